@@ -1,0 +1,1 @@
+//! Memory shared by the switch program and its agent, and the agent's messages.

@@ -1,0 +1,1 @@
+//! Routing policies as pure integer functions: the reference of the switch program.

@@ -1,0 +1,2 @@
+//! The lcmp-lab command.
+fn main() {}

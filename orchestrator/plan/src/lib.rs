@@ -1,0 +1,1 @@
+//! Scenario to Plan: everything that is decided before time starts, as integers.

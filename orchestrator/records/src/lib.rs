@@ -1,0 +1,1 @@
+//! The run directory: row types, format version, reader and writer.

@@ -1,0 +1,1 @@
+//! Scenario text to Scenario: parsing, limits, errors that point, JSON Schema.

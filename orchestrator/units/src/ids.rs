@@ -1,0 +1,82 @@
+//! What a plan's tables are indexed with: position in the table named by the type.
+
+use core::fmt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(transparent))]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The position in its table.
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// The id of the row at `index`; `None` past 32 bits.
+            #[must_use]
+            pub fn from_index(index: usize) -> Option<Self> {
+                u32::try_from(index).ok().map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+id! {
+    /// A datacenter.
+    DcId
+}
+id! {
+    /// A node: DCI switch, spine, leaf or host.
+    NodeId
+}
+id! {
+    /// A full-duplex link.
+    LinkId
+}
+id! {
+    /// A port: one end of one link; `2 · link` at its `a` end, `2 · link + 1` at its `b` end.
+    PortId
+}
+id! {
+    /// A flow of the schedule.
+    FlowId
+}
+
+impl LinkId {
+    /// The port at the link's `a` end.
+    #[must_use]
+    pub const fn port_a(self) -> PortId {
+        PortId(self.0 * 2)
+    }
+
+    /// The port at the link's `b` end.
+    #[must_use]
+    pub const fn port_b(self) -> PortId {
+        PortId(self.0 * 2 + 1)
+    }
+}
+
+impl PortId {
+    /// The link this port is an end of.
+    #[must_use]
+    pub const fn link(self) -> LinkId {
+        LinkId(self.0 / 2)
+    }
+
+    /// The port at the other end of the link.
+    #[must_use]
+    pub const fn peer(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}

@@ -1,0 +1,171 @@
+//! The one reader of `number unit` texts.
+
+use alloc::string::{String, ToString};
+
+/// Why a text is not a quantity.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum ParseQuantityError {
+    /// There is no number at the start.
+    #[error("`{text}` does not start with a number (hint: write it like `{example}`)")]
+    NoNumber {
+        /// What was read.
+        text: String,
+        /// A text that would do.
+        example: &'static str,
+    },
+    /// A number without a unit.
+    #[error("`{text}` has no unit (hint: write it like `{example}`; units are {units})")]
+    NoUnit {
+        /// What was read.
+        text: String,
+        /// A text that would do.
+        example: &'static str,
+        /// All units that are known.
+        units: String,
+    },
+    /// A unit that is not known here.
+    #[error("`{unit}` is not a unit of {quantity} (hint: units are {units}, as in `{example}`)")]
+    UnknownUnit {
+        /// The unit that was read.
+        unit: String,
+        /// What kind of quantity was expected.
+        quantity: &'static str,
+        /// All units that are known.
+        units: String,
+        /// A text that would do.
+        example: &'static str,
+    },
+    /// Finer than the base unit.
+    #[error("`{text}` is not a whole number of {base} (hint: use fewer decimals)")]
+    NotWhole {
+        /// What was read.
+        text: String,
+        /// The base unit.
+        base: &'static str,
+    },
+    /// More than 64 bits of base units.
+    #[error("`{text}` is too large: the largest is {max} {base}")]
+    TooLarge {
+        /// What was read.
+        text: String,
+        /// The base unit.
+        base: &'static str,
+        /// The largest number of base units.
+        max: u64,
+    },
+    /// Zero where only a positive quantity has a meaning.
+    #[error("{quantity} is zero, it must be at least {least}")]
+    Zero {
+        /// What kind of quantity was expected.
+        quantity: &'static str,
+        /// The least that is allowed.
+        least: &'static str,
+    },
+}
+
+/// How one quantity is written: its units, from small to large, each with its size in base units.
+pub(crate) struct Grammar {
+    pub quantity: &'static str,
+    pub base: &'static str,
+    pub example: &'static str,
+    /// The units that are printed; the first is the base unit.
+    pub units: &'static [(&'static str, u64)],
+    /// Other spellings that are read but never printed.
+    pub aliases: &'static [(&'static str, u64)],
+}
+
+impl Grammar {
+    fn unit_list(&self) -> String {
+        let mut list = String::new();
+        for (index, (name, _)) in self.units.iter().enumerate() {
+            if index > 0 {
+                list.push_str(", ");
+            }
+            list.push_str(name);
+        }
+        list
+    }
+
+    /// Reads `text` as a whole number of base units.
+    pub fn parse(&self, text: &str) -> Result<u64, ParseQuantityError> {
+        let trimmed = text.trim();
+        let split = trimmed
+            .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
+            .unwrap_or(trimmed.len());
+        let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
+        let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+        if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
+            return Err(ParseQuantityError::NoNumber {
+                text: text.to_string(),
+                example: self.example,
+            });
+        }
+        if unit.is_empty() && number != "0" {
+            return Err(ParseQuantityError::NoUnit {
+                text: text.to_string(),
+                example: self.example,
+                units: self.unit_list(),
+            });
+        }
+        let factor = if unit.is_empty() {
+            1
+        } else {
+            self.factor(unit)
+                .ok_or_else(|| ParseQuantityError::UnknownUnit {
+                    unit: unit.to_string(),
+                    quantity: self.quantity,
+                    units: self.unit_list(),
+                    example: self.example,
+                })?
+        };
+        self.scale(text, whole, fraction, factor)
+    }
+
+    fn factor(&self, unit: &str) -> Option<u64> {
+        let mut all = self.units.iter().chain(self.aliases);
+        all.find(|(name, _)| *name == unit)
+            .map(|(_, factor)| *factor)
+    }
+
+    fn scale(
+        &self,
+        text: &str,
+        whole: &str,
+        fraction: &str,
+        factor: u64,
+    ) -> Result<u64, ParseQuantityError> {
+        let too_large = || ParseQuantityError::TooLarge {
+            text: text.to_string(),
+            base: self.base,
+            max: u64::MAX,
+        };
+        let mut digits = String::from(whole);
+        let fraction = fraction.trim_end_matches('0');
+        digits.push_str(fraction);
+        let mantissa: u128 = digits.parse().map_err(|_| too_large())?;
+        let decimals = u32::try_from(fraction.len()).map_err(|_| too_large())?;
+        let divisor = 10u128.checked_pow(decimals).ok_or_else(too_large)?;
+        let scaled = mantissa
+            .checked_mul(u128::from(factor))
+            .ok_or_else(too_large)?;
+        if !scaled.is_multiple_of(divisor) {
+            return Err(ParseQuantityError::NotWhole {
+                text: text.to_string(),
+                base: self.base,
+            });
+        }
+        u64::try_from(scaled / divisor).map_err(|_| too_large())
+    }
+
+    /// Writes `value` with the largest unit that divides it.
+    pub fn print(&self, value: u64, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let fits = |(_, factor): &&(&str, u64)| value.is_multiple_of(*factor);
+        let best = if value == 0 {
+            None
+        } else {
+            self.units.iter().rev().find(fits)
+        };
+        let (unit, factor) = best.unwrap_or(&self.units[0]);
+        write!(f, "{} {unit}", value / factor)
+    }
+}

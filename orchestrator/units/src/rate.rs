@@ -1,0 +1,136 @@
+//! Link rates.
+
+use core::{fmt, num::NonZeroU64, str::FromStr};
+
+use crate::{Bytes, Nanos, ParseQuantityError, parse::Grammar};
+
+/// `Mbps` is refused on purpose: to `tc` it is 10^6 bytes per second.
+const GRAMMAR: Grammar = Grammar {
+    quantity: "rate",
+    base: "bit/s",
+    example: "200 Gbit",
+    units: &[
+        ("bit", 1),
+        ("kbit", 1_000),
+        ("Mbit", 1_000_000),
+        ("Gbit", 1_000_000_000),
+        ("Tbit", 1_000_000_000_000),
+    ],
+    aliases: &[
+        ("bit/s", 1),
+        ("kbit/s", 1_000),
+        ("Mbit/s", 1_000_000),
+        ("Gbit/s", 1_000_000_000),
+        ("Gb/s", 1_000_000_000),
+        ("Mb/s", 1_000_000),
+        ("Tbit/s", 1_000_000_000_000),
+    ],
+};
+
+/// A rate in bits per second; never zero, so dividing by it cannot fail.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
+pub struct BitsPerSec(NonZeroU64);
+
+impl BitsPerSec {
+    /// A rate of `bits_per_sec`; `None` for zero.
+    #[must_use]
+    pub const fn new(bits_per_sec: u64) -> Option<Self> {
+        match NonZeroU64::new(bits_per_sec) {
+            Some(rate) => Some(Self(rate)),
+            None => None,
+        }
+    }
+
+    /// Bits per second.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+
+    /// Time to put `size` on the wire, rounded up to a whole nanosecond.
+    ///
+    /// Rounding up keeps a simulated link from ever carrying more than its rate. `None` when the
+    /// answer does not fit in 64 bits of nanoseconds (about 584 years).
+    #[must_use]
+    pub fn serialize(self, size: Bytes) -> Option<Nanos> {
+        let bits = u128::from(size.get()) * 8;
+        let nanos = (bits * 1_000_000_000).div_ceil(u128::from(self.get()));
+        u64::try_from(nanos).ok().map(Nanos::new)
+    }
+
+    /// Bytes sent in `span` at this rate, rounded down: the bandwidth-delay product.
+    #[must_use]
+    pub fn bytes_in(self, span: Nanos) -> Bytes {
+        let bits = u128::from(self.get()) * u128::from(span.get()) / 1_000_000_000;
+        Bytes::new(u64::try_from(bits / 8).unwrap_or(u64::MAX))
+    }
+}
+
+impl FromStr for BitsPerSec {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let zero = ParseQuantityError::Zero {
+            quantity: "rate",
+            least: "1 bit",
+        };
+        Self::new(GRAMMAR.parse(text)?).ok_or(zero)
+    }
+}
+
+impl fmt::Display for BitsPerSec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        GRAMMAR.print(self.get(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    fn rate(text: &str) -> BitsPerSec {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn decimals_are_exact_and_print_in_the_largest_whole_unit() {
+        assert_eq!(rate("1.5 Gbit").get(), 1_500_000_000);
+        assert_eq!(rate("1.5 Gbit").to_string(), "1500 Mbit");
+        assert_eq!(rate("200Gbit/s").to_string(), "200 Gbit");
+    }
+
+    #[test]
+    fn bytes_per_second_spellings_are_refused() {
+        let error = "10 Mbps".parse::<BitsPerSec>().unwrap_err().to_string();
+        assert!(error.starts_with("`Mbps` is not a unit of rate"), "{error}");
+    }
+
+    #[test]
+    fn zero_is_no_rate() {
+        assert!(matches!(
+            "0 Gbit".parse::<BitsPerSec>(),
+            Err(ParseQuantityError::Zero { .. })
+        ));
+    }
+
+    #[test]
+    fn serialize_rounds_up() {
+        assert_eq!(
+            rate("3 bit").serialize(Bytes::new(1)),
+            Some(Nanos::new(2_666_666_667))
+        );
+        assert_eq!(rate("1 bit").serialize(Bytes::new(u64::MAX)), None);
+    }
+
+    #[test]
+    fn bandwidth_delay_product_of_the_longest_route() {
+        assert_eq!(
+            rate("200 Gbit").bytes_in("250 ms".parse().unwrap()),
+            Bytes::new(6_250_000_000)
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! Exact fractions.
+
+use alloc::string::{String, ToString};
+use core::{fmt, num::NonZeroU64, str::FromStr};
+
+/// An exact positive or zero fraction, kept in lowest terms: `1/1000`, `10`, `3/4`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Ratio {
+    numerator: u64,
+    denominator: NonZeroU64,
+}
+
+/// Why a text is not a ratio.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{text}` is not a fraction (hint: write it like `1/1000`, `0.3` or `10`)")]
+pub struct ParseRatioError {
+    text: String,
+}
+
+impl Ratio {
+    /// One.
+    pub const ONE: Self = Self {
+        numerator: 1,
+        denominator: NonZeroU64::MIN,
+    };
+
+    /// `numerator / denominator` in lowest terms; `None` when the denominator is zero.
+    #[must_use]
+    pub fn new(numerator: u64, denominator: u64) -> Option<Self> {
+        let divisor = gcd(numerator, denominator).max(1);
+        let denominator = NonZeroU64::new(denominator / divisor)?;
+        Some(Self {
+            numerator: numerator / divisor,
+            denominator,
+        })
+    }
+
+    /// The upper number, in lowest terms.
+    #[must_use]
+    pub const fn numerator(self) -> u64 {
+        self.numerator
+    }
+
+    /// The lower number, in lowest terms.
+    #[must_use]
+    pub const fn denominator(self) -> u64 {
+        self.denominator.get()
+    }
+
+    /// `self · other`; `None` when it does not fit.
+    #[must_use]
+    pub fn times(self, other: Self) -> Option<Self> {
+        let left = Self::new(self.numerator, other.denominator())?;
+        let right = Self::new(other.numerator, self.denominator())?;
+        Self::new(
+            left.numerator.checked_mul(right.numerator)?,
+            left.denominator().checked_mul(right.denominator())?,
+        )
+    }
+
+    /// `1 / self`; `None` for zero.
+    #[must_use]
+    pub fn inverse(self) -> Option<Self> {
+        Self::new(self.denominator(), self.numerator)
+    }
+
+    /// `value · self`, rounded to the nearest whole number, halves up, saturating.
+    #[must_use]
+    pub fn scale_nearest(self, value: u64) -> u64 {
+        let product = u128::from(value) * u128::from(self.numerator);
+        let denominator = u128::from(self.denominator());
+        u64::try_from((product + denominator / 2) / denominator).unwrap_or(u64::MAX)
+    }
+
+    /// `value · self` if that is a whole number that fits.
+    #[must_use]
+    pub fn scale_exact(self, value: u64) -> Option<u64> {
+        let product = u128::from(value) * u128::from(self.numerator);
+        let denominator = u128::from(self.denominator());
+        if !product.is_multiple_of(denominator) {
+            return None;
+        }
+        u64::try_from(product / denominator).ok()
+    }
+}
+
+impl FromStr for Ratio {
+    type Err = ParseRatioError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || ParseRatioError {
+            text: text.to_string(),
+        };
+        let digits = |part: &str| -> Result<u64, ParseRatioError> {
+            let part = part.trim();
+            let all = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+            if all {
+                part.parse().map_err(|_| error())
+            } else {
+                Err(error())
+            }
+        };
+        if let Some((numerator, denominator)) = text.split_once('/') {
+            return Self::new(digits(numerator)?, digits(denominator)?).ok_or_else(error);
+        }
+        let Some((whole, fraction)) = text.split_once('.') else {
+            return Self::new(digits(text)?, 1).ok_or_else(error);
+        };
+        let decimals = u32::try_from(fraction.len()).map_err(|_| error())?;
+        let denominator = 10u64.checked_pow(decimals).ok_or_else(error)?;
+        let scaled = digits(whole)?.checked_mul(denominator).ok_or_else(error)?;
+        let numerator = scaled.checked_add(digits(fraction)?).ok_or_else(error)?;
+        Self::new(numerator, denominator).ok_or_else(error)
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.denominator() {
+            1 => write!(f, "{}", self.numerator),
+            denominator => write!(f, "{}/{denominator}", self.numerator),
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Ratio {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Ratio {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lowest_terms_make_equal_ratios_equal() {
+        assert_eq!("10/10000".parse::<Ratio>().unwrap().to_string(), "1/1000");
+        assert_eq!("0.30".parse::<Ratio>(), "3/10".parse());
+    }
+
+    #[test]
+    fn rounding_is_to_nearest_and_exactness_is_told() {
+        let third = Ratio::new(1, 3).unwrap();
+        assert_eq!(third.scale_nearest(5), 2);
+        assert_eq!(third.scale_exact(5), None);
+        assert_eq!(third.scale_exact(6), Some(2));
+    }
+
+    #[test]
+    fn signs_spaces_and_zero_denominators_are_refused() {
+        for text in ["-1", "1/0", "", "1/", "+2", "a/b", "1.2.3"] {
+            assert!(text.parse::<Ratio>().is_err(), "{text}");
+        }
+    }
+}

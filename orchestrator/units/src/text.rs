@@ -1,0 +1,30 @@
+//! The text forms as serde fields: `#[serde(with = "lab_units::text")]`.
+//!
+//! Scenarios are text, plans and records are integers; a field says which by this attribute.
+
+use alloc::string::String;
+use core::{fmt::Display, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+/// Writes the value's [`Display`] form.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+/// Reads the value's [`FromStr`] form.
+///
+/// # Errors
+/// The value's own, which say what was expected.
+pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: FromStr<Err: Display>,
+    D: Deserializer<'de>,
+{
+    String::deserialize(deserializer)?
+        .parse()
+        .map_err(D::Error::custom)
+}

@@ -1,0 +1,1 @@
+//! Run directories to figures, tables and one self-contained HTML page.
