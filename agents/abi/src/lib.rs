@@ -1,1 +1,6 @@
-//! Memory shared by the switch program and its agent, and the agent's messages.
+//! What the switch program, its agent and the controller share.
+#![no_std]
+
+pub mod lcmp;
+
+pub use lcmp::{LcmpConfig, LcmpConfigError, Preset};

@@ -1,0 +1,260 @@
+//! Path quality: one byte per candidate path, computed by the control plane.
+
+use lab_abi::lcmp::{LEVELS, LcmpConfig, MAX_DELAY_SHIFT, Preset};
+use lab_units::{BitsPerSec, Nanos};
+
+use super::LEVEL_SCORES;
+
+/// The cost of a path, C_path (Eq. 2): min((w_dl·delay + w_lc·capacity) >> S_path, 255).
+///
+/// `delay` and `capacity` are paper units of the candidate path from end to end: the sum of its
+/// one-way delays and its least rate. (The authors' code takes those of the path's first link; a
+/// plan for the preset `artifact` hands those in.)
+#[must_use]
+pub fn path_score(delay: Nanos, capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
+    let weighted = u32::from(config.w_dl) * u32::from(delay_score(delay, config))
+        + u32::from(config.w_lc) * u32::from(capacity_score(capacity, config));
+    saturate(weighted >> config.s_path)
+}
+
+/// The delay's part of the path cost (Alg. 1): (d·255) >> shift, and 255 from 2^shift on.
+///
+/// `paper` counts whole microseconds, so that paths under a millisecond differ. `artifact` counts
+/// whole milliseconds in 16 bits, and is not yet saturated at 2^shift itself, which makes no
+/// difference to the score.
+#[must_use]
+pub fn delay_score(delay: Nanos, config: &LcmpConfig) -> u8 {
+    delay_score_at(delay, config.preset, config.max_delay_shift)
+}
+
+/// The capacity's part of the path cost (Alg. 2): 255 less the level of the highest class reached.
+///
+/// Class i of N is reached at max_capacity·(i+1)/N; 255 below all classes.
+#[must_use]
+pub fn capacity_score(capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
+    let reached = u128::from(capacity.get()) * LEVELS as u128;
+    let step = u128::from(config.max_capacity_bps.get());
+    let mut score = u8::MAX;
+    let mut threshold = step;
+    for level in LEVEL_SCORES {
+        if reached >= threshold {
+            score = u8::MAX - level;
+        }
+        threshold += step;
+    }
+    score
+}
+
+/// The smallest `max_delay_shift` that covers all `delays` and gives differing ones differing scores.
+///
+/// Covered means not saturated: a delay that scores 255 equals every longer one that a later link
+/// may bring. `None` when no shift tells the delays apart: some differ by less than a score's step.
+#[must_use]
+pub fn separating_shift(delays: &[Nanos], preset: Preset) -> Option<u8> {
+    (0..=MAX_DELAY_SHIFT).find(|&shift| {
+        let score = |delay| delay_score_at(delay, preset, shift);
+        delays.iter().enumerate().all(|(index, &delay)| {
+            delay_units(delay, preset) < 1 << shift
+                && delays[..index]
+                    .iter()
+                    .all(|&other| delay == other || score(delay) != score(other))
+        })
+    })
+}
+
+fn delay_units(delay: Nanos, preset: Preset) -> u64 {
+    match preset {
+        Preset::Paper => delay.whole_micros_trunc(),
+        Preset::Artifact => delay.whole_millis_trunc() & u64::from(u16::MAX),
+    }
+}
+
+fn delay_score_at(delay: Nanos, preset: Preset, shift: u8) -> u8 {
+    let units = delay_units(delay, preset);
+    if units >= 1 << shift {
+        return u8::MAX;
+    }
+    // Below 2^shift the quotient is below 255.
+    u8::try_from((units * 255) >> shift).unwrap_or(u8::MAX)
+}
+
+/// `score`, at most 255.
+pub(super) fn saturate(score: u32) -> u8 {
+    u8::try_from(score).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn gbit(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
+    }
+
+    /// The paper's testbed: rate and one-way delay per link, two links per path; 2^19 µs.
+    fn testbed() -> LcmpConfig {
+        LcmpConfig {
+            max_delay_shift: 19,
+            ..LcmpConfig::paper(gbit(200))
+        }
+    }
+
+    #[test]
+    fn the_testbed_by_hand() {
+        // (3·delay + capacity) >> 2, e.g. DC2: 50,000 µs · 255 >> 19 = 24, 200 Gb/s is the top
+        // class and scores 0, so 72 >> 2 = 18.
+        let expected = [
+            ("dc2", 200, 25, 18),
+            ("dc3", 200, 250, 182),
+            ("dc4", 100, 10, 38),
+            ("dc5", 100, 100, 104),
+            ("dc6", 40, 5, 54),
+            ("dc7", 40, 50, 87),
+        ];
+        for (via, rate, link_ms, score) in expected {
+            let delay = Nanos::from_millis(2 * link_ms);
+            assert_eq!(path_score(delay, gbit(rate), &testbed()), score, "{via}");
+        }
+    }
+
+    #[test]
+    fn the_artifacts_path_costs_by_hand() {
+        // The first link of the published topology at HEAD's shift 5, before α and the last shift:
+        // 5 ms: 39, 25 Gb/s: 255, (117 + 255) >> 2 = 93.
+        let config = LcmpConfig::artifact();
+        let costs = [
+            (25, 5, 93),
+            (100, 10, 110),
+            (200, 25, 181),
+            (200, 250, 223),
+            (100, 100, 242),
+            (25, 50, 255),
+        ];
+        for (rate, ms, score) in costs {
+            let cost = path_score(Nanos::from_millis(ms), gbit(rate), &config);
+            assert_eq!(cost, score, "{rate} Gb/s {ms} ms");
+        }
+    }
+
+    #[test]
+    fn capacity_classes_are_reached_at_their_bound() {
+        let config = LcmpConfig::artifact();
+        for (rate, score) in [
+            (25, 255),
+            (39, 255),
+            (40, 230),
+            (100, 204),
+            (200, 128),
+            (400, 0),
+        ] {
+            assert_eq!(capacity_score(gbit(rate), &config), score, "{rate} Gb/s");
+        }
+    }
+
+    #[test]
+    fn delays_saturate_at_the_limit_and_not_before() {
+        let config = LcmpConfig::paper(gbit(200));
+        assert_eq!(delay_score(Nanos::new(32_768_000), &config), 255);
+        assert_eq!(delay_score(Nanos::new(32_767_999), &config), 254);
+        assert_eq!(delay_score(Nanos::new(u64::MAX), &config), 255);
+    }
+
+    #[test]
+    fn the_artifact_counts_whole_milliseconds_in_sixteen_bits() {
+        let config = LcmpConfig::artifact();
+        assert_eq!(delay_score(Nanos::new(MS - 1), &config), 0);
+        assert_eq!(delay_score(Nanos::new(31 * MS), &config), 247);
+        assert_eq!(delay_score(Nanos::new(32 * MS), &config), 255);
+        assert_eq!(delay_score(Nanos::new(65_536 * MS), &config), 0);
+    }
+
+    #[test]
+    fn the_testbeds_delays_need_half_a_second() {
+        let delays = [50, 500, 20, 200, 10, 100].map(Nanos::from_millis);
+        assert_eq!(separating_shift(&delays, Preset::Paper), Some(19));
+        assert_eq!(separating_shift(&[], Preset::Paper), Some(0));
+    }
+
+    #[test]
+    fn delays_closer_than_a_step_are_never_told_apart() {
+        let delays = [Nanos::from_millis(100), Nanos::new(100 * MS + 1)];
+        assert_eq!(separating_shift(&delays, Preset::Paper), None);
+    }
+
+    prop_compose! {
+        fn any_config()(
+            artifact: bool,
+            w_dl: u8,
+            w_lc: u8,
+            s_path in 0..=16u8,
+            max_delay_shift in 0..=MAX_DELAY_SHIFT,
+            capacity in 1..=u64::MAX,
+        ) -> LcmpConfig {
+            let capacity = BitsPerSec::new(capacity).expect("not zero");
+            LcmpConfig {
+                preset: if artifact { Preset::Artifact } else { Preset::Paper },
+                w_dl,
+                w_lc,
+                s_path,
+                max_delay_shift,
+                ..LcmpConfig::paper(capacity)
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn cost_never_falls_with_delay(
+            config in any_config(),
+            capacity in 1..=u64::MAX,
+            a in 0..65_535 * MS,
+            b in 0..65_535 * MS,
+        ) {
+            let capacity = BitsPerSec::new(capacity).expect("not zero");
+            let (short, long) = (Nanos::new(a.min(b)), Nanos::new(a.max(b)));
+            prop_assert!(
+                path_score(short, capacity, &config) <= path_score(long, capacity, &config)
+            );
+        }
+
+        #[test]
+        fn cost_never_rises_with_capacity(
+            config in any_config(),
+            delay: u64,
+            a in 1..=u64::MAX,
+            b in 1..=u64::MAX,
+        ) {
+            let rate = |bits| BitsPerSec::new(bits).expect("not zero");
+            let (delay, thin, fat) = (Nanos::new(delay), rate(a.min(b)), rate(a.max(b)));
+            prop_assert!(path_score(delay, fat, &config) <= path_score(delay, thin, &config));
+        }
+
+        #[test]
+        fn the_separating_shift_separates_and_no_smaller_one_does(
+            delays in prop::collection::vec(0..2_000 * MS, 0..6),
+        ) {
+            let delays: std::vec::Vec<_> = delays.into_iter().map(Nanos::new).collect();
+            let separated = |shift| {
+                let mut scores: std::vec::Vec<_> = delays
+                    .iter()
+                    .map(|&delay| (delay_score_at(delay, Preset::Paper, shift), delay))
+                    .collect();
+                scores.sort();
+                scores.dedup();
+                let covered = delays.iter().all(|delay| delay.whole_micros_trunc() < 1 << shift);
+                covered && scores.windows(2).all(|pair| pair[0].0 != pair[1].0)
+            };
+            match separating_shift(&delays, Preset::Paper) {
+                Some(shift) => {
+                    prop_assert!(separated(shift));
+                    prop_assert!((0..shift).all(|smaller| !separated(smaller)));
+                }
+                None => prop_assert!((0..=MAX_DELAY_SHIFT).all(|shift| !separated(shift))),
+            }
+        }
+    }
+}
