@@ -1,0 +1,300 @@
+//! Flow size distributions: `bytes,percent` rows of a cumulative distribution.
+
+use lab_units::{Bytes, Ratio};
+
+use super::rows::{Field, Row, problem_at_end, rows};
+use crate::{
+    error::{Problem, ScenarioErrors, SourceText},
+    limits,
+};
+
+/// A cumulative distribution of flow sizes, linear between its points.
+///
+/// Shares are whole numbers of [`SizeCdf::UNIT`]ths, so that every file's percentages are exact.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SizeCdf {
+    points: Vec<CdfPoint>,
+}
+
+/// `share` of all flows have at most `size`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CdfPoint {
+    /// Flow size.
+    pub size: Bytes,
+    /// In [`SizeCdf::UNIT`]ths.
+    pub share: u64,
+}
+
+/// What is wrong with a flow size distribution.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum CdfError {
+    /// The first row is not the header.
+    #[error("`{found}` is not the header (hint: the first row is `bytes,percent`)")]
+    Header {
+        /// What stands there.
+        found: String,
+    },
+    /// A row has too many or too few fields.
+    #[error("the row has {found} fields, it must have 2 (hint: write `bytes,percent`)")]
+    Fields {
+        /// How many.
+        found: usize,
+    },
+    /// A size is not a whole number of bytes.
+    #[error("`{found}` is not a whole number of bytes up to {}", limits::MAX_FLOW_SIZE)]
+    Size {
+        /// What stands there.
+        found: String,
+    },
+    /// A share is not a percentage.
+    #[error("`{found}` is not a percentage from 0 to 100 with at most 5 decimals")]
+    Percent {
+        /// What stands there.
+        found: String,
+    },
+    /// A size or share is below the one before.
+    #[error("{what} `{found}` is below `{before}` of the row before (hint: both columns only rise)")]
+    Falling {
+        /// Which column.
+        what: &'static str,
+        /// What stands there.
+        found: String,
+        /// What stands in the row before.
+        before: String,
+    },
+    /// The first share is not zero.
+    #[error("the first percentage is `{found}`, it must be 0 (hint: add the row `0,0`, or the least size with 0)")]
+    Start {
+        /// What stands there.
+        found: String,
+    },
+    /// The last share is not all.
+    #[error("the last percentage is `{found}`, it must be 100")]
+    End {
+        /// What stands there.
+        found: String,
+    },
+    /// Too few rows.
+    #[error("the file has {found} points, it must have at least 2")]
+    Points {
+        /// How many.
+        found: usize,
+    },
+    /// Too many rows.
+    #[error("the file has more than {} points", limits::MAX_CDF_POINTS)]
+    TooManyPoints,
+    /// No flow would have a size.
+    #[error("the largest size is 0 B, it must be at least 1 B")]
+    Empty,
+}
+
+impl SizeCdf {
+    /// All flows, in the unit of [`CdfPoint::share`]: percentages have at most five decimals.
+    pub const UNIT: u64 = 100 * PERCENT;
+
+    /// Reads the text of a `bytes,percent` file with `#` comments.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, by line.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioErrors> {
+        let source = SourceText { name: file, text };
+        let mut problems = Vec::new();
+        let mut rows = rows(source);
+        match rows.next() {
+            Some(row) if is_header(&row) => {}
+            Some(row) => problems.push(row.problem(CdfError::Header {
+                found: row.text().to_owned(),
+            })),
+            None => {}
+        }
+        let mut points: Vec<ReadPoint<'_>> = Vec::new();
+        for row in rows {
+            if points.len() >= limits::MAX_CDF_POINTS {
+                problems.push(row.problem(CdfError::TooManyPoints));
+                break;
+            }
+            match ReadPoint::read(&row) {
+                Ok(point) => points.push(point),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        // Bounds and order are only meaningful between rows that could be read.
+        if problems.is_empty() {
+            problems = check(source, &points);
+        }
+        ScenarioErrors::check(problems)?;
+        let points = points.iter().map(|read| read.point).collect();
+        Ok(Self { points })
+    }
+
+    /// The points, rising in size and share, from share zero to [`SizeCdf::UNIT`].
+    #[must_use]
+    pub fn points(&self) -> &[CdfPoint] {
+        &self.points
+    }
+
+    /// The mean size in bytes, exact; above zero.
+    #[must_use]
+    pub fn mean(&self) -> Ratio {
+        // The linear stretch from a to b has mean (a + b) / 2.
+        let doubled: u64 = self.points.windows(2).map(doubled_area).sum();
+        Ratio::new(doubled, 2 * Self::UNIT).expect("the denominator is not zero")
+    }
+
+    /// The size that the share `u / 2^64` of all flows does not exceed, rounded down, at least one
+    /// byte: a uniform `u` makes a sample.
+    #[must_use]
+    pub fn quantile(&self, u: u64) -> Bytes {
+        let share = u128::from(u) * u128::from(Self::UNIT);
+        let scaled = |point: &CdfPoint| u128::from(point.share) << 64;
+        let above = self.points.partition_point(|point| scaled(point) <= share);
+        // The first point has share zero and the last more than any `share`.
+        let (low, high) = (&self.points[above - 1], &self.points[above]);
+        let rise = u128::from(high.size.get() - low.size.get());
+        let step = rise * (share - scaled(low)) / (scaled(high) - scaled(low));
+        let size = u128::from(low.size.get()) + step;
+        Bytes::new(u64::try_from(size).unwrap_or(u64::MAX).max(1))
+    }
+}
+
+/// Shares of one percent.
+const PERCENT: u64 = 100_000;
+
+/// Sizes and shares are limited so that no sum of these passes 64 bits: the shares' differences
+/// add up to [`SizeCdf::UNIT`].
+const _: () = assert!(
+    limits::MAX_FLOW_SIZE
+        .get()
+        .checked_mul(2 * SizeCdf::UNIT)
+        .is_some()
+);
+
+fn doubled_area(pair: &[CdfPoint]) -> u64 {
+    (pair[1].share - pair[0].share) * (pair[0].size.get() + pair[1].size.get())
+}
+
+fn is_header(row: &Row<'_>) -> bool {
+    let fields = row.comma_fields();
+    fields.iter().map(Field::text).eq(["bytes", "percent"])
+}
+
+/// A point with the fields it was read from.
+struct ReadPoint<'a> {
+    point: CdfPoint,
+    size: Field<'a>,
+    percent: Field<'a>,
+}
+
+impl<'a> ReadPoint<'a> {
+    fn read(row: &Row<'a>) -> Result<Self, Problem> {
+        let fields = row.comma_fields();
+        let found = fields.len();
+        let Ok([size, percent]) = <[Field<'_>; 2]>::try_from(fields) else {
+            return Err(row.problem(CdfError::Fields { found }));
+        };
+        let bytes = size.text().parse().map(Bytes::new).ok();
+        let bytes = bytes.filter(|bytes| *bytes <= limits::MAX_FLOW_SIZE);
+        let bytes = bytes.ok_or_else(|| {
+            size.problem(CdfError::Size {
+                found: size.text().to_owned(),
+            })
+        })?;
+        let share = percent.text().parse().ok();
+        let share = share.and_then(|ratio: Ratio| ratio.scale_exact(PERCENT));
+        let share = share.filter(|share| *share <= SizeCdf::UNIT);
+        let share = share.ok_or_else(|| {
+            percent.problem(CdfError::Percent {
+                found: percent.text().to_owned(),
+            })
+        })?;
+        let point = CdfPoint { size: bytes, share };
+        Ok(Self {
+            point,
+            size,
+            percent,
+        })
+    }
+}
+
+fn check(source: SourceText<'_>, points: &[ReadPoint<'_>]) -> Vec<Problem> {
+    let [first, .., last] = points else {
+        let found = points.len();
+        return vec![problem_at_end(source, CdfError::Points { found })];
+    };
+    let falling = |what, found: &Field<'_>, before: &Field<'_>| {
+        found.problem(CdfError::Falling {
+            what,
+            found: found.text().to_owned(),
+            before: before.text().to_owned(),
+        })
+    };
+    let mut problems = Vec::new();
+    for pair in points.windows(2) {
+        let (before, after) = (&pair[0], &pair[1]);
+        if after.point.size < before.point.size {
+            problems.push(falling("size", &after.size, &before.size));
+        }
+        if after.point.share < before.point.share {
+            problems.push(falling("percentage", &after.percent, &before.percent));
+        }
+    }
+    if first.point.share != 0 {
+        let found = first.percent.text().to_owned();
+        problems.push(first.percent.problem(CdfError::Start { found }));
+    }
+    if last.point.share != SizeCdf::UNIT {
+        let found = last.percent.text().to_owned();
+        problems.push(last.percent.problem(CdfError::End { found }));
+    } else if last.point.size == Bytes::ZERO {
+        problems.push(last.size.problem(CdfError::Empty));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cdf(rows: &str) -> SizeCdf {
+        SizeCdf::parse("f.csv", &format!("bytes,percent\n{rows}")).unwrap()
+    }
+
+    #[test]
+    fn the_mean_is_exact() {
+        assert_eq!(cdf("0,0\n100,100").mean(), Ratio::new(50, 1).unwrap());
+        // 15 % at a mean of 5, 85 % at a mean of 55.
+        let mean = cdf("0,0\n10,15\n100,100").mean();
+        assert_eq!(mean, Ratio::new(15 * 5 + 85 * 55, 100).unwrap());
+    }
+
+    #[test]
+    fn quantiles_are_linear_between_points_and_at_least_a_byte() {
+        let cdf = cdf("0,0\n1000,50\n3000,100");
+        assert_eq!(cdf.quantile(0), Bytes::new(1));
+        assert_eq!(cdf.quantile(1 << 62), Bytes::new(500));
+        assert_eq!(cdf.quantile(1 << 63), Bytes::new(1000));
+        assert_eq!(cdf.quantile(3 << 62), Bytes::new(2000));
+        assert_eq!(cdf.quantile(u64::MAX), Bytes::new(2999));
+    }
+
+    #[test]
+    fn a_jump_is_a_size_of_its_own() {
+        let cdf = cdf("1000,0\n1000,40\n2000,40\n2000,100");
+        assert_eq!(cdf.quantile(1 << 62), Bytes::new(1000));
+        assert_eq!(cdf.quantile(u64::MAX), Bytes::new(2000));
+        assert_eq!(cdf.mean(), Ratio::new(1600, 1).unwrap());
+    }
+
+    #[test]
+    fn the_workloads_that_come_with_the_lab_are_read() {
+        let means = [
+            ("alistorage", include_str!("../../../../scenarios/workloads/alistorage.csv")),
+            ("bulk", include_str!("../../../../scenarios/workloads/bulk.csv")),
+            ("fbhadoop", include_str!("../../../../scenarios/workloads/fbhadoop.csv")),
+            ("googlerpc", include_str!("../../../../scenarios/workloads/googlerpc.csv")),
+            ("websearch", include_str!("../../../../scenarios/workloads/websearch.csv")),
+        ]
+        .map(|(name, text)| (name, SizeCdf::parse(name, text).unwrap().mean().scale_nearest(1)));
+        insta::assert_debug_snapshot!(means);
+    }
+}

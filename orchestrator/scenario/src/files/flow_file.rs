@@ -1,0 +1,209 @@
+//! Flow lists in the format of the paper's artifact.
+//!
+//! After `#` comments, the number of flows; then a row per flow: source host, destination host,
+//! priority group, destination port, bytes, start in seconds with up to nine decimals.
+
+use lab_units::{Bytes, Nanos, Ratio};
+
+use super::rows::{Field, Row, problem_at_end, rows};
+use crate::{
+    error::{Problem, ScenarioErrors, SourceText},
+    limits,
+};
+
+/// A flow of a flow file. Hosts are the artifact's node ids, from zero.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct FileFlow {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Priority group, which the artifact leaves at 3.
+    pub priority_group: u8,
+    /// Destination port, which the artifact leaves at 100.
+    pub dst_port: u16,
+    /// Bytes to move.
+    pub size: Bytes,
+    /// When it starts, from the artifact's time zero: its first flows start at two seconds.
+    pub start: Nanos,
+}
+
+/// What is wrong with a flow file.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum FlowFileError {
+    /// There is nothing in it.
+    #[error("the file has no flows (hint: the first row is the number of flows)")]
+    Empty,
+    /// The first row is not a number.
+    #[error("`{found}` is not a number of flows from 1 to {}", limits::MAX_FLOWS)]
+    Count {
+        /// What stands there.
+        found: String,
+    },
+    /// More or fewer flows than announced.
+    #[error("the file has {found} flows, its first row says {announced}")]
+    CountDiffers {
+        /// How many there are.
+        found: usize,
+        /// How many there should be.
+        announced: usize,
+    },
+    /// A row has too many or too few fields.
+    #[error(
+        "the row has {found} fields, it must have 6 (hint: source, destination, priority group, \
+         destination port, bytes, start in seconds)"
+    )]
+    Fields {
+        /// How many.
+        found: usize,
+    },
+    /// A field is not a number in its range.
+    #[error("{what} `{found}` is not a whole number from {least} to {most}")]
+    Number {
+        /// Which field.
+        what: &'static str,
+        /// What stands there.
+        found: String,
+        /// The least that is allowed.
+        least: u64,
+        /// The most that is allowed.
+        most: u64,
+    },
+    /// A start is not a time.
+    #[error("start `{found}` is not a number of seconds with at most 9 decimals")]
+    Start {
+        /// What stands there.
+        found: String,
+    },
+    /// A flow to its own source.
+    #[error("host {host} sends to itself")]
+    SelfFlow {
+        /// Which host.
+        host: u32,
+    },
+}
+
+/// Reads the text of a flow file.
+///
+/// # Errors
+/// Everything that is wrong with it, by line.
+pub fn parse_flow_file(file: &str, text: &str) -> Result<Vec<FileFlow>, ScenarioErrors> {
+    let source = SourceText { name: file, text };
+    let mut rows = rows(source);
+    let Some(head) = rows.next() else {
+        return Err(problem_at_end(source, FlowFileError::Empty).into());
+    };
+    let announced = count(&head)?;
+    let mut flows = Vec::new();
+    let mut problems = Vec::new();
+    let mut found = 0;
+    for row in rows {
+        found += 1;
+        if problems.len() < limits::MAX_PROBLEMS {
+            match flow(&row) {
+                Ok(flow) => flows.push(flow),
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
+    if found != announced {
+        problems.push(head.problem(FlowFileError::CountDiffers { found, announced }));
+    }
+    ScenarioErrors::check(problems)?;
+    Ok(flows)
+}
+
+fn count(head: &Row<'_>) -> Result<usize, Problem> {
+    let count = head.text().parse().ok();
+    let count = count.filter(|count| (1..=limits::MAX_FLOWS).contains(count));
+    count.ok_or_else(|| {
+        head.problem(FlowFileError::Count {
+            found: head.text().to_owned(),
+        })
+    })
+}
+
+fn flow(row: &Row<'_>) -> Result<FileFlow, Problem> {
+    let fields = row.blank_fields();
+    let [src, dst, group, dst_port, size, start] = &fields[..] else {
+        let found = fields.len();
+        return Err(row.problem(FlowFileError::Fields { found }));
+    };
+    let most_host = u64::from(limits::MAX_HOSTS) - 1;
+    let flow = FileFlow {
+        line: row.line(),
+        src: number(src, "source", 0, most_host)?,
+        dst: number(dst, "destination", 0, most_host)?,
+        priority_group: number(group, "priority group", 0, u64::from(MAX_PRIORITY_GROUP))?,
+        dst_port: number(dst_port, "destination port", 1, u64::from(u16::MAX))?,
+        size: Bytes::new(number(size, "size", 1, limits::MAX_FLOW_SIZE.get())?),
+        start: seconds(start)?,
+    };
+    if flow.src == flow.dst {
+        return Err(dst.problem(FlowFileError::SelfFlow { host: flow.dst }));
+    }
+    Ok(flow)
+}
+
+fn number<T: TryFrom<u64>>(
+    field: &Field<'_>,
+    what: &'static str,
+    least: u64,
+    most: u64,
+) -> Result<T, Problem> {
+    let number = field.text().parse().ok();
+    let number = number.filter(|number| (least..=most).contains(number));
+    number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
+        field.problem(FlowFileError::Number {
+            what,
+            found: field.text().to_owned(),
+            least,
+            most,
+        })
+    })
+}
+
+fn seconds(field: &Field<'_>) -> Result<Nanos, Problem> {
+    let seconds: Option<Ratio> = field.text().parse().ok();
+    let nanos = seconds.and_then(|seconds| seconds.scale_exact(1_000_000_000));
+    nanos.map(Nanos::new).ok_or_else(|| {
+        field.problem(FlowFileError::Start {
+            found: field.text().to_owned(),
+        })
+    })
+}
+
+/// Switches of the artifact have eight queues per port.
+const MAX_PRIORITY_GROUP: u8 = 7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_with_comments_and_exact_times() {
+        let text = "# src dst pg dport size start_time\n2\n5 116 3 100 325508 2.000060495\n13 122 3 100 1 2\n";
+        let flows = parse_flow_file("f", text).unwrap();
+        let first = FileFlow {
+            line: 3,
+            src: 5,
+            dst: 116,
+            priority_group: 3,
+            dst_port: 100,
+            size: Bytes::new(325_508),
+            start: Nanos::new(2_000_060_495),
+        };
+        assert_eq!((flows.len(), flows[0]), (2, first));
+    }
+
+    #[test]
+    fn a_missing_row_is_told() {
+        let errors = parse_flow_file("f", "2\n5 116 3 100 325508 2\n").unwrap_err();
+        assert_eq!(
+            errors.problems()[0].message(),
+            "the file has 1 flows, its first row says 2"
+        );
+    }
+}

@@ -1,0 +1,11 @@
+//! The files a scenario names, read from their texts.
+//!
+//! - [`cdf`]: flow size distributions
+//! - [`flow_file`]: flow lists of the paper's artifact
+
+pub mod cdf;
+pub mod flow_file;
+mod rows;
+
+pub use cdf::{CdfError, CdfPoint, SizeCdf};
+pub use flow_file::{FileFlow, FlowFileError, parse_flow_file};
