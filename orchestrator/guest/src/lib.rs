@@ -1,1 +1,58 @@
 //! Runs the same binary inside a QEMU guest when this kernel lacks modules.
+//!
+//! A guest boots the distribution's kernel, unpacked in a cache, over the host's own root file
+//! system: read-only through 9p, with a throw-away overlay. [`run`] starts a command in it and
+//! passes on output, signals and exit code as if it ran here; [`inside::main`] is the other half,
+//! the guest's init, reached by the hidden verb [`INIT_VERB`] of the same binary.
+//!
+//! Must not contain: anything of scenarios, plans or labs; a shell command built from values.
+//!
+//! - [`request`]: what is asked of a guest
+//! - [`outcome`]: what it tells during and after
+//! - [`cache`]: the unpacked kernel package
+//! - [`place`]: which accelerator and clock a request gets
+//! - `machine`, `initramfs`, `modules`: what the guest is made of, as data
+//! - `run`, `session`, `channel`, `process`, `console`: the host's side of a run
+//! - `kvm`: whether KVM works here
+//! - [`inside`]: the guest's side
+//! - `wire`: what both sides say to each other
+//!
+//! ```no_run
+//! use lab_guest::{GuestRequest, Sinks};
+//! let argv = vec!["/usr/bin/uname".into(), "-r".into()];
+//! let request = GuestRequest::new(argv, "/".as_ref(), "/tmp/console.log".as_ref())?;
+//! let mut sinks = Sinks {
+//!     stdout: &mut std::io::stdout(),
+//!     stderr: &mut std::io::stderr(),
+//!     events: &mut |event| eprintln!("{event:?}"),
+//! };
+//! let outcome = lab_guest::run(&request, &mut sinks)?;
+//! println!("exit code {}", outcome.exit_code);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod cache;
+mod channel;
+mod console;
+mod error;
+mod initramfs;
+pub mod inside;
+mod kvm;
+mod machine;
+mod modules;
+pub mod outcome;
+pub mod place;
+mod process;
+pub mod request;
+mod run;
+mod session;
+mod wire;
+
+pub use error::GuestError;
+pub use machine::VIRTUAL_EPOCH;
+pub use outcome::{ClockFacts, CpuUse, Engine, GuestEvent, GuestOutcome, Sinks};
+pub use request::{Accel, Clock, GuestRequest, Terminal};
+pub use run::run;
+
+/// The hidden verb of the binary that makes it the guest's init.
+pub const INIT_VERB: &str = "guest-init";

@@ -1,0 +1,45 @@
+//! Why the guest's init failed.
+
+use std::{io, path::PathBuf};
+
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub(crate) enum InsideError {
+    #[error("file `{}`: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("mount of `{what}` at `{}`: {source}", at.display())]
+    Mount {
+        what: String,
+        at: PathBuf,
+        source: io::Error,
+    },
+    #[error("module `{}`: {source}", path.display())]
+    Module { path: PathBuf, source: io::Error },
+    #[error("serial port `{port}`: {source}")]
+    Port {
+        port: &'static str,
+        source: io::Error,
+    },
+    #[error("{what}: {source}")]
+    Kernel {
+        what: &'static str,
+        source: io::Error,
+    },
+    #[error("command `{}` in `{}`: {source}", command.display(), cwd.display())]
+    Command {
+        command: PathBuf,
+        cwd: PathBuf,
+        source: io::Error,
+    },
+}
+
+impl InsideError {
+    /// Makes the error of a kernel interface that names no object.
+    pub(crate) fn kernel<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> Self {
+        move |source| Self::Kernel {
+            what,
+            source: source.into(),
+        }
+    }
+}

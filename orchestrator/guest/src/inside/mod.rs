@@ -1,0 +1,96 @@
+//! The guest's side: the init that sets the guest up and runs one command in it.
+//!
+//! - `setup`: file systems, modules, limits, the loopback
+//! - `ports`: the serial ports that lead to the host
+//! - `supervise`, `command`: the command, its output and its signals
+//! - [`cpu`]: how busy the guest is, in its own time
+//! - [`preload`]: reading files before time matters
+
+mod command;
+pub mod cpu;
+mod error;
+mod ports;
+pub mod preload;
+mod setup;
+mod supervise;
+
+use std::path::Path;
+
+use nix::{
+    sys::reboot::{RebootMode, reboot},
+    unistd::getpid,
+};
+
+pub use cpu::cpu_usage;
+pub use preload::preload;
+
+use crate::{
+    inside::{error::InsideError, ports::Ports},
+    wire::{GUEST_DIR, InnerRequest, REQUEST_FILE, ToHost},
+};
+
+/// Set in the inner command's environment, to `1`.
+pub const GUEST_VARIABLE: &str = "LCMP_LAB_GUEST";
+
+/// `virtual` or `real` in the inner command's environment.
+pub const CLOCK_VARIABLE: &str = "LCMP_LAB_CLOCK";
+
+/// `tcg` or `kvm` in the inner command's environment.
+pub const ACCEL_VARIABLE: &str = "LCMP_LAB_ACCEL";
+
+/// `bar` in the inner command's environment where the host's standard error is a terminal, else
+/// `plain`.
+pub const PROGRESS_VARIABLE: &str = "LCMP_LAB_PROGRESS";
+
+/// Whether this process runs inside a guest.
+#[must_use]
+pub fn is_inside() -> bool {
+    std::env::var_os(GUEST_VARIABLE).is_some_and(|value| value == "1")
+}
+
+/// The guest's init: sets the guest up, runs the command, tells the host its end and powers off.
+///
+/// Call it first thing in a program whose first argument is [`crate::INIT_VERB`].
+pub fn main() -> ! {
+    if getpid().as_raw() != 1 || !Path::new(GUEST_DIR).exists() {
+        eprintln!("`{}` is for the init of a guest", crate::INIT_VERB);
+        std::process::exit(2);
+    }
+    if let Err(error) = run() {
+        eprintln!("guest init: {error}");
+    }
+    // The host kills the machine once it has heard the last word; this is for when it has not.
+    let _ = reboot(RebootMode::RB_POWER_OFF);
+    loop {
+        std::thread::park();
+    }
+}
+
+fn run() -> Result<(), InsideError> {
+    let mut ports = Ports::open()?;
+    let last_word = set_up_and_supervise(&mut ports).unwrap_or_else(|error| ToHost::Failed {
+        reason: error.to_string(),
+    });
+    ports.drain()?;
+    ports.say(&last_word)
+}
+
+fn set_up_and_supervise(ports: &mut Ports) -> Result<ToHost, InsideError> {
+    let request = read_request()?;
+    setup::set_up(&request)?;
+    let ended = supervise::supervise(&request, ports);
+    setup::detach(&request)?;
+    ended
+}
+
+fn read_request() -> Result<InnerRequest, InsideError> {
+    let file = Path::new(GUEST_DIR).join(REQUEST_FILE);
+    let bytes = std::fs::read(&file).map_err(|source| InsideError::File {
+        path: file.clone(),
+        source,
+    })?;
+    serde_json::from_slice(&bytes).map_err(|source| InsideError::File {
+        path: file,
+        source: source.into(),
+    })
+}

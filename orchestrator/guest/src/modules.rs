@@ -1,0 +1,134 @@
+//! Kernel modules of an unpacked kernel package, and the order to load them in.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// The modules of one kernel, as `depmod` indexed them.
+#[derive(Debug)]
+pub(crate) struct ModuleIndex {
+    dir: PathBuf,
+    /// File and the files it needs, relative to `dir`, by module name.
+    loadable: BTreeMap<String, (String, Vec<String>)>,
+    builtin: BTreeSet<String>,
+}
+
+impl ModuleIndex {
+    /// Reads the index of the modules under `dir` (`lib/modules/RELEASE`).
+    pub(crate) fn read(dir: &Path) -> io::Result<Self> {
+        let dep = fs::read_to_string(dir.join("modules.dep"))?;
+        let builtin = fs::read_to_string(dir.join("modules.builtin"))?;
+        Ok(Self::parse(dir, &dep, &builtin))
+    }
+
+    fn parse(dir: &Path, dep: &str, builtin: &str) -> Self {
+        let loadable = dep
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .map(|(file, needs)| {
+                let needs = needs.split_whitespace().map(str::to_owned).collect();
+                (module_name(file), (file.to_owned(), needs))
+            })
+            .collect();
+        Self {
+            dir: dir.to_owned(),
+            loadable,
+            builtin: builtin.lines().map(module_name).collect(),
+        }
+    }
+
+    /// Those of `names` this kernel has neither built in nor as a module.
+    pub(crate) fn missing<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
+        names
+            .iter()
+            .copied()
+            .filter(|name| !self.builtin.contains(*name) && !self.has_file(name))
+            .collect()
+    }
+
+    fn has_file(&self, name: &str) -> bool {
+        self.loadable
+            .get(name)
+            .is_some_and(|(file, _)| self.dir.join(file).is_file())
+    }
+
+    /// Files to load so that all of `names` are there, each after those it needs.
+    ///
+    /// Built-in names need no file; unknown ones are left out, which [`Self::missing`] reports.
+    pub(crate) fn load_order(&self, names: &[&str]) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let mut seen = BTreeSet::new();
+        for name in names {
+            self.visit(name, &mut seen, &mut files);
+        }
+        files
+    }
+
+    fn visit(&self, name: &str, seen: &mut BTreeSet<String>, files: &mut Vec<PathBuf>) {
+        let Some((file, needs)) = self.loadable.get(name) else {
+            return;
+        };
+        if !seen.insert(name.to_owned()) {
+            return;
+        }
+        for need in needs {
+            self.visit(&module_name(need), seen, files);
+        }
+        files.push(self.dir.join(file));
+    }
+}
+
+/// `kernel/net/sched/sch-netem.ko` is module `sch_netem`.
+fn module_name(file: &str) -> String {
+    let base = file.rsplit('/').next().unwrap_or(file);
+    let stem = base.split_once(".ko").map_or(base, |(stem, _)| stem);
+    stem.replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEP: &str = "\
+kernel/drivers/virtio/virtio.ko:
+kernel/drivers/virtio/virtio-ring.ko: kernel/drivers/virtio/virtio.ko
+kernel/net/9p/9pnet.ko:
+kernel/net/9p/9pnet_virtio.ko: kernel/net/9p/9pnet.ko kernel/drivers/virtio/virtio-ring.ko kernel/drivers/virtio/virtio.ko
+";
+
+    fn index() -> ModuleIndex {
+        ModuleIndex::parse(Path::new("/m"), DEP, "kernel/net/unix/unix.ko\n")
+    }
+
+    #[test]
+    fn a_module_comes_after_what_it_needs_and_only_once() {
+        let order = index().load_order(&["9pnet_virtio", "virtio_ring"]);
+        let names: Vec<_> = order
+            .iter()
+            .map(|file| module_name(file.to_str().unwrap()))
+            .collect();
+        assert_eq!(names, ["9pnet", "virtio", "virtio_ring", "9pnet_virtio"]);
+    }
+
+    #[test]
+    fn built_in_modules_are_neither_missing_nor_loaded() {
+        assert!(index().missing(&["unix"]).is_empty());
+        assert!(index().load_order(&["unix"]).is_empty());
+    }
+
+    #[test]
+    fn a_listed_module_without_its_file_is_missing() {
+        assert_eq!(
+            index().missing(&["9pnet", "rdma_rxe"]),
+            ["9pnet", "rdma_rxe"]
+        );
+    }
+
+    #[test]
+    fn names_do_not_depend_on_spelling_or_compression() {
+        assert_eq!(module_name("kernel/a/sch-netem.ko.xz"), "sch_netem");
+        assert_eq!(module_name("rdma_rxe.ko"), "rdma_rxe");
+    }
+}

@@ -1,0 +1,159 @@
+//! What is asked of a guest.
+
+use std::{
+    ffi::OsString,
+    io::IsTerminal,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use lab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// How time passes inside the guest.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// Guest time advances by instructions executed, one nanosecond each, and jumps over idle.
+    ///
+    /// The lab then cannot be too slow for its own clock, whatever the host's load. One virtual
+    /// CPU and software emulation only.
+    Virtual,
+    /// Guest time is the host's.
+    Real,
+}
+
+impl Clock {
+    /// The clock as users and the guest's environment spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Virtual => "virtual",
+            Self::Real => "real",
+        }
+    }
+}
+
+/// Which accelerator is asked for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Accel {
+    /// KVM where a trial boot has shown that it works, else software emulation.
+    #[default]
+    Auto,
+    /// Software emulation.
+    Tcg,
+    /// KVM, without a trial.
+    Kvm,
+}
+
+/// How much of the host's terminal the inner command may use.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Terminal {
+    /// Standard output is a terminal.
+    pub stdout: bool,
+    /// Standard error is a terminal.
+    pub stderr: bool,
+    /// Columns and rows, where one of the two is a terminal.
+    pub size: Option<(u16, u16)>,
+}
+
+impl Terminal {
+    /// The terminal of this process.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        let stdout = std::io::stdout().is_terminal();
+        let stderr = std::io::stderr().is_terminal();
+        let size = stderr
+            .then(|| window_size(std::io::stderr()))
+            .or_else(|| stdout.then(|| window_size(std::io::stdout())));
+        Self {
+            stdout,
+            stderr,
+            size: size.flatten(),
+        }
+    }
+}
+
+/// A command to run inside a guest, and the guest to run it in.
+///
+/// Everything that is not named here comes from the host: its root file system is the guest's,
+/// read-only with a throw-away overlay. `/proc`, `/sys`, `/dev` and `/run` are the guest's own.
+#[derive(Clone, Debug)]
+pub struct GuestRequest {
+    /// The command and its arguments. The command is an absolute path.
+    pub argv: Vec<OsString>,
+    /// The command's whole environment, apart from the `LCMP_LAB_*` variables the guest adds.
+    pub env: Vec<(String, String)>,
+    /// The command's working directory.
+    pub cwd: PathBuf,
+    /// Host directories mounted writable at the same path; all else is discarded at the end.
+    pub writable: Vec<PathBuf>,
+    /// How time passes; `None` is virtual under software emulation and real under KVM.
+    pub clock: Option<Clock>,
+    /// The accelerator.
+    pub accel: Accel,
+    /// The guest's memory.
+    pub memory: Bytes,
+    /// Virtual CPUs in real time; in virtual time there is one.
+    pub vcpus: u8,
+    /// Seed of the guest's random numbers, so that two runs draw the same ones.
+    pub seed: u64,
+    /// The file the kernel's console is written to, on the host.
+    pub console_log: PathBuf,
+    /// Host time a boot may take.
+    pub boot_timeout: Duration,
+    /// Host time without output or heartbeat after which the guest is ended; `None` never ends it.
+    pub silence_timeout: Option<Duration>,
+    /// What the command's output is connected to.
+    pub terminal: Terminal,
+    /// The directory with the unpacked kernel package.
+    pub cache: PathBuf,
+    /// The program whose hidden verb [`crate::INIT_VERB`] calls [`crate::inside::main`].
+    pub init_program: PathBuf,
+}
+
+impl GuestRequest {
+    /// A request to run `argv` in `cwd`, with this program as the guest's init and the defaults.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the path of the running program is not known.
+    pub fn new(argv: Vec<OsString>, cwd: &Path, console_log: &Path) -> std::io::Result<Self> {
+        Ok(Self {
+            argv,
+            env: Vec::new(),
+            cwd: cwd.to_owned(),
+            writable: Vec::new(),
+            clock: None,
+            accel: Accel::Auto,
+            memory: DEFAULT_MEMORY,
+            vcpus: DEFAULT_VCPUS,
+            seed: 1,
+            console_log: console_log.to_owned(),
+            boot_timeout: DEFAULT_BOOT_TIMEOUT,
+            silence_timeout: Some(DEFAULT_SILENCE_TIMEOUT),
+            terminal: Terminal::of_this_process(),
+            cache: crate::cache::default_dir(),
+            init_program: std::env::current_exe()?,
+        })
+    }
+}
+
+fn window_size(of: impl std::os::fd::AsFd) -> Option<(u16, u16)> {
+    let size = rustix::termios::tcgetwinsize(of).ok()?;
+    (size.ws_col > 0).then_some((size.ws_col, size.ws_row))
+}
+
+/// Memory of a guest: the lab of 32 hosts and 300 QPs was measured at 0.4 GB; the rest is for the
+/// overlay, which holds what the lab writes. The host gives only what is touched.
+pub const DEFAULT_MEMORY: Bytes = Bytes::new(4 << 30);
+
+/// Virtual CPUs in real time: more than two gained nothing where it was measured.
+pub const DEFAULT_VCPUS: u8 = 2;
+
+/// A boot takes 4 to 7 s of host time on two idle cores and up to four times that on busy ones.
+pub const DEFAULT_BOOT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The guest's heartbeat comes every few seconds of its own time, which under software emulation
+/// on a busy host was seen to take up to half a minute.
+pub const DEFAULT_SILENCE_TIMEOUT: Duration = Duration::from_secs(300);
