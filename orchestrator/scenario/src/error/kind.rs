@@ -19,7 +19,8 @@ pub enum ProblemKind {
 pub(super) fn split_hint(text: &str) -> (&str, Option<&str>) {
     let hint = |text: &'_ str| -> Option<(usize, usize)> {
         let start = text.rfind(" (hint: ")?;
-        text.ends_with(')').then_some((start, start + " (hint: ".len()))
+        text.ends_with(')')
+            .then_some((start, start + " (hint: ".len()))
     };
     match hint(text) {
         Some((start, from)) => (&text[..start], Some(&text[from..text.len() - 1])),

@@ -41,7 +41,10 @@ pub enum CdfError {
         found: usize,
     },
     /// A size is not a whole number of bytes.
-    #[error("`{found}` is not a whole number of bytes up to {}", limits::MAX_FLOW_SIZE)]
+    #[error(
+        "`{found}` is not a whole number of bytes up to {}",
+        limits::MAX_FLOW_SIZE
+    )]
     Size {
         /// What stands there.
         found: String,
@@ -53,7 +56,9 @@ pub enum CdfError {
         found: String,
     },
     /// A size or share is below the one before.
-    #[error("{what} `{found}` is below `{before}` of the row before (hint: both columns only rise)")]
+    #[error(
+        "{what} `{found}` is below `{before}` of the row before (hint: both columns only rise)"
+    )]
     Falling {
         /// Which column.
         what: &'static str,
@@ -63,7 +68,9 @@ pub enum CdfError {
         before: String,
     },
     /// The first share is not zero.
-    #[error("the first percentage is `{found}`, it must be 0 (hint: add the row `0,0`, or the least size with 0)")]
+    #[error(
+        "the first percentage is `{found}`, it must be 0 (hint: add the row `0,0`, or the least size with 0)"
+    )]
     Start {
         /// What stands there.
         found: String,
@@ -288,13 +295,33 @@ mod tests {
     #[test]
     fn the_workloads_that_come_with_the_lab_are_read() {
         let means = [
-            ("alistorage", include_str!("../../../../scenarios/workloads/alistorage.csv")),
-            ("bulk", include_str!("../../../../scenarios/workloads/bulk.csv")),
-            ("fbhadoop", include_str!("../../../../scenarios/workloads/fbhadoop.csv")),
-            ("googlerpc", include_str!("../../../../scenarios/workloads/googlerpc.csv")),
-            ("websearch", include_str!("../../../../scenarios/workloads/websearch.csv")),
+            (
+                "alistorage",
+                include_str!("../../../../scenarios/workloads/alistorage.csv"),
+            ),
+            (
+                "bulk",
+                include_str!("../../../../scenarios/workloads/bulk.csv"),
+            ),
+            (
+                "fbhadoop",
+                include_str!("../../../../scenarios/workloads/fbhadoop.csv"),
+            ),
+            (
+                "googlerpc",
+                include_str!("../../../../scenarios/workloads/googlerpc.csv"),
+            ),
+            (
+                "websearch",
+                include_str!("../../../../scenarios/workloads/websearch.csv"),
+            ),
         ]
-        .map(|(name, text)| (name, SizeCdf::parse(name, text).unwrap().mean().scale_nearest(1)));
+        .map(|(name, text)| {
+            (
+                name,
+                SizeCdf::parse(name, text).unwrap().mean().scale_nearest(1),
+            )
+        });
         insta::assert_debug_snapshot!(means);
     }
 }

@@ -155,14 +155,16 @@ fn number<T: TryFrom<u64>>(
 ) -> Result<T, Problem> {
     let number = field.text().parse().ok();
     let number = number.filter(|number| (least..=most).contains(number));
-    number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
-        field.problem(FlowFileError::Number {
-            what,
-            found: field.text().to_owned(),
-            least,
-            most,
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| {
+            field.problem(FlowFileError::Number {
+                what,
+                found: field.text().to_owned(),
+                least,
+                most,
+            })
         })
-    })
 }
 
 fn seconds(field: &Field<'_>) -> Result<Nanos, Problem> {
