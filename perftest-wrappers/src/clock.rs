@@ -1,0 +1,49 @@
+//! Instants of the kernel's monotonic clock.
+
+use lab_units::Nanos;
+use nix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+/// An instant of `CLOCK_MONOTONIC`: nanoseconds since boot, the same for every process and network
+/// namespace of the machine, and the clock switch agents stamp their records with.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct MonotonicTime(u64);
+
+impl MonotonicTime {
+    /// The instant `nanos` nanoseconds after boot.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Now.
+    ///
+    /// # Panics
+    /// Never on Linux, whose monotonic clock can always be read and starts at zero.
+    #[must_use]
+    pub fn now() -> Self {
+        let time = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("the monotonic clock exists");
+        let seconds = u64::try_from(time.tv_sec()).expect("it starts at boot");
+        let nanos = u64::try_from(time.tv_nsec()).expect("a part of a second");
+        Self(seconds * 1_000_000_000 + nanos)
+    }
+
+    /// Nanoseconds since boot.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// The instant `time` later; the last one there is when that does not fit.
+    #[must_use]
+    pub const fn after(self, time: Nanos) -> Self {
+        Self(self.0.saturating_add(time.get()))
+    }
+
+    /// The time since `earlier`; none when it is not earlier.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Nanos {
+        Nanos::new(self.0.saturating_sub(earlier.0))
+    }
+}

@@ -1,0 +1,85 @@
+//! Command lines as data.
+
+use std::{ffi::OsString, fmt, path::PathBuf};
+
+use crate::{job::FlowJob, tool::Side};
+
+/// A command line: what is run, and in which network namespace. No shell reads it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CommandLine {
+    /// The program's name.
+    pub program: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// The namespace it is run in; `None` is the caller's own.
+    pub netns: Option<PathBuf>,
+}
+
+/// The server's command line; it listens on `port`.
+#[must_use]
+pub fn server_command(job: &FlowJob, port: u16) -> CommandLine {
+    command(job, Side::Server, port)
+}
+
+/// The client's command line; it connects to `port` of its own loopback interface.
+#[must_use]
+pub fn client_command(job: &FlowJob, port: u16) -> CommandLine {
+    let mut line = command(job, Side::Client, port);
+    line.args.push("127.0.0.1".into());
+    line
+}
+
+fn command(job: &FlowJob, side: Side, port: u16) -> CommandLine {
+    let end = job.endpoint(side);
+    let mut args: Vec<OsString> = Vec::with_capacity(24);
+    let mut option = |name: &str, value: &dyn fmt::Display| {
+        args.push(name.into());
+        args.push(value.to_string().into());
+    };
+    option("-d", &end.rdma_device);
+    option("-x", &end.gid_index);
+    option("-p", &port);
+    option("-m", &job.path_mtu);
+    option("-n", &job.messages);
+    option("-s", &job.message_bytes.get());
+    option("-u", &job.qp_timeout);
+    args.push(format!("--tclass={}", job.traffic_class).into());
+    // Six decimals instead of two, and no table around them.
+    args.push("--output=bandwidth".into());
+    // No peak: with a few messages it says nothing.
+    args.push("-N".into());
+    // Silent about CPU frequency scaling, which the FCT is not computed from.
+    args.push("-F".into());
+    if job.tool.waits_by_events() {
+        args.push("-e".into());
+    }
+    CommandLine {
+        program: job.tool.program().into(),
+        args,
+        netns: end.netns.clone(),
+    }
+}
+
+/// As a person would type it, for `plan --steps`.
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(netns) = &self.netns {
+            write!(f, "nsenter --net={} ", quoted(netns.as_os_str()))?;
+        }
+        write!(f, "{}", quoted(&self.program))?;
+        self.args
+            .iter()
+            .try_for_each(|arg| write!(f, " {}", quoted(arg)))
+    }
+}
+
+/// `text` as one word of a POSIX shell.
+fn quoted(text: &std::ffi::OsStr) -> String {
+    let text = text.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,+@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
