@@ -1,6 +1,32 @@
 //! What the switch program, its agent and the controller share.
+//!
+//! The declarations here are the only ones: `agents/ebpf/abi.h` is printed from them, and a test
+//! fails when it is stale. Must not contain: clocks, floats, I/O, decisions.
+//!
+//! - [`rows`][]: map rows and ring buffer records (`repr(C)`), table sizes, constants
+//! - [`layout`][]: how a row is told once for Rust and for C
+//! - [`header`][]: `abi.h`
+//! - [`lcmp`][]: LCMP's parameters and presets
+//! - [`decision`][]: what caused a decision and what rule it followed
+//! - `wire` (feature `wire`): the agent's configuration, its messages and its commands
+//!
+//! ```
+//! use lab_abi::rows::{FlowKey, SwitchTable};
+//!
+//! assert_eq!(size_of::<FlowKey>(), 16);
+//! assert!(size_of::<SwitchTable>() <= 4096, "one page, to be mapped into the agent");
+//! ```
 #![no_std]
 
-pub mod lcmp;
+extern crate alloc;
 
+pub mod decision;
+pub mod header;
+pub mod layout;
+pub mod lcmp;
+pub mod rows;
+#[cfg(feature = "wire")]
+pub mod wire;
+
+pub use decision::{Rule, Trigger};
 pub use lcmp::{LcmpConfig, LcmpConfigError, Preset};

@@ -1,0 +1,122 @@
+//! `abi.h`: the rows and constants as C.
+
+use alloc::{format, string::String};
+use core::fmt::Write as _;
+
+use crate::{
+    Rule, Trigger,
+    layout::{Field, Row},
+    lcmp::MAX_FLOW_TABLE_ENTRIES,
+    rows::{
+        CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, Counters, DecisionRecord, DestinationRow,
+        FlowEntry, FlowKey, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MECHANISM_BUCKETS,
+        MECHANISM_LCMP, NO_QP, PORT_ALIVE, PortRow, PrefixKey, RING_BYTES, RING_WAKE_BYTES,
+        ROCE_PORT, ScoredCandidate, SwitchParams, SwitchTable,
+    },
+};
+
+/// All rows, each after those it contains.
+const ROWS: [Row; 11] = [
+    FlowKey::ROW,
+    FlowEntry::ROW,
+    PrefixKey::ROW,
+    CandidateRow::ROW,
+    DestinationRow::ROW,
+    PortRow::ROW,
+    SwitchParams::ROW,
+    SwitchTable::ROW,
+    Counters::ROW,
+    ScoredCandidate::ROW,
+    DecisionRecord::ROW,
+];
+
+/// The text of `agents/ebpf/abi.h`.
+#[must_use]
+pub fn abi_h() -> String {
+    let mut text = String::from(PREAMBLE);
+    let constants = [
+        ("MAX_CANDIDATES", format!("{MAX_CANDIDATES}")),
+        ("MAX_PORTS", format!("{MAX_PORTS}")),
+        ("MAX_DESTINATIONS", format!("{MAX_DESTINATIONS}")),
+        (
+            "MAX_FLOW_TABLE_ENTRIES",
+            format!("{MAX_FLOW_TABLE_ENTRIES}"),
+        ),
+        ("RING_BYTES", format!("{RING_BYTES}")),
+        ("RING_WAKE_BYTES", format!("{RING_WAKE_BYTES}")),
+        ("PORT_ALIVE", format!("{PORT_ALIVE:#x}ULL")),
+        ("MECHANISM_BUCKETS", format!("{MECHANISM_BUCKETS}")),
+        ("MECHANISM_LCMP", format!("{MECHANISM_LCMP}")),
+        ("CANDIDATE_ALIVE", format!("{CANDIDATE_ALIVE}")),
+        ("CANDIDATE_KEPT", format!("{CANDIDATE_KEPT}")),
+        ("NO_QP", format!("{NO_QP:#x}U")),
+        ("ROCE_PORT", format!("{ROCE_PORT}")),
+    ];
+    for (name, value) in constants {
+        define(&mut text, name, &value, "");
+    }
+    for &(doc, name, value) in Trigger::CONSTANTS.iter().chain(Rule::CONSTANTS) {
+        define(&mut text, name, &format!("{value}"), doc.trim());
+    }
+    for row in ROWS {
+        write_row(&mut text, &row);
+    }
+    text.push_str("\n#endif\n");
+    text
+}
+
+fn define(text: &mut String, name: &str, value: &str, doc: &str) {
+    let comment = if doc.is_empty() {
+        String::new()
+    } else {
+        format!(" // {doc}")
+    };
+    // Writing to a `String` cannot fail.
+    let _ = writeln!(text, "#define {name} {value}{comment}");
+}
+
+fn write_row(text: &mut String, row: &Row) {
+    let name = row.name;
+    text.push('\n');
+    comment(text, "", row.doc);
+    let _ = writeln!(text, "struct {name} {{");
+    for field in row.fields {
+        comment(text, "\t", field.doc);
+        let Field { base, name, .. } = field;
+        let brackets = field.len.map(|len| format!("[{len}]")).unwrap_or_default();
+        let _ = writeln!(text, "\t{base} {name}{brackets};");
+    }
+    let _ = writeln!(text, "}};");
+    let size = row.size;
+    let _ = writeln!(
+        text,
+        "_Static_assert(sizeof(struct {name}) == {size}, \"{name}\");"
+    );
+    for Field {
+        name: field,
+        offset,
+        ..
+    } in row.fields
+    {
+        let _ = writeln!(
+            text,
+            "_Static_assert(__builtin_offsetof(struct {name}, {field}) == {offset}, \"{name}.{field}\");"
+        );
+    }
+}
+
+fn comment(text: &mut String, indent: &str, lines: &[&str]) {
+    for line in lines {
+        let _ = writeln!(text, "{indent}//{line}");
+    }
+}
+
+const PREAMBLE: &str = "\
+// Generated from the crate lab-abi; do not edit.
+// After a change of its rows: UPDATE_ABI_H=1 cargo test -p lab-abi --test abi_h
+#ifndef LAB_ABI_H
+#define LAB_ABI_H
+
+#include <linux/types.h>
+
+";
