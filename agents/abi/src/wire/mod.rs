@@ -14,6 +14,6 @@ pub use config::{
 };
 pub use mac::MacAddr;
 pub use message::{
-    AgentCommand, AgentMessage, Attachment, CandidateReport, DecisionReport, FlowReport, PortState,
-    QueueReport, Queues, Ready, Stats,
+    AgentCommand, AgentMessage, Attachment, CandidateReport, DecisionReport, FlowReport,
+    PortLiveness, QueueReport, Queues, Ready, Stats,
 };
