@@ -1,0 +1,74 @@
+//! How a run went: everything known only after its last flow.
+
+use lab_units::{BitsPerSec, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::UtcTime;
+
+/// What the engine knows when it is done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// When the run ended.
+    pub ended_at: UtcTime,
+    /// What it did, in order, and how long that took.
+    pub phases: Vec<Phase>,
+    /// The guest's CPU use in its own time; nothing outside a guest.
+    pub guest_cpu: Option<GuestCpu>,
+    /// Flows let go later than the engine tolerates.
+    pub late_launches: u64,
+    /// What each inter-DC link turned out to be.
+    pub measured_links: Vec<MeasuredLink>,
+    /// What was met on the way that a reader should know.
+    pub warnings: Vec<String>,
+    /// Why the results cannot be trusted, apart from what the rows themselves say.
+    pub problems: Vec<String>,
+}
+
+/// One phase of a run.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Its name: `build-up`.
+    pub name: String,
+    /// How long it took, by the clock of the run.
+    pub took_ns: Nanos,
+}
+
+/// How busy the guest was in its own time: near 100 % it was too slow for the lab.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct GuestCpu {
+    /// Time its CPUs worked while flows ran.
+    pub busy_ns: Nanos,
+    /// CPU time there was.
+    pub available_ns: Nanos,
+}
+
+/// One direction of an inter-DC link, as configured and as measured, both emulated.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredLink {
+    /// The link: `dc1-dc2`.
+    pub link: String,
+    /// Where this direction comes from.
+    pub from_dc: String,
+    /// Where this direction goes to.
+    pub to_dc: String,
+    /// Rate as configured.
+    pub emu_rate_bps: BitsPerSec,
+    /// Rate as measured; nothing if it was not.
+    pub emu_measured_rate_bps: Option<BitsPerSec>,
+    /// One-way delay as configured.
+    pub emu_delay_ns: Nanos,
+    /// One-way delay as measured; nothing if it was not.
+    pub emu_measured_delay_ns: Option<Nanos>,
+    /// How the delay was measured.
+    pub delay_method: DelayMethod,
+}
+
+/// How a one-way delay is measured.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DelayMethod {
+    /// Time stamps at both ends, of one clock.
+    OneWay,
+    /// Half of a round trip.
+    HalfRtt,
+}
