@@ -1,10 +1,44 @@
 //! Routing policies as pure integer functions: the reference of the switch program.
+//!
+//! The switch program mirrors [`ecmp::decide`] and [`lcmp::decide()`] in the shape the kernel's
+//! verifier wants and is tested against them; the simulator and the plan call them directly. Must
+//! not contain: std, floats, clocks, randomness, unsafe code, unbounded loops.
+//!
+//! - [`hash`][]: the flow hash
+//! - [`candidate`][]: what a policy is given and what it answers
+//! - [`ecmp`][]: ECMP, and every policy that is a table of hash buckets
+//! - [`lcmp`][]: LCMP: path cost, congestion, decision
+//!
+//! Times are nanoseconds, rates bits per second and queues bytes, by their types; costs and scores
+//! are bytes and smaller is better.
+//!
+//! ```
+//! use lab_policy::{Candidate, LcmpConfig, lcmp};
+//! use lab_units::{BitsPerSec, Nanos};
+//!
+//! let fast: BitsPerSec = "200 Gbit".parse()?;
+//! let slow: BitsPerSec = "40 Gbit".parse()?;
+//! let config = LcmpConfig { max_delay_shift: 19, ..LcmpConfig::paper(fast) };
+//! let near = lcmp::path_score(Nanos::from_millis(50), fast, &config);
+//! let far = lcmp::path_score(Nanos::from_millis(100), slow, &config);
+//! let route = |path| Candidate { path, congestion: 0, is_alive: true, buckets: 1 };
+//! let decision = lcmp::decide(&[route(near), route(far)], 7, &config).unwrap();
+//! assert_eq!(decision.chosen, 0);
+//! # Ok::<(), lab_units::ParseQuantityError>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
+#![deny(clippy::float_arithmetic)]
 
 #[cfg(test)]
 extern crate std;
 
+pub mod candidate;
+pub mod ecmp;
+pub mod hash;
 pub mod lcmp;
 
-pub use lcmp::LcmpConfig;
+pub use candidate::{Candidate, Decision, Scored};
+pub use hash::{FlowTuple, flow_hash};
+pub use lab_abi::{Rule, rows::MAX_CANDIDATES};
+pub use lcmp::{LcmpConfig, LcmpConfigError, Preset};

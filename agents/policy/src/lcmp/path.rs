@@ -3,7 +3,7 @@
 use lab_abi::lcmp::{LEVELS, LcmpConfig, MAX_DELAY_SHIFT, Preset};
 use lab_units::{BitsPerSec, Nanos};
 
-use super::LEVEL_SCORES;
+use super::{LEVEL_SCORES, saturate};
 
 /// The cost of a path, C_path (Eq. 2): min((w_dl·delay + w_lc·capacity) >> S_path, 255).
 ///
@@ -76,11 +76,6 @@ fn delay_score_at(delay: Nanos, preset: Preset, shift: u8) -> u8 {
     }
     // Below 2^shift the quotient is below 255.
     u8::try_from((units * 255) >> shift).unwrap_or(u8::MAX)
-}
-
-/// `score`, at most 255.
-pub(super) fn saturate(score: u32) -> u8 {
-    u8::try_from(score).unwrap_or(u8::MAX)
 }
 
 #[cfg(test)]

@@ -1,0 +1,125 @@
+//! ECMP, and every policy that is a table of hash buckets.
+//!
+//! A bucket table says for each hash value which next hop it leads to. Flows are pinned, so only
+//! the number of buckets of a next hop matters and not which ones they are: a table is stored as
+//! run lengths, [`Candidate::buckets`]. ECMP is the table of one bucket each.
+
+use lab_abi::Rule;
+
+use crate::candidate::{Candidate, Decision, unscored};
+
+/// The candidate that `hash` falls on among the buckets of those alive.
+///
+/// `None` when no candidate that has buckets is alive.
+#[must_use]
+pub fn decide(candidates: &[Candidate], hash: u32) -> Option<Decision> {
+    by_buckets(candidates, hash, Rule::Hash, |candidate| {
+        u32::from(candidate.buckets)
+    })
+}
+
+/// The hash over all live candidates alike, as the rule that LCMP falls back to.
+pub(crate) fn decide_alike(candidates: &[Candidate], hash: u32, rule: Rule) -> Option<Decision> {
+    by_buckets(candidates, hash, rule, |_| 1)
+}
+
+fn by_buckets(
+    candidates: &[Candidate],
+    hash: u32,
+    rule: Rule,
+    buckets: impl Fn(&Candidate) -> u32,
+) -> Option<Decision> {
+    let (mut scored, count) = unscored(candidates);
+    let live = |candidate: &Candidate| {
+        if candidate.is_alive {
+            buckets(candidate)
+        } else {
+            0
+        }
+    };
+    let total: u32 = scored.iter().map(|row| live(&row.candidate)).sum();
+    let mut bucket = hash.checked_rem(total)?;
+    let mut chosen = None;
+    for (index, row) in scored.iter_mut().enumerate() {
+        let share = live(&row.candidate);
+        row.is_kept = share > 0;
+        if chosen.is_none() && bucket < share {
+            chosen = Some(index);
+        }
+        bucket = bucket.saturating_sub(share);
+    }
+    Some(Decision::new(chosen?, rule, scored, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn candidates(buckets: &[u16]) -> Vec<Candidate> {
+        buckets
+            .iter()
+            .map(|&buckets| Candidate {
+                path: 0,
+                congestion: 0,
+                is_alive: true,
+                buckets,
+            })
+            .collect()
+    }
+
+    fn chosen(candidates: &[Candidate], hash: u32) -> Option<usize> {
+        decide(candidates, hash).map(|decision| decision.chosen)
+    }
+
+    #[test]
+    fn ecmp_is_the_hash_modulo_the_live_ones() {
+        let mut six = candidates(&[1; 6]);
+        assert_eq!(chosen(&six, 6 * 7 + 4), Some(4));
+        six[1].is_alive = false;
+        // Alive: 0, 2, 3, 4, 5.
+        let all: Vec<_> = (0..5).map(|hash| chosen(&six, hash)).collect();
+        assert_eq!(all, [Some(0), Some(2), Some(3), Some(4), Some(5)]);
+    }
+
+    #[test]
+    fn a_next_hop_owns_as_many_hashes_as_buckets() {
+        let weighted = candidates(&[3, 0, 2]);
+        let all: Vec<_> = (0..5).map(|hash| chosen(&weighted, hash)).collect();
+        assert_eq!(all, [Some(0), Some(0), Some(0), Some(2), Some(2)]);
+    }
+
+    #[test]
+    fn nothing_alive_means_no_decision() {
+        assert_eq!(decide(&[], 1), None);
+        let mut one = candidates(&[1]);
+        one[0].is_alive = false;
+        assert_eq!(decide(&one, 1), None);
+        assert_eq!(decide(&candidates(&[0, 0]), 1), None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_live_bucket_is_hit_once_in_a_round(
+            buckets in prop::collection::vec((0..20u16, any::<bool>()), 1..=8),
+        ) {
+            let rows: Vec<_> = buckets
+                .iter()
+                .map(|&(buckets, is_alive)| Candidate { path: 0, congestion: 0, is_alive, buckets })
+                .collect();
+            let shares: Vec<u32> = buckets
+                .iter()
+                .map(|&(buckets, is_alive)| if is_alive { u32::from(buckets) } else { 0 })
+                .collect();
+            let total: u32 = shares.iter().sum();
+            let mut hits = [0; 8];
+            for hash in 0..total {
+                hits[chosen(&rows, hash).expect("some bucket is alive")] += 1;
+            }
+            prop_assert_eq!(&hits[..shares.len()], &shares[..]);
+        }
+    }
+}

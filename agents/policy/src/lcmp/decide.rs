@@ -1,0 +1,332 @@
+//! The choice for a flow's first packet.
+
+use core::cmp::Reverse;
+
+use lab_abi::{Rule, rows::MAX_CANDIDATES};
+
+use super::{LcmpConfig, Preset};
+use crate::{
+    candidate::{Candidate, Decision, Scored, unscored},
+    ecmp,
+};
+
+/// The candidate for a flow of `hash`; `None` when none is alive.
+///
+/// `candidates` are in order of increasing one-way delay, which breaks ties; those past
+/// [`MAX_CANDIDATES`] are not looked at.
+///
+/// 1. C = α·C_path + β·C_cong of each (Eq. 1); `artifact`: >> 2, at most 255.
+/// 2. Of those alive, the cheaper half in order of (C, given order) is kept. `paper`: ⌈m/2⌉ and
+///    what costs no more than the last of them. `artifact`: ⌊m/2⌋, or all when that is less than
+///    two, and of them what costs less than `drop_threshold`.
+/// 3. `paper`: when all alive are congested to `congested_threshold` or more, the cheapest one.
+///    `artifact`: when none is left, all alive.
+/// 4. The hash modulo their number is the place in that order.
+#[must_use]
+pub fn decide(candidates: &[Candidate], hash: u32, config: &LcmpConfig) -> Option<Decision> {
+    let (mut scored, count) = unscored(candidates);
+    for row in &mut scored[..count] {
+        row.cost = cost(&row.candidate, config);
+    }
+    let (order, alive) = cheapest_first(&scored);
+    let order = &order[..alive];
+    if order.is_empty() {
+        return None;
+    }
+    let (rule, kept) = keep(&scored, order, config);
+    for &index in &order[..kept] {
+        scored[index].is_kept = true;
+    }
+    let place = usize::try_from(hash).ok()? % kept;
+    Some(Decision::new(order[place], rule, scored, count))
+}
+
+/// The hash over all alive: what is left when the signals are missing or stale.
+#[must_use]
+pub fn decide_stale(candidates: &[Candidate], hash: u32) -> Option<Decision> {
+    ecmp::decide_alike(candidates, hash, Rule::Stale)
+}
+
+/// C (Eq. 1).
+fn cost(candidate: &Candidate, config: &LcmpConfig) -> u32 {
+    let cost = u32::from(config.alpha) * u32::from(candidate.path)
+        + u32::from(config.beta) * u32::from(candidate.congestion);
+    match config.preset {
+        Preset::Paper => cost,
+        Preset::Artifact => (cost >> 2).min(255),
+    }
+}
+
+/// The places of those alive, the cheapest first, and their number.
+fn cheapest_first(scored: &[Scored; MAX_CANDIDATES]) -> ([usize; MAX_CANDIDATES], usize) {
+    let mut order: [usize; MAX_CANDIDATES] = core::array::from_fn(|index| index);
+    order.sort_unstable_by_key(|&index| {
+        let row = &scored[index];
+        (Reverse(row.candidate.is_alive), row.cost, index)
+    });
+    let alive = scored.iter().filter(|row| row.candidate.is_alive).count();
+    (order, alive)
+}
+
+/// The rule, and how many of those in `order`, which are not none, the hash is taken over.
+fn keep(scored: &[Scored; MAX_CANDIDATES], order: &[usize], config: &LcmpConfig) -> (Rule, usize) {
+    let row = |place: usize| &scored[order[place]];
+    let alive = order.len();
+    match config.preset {
+        Preset::Paper => {
+            let congested = |place| row(place).candidate.congestion >= config.congested_threshold;
+            if (0..alive).all(congested) {
+                return (Rule::LeastCost, 1);
+            }
+            let cut = row(alive.div_ceil(2) - 1).cost;
+            let kept = (0..alive)
+                .take_while(|&place| row(place).cost <= cut)
+                .count();
+            (Rule::Scored, kept)
+        }
+        Preset::Artifact => {
+            let half = if alive / 2 < 2 { alive } else { alive / 2 };
+            let cheap = |place: &usize| row(*place).cost < u32::from(config.drop_threshold);
+            match (0..half).take_while(cheap).count() {
+                0 => (Rule::HashAll, alive),
+                kept => (Rule::Scored, kept),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{vec, vec::Vec};
+
+    use lab_units::BitsPerSec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn paper() -> LcmpConfig {
+        LcmpConfig::paper(BitsPerSec::new(200_000_000_000).expect("not zero"))
+    }
+
+    fn alive(path: u8, congestion: u8) -> Candidate {
+        Candidate {
+            path,
+            congestion,
+            is_alive: true,
+            buckets: 1,
+        }
+    }
+
+    fn kept(decision: &Decision) -> Vec<usize> {
+        (0..decision.candidates().len())
+            .filter(|&index| decision.candidates()[index].is_kept)
+            .collect()
+    }
+
+    /// DC1 to DC8 in order of delay: via DC6, DC4, DC2, DC7, DC5, DC3.
+    fn testbed() -> Vec<Candidate> {
+        [54, 38, 18, 87, 104, 182]
+            .map(|path| alive(path, 0))
+            .to_vec()
+    }
+
+    #[test]
+    fn the_idle_testbed_keeps_its_three_good_routes() {
+        let decision = decide(&testbed(), 3 * 5 + 1, &paper()).expect("all are alive");
+        assert_eq!(decision.rule, Rule::Scored);
+        assert_eq!(kept(&decision), [0, 1, 2]);
+        assert_eq!(decision.chosen, 1, "the second cheapest: DC4");
+        let costs: Vec<_> = decision.candidates().iter().map(|row| row.cost).collect();
+        assert_eq!(costs, [162, 114, 54, 261, 312, 546]);
+    }
+
+    #[test]
+    fn congestion_moves_a_route_out_of_the_cheaper_half() {
+        let mut routes = testbed();
+        routes[0].congestion = 100; // DC6: 162 + 100 is just above DC7's 261.
+        let decision = decide(&routes, 0, &paper()).expect("all are alive");
+        assert_eq!(kept(&decision), [1, 2, 3]);
+    }
+
+    #[test]
+    fn the_artifacts_idle_order_on_its_own_topology() {
+        // DC2, DC3, DC4, DC5, DC6, DC7 at shift 5: total costs 135, 167, 82, 181, 69, 191.
+        let routes = [181, 223, 110, 242, 93, 255].map(|path| alive(path, 0));
+        let decision = decide(&routes, 0, &LcmpConfig::artifact()).expect("all are alive");
+        let costs: Vec<_> = decision.candidates().iter().map(|row| row.cost).collect();
+        assert_eq!(costs, [135, 167, 82, 181, 69, 191]);
+        assert_eq!(kept(&decision), [0, 2, 4]);
+        assert_eq!(decision.chosen, 4);
+    }
+
+    #[test]
+    fn equals_of_the_last_kept_stay() {
+        let equal = vec![alive(10, 0); 3];
+        assert_eq!(
+            kept(&decide(&equal, 0, &paper()).expect("alive")),
+            [0, 1, 2]
+        );
+        let routes = [alive(10, 0), alive(20, 0), alive(20, 0), alive(30, 0)];
+        assert_eq!(
+            kept(&decide(&routes, 0, &paper()).expect("alive")),
+            [0, 1, 2]
+        );
+        let artifact = LcmpConfig::artifact();
+        assert_eq!(kept(&decide(&routes, 0, &artifact).expect("alive")), [0, 1]);
+    }
+
+    #[test]
+    fn the_artifact_keeps_all_of_three() {
+        let routes = [alive(10, 0), alive(20, 0), alive(200, 0)];
+        let decision = decide(&routes, 0, &LcmpConfig::artifact()).expect("alive");
+        assert_eq!(kept(&decision), [0, 1, 2]);
+    }
+
+    #[test]
+    fn when_all_are_congested_the_paper_takes_the_cheapest() {
+        let routes = [alive(60, 204), alive(50, 210), alive(90, 255)];
+        for hash in 0..7 {
+            let decision = decide(&routes, hash, &paper()).expect("alive");
+            assert_eq!((decision.rule, decision.chosen), (Rule::LeastCost, 1));
+            assert_eq!(kept(&decision), [1]);
+        }
+        let mut routes = routes.to_vec();
+        routes.push(alive(255, 203));
+        assert_eq!(
+            decide(&routes, 0, &paper()).expect("alive").rule,
+            Rule::Scored
+        );
+    }
+
+    #[test]
+    fn when_none_is_left_the_artifact_hashes_over_all() {
+        let routes = [
+            alive(255, 60),
+            alive(255, 70),
+            alive(255, 80),
+            alive(255, 90),
+        ];
+        let decision = decide(&routes, 6, &LcmpConfig::artifact()).expect("alive");
+        assert_eq!((decision.rule, decision.chosen), (Rule::HashAll, 2));
+        assert_eq!(kept(&decision), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn the_dead_do_not_count() {
+        let mut routes = testbed();
+        routes[2].is_alive = false;
+        routes[1].is_alive = false;
+        let decision = decide(&routes, 1, &paper()).expect("four are alive");
+        assert_eq!(kept(&decision), [0, 3]);
+        assert_eq!(decision.chosen, 3);
+        for route in &mut routes {
+            route.is_alive = false;
+        }
+        assert_eq!(decide(&routes, 1, &paper()), None);
+        assert_eq!(decide(&[], 1, &paper()), None);
+    }
+
+    #[test]
+    fn without_fresh_signals_all_alive_are_alike() {
+        let mut routes = testbed();
+        routes[0].is_alive = false;
+        let decision = decide_stale(&routes, 5 + 3).expect("five are alive");
+        assert_eq!((decision.rule, decision.chosen), (Rule::Stale, 4));
+    }
+
+    prop_compose! {
+        fn any_candidate()(path: u8, congestion: u8, is_alive: bool) -> Candidate {
+            Candidate { path, congestion, is_alive, buckets: 1 }
+        }
+    }
+
+    prop_compose! {
+        fn any_config()(
+            artifact: bool,
+            alpha: u8,
+            beta: u8,
+            congested_threshold: u8,
+            drop_threshold: u8,
+        ) -> LcmpConfig {
+            LcmpConfig {
+                preset: if artifact { Preset::Artifact } else { Preset::Paper },
+                alpha,
+                beta,
+                congested_threshold,
+                drop_threshold,
+                ..paper()
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn only_live_and_kept_ones_are_chosen(
+            rows in prop::collection::vec(any_candidate(), 0..=8),
+            hash: u32,
+            config in any_config(),
+        ) {
+            let decision = decide(&rows, hash, &config);
+            prop_assert_eq!(decision.is_some(), rows.iter().any(|row| row.is_alive));
+            if let Some(decision) = decision {
+                let chosen = decision.candidates()[decision.chosen];
+                prop_assert!(chosen.is_kept);
+                prop_assert!(decision
+                    .candidates()
+                    .iter()
+                    .all(|row| !row.is_kept || row.candidate.is_alive));
+                prop_assert_eq!(decision.candidates().len(), rows.len());
+            }
+        }
+
+        #[test]
+        fn every_kept_one_is_chosen_by_some_hash_equally_often(
+            rows in prop::collection::vec(any_candidate(), 1..=8),
+            config in any_config(),
+        ) {
+            let first = decide(&rows, 0, &config);
+            prop_assume!(first.is_some());
+            let kept = kept(&first.expect("assumed"));
+            let mut chosen: Vec<_> = (0..u32::try_from(kept.len()).expect("at most 8"))
+                .map(|hash| decide(&rows, hash, &config).expect("alive").chosen)
+                .collect();
+            chosen.sort_unstable();
+            prop_assert_eq!(chosen, kept);
+        }
+
+        #[test]
+        fn nothing_dropped_is_cheaper_than_what_is_kept(
+            rows in prop::collection::vec(any_candidate(), 1..=8),
+            hash: u32,
+            config in any_config(),
+        ) {
+            let decision = decide(&rows, hash, &config);
+            prop_assume!(decision.is_some());
+            let decision = decision.expect("assumed");
+            let costs = |is_kept: bool| {
+                decision
+                    .candidates()
+                    .iter()
+                    .filter(move |row| row.candidate.is_alive && row.is_kept == is_kept)
+                    .map(|row| row.cost)
+            };
+            if let (Some(dearest), Some(cheapest)) = (costs(true).max(), costs(false).min()) {
+                prop_assert!(dearest <= cheapest);
+            }
+        }
+
+        #[test]
+        fn a_dead_candidate_is_as_if_it_were_not_there(
+            rows in prop::collection::vec(any_candidate(), 1..=8),
+            hash: u32,
+            config in any_config(),
+        ) {
+            let live: Vec<_> = rows.iter().copied().filter(|row| row.is_alive).collect();
+            let with = decide(&rows, hash, &config)
+                .map(|decision| decision.candidates()[decision.chosen].candidate);
+            let without = decide(&live, hash, &config)
+                .map(|decision| decision.candidates()[decision.chosen].candidate);
+            prop_assert_eq!(with, without);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! A port's congestion: its queue, its queue's trend, and how long it has been full.
+
+use lab_units::{Bytes, Nanos};
+
+use super::{LcmpConfig, PortThresholds, Preset, saturate};
+
+/// What a port remembers between samples: 24 bytes, the paper's accounting (Sec. 4).
+///
+/// Queues past 32 bits (4.3 GB) count as that much for the trend; the queue level is taken from
+/// the whole number. The trend saturates too: the authors' code wraps at neither in any run.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct PortState {
+    queue_cur: u32,
+    queue_prev: u32,
+    trend: i32,
+    duration: u32,
+    last_sample: u64,
+}
+
+const _: () = assert!(size_of::<PortState>() == 24);
+
+/// A port's congestion at one sample.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Levels {
+    /// Q: how full the queue is.
+    pub queue: u8,
+    /// T: how fast it grows.
+    pub trend: u8,
+    /// D: how long it has been full.
+    pub duration: u8,
+    /// C_cong, the three fused.
+    pub congestion: u8,
+}
+
+impl Levels {
+    /// C_cong (Eq. 3): min((w_ql·Q + w_tl·T + w_dp·D) >> S_cong, 255).
+    #[must_use]
+    pub fn fuse(queue: u8, trend: u8, duration: u8, config: &LcmpConfig) -> Self {
+        let weighted = u32::from(config.w_ql) * u32::from(queue)
+            + u32::from(config.w_tl) * u32::from(trend)
+            + u32::from(config.w_dp) * u32::from(duration);
+        Self {
+            queue,
+            trend,
+            duration,
+            congestion: saturate(weighted >> config.s_cong),
+        }
+    }
+}
+
+impl PortState {
+    /// An empty port that begins to be watched at `now`.
+    #[must_use]
+    pub const fn new(now: Nanos) -> Self {
+        Self {
+            queue_cur: 0,
+            queue_prev: 0,
+            trend: 0,
+            duration: 0,
+            last_sample: now.get(),
+        }
+    }
+
+    /// One sample of the port's queue: observe, then judge.
+    ///
+    /// `paper` takes one every sample interval, and another at a decision when the last is older.
+    /// Its trend is related to the time since the sample before; `artifact`'s always to 1 ms.
+    pub fn sample(
+        &mut self,
+        now: Nanos,
+        queue: Bytes,
+        thresholds: &PortThresholds,
+        config: &LcmpConfig,
+    ) -> Levels {
+        let interval = match config.preset {
+            Preset::Paper => Nanos::new(now.get().saturating_sub(self.last_sample)),
+            Preset::Artifact => thresholds.least_interval(),
+        };
+        self.observe(now, queue, config);
+        self.levels_after(queue, interval, thresholds, config)
+    }
+
+    /// `artifact`: one run of its monitor, which every candidate of a decision causes at every port.
+    ///
+    /// With m candidates the trend is decayed m−1 times beyond the paper's.
+    pub fn observe(&mut self, now: Nanos, queue: Bytes, config: &LcmpConfig) {
+        let queue = u32::try_from(queue.get()).unwrap_or(u32::MAX);
+        self.queue_prev = self.queue_cur;
+        self.queue_cur = queue;
+        let delta = i64::from(self.queue_cur) - i64::from(self.queue_prev);
+        let trend = i64::from(self.trend);
+        let shift = config.trend_shift;
+        let trend = trend - (trend >> shift) + (delta >> shift);
+        let bounds = i64::from(i32::MIN)..=i64::from(i32::MAX);
+        self.trend = i32::try_from(trend.clamp(*bounds.start(), *bounds.end())).unwrap_or(i32::MAX);
+        self.last_sample = now.get();
+    }
+
+    /// `artifact`: the levels of the queue last observed; one step of the duration per decision.
+    pub fn judge(&mut self, thresholds: &PortThresholds, config: &LcmpConfig) -> Levels {
+        let queue = Bytes::new(u64::from(self.queue_cur));
+        self.levels_after(queue, thresholds.least_interval(), thresholds, config)
+    }
+
+    /// When the port was last observed.
+    #[must_use]
+    pub const fn last_sample(&self) -> Nanos {
+        Nanos::new(self.last_sample)
+    }
+
+    fn levels_after(
+        &mut self,
+        queue: Bytes,
+        interval: Nanos,
+        thresholds: &PortThresholds,
+        config: &LcmpConfig,
+    ) -> Levels {
+        let queue_level = thresholds.queue_level(queue);
+        if queue_level >= config.high_water {
+            self.duration = self.duration.saturating_add(1);
+        } else if queue_level <= config.low_water {
+            self.duration = self.duration.saturating_sub(1);
+        }
+        let trend_level = thresholds.trend_level(self.trend, interval);
+        let duration_level = saturate(self.duration >> config.duration_shift);
+        Levels::fuse(queue_level, trend_level, duration_level, config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_units::BitsPerSec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::lcmp::PortProvision;
+
+    fn gbit(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
+    }
+
+    fn config() -> LcmpConfig {
+        LcmpConfig::paper(gbit(200))
+    }
+
+    /// 8 Gb/s, so 1,000,000 B a millisecond; 10 MB of buffer.
+    fn thresholds() -> PortThresholds {
+        let port = PortProvision::paper_units(gbit(8), Bytes::new(10_000_000));
+        PortThresholds::new(&port, &config())
+    }
+
+    fn ms(time: u64) -> Nanos {
+        Nanos::from_millis(time)
+    }
+
+    #[test]
+    fn a_queue_that_builds_is_seen_in_all_three_signals() {
+        let mut port = PortState::new(ms(0));
+        // 8 MB at once: the top but one queue level, an eighth of the growth as trend.
+        let levels = port.sample(ms(1), Bytes::new(8_000_000), &thresholds(), &config());
+        assert_eq!((levels.queue, levels.trend, levels.duration), (229, 255, 0));
+        assert_eq!(levels.congestion, 178, "(2·229 + 255 + 0) >> 2");
+        // It stays: the trend decays by an eighth a sample, the fourth full sample counts.
+        for at in 2..=3 {
+            port.sample(ms(at), Bytes::new(8_000_000), &thresholds(), &config());
+        }
+        let levels = port.sample(ms(4), Bytes::new(8_000_000), &thresholds(), &config());
+        // 1,000,000 · (7/8)³ is 669,921.
+        assert_eq!((levels.queue, levels.trend, levels.duration), (229, 153, 1));
+        assert_eq!(levels.congestion, 153, "(458 + 153 + 1) >> 2");
+    }
+
+    #[test]
+    fn a_trend_is_related_to_the_time_it_took() {
+        let mut port = PortState::new(ms(0));
+        let levels = port.sample(ms(10), Bytes::new(8_000_000), &thresholds(), &config());
+        assert_eq!(levels.trend, 25, "1 MB in 10 ms is a tenth of the rate");
+        let mut port = PortState::new(ms(0));
+        let artifact = LcmpConfig::artifact();
+        let levels = port.sample(ms(10), Bytes::new(8_000_000), &thresholds(), &artifact);
+        assert_eq!(levels.trend, 255, "the artifact's interval is always 1 ms");
+    }
+
+    #[test]
+    fn duration_rises_when_full_falls_when_drained_and_rests_between() {
+        let mut port = PortState::new(ms(0));
+        let mut after = |megabytes: u64, samples: u64| {
+            let mut last = Levels::default();
+            for _ in 0..samples {
+                last = port.sample(
+                    ms(1),
+                    Bytes::new(megabytes * 1_000_000),
+                    &thresholds(),
+                    &config(),
+                );
+            }
+            last.duration
+        };
+        assert_eq!(after(7, 40), 10, "level 204 is the high water mark");
+        assert_eq!(after(5, 40), 10, "level 153 is between the marks");
+        assert_eq!(after(3, 20), 5, "level 102 is the low water mark");
+        assert_eq!(after(0, 40), 0, "not below 0");
+        assert_eq!(after(9, 2_000), 255, "nor above 255");
+    }
+
+    #[test]
+    fn the_artifact_decays_the_trend_once_per_candidate() {
+        let artifact = LcmpConfig::artifact();
+        let mut port = PortState::new(ms(0));
+        for _ in 0..6 {
+            port.observe(ms(1), Bytes::new(8_000_000), &artifact);
+        }
+        // 1,000,000 · (7/8)⁵, each step rounded up: 512,912.
+        let port_provision = PortProvision::paper_units(gbit(8), Bytes::new(0));
+        let thresholds = PortThresholds::new(&port_provision, &artifact);
+        assert_eq!(port.judge(&thresholds, &artifact).trend, 127);
+    }
+
+    #[test]
+    fn queues_past_32_bits_keep_their_level_and_do_not_wrap_the_trend() {
+        let port_provision = PortProvision::paper_units(gbit(200), Bytes::new(6_000_000_000));
+        let thresholds = PortThresholds::new(&port_provision, &config());
+        let mut port = PortState::new(ms(0));
+        let levels = port.sample(ms(1), Bytes::new(5_500_000_000), &thresholds, &config());
+        assert_eq!((levels.queue, levels.trend), (255, 255));
+    }
+
+    proptest! {
+        #[test]
+        fn a_fuller_queue_never_looks_less_congested(
+            before in 0..12_000_000u64,
+            low in 0..12_000_000u64,
+            more in 0..12_000_000u64,
+        ) {
+            let congestion = |queue| {
+                let mut port = PortState::new(ms(0));
+                port.sample(ms(1), Bytes::new(before), &thresholds(), &config());
+                port.sample(ms(2), Bytes::new(queue), &thresholds(), &config()).congestion
+            };
+            prop_assert!(congestion(low) <= congestion(low + more));
+        }
+
+        #[test]
+        fn any_history_keeps_the_state_in_its_ranges(
+            samples in prop::collection::vec((any::<u64>(), any::<u64>()), 0..60),
+            trend_shift in 0..=31u8,
+        ) {
+            let config = LcmpConfig { trend_shift, ..config() };
+            let mut port = PortState::default();
+            for (now, queue) in samples {
+                let levels = port.sample(Nanos::new(now), Bytes::new(queue), &thresholds(), &config);
+                prop_assert_eq!(levels.queue == 0, queue == 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Where a port's levels begin: tables made at bootstrap and when a link's provisioning changes.
+
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+
+use super::{LEVEL_SCORES, LEVELS, LcmpConfig, Preset};
+
+/// What a port is provisioned with, in the units of the clock and the queues it is observed with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct PortProvision {
+    /// The link's rate.
+    pub rate: BitsPerSec,
+    /// The limit of the port's egress queue.
+    pub buffer: Bytes,
+    /// The shortest time a trend is related to: 1 ms of paper time.
+    pub least_interval: Nanos,
+    /// Observed bytes over paper bytes; only `artifact`, whose buffer is a constant, needs it.
+    pub size_scale: Ratio,
+}
+
+impl PortProvision {
+    /// A port observed in paper units.
+    #[must_use]
+    pub const fn paper_units(rate: BitsPerSec, buffer: Bytes) -> Self {
+        Self {
+            rate,
+            buffer,
+            least_interval: LEAST_INTERVAL,
+            size_scale: Ratio::ONE,
+        }
+    }
+
+    /// A port of a scaled lab, whose `rate` and `buffer` are the emulated ones already.
+    #[must_use]
+    pub fn emulated(rate: BitsPerSec, buffer: Bytes, time_scale: Ratio, size_scale: Ratio) -> Self {
+        Self {
+            rate,
+            buffer,
+            least_interval: Nanos::new(time_scale.scale_nearest(LEAST_INTERVAL.get())),
+            size_scale,
+        }
+    }
+}
+
+/// The levels of one port.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct PortThresholds {
+    queue_bytes: [u64; LEVELS],
+    rate: BitsPerSec,
+    least_interval: Nanos,
+}
+
+impl PortThresholds {
+    /// The levels of a port.
+    ///
+    /// Queue levels begin at buffer·i/N. `artifact` takes 5 GB for every port's buffer and stores
+    /// the products in 32 bits, so that the last level begins at 205,032,704 B already.
+    ///
+    /// Trend levels begin at rate/8/1000·(i+1)/N bytes per millisecond. What is compared with is
+    /// that times an interval, and rate times interval is the same whether both are paper units or
+    /// both are emulated and their bytes are scaled along, so a scaled lab needs no other table.
+    #[must_use]
+    pub fn new(port: &PortProvision, config: &LcmpConfig) -> Self {
+        let tenth = |buffer: u64, index: u64| {
+            let bytes = u128::from(buffer) * u128::from(index) / LEVELS as u128;
+            u64::try_from(bytes).unwrap_or(u64::MAX)
+        };
+        let mut queue_bytes = [0; LEVELS];
+        for (threshold, index) in queue_bytes.iter_mut().zip(0..) {
+            *threshold = match config.preset {
+                Preset::Paper => tenth(port.buffer.get(), index),
+                Preset::Artifact => {
+                    let wrapped = tenth(ARTIFACT_BUFFER, index) & u64::from(u32::MAX);
+                    port.size_scale.scale_nearest(wrapped)
+                }
+            };
+        }
+        Self {
+            queue_bytes,
+            rate: port.rate,
+            least_interval: port.least_interval,
+        }
+    }
+
+    /// Q: 0 for an empty queue, else the score of the highest level begun.
+    #[must_use]
+    pub fn queue_level(&self, queue: Bytes) -> u8 {
+        if queue == Bytes::ZERO {
+            return 0;
+        }
+        highest(|index| queue.get() >= self.queue_bytes[index])
+    }
+
+    /// T: 0 unless the queue grows, else the score of the highest level begun in `interval`.
+    #[must_use]
+    pub fn trend_level(&self, trend_bytes: i32, interval: Nanos) -> u8 {
+        let Ok(growth) = u128::try_from(trend_bytes) else {
+            return 0;
+        };
+        if growth == 0 {
+            return 0;
+        }
+        // growth ≥ rate/8/10⁹ · interval · (i+1)/N, without the divisions' rounding.
+        let interval = interval.max(self.least_interval);
+        let grown = growth * 8 * 1_000_000_000 * LEVELS as u128;
+        let tenth = u128::from(self.rate.get()) * u128::from(interval.get());
+        let begins = |index: usize| tenth.saturating_mul(index as u128 + 1);
+        highest(|index| grown >= begins(index))
+    }
+
+    /// The shortest time a trend is related to.
+    #[must_use]
+    pub const fn least_interval(&self) -> Nanos {
+        self.least_interval
+    }
+}
+
+fn highest(is_begun: impl Fn(usize) -> bool) -> u8 {
+    (0..LEVELS)
+        .rev()
+        .find(|&index| is_begun(index))
+        .map_or(0, |index| LEVEL_SCORES[index])
+}
+
+/// 1 ms of paper time: the spec's clamp, and the one interval `artifact` knows.
+const LEAST_INTERVAL: Nanos = Nanos::from_millis(1);
+
+/// The buffer the authors' code assumes for every port: 5 GB.
+const ARTIFACT_BUFFER: u64 = 5_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn gbit(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
+    }
+
+    fn paper(rate: u64, buffer: u64) -> PortThresholds {
+        let port = PortProvision::paper_units(gbit(rate), Bytes::new(buffer));
+        PortThresholds::new(&port, &LcmpConfig::paper(gbit(200)))
+    }
+
+    #[test]
+    fn queue_levels_begin_at_tenths_of_the_buffer() {
+        let port = paper(100, 6_000);
+        let levels = [
+            (0, 0),
+            (1, 25),
+            (599, 25),
+            (600, 51),
+            (4_800, 229),
+            (5_399, 229),
+            (5_400, 255),
+            (60_000, 255),
+        ];
+        for (queue, level) in levels {
+            assert_eq!(port.queue_level(Bytes::new(queue)), level, "{queue} B");
+        }
+    }
+
+    #[test]
+    fn the_artifacts_top_queue_level_wraps_to_205_megabytes() {
+        let port = PortProvision::paper_units(gbit(100), Bytes::new(128_000_000));
+        let port = PortThresholds::new(&port, &LcmpConfig::artifact());
+        assert_eq!(port.queue_level(Bytes::new(1)), 25);
+        assert_eq!(port.queue_level(Bytes::new(205_032_703)), 25);
+        assert_eq!(port.queue_level(Bytes::new(205_032_704)), 255);
+    }
+
+    #[test]
+    fn trend_levels_begin_at_tenths_of_what_the_link_carries() {
+        // 100 Gb/s carry 12,500,000 B in a millisecond.
+        let port = paper(100, 6_000_000_000);
+        let ms = Nanos::from_millis(1);
+        let levels = [
+            (-1, 0),
+            (0, 0),
+            (1_249_999, 0),
+            (1_250_000, 25),
+            (12_499_999, 229),
+            (12_500_000, 255),
+        ];
+        for (trend, level) in levels {
+            assert_eq!(port.trend_level(trend, ms), level, "{trend} B");
+        }
+        assert_eq!(port.trend_level(1_250_000, Nanos::from_millis(2)), 0);
+        assert_eq!(
+            port.trend_level(1_250_000, Nanos::new(1)),
+            25,
+            "at least 1 ms"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn levels_do_not_depend_on_the_scale(
+            queue in 0..6_000_000u64,
+            trend in -100_000..100_000i32,
+            interval_us in 1..100_000u64,
+            artifact: bool,
+        ) {
+            // Emulated: rate 1/1000, time 10, size 1/100.
+            let config = if artifact { LcmpConfig::artifact() } else { LcmpConfig::paper(gbit(200)) };
+            let unscaled = PortProvision::paper_units(gbit(100), Bytes::new(600_000_000));
+            let ratio = |n, d| Ratio::new(n, d).expect("not zero");
+            let scaled = PortProvision::emulated(
+                BitsPerSec::new(100_000_000).expect("not zero"),
+                Bytes::new(6_000_000),
+                ratio(10, 1),
+                ratio(1, 100),
+            );
+            let unscaled = PortThresholds::new(&unscaled, &config);
+            let scaled = PortThresholds::new(&scaled, &config);
+            let interval = Nanos::new(interval_us * 1_000);
+            prop_assert_eq!(
+                scaled.trend_level(trend, Nanos::new(interval.get() * 10)),
+                unscaled.trend_level(trend * 100, interval)
+            );
+            // The artifact's wrapped level is no multiple of 100 bytes: skip the rounded one.
+            prop_assume!(queue != 2_050_327);
+            prop_assert_eq!(
+                scaled.queue_level(Bytes::new(queue)),
+                unscaled.queue_level(Bytes::new(queue * 100))
+            );
+        }
+
+        #[test]
+        fn levels_never_fall_when_queue_or_trend_rise(
+            rate in 1..=1_000_000_000_000u64,
+            buffer: u64,
+            queues: (u64, u64),
+            trends: (i32, i32),
+            interval: u64,
+        ) {
+            let rate = BitsPerSec::new(rate).expect("not zero");
+            let port = PortProvision::paper_units(rate, Bytes::new(buffer));
+            let port = PortThresholds::new(&port, &LcmpConfig::paper(gbit(200)));
+            let (low, high) = (queues.0.min(queues.1), queues.0.max(queues.1));
+            prop_assert!(port.queue_level(Bytes::new(low)) <= port.queue_level(Bytes::new(high)));
+            let (low, high) = (trends.0.min(trends.1), trends.0.max(trends.1));
+            let interval = Nanos::new(interval);
+            prop_assert!(port.trend_level(low, interval) <= port.trend_level(high, interval));
+        }
+    }
+}
