@@ -1,7 +1,7 @@
 //! Exact fractions.
 
 use alloc::string::{String, ToString};
-use core::{fmt, num::NonZeroU64, str::FromStr};
+use core::{cmp::Ordering, fmt, num::NonZeroU64, str::FromStr};
 
 /// An exact positive or zero fraction, kept in lowest terms: `1/1000`, `10`, `3/4`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -18,6 +18,12 @@ pub struct ParseRatioError {
 }
 
 impl Ratio {
+    /// Nothing.
+    pub const ZERO: Self = Self {
+        numerator: 0,
+        denominator: NonZeroU64::MIN,
+    };
+
     /// One.
     pub const ONE: Self = Self {
         numerator: 1,
@@ -81,6 +87,19 @@ impl Ratio {
             return None;
         }
         u64::try_from(product / denominator).ok()
+    }
+}
+
+impl Ord for Ratio {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let cross = |a: Self, b: Self| u128::from(a.numerator) * u128::from(b.denominator());
+        cross(*self, *other).cmp(&cross(*other, *self))
+    }
+}
+
+impl PartialOrd for Ratio {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -158,6 +177,15 @@ mod tests {
         assert_eq!(third.scale_nearest(5), 2);
         assert_eq!(third.scale_exact(5), None);
         assert_eq!(third.scale_exact(6), Some(2));
+    }
+
+    #[test]
+    fn order_is_that_of_the_values_and_agrees_with_equality() {
+        let ratio = |text: &str| text.parse::<Ratio>().unwrap();
+        assert!(ratio("1/3") < ratio("0.34") && ratio("7") > ratio("20/3"));
+        assert_eq!(ratio("0").cmp(&Ratio::ZERO), Ordering::Equal);
+        let large = Ratio::new(u64::MAX, u64::MAX - 1).unwrap();
+        assert!(large > Ratio::ONE);
     }
 
     #[test]
