@@ -1,0 +1,168 @@
+//! Whatever is written is read: the rows of every table.
+
+use crate::common::{flow, info, now};
+use lab_records::{
+    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, QueueRow, Row, RunDir, RunWriter,
+};
+use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
+use proptest::prelude::*;
+
+/// Any text, of the kinds CSV is bad at.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z0-9-]{1,8}",
+        "[ -~]{0,20}",
+        any::<String>().prop_map(|text| text.replace('\0', "")),
+        Just("\"quoted\", and\r\nbroken".to_owned()),
+    ]
+}
+
+fn nanos() -> impl Strategy<Value = Nanos> {
+    any::<u64>().prop_map(Nanos::new)
+}
+
+fn bytes() -> impl Strategy<Value = Bytes> {
+    any::<u64>().prop_map(Bytes::new)
+}
+
+/// Names as scenarios allow them, so that they can stand in lists.
+fn name() -> impl Strategy<Value = String> {
+    "[a-z][a-z0-9-]{0,7}"
+}
+
+prop_compose! {
+    fn flow_row()(
+        policy in text(),
+        src_host in text(),
+        reason in text(),
+        size in bytes(),
+        start in nanos(),
+        fct in prop::option::of(nanos()),
+        ideal in nanos(),
+        slowdown in prop::option::of(0.0..1e12f64),
+        path in prop::option::of(prop::collection::vec(name(), 1..5)),
+        status in prop_oneof![
+            Just(FlowStatus::Finished), Just(FlowStatus::TimedOut), Just(FlowStatus::Failed),
+            Just(FlowStatus::Unparsable), Just(FlowStatus::NotReady), Just(FlowStatus::Aborted),
+        ],
+        id in any::<u32>(),
+    ) -> FlowRow {
+        FlowRow {
+            flow_id: FlowId(id),
+            policy,
+            src_host,
+            reason,
+            size_bytes: size,
+            start_ns: start,
+            fct_ns: fct,
+            ideal_fct_ns: ideal,
+            slowdown,
+            path: path.map(DcPath::new),
+            status,
+            launch_lateness_ns: fct,
+            emu_fct_resolution_ns: fct,
+            ..flow("")
+        }
+    }
+}
+
+prop_compose! {
+    fn link_row()(
+        policy in text(), link in text(), time in nanos(), tx in bytes(),
+        rate in 1u64.., drops in any::<u64>(),
+    ) -> LinkRow {
+        LinkRow {
+            policy, repetition: 3, time_ns: time, link,
+            from_dc: "dc1".into(), to_dc: "dc8".into(),
+            tx_bytes: tx, emu_tx_bytes: tx,
+            rate_bps: BitsPerSec::new(rate).expect("a positive rate"),
+            drops,
+        }
+    }
+}
+
+prop_compose! {
+    fn queue_row()(
+        policy in text(), port in text(), time in nanos(), backlog in bytes(), level in any::<u8>(),
+    ) -> QueueRow {
+        QueueRow {
+            policy, repetition: 0, time_ns: time, switch: "dc1".into(), port,
+            to_dc: "dc8".into(), backlog_bytes: backlog, emu_backlog_bytes: backlog,
+            queue_level: level, trend_level: level, duration_level: level, congestion_cost: level,
+        }
+    }
+}
+
+prop_compose! {
+    fn decision_row()(
+        policy in text(), time in nanos(), id in prop::option::of(any::<u32>()),
+        address in any::<u32>(), sport in any::<u16>(),
+        candidates in prop::collection::vec((name(), any::<u8>(), any::<u32>()), 0..8),
+        chosen in prop::option::of(name()),
+    ) -> DecisionRow {
+        let byte = |row: &(String, u8, u32)| row.1;
+        DecisionRow {
+            policy, repetition: 0, time_ns: time, switch: "dc1".into(),
+            flow_id: id.map(FlowId),
+            src: address.into(), dst: address.into(), sport,
+            reason: "new_flow/scored".into(),
+            c_path: candidates.iter().map(byte).collect(),
+            c_cong: candidates.iter().map(byte).collect(),
+            cost: candidates.iter().map(|row| row.2).collect(),
+            kept: candidates.iter().map(byte).collect(),
+            candidates: candidates.into_iter().map(|row| row.0).collect(),
+            chosen,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn reader_after_writer_is_identity(
+        flows in prop::collection::vec(flow_row(), 0..5),
+        links in prop::collection::vec(link_row(), 0..5),
+        queues in prop::collection::vec(queue_row(), 0..5),
+        decisions in prop::collection::vec(decision_row(), 0..5),
+    ) {
+        let results = tempfile::tempdir().expect("a directory");
+        let mut writer = RunWriter::create(results.path(), now(), &info()).expect("a run");
+        for row in &flows {
+            writer.append_flow(row).expect("a row");
+        }
+        writer.append_links(&links).expect("rows");
+        writer.append_queues(&queues).expect("rows");
+        writer.append_decisions(&decisions).expect("rows");
+        let run = RunDir::open(writer.dir()).expect("a run");
+        prop_assert_eq!(run.flows().expect("flows").rows, flows);
+        prop_assert_eq!(run.links().expect("links").rows, links);
+        prop_assert_eq!(run.queues().expect("queues").rows, queues);
+        prop_assert_eq!(run.decisions().expect("decisions").rows, decisions);
+    }
+}
+
+/// The header the `csv` crate would derive from a row.
+fn derived_header<R: Row>(row: R) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.serialize(row).expect("a row");
+    let bytes = writer.into_inner().expect("bytes");
+    let text = String::from_utf8(bytes).expect("text");
+    text.lines().next().expect("a header").to_owned()
+}
+
+#[test]
+fn the_written_header_is_the_one_the_reader_expects() {
+    assert_eq!(derived_header(flow("ecmp")), FlowRow::COLUMNS.join(","));
+}
+
+#[test]
+fn a_list_item_that_could_not_be_read_back_is_refused() {
+    for item in ["", "a|b"] {
+        let list = List(vec![item.to_owned()]);
+        let error = serde_json::to_string(&list).unwrap_err().to_string();
+        assert!(error.contains("cannot be in a list"), "{error}");
+    }
+    let error = serde_json::from_str::<List<u8>>(r#""1|x""#).unwrap_err();
+    assert!(error.to_string().contains("`x` in a list"), "{error}");
+}

@@ -1,0 +1,5 @@
+//! Run directories, written and read.
+
+mod common;
+mod laws;
+mod run_dir;

@@ -1,0 +1,263 @@
+//! A run directory from its first byte to its verdict.
+
+use std::{fs, path::Path};
+
+use crate::common::{end, flow, info, now, unfinished};
+use lab_records::{FlowRow, RecordsError, RunDir, RunWriter, Table, Tally, Verdict, point_latest};
+
+fn results() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+fn create(results: &Path) -> RunWriter {
+    RunWriter::create(results, now(), &info()).expect("a run directory")
+}
+
+fn read_flows(dir: &Path) -> Table<FlowRow> {
+    RunDir::open(dir).expect("a run").flows().expect("flows")
+}
+
+#[test]
+fn a_run_reads_back_as_it_was_written() {
+    let results = results();
+    let mut writer = create(results.path());
+    let rows = [flow("ecmp"), unfinished("lcmp")];
+    for row in &rows {
+        writer.append_flow(row).expect("a row");
+    }
+    writer.write_scenario("name: 8dc\n").expect("scenario");
+    writer.write_plan("{}\n").expect("plan");
+    let (dir, outcome) = writer.finish(end()).expect("the end");
+
+    let run = RunDir::open(&dir).expect("a run");
+    assert_eq!(run.info(), &info());
+    assert_eq!(run.outcome(), Some(&outcome));
+    assert_eq!(run.outcome().map(|outcome| &outcome.end), Some(&end()));
+    assert_eq!(run.started_at().to_string(), "2026-11-21T09:30:00.000Z");
+    let flows = run.flows().expect("flows");
+    assert_eq!(flows.rows, rows);
+    assert_eq!(flows.torn, 0);
+    assert_eq!(run.links().expect("links").rows, []);
+    assert_eq!(run.queues().expect("queues").rows, []);
+    assert_eq!(run.decisions().expect("decisions").rows, []);
+    let scenario = fs::read_to_string(dir.join("scenario.yaml")).expect("scenario");
+    assert_eq!(scenario, "name: 8dc\n");
+}
+
+#[test]
+fn rows_outlive_a_writer_that_dies() {
+    let results = results();
+    let mut writer = create(results.path());
+    let dir = writer.dir().to_owned();
+    writer.append_flow(&flow("ecmp")).expect("a row");
+    // What a killed process leaves: no destructor has run.
+    std::mem::forget(writer);
+
+    let run = RunDir::open(&dir).expect("a run");
+    let flows = run.flows().expect("flows");
+    assert_eq!(flows.rows, [flow("ecmp")]);
+    assert_eq!(run.outcome(), None);
+    let verdict = Verdict::of(run.info(), None, &flows.rows.iter().collect());
+    assert_eq!(
+        verdict.reasons,
+        [
+            "the run did not end: it was interrupted, or is still going on",
+            "1 flows are recorded of 2 scheduled",
+        ]
+    );
+}
+
+#[test]
+fn a_table_cut_anywhere_gives_its_whole_rows() {
+    let results = results();
+    let mut writer = create(results.path());
+    let rows = [flow("ecmp"), unfinished("lcmp"), flow("lcmp")];
+    for row in &rows {
+        writer.append_flow(row).expect("a row");
+    }
+    let dir = writer.dir().to_owned();
+    let table = dir.join("flows.csv");
+    let whole = fs::read(&table).expect("flows");
+    let header = whole
+        .iter()
+        .position(|&byte| byte == b'\n')
+        .expect("header")
+        + 1;
+    let mut torn_seen = 0;
+    for cut in 0..=whole.len() {
+        fs::write(&table, &whole[..cut]).expect("the cut table");
+        let flows = read_flows(&dir);
+        let count = flows.rows.len();
+        assert_eq!(flows.rows, rows[..count], "cut at {cut}");
+        // Every row but the whole ones is counted: the rest of the file is a row's beginning.
+        let rest = &whole[..cut];
+        let at_a_rows_end = cut == 0
+            || cut >= header && rest.ends_with(b"\n") && {
+                let mut reader = csv_rows(rest);
+                reader.next_back().is_none_or(|length| length == 24)
+            };
+        assert_eq!(flows.torn, u64::from(!at_a_rows_end), "cut at {cut}");
+        torn_seen += flows.torn;
+    }
+    assert!(torn_seen > 100, "{torn_seen}");
+    fs::write(&table, &whole).expect("the whole table");
+    assert_eq!(read_flows(&dir).rows, rows);
+}
+
+/// Numbers of fields of the rows, without the crate under test.
+fn csv_rows(bytes: &[u8]) -> std::vec::IntoIter<usize> {
+    let text = String::from_utf8(bytes.to_vec()).expect("text");
+    let mut lengths = Vec::new();
+    let (mut quoted, mut fields) = (false, 1);
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields += 1,
+            '\n' if !quoted => {
+                lengths.push(fields);
+                fields = 1;
+            }
+            _ => {}
+        }
+    }
+    if quoted || fields > 1 {
+        lengths.push(0);
+    }
+    lengths.into_iter()
+}
+
+#[test]
+fn damage_before_the_last_row_is_an_error_with_its_line() {
+    let results = results();
+    let mut writer = create(results.path());
+    for policy in ["ecmp", "lcmp"] {
+        writer.append_flow(&flow(policy)).expect("a row");
+    }
+    let dir = writer.dir().to_owned();
+    let table = dir.join("flows.csv");
+    let text = fs::read_to_string(&table).expect("flows");
+    let damaged = text.replacen("finished", "fini", 1);
+    fs::write(&table, damaged).expect("the damaged table");
+    let error = RunDir::open(&dir).expect("a run").flows().unwrap_err();
+    assert!(
+        matches!(error, RecordsError::Row { line: 2, .. }),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn an_unknown_column_is_ignored_and_a_missing_one_is_named() {
+    let results = results();
+    let writer = create(results.path());
+    let dir = writer.dir().to_owned();
+    let table = dir.join("links.csv");
+    let head = "policy,repetition,time_ns,link,from_dc,to_dc,tx_bytes,emu_tx_bytes,rate_bps";
+    let row = "ecmp,0,5,dc1-dc8,dc1,dc8,10,1,200";
+    fs::write(&table, format!("{head},drops,colour\n{row},7,red\n")).expect("a table");
+    let links = RunDir::open(&dir).expect("a run").links().expect("links");
+    assert_eq!(links.rows[0].drops, 7);
+
+    fs::write(&table, format!("{head}\n{row}\n")).expect("a table");
+    let error = RunDir::open(&dir).expect("a run").links().unwrap_err();
+    let RecordsError::Row { source, .. } = error else {
+        panic!("{error:?}");
+    };
+    assert!(source.to_string().contains("`drops`"), "{source}");
+}
+
+#[test]
+fn a_newer_format_is_refused_before_anything_else_of_it_is_read() {
+    let results = results();
+    let writer = create(results.path());
+    let dir = writer.dir().to_owned();
+    fs::write(dir.join("run.json"), r#"{"format": 2, "engine": "warp"}"#).expect("run.json");
+    let error = RunDir::open(&dir).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "`{}` has format 2, this lcmp-lab reads up to 1 (hint: update lcmp-lab)",
+            dir.join("run.json").display()
+        )
+    );
+}
+
+#[test]
+fn what_is_no_run_is_said_to_be_none() {
+    let results = results();
+    for path in [results.path().to_owned(), results.path().join("none")] {
+        let error = RunDir::open(&path).unwrap_err();
+        assert!(matches!(error, RecordsError::NotARun { .. }), "{error:?}");
+    }
+    fs::write(results.path().join("run.json"), "{}").expect("run.json");
+    let error = RunDir::open(results.path()).unwrap_err();
+    assert!(matches!(error, RecordsError::Json { .. }), "{error:?}");
+}
+
+#[test]
+fn latest_points_to_the_newest_run_by_a_relative_link() {
+    let results = results();
+    let first = create(results.path());
+    let second = create(results.path());
+    let latest = results.path().join("latest");
+    let name = fs::read_link(&latest).expect("a link");
+    assert_eq!(name, Path::new("20261121T093000Z-8dc-1f2e3d4c-2"));
+    assert_eq!(results.path().join(&name), second.dir());
+    assert_ne!(first.dir(), second.dir());
+    RunDir::open(&latest).expect("the newest run");
+
+    let entries = fs::read_dir(results.path()).expect("entries");
+    let drafts = entries.filter(|entry| {
+        let name = entry.as_ref().expect("an entry").file_name();
+        name.to_string_lossy().starts_with('.')
+    });
+    assert_eq!(drafts.count(), 0);
+}
+
+#[test]
+fn a_directory_called_latest_is_left_alone() {
+    let results = results();
+    let latest = results.path().join("latest");
+    fs::create_dir(&latest).expect("a directory");
+    fs::write(latest.join("mine"), "").expect("a file");
+    let error = point_latest(results.path(), "run").unwrap_err();
+    assert!(error.to_string().starts_with("cannot replace"), "{error}");
+    assert!(latest.join("mine").exists());
+    assert_eq!(fs::read_dir(results.path()).expect("entries").count(), 1);
+}
+
+#[test]
+fn a_hostile_scenario_name_stays_inside_the_results() {
+    let results = results();
+    let mut info = info();
+    info.scenario = "../../etc/<b>\n".into();
+    let writer = RunWriter::create(results.path(), now(), &info).expect("a run");
+    assert_eq!(writer.dir().parent(), Some(results.path()));
+    let name = writer.dir().file_name().expect("a name").to_string_lossy();
+    assert_eq!(name, "20261121T093000Z-....etcb-1f2e3d4c");
+}
+
+#[test]
+fn results_that_cannot_be_made_are_an_error_with_the_path() {
+    let results = results();
+    let file = results.path().join("results");
+    fs::write(&file, "").expect("a file");
+    let error = RunWriter::create(&file, now(), &info()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("cannot create directory `"), "{text}");
+}
+
+#[test]
+fn a_run_is_clean_only_if_every_flow_finished_in_time_and_plausibly() {
+    let (info, mut end) = (info(), end());
+    let clean = [flow("ecmp"), flow("lcmp")];
+    assert!(Verdict::of(&info, Some(&end), &Tally::from_iter(&clean)).clean);
+
+    let mut fast = flow("ecmp");
+    fast.slowdown = Some(0.99);
+    let doubtful = [fast, unfinished("lcmp")];
+    end.late_launches = 1;
+    end.problems.push("a switch agent died".into());
+    let verdict = Verdict::of(&info, Some(&end), &Tally::from_iter(&doubtful));
+    assert!(!verdict.clean);
+    assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
+}
