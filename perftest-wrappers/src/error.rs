@@ -96,9 +96,6 @@ pub enum SessionError {
     /// A flow that cannot be made.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// No perftest.
-    #[error(transparent)]
-    Probe(#[from] ProbeError),
     /// A namespace that cannot be opened.
     #[error("cannot open the network namespace `{path}` of host `{host}`: {source}")]
     Netns {
@@ -109,11 +106,9 @@ pub enum SessionError {
         /// Why.
         source: io::Error,
     },
-    /// A thread or timer that the kernel refused.
-    #[error("cannot {what}: {source}")]
-    Setup {
-        /// What was tried.
-        what: &'static str,
+    /// A thread, timer or socket that the kernel refused.
+    #[error("cannot start the threads that launch and release flows: {source}")]
+    Thread {
         /// Why.
         source: io::Error,
     },

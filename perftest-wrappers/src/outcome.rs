@@ -1,6 +1,6 @@
 //! What became of a flow, and what happens on the way.
 
-use std::fmt;
+use std::{fmt, net::Ipv6Addr};
 
 use lab_units::{FlowId, Nanos};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     clock::MonotonicTime,
     error::HandshakeError,
-    report::{Bandwidth, ReportError},
+    process::Output,
+    report::{Bandwidth, Fct, ReportError},
     tool::Side,
 };
 
@@ -21,10 +22,10 @@ pub struct FlowOutcome {
     pub status: Status,
     /// When it was let go; `None` when it never was.
     pub release: Option<Release>,
-    /// The client's QP, once the two sides had exchanged it.
-    pub client_qp: Option<QpNumber>,
-    /// The server's QP, once the two sides had exchanged it.
-    pub server_qp: Option<QpNumber>,
+    /// The client's queue pair, once the two sides had exchanged it.
+    pub client_qp: Option<QpAddress>,
+    /// The server's queue pair, once the two sides had exchanged it.
+    pub server_qp: Option<QpAddress>,
     /// What perftest said, as it said it.
     pub bandwidth: Option<Bandwidth>,
     /// From the release to the first word of the client after its last completion. perftest
@@ -39,15 +40,7 @@ pub struct FlowOutcome {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Status {
     /// All messages were acknowledged.
-    Finished {
-        /// From the first post to the last completion.
-        fct: Nanos,
-        /// Half of the last digit of what `fct` was computed from: the true value is within
-        /// `fct ± resolution`.
-        resolution: Nanos,
-        /// Where `fct` comes from.
-        source: FctSource,
-    },
+    Finished(Fct),
     /// It had not ended at its deadline.
     TimedOut {
         /// The deadline.
@@ -72,21 +65,13 @@ pub enum Status {
         /// Why.
         error: HandshakeError,
     },
+    /// The message that starts it could not be sent.
+    NotReleased {
+        /// Why.
+        reason: String,
+    },
     /// The session was aborted before it ended.
     Aborted,
-}
-
-/// Where an FCT comes from.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FctSource {
-    /// The bandwidth that the client tells its server after the run, in full double precision.
-    Exchanged,
-    /// The bandwidth the client prints with six decimals.
-    Printed,
-    /// Too slow for six decimals: the gate's interval less perftest's calibration, within the
-    /// bounds of what was printed.
-    PrintedAndGate,
 }
 
 /// When a flow was let go.
@@ -96,12 +81,24 @@ pub struct Release {
     pub at: MonotonicTime,
     /// How much later than scheduled that was.
     pub lateness: Nanos,
+    /// Whether the client posts its messages at once. It does for the version whose handshake is
+    /// known; any other has the rest of its handshake to make first, a fraction of a millisecond.
+    pub exact: bool,
 }
 
 /// The number of a queue pair on its device: 24 bits.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct QpNumber(pub u32);
+
+/// Where packets to a queue pair go, as the two sides told each other.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+pub struct QpAddress {
+    /// Its number, which is the BTH destination QP of packets to it.
+    pub qp: QpNumber,
+    /// The GID of its port: for RoCEv2 over IPv4, `::ffff:` and the address.
+    pub gid: Ipv6Addr,
+}
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -110,6 +107,8 @@ pub enum Exit {
     Code(i32),
     /// By this signal.
     Signal(i32),
+    /// In a way nobody saw.
+    Unknown,
 }
 
 /// What happens while a session is prepared and run, in the order it happens.
@@ -119,10 +118,10 @@ pub enum Event {
     Ready {
         /// The flow.
         flow: FlowId,
-        /// The client's QP.
-        client_qp: QpNumber,
-        /// The server's QP.
-        server_qp: QpNumber,
+        /// The client's queue pair.
+        client_qp: QpAddress,
+        /// The server's queue pair.
+        server_qp: QpAddress,
     },
     /// The flow was let go.
     Released {
@@ -135,12 +134,36 @@ pub enum Event {
     Ended(FlowOutcome),
 }
 
+impl FlowOutcome {
+    /// The row of a flow that never became ready.
+    pub(crate) const fn not_started(flow: FlowId, status: Status) -> Self {
+        Self {
+            flow,
+            status,
+            release: None,
+            client_qp: None,
+            server_qp: None,
+            bandwidth: None,
+            gate_interval: None,
+            stdout_tail: String::new(),
+        }
+    }
+}
+
 impl Status {
+    pub(crate) fn failed(side: Side, exit: Exit, output: &Output) -> Self {
+        Self::Failed {
+            side,
+            exit,
+            message: complaint(output),
+        }
+    }
+
     /// The flow completion time of a finished flow.
     #[must_use]
     pub const fn fct(&self) -> Option<Nanos> {
         match self {
-            Self::Finished { fct, .. } => Some(*fct),
+            Self::Finished(fct) => Some(fct.time),
             _ => None,
         }
     }
@@ -149,20 +172,34 @@ impl Status {
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
-            Self::Finished { .. } => "finished",
+            Self::Finished(_) => "finished",
             Self::TimedOut { .. } => "timed_out",
             Self::Failed { .. } => "failed",
             Self::Unparsable { .. } => "unparsable",
             Self::NotReady { .. } => "not_ready",
+            Self::NotReleased { .. } => "not_released",
             Self::Aborted => "aborted",
         }
     }
 }
 
+/// What a failed process said, in one line: perftest complains on stdout and stderr alike, and
+/// prints rules of dashes and empty lines between.
+fn complaint(output: &Output) -> String {
+    let lines = output
+        .stdout
+        .lines()
+        .chain(output.stderr.lines())
+        .map(str::trim);
+    let words = |line: &&str| line.chars().any(char::is_alphanumeric);
+    let said: Vec<&str> = lines.filter(words).collect();
+    said[said.len().saturating_sub(COMPLAINT_LINES)..].join("; ")
+}
+
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Finished { fct, .. } => write!(f, "finished in {fct}"),
+            Self::Finished(fct) => write!(f, "finished in {}", fct.time),
             Self::TimedOut { after } => write!(f, "not finished after {after}"),
             Self::Failed {
                 side,
@@ -178,6 +215,7 @@ impl fmt::Display for Status {
             }
             Self::Unparsable { error } => error.fmt(f),
             Self::NotReady { error } => error.fmt(f),
+            Self::NotReleased { reason } => write!(f, "cannot start the client's data: {reason}"),
             Self::Aborted => f.write_str("aborted"),
         }
     }
@@ -188,6 +226,7 @@ impl fmt::Display for Exit {
         match self {
             Self::Code(code) => write!(f, "exited with code {code}"),
             Self::Signal(signal) => write!(f, "was ended by signal {signal}"),
+            Self::Unknown => f.write_str("ended unseen"),
         }
     }
 }
@@ -197,3 +236,6 @@ impl fmt::Display for QpNumber {
         write!(f, "{:#08x}", self.0)
     }
 }
+
+/// Of what a failed process said, the lines that are kept.
+const COMPLAINT_LINES: usize = 6;

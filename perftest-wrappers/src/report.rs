@@ -1,25 +1,60 @@
 //! What perftest says about a finished test, and the FCT in it.
 //!
-//! A bandwidth test divides bytes by the time from its first post to its last completion and says
-//! only the quotient: printed with two decimals in its table, with six under `--output=bandwidth`,
-//! and as the bits of a double when the two sides of a write or read test exchange their results.
-//! Its unit is 2^20 bytes per second, although the table's head says `MB/sec`.
+//! A bandwidth test divides its bytes by the time from its first post to its last completion, and
+//! says only the quotient: printed with two decimals in its table, with six under
+//! `--output=bandwidth`, and as the bits of a double where the two sides of a write or read test
+//! exchange their results. The unit is 2^20 bytes per second, although the table says `MB/sec`.
+//!
+//! Six decimals are a resolution of half a byte per second: 1/10,000 of the FCT of a 5 kB flow that
+//! takes a second, and 1/1,000 if it takes ten. For such flows the gate knows better: the client's
+//! next word comes one clock calibration after its last completion, and the calibration takes the
+//! same time always ([`CALIBRATION`]).
 
-use lab_units::Nanos;
+use std::fmt;
+
+use lab_units::{Bytes, Nanos};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{handshake::KEYS_LEN, job::FlowJob};
 
 /// A bandwidth as perftest said it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Bandwidth {
-    /// Printed: millionths of a MiB per second, exact as text.
+    /// Printed: millionths of a MiB per second, exact as text. Never zero.
     Printed {
         /// The digits without their point.
         micro_mib_per_sec: u64,
     },
-    /// Exchanged: the bits of a double, in MiB per second.
+    /// Exchanged: the bits of a double, in MiB per second. Finite and positive.
     Exchanged {
         /// As sent.
         bits: u64,
     },
+}
+
+/// A flow completion time, and how well it is known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Fct {
+    /// From the first post to the last completion.
+    pub time: Nanos,
+    /// The true value is within `time ± resolution`.
+    pub resolution: Nanos,
+    /// Where it comes from.
+    pub source: FctSource,
+}
+
+/// Where an FCT comes from.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FctSource {
+    /// The bandwidth that the client tells its server after the run, in full double precision.
+    Exchanged,
+    /// The bandwidth the client prints with six decimals.
+    Printed,
+    /// Too slow for six decimals: the gate's interval less perftest's calibration, within the
+    /// bounds of what was printed.
+    PrintedAndGate,
 }
 
 /// A report that cannot be understood.
@@ -34,23 +69,33 @@ pub enum ReportError {
         last_line: String,
     },
     /// More than one line with a number.
-    #[error("the client printed a bandwidth twice, `{first}` and `{second}`")]
+    #[error("the client printed two bandwidths, `{first}` and `{second}`")]
     TwoBandwidths {
         /// The first.
         first: String,
         /// The second.
         second: String,
     },
-    /// A number out of which no time can be computed: zero, infinite, not a number.
+    /// A number out of which no time can be computed.
     #[error(
-        "the client reported a bandwidth of `{value}` MiB/s, which no flow has (hint: in a guest, boot with tsc=reliable clocksource=tsc)"
+        "the client reported a bandwidth of `{value}` MiB/s, which no flow has (hint: perftest needs a stable TSC; boot a guest with tsc=reliable clocksource=tsc)"
     )]
     NoTime {
         /// As printed.
         value: String,
     },
-    /// The FCT is longer than the process had.
-    #[error("the client reported an FCT of {fct} and took {interval} in all")]
+    /// The client said one thing to its server and another to us.
+    #[error("the client told its server {exchanged} and printed {printed}")]
+    Disagree {
+        /// To its server.
+        exchanged: Bandwidth,
+        /// To us.
+        printed: Bandwidth,
+    },
+    /// The FCT is longer than the client's whole run.
+    #[error(
+        "the client reported an FCT of {fct} and took {interval} in all (hint: is the CPU's clock rate in /proc/cpuinfo that of its TSC?)"
+    )]
     Impossible {
         /// As computed.
         fct: Nanos,
@@ -58,3 +103,182 @@ pub enum ReportError {
         interval: Nanos,
     },
 }
+
+/// Reads the one bandwidth in what a client printed under `--output=bandwidth`.
+///
+/// # Errors
+/// Output with no such line, with two, or with one that is no bandwidth.
+pub fn parse(stdout: &str) -> Result<Bandwidth, ReportError> {
+    let mut lines = stdout.lines().map(str::trim).filter(|line| is_number(line));
+    let Some(first) = lines.next() else {
+        let last_line = stdout.lines().map(str::trim).rfind(|line| !line.is_empty());
+        return Err(ReportError::NoBandwidth {
+            last_line: last_line.unwrap_or_default().to_owned(),
+        });
+    };
+    if let Some(second) = lines.next() {
+        return Err(ReportError::TwoBandwidths {
+            first: first.to_owned(),
+            second: second.to_owned(),
+        });
+    }
+    micros(first)
+        .filter(|micro_mib_per_sec| *micro_mib_per_sec > 0)
+        .map(|micro_mib_per_sec| Bandwidth::Printed { micro_mib_per_sec })
+        .ok_or_else(|| ReportError::NoTime {
+            value: first.to_owned(),
+        })
+}
+
+/// Reads the average bandwidth from what the client of a write or read test says after its run.
+///
+/// `None` when these bytes are not that message for this flow; then the printed number is all
+/// there is.
+#[must_use]
+pub fn exchanged(closing: &[u8], job: &FlowJob) -> Option<Bandwidth> {
+    let word = |index: usize| {
+        let start = KEYS_LEN + 8 * index;
+        let bytes = closing.get(start..start + 8)?.try_into().ok()?;
+        Some(u64::from_be_bytes(bytes))
+    };
+    let (size, iterations, _peak, average, _rate) =
+        (word(0)?, word(1)?, word(2)?, word(3)?, word(4)?);
+    let value = f64::from_bits(average);
+    let is_ours = size == job.message_bytes.get() && iterations == u64::from(job.messages);
+    (is_ours && value.is_finite() && value > 0.0).then_some(Bandwidth::Exchanged { bits: average })
+}
+
+/// The FCT of `size`, from everything that is known about it.
+///
+/// # Errors
+/// Two reports that contradict each other, or a report that contradicts the gate.
+pub fn fct(
+    size: Bytes,
+    printed: Bandwidth,
+    exchanged: Option<Bandwidth>,
+    gate_interval: Option<Nanos>,
+) -> Result<Fct, ReportError> {
+    let from_print = printed.fct(size);
+    let fct = match exchanged.map(|bandwidth| (bandwidth, bandwidth.fct(size))) {
+        Some((_, exact)) if from_print.contains(exact.time) => exact,
+        Some((exchanged, _)) => return Err(ReportError::Disagree { exchanged, printed }),
+        None => match gate_interval {
+            Some(interval) if from_print.is_coarse() => from_print.refined(interval),
+            _ => from_print,
+        },
+    };
+    match gate_interval {
+        Some(interval) if fct.time > interval => Err(ReportError::Impossible {
+            fct: fct.time,
+            interval,
+        }),
+        _ => Ok(fct),
+    }
+}
+
+impl Bandwidth {
+    fn fct(self, size: Bytes) -> Fct {
+        match self {
+            Self::Printed { micro_mib_per_sec } => {
+                let value = u128::from(micro_mib_per_sec);
+                let nano_bytes = u128::from(size.get()) * NANOS_PER_SECOND * MICROS / MIB;
+                // value ± 1/2 makes the quotient vary by quotient / (2 · value).
+                Fct {
+                    time: nanos((nano_bytes + value / 2) / value),
+                    resolution: nanos((nano_bytes / value).div_ceil(2 * value)),
+                    source: FctSource::Printed,
+                }
+            }
+            Self::Exchanged { bits } => {
+                let seconds = precise(size.get()) / (f64::from_bits(bits) * precise(1 << 20));
+                Fct {
+                    time: rounded_nanos(seconds),
+                    resolution: Nanos::new(1),
+                    source: FctSource::Exchanged,
+                }
+            }
+        }
+    }
+}
+
+impl Fct {
+    fn contains(self, time: Nanos) -> bool {
+        let allowed = self.resolution.saturating_add(Nanos::new(1));
+        time.saturating_sub(self.time) <= allowed && self.time.saturating_sub(time) <= allowed
+    }
+
+    /// Whether the resolution is more than 1/10,000 of the time.
+    fn is_coarse(self) -> bool {
+        self.resolution.get() > self.time.get() / COARSE
+    }
+
+    /// The interval less the calibration, kept within the bounds of the print.
+    fn refined(self, gate_interval: Nanos) -> Self {
+        let low = self.time.saturating_sub(self.resolution);
+        let high = self.time.saturating_add(self.resolution);
+        Self {
+            time: gate_interval.saturating_sub(CALIBRATION).clamp(low, high),
+            source: FctSource::PrintedAndGate,
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Bandwidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Printed {
+                micro_mib_per_sec: v,
+            } => {
+                write!(f, "{}.{:06} MiB/s", v / 1_000_000, v % 1_000_000)
+            }
+            Self::Exchanged { bits } => write!(f, "{} MiB/s", f64::from_bits(bits)),
+        }
+    }
+}
+
+/// Whether a line is what `printf("%lf")` prints, of whatever value.
+fn is_number(line: &str) -> bool {
+    let magnitude = line.strip_prefix('-').unwrap_or(line);
+    matches!(magnitude, "inf" | "nan") || micros(magnitude).is_some()
+}
+
+/// Millionths in a number with exactly six decimals.
+fn micros(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if part.len() != 6 || !digits(whole) || !digits(part) {
+        return None;
+    }
+    let whole: u64 = whole.parse().ok()?;
+    whole
+        .checked_mul(1_000_000)?
+        .checked_add(part.parse().ok()?)
+}
+
+fn nanos(value: u128) -> Nanos {
+    Nanos::new(u64::try_from(value).unwrap_or(u64::MAX))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "flows are far below 2^53 bytes")]
+fn precise(value: u64) -> f64 {
+    value as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a quotient of positive numbers; the cast saturates"
+)]
+fn rounded_nanos(seconds: f64) -> Nanos {
+    Nanos::new((seconds * 1e9).round() as u64)
+}
+
+/// How long perftest calibrates its clock between its last completion and its next word: 200
+/// busy waits of 100, 110, … 2,090 µs, which is 219 ms, and about a microsecond more for each.
+pub const CALIBRATION: Nanos = Nanos::new(219_200_000);
+
+const COARSE: u64 = 10_000;
+const NANOS_PER_SECOND: u128 = 1_000_000_000;
+const MICROS: u128 = 1_000_000;
+const MIB: u128 = 1 << 20;
