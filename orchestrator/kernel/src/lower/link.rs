@@ -1,0 +1,223 @@
+//! Links: pairs of interfaces, their queues, and the fiber between datacenters.
+
+use lab_plan::model::{Link, LinkKind, Node, Role, WirePlan};
+use lab_units::{Bytes, Nanos, PortId};
+
+use super::{Clock, Layout};
+use crate::step::{
+    Handle, Netem, Parent, Place, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd,
+};
+
+/// Makes all pairs of interfaces, each end where it stays: moving one later costs milliseconds.
+pub(super) fn pairs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
+    let pair = |a, b| {
+        Step::Veth(Veth {
+            a,
+            b,
+            mtu: layout.plan.rdma.interface_mtu,
+            queue_len: QUEUE_LEN,
+        })
+    };
+    for (id, link) in layout.links() {
+        let (a, b) = (id.port_a(), id.port_b());
+        match link.kind {
+            LinkKind::InterDc => {
+                steps.push(pair(end(layout, a), fiber_end(layout, a)));
+                steps.push(pair(end(layout, b), fiber_end(layout, b)));
+            }
+            LinkKind::Fabric | LinkKind::Host => {
+                steps.push(pair(end(layout, a), end(layout, b)));
+            }
+        }
+    }
+}
+
+fn end(layout: &Layout<'_>, port: PortId) -> VethEnd {
+    VethEnd {
+        place: layout.port_place(port),
+        dev: layout.port(port).interface.clone(),
+        mac: layout.mac(port),
+    }
+}
+
+fn fiber_end(layout: &Layout<'_>, port: PortId) -> VethEnd {
+    VethEnd {
+        place: layout.fiber(),
+        dev: layout.fiber_dev(port),
+        mac: layout.fiber_mac(port),
+    }
+}
+
+/// Readies the interfaces of a node before they are up: attaching a queue to one that is up waits
+/// for the packets of all CPUs, milliseconds each time.
+pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
+    let place = layout.place(node);
+    for &id in &node.ports {
+        let dev = &layout.port(id).interface;
+        steps.push(offloads(&place, dev));
+        let link = layout.link(id.link());
+        steps.extend(egress(layout, &place, dev, link, node.role).map(Step::Qdisc));
+        steps.extend(rps(layout, &place, dev));
+    }
+}
+
+/// The fibers' ends, each sending all that comes in out at the other, after its time in the fiber.
+pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
+    let place = layout.fiber();
+    for (id, link) in layout.links() {
+        if link.kind != LinkKind::InterDc {
+            continue;
+        }
+        for port in [id.port_a(), id.port_b()] {
+            let (from, to) = (layout.fiber_dev(port), layout.fiber_dev(port.peer()));
+            steps.push(offloads(&place, &from));
+            steps.extend(fiber_line(layout, port, &link.emu).map(Step::Qdisc));
+            steps.push(Step::Qdisc(QdiscAt {
+                place: place.clone(),
+                dev: from.clone(),
+                parent: Parent::Clsact,
+                handle: CLSACT,
+                qdisc: Qdisc::Clsact,
+            }));
+            steps.push(Step::Redirect {
+                place: place.clone(),
+                from: from.clone(),
+                to,
+            });
+            steps.extend(rps(layout, &place, &from));
+        }
+        for port in [id.port_a(), id.port_b()] {
+            steps.push(Step::LinkUp {
+                place: place.clone(),
+                dev: layout.fiber_dev(port),
+            });
+        }
+    }
+}
+
+fn offloads(place: &Place, dev: &str) -> Step {
+    Step::Offloads {
+        place: place.clone(),
+        dev: dev.to_owned(),
+    }
+}
+
+fn rps(layout: &Layout<'_>, place: &Place, dev: &str) -> Option<Step> {
+    let cpus = layout.receiving_cpus()?;
+    Some(Step::Rps {
+        place: place.clone(),
+        dev: dev.to_owned(),
+        cpus,
+    })
+}
+
+/// The queueing disciplines of the egress of one end of a link.
+pub(super) fn egress(
+    layout: &Layout<'_>,
+    place: &Place,
+    dev: &str,
+    link: &Link,
+    role: Role,
+) -> impl Iterator<Item = QdiscAt> + use<> {
+    let wire = &link.emu;
+    let full = layout.options.delay_lines;
+    let first = match link.kind {
+        LinkKind::InterDc => Qdisc::Tbf(shaper(layout, wire, wire.buffer_bytes)),
+        LinkKind::Fabric | LinkKind::Host if full => Qdisc::Netem(Netem {
+            limit: match role {
+                Role::Host => HOST_QUEUE_PACKETS,
+                Role::DciSwitch | Role::Spine | Role::Leaf => intra_dc_packets(layout, wire),
+            },
+            ..line(wire)
+        }),
+        LinkKind::Fabric | LinkKind::Host => Qdisc::Tbf(shaper(
+            layout,
+            wire,
+            match role {
+                Role::Host => HOST_QUEUE_BYTES,
+                Role::DciSwitch | Role::Spine | Role::Leaf => wire.buffer_bytes,
+            },
+        )),
+    };
+    let marks = wire.ecn.filter(|_| full && link.kind == LinkKind::InterDc);
+    let second = marks.map(|ecn| QdiscAt {
+        place: place.clone(),
+        dev: dev.to_owned(),
+        parent: Parent::Of(ROOT),
+        handle: CHILD,
+        qdisc: Qdisc::Red(Red {
+            limit: wire.buffer_bytes,
+            min: ecn.k_min,
+            max: ecn.k_max,
+            probability: ecn.p_max,
+        }),
+    });
+    [Some(root(place, dev, first)), second].into_iter().flatten()
+}
+
+fn root(place: &Place, dev: &str, qdisc: Qdisc) -> QdiscAt {
+    QdiscAt {
+        place: place.clone(),
+        dev: dev.to_owned(),
+        parent: Parent::Root,
+        handle: ROOT,
+        qdisc,
+    }
+}
+
+/// Rate and queue of a switch's egress.
+///
+/// With timers that are never late one frame of burst is enough, and more would let packets into
+/// the fiber that belong in the queue. A real timer may be milliseconds late, and the tokens of
+/// that time must not be lost.
+fn shaper(layout: &Layout<'_>, wire: &WirePlan, limit: Bytes) -> Tbf {
+    let burst = match layout.options.clock {
+        Clock::Virtual => layout.frame(),
+        Clock::Real => wire.rate_bps.bytes_in(LATEST_TIMER).max(layout.frame()),
+    };
+    Tbf {
+        rate: wire.rate_bps,
+        burst,
+        limit: limit.max(layout.frame()),
+    }
+}
+
+/// The delay line towards the switch whose port's cable ends here.
+pub(super) fn fiber_line(layout: &Layout<'_>, port: PortId, wire: &WirePlan) -> Option<QdiscAt> {
+    let line = Qdisc::Netem(line(wire));
+    let at = || root(&layout.fiber(), &layout.fiber_dev(port), line);
+    layout.options.delay_lines.then(at)
+}
+
+fn line(wire: &WirePlan) -> Netem {
+    Netem {
+        delay: wire.delay_ns,
+        rate: wire.rate_bps,
+        limit: wire.delay_line_packets,
+        loss: wire.loss,
+    }
+}
+
+/// Packets that wait and are in flight on an intra-DC link whose queue is full of full frames:
+/// netem counts packets, and counts both.
+fn intra_dc_packets(layout: &Layout<'_>, wire: &WirePlan) -> u32 {
+    let frame = layout.frame().get();
+    let queued = wire.buffer_bytes.get().div_ceil(frame).max(1);
+    let in_flight = wire.rate_bps.bytes_in(wire.delay_ns).get().div_ceil(frame);
+    u32::try_from(queued.saturating_add(in_flight)).unwrap_or(u32::MAX)
+}
+
+const ROOT: Handle = Handle(1);
+const CHILD: Handle = Handle(0x10);
+/// The kernel's own number for it.
+const CLSACT: Handle = Handle(0xffff);
+
+/// Interfaces queue in their disciplines, which have limits of their own.
+const QUEUE_LEN: u32 = 1_000;
+
+/// A host waits for its NIC, it does not drop: more than all QPs' windows together.
+const HOST_QUEUE_PACKETS: u32 = 1_000_000;
+const HOST_QUEUE_BYTES: Bytes = Bytes::new(1 << 30);
+
+/// Later than nearly all timers of a loaded software-emulated guest.
+const LATEST_TIMER: Nanos = Nanos::new(30_000_000);

@@ -1,0 +1,115 @@
+use lab_plan::model::{FaultChange, FaultPlan};
+use lab_units::{LinkId, Nanos};
+
+use super::{Clock, HostPlacement, LowerOptions, lower, lower_fault};
+use crate::{
+    step::{Place, Step},
+    testing,
+};
+
+fn options(hosts: HostPlacement, clock: Clock) -> LowerOptions {
+    LowerOptions {
+        lab: "t".parse().unwrap(),
+        hosts,
+        clock,
+        delay_lines: true,
+        cpus: 2,
+    }
+}
+
+fn listing(steps: &[Step]) -> String {
+    let line = |step: &Step| match step.undo() {
+        Some(undo) => format!("{step}    # undo: {undo}\n"),
+        None => format!("{step}\n"),
+    };
+    steps.iter().map(line).collect()
+}
+
+#[test]
+fn steps_of_two_datacenters_with_hosts_in_the_root_namespace() {
+    let options = options(HostPlacement::RootNamespace, Clock::Virtual);
+    insta::assert_snapshot!(listing(&lower(&testing::pair(0), &options)));
+}
+
+#[test]
+fn steps_of_two_datacenters_with_hosts_in_namespaces_in_real_time() {
+    let options = options(HostPlacement::OwnNamespace, Clock::Real);
+    insta::assert_snapshot!(listing(&lower(&testing::pair(1), &options)));
+}
+
+#[test]
+fn steps_of_the_testbed() {
+    let options = options(HostPlacement::RootNamespace, Clock::Virtual);
+    insta::assert_snapshot!(listing(&lower(&testing::testbed(0), &options)));
+}
+
+#[test]
+fn the_fabrics_are_184_nodes_and_220_links() {
+    let plan = testing::fabrics(0);
+    assert_eq!((plan.nodes.len(), plan.links.len()), (184, 220));
+    let options = options(HostPlacement::OwnNamespace, Clock::Virtual);
+    let steps = lower(&plan, &options);
+    let namespaces = steps.iter().filter(|step| matches!(step, Step::Netns { .. }));
+    assert_eq!(namespaces.count(), 184 + 1);
+    let pairs = steps.iter().filter(|step| matches!(step, Step::Veth(_)));
+    assert_eq!(pairs.count(), 220 + 12);
+}
+
+#[test]
+fn faults_become_steps_on_the_fiber_and_the_egress_queues() {
+    let mut plan = testing::pair(0);
+    let options = options(HostPlacement::RootNamespace, Clock::Virtual);
+    let slower = testing::marking(testing::wire("50 Mbit", "40 ms", "310 kB"));
+    let mut text = String::new();
+    for change in [FaultChange::Down, FaultChange::Up, FaultChange::Wire(slower)] {
+        let fault = FaultPlan {
+            at_ns: Nanos::ZERO,
+            paper_at_ns: Nanos::ZERO,
+            link: LinkId(0),
+            change,
+        };
+        text += &listing(&lower_fault(&plan, &options, &fault).unwrap());
+        text += "\n";
+        plan.faults.push(fault);
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_link_inside_a_datacenter_has_no_faults() {
+    let plan = testing::pair(0);
+    let options = options(HostPlacement::RootNamespace, Clock::Virtual);
+    let fault = FaultPlan {
+        at_ns: Nanos::ZERO,
+        paper_at_ns: Nanos::ZERO,
+        link: LinkId(1),
+        change: FaultChange::Down,
+    };
+    let error = lower_fault(&plan, &options, &fault).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "link `dc1-dc1/h1` is inside a datacenter, only links between datacenters can change"
+    );
+}
+
+#[test]
+fn nothing_of_the_root_namespace_is_changed_but_what_is_the_labs_own() {
+    let options = options(HostPlacement::RootNamespace, Clock::Real);
+    let steps = lower(&testing::testbed(2), &options);
+    let ours = |text: &str| text.contains("l2d");
+    for step in steps.iter().filter(|step| *step.place() == Place::Root) {
+        let (Step::SharedSysctl { .. } | Step::Netns { .. }) = step else {
+            assert!(ours(&step.to_string()) || matches!(step, Step::Rule(rule) if rule.table > 1 << 30));
+            continue;
+        };
+    }
+}
+
+#[test]
+fn steps_survive_their_text_form() {
+    let options = options(HostPlacement::RootNamespace, Clock::Real);
+    for step in lower(&testing::pair(3), &options) {
+        let text = serde_json::to_string(&step).unwrap();
+        assert_eq!(serde_json::from_str::<Step>(&text).unwrap(), step, "{text}");
+    }
+}
