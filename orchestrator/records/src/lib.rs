@@ -10,7 +10,8 @@
 //! - [`rows`]: the tables' rows: flows, links, queues, decisions
 //! - [`run_file`]: `run.json`, which holds both with the format version
 //! - [`verdict`]: whether a run can be trusted
-//! - [`writer`], [`reader`]: the directory
+//! - [`directory`]: where runs are, and the link to the newest
+//! - [`writer`], [`reader`]: what is in a run directory
 //! - [`percentile`]: percentiles by the nearest-rank rule
 //! - [`format`]: the format version and file names
 //! - [`time`]: points in time as text
@@ -23,6 +24,7 @@
 //! assert_eq!(start.file_name(), "20261121T093000Z");
 //! # Ok::<(), lab_records::time::ParseTimeError>(())
 //! ```
+pub mod directory;
 pub mod end;
 pub mod error;
 mod file;
@@ -36,9 +38,9 @@ pub mod time;
 pub mod verdict;
 pub mod writer;
 
+pub use directory::{create_run_dir, point_latest};
 pub use end::{DelayMethod, GuestCpu, MeasuredLink, Phase, RunEnd};
 pub use error::RecordsError;
-pub use file::point_latest;
 pub use info::{Clock, DcInfo, Engine, Granularity, LinkInfo, Place, RunInfo, ScaleInfo};
 pub use percentile::nearest_rank;
 pub use reader::{RunDir, Table};

@@ -1,17 +1,16 @@
 //! Writing a run directory.
 
 use std::{
-    fs::{self, File},
-    io,
+    fs::File,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
 use crate::{
     DecisionRow, FlowRow, LinkRow, Outcome, QueueRow, Row, RunEnd, RunFile, RunInfo, Tally,
-    UtcTime, Verdict,
+    UtcTime, Verdict, create_run_dir,
     error::{Operation, RecordsError},
-    file::{point_latest, write_whole},
+    file::write_whole,
     format::{FORMAT_VERSION, PLAN_FILE, SCENARIO_FILE},
 };
 
@@ -29,8 +28,8 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Makes a new directory under `results_dir`, named after `now`, the scenario and the plan, with
-    /// empty tables, and points `latest` at it.
+    /// Makes a new run directory under `results_dir` and starts to write it; see
+    /// [`create_run_dir`] and [`RunWriter::create_in`].
     ///
     /// # Errors
     /// When something cannot be made or written.
@@ -39,27 +38,31 @@ impl RunWriter {
         now: SystemTime,
         info: &RunInfo,
     ) -> Result<Self, RecordsError> {
-        fs::create_dir_all(results_dir).map_err(Operation::CreateDir.failed(results_dir))?;
-        let started_at = UtcTime::new(now);
-        let name = make_run_dir(results_dir, &run_name(started_at, info))?;
-        let dir = results_dir.join(&name);
-        let file = RunFile {
-            format: FORMAT_VERSION,
-            started_at,
-            info: info.clone(),
-            outcome: None,
-        };
-        file.write(&dir)?;
+        let dir = create_run_dir(results_dir, now, &info.scenario, &info.plan_hash)?;
+        Self::create_in(&dir, now, info)
+    }
+
+    /// Starts to write the run directory `dir`, which exists and has no records yet: empty tables,
+    /// and a `run.json` that says the run has not ended.
+    ///
+    /// # Errors
+    /// When something cannot be made or written, or is there already.
+    pub fn create_in(dir: &Path, now: SystemTime, info: &RunInfo) -> Result<Self, RecordsError> {
         let writer = Self {
-            flows: TableWriter::create(&dir)?,
-            links: TableWriter::create(&dir)?,
-            queues: TableWriter::create(&dir)?,
-            decisions: TableWriter::create(&dir)?,
+            flows: TableWriter::create(dir)?,
+            links: TableWriter::create(dir)?,
+            queues: TableWriter::create(dir)?,
+            decisions: TableWriter::create(dir)?,
             tally: Tally::default(),
-            file,
-            dir,
+            file: RunFile {
+                format: FORMAT_VERSION,
+                started_at: UtcTime::new(now),
+                info: info.clone(),
+                outcome: None,
+            },
+            dir: dir.to_owned(),
         };
-        point_latest(results_dir, &name)?;
+        writer.file.write(dir)?;
         Ok(writer)
     }
 
@@ -201,39 +204,3 @@ impl<R: Row> TableWriter<R> {
         }
     }
 }
-
-/// `20261121T093000Z-8dc-1f2e3d4c`.
-fn run_name(started_at: UtcTime, info: &RunInfo) -> String {
-    let kept = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let scenario: String = info.scenario.chars().filter(kept).take(MAX_NAME).collect();
-    let hash = info.plan_hash.chars().filter(char::is_ascii_hexdigit);
-    let hash: String = hash.take(SHORT_HASH).collect();
-    format!("{}-{scenario}-{hash}", started_at.file_name())
-}
-
-/// Makes the directory `name`, or `name-2` and so on if another run of the same second has it.
-fn make_run_dir(results_dir: &Path, name: &str) -> Result<String, RecordsError> {
-    for attempt in 1..=MAX_SAME_SECOND {
-        let name = match attempt {
-            1 => name.to_owned(),
-            attempt => format!("{name}-{attempt}"),
-        };
-        let path = results_dir.join(&name);
-        match fs::create_dir(&path) {
-            Ok(()) => return Ok(name),
-            Err(source)
-                if source.kind() == io::ErrorKind::AlreadyExists && attempt < MAX_SAME_SECOND => {}
-            Err(source) => return Err(Operation::CreateDir.failed(path)(source)),
-        }
-    }
-    unreachable!("the last attempt returns")
-}
-
-/// Characters of a scenario's name in a directory's name.
-const MAX_NAME: usize = 32;
-
-/// Digits of a hash that people tell runs apart by.
-const SHORT_HASH: usize = 8;
-
-/// Runs of one plan started in one second that get a directory of their own.
-const MAX_SAME_SECOND: u32 = 100;

@@ -237,6 +237,14 @@ fn a_hostile_scenario_name_stays_inside_the_results() {
 }
 
 #[test]
+fn records_are_never_written_over_others() {
+    let results = results();
+    let writer = create(results.path());
+    let error = RunWriter::create_in(writer.dir(), now(), &info()).unwrap_err();
+    assert!(error.to_string().starts_with("cannot create `"), "{error}");
+}
+
+#[test]
 fn results_that_cannot_be_made_are_an_error_with_the_path() {
     let results = results();
     let file = results.path().join("results");
