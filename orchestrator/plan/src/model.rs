@@ -7,7 +7,7 @@
 use std::net::Ipv4Addr;
 
 use lab_policy::lcmp::LcmpConfig;
-use lab_scenario::{Ecn, Tool};
+use lab_scenario::Tool;
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, LinkId, Nanos, NodeId, PortId, Ratio};
 use serde::{Deserialize, Serialize};
 
@@ -131,7 +131,7 @@ pub struct Node {
 /// A kernel route of a node.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Route {
-    /// A DC's prefix, or a host's or switch's /32.
+    /// A DC's prefix, a host's or switch's /32, or everything: a host's default route.
     pub to: Prefix,
     /// The ports to take; the kernel hashes over them.
     pub via: Vec<PortId>,
@@ -184,8 +184,16 @@ pub struct WirePlan {
     pub ecn: Option<EcnPlan>,
 }
 
-/// ECN marking thresholds.
-pub type EcnPlan = Ecn;
+/// RED-style ECN marking by queue length.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct EcnPlan {
+    /// No marks below.
+    pub k_min: Bytes,
+    /// All packets are marked above.
+    pub k_max: Bytes,
+    /// Marking probability at `k_max`.
+    pub p_max: Ratio,
+}
 
 /// One end of a link.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -243,7 +251,8 @@ pub struct Candidate {
 pub struct PolicyRun {
     /// Name in records and plots.
     pub label: String,
-    /// The policy and its parameters, times and rates scaled for the emulated network.
+    /// The policy and its parameters. Times in it are emulated; `max_delay_shift` and
+    /// `max_capacity_bps`, which only path scores depend on, are paper units.
     pub policy: PolicyPlan,
     /// One for each switch, one row for each destination, one score for each candidate, in the
     /// order of [`Plan::switches`]; empty where the policy has no path scores.

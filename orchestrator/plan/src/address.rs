@@ -1,0 +1,279 @@
+//! Names, addresses and numbers, so that labs stand side by side on one machine.
+//!
+//! A lab has a slot, 0 to 15. All its addresses are in 10.0.0.0/8:
+//!
+//! ```text
+//! 0000 1010 | slot (4) | dc (8) | number (12)
+//! ```
+//!
+//! | dc | number | who |
+//! |---|---|---|
+//! | 0 | 0… | ends of inter-DC links, two by two (/31) |
+//! | 1… | 1–1535 | hosts |
+//! | 1… | 1536–1791 | loopbacks of the DCI switch, the spines, the leaves |
+//! | 1… | 1792–4095 | ends of links inside the DC |
+//!
+//! so a datacenter is a /20 and a slot a /12.
+
+use std::net::Ipv4Addr;
+
+use lab_units::{DcId, NodeId, PortId};
+
+use crate::model::{Prefix, Role};
+
+/// Slots of a machine.
+pub const SLOTS: u8 = 16;
+
+/// Datacenters a lab can address; one of the 256 blocks holds the inter-DC links.
+pub const MAX_DCS: u32 = 255;
+
+/// Inter-DC links a lab can address.
+pub const MAX_INTER_DC_LINKS: u32 = NUMBERS / 2;
+
+/// Hosts a datacenter can address.
+pub const MAX_HOSTS: u32 = FIRST_LOOPBACK - 1;
+
+/// Spines, and leaves, a datacenter can address.
+pub const MAX_TIER: u32 = 127;
+
+/// Addresses for the ends of links inside a datacenter.
+pub const MAX_FABRIC_ENDS: u32 = NUMBERS - FIRST_FABRIC_END;
+
+/// The prefix of a slot, which no address of the lab is outside of.
+#[must_use]
+pub fn slot_prefix(slot: u8) -> Prefix {
+    Prefix {
+        addr: Ipv4Addr::from_bits(base(slot)),
+        len: 12,
+    }
+}
+
+/// The prefix of a datacenter.
+#[must_use]
+pub fn dc_prefix(slot: u8, dc: DcId) -> Prefix {
+    Prefix {
+        addr: in_dc(slot, dc, 0),
+        len: 20,
+    }
+}
+
+/// The one address `addr`.
+#[must_use]
+pub const fn single(addr: Ipv4Addr) -> Prefix {
+    Prefix { addr, len: 32 }
+}
+
+/// Everything, for a host's default route.
+pub const EVERYWHERE: Prefix = Prefix {
+    addr: Ipv4Addr::UNSPECIFIED,
+    len: 0,
+};
+
+/// Which node of which datacenter.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Place {
+    /// The datacenter.
+    pub dc: DcId,
+    /// What the node is.
+    pub role: Role,
+    /// Which of its role in the datacenter, from 1; a DCI switch is 0.
+    pub number: u32,
+}
+
+impl Place {
+    /// The address of a host's NIC or a switch's loopback.
+    #[must_use]
+    pub fn addr(self, slot: u8) -> Ipv4Addr {
+        let first = match self.role {
+            Role::Host => 0,
+            Role::DciSwitch | Role::Spine => FIRST_LOOPBACK,
+            Role::Leaf => FIRST_LOOPBACK + MAX_TIER,
+        };
+        in_dc(slot, self.dc, first + self.number)
+    }
+
+    /// What tells the node from others of its datacenter: nothing, `s1`, `l1`, `h1`.
+    #[must_use]
+    pub fn inside(self) -> String {
+        let number = self.number;
+        match self.role {
+            Role::DciSwitch => String::new(),
+            Role::Spine => format!("s{number}"),
+            Role::Leaf => format!("l{number}"),
+            Role::Host => format!("h{number}"),
+        }
+    }
+}
+
+/// The address of an end of an inter-DC link; `number` counts ends, two for each link.
+#[must_use]
+pub fn inter_dc_end(slot: u8, number: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(base(slot) | number)
+}
+
+/// The address of an end of a link inside a DC; `number` counts those of the DC.
+#[must_use]
+pub fn fabric_end(slot: u8, dc: DcId, number: u32) -> Ipv4Addr {
+    in_dc(slot, dc, FIRST_FABRIC_END + number)
+}
+
+/// The hardware address of a port: locally administered, slot, port id.
+#[must_use]
+pub fn mac(slot: u8, port: PortId) -> [u8; 6] {
+    let [high, upper, lower, low] = port.0.to_be_bytes();
+    [0x02, 0x40 | slot, high, upper, lower, low]
+}
+
+/// The interface at `near` of a link to `far`: `l0d1-d2`, and `l0d1-d2_2` for the second link
+/// between the two.
+///
+/// A host has one NIC, so its interface is the host's own name (`l0d1h1`) and the switch's end of
+/// the link is `l0d1-h1`, whatever the switch. Slots are hexadecimal digits, so that the longest
+/// name, `lfd255s127-l127`, has the kernel's limit of 15 characters.
+#[must_use]
+pub fn interface(slot: u8, near: Place, far: Place, twin: u32) -> String {
+    let dc = near.dc.0 + 1;
+    let near_part = match (near.role, far.role) {
+        (Role::Host, _) => return format!("l{slot:x}d{dc}h{}", near.number),
+        (_, Role::Host) => String::new(),
+        _ => near.inside(),
+    };
+    let far_part = match far.role {
+        Role::DciSwitch => format!("d{}", far.dc.0 + 1),
+        Role::Spine | Role::Leaf | Role::Host => far.inside(),
+    };
+    let name = format!("l{slot:x}d{dc}{near_part}-{far_part}");
+    match twin {
+        0 => name,
+        _ => format!("{name}_{}", twin + 1),
+    }
+}
+
+/// The rxe device on a host's interface.
+#[must_use]
+pub fn rxe_device(interface: &str) -> String {
+    format!("rxe_{interface}")
+}
+
+/// The routing table of a host whose NIC is in the root namespace.
+///
+/// Above 2^30, where no distribution and no VPN tool numbers its tables.
+#[must_use]
+pub const fn routing_table(slot: u8, host: NodeId) -> u32 {
+    (1 << 30) | ((slot as u32) << 24) | host.0
+}
+
+/// What a policy routing rule of a host matches.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HostRule {
+    /// Packets that came in by the host's NIC.
+    In,
+    /// Packets of sockets bound to the host's NIC.
+    Out,
+    /// Packets from the host's address.
+    From,
+}
+
+/// The priority of a slot's rules of one kind: after the `local` table's 0, before the `main`
+/// table's 32766.
+#[must_use]
+pub const fn rule_priority(slot: u8, rule: HostRule) -> u32 {
+    let kind = match rule {
+        HostRule::In => 0,
+        HostRule::Out => 1,
+        HostRule::From => 2,
+    };
+    FIRST_RULE + 10 * (slot as u32) + kind
+}
+
+fn base(slot: u8) -> u32 {
+    (10 << 24) | (u32::from(slot) << 20)
+}
+
+fn in_dc(slot: u8, dc: DcId, number: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(base(slot) | ((dc.0 + 1) << 12) | number)
+}
+
+/// Addresses of a DC's block.
+const NUMBERS: u32 = 1 << 12;
+const FIRST_LOOPBACK: u32 = 1_536;
+const FIRST_FABRIC_END: u32 = 1_792;
+const FIRST_RULE: u32 = 14_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn place(dc: u32, role: Role, number: u32) -> Place {
+        Place {
+            dc: DcId(dc),
+            role,
+            number,
+        }
+    }
+
+    #[test]
+    fn addresses_are_slot_datacenter_and_number() {
+        let first = place(0, Role::Host, 1);
+        assert_eq!(first.addr(0), Ipv4Addr::new(10, 0, 16, 1));
+        let later = place(7, Role::Host, 4);
+        assert_eq!(later.addr(3), Ipv4Addr::new(10, 48, 128, 4));
+        let dci = place(0, Role::DciSwitch, 0);
+        assert_eq!(dci.addr(0), Ipv4Addr::new(10, 0, 22, 0));
+        assert_eq!(inter_dc_end(1, 5), Ipv4Addr::new(10, 16, 0, 5));
+    }
+
+    #[test]
+    fn the_last_of_each_kind_stays_below_the_first_of_the_next() {
+        let dc = MAX_DCS - 1;
+        let order = [
+            place(dc, Role::Host, MAX_HOSTS).addr(15),
+            place(dc, Role::DciSwitch, 0).addr(15),
+            place(dc, Role::Spine, MAX_TIER).addr(15),
+            place(dc, Role::Leaf, 1).addr(15),
+            place(dc, Role::Leaf, MAX_TIER).addr(15),
+            fabric_end(15, DcId(dc), 0),
+            fabric_end(15, DcId(dc), MAX_FABRIC_ENDS - 1),
+        ];
+        assert!(order.is_sorted_by(|a, b| a < b), "{order:?}");
+        assert_eq!(order[6], Ipv4Addr::new(10, 255, 255, 255));
+    }
+
+    #[test]
+    fn the_longest_interface_names_fit() {
+        let spine = place(254, Role::Spine, MAX_TIER);
+        let leaf = place(254, Role::Leaf, MAX_TIER);
+        let dci = place(254, Role::DciSwitch, 0);
+        let other = place(253, Role::DciSwitch, 0);
+        let nic = place(254, Role::Host, MAX_HOSTS);
+        for (near, far, twin, name) in [
+            (spine, leaf, 0, "lfd255s127-l127"),
+            (leaf, spine, 0, "lfd255l127-s127"),
+            (spine, dci, 0, "lfd255s127-d255"),
+            (dci, spine, 0, "lfd255-s127"),
+            (leaf, nic, 0, "lfd255-h1535"),
+            (nic, leaf, 0, "lfd255h1535"),
+            (dci, other, 98, "lfd255-d254_99"),
+        ] {
+            assert_eq!(interface(15, near, far, twin), name);
+            assert!(name.len() <= 15);
+        }
+    }
+
+    #[test]
+    fn rules_of_all_slots_stand_between_local_and_main() {
+        let mut priorities = Vec::new();
+        for slot in 0..SLOTS {
+            for rule in [HostRule::In, HostRule::Out, HostRule::From] {
+                priorities.push(rule_priority(slot, rule));
+            }
+        }
+        assert!(priorities.is_sorted_by(|a, b| a < b));
+        assert!(priorities.iter().all(|pref| (1..32_766).contains(pref)));
+    }
+
+    #[test]
+    fn a_hardware_address_is_local_and_unicast() {
+        assert_eq!(mac(2, PortId(0x01_0203)), [0x02, 0x42, 0, 1, 2, 3]);
+    }
+}

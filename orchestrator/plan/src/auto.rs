@@ -1,0 +1,111 @@
+//! `scale: auto`: the finest scale that the reference guest can carry.
+//!
+//! Sizes first, because they decide granularity: the largest `s` of the series 1, 1/2, 1/5, 1/10 …
+//! whose packets the guest forwards in [`MOST_CPU`] for one policy, and which lets 19 of 20 flows
+//! fit SoftRoCE's window. Then time: the smallest `t` of 1, 2, 5, 10 … 100 that spreads those packets
+//! so that at most half of the guest is taken. Rates are what is left, `r = s / t`.
+
+use std::collections::BTreeMap;
+
+use lab_scenario::{Generator, Scenario};
+use lab_units::{Nanos, NodeId, Ratio};
+
+use crate::{
+    error::PlanError,
+    estimate::{self, Offer},
+    flow_list::Draft,
+    frame,
+    model::Scale,
+    routing::{self, Ways},
+    schedule,
+    topology::Network,
+};
+
+/// Picks the scale of `scenario`, whose unscaled network and flows are given.
+pub(crate) fn pick(
+    scenario: &Scenario,
+    paper: &Network,
+    ways: &Ways,
+    drafts: &[(u32, Draft)],
+) -> Result<Scale, PlanError> {
+    let generator = &scenario.generator;
+    let sizes = series().filter(|size| fits_window(drafts, generator, *size));
+    let mut why = "no scale of sizes lets 19 of 20 flows fit SoftRoCE's window";
+    for size in sizes {
+        let offers = offers(paper, ways, drafts, generator, size);
+        let hops: u64 = offers.iter().map(|offer| offer.packet_hops).sum();
+        if hops.saturating_mul(estimate::HOP_CPU.get()) > MOST_CPU.get() {
+            why = "it has more packets than the guest forwards in 15 minutes";
+            continue;
+        }
+        let times = series().filter_map(Ratio::inverse);
+        for time in times.filter(|time| time.numerator() <= MOST_TIME) {
+            let slow: Vec<Offer> = offers.iter().map(|offer| stretched(offer, time)).collect();
+            if estimate::forwarding_percent(&slow) > MOST_PERCENT {
+                why = "its packets come faster than the guest forwards them";
+                continue;
+            }
+            let rate = time.inverse().and_then(|inverse| size.times(inverse));
+            let scale = rate.map(|rate| Scale::new(rate, time)).transpose()?;
+            let exact = |scale: &Scale| Network::build(&scenario.topology, 0, scale).is_ok();
+            if let Some(scale) = scale.filter(exact) {
+                return Ok(scale);
+            }
+            why = "its rates, delays or buffers vanish";
+        }
+    }
+    let why = why.to_owned();
+    Err(PlanError::NoScale { why })
+}
+
+/// 1, 1/2, 1/5, 1/10 … 1/1,000,000.
+fn series() -> impl Iterator<Item = Ratio> {
+    let decades = (0..6).map(|decade| 10u64.pow(decade));
+    let steps = decades.flat_map(|decade| [decade, 2 * decade, 5 * decade]);
+    steps
+        .chain([1_000_000])
+        .filter_map(|step| Ratio::new(1, step))
+}
+
+fn fits_window(drafts: &[(u32, Draft)], generator: &Generator, size: Ratio) -> bool {
+    let window = frame::RXE_WINDOW_PACKETS * u64::from(generator.mtu);
+    let over = drafts
+        .iter()
+        .filter(|(_, draft)| size.scale_nearest(draft.size.get()) > window);
+    over.count() * 20 <= drafts.len()
+}
+
+fn offers(
+    paper: &Network,
+    ways: &Ways,
+    drafts: &[(u32, Draft)],
+    generator: &Generator,
+    size: Ratio,
+) -> Vec<Offer> {
+    let mut lengths: BTreeMap<(NodeId, NodeId), usize> = BTreeMap::new();
+    let offers = drafts.iter().map(|(repetition, draft)| {
+        let links = *lengths
+            .entry((draft.src, draft.dst))
+            .or_insert_with(|| routing::host_path(paper, ways, draft.src, draft.dst, None).len());
+        let (messages, message_bytes) = schedule::messages(size, draft.size);
+        let packets = frame::packets(message_bytes, generator.mtu);
+        Offer::new(*repetition, draft.start, messages, packets, links)
+    });
+    offers.collect()
+}
+
+fn stretched(offer: &Offer, time: Ratio) -> Offer {
+    Offer {
+        start: Nanos::new(time.scale_nearest(offer.start.get())),
+        ..*offer
+    }
+}
+
+/// A quarter of an hour of forwarding is what a user waits for one policy.
+const MOST_CPU: Nanos = Nanos::from_millis(900_000);
+
+/// The other half of the guest is for what generates and measures.
+const MOST_PERCENT: u32 = 50;
+
+/// Ten seconds of paper time take 17 minutes at this, and the longest round trips their time-outs.
+const MOST_TIME: u64 = 100;

@@ -1,0 +1,228 @@
+//! What a plan costs to run, on the reference guest: one virtual CPU of 10^9 instructions a second.
+
+use std::collections::BTreeMap;
+
+use lab_units::{Bytes, Nanos, NodeId};
+
+use crate::{
+    frame,
+    model::{Estimate, Flow, LinkKind, MeasurePlan, PolicyPlan, PolicyRun, Rdma},
+    routing::{self, Ways},
+    schedule,
+    topology::Network,
+};
+
+/// What is being estimated.
+pub(crate) struct Load<'a> {
+    pub network: &'a Network,
+    pub ways: &'a Ways,
+    pub flows: &'a [Flow],
+    pub repetitions: u32,
+    pub rdma: &'a Rdma,
+    pub policies: &'a [PolicyRun],
+    pub measure: &'a MeasurePlan,
+}
+
+/// Estimates `load`.
+pub(crate) fn estimate(load: &Load<'_>) -> Estimate {
+    let offers = offers(load);
+    let data_packets = offers.iter().map(|offer| offer.data_packets).sum();
+    let packet_hops = offers.iter().map(|offer| offer.packet_hops).sum();
+    let span_ns = schedule::ideal_end(load.flows);
+    let processes = 2 * count(load.flows.len());
+    let cpu = [
+        saturating_times(HOP_CPU, packet_hops),
+        saturating_times(PROCESS_CPU, processes),
+        saturating_times(WAKE_UP_CPU, wake_ups(load, span_ns)),
+    ];
+    Estimate {
+        data_packets,
+        packet_hops,
+        cpu_ns: cpu.into_iter().sum(),
+        span_ns,
+        memory_bytes: memory(load),
+        forwarding_percent: forwarding_percent(&offers),
+        sub_packet_flows_percent: sub_packet_percent(load),
+        packet_vs_delay_percent: packet_vs_delay_percent(load),
+    }
+}
+
+/// What one flow asks of the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    pub repetition: u32,
+    pub start: Nanos,
+    pub data_packets: u64,
+    pub packet_hops: u64,
+}
+
+impl Offer {
+    /// A flow of `messages` of `packets` each over `links` links.
+    pub fn new(repetition: u32, start: Nanos, messages: u32, packets: u64, links: usize) -> Self {
+        let messages = u64::from(messages);
+        let data_packets = messages * packets;
+        let acks = messages * packets.div_ceil(frame::PACKETS_PER_ACK);
+        Self {
+            repetition,
+            start,
+            data_packets,
+            packet_hops: (data_packets + acks) * count(links),
+        }
+    }
+}
+
+fn offers(load: &Load<'_>) -> Vec<Offer> {
+    let mut lengths: BTreeMap<(NodeId, NodeId), usize> = BTreeMap::new();
+    let offers = load.flows.iter().map(|flow| {
+        let links = *lengths.entry((flow.src, flow.dst)).or_insert_with(|| {
+            routing::host_path(load.network, load.ways, flow.src, flow.dst, None).len()
+        });
+        let packets = frame::packets(flow.message_bytes, load.rdma.path_mtu);
+        Offer::new(
+            flow.repetition,
+            flow.start_ns,
+            flow.messages,
+            packets,
+            links,
+        )
+    });
+    offers.collect()
+}
+
+/// Times an agent or a recorder wakes up in one policy's run.
+fn wake_ups(load: &Load<'_>, span: Nanos) -> u64 {
+    let switches = count(load.network.dcs.len());
+    let every = |period: Nanos| span.get() / period.get().max(1) * switches;
+    let sampling = load.policies.iter().map(|run| match &run.policy {
+        PolicyPlan::Ecmp => 0,
+        PolicyPlan::Lcmp(config) => every(config.sample_interval_ns),
+    });
+    let recording = every(load.measure.queues_ns).saturating_add(every(load.measure.links_ns));
+    let once = sampling.max().unwrap_or(0).saturating_add(recording);
+    once.saturating_mul(u64::from(load.repetitions))
+}
+
+/// Namespaces, processes, and packets in queues and on the way.
+fn memory(load: &Load<'_>) -> Bytes {
+    let nodes = count(load.network.nodes.len()).saturating_mul(NODE_MEMORY);
+    let processes = 2 * most_at_once(load.flows);
+    let repetitions = load.flows.chunk_by(|a, b| a.repetition == b.repetition);
+    let sent = repetitions.map(|flows| flows.iter().map(|flow| flow.size_bytes).sum());
+    let sent: Bytes = sent.max().unwrap_or(Bytes::ZERO);
+    let held = load.network.links.iter().map(|link| {
+        let wire = &link.emu;
+        let way = wire.rate_bps.bytes_in(wire.delay_ns);
+        way.saturating_add(wire.buffer_bytes)
+    });
+    // Nothing holds more than is sent.
+    let held: Bytes = held.sum();
+    let packets = sent.min(held).get().saturating_mul(PACKET_OVERHEAD);
+    let total = nodes
+        .saturating_add(processes.saturating_mul(PROCESS_MEMORY))
+        .saturating_add(packets);
+    Bytes::new(total)
+}
+
+/// Most flows under way at once, taking each to be as slow as [`SLOWDOWN`].
+fn most_at_once(flows: &[Flow]) -> u64 {
+    let mut most = 0;
+    for repetition in flows.chunk_by(|a, b| a.repetition == b.repetition) {
+        let mut steps = Vec::new();
+        for flow in repetition {
+            let slow = Nanos::new(flow.ideal_fct_ns.get().saturating_mul(SLOWDOWN));
+            steps.push((flow.start_ns, 1i64));
+            steps.push((flow.start_ns.saturating_add(slow), -1));
+        }
+        steps.sort_unstable();
+        let mut now = 0i64;
+        for (_, step) in steps {
+            now += step;
+            most = most.max(now);
+        }
+    }
+    u64::try_from(most).unwrap_or(0)
+}
+
+/// Most packet-hops of flows that start within one [`WINDOW`], against what the guest forwards.
+///
+/// `offers` are by repetition, then start.
+pub(crate) fn forwarding_percent(offers: &[Offer]) -> u32 {
+    let mut most = 0u64;
+    let (mut first, mut offered) = (0, 0u64);
+    for offer in offers {
+        offered = offered.saturating_add(offer.packet_hops);
+        let is_past = |other: &Offer| {
+            other.repetition != offer.repetition
+                || offer.start.saturating_sub(other.start) >= WINDOW
+        };
+        while is_past(&offers[first]) {
+            offered = offered.saturating_sub(offers[first].packet_hops);
+            first += 1;
+        }
+        most = most.max(offered);
+    }
+    percent(most, WINDOW.get() / HOP_CPU.get())
+}
+
+fn sub_packet_percent(load: &Load<'_>) -> u32 {
+    let packet = u64::from(load.rdma.path_mtu);
+    let small = load.flows.iter();
+    let small = small.filter(|flow| flow.size_bytes.get() < packet).count();
+    percent(count(small), count(load.flows.len()))
+}
+
+fn packet_vs_delay_percent(load: &Load<'_>) -> u32 {
+    let inter_dc = || {
+        let links = load.network.links.iter();
+        links.filter(|link| link.kind == LinkKind::InterDc)
+    };
+    let packet = Bytes::new(frame::HEADERS + u64::from(load.rdma.path_mtu));
+    let slowest = inter_dc().filter_map(|link| link.emu.rate_bps.serialize(packet));
+    let shortest = inter_dc().map(|link| link.emu.delay_ns).min();
+    match (slowest.max(), shortest) {
+        (Some(packet), Some(delay)) => percent(packet.get(), delay.get()),
+        _ => 0,
+    }
+}
+
+/// `part` in percent of `whole`, rounded up so that little is not nothing.
+fn percent(part: u64, whole: u64) -> u32 {
+    if part == 0 {
+        return 0;
+    }
+    let percent = (u128::from(part) * 100).div_ceil(u128::from(whole.max(1)));
+    u32::try_from(percent).unwrap_or(u32::MAX)
+}
+
+fn saturating_times(time: Nanos, count: u64) -> Nanos {
+    Nanos::new(time.get().saturating_mul(count))
+}
+
+fn count(items: usize) -> u64 {
+    u64::try_from(items).unwrap_or(u64::MAX)
+}
+
+/// CPU time of one packet on one link. Measured: one QP over three links moves 43.7 MiB/s of 4 kB
+/// packets in the guest, all of its CPU taken: 89 µs a packet, its end points' share included.
+pub(crate) const HOP_CPU: Nanos = Nanos::new(30_000);
+
+/// CPU time of one perftest process, most of it calibrating its clock. Measured: 0.25 s.
+pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
+
+/// CPU time of dumping a switch's queues. Measured: 43 µs, and the wake-up.
+const WAKE_UP_CPU: Nanos = Nanos::new(50_000);
+
+/// What offered packets are counted over: queues hold about this much.
+const WINDOW: Nanos = Nanos::from_millis(1_000);
+
+/// A namespace with its interfaces, or an rxe host. Measured: 200 namespaces in some 60 MB.
+const NODE_MEMORY: u64 = 300_000;
+
+/// A perftest process. Measured: 32 of them with 304 QPs in 400 MB.
+const PROCESS_MEMORY: u64 = 12_000_000;
+
+/// What a packet takes in memory for each byte on the wire: buffers are powers of two.
+const PACKET_OVERHEAD: u64 = 2;
+
+/// A flow under load is some times slower than alone.
+const SLOWDOWN: u64 = 4;

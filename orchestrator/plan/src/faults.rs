@@ -1,0 +1,76 @@
+//! Link changes while flows run.
+
+use std::collections::BTreeMap;
+
+use lab_scenario::{Fault, LinkChange, Scenario, Wire};
+use lab_units::LinkId;
+
+use crate::{
+    error::PlanError,
+    model::{FaultChange, FaultPlan, Scale},
+    topology::Network,
+};
+
+/// Link changes by time, then position in the scenario; a pair of datacenters with several links
+/// changes all of them.
+pub(crate) fn resolve(
+    scenario: &Scenario,
+    network: &Network,
+    scale: &Scale,
+) -> Result<Vec<FaultPlan>, PlanError> {
+    let mut faults: Vec<(usize, &Fault)> = scenario.faults.iter().enumerate().collect();
+    faults.sort_by_key(|(index, fault)| (fault.at, *index));
+    // What each link has become so far, in paper units: a change keeps those before it.
+    let mut wires: BTreeMap<LinkId, Wire> = BTreeMap::new();
+    let mut plan = Vec::new();
+    for (index, fault) in faults {
+        let path = format!("faults[{index}]");
+        for link in links(network, &path, fault)? {
+            let wire = wires
+                .entry(link)
+                .or_insert_with(|| scenario.topology.links[link.index()].wire);
+            plan.push(FaultPlan {
+                at_ns: scale.instant(&format!("{path}.at"), fault.at)?,
+                paper_at_ns: fault.at,
+                link,
+                change: change(&path, fault.change, wire, scale)?,
+            });
+        }
+    }
+    Ok(plan)
+}
+
+fn change(
+    path: &str,
+    change: LinkChange,
+    wire: &mut Wire,
+    scale: &Scale,
+) -> Result<FaultChange, PlanError> {
+    match change {
+        LinkChange::Down => return Ok(FaultChange::Down),
+        LinkChange::Up => return Ok(FaultChange::Up),
+        LinkChange::Rate(rate) => wire.rate = rate,
+        LinkChange::Delay(delay) => wire.delay = delay,
+        LinkChange::Loss(loss) => wire.loss = loss,
+    }
+    scale.wire(path, wire).map(FaultChange::Wire)
+}
+
+fn links(network: &Network, path: &str, fault: &Fault) -> Result<Vec<LinkId>, PlanError> {
+    let unknown = |what, name: String| PlanError::Unknown {
+        path: format!("{path}.link"),
+        what,
+        name,
+        hint: String::new(),
+    };
+    let dc = |name: &String| {
+        let known = network.dc_named(name);
+        known.ok_or_else(|| unknown("datacenter", name.clone()))
+    };
+    let [a, b] = &fault.link;
+    let links: Vec<_> = network.links_between(dc(a)?, dc(b)?).collect();
+    if links.is_empty() {
+        return Err(unknown("inter-DC link", format!("{a}-{b}")));
+    }
+    Ok(links)
+}

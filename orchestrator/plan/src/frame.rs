@@ -1,0 +1,99 @@
+//! What a RoCEv2 packet weighs on the wire.
+//!
+//! Wire bytes are those a qdisc counts: from the Ethernet header to the invariant CRC, without
+//! preamble, frame check sequence and gap.
+
+use lab_units::{Bytes, Nanos};
+
+use crate::model::WirePlan;
+
+/// Ethernet 14, IPv4 20, UDP 8, BTH 12, invariant CRC 4.
+pub const HEADERS: u64 = 58;
+
+/// RDMA extended transport header: on a WRITE's first packet and on a READ request.
+pub const RETH: u64 = 16;
+
+/// ACK extended transport header: on an ACK and on the first and last packet of a READ response.
+pub const AETH: u64 = 4;
+
+/// An ACK, the smallest frame of the lab.
+pub const ACK: u64 = HEADERS + AETH;
+
+/// A READ request.
+pub const READ_REQUEST: u64 = HEADERS + RETH;
+
+/// Packets without an ACK request that rxe sends at most (`RXE_MAX_PKT_PER_ACK`):
+/// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
+pub const PACKETS_PER_ACK: u64 = 64;
+
+/// Unacknowledged packets rxe allows a QP (`RXE_MAX_UNACKED_PSNS`):
+/// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
+pub const RXE_WINDOW_PACKETS: u64 = 128;
+
+/// What rxe takes off an interface's MTU for headers (`RXE_MAX_HDR_LENGTH`), so that the path MTU
+/// is what is left:
+/// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_hdr.h>.
+pub const RXE_HEADER_ROOM: u32 = 80;
+
+/// Packets a message of `bytes` is cut into; an empty message is one packet.
+#[must_use]
+pub fn packets(bytes: Bytes, path_mtu: u32) -> u64 {
+    bytes.get().div_ceil(u64::from(path_mtu)).max(1)
+}
+
+/// Packets a delay line must hold so that it never drops: all that fits on the wire and, if the
+/// queue before it empties in one burst, all that fits in the queue, counted in the smallest frame.
+#[must_use]
+pub fn delay_line_packets(wire: &WirePlan) -> u32 {
+    let in_flight = wire.rate_bps.bytes_in(wire.delay_ns).get().div_ceil(ACK);
+    let queued = wire.buffer_bytes.get().div_ceil(ACK);
+    let needed = in_flight.saturating_add(queued);
+    u32::try_from(needed).unwrap_or(u32::MAX).max(LEAST_LINE)
+}
+
+/// Time an egress queue that is full takes to drain.
+#[must_use]
+pub fn drain_time(wire: &WirePlan) -> Nanos {
+    let drained = wire.rate_bps.serialize(wire.buffer_bytes);
+    drained.unwrap_or(Nanos::new(u64::MAX))
+}
+
+/// Never as short as the kernel's default of 1,000, which drops silently on long links.
+const LEAST_LINE: u32 = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use lab_units::{BitsPerSec, Ratio};
+
+    use super::*;
+
+    fn wire(rate: &str, delay: &str, buffer: &str) -> WirePlan {
+        WirePlan {
+            rate_bps: rate.parse::<BitsPerSec>().unwrap(),
+            delay_ns: delay.parse().unwrap(),
+            buffer_bytes: buffer.parse().unwrap(),
+            delay_line_packets: 0,
+            loss: "0".parse::<Ratio>().unwrap(),
+            ecn: None,
+        }
+    }
+
+    #[test]
+    fn a_delay_line_holds_the_bandwidth_delay_product_in_acks() {
+        // 100 Mbit/s for 2.5 s are 31,250,000 B or 504,033 ACKs; 620 kB are 10,000 more.
+        let long = wire("100 Mbit", "2500 ms", "620 kB");
+        assert_eq!(delay_line_packets(&long), 504_033 + 10_000);
+    }
+
+    #[test]
+    fn a_delay_line_is_never_the_kernels_default() {
+        assert_eq!(delay_line_packets(&wire("1 Mbit", "0", "0")), LEAST_LINE);
+    }
+
+    #[test]
+    fn an_empty_message_is_one_packet() {
+        assert_eq!(packets(Bytes::ZERO, 4096), 1);
+        assert_eq!(packets(Bytes::new(4096), 4096), 1);
+        assert_eq!(packets(Bytes::new(4097), 4096), 2);
+    }
+}

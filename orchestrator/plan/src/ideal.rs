@@ -1,0 +1,324 @@
+//! The least time a flow can take: ideal FCT and base round trip.
+//!
+//! The paper normalises an FCT by that of the same flow alone on the path of least propagation
+//! delay: base RTT, with one packet's store-and-forward serialisation, plus wire bytes over the
+//! path's bottleneck rate. That formula counts the bottleneck's first packet twice: once in the base
+//! RTT and once in the wire bytes. Here the flow's packets are sent one by one instead, each waiting
+//! at each link for the packet before it:
+//!
+//! ```text
+//! end(k, i) = max(end(k-1, i) + delay(k-1), end(k, i-1)) + wire(i) / rate(k)
+//! ```
+//!
+//! for packet `i` on link `k`, from host to host and through the fabrics, and then the last ACK the
+//! same way back. No arrangement of queues can be faster on that path, so a slowdown under one says
+//! that something is wrong (or that another path beats this one for this size, of which the plan
+//! warns).
+//!
+//! Times are picoseconds inside, rounded down, so that a thousand packets round by a nanosecond.
+
+use lab_scenario::Tool;
+use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
+
+use crate::{frame, topology::Network};
+
+/// A link in one direction.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Hop {
+    /// How fast it takes packets.
+    pub rate: BitsPerSec,
+    /// How long each is under way.
+    pub delay: Nanos,
+}
+
+/// What is moved and how.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Transfer {
+    /// Which operation.
+    pub tool: Tool,
+    /// Payload of a full packet.
+    pub path_mtu: u32,
+    /// Messages, posted at once.
+    pub messages: u32,
+    /// Bytes of each.
+    pub message_bytes: Bytes,
+}
+
+/// The links along `ports`, emulated.
+pub(crate) fn hops(network: &Network, ports: &[PortId]) -> Vec<Hop> {
+    let hop = |port: &PortId| {
+        let wire = &network.link(port.link()).emu;
+        Hop {
+            rate: wire.rate_bps,
+            delay: wire.delay_ns,
+        }
+    };
+    ports.iter().map(hop).collect()
+}
+
+/// FCT of `transfer` alone on `path`, which leads from its sender to its receiver: until the last
+/// ACK is back at the sender or, for a READ, whose requests go to where the data is and whose data
+/// comes back, until the last response is.
+#[must_use]
+pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
+    let back: Vec<Hop> = path.iter().rev().copied().collect();
+    let (mut forward, mut backward) = (Pipe::new(path), Pipe::new(&back));
+    let mut done = 0;
+    match transfer.tool {
+        Tool::IbSendBw | Tool::IbWriteBw => {
+            for _ in 0..transfer.messages {
+                done = send_message(&mut forward, 0, transfer);
+            }
+            done = backward.send(done, frame::ACK);
+        }
+        Tool::IbReadBw => {
+            for _ in 0..transfer.messages {
+                let asked = forward.send(0, frame::READ_REQUEST);
+                done = send_message(&mut backward, asked, transfer);
+            }
+        }
+    }
+    Nanos::new(u64::try_from(done / PICOS_PER_NANO).unwrap_or(u64::MAX))
+}
+
+/// Round trip of one full packet and its ACK on `path`.
+#[must_use]
+pub fn round_trip(path: &[Hop], tool: Tool, path_mtu: u32) -> Nanos {
+    let one_packet = Transfer {
+        tool,
+        path_mtu,
+        messages: 1,
+        message_bytes: Bytes::new(u64::from(path_mtu)),
+    };
+    completion(path, &one_packet)
+}
+
+/// Sends one message's packets from `ready` on; when the last one has arrived.
+fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer) -> u128 {
+    let mtu = u64::from(transfer.path_mtu);
+    let packets = frame::packets(transfer.message_bytes, transfer.path_mtu);
+    let last_payload = transfer.message_bytes.get() - (packets - 1) * mtu;
+    let (first_extra, last_extra) = match transfer.tool {
+        Tool::IbSendBw => (0, 0),
+        Tool::IbWriteBw => (frame::RETH, 0),
+        Tool::IbReadBw => (frame::AETH, frame::AETH),
+    };
+    if packets == 1 {
+        let extra = first_extra.max(last_extra);
+        return pipe.send(ready, frame::HEADERS + extra + last_payload);
+    }
+    pipe.send(ready, frame::HEADERS + first_extra + mtu);
+    pipe.send_run(ready, frame::HEADERS + mtu, packets - 2);
+    pipe.send(ready, frame::HEADERS + last_extra + last_payload)
+}
+
+/// Links in a row, each sending its packets in order, one at a time.
+struct Pipe<'a> {
+    hops: &'a [Hop],
+    /// When each link has sent its last packet so far.
+    free: Vec<u128>,
+}
+
+impl<'a> Pipe<'a> {
+    fn new(hops: &'a [Hop]) -> Self {
+        Self {
+            hops,
+            free: vec![0; hops.len()],
+        }
+    }
+
+    /// Sends one packet of `wire_bytes` that is there at `ready`; when it has arrived.
+    fn send(&mut self, ready: u128, wire_bytes: u64) -> u128 {
+        let mut arrival = ready;
+        for (hop, free) in self.hops.iter().zip(&mut self.free) {
+            *free = arrival.max(*free) + serialization(hop, wire_bytes);
+            arrival = *free + u128::from(hop.delay.get()) * PICOS_PER_NANO;
+        }
+        arrival
+    }
+
+    /// Sends `count` equal packets.
+    ///
+    /// Once every link's step from one packet to the next is the larger of its own serialisation
+    /// and the step of the link before it, the next packet finds the same situation, that step
+    /// later; so the rest is one multiplication, and a flow's size costs nothing.
+    fn send_run(&mut self, ready: u128, wire_bytes: u64, count: u64) {
+        for sent in 0..count {
+            let before = self.free.clone();
+            self.send(ready, wire_bytes);
+            if self.is_steady(&before, wire_bytes) {
+                let rest = u128::from(count - sent - 1);
+                for (free, before) in self.free.iter_mut().zip(before) {
+                    *free += (*free - before) * rest;
+                }
+                return;
+            }
+        }
+    }
+
+    fn is_steady(&self, before: &[u128], wire_bytes: u64) -> bool {
+        let mut step = 0;
+        let links = self.hops.iter().zip(&self.free).zip(before);
+        links.into_iter().all(|((hop, free), before)| {
+            step = serialization(hop, wire_bytes).max(step);
+            free - before == step
+        })
+    }
+}
+
+fn serialization(hop: &Hop, wire_bytes: u64) -> u128 {
+    u128::from(wire_bytes) * 8 * PICOS_PER_SECOND / u128::from(hop.rate.get())
+}
+
+const PICOS_PER_NANO: u128 = 1_000;
+const PICOS_PER_SECOND: u128 = 1_000_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn hop(rate: &str, delay: &str) -> Hop {
+        Hop {
+            rate: rate.parse().unwrap(),
+            delay: delay.parse().unwrap(),
+        }
+    }
+
+    fn transfer(tool: Tool, messages: u32, message_bytes: u64) -> Transfer {
+        Transfer {
+            tool,
+            path_mtu: 1000,
+            messages,
+            message_bytes: Bytes::new(message_bytes),
+        }
+    }
+
+    /// 8 Mbit/s is a byte per microsecond.
+    #[test]
+    fn one_packet_on_one_link() {
+        let path = [hop("8 Mbit", "5 ms")];
+        // 1,058 B out and 62 B back.
+        let fct = completion(&path, &transfer(Tool::IbSendBw, 1, 1000));
+        assert_eq!(fct.to_string(), "11120 us");
+        let fct = completion(&path, &transfer(Tool::IbWriteBw, 1, 1000));
+        assert_eq!(fct.to_string(), "11136 us");
+        // 74 B out and 1,062 B back.
+        let fct = completion(&path, &transfer(Tool::IbReadBw, 1, 1000));
+        assert_eq!(fct.to_string(), "11136 us");
+    }
+
+    #[test]
+    fn the_bottlenecks_first_packet_counts_once() {
+        // Links of 1,058, 2,116 and 1,058 µs a packet: the first packet takes all three, the other
+        // nine the bottleneck's alone.
+        let path = [
+            hop("8 Mbit", "1 ms"),
+            hop("4 Mbit", "2 ms"),
+            hop("8 Mbit", "1 ms"),
+        ];
+        let data = (1_058 + 2_116 + 1_058) + 9 * 2_116 + 4_000;
+        let ack = (62 + 124 + 62) + 4_000;
+        let fct = completion(&path, &transfer(Tool::IbSendBw, 5, 2000));
+        assert_eq!(fct, Nanos::new((data + ack) * 1_000));
+    }
+
+    #[test]
+    fn a_short_last_packet_catches_up_behind_a_bottleneck() {
+        // 1,058 B, then 158 B: on the second link the short one waits for the full one.
+        let path = [hop("8 Mbit", "0"), hop("4 Mbit", "0")];
+        let fct = completion(&path, &transfer(Tool::IbSendBw, 1, 1100));
+        let expected = 1_058 + 2_116 + 316 + 62 + 124;
+        assert_eq!(fct, Nanos::new(expected * 1_000));
+    }
+
+    #[test]
+    fn the_first_write_packet_of_each_message_is_longer() {
+        let path = [hop("8 Mbit", "0")];
+        let fct = completion(&path, &transfer(Tool::IbWriteBw, 5, 2000));
+        let expected = 5 * (1_074 + 1_058) + 62;
+        assert_eq!(fct, Nanos::new(expected * 1_000));
+    }
+
+    #[test]
+    fn read_responses_follow_their_requests() {
+        let path = [hop("8 Mbit", "0")];
+        // The first request takes 74 µs, the others travel beside the responses.
+        let fct = completion(&path, &transfer(Tool::IbReadBw, 5, 3000));
+        let expected = 74 + 5 * (1_062 + 1_058 + 1_062);
+        assert_eq!(fct, Nanos::new(expected * 1_000));
+    }
+
+    /// The artifact's fabric and routes: base RTT of DC1–DC8 is 20.013 ms (spec A.3), for packets of
+    /// 1,000 B without headers one way and nothing for the ACK's bytes.
+    #[test]
+    fn the_artifacts_base_rtt() {
+        let fabric = hop("100 Gbit", "1 us");
+        let up = hop("400 Gbit", "1 us");
+        let inter = hop("25 Gbit", "5 ms");
+        let path = [fabric, fabric, up, inter, inter, up, fabric, fabric];
+        let rtt = round_trip(&path, Tool::IbSendBw, 1000);
+        let bits = |bytes: u64| 8_000 * bytes * (4 * 1_000 + 2 * 250 + 2 * 4_000) / 100_000;
+        let (data, ack) = (bits(1_058), bits(62));
+        assert_eq!(rtt.get(), 2 * 10_006_000 + (data + ack) / 1_000);
+        let theirs = 2 * 10_006_000 + bits(1_000) / 1_000;
+        assert_eq!(theirs, 20_013_000);
+    }
+
+    fn completion_packet_by_packet(path: &[Hop], transfer: &Transfer) -> u128 {
+        let mut pipe = Pipe::new(path);
+        let mut end = 0;
+        for _ in 0..transfer.messages {
+            let mut left = transfer.message_bytes.get();
+            while left > 0 {
+                let payload = left.min(u64::from(transfer.path_mtu));
+                end = pipe.send(0, frame::HEADERS + payload);
+                left -= payload;
+            }
+        }
+        end
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_is_its_packets_one_by_one(
+            rates in prop::collection::vec(1_000u64..1_000_000, 1..7),
+            message_bytes in 1u64..60_000,
+        ) {
+            let path: Vec<_> = rates
+                .iter()
+                .map(|rate| Hop {
+                    rate: BitsPerSec::new(rate * 1_000).unwrap(),
+                    delay: Nanos::new(rate * 7),
+                })
+                .collect();
+            let transfer = transfer(Tool::IbSendBw, 5, message_bytes);
+            let mut pipe = Pipe::new(&path);
+            let mut end = 0;
+            for _ in 0..transfer.messages {
+                end = send_message(&mut pipe, 0, &transfer);
+            }
+            prop_assert_eq!(end, completion_packet_by_packet(&path, &transfer));
+        }
+
+        #[test]
+        fn ideal_is_never_under_delay_and_bottleneck(
+            rates in prop::collection::vec(1_000u64..1_000_000, 1..7),
+            message_bytes in 1u64..60_000,
+        ) {
+            let path: Vec<_> = rates
+                .iter()
+                .map(|rate| Hop {
+                    rate: BitsPerSec::new(rate * 1_000).unwrap(),
+                    delay: Nanos::from_millis(1),
+                })
+                .collect();
+            let fct = completion(&path, &transfer(Tool::IbSendBw, 5, message_bytes));
+            let slowest = path.iter().map(|hop| hop.rate).min().unwrap();
+            let payload = slowest.serialize(Bytes::new(5 * message_bytes)).unwrap();
+            let floor = payload.get() + 2_000_000 * u64::try_from(path.len()).unwrap();
+            prop_assert!(fct.get() >= floor);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Policies with their parameters resolved, and the path scores that depend on them.
+//!
+//! Path scores are computed here, from paper quantities. What a switch agent computes with later —
+//! sampling, garbage collection, idle time-out — is in the time of the emulated network.
+
+use lab_policy::lcmp::{LcmpConfig, Preset, path_score};
+use lab_scenario::{LcmpPreset, LcmpSpec, PolicySpec};
+use lab_units::{BitsPerSec, Nanos};
+
+use crate::{
+    error::PlanError,
+    model::{Candidate, LinkKind, PolicyPlan, PolicyRun, Scale, Switch},
+    round_trip::RoundTrips,
+    topology::Network,
+};
+
+/// What the parameters of a policy depend on.
+pub(crate) struct Surroundings<'a> {
+    pub network: &'a Network,
+    pub switches: &'a [Switch],
+    pub scale: &'a Scale,
+    pub trips: RoundTrips,
+}
+
+/// Resolves `specs`, those whose label is in `wanted` if given.
+pub(crate) fn runs(
+    specs: &[PolicySpec],
+    wanted: Option<&[String]>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Vec<PolicyRun>, PlanError> {
+    let labels: Vec<&str> = specs.iter().map(label).collect();
+    if let Some(again) = (1..labels.len()).find(|&at| labels[..at].contains(&labels[at])) {
+        let label = labels[again].to_owned();
+        return Err(PlanError::SameLabel { label });
+    }
+    for name in wanted.unwrap_or_default() {
+        if !labels.contains(&name.as_str()) {
+            return Err(PlanError::Unknown {
+                path: "policies".to_owned(),
+                what: "policy",
+                name: name.clone(),
+                hint: format!(" (hint: there are `{}`)", labels.join("`, `")),
+            });
+        }
+    }
+    let chosen = specs.iter().enumerate().filter(|(_, spec)| {
+        let listed = |names: &[String]| names.iter().any(|name| name == label(spec));
+        wanted.is_none_or(listed)
+    });
+    let runs = chosen.map(|(index, spec)| run(index, spec, surroundings));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
+    if runs.is_empty() {
+        return Err(PlanError::NoPolicies);
+    }
+    Ok(runs)
+}
+
+fn label(spec: &PolicySpec) -> &str {
+    match spec {
+        PolicySpec::Ecmp => "ecmp",
+        PolicySpec::Lcmp(spec) => spec.label.as_deref().unwrap_or("lcmp"),
+    }
+}
+
+fn run(
+    index: usize,
+    spec: &PolicySpec,
+    surroundings: &Surroundings<'_>,
+) -> Result<PolicyRun, PlanError> {
+    let (policy, path_scores) = match spec {
+        PolicySpec::Ecmp => (PolicyPlan::Ecmp, Vec::new()),
+        PolicySpec::Lcmp(spec) => {
+            let path = format!("policies[{index}].lcmp");
+            let config = config(&path, spec, surroundings)?;
+            let scores = path_scores(surroundings.switches, &config);
+            (PolicyPlan::Lcmp(config), scores)
+        }
+    };
+    Ok(PolicyRun {
+        label: label(spec).to_owned(),
+        policy,
+        path_scores,
+    })
+}
+
+fn path_scores(switches: &[Switch], config: &LcmpConfig) -> Vec<Vec<Vec<u8>>> {
+    let score = |candidate: &Candidate| {
+        let (delay, capacity) = scored(candidate, config.preset);
+        path_score(delay, capacity, config)
+    };
+    let by_switch = switches.iter().map(|switch| {
+        let rows = switch.destinations.iter();
+        rows.map(|row| row.candidates.iter().map(score).collect())
+            .collect()
+    });
+    by_switch.collect()
+}
+
+/// The delay and capacity a preset scores a candidate by: end to end, or of the first link.
+pub(crate) fn scored(candidate: &Candidate, preset: Preset) -> (Nanos, BitsPerSec) {
+    match preset {
+        Preset::Paper => (candidate.paper_delay_ns, candidate.paper_bottleneck_bps),
+        Preset::Artifact => (
+            candidate.paper_first_link_delay_ns,
+            candidate.paper_first_link_bps,
+        ),
+    }
+}
+
+fn config(
+    path: &str,
+    spec: &LcmpSpec,
+    surroundings: &Surroundings<'_>,
+) -> Result<LcmpConfig, PlanError> {
+    let preset = match spec.preset {
+        LcmpPreset::Paper => LcmpConfig::paper(largest_rate(surroundings.network)),
+        LcmpPreset::Artifact => LcmpConfig::artifact(),
+    };
+    let byte = |key: &str, value: Option<u32>, preset: u8| -> Result<u8, PlanError> {
+        let value = value.map_or(Ok(preset), |value| {
+            u8::try_from(value).map_err(|_| format!("is {value}, it must be 0 to 255"))
+        });
+        value.map_err(|why| parameter(path, key, why))
+    };
+    let time = |key: &str, value: Option<Nanos>, preset: Nanos| {
+        let key = format!("{path}.{key}");
+        surroundings.scale.time(&key, value.unwrap_or(preset))
+    };
+    let config = LcmpConfig {
+        alpha: byte("alpha", spec.alpha, preset.alpha)?,
+        beta: byte("beta", spec.beta, preset.beta)?,
+        w_dl: byte("w_dl", spec.w_dl, preset.w_dl)?,
+        w_lc: byte("w_lc", spec.w_lc, preset.w_lc)?,
+        w_ql: byte("w_ql", spec.w_ql, preset.w_ql)?,
+        w_tl: byte("w_tl", spec.w_tl, preset.w_tl)?,
+        w_dp: byte("w_dp", spec.w_dp, preset.w_dp)?,
+        max_delay_shift: match spec.max_delay {
+            None => preset.max_delay_shift,
+            Some(delay) => delay_shift(path, spec.preset, delay)?,
+        },
+        max_capacity_bps: spec.max_capacity.unwrap_or(preset.max_capacity_bps),
+        congested_threshold: byte(
+            "congested_threshold",
+            spec.congested_threshold,
+            preset.congested_threshold,
+        )?,
+        sample_interval_ns: time(
+            "sample_interval",
+            spec.sample_interval,
+            preset.sample_interval_ns,
+        )?,
+        gc_interval_ns: time("gc_interval", spec.gc_interval, preset.gc_interval_ns)?,
+        idle_timeout_ns: match (spec.idle_timeout, spec.preset) {
+            (None, LcmpPreset::Paper) => idle_timeout(surroundings.trips),
+            (idle, _) => time("idle_timeout", idle, preset.idle_timeout_ns)?,
+        },
+        ..preset
+    };
+    config.validate().map_err(|error| PlanError::Parameter {
+        path: path.to_owned(),
+        why: error.to_string(),
+    })?;
+    Ok(config)
+}
+
+/// Five times the longest base RTT, already emulated; a lab without delays still has a second.
+fn idle_timeout(trips: RoundTrips) -> Nanos {
+    Nanos::new(trips.base.get().saturating_mul(5)).max(Nanos::from_millis(1_000))
+}
+
+/// The exponent of a power of two, of the unit the preset counts delays in.
+fn delay_shift(path: &str, preset: LcmpPreset, delay: Nanos) -> Result<u8, PlanError> {
+    let (unit, name) = match preset {
+        LcmpPreset::Paper => (1_000, "us"),
+        LcmpPreset::Artifact => (1_000_000, "ms"),
+    };
+    let units = delay.get() / unit;
+    if delay.get() % unit == 0 && units.is_power_of_two() {
+        return Ok(u8::try_from(units.ilog2()).unwrap_or(u8::MAX));
+    }
+    let above = units.saturating_add(1).checked_next_power_of_two();
+    let hint = above.map_or(String::new(), |power| {
+        format!(" (hint: the next one is `{power} {name}`)")
+    });
+    let why = format!("is {delay}, it must be a power of two of {name}{hint}");
+    Err(parameter(path, "max_delay", why))
+}
+
+fn parameter(path: &str, key: &str, why: String) -> PlanError {
+    PlanError::Parameter {
+        path: format!("{path}.{key}"),
+        why,
+    }
+}
+
+/// The largest rate of an inter-DC link, in paper units.
+fn largest_rate(network: &Network) -> BitsPerSec {
+    let inter_dc = network
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::InterDc);
+    let largest = inter_dc.map(|link| link.paper.rate_bps).max();
+    // A lab of one datacenter has no path to score.
+    largest.unwrap_or(LcmpConfig::artifact().max_capacity_bps)
+}

@@ -1,0 +1,130 @@
+//! Scenario to plan, from top to bottom.
+
+use lab_scenario::{Files, ScaleSpec, Scenario, Traffic};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    auto,
+    error::PlanError,
+    estimate::{self, Load},
+    faults,
+    model::{MeasurePlan, PLAN_FORMAT, Plan, Scale},
+    policy::{self, Surroundings},
+    rdma,
+    round_trip::RoundTrips,
+    routing::{self, Ways},
+    schedule,
+    topology::Network,
+    warnings::{self, Inspection},
+};
+
+/// What a plan depends on besides the scenario.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct PlanOptions {
+    /// Which address block, table numbers and interface prefix to use: 0 to 15.
+    pub slot: u8,
+    /// Instead of the scenario's seed.
+    pub seed: Option<u64>,
+    /// Labels of the policies to run; all of the scenario's if absent.
+    pub policies: Option<Vec<String>>,
+}
+
+/// Decides everything that is decided before time starts.
+///
+/// `source_text` is the text `scenario` was read from and `files` those it names, by the path as
+/// written. The same arguments give the same plan on every machine.
+///
+/// # Errors
+/// What only shows once names, numbers and files meet: see [`PlanError`].
+pub fn resolve(
+    scenario: &Scenario,
+    source_text: &str,
+    files: &Files,
+    options: &PlanOptions,
+) -> Result<Plan, PlanError> {
+    let seed = options.seed.unwrap_or(scenario.seed);
+    let paper = Network::build(&scenario.topology, options.slot, &Scale::PAPER)?;
+    let ways = Ways::find(&paper);
+    let drafts = schedule::draft(scenario, files, seed, &paper)?;
+    let scale = match scenario.scale {
+        ScaleSpec::Fixed { rate, time } => Scale::new(rate, time)?,
+        ScaleSpec::Auto => auto::pick(scenario, &paper, &ways, &drafts)?,
+    };
+    let mut network = Network::build(&scenario.topology, options.slot, &scale)?;
+    let switches = routing::switches(&network, &ways)?;
+    routing::add_kernel_routes(&mut network, &ways)?;
+    let flows = schedule::flows(&drafts, &scenario.generator, &scale, &network, &ways)?;
+    let trips = RoundTrips::longest(&network, &ways, scenario.generator.mtu)?;
+    let rdma = rdma::settings(&network, &scenario.generator, trips, &flows)?;
+    let surroundings = Surroundings {
+        network: &network,
+        switches: &switches,
+        scale: &scale,
+        trips,
+    };
+    let wanted = options.policies.as_deref();
+    let policies = policy::runs(&scenario.policies, wanted, &surroundings)?;
+    let measure = MeasurePlan {
+        queues_ns: scale.time("measure.queues", scenario.measure.queues)?,
+        links_ns: scale.time("measure.links", scenario.measure.links)?,
+    };
+    let faults = faults::resolve(scenario, &network, &scale)?;
+    let estimate = estimate::estimate(&Load {
+        network: &network,
+        ways: &ways,
+        flows: &flows,
+        repetitions: scenario.repetitions,
+        rdma: &rdma,
+        policies: &policies,
+        measure: &measure,
+    });
+    let warnings = warnings::inspect(&Inspection {
+        network: &network,
+        ways: &ways,
+        switches: &switches,
+        policies: &policies,
+        flows: &flows,
+        rdma: &rdma,
+        estimate: &estimate,
+    });
+    Ok(Plan {
+        format: PLAN_FORMAT,
+        name: scenario.name.clone(),
+        description: scenario.description.clone(),
+        scenario_hash: hash(scenario, source_text, files),
+        seed,
+        slot: options.slot,
+        scale,
+        dcs: network.dcs,
+        nodes: network.nodes,
+        links: network.links,
+        ports: network.ports,
+        switches,
+        policies,
+        repetitions: scenario.repetitions,
+        flows,
+        rdma,
+        measure,
+        faults,
+        estimate,
+        warnings,
+    })
+}
+
+/// SHA-256 of the scenario's text and the files it names, each behind its length.
+fn hash(scenario: &Scenario, source_text: &str, files: &Files) -> String {
+    let named = scenario.traffic.iter().filter_map(|traffic| match traffic {
+        Traffic::Workload(workload) => Some(&workload.sizes),
+        Traffic::Flows(_) => None,
+        Traffic::FlowFile { path } => Some(path),
+    });
+    let texts = named.filter_map(|path| files.get(path).map(String::as_str));
+    let mut hasher = Sha256::new();
+    for text in std::iter::once(source_text).chain(texts) {
+        let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        hasher.update(length.to_be_bytes());
+        hasher.update(text);
+    }
+    let digest = hasher.finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,80 @@
+//! The longest round trips of the lab, over every equal-hop path and not only the best ones.
+
+use lab_units::{Bytes, DcId, Nanos};
+
+use crate::{
+    error::PlanError,
+    frame,
+    model::{Dc, WirePlan},
+    routing::{self, Ways},
+    topology::Network,
+};
+
+/// The longest round trips between any two hosts, emulated.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct RoundTrips {
+    /// With nothing queued.
+    pub base: Nanos,
+    /// With every egress queue full, both ways.
+    pub queued: Nanos,
+}
+
+impl RoundTrips {
+    /// Of a packet of `path_mtu` bytes and its ACK.
+    pub fn longest(network: &Network, ways: &Ways, path_mtu: u32) -> Result<Self, PlanError> {
+        let base = |wire: &WirePlan| {
+            let frames = Bytes::new(frame::HEADERS + u64::from(path_mtu) + frame::ACK);
+            let sent = wire.rate_bps.serialize(frames).unwrap_or(FOREVER);
+            wire.delay_ns
+                .saturating_add(wire.delay_ns)
+                .saturating_add(sent)
+        };
+        let queued = |wire: &WirePlan| {
+            let drain = frame::drain_time(wire);
+            base(wire).saturating_add(drain).saturating_add(drain)
+        };
+        Ok(Self {
+            base: longest(network, ways, base)?,
+            queued: longest(network, ways, queued)?,
+        })
+    }
+}
+
+/// The most that a path between two hosts costs, the cost of a path being the sum of its links'.
+fn longest(
+    network: &Network,
+    ways: &Ways,
+    cost: impl Fn(&WirePlan) -> Nanos,
+) -> Result<Nanos, PlanError> {
+    let inside = |dc: &Dc| -> Nanos {
+        let host = dc.hosts.first();
+        let links = host.map(|host| routing::climb(network, *host));
+        let links = links.unwrap_or_default().into_iter();
+        links.map(|port| cost(&network.link(port.link()).emu)).sum()
+    };
+    let all = || (0u32..).map(DcId).zip(&network.dcs);
+    let mut most = Nanos::ZERO;
+    for (to, end) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {
+        let mut nearest_first: Vec<DcId> = all().map(|(id, _)| id).collect();
+        nearest_first.sort_by_key(|from| ways.hops(*from, to));
+        let mut worst = vec![Nanos::ZERO; network.dcs.len()];
+        for from in nearest_first.into_iter().filter(|from| *from != to) {
+            let candidates = ways.candidates(network, from, to)?;
+            let through = candidates.iter().map(|candidate| {
+                let link = network.link(candidate.port.link());
+                worst[candidate.next_dc.index()].saturating_add(cost(&link.emu))
+            });
+            worst[from.index()] = through.max().unwrap_or(Nanos::ZERO);
+        }
+        for (from, start) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {
+            let between = worst[from.index()];
+            let whole = between
+                .saturating_add(inside(start))
+                .saturating_add(inside(end));
+            most = most.max(whole);
+        }
+    }
+    Ok(most)
+}
+
+const FOREVER: Nanos = Nanos::new(u64::MAX);

@@ -1,0 +1,191 @@
+//! The flow schedule: all flows of all repetitions, scaled, with their ideal FCT.
+
+use std::collections::BTreeMap;
+
+use lab_scenario::{Files, Generator, Scenario, SizeCdf, Traffic, Workload, limits};
+use lab_units::{Bytes, FlowId, Nanos, NodeId, Ratio};
+
+use crate::{
+    error::PlanError,
+    flow_list::{self, Draft},
+    ideal::{self, Hop, Transfer},
+    model::{Flow, Scale},
+    routing::{self, Ways},
+    topology::Network,
+    workload::{self, Drawing},
+};
+
+/// Samples and reads every flow; by repetition, then start, then position in the scenario.
+pub(crate) fn draft(
+    scenario: &Scenario,
+    files: &Files,
+    seed: u64,
+    network: &Network,
+) -> Result<Vec<(u32, Draft)>, PlanError> {
+    let mut sources = Vec::new();
+    for (index, traffic) in scenario.traffic.iter().enumerate() {
+        sources.push(read(network, files, index, traffic)?);
+    }
+    let mut all = Vec::new();
+    for repetition in 0..scenario.repetitions {
+        let mut drafts = Vec::new();
+        for (traffic, source) in sources.iter().enumerate() {
+            let path = format!("traffic[{traffic}]");
+            let room = limits::MAX_FLOWS.saturating_sub(all.len() + drafts.len());
+            match source {
+                Read::Sampled(workload, sizes) => {
+                    let drawing = Drawing {
+                        seed,
+                        repetition,
+                        traffic,
+                        path: &path,
+                    };
+                    drafts.extend(workload::sample(network, workload, sizes, drawing, room)?);
+                }
+                Read::Written(written) if written.len() > room => {
+                    let most = limits::MAX_FLOWS;
+                    return Err(PlanError::TooManyFlows { path, most });
+                }
+                Read::Written(written) => drafts.extend_from_slice(written),
+            }
+        }
+        drafts.sort_by_key(|draft| draft.start);
+        all.extend(drafts.into_iter().map(|draft| (repetition, draft)));
+    }
+    Ok(all)
+}
+
+/// Scales `drafts` and finds what each would take alone.
+pub(crate) fn flows(
+    drafts: &[(u32, Draft)],
+    generator: &Generator,
+    scale: &Scale,
+    network: &Network,
+    ways: &Ways,
+) -> Result<Vec<Flow>, PlanError> {
+    let mut paths: BTreeMap<(NodeId, NodeId), Vec<Hop>> = BTreeMap::new();
+    let mut flows = Vec::with_capacity(drafts.len());
+    for (repetition, draft) in drafts {
+        let hops = paths.entry((draft.src, draft.dst)).or_insert_with(|| {
+            let ports = routing::host_path(network, ways, draft.src, draft.dst, None);
+            ideal::hops(network, &ports)
+        });
+        let (messages, message_bytes) = messages(scale.size, draft.size);
+        let transfer = Transfer {
+            tool: generator.tool,
+            path_mtu: generator.mtu,
+            messages,
+            message_bytes,
+        };
+        flows.push(Flow {
+            id: FlowId::from_index(flows.len()).expect("bounded by the limit on flows"),
+            repetition: *repetition,
+            src: draft.src,
+            dst: draft.dst,
+            paper_size_bytes: draft.size,
+            paper_start_ns: draft.start,
+            size_bytes: Bytes::new(u64::from(messages) * message_bytes.get()),
+            messages,
+            message_bytes,
+            start_ns: scale.instant("traffic[]", draft.start)?,
+            base_rtt_ns: ideal::round_trip(hops, generator.tool, generator.mtu),
+            ideal_fct_ns: ideal::completion(hops, &transfer),
+        });
+    }
+    Ok(flows)
+}
+
+/// A source of flows whose file has been read.
+enum Read<'a> {
+    Sampled(&'a Workload, SizeCdf),
+    Written(Vec<Draft>),
+}
+
+fn read<'a>(
+    network: &Network,
+    files: &Files,
+    index: usize,
+    traffic: &'a Traffic,
+) -> Result<Read<'a>, PlanError> {
+    let path = format!("traffic[{index}]");
+    let text = |path: String, file: &String| {
+        let text = files.get(file).ok_or_else(|| PlanError::MissingFile {
+            path: path.clone(),
+            file: file.clone(),
+        });
+        text.map(|text| (path, text))
+    };
+    match traffic {
+        Traffic::Workload(workload) => {
+            let (path, text) = text(format!("{path}.workload.sizes"), &workload.sizes)?;
+            let sizes = SizeCdf::parse(&workload.sizes, text);
+            let sizes = sizes.map_err(|source| PlanError::File { path, source })?;
+            Ok(Read::Sampled(workload, sizes))
+        }
+        Traffic::Flows(specs) => flow_list::listed(network, &path, specs).map(Read::Written),
+        Traffic::FlowFile { path: file } => {
+            let (path, text) = text(format!("{path}.flow_file"), file)?;
+            flow_list::from_file(network, &path, file, text).map(Read::Written)
+        }
+    }
+}
+
+/// Messages a flow of `paper` bytes is sent as, and the bytes of each: a fifth, because perftest
+/// refuses fewer than five, or as much as rxe takes at once.
+pub(crate) fn messages(scale: Ratio, paper: Bytes) -> (u32, Bytes) {
+    let scaled = u128::from(paper.get()) * u128::from(scale.numerator());
+    let unit = u128::from(scale.denominator());
+    let count = scaled
+        .div_ceil(unit * MAX_MESSAGE)
+        .max(u128::from(MESSAGES));
+    let share = unit * count;
+    let bytes = ((scaled + share / 2) / share).max(1);
+    (
+        u32::try_from(count).unwrap_or(u32::MAX),
+        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX)),
+    )
+}
+
+/// When the last flow of any repetition would end if none met another.
+pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
+    let ends = flows
+        .iter()
+        .map(|flow| flow.start_ns.saturating_add(flow.ideal_fct_ns));
+    ends.max().unwrap_or(Nanos::ZERO)
+}
+
+/// perftest's least number of iterations.
+const MESSAGES: u32 = 5;
+
+/// rxe's largest message, `RXE_PORT_MAX_MSG_SZ`:
+/// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
+const MAX_MESSAGE: u128 = 0x80_0000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scale(size: &str) -> Ratio {
+        size.parse().unwrap()
+    }
+
+    #[test]
+    fn a_flow_is_five_messages_of_a_fifth() {
+        let size = "30 MB".parse().unwrap();
+        assert_eq!(messages(scale("1/100"), size), (5, Bytes::new(60_000)));
+        let size = Bytes::new(1_234);
+        assert_eq!(messages(scale("1/100"), size), (5, Bytes::new(2)));
+    }
+
+    #[test]
+    fn the_smallest_flow_is_five_bytes() {
+        let size = Bytes::new(1);
+        assert_eq!(messages(scale("1/1000"), size), (5, Bytes::new(1)));
+    }
+
+    #[test]
+    fn messages_stay_within_what_rxe_takes() {
+        let size = "100 MB".parse().unwrap();
+        assert_eq!(messages(scale("1"), size), (12, Bytes::new(8_333_333)));
+    }
+}

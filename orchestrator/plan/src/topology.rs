@@ -1,0 +1,349 @@
+//! Nodes, links and ports, with names and addresses.
+//!
+//! Nodes are numbered by tier — all DCI switches, so that a DCI switch has its datacenter's number,
+//! then all spines, leaves and hosts — and links from the outside in: inter-DC links, then each
+//! datacenter's. Switches are at a link's `a` end and what is below them at `b`.
+
+use std::collections::BTreeMap;
+
+use lab_scenario::{Agent, Fabric, Topology, Wire};
+use lab_units::{DcId, LinkId, NodeId, PortId};
+
+use crate::{
+    address::{self, Place},
+    error::PlanError,
+    model::{Dc, Link, LinkKind, Node, Port, Role, Scale},
+};
+
+/// What the lab is made of; [`Node::routes`] are still empty.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    pub dcs: Vec<Dc>,
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+    pub ports: Vec<Port>,
+}
+
+impl Network {
+    /// Lays out `topology` in the names and addresses of `slot`.
+    pub fn build(topology: &Topology, slot: u8, scale: &Scale) -> Result<Self, PlanError> {
+        check_bounds(topology, slot)?;
+        let mut builder = Builder::new(topology, slot, scale);
+        builder.add_nodes();
+        builder.add_inter_dc_links()?;
+        for dc in 0..builder.network.dcs.len() {
+            builder.add_dc_links(dc)?;
+        }
+        Ok(builder.network)
+    }
+
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    pub fn link(&self, id: LinkId) -> &Link {
+        &self.links[id.index()]
+    }
+
+    /// The node at the other end of `port`'s link.
+    pub fn far_end(&self, port: PortId) -> NodeId {
+        self.ports[port.peer().index()].node
+    }
+
+    /// The node at the other end of `port`'s link.
+    pub fn neighbour(&self, port: PortId) -> &Node {
+        self.node(self.far_end(port))
+    }
+
+    /// The ports of `node` whose link leads to a node of `role`.
+    pub fn ports_to(&self, node: NodeId, role: Role) -> impl Iterator<Item = PortId> {
+        let ports = self.node(node).ports.iter().copied();
+        ports.filter(move |port| self.neighbour(*port).role == role)
+    }
+
+    pub fn dc_named(&self, name: &str) -> Option<DcId> {
+        let index = self.dcs.iter().position(|dc| dc.name == name)?;
+        DcId::from_index(index)
+    }
+
+    /// The inter-DC links between two datacenters, in either direction.
+    pub fn links_between(&self, a: DcId, b: DcId) -> impl Iterator<Item = LinkId> {
+        let between = move |link: &Link| {
+            let ends = (self.node(link.a).dc, self.node(link.b).dc);
+            link.kind == LinkKind::InterDc && (ends == (a, b) || ends == (b, a))
+        };
+        let numbered = (0u32..).map(LinkId).zip(&self.links);
+        numbered
+            .filter(move |(_, link)| between(link))
+            .map(|(id, _)| id)
+    }
+}
+
+struct Builder<'a> {
+    topology: &'a Topology,
+    slot: u8,
+    scale: &'a Scale,
+    network: Network,
+    /// Where each node is, by its id.
+    places: Vec<Place>,
+    /// Addresses given to the ends of links, by datacenter.
+    ends: Vec<u32>,
+    /// Links between two nodes so far.
+    twins: BTreeMap<(NodeId, NodeId), u32>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(topology: &'a Topology, slot: u8, scale: &'a Scale) -> Self {
+        let dcs = (0u32..).zip(&topology.dcs).map(|(number, dc)| Dc {
+            name: dc.name.clone(),
+            dci: NodeId(number),
+            hosts: Vec::new(),
+            prefix: address::dc_prefix(slot, DcId(number)),
+            legacy: dc.agent == Agent::Legacy,
+        });
+        Self {
+            topology,
+            slot,
+            scale,
+            network: Network {
+                dcs: dcs.collect(),
+                nodes: Vec::new(),
+                links: Vec::new(),
+                ports: Vec::new(),
+            },
+            places: Vec::new(),
+            ends: vec![0; topology.dcs.len()],
+            twins: BTreeMap::new(),
+        }
+    }
+
+    fn add_nodes(&mut self) {
+        for role in [Role::DciSwitch, Role::Spine, Role::Leaf, Role::Host] {
+            for (dc, shape) in (0u32..).map(DcId).zip(&self.topology.dcs) {
+                let numbers = match role {
+                    Role::DciSwitch => 0..=0,
+                    _ => 1..=count(&shape.fabric, role),
+                };
+                for number in numbers {
+                    self.add_node(Place { dc, role, number });
+                }
+            }
+        }
+    }
+
+    fn add_node(&mut self, place: Place) {
+        let id = NodeId::from_index(self.network.nodes.len()).expect("bounded by the addresses");
+        let dc = &mut self.network.dcs[place.dc.index()];
+        if place.role == Role::Host {
+            dc.hosts.push(id);
+        }
+        let inside = place.inside();
+        let named = |separator: &str| match inside.as_str() {
+            "" => dc.name.clone(),
+            inside => format!("{}{separator}{inside}", dc.name),
+        };
+        let (name, short) = (named("/"), named("-"));
+        self.network.nodes.push(Node {
+            name,
+            short,
+            role: place.role,
+            dc: place.dc,
+            addr: place.addr(self.slot),
+            ports: Vec::new(),
+            routes: Vec::new(),
+        });
+        self.places.push(place);
+    }
+
+    fn add_inter_dc_links(&mut self) -> Result<(), PlanError> {
+        for (index, link) in self.topology.links.iter().enumerate() {
+            let path = format!("topology.links[{index}]");
+            let end = |name: &String| {
+                let dc = self.network.dc_named(name);
+                let dc = dc.ok_or_else(|| PlanError::Unknown {
+                    path: format!("{path}.between"),
+                    what: "datacenter",
+                    name: name.clone(),
+                    hint: String::new(),
+                })?;
+                Ok(self.network.dcs[dc.index()].dci)
+            };
+            let (a, b) = (end(&link.between[0])?, end(&link.between[1])?);
+            self.add_link(LinkKind::InterDc, a, b, &path, &link.wire)?;
+        }
+        Ok(())
+    }
+
+    fn add_dc_links(&mut self, dc: usize) -> Result<(), PlanError> {
+        let fabric = &self.topology.dcs[dc].fabric;
+        let path = |wire: &str| format!("topology.dcs[{dc}].{wire}");
+        let dci = self.network.dcs[dc].dci;
+        let hosts = self.network.dcs[dc].hosts.clone();
+        match fabric {
+            Fabric::Direct { host_link, .. } => {
+                for host in hosts {
+                    self.add_link(LinkKind::Host, dci, host, &path("host_link"), host_link)?;
+                }
+            }
+            Fabric::LeafSpine {
+                hosts_per_leaf,
+                host_link,
+                leaf_spine,
+                spine_dci,
+                ..
+            } => {
+                let (spines, leaves) = (self.tier(dc, Role::Spine), self.tier(dc, Role::Leaf));
+                for &spine in &spines {
+                    self.add_link(LinkKind::Fabric, dci, spine, &path("spine_dci"), spine_dci)?;
+                }
+                for &spine in &spines {
+                    for &leaf in &leaves {
+                        let path = path("leaf_spine");
+                        self.add_link(LinkKind::Fabric, spine, leaf, &path, leaf_spine)?;
+                    }
+                }
+                let racks = leaves
+                    .iter()
+                    .flat_map(|leaf| (0..*hosts_per_leaf).map(|_| *leaf));
+                for (leaf, host) in racks.zip(hosts) {
+                    self.add_link(LinkKind::Host, leaf, host, &path("host_link"), host_link)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tier(&self, dc: usize, role: Role) -> Vec<NodeId> {
+        let numbered = (0u32..).map(NodeId).zip(&self.places);
+        numbered
+            .filter(|(_, place)| place.dc.index() == dc && place.role == role)
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    fn add_link(
+        &mut self,
+        kind: LinkKind,
+        a: NodeId,
+        b: NodeId,
+        path: &str,
+        wire: &Wire,
+    ) -> Result<(), PlanError> {
+        let id = LinkId::from_index(self.network.links.len()).expect("bounded by the addresses");
+        let paper = Scale::PAPER.wire(path, wire)?;
+        let emu = self.scale.wire(path, wire)?;
+        let pair = (a.min(b), a.max(b));
+        let twins = self.twins.entry(pair).or_default();
+        let twin = *twins;
+        *twins += 1;
+        let plain = format!(
+            "{}-{}",
+            self.network.node(a).name,
+            self.network.node(b).name
+        );
+        let name = match twin {
+            0 => plain,
+            _ => format!("{plain}_{}", twin + 1),
+        };
+        for (near, far, port) in [(a, b, id.port_a()), (b, a, id.port_b())] {
+            let port = Port {
+                node: near,
+                interface: address::interface(
+                    self.slot,
+                    self.places[near.index()],
+                    self.places[far.index()],
+                    twin,
+                ),
+                mac: address::mac(self.slot, port),
+                addr: self.end_addr(kind, near)?,
+            };
+            self.network.ports.push(port);
+        }
+        self.network.nodes[a.index()].ports.push(id.port_a());
+        self.network.nodes[b.index()].ports.push(id.port_b());
+        self.network.links.push(Link {
+            name,
+            kind,
+            a,
+            b,
+            paper,
+            emu,
+        });
+        Ok(())
+    }
+
+    fn end_addr(&mut self, kind: LinkKind, near: NodeId) -> Result<std::net::Ipv4Addr, PlanError> {
+        let node = self.network.node(near);
+        if kind == LinkKind::InterDc {
+            let number = u32::try_from(self.network.ports.len()).expect("bounded by the addresses");
+            return Ok(address::inter_dc_end(self.slot, number));
+        }
+        if node.role == Role::Host {
+            return Ok(node.addr);
+        }
+        let (dc, used) = (node.dc, self.ends[node.dc.index()]);
+        if used >= address::MAX_FABRIC_ENDS {
+            return Err(PlanError::TooMany {
+                object: format!("datacenter `{}`", self.network.dcs[dc.index()].name),
+                what: "ends of links inside it",
+                count: u64::from(used) + 1,
+                most: u64::from(address::MAX_FABRIC_ENDS),
+            });
+        }
+        self.ends[dc.index()] += 1;
+        Ok(address::fabric_end(self.slot, dc, used))
+    }
+}
+
+/// How many nodes of `role` a fabric has.
+fn count(fabric: &Fabric, role: Role) -> u32 {
+    match (fabric, role) {
+        (_, Role::DciSwitch) => 1,
+        (Fabric::Direct { hosts, .. }, Role::Host) => *hosts,
+        (Fabric::Direct { .. }, Role::Spine | Role::Leaf) => 0,
+        (Fabric::LeafSpine { spines, .. }, Role::Spine) => *spines,
+        (Fabric::LeafSpine { leaves, .. }, Role::Leaf) => *leaves,
+        (
+            Fabric::LeafSpine {
+                leaves,
+                hosts_per_leaf,
+                ..
+            },
+            Role::Host,
+        ) => leaves.saturating_mul(*hosts_per_leaf),
+    }
+}
+
+fn check_bounds(topology: &Topology, slot: u8) -> Result<(), PlanError> {
+    if slot >= address::SLOTS {
+        return Err(PlanError::Slot {
+            slot,
+            most: address::SLOTS - 1,
+        });
+    }
+    let within = |object: String, what, count: u64, most: u32| {
+        if count <= u64::from(most) {
+            return Ok(());
+        }
+        Err(PlanError::TooMany {
+            object,
+            what,
+            count,
+            most: u64::from(most),
+        })
+    };
+    let whole = || "the topology".to_owned();
+    let counted = |items: usize| u64::try_from(items).unwrap_or(u64::MAX);
+    let (dcs, links) = (counted(topology.dcs.len()), counted(topology.links.len()));
+    within(whole(), "datacenters", dcs, address::MAX_DCS)?;
+    let most_links = address::MAX_INTER_DC_LINKS;
+    within(whole(), "inter-DC links", links, most_links)?;
+    for dc in &topology.dcs {
+        let of = |role| u64::from(count(&dc.fabric, role));
+        let object = || format!("datacenter `{}`", dc.name);
+        within(object(), "hosts", of(Role::Host), address::MAX_HOSTS)?;
+        within(object(), "spines", of(Role::Spine), address::MAX_TIER)?;
+        within(object(), "leaves", of(Role::Leaf), address::MAX_TIER)?;
+    }
+    Ok(())
+}
