@@ -1,7 +1,6 @@
 //! Runs a command inside a guest: `guest [--real] [--writable DIR]... COMMAND [ARGUMENT]...`.
 //!
 //! The tests use it as the program that is on both sides.
-#![expect(clippy::print_stdout, reason = "it is a command")]
 
 use std::{error::Error, ffi::OsString, io, path::PathBuf, process::ExitCode};
 

@@ -97,7 +97,8 @@ pub enum CacheError {
 pub struct Kernel {
     /// Its release, e.g. `6.1.0-56-amd64`.
     pub release: String,
-    /// The compressed image.
+    /// The image: unpacked where provisioning could unpack it, as emulating the kernel's own
+    /// unpacking takes three seconds of every boot.
     pub image: PathBuf,
     /// The directory holding the modules of all releases, `lib/modules`.
     pub modules_root: PathBuf,
@@ -145,8 +146,16 @@ impl Kernel {
                 missing: missing.into_iter().map(str::to_owned).collect(),
             });
         }
+        let boot = dir.join("boot");
+        let image = [UNPACKED_PREFIX, IMAGE_PREFIX]
+            .map(|prefix| boot.join(format!("{prefix}{release}")))
+            .into_iter()
+            .find(|image| image.is_file())
+            .ok_or_else(|| CacheError::Empty {
+                dir: dir.to_owned(),
+            })?;
         Ok(Self {
-            image: dir.join("boot").join(format!("{IMAGE_PREFIX}{release}")),
+            image,
             modules_root,
             modules,
             release,
@@ -199,3 +208,5 @@ fn names(modules: &[String]) -> String {
 }
 
 const IMAGE_PREFIX: &str = "vmlinuz-";
+
+const UNPACKED_PREFIX: &str = "vmlinux-";

@@ -4,7 +4,7 @@
 //! guest wait, whose virtual time would not stand still meanwhile.
 
 use std::{
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, PipeReader, Read},
     os::unix::net::UnixStream,
     process::ChildStderr,
     sync::mpsc::Sender,
@@ -35,9 +35,8 @@ pub(crate) enum Event {
 pub(crate) const STREAMS: usize = 4;
 
 /// Enqueues what comes over an output stream.
-pub(crate) fn pump(stream: UnixStream, queue: Sender<Event>, event: fn(Vec<u8>) -> Event) {
+pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u8>) -> Event) {
     thread::spawn(move || {
-        let mut stream = stream;
         let mut buffer = [0; 16 << 10];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
             if queue.send(event(buffer[..count].to_vec())).is_err() {

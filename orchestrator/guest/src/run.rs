@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::{self, PipeReader, PipeWriter, Write},
     os::{
         fd::{AsRawFd, OwnedFd},
         unix::net::UnixStream,
@@ -12,7 +12,10 @@ use std::{
     time::Instant,
 };
 
-use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::{
+    fcntl::{FcntlArg, fcntl},
+    sys::memfd::{MFdFlags, memfd_create},
+};
 
 use crate::{
     Clock, Engine, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks,
@@ -71,8 +74,8 @@ fn start(
         path: request.console_log.clone(),
         source,
     })?;
-    let (stdout, its_stdout) = UnixStream::pair().map_err(host_error)?;
-    let (stderr, its_stderr) = UnixStream::pair().map_err(host_error)?;
+    let (stdout, its_stdout) = output_pipe().map_err(host_error)?;
+    let (stderr, its_stderr) = output_pipe().map_err(host_error)?;
     let (control, its_control) = UnixStream::pair().map_err(host_error)?;
     let machine = Machine {
         engine,
@@ -139,6 +142,16 @@ fn exports(writable: &[PathBuf]) -> Vec<Export> {
         .collect()
 }
 
+/// A pipe for an output port.
+///
+/// A port whose other end is full makes the guest wait, and its virtual time leap. The port writes
+/// byte by byte, of which a socket holds some hundred and a pipe as many as it is large.
+fn output_pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    fcntl(&writer, FcntlArg::F_SETPIPE_SZ(OUTPUT_PIPE_SIZE))?;
+    Ok((reader, writer))
+}
+
 /// A file without a name: nothing is left behind, however we end.
 fn in_memory(bytes: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create(c"lcmp-lab-initramfs", MFdFlags::MFD_CLOEXEC)?);
@@ -182,5 +195,8 @@ fn start_error(source: io::Error) -> GuestError {
 fn host_error(source: io::Error) -> GuestError {
     GuestError::Host { source }
 }
+
+/// The most an unprivileged process may ask for.
+const OUTPUT_PIPE_SIZE: i32 = 1 << 20;
 
 const BUSYBOX_PLACES: &[&str] = &["/bin/busybox", "/usr/bin/busybox"];

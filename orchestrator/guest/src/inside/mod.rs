@@ -1,6 +1,6 @@
 //! The guest's side: the init that sets the guest up and runs one command in it.
 //!
-//! - `setup`: file systems, modules, limits, the loopback
+//! - `setup`: file systems, modules, limits
 //! - `ports`: the serial ports that lead to the host
 //! - `supervise`, `command`: the command, its output and its signals
 //! - [`cpu`]: how busy the guest is, in its own time

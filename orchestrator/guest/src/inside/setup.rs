@@ -3,7 +3,6 @@
 use std::{
     fs::{self, File},
     io,
-    os::fd::AsRawFd,
     path::Path,
 };
 
@@ -11,12 +10,7 @@ use nix::{
     errno::Errno,
     kmod::{ModuleInitFlags, finit_module},
     mount::{MsFlags, mount, umount},
-    sys::{
-        resource::{Resource, setrlimit},
-        socket::{
-            AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, sendto, socket,
-        },
-    },
+    sys::resource::{Resource, setrlimit},
     unistd::{sethostname, sync},
 };
 
@@ -37,7 +31,6 @@ pub(crate) fn set_up(request: &InnerRequest) -> Result<(), InsideError> {
         load(module)?;
     }
     sethostname(HOST_NAME).map_err(InsideError::kernel("host name"))?;
-    loopback_up().map_err(InsideError::kernel("loopback"))?;
     for (resource, limit) in LIMITS {
         setrlimit(*resource, *limit, *limit).map_err(InsideError::kernel("resource limits"))?;
     }
@@ -85,32 +78,6 @@ fn load(module: &Path) -> Result<(), InsideError> {
         path: module.to_owned(),
         source,
     })
-}
-
-/// Sets the loopback interface up, by the one netlink message it takes.
-fn loopback_up() -> io::Result<()> {
-    const LOOPBACK: i32 = 1;
-    const UP: u32 = 1;
-    const NEW_LINK: u16 = 16;
-    const REQUEST: u16 = 1;
-    let mut message = Vec::with_capacity(32);
-    message.extend_from_slice(&32_u32.to_ne_bytes());
-    message.extend_from_slice(&NEW_LINK.to_ne_bytes());
-    message.extend_from_slice(&REQUEST.to_ne_bytes());
-    message.extend_from_slice(&[0; 8]); // Sequence number and sender.
-    message.extend_from_slice(&[0; 4]); // Address family, padding and device type.
-    message.extend_from_slice(&LOOPBACK.to_ne_bytes());
-    message.extend_from_slice(&UP.to_ne_bytes()); // Flags.
-    message.extend_from_slice(&UP.to_ne_bytes()); // Flags to change.
-    let socket = socket(
-        AddressFamily::Netlink,
-        SockType::Raw,
-        SockFlag::SOCK_CLOEXEC,
-        SockProtocol::NetlinkRoute,
-    )?;
-    let kernel = NetlinkAddr::new(0, 0);
-    sendto(socket.as_raw_fd(), &message, &kernel, MsgFlags::empty())?;
-    Ok(())
 }
 
 /// File systems beside those the init script has brought: type, place, options.

@@ -10,6 +10,7 @@ use nix::{
         time::TimeSpec,
         timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags},
     },
+    time::{ClockId as NixClock, clock_gettime},
     unistd::Pid,
 };
 
@@ -126,13 +127,20 @@ fn child_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
 }
 
+/// Beats on whole multiples of the period, so that they meet two runs at the same moments.
 fn heartbeat() -> io::Result<TimerFd> {
     let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
-    let period = Expiration::Interval(TimeSpec::new(HEARTBEAT_SECONDS, 0));
-    timer.set(period, TimerSetTimeFlags::empty())?;
+    let period = TimeSpec::new(HEARTBEAT_SECONDS, 0);
+    let now = clock_gettime(NixClock::CLOCK_MONOTONIC)?;
+    let first = TimeSpec::new(
+        (now.tv_sec() / HEARTBEAT_SECONDS + 1) * HEARTBEAT_SECONDS,
+        0,
+    );
+    let beats = Expiration::IntervalDelayed(first, period);
+    timer.set(beats, TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
     Ok(timer)
 }
 
 /// Guest time between heartbeats: rare enough to cost the lab nothing, and often enough for the
 /// host's patience when emulation is slow.
-const HEARTBEAT_SECONDS: i64 = 5;
+const HEARTBEAT_SECONDS: i64 = 10;
