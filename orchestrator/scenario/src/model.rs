@@ -224,6 +224,17 @@ pub enum PolicySpec {
     Lcmp(LcmpSpec),
 }
 
+impl PolicySpec {
+    /// The policy's name in records and plots; no two policies of a scenario share one.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        match self {
+            Self::Ecmp => "ecmp",
+            Self::Lcmp(spec) => spec.label.as_deref().unwrap_or("lcmp"),
+        }
+    }
+}
+
 /// LCMP's parameters; what is `None` keeps the preset's value.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LcmpSpec {
@@ -245,7 +256,8 @@ pub struct LcmpSpec {
     pub w_tl: Option<u32>,
     /// Weight of congestion persistence (Eq. 5).
     pub w_dp: Option<u32>,
-    /// Delay at which the delay score saturates; a power of two of microseconds.
+    /// Delay at which the delay score saturates; a power of two of microseconds with the preset
+    /// `paper`, of milliseconds with `artifact`.
     pub max_delay: Option<Nanos>,
     /// Capacity that scores best.
     pub max_capacity: Option<BitsPerSec>,

@@ -1,30 +1,255 @@
 //! What can be wrong, one variant per reason.
 
-use crate::files::{CdfError, FlowFileError};
+use lab_units::{Bytes, Nanos, ParseQuantityError, ratio::ParseRatioError};
+
+use crate::{
+    files::{CdfError, FlowFileError},
+    limits,
+};
 
 /// What is wrong at a place.
 ///
 /// Messages are lowercase fragments; what to do about it stands at the end as `(hint: …)`.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ProblemKind {
-    /// In a flow size distribution.
+    // The text as a whole.
+    #[error(
+        "the scenario has {found} bytes, it must have at most {} (hint: is this the right file?)",
+        limits::MAX_SCENARIO_BYTES
+    )]
+    TooLarge { found: usize },
+    #[error("byte 0x{byte:02x} is not UTF-8 (hint: save the file as UTF-8)")]
+    NotUtf8 { byte: u8 },
+    #[error("the scenario is empty (hint: start from one that comes with the lab)")]
+    EmptyDocument,
+    #[error("a second document starts here, a scenario is one (hint: remove the `---`)")]
+    SecondDocument,
+    #[error("{message}")]
+    Yaml { message: String },
+    #[error(
+        "the scenario has more than {} values once aliases are expanded, or is nested more than {} \
+         deep",
+        limits::MAX_YAML_NODES,
+        limits::MAX_YAML_DEPTH
+    )]
+    TooMuchYaml,
+
+    // Keys and shapes.
+    #[error("unknown key `{key}`{}", suggest_key(suggestion.as_deref(), known))]
+    UnknownKey {
+        key: String,
+        known: Vec<String>,
+        suggestion: Option<String>,
+    },
+    #[error("the key `{key}` is missing")]
+    MissingKey { key: &'static str },
+    #[error("the key `{key}` is here twice (hint: remove one of the two)")]
+    DuplicateKey { key: String },
+    #[error("the key has no value (hint: give it one, or remove the key)")]
+    NoValue,
+    #[error("found {found}, expected {expected}")]
+    WrongShape { found: String, expected: String },
+    #[error("found {}, expected one of {}", list_or_none(found), list(known))]
+    NotOneKey {
+        found: Vec<&'static str>,
+        known: Vec<&'static str>,
+    },
+
+    // Single values.
+    #[error(transparent)]
+    Quantity(#[from] ParseQuantityError),
+    #[error(transparent)]
+    Ratio(#[from] ParseRatioError),
+    #[error("`{found}` is not a whole number from 0 to {most}")]
+    NotWholeNumber { found: String, most: u64 },
+    #[error("`{found}` is not one of {}{}", list(known), suggest(suggestion.as_deref()))]
+    UnknownWord {
+        found: String,
+        known: Vec<String>,
+        suggestion: Option<String>,
+    },
+    #[error("`{found}` is out of range, it must be {bounds}")]
+    OutOfRange { found: String, bounds: String },
+    #[error("{what} has {found} {unit}, it must have {least} to {most}")]
+    Count {
+        what: &'static str,
+        unit: &'static str,
+        found: usize,
+        least: usize,
+        most: usize,
+    },
+    #[error("`{name}` has the character `{character}`{hint}", hint = NAME_HINT)]
+    NameCharacter { name: String, character: char },
+    #[error("`{name}` does not start with {start}{hint}", hint = NAME_HINT)]
+    NameStart { name: String, start: &'static str },
+    #[error(
+        "`{name}` is reserved (hint: reserved names are {})",
+        list(limits::RESERVED_NAMES)
+    )]
+    NameReserved { name: String },
+    #[error("`{found}` has the control character {character:?}")]
+    ControlCharacter { found: String, character: char },
+
+    // Topology.
+    #[error("datacenter `{name}` is here twice, first on line {first_line}")]
+    DuplicateDc { name: String, first_line: usize },
+    #[error("there is no datacenter `{name}`{}", suggest_dc(suggestion.as_deref(), known))]
+    UnknownDc {
+        name: String,
+        known: Vec<String>,
+        suggestion: Option<String>,
+    },
+    #[error("datacenter `{name}` has both `hosts` and `fabric` (hint: remove one of the two)")]
+    HostsAndFabric { name: String },
+    #[error(
+        "the hosts so far are {found}, all datacenters together may have {}",
+        limits::MAX_HOSTS
+    )]
+    TooManyHosts { found: u64 },
+    #[error("the link goes from `{name}` to itself")]
+    SelfLink { name: String },
+    #[error("`{}` and `{}` are linked twice, first on line {first_line} (hint: add up the rates, or \
+             put a transit datacenter between)", between[0], between[1])]
+    DuplicateLink {
+        between: [String; 2],
+        first_line: usize,
+    },
+    #[error(
+        "no links lead from `{from}` to {} (hint: add a link)",
+        list(unreachable)
+    )]
+    Disconnected {
+        from: String,
+        unreachable: Vec<String>,
+    },
+    #[error("`k_min` is {k_min}, it must not be above `k_max`, which is {k_max}")]
+    EcnOrder { k_min: Bytes, k_max: Bytes },
+    #[error("`k_max` is {k_max}, above the queue's {buffer}: it would never be reached")]
+    EcnAboveBuffer { k_max: Bytes, buffer: Bytes },
+
+    // Traffic.
+    #[error("datacenter `{name}` has no hosts (hint: give it `hosts`, or send elsewhere)")]
+    NoHosts { name: String },
+    #[error("all-to-all traffic needs two datacenters with hosts, there are {found}")]
+    TooFewSenders { found: usize },
+    #[error("both ends are in `{dc}`, flows go between datacenters")]
+    SameDc { dc: String },
+    #[error("`{from}` sends to `{to}` twice, first on line {first_line} (hint: add up the loads)")]
+    DuplicatePair {
+        from: String,
+        to: String,
+        first_line: usize,
+    },
+    #[error("`{found}` is not a host (hint: hosts are written like `dc1/h1`)")]
+    NotAHost { found: String },
+    #[error("there is no host `{host}`, `{dc}` has {}", host_range(*hosts))]
+    UnknownHost {
+        host: String,
+        dc: String,
+        hosts: u64,
+    },
+    #[error("the path is empty")]
+    EmptyPath,
+
+    // Policies.
+    #[error(
+        "two policies are called `{label}`, the first on line {first_line} (hint: give one of \
+             them a `label`)"
+    )]
+    DuplicateLabel { label: String, first_line: usize },
+    #[error(
+        "`{found}` is not a power of two of {unit} (hint: the nearest are {})",
+        list(nearest)
+    )]
+    NotPowerOfTwo {
+        found: Nanos,
+        unit: &'static str,
+        nearest: Vec<String>,
+    },
+    #[error("both weights are zero, so that all paths cost the same")]
+    ZeroWeights,
+
+    // Scale.
+    #[error("`{missing}` is missing: a scale needs both factors (hint: or write `scale: auto`)")]
+    HalfScale { missing: &'static str },
+
+    // Faults.
+    #[error("no link leads from `{}` to `{}`", between[0], between[1])]
+    UnknownLink { between: [String; 2] },
+    #[error("`{key}: false` says nothing (hint: write `{opposite}: true`)")]
+    FaultNotTrue {
+        key: &'static str,
+        opposite: &'static str,
+    },
+    #[error("the link is already {state} at that time")]
+    FaultChangesNothing { state: &'static str },
+
+    // The files a scenario names.
     #[error(transparent)]
     Cdf(#[from] CdfError),
-    /// In a flow file.
     #[error(transparent)]
     FlowFile(#[from] FlowFileError),
 }
 
 /// A message and its hint, as two texts.
 pub(super) fn split_hint(text: &str) -> (&str, Option<&str>) {
-    let hint = |text: &'_ str| -> Option<(usize, usize)> {
-        let start = text.rfind(" (hint: ")?;
-        text.ends_with(')')
-            .then_some((start, start + " (hint: ".len()))
-    };
-    match hint(text) {
-        Some((start, from)) => (&text[..start], Some(&text[from..text.len() - 1])),
+    let marker = text.rfind(HINT).filter(|_| text.ends_with(')'));
+    match marker {
+        Some(start) => (
+            &text[..start],
+            Some(&text[start + HINT.len()..text.len() - 1]),
+        ),
         None => (text, None),
+    }
+}
+
+const HINT: &str = " (hint: ";
+const NAME_HINT: &str = " (hint: names have lower-case letters, digits and dashes)";
+
+fn list<T: AsRef<str>>(words: &[T]) -> String {
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|word| format!("`{}`", word.as_ref()))
+        .collect();
+    quoted.join(", ")
+}
+
+fn list_or_none(words: &[&str]) -> String {
+    if words.is_empty() {
+        return "none".to_owned();
+    }
+    list(words)
+}
+
+fn suggest(suggestion: Option<&str>) -> String {
+    suggestion.map_or_else(String::new, |word| {
+        format!(" (hint: did you mean `{word}`?)")
+    })
+}
+
+fn suggest_key(suggestion: Option<&str>, known: &[String]) -> String {
+    match suggestion {
+        Some(_) => suggest(suggestion),
+        None => format!(" (hint: keys here are {})", list(known)),
+    }
+}
+
+fn suggest_dc(suggestion: Option<&str>, known: &[String]) -> String {
+    // All of a large topology's names would drown the message.
+    const SHOWN: usize = 8;
+    match suggestion {
+        Some(_) => suggest(suggestion),
+        None if known.is_empty() || known.len() > SHOWN => String::new(),
+        None => format!(" (hint: there are {})", list(known)),
+    }
+}
+
+fn host_range(hosts: u64) -> String {
+    match hosts {
+        0 => "no hosts".to_owned(),
+        1 => "only `h1`".to_owned(),
+        _ => format!("`h1` to `h{hosts}`"),
     }
 }
 

@@ -15,6 +15,8 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 pub use kind::ProblemKind;
 pub use place::{Place, SourceText};
 
+use crate::limits;
+
 /// One thing that is wrong, and where.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
@@ -27,45 +29,64 @@ pub struct Problem {
     pub kind: ProblemKind,
 }
 
-/// Everything that is wrong with a text, in the order of the text; never empty.
+/// What is wrong with a text, in the order of the text; never empty.
 ///
 /// Its [`Display`](fmt::Display) form shows each problem with its file, line, column and source
 /// line.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ScenarioErrors(Vec<Problem>);
+pub struct ScenarioErrors {
+    problems: Vec<Problem>,
+    omitted: usize,
+}
 
 impl ScenarioErrors {
     /// The problems in the order of the text.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
-        &self.0
+        &self.problems
+    }
+
+    /// How many more there are than [`limits::MAX_PROBLEMS`].
+    #[must_use]
+    pub const fn omitted(&self) -> usize {
+        self.omitted
     }
 
     /// As [`Display`](fmt::Display), with terminal colours.
     #[must_use]
     pub fn coloured(&self) -> String {
-        render::coloured(&self.0)
+        render::coloured(self)
     }
 
-    /// `Ok` without problems, the problems in the order of the text otherwise.
+    /// `problems` are not empty and in the order of the text; `omitted` are more of them.
+    pub(crate) fn new(problems: Vec<Problem>, omitted: usize) -> Self {
+        Self { problems, omitted }
+    }
+
+    /// `Ok` without problems, the first of them in the order of the text otherwise.
     pub(crate) fn check(mut problems: Vec<Problem>) -> Result<(), Self> {
         if problems.is_empty() {
             return Ok(());
         }
         problems.sort_by_key(|problem| (problem.place.line, problem.place.column));
-        Err(Self(problems))
+        let omitted = problems.len().saturating_sub(limits::MAX_PROBLEMS);
+        problems.truncate(limits::MAX_PROBLEMS);
+        Err(Self::new(problems, omitted))
     }
 }
 
 impl From<Problem> for ScenarioErrors {
     fn from(problem: Problem) -> Self {
-        Self(vec![problem])
+        Self {
+            problems: vec![problem],
+            omitted: 0,
+        }
     }
 }
 
 impl fmt::Display for ScenarioErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&render::plain(&self.0))
+        f.write_str(&render::plain(self))
     }
 }
 

@@ -2,20 +2,24 @@
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
-use super::{Problem, kind::split_hint};
+use super::{Problem, ScenarioErrors, kind::split_hint};
 
 /// Without colours, for files, pipes and tests.
-pub(super) fn plain(problems: &[Problem]) -> String {
-    render(problems, &Renderer::plain())
+pub(super) fn plain(errors: &ScenarioErrors) -> String {
+    render(errors, &Renderer::plain())
 }
 
 /// With terminal colours.
-pub(super) fn coloured(problems: &[Problem]) -> String {
-    render(problems, &Renderer::styled())
+pub(super) fn coloured(errors: &ScenarioErrors) -> String {
+    render(errors, &Renderer::styled())
 }
 
-fn render(problems: &[Problem], renderer: &Renderer) -> String {
-    let blocks: Vec<String> = problems.iter().map(|p| block(p, renderer)).collect();
+fn render(errors: &ScenarioErrors, renderer: &Renderer) -> String {
+    let problems = errors.problems.iter();
+    let mut blocks: Vec<String> = problems.map(|problem| block(problem, renderer)).collect();
+    if errors.omitted > 0 {
+        blocks.push(format!("and {} more", errors.omitted));
+    }
     blocks.join("\n\n")
 }
 

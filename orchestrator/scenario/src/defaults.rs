@@ -1,0 +1,57 @@
+//! What a scenario means when it does not say.
+
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+
+use crate::model::{Generator, Measure, ScaleSpec, Tool, Wire};
+
+/// Host to leaf, or to the DCI switch: the paper's servers have one 100 Gb/s NIC.
+pub const HOST_LINK: Wire = intra_dc(100);
+
+/// Leaf to spine: 100 Gb/s, as in the paper's fabric.
+pub const LEAF_SPINE: Wire = intra_dc(100);
+
+/// Spine to DCI switch: 400 Gb/s, as in the paper's fabric.
+pub const SPINE_DCI: Wire = intra_dc(400);
+
+/// Egress queue of switches and hosts inside a datacenter: the 32 MB of the paper's leaf and spine
+/// switches.
+pub const INTRA_DC_BUFFER: Bytes = Bytes::new(32_000_000);
+
+/// Egress queue of a DCI switch on an inter-DC link: the 6 GB of the paper's deep-buffer switches.
+pub const INTER_DC_BUFFER: Bytes = Bytes::new(6_000_000_000);
+
+/// Links lose nothing of themselves.
+pub const LOSS: Ratio = Ratio::ZERO;
+
+/// Seed of what is sampled.
+pub const SEED: u64 = 1;
+
+/// Runs of each policy.
+pub const REPETITIONS: u32 = 1;
+
+/// The capacity estimate picks the scale.
+pub const SCALE: ScaleSpec = ScaleSpec::Auto;
+
+/// The largest RoCE MTU, for the fewest packets; DSCP 26 with ECT(0), the class RoCE networks
+/// commonly treat as lossless and ECN-capable.
+pub const GENERATOR: Generator = Generator {
+    tool: Tool::IbSendBw,
+    mtu: 4096,
+    traffic_class: 0x6a,
+};
+
+/// Fine enough to see a queue of a 5 ms route build up and drain.
+pub const MEASURE: Measure = Measure {
+    queues: Nanos::from_millis(10),
+    links: Nanos::from_millis(10),
+};
+
+const fn intra_dc(gigabits: u64) -> Wire {
+    Wire {
+        rate: BitsPerSec::new(gigabits * 1_000_000_000).expect("a link has a rate"),
+        delay: Nanos::new(1_000),
+        buffer: INTRA_DC_BUFFER,
+        loss: LOSS,
+        ecn: None,
+    }
+}

@@ -1,0 +1,81 @@
+//! A scenario's text to its meaning.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    error::{Problem, ProblemKind, ScenarioErrors, SourceText},
+    limits,
+    model::{Scenario, Traffic},
+    raw,
+    resolve::resolve,
+    yaml::{self, Locator, read::ReadError},
+};
+
+/// Reads a scenario; `source_name` is what its errors call the text.
+///
+/// The same text gives the same scenario on every machine: no file it names is opened.
+///
+/// # Errors
+/// What is wrong with it: the first problem of its form, or all of its meaning.
+pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors> {
+    let text = utf8(source_name, text)?;
+    let source = SourceText {
+        name: source_name,
+        text,
+    };
+    let raw: raw::Scenario =
+        yaml::read(text).map_err(|error| ScenarioErrors::from(form_problem(source, error)))?;
+    resolve(source, &raw)
+}
+
+/// The paths of the files `scenario` names, as written there, each once, in their order.
+#[must_use]
+pub fn files(scenario: &Scenario) -> Vec<&str> {
+    let named = scenario.traffic.iter().filter_map(|traffic| match traffic {
+        Traffic::Workload(workload) => Some(workload.sizes.as_str()),
+        Traffic::FlowFile { path } => Some(path.as_str()),
+        Traffic::Flows(_) => None,
+    });
+    let mut seen = BTreeSet::new();
+    named.filter(|path| seen.insert(*path)).collect()
+}
+
+fn utf8<'a>(source_name: &str, text: &'a [u8]) -> Result<&'a str, ScenarioErrors> {
+    let shown = |text: &str, start: usize, kind| {
+        let source = SourceText {
+            name: source_name,
+            text,
+        };
+        ScenarioErrors::from(Problem {
+            place: source.place(start..start),
+            path: None,
+            kind,
+        })
+    };
+    if text.len() > limits::MAX_SCENARIO_BYTES {
+        let found = text.len();
+        return Err(shown("", 0, ProblemKind::TooLarge { found }));
+    }
+    std::str::from_utf8(text).map_err(|error| {
+        let start = error.valid_up_to();
+        let byte = text[start];
+        // The readable part before stays as it is, so that the place in it is right.
+        let readable = String::from_utf8_lossy(text);
+        shown(&readable, start, ProblemKind::NotUtf8 { byte })
+    })
+}
+
+fn form_problem(source: SourceText<'_>, error: ReadError) -> Problem {
+    let found = Locator::new(source.text).find(&error.range);
+    let mut path = found
+        .map(|found| found.path)
+        .filter(|path| !path.is_empty());
+    if let ProblemKind::MissingKey { key } = error.kind {
+        path = Some(path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}")));
+    }
+    Problem {
+        place: source.place(error.range),
+        path,
+        kind: error.kind,
+    }
+}

@@ -1,0 +1,265 @@
+//! Inter-DC links, and the faults that change them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
+
+use lab_units::Nanos;
+
+use super::{
+    context::Context,
+    topology::{Network, Queue, loss},
+};
+use crate::{
+    defaults,
+    error::ProblemKind,
+    limits,
+    model::{Fault, InterDcLink, LinkChange, Wire},
+    raw,
+    yaml::{At, Maybe, Text},
+};
+
+/// The two datacenters of a link by position, the lower one first.
+type Ends = (usize, usize);
+
+/// Resolves the links of a topology.
+pub(super) fn links(
+    context: &mut Context<'_>,
+    network: &Network,
+    raw: &At<Vec<At<raw::Link>>>,
+    inter_dc: &raw::InterDcWire,
+) -> Vec<InterDcLink> {
+    context.count(
+        &raw.range,
+        "the list",
+        raw.value.len(),
+        1..=limits::MAX_LINKS,
+    );
+    let base = Wire {
+        buffer: defaults::INTER_DC_BUFFER,
+        ..defaults::HOST_LINK
+    };
+    let queue = Queue {
+        buffer: &inter_dc.buffer,
+        loss: &inter_dc.loss,
+        ecn: &inter_dc.ecn,
+    };
+    let base = queue.over(context, base);
+    let mut places: BTreeMap<Ends, &Range<usize>> = BTreeMap::new();
+    let mut links = Vec::new();
+    let mut all_known = true;
+    for At { value: raw, .. } in raw.value.iter().take(limits::MAX_LINKS) {
+        let wire = wire(context, raw, base);
+        let Some(Between { names, ends }) = between(context, network, &raw.between) else {
+            all_known = false;
+            continue;
+        };
+        let place = &raw.between.range;
+        if let Some(first) = places.get(&ends) {
+            let kind = ProblemKind::DuplicateLink {
+                between: names.clone(),
+                first_line: context.line(first),
+            };
+            context.problem(place, kind);
+        }
+        places.entry(ends).or_insert(place);
+        links.push(InterDcLink {
+            between: names,
+            wire,
+        });
+    }
+    // A link with an unknown end may be the one that is missed.
+    if all_known {
+        connected(context, network, raw, places.keys().copied());
+    }
+    links
+}
+
+fn wire(context: &mut Context<'_>, raw: &raw::Link, base: Wire) -> Wire {
+    let queue = Queue {
+        buffer: &raw.buffer,
+        loss: &raw.loss,
+        ecn: &raw.ecn,
+    };
+    let base = queue.over(context, base);
+    let rate = context.within(&raw.rate, limits::MIN_RATE..=limits::MAX_RATE);
+    let delay = context.within(&raw.delay, Nanos::ZERO..=limits::MAX_DELAY);
+    Wire {
+        rate: rate.unwrap_or(base.rate),
+        delay: delay.unwrap_or(base.delay),
+        ..base
+    }
+}
+
+/// The datacenters a link is between.
+struct Between {
+    names: [String; 2],
+    ends: Ends,
+}
+
+fn between(
+    context: &mut Context<'_>,
+    network: &Network,
+    raw: &At<Vec<Text<String>>>,
+) -> Option<Between> {
+    let [first, second] = raw.value.as_slice() else {
+        context.count(&raw.range, "the list", raw.value.len(), 2..=2);
+        return None;
+    };
+    let (a, b) = (network.dc(context, first), network.dc(context, second));
+    let (a, b) = (a?, b?);
+    if a == b {
+        let name = network.name(a).to_owned();
+        context.problem(&second.range(), ProblemKind::SelfLink { name });
+        return None;
+    }
+    Some(Between {
+        names: [a, b].map(|index| network.name(index).to_owned()),
+        ends: (a.min(b), a.max(b)),
+    })
+}
+
+/// Checks that every datacenter can be reached from the first.
+fn connected(
+    context: &mut Context<'_>,
+    network: &Network,
+    raw: &At<Vec<At<raw::Link>>>,
+    links: impl Iterator<Item = Ends> + Clone,
+) {
+    let dcs = network.model.dcs.len();
+    let mut reached = BTreeSet::from([0]);
+    let mut grown = true;
+    while grown {
+        let before = reached.len();
+        for (a, b) in links.clone() {
+            if reached.contains(&a) || reached.contains(&b) {
+                reached.extend([a, b]);
+            }
+        }
+        grown = reached.len() > before;
+    }
+    if reached.len() < dcs {
+        let missing = (0..dcs).filter(|index| !reached.contains(index));
+        let kind = ProblemKind::Disconnected {
+            from: network.name(0).to_owned(),
+            unreachable: missing
+                .map(|index| network.name(index).to_owned())
+                .collect(),
+        };
+        context.problem(&raw.range, kind);
+    }
+}
+
+/// Resolves the faults.
+pub(super) fn faults(
+    context: &mut Context<'_>,
+    network: &Network,
+    raw: Option<&At<Vec<At<raw::Fault>>>>,
+) -> Vec<Fault> {
+    let Some(raw) = raw else {
+        return Vec::new();
+    };
+    context.count(
+        &raw.range,
+        "the list",
+        raw.value.len(),
+        0..=limits::MAX_FAULTS,
+    );
+    let mut faults = Vec::new();
+    for raw in &raw.value {
+        let at = context.within(&raw.value.at, Nanos::ZERO..=limits::MAX_DURATION);
+        let link = fault_link(context, network, &raw.value.link);
+        let change = change(context, raw);
+        if let (Some(at), Some(link), Some(change)) = (at, link, change) {
+            faults.push((raw, Fault { at, link, change }));
+        }
+    }
+    cuts_alternate(context, &faults);
+    faults.into_iter().map(|(_, fault)| fault).collect()
+}
+
+fn fault_link(
+    context: &mut Context<'_>,
+    network: &Network,
+    raw: &At<Vec<Text<String>>>,
+) -> Option<[String; 2]> {
+    let Between { names, .. } = between(context, network, raw)?;
+    let exists = network
+        .model
+        .links
+        .iter()
+        .any(|link| same(&link.between, &names));
+    if !exists {
+        let between = names.clone();
+        context.problem(&raw.range, ProblemKind::UnknownLink { between });
+    }
+    Some(names)
+}
+
+fn same(a: &[String; 2], b: &[String; 2]) -> bool {
+    a == b || (a[0] == b[1] && a[1] == b[0])
+}
+
+fn change(context: &mut Context<'_>, raw: &At<raw::Fault>) -> Option<LinkChange> {
+    let fault = &raw.value;
+    let keys = [
+        ("down", fault.down.as_ref().is_some()),
+        ("up", fault.up.as_ref().is_some()),
+        ("rate", fault.rate.as_ref().is_some()),
+        ("delay", fault.delay.as_ref().is_some()),
+        ("loss", fault.loss.as_ref().is_some()),
+    ];
+    context.one_key(&raw.range, &keys);
+    if fault.down.as_ref().is_some() {
+        return is_true(context, &fault.down, "down", "up").then_some(LinkChange::Down);
+    }
+    if fault.up.as_ref().is_some() {
+        return is_true(context, &fault.up, "up", "down").then_some(LinkChange::Up);
+    }
+    if let Some(rate) = fault.rate.as_ref() {
+        let rate = context.within(rate, limits::MIN_RATE..=limits::MAX_RATE);
+        return rate.map(LinkChange::Rate);
+    }
+    if let Some(delay) = fault.delay.as_ref() {
+        let delay = context.within(delay, Nanos::ZERO..=limits::MAX_DELAY);
+        return delay.map(LinkChange::Delay);
+    }
+    let share = fault.loss.as_ref().and_then(|text| loss(context, text));
+    share.map(LinkChange::Loss)
+}
+
+fn is_true(
+    context: &mut Context<'_>,
+    text: &Maybe<Text<bool>>,
+    key: &'static str,
+    opposite: &'static str,
+) -> bool {
+    let Some(text) = text.as_ref() else {
+        return false;
+    };
+    let value = context.read(text);
+    if value == Some(false) {
+        context.problem(&text.range(), ProblemKind::FaultNotTrue { key, opposite });
+    }
+    value == Some(true)
+}
+
+/// Checks that a link is only cut when it is up, and only put back when it is down.
+fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::Fault>, Fault)]) {
+    let mut in_time: Vec<_> = faults.iter().collect();
+    in_time.sort_by_key(|(_, fault)| fault.at);
+    let mut down: BTreeSet<[&str; 2]> = BTreeSet::new();
+    for (raw, fault) in in_time {
+        let mut link = fault.link.each_ref().map(String::as_str);
+        link.sort_unstable();
+        let state = match fault.change {
+            LinkChange::Down => (!down.insert(link)).then_some("down"),
+            LinkChange::Up => (!down.remove(&link)).then_some("up"),
+            LinkChange::Rate(_) | LinkChange::Delay(_) | LinkChange::Loss(_) => None,
+        };
+        if let Some(state) = state {
+            context.problem(&raw.range, ProblemKind::FaultChangesNothing { state });
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! From what is written to what it means: reads the texts, fills in defaults, checks that all fits
+//! together. Goes on after a problem, so that all are reported together.
+
+mod context;
+mod flows;
+mod links;
+mod names;
+mod policies;
+mod topology;
+mod traffic;
+
+use lab_units::Ratio;
+
+use self::context::Context;
+use crate::{
+    defaults,
+    error::{ProblemKind, ScenarioErrors, SourceText},
+    limits,
+    model::{Generator, Measure, ScaleSpec, Scenario},
+    raw,
+    yaml::{At, WordOr},
+};
+
+/// The meaning of `raw`, which was read from `source`.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(crate) fn resolve(
+    source: SourceText<'_>,
+    raw: &raw::Scenario,
+) -> Result<Scenario, ScenarioErrors> {
+    let mut context = Context::new(source);
+    let topology = topology::topology(&mut context, &raw.topology);
+    let scenario = Scenario {
+        name: names::scenario(&mut context, &raw.name),
+        description: description(&mut context, raw),
+        traffic: traffic::traffic(&mut context, &topology, &raw.traffic),
+        faults: links::faults(&mut context, &topology, raw.faults.as_ref()),
+        policies: policies::policies(&mut context, &raw.policies),
+        scale: scale(&mut context, raw.scale.as_ref()),
+        seed: context.read_or(&raw.seed, defaults::SEED),
+        repetitions: context.within_or(
+            &raw.repetitions,
+            1..=limits::MAX_REPETITIONS,
+            defaults::REPETITIONS,
+        ),
+        generator: generator(
+            &mut context,
+            &raw.generator.as_ref().cloned().unwrap_or_default(),
+        ),
+        measure: measure(
+            &mut context,
+            &raw.measure.as_ref().cloned().unwrap_or_default(),
+        ),
+        topology: topology.model,
+    };
+    context.finish(scenario)
+}
+
+fn description(context: &mut Context<'_>, raw: &raw::Scenario) -> String {
+    let Some(text) = raw.description.as_ref() else {
+        return String::new();
+    };
+    let description = text.as_str().trim();
+    context.length(
+        &text.range(),
+        "the description",
+        description,
+        limits::MAX_DESCRIPTION,
+    );
+    context.no_control_characters(&text.range(), description);
+    description.to_owned()
+}
+
+fn scale(
+    context: &mut Context<'_>,
+    raw: Option<&At<WordOr<raw::AutoScale, raw::Scale>>>,
+) -> ScaleSpec {
+    let Some(raw) = raw else {
+        return defaults::SCALE;
+    };
+    let scale = match &raw.value {
+        WordOr::Word(word, _) => {
+            context.word::<raw::AutoScale>(&raw.range, word);
+            return ScaleSpec::Auto;
+        }
+        WordOr::Body(scale) => scale,
+    };
+    let (Some(rate), Some(time)) = (scale.rate.as_ref(), scale.time.as_ref()) else {
+        let missing = if scale.rate.as_ref().is_none() {
+            "rate"
+        } else {
+            "time"
+        };
+        context.problem(&raw.range, ProblemKind::HalfScale { missing });
+        return ScaleSpec::Auto;
+    };
+    let least = Ratio::new(1, limits::MAX_SCALE).expect("it is not zero");
+    let most = Ratio::new(limits::MAX_SCALE, 1).expect("one is not zero");
+    ScaleSpec::Fixed {
+        rate: context
+            .within(rate, least..=Ratio::ONE)
+            .unwrap_or(Ratio::ONE),
+        time: context.within(time, least..=most).unwrap_or(Ratio::ONE),
+    }
+}
+
+fn generator(context: &mut Context<'_>, raw: &raw::Generator) -> Generator {
+    let base = defaults::GENERATOR;
+    let mtu = raw.mtu.as_ref().and_then(|text| {
+        let mtu = context.read(text)?;
+        if !limits::MTUS.contains(&mtu) {
+            context.problem(
+                &text.range(),
+                ProblemKind::UnknownWord {
+                    found: mtu.to_string(),
+                    known: limits::MTUS.iter().map(u32::to_string).collect(),
+                    suggestion: None,
+                },
+            );
+        }
+        Some(mtu)
+    });
+    Generator {
+        tool: context.read_or(&raw.tool, base.tool),
+        mtu: mtu.unwrap_or(base.mtu),
+        traffic_class: context.read_or(&raw.traffic_class, base.traffic_class),
+    }
+}
+
+fn measure(context: &mut Context<'_>, raw: &raw::Measure) -> Measure {
+    let range = limits::MIN_INTERVAL..=limits::MAX_INTERVAL;
+    Measure {
+        queues: context.within_or(&raw.queues, range.clone(), defaults::MEASURE.queues),
+        links: context.within_or(&raw.links, range, defaults::MEASURE.links),
+    }
+}

@@ -1,0 +1,134 @@
+//! Policies and their parameters.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use lab_units::Nanos;
+
+use super::{context::Context, names};
+use crate::{
+    error::ProblemKind,
+    limits,
+    model::{LcmpPreset, LcmpSpec, PolicySpec},
+    raw::{self, PolicyName},
+    yaml::{At, Maybe, Text, WordOr},
+};
+
+/// Resolves the policies to compare.
+pub(super) fn policies(
+    context: &mut Context<'_>,
+    raw: &At<Vec<At<WordOr<PolicyName, raw::Policy>>>>,
+) -> Vec<PolicySpec> {
+    context.count(
+        &raw.range,
+        "the list",
+        raw.value.len(),
+        1..=limits::MAX_POLICIES,
+    );
+    let mut places: BTreeMap<String, &Range<usize>> = BTreeMap::new();
+    let mut policies = Vec::new();
+    for raw in raw.value.iter().take(limits::MAX_POLICIES) {
+        let Some(policy) = policy(context, raw) else {
+            continue;
+        };
+        let label = policy.label().to_owned();
+        if let Some(first) = places.get(&label) {
+            let first_line = context.line(first);
+            let label = label.clone();
+            context.problem(
+                &raw.range,
+                ProblemKind::DuplicateLabel { label, first_line },
+            );
+        }
+        places.entry(label).or_insert(&raw.range);
+        policies.push(policy);
+    }
+    policies
+}
+
+fn policy(
+    context: &mut Context<'_>,
+    raw: &At<WordOr<PolicyName, raw::Policy>>,
+) -> Option<PolicySpec> {
+    match &raw.value {
+        WordOr::Word(word, _) => match context.word(&raw.range, word)? {
+            PolicyName::Ecmp => Some(PolicySpec::Ecmp),
+            PolicyName::Lcmp => Some(PolicySpec::Lcmp(LcmpSpec::default())),
+        },
+        WordOr::Body(policy) => {
+            context.one_key(&raw.range, &[("lcmp", policy.lcmp.as_ref().is_some())]);
+            let parameters = policy.lcmp.as_ref()?;
+            Some(PolicySpec::Lcmp(lcmp(context, raw, parameters)))
+        }
+    }
+}
+
+fn lcmp(
+    context: &mut Context<'_>,
+    at: &At<WordOr<PolicyName, raw::Policy>>,
+    raw: &raw::Lcmp,
+) -> LcmpSpec {
+    let preset = context.read_or(&raw.preset, LcmpPreset::default());
+    let mut number = |text: &Maybe<Text<u8>>| {
+        let text = text.as_ref()?;
+        context.read(text).map(u32::from)
+    };
+    let (alpha, beta) = (number(&raw.alpha), number(&raw.beta));
+    let (w_dl, w_lc) = (number(&raw.w_dl), number(&raw.w_lc));
+    let (w_ql, w_tl, w_dp) = (number(&raw.w_ql), number(&raw.w_tl), number(&raw.w_dp));
+    let congested_threshold = number(&raw.congested_threshold);
+    if alpha == Some(0) && beta == Some(0) {
+        context.problem(&at.range, ProblemKind::ZeroWeights);
+    }
+    let mut interval = |text: &Maybe<Text<Nanos>>| {
+        context.within(text.as_ref()?, limits::MIN_INTERVAL..=limits::MAX_INTERVAL)
+    };
+    let sample_interval = interval(&raw.sample_interval);
+    let gc_interval = interval(&raw.gc_interval);
+    let idle_timeout = interval(&raw.idle_timeout);
+    let rates = limits::MIN_RATE..=limits::MAX_RATE;
+    let max_capacity = raw.max_capacity.as_ref();
+    LcmpSpec {
+        preset,
+        label: raw.label.as_ref().map(|text| names::label(context, text)),
+        alpha,
+        beta,
+        w_dl,
+        w_lc,
+        w_ql,
+        w_tl,
+        w_dp,
+        max_delay: max_delay(context, &raw.max_delay, preset),
+        max_capacity: max_capacity.and_then(|text| context.within(text, rates)),
+        sample_interval,
+        gc_interval,
+        idle_timeout,
+        congested_threshold,
+    }
+}
+
+/// The delay score is a shift, so that the delay it saturates at is a power of two of its unit.
+fn max_delay(
+    context: &mut Context<'_>,
+    text: &Maybe<Text<Nanos>>,
+    preset: LcmpPreset,
+) -> Option<Nanos> {
+    let text = text.as_ref()?;
+    let (unit, name) = match preset {
+        LcmpPreset::Paper => (1_000, "us"),
+        LcmpPreset::Artifact => (1_000_000, "ms"),
+    };
+    let delay = context.within(text, Nanos::new(unit)..=limits::MAX_INTERVAL)?;
+    let units = delay.get() / unit;
+    if delay.get() % unit != 0 || !units.is_power_of_two() {
+        let below = 1 << units.ilog2();
+        let kind = ProblemKind::NotPowerOfTwo {
+            found: delay,
+            unit: name,
+            nearest: [below, 2 * below]
+                .map(|units| format!("{units} {name}"))
+                .into(),
+        };
+        context.problem(&text.range(), kind);
+    }
+    Some(delay)
+}

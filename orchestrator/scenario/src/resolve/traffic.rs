@@ -1,0 +1,160 @@
+//! Sources of flows.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use lab_units::{Nanos, Ratio};
+
+use super::{context::Context, flows, topology::Network};
+use crate::{
+    error::ProblemKind,
+    limits,
+    model::{Arrivals, DcPair, LoadBase, Pairs, Traffic, Workload},
+    raw,
+    yaml::{At, Text, WordOr},
+};
+
+/// Resolves the sources of flows.
+pub(super) fn traffic(
+    context: &mut Context<'_>,
+    network: &Network,
+    raw: &At<Vec<At<raw::Traffic>>>,
+) -> Vec<Traffic> {
+    context.count(
+        &raw.range,
+        "the list",
+        raw.value.len(),
+        1..=limits::MAX_TRAFFIC,
+    );
+    let sources = raw.value.iter().take(limits::MAX_TRAFFIC);
+    sources
+        .filter_map(|raw| source(context, network, raw))
+        .collect()
+}
+
+fn source(context: &mut Context<'_>, network: &Network, raw: &At<raw::Traffic>) -> Option<Traffic> {
+    let keys = [
+        ("workload", raw.value.workload.as_ref().is_some()),
+        ("flows", raw.value.flows.as_ref().is_some()),
+        ("flow_file", raw.value.flow_file.as_ref().is_some()),
+    ];
+    context.one_key(&raw.range, &keys);
+    if let Some(raw) = raw.value.workload.as_ref() {
+        return Some(Traffic::Workload(workload(context, network, raw)));
+    }
+    if let Some(raw) = raw.value.flows.as_ref() {
+        return Some(Traffic::Flows(flows::flows(context, network, raw)));
+    }
+    let path = raw.value.flow_file.as_ref()?;
+    let path = file(context, path);
+    Some(Traffic::FlowFile { path })
+}
+
+fn file(context: &mut Context<'_>, text: &Text<String>) -> String {
+    let path = text.as_str();
+    if path.trim().is_empty() {
+        context.problem(&text.range(), ProblemKind::EmptyPath);
+    }
+    context.no_control_characters(&text.range(), path);
+    path.to_owned()
+}
+
+fn workload(context: &mut Context<'_>, network: &Network, raw: &raw::Workload) -> Workload {
+    let max_flows = raw.max_flows.as_ref().and_then(|text| {
+        let most = u32::try_from(limits::MAX_FLOWS).unwrap_or(u32::MAX);
+        context.within(text, 1..=most)
+    });
+    let duration = context.within(&raw.duration, limits::MIN_INTERVAL..=limits::MAX_DURATION);
+    Workload {
+        sizes: file(context, &raw.sizes),
+        pairs: pairs(context, network, &raw.pairs),
+        load: load(context, &raw.load).unwrap_or(Ratio::ONE),
+        load_base: context.read_or(&raw.load_base, LoadBase::default()),
+        arrivals: context.read_or(&raw.arrivals, Arrivals::default()),
+        duration: duration.unwrap_or(Nanos::ZERO),
+        max_flows,
+    }
+}
+
+fn load(context: &mut Context<'_>, text: &Text<Ratio>) -> Option<Ratio> {
+    let load = context.read(text)?;
+    let most = Ratio::new(limits::MAX_LOAD, 1)?;
+    if load == Ratio::ZERO || load > most {
+        context.out_of_range(text, format!("above 0 and at most {most}"));
+        return None;
+    }
+    Some(load)
+}
+
+fn pairs(
+    context: &mut Context<'_>,
+    network: &Network,
+    raw: &At<WordOr<raw::AllToAll, Vec<At<raw::Pair>>>>,
+) -> Pairs {
+    let listed = match &raw.value {
+        WordOr::Word(word, _) => {
+            context.word::<raw::AllToAll>(&raw.range, word);
+            let dcs = 0..network.model.dcs.len();
+            let found = dcs.filter(|&index| network.hosts(index) > 0).count();
+            if found < 2 {
+                context.problem(&raw.range, ProblemKind::TooFewSenders { found });
+            }
+            return Pairs::AllToAll;
+        }
+        WordOr::Body(listed) => listed,
+    };
+    let most = limits::MAX_DCS * (limits::MAX_DCS - 1);
+    context.count(&raw.range, "the list", listed.len(), 1..=most);
+    let mut places = BTreeMap::new();
+    let pairs = listed.iter().take(most);
+    Pairs::Listed(
+        pairs
+            .filter_map(|raw| pair(context, network, raw, &mut places))
+            .collect(),
+    )
+}
+
+/// Resolves a pair; `places` has the directions of the pairs before it.
+fn pair<'a>(
+    context: &mut Context<'_>,
+    network: &Network,
+    raw: &'a At<raw::Pair>,
+    places: &mut BTreeMap<(usize, usize), &'a Range<usize>>,
+) -> Option<DcPair> {
+    let both_ways = context.read_or(&raw.value.both_ways, false);
+    let (from, to) = (&raw.value.from, &raw.value.to);
+    let ends = [from, to].map(|text| sender(context, network, text));
+    let [Some(a), Some(b)] = ends else {
+        return None;
+    };
+    if a == b {
+        let dc = network.name(a).to_owned();
+        context.problem(&to.range(), ProblemKind::SameDc { dc });
+        return None;
+    }
+    let reverse = both_ways.then_some((b, a));
+    for (a, b) in [Some((a, b)), reverse].into_iter().flatten() {
+        if let Some(first) = places.insert((a, b), &raw.range) {
+            let kind = ProblemKind::DuplicatePair {
+                from: network.name(a).to_owned(),
+                to: network.name(b).to_owned(),
+                first_line: context.line(first),
+            };
+            context.problem(&raw.range, kind);
+        }
+    }
+    Some(DcPair {
+        from: network.name(a).to_owned(),
+        to: network.name(b).to_owned(),
+        both_ways,
+    })
+}
+
+/// The position of a datacenter that has hosts to send or receive.
+fn sender(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> Option<usize> {
+    let index = network.dc(context, text)?;
+    if network.hosts(index) == 0 {
+        let name = network.name(index).to_owned();
+        context.problem(&text.range(), ProblemKind::NoHosts { name });
+    }
+    Some(index)
+}

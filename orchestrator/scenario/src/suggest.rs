@@ -1,0 +1,36 @@
+//! "Did you mean …?"
+
+/// The one of `known` that `found` is a slip of, if one is close.
+///
+/// Close is one slip (a letter left out, added, changed, or two swapped) for every three letters.
+pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // Texts far longer than any key cannot be close, and distances cost the product of lengths.
+    if found.len() > LONGEST {
+        return None;
+    }
+    let slips = (found.chars().count() / 3).max(1);
+    let ranked = known.into_iter().map(|word| {
+        let distance = strsim::damerau_levenshtein(&found.to_lowercase(), word);
+        (distance, word)
+    });
+    let best = ranked.min_by_key(|(distance, _)| *distance);
+    best.filter(|(distance, _)| *distance <= slips)
+        .map(|(_, word)| word.to_owned())
+}
+
+const LONGEST: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_found_and_other_words_are_not() {
+        let known = ["rate", "delay", "k_max"];
+        assert_eq!(did_you_mean("rte", known).as_deref(), Some("rate"));
+        assert_eq!(did_you_mean("Delay", known).as_deref(), Some("delay"));
+        assert_eq!(did_you_mean("kmax", known).as_deref(), Some("k_max"));
+        assert_eq!(did_you_mean("bandwidth", known), None);
+        assert_eq!(did_you_mean(&"r".repeat(10_000), known), None);
+    }
+}

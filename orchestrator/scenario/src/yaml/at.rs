@@ -1,0 +1,185 @@
+//! Values that know where they stand in the text.
+
+use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{
+        Error, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
+};
+use serde_saphyr::{Location, Spanned};
+
+use super::scalar::{Scalar, Word};
+
+/// A value and the bytes of the text it was read from; of a list or mapping, those of its start.
+#[derive(Clone, Debug)]
+pub struct At<T> {
+    /// What stands there.
+    pub value: T,
+    /// Where.
+    pub range: Range<usize>,
+}
+
+/// A single value, kept as text until its meaning is checked, so that all bad values of a
+/// scenario are reported together.
+#[derive(Clone, Debug)]
+pub struct Text<T> {
+    /// The text.
+    pub at: At<String>,
+    meaning: PhantomData<T>,
+}
+
+/// A key that may be left out. Unlike an [`Option`], one without a value is an error.
+#[derive(Clone, Debug)]
+pub struct Maybe<T>(pub Option<T>);
+
+/// A single word in place of a mapping or list.
+#[derive(Clone, Debug)]
+pub enum WordOr<W, T> {
+    /// The word, not yet checked.
+    Word(String, PhantomData<W>),
+    /// The mapping or list.
+    Body(T),
+}
+
+impl<T> Text<T> {
+    /// The text itself.
+    pub fn as_str(&self) -> &str {
+        &self.at.value
+    }
+
+    /// Where it stands.
+    pub fn range(&self) -> Range<usize> {
+        self.at.range.clone()
+    }
+}
+
+impl<T> Maybe<T> {
+    /// The value, if the key is there.
+    pub const fn as_ref(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+}
+
+impl<T> Default for Maybe<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+/// The bytes of the text a location covers.
+pub(super) fn range_of(location: Location) -> Option<Range<usize>> {
+    let span = location.span();
+    let start = usize::try_from(span.byte_offset()?).ok()?;
+    let length = usize::try_from(span.byte_len()?).ok()?;
+    Some(start..start + length)
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Spanned {
+            value, referenced, ..
+        } = Spanned::deserialize(deserializer)?;
+        let range = range_of(referenced).unwrap_or_default();
+        Ok(Self { value, range })
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Text<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let at = At::deserialize(deserializer)?;
+        let meaning = PhantomData;
+        Ok(Self { at, meaning })
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Maybe<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(|value| Self(Some(value)))
+    }
+}
+
+impl<'de, W: Word, T: Deserialize<'de>> Deserialize<'de> for WordOr<W, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WordOrVisitor(PhantomData))
+    }
+}
+
+struct WordOrVisitor<W, T>(PhantomData<(W, T)>);
+
+impl<'de, W: Word, T: Deserialize<'de>> Visitor<'de> for WordOrVisitor<W, T> {
+    type Value = WordOr<W, T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(W::EXPECTED)
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
+        Ok(WordOr::Word(word.to_owned(), PhantomData))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(WordOr::Body)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(SeqAccessDeserializer::new(seq)).map(WordOr::Body)
+    }
+}
+
+macro_rules! transparent_schema {
+    ($wrapper:ident) => {
+        impl<T: JsonSchema> JsonSchema for $wrapper<T> {
+            fn inline_schema() -> bool {
+                T::inline_schema()
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                T::schema_name()
+            }
+
+            fn schema_id() -> Cow<'static, str> {
+                T::schema_id()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                T::json_schema(generator)
+            }
+        }
+    };
+}
+
+transparent_schema!(At);
+transparent_schema!(Maybe);
+
+impl<T: Scalar> JsonSchema for Text<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Text".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        T::schema()
+    }
+}
+
+impl<W: Word, T: JsonSchema> JsonSchema for WordOr<W, T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "WordOr".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let body = generator.subschema_for::<T>();
+        json_schema!({ "anyOf": [W::word_schema(), body] })
+    }
+}

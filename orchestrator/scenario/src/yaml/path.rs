@@ -1,0 +1,217 @@
+//! The YAML path of a place, `topology.links[3].rate`.
+
+use std::{
+    fmt::{self, Write},
+    ops::Range,
+};
+
+use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle};
+
+/// Finds what stands at a place of a YAML text.
+///
+/// It reads the text's events anew for each question and keeps nothing: it is only asked for
+/// errors, and answers up to the first syntax error even for texts that cannot be parsed.
+#[derive(Clone, Copy)]
+pub struct Locator<'a> {
+    text: &'a str,
+}
+
+/// What stands at a place.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Found {
+    /// Its YAML path; empty for the whole document.
+    pub path: String,
+    /// Its bytes; empty for a block list or mapping.
+    pub span: Range<usize>,
+    /// What kind of node it is.
+    pub node: Node,
+}
+
+/// A kind of YAML node.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Node {
+    /// A single value, or a key.
+    Scalar(String),
+    /// A value that is left out, or written as `~` or `null`.
+    Null,
+    /// A list.
+    List,
+    /// A mapping.
+    Mapping,
+    /// A reference to an anchor.
+    Alias,
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scalar(text) => write!(f, "`{text}`"),
+            Self::Null => f.write_str("nothing"),
+            Self::List => f.write_str("a list"),
+            Self::Mapping => f.write_str("a mapping"),
+            Self::Alias => f.write_str("an alias"),
+        }
+    }
+}
+
+impl<'a> Locator<'a> {
+    /// For `text`.
+    pub const fn new(text: &'a str) -> Self {
+        Self { text }
+    }
+
+    /// The node at `range`, or the last one before it.
+    ///
+    /// The empty range means the list or mapping that starts there, as block lists and mappings
+    /// start where their first key or dash does.
+    pub fn find(self, range: &Range<usize>) -> Option<Found> {
+        let mut walk = Walk::default();
+        let mut found = None;
+        for (event, span) in Parser::new_from_str(self.text).map_while(Result::ok) {
+            let span = span.byte_range()?;
+            if span.start > range.start {
+                break;
+            }
+            let Some(node) = walk.step(&event) else {
+                continue;
+            };
+            let starts_here = span.start == range.start;
+            found = Some(Found {
+                path: walk.path(),
+                span,
+                node,
+            });
+            if range.is_empty() && starts_here {
+                break;
+            }
+        }
+        found
+    }
+}
+
+/// The nodes that are open.
+#[derive(Default)]
+struct Walk {
+    open: Vec<Open>,
+}
+
+/// An open list or mapping.
+enum Open {
+    List { next: usize },
+    Mapping { key: Option<String>, at_key: bool },
+}
+
+impl Walk {
+    /// Takes an event; `Some` if it starts a node, whose path is then [`Walk::path`].
+    fn step(&mut self, event: &Event<'_>) -> Option<Node> {
+        let node = match event {
+            Event::Scalar(text, ScalarStyle::Plain, ..) if is_null(text) => Node::Null,
+            Event::Scalar(text, ..) => Node::Scalar(text.to_string()),
+            Event::Alias(_) => Node::Alias,
+            Event::SequenceStart(..) => Node::List,
+            Event::MappingStart(..) => Node::Mapping,
+            Event::SequenceEnd | Event::MappingEnd => {
+                self.open.pop();
+                return None;
+            }
+            _ => return None,
+        };
+        self.enter(&node);
+        match node {
+            Node::List => self.open.push(Open::List { next: 0 }),
+            Node::Mapping => self.open.push(Open::Mapping {
+                key: None,
+                at_key: false,
+            }),
+            Node::Scalar(_) | Node::Null | Node::Alias => {}
+        }
+        Some(node)
+    }
+
+    /// Moves the innermost open node on to its next child, `node`.
+    fn enter(&mut self, node: &Node) {
+        match self.open.last_mut() {
+            Some(Open::List { next }) => *next += 1,
+            Some(Open::Mapping { key, at_key }) => {
+                *at_key = !*at_key;
+                if *at_key {
+                    *key = match node {
+                        Node::Scalar(text) => Some(text.clone()),
+                        Node::Null | Node::List | Node::Mapping | Node::Alias => None,
+                    };
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for open in &self.open {
+            match open {
+                // Before its first child a list or mapping is meant itself.
+                Open::List { next: 0 } | Open::Mapping { key: None, .. } => {}
+                Open::List { next } => {
+                    let _ = write!(path, "[{}]", next - 1);
+                }
+                Open::Mapping { key: Some(key), .. } => {
+                    if !path.is_empty() {
+                        path.push('.');
+                    }
+                    path.push_str(key);
+                }
+            }
+        }
+        path
+    }
+}
+
+/// The plain texts that YAML takes for no value.
+fn is_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "name: a\nlinks:\n  - rate: 1\n    ecn: {k: [x, y]}\n  - - z\n";
+
+    fn path_of(part: &str) -> String {
+        let start = TEXT.find(part).unwrap();
+        let found = Locator::new(TEXT).find(&(start..start + part.len()));
+        found.unwrap().path
+    }
+
+    #[test]
+    fn keys_and_values_have_the_path_of_the_key() {
+        assert_eq!(path_of("name"), "name");
+        assert_eq!(path_of("a\n"), "name");
+        assert_eq!(path_of("rate"), "links[0].rate");
+        assert_eq!(path_of("1"), "links[0].rate");
+    }
+
+    #[test]
+    fn lists_are_counted_at_every_depth() {
+        assert_eq!(path_of("y"), "links[0].ecn.k[1]");
+        assert_eq!(path_of("z"), "links[1][0]");
+    }
+
+    #[test]
+    fn an_empty_range_is_the_mapping_that_starts_there() {
+        let start = TEXT.find("rate").unwrap();
+        let found = Locator::new(TEXT).find(&(start..start)).unwrap();
+        assert_eq!(
+            (found.path.as_str(), found.node),
+            ("links[0]", Node::Mapping)
+        );
+        let found = Locator::new(TEXT).find(&(0..0)).unwrap();
+        assert_eq!((found.path.as_str(), found.node), ("", Node::Mapping));
+    }
+
+    #[test]
+    fn a_syntax_error_ends_the_search_where_it_is() {
+        let found = Locator::new("a:\n  b: {c\n").find(&(10..10)).unwrap();
+        assert_eq!(found.path, "a.b");
+    }
+}

@@ -1,0 +1,242 @@
+//! Single values: how each kind is written, read and described in the schema.
+
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use schemars::{Schema, json_schema};
+
+use crate::{
+    error::ProblemKind,
+    model::{Agent, Arrivals, LcmpPreset, LoadBase, Tool},
+    suggest::did_you_mean,
+};
+
+/// What a single value of a scenario can mean.
+pub trait Scalar: Sized {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    fn read(text: &str) -> Result<Self, ProblemKind>;
+
+    /// How an editor checks it.
+    fn schema() -> Schema;
+}
+
+/// A closed set of words.
+pub trait Word: Copy + 'static {
+    /// Each word and what it means.
+    const WORDS: &'static [(&'static str, Self)];
+    /// What may stand there, for messages.
+    const EXPECTED: &'static str;
+
+    /// Reads one of the words.
+    ///
+    /// # Errors
+    /// The words, and the one that is meant if one is close.
+    fn read_word(text: &str) -> Result<Self, ProblemKind> {
+        let known = Self::WORDS.iter().find(|(word, _)| *word == text);
+        known.map(|(_, meaning)| *meaning).ok_or_else(|| {
+            let words = || Self::WORDS.iter().map(|(word, _)| *word);
+            ProblemKind::UnknownWord {
+                found: text.to_owned(),
+                known: words().map(str::to_owned).collect(),
+                suggestion: did_you_mean(text, words()),
+            }
+        })
+    }
+
+    /// How an editor checks it.
+    fn word_schema() -> Schema {
+        let words: Vec<&str> = Self::WORDS.iter().map(|(word, _)| *word).collect();
+        json_schema!({ "type": "string", "enum": words })
+    }
+}
+
+/// Free text.
+impl Scalar for String {
+    fn read(text: &str) -> Result<Self, ProblemKind> {
+        Ok(text.to_owned())
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+impl Scalar for BitsPerSec {
+    fn read(text: &str) -> Result<Self, ProblemKind> {
+        Ok(text.parse::<Self>()?)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": r"^ *[0-9][0-9_]*(\.[0-9_]+)? *([kMGT]?bit(/s)?|[MG]b/s) *$",
+            "examples": ["200 Gbit"],
+        })
+    }
+}
+
+impl Scalar for Bytes {
+    fn read(text: &str) -> Result<Self, ProblemKind> {
+        Ok(text.parse::<Self>()?)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            // Zero needs no unit.
+            "type": ["string", "integer"],
+            "pattern": r"^ *(0|[0-9][0-9_]*(\.[0-9_]+)? *(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)) *$",
+            "minimum": 0,
+            "maximum": 0,
+            "examples": ["30 MB"],
+        })
+    }
+}
+
+impl Scalar for Nanos {
+    fn read(text: &str) -> Result<Self, ProblemKind> {
+        Ok(text.parse::<Self>()?)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            // Zero needs no unit.
+            "type": ["string", "integer"],
+            "pattern": r"^ *(0|[0-9][0-9_]*(\.[0-9_]+)? *(ns|us|µs|μs|ms|s|min|h)) *$",
+            "minimum": 0,
+            "maximum": 0,
+            "examples": ["5 ms"],
+        })
+    }
+}
+
+impl Scalar for Ratio {
+    fn read(text: &str) -> Result<Self, ProblemKind> {
+        Ok(text.parse::<Self>()?)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": ["string", "number"],
+            "pattern": r"^[0-9]+( */ *[0-9]+|\.[0-9]+)?$",
+            "minimum": 0,
+            "examples": ["1/1000", 0.3],
+        })
+    }
+}
+
+/// Whole numbers, also in hexadecimal as `0x6a`, which is how traffic classes are known.
+macro_rules! whole_number {
+    ($($number:ty),*) => {$(
+        impl Scalar for $number {
+            fn read(text: &str) -> Result<Self, ProblemKind> {
+                whole_number(text, u64::from(Self::MAX))?.try_into().map_err(|_| {
+                    ProblemKind::NotWholeNumber { found: text.to_owned(), most: u64::from(Self::MAX) }
+                })
+            }
+
+            fn schema() -> Schema {
+                json_schema!({ "type": "integer", "minimum": 0, "maximum": Self::MAX })
+            }
+        }
+    )*};
+}
+
+whole_number!(u8, u32, u64);
+
+fn whole_number(text: &str, most: u64) -> Result<u64, ProblemKind> {
+    let not_whole = || ProblemKind::NotWholeNumber {
+        found: text.to_owned(),
+        most,
+    };
+    let (digits, radix) = match text.strip_prefix("0x") {
+        Some(digits) => (digits, 16),
+        None => (text, 10),
+    };
+    // The standard library would read a sign, too.
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(not_whole());
+    }
+    u64::from_str_radix(digits, radix).map_err(|_| not_whole())
+}
+
+/// Implements [`Word`] and [`Scalar`] for types that are a closed set of words.
+macro_rules! words {
+    ($($type:ty: $expected:literal { $($word:literal => $meaning:expr),* $(,)? })*) => {$(
+        impl $crate::yaml::Word for $type {
+            const WORDS: &'static [(&'static str, Self)] = &[$(($word, $meaning)),*];
+            const EXPECTED: &'static str = $expected;
+        }
+
+        impl Scalar for $type {
+            fn read(text: &str) -> Result<Self, $crate::error::ProblemKind> {
+                <Self as $crate::yaml::Word>::read_word(text)
+            }
+
+            fn schema() -> schemars::Schema {
+                <Self as $crate::yaml::Word>::word_schema()
+            }
+        }
+    )*};
+}
+pub(crate) use words;
+
+words! {
+    Agent: "an agent" { "policy" => Self::Policy, "legacy" => Self::Legacy }
+    Arrivals: "an arrival process" { "poisson" => Self::Poisson, "even" => Self::Even }
+    LcmpPreset: "a preset" { "paper" => Self::Paper, "artifact" => Self::Artifact }
+    LoadBase: "a load base" { "host-nic" => Self::HostNic, "dci-egress" => Self::DciEgress }
+    Tool: "a perftest program" {
+        "ib_send_bw" => Self::IbSendBw,
+        "ib_write_bw" => Self::IbWriteBw,
+        "ib_read_bw" => Self::IbReadBw,
+    }
+}
+
+impl Scalar for bool {
+    fn read(text: &str) -> Result<Self, ProblemKind> {
+        Self::read_word(text)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "boolean" })
+    }
+}
+
+impl Word for bool {
+    const WORDS: &'static [(&'static str, Self)] = &[("true", true), ("false", false)];
+    const EXPECTED: &'static str = "`true` or `false`";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use serde::Serialize;
+
+    use super::*;
+
+    /// Scenarios, plans and records call things by the same words.
+    fn words_are_the_serde_form<T: Word + Debug + Serialize>() {
+        for (word, meaning) in T::WORDS {
+            assert_eq!(serde_json::to_value(meaning).unwrap(), *word, "{meaning:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_those_of_the_model() {
+        words_are_the_serde_form::<Agent>();
+        words_are_the_serde_form::<Arrivals>();
+        words_are_the_serde_form::<LcmpPreset>();
+        words_are_the_serde_form::<LoadBase>();
+        words_are_the_serde_form::<Tool>();
+    }
+
+    #[test]
+    fn whole_numbers_have_no_sign_and_may_be_hexadecimal() {
+        assert_eq!(u8::read("0x6a"), Ok(0x6a));
+        for text in ["-1", "+1", "256", "0x100", "", "0x", "1.0", "1_000", "a"] {
+            assert!(u8::read(text).is_err(), "{text}");
+        }
+    }
+}
