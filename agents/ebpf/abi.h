@@ -115,7 +115,7 @@ _Static_assert(__builtin_offsetof(struct destination, candidates) == 8, "destina
 struct port {
 	// The port's state in one word, so that it is read and written whole: Q in the low byte,
 	// then T, D and C_cong, and PORT_ALIVE.
-	__u64 register;
+	__u64 state;
 	// Its interface.
 	__u32 ifindex;
 	// Source address of frames leaving it.
@@ -124,7 +124,7 @@ struct port {
 	__u8 dst_mac[6];
 };
 _Static_assert(sizeof(struct port) == 24, "port");
-_Static_assert(__builtin_offsetof(struct port, register) == 0, "port.register");
+_Static_assert(__builtin_offsetof(struct port, state) == 0, "port.state");
 _Static_assert(__builtin_offsetof(struct port, ifindex) == 8, "port.ifindex");
 _Static_assert(__builtin_offsetof(struct port, src_mac) == 12, "port.src_mac");
 _Static_assert(__builtin_offsetof(struct port, dst_mac) == 18, "port.dst_mac");
@@ -165,7 +165,7 @@ _Static_assert(__builtin_offsetof(struct switch_params, pad) == 36, "switch_para
 struct switch_table {
 	// How to decide.
 	struct switch_params params;
-	// When the registers' levels were last sampled.
+	// When the ports' congestion was last sampled.
 	__u64 sampled_at_ns;
 	// The ports by slot.
 	struct port ports[64];

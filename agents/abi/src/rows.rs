@@ -22,7 +22,7 @@ pub const RING_BYTES: u32 = 512 * 1024;
 /// With this much of the ring buffer filled its reader is woken; else it comes by itself.
 pub const RING_WAKE_BYTES: u32 = RING_BYTES / 4;
 
-/// Set in a port's register while the port is alive.
+/// Set in a port's state while the port is alive.
 pub const PORT_ALIVE: u64 = 1 << 63;
 
 /// `SwitchParams::mechanism`: a hash over the live candidates' buckets.
@@ -168,7 +168,7 @@ row! {
     pub struct PortRow as "port" {
         /// The port's state in one word, so that it is read and written whole: Q in the low byte,
         /// then T, D and C_cong, and PORT_ALIVE.
-        pub register: u64,
+        pub state: u64,
         /// Its interface.
         pub ifindex: u32,
         /// Source address of frames leaving it.
@@ -207,7 +207,7 @@ row! {
     pub struct SwitchTable as "switch_table" {
         /// How to decide.
         pub params: SwitchParams,
-        /// When the registers' levels were last sampled.
+        /// When the ports' congestion was last sampled.
         pub sampled_at_ns: u64,
         /// The ports by slot.
         pub ports: [PortRow; MAX_PORTS],
