@@ -7,11 +7,11 @@
 //!
 //! Must not contain: clocks, floats, I/O.
 //!
-//! - [`rate`]: [`BitsPerSec`]
-//! - [`bytes`]: [`Bytes`]
-//! - [`time`]: [`Nanos`], a length of time
-//! - [`ratio`]: [`Ratio`], an exact fraction such as `1/1000`
-//! - [`ids`]: what a plan's tables are indexed with
+//! - [`rate`][]: [`BitsPerSec`]
+//! - [`bytes`][]: [`Bytes`]
+//! - [`time`][]: [`Nanos`], a length of time
+//! - [`ratio`][]: [`Ratio`], an exact fraction such as `1/1000`
+//! - [`ids`][]: what a plan's tables are indexed with
 //! - `text` (feature `serde`): the text forms as serde fields; the types' own serde form is the
 //!   integer, for plans and records
 //!
