@@ -44,12 +44,12 @@ pub enum GuestError {
     #[error(transparent)]
     Cache(#[from] CacheError),
     /// A program is not installed.
-    #[error("`{program}` is not installed (hint: {remedy})")]
+    #[error("`{program}` is not installed (hint: sudo apt-get install {package})")]
     ProgramMissing {
         /// The program.
         program: &'static str,
-        /// The command that installs it.
-        remedy: &'static str,
+        /// The package it comes in.
+        package: &'static str,
     },
     /// The initramfs could not be made.
     #[error("initramfs: {source}")]

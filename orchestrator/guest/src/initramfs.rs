@@ -42,6 +42,20 @@ pub(crate) fn build(
     Ok(archive.finish())
 }
 
+/// An initramfs that only says over the second serial port that it runs.
+pub(crate) fn build_trial(busybox: &Path) -> io::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    for dir in ["bin", "dev"] {
+        archive.dir(dir);
+    }
+    archive.file("init", 0o755, TRIAL_SCRIPT.as_bytes())?;
+    archive.file("bin/busybox", 0o755, &read(busybox)?)?;
+    Ok(archive.finish())
+}
+
+/// What the trial's initramfs says.
+pub(crate) const TRIAL_WORD: &str = "kvm-works";
+
 /// Names the file in the error, which the bare one does not.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
@@ -123,6 +137,8 @@ const DIRS: &[&str] = &[
 /// Constants only: nothing of a request's is in the script's text.
 const INIT_SCRIPT: &str = include_str!("init.sh");
 
+const TRIAL_SCRIPT: &str = include_str!("trial.sh");
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,6 +155,11 @@ mod tests {
         assert_eq!(&bytes[116..124], b"hello\0\0\0");
         assert_eq!(&bytes[124..130], b"070701");
         assert_eq!(bytes.len() % 4, 0);
+    }
+
+    #[test]
+    fn the_trial_says_the_word_it_is_asked_for() {
+        assert!(TRIAL_SCRIPT.contains(TRIAL_WORD));
     }
 
     #[test]

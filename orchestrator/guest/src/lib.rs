@@ -11,9 +11,10 @@
 //! - [`outcome`]: what it tells during and after
 //! - [`cache`]: the unpacked kernel package
 //! - [`place`]: which accelerator and clock a request gets
+//! - [`probe`]: what this machine can do, and what it lacks
 //! - `machine`, `initramfs`, `modules`: what the guest is made of, as data
-//! - `run`, `session`, `channel`, `process`, `console`: the host's side of a run
-//! - `kvm`: whether KVM works here
+//! - `run`, `session`, `channel`, `process`, `console`, `files`, `programs`: the host's side of a run
+//! - [`kvm`]: whether KVM works here
 //! - [`inside`]: the guest's side
 //! - `wire`: what both sides say to each other
 //!
@@ -35,22 +36,27 @@ pub mod cache;
 mod channel;
 mod console;
 mod error;
+mod files;
 mod initramfs;
 pub mod inside;
-mod kvm;
+pub mod kvm;
 mod machine;
 mod modules;
 pub mod outcome;
 pub mod place;
+pub mod probe;
 mod process;
+mod programs;
 pub mod request;
 mod run;
 mod session;
 mod wire;
 
 pub use error::GuestError;
+pub use kvm::KvmVerdict;
 pub use machine::VIRTUAL_EPOCH;
 pub use outcome::{ClockFacts, CpuUse, Engine, GuestEvent, GuestOutcome, Sinks};
+pub use probe::{Finding, Probe};
 pub use request::{Accel, Clock, GuestRequest, Terminal};
 pub use run::run;
 

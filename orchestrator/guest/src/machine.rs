@@ -20,19 +20,47 @@ pub(crate) struct Machine {
     pub memory: Bytes,
     pub seed: u64,
     pub image: PathBuf,
-    /// Host directories, `/` not among them.
-    pub writable: Vec<Export>,
-    pub fds: Fds,
+    /// The number of the inherited file holding the initramfs.
+    pub initramfs: RawFd,
+    /// The first is the kernel's console.
+    pub ports: Vec<Port>,
+    /// What of the kernel's messages goes to the console.
+    pub messages: Messages,
+    pub shares: Vec<Share>,
 }
 
-/// Open files the machine inherits, by their number in it.
+/// How much the kernel says on its console.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fds {
-    pub initramfs: RawFd,
-    pub console: RawFd,
-    pub stdout: RawFd,
-    pub stderr: RawFd,
-    pub control: RawFd,
+pub(crate) enum Messages {
+    /// Errors.
+    Errors,
+    /// Everything, from its first moment.
+    All,
+}
+
+impl Messages {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Errors => "quiet",
+            Self::All => "earlyprintk=ttyS0",
+        }
+    }
+}
+
+/// A serial port, and the inherited file it leads to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Port {
+    /// A pipe or file that takes what the guest writes.
+    Output(RawFd),
+    /// A connected socket.
+    Both(RawFd),
+}
+
+/// A host directory the guest may mount.
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    pub export: Export,
+    pub writable: bool,
 }
 
 impl Machine {
@@ -44,11 +72,10 @@ impl Machine {
         line.option("-m", format!("{}B", self.memory.get()));
         self.serial_ports(&mut line);
         line.option("-kernel", &self.image);
-        line.option("-initrd", inherited(self.fds.initramfs));
+        line.option("-initrd", inherited(self.initramfs));
         line.option("-append", self.kernel_command_line());
-        line.export("root", Path::new("/"), "readonly=on");
-        for export in &self.writable {
-            line.export(&export.tag, &export.path, "readonly=off");
+        for share in &self.shares {
+            line.share(share);
         }
         line.0
     }
@@ -73,35 +100,30 @@ impl Machine {
         line.option("-seed", self.seed.to_string());
     }
 
-    /// The console and the three channels, each with an interrupt of its own: the customary sharing
-    /// of two interrupts among four ports loses some under load.
+    /// Each port has an interrupt of its own: the customary sharing of two among four ports loses
+    /// some under load.
     fn serial_ports(&self, line: &mut Line) {
-        let outputs = [
-            ("console", self.fds.console),
-            ("stdout", self.fds.stdout),
-            ("stderr", self.fds.stderr),
-        ];
-        for (id, fd) in outputs {
-            let path = inherited(fd);
-            line.option("-chardev", format!("file,id={id},path={path}"));
-        }
-        let control = self.fds.control;
-        line.option("-chardev", format!("socket,id=control,fd={control}"));
-        for (index, (id, interrupt)) in ["console", "stdout", "stderr", "control"]
-            .into_iter()
-            .zip(PORT_INTERRUPTS)
-            .enumerate()
-        {
+        for (index, (port, interrupt)) in self.ports.iter().zip(PORT_INTERRUPTS).enumerate() {
+            let backend = match port {
+                Port::Output(fd) => format!("file,id=port{index},path={}", inherited(*fd)),
+                Port::Both(fd) => format!("socket,id=port{index},fd={fd}"),
+            };
+            line.option("-chardev", backend);
             line.option(
                 "-device",
-                format!("isa-serial,chardev={id},index={index},irq={interrupt}"),
+                format!("isa-serial,chardev=port{index},index={index},irq={interrupt}"),
             );
         }
     }
 
     fn kernel_command_line(&self) -> String {
         // The kernel mixes its command line into its random numbers, which makes the seed theirs.
-        let mut words = format!("{} lcmp_lab.seed={}", KERNEL_WORDS.join(" "), self.seed);
+        let mut words = format!(
+            "{} {} lcmp_lab.seed={}",
+            KERNEL_WORDS.join(" "),
+            self.messages.words(),
+            self.seed
+        );
         if self.clock == Clock::Virtual {
             words.push(' ');
             words.push_str(&VIRTUAL_WORDS.join(" "));
@@ -123,10 +145,14 @@ impl Line {
         self.0.push(value.as_ref().into());
     }
 
-    /// Exports the host directory `path` under the name `tag`.
-    fn export(&mut self, tag: &str, path: &Path, access: &str) {
-        let mut fsdev = OsString::from(format!("local,id={tag},security_model=none,"));
-        fsdev.push(format!("multidevs=remap,{access},path="));
+    fn share(&mut self, share: &Share) {
+        let Export { tag, path } = &share.export;
+        let readonly = if share.writable { "off" } else { "on" };
+        // Without a security model a guest's files have the owner and mode its root gives them,
+        // and where QEMU may not give them, they have QEMU's.
+        let mut fsdev = OsString::from(format!(
+            "local,id={tag},security_model=none,multidevs=remap,readonly={readonly},path="
+        ));
         fsdev.push(escaped(path));
         self.option("-fsdev", fsdev);
         self.option(
@@ -160,7 +186,6 @@ const PORT_INTERRUPTS: [u8; 4] = [4, 3, 5, 7];
 
 const KERNEL_WORDS: &[&str] = &[
     "console=ttyS0",
-    "quiet",
     // A panic or an oops ends the machine (`-no-reboot`) and so reaches the user.
     "panic=-1",
     "oops=panic",
@@ -183,3 +208,64 @@ const VIRTUAL_WORDS: &[&str] = &[
     // sleeps were measured at 4.7 s of host time with it against 8.1 s, equally late in the guest.
     "nolapic_timer",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(engine: Engine, clock: Clock) -> Machine {
+        let share = |tag: &str, path: &str, writable| Share {
+            export: Export {
+                tag: tag.to_owned(),
+                path: path.into(),
+            },
+            writable,
+        };
+        Machine {
+            engine,
+            clock,
+            vcpus: 2,
+            memory: Bytes::new(2 << 30),
+            seed: 7,
+            image: "/cache/boot/vmlinux-6.1.0".into(),
+            initramfs: 10,
+            ports: vec![
+                Port::Output(11),
+                Port::Output(12),
+                Port::Output(13),
+                Port::Both(14),
+            ],
+            shares: vec![
+                share("root", "/", false),
+                share("writable0", "/home/a, b/results", true),
+            ],
+            messages: Messages::Errors,
+        }
+    }
+
+    fn lines(machine: &Machine) -> String {
+        let words: Vec<_> = machine
+            .arguments()
+            .into_iter()
+            .map(|word| word.into_string().unwrap())
+            .collect();
+        words.join(" ").replace(" -", "\n-")
+    }
+
+    #[test]
+    fn virtual_clock_counts_instructions_on_one_cpu() {
+        insta::assert_snapshot!(lines(&machine(Engine::Tcg, Clock::Virtual)));
+    }
+
+    #[test]
+    fn real_clock_under_kvm_has_the_asked_for_cpus() {
+        insta::assert_snapshot!(lines(&machine(Engine::Kvm, Clock::Real)));
+    }
+
+    #[test]
+    fn real_clock_under_emulation_runs_cpus_in_parallel() {
+        let text = lines(&machine(Engine::Tcg, Clock::Real));
+        assert!(text.contains("tcg,thread=multi"), "{text}");
+        assert!(!text.contains("-icount"), "{text}");
+    }
+}

@@ -31,6 +31,9 @@ impl Engine {
 /// What happens around the inner command, for progress displays.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum GuestEvent {
+    /// A trial boot is made to see whether KVM works; it takes up to six seconds, once per boot of
+    /// this machine.
+    TryingKvm,
     /// The machine was started.
     Booting {
         /// The accelerator chosen.

@@ -13,8 +13,7 @@ use nix::{
     unistd::{Pid, getpid, getppid},
 };
 
-/// Name of the emulator, looked up in `PATH`.
-pub(crate) const QEMU: &str = "qemu-system-x86_64";
+use crate::programs::QEMU;
 
 /// A running machine; dropping it kills the process and waits for it.
 pub(crate) struct Qemu {

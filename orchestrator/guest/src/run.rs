@@ -1,30 +1,28 @@
 //! A guest run from start to end, on the host's side.
 
 use std::{
-    fs::{self, File},
-    io::{self, PipeReader, PipeWriter, Write},
+    fs::File,
+    io,
     os::{
         fd::{AsRawFd, OwnedFd},
         unix::net::UnixStream,
     },
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::mpsc::{self, Sender},
     time::Instant,
-};
-
-use nix::{
-    fcntl::{FcntlArg, fcntl},
-    sys::memfd::{MFdFlags, memfd_create},
 };
 
 use crate::{
     Clock, Engine, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks,
     cache::Kernel,
     channel::{self, Event},
-    initramfs, kvm,
-    machine::{Fds, Machine},
+    files::{in_memory, output_pipe},
+    initramfs,
+    kvm::{self, KvmVerdict},
+    machine::{Machine, Messages, Port, Share},
     place,
-    process::{QEMU, Qemu},
+    process::Qemu,
+    programs::{self, BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE},
     session::Session,
     wire::{Export, InnerRequest},
 };
@@ -42,7 +40,8 @@ pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<GuestOutcome
     place::check_paths(request)?;
     let kernel = Kernel::find(&request.cache)?;
     let (engine, clock) = place::choose(request.accel, request.clock, || {
-        kvm::works(&request.cache, &kernel)
+        let on_trial = || (sinks.events)(GuestEvent::TryingKvm);
+        kvm::verdict(&request.cache, &kernel, on_trial) == KvmVerdict::Works
     })?;
     let (queue, events) = mpsc::channel();
     let _forwarding = channel::forward_signals(queue.clone()).map_err(host_error)?;
@@ -66,7 +65,10 @@ fn start(
 ) -> Result<(Qemu, UnixStream), GuestError> {
     let writable = exports(&request.writable);
     let inner = inner_request(request, kernel, engine, clock, writable.clone());
-    let busybox = find_busybox()?;
+    let busybox = programs::find_busybox().ok_or(GuestError::ProgramMissing {
+        program: "busybox",
+        package: BUSYBOX_PACKAGE,
+    })?;
     let initramfs = initramfs::build(kernel, &busybox, &request.init_program, &inner)
         .and_then(|archive| in_memory(&archive))
         .map_err(|source| GuestError::Initramfs { source })?;
@@ -84,14 +86,15 @@ fn start(
         memory: request.memory,
         seed: request.seed,
         image: kernel.image.clone(),
-        writable,
-        fds: Fds {
-            initramfs: initramfs.as_raw_fd(),
-            console: console.as_raw_fd(),
-            stdout: its_stdout.as_raw_fd(),
-            stderr: its_stderr.as_raw_fd(),
-            control: its_control.as_raw_fd(),
-        },
+        initramfs: initramfs.as_raw_fd(),
+        ports: vec![
+            Port::Output(console.as_raw_fd()),
+            Port::Output(its_stdout.as_raw_fd()),
+            Port::Output(its_stderr.as_raw_fd()),
+            Port::Both(its_control.as_raw_fd()),
+        ],
+        messages: Messages::Errors,
+        shares: shares(writable),
     };
     let inherited: Vec<OwnedFd> = vec![
         initramfs.into(),
@@ -142,50 +145,26 @@ fn exports(writable: &[PathBuf]) -> Vec<Export> {
         .collect()
 }
 
-/// A pipe for an output port.
-///
-/// A port whose other end is full makes the guest wait, and its virtual time leap. The port writes
-/// byte by byte, of which a socket holds some hundred and a pipe as many as it is large.
-fn output_pipe() -> io::Result<(PipeReader, PipeWriter)> {
-    let (reader, writer) = io::pipe()?;
-    fcntl(&writer, FcntlArg::F_SETPIPE_SZ(OUTPUT_PIPE_SIZE))?;
-    Ok((reader, writer))
-}
-
-/// A file without a name: nothing is left behind, however we end.
-fn in_memory(bytes: &[u8]) -> io::Result<File> {
-    let mut file = File::from(memfd_create(c"lcmp-lab-initramfs", MFdFlags::MFD_CLOEXEC)?);
-    file.write_all(bytes)?;
-    Ok(file)
-}
-
-/// The statically linked busybox.
-pub(crate) fn find_busybox() -> Result<PathBuf, GuestError> {
-    BUSYBOX_PLACES
-        .iter()
-        .map(Path::new)
-        .find(|path| is_static(path))
-        .map(Path::to_owned)
-        .ok_or(GuestError::ProgramMissing {
-            program: "busybox (statically linked)",
-            remedy: "sudo apt-get install busybox-static",
-        })
-}
-
-/// The dynamically linked package has the same path; it names an interpreter in its first page.
-fn is_static(program: &Path) -> bool {
-    const INTERPRETER: &[u8] = b"/ld-";
-    fs::read(program).is_ok_and(|bytes| {
-        let head = &bytes[..bytes.len().min(4096)];
-        !head.windows(INTERPRETER.len()).any(|at| at == INTERPRETER)
-    })
+fn shares(writable: Vec<Export>) -> Vec<Share> {
+    let root = Share {
+        export: Export {
+            tag: "root".to_owned(),
+            path: "/".into(),
+        },
+        writable: false,
+    };
+    let writable = writable.into_iter().map(|export| Share {
+        export,
+        writable: true,
+    });
+    [root].into_iter().chain(writable).collect()
 }
 
 fn start_error(source: io::Error) -> GuestError {
     if source.kind() == io::ErrorKind::NotFound {
         GuestError::ProgramMissing {
             program: QEMU,
-            remedy: "sudo apt-get install qemu-system-x86",
+            package: QEMU_PACKAGE,
         }
     } else {
         GuestError::Start { source }
@@ -195,8 +174,3 @@ fn start_error(source: io::Error) -> GuestError {
 fn host_error(source: io::Error) -> GuestError {
     GuestError::Host { source }
 }
-
-/// The most an unprivileged process may ask for.
-const OUTPUT_PIPE_SIZE: i32 = 1 << 20;
-
-const BUSYBOX_PLACES: &[&str] = &["/bin/busybox", "/usr/bin/busybox"];
