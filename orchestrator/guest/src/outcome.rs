@@ -70,7 +70,7 @@ pub struct Sinks<'a> {
     pub events: &'a mut dyn FnMut(GuestEvent),
 }
 
-/// CPU time of the guest, in its own time, since it was ready.
+/// CPU time of the guest, in its own time.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CpuUse {
     /// Time some CPU did work, summed over CPUs.
@@ -80,6 +80,15 @@ pub struct CpuUse {
 }
 
 impl CpuUse {
+    /// What was used between two readings.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            busy_ns: self.busy_ns.saturating_sub(earlier.busy_ns),
+            idle_ns: self.idle_ns.saturating_sub(earlier.idle_ns),
+        }
+    }
+
     /// The busy share of all CPU time, in parts per thousand; `None` when no time passed.
     #[must_use]
     pub fn busy_permille(self) -> Option<u16> {

@@ -19,15 +19,6 @@ pub fn cpu_usage() -> std::io::Result<CpuUse> {
     parse(&stat).ok_or_else(|| std::io::Error::other("`/proc/stat` has no `cpu` line"))
 }
 
-/// CPU time from `earlier` to `later`.
-#[must_use]
-pub fn between(earlier: CpuUse, later: CpuUse) -> CpuUse {
-    CpuUse {
-        busy_ns: later.busy_ns.saturating_sub(earlier.busy_ns),
-        idle_ns: later.idle_ns.saturating_sub(earlier.idle_ns),
-    }
-}
-
 /// Time since boot.
 pub(crate) fn uptime() -> std::io::Result<Nanos> {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME)?;

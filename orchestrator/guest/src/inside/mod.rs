@@ -3,14 +3,20 @@
 //! - `setup`: file systems, modules, limits
 //! - `ports`: the serial ports that lead to the host
 //! - `supervise`, `command`: the command, its output and its signals
-//! - [`cpu`]: how busy the guest is, in its own time
+//! - [`cpu_usage`]: how busy the guest is, in its own time
 //! - [`preload`]: reading files before time matters
+//! - [`settle`]: bringing a guest to the same moment in every run
+//!
+//! A command that measures in virtual time first makes everything, then calls [`preload`] with all
+//! it will run or read, then [`settle`], and writes to memory (`/dev/shm` or `/run`) until it has
+//! measured: writing to a directory of the host's is a wait for the host too.
 
 mod command;
-pub mod cpu;
+mod cpu;
 mod error;
 mod ports;
-pub mod preload;
+mod preload;
+mod settle;
 mod setup;
 mod supervise;
 
@@ -23,6 +29,7 @@ use nix::{
 
 pub use cpu::cpu_usage;
 pub use preload::preload;
+pub use settle::settle;
 
 use crate::{
     inside::{error::InsideError, ports::Ports},

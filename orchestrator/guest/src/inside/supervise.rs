@@ -52,7 +52,7 @@ pub(crate) fn supervise(request: &InnerRequest, ports: &mut Ports) -> Result<ToH
             }
         }
     };
-    let cpu = cpu::between(cpu_before, cpu_use()?);
+    let cpu = cpu_use()?.since(cpu_before);
     let uptime_ns = uptime()?;
     // What the command left running would keep its output and its directories open.
     let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
