@@ -1,0 +1,348 @@
+#!/usr/bin/env bash
+# Installs what lcmp-lab needs on Debian and Ubuntu, and only what is missing.
+#
+#   provision.sh --check      list what is missing, one per line; exit 1 if anything is
+#   sudo provision.sh         install it
+#
+#   --dev        also what building the switch program and running the tests take
+#   --guest      also what a guest takes, even where this kernel has all modules
+#   --no-guest   nothing for a guest, even where this kernel lacks modules
+#   --run-only   nothing for building: the binary is already there
+#
+# A guest's kernel is downloaded and unpacked into a cache ($LCMP_LAB_CACHE, by default
+# /var/cache/lcmp-lab), never installed. Exit codes: 0 done or nothing missing; 1 something is
+# missing or could not be installed; 2 usage; 3 a system this cannot work on.
+set -euo pipefail
+
+readonly cache=${LCMP_LAB_CACHE:-/var/cache/lcmp-lab}
+
+# Modules the kernel must have to run a lab without a guest.
+readonly lab_modules=(veth sch_netem sch_tbf rdma_rxe)
+
+# The kernel package, unpacked, with its image unpacked again.
+readonly kernel_space_kb=600000
+
+# Packages, and why. A choice between packages is written A|B: the first known one is taken.
+readonly run_packages=(
+    'iproute2: makes namespaces, links and queueing disciplines visible (ip, tc, rdma)'
+    'kmod: loads kernel modules'
+    'rdma-core: RDMA device naming and limits'
+    'ibverbs-providers: user-space driver of SoftRoCE'
+    'perftest: generates RDMA flows'
+    'iputils-ping: measures the delay of links'
+    'tcpdump: shows the RoCEv2 packets of a link'
+)
+readonly build_packages=(
+    'gcc: links Rust programs'
+    'libc6-dev: links Rust programs'
+)
+readonly dev_packages=(
+    'clang-14|clang: compiles the switch program'
+    'llvm-14|llvm: strips the switch program'
+    'libbpf-dev: headers of the switch program'
+)
+readonly guest_packages=(
+    'qemu-system-x86: runs the guest'
+    'busybox-static: first program of the guest'
+    'xz-utils: unpacks the kernel of the guest'
+)
+
+main() {
+    local check=no dev=no guest=auto build=yes
+    while (($#)); do
+        case $1 in
+            --check) check=yes ;;
+            --dev) dev=yes ;;
+            --guest) guest=yes ;;
+            --no-guest) guest=no ;;
+            --run-only) build=no ;;
+            -h | --help) usage; exit 0 ;;
+            *) echo "provision.sh: unknown option $1" >&2; usage >&2; exit 2 ;;
+        esac
+        shift
+    done
+    require_debian
+
+    local wanted=("${run_packages[@]}")
+    [[ $build == no ]] || wanted+=("${build_packages[@]}")
+    [[ $dev == no ]] || wanted+=("${dev_packages[@]}")
+    if [[ $guest == auto ]]; then
+        if kernel_has_modules; then guest=no; else guest=yes; fi
+    fi
+    [[ $guest == no ]] || wanted+=("${guest_packages[@]}")
+
+    local missing=() entry
+    for entry in "${wanted[@]}"; do
+        package_installed "${entry%%:*}" || missing+=("$entry")
+    done
+    local want_kernel=no
+    [[ $guest == no ]] || guest_kernel_ready || want_kernel=yes
+
+    if [[ $check == yes ]]; then
+        report "$want_kernel" ${missing[@]+"${missing[@]}"}
+        return
+    fi
+    if ((${#missing[@]} == 0)) && [[ $want_kernel == no ]]; then
+        echo 'Nothing is missing.'
+        return
+    fi
+    require_root
+    ((${#missing[@]} == 0)) || install_packages "${missing[@]%%:*}"
+    [[ $want_kernel == no ]] || fetch_guest_kernel
+}
+
+usage() {
+    sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+}
+
+require_debian() {
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+        fail 3 'this is neither Debian nor Ubuntu: apt-get and dpkg are not there' \
+            "install by hand what these lines name: $(names "${run_packages[@]}" "${guest_packages[@]}")"
+    fi
+}
+
+require_root() {
+    ((EUID == 0)) || fail 1 'installing needs root' "sudo ${BASH_SOURCE[0]}"
+}
+
+# Prints what is missing, and fails if anything is.
+report() {
+    local want_kernel=$1
+    shift
+    (($#)) && printf '%s\n' "$@"
+    [[ $want_kernel == no ]] || echo "guest kernel in $cache: this kernel lacks modules of the lab"
+    (($# == 0)) && [[ $want_kernel == no ]]
+}
+
+names() {
+    printf '%s ' "${@%%:*}"
+}
+
+fail() {
+    local code=$1 what=$2 hint=$3
+    echo "provision.sh: $what (hint: $hint)" >&2
+    exit "$code"
+}
+
+# Whether this kernel has the modules, built in or on disk.
+kernel_has_modules() {
+    local module
+    for module in "${lab_modules[@]}"; do
+        [[ -d /sys/module/$module ]] || modprobe -nq "$module" 2>/dev/null || return 1
+    done
+}
+
+# --- packages
+
+# Whether one of the alternatives A|B is installed.
+package_installed() {
+    local package
+    for package in ${1//|/ }; do
+        if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]]; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+package_known() {
+    [[ -n $(apt-cache show --no-all-versions "$1" 2>/dev/null) ]]
+}
+
+# The first of the alternatives A|B the package lists know.
+choose_package() {
+    local package
+    for package in ${1//|/ }; do
+        if package_known "$package"; then
+            echo "$package"
+            return
+        fi
+    done
+    return 1
+}
+
+install_packages() {
+    local wanted=("$@") chosen=() package
+    for package in "${wanted[@]}"; do
+        choose_package "$package" >/dev/null || { update_lists; break; }
+    done
+    for package in "${wanted[@]}"; do
+        chosen+=("$(choose_package "$package")") ||
+            fail 1 "no package is called ${package//|/ or }" \
+                'look at the sources of apt; on Ubuntu, enable universe'
+    done
+    echo "Installing ${chosen[*]}"
+    # Lists that are too old name versions the mirror no longer has.
+    apt_install "${chosen[@]}" || { update_lists && apt_install "${chosen[@]}"; } ||
+        fail 1 "apt-get could not install ${chosen[*]}" 'its messages are above'
+}
+
+apt_install() {
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
+}
+
+lists_updated=no
+
+update_lists() {
+    [[ $lists_updated == no ]] || return 0
+    lists_updated=yes
+    apt-get update -q || fail 1 'apt-get could not fetch the package lists' \
+        'its messages are above; is there a network?'
+}
+
+# --- the guest's kernel
+
+# Whether the cache holds a kernel a guest can boot.
+guest_kernel_ready() {
+    local image release
+    for image in "$cache"/boot/vmlinuz-*; do
+        release=${image##*/vmlinuz-}
+        if [[ -f $image ]] && kernel_complete "$cache/lib/modules/$release"; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+# Whether a directory lib/modules/RELEASE has an index and the modules of a lab.
+kernel_complete() {
+    local module
+    [[ -f $1/modules.dep.bin ]] || return 1
+    for module in "${lab_modules[@]}" 9p 9pnet_virtio overlay; do
+        grep -q "/$module\.ko" "$1/modules.dep" "$1/modules.builtin" || return 1
+    done
+}
+
+# Downloads the kernel package and unpacks it into the cache.
+fetch_guest_kernel() {
+    [[ $(uname -m) == x86_64 ]] || fail 3 "there are guests for x86_64 only, this is $(uname -m)" \
+        'use a machine whose own kernel has rdma_rxe and sch_netem'
+    mkdir -p "$cache"
+    exec {lock}>"$cache/.lock"
+    flock "$lock"
+    # Another one may have brought it while this one waited.
+    if guest_kernel_ready; then return; fi
+    require_space
+
+    scratch=$(mktemp -d "$cache/.unpack.XXXXXX")
+    trap 'rm -rf "$scratch"' EXIT
+    chmod 755 "$scratch"
+    local packages
+    packages=$(kernel_packages) || { update_lists; packages=$(kernel_packages); } ||
+        fail 1 'the package lists know no kernel' 'look at the sources of apt'
+    echo "Fetching ${packages//$'\n'/ } for the guest (unpacked into $cache, not installed)"
+    download_kernel "$packages"
+    unpack_kernel
+}
+
+require_space() {
+    local free
+    free=$(df --output=avail -k "$cache" | tail -n 1)
+    ((free >= kernel_space_kb)) ||
+        fail 1 "$cache has $((free / 1000)) MB free, a guest's kernel takes $((kernel_space_kb / 1000)) MB" \
+            'free some space, or name another directory in LCMP_LAB_CACHE'
+}
+
+# The packages holding the newest kernel with its modules, one per line. The names the two
+# distributions have for the newest one depend on the ones that hold it.
+kernel_packages() {
+    local meta image release extra
+    for meta in linux-image-amd64 linux-image-generic; do
+        image=$(apt-cache depends "$meta" 2>/dev/null |
+            sed -n 's/^ *Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -n 1)
+        [[ -n $image ]] || continue
+        echo "$image"
+        # Ubuntu has the modules in packages of their own.
+        release=${image#linux-image-}
+        for extra in "linux-modules-$release" "linux-modules-extra-$release"; do
+            if package_known "$extra"; then echo "$extra"; fi
+        done
+        return
+    done
+    return 1
+}
+
+download_kernel() {
+    local packages
+    mapfile -t packages <<<"$1"
+    # apt's own user may not write into the cache.
+    (cd "$scratch" && apt-get download -q -o APT::Sandbox::User=root "${packages[@]}") || {
+        update_lists
+        (cd "$scratch" && apt-get download -q -o APT::Sandbox::User=root "${packages[@]}")
+    } || fail 1 "apt-get could not download ${packages[*]}" 'its messages are above'
+}
+
+# Unpacks the packages beside the cache's own files and moves them in, the image last: a kernel
+# whose image is there is complete.
+unpack_kernel() {
+    local package release
+    for package in "$scratch"/*.deb; do
+        dpkg -x "$package" "$scratch"
+        rm "$package"
+    done
+    if [[ -d $scratch/usr/lib/modules ]]; then
+        mkdir -p "$scratch/lib"
+        mv "$scratch/usr/lib/modules" "$scratch/lib/"
+    fi
+    release=$(basename "$scratch"/boot/vmlinuz-*)
+    release=${release#vmlinuz-}
+    unpack_modules "$scratch/lib/modules/$release"
+    depmod -b "$scratch" "$release"
+    kernel_complete "$scratch/lib/modules/$release" ||
+        fail 1 "kernel $release lacks modules of the lab" 'the cloud flavour has no SoftRoCE'
+    unpack_image "$scratch/boot" "$release" ||
+        echo 'The kernel image stays packed: a guest takes three seconds more to boot.'
+
+    mkdir -p "$cache/boot" "$cache/lib/modules"
+    rm -rf "$cache/lib/modules/$release"
+    mv "$scratch/lib/modules/$release" "$cache/lib/modules/"
+    [[ ! -f $scratch/boot/vmlinux-$release ]] || mv "$scratch/boot/vmlinux-$release" "$cache/boot/"
+    mv "$scratch/boot/vmlinuz-$release" "$cache/boot/"
+    echo "Guest kernel $release is in $cache"
+}
+
+# The guest's first program cannot load packed modules.
+unpack_modules() {
+    find "$1" -name '*.ko.xz' -exec xz -d -q {} +
+    if [[ -n $(find "$1" -name '*.ko.zst' -print -quit) ]]; then
+        command -v zstd >/dev/null || install_packages zstd
+        find "$1" -name '*.ko.zst' -exec zstd -d -q --rm {} +
+    fi
+}
+
+# Unpacks the image in directory $1 of release $2, so that the machine can start it directly
+# (PVH). Where it is and how long it is stands in the image's header:
+# https://www.kernel.org/doc/html/v6.1/x86/boot.html
+unpack_image() {
+    local packed=$1/vmlinuz-$2 unpacked=$1/vmlinux-$2 sectors start length unpack
+    grep -qx CONFIG_PVH=y "$1/config-$2" || return 1
+    sectors=$(number "$packed" 497 1)
+    start=$(((sectors + 1) * 512 + $(number "$packed" 584 4)))
+    length=$(number "$packed" 588 4)
+    case $(od -An -v -tx1 -j "$start" -N 4 "$packed" | tr -d ' ') in
+        # All but gzip are followed by four bytes of unpacked size.
+        fd377a58) unpack=(xz -dc --single-stream) ;;
+        28b52ffd) unpack=(zstd -dcq) length=$((length - 4)) ;;
+        1f8b*) unpack=(gzip -dc) ;;
+        *) return 1 ;;
+    esac
+    command -v "${unpack[0]}" >/dev/null || install_packages "${unpack[0]}"
+    dd if="$packed" bs=1M iflag=skip_bytes,count_bytes skip="$start" count="$length" status=none |
+        "${unpack[@]}" >"$unpacked.part" && is_elf "$unpacked.part" || {
+        rm -f "$unpacked.part"
+        return 1
+    }
+    mv "$unpacked.part" "$unpacked"
+}
+
+# The little-endian number of $3 bytes at byte $2 of file $1.
+number() {
+    od -An -v -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' '
+}
+
+is_elf() {
+    [[ $(od -An -tx1 -N 4 "$1" | tr -d ' ') == 7f454c46 ]]
+}
+
+main "$@"
