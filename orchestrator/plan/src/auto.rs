@@ -2,8 +2,9 @@
 //!
 //! Sizes first, because they decide granularity: the largest `s` of the series 1, 1/2, 1/5, 1/10 …
 //! whose packets the guest forwards in [`MOST_CPU`] for one policy, and which lets 19 of 20 flows
-//! fit SoftRoCE's window. Then time: the smallest `t` of 1, 2, 5, 10 … 100 that spreads those packets
-//! so that at most half of the guest is taken. Rates are what is left, `r = s / t`.
+//! fit SoftRoCE's window. Then time: the smallest `t` of 1, 2, 5, 10 … 1,000 that spreads those packets
+//! so that at most half of the guest is taken, and that leaves no rate, `r = s / t`, above
+//! [`MOST_RATE`].
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::{
     estimate::{self, Offer},
     flow_list::Draft,
     frame,
-    model::Scale,
+    model::{LinkKind, Scale},
     routing::{self, Ways},
     schedule,
     topology::Network,
@@ -29,6 +30,14 @@ pub(crate) fn pick(
     drafts: &[(u32, Draft)],
 ) -> Result<Scale, PlanError> {
     let generator = &scenario.generator;
+    let inter_dc = paper
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::InterDc);
+    let fastest = inter_dc
+        .map(|link| link.paper.rate_bps.get())
+        .max()
+        .unwrap_or(0);
     let sizes = series().filter(|size| fits_window(drafts, generator, *size));
     let mut why = "no scale of sizes lets 19 of 20 flows fit SoftRoCE's window";
     for size in sizes {
@@ -46,9 +55,12 @@ pub(crate) fn pick(
                 continue;
             }
             let rate = time.inverse().and_then(|inverse| size.times(inverse));
-            let scale = rate.map(|rate| Scale::new(rate, time)).transpose()?;
-            let exact = |scale: &Scale| Network::build(&scenario.topology, 0, scale).is_ok();
-            if let Some(scale) = scale.filter(exact) {
+            let Some(rate) = rate.filter(|rate| rate.scale_nearest(fastest) <= MOST_RATE) else {
+                why = "its links are faster than the guest can shape";
+                continue;
+            };
+            let scale = Scale::new(rate, time)?;
+            if Network::build(&scenario.topology, 0, &scale).is_ok() {
                 return Ok(scale);
             }
             why = "its rates, delays or buffers vanish";
@@ -107,5 +119,8 @@ const MOST_CPU: Nanos = Nanos::from_millis(900_000);
 /// The other half of the guest is for what generates and measures.
 const MOST_PERCENT: u32 = 50;
 
-/// Ten seconds of paper time take 17 minutes at this, and the longest round trips their time-outs.
-const MOST_TIME: u64 = 100;
+/// Fastest inter-DC link in bits per second that the guest was seen to shape to within 2 %.
+const MOST_RATE: u64 = 200_000_000;
+
+/// Idle time costs a virtual clock nothing, but beyond this even short routes take seconds.
+const MOST_TIME: u64 = 1_000;

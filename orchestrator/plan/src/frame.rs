@@ -3,7 +3,7 @@
 //! Wire bytes are those a qdisc counts: from the Ethernet header to the invariant CRC, without
 //! preamble, frame check sequence and gap.
 
-use lab_units::{Bytes, Nanos};
+use lab_units::Bytes;
 
 use crate::model::WirePlan;
 
@@ -41,6 +41,13 @@ pub fn packets(bytes: Bytes, path_mtu: u32) -> u64 {
     bytes.get().div_ceil(u64::from(path_mtu)).max(1)
 }
 
+/// Wire bytes of a data packet with `payload`, which is padded to four bytes, and `extended` bytes of
+/// extended headers.
+#[must_use]
+pub fn data(payload: u64, extended: u64) -> u64 {
+    HEADERS + extended + payload.next_multiple_of(4)
+}
+
 /// Packets a delay line must hold so that it never drops: all that fits on the wire and, if the
 /// queue before it empties in one burst, all that fits in the queue, counted in the smallest frame.
 #[must_use]
@@ -49,13 +56,6 @@ pub fn delay_line_packets(wire: &WirePlan) -> u32 {
     let queued = wire.buffer_bytes.get().div_ceil(ACK);
     let needed = in_flight.saturating_add(queued);
     u32::try_from(needed).unwrap_or(u32::MAX).max(LEAST_LINE)
-}
-
-/// Time an egress queue that is full takes to drain.
-#[must_use]
-pub fn drain_time(wire: &WirePlan) -> Nanos {
-    let drained = wire.rate_bps.serialize(wire.buffer_bytes);
-    drained.unwrap_or(Nanos::new(u64::MAX))
 }
 
 /// Never as short as the kernel's default of 1,000, which drops silently on long links.

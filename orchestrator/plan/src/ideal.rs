@@ -105,11 +105,11 @@ fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer) -> u128 {
     };
     if packets == 1 {
         let extra = first_extra.max(last_extra);
-        return pipe.send(ready, frame::HEADERS + extra + last_payload);
+        return pipe.send(ready, frame::data(last_payload, extra));
     }
-    pipe.send(ready, frame::HEADERS + first_extra + mtu);
-    pipe.send_run(ready, frame::HEADERS + mtu, packets - 2);
-    pipe.send(ready, frame::HEADERS + last_extra + last_payload)
+    pipe.send(ready, frame::data(mtu, first_extra));
+    pipe.send_run(ready, frame::data(mtu, 0), packets - 2);
+    pipe.send(ready, frame::data(last_payload, last_extra))
 }
 
 /// Links in a row, each sending its packets in order, one at a time.
@@ -234,6 +234,13 @@ mod tests {
     }
 
     #[test]
+    fn payload_is_padded_to_four_bytes() {
+        let path = [hop("8 Mbit", "0")];
+        let fct = completion(&path, &transfer(Tool::IbSendBw, 5, 1));
+        assert_eq!(fct, Nanos::new((5 * 62 + 62) * 1_000));
+    }
+
+    #[test]
     fn the_first_write_packet_of_each_message_is_longer() {
         let path = [hop("8 Mbit", "0")];
         let fct = completion(&path, &transfer(Tool::IbWriteBw, 5, 2000));
@@ -273,7 +280,7 @@ mod tests {
             let mut left = transfer.message_bytes.get();
             while left > 0 {
                 let payload = left.min(u64::from(transfer.path_mtu));
-                end = pipe.send(0, frame::HEADERS + payload);
+                end = pipe.send(0, frame::HEADERS + payload.div_ceil(4) * 4);
                 left -= payload;
             }
         }

@@ -168,6 +168,15 @@ fn idle_timeout(trips: RoundTrips) -> Nanos {
     Nanos::new(trips.base.get().saturating_mul(5)).max(Nanos::from_millis(1_000))
 }
 
+/// The delay of exponent `shift`, in the unit the preset counts delays in.
+pub(crate) fn max_delay(shift: u8, preset: Preset) -> String {
+    let units = 1u64 << shift;
+    match preset {
+        Preset::Paper => format!("{units} us"),
+        Preset::Artifact => format!("{units} ms"),
+    }
+}
+
 /// The exponent of a power of two, of the unit the preset counts delays in.
 fn delay_shift(path: &str, preset: LcmpPreset, delay: Nanos) -> Result<u8, PlanError> {
     let (unit, name) = match preset {

@@ -1,7 +1,7 @@
 //! How QPs are set.
 
-use lab_scenario::Generator;
-use lab_units::{BitsPerSec, Bytes, Nanos};
+use lab_scenario::{Generator, Tool};
+use lab_units::Nanos;
 
 use crate::{
     error::PlanError,
@@ -36,6 +36,16 @@ pub fn timeout(exponent: u8) -> Nanos {
     Nanos::new(TIMEOUT_UNIT << exponent.min(MAX_EXPONENT))
 }
 
+/// The name of a perftest program.
+#[must_use]
+pub const fn program(tool: Tool) -> &'static str {
+    match tool {
+        Tool::IbSendBw => "ib_send_bw",
+        Tool::IbWriteBw => "ib_write_bw",
+        Tool::IbReadBw => "ib_read_bw",
+    }
+}
+
 /// The least exponent whose time-out is over twice `round_trip`, so that nothing is sent again that
 /// is only late.
 fn timeout_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
@@ -55,23 +65,11 @@ fn deadline(network: &Network, flows: &[Flow], timeout: Nanos) -> Nanos {
     let inter_dc = network.links.iter();
     let inter_dc = inter_dc.filter(|link| link.kind == LinkKind::InterDc);
     let slowest = inter_dc.map(|link| link.emu.rate_bps).min();
-    let repetitions = flows.chunk_by(|a, b| a.repetition == b.repetition);
-    let most: Option<Bytes> = repetitions
-        .map(|flows| flows.iter().map(wire_bytes).sum())
-        .max();
-    let drain = |(rate, bytes): (BitsPerSec, Bytes)| rate.serialize(bytes);
-    let drained = slowest.zip(most).and_then(drain).unwrap_or(Nanos::ZERO);
+    let drained = slowest.and_then(|rate| rate.serialize(schedule::most_wire_bytes(flows)));
     let patience = Nanos::new(timeout.get().saturating_mul(QP_TRIES));
     schedule::ideal_end(flows)
-        .saturating_add(drained)
+        .saturating_add(drained.unwrap_or(Nanos::ZERO))
         .saturating_add(patience)
-}
-
-fn wire_bytes(flow: &Flow) -> Bytes {
-    // Headers and ACKs are a few percent of full packets and all of empty ones.
-    let overhead = u64::from(flow.messages) * (frame::HEADERS + frame::RETH + frame::ACK);
-    let payload = flow.size_bytes.get();
-    Bytes::new(payload.saturating_add(payload / 8).saturating_add(overhead))
 }
 
 /// Nanoseconds of the InfiniBand time-out unit.

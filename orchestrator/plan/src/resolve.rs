@@ -1,6 +1,6 @@
 //! Scenario to plan, from top to bottom.
 
-use lab_scenario::{Files, ScaleSpec, Scenario, Traffic};
+use lab_scenario::{Files, ScaleSpec, Scenario};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -54,7 +54,8 @@ pub fn resolve(
     let switches = routing::switches(&network, &ways)?;
     routing::add_kernel_routes(&mut network, &ways)?;
     let flows = schedule::flows(&drafts, &scenario.generator, &scale, &network, &ways)?;
-    let trips = RoundTrips::longest(&network, &ways, scenario.generator.mtu)?;
+    let sent = schedule::most_wire_bytes(&flows);
+    let trips = RoundTrips::longest(&network, &ways, scenario.generator.mtu, sent)?;
     let rdma = rdma::settings(&network, &scenario.generator, trips, &flows)?;
     let surroundings = Surroundings {
         network: &network,
@@ -113,11 +114,7 @@ pub fn resolve(
 
 /// SHA-256 of the scenario's text and the files it names, each behind its length.
 fn hash(scenario: &Scenario, source_text: &str, files: &Files) -> String {
-    let named = scenario.traffic.iter().filter_map(|traffic| match traffic {
-        Traffic::Workload(workload) => Some(&workload.sizes),
-        Traffic::Flows(_) => None,
-        Traffic::FlowFile { path } => Some(path),
-    });
+    let named = lab_scenario::files(scenario).into_iter();
     let texts = named.filter_map(|path| files.get(path).map(String::as_str));
     let mut hasher = Sha256::new();
     for text in std::iter::once(source_text).chain(texts) {

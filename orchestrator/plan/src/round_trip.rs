@@ -15,13 +15,18 @@ use crate::{
 pub(crate) struct RoundTrips {
     /// With nothing queued.
     pub base: Nanos,
-    /// With every egress queue full, both ways.
+    /// With every egress queue full, both ways, or as full as all flows could make it.
     pub queued: Nanos,
 }
 
 impl RoundTrips {
-    /// Of a packet of `path_mtu` bytes and its ACK.
-    pub fn longest(network: &Network, ways: &Ways, path_mtu: u32) -> Result<Self, PlanError> {
+    /// Of a packet of `path_mtu` bytes and its ACK, among flows that are `sent` bytes at most.
+    pub fn longest(
+        network: &Network,
+        ways: &Ways,
+        path_mtu: u32,
+        sent: Bytes,
+    ) -> Result<Self, PlanError> {
         let base = |wire: &WirePlan| {
             let frames = Bytes::new(frame::HEADERS + u64::from(path_mtu) + frame::ACK);
             let sent = wire.rate_bps.serialize(frames).unwrap_or(FOREVER);
@@ -30,7 +35,8 @@ impl RoundTrips {
                 .saturating_add(sent)
         };
         let queued = |wire: &WirePlan| {
-            let drain = frame::drain_time(wire);
+            let full = wire.buffer_bytes.min(sent);
+            let drain = wire.rate_bps.serialize(full).unwrap_or(FOREVER);
             base(wire).saturating_add(drain).saturating_add(drain)
         };
         Ok(Self {

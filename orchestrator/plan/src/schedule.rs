@@ -8,6 +8,7 @@ use lab_units::{Bytes, FlowId, Nanos, NodeId, Ratio};
 use crate::{
     error::PlanError,
     flow_list::{self, Draft},
+    frame,
     ideal::{self, Hop, Transfer},
     model::{Flow, Scale},
     routing::{self, Ways},
@@ -152,6 +153,20 @@ pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
         .iter()
         .map(|flow| flow.start_ns.saturating_add(flow.ideal_fct_ns));
     ends.max().unwrap_or(Nanos::ZERO)
+}
+
+/// The most wire bytes of data that the flows of one repetition are.
+pub(crate) fn most_wire_bytes(flows: &[Flow]) -> Bytes {
+    // Headers are under a sixteenth of full packets of the smallest MTU; each message also has one
+    // that is not full.
+    let wire = |flow: &Flow| {
+        let payload = flow.size_bytes.get();
+        let partial = u64::from(flow.messages) * frame::data(0, frame::RETH);
+        Bytes::new(payload.saturating_add(payload / 16).saturating_add(partial))
+    };
+    let repetitions = flows.chunk_by(|a, b| a.repetition == b.repetition);
+    let sums = repetitions.map(|flows| flows.iter().map(wire).sum());
+    sums.max().unwrap_or(Bytes::ZERO)
 }
 
 /// perftest's least number of iterations.

@@ -176,7 +176,10 @@ impl<'a> Builder<'a> {
 
     fn add_dc_links(&mut self, dc: usize) -> Result<(), PlanError> {
         let fabric = &self.topology.dcs[dc].fabric;
-        let path = |wire: &str| format!("topology.dcs[{dc}].{wire}");
+        let path = |wire: &str| match fabric {
+            Fabric::Direct { .. } => format!("topology.defaults.{wire}"),
+            Fabric::LeafSpine { .. } => format!("topology.dcs[{dc}].fabric.{wire}"),
+        };
         let dci = self.network.dcs[dc].dci;
         let hosts = self.network.dcs[dc].hosts.clone();
         match fabric {

@@ -10,6 +10,7 @@ use crate::{
     model::{Estimate, Flow, Link, LinkKind, PolicyPlan, PolicyRun, Rdma, Switch, Warning},
     policy,
     routing::{self, Ways},
+    schedule,
     topology::Network,
 };
 
@@ -35,10 +36,11 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         packet_vs_delay(inspection),
         ideal_not_least(inspection),
         short_queues(inspection),
+        tiny_queues(inspection),
         ecn_not_capable(inspection),
         busy_polling(inspection),
         forwarding(inspection),
-        launches(inspection),
+        generator_load(inspection),
     ];
     warnings.extend(others.into_iter().flatten());
     warnings
@@ -133,7 +135,7 @@ fn separation(rows: &[DelayRow<'_>], config: &LcmpConfig) -> String {
     };
     match shift.filter(separates) {
         Some(shift) => {
-            let smallest = max_delay(shift, config.preset);
+            let smallest = policy::max_delay(shift, config.preset);
             format!("`max_delay: {smallest}` is the smallest that separates all")
         }
         None => "no `max_delay` separates all: its steps are 1/255 of it".to_owned(),
@@ -146,13 +148,6 @@ fn first_tie(delays: &[Nanos], config: &LcmpConfig) -> Option<(usize, usize)> {
     let score = |at: usize| delay_score(delays[at], config);
     let mut ties = pairs.filter(|&(a, b)| delays[a] != delays[b] && score(a) == score(b));
     ties.next()
-}
-
-fn max_delay(shift: u8, preset: Preset) -> String {
-    match preset {
-        Preset::Paper => format!("{} us", 1u64 << shift),
-        Preset::Artifact => format!("{} ms", 1u64 << shift),
-    }
 }
 
 fn no_flows(inspection: &Inspection<'_>) -> Option<Warning> {
@@ -275,14 +270,15 @@ fn faster_way(inspection: &Inspection<'_>, flow: &Flow) -> Option<(String, Nanos
 }
 
 fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
+    let sent = schedule::most_wire_bytes(inspection.flows);
     let is_short = |link: &&Link| {
         let wire = &link.emu;
         let way = wire.rate_bps.bytes_in(wire.delay_ns);
-        link.kind == LinkKind::InterDc && wire.buffer_bytes < way
+        wire.buffer_bytes < way.min(sent)
     };
     let links = inspection.network.links.iter();
-    let inter_dc = links.clone().filter(|link| link.kind == LinkKind::InterDc);
-    let short: Vec<&Link> = links.filter(is_short).collect();
+    let inter_dc = links.filter(|link| link.kind == LinkKind::InterDc);
+    let short: Vec<&Link> = inter_dc.clone().filter(is_short).collect();
     let first = short.first()?;
     let text = format!(
         "{} of {} inter-DC links have egress queues that hold less than the link itself; SoftRoCE \
@@ -295,6 +291,19 @@ fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
         first.paper.rate_bps.bytes_in(first.paper.delay_ns),
     );
     Some(warning("short-queues", text))
+}
+
+fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
+    let packet = frame::data(u64::from(inspection.rdma.path_mtu), 0);
+    let least = Bytes::new(packet * LEAST_QUEUE_PACKETS);
+    let mut links = inspection.network.links.iter();
+    let tiny = links.find(|link| link.emu.buffer_bytes < least)?;
+    let text = format!(
+        "`{}` queues {} after scaling, less than {LEAST_QUEUE_PACKETS} packets, so any burst drops \
+         (hint: scale sizes less, or raise `buffer`)",
+        tiny.name, tiny.emu.buffer_bytes,
+    );
+    Some(warning("tiny-queues", text))
 }
 
 fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
@@ -331,20 +340,18 @@ fn forwarding(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-fn launches(inspection: &Inspection<'_>) -> Option<Warning> {
-    let last = inspection.flows.iter().map(|flow| flow.start_ns).max()?;
+fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
     let repetitions = inspection
         .flows
         .chunk_by(|a, b| a.repetition == b.repetition);
     let most = u64::try_from(repetitions.map(<[Flow]>::len).max()?).unwrap_or(u64::MAX);
-    let cpu = Nanos::new(most.saturating_mul(2 * estimate::PROCESS_CPU.get()));
-    (most > 1 && cpu > last).then(|| {
+    (most > PERFTEST_FLOWS).then(|| {
+        let cpu = estimate::PROCESS_CPU.get().saturating_mul(2 * most);
         let text = format!(
-            "perftest's {} processes take {} of CPU by themselves, and the flows start within {} \
-             (hint: fewer flows, or a larger `scale.time`)",
+            "{most} flows are {} perftest processes, which take {} of CPU by themselves (hint: \
+             perftest is for tens of flows; set `max_flows`)",
             2 * most,
-            short(cpu),
-            short(last),
+            short(Nanos::new(cpu)),
         );
         warning("perftest-load", text)
     })
@@ -357,6 +364,12 @@ fn short(time: Nanos) -> String {
         millis => format!("{millis} ms"),
     }
 }
+
+/// Fewer packets are not a queue.
+const LEAST_QUEUE_PACKETS: u64 = 8;
+
+/// Above this, perftest's own work is most of the run.
+const PERFTEST_FLOWS: u64 = 100;
 
 /// More than this of the shortest delay would show in short flows' slowdown.
 const COARSE_PERCENT: u32 = 10;

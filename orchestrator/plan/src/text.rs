@@ -1,0 +1,147 @@
+//! Aligned columns, wrapped paragraphs, and quantities rounded for reading.
+
+use lab_units::{Bytes, Nanos};
+
+/// How a column's cells stand.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// Rows as lines: columns as wide as their widest cell, two blanks apart, none at the end.
+pub(crate) fn columns<const N: usize>(
+    indent: usize,
+    sides: [Side; N],
+    rows: &[[String; N]],
+) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = " ".repeat(indent);
+        for ((cell, width), side) in row.iter().zip(widths).zip(sides) {
+            let blanks = " ".repeat(width - cell.chars().count());
+            let (before, after) = match side {
+                Side::Left => ("", blanks.as_str()),
+                Side::Right => (blanks.as_str(), ""),
+            };
+            line.extend([before, cell, after, "  "]);
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// `words` in lines of at most [`WIDTH`] characters, the first one behind `head`, the others below
+/// its words.
+pub(crate) fn paragraph(head: &str, words: &str) -> String {
+    let indent = head.chars().count();
+    let mut text = head.to_owned();
+    let mut column = indent;
+    for word in words.split_whitespace() {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > WIDTH {
+            text.push('\n');
+            text.push_str(&" ".repeat(indent));
+            column = indent;
+        }
+        if column > indent {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text.push('\n');
+    text
+}
+
+/// A count with commas: `1,234,567`.
+pub(crate) fn commas(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// About `bytes`, in the unit that leaves one to three digits before the point.
+pub(crate) fn about_bytes(bytes: Bytes) -> String {
+    about(bytes.get(), "B", &["kB", "MB", "GB", "TB"])
+}
+
+/// About `time`, in the unit that leaves one to three digits before the point.
+pub(crate) fn about_time(time: Nanos) -> String {
+    about(time.get(), "ns", &["us", "ms", "s"])
+}
+
+/// Exact below a thousand of the base unit, else with one decimal.
+fn about(value: u64, base: &str, thousands: &[&str]) -> String {
+    if value < 1_000 {
+        return format!("{value} {base}");
+    }
+    let mut unit = base;
+    let mut size = 1u64;
+    for larger in thousands {
+        // Values that would round up to a thousand already take the next unit.
+        let next = size.saturating_mul(1_000);
+        if value < next - size / 20 {
+            break;
+        }
+        (unit, size) = (larger, next);
+    }
+    let tenths = (u128::from(value) * 10 + u128::from(size) / 2) / u128::from(size);
+    match tenths % 10 {
+        0 => format!("{} {unit}", tenths / 10),
+        decimal => format!("{}.{decimal} {unit}", tenths / 10),
+    }
+}
+
+/// What a terminal and a pull request show without wrapping.
+pub(crate) const WIDTH: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_without_trailing_blanks() {
+        let row = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
+        let rows = [row("name", "n"), row("a", "1,000"), row("b", "")];
+        let text = columns(1, [Side::Left, Side::Right], &rows);
+        assert_eq!(text, " name      n\n a     1,000\n b\n");
+    }
+
+    #[test]
+    fn paragraphs_stay_within_the_width_and_below_their_head() {
+        let text = paragraph("head: ", &"word ".repeat(60));
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+        let mut lines = text.lines();
+        assert!(lines.next().unwrap().starts_with("head: word"));
+        assert!(lines.all(|line| line.starts_with("      word")));
+    }
+
+    #[test]
+    fn rounded_quantities() {
+        let bytes = [0, 999, 1_000, 1_234_567, 999_949, 999_950, 30_000_000_000];
+        let shown = bytes.map(|bytes| about_bytes(Bytes::new(bytes)));
+        let expected = [
+            "0 B", "999 B", "1 kB", "1.2 MB", "999.9 kB", "1 MB", "30 GB",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(about_time(Nanos::new(204_761_920)), "204.8 ms");
+        assert_eq!(about_time(Nanos::new(90_000_000_000)), "90 s");
+        assert_eq!(commas(1_234_567), "1,234,567");
+        assert_eq!(commas(123), "123");
+    }
+}

@@ -1,0 +1,38 @@
+//! Plans of scenario texts.
+
+use std::{fs, path::PathBuf};
+
+use lab_plan::{Plan, PlanError, PlanOptions, resolve};
+use lab_scenario::{Files, Scenario};
+
+/// Where the scenarios that come with the lab are.
+pub fn scenarios() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// Reads `text`, whose files are relative to [`scenarios`].
+pub fn read(text: &str) -> (Scenario, Files) {
+    let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
+    let files = lab_scenario::files(&scenario).into_iter().map(|path| {
+        let text = fs::read_to_string(scenarios().join(path)).unwrap();
+        (path.to_owned(), text)
+    });
+    let files = files.collect();
+    (scenario, files)
+}
+
+/// Plans `text` with `options`.
+pub fn try_plan(text: &str, options: &PlanOptions) -> Result<Plan, PlanError> {
+    let (scenario, files) = read(text);
+    resolve(&scenario, text, &files, options)
+}
+
+/// Plans `text` as it is.
+pub fn plan(text: &str) -> Plan {
+    try_plan(text, &PlanOptions::default()).unwrap()
+}
+
+/// The text of a scenario that comes with the lab.
+pub fn scenario_text(name: &str) -> String {
+    fs::read_to_string(scenarios().join(name)).unwrap()
+}
