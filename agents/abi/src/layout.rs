@@ -70,7 +70,18 @@ macro_rules! row {
     ) => {
         $(#[doc = $doc])*
         #[repr(C)]
-        #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+        #[derive(
+            Clone,
+            Copy,
+            Debug,
+            Eq,
+            Hash,
+            Ord,
+            PartialEq,
+            PartialOrd,
+            bytemuck::Pod,
+            bytemuck::Zeroable,
+        )]
         pub struct $name {
             $($(#[doc = $field_doc])* pub $field: $kind,)*
         }

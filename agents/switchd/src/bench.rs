@@ -1,0 +1,174 @@
+//! What the switch program costs, in kernel time.
+
+use std::net::Ipv4Addr;
+
+use lab_abi::{
+    lcmp::MAX_FLOW_TABLE_ENTRIES,
+    rows::{
+        CandidateRow, DestinationRow, FlowKey, MECHANISM_BUCKETS, MECHANISM_LCMP, PORT_ALIVE,
+        PortRow, PrefixKey, ROCE_PORT, SwitchParams, SwitchTable,
+    },
+};
+use lab_policy::MAX_CANDIDATES;
+
+use crate::{
+    SwitchdError, decisions,
+    program::Program,
+    selftest::{Random, roce_frame},
+};
+
+/// The cost of one packet over many runs, in nanoseconds by the kernel's own count.
+///
+/// Each run is one system call with one packet, so caches are colder than on a loaded switch, and
+/// the two readings of the clock around a run are included.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Cost {
+    /// The least.
+    pub min_ns: u64,
+    /// Half of the runs took no longer.
+    pub median_ns: u64,
+    /// 99 of 100 runs took no longer.
+    pub p99_ns: u64,
+}
+
+/// What [`decision`] measured.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DecisionCost {
+    /// Candidates of the destination.
+    pub candidates: usize,
+    /// Packets measured of each kind.
+    pub runs: usize,
+    /// LCMP: a flow's first packet, from its arrival to its redirection.
+    pub lcmp_new_flow: Cost,
+    /// ECMP: the same.
+    pub ecmp_new_flow: Cost,
+    /// A later packet of a flow.
+    pub hit: Cost,
+    /// A frame that is none of the program's business (ARP): what the measurement itself costs.
+    pub passed: Cost,
+}
+
+/// Measures `runs` packets of each kind at so many candidates.
+///
+/// # Errors
+///
+/// When the program cannot be loaded or run.
+pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdError> {
+    let mut bench = Bench {
+        program: Program::load(MAX_FLOW_TABLE_ENTRIES)?,
+        random: Random::new(1),
+        runs: runs.max(1),
+    };
+    let candidates = candidates.clamp(1, MAX_CANDIDATES);
+    let prefix = PrefixKey::new(DESTINATION, 32);
+    bench
+        .program
+        .set_destination(prefix, &destination(candidates))?;
+    bench.program.set_table(&table(MECHANISM_LCMP))?;
+    let lcmp_new_flow = bench.measure(Kind::NewFlow)?;
+    let hit = bench.measure(Kind::Hit)?;
+    let passed = bench.measure(Kind::Passed)?;
+    bench.program.set_table(&table(MECHANISM_BUCKETS))?;
+    let ecmp_new_flow = bench.measure(Kind::NewFlow)?;
+    Ok(DecisionCost {
+        candidates,
+        runs: bench.runs,
+        lcmp_new_flow,
+        ecmp_new_flow,
+        hit,
+        passed,
+    })
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    NewFlow,
+    Hit,
+    Passed,
+}
+
+struct Bench {
+    program: Program,
+    random: Random,
+    runs: usize,
+}
+
+impl Bench {
+    fn measure(&mut self, kind: Kind) -> Result<Cost, SwitchdError> {
+        let mut times = Vec::with_capacity(self.runs);
+        let mut flow = self.any_flow();
+        let mut output = [0; 256];
+        // The first packets are not counted: they warm the program up, and pin the flow of `Hit`.
+        for run in 0..self.runs + WARM_UP {
+            if matches!(kind, Kind::NewFlow) {
+                flow = self.any_flow();
+            }
+            let mut frame = roce_frame(flow, 17, 64, 64).bytes;
+            if matches!(kind, Kind::Passed) {
+                frame[12..14].copy_from_slice(&[8, 6]);
+            }
+            let result = self.program.test_run(&frame, &mut output)?;
+            if run >= WARM_UP {
+                times.push(u64::try_from(result.duration.as_nanos()).unwrap_or(u64::MAX));
+            }
+            if run % 256 == 0 {
+                decisions::drain(&mut self.program.decisions);
+            }
+        }
+        times.sort_unstable();
+        let rank = |percent: usize| times[(times.len() * percent).div_ceil(100).max(1) - 1];
+        Ok(Cost {
+            min_ns: times[0],
+            median_ns: rank(50),
+            p99_ns: rank(99),
+        })
+    }
+
+    fn any_flow(&mut self) -> FlowKey {
+        let source = Ipv4Addr::from_bits(self.random.word32());
+        let port = self.random.word16();
+        FlowKey::new(source, DESTINATION, port, ROCE_PORT, 17)
+    }
+}
+
+fn table(mechanism: u32) -> SwitchTable {
+    let mut table = SwitchTable {
+        params: SwitchParams {
+            mechanism,
+            alpha: 3,
+            beta: 1,
+            congested_threshold: 204,
+            drop_threshold: 204,
+            seed: 176,
+            ..SwitchParams::default()
+        },
+        ..SwitchTable::default()
+    };
+    for (port, ifindex) in table.ports.iter_mut().zip(1..) {
+        *port = PortRow {
+            state: PORT_ALIVE,
+            ifindex,
+            ..PortRow::default()
+        };
+    }
+    table
+}
+
+/// Paths of different costs: none but the hash decides among equals.
+fn destination(candidates: usize) -> DestinationRow {
+    let mut row = DestinationRow::default();
+    for (place, slot) in (0..).zip(&mut row.candidates[..candidates]) {
+        *slot = CandidateRow {
+            port: u32::from(place),
+            buckets: 1,
+            path: place * 30,
+            pad: 0,
+        };
+        row.count += 1;
+    }
+    row
+}
+
+const DESTINATION: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 1);
+
+const WARM_UP: usize = 1_000;

@@ -1,0 +1,130 @@
+//! The clock of the switch program, and when the agent has to wake.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use lab_units::Nanos;
+use nix::{
+    errno::Errno,
+    sys::{
+        time::TimeSpec,
+        timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags},
+    },
+    time::{ClockId, clock_gettime},
+};
+
+use crate::SwitchdError;
+
+/// The time on the clock of `bpf_ktime_get_ns`.
+pub(crate) fn now() -> Result<Nanos, SwitchdError> {
+    let time =
+        clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(SwitchdError::io("read the clock"))?;
+    let seconds = u64::try_from(time.tv_sec()).unwrap_or_default();
+    let nanos = u64::try_from(time.tv_nsec()).unwrap_or_default();
+    Ok(Nanos::new(seconds * NANOS_PER_SECOND + nanos))
+}
+
+/// Something done every so often.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Periodic {
+    interval: Nanos,
+    due: Nanos,
+}
+
+/// What [`Periodic::take`] found.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Due {
+    /// It is not time yet.
+    NotYet,
+    /// It is time.
+    Now,
+    /// It is time, and at least one whole interval was missed.
+    Late,
+}
+
+impl Periodic {
+    /// For the first time one interval from `now`.
+    pub(crate) fn new(interval: Nanos, now: Nanos) -> Self {
+        Self {
+            interval,
+            due: now.saturating_add(interval),
+        }
+    }
+
+    /// Whether it is time at `now`; if so it is due again at the next multiple of the interval.
+    pub(crate) fn take(&mut self, now: Nanos) -> Due {
+        if now < self.due {
+            return Due::NotYet;
+        }
+        let missed = (now.get() - self.due.get()) / self.interval.get();
+        let steps = Nanos::new(self.interval.get().saturating_mul(missed + 1));
+        self.due = self.due.saturating_add(steps);
+        if missed == 0 { Due::Now } else { Due::Late }
+    }
+
+    /// When it is due.
+    pub(crate) const fn due(&self) -> Nanos {
+        self.due
+    }
+}
+
+/// A descriptor that becomes readable at a given time, without the slack of a poll's time-out.
+pub(crate) struct Alarm {
+    timer: TimerFd,
+}
+
+impl Alarm {
+    pub(crate) fn new() -> Result<Self, SwitchdError> {
+        let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
+        let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, flags)
+            .map_err(SwitchdError::io("make a timer"))?;
+        Ok(Self { timer })
+    }
+
+    /// Rings at `time`, at once if that has passed.
+    pub(crate) fn set(&self, time: Nanos) -> Result<(), SwitchdError> {
+        let seconds = i64::try_from(time.get() / NANOS_PER_SECOND).unwrap_or(i64::MAX);
+        let nanos = i64::try_from(time.get() % NANOS_PER_SECOND).unwrap_or_default();
+        let time = TimeSpec::new(seconds, nanos);
+        self.timer
+            .set(
+                Expiration::OneShot(time),
+                TimerSetTimeFlags::TFD_TIMER_ABSTIME,
+            )
+            .map_err(SwitchdError::io("set a timer"))
+    }
+
+    /// Stops ringing.
+    pub(crate) fn clear(&self) -> Result<(), SwitchdError> {
+        match self.timer.wait() {
+            Ok(()) | Err(Errno::EAGAIN) => Ok(()),
+            Err(errno) => Err(SwitchdError::io("read a timer")(errno)),
+        }
+    }
+}
+
+impl AsFd for Alarm {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.timer.as_fd()
+    }
+}
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nanos: u64) -> Nanos {
+        Nanos::new(nanos)
+    }
+
+    #[test]
+    fn it_is_due_at_multiples_of_its_interval_however_late_it_is_taken() {
+        let mut periodic = Periodic::new(at(10), at(100));
+        assert_eq!(periodic.take(at(109)), Due::NotYet);
+        assert_eq!(periodic.take(at(113)), Due::Now);
+        assert_eq!(periodic.due(), at(120));
+        assert_eq!(periodic.take(at(147)), Due::Late);
+        assert_eq!(periodic.due(), at(150));
+    }
+}

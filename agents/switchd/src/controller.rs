@@ -1,0 +1,239 @@
+//! The line to the controller: JSON values, one per line, both ways.
+
+use std::{
+    collections::VecDeque,
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixStream,
+    },
+    time::Duration,
+};
+
+use lab_abi::wire::{AgentCommand, AgentMessage};
+
+use crate::SwitchdError;
+
+/// The most that waits for a controller that does not read; beyond it messages are dropped.
+const MAX_WAITING_BYTES: usize = 16 << 20;
+
+/// The longest line a controller may send.
+const MAX_LINE_BYTES: usize = 64 << 10;
+
+/// How long the last words may take.
+const CLOSING_TIME: Duration = Duration::from_secs(10);
+
+/// The agent's end of the controller's socket.
+pub(crate) struct Controller {
+    stream: UnixStream,
+    waiting: VecDeque<u8>,
+    received: Vec<u8>,
+    /// Messages dropped because the controller did not read.
+    pub(crate) messages_lost: u64,
+}
+
+/// What came from the controller.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    /// Its commands, in order.
+    pub(crate) commands: Vec<AgentCommand>,
+    /// Whether it is gone.
+    pub(crate) is_closed: bool,
+}
+
+impl Controller {
+    /// Connects to the socket at `path`.
+    pub(crate) fn connect(path: &str) -> Result<Self, SwitchdError> {
+        let failed = |source| SwitchdError::Connect {
+            path: path.to_owned(),
+            source,
+        };
+        let stream = UnixStream::connect(path).map_err(failed)?;
+        stream.set_nonblocking(true).map_err(failed)?;
+        Ok(Self {
+            stream,
+            waiting: VecDeque::new(),
+            received: Vec::new(),
+            messages_lost: 0,
+        })
+    }
+
+    /// Queues `message`, and sends what the socket takes.
+    pub(crate) fn send(&mut self, message: &AgentMessage) {
+        let mut line = match serde_json::to_vec(message) {
+            Ok(line) => line,
+            Err(error) => {
+                tracing::error!(%error, "a message has no JSON form");
+                return;
+            }
+        };
+        line.push(b'\n');
+        if self.waiting.len() + line.len() > MAX_WAITING_BYTES {
+            self.messages_lost += 1;
+            return;
+        }
+        self.waiting.extend(line);
+        self.flush();
+    }
+
+    /// Whether something waits for the socket to take more.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Sends what the socket takes. A closed socket is noticed where it is read.
+    pub(crate) fn flush(&mut self) {
+        while !self.waiting.is_empty() {
+            let (front, _) = self.waiting.as_slices();
+            match self.stream.write(front) {
+                Ok(sent) => {
+                    self.waiting.drain(..sent);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    self.waiting.clear();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Reads what has come.
+    pub(crate) fn receive(&mut self) -> Result<Received, SwitchdError> {
+        let mut received = Received::default();
+        let mut buffer = [0; 4096];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => {
+                    received.is_closed = true;
+                    break;
+                }
+                Ok(count) => self.received.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    received.is_closed = true;
+                    break;
+                }
+            }
+            self.take_lines(&mut received.commands)?;
+        }
+        Ok(received)
+    }
+
+    /// Says the last word and waits until it is taken.
+    pub(crate) fn close(mut self, last: &AgentMessage) {
+        self.send(last);
+        let blocking = self
+            .stream
+            .set_nonblocking(false)
+            .and_then(|()| self.stream.set_write_timeout(Some(CLOSING_TIME)));
+        if blocking.is_ok() {
+            self.flush();
+        }
+        if self.is_waiting() {
+            tracing::warn!(
+                bytes = self.waiting.len(),
+                "the controller did not read all"
+            );
+        }
+    }
+
+    fn take_lines(&mut self, commands: &mut Vec<AgentCommand>) -> Result<(), SwitchdError> {
+        let parse = |line: &[u8]| {
+            serde_json::from_slice(line).map_err(|source| SwitchdError::Command {
+                line: String::from_utf8_lossy(line).into_owned(),
+                source,
+            })
+        };
+        while let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.received.drain(..=end).collect();
+            commands.push(parse(line.trim_ascii())?);
+        }
+        if self.received.len() > MAX_LINE_BYTES {
+            let line = std::mem::take(&mut self.received);
+            commands.push(parse(&line[..MAX_LINE_BYTES])?);
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Controller {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{BufRead, BufReader},
+        os::unix::net::UnixListener,
+    };
+
+    use lab_units::PortId;
+
+    use super::*;
+
+    fn pair() -> (Controller, UnixStream) {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("controller");
+        let listener = UnixListener::bind(&path).expect("a socket");
+        let agent = Controller::connect(path.to_str().expect("UTF-8")).expect("it listens");
+        let (stream, _) = listener.accept().expect("it connected");
+        (agent, stream)
+    }
+
+    #[test]
+    fn commands_are_taken_line_by_line_however_they_are_cut() {
+        let (mut agent, mut controller) = pair();
+        controller
+            .write_all(b"{\"set_port\":{\"port\":4,\"is_en")
+            .expect("written");
+        assert!(agent.receive().expect("half a line").commands.is_empty());
+        controller
+            .write_all(b"abled\":false}}\n\"stop\"\n")
+            .expect("written");
+        let received = agent.receive().expect("two lines");
+        let port = PortId(4);
+        let is_enabled = false;
+        assert_eq!(
+            received.commands,
+            [
+                AgentCommand::SetPort { port, is_enabled },
+                AgentCommand::Stop
+            ]
+        );
+        assert!(!received.is_closed);
+        drop(controller);
+        assert!(agent.receive().expect("the end").is_closed);
+    }
+
+    #[test]
+    fn what_is_no_command_is_an_error_that_quotes_it() {
+        let (mut agent, mut controller) = pair();
+        controller.write_all(b"{\"stpo\":1}\n").expect("written");
+        let error = agent.receive().expect_err("no command").to_string();
+        assert_eq!(
+            error,
+            "the controller sent `{\"stpo\":1}`, which is no command"
+        );
+    }
+
+    #[test]
+    fn messages_past_what_may_wait_are_counted_and_the_others_arrive_whole() {
+        let (mut agent, controller) = pair();
+        let message = AgentMessage::Error {
+            message: "x".repeat(1 << 20),
+        };
+        for _ in 0..20 {
+            agent.send(&message);
+        }
+        assert!(agent.messages_lost > 0 && agent.is_waiting());
+        let lost = usize::try_from(agent.messages_lost).expect("few");
+        let reader = std::thread::spawn(move || BufReader::new(controller).lines().count());
+        agent.close(&AgentMessage::Bye);
+        assert_eq!(reader.join().expect("it reads"), 20 - lost + 1);
+    }
+}

@@ -1,0 +1,150 @@
+//! The switch program in the kernel, and its maps.
+
+use std::time::Instant;
+
+use aya::{
+    Ebpf, EbpfLoader,
+    maps::{Array, HashMap, LpmTrie, Map, MapData, MapError, PerCpuArray, RingBuf, lpm_trie::Key},
+    programs::{SchedClassifier, TestRun, TestRunOptions, TestRunResult},
+};
+use lab_abi::rows::{Counters, DestinationRow, FlowEntry, FlowKey, PrefixKey, SwitchTable};
+
+use crate::{SwitchdError, row::Row, shared::SharedTable};
+
+/// The program, built by `agents/ebpf/build.sh`.
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o");
+
+const PROGRAM: &str = "switch_ingress";
+
+/// The flow table.
+pub(crate) type FlowTable = HashMap<MapData, Row<FlowKey>, Row<FlowEntry>>;
+
+/// The switch program, loaded. All of it goes with this value: nothing is pinned.
+pub(crate) struct Program {
+    ebpf: Ebpf,
+    /// Where flows are pinned to.
+    pub(crate) flows: FlowTable,
+    /// Decisions, as they are made.
+    pub(crate) decisions: RingBuf<MapData>,
+    /// Ports and parameters, in memory shared with the program.
+    pub(crate) table: SharedTable,
+    table_map: Array<MapData, Row<SwitchTable>>,
+    destinations: LpmTrie<MapData, [u8; 4], Row<DestinationRow>>,
+    counters: PerCpuArray<MapData, Row<Counters>>,
+    /// Time the kernel took to check and load the program, in nanoseconds.
+    pub(crate) load_ns: u64,
+}
+
+impl Program {
+    /// Loads the program with a flow table of so many rows.
+    pub(crate) fn load(flow_table_entries: u32) -> Result<Self, SwitchdError> {
+        let mut ebpf = EbpfLoader::new()
+            .map_max_entries("flows", flow_table_entries)
+            .load(OBJECT)?;
+        let started = Instant::now();
+        classifier(&mut ebpf)?
+            .load()
+            .map_err(|source| SwitchdError::Program {
+                action: "load",
+                source,
+            })?;
+        let load_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let table_map = take_any(&mut ebpf, "table")?;
+        let table = SharedTable::map(&table_map)?;
+        let table_map = table_map
+            .try_into()
+            .map_err(SwitchdError::map("use", "table"))?;
+        Ok(Self {
+            flows: take(&mut ebpf, "flows")?,
+            decisions: take(&mut ebpf, "decisions")?,
+            table,
+            table_map,
+            destinations: take(&mut ebpf, "destinations")?,
+            counters: take(&mut ebpf, "counters")?,
+            load_ns,
+            ebpf,
+        })
+    }
+
+    /// Writes parameters and ports, all at once.
+    pub(crate) fn set_table(&mut self, table: &SwitchTable) -> Result<(), SwitchdError> {
+        self.table_map
+            .set(0, Row(*table), 0)
+            .map_err(SwitchdError::map("write", "table"))
+    }
+
+    /// Writes a destination's row.
+    pub(crate) fn set_destination(
+        &mut self,
+        prefix: PrefixKey,
+        row: &DestinationRow,
+    ) -> Result<(), SwitchdError> {
+        let key = Key::new(prefix.bits, prefix.addr.to_ne_bytes());
+        self.destinations
+            .insert(&key, Row(*row), 0)
+            .map_err(SwitchdError::map("write", "destinations"))
+    }
+
+    /// The counters of all CPUs together.
+    pub(crate) fn counters(&self) -> Result<Counters, SwitchdError> {
+        let per_cpu = self
+            .counters
+            .get(&0, 0)
+            .map_err(SwitchdError::map("read", "counters"))?;
+        let mut total = Counters::default();
+        for Row(cpu) in per_cpu.iter() {
+            let sums: &mut [u64] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut total));
+            let parts: &[u64] = bytemuck::cast_slice(std::slice::from_ref(cpu));
+            for (sum, part) in sums.iter_mut().zip(parts) {
+                *sum += part;
+            }
+        }
+        Ok(total)
+    }
+
+    /// The program, to be attached.
+    pub(crate) fn classifier(&mut self) -> Result<&mut SchedClassifier, SwitchdError> {
+        classifier(&mut self.ebpf)
+    }
+
+    /// Runs the program once on `packet`, which need not come from an interface.
+    pub(crate) fn test_run(
+        &mut self,
+        packet: &[u8],
+        output: &mut [u8],
+    ) -> Result<TestRunResult, SwitchdError> {
+        let options = TestRunOptions {
+            data_in: Some(packet),
+            data_out: Some(output),
+            ..TestRunOptions::default()
+        };
+        self.classifier()?
+            .test_run(options)
+            .map_err(|source| SwitchdError::Program {
+                action: "test",
+                source,
+            })
+    }
+}
+
+fn classifier(ebpf: &mut Ebpf) -> Result<&mut SchedClassifier, SwitchdError> {
+    let program = ebpf
+        .program_mut(PROGRAM)
+        .ok_or(SwitchdError::Missing { name: PROGRAM })?;
+    program.try_into().map_err(|source| SwitchdError::Program {
+        action: "use",
+        source,
+    })
+}
+
+fn take<M>(ebpf: &mut Ebpf, name: &'static str) -> Result<M, SwitchdError>
+where
+    M: TryFrom<Map, Error = MapError>,
+{
+    let map = take_any(ebpf, name)?;
+    map.try_into().map_err(SwitchdError::map("use", name))
+}
+
+fn take_any(ebpf: &mut Ebpf, name: &'static str) -> Result<Map, SwitchdError> {
+    ebpf.take_map(name).ok_or(SwitchdError::Missing { name })
+}

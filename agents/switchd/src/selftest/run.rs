@@ -1,0 +1,342 @@
+//! The comparison.
+
+use std::{
+    net::Ipv4Addr,
+    time::{Duration, Instant},
+};
+
+use lab_abi::{
+    Rule, Trigger,
+    lcmp::MAX_FLOW_TABLE_ENTRIES,
+    rows::{DecisionRecord, FlowEntry, FlowKey, PORT_ALIVE, ROCE_PORT},
+};
+use lab_policy::lcmp::Levels;
+
+use super::{
+    Frame, Random,
+    packet::{TCP, UDP, roce_frame},
+    switch::{Switch, Verdict},
+};
+use crate::{SwitchdError, clock::now, decisions, program::Program, row::Row};
+
+/// Packets between two changes of the tables.
+const PACKETS_PER_TABLE: u64 = 16;
+
+/// Mismatches that are told in full.
+const TOLD: usize = 10;
+
+/// `TC_ACT_OK`, `TC_ACT_SHOT` and `TC_ACT_REDIRECT`.
+const OK: u32 = 0;
+const SHOT: u32 = 2;
+const REDIRECT: u32 = 7;
+
+/// What a selftest did and found.
+#[derive(Clone, Debug, Default)]
+pub struct SelftestReport {
+    /// Packets run.
+    pub packets: u64,
+    /// First packets of flows that were decided, by rule in the order of [`Rule`].
+    pub decided: [u64; 5],
+    /// Later packets of flows, forwarded by the flow table.
+    pub hits: u64,
+    /// Flows moved off a dead port.
+    pub failovers: u64,
+    /// Packets dropped because no candidate was alive.
+    pub unreachable: u64,
+    /// Frames left to the kernel.
+    pub passed: u64,
+    /// Packets with which the program and the reference disagree.
+    pub mismatches: u64,
+    /// The first few of them.
+    pub told: Vec<String>,
+    /// Time the kernel took to check and load the program, in nanoseconds.
+    pub load_ns: u64,
+    /// Time it all took.
+    pub elapsed: Duration,
+}
+
+/// Runs `packets` random packets through the switch program and compares it with the reference.
+///
+/// # Errors
+///
+/// When the program cannot be loaded or run; a disagreement is no error but is in the report.
+pub fn selftest(packets: u64, seed: u64) -> Result<SelftestReport, SwitchdError> {
+    let started = Instant::now();
+    let mut test = Selftest {
+        program: Program::load(MAX_FLOW_TABLE_ENTRIES)?,
+        switch: Switch::new(),
+        random: Random::new(seed),
+        destination: 0,
+        pinned: None,
+        report: SelftestReport::default(),
+    };
+    test.report.load_ns = test.program.load_ns;
+    for (prefix, row) in test.switch.destinations() {
+        test.program.set_destination(prefix, row)?;
+    }
+    while test.report.packets < packets {
+        if test.report.packets.is_multiple_of(PACKETS_PER_TABLE) {
+            test.shuffle()?;
+        }
+        test.report.packets += 1;
+        test.packet()?;
+    }
+    let mut report = test.report;
+    report.elapsed = started.elapsed();
+    Ok(report)
+}
+
+struct Selftest {
+    program: Program,
+    switch: Switch,
+    random: Random,
+    /// The destination whose row was changed last: most packets go there.
+    destination: usize,
+    /// A flow of the present table, what it was pinned to, and its entry.
+    pinned: Option<(FlowKey, FlowEntry)>,
+    report: SelftestReport,
+}
+
+impl Selftest {
+    fn shuffle(&mut self) -> Result<(), SwitchdError> {
+        let (prefix, destination) = self.switch.shuffle(&mut self.random, now()?);
+        self.destination = destination;
+        self.pinned = None;
+        self.program.set_table(&self.switch.table)?;
+        let row = self.switch.destination(destination);
+        self.program.set_destination(prefix, row)
+    }
+
+    fn packet(&mut self) -> Result<(), SwitchdError> {
+        match (self.random.below(16), self.pinned) {
+            (0, _) => self.foreign_frame(),
+            (1 | 2, Some((flow, entry))) => self.later_packet(flow, entry),
+            (3 | 4, Some((flow, entry))) => self.packet_after_failure(flow, entry),
+            _ => self.first_packet(),
+        }
+    }
+
+    fn first_packet(&mut self) -> Result<(), SwitchdError> {
+        let (flow, frame) = self.random_frame();
+        match self.switch.decide(flow) {
+            None => self.expect_passed(&frame),
+            Some(Verdict::Unreachable) => self.expect_unreachable(&frame),
+            Some(Verdict::Pin(record)) => {
+                let rule = Rule::from_byte(record.rule).map_or(0, |rule| rule as usize);
+                self.report.decided[rule] += 1;
+                self.expect_decided(&frame, record, FlowEntry::default())
+            }
+        }
+    }
+
+    /// Congestion has changed meanwhile, which must not matter.
+    fn later_packet(&mut self, flow: FlowKey, entry: FlowEntry) -> Result<(), SwitchdError> {
+        self.report.hits += 1;
+        for slot in 0..self.switch.table.ports.len() {
+            let levels = Levels {
+                congestion: self.random.byte(),
+                ..Levels::default()
+            };
+            self.set_port(slot, levels, self.is_alive(slot));
+        }
+        let frame = roce_frame(flow, 7, 64, 100);
+        let output = self.run(&frame)?;
+        let expected = FlowEntry {
+            packets: entry.packets + 1,
+            bytes: entry.bytes + length(&frame),
+            ..entry
+        };
+        self.expect_forwarded(&frame, &output, flow, expected)?;
+        let records = decisions::drain(&mut self.program.decisions);
+        self.compare("decisions of a known flow", &records.len(), &0);
+        Ok(())
+    }
+
+    fn packet_after_failure(
+        &mut self,
+        flow: FlowKey,
+        entry: FlowEntry,
+    ) -> Result<(), SwitchdError> {
+        let slot = usize::try_from(entry.port).unwrap_or(0);
+        self.set_port(slot, Levels::default(), false);
+        self.pinned = None;
+        let frame = roce_frame(flow, 7, 64, 100);
+        match self.switch.decide(flow) {
+            Some(Verdict::Pin(record)) => {
+                self.report.failovers += 1;
+                let record = DecisionRecord {
+                    trigger: Trigger::Failover.to_byte(),
+                    ..record
+                };
+                self.expect_decided(&frame, record, entry)
+            }
+            Some(Verdict::Unreachable) | None => self.expect_unreachable(&frame),
+        }
+    }
+
+    /// What no switch table is about.
+    fn foreign_frame(&mut self) -> Result<(), SwitchdError> {
+        let (flow, frame) = self.random_frame();
+        let frame = match self.random.below(6) {
+            0 => frame.with_ethertype(0x0806),
+            // The kernel does not test-run IPv6 shorter than its header.
+            1 => Frame::new(flow, 64, 40).with_ethertype(0x86dd),
+            2 => frame.with_options(),
+            3 => Frame::new(flow, u8::from(self.random.once_in(2)), 40),
+            4 => Frame::new(
+                FlowKey {
+                    dst: Ipv4Addr::new(172, 16, 0, 1).to_bits().to_be(),
+                    ..flow
+                },
+                64,
+                40,
+            ),
+            // UDP whose ports are cut off.
+            _ => Frame::new(FlowKey { proto: UDP, ..flow }, 64, 2),
+        };
+        self.expect_passed(&frame)
+    }
+
+    /// A frame to the changed destination, of a flow that was not there before.
+    fn random_frame(&mut self) -> (FlowKey, Frame) {
+        let dst = self.switch.address_in(self.destination, &mut self.random);
+        let src = Ipv4Addr::from_bits(self.random.word32());
+        let random = &mut self.random;
+        let (sport, dport) = (random.word16(), random.word16());
+        let ttl = random.byte().max(2);
+        let tos = random.byte();
+        let payload = usize::from(random.byte());
+        let (flow, frame) = match random.below(8) {
+            0 => {
+                let flow = FlowKey::new(src, dst, sport, dport, TCP);
+                (flow, Frame::new(flow, ttl, 20 + payload))
+            }
+            1 => {
+                let flow = FlowKey::new(src, dst, 0, 0, 1);
+                (flow, Frame::new(flow, ttl, payload))
+            }
+            2 => {
+                let flow = FlowKey::new(src, dst, 0, 0, UDP);
+                let is_first = random.once_in(2);
+                let offset = if is_first { 0 } else { 1 + sport % 0x1fff };
+                let frame = Frame::new(flow, ttl, 8 + payload);
+                (flow, frame.with_fragment(is_first, offset))
+            }
+            3 => {
+                // RoCE's port, but too short for its transport header.
+                let flow = FlowKey::new(src, dst, sport, ROCE_PORT, UDP);
+                (flow, Frame::new(flow, ttl, 8 + payload % 8))
+            }
+            _ => {
+                let flow = FlowKey::new(src, dst, sport, ROCE_PORT, UDP);
+                let qp = random.word32() & 0x00ff_ffff;
+                (flow, roce_frame(flow, qp, ttl, payload))
+            }
+        };
+        (flow, frame.with_tos(tos))
+    }
+
+    fn expect_decided(
+        &mut self,
+        frame: &Frame,
+        record: DecisionRecord,
+        before: FlowEntry,
+    ) -> Result<(), SwitchdError> {
+        let output = self.run(frame)?;
+        let entry = FlowEntry {
+            last_seen_ns: 0,
+            packets: before.packets + 1,
+            bytes: before.bytes + length(frame),
+            port: record.port,
+            decisions: before.decisions + 1,
+        };
+        let flow = record.flow;
+        self.expect_forwarded(frame, &output, flow, entry)?;
+        self.pinned = (flow.destination_port() == ROCE_PORT).then_some((flow, entry));
+        let expected = DecisionRecord {
+            dest_qp: frame.qp(flow),
+            ..record
+        };
+        let records: Vec<_> = decisions::drain(&mut self.program.decisions)
+            .into_iter()
+            .map(|record| DecisionRecord {
+                time_ns: u64::from(record.time_ns == 0),
+                ..record
+            })
+            .collect();
+        self.compare("decision", &records, &vec![expected]);
+        Ok(())
+    }
+
+    fn expect_forwarded(
+        &mut self,
+        frame: &Frame,
+        output: &(u32, Vec<u8>),
+        flow: FlowKey,
+        entry: FlowEntry,
+    ) -> Result<(), SwitchdError> {
+        let slot = usize::try_from(entry.port).unwrap_or(0);
+        let expected = frame.forwarded(&self.switch.table.ports[slot]);
+        self.compare("frame", output, &(REDIRECT, expected.bytes));
+        let found = self.program.flows.get(&Row(flow), 0).ok();
+        let found = found.map(|Row(entry)| FlowEntry {
+            last_seen_ns: u64::from(entry.last_seen_ns == 0),
+            ..entry
+        });
+        self.compare("flow table entry", &found, &Some(entry));
+        self.pinned = Some((flow, entry));
+        Ok(())
+    }
+
+    fn expect_passed(&mut self, frame: &Frame) -> Result<(), SwitchdError> {
+        self.report.passed += 1;
+        let output = self.run(frame)?;
+        self.compare(
+            "frame left to the kernel",
+            &output,
+            &(OK, frame.bytes.clone()),
+        );
+        Ok(())
+    }
+
+    fn expect_unreachable(&mut self, frame: &Frame) -> Result<(), SwitchdError> {
+        self.report.unreachable += 1;
+        let output = self.run(frame)?;
+        self.compare("dropped frame", &output, &(SHOT, frame.bytes.clone()));
+        Ok(())
+    }
+
+    fn run(&mut self, frame: &Frame) -> Result<(u32, Vec<u8>), SwitchdError> {
+        let mut output = vec![0; frame.bytes.len()];
+        let result = self.program.test_run(&frame.bytes, &mut output)?;
+        Ok((result.return_value, output))
+    }
+
+    fn is_alive(&self, slot: usize) -> bool {
+        self.switch.table.ports[slot].state & PORT_ALIVE != 0
+    }
+
+    /// As the agent does it: through the shared memory.
+    fn set_port(&mut self, slot: usize, levels: Levels, is_alive: bool) {
+        self.program.table.set_port(slot, levels, is_alive);
+        self.switch.table.ports[slot].state = crate::shared::port_state(levels, is_alive);
+    }
+
+    fn compare<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, found: &T, expected: &T) {
+        if found == expected {
+            return;
+        }
+        self.report.mismatches += 1;
+        if self.report.told.len() < TOLD {
+            let packet = self.report.packets;
+            let params = &self.switch.table.params;
+            self.report.told.push(format!(
+                "packet {packet}: {what}: found {found:?}, expected {expected:?}, with {params:?}"
+            ));
+        }
+    }
+}
+
+fn length(frame: &Frame) -> u64 {
+    u64::try_from(frame.bytes.len()).unwrap_or(u64::MAX)
+}

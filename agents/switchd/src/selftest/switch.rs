@@ -1,0 +1,315 @@
+//! Random tables, and the reference's answer for a flow.
+
+use std::net::Ipv4Addr;
+
+use lab_abi::{
+    Preset, Trigger,
+    rows::{
+        CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, DecisionRecord, DestinationRow, FlowKey,
+        MAX_CANDIDATES, MAX_PORTS, MECHANISM_BUCKETS, MECHANISM_LCMP, PORT_ALIVE, PortRow,
+        PrefixKey, ScoredCandidate, SwitchParams, SwitchTable,
+    },
+};
+use lab_policy::{Candidate, Decision, FlowTuple, LcmpConfig, ecmp, flow_hash, lcmp};
+use lab_units::{BitsPerSec, Nanos};
+
+use super::Random;
+
+/// The tables of a switch, as they were written.
+pub(super) struct Switch {
+    pub(super) table: SwitchTable,
+    destinations: Vec<(u8, Ipv4Addr, DestinationRow)>,
+    lcmp: LcmpConfig,
+    is_stale: bool,
+}
+
+impl Switch {
+    /// Destinations of all prefix lengths, some inside others, without candidates yet.
+    pub(super) fn new() -> Self {
+        let wide = (0..24).map(|net| (16, Ipv4Addr::new(10, net, 0, 0)));
+        let inner = (0..12).map(|net| (24, Ipv4Addr::new(10, net, 128, 0)));
+        let hosts = (0..6).map(|net| (32, Ipv4Addr::new(10, net, 128, 7)));
+        let destinations = wide
+            .chain(inner)
+            .chain(hosts)
+            .map(|(bits, addr)| (bits, addr, DestinationRow::default()))
+            .collect();
+        let rate = BitsPerSec::new(200_000_000_000).expect("not zero");
+        Self {
+            table: SwitchTable::default(),
+            destinations,
+            lcmp: LcmpConfig::paper(rate),
+            is_stale: false,
+        }
+    }
+
+    /// All rows of the destinations.
+    pub(super) fn destinations(&self) -> impl Iterator<Item = (PrefixKey, &DestinationRow)> {
+        self.destinations
+            .iter()
+            .map(|(bits, addr, row)| (PrefixKey::new(*addr, *bits), row))
+    }
+
+    /// New parameters, ports and one new destination row; returns that row and an address it is for.
+    pub(super) fn shuffle(&mut self, random: &mut Random, now: Nanos) -> (PrefixKey, usize) {
+        self.shuffle_params(random, now);
+        let mood = PortMood::any(random);
+        for (slot, port) in self.table.ports.iter_mut().enumerate() {
+            *port = random_port(slot, mood, random);
+        }
+        let count = u32::try_from(self.destinations.len()).unwrap_or(1);
+        let index = usize::try_from(random.below(count)).unwrap_or(0);
+        let (bits, addr, row) = &mut self.destinations[index];
+        *row = random_destination(random);
+        (PrefixKey::new(*addr, *bits), index)
+    }
+
+    /// The row of the destination `shuffle` changed.
+    pub(super) fn destination(&self, index: usize) -> &DestinationRow {
+        &self.destinations[index].2
+    }
+
+    /// An address inside the prefix of a destination, which may lie in a longer one too.
+    pub(super) fn address_in(&self, index: usize, random: &mut Random) -> Ipv4Addr {
+        let (bits, addr, _) = self.destinations[index];
+        let free = u32::MAX.checked_shr(u32::from(bits)).unwrap_or(0);
+        Ipv4Addr::from_bits(addr.to_bits() | (random.word32() & free))
+    }
+
+    /// What the reference does with the first packet of `flow`; `None` leaves it to the kernel.
+    pub(super) fn decide(&self, flow: FlowKey) -> Option<Verdict> {
+        let row = self.lookup(flow.destination())?;
+        let candidates: Vec<_> = row.candidates[..usize::try_from(row.count).unwrap_or(0)]
+            .iter()
+            .map(|candidate| self.candidate(candidate))
+            .collect();
+        let tuple = FlowTuple {
+            src: flow.source(),
+            dst: flow.destination(),
+            sport: flow.source_port(),
+            dport: flow.destination_port(),
+        };
+        let hash = flow_hash(tuple, self.table.params.seed);
+        let decision = match (self.table.params.mechanism, self.is_stale) {
+            (MECHANISM_LCMP, false) => lcmp::decide(&candidates, hash, &self.lcmp),
+            (MECHANISM_LCMP, true) => lcmp::decide_stale(&candidates, hash),
+            _ => ecmp::decide(&candidates, hash),
+        };
+        Some(match decision {
+            Some(decision) => Verdict::Pin(record(flow, hash, row, &decision)),
+            None => Verdict::Unreachable,
+        })
+    }
+
+    fn lookup(&self, address: Ipv4Addr) -> Option<&DestinationRow> {
+        let covers = |bits: u8, addr: Ipv4Addr| {
+            let free = u32::MAX.checked_shr(u32::from(bits)).unwrap_or(0);
+            address.to_bits() & !free == addr.to_bits()
+        };
+        self.destinations
+            .iter()
+            .filter(|&&(bits, addr, _)| covers(bits, addr))
+            .max_by_key(|&&(bits, ..)| bits)
+            .map(|(_, _, row)| row)
+    }
+
+    fn candidate(&self, row: &CandidateRow) -> Candidate {
+        let port = &self.table.ports[usize::try_from(row.port).unwrap_or(0)];
+        let [_, _, _, congestion, ..] = port.state.to_le_bytes();
+        Candidate {
+            path: row.path,
+            congestion,
+            is_alive: port.state & PORT_ALIVE != 0,
+            buckets: row.buckets,
+        }
+    }
+
+    fn shuffle_params(&mut self, random: &mut Random, now: Nanos) {
+        let is_artifact = random.once_in(3);
+        let default = if is_artifact {
+            LcmpConfig::artifact()
+        } else {
+            LcmpConfig::paper(self.lcmp.max_capacity_bps)
+        };
+        // Half of the time the weights and thresholds of the preset, else any.
+        self.lcmp = if random.once_in(2) {
+            default
+        } else {
+            LcmpConfig {
+                alpha: random.byte(),
+                beta: random.byte(),
+                congested_threshold: random.byte(),
+                drop_threshold: random.byte(),
+                ..default
+            }
+        };
+        // Sampled long ago or just now, with and without a limit.
+        let (sampled_at_ns, stale_after_ns) = match random.below(6) {
+            0 => (0, 1),
+            1 => (0, 0),
+            2 | 3 => (now.get(), HOUR_NS),
+            _ => (now.get(), 0),
+        };
+        self.is_stale = sampled_at_ns == 0 && stale_after_ns != 0;
+        self.table.sampled_at_ns = sampled_at_ns;
+        self.table.params = SwitchParams {
+            stale_after_ns,
+            seed: random.word32(),
+            mechanism: if random.once_in(4) {
+                MECHANISM_BUCKETS
+            } else {
+                MECHANISM_LCMP
+            },
+            artifact: match self.lcmp.preset {
+                Preset::Paper => 0,
+                Preset::Artifact => 1,
+            },
+            alpha: u32::from(self.lcmp.alpha),
+            beta: u32::from(self.lcmp.beta),
+            congested_threshold: u32::from(self.lcmp.congested_threshold),
+            drop_threshold: u32::from(self.lcmp.drop_threshold),
+            pad: 0,
+        };
+    }
+}
+
+/// What becomes of a flow's first packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Verdict {
+    /// It is pinned; the record's time and QP are not known here.
+    Pin(DecisionRecord),
+    /// It is dropped.
+    Unreachable,
+}
+
+fn record(flow: FlowKey, hash: u32, row: &DestinationRow, decision: &Decision) -> DecisionRecord {
+    let mut record = DecisionRecord {
+        flow,
+        hash,
+        port: row.candidates[decision.chosen].port,
+        trigger: Trigger::NewFlow.to_byte(),
+        rule: decision.rule.to_byte(),
+        count: u8::try_from(decision.candidates().len()).unwrap_or(u8::MAX),
+        ..DecisionRecord::default()
+    };
+    let rows = record.candidates.iter_mut().zip(&row.candidates);
+    for ((slot, row), scored) in rows.zip(decision.candidates()) {
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        *slot = ScoredCandidate {
+            cost: scored.cost,
+            port: u8::try_from(row.port).unwrap_or(u8::MAX),
+            path: scored.candidate.path,
+            congestion: scored.candidate.congestion,
+            flags: flag(scored.candidate.is_alive, CANDIDATE_ALIVE)
+                | flag(scored.is_kept, CANDIDATE_KEPT),
+        };
+    }
+    record
+}
+
+/// What the ports of one table have in common, so that rare rules are met often.
+#[derive(Clone, Copy, Debug)]
+enum PortMood {
+    /// Any congestion.
+    Mixed,
+    /// All highly congested: the fallbacks.
+    Congested,
+    /// None congested: many ties.
+    Idle,
+    /// Most are dead.
+    Dying,
+}
+
+impl PortMood {
+    fn any(random: &mut Random) -> Self {
+        match random.below(8) {
+            0 => Self::Congested,
+            1 | 2 => Self::Idle,
+            3 => Self::Dying,
+            _ => Self::Mixed,
+        }
+    }
+}
+
+fn random_port(slot: usize, mood: PortMood, random: &mut Random) -> PortRow {
+    let congestion = match mood {
+        PortMood::Mixed | PortMood::Dying => random.byte(),
+        PortMood::Congested => random.byte() | 0xcc,
+        PortMood::Idle => 0,
+    };
+    let is_alive = match mood {
+        PortMood::Dying => random.once_in(5),
+        PortMood::Mixed | PortMood::Congested | PortMood::Idle => !random.once_in(8),
+    };
+    let levels = u32::from_le_bytes([random.byte(), random.byte(), random.byte(), congestion]);
+    let slot = u8::try_from(slot).unwrap_or(u8::MAX);
+    PortRow {
+        state: u64::from(levels) | if is_alive { PORT_ALIVE } else { 0 },
+        ifindex: 1000 + u32::from(slot),
+        src_mac: [2, 1, 0, 0, 0, slot],
+        dst_mac: [2, 2, 0, 0, 0, slot],
+    }
+}
+
+/// One to all candidates through different ports, with few or many different scores.
+fn random_destination(random: &mut Random) -> DestinationRow {
+    let most = u32::try_from(MAX_CANDIDATES).unwrap_or(u32::MAX);
+    let ports = u32::try_from(MAX_PORTS).unwrap_or(u32::MAX);
+    let mut row = DestinationRow {
+        count: 1 + random.below(most),
+        ..DestinationRow::default()
+    };
+    let has_ties = random.once_in(2);
+    let is_ecmp = random.once_in(2);
+    let first = random.below(ports);
+    for (place, candidate) in (0..row.count).zip(&mut row.candidates) {
+        *candidate = CandidateRow {
+            port: (first + place * 7) % ports,
+            buckets: if is_ecmp {
+                1
+            } else {
+                u16::from(random.byte() % 20)
+            },
+            path: if has_ties {
+                random.byte() % 3
+            } else {
+                random.byte()
+            },
+            pad: 0,
+        };
+    }
+    row
+}
+
+const HOUR_NS: u64 = 3_600_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_prefix_is_taken() {
+        let mut switch = Switch::new();
+        for (bits, _, row) in &mut switch.destinations {
+            row.count = u32::from(*bits);
+        }
+        let count = |addr| switch.lookup(addr).map(|row| row.count);
+        assert_eq!(count(Ipv4Addr::new(10, 3, 128, 7)), Some(32));
+        assert_eq!(count(Ipv4Addr::new(10, 3, 128, 8)), Some(24));
+        assert_eq!(count(Ipv4Addr::new(10, 3, 129, 7)), Some(16));
+        assert_eq!(count(Ipv4Addr::new(10, 99, 0, 1)), None);
+    }
+
+    #[test]
+    fn candidates_of_a_destination_are_through_different_ports() {
+        let mut random = Random::new(1);
+        for _ in 0..200 {
+            let row = random_destination(&mut random);
+            let count = usize::try_from(row.count).expect("at most 8");
+            let mut ports: Vec<_> = row.candidates[..count].iter().map(|row| row.port).collect();
+            ports.sort_unstable();
+            ports.dedup();
+            assert_eq!(ports.len(), count);
+        }
+    }
+}

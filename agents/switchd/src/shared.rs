@@ -1,0 +1,96 @@
+//! The switch table, in memory shared with the program.
+//!
+//! The program reads a port's state as one word and the agent stores it as one word: a decision
+//! never sees half of a sample, and a sample costs no system call.
+
+use std::{
+    mem::{offset_of, size_of},
+    os::fd::{AsFd, AsRawFd},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use aya::maps::Map;
+use lab_abi::rows::{MAX_PORTS, PORT_ALIVE, PortRow, SwitchTable};
+use lab_policy::lcmp::Levels;
+use memmap2::{MmapOptions, MmapRaw};
+
+use crate::SwitchdError;
+
+/// The mapped table; only the words that change while the program runs are written here.
+pub(crate) struct SharedTable {
+    memory: MmapRaw,
+}
+
+impl SharedTable {
+    /// Maps the table's memory.
+    pub(crate) fn map(table: &Map) -> Result<Self, SwitchdError> {
+        let Map::Array(data) = table else {
+            return Err(SwitchdError::Missing { name: "table" });
+        };
+        let descriptor = data.fd().as_fd().as_raw_fd();
+        let memory = MmapOptions::new()
+            .len(size_of::<SwitchTable>())
+            .map_raw(descriptor)
+            .map_err(|source| SwitchdError::Io {
+                action: "map the switch table into memory",
+                source,
+            })?;
+        Ok(Self { memory })
+    }
+
+    /// Publishes a port's congestion and liveness.
+    pub(crate) fn set_port(&self, slot: usize, levels: Levels, is_alive: bool) {
+        assert!(slot < MAX_PORTS, "slots are counted from the configuration");
+        let row = offset_of!(SwitchTable, ports) + slot * size_of::<PortRow>();
+        let word = row + offset_of!(PortRow, state);
+        self.word(word)
+            .store(port_state(levels, is_alive), Ordering::Relaxed);
+    }
+
+    /// Publishes when the ports were sampled.
+    pub(crate) fn set_sampled_at(&self, time_ns: u64) {
+        self.word(offset_of!(SwitchTable, sampled_at_ns))
+            .store(time_ns, Ordering::Release);
+    }
+
+    #[expect(
+        unsafe_code,
+        reason = "memory shared with the kernel is reached by pointer"
+    )]
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(8) && offset + 8 <= size_of::<SwitchTable>());
+        // SAFETY: the offset is inside the mapping, which is as long as the table and lives as long
+        // as `self`, and a multiple of 8 from its page-aligned start; atomics may be written by
+        // others at any time.
+        unsafe { &*self.memory.as_mut_ptr().add(offset).cast::<AtomicU64>() }
+    }
+}
+
+/// The word of a port: Q, T, D and C_cong in its low bytes, and whether it is alive.
+pub(crate) fn port_state(levels: Levels, is_alive: bool) -> u64 {
+    let Levels {
+        queue,
+        trend,
+        duration,
+        congestion,
+    } = levels;
+    let word = u64::from(u32::from_le_bytes([queue, trend, duration, congestion]));
+    if is_alive { word | PORT_ALIVE } else { word }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ports_word_has_q_lowest_and_liveness_on_top() {
+        let levels = Levels {
+            queue: 0x11,
+            trend: 0x22,
+            duration: 0x33,
+            congestion: 0x44,
+        };
+        assert_eq!(port_state(levels, false), 0x4433_2211);
+        assert_eq!(port_state(levels, true), 0x8000_0000_4433_2211);
+    }
+}

@@ -1,0 +1,32 @@
+//! The switch program decides as the reference does.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "a skipped test says so, a measured one says its numbers"
+)]
+
+use lab_switchd::selftest;
+
+#[test]
+fn the_switch_program_equals_the_reference_on_200_000_packets() {
+    let report = match selftest(200_000, 1) {
+        Err(error) if error.is_not_permitted() => {
+            println!("skipped: equivalence: {}", error.chain());
+            return;
+        }
+        other => other.expect("the program loads and runs"),
+    };
+    println!("{report:#?}");
+    assert_eq!(report.mismatches, 0, "{}", report.told.join("\n"));
+    // Every rule and every fate was met often enough to mean something.
+    assert!(report.decided.iter().all(|&decided| decided > 1_000));
+    assert!(report.decided.iter().sum::<u64>() > 100_000);
+    for met in [
+        report.hits,
+        report.failovers,
+        report.unreachable,
+        report.passed,
+    ] {
+        assert!(met > 1_000);
+    }
+}
