@@ -86,7 +86,7 @@ main() {
         echo 'Nothing is missing.'
         return
     fi
-    require_root
+    if ((${#missing[@]})) || ! cache_writable; then require_root; fi
     ((${#missing[@]} == 0)) || install_packages "${missing[@]%%:*}"
     [[ $want_kernel == no ]] || fetch_guest_kernel
 }
@@ -104,6 +104,11 @@ require_debian() {
 
 require_root() {
     ((EUID == 0)) || fail 1 'installing needs root' "sudo ${BASH_SOURCE[0]}"
+}
+
+# Whether the cache may be filled by this user, who then needs no root for a kernel.
+cache_writable() {
+    mkdir -p "$cache" 2>/dev/null && [[ -w $cache ]]
 }
 
 # Prints what is missing, and fails if anything is.
@@ -328,12 +333,12 @@ unpack_image() {
         *) return 1 ;;
     esac
     command -v "${unpack[0]}" >/dev/null || install_packages "${unpack[0]}"
-    dd if="$packed" bs=1M iflag=skip_bytes,count_bytes skip="$start" count="$length" status=none |
-        "${unpack[@]}" >"$unpacked.part" && is_elf "$unpacked.part" || {
-        rm -f "$unpacked.part"
-        return 1
-    }
-    mv "$unpacked.part" "$unpacked"
+    if dd if="$packed" bs=1M iflag=skip_bytes,count_bytes skip="$start" count="$length" status=none |
+        "${unpack[@]}" >"$unpacked" && is_elf "$unpacked"; then
+        return 0
+    fi
+    rm -f "$unpacked"
+    return 1
 }
 
 # The little-endian number of $3 bytes at byte $2 of file $1.
