@@ -8,6 +8,7 @@ pub mod model;
 mod parse;
 mod raw;
 mod resolve;
+mod schema;
 mod suggest;
 mod yaml;
 
@@ -15,3 +16,4 @@ pub use error::{Problem, ScenarioErrors};
 pub use files::{CdfPoint, FileFlow, SizeCdf, parse_flow_file};
 pub use model::*;
 pub use parse::{files, parse};
+pub use schema::schema;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    error::{Problem, ProblemKind, ScenarioErrors, SourceText},
+    error::{Finding, ProblemKind, ScenarioErrors, SourceText},
     limits,
     model::{Scenario, Traffic},
     raw,
     resolve::resolve,
-    yaml::{self, Locator, read::ReadError},
+    yaml::{self, Locator},
 };
 
 /// Reads a scenario; `source_name` is what its errors call the text.
@@ -23,8 +23,10 @@ pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors>
         name: source_name,
         text,
     };
-    let raw: raw::Scenario =
-        yaml::read(text).map_err(|error| ScenarioErrors::from(form_problem(source, error)))?;
+    let raw: raw::Scenario = yaml::read(text).map_err(|finding| {
+        let path = Locator::new(text).path(&finding);
+        ScenarioErrors::one(source, finding, path)
+    })?;
     resolve(source, &raw)
 }
 
@@ -46,11 +48,8 @@ fn utf8<'a>(source_name: &str, text: &'a [u8]) -> Result<&'a str, ScenarioErrors
             name: source_name,
             text,
         };
-        ScenarioErrors::from(Problem {
-            place: source.place(start..start),
-            path: None,
-            kind,
-        })
+        let range = start..start;
+        ScenarioErrors::one(source, Finding { range, kind }, None)
     };
     if text.len() > limits::MAX_SCENARIO_BYTES {
         let found = text.len();
@@ -63,19 +62,4 @@ fn utf8<'a>(source_name: &str, text: &'a [u8]) -> Result<&'a str, ScenarioErrors
         let readable = String::from_utf8_lossy(text);
         shown(&readable, start, ProblemKind::NotUtf8 { byte })
     })
-}
-
-fn form_problem(source: SourceText<'_>, error: ReadError) -> Problem {
-    let found = Locator::new(source.text).find(&error.range);
-    let mut path = found
-        .map(|found| found.path)
-        .filter(|path| !path.is_empty());
-    if let ProblemKind::MissingKey { key } = error.kind {
-        path = Some(path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}")));
-    }
-    Problem {
-        place: source.place(error.range),
-        path,
-        kind: error.kind,
-    }
 }

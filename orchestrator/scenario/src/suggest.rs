@@ -2,7 +2,8 @@
 
 /// The one of `known` that `found` is a slip of, if one is close.
 ///
-/// Close is one slip (a letter left out, added, changed, or two swapped) for every three letters.
+/// Close is one slip (a letter left out, added, changed, or two swapped) for every three letters,
+/// and closer than every other.
 pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     // Texts far longer than any key cannot be close, and distances cost the product of lengths.
     if found.len() > LONGEST {
@@ -13,9 +14,13 @@ pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -
         let distance = strsim::damerau_levenshtein(&found.to_lowercase(), word);
         (distance, word)
     });
-    let best = ranked.min_by_key(|(distance, _)| *distance);
-    best.filter(|(distance, _)| *distance <= slips)
-        .map(|(_, word)| word.to_owned())
+    let mut close: Vec<_> = ranked.filter(|(distance, _)| *distance <= slips).collect();
+    close.sort_unstable();
+    match close[..] {
+        [(best, _), (next, _), ..] if best == next => None,
+        [(_, word), ..] => Some(word.to_owned()),
+        [] => None,
+    }
 }
 
 const LONGEST: usize = 40;
@@ -31,6 +36,7 @@ mod tests {
         assert_eq!(did_you_mean("Delay", known).as_deref(), Some("delay"));
         assert_eq!(did_you_mean("kmax", known).as_deref(), Some("k_max"));
         assert_eq!(did_you_mean("bandwidth", known), None);
+        assert_eq!(did_you_mean("dc9", ["dc1", "dc2"]), None);
         assert_eq!(did_you_mean(&"r".repeat(10_000), known), None);
     }
 }

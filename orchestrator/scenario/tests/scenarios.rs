@@ -1,11 +1,69 @@
 //! The scenarios that come with the lab.
 
-use lab_scenario::{files, parse};
+use std::{fs, path::PathBuf};
+
+use lab_scenario::{Scenario, SizeCdf, files, parse};
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// The scenarios in the folder, by file name.
+fn all() -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder()).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let yaml = paths.filter(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "yaml")
+    });
+    let mut scenarios: Vec<_> = yaml
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read(path).unwrap())
+        })
+        .collect();
+    scenarios.sort();
+    scenarios
+}
+
+fn read(name: &str, text: &[u8]) -> Scenario {
+    parse(name, text).unwrap_or_else(|errors| panic!("{errors}"))
+}
 
 #[test]
-fn the_papers_testbed_means_what_it_should() {
-    let text = include_bytes!("../../../scenarios/8dc.yaml");
-    let scenario = parse("scenarios/8dc.yaml", text).unwrap_or_else(|errors| panic!("{errors}"));
-    assert_eq!(files(&scenario), ["workloads/bulk.csv"]);
-    insta::assert_json_snapshot!(scenario);
+fn every_scenario_means_what_its_snapshot_says() {
+    for (name, text) in all() {
+        insta::assert_json_snapshot!(name.clone(), read(&name, &text));
+    }
+}
+
+#[test]
+fn the_files_scenarios_name_are_there_and_can_be_read() {
+    for (name, text) in all() {
+        let scenario = read(&name, &text);
+        for path in files(&scenario) {
+            let text = fs::read_to_string(folder().join(path)).unwrap();
+            SizeCdf::parse(path, &text).unwrap_or_else(|errors| panic!("{name}: {errors}"));
+        }
+    }
+}
+
+#[test]
+fn a_file_named_twice_is_listed_once() {
+    let text = fs::read_to_string(folder().join("8dc.yaml")).unwrap();
+    let workload = text.split("traffic:\n").nth(1).unwrap();
+    let workload = workload.split("\npolicies").next().unwrap();
+    let again = text.replace(workload, &format!("{workload}{workload}"));
+    assert_eq!(
+        files(&read("8dc.yaml", again.as_bytes())),
+        ["workloads/bulk.csv"]
+    );
+}
+
+#[test]
+fn every_scenario_names_its_schema_to_editors() {
+    for (name, text) in all() {
+        let line = b"# yaml-language-server: $schema=scenario.schema.json\n";
+        assert!(text.starts_with(line), "{name}");
+    }
 }

@@ -94,7 +94,8 @@ impl Grammar {
             .unwrap_or(trimmed.len());
         let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
         let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
-        if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
+        let no_digit_first = !trimmed.starts_with(|c: char| c.is_ascii_digit());
+        if no_digit_first || fraction.contains('.') || number.ends_with('.') {
             return Err(ParseQuantityError::NoNumber {
                 text: text.to_string(),
                 example: self.example,

@@ -142,6 +142,17 @@ mod tests {
     }
 
     #[test]
+    fn a_number_starts_with_a_digit() {
+        for text in ["_5 ms", ".5 ms", "-5 ms", "+5 ms", "ms", ""] {
+            let error = text.parse::<Nanos>();
+            assert!(
+                matches!(error, Err(ParseQuantityError::NoNumber { .. })),
+                "{text}: {error:?}"
+            );
+        }
+    }
+
+    #[test]
     fn truncation_is_named() {
         assert_eq!(
             "999999 ns".parse::<Nanos>().unwrap().whole_millis_trunc(),

@@ -25,15 +25,21 @@ pub enum ProblemKind {
     EmptyDocument,
     #[error("a second document starts here, a scenario is one (hint: remove the `---`)")]
     SecondDocument,
-    #[error("{message}")]
-    Yaml { message: String },
+    #[error("{message}{}", hint.map_or_else(String::new, |hint| format!(" (hint: {hint})")))]
+    Yaml {
+        message: String,
+        hint: Option<&'static str>,
+    },
     #[error(
-        "the scenario has more than {} values once aliases are expanded, or is nested more than {} \
-         deep",
-        limits::MAX_YAML_NODES,
+        "the scenario has more than {} values once aliases are expanded",
+        limits::MAX_YAML_NODES
+    )]
+    TooManyValues,
+    #[error(
+        "lists and mappings are nested more than {} deep",
         limits::MAX_YAML_DEPTH
     )]
-    TooMuchYaml,
+    TooDeep,
 
     // Keys and shapes.
     #[error("unknown key `{key}`{}", suggest_key(suggestion.as_deref(), known))]
@@ -50,7 +56,11 @@ pub enum ProblemKind {
     NoValue,
     #[error("found {found}, expected {expected}")]
     WrongShape { found: String, expected: String },
-    #[error("found {}, expected one of {}", list_or_none(found), list(known))]
+    #[error(
+        "found {}, expected exactly one of {}",
+        list_or_none(found),
+        list(known)
+    )]
     NotOneKey {
         found: Vec<&'static str>,
         known: Vec<&'static str>,
@@ -61,25 +71,32 @@ pub enum ProblemKind {
     Quantity(#[from] ParseQuantityError),
     #[error(transparent)]
     Ratio(#[from] ParseRatioError),
-    #[error("`{found}` is not a whole number from 0 to {most}")]
-    NotWholeNumber { found: String, most: u64 },
+    #[error("`{found}` is not a whole number from {bounds}")]
+    NotWholeNumber { found: String, bounds: String },
     #[error("`{found}` is not one of {}{}", list(known), suggest(suggestion.as_deref()))]
     UnknownWord {
         found: String,
         known: Vec<String>,
         suggestion: Option<String>,
     },
+    #[error("found `{found}`, expected {expected}{}", suggest(suggestion.as_deref()))]
+    UnexpectedWord {
+        found: String,
+        expected: &'static str,
+        suggestion: Option<String>,
+    },
     #[error("`{found}` is out of range, it must be {bounds}")]
     OutOfRange { found: String, bounds: String },
-    #[error("{what} has {found} {unit}, it must have {least} to {most}")]
+    #[error("{what} has {found} {}, it must have {}", unit.of(*found), range(*least, *most))]
     Count {
         what: &'static str,
-        unit: &'static str,
+        unit: Unit,
         found: usize,
         least: usize,
         most: usize,
     },
-    #[error("`{name}` has the character `{character}`{hint}", hint = NAME_HINT)]
+    #[error("`{name}` has the character `{character}`, which names must not have{hint}",
+            hint = NAME_HINT)]
     NameCharacter { name: String, character: char },
     #[error("`{name}` does not start with {start}{hint}", hint = NAME_HINT)]
     NameStart { name: String, start: &'static str },
@@ -192,6 +209,26 @@ pub enum ProblemKind {
     FlowFile(#[from] FlowFileError),
 }
 
+/// What is counted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Unit {
+    /// Of a list.
+    Entries,
+    /// Of a text.
+    Characters,
+}
+
+impl Unit {
+    const fn of(self, count: usize) -> &'static str {
+        match (self, count) {
+            (Self::Entries, 1) => "entry",
+            (Self::Entries, _) => "entries",
+            (Self::Characters, 1) => "character",
+            (Self::Characters, _) => "characters",
+        }
+    }
+}
+
 /// A message and its hint, as two texts.
 pub(super) fn split_hint(text: &str) -> (&str, Option<&str>) {
     let marker = text.rfind(HINT).filter(|_| text.ends_with(')'));
@@ -222,6 +259,13 @@ fn list_or_none(words: &[&str]) -> String {
     list(words)
 }
 
+fn range(least: usize, most: usize) -> String {
+    if least == most {
+        return least.to_string();
+    }
+    format!("{least} to {most}")
+}
+
 fn suggest(suggestion: Option<&str>) -> String {
     suggestion.map_or_else(String::new, |word| {
         format!(" (hint: did you mean `{word}`?)")
@@ -231,6 +275,7 @@ fn suggest(suggestion: Option<&str>) -> String {
 fn suggest_key(suggestion: Option<&str>, known: &[String]) -> String {
     match suggestion {
         Some(_) => suggest(suggestion),
+        None if known.is_empty() => String::new(),
         None => format!(" (hint: keys here are {})", list(known)),
     }
 }

@@ -8,11 +8,11 @@ pub mod kind;
 pub mod place;
 mod render;
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-pub use kind::ProblemKind;
+pub use kind::{ProblemKind, Unit};
 pub use place::{Place, SourceText};
 
 use crate::limits;
@@ -58,30 +58,59 @@ impl ScenarioErrors {
         render::coloured(self)
     }
 
-    /// `problems` are not empty and in the order of the text; `omitted` are more of them.
-    pub(crate) fn new(problems: Vec<Problem>, omitted: usize) -> Self {
-        Self { problems, omitted }
-    }
-
-    /// `Ok` without problems, the first of them in the order of the text otherwise.
-    pub(crate) fn check(mut problems: Vec<Problem>) -> Result<(), Self> {
-        if problems.is_empty() {
+    /// `Ok` without findings, the first of them in the order of the text otherwise.
+    pub(crate) fn check<K: Into<ProblemKind>>(
+        source: SourceText<'_>,
+        mut findings: Vec<Finding<K>>,
+        path_of: impl Fn(&Finding<ProblemKind>) -> Option<String>,
+    ) -> Result<(), Self> {
+        if findings.is_empty() {
             return Ok(());
         }
-        problems.sort_by_key(|problem| (problem.place.line, problem.place.column));
-        let omitted = problems.len().saturating_sub(limits::MAX_PROBLEMS);
-        problems.truncate(limits::MAX_PROBLEMS);
-        Err(Self::new(problems, omitted))
+        findings.sort_by_key(|finding| finding.range.start);
+        let omitted = findings.len().saturating_sub(limits::MAX_PROBLEMS);
+        // Places and paths are looked up in the text, which is only worth it for what is shown.
+        findings.truncate(limits::MAX_PROBLEMS);
+        let problems = findings.into_iter().map(|Finding { range, kind }| {
+            let finding = Finding {
+                range,
+                kind: kind.into(),
+            };
+            Problem {
+                path: path_of(&finding),
+                place: source.place(finding.range),
+                kind: finding.kind,
+            }
+        });
+        let problems = problems.collect();
+        Err(Self { problems, omitted })
     }
-}
 
-impl From<Problem> for ScenarioErrors {
-    fn from(problem: Problem) -> Self {
+    /// One problem.
+    pub(crate) fn one(
+        source: SourceText<'_>,
+        finding: Finding<ProblemKind>,
+        path: Option<String>,
+    ) -> Self {
+        let problem = Problem {
+            place: source.place(finding.range),
+            path,
+            kind: finding.kind,
+        };
         Self {
             problems: vec![problem],
             omitted: 0,
         }
     }
+}
+
+/// Something wrong with a stretch of a text, before it is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding<K> {
+    /// The bytes of the text; empty for the start of a YAML list or mapping.
+    pub range: Range<usize>,
+    /// What.
+    pub kind: K,
 }
 
 impl fmt::Display for ScenarioErrors {

@@ -2,9 +2,9 @@
 
 use lab_units::{Bytes, Ratio};
 
-use super::rows::{Field, Row, problem_at_end, rows};
+use super::rows::{Field, Row, finding_at_end, rows};
 use crate::{
-    error::{Problem, ScenarioErrors, SourceText},
+    error::{Finding, ScenarioErrors, SourceText},
     limits,
 };
 
@@ -105,11 +105,11 @@ impl SizeCdf {
     /// Everything that is wrong with it, by line.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioErrors> {
         let source = SourceText { name: file, text };
-        let mut problems = Vec::new();
+        let mut findings = Vec::new();
         let mut rows = rows(source);
         match rows.next() {
             Some(row) if is_header(&row) => {}
-            Some(row) => problems.push(row.problem(CdfError::Header {
+            Some(row) => findings.push(row.finding(CdfError::Header {
                 found: row.text().to_owned(),
             })),
             None => {}
@@ -117,19 +117,19 @@ impl SizeCdf {
         let mut points: Vec<ReadPoint<'_>> = Vec::new();
         for row in rows {
             if points.len() >= limits::MAX_CDF_POINTS {
-                problems.push(row.problem(CdfError::TooManyPoints));
+                findings.push(row.finding(CdfError::TooManyPoints));
                 break;
             }
             match ReadPoint::read(&row) {
                 Ok(point) => points.push(point),
-                Err(problem) => problems.push(problem),
+                Err(finding) => findings.push(finding),
             }
         }
         // Bounds and order are only meaningful between rows that could be read.
-        if problems.is_empty() {
-            problems = check(source, &points);
+        if findings.is_empty() {
+            findings = check(source, &points);
         }
-        ScenarioErrors::check(problems)?;
+        ScenarioErrors::check(source, findings, |_| None)?;
         let points = points.iter().map(|read| read.point).collect();
         Ok(Self { points })
     }
@@ -193,16 +193,16 @@ struct ReadPoint<'a> {
 }
 
 impl<'a> ReadPoint<'a> {
-    fn read(row: &Row<'a>) -> Result<Self, Problem> {
+    fn read(row: &Row<'a>) -> Result<Self, Finding<CdfError>> {
         let fields = row.comma_fields();
         let found = fields.len();
         let Ok([size, percent]) = <[Field<'_>; 2]>::try_from(fields) else {
-            return Err(row.problem(CdfError::Fields { found }));
+            return Err(row.finding(CdfError::Fields { found }));
         };
         let bytes = size.text().parse().map(Bytes::new).ok();
         let bytes = bytes.filter(|bytes| *bytes <= limits::MAX_FLOW_SIZE);
         let bytes = bytes.ok_or_else(|| {
-            size.problem(CdfError::Size {
+            size.finding(CdfError::Size {
                 found: size.text().to_owned(),
             })
         })?;
@@ -210,7 +210,7 @@ impl<'a> ReadPoint<'a> {
         let share = share.and_then(|ratio: Ratio| ratio.scale_exact(PERCENT));
         let share = share.filter(|share| *share <= SizeCdf::UNIT);
         let share = share.ok_or_else(|| {
-            percent.problem(CdfError::Percent {
+            percent.finding(CdfError::Percent {
                 found: percent.text().to_owned(),
             })
         })?;
@@ -223,39 +223,39 @@ impl<'a> ReadPoint<'a> {
     }
 }
 
-fn check(source: SourceText<'_>, points: &[ReadPoint<'_>]) -> Vec<Problem> {
+fn check(source: SourceText<'_>, points: &[ReadPoint<'_>]) -> Vec<Finding<CdfError>> {
     let [first, .., last] = points else {
         let found = points.len();
-        return vec![problem_at_end(source, CdfError::Points { found })];
+        return vec![finding_at_end(source, CdfError::Points { found })];
     };
     let falling = |what, found: &Field<'_>, before: &Field<'_>| {
-        found.problem(CdfError::Falling {
+        found.finding(CdfError::Falling {
             what,
             found: found.text().to_owned(),
             before: before.text().to_owned(),
         })
     };
-    let mut problems = Vec::new();
+    let mut findings = Vec::new();
     for pair in points.windows(2) {
         let (before, after) = (&pair[0], &pair[1]);
         if after.point.size < before.point.size {
-            problems.push(falling("size", &after.size, &before.size));
+            findings.push(falling("size", &after.size, &before.size));
         }
         if after.point.share < before.point.share {
-            problems.push(falling("percentage", &after.percent, &before.percent));
+            findings.push(falling("percentage", &after.percent, &before.percent));
         }
     }
     if first.point.share != 0 {
         let found = first.percent.text().to_owned();
-        problems.push(first.percent.problem(CdfError::Start { found }));
+        findings.push(first.percent.finding(CdfError::Start { found }));
     }
     if last.point.share != SizeCdf::UNIT {
         let found = last.percent.text().to_owned();
-        problems.push(last.percent.problem(CdfError::End { found }));
+        findings.push(last.percent.finding(CdfError::End { found }));
     } else if last.point.size == Bytes::ZERO {
-        problems.push(last.size.problem(CdfError::Empty));
+        findings.push(last.size.finding(CdfError::Empty));
     }
-    problems
+    findings
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 
 use lab_units::{Bytes, Nanos, Ratio};
 
-use super::rows::{Field, Row, problem_at_end, rows};
+use super::rows::{Field, Row, finding_at_end, rows};
 use crate::{
-    error::{Problem, ScenarioErrors, SourceText},
+    error::{Finding, ScenarioErrors, SourceText},
     limits,
 };
 
@@ -91,45 +91,55 @@ pub enum FlowFileError {
 /// Everything that is wrong with it, by line.
 pub fn parse_flow_file(file: &str, text: &str) -> Result<Vec<FileFlow>, ScenarioErrors> {
     let source = SourceText { name: file, text };
-    let mut rows = rows(source);
-    let Some(head) = rows.next() else {
-        return Err(problem_at_end(source, FlowFileError::Empty).into());
-    };
-    let announced = count(&head)?;
     let mut flows = Vec::new();
-    let mut problems = Vec::new();
-    let mut found = 0;
-    for row in rows {
-        found += 1;
-        if problems.len() < limits::MAX_PROBLEMS {
-            match flow(&row) {
-                Ok(flow) => flows.push(flow),
-                Err(problem) => problems.push(problem),
-            }
-        }
+    let mut findings = Vec::new();
+    let mut rows = rows(source);
+    match rows.next() {
+        Some(head) => read(&head, rows, &mut flows, &mut findings),
+        None => findings.push(finding_at_end(source, FlowFileError::Empty)),
     }
-    if found != announced {
-        problems.push(head.problem(FlowFileError::CountDiffers { found, announced }));
-    }
-    ScenarioErrors::check(problems)?;
+    ScenarioErrors::check(source, findings, |_| None)?;
     Ok(flows)
 }
 
-fn count(head: &Row<'_>) -> Result<usize, Problem> {
+fn read<'a>(
+    head: &Row<'a>,
+    rows: impl Iterator<Item = Row<'a>>,
+    flows: &mut Vec<FileFlow>,
+    findings: &mut Vec<Finding<FlowFileError>>,
+) {
+    let mut found = 0;
+    for row in rows.take(limits::MAX_FLOWS + 1) {
+        found += 1;
+        match flow(&row) {
+            Ok(flow) => flows.push(flow),
+            Err(finding) => findings.push(finding),
+        }
+    }
+    match count(head) {
+        Ok(announced) if announced == found => {}
+        Ok(announced) => {
+            findings.push(head.finding(FlowFileError::CountDiffers { found, announced }));
+        }
+        Err(finding) => findings.push(finding),
+    }
+}
+
+fn count(head: &Row<'_>) -> Result<usize, Finding<FlowFileError>> {
     let count = head.text().parse().ok();
     let count = count.filter(|count| (1..=limits::MAX_FLOWS).contains(count));
     count.ok_or_else(|| {
-        head.problem(FlowFileError::Count {
+        head.finding(FlowFileError::Count {
             found: head.text().to_owned(),
         })
     })
 }
 
-fn flow(row: &Row<'_>) -> Result<FileFlow, Problem> {
+fn flow(row: &Row<'_>) -> Result<FileFlow, Finding<FlowFileError>> {
     let fields = row.blank_fields();
     let [src, dst, group, dst_port, size, start] = &fields[..] else {
         let found = fields.len();
-        return Err(row.problem(FlowFileError::Fields { found }));
+        return Err(row.finding(FlowFileError::Fields { found }));
     };
     let most_host = u64::from(limits::MAX_HOSTS) - 1;
     let flow = FileFlow {
@@ -142,7 +152,7 @@ fn flow(row: &Row<'_>) -> Result<FileFlow, Problem> {
         start: seconds(start)?,
     };
     if flow.src == flow.dst {
-        return Err(dst.problem(FlowFileError::SelfFlow { host: flow.dst }));
+        return Err(dst.finding(FlowFileError::SelfFlow { host: flow.dst }));
     }
     Ok(flow)
 }
@@ -152,13 +162,13 @@ fn number<T: TryFrom<u64>>(
     what: &'static str,
     least: u64,
     most: u64,
-) -> Result<T, Problem> {
+) -> Result<T, Finding<FlowFileError>> {
     let number = field.text().parse().ok();
     let number = number.filter(|number| (least..=most).contains(number));
     number
         .and_then(|number| T::try_from(number).ok())
         .ok_or_else(|| {
-            field.problem(FlowFileError::Number {
+            field.finding(FlowFileError::Number {
                 what,
                 found: field.text().to_owned(),
                 least,
@@ -167,11 +177,11 @@ fn number<T: TryFrom<u64>>(
         })
 }
 
-fn seconds(field: &Field<'_>) -> Result<Nanos, Problem> {
+fn seconds(field: &Field<'_>) -> Result<Nanos, Finding<FlowFileError>> {
     let seconds: Option<Ratio> = field.text().parse().ok();
     let nanos = seconds.and_then(|seconds| seconds.scale_exact(1_000_000_000));
     nanos.map(Nanos::new).ok_or_else(|| {
-        field.problem(FlowFileError::Start {
+        field.finding(FlowFileError::Start {
             found: field.text().to_owned(),
         })
     })

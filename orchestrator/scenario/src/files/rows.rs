@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
-use crate::error::{Problem, ProblemKind, SourceText};
+use crate::error::{Finding, SourceText};
 
 /// A line that holds data.
 pub(super) struct Row<'a> {
     source: SourceText<'a>,
     /// The line without surrounding blanks, as bytes of the text.
     range: Range<usize>,
+    /// Line number, from 1.
+    line: usize,
 }
 
 /// A field of a row.
@@ -20,13 +22,15 @@ pub(super) struct Field<'a> {
 
 /// All rows: lines that are neither blank nor comments.
 pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = Row<'_>> {
-    source.text.split_inclusive('\n').filter_map(move |line| {
-        let content = line.trim();
+    let lines = source.text.split_inclusive('\n').zip(1..);
+    lines.filter_map(move |(text, line)| {
+        let content = text.trim();
         let start = offset_of(source.text, content);
         let data = !content.is_empty() && !content.starts_with('#');
         data.then(|| Row {
             source,
             range: start..start + content.len(),
+            line,
         })
     })
 }
@@ -37,8 +41,8 @@ impl<'a> Row<'a> {
     }
 
     /// The row's line number, from 1.
-    pub fn line(&self) -> usize {
-        self.source.place(self.range.clone()).line
+    pub const fn line(&self) -> usize {
+        self.line
     }
 
     /// The fields between commas.
@@ -62,8 +66,10 @@ impl<'a> Row<'a> {
         parts.map(field).collect()
     }
 
-    pub fn problem(&self, kind: impl Into<ProblemKind>) -> Problem {
-        problem(self.source, self.range.clone(), kind)
+    /// Something wrong with it.
+    pub fn finding<K>(&self, kind: K) -> Finding<K> {
+        let range = self.range.clone();
+        Finding { range, kind }
     }
 }
 
@@ -72,23 +78,18 @@ impl<'a> Field<'a> {
         &self.source.text[self.range.clone()]
     }
 
-    pub fn problem(&self, kind: impl Into<ProblemKind>) -> Problem {
-        problem(self.source, self.range.clone(), kind)
+    /// Something wrong with it.
+    pub fn finding<K>(&self, kind: K) -> Finding<K> {
+        let range = self.range.clone();
+        Finding { range, kind }
     }
 }
 
-/// A problem of the whole text, shown at its end.
-pub(super) fn problem_at_end(source: SourceText<'_>, kind: impl Into<ProblemKind>) -> Problem {
+/// Something wrong with the whole text, shown at its end.
+pub(super) fn finding_at_end<K>(source: SourceText<'_>, kind: K) -> Finding<K> {
     let end = source.text.trim_end().len();
-    problem(source, end..end, kind)
-}
-
-fn problem(source: SourceText<'_>, range: Range<usize>, kind: impl Into<ProblemKind>) -> Problem {
-    Problem {
-        place: source.place(range),
-        path: None,
-        kind: kind.into(),
-    }
+    let range = end..end;
+    Finding { range, kind }
 }
 
 /// Where `part`, a slice of `whole`, starts in it.

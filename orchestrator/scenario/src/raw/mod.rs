@@ -72,14 +72,13 @@ pub struct Scenario {
 /// Factors from paper to emulated quantities; sizes take the product of both.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["rate", "time"]))]
 pub struct Scale {
     /// Emulated rate / paper rate, such as `1/2000`.
     #[serde(default)]
-    #[schemars(required)]
     pub rate: Maybe<Text<Ratio>>,
     /// Emulated time / paper time, such as `10`.
     #[serde(default)]
-    #[schemars(required)]
     pub time: Maybe<Text<Ratio>>,
 }
 

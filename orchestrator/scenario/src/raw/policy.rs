@@ -15,10 +15,18 @@ use crate::{
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Policy {
+    /// 5-tuple hash over all candidates; it has no parameters.
+    #[serde(default)]
+    pub ecmp: Maybe<NoParameters>,
     /// Long-haul cost-aware multi-path routing.
     #[serde(default)]
     pub lcmp: Maybe<Lcmp>,
 }
+
+/// The parameters of a policy that has none.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoParameters {}
 
 /// A policy as it is, without parameters.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,11 @@ use std::{
     ops::{Range, RangeInclusive},
 };
 
+use lab_units::ParseQuantityError;
+
 use crate::{
-    error::{Problem, ProblemKind, ScenarioErrors, SourceText},
-    limits,
+    error::{Finding, ProblemKind, ScenarioErrors, SourceText, Unit},
+    suggest::did_you_mean,
     yaml::{Locator, Maybe, Scalar, Text, Word},
 };
 
@@ -17,43 +19,28 @@ use crate::{
 /// problems is never handed out.
 pub(super) struct Context<'a> {
     source: SourceText<'a>,
-    problems: Vec<(Range<usize>, ProblemKind)>,
+    findings: Vec<Finding<ProblemKind>>,
 }
 
 impl<'a> Context<'a> {
     pub fn new(source: SourceText<'a>) -> Self {
         Self {
             source,
-            problems: Vec::new(),
+            findings: Vec::new(),
         }
     }
 
     /// `value`, or the problems.
-    pub fn finish<T>(mut self, value: T) -> Result<T, ScenarioErrors> {
-        if self.problems.is_empty() {
-            return Ok(value);
-        }
-        self.problems.sort_by_key(|(range, _)| range.start);
-        let omitted = self.problems.len().saturating_sub(limits::MAX_PROBLEMS);
-        // Looking for a path reads the text again, which is only worth it for what is shown.
-        self.problems.truncate(limits::MAX_PROBLEMS);
+    pub fn finish<T>(self, value: T) -> Result<T, ScenarioErrors> {
         let locator = Locator::new(self.source.text);
-        let problems = self.problems.into_iter().map(|(range, kind)| {
-            let found = locator.find(&range);
-            Problem {
-                place: self.source.place(range),
-                path: found
-                    .map(|found| found.path)
-                    .filter(|path| !path.is_empty()),
-                kind,
-            }
-        });
-        Err(ScenarioErrors::new(problems.collect(), omitted))
+        ScenarioErrors::check(self.source, self.findings, |finding| locator.path(finding))?;
+        Ok(value)
     }
 
     /// Notes that something is wrong at `range`.
     pub fn problem(&mut self, range: &Range<usize>, kind: ProblemKind) {
-        self.problems.push((range.clone(), kind));
+        let range = range.clone();
+        self.findings.push(Finding { range, kind });
     }
 
     /// The line of a place, for messages that name a second one.
@@ -81,13 +68,21 @@ impl<'a> Context<'a> {
     where
         T: Scalar + PartialOrd + Display,
     {
-        let value = self.read(text)?;
-        if !range.contains(&value) {
-            let bounds = format!("{} to {}", range.start(), range.end());
-            self.out_of_range(text, bounds);
-            return None;
+        let bounds = || format!("{} to {}", range.start(), range.end());
+        match T::read(text.as_str()) {
+            Ok(value) if range.contains(&value) => return Some(value),
+            // The bounds that count here are narrower than those of the type.
+            Err(ProblemKind::NotWholeNumber { found, .. }) => {
+                let bounds = bounds();
+                let kind = ProblemKind::NotWholeNumber { found, bounds };
+                self.problem(&text.range(), kind);
+            }
+            Ok(_) | Err(ProblemKind::Quantity(ParseQuantityError::Zero { .. })) => {
+                self.out_of_range(text, bounds());
+            }
+            Err(kind) => self.problem(&text.range(), kind),
         }
-        Some(value)
+        None
     }
 
     /// Notes that a value is not within `bounds`.
@@ -107,11 +102,18 @@ impl<'a> Context<'a> {
         value.unwrap_or(default)
     }
 
-    /// Reads one of a closed set of words.
+    /// Reads a word that stands in place of a list or mapping.
     pub fn word<W: Word>(&mut self, range: &Range<usize>, word: &str) -> Option<W> {
-        W::read_word(word)
-            .map_err(|kind| self.problem(range, kind))
-            .ok()
+        let known = W::find(word);
+        if known.is_none() {
+            let kind = ProblemKind::UnexpectedWord {
+                found: word.to_owned(),
+                expected: W::EXPECTED,
+                suggestion: did_you_mean(word, W::words()),
+            };
+            self.problem(range, kind);
+        }
+        known
     }
 
     /// Checks that one of the alternatives of a mapping is there, and no other.
@@ -132,19 +134,25 @@ impl<'a> Context<'a> {
         found: usize,
         bounds: RangeInclusive<usize>,
     ) {
-        self.bounded(range, what, "entries", found, bounds);
+        self.bounded(range, what, Unit::Entries, found, bounds);
     }
 
     /// Checks how many characters a text has.
     pub fn length(&mut self, range: &Range<usize>, what: &'static str, text: &str, most: usize) {
-        self.bounded(range, what, "characters", text.chars().count(), 0..=most);
+        self.bounded(
+            range,
+            what,
+            Unit::Characters,
+            text.chars().count(),
+            0..=most,
+        );
     }
 
     fn bounded(
         &mut self,
         range: &Range<usize>,
         what: &'static str,
-        unit: &'static str,
+        unit: Unit,
         found: usize,
         bounds: RangeInclusive<usize>,
     ) {

@@ -8,7 +8,6 @@ use crate::{
     limits,
     model::FlowSpec,
     raw,
-    suggest::did_you_mean,
     yaml::{At, Text},
 };
 
@@ -56,16 +55,7 @@ fn host_dc(context: &mut Context<'_>, network: &Network, text: &Text<String>) ->
         context.problem(&text.range(), ProblemKind::NotAHost { found });
         return None;
     };
-    let names = || network.model.dcs.iter().map(|dc| dc.name.as_str());
-    let Some(index) = names().position(|name| name == dc) else {
-        let kind = ProblemKind::UnknownDc {
-            name: dc.to_owned(),
-            known: names().map(str::to_owned).collect(),
-            suggestion: did_you_mean(dc, names()),
-        };
-        context.problem(&text.range(), kind);
-        return None;
-    };
+    let index = network.dc_called(context, dc, &text.range())?;
     let digits = number.strip_prefix('h').unwrap_or_default();
     let plain = !digits.starts_with(['0', '+']);
     let Some(number) = digits.parse::<u64>().ok().filter(|_| plain) else {
@@ -73,8 +63,9 @@ fn host_dc(context: &mut Context<'_>, network: &Network, text: &Text<String>) ->
         context.problem(&text.range(), ProblemKind::NotAHost { found });
         return None;
     };
-    let hosts = network.hosts(index);
-    if number > hosts {
+    if let Some(hosts) = network.hosts(index)
+        && number > hosts
+    {
         let kind = ProblemKind::UnknownHost {
             host: found.to_owned(),
             dc: dc.to_owned(),

@@ -1,6 +1,10 @@
 //! Names: of the scenario, of datacenters, of policies.
 
-use crate::{error::ProblemKind, limits, yaml::Text};
+use crate::{
+    error::{ProblemKind, Unit},
+    limits,
+    yaml::Text,
+};
 
 use super::context::Context;
 
@@ -46,7 +50,7 @@ fn check(
     if !(1..=most).contains(&length) {
         let kind = ProblemKind::Count {
             what,
-            unit: "characters",
+            unit: Unit::Characters,
             found: length,
             least: 1,
             most,

@@ -55,9 +55,15 @@ fn policy(
             PolicyName::Lcmp => Some(PolicySpec::Lcmp(LcmpSpec::default())),
         },
         WordOr::Body(policy) => {
-            context.one_key(&raw.range, &[("lcmp", policy.lcmp.as_ref().is_some())]);
-            let parameters = policy.lcmp.as_ref()?;
-            Some(PolicySpec::Lcmp(lcmp(context, raw, parameters)))
+            let keys = [
+                ("ecmp", policy.ecmp.as_ref().is_some()),
+                ("lcmp", policy.lcmp.as_ref().is_some()),
+            ];
+            context.one_key(&raw.range, &keys);
+            match policy.lcmp.as_ref() {
+                Some(parameters) => Some(PolicySpec::Lcmp(lcmp(context, raw, parameters))),
+                None => policy.ecmp.as_ref().map(|_| PolicySpec::Ecmp),
+            }
         }
     }
 }

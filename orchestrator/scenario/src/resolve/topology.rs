@@ -1,6 +1,6 @@
 //! Datacenters, and what their links are like.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use lab_units::{Bytes, Nanos, Ratio};
 
@@ -15,27 +15,38 @@ use crate::{
     yaml::{At, Maybe, Text, WordOr},
 };
 
-/// A topology, and its datacenters by name.
+/// A topology, and what the rest of a scenario is checked with.
 pub(super) struct Network {
     pub model: Topology,
-    indices: BTreeMap<String, usize>,
+    /// Position and place of each name.
+    by_name: BTreeMap<String, (usize, Range<usize>)>,
+    hosts: Vec<Option<u64>>,
 }
 
 impl Network {
     /// The position of the datacenter `text` names.
     pub fn dc(&self, context: &mut Context<'_>, text: &Text<String>) -> Option<usize> {
-        let name = text.as_str();
-        let index = self.indices.get(name).copied();
-        if index.is_none() {
-            let names = || self.model.dcs.iter().map(|dc| dc.name.as_str());
+        self.dc_called(context, text.as_str(), &text.range())
+    }
+
+    /// The position of the datacenter called `name`, which stands at `range`.
+    pub fn dc_called(
+        &self,
+        context: &mut Context<'_>,
+        name: &str,
+        range: &Range<usize>,
+    ) -> Option<usize> {
+        let found = self.by_name.get(name);
+        if found.is_none() {
+            let names = self.by_name.keys();
             let kind = ProblemKind::UnknownDc {
                 name: name.to_owned(),
-                known: names().map(str::to_owned).collect(),
-                suggestion: did_you_mean(name, names()),
+                known: names.clone().cloned().collect(),
+                suggestion: did_you_mean(name, names.map(String::as_str)),
             };
-            context.problem(&text.range(), kind);
+            context.problem(range, kind);
         }
-        index
+        found.map(|(index, _)| *index)
     }
 
     /// The name of the datacenter at `index`.
@@ -43,9 +54,9 @@ impl Network {
         &self.model.dcs[index].name
     }
 
-    /// The number of hosts of the datacenter at `index`.
-    pub fn hosts(&self, index: usize) -> u64 {
-        hosts(&self.model.dcs[index].fabric)
+    /// The number of hosts of the datacenter at `index`; `None` if it could not be read.
+    pub fn hosts(&self, index: usize) -> Option<u64> {
+        self.hosts[index]
     }
 }
 
@@ -64,66 +75,61 @@ pub(super) fn topology(context: &mut Context<'_>, raw: &raw::Topology) -> Networ
 
 fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: Wire) -> Network {
     context.count(&raw.range, "the list", raw.value.len(), 2..=limits::MAX_DCS);
-    let mut indices = BTreeMap::new();
-    let mut places = BTreeMap::new();
-    let mut model = Topology {
-        dcs: Vec::new(),
-        links: Vec::new(),
+    let mut network = Network {
+        model: Topology {
+            dcs: Vec::new(),
+            links: Vec::new(),
+        },
+        by_name: BTreeMap::new(),
+        hosts: Vec::new(),
     };
     let mut total = 0;
     for (index, At { value: raw, range }) in raw.value.iter().take(limits::MAX_DCS).enumerate() {
-        let dc = Dc {
-            name: names::dc(context, &raw.name),
-            fabric: fabric(context, raw, host_link),
-            agent: context.read_or(&raw.agent, Agent::default()),
-        };
+        let name = names::dc(context, &raw.name);
         let place = raw.name.range();
-        if let Some(first) = places.get(&dc.name) {
-            let kind = ProblemKind::DuplicateDc {
-                name: dc.name.clone(),
-                first_line: context.line(first),
-            };
-            context.problem(&place, kind);
+        if let Some((_, first)) = network.by_name.get(&name) {
+            let name = name.clone();
+            let first_line = context.line(first);
+            context.problem(&place, ProblemKind::DuplicateDc { name, first_line });
         } else {
-            places.insert(dc.name.clone(), place);
-            indices.insert(dc.name.clone(), index);
+            network.by_name.insert(name.clone(), (index, place));
         }
+        let (fabric, hosts) = fabric(context, raw, host_link);
         let before = total;
-        total += hosts(&dc.fabric);
+        total += hosts.unwrap_or(0);
         let most = u64::from(limits::MAX_HOSTS);
         if total > most && before <= most {
             context.problem(range, ProblemKind::TooManyHosts { found: total });
         }
-        model.dcs.push(dc);
+        network.hosts.push(hosts);
+        network.model.dcs.push(Dc {
+            name,
+            fabric,
+            agent: context.read_or(&raw.agent, Agent::default()),
+        });
     }
-    Network { model, indices }
+    network
 }
 
-fn hosts(fabric: &Fabric) -> u64 {
-    match *fabric {
-        Fabric::Direct { hosts, .. } => u64::from(hosts),
-        Fabric::LeafSpine {
-            leaves,
-            hosts_per_leaf,
-            ..
-        } => u64::from(leaves) * u64::from(hosts_per_leaf),
-    }
-}
-
-fn fabric(context: &mut Context<'_>, raw: &raw::Dc, host_link: Wire) -> Fabric {
-    let Some(At {
-        value: fabric,
-        range,
-    }) = raw.fabric.as_ref()
-    else {
-        let hosts = context.within_or(&raw.hosts, 0..=limits::MAX_HOSTS, 0);
-        return Fabric::Direct { hosts, host_link };
+/// The inside of a datacenter, and its number of hosts if that could be read.
+fn fabric(context: &mut Context<'_>, raw: &raw::Dc, host_link: Wire) -> (Fabric, Option<u64>) {
+    let all_hosts = 0..=limits::MAX_HOSTS;
+    let Some(fabric) = raw.fabric.as_ref() else {
+        let hosts = match raw.hosts.as_ref() {
+            Some(text) => context.within(text, all_hosts),
+            None => Some(0),
+        };
+        let fabric = Fabric::Direct {
+            hosts: hosts.unwrap_or(0),
+            host_link,
+        };
+        return (fabric, hosts.map(u64::from));
     };
     if raw.hosts.as_ref().is_some() {
         let name = raw.name.as_str().to_owned();
-        context.problem(range, ProblemKind::HostsAndFabric { name });
+        context.problem(&fabric.range, ProblemKind::HostsAndFabric { name });
     }
-    let switches = 1..=limits::MAX_FABRIC_SWITCHES;
+    let fabric = &fabric.value;
     let mut tier = |raw: &Maybe<raw::HostWire>, base: Wire| match raw.as_ref() {
         Some(raw) => wire(context, raw, base),
         None => base,
@@ -131,18 +137,23 @@ fn fabric(context: &mut Context<'_>, raw: &raw::Dc, host_link: Wire) -> Fabric {
     let host_link = tier(&fabric.host_link, host_link);
     let leaf_spine = tier(&fabric.leaf_spine, defaults::LEAF_SPINE);
     let spine_dci = tier(&fabric.spine_dci, defaults::SPINE_DCI);
-    Fabric::LeafSpine {
-        spines: context
-            .within(&fabric.spines, switches.clone())
-            .unwrap_or(1),
-        leaves: context.within(&fabric.leaves, switches).unwrap_or(1),
-        hosts_per_leaf: context
-            .within(&fabric.hosts_per_leaf, 0..=limits::MAX_HOSTS)
-            .unwrap_or(1),
+    let all_switches = 1..=limits::MAX_FABRIC_SWITCHES;
+    let spines = context.within(&fabric.spines, all_switches.clone());
+    let leaves = context.within(&fabric.leaves, all_switches);
+    let hosts_per_leaf = context.within(&fabric.hosts_per_leaf, all_hosts);
+    let hosts = leaves.zip(hosts_per_leaf);
+    let fabric = Fabric::LeafSpine {
+        spines: spines.unwrap_or(1),
+        leaves: leaves.unwrap_or(1),
+        hosts_per_leaf: hosts_per_leaf.unwrap_or(0),
         host_link,
         leaf_spine,
         spine_dci,
-    }
+    };
+    (
+        fabric,
+        hosts.map(|(leaves, each)| u64::from(leaves) * u64::from(each)),
+    )
 }
 
 fn wire(context: &mut Context<'_>, raw: &raw::HostWire, base: Wire) -> Wire {

@@ -94,7 +94,7 @@ fn pairs(
         WordOr::Word(word, _) => {
             context.word::<raw::AllToAll>(&raw.range, word);
             let dcs = 0..network.model.dcs.len();
-            let found = dcs.filter(|&index| network.hosts(index) > 0).count();
+            let found = dcs.filter(|&index| network.hosts(index) != Some(0)).count();
             if found < 2 {
                 context.problem(&raw.range, ProblemKind::TooFewSenders { found });
             }
@@ -152,7 +152,7 @@ fn pair<'a>(
 /// The position of a datacenter that has hosts to send or receive.
 fn sender(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> Option<usize> {
     let index = network.dc(context, text)?;
-    if network.hosts(index) == 0 {
+    if network.hosts(index) == Some(0) {
         let name = network.name(index).to_owned();
         context.problem(&text.range(), ProblemKind::NoHosts { name });
     }

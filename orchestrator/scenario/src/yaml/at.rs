@@ -121,6 +121,23 @@ impl<'de, W: Word, T: Deserialize<'de>> Visitor<'de> for WordOrVisitor<W, T> {
         Ok(WordOr::Word(word.to_owned(), PhantomData))
     }
 
+    // YAML takes some words for numbers or booleans; here they are words like any other.
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+        self.visit_str(&value.to_string())
+    }
+
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         T::deserialize(MapAccessDeserializer::new(map)).map(WordOr::Body)
     }

@@ -7,6 +7,8 @@ use std::{
 
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle};
 
+use crate::error::{Finding, ProblemKind};
+
 /// Finds what stands at a place of a YAML text.
 ///
 /// It reads the text's events anew for each question and keeps nothing: it is only asked for
@@ -60,6 +62,40 @@ impl<'a> Locator<'a> {
         Self { text }
     }
 
+    /// The path of what is wrong; `None` for the whole document.
+    pub fn path(self, finding: &Finding<ProblemKind>) -> Option<String> {
+        let found = self.find(&finding.range);
+        let path = found
+            .map(|found| found.path)
+            .filter(|path| !path.is_empty());
+        match finding.kind {
+            // A key that is not there has no place, but it has a path.
+            ProblemKind::MissingKey { key } => {
+                Some(path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}")))
+            }
+            _ => path,
+        }
+    }
+
+    /// Where the innermost mapping starts that `offset` is in.
+    pub fn mapping_start(self, offset: usize) -> Option<usize> {
+        let mut walk = Walk::default();
+        let mut found = None;
+        for (event, span) in Parser::new_from_str(self.text).map_while(Result::ok) {
+            let start = span.byte_range()?.start;
+            if start > offset {
+                break;
+            }
+            if walk.step(&event, start).is_some() {
+                found = walk.open.iter().rev().find_map(|open| match open {
+                    Open::Mapping { start, .. } => Some(*start),
+                    Open::List { .. } => None,
+                });
+            }
+        }
+        found
+    }
+
     /// The node at `range`, or the last one before it.
     ///
     /// The empty range means the list or mapping that starts there, as block lists and mappings
@@ -72,7 +108,7 @@ impl<'a> Locator<'a> {
             if span.start > range.start {
                 break;
             }
-            let Some(node) = walk.step(&event) else {
+            let Some(node) = walk.step(&event, span.start) else {
                 continue;
             };
             let starts_here = span.start == range.start;
@@ -89,7 +125,7 @@ impl<'a> Locator<'a> {
     }
 }
 
-/// The nodes that are open.
+/// The lists and mappings that are open.
 #[derive(Default)]
 struct Walk {
     open: Vec<Open>,
@@ -97,13 +133,19 @@ struct Walk {
 
 /// An open list or mapping.
 enum Open {
-    List { next: usize },
-    Mapping { key: Option<String>, at_key: bool },
+    List {
+        next: usize,
+    },
+    Mapping {
+        start: usize,
+        key: Option<String>,
+        at_key: bool,
+    },
 }
 
 impl Walk {
     /// Takes an event; `Some` if it starts a node, whose path is then [`Walk::path`].
-    fn step(&mut self, event: &Event<'_>) -> Option<Node> {
+    fn step(&mut self, event: &Event<'_>, start: usize) -> Option<Node> {
         let node = match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if is_null(text) => Node::Null,
             Event::Scalar(text, ..) => Node::Scalar(text.to_string()),
@@ -120,6 +162,7 @@ impl Walk {
         match node {
             Node::List => self.open.push(Open::List { next: 0 }),
             Node::Mapping => self.open.push(Open::Mapping {
+                start,
                 key: None,
                 at_key: false,
             }),
@@ -132,7 +175,7 @@ impl Walk {
     fn enter(&mut self, node: &Node) {
         match self.open.last_mut() {
             Some(Open::List { next }) => *next += 1,
-            Some(Open::Mapping { key, at_key }) => {
+            Some(Open::Mapping { key, at_key, .. }) => {
                 *at_key = !*at_key;
                 if *at_key {
                     *key = match node {

@@ -3,28 +3,23 @@
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
-use serde_saphyr::{Error, Options};
+use serde_saphyr::{Error, Options, budget::BudgetBreach};
 
 use super::{
     at::range_of,
     path::{Found, Locator, Node},
 };
-use crate::{error::ProblemKind, limits, suggest::did_you_mean};
-
-/// What is wrong, and where.
-#[derive(Clone, Debug)]
-pub struct ReadError {
-    /// The bytes of the text; empty for the start of a list or mapping.
-    pub range: Range<usize>,
-    /// What.
-    pub kind: ProblemKind,
-}
+use crate::{
+    error::{Finding, ProblemKind},
+    limits,
+    suggest::did_you_mean,
+};
 
 /// Reads a YAML text of one document.
 ///
 /// # Errors
 /// The first problem.
-pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
+pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Finding<ProblemKind>> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| translate(&error, text))
 }
 
@@ -45,11 +40,11 @@ fn options() -> Options {
     }
 }
 
-fn translate(error: &Error, text: &str) -> ReadError {
+fn translate(error: &Error, text: &str) -> Finding<ProblemKind> {
     let error = error.without_snippet();
-    let location = error.location().and_then(range_of);
-    let mut range = location.unwrap_or(0..0);
-    let found = Locator::new(text).find(&range);
+    let locator = Locator::new(text);
+    let mut range = place_of(error, text);
+    let found = locator.find(&range);
     // Some errors are placed at the start of a value; the whole word is easier to see.
     if let Some(Found {
         node: Node::Scalar(_),
@@ -61,7 +56,31 @@ fn translate(error: &Error, text: &str) -> ReadError {
         range = span.clone();
     }
     let kind = kind_of(error, found.as_ref());
-    ReadError { range, kind }
+    if let ProblemKind::MissingKey { .. } = kind {
+        // The parser is at the mapping's last key by then.
+        let start = locator.mapping_start(range.start).unwrap_or_default();
+        range = start..start;
+    }
+    Finding { range, kind }
+}
+
+/// Where an error is; errors of the YAML syntax only have a line and column.
+fn place_of(error: &Error, text: &str) -> Range<usize> {
+    let Some(location) = error.location() else {
+        return 0..0;
+    };
+    range_of(location).unwrap_or_else(|| {
+        let index = |number: u64| {
+            usize::try_from(number)
+                .unwrap_or_default()
+                .saturating_sub(1)
+        };
+        let lines = text.split_inclusive('\n').take(index(location.line()));
+        let line_start = lines.map(str::len).sum();
+        let line = text[line_start..].chars().take(index(location.column()));
+        let start = line_start + line.map(char::len_utf8).sum::<usize>();
+        start..start
+    })
 }
 
 fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
@@ -82,9 +101,11 @@ fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
             key: key.clone().unwrap_or_default(),
         },
         Error::NullIntoString { .. } => ProblemKind::NoValue,
-        Error::Unexpected { .. } | Error::SerdeInvalidType { .. }
-            if found.is_some_and(|found| found.node == Node::Null) =>
-        {
+        // Values that are read as any type are placed at their key.
+        Error::SerdeInvalidType { unexpected, .. } if unexpected == "unit value" => {
+            ProblemKind::NoValue
+        }
+        Error::Unexpected { .. } if found.is_some_and(|found| found.node == Node::Null) => {
             ProblemKind::NoValue
         }
         Error::Unexpected { expected, .. } => ProblemKind::WrongShape {
@@ -95,14 +116,20 @@ fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
             expected: expected.clone(),
             found: node(),
         },
+        Error::Budget {
+            breach: BudgetBreach::Depth { .. },
+            ..
+        } => ProblemKind::TooDeep,
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. }
-        | Error::AliasReplayCounterOverflow { .. } => ProblemKind::TooMuchYaml,
-        other => ProblemKind::Yaml {
-            message: without_location(other),
-        },
+        | Error::AliasReplayCounterOverflow { .. } => ProblemKind::TooManyValues,
+        other => {
+            let message = without_location(other);
+            let hint = syntax_hint(&message);
+            ProblemKind::Yaml { message, hint }
+        }
     }
 }
 
@@ -115,6 +142,28 @@ fn without_location(error: &Error) -> String {
     });
     let bare = suffix.and_then(|suffix| message.strip_suffix(&suffix));
     bare.unwrap_or(&message).to_owned()
+}
+
+/// What mostly causes the parser's less telling messages.
+fn syntax_hint(message: &str) -> Option<&'static str> {
+    const HINTS: &[(&str, &str)] = &[
+        ("tab", "indent with blanks"),
+        (
+            "mapping values are not allowed",
+            "quote values that have a colon and a blank in them, and start the keys of a mapping in \
+             one column",
+        ),
+        (
+            "did not find expected key",
+            "start the keys of a mapping in one column",
+        ),
+        (
+            "unknown anchor",
+            "quote values that start with `*`, or write `&` and the name before an earlier value",
+        ),
+    ];
+    let known = HINTS.iter().find(|(part, _)| message.contains(part));
+    known.map(|(_, hint)| *hint)
 }
 
 /// The parser's words for what it expected, as a user knows them.

@@ -28,25 +28,32 @@ pub trait Word: Copy + 'static {
     /// What may stand there, for messages.
     const EXPECTED: &'static str;
 
-    /// Reads one of the words.
+    /// The words.
+    fn words() -> impl Iterator<Item = &'static str> {
+        Self::WORDS.iter().map(|(word, _)| *word)
+    }
+
+    /// The meaning of one of the words.
+    fn find(text: &str) -> Option<Self> {
+        let known = Self::WORDS.iter().find(|(word, _)| *word == text);
+        known.map(|(_, meaning)| *meaning)
+    }
+
+    /// The meaning of one of the words.
     ///
     /// # Errors
     /// The words, and the one that is meant if one is close.
     fn read_word(text: &str) -> Result<Self, ProblemKind> {
-        let known = Self::WORDS.iter().find(|(word, _)| *word == text);
-        known.map(|(_, meaning)| *meaning).ok_or_else(|| {
-            let words = || Self::WORDS.iter().map(|(word, _)| *word);
-            ProblemKind::UnknownWord {
-                found: text.to_owned(),
-                known: words().map(str::to_owned).collect(),
-                suggestion: did_you_mean(text, words()),
-            }
+        Self::find(text).ok_or_else(|| ProblemKind::UnknownWord {
+            found: text.to_owned(),
+            known: Self::words().map(str::to_owned).collect(),
+            suggestion: did_you_mean(text, Self::words()),
         })
     }
 
     /// How an editor checks it.
     fn word_schema() -> Schema {
-        let words: Vec<&str> = Self::WORDS.iter().map(|(word, _)| *word).collect();
+        let words: Vec<&str> = Self::words().collect();
         json_schema!({ "type": "string", "enum": words })
     }
 }
@@ -85,7 +92,7 @@ impl Scalar for Bytes {
         json_schema!({
             // Zero needs no unit.
             "type": ["string", "integer"],
-            "pattern": r"^ *(0|[0-9][0-9_]*(\.[0-9_]+)? *(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)) *$",
+            "pattern": r"^ *(0_*|[0-9][0-9_]*(\.[0-9_]+)? *(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)) *$",
             "minimum": 0,
             "maximum": 0,
             "examples": ["30 MB"],
@@ -102,7 +109,7 @@ impl Scalar for Nanos {
         json_schema!({
             // Zero needs no unit.
             "type": ["string", "integer"],
-            "pattern": r"^ *(0|[0-9][0-9_]*(\.[0-9_]+)? *(ns|us|µs|μs|ms|s|min|h)) *$",
+            "pattern": r"^ *(0_*|[0-9][0-9_]*(\.[0-9_]+)? *(ns|us|µs|μs|ms|s|min|h)) *$",
             "minimum": 0,
             "maximum": 0,
             "examples": ["5 ms"],
@@ -130,8 +137,10 @@ macro_rules! whole_number {
     ($($number:ty),*) => {$(
         impl Scalar for $number {
             fn read(text: &str) -> Result<Self, ProblemKind> {
-                whole_number(text, u64::from(Self::MAX))?.try_into().map_err(|_| {
-                    ProblemKind::NotWholeNumber { found: text.to_owned(), most: u64::from(Self::MAX) }
+                let number = whole_number(text).and_then(|number| Self::try_from(number).ok());
+                number.ok_or_else(|| ProblemKind::NotWholeNumber {
+                    found: text.to_owned(),
+                    bounds: format!("0 to {}", Self::MAX),
                 })
             }
 
@@ -144,20 +153,14 @@ macro_rules! whole_number {
 
 whole_number!(u8, u32, u64);
 
-fn whole_number(text: &str, most: u64) -> Result<u64, ProblemKind> {
-    let not_whole = || ProblemKind::NotWholeNumber {
-        found: text.to_owned(),
-        most,
-    };
+fn whole_number(text: &str) -> Option<u64> {
     let (digits, radix) = match text.strip_prefix("0x") {
         Some(digits) => (digits, 16),
         None => (text, 10),
     };
     // The standard library would read a sign, too.
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(not_whole());
-    }
-    u64::from_str_radix(digits, radix).map_err(|_| not_whole())
+    let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u64::from_str_radix(digits, radix).ok().filter(|_| plain)
 }
 
 /// Implements [`Word`] and [`Scalar`] for types that are a closed set of words.
@@ -210,8 +213,11 @@ impl Word for bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Debug;
+    use std::fmt::{Debug, Display};
 
+    use lab_units::ParseQuantityError;
+    use proptest::prelude::*;
+    use regex::Regex;
     use serde::Serialize;
 
     use super::*;
@@ -220,6 +226,46 @@ mod tests {
     fn words_are_the_serde_form<T: Word + Debug + Serialize>() {
         for (word, meaning) in T::WORDS {
             assert_eq!(serde_json::to_value(meaning).unwrap(), *word, "{meaning:?}");
+        }
+    }
+
+    /// What is printed is read again, and no editor marks it.
+    fn round_trip<T: Scalar + Display + PartialEq + Debug>(value: T) {
+        let text = value.to_string();
+        assert_eq!(T::read(&text).as_ref(), Ok(&value));
+        let schema = T::schema();
+        let pattern = schema.get("pattern").unwrap().as_str().unwrap();
+        assert!(Regex::new(pattern).unwrap().is_match(&text), "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn quantities_are_read_as_they_are_printed(value in 1..u64::MAX, other in 1..u64::MAX) {
+            round_trip(BitsPerSec::new(value).unwrap());
+            round_trip(Bytes::new(value));
+            round_trip(Nanos::new(value));
+            round_trip(Ratio::new(value, other).unwrap());
+        }
+
+        #[test]
+        fn editors_and_the_reader_take_the_same_quantities(text in "[0-9._]{1,4} ?[kMGTmunBbits/h]{0,5}") {
+            agree::<BitsPerSec>(&text);
+            agree::<Bytes>(&text);
+            agree::<Nanos>(&text);
+        }
+    }
+
+    /// An editor accepts what is read, except for what depends on the value.
+    fn agree<T: Scalar + Debug>(text: &str) {
+        let schema = T::schema();
+        let pattern = schema.get("pattern").unwrap().as_str().unwrap();
+        let accepted = Regex::new(pattern).unwrap().is_match(text);
+        match T::read(text) {
+            Ok(_) => assert!(accepted, "`{text}` is read"),
+            Err(ProblemKind::Quantity(
+                ParseQuantityError::UnknownUnit { .. } | ParseQuantityError::NoUnit { .. },
+            )) => assert!(!accepted, "`{text}` has no known unit"),
+            Err(_) => {}
         }
     }
 

@@ -1,0 +1,164 @@
+//! No text makes the readers panic, and whatever is wrong is shown at a place that is there.
+
+use std::fmt::Debug;
+
+use lab_scenario::{ScenarioErrors, SizeCdf, parse, parse_flow_file};
+use proptest::{collection::vec, prelude::*, sample};
+
+const SCENARIOS: &[&str] = &[
+    include_str!("../../../scenarios/8dc.yaml"),
+    include_str!("../../../scenarios/8dc-fabric.yaml"),
+    include_str!("../../../scenarios/fabric.yaml"),
+    include_str!("../../../scenarios/smoke.yaml"),
+];
+
+/// What is put in place of a part of a scenario.
+const PARTS: &[&str] = &[
+    "",
+    " ",
+    "\n",
+    "\t",
+    "\0",
+    "\u{feff}",
+    "é",
+    "…",
+    "0",
+    "-1",
+    "1e999",
+    ".nan",
+    "0x",
+    "1/0",
+    "5 ms",
+    "18446744073709551616 s",
+    "200 Gbit",
+    "9 MB",
+    "~",
+    "null",
+    "true",
+    "[",
+    "]",
+    "{",
+    "}",
+    "[]",
+    "{}",
+    "- ",
+    ": ",
+    ", ",
+    "\"",
+    "'",
+    "|\n",
+    ">-\n",
+    "&a ",
+    "*a",
+    "<<: *a",
+    "!!int ",
+    "!x ",
+    "? ",
+    "---\n",
+    "...\n",
+    "%YAML 1.2\n",
+    "# ",
+    "dc1",
+    "dc8/h1",
+    "name",
+    "hosts",
+    "fabric",
+    "policies:\n",
+    "lcmp",
+    "all-to-all",
+    "auto",
+    "none",
+];
+
+fn shown<T: Debug>(source: &str, result: Result<T, ScenarioErrors>) {
+    let Err(errors) = result else {
+        return;
+    };
+    assert!(!errors.problems().is_empty());
+    for problem in errors.problems() {
+        let place = &problem.place;
+        let line = source.split('\n').nth(place.line - 1).unwrap();
+        assert_eq!(place.text, line.strip_suffix('\r').unwrap_or(line));
+        assert!(place.text.get(place.span.clone()).is_some(), "{problem:?}");
+        assert_eq!(
+            place.column,
+            place.text[..place.span.start].chars().count() + 1
+        );
+        assert!(!problem.message().is_empty());
+    }
+    assert!(errors.to_string().contains("error: "));
+    assert!(!errors.coloured().is_empty());
+}
+
+/// `text` with stretches of it replaced by parts.
+fn edited(text: &str, edits: &[(sample::Index, sample::Index, &str)]) -> String {
+    let mut text = text.to_owned();
+    for (start, length, part) in edits {
+        let start = text.floor_char_boundary(start.index(text.len() + 1));
+        let end = text.floor_char_boundary((start + length.index(20)).min(text.len()));
+        text.replace_range(start..end.max(start), part);
+    }
+    text
+}
+
+fn edits() -> impl Strategy<Value = Vec<(sample::Index, sample::Index, &'static str)>> {
+    let edit = (
+        any::<sample::Index>(),
+        any::<sample::Index>(),
+        sample::select(PARTS),
+    );
+    vec(edit, 1..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..200)) {
+        let text = String::from_utf8_lossy(&bytes);
+        shown(&text, parse("any", &bytes));
+        shown(&text, SizeCdf::parse("any", &text));
+        shown(&text, parse_flow_file("any", &text));
+    }
+
+    #[test]
+    fn any_yaml_is_read_or_refused(parts in vec(sample::select(PARTS), 0..40)) {
+        let text = parts.concat();
+        shown(&text, parse("any", text.as_bytes()));
+    }
+
+    #[test]
+    fn an_edited_scenario_is_read_or_refused(text in sample::select(SCENARIOS), edits in edits()) {
+        let text = edited(text, &edits);
+        shown(&text, parse("any", text.as_bytes()));
+    }
+
+    #[test]
+    fn an_edited_distribution_is_read_or_refused(edits in edits()) {
+        let text = edited(include_str!("../../../scenarios/workloads/websearch.csv"), &edits);
+        shown(&text, SizeCdf::parse("any", &text));
+    }
+
+    #[test]
+    fn quantiles_rise_and_stay_within_the_sizes(
+        steps in vec((0_u64..1_000_000_000, 0_u64..1_000), 1..20),
+        mut shares in vec(any::<u64>(), 2..20),
+    ) {
+        let total: u64 = steps.iter().map(|(_, weight)| weight + 1).sum();
+        let mut text = String::from("bytes,percent\n0,0\n");
+        let (mut size, mut seen) = (0, 0);
+        for (rise, weight) in &steps {
+            size += rise + 1;
+            seen += weight + 1;
+            // Five decimals, cut off, except that the last is exact.
+            let share = u128::from(seen) * 10_000_000 / u128::from(total);
+            text += &format!("{size},{}.{:05}\n", share / 100_000, share % 100_000);
+        }
+        let cdf = SizeCdf::parse("any", &text).unwrap();
+        shares.sort_unstable();
+        let sizes: Vec<u64> = shares.iter().map(|&share| cdf.quantile(share).get()).collect();
+        prop_assert!(sizes.is_sorted());
+        prop_assert!(sizes.iter().all(|&sample| (1..=size).contains(&sample)));
+        prop_assert!(cdf.mean() <= lab_units::Ratio::new(size, 1).unwrap());
+    }
+}

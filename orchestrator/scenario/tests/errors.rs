@@ -1,0 +1,162 @@
+//! What is said about scenarios and files that are wrong: a snapshot for each text in `errors/`,
+//! and for texts that are not worth a file.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use lab_scenario::{ScenarioErrors, SizeCdf, limits, parse, parse_flow_file};
+
+/// What is said about `text`, by the kind of file its name has.
+fn errors(name: &str, text: &[u8]) -> ScenarioErrors {
+    let as_text = || str::from_utf8(text).unwrap();
+    let refused = match name.rsplit_once('.') {
+        Some((_, "yaml")) => parse(name, text).err(),
+        Some((_, "csv")) => SizeCdf::parse(name, as_text()).err(),
+        Some((_, "txt")) => parse_flow_file(name, as_text()).err(),
+        _ => panic!("`{name}` is of no known kind"),
+    };
+    refused.unwrap_or_else(|| panic!("`{name}` is accepted"))
+}
+
+fn assert_said(name: &str, text: &[u8]) {
+    let (stem, _) = name.rsplit_once('.').unwrap();
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "errors/said" }, {
+        insta::assert_snapshot!(stem, errors(name, text));
+    });
+}
+
+fn case_names() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
+    let mut names: Vec<String> = files
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn case(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
+    fs::read(folder.join(name)).unwrap()
+}
+
+#[test]
+fn every_wrong_text_is_told_where_and_why() {
+    let names = case_names();
+    assert!(names.len() >= 40, "{} cases", names.len());
+    for name in names {
+        assert_said(&name, &case(&name));
+    }
+}
+
+#[test]
+fn bytes_that_are_not_text_are_told() {
+    let mut text = case("key-unknown.yaml");
+    text[40] = 0xff;
+    assert_said("not-utf8.yaml", &text);
+    assert_said("utf16.yaml", b"\xff\xfen\0a\0m\0e\0:\0");
+    assert_said("nul.yaml", b"name: ca\0se\n");
+}
+
+#[test]
+fn ten_megabytes_are_refused_at_once() {
+    let text = vec![b'#'; 10_000_000];
+    let start = Instant::now();
+    assert_said("ten-megabytes.yaml", &text);
+    assert!(start.elapsed() < Duration::from_secs(1));
+}
+
+/// A valid scenario with `links` in place of its links and `flows` after its flow.
+fn scenario(links: &str, flows: &str) -> String {
+    format!(
+        "name: case\n\
+         topology:\n\
+         \x20 dcs: [{{ name: dc1, hosts: 2 }}, {{ name: dc2, hosts: 2 }}]\n\
+         \x20 links: [{links}]\n\
+         traffic:\n\
+         \x20 - flows:\n\
+         \x20     - &flow {{ from: dc1/h1, to: dc2/h1, size: 30 MB }}\n{flows}\
+         policies: [ecmp]\n"
+    )
+}
+
+const LINK: &str = "{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }";
+
+#[test]
+fn many_aliases_are_fine_until_they_are_too_many() {
+    let aliases = |count| scenario(LINK, &"      - *flow\n".repeat(count));
+    parse("aliases.yaml", aliases(10_000).as_bytes()).unwrap();
+    assert_said("too-many-aliases.yaml", aliases(60_000).as_bytes());
+}
+
+#[test]
+fn only_the_first_of_many_problems_are_shown() {
+    let flow = "      - { from: dc1/h1, to: dc2/h7, size: 30 MB }\n";
+    let text = scenario(LINK, &flow.repeat(15_000));
+    let start = Instant::now();
+    let errors = errors("many-problems.yaml", text.as_bytes());
+    assert_eq!(errors.problems().len(), limits::MAX_PROBLEMS);
+    assert_eq!(errors.omitted(), 15_000 - limits::MAX_PROBLEMS);
+    assert!(errors.to_string().ends_with("\n\nand 14980 more"));
+    assert!(
+        start.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[test]
+fn more_than_the_limits_is_told_with_the_limit() {
+    let links = vec![LINK; limits::MAX_LINKS + 1].join(", ");
+    let text = scenario(&links, "");
+    let errors = errors("links.yaml", text.as_bytes());
+    assert_eq!(
+        errors.problems()[0].message(),
+        "the list has 1025 entries, it must have 1 to 1024"
+    );
+}
+
+#[test]
+fn every_snapshot_has_its_case() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors/said");
+    let stems: Vec<String> = case_names()
+        .iter()
+        .map(|name| name.rsplit_once('.').unwrap().0.to_owned())
+        .collect();
+    for entry in fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().file_name().into_string().unwrap();
+        let stem = file.strip_suffix(".snap").unwrap();
+        let made_here = WITHOUT_FILE.contains(&stem);
+        assert!(
+            made_here || stems.iter().any(|s| s == stem),
+            "`{file}` is left over"
+        );
+    }
+}
+
+/// Cases that are made by these tests.
+const WITHOUT_FILE: &[&str] = &[
+    "not-utf8",
+    "nul",
+    "ten-megabytes",
+    "too-many-aliases",
+    "utf16",
+];
+
+#[test]
+fn problems_are_data_for_tools() {
+    let errors = errors("key-unknown.yaml", &case("key-unknown.yaml"));
+    let expected = serde_json::json!([{
+        "file": "key-unknown.yaml",
+        "line": 8,
+        "column": 30,
+        "path": "topology.links[0].rte",
+        "message": "unknown key `rte`",
+        "hint": "did you mean `rate`?",
+    }]);
+    assert_eq!(serde_json::to_value(errors.problems()).unwrap(), expected);
+}

@@ -1,0 +1,101 @@
+//! The JSON Schema: the committed file is the one of the code, and it accepts our scenarios.
+
+use std::{env, fs, path::PathBuf};
+
+use serde_json::{Value, json};
+
+mod validator;
+
+use validator::violations;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn instance(text: &str) -> Value {
+    serde_saphyr::from_str(text).unwrap()
+}
+
+fn scenario(name: &str) -> Value {
+    instance(&fs::read_to_string(folder().join(name)).unwrap())
+}
+
+#[test]
+fn the_committed_schema_is_the_one_of_the_code() {
+    let path = folder().join("scenario.schema.json");
+    let current = lab_scenario::schema();
+    if env::var_os("UPDATE_SCHEMA").is_some() {
+        fs::write(&path, format!("{current:#}\n")).unwrap();
+    }
+    let committed: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert!(
+        committed == current,
+        "{} is stale (hint: UPDATE_SCHEMA=1 cargo test -p lab-scenario)",
+        path.display()
+    );
+}
+
+#[test]
+fn our_scenarios_are_accepted() {
+    let schema = lab_scenario::schema();
+    let mut seen = 0;
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "yaml")
+        {
+            let value = instance(&fs::read_to_string(&path).unwrap());
+            assert_eq!(violations(&schema, &value), [""; 0], "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 4, "{seen} scenarios");
+}
+
+#[test]
+fn editors_show_what_is_wrong() {
+    let schema = lab_scenario::schema();
+    let changes = [
+        ("/topology/links/0/rate", json!("200 Gbps")),
+        ("/topology/links/0/rate", json!(200)),
+        ("/topology/links/0/delay", json!("5 minutes")),
+        ("/topology/links/0/between", json!(["dc1"])),
+        ("/topology/dcs/0/name", json!("DC1")),
+        ("/topology/dcs/0", json!({ "name": "dc1", "host": 4 })),
+        ("/topology/dcs/0/hosts", json!(-1)),
+        ("/traffic/0", json!({ "workload": {}, "flows": [] })),
+        ("/traffic/0/workload/load", json!(0)),
+        ("/traffic/0/workload/pairs", json!("all")),
+        ("/policies", json!([])),
+        ("/policies/0", json!("emcp")),
+        ("/scale", json!({ "rate": "1/2000" })),
+        ("/name", json!("")),
+    ];
+    for (pointer, value) in changes {
+        let mut scenario = scenario("8dc.yaml");
+        *scenario.pointer_mut(pointer).unwrap() = value.clone();
+        let found = violations(&schema, &scenario);
+        assert!(!found.is_empty(), "{pointer} = {value} is accepted");
+    }
+}
+
+#[test]
+fn every_key_is_described() {
+    fn check(schema: &Value, at: &str) {
+        match schema {
+            Value::Object(object) => {
+                let properties = object.get("properties").and_then(Value::as_object);
+                for (key, property) in properties.into_iter().flatten() {
+                    assert!(property.get("description").is_some(), "{at}/{key}");
+                }
+                for (key, value) in object {
+                    check(value, &format!("{at}/{key}"));
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| check(item, at)),
+            _ => {}
+        }
+    }
+    check(&lab_scenario::schema(), "");
+}
