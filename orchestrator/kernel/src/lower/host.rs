@@ -82,7 +82,7 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
 }
 
 /// An RDMA device on every host's NIC.
-pub(super) fn rxe_devices(layout: &Layout<'_>, steps: &mut Vec<Step>) {
+pub(crate) fn rxe_devices(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     for host in layout.nodes().filter(|node| node.role == Role::Host) {
         for &id in &host.ports {
             let dev = layout.port(id).interface.clone();

@@ -42,9 +42,10 @@ impl<'a> Layout<'a> {
         (0..).map(LinkId).zip(&self.plan.links)
     }
 
-    pub fn has_fiber(&self) -> bool {
-        let inter_dc = |link: &Link| link.kind == LinkKind::InterDc;
-        self.plan.links.iter().any(inter_dc)
+    /// The ports whose cables go into the fiber.
+    pub fn fiber_ports(&self) -> impl Iterator<Item = PortId> + use<'a> {
+        let inter_dc = self.links().filter(|(_, link)| link.kind == LinkKind::InterDc);
+        inter_dc.flat_map(|(id, _)| [id.port_a(), id.port_b()])
     }
 
     /// A host is in the root namespace if its NIC is.

@@ -4,9 +4,7 @@ use lab_plan::model::{Link, LinkKind, Node, Role, WirePlan};
 use lab_units::{Bytes, Nanos, PortId};
 
 use super::{Clock, Layout};
-use crate::step::{
-    Handle, Netem, Parent, Place, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd,
-};
+use crate::step::{Handle, Netem, Parent, Place, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd};
 
 /// Makes all pairs of interfaces, each end where it stays: moving one later costs milliseconds.
 pub(super) fn pairs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
@@ -37,6 +35,10 @@ fn end(layout: &Layout<'_>, port: PortId) -> VethEnd {
         place: layout.port_place(port),
         dev: layout.port(port).interface.clone(),
         mac: layout.mac(port),
+        group: match layout.port_place(port) {
+            Place::Root => ROOT_GROUP + u32::from(layout.plan.slot),
+            Place::Netns(_) => 0,
+        },
     }
 }
 
@@ -45,6 +47,7 @@ fn fiber_end(layout: &Layout<'_>, port: PortId) -> VethEnd {
         place: layout.fiber(),
         dev: layout.fiber_dev(port),
         mac: layout.fiber_mac(port),
+        group: 0,
     }
 }
 
@@ -52,47 +55,61 @@ fn fiber_end(layout: &Layout<'_>, port: PortId) -> VethEnd {
 /// for the packets of all CPUs, milliseconds each time.
 pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
     let place = layout.place(node);
+    let devs = node.ports.iter().map(|&id| &layout.port(id).interface);
+    steps.extend(devs.map(|dev| offloads(&place, dev)));
     for &id in &node.ports {
         let dev = &layout.port(id).interface;
-        steps.push(offloads(&place, dev));
         let link = layout.link(id.link());
         steps.extend(egress(layout, &place, dev, link, node.role).map(Step::Qdisc));
-        steps.extend(rps(layout, &place, dev));
     }
 }
 
 /// The fibers' ends, each sending all that comes in out at the other, after its time in the fiber.
 pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let place = layout.fiber();
-    for (id, link) in layout.links() {
-        if link.kind != LinkKind::InterDc {
-            continue;
-        }
-        for port in [id.port_a(), id.port_b()] {
-            let (from, to) = (layout.fiber_dev(port), layout.fiber_dev(port.peer()));
-            steps.push(offloads(&place, &from));
-            steps.extend(fiber_line(layout, port, &link.emu).map(Step::Qdisc));
-            steps.push(Step::Qdisc(QdiscAt {
-                place: place.clone(),
-                dev: from.clone(),
-                parent: Parent::Clsact,
-                handle: CLSACT,
-                qdisc: Qdisc::Clsact,
-            }));
-            steps.push(Step::Redirect {
-                place: place.clone(),
-                from: from.clone(),
-                to,
-            });
-            steps.extend(rps(layout, &place, &from));
-        }
-        for port in [id.port_a(), id.port_b()] {
-            steps.push(Step::LinkUp {
-                place: place.clone(),
-                dev: layout.fiber_dev(port),
-            });
-        }
+    for port in layout.fiber_ports() {
+        steps.push(offloads(&place, &layout.fiber_dev(port)));
     }
+    for port in layout.fiber_ports() {
+        let (from, to) = (layout.fiber_dev(port), layout.fiber_dev(port.peer()));
+        let wire = &layout.link(port.link()).emu;
+        steps.extend(fiber_line(layout, port, wire).map(Step::Qdisc));
+        steps.push(Step::Qdisc(QdiscAt {
+            place: place.clone(),
+            dev: from.clone(),
+            parent: Parent::Clsact,
+            handle: CLSACT,
+            qdisc: Qdisc::Clsact,
+        }));
+        steps.push(Step::Redirect {
+            place: place.clone(),
+            from,
+            to,
+        });
+    }
+    for port in layout.fiber_ports() {
+        steps.push(Step::LinkUp {
+            place: place.clone(),
+            dev: layout.fiber_dev(port),
+        });
+    }
+}
+
+/// Lets flows choose their CPU on every interface, where there is a choice.
+pub(super) fn receiving_cpus(layout: &Layout<'_>, steps: &mut Vec<Step>) {
+    let Some(cpus) = layout.receiving_cpus() else {
+        return;
+    };
+    let rps = |place, dev| Step::Rps { place, dev, cpus };
+    for node in layout.nodes() {
+        let devs = node
+            .ports
+            .iter()
+            .map(|&id| layout.port(id).interface.clone());
+        steps.extend(devs.map(|dev| rps(layout.place(node), dev)));
+    }
+    let fibers = layout.fiber_ports();
+    steps.extend(fibers.map(|port| rps(layout.fiber(), layout.fiber_dev(port))));
 }
 
 fn offloads(place: &Place, dev: &str) -> Step {
@@ -100,15 +117,6 @@ fn offloads(place: &Place, dev: &str) -> Step {
         place: place.clone(),
         dev: dev.to_owned(),
     }
-}
-
-fn rps(layout: &Layout<'_>, place: &Place, dev: &str) -> Option<Step> {
-    let cpus = layout.receiving_cpus()?;
-    Some(Step::Rps {
-        place: place.clone(),
-        dev: dev.to_owned(),
-        cpus,
-    })
 }
 
 /// The queueing disciplines of the egress of one end of a link.
@@ -152,7 +160,9 @@ pub(super) fn egress(
             probability: ecn.p_max,
         }),
     });
-    [Some(root(place, dev, first)), second].into_iter().flatten()
+    [Some(root(place, dev, first)), second]
+        .into_iter()
+        .flatten()
 }
 
 fn root(place: &Place, dev: &str, qdisc: Qdisc) -> QdiscAt {
@@ -211,6 +221,10 @@ const ROOT: Handle = Handle(1);
 const CHILD: Handle = Handle(0x10);
 /// The kernel's own number for it.
 const CLSACT: Handle = Handle(0xffff);
+
+/// Interface groups of the slots, whose members in the root namespace are deleted in one go: one by
+/// one costs tens of milliseconds each. A number nobody types.
+const ROOT_GROUP: u32 = 0x6c63_6d00;
 
 /// Interfaces queue in their disciplines, which have limits of their own.
 const QUEUE_LEN: u32 = 1_000;

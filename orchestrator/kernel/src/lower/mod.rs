@@ -23,7 +23,10 @@ mod tests;
 use lab_plan::model::Plan;
 
 pub use self::fault::{FaultError, lower_fault};
-pub(crate) use self::layout::Layout;
+pub(crate) use self::{
+    host::{rdma_device, rxe_devices},
+    layout::Layout,
+};
 use crate::{name::LabName, step::Step};
 
 /// What lowering needs to know besides the plan.
@@ -75,6 +78,7 @@ pub fn lower(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
         node::interfaces(&layout, node, &mut steps);
     }
     link::fiber(&layout, &mut steps);
-    host::rxe_devices(&layout, &mut steps);
+    link::receiving_cpus(&layout, &mut steps);
+    rxe_devices(&layout, &mut steps);
     steps
 }

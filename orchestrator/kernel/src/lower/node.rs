@@ -29,7 +29,7 @@ pub(super) fn namespaces(layout: &Layout<'_>, steps: &mut Vec<Step>) {
             namespace(name, settings, steps);
         }
     }
-    if layout.has_fiber()
+    if layout.fiber_ports().next().is_some()
         && let Place::Netns(name) = layout.fiber()
     {
         namespace(name, &[], steps);

@@ -168,6 +168,8 @@ pub struct VethEnd {
     pub dev: String,
     /// Its hardware address.
     pub mac: Mac,
+    /// The group it can be deleted with; 0 for none.
+    pub group: u32,
 }
 
 /// A route.
@@ -253,11 +255,12 @@ pub struct QdiscAt {
 }
 
 impl Step {
-    /// The place the step is executed in.
+    /// The namespace the step is done in; none for the root namespace.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        match self {
-            Self::Netns { .. } | Self::SharedSysctl { .. } => &Place::Root,
+    pub fn netns(&self) -> Option<&NetnsName> {
+        let place = match self {
+            Self::Netns { name } => return Some(name),
+            Self::SharedSysctl { .. } => return None,
             Self::Sysctl { place, .. }
             | Self::Offloads { place, .. }
             | Self::LinkUp { place, .. }
@@ -272,6 +275,29 @@ impl Step {
             Self::Route(route) => &route.place,
             Self::Rule(rule) => &rule.place,
             Self::Qdisc(at) | Self::QdiscChange(at) => &at.place,
+        };
+        place.netns()
+    }
+}
+
+impl Place {
+    /// The namespace's name; none for the root namespace.
+    #[must_use]
+    pub const fn netns(&self) -> Option<&NetnsName> {
+        match self {
+            Self::Root => None,
+            Self::Netns(name) => Some(name),
         }
+    }
+}
+
+impl Route {
+    /// The interfaces the route goes by.
+    pub fn devs(&self) -> impl Iterator<Item = &str> {
+        let (one, hops) = match &self.way {
+            Way::Local { dev } | Way::Link { dev } => (Some(dev.as_str()), [].as_slice()),
+            Way::Via(hops) => (None, hops.as_slice()),
+        };
+        one.into_iter().chain(hops.iter().map(|hop| hop.dev.as_str()))
     }
 }

@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Matches, NextHop, Parent, Place, QdiscAt, Route, Rule, Step, Veth, Way};
+use super::{
+    Matches, NextHop, Parent, Place, QdiscAt, Route, Rule, Step, Veth, VethEnd, Way,
+};
 
 /// A hardware address.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -111,15 +113,27 @@ impl fmt::Display for Step {
 
 impl fmt::Display for Veth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { a, b, mtu, queue_len } = self;
-        let tail = format_args!("mtu {mtu} txqueuelen {queue_len} numtxqueues 1 numrxqueues 1");
-        write!(f, "ip{} link add {} address {} {tail}", Flag(&a.place), a.dev, a.mac)?;
-        write!(f, " type veth peer name {} address {} {tail}", b.dev, b.mac)?;
+        let (a, b) = (&self.a, &self.b);
+        write!(f, "ip{} link add {} ", Flag(&a.place), a.dev)?;
+        self.fmt_end(a, f)?;
+        write!(f, " type veth peer name {} ", b.dev)?;
+        self.fmt_end(b, f)?;
         match &b.place {
             place if *place == a.place => Ok(()),
             Place::Root => f.write_str(" netns 1"),
             Place::Netns(name) => write!(f, " netns {name}"),
         }
+    }
+}
+
+impl Veth {
+    fn fmt_end(&self, end: &VethEnd, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mac, mtu, queue_len) = (end.mac, self.mtu, self.queue_len);
+        write!(f, "address {mac} mtu {mtu} txqueuelen {queue_len}")?;
+        if end.group != 0 {
+            write!(f, " group {}", end.group)?;
+        }
+        f.write_str(" numtxqueues 1 numrxqueues 1")
     }
 }
 

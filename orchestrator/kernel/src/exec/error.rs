@@ -1,0 +1,90 @@
+//! Why a step could not be done.
+
+use std::{fmt, io};
+
+use nix::errno::Errno;
+
+use crate::{
+    netlink::{KernelError, NetlinkError},
+    step::{Qdisc, QdiscAt, Step},
+};
+
+/// A step that could not be done.
+#[derive(Debug, thiserror::Error)]
+#[error("`{step}` failed: {cause}{}", Hint { step, cause })]
+pub struct StepError {
+    /// The step.
+    pub step: Box<Step>,
+    /// Why.
+    pub cause: StepCause,
+}
+
+/// Why a step could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum StepCause {
+    /// The kernel refused.
+    #[error(transparent)]
+    Netlink(#[from] NetlinkError),
+    /// A system call failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The interface is not there.
+    #[error("there is no interface `{dev}`")]
+    NoInterface {
+        /// Its name.
+        dev: String,
+    },
+}
+
+impl From<KernelError> for StepCause {
+    fn from(error: KernelError) -> Self {
+        Self::Netlink(error.into())
+    }
+}
+
+impl From<Errno> for StepCause {
+    fn from(errno: Errno) -> Self {
+        Self::Io(errno.into())
+    }
+}
+
+impl StepCause {
+    fn errno(&self) -> Option<Errno> {
+        let number = match self {
+            Self::Netlink(NetlinkError::Kernel(error)) => Some(error.errno()),
+            Self::Netlink(NetlinkError::Socket(error)) | Self::Io(error) => error.raw_os_error(),
+            Self::Netlink(NetlinkError::Answer(_)) | Self::NoInterface { .. } => None,
+        };
+        number.map(Errno::from_raw)
+    }
+}
+
+/// What would help, where that is known.
+struct Hint<'a> {
+    step: &'a Step,
+    cause: &'a StepCause,
+}
+
+impl fmt::Display for Hint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut missing = |module| write!(f, " (hint: `modprobe {module}`)");
+        match (self.cause.errno(), self.step) {
+            (Some(Errno::EPERM | Errno::EACCES), _) => f.write_str(" (hint: run as root)"),
+            (Some(Errno::EMFILE | Errno::ENFILE), _) => {
+                f.write_str(" (hint: `ulimit -n 65536` lets a process open more files)")
+            }
+            (Some(Errno::ENOENT), Step::Qdisc(QdiscAt { qdisc, .. })) => missing(match qdisc {
+                Qdisc::Tbf(_) => "sch_tbf",
+                Qdisc::Red(_) => "sch_red",
+                Qdisc::Netem(_) => "sch_netem",
+                Qdisc::Clsact => "sch_ingress",
+            }),
+            (Some(Errno::ENOENT), Step::Redirect { .. }) => missing("act_mirred"),
+            (Some(Errno::EOPNOTSUPP), Step::Veth(_)) => missing("veth"),
+            (Some(Errno::EOPNOTSUPP | Errno::EPROTONOSUPPORT | Errno::EINVAL), Step::Rxe { .. }) => {
+                missing("rdma_rxe")
+            }
+            _ => Ok(()),
+        }
+    }
+}

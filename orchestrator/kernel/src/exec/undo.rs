@@ -1,0 +1,319 @@
+//! Undoing a lab from its journal alone.
+//!
+//! Everything is tried whatever failed before it, nothing that is not there is an error, and nothing
+//! is touched that is not what the journal says it is.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::Path,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use nix::{errno::Errno, sys::signal::Signal};
+use rtnetlink::packet_route::RouteNetlinkMessage;
+
+use super::{netns, shared};
+use crate::{
+    journal::{Contents, Entry},
+    name::{LabName, NetnsName},
+    netlink::{Batch, KernelError, NetlinkError, Socket, dump, rdma, route},
+    process::{self, ProcessId},
+    step::{Mac, Rule, Undo, Veth},
+};
+
+/// Something that could not be undone.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    /// What takes a step back failed.
+    #[error("`{undo}` failed: {error}")]
+    Step {
+        /// Its spelling.
+        undo: String,
+        /// Why.
+        error: NetlinkError,
+    },
+    /// A namespace could not be removed.
+    #[error("cannot remove namespace `{name}`: {error}")]
+    Netns {
+        /// Its name.
+        name: NetnsName,
+        /// Why.
+        error: io::Error,
+    },
+    /// Something has the name of what the lab made, but is not that.
+    #[error("`{what}` is not what the lab made, it is left as it is")]
+    NotOurs {
+        /// What has the name.
+        what: String,
+    },
+    /// A process did not end.
+    #[error("process {pid} of the lab did not end")]
+    Process {
+        /// Its number.
+        pid: i32,
+    },
+    /// A file or directory could not be removed or changed.
+    #[error("`{path}`: {error}")]
+    File {
+        /// Its path.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Undoes all that the journal names. The machine's lock is held.
+pub(crate) fn undo(lab: &LabName, contents: &Contents) -> Vec<UndoError> {
+    let mut errors = Vec::new();
+    let made = Made::of(contents);
+    made.end_processes(&mut errors);
+    for path in &made.pins {
+        errors.extend(remove_pins(path));
+    }
+    match Socket::route() {
+        Ok(mut socket) => made.undo_in_root(&mut socket, &mut errors),
+        Err(error) => errors.push(file("NETLINK_ROUTE", error)),
+    }
+    for (name, inode) in made.namespaces.iter().rev() {
+        errors.extend(remove_netns(name, *inode));
+    }
+    for key in &made.sysctls {
+        let released = shared::release(lab, key);
+        errors.extend(released.err().map(|error| file(key, error)));
+    }
+    if made.netns_directory {
+        let removed = netns::remove_directory();
+        let path = || netns::directory().display().to_string();
+        errors.extend(removed.err().map(|error| file(&path(), error)));
+    }
+    errors
+}
+
+/// What a journal says was made, or may have been.
+#[derive(Default)]
+struct Made<'a> {
+    processes: Vec<ProcessId>,
+    pins: Vec<&'a Path>,
+    /// With its inode, if it was made for sure.
+    namespaces: BTreeMap<&'a NetnsName, Option<u64>>,
+    rxe: Vec<(&'a str, &'a str)>,
+    rules: Vec<&'a Rule>,
+    links: Vec<(&'a str, Mac)>,
+    /// The groups that the interfaces in the root namespace are in.
+    groups: Vec<u32>,
+    sysctls: Vec<&'a str>,
+    netns_directory: bool,
+}
+
+impl<'a> Made<'a> {
+    fn of(contents: &'a Contents) -> Self {
+        let mut made = Self::default();
+        for entry in &contents.entries {
+            match entry {
+                Entry::Do(steps) => steps.iter().for_each(|step| made.step(step)),
+                Entry::MadeNetns { name, inode } => {
+                    made.namespaces.insert(name, Some(*inode));
+                }
+                Entry::NetnsDirectory => made.netns_directory = true,
+                Entry::Process(process) => made.processes.push(*process),
+                Entry::Pins(path) => made.pins.push(path),
+                Entry::Lab(_) | Entry::Nodes(_) | Entry::Kept => {}
+            }
+        }
+        made
+    }
+
+    fn step(&mut self, step: &'a crate::step::Step) {
+        if let crate::step::Step::Veth(Veth { a, b, .. }) = step {
+            for group in [a.group, b.group] {
+                if group != 0 && !self.groups.contains(&group) {
+                    self.groups.push(group);
+                }
+            }
+        }
+        match step.undo() {
+            Some(Undo::Netns(name)) => {
+                self.namespaces.entry(name).or_insert(None);
+            }
+            Some(Undo::Link { dev, mac }) => self.links.push((dev, mac)),
+            Some(Undo::Rule(rule)) => self.rules.push(rule),
+            Some(Undo::Rxe { name, dev }) if !self.rxe.contains(&(name, dev)) => {
+                self.rxe.push((name, dev));
+            }
+            Some(Undo::SharedSysctl { key }) => self.sysctls.push(key),
+            Some(Undo::Rxe { .. }) | None => {}
+        }
+    }
+
+    /// Ends the lab's processes and whatever else runs in its namespaces, and waits for them.
+    fn end_processes(&self, errors: &mut Vec<UndoError>) {
+        let own = i32::try_from(std::process::id()).unwrap_or_default();
+        let inodes: Vec<u64> = self
+            .namespaces
+            .iter()
+            .filter_map(|(name, inode)| inode.or_else(|| netns::inode(name)))
+            .collect();
+        let inside = |pid: &i32| process::netns_inode(*pid).is_some_and(|at| inodes.contains(&at));
+        let found = process::all().unwrap_or_default().into_iter().filter(inside);
+        let mut running = self.processes.clone();
+        running.extend(found.filter_map(ProcessId::of));
+        running.retain(|process| process.pid != own && process.is_alive());
+        for process in &running {
+            // A process that may not be signalled is told below, as one that does not end.
+            let _ = process.signal(Signal::SIGKILL);
+        }
+        let patience = Instant::now() + PATIENCE;
+        while running.iter().any(|process| process.is_alive()) && Instant::now() < patience {
+            sleep(PAUSE);
+        }
+        let left = running.iter().filter(|process| process.is_alive());
+        errors.extend(left.map(|process| UndoError::Process { pid: process.pid }));
+    }
+
+    fn undo_in_root(&self, socket: &mut Socket, errors: &mut Vec<UndoError>) {
+        if !self.rxe.is_empty() {
+            self.delete_rxe(errors);
+        }
+        self.delete_rules(socket, errors);
+        if !self.links.is_empty() {
+            let deleted = self.delete_links(socket, errors);
+            let undo = || "ip link del".to_owned();
+            errors.extend(deleted.err().map(|error| UndoError::Step { undo: undo(), error }));
+        }
+    }
+
+    fn delete_rxe(&self, errors: &mut Vec<UndoError>) {
+        let listed = Socket::rdma().map_err(NetlinkError::from).and_then(|mut socket| {
+            let devices = rdma::devices(&mut socket)?;
+            Ok((socket, devices))
+        });
+        // Without the RDMA subsystem there is no device.
+        let Ok((mut socket, devices)) = listed else {
+            return;
+        };
+        for &(name, dev) in self.rxe.iter().rev() {
+            let Some(device) = devices.iter().find(|device| device.name == name) else {
+                continue;
+            };
+            let on = rdma::interfaces(&mut socket, device.index).unwrap_or_default();
+            if on.iter().any(|other| other != dev) {
+                errors.push(UndoError::NotOurs { what: name.into() });
+                continue;
+            }
+            let deleted = rdma::delete(&mut socket, device.index);
+            let undo = Undo::Rxe { name, dev }.to_string();
+            errors.extend(unless_gone(undo, deleted));
+        }
+    }
+
+    fn delete_rules(&self, socket: &mut Socket, errors: &mut Vec<UndoError>) {
+        for rules in self.rules.chunks(RULES_AT_ONCE) {
+            let mut batch = Batch::new();
+            for rule in rules {
+                batch.route(&RouteNetlinkMessage::DelRule(route::rule(rule)), 0);
+            }
+            match socket.execute(batch) {
+                Err(error) => errors.push(file("ip rule del", error)),
+                Ok(refused) => errors.extend(refused.into_iter().filter_map(|(number, error)| {
+                    let undo = Undo::Rule(rules[number]).to_string();
+                    unless_gone(undo, Err(error.into()))
+                })),
+            }
+        }
+    }
+
+    /// Deletes the interfaces in the root namespace, all of a group at once where the group has no
+    /// other members: one by one costs tens of milliseconds each.
+    fn delete_links(
+        &self,
+        socket: &mut Socket,
+        errors: &mut Vec<UndoError>,
+    ) -> Result<(), NetlinkError> {
+        let links = dump::links(socket)?;
+        let is_ours = |link: &dump::Link| {
+            let ours = |&(dev, mac): &(&str, Mac)| link.name == dev && link.mac == Some(mac);
+            link.veth && self.links.iter().any(ours)
+        };
+        let (ours, others): (Vec<_>, Vec<_>) = links.iter().partition(|link| is_ours(link));
+        for &(dev, _) in &self.links {
+            if others.iter().any(|link| link.name == dev) {
+                errors.push(UndoError::NotOurs { what: dev.into() });
+            }
+        }
+        let alone = |group: &&u32| !others.iter().any(|link| link.group == **group);
+        let groups: Vec<u32> = self.groups.iter().filter(alone).copied().collect();
+        for &group in &groups {
+            if ours.iter().any(|link| link.group == group) {
+                let mut batch = Batch::new();
+                batch.route(&route::group_delete(group), 0);
+                let deleted = socket.execute_one(batch);
+                errors.extend(unless_gone(format!("ip link del group {group}"), deleted));
+            }
+        }
+        for link in ours.iter().filter(|link| !groups.contains(&link.group)) {
+            let mut batch = Batch::new();
+            batch.route(&route::link_delete(link.index), 0);
+            let deleted = socket.execute_one(batch);
+            errors.extend(unless_gone(format!("ip link del {}", link.name), deleted));
+        }
+        Ok(())
+    }
+}
+
+fn remove_netns(name: &NetnsName, made: Option<u64>) -> Option<UndoError> {
+    match (made, netns::inode(name)) {
+        (_, None) => return None,
+        (Some(made), Some(found)) if made != found && is_netns(name) => {
+            return Some(UndoError::NotOurs {
+                what: netns::path(name).display().to_string(),
+            });
+        }
+        _ => {}
+    }
+    let removed = netns::remove(&netns::path(name));
+    removed.err().map(|error| UndoError::Netns {
+        name: name.clone(),
+        error,
+    })
+}
+
+/// Whether a namespace is mounted on the file, rather than the file left from before.
+fn is_netns(name: &NetnsName) -> bool {
+    nix::sys::statfs::statfs(&netns::path(name))
+        .is_ok_and(|found| found.filesystem_type() == nix::sys::statfs::NSFS_MAGIC)
+}
+
+fn remove_pins(path: &Path) -> Option<UndoError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(file(&path.display().to_string(), error)),
+        Ok(()) => None,
+    }
+}
+
+fn unless_gone(undo: String, done: Result<(), NetlinkError>) -> Option<UndoError> {
+    let gone = |error: &KernelError| {
+        let errno = Errno::from_raw(error.errno());
+        matches!(errno, Errno::ENOENT | Errno::ENODEV | Errno::ESRCH)
+    };
+    match done {
+        Ok(()) => None,
+        Err(NetlinkError::Kernel(error)) if gone(&error) => None,
+        Err(error) => Some(UndoError::Step { undo, error }),
+    }
+}
+
+fn file(path: &str, error: io::Error) -> UndoError {
+    UndoError::File {
+        path: path.to_owned(),
+        error,
+    }
+}
+
+/// Well below what one system call takes.
+const RULES_AT_ONCE: usize = 256;
+/// A killed process is gone at once unless the kernel holds it.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(2);

@@ -1,0 +1,35 @@
+//! The journal of a lab: everything that was done to the machine, written down before it is done.
+//!
+//! `/run/lcmp-lab/<lab>/journal` has one JSON object on each line. A line is complete before what it
+//! names is made, so whatever the moment an owner is killed at, the journal names at least all there
+//! is; a torn last line names nothing that exists. Undoing needs nothing but the journal.
+
+mod entry;
+mod file;
+mod lock;
+mod state;
+
+pub use self::{
+    entry::{Entry, Head, NodeEntry, Owner},
+    state::{LabState, Status},
+};
+pub(crate) use self::{
+    file::{Contents, Journal},
+    lock::MachineLock,
+    entry::FORMAT,
+    state::{labs, now, read},
+};
+
+use std::path::PathBuf;
+
+use crate::name::LabName;
+
+/// Where all labs of the machine are written down.
+pub(crate) fn base() -> PathBuf {
+    PathBuf::from("/run/lcmp-lab")
+}
+
+/// The directory of a lab.
+pub(crate) fn directory(lab: &LabName) -> PathBuf {
+    base().join(lab.as_str())
+}

@@ -1,0 +1,123 @@
+//! What labs the machine has, and how they are.
+
+use std::{io, time::SystemTime};
+
+use lab_plan::model::Role;
+use serde::Serialize;
+
+use super::{Contents, Entry, Head, base, directory};
+use crate::{name::LabName, process};
+
+/// How a lab is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LabState {
+    /// Its owner is at work.
+    Live,
+    /// Its owner went and left it on purpose.
+    Kept,
+    /// Its owner was killed, or the machine was: `down` or the next `up` removes what is left.
+    Dead,
+}
+
+/// A lab of the machine.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Status {
+    /// Its name.
+    pub lab: LabName,
+    /// How it is.
+    pub state: LabState,
+    /// What it runs; empty if its journal does not say.
+    pub scenario: String,
+    /// Its slot; none if its journal does not say.
+    pub slot: Option<u8>,
+    /// The owner's process id.
+    pub owner_pid: Option<i32>,
+    /// The owner's command line.
+    pub owner_command: Option<String>,
+    /// Seconds since it was made.
+    pub age_seconds: Option<u64>,
+    /// DCI switches, spines and leaves.
+    pub switches: usize,
+    /// Hosts.
+    pub hosts: usize,
+}
+
+/// The labs of the machine, by name.
+pub(crate) fn labs() -> io::Result<Vec<LabName>> {
+    let entries = match std::fs::read_dir(base()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut labs = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            labs.extend(entry.file_name().to_str().and_then(|name| name.parse().ok()));
+        }
+    }
+    labs.sort();
+    Ok(labs)
+}
+
+/// Reads a lab's journal and says how the lab is; `None` if there is no such lab.
+pub(crate) fn read(lab: &LabName) -> io::Result<Option<(Contents, LabState)>> {
+    let directory = directory(lab);
+    if !directory.is_dir() {
+        return Ok(None);
+    }
+    let contents = Contents::read(&directory)?;
+    let state = state(&contents)?;
+    Ok(Some((contents, state)))
+}
+
+fn state(contents: &Contents) -> io::Result<LabState> {
+    let Some(head) = contents.head() else {
+        return Ok(LabState::Dead);
+    };
+    if head.boot_id != process::boot_id()? {
+        return Ok(LabState::Dead);
+    }
+    if contents.entries.contains(&Entry::Kept) {
+        return Ok(LabState::Kept);
+    }
+    Ok(if head.owner.process.is_alive() {
+        LabState::Live
+    } else {
+        LabState::Dead
+    })
+}
+
+impl Status {
+    pub(crate) fn of(lab: LabName, contents: &Contents, state: LabState) -> Self {
+        let head = contents.head();
+        let count = |wanted: fn(Role) -> bool| {
+            let of_entry = |entry: &Entry| match entry {
+                Entry::Nodes(nodes) => nodes.iter().filter(|node| wanted(node.role)).count(),
+                _ => 0,
+            };
+            contents.entries.iter().map(of_entry).sum()
+        };
+        Self {
+            lab,
+            state,
+            scenario: head.map(|head| head.scenario.clone()).unwrap_or_default(),
+            slot: head.map(|head| head.slot),
+            owner_pid: head.map(|head| head.owner.process.pid),
+            owner_command: head.map(|head| head.owner.command.clone()),
+            age_seconds: head.map(age),
+            switches: count(|role| role != Role::Host),
+            hosts: count(|role| role == Role::Host),
+        }
+    }
+}
+
+fn age(head: &Head) -> u64 {
+    now().saturating_sub(head.since)
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,24 @@
+//! A lab on this machine: claiming a place for it, bringing it up, using it, taking it down.
+//!
+//! All functions block; from async code call them with `spawn_blocking`.
+
+mod claim;
+mod counters;
+mod down;
+mod enter;
+mod error;
+mod hosts;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod up;
+
+pub use self::{
+    claim::{Claim, ClaimError},
+    counters::{LinkCounters, PortCounters},
+    down::{DownError, Live, down, down_all, status},
+    enter::{EnterError, Ran, exec_in},
+    error::{LabError, LabErrorKind},
+    hosts::HostEndpoint,
+    up::{Lab, Phase, Progress, UpDown, bench_up_down},
+};

@@ -1,0 +1,442 @@
+//! A lab that is up.
+
+use std::{
+    collections::BTreeSet,
+    io, mem,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use lab_plan::model::Plan;
+use lab_units::NodeId;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use tokio_util::sync::CancellationToken;
+
+use super::{Claim, LabError, LabErrorKind, down, hosts};
+use crate::{
+    exec::{Executor, RunError, UndoError, check, netns},
+    journal::{self, Entry, MachineLock, NodeEntry},
+    lower::{Layout, LowerOptions, lower},
+    name::LabName,
+    netlink::{Socket, dump, rdma},
+    process::ProcessId,
+    step::{Place, Step},
+};
+
+/// A lab that is up. Dropping it takes it down, unless it is kept.
+#[derive(Debug)]
+pub struct Lab {
+    pub(super) plan: Plan,
+    pub(super) options: LowerOptions,
+    /// None once the lab was taken down or kept.
+    pub(super) executor: Option<Executor>,
+}
+
+/// What is being made.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Phase {
+    /// Namespaces and their settings.
+    Namespaces,
+    /// Pairs of interfaces.
+    Links,
+    /// Queues, addresses, neighbours, routes, rules.
+    Nodes,
+    /// RDMA devices.
+    RdmaDevices,
+    /// All of it read back and compared.
+    Check,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Progress {
+    /// What is being made.
+    pub phase: Phase,
+    /// Steps done, of all phases.
+    pub done: usize,
+    /// Steps in all.
+    pub total: usize,
+}
+
+/// How long a lab took.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct UpDown {
+    /// Network namespaces it has.
+    pub namespaces: usize,
+    /// Pairs of interfaces it has.
+    pub links: usize,
+    /// Steps it takes.
+    pub steps: usize,
+    /// To be made and read back.
+    pub up: Duration,
+    /// To be undone.
+    pub down: Duration,
+}
+
+impl Lab {
+    /// Brings a lab up: everything is made, then read back and compared. On failure, or when told
+    /// to stop, what was made is undone.
+    ///
+    /// The plan is resolved with the claim's slot, and the options name the claim's lab.
+    ///
+    /// # Errors
+    /// When a step fails, the kernel has other than it was told, or someone asked to stop.
+    pub fn up(
+        claim: Claim,
+        plan: &Plan,
+        options: &LowerOptions,
+        cancel: &CancellationToken,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, LabError> {
+        let steps = lower(plan, options);
+        let mut lab = Self::start(claim, plan, options, &steps)?;
+        match lab.make(&steps, cancel, progress) {
+            Ok(()) => Ok(lab),
+            Err(kind) => Err(LabError {
+                kind,
+                left: lab.down(),
+            }),
+        }
+    }
+
+    /// The plan it is a lab of.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// How the plan was lowered.
+    #[must_use]
+    pub const fn options(&self) -> &LowerOptions {
+        &self.options
+    }
+
+    /// The lab's name.
+    #[must_use]
+    pub const fn name(&self) -> &LabName {
+        &self.options.lab
+    }
+
+    /// The file of a node's namespace; none for a host in the root namespace.
+    #[must_use]
+    pub fn netns_path(&self, node: NodeId) -> Option<PathBuf> {
+        let layout = Layout::new(&self.plan, &self.options);
+        layout.place(layout.node(node)).netns().map(netns::path)
+    }
+
+    /// The lab's directory, for sockets and other files that go with it.
+    #[must_use]
+    pub fn directory(&self) -> PathBuf {
+        journal::directory(self.name())
+    }
+
+    /// Writes down a process of the lab, so that it ends with the lab whatever happens.
+    ///
+    /// # Errors
+    /// When the process is gone or the journal cannot be written.
+    pub fn record_process(&mut self, pid: u32) -> io::Result<()> {
+        let process = i32::try_from(pid).ok().and_then(ProcessId::of);
+        let gone = || io::Error::new(io::ErrorKind::NotFound, format!("process {pid} is gone"));
+        let process = process.ok_or_else(gone)?;
+        self.note(&Entry::Process(process))
+    }
+
+    /// Writes down a directory of pinned BPF objects below `/sys/fs/bpf`, before it is made, so that
+    /// it is removed with the lab whatever happens.
+    ///
+    /// # Errors
+    /// When the directory is elsewhere or the journal cannot be written.
+    pub fn record_pins(&mut self, directory: PathBuf) -> io::Result<()> {
+        let inside = directory.starts_with("/sys/fs/bpf")
+            && directory.components().count() > PathBuf::from("/sys/fs/bpf").components().count()
+            && !directory.components().any(|part| part.as_os_str() == "..");
+        if !inside {
+            let text = format!("`{}` is not below `/sys/fs/bpf`", directory.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        self.note(&Entry::Pins(directory))
+    }
+
+    /// Does further steps, such as those of a fault.
+    ///
+    /// # Errors
+    /// When a step fails.
+    pub fn apply(&mut self, steps: &[Step]) -> Result<(), LabErrorKind> {
+        Ok(self.executor()?.run(steps, || false, |_| {})?)
+    }
+
+    /// Leaves the lab up when its owner ends.
+    ///
+    /// # Errors
+    /// When the journal cannot be written; the lab is then taken down as ever.
+    pub fn keep(mut self) -> io::Result<()> {
+        self.note(&Entry::Kept)?;
+        self.executor = None;
+        Ok(())
+    }
+
+    /// Takes the lab down, and returns what could not be undone.
+    pub fn down(mut self) -> Vec<UndoError> {
+        self.take_down()
+    }
+
+    pub(super) fn executor(&mut self) -> io::Result<&mut Executor> {
+        let down = || io::Error::other("the lab is down");
+        self.executor.as_mut().ok_or_else(down)
+    }
+
+    fn note(&mut self, entry: &Entry) -> io::Result<()> {
+        self.executor()?.note(entry)
+    }
+
+    /// Checks what can be checked before anything is made.
+    fn start(
+        claim: Claim,
+        plan: &Plan,
+        options: &LowerOptions,
+        steps: &[Step],
+    ) -> Result<Self, LabError> {
+        let fail = |kind: LabErrorKind| LabError {
+            kind,
+            left: Vec::new(),
+        };
+        allow_files(steps).map_err(fail)?;
+        nothing_is_there(steps).map_err(fail)?;
+        let lab = claim.lab().clone();
+        let executor = claim
+            .into_journal()
+            .ok_or_else(|| io::Error::other("the claim was given up"))
+            .and_then(|journal| Executor::new(lab, journal))
+            .map_err(|error| fail(LabErrorKind::Io { what: "lab", error }))?;
+        Ok(Self {
+            plan: plan.clone(),
+            options: options.clone(),
+            executor: Some(executor),
+        })
+    }
+
+    fn make(
+        &mut self,
+        steps: &[Step],
+        cancel: &CancellationToken,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), LabErrorKind> {
+        let io = |what| move |error| LabErrorKind::Io { what, error };
+        let entry = Entry::Nodes(self.nodes());
+        self.note(&entry).map_err(io("journal"))?;
+        if !netns::directory_is_ready().map_err(io("/proc/self/mountinfo"))? {
+            self.note(&Entry::NetnsDirectory).map_err(io("journal"))?;
+            netns::make_directory().map_err(io("/run/netns"))?;
+        }
+        let executor = self.executor().map_err(io("lab"))?;
+        let (mut done, total) = (0, steps.len());
+        let report = |group: &[Step]| {
+            done += group.len();
+            let phase = group.last().map_or(Phase::Nodes, Phase::of);
+            progress(Progress { phase, done, total });
+        };
+        executor.run(steps, || cancel.is_cancelled(), report)?;
+        progress(Progress {
+            phase: Phase::Check,
+            done: total,
+            total,
+        });
+        let differences = check(executor, steps)?;
+        if !differences.is_empty() {
+            return Err(LabErrorKind::Differs { differences });
+        }
+        hosts::wait_for_gids(&self.plan, &self.options)?;
+        if cancel.is_cancelled() {
+            return Err(LabErrorKind::Cancelled);
+        }
+        Ok(())
+    }
+
+    fn nodes(&self) -> Vec<NodeEntry> {
+        let layout = Layout::new(&self.plan, &self.options);
+        let entry = |node: &lab_plan::model::Node| {
+            let ports = node.ports.iter();
+            NodeEntry {
+                name: node.name.clone(),
+                short: node.short.clone(),
+                role: node.role,
+                netns: layout.place(node).netns().cloned(),
+                interfaces: ports.map(|&port| layout.port(port).interface.clone()).collect(),
+            }
+        };
+        layout.nodes().map(entry).collect()
+    }
+
+    fn take_down(&mut self) -> Vec<UndoError> {
+        // Closes the sockets, which would keep the namespaces alive.
+        let Some(executor) = mem::take(&mut self.executor) else {
+            return Vec::new();
+        };
+        drop(executor);
+        let lab = self.name();
+        let cleared = MachineLock::take().and_then(|_lock| match journal::read(lab)? {
+            Some((contents, _)) => down::clear(lab, &contents),
+            None => Ok(Vec::new()),
+        });
+        cleared.unwrap_or_else(|error| {
+            vec![UndoError::File {
+                path: journal::directory(lab).display().to_string(),
+                error,
+            }]
+        })
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for error in self.take_down() {
+            tracing::error!(lab = %self.name(), %error, "left behind");
+        }
+    }
+}
+
+impl Phase {
+    const fn of(step: &Step) -> Self {
+        match step {
+            Step::Netns { .. } | Step::SharedSysctl { .. } => Self::Namespaces,
+            Step::Sysctl { place, .. } => match place {
+                Place::Root => Self::Nodes,
+                Place::Netns(_) => Self::Namespaces,
+            },
+            Step::Veth(_) => Self::Links,
+            Step::Rxe { .. } => Self::RdmaDevices,
+            Step::Offloads { .. }
+            | Step::LinkUp { .. }
+            | Step::LinkDown { .. }
+            | Step::Address { .. }
+            | Step::Neighbour { .. }
+            | Step::NotLocal { .. }
+            | Step::Route(_)
+            | Step::Rule(_)
+            | Step::Qdisc(_)
+            | Step::QdiscChange(_)
+            | Step::Redirect { .. }
+            | Step::Rps { .. } => Self::Nodes,
+        }
+    }
+}
+
+impl From<RunError> for LabErrorKind {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Step(error) => Self::Step(error),
+            RunError::Journal(error) => Self::Io {
+                what: "journal",
+                error,
+            },
+            RunError::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<io::Error> for LabErrorKind {
+    fn from(error: io::Error) -> Self {
+        Self::Io { what: "lab", error }
+    }
+}
+
+/// Makes a lab and takes it down again, and says how long each took.
+///
+/// # Errors
+/// Those of [`Lab::up`], and what could not be undone.
+pub fn bench_up_down(
+    claim: Claim,
+    plan: &Plan,
+    options: &LowerOptions,
+    cancel: &CancellationToken,
+) -> Result<UpDown, LabError> {
+    let start = Instant::now();
+    let lab = Lab::up(claim, plan, options, cancel, &mut |_| {})?;
+    let up = start.elapsed();
+    let steps = lower(plan, options);
+    let start = Instant::now();
+    let left = lab.down();
+    let down = start.elapsed();
+    if !left.is_empty() {
+        let kind = LabErrorKind::Io {
+            what: "down",
+            error: io::Error::other("not all could be undone"),
+        };
+        return Err(LabError { kind, left });
+    }
+    let count = |kind: fn(&Step) -> bool| steps.iter().filter(|step| kind(step)).count();
+    Ok(UpDown {
+        namespaces: count(|step| matches!(step, Step::Netns { .. })),
+        links: count(|step| matches!(step, Step::Veth(_))),
+        steps: steps.len(),
+        up,
+        down,
+    })
+}
+
+/// Lets the process open as many files as the lab needs: two for each namespace, and some for
+/// everything else.
+fn allow_files(steps: &[Step]) -> Result<(), LabErrorKind> {
+    let namespaces = steps.iter().filter(|step| matches!(step, Step::Netns { .. }));
+    let needed = 2 * u64::try_from(namespaces.count()).unwrap_or(u64::MAX / 2) + OTHER_FILES;
+    let io = |errno: nix::Error| LabErrorKind::Io {
+        what: "limit of open files",
+        error: errno.into(),
+    };
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(io)?;
+    if soft >= needed {
+        return Ok(());
+    }
+    if hard < needed {
+        return Err(LabErrorKind::Files {
+            needed,
+            limit: hard,
+        });
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(io)
+}
+
+/// Refuses to begin where something has a name that the lab is going to use.
+fn nothing_is_there(steps: &[Step]) -> Result<(), LabErrorKind> {
+    let io = |error| LabErrorKind::Io {
+        what: "netlink socket",
+        error,
+    };
+    let links = dump::links(&mut Socket::route().map_err(io)?)?;
+    let links: BTreeSet<String> = links.into_iter().map(|link| link.name).collect();
+    // Without the RDMA subsystem there is no device.
+    let devices = Socket::rdma().map_err(Into::into);
+    let devices = devices.and_then(|mut socket| rdma::devices(&mut socket));
+    let devices: BTreeSet<String> = devices
+        .unwrap_or_default()
+        .into_iter()
+        .map(|device| device.name)
+        .collect();
+    let exists = |what, name: &str| {
+        let name = name.to_owned();
+        Err(LabErrorKind::Exists { what, name })
+    };
+    for step in steps {
+        match step {
+            Step::Netns { name } if netns::path(name).exists() => {
+                return exists("namespace", name.as_str());
+            }
+            Step::Veth(veth) => {
+                let mut ends = [&veth.a, &veth.b].into_iter();
+                let taken =
+                    ends.find(|end| end.place == Place::Root && links.contains(&end.dev));
+                if let Some(end) = taken {
+                    return exists("interface", &end.dev);
+                }
+            }
+            Step::Rxe { name, .. } if devices.contains(name) => {
+                return exists("RDMA device", name);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Journals, pipes of flows, telemetry sockets.
+const OTHER_FILES: u64 = 1_024;

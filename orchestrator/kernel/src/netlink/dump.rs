@@ -1,0 +1,242 @@
+//! What the kernel has: interfaces, addresses, neighbours, routes and rules of a namespace.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use lab_plan::model::Prefix;
+use rtnetlink::{
+    packet_core::Parseable,
+    packet_route::{
+        AddressFamily,
+        address::{AddressAttribute, AddressMessage},
+        link::{
+            InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State, Stats64,
+        },
+        neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState},
+        route::{RouteAddress, RouteAttribute, RouteMessage, RouteNextHop, RouteType},
+        rule::{RuleAttribute, RuleMessage},
+    },
+};
+
+use super::{NetlinkError, Socket};
+use crate::step::{Mac, Matches};
+
+/// An interface.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub index: u32,
+    pub name: String,
+    pub mac: Option<Mac>,
+    pub mtu: u32,
+    pub queue_len: u32,
+    pub group: u32,
+    pub veth: bool,
+    /// It is to be up.
+    pub up: bool,
+    /// It is up, and so is the other end.
+    pub running: bool,
+    pub stats: Stats64,
+}
+
+/// An address on an interface.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Address {
+    pub interface: u32,
+    pub addr: Ipv4Addr,
+    pub len: u8,
+}
+
+/// A neighbour that was put there for good.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Neighbour {
+    pub interface: u32,
+    pub addr: Ipv4Addr,
+    pub mac: Mac,
+}
+
+/// A route.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Route {
+    pub table: u32,
+    pub to: Prefix,
+    pub local: bool,
+    pub src: Option<Ipv4Addr>,
+    /// Interface and gateway, in the kernel's order.
+    pub hops: Vec<(u32, Option<Ipv4Addr>)>,
+}
+
+/// A policy routing rule that looks up a table.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Rule {
+    pub priority: u32,
+    pub table: u32,
+    /// `None` for a rule that matches something no rule of a lab does.
+    pub matches: Option<Matches>,
+}
+
+/// All interfaces.
+pub(crate) fn links(socket: &mut Socket) -> Result<Vec<Link>, NetlinkError> {
+    let request = [0; LINK_HEADER];
+    socket.dump(libc::RTM_GETLINK, &request, |message| {
+        LinkMessage::parse(message.payload()).ok().and_then(link)
+    })
+}
+
+/// All IPv4 addresses.
+pub(crate) fn addresses(socket: &mut Socket) -> Result<Vec<Address>, NetlinkError> {
+    socket.dump(libc::RTM_GETADDR, &inet([0; ADDRESS_HEADER]), |message| {
+        AddressMessage::parse(message.payload()).ok().and_then(address)
+    })
+}
+
+/// All permanent IPv4 neighbours.
+pub(crate) fn neighbours(socket: &mut Socket) -> Result<Vec<Neighbour>, NetlinkError> {
+    socket.dump(libc::RTM_GETNEIGH, &inet([0; NEIGHBOUR_HEADER]), |message| {
+        NeighbourMessage::parse(message.payload()).ok().and_then(neighbour)
+    })
+}
+
+/// All IPv4 routes of all tables.
+pub(crate) fn routes(socket: &mut Socket) -> Result<Vec<Route>, NetlinkError> {
+    socket.dump(libc::RTM_GETROUTE, &inet([0; ROUTE_HEADER]), |message| {
+        RouteMessage::parse(message.payload()).ok().and_then(route)
+    })
+}
+
+/// All IPv4 rules.
+pub(crate) fn rules(socket: &mut Socket) -> Result<Vec<Rule>, NetlinkError> {
+    socket.dump(libc::RTM_GETRULE, &inet([0; ROUTE_HEADER]), |message| {
+        RuleMessage::parse(message.payload()).ok().map(rule)
+    })
+}
+
+fn link(message: LinkMessage) -> Option<Link> {
+    let mut link = Link {
+        index: message.header.index,
+        name: String::new(),
+        mac: None,
+        mtu: 0,
+        queue_len: 0,
+        group: 0,
+        veth: false,
+        up: message.header.flags.contains(LinkFlags::Up),
+        running: false,
+        stats: Stats64::default(),
+    };
+    for attribute in message.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => link.name = name,
+            LinkAttribute::Address(bytes) => link.mac = bytes.try_into().ok().map(Mac),
+            LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+            LinkAttribute::TxQueueLen(packets) => link.queue_len = packets,
+            LinkAttribute::Group(group) => link.group = group,
+            LinkAttribute::OperState(state) => link.running = state == State::Up,
+            LinkAttribute::Stats64(stats) => link.stats = stats,
+            LinkAttribute::LinkInfo(infos) => {
+                link.veth = infos.contains(&LinkInfo::Kind(InfoKind::Veth));
+            }
+            _ => {}
+        }
+    }
+    (!link.name.is_empty()).then_some(link)
+}
+
+fn address(message: AddressMessage) -> Option<Address> {
+    let local = |attribute: &AddressAttribute| match attribute {
+        AddressAttribute::Local(IpAddr::V4(addr)) => Some(*addr),
+        _ => None,
+    };
+    Some(Address {
+        interface: message.header.index,
+        addr: message.attributes.iter().find_map(local)?,
+        len: message.header.prefix_len,
+    })
+}
+
+fn neighbour(message: NeighbourMessage) -> Option<Neighbour> {
+    if message.header.state != NeighbourState::Permanent {
+        return None;
+    }
+    let (mut addr, mut mac) = (None, None);
+    for attribute in message.attributes {
+        match attribute {
+            NeighbourAttribute::Destination(NeighbourAddress::Inet(ip)) => addr = Some(ip),
+            NeighbourAttribute::LinkLayerAddress(bytes) => mac = bytes.try_into().ok().map(Mac),
+            _ => {}
+        }
+    }
+    Some(Neighbour {
+        interface: message.header.ifindex,
+        addr: addr?,
+        mac: mac?,
+    })
+}
+
+fn route(message: RouteMessage) -> Option<Route> {
+    if message.header.address_family != AddressFamily::Inet {
+        return None;
+    }
+    let (mut interface, mut gateway) = (None, None);
+    let mut route = Route {
+        table: u32::from(message.header.table),
+        to: Prefix {
+            addr: Ipv4Addr::UNSPECIFIED,
+            len: message.header.destination_prefix_length,
+        },
+        local: message.header.kind == RouteType::Local,
+        src: None,
+        hops: Vec::new(),
+    };
+    for attribute in message.attributes {
+        match attribute {
+            RouteAttribute::Table(table) => route.table = table,
+            RouteAttribute::Destination(RouteAddress::Inet(addr)) => route.to.addr = addr,
+            RouteAttribute::PrefSource(RouteAddress::Inet(addr)) => route.src = Some(addr),
+            RouteAttribute::Oif(index) => interface = Some(index),
+            RouteAttribute::Gateway(RouteAddress::Inet(addr)) => gateway = Some(addr),
+            RouteAttribute::MultiPath(hops) => route.hops = hops.iter().map(hop).collect(),
+            _ => {}
+        }
+    }
+    route.hops.extend(interface.map(|index| (index, gateway)));
+    Some(route)
+}
+
+fn hop(hop: &RouteNextHop) -> (u32, Option<Ipv4Addr>) {
+    let gateway = hop.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Gateway(RouteAddress::Inet(addr)) => Some(*addr),
+        _ => None,
+    });
+    (hop.interface_index, gateway)
+}
+
+fn rule(message: RuleMessage) -> Rule {
+    let mut rule = Rule {
+        priority: 0,
+        table: u32::from(message.header.table),
+        matches: None,
+    };
+    for attribute in message.attributes {
+        match attribute {
+            RuleAttribute::Priority(priority) => rule.priority = priority,
+            RuleAttribute::Table(table) => rule.table = table,
+            RuleAttribute::Iifname(dev) => rule.matches = Some(Matches::In(dev)),
+            RuleAttribute::Oifname(dev) => rule.matches = Some(Matches::Out(dev)),
+            RuleAttribute::Source(IpAddr::V4(addr)) if message.header.src_len == 32 => {
+                rule.matches = Some(Matches::From(addr));
+            }
+            _ => {}
+        }
+    }
+    rule
+}
+
+/// A request's header for IPv4 alone: the family is its first byte.
+fn inet<const N: usize>(mut header: [u8; N]) -> [u8; N] {
+    header[0] = u8::from(AddressFamily::Inet);
+    header
+}
+
+const LINK_HEADER: usize = 16;
+const ADDRESS_HEADER: usize = 8;
+const NEIGHBOUR_HEADER: usize = 12;
+const ROUTE_HEADER: usize = 12;

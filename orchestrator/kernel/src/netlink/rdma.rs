@@ -1,0 +1,108 @@
+//! RDMA devices: `rdma link add` and `delete`, over their own netlink protocol.
+//!
+//! <https://github.com/torvalds/linux/blob/v6.1/include/uapi/rdma/rdma_netlink.h>
+
+use rtnetlink::packet_core::{NetlinkBuffer, NlasIterator};
+
+use super::{Batch, NetlinkError, Socket};
+
+/// An RDMA device.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct RdmaDevice {
+    /// The number the kernel knows it by.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// Makes a SoftRoCE device on an interface of the socket's namespace.
+pub(crate) fn add_rxe(socket: &mut Socket, name: &str, dev: &str) -> Result<(), NetlinkError> {
+    let mut payload = Vec::new();
+    text(&mut payload, ATTR_DEV_NAME, name);
+    text(&mut payload, ATTR_NDEV_NAME, dev);
+    text(&mut payload, ATTR_LINK_TYPE, "rxe");
+    let mut batch = Batch::new();
+    batch.raw(message(CMD_NEWLINK), 0, &payload);
+    socket.execute_one(batch)
+}
+
+/// Deletes an RDMA device.
+pub(crate) fn delete(socket: &mut Socket, index: u32) -> Result<(), NetlinkError> {
+    let mut payload = Vec::new();
+    attribute(&mut payload, ATTR_DEV_INDEX, &index.to_ne_bytes());
+    let mut batch = Batch::new();
+    batch.raw(message(CMD_DELLINK), 0, &payload);
+    socket.execute_one(batch)
+}
+
+/// All RDMA devices the socket's namespace sees.
+pub(crate) fn devices(socket: &mut Socket) -> Result<Vec<RdmaDevice>, NetlinkError> {
+    socket.dump(message(CMD_GET), &[], read_device)
+}
+
+/// The name of the interface that each of a device's ports is on.
+pub(crate) fn interfaces(socket: &mut Socket, index: u32) -> Result<Vec<String>, NetlinkError> {
+    let mut payload = Vec::new();
+    attribute(&mut payload, ATTR_DEV_INDEX, &index.to_ne_bytes());
+    socket.dump(message(CMD_PORT_GET), &payload, |message| {
+        let name = |(kind, value): (u16, &[u8])| (kind == ATTR_NDEV_NAME).then(|| c_text(value));
+        attributes(message).find_map(name)
+    })
+}
+
+fn read_device(message: &NetlinkBuffer<&[u8]>) -> Option<RdmaDevice> {
+    let (mut index, mut name) = (None, None);
+    for (kind, value) in attributes(message) {
+        match kind {
+            ATTR_DEV_INDEX => index = value.first_chunk().map(|n| u32::from_ne_bytes(*n)),
+            ATTR_DEV_NAME => name = Some(c_text(value)),
+            _ => {}
+        }
+    }
+    Some(RdmaDevice {
+        index: index?,
+        name: name?,
+    })
+}
+
+fn attributes<'a>(message: &NetlinkBuffer<&'a [u8]>) -> impl Iterator<Item = (u16, &'a [u8])> {
+    let pairs = |attribute: rtnetlink::packet_core::NlaBuffer<&'a [u8]>| {
+        let kind = attribute.kind();
+        let value = attribute.into_inner().get(4..).unwrap_or_default();
+        (kind, value)
+    };
+    NlasIterator::new(message.payload()).flatten().map(pairs)
+}
+
+fn text(payload: &mut Vec<u8>, kind: u16, value: &str) {
+    let mut bytes = value.as_bytes().to_vec();
+    bytes.push(0);
+    attribute(payload, kind, &bytes);
+}
+
+fn attribute(payload: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    let length = u16::try_from(value.len() + 4).unwrap_or(u16::MAX);
+    payload.extend_from_slice(&length.to_ne_bytes());
+    payload.extend_from_slice(&kind.to_ne_bytes());
+    payload.extend_from_slice(value);
+    payload.resize(payload.len().next_multiple_of(4), 0);
+}
+
+fn c_text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// `RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command)`.
+const fn message(command: u16) -> u16 {
+    (5 << 10) + command
+}
+
+const CMD_GET: u16 = 1;
+const CMD_NEWLINK: u16 = 3;
+const CMD_DELLINK: u16 = 4;
+const CMD_PORT_GET: u16 = 5;
+const ATTR_DEV_INDEX: u16 = 1;
+const ATTR_DEV_NAME: u16 = 2;
+const ATTR_NDEV_NAME: u16 = 51;
+const ATTR_LINK_TYPE: u16 = 65;

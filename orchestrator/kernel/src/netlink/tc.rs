@@ -1,0 +1,412 @@
+//! Queueing disciplines and filters, in the kernel's units: bytes per second, packets, and ticks of
+//! 64 ns (`PSCHED_SHIFT`).
+//!
+//! <https://github.com/torvalds/linux/blob/v6.1/include/net/pkt_sched.h>
+
+use std::fmt;
+
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use netlink_bindings::{
+    builtin::BuiltinBitfield32,
+    tc::{
+        ActOptionsMsg, OpGetqdiscDump, OpGettfilterDump, OptionsMsg, PushAttrs, Request, TcNetemQopt, TcNetemRate, TcRatespec,
+        TcRedQopt, TcTbfQopt, TcU32Key, TcU32Sel, Tcmsg,
+    },
+    traits::NetlinkRequest,
+};
+use rtnetlink::packet_core::NetlinkBuffer;
+
+use super::{Batch, NetlinkError, Socket};
+use crate::step::{Handle, Parent, Qdisc};
+
+/// `tc qdisc add`.
+pub(crate) fn add(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
+    let header = header(index, parent, handle);
+    let mut request = Request::new()
+        .set_create()
+        .set_excl()
+        .op_newqdisc_do(&header);
+    options(request.encode(), qdisc);
+    batch.request(&request);
+}
+
+/// `tc qdisc change`.
+pub(crate) fn change(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
+    let header = header(index, parent, handle);
+    let mut request = Request::new().op_newqdisc_do(&header);
+    options(request.encode(), qdisc);
+    batch.request(&request);
+}
+
+/// `tc filter add … ingress protocol all u32 match u32 0 0 action mirred egress redirect dev …`.
+///
+/// An empty u32 match rather than matchall, because every kernel that has filters has it.
+pub(crate) fn redirect(batch: &mut Batch, from: u32, to: u32) {
+    let mut header = Tcmsg::new();
+    header.ifindex = from.cast_signed();
+    header.parent = CLSACT_INGRESS;
+    header.info = (FIRST_PREFERENCE << 16) | u32::from(ETH_P_ALL.to_be());
+    let mut everything = TcU32Sel::new();
+    everything.flags = TC_U32_TERMINAL;
+    everything.nkeys = 1;
+    everything.keys = TcU32Key::new();
+    let mut request = Request::new()
+        .set_create()
+        .set_excl()
+        .op_newtfilter_do(&header);
+    let filter = request.encode().nested_options_u32().push_sel(everything);
+    // The kernel counts actions from 1, the crate from 0; what is at 0 is not read.
+    let actions = filter.array_act().entry_nested().end_nested();
+    actions
+        .entry_nested()
+        .nested_options_mirred()
+        .push_parms(&egress_redirect(to));
+    batch.request(&request);
+}
+
+/// A queueing discipline as the kernel holds it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Held {
+    /// The number of the interface it is on.
+    pub interface: u32,
+    pub handle: u32,
+    pub parent: u32,
+    pub parameters: Parameters,
+}
+
+/// Kind and parameters as the kernel holds them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Parameters {
+    Tbf {
+        bytes_per_sec: u64,
+        burst_ticks: u32,
+        limit: u32,
+    },
+    Red {
+        limit: u32,
+        min: u32,
+        max: u32,
+        weight_log: u8,
+        probability: u32,
+        flags: u32,
+    },
+    Netem {
+        delay: i64,
+        bytes_per_sec: u64,
+        limit: u32,
+        loss: u32,
+    },
+    Clsact,
+    /// A kind that the lab does not make.
+    Other(String),
+}
+
+/// All queueing disciplines of the socket's namespace.
+pub(crate) fn qdiscs(socket: &mut Socket) -> Result<Vec<Held>, NetlinkError> {
+    socket.dump(libc::RTM_GETQDISC, Tcmsg::new().as_slice(), read)
+}
+
+/// Where what comes in by an interface is redirected to.
+pub(crate) fn redirected_to(socket: &mut Socket, from: u32) -> Result<Option<u32>, NetlinkError> {
+    let mut header = Tcmsg::new();
+    header.ifindex = from.cast_signed();
+    header.parent = CLSACT_INGRESS;
+    let targets = socket.dump(libc::RTM_GETTFILTER, header.as_slice(), |message| {
+        let (_, attributes) = OpGettfilterDump::decode_reply(message.payload());
+        let Ok(OptionsMsg::U32(filter)) = attributes.get_options() else {
+            return None;
+        };
+        let mut actions = filter.get_act().ok()?;
+        let mirred = actions.find_map(|action| match action.get_options() {
+            Ok(ActOptionsMsg::Mirred(mirred)) => mirred.get_parms().ok(),
+            _ => None,
+        });
+        let target = mirred?.get(MIRRED_IFINDEX..)?.first_chunk()?;
+        Some(u32::from_ne_bytes(*target))
+    })?;
+    Ok(targets.first().copied())
+}
+
+/// How the kernel holds a discipline of the lab.
+pub(crate) fn held(interface: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) -> Held {
+    let header = header(interface, parent, handle);
+    Held {
+        interface,
+        handle: header.handle,
+        parent: header.parent,
+        parameters: Parameters::of(qdisc),
+    }
+}
+
+impl Parameters {
+    fn of(qdisc: &Qdisc) -> Self {
+        match qdisc {
+            Qdisc::Tbf(tbf) => Self::Tbf {
+                bytes_per_sec: bytes_per_sec(tbf.rate),
+                burst_ticks: ticks(bytes_per_sec(tbf.rate), tbf.burst),
+                limit: clamp(tbf.limit),
+            },
+            Qdisc::Red(red) => Self::Red {
+                limit: clamp(red.limit),
+                min: clamp(red.min),
+                max: clamp(red.max),
+                weight_log: 0,
+                probability: of_all_ones(red.probability),
+                flags: TC_RED_ECN | TC_RED_NODROP,
+            },
+            Qdisc::Netem(netem) => Self::Netem {
+                delay: signed(netem.delay),
+                bytes_per_sec: bytes_per_sec(netem.rate),
+                limit: netem.limit,
+                loss: of_all_ones(netem.loss),
+            },
+            Qdisc::Clsact => Self::Clsact,
+        }
+    }
+
+    fn read(kind: &str, options: Option<OptionsMsg<'_>>) -> Option<Self> {
+        match options {
+            Some(OptionsMsg::Tbf(tbf)) => {
+                let parms = tbf.get_parms().ok()?;
+                let wide = tbf.get_rate64().ok();
+                Some(Self::Tbf {
+                    bytes_per_sec: wide.unwrap_or(u64::from(parms.rate.rate)),
+                    burst_ticks: parms.buffer,
+                    limit: parms.limit,
+                })
+            }
+            Some(OptionsMsg::Red(red)) => {
+                let parms = red.get_parms().ok()?;
+                Some(Self::Red {
+                    limit: parms.limit,
+                    min: parms.qth_min,
+                    max: parms.qth_max,
+                    weight_log: parms.Wlog,
+                    probability: red.get_max_p().ok()?,
+                    flags: red.get_flags().ok()?.value,
+                })
+            }
+            Some(OptionsMsg::Netem(head, netem)) => {
+                let rate = netem.get_rate().map_or(0, |rate| u64::from(rate.rate));
+                Some(Self::Netem {
+                    delay: netem.get_latency64().ok()?,
+                    bytes_per_sec: netem.get_rate64().unwrap_or(rate),
+                    limit: head.limit,
+                    loss: head.loss,
+                })
+            }
+            _ if kind == "clsact" => Some(Self::Clsact),
+            _ => Some(Self::Other(kind.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tbf {
+                bytes_per_sec,
+                burst_ticks,
+                limit,
+            } => write!(
+                f,
+                "tbf rate {bytes_per_sec} B/s, burst {burst_ticks} ticks, limit {limit} B"
+            ),
+            Self::Red {
+                limit,
+                min,
+                max,
+                weight_log,
+                probability,
+                flags,
+            } => write!(
+                f,
+                "red limit {limit} B, min {min} B, max {max} B, weight 2^-{weight_log}, \
+                 probability {probability}/2^32, flags {flags:#x}"
+            ),
+            Self::Netem {
+                delay,
+                bytes_per_sec,
+                limit,
+                loss,
+            } => write!(
+                f,
+                "netem delay {delay} ns, rate {bytes_per_sec} B/s, limit {limit} packets, \
+                 loss {loss}/2^32"
+            ),
+            Self::Clsact => f.write_str("clsact"),
+            Self::Other(kind) => f.write_str(kind),
+        }
+    }
+}
+
+fn read(message: &NetlinkBuffer<&[u8]>) -> Option<Held> {
+    let (header, attributes) = OpGetqdiscDump::decode_reply(message.payload());
+    let kind = attributes.get_kind().ok()?.to_str().ok()?;
+    Some(Held {
+        interface: header.ifindex.cast_unsigned(),
+        handle: header.handle,
+        parent: header.parent,
+        parameters: Parameters::read(kind, attributes.get_options().ok())?,
+    })
+}
+
+fn header(index: u32, parent: Parent, handle: Handle) -> Tcmsg {
+    let mut header = Tcmsg::new();
+    header.ifindex = index.cast_signed();
+    header.handle = u32::from(handle.0) << 16;
+    header.parent = match parent {
+        Parent::Root => TC_H_ROOT,
+        Parent::Of(parent) => (u32::from(parent.0) << 16) | 1,
+        Parent::Clsact => TC_H_CLSACT,
+    };
+    header
+}
+
+fn options(attributes: PushAttrs<&mut Vec<u8>>, qdisc: &Qdisc) {
+    match Parameters::of(qdisc) {
+        Parameters::Tbf {
+            bytes_per_sec,
+            limit,
+            ..
+        } => {
+            let Qdisc::Tbf(tbf) = qdisc else { return };
+            let mut parms = TcTbfQopt::new();
+            parms.rate = ratespec(bytes_per_sec);
+            parms.limit = limit;
+            attributes
+                .nested_options_tbf()
+                .push_parms(parms)
+                .push_rate64(bytes_per_sec)
+                .push_burst(clamp(tbf.burst));
+        }
+        Parameters::Red {
+            limit,
+            min,
+            max,
+            weight_log,
+            probability,
+            flags,
+        } => {
+            let mut parms = TcRedQopt::new();
+            parms.limit = limit;
+            parms.qth_min = min;
+            parms.qth_max = max;
+            parms.Wlog = weight_log;
+            attributes
+                .nested_options_red()
+                .push_parms(parms)
+                .push_stab(&FORGET_WHEN_IDLE)
+                .push_max_p(probability)
+                .push_flags(BuiltinBitfield32 {
+                    value: flags,
+                    selector: flags,
+                });
+        }
+        Parameters::Netem {
+            delay,
+            bytes_per_sec,
+            limit,
+            loss,
+        } => {
+            let mut head = TcNetemQopt::new();
+            head.limit = limit;
+            head.loss = loss;
+            let mut rate = TcNetemRate::new();
+            rate.rate = u32::try_from(bytes_per_sec).unwrap_or(u32::MAX);
+            attributes
+                .nested_options_netem(&head)
+                .push_rate(rate)
+                .push_rate64(bytes_per_sec)
+                .push_latency64(delay);
+        }
+        Parameters::Clsact => drop(attributes.push_kind(c"clsact")),
+        Parameters::Other(_) => {}
+    }
+}
+
+fn ratespec(bytes_per_sec: u64) -> TcRatespec {
+    let mut spec = TcRatespec::new();
+    spec.linklayer = TC_LINKLAYER_ETHERNET;
+    spec.rate = u32::try_from(bytes_per_sec).unwrap_or(u32::MAX);
+    spec
+}
+
+/// `struct tc_mirred`: index, capab, action, refcnt, bindcnt, eaction, ifindex.
+fn egress_redirect(to: u32) -> Vec<u8> {
+    let words = [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, to];
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+/// Offset of the last word of `struct tc_mirred`.
+const MIRRED_IFINDEX: usize = 24;
+
+/// Rounded down; never zero, which would be no limit.
+fn bytes_per_sec(rate: BitsPerSec) -> u64 {
+    (rate.get() / 8).max(1)
+}
+
+/// `p · 2^32`, at most the largest number.
+fn of_all_ones(probability: Ratio) -> u32 {
+    u32::try_from(probability.scale_nearest(u64::from(u32::MAX))).unwrap_or(u32::MAX)
+}
+
+fn clamp(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
+}
+
+fn signed(time: Nanos) -> i64 {
+    i64::try_from(time.get()).unwrap_or(i64::MAX)
+}
+
+/// The time a bucket takes to fill, as `psched_l2t_ns` computes it, in ticks.
+///
+/// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_generic.c>, `psched_ratecfg_precompute`.
+fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
+    let (mut factor, mut shift) = (1_000_000_000u64, 0);
+    let multiplier = loop {
+        let multiplier = factor / bytes_per_sec;
+        if multiplier & (1 << 31) != 0 || factor & (1 << 63) != 0 {
+            break multiplier;
+        }
+        factor <<= 1;
+        shift += 1;
+    };
+    let multiplier = u128::from(multiplier & u64::from(u32::MAX));
+    let nanos = (u128::from(burst.get()) * multiplier) >> shift;
+    u32::try_from(nanos >> 6).unwrap_or(u32::MAX)
+}
+
+const TC_H_ROOT: u32 = 0xffff_ffff;
+const TC_H_CLSACT: u32 = 0xffff_fff1;
+const CLSACT_INGRESS: u32 = 0xffff_fff2;
+const FIRST_PREFERENCE: u32 = 1;
+const ETH_P_ALL: u16 = 3;
+const TC_U32_TERMINAL: u8 = 1;
+const TC_ACT_STOLEN: u32 = 4;
+const TCA_EGRESS_REDIR: u32 = 1;
+const TC_LINKLAYER_ETHERNET: u8 = 1;
+const TC_RED_ECN: u32 = 1;
+const TC_RED_NODROP: u32 = 8;
+
+/// RED's table of how much an average shrinks while a queue is idle: to nothing at once, since it
+/// is the queue's length itself.
+const FORGET_WHEN_IDLE: [u8; 256] = [31; 256];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn burst_ticks_are_the_kernels() {
+        // `tc -s qdisc` shows a burst of 4190 B at 100 Mbit/s as buffer 5237 ticks: 335.2 µs / 64 ns.
+        assert_eq!(ticks(12_500_000, Bytes::new(4190)), 5237);
+    }
+
+    #[test]
+    fn probabilities_fill_the_range() {
+        assert_eq!(of_all_ones(Ratio::ONE), u32::MAX);
+        assert_eq!(of_all_ones(Ratio::new(1, 2).unwrap()), 1 << 31);
+        assert_eq!(of_all_ones(Ratio::new(0, 1).unwrap()), 0);
+    }
+}
