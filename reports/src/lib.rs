@@ -1,1 +1,37 @@
 //! Run directories to figures, tables and one self-contained HTML page.
+//!
+//! [`render`] reads a run directory, and nothing else, and writes `figures/` and `report.html` into
+//! it. The same records give the same bytes, on every machine.
+//!
+//! Must not contain: engines, the plan, clocks, anything that needs root.
+//!
+//! - `run`: the records in memory; `route`, `size_bins`: what flows are grouped by
+//! - `frames`: questions to the rows, as polars queries
+//! - `stats`: percentiles with bootstrap intervals
+//! - `summary`: a run's results in a few numbers
+//! - `figure`: what each figure shows, drawn by plotters as SVG and PNG
+//! - `page`: the HTML page
+//! - `text`: quantities as people read them
+//!
+//! ```no_run
+//! let report = lab_reports::render("results/latest".as_ref())?;
+//! println!("{}", report.html.display());
+//! # Ok::<(), lab_reports::ReportError>(())
+//! ```
+mod error;
+mod figure;
+mod figures;
+mod frames;
+mod page;
+mod report;
+mod route;
+mod run;
+mod size_bins;
+mod stats;
+mod summary;
+mod text;
+
+pub use error::{DrawError, ReportError};
+pub use report::{Report, render};
+pub use stats::{Change, Estimate, Slowdown};
+pub use summary::{PolicySummary, Summary};

@@ -90,6 +90,14 @@ impl Verdict {
     }
 }
 
+impl Verdict {
+    /// Adds a reason.
+    pub fn doubt(&mut self, reason: String) {
+        self.clean = false;
+        self.reasons.push(reason);
+    }
+}
+
 impl RunInfo {
     /// Rows a complete run has: each policy runs the whole schedule.
     #[must_use]

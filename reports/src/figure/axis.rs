@@ -1,0 +1,220 @@
+//! Axes with ticks that people would choose.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
+use crate::text;
+
+/// An axis, linear or logarithmic.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    range: Range<f64>,
+    logarithmic: bool,
+    ticks: Vec<(f64, String)>,
+}
+
+impl Axis {
+    /// From zero to at least `max`, ending on a tick.
+    pub fn from_zero(max: f64, ticks: u32) -> Self {
+        let step = nice_step(max.max(f64::MIN_POSITIVE) / f64::from(ticks));
+        let steps = (max / step - 1e-9).ceil().max(1.0);
+        Self::linear(0.0..steps * step, step)
+    }
+
+    /// From `range.start` to `range.end`, with ticks every `step`.
+    pub fn linear(range: Range<f64>, step: f64) -> Self {
+        let mut ticks = Vec::new();
+        let mut at = (range.start / step).ceil();
+        while at * step <= range.end + step * 1e-9 {
+            ticks.push((at * step, text::significant(at * step, 6)));
+            at += 1.0;
+        }
+        Self {
+            range,
+            logarithmic: false,
+            ticks,
+        }
+    }
+
+    /// Over all `values`, which are ratios near or above 1: logarithmic if they span more than
+    /// [`WIDE`], else linear.
+    pub fn of_ratios(values: impl Iterator<Item = f64> + Clone, ticks: u32) -> Self {
+        let least = values.clone().fold(1.0, f64::min);
+        let most = values.fold(least, f64::max);
+        if most / least > WIDE && least > 0.0 {
+            return Self::logarithmic(least, most);
+        }
+        let step = nice_step((most - least).max(0.1) / f64::from(ticks));
+        let start = (least / step).floor() * step;
+        let end = (most / step - 1e-9).ceil() * step;
+        Self::linear(start..end.max(start + step), step)
+    }
+
+    /// Without ticks.
+    pub fn bare(range: Range<f64>) -> Self {
+        Self {
+            range,
+            logarithmic: false,
+            ticks: Vec::new(),
+        }
+    }
+
+    /// The same with other ticks.
+    #[must_use]
+    pub fn with_ticks(self, ticks: Vec<(f64, String)>) -> Self {
+        Self { ticks, ..self }
+    }
+
+    /// Whether it is logarithmic.
+    pub fn is_logarithmic(&self) -> bool {
+        self.logarithmic
+    }
+
+    /// Its ends.
+    pub fn ends(&self) -> (f64, f64) {
+        (self.range.start, self.range.end)
+    }
+
+    /// The labels of its ticks.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.ticks.iter().map(|(_, label)| label.as_str())
+    }
+
+    /// Ticks at 1, 2 and 5 times powers of ten, fewer over many decades; ends on ticks.
+    fn logarithmic(least: f64, most: f64) -> Self {
+        let decades = (most / least).log10();
+        let steps: &[f64] = if decades <= 2.5 {
+            &[1.0, 2.0, 5.0]
+        } else {
+            &[1.0]
+        };
+        let mut at = Vec::new();
+        let mut power = 10f64.powf(least.log10().floor());
+        while at.last().is_none_or(|&last| last < most * (1.0 - 1e-9)) {
+            at.extend(steps.iter().map(|step| step * power));
+            power *= 10.0;
+        }
+        let first = at.iter().rposition(|&tick| tick <= least * (1.0 + 1e-9));
+        let last = at.iter().position(|&tick| tick >= most * (1.0 - 1e-9));
+        let (first, last) = (first.unwrap_or(0), last.unwrap_or(at.len() - 1));
+        let kept = &at[first..=last];
+        Self {
+            range: kept[0]..kept[kept.len() - 1],
+            logarithmic: true,
+            ticks: kept
+                .iter()
+                .map(|&tick| (tick, text::significant(tick, 6)))
+                .collect(),
+        }
+    }
+
+    /// Where `value` is, from 0 at the start to 1 at the end.
+    fn share(&self, value: f64) -> f64 {
+        let (start, end) = self.ends();
+        if self.logarithmic {
+            (value / start).ln() / (end / start).ln()
+        } else {
+            (value - start) / (end - start)
+        }
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let (start, end) = (f64::from(limit.0), f64::from(limit.1));
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "rounding to pixels is the purpose; casts of floats saturate"
+        )]
+        let pixel = (start + (end - start) * self.share(*value)).round() as i32;
+        pixel
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() {
+            return Vec::new();
+        }
+        self.ticks.iter().map(|(at, _)| *at).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        let tick = self.ticks.iter().find(|(at, _)| at == value);
+        tick.map(|(_, label)| label.clone()).unwrap_or_default()
+    }
+}
+
+/// The smallest of 1, 2 and 5 times powers of ten that is not under `least`.
+fn nice_step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    let enough = steps.into_iter().find(|step| *step >= least * (1.0 - 1e-9));
+    enough.unwrap_or(10.0 * power)
+}
+
+/// Ratios that span more are drawn on a logarithmic axis.
+const WIDE: f64 = 8.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks(axis: &Axis) -> String {
+        axis.labels().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn linear_axes_end_on_ticks() {
+        assert_eq!(ticks(&Axis::from_zero(0.93, 5)), "0 0.2 0.4 0.6 0.8 1");
+        assert_eq!(ticks(&Axis::from_zero(100.0, 5)), "0 20 40 60 80 100");
+        assert_eq!(ticks(&Axis::from_zero(101.0, 5)), "0 50 100 150");
+    }
+
+    #[test]
+    fn wide_ratios_make_a_logarithmic_axis() {
+        let narrow = Axis::of_ratios([1.1, 3.9].into_iter(), 6);
+        assert_eq!(ticks(&narrow), "1 1.5 2 2.5 3 3.5 4");
+        assert!(!narrow.is_logarithmic());
+        let wide = Axis::of_ratios([1.1, 43.0].into_iter(), 6);
+        assert_eq!(ticks(&wide), "1 2 5 10 20 50");
+        assert!(wide.is_logarithmic());
+        let wider = Axis::of_ratios([1.1, 4_300.0].into_iter(), 6);
+        assert_eq!(ticks(&wider), "1 10 100 1000 10000");
+    }
+
+    #[test]
+    fn a_ratio_under_one_is_on_the_axis() {
+        assert_eq!(
+            ticks(&Axis::of_ratios([0.7, 1.4].into_iter(), 4)),
+            "0.6 0.8 1 1.2 1.4"
+        );
+        assert_eq!(
+            Axis::of_ratios([0.7, 14.0].into_iter(), 4).ends(),
+            (0.5, 20.0)
+        );
+    }
+
+    #[test]
+    fn equal_values_and_none_still_make_an_axis() {
+        for values in [vec![], vec![1.0], vec![1.0; 3], vec![3.0]] {
+            let (start, end) = Axis::of_ratios(values.iter().copied(), 5).ends();
+            assert!(start < end, "{values:?}: {start} {end}");
+        }
+        assert!(Axis::from_zero(0.0, 5).ends().1 > 0.0);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_puts_the_geometric_mean_in_the_middle() {
+        let axis = Axis::of_ratios([1.0, 100.0].into_iter(), 5);
+        assert_eq!(axis.map(&10.0, (0, 1_000)), 500);
+    }
+}

@@ -1,0 +1,141 @@
+//! p50 and p99 FCT slowdown by flow size.
+
+use std::collections::BTreeMap;
+
+use lab_records::nearest_rank;
+use lab_units::Bytes;
+use plotters::{
+    prelude::DrawingBackend,
+    series::LineSeries,
+    style::{
+        RGBColor,
+        text_anchor::{HPos, VPos},
+    },
+};
+
+use super::{
+    axis::Axis,
+    canvas::{Canvas, Drawn, Lettering, Marker},
+    chart::Plot,
+    font,
+    legend::{Entry, Key, Legend},
+    render::Figure,
+    theme::{INK, SMALL, TEXT, WIDTH},
+};
+use crate::{error::DrawError, text};
+
+/// The figure.
+pub struct BySize {
+    /// Label and colour of each policy.
+    pub policies: Vec<(String, RGBColor)>,
+    /// The largest size of each bin.
+    pub upper: Vec<Bytes>,
+    /// Sorted slowdowns by policy and bin.
+    pub slowdowns: BTreeMap<(String, u32), Vec<f64>>,
+}
+
+/// Place and value of a bin.
+type Dot = (f64, f64);
+
+impl Figure for BySize {
+    const NAME: &'static str = "fct-slowdown-by-size";
+
+    fn missing(&self) -> Option<String> {
+        let none = self.slowdowns.values().all(Vec::is_empty);
+        none.then(|| "no flow finished".into())
+    }
+
+    fn height(&self) -> f64 {
+        390.0
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+        let entry = |(index, (label, color)): (usize, &(String, RGBColor))| Entry {
+            color: *color,
+            key: Key::Marked(Marker::of(index)),
+            label: label.clone(),
+        };
+        let entries = self.policies.iter().enumerate().map(entry).collect();
+        let legend = Legend::new(entries, WIDTH - INDENT)?;
+        legend.draw(canvas, (INDENT, 4.0))?;
+        let half = WIDTH / 2.0;
+        self.panel(canvas, 50, 0.0, legend.height())?;
+        self.panel(canvas, 99, half, legend.height())
+    }
+}
+
+impl BySize {
+    fn panel<DB: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, DB>,
+        percent: u32,
+        left: f64,
+        top: f64,
+    ) -> Drawn {
+        let series: Vec<Vec<Dot>> = self
+            .policies
+            .iter()
+            .map(|(policy, _)| self.dots(policy, percent))
+            .collect();
+        let values = series.iter().flatten().map(|dot| dot.1);
+        let y = Axis::of_ratios(values, 6);
+        let y_title = if y.is_logarithmic() {
+            "FCT slowdown, logarithmic"
+        } else {
+            "FCT slowdown"
+        };
+        let title = Lettering {
+            size: TEXT,
+            color: INK,
+            h: HPos::Left,
+            v: VPos::Center,
+        };
+        canvas.text(&format!("p{percent}"), (left + INDENT, top + 12.0), title)?;
+        let plot = Plot {
+            at: (left, top + 16.0),
+            size: (WIDTH / 2.0 - 4.0, self.height() - top - 16.0),
+            x: self.size_axis(WIDTH / 2.0 - INDENT - 20.0)?,
+            y,
+            x_title: "flow size, up to",
+            y_title,
+        };
+        let mut chart = plot.draw(canvas)?;
+        for (index, ((_, color), dots)) in self.policies.iter().zip(&series).enumerate() {
+            let line = LineSeries::new(dots.iter().copied(), canvas.stroke(*color, 2.0));
+            chart.draw_series(line)?;
+            for dot in dots {
+                let at = canvas.logical(chart.backend_coord(dot));
+                canvas.marker(Marker::of(index), at, 4.5, *color)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn dots(&self, policy: &str, percent: u32) -> Vec<Dot> {
+        let dot = |bin: u32| {
+            let sorted = self.slowdowns.get(&(policy.to_owned(), bin))?;
+            Some((f64::from(bin), nearest_rank(sorted, percent)?))
+        };
+        (0..).take(self.upper.len()).filter_map(dot).collect()
+    }
+
+    /// One place for each bin, named by its largest size where there is room for the name.
+    fn size_axis(&self, width: f64) -> Result<Axis, DrawError> {
+        let labels: Vec<String> = self.upper.iter().map(|&size| text::size(size)).collect();
+        let mut widest: f64 = 0.0;
+        for label in &labels {
+            widest = widest.max(font::width(label, SMALL)?);
+        }
+        let bins = text::to_float(labels.len() as u64);
+        let fitting = (width / (widest + 10.0)).floor().max(1.0);
+        let every = (bins / fitting).ceil().max(1.0);
+        let place = (0u32..).map(f64::from);
+        // The largest bin is always named: it is where the axis ends.
+        let ticks = place
+            .zip(labels)
+            .filter(|(at, _)| (bins - 1.0 - at) % every == 0.0);
+        Ok(Axis::bare(-0.5..bins - 0.5).with_ticks(ticks.collect()))
+    }
+}
+
+const INDENT: f64 = 60.0;

@@ -1,0 +1,174 @@
+//! Drawing in logical pixels, on any backend.
+
+use plotters::{
+    coord::Shift,
+    element::{Circle, PathElement, Polygon, Rectangle, Text},
+    prelude::{DrawingArea, DrawingBackend},
+    style::{
+        Color, RGBColor, ShapeStyle, TextStyle,
+        text_anchor::{HPos, Pos, VPos},
+    },
+};
+
+use super::font;
+use crate::error::DrawError;
+
+/// What drawing gives.
+pub type Drawn = Result<(), DrawError>;
+
+/// A place in logical pixels, from the upper left corner.
+pub type Point = (f64, f64);
+
+/// A drawing area whose pixels are finer than the logical ones: plotters knows whole pixels only,
+/// and a curve in those is visibly stepped.
+pub struct Canvas<'a, DB: DrawingBackend> {
+    area: &'a DrawingArea<DB, Shift>,
+    fineness: f64,
+}
+
+/// How a text is written.
+#[derive(Clone, Copy)]
+pub struct Lettering {
+    /// Its size.
+    pub size: f64,
+    /// Its colour.
+    pub color: RGBColor,
+    /// Where the point it is put at is in it, horizontally.
+    pub h: HPos,
+    /// And vertically.
+    pub v: VPos,
+}
+
+/// Shapes that can be told apart without colour.
+#[derive(Clone, Copy, Debug)]
+pub enum Marker {
+    /// A disc.
+    Circle,
+    /// A square.
+    Square,
+    /// A triangle on its base.
+    Triangle,
+    /// A square on its corner.
+    Diamond,
+}
+
+impl Marker {
+    /// The marker of the series at `index`.
+    pub fn of(index: usize) -> Self {
+        const ALL: [Marker; 4] = [
+            Marker::Circle,
+            Marker::Square,
+            Marker::Triangle,
+            Marker::Diamond,
+        ];
+        ALL[index % ALL.len()]
+    }
+}
+
+impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
+    /// A canvas on `area`, which has `fineness` pixels for each logical one.
+    pub fn new(area: &'a DrawingArea<DB, Shift>, fineness: u32) -> Self {
+        let fineness = f64::from(fineness);
+        Self { area, fineness }
+    }
+
+    /// The part of the area from `at`, `size` large.
+    pub fn part(&self, at: Point, size: Point) -> DrawingArea<DB, Shift> {
+        self.area.clone().shrink(self.fine(at), self.fine(size))
+    }
+
+    /// `length` in the backend's pixels.
+    pub fn px(&self, length: f64) -> i32 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "rounding to pixels is the purpose; casts of floats saturate"
+        )]
+        let pixels = (length * self.fineness).round() as i32;
+        pixels
+    }
+
+    /// A place given in the backend's pixels.
+    pub fn logical(&self, (x, y): (i32, i32)) -> Point {
+        (f64::from(x) / self.fineness, f64::from(y) / self.fineness)
+    }
+
+    /// A style of lines `width` wide.
+    pub fn stroke(&self, color: RGBColor, width: f64) -> ShapeStyle {
+        color.stroke_width(u32::try_from(self.px(width).max(1)).unwrap_or(1))
+    }
+
+    /// A text style.
+    pub fn text_style(&self, lettering: Lettering) -> TextStyle<'static> {
+        TextStyle {
+            font: font::at_size(lettering.size * self.fineness),
+            color: lettering.color.to_backend_color(),
+            pos: Pos::new(lettering.h, lettering.v),
+        }
+    }
+
+    /// Writes `text` at `at`.
+    pub fn text(&self, text: &str, at: Point, lettering: Lettering) -> Drawn {
+        let style = self.text_style(lettering);
+        self.area
+            .draw(&Text::new(text, self.fine(at), style))
+            .map_err(Into::into)
+    }
+
+    /// Draws lines from point to point.
+    pub fn line(&self, points: &[Point], color: RGBColor, width: f64) -> Drawn {
+        let points: Vec<(i32, i32)> = points.iter().map(|&point| self.fine(point)).collect();
+        let line = PathElement::new(points, self.stroke(color, width));
+        self.area.draw(&line).map_err(Into::into)
+    }
+
+    /// Draws a line of dashes between two points.
+    pub fn dashes(&self, from: Point, to: Point, color: RGBColor, width: f64) -> Drawn {
+        const DASH: f64 = 4.0;
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        let length = dx.hypot(dy);
+        let mut start = 0.0;
+        while start < length {
+            let end = (start + DASH).min(length);
+            let at = |along: f64| (from.0 + dx * along / length, from.1 + dy * along / length);
+            self.line(&[at(start), at(end)], color, width)?;
+            start += 2.0 * DASH;
+        }
+        Ok(())
+    }
+
+    /// Fills a rectangle.
+    pub fn fill(&self, from: Point, to: Point, color: RGBColor) -> Drawn {
+        let corners = [self.fine(from), self.fine(to)];
+        self.area
+            .draw(&Rectangle::new(corners, color.filled()))
+            .map_err(Into::into)
+    }
+
+    /// Draws the outline of a rectangle.
+    pub fn outline(&self, from: Point, to: Point, color: RGBColor, width: f64) -> Drawn {
+        let corners = [from, (to.0, from.1), to, (from.0, to.1), from];
+        self.line(&corners, color, width)
+    }
+
+    /// Draws a marker.
+    pub fn marker(&self, marker: Marker, at: Point, radius: f64, color: RGBColor) -> Drawn {
+        let corners: &[Point] = match marker {
+            Marker::Circle => {
+                let disc = Circle::new(self.fine(at), self.px(radius), color.filled());
+                return self.area.draw(&disc).map_err(Into::into);
+            }
+            Marker::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+            Marker::Triangle => &[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
+            Marker::Diamond => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+        };
+        let place = |&(x, y): &Point| self.fine((at.0 + x * radius, at.1 + y * radius));
+        let corners: Vec<(i32, i32)> = corners.iter().map(place).collect();
+        self.area
+            .draw(&Polygon::new(corners, color.filled()))
+            .map_err(Into::into)
+    }
+
+    fn fine(&self, (x, y): Point) -> (i32, i32) {
+        (self.px(x), self.px(y))
+    }
+}

@@ -1,0 +1,111 @@
+//! FCT slowdown CDF of each policy.
+
+use plotters::{
+    prelude::DrawingBackend,
+    series::LineSeries,
+    style::{
+        RGBColor,
+        text_anchor::{HPos, VPos},
+    },
+};
+
+use super::{
+    axis::Axis,
+    canvas::{Canvas, Drawn, Lettering},
+    chart::Plot,
+    legend::{Entry, Key, Legend},
+    render::Figure,
+    theme::{MUTED, SMALL, WIDTH},
+};
+use crate::text;
+
+/// The figure.
+pub struct Cdf {
+    /// Label, colour and sorted slowdowns of each policy.
+    pub policies: Vec<(String, RGBColor, Vec<f64>)>,
+}
+
+impl Figure for Cdf {
+    const NAME: &'static str = "fct-slowdown-cdf";
+
+    fn missing(&self) -> Option<String> {
+        let none = self.policies.iter().all(|(.., sorted)| sorted.is_empty());
+        none.then(|| "no flow finished".into())
+    }
+
+    fn height(&self) -> f64 {
+        430.0
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+        let entry = |(label, color, sorted): &(String, RGBColor, Vec<f64>)| Entry {
+            color: *color,
+            key: Key::Line,
+            label: format!("{label} ({})", text::count(sorted.len(), "flow")),
+        };
+        let legend = Legend::new(self.policies.iter().map(entry).collect(), WIDTH - INDENT)?;
+        legend.draw(canvas, (INDENT, 4.0))?;
+
+        let values = self
+            .policies
+            .iter()
+            .flat_map(|(.., sorted)| sorted.iter().copied());
+        let x = Axis::of_ratios(values, 8);
+        let x_title = if x.is_logarithmic() {
+            "FCT slowdown (FCT ÷ ideal FCT), logarithmic"
+        } else {
+            "FCT slowdown (FCT ÷ ideal FCT)"
+        };
+        let (start, end) = x.ends();
+        let top = legend.height();
+        let plot = Plot {
+            at: (0.0, top),
+            size: (WIDTH - RIGHT, self.height() - top),
+            x,
+            y: Axis::linear(0.0..100.0, 20.0),
+            x_title,
+            y_title: "flows (%)",
+        };
+        let mut chart = plot.draw(canvas)?;
+        for percent in [50.0, 99.0] {
+            let (_, y) = canvas.logical(chart.backend_coord(&(start, percent)));
+            let (x, _) = canvas.logical(chart.backend_coord(&(end, percent)));
+            let (left, _) = canvas.logical(chart.backend_coord(&(start, percent)));
+            canvas.dashes((left, y), (x, y), MUTED, 0.8)?;
+            let lettering = Lettering {
+                size: SMALL,
+                color: MUTED,
+                h: HPos::Left,
+                v: VPos::Center,
+            };
+            canvas.text(&format!("p{percent}"), (x + 6.0, y), lettering)?;
+        }
+        for (_, color, sorted) in &self.policies {
+            let steps = steps(sorted, start, end);
+            chart.draw_series(LineSeries::new(steps, canvas.stroke(*color, 2.2)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The corners of the empirical distribution function, in percent.
+fn steps(sorted: &[f64], start: f64, end: f64) -> Vec<(f64, f64)> {
+    let total = text::to_float(sorted.len() as u64);
+    let mut corners = vec![(start, 0.0)];
+    let mut below = 0.0;
+    for (rank, &value) in (1..).zip(sorted) {
+        let share = 100.0 * text::to_float(rank) / total;
+        corners.push((value, below));
+        corners.push((value, share));
+        below = share;
+    }
+    if !sorted.is_empty() {
+        corners.push((end, 100.0));
+    }
+    corners
+}
+
+const INDENT: f64 = 60.0;
+
+/// Room for the names of percentiles.
+const RIGHT: f64 = 24.0;

@@ -1,0 +1,52 @@
+//! The bundled font.
+
+use std::sync::OnceLock;
+
+use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
+
+use super::theme::FONT;
+use crate::error::DrawError;
+
+/// DejaVu Sans 2.37, cut to the characters that occur; `assets/README.md` says how.
+pub const BYTES: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
+
+/// The font at `size`.
+pub fn at_size(size: f64) -> FontDesc<'static> {
+    static REGISTERED: OnceLock<()> = OnceLock::new();
+    REGISTERED.get_or_init(|| {
+        // It can only fail for bytes that are no font; drawing would then say that it is missing.
+        let _ = register_font(FONT, FontStyle::Normal, BYTES);
+    });
+    FontDesc::new(FontFamily::Name(FONT), size, FontStyle::Normal)
+}
+
+/// Width of `text` at `size`.
+pub fn width(text: &str, size: f64) -> Result<f64, DrawError> {
+    // Measured large, because the answer is in whole pixels.
+    const ENLARGED: f64 = 32.0;
+    let layout = at_size(size * ENLARGED).layout_box(text);
+    let ((left, _), (right, _)) = layout.map_err(DrawError::new)?;
+    Ok(f64::from(right - left) / ENLARGED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_font_has_the_signs_that_figures_use() {
+        let missing = width("\u{e000}", 10.0).unwrap();
+        for sign in "·×–−≤µ÷→…".chars() {
+            let with = width(&sign.to_string(), 10.0).unwrap();
+            assert!(with > 0.0 && (with - missing).abs() > 1e-9, "{sign}");
+        }
+    }
+
+    #[test]
+    fn width_grows_with_text_and_size() {
+        let narrow = width("dc1", 10.0).unwrap();
+        assert!(width("dc1-dc4", 10.0).unwrap() > narrow);
+        let double = width("dc1", 20.0).unwrap();
+        assert!((double - 2.0 * narrow).abs() < 0.2);
+    }
+}

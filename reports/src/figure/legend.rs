@@ -1,0 +1,108 @@
+//! Legends, in rows over the data, never on it.
+
+use plotters::{
+    prelude::DrawingBackend,
+    style::{
+        RGBColor,
+        text_anchor::{HPos, VPos},
+    },
+};
+
+use super::{
+    canvas::{Canvas, Drawn, Lettering, Marker, Point},
+    font,
+    theme::{INK, TEXT},
+};
+use crate::error::DrawError;
+
+/// A legend.
+pub struct Legend {
+    entries: Vec<Entry>,
+    places: Vec<Point>,
+    rows: u32,
+}
+
+/// One line of a legend.
+pub struct Entry {
+    /// Its colour.
+    pub color: RGBColor,
+    /// How the data is drawn.
+    pub key: Key,
+    /// What it is.
+    pub label: String,
+}
+
+/// How data is drawn.
+#[derive(Clone, Copy, Debug)]
+pub enum Key {
+    /// A bar.
+    Bar,
+    /// A line.
+    Line,
+    /// A line with markers.
+    Marked(Marker),
+    /// A dashed line.
+    Dashed,
+}
+
+impl Legend {
+    /// Lays `entries` out in as many rows of `width` as they need.
+    pub fn new(entries: Vec<Entry>, width: f64) -> Result<Self, DrawError> {
+        let mut places = Vec::new();
+        let (mut x, mut rows) = (0.0, 1);
+        for entry in &entries {
+            let room = KEY_WIDTH + font::width(&entry.label, TEXT)?;
+            if x > 0.0 && x + room > width {
+                x = 0.0;
+                rows += 1;
+            }
+            places.push((x, f64::from(rows - 1) * ROW));
+            x += room + GAP;
+        }
+        Ok(Self {
+            entries,
+            places,
+            rows,
+        })
+    }
+
+    /// Its height.
+    pub fn height(&self) -> f64 {
+        f64::from(self.rows) * ROW
+    }
+
+    /// Draws it with its upper left corner at `at`.
+    pub fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>, at: Point) -> Drawn {
+        for (entry, place) in self.entries.iter().zip(&self.places) {
+            let (x, middle) = (at.0 + place.0, at.1 + place.1 + ROW / 2.0);
+            let ends = [(x, middle), (x + KEY_LENGTH, middle)];
+            match entry.key {
+                Key::Bar => canvas.fill(
+                    (x, middle - 5.0),
+                    (x + KEY_LENGTH, middle + 5.0),
+                    entry.color,
+                )?,
+                Key::Line => canvas.line(&ends, entry.color, 2.5)?,
+                Key::Dashed => canvas.dashes(ends[0], ends[1], entry.color, 1.5)?,
+                Key::Marked(marker) => {
+                    canvas.line(&ends, entry.color, 2.0)?;
+                    let center = (x + KEY_LENGTH / 2.0, middle);
+                    canvas.marker(marker, center, 4.5, entry.color)?;
+                }
+            }
+            let lettering = Lettering {
+                size: TEXT,
+                color: INK,
+                h: HPos::Left,
+                v: VPos::Center,
+            };
+            canvas.text(&entry.label, (x + KEY_WIDTH, middle), lettering)?;
+        }
+        Ok(())
+    }
+}
+
+const ROW: f64 = 22.0;
+const KEY_LENGTH: f64 = 22.0;
+const KEY_WIDTH: f64 = KEY_LENGTH + 7.0;
+const GAP: f64 = 22.0;

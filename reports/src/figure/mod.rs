@@ -1,0 +1,22 @@
+//! Figures: what each shows, drawn once for every backend.
+
+mod axis;
+mod by_size;
+mod canvas;
+mod cdf;
+mod chart;
+pub mod font;
+mod legend;
+mod map;
+mod map_layout;
+mod render;
+pub mod theme;
+mod timeline;
+mod utilisation;
+
+pub use by_size::BySize;
+pub use cdf::Cdf;
+pub use map::{Panel, PathMap};
+pub use render::{Figure, Image, font_face, render};
+pub use timeline::{Lane, Span, Timeline};
+pub use utilisation::{LinkBars, Utilisation, attributes};

@@ -1,0 +1,158 @@
+//! A figure to SVG and PNG.
+
+use std::path::Path;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use maud::{PreEscaped, html};
+use plotters::{
+    backend::{BitMapBackend, SVGBackend},
+    drawing::IntoDrawingArea,
+    prelude::DrawingBackend,
+    style::text_anchor::{HPos, VPos},
+};
+
+use super::{
+    canvas::{Canvas, Drawn, Lettering},
+    font,
+    theme::{FONT, MUTED, PAPER, TEXT, WIDTH},
+};
+use crate::error::{DrawError, ReportError};
+
+/// A figure.
+pub trait Figure {
+    /// The name of its files.
+    const NAME: &'static str;
+
+    /// Why it cannot be drawn, as a sentence for its reader.
+    fn missing(&self) -> Option<String>;
+
+    /// Its height; every figure is [`WIDTH`] wide.
+    fn height(&self) -> f64;
+
+    /// Draws it.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn;
+}
+
+/// A drawn figure.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// The name of its files.
+    pub name: &'static str,
+    /// What is in its `<svg>` element.
+    body: String,
+    width: f64,
+    height: f64,
+}
+
+/// Draws `figure` as SVG, and as PNG into `figures_dir`.
+pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, ReportError> {
+    let name = F::NAME;
+    let failed = |source| ReportError::Draw {
+        figure: name,
+        source,
+    };
+    let height = match figure.missing() {
+        Some(_) => EMPTY_HEIGHT,
+        None => figure.height(),
+    };
+    let mut svg = String::new();
+    let backend = SVGBackend::with_string(&mut svg, pixels(height, SVG_FINENESS));
+    draw_on(backend, figure, SVG_FINENESS).map_err(failed)?;
+    let png = figures_dir.join(format!("{name}.png"));
+    let backend = BitMapBackend::new(&png, pixels(height, PNG_FINENESS));
+    draw_on(backend, figure, PNG_FINENESS).map_err(failed)?;
+    Ok(Image {
+        name,
+        body: body_of(&svg).to_owned(),
+        width: WIDTH,
+        height,
+    })
+}
+
+fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, fineness: u32) -> Drawn {
+    let area = backend.into_drawing_area();
+    area.fill(&PAPER)?;
+    let canvas = Canvas::new(&area, fineness);
+    match figure.missing() {
+        None => figure.draw(&canvas)?,
+        Some(why) => {
+            let lettering = Lettering {
+                size: TEXT,
+                color: MUTED,
+                h: HPos::Center,
+                v: VPos::Center,
+            };
+            canvas.text(&why, (WIDTH / 2.0, EMPTY_HEIGHT / 2.0), lettering)?;
+        }
+    }
+    area.present().map_err(DrawError::from)
+}
+
+impl Image {
+    /// As part of a page that has the font; `label` says what it shows to who cannot see it.
+    pub fn inline(&self, label: &str) -> PreEscaped<String> {
+        let (width, height) = (
+            self.width * f64::from(SVG_FINENESS),
+            self.height * f64::from(SVG_FINENESS),
+        );
+        html! {
+            svg role="img" aria-label=(label) viewBox=(format!("0 0 {width} {height}"))
+                width=(self.width) height=(self.height) {
+                (PreEscaped(&self.body))
+            }
+        }
+    }
+
+    /// As a file of its own, with the font in it.
+    pub fn standalone(&self, label: &str) -> String {
+        let (width, height) = (
+            self.width * f64::from(SVG_FINENESS),
+            self.height * f64::from(SVG_FINENESS),
+        );
+        let svg = html! {
+            svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label=(label)
+                viewBox=(format!("0 0 {width} {height}"))
+                width=(self.width) height=(self.height) {
+                style { (PreEscaped(font_face())) }
+                (PreEscaped(&self.body))
+            }
+        };
+        svg.into_string() + "\n"
+    }
+}
+
+/// The style that brings the bundled font.
+pub fn font_face() -> String {
+    let font = STANDARD.encode(font::BYTES);
+    format!(
+        "@font-face{{font-family:\"{FONT}\";src:url(data:font/ttf;base64,{font})}}text{{font-family:\"{FONT}\",sans-serif}}"
+    )
+}
+
+/// What is between the tags of `svg`.
+fn body_of(svg: &str) -> &str {
+    let start = svg.find('>').map_or(0, |end| end + 1);
+    let end = svg.rfind("</svg>").unwrap_or(svg.len());
+    svg[start..end].trim()
+}
+
+fn pixels(height: f64, fineness: u32) -> (u32, u32) {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive number of pixels; casts of floats saturate"
+    )]
+    let pixels = |length: f64| (length * f64::from(fineness)).round() as u32;
+    (pixels(WIDTH), pixels(height))
+}
+
+/// Coordinates in SVG are tenths of a pixel.
+const SVG_FINENESS: u32 = 10;
+
+/// PNG has twice the resolution of a plain screen.
+const PNG_FINENESS: u32 = 2;
+
+const EMPTY_HEIGHT: f64 = 120.0;

@@ -1,0 +1,86 @@
+//! Colours and sizes of figures.
+//!
+//! The palette is Okabe and Ito's ("Color Universal Design", 2008), which people with any kind of
+//! colour vision can tell apart. Its yellow and black are left out: one is lost on white paper, the
+//! other on a dark page. The page's style sheet replaces the first five colours in dark mode.
+
+use plotters::style::RGBColor;
+
+/// Text and axes.
+pub const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
+
+/// Secondary text.
+pub const MUTED: RGBColor = RGBColor(0x59, 0x63, 0x6e);
+
+/// Grid lines.
+pub const GRID: RGBColor = RGBColor(0xe4, 0xe8, 0xec);
+
+/// Marks of what was not used.
+pub const UNUSED: RGBColor = RGBColor(0xb4, 0xbc, 0xc6);
+
+/// The background.
+pub const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xff);
+
+const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
+const VERMILLION: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
+const GREEN: RGBColor = RGBColor(0x00, 0x9e, 0x73);
+const PURPLE: RGBColor = RGBColor(0xcc, 0x79, 0xa7);
+const ORANGE: RGBColor = RGBColor(0xe6, 0x9f, 0x00);
+const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
+
+/// Colours of series whose names mean nothing here, in the order they are taken.
+pub const SERIES: [RGBColor; 6] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY];
+
+/// Policies that have the same colour in every report.
+const POLICIES: [(&str, RGBColor); 5] = [
+    ("lcmp", BLUE),
+    ("ecmp", VERMILLION),
+    ("redte", GREEN),
+    ("wcmp", PURPLE),
+    ("ucmp", ORANGE),
+];
+
+/// The colour of each policy: its own if it has one, else the next that no other has.
+pub fn policy_colors(policies: &[String]) -> Vec<RGBColor> {
+    let own = |policy: &String| {
+        let found = POLICIES.iter().find(|(name, _)| name == policy);
+        found.map(|&(_, color)| color)
+    };
+    let taken: Vec<RGBColor> = policies.iter().filter_map(own).collect();
+    let mut free = SERIES.iter().filter(|color| !taken.contains(color));
+    let mut next = || free.next().copied().unwrap_or(MUTED);
+    policies
+        .iter()
+        .map(|policy| own(policy).unwrap_or_else(&mut next))
+        .collect()
+}
+
+/// The name the bundled font is registered by.
+pub const FONT: &str = "DejaVu Sans";
+
+/// Size of axis titles, legends and panel titles.
+pub const TEXT: f64 = 13.0;
+
+/// Size of tick labels and marks.
+pub const SMALL: f64 = 11.5;
+
+/// Width of every figure.
+pub const WIDTH: f64 = 900.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_policies_keep_their_colours_and_no_two_share_one() {
+        let names = ["mine", "lcmp", "ecmp", "lcmp-alpha0"].map(String::from);
+        let colors = policy_colors(&names);
+        assert_eq!(colors, [GREEN, BLUE, VERMILLION, PURPLE]);
+    }
+
+    #[test]
+    fn policies_past_the_palette_are_grey_not_fatal() {
+        let names: Vec<String> = (0..9).map(|n| format!("p{n}")).collect();
+        assert_eq!(policy_colors(&names)[6..], [MUTED; 3]);
+    }
+}

@@ -1,0 +1,211 @@
+//! When each flow ran, and over which route.
+
+use plotters::{
+    prelude::DrawingBackend,
+    style::{
+        RGBColor,
+        text_anchor::{HPos, VPos},
+    },
+};
+
+use super::{
+    axis::Axis,
+    canvas::{Canvas, Drawn, Lettering},
+    chart::Plot,
+    legend::{Entry, Key, Legend},
+    render::Figure,
+    theme::{INK, TEXT, UNUSED, WIDTH},
+};
+use crate::{error::DrawError, text};
+
+/// The figure.
+pub struct Timeline {
+    /// Label and colour of each route that has one; flows over others are grey.
+    pub routes: Vec<(String, RGBColor)>,
+    /// One panel for each policy.
+    pub panels: Vec<Lane>,
+}
+
+/// One policy's flows.
+pub struct Lane {
+    /// Label of the policy.
+    pub policy: String,
+    /// The flows of its first repetition, by start.
+    pub flows: Vec<Span>,
+}
+
+/// One flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// When it started, in seconds.
+    pub start: f64,
+    /// When it ended; nothing if it did not finish.
+    pub end: Option<f64>,
+    /// Its place in the routes; nothing if its route is not among them.
+    pub route: Option<usize>,
+}
+
+/// A unit of time for an axis.
+struct TimeUnit {
+    name: &'static str,
+    per_second: f64,
+}
+
+impl Timeline {
+    fn legend(&self) -> Result<Legend, DrawError> {
+        let route = |(label, color): &(String, RGBColor)| Entry {
+            color: *color,
+            key: Key::Bar,
+            label: label.clone(),
+        };
+        let mut entries: Vec<Entry> = self.routes.iter().map(route).collect();
+        let mut flows = self.panels.iter().flat_map(|lane| &lane.flows);
+        if flows
+            .clone()
+            .any(|flow| flow.end.is_some() && flow.route.is_none())
+        {
+            entries.push(Entry {
+                color: UNUSED,
+                key: Key::Bar,
+                label: "another or unknown".into(),
+            });
+        }
+        if flows.any(|flow| flow.end.is_none()) {
+            entries.push(Entry {
+                color: INK,
+                key: Key::Dashed,
+                label: "did not finish".into(),
+            });
+        }
+        Legend::new(entries, WIDTH - INDENT)
+    }
+
+    fn most_flows(&self) -> usize {
+        self.panels
+            .iter()
+            .map(|lane| lane.flows.len())
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Height of one flow.
+    fn pitch(&self) -> f64 {
+        (LANE_HEIGHT / text::to_float(self.most_flows().max(1) as u64)).clamp(1.0, 8.0)
+    }
+
+    fn lane_height(&self) -> f64 {
+        let rows = text::to_float(self.most_flows() as u64);
+        LANE_TITLE + rows * self.pitch() + AROUND
+    }
+
+    /// When the last flow ends.
+    fn end(&self) -> f64 {
+        let flows = self.panels.iter().flat_map(|lane| &lane.flows);
+        flows
+            .map(|flow| flow.end.unwrap_or(flow.start))
+            .fold(0.0, f64::max)
+    }
+}
+
+impl Figure for Timeline {
+    const NAME: &'static str = "flow-timeline";
+
+    fn missing(&self) -> Option<String> {
+        (self.most_flows() == 0).then(|| "no flow is recorded".into())
+    }
+
+    fn height(&self) -> f64 {
+        let legend = self.legend().map_or(0.0, |legend| legend.height());
+        legend + self.lane_height() * text::to_float(self.panels.len() as u64)
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+        let legend = self.legend()?;
+        legend.draw(canvas, (INDENT, 2.0))?;
+        for (index, lane) in (0u32..).zip(&self.panels) {
+            let top = legend.height() + self.lane_height() * f64::from(index);
+            self.draw_lane(canvas, lane, top)?;
+        }
+        Ok(())
+    }
+}
+
+impl Timeline {
+    fn draw_lane<DB: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, DB>,
+        lane: &Lane,
+        top: f64,
+    ) -> Drawn {
+        let title = Lettering {
+            size: TEXT,
+            color: INK,
+            h: HPos::Left,
+            v: VPos::Center,
+        };
+        let finished = lane.flows.iter().filter(|flow| flow.end.is_some()).count();
+        let text = format!(
+            "{} ({})",
+            lane.policy,
+            text::count(finished, "finished flow")
+        );
+        canvas.text(&text, (INDENT, top + LANE_TITLE - 4.0), title)?;
+
+        let unit = TimeUnit::of(self.end());
+        let rows = text::to_float(self.most_flows() as u64);
+        let x = Axis::from_zero(self.end() * unit.per_second, 8);
+        let (_, axis_end) = x.ends();
+        let x_title = format!("time from the run's start ({}, paper)", unit.name);
+        let plot = Plot {
+            at: (INDENT - 34.0, top + LANE_TITLE - 6.0),
+            size: (WIDTH - INDENT + 34.0, self.lane_height() - LANE_TITLE + 6.0),
+            x,
+            y: Axis::bare(rows..0.0),
+            x_title: &x_title,
+            y_title: "flows by start",
+        };
+        let chart = plot.draw(canvas)?;
+        let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
+        for (row, flow) in (0u32..).map(f64::from).zip(&lane.flows) {
+            let (start, top) = place(flow.start * unit.per_second, row);
+            let (_, bottom) = place(0.0, row + 1.0);
+            let color = flow.route.and_then(|route| self.routes.get(route));
+            let color = color.map_or(UNUSED, |(_, color)| *color);
+            let Some(end) = flow.end else {
+                let (end, _) = place(axis_end, row);
+                let middle = f64::midpoint(top, bottom);
+                canvas.dashes((start, middle), (end, middle), INK, 1.5)?;
+                continue;
+            };
+            let (end, _) = place(end * unit.per_second, row);
+            let gap = if self.pitch() > 3.0 { 1.0 } else { 0.0 };
+            canvas.fill(
+                (start, top + gap),
+                (end.max(start + 1.0), bottom - gap),
+                color,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl TimeUnit {
+    /// The unit for times up to `seconds`.
+    fn of(seconds: f64) -> Self {
+        let (name, per_second) = match seconds {
+            10.0.. => ("s", 1.0),
+            0.010.. => ("ms", 1e3),
+            _ => ("µs", 1e6),
+        };
+        Self { name, per_second }
+    }
+}
+
+const INDENT: f64 = 60.0;
+const LANE_TITLE: f64 = 24.0;
+
+/// Height of a lane's bars, unless there are too many or too few flows.
+const LANE_HEIGHT: f64 = 400.0;
+
+/// Margins, tick labels and title.
+const AROUND: f64 = 72.0;

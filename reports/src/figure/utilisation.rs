@@ -1,0 +1,172 @@
+//! How busy each link was under each policy.
+
+use lab_records::LinkInfo;
+use plotters::{
+    prelude::DrawingBackend,
+    style::{
+        RGBColor,
+        text_anchor::{HPos, VPos},
+    },
+};
+
+use super::{
+    axis::Axis,
+    canvas::{Canvas, Drawn, Lettering},
+    chart::Plot,
+    font,
+    legend::{Entry, Key, Legend},
+    render::Figure,
+    theme::{INK, MUTED, SMALL, TEXT, WIDTH},
+};
+use crate::{error::DrawError, text};
+
+/// The figure.
+pub struct Utilisation {
+    /// Label and colour of each policy.
+    pub policies: Vec<(String, RGBColor)>,
+    /// The links, from top to bottom.
+    pub links: Vec<LinkBars>,
+    /// Links that are left out, being less busy than those shown.
+    pub left_out: usize,
+}
+
+/// One link.
+pub struct LinkBars {
+    /// The link.
+    pub link: LinkInfo,
+    /// Share of the capacity used in the busier direction, for each policy; nothing if it was not
+    /// measured.
+    pub shares: Vec<Option<f64>>,
+}
+
+impl Utilisation {
+    /// The busiest of `links`, at most [`MAX_LINKS`], in their order.
+    pub fn new(policies: Vec<(String, RGBColor)>, links: Vec<LinkBars>) -> Self {
+        let busiest = |bars: &LinkBars| bars.shares.iter().flatten().copied().fold(0.0, f64::max);
+        let mut order: Vec<usize> = (0..links.len()).collect();
+        order.sort_by(|&a, &b| {
+            busiest(&links[b])
+                .total_cmp(&busiest(&links[a]))
+                .then(a.cmp(&b))
+        });
+        let shown: Vec<usize> = order.into_iter().take(MAX_LINKS).collect();
+        let left_out = links.len() - shown.len();
+        let kept = links
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| shown.contains(index));
+        Self {
+            policies,
+            links: kept.map(|(_, bars)| bars).collect(),
+            left_out,
+        }
+    }
+
+    fn row_height(&self) -> f64 {
+        text::to_float(self.policies.len() as u64).max(2.0) * BAR + ROW_GAP
+    }
+
+    fn legend(&self) -> Result<Legend, DrawError> {
+        let entry = |(label, color): &(String, RGBColor)| Entry {
+            color: *color,
+            key: Key::Bar,
+            label: label.clone(),
+        };
+        Legend::new(self.policies.iter().map(entry).collect(), WIDTH - 60.0)
+    }
+}
+
+impl Figure for Utilisation {
+    const NAME: &'static str = "link-utilisation";
+
+    fn missing(&self) -> Option<String> {
+        let none = self
+            .links
+            .iter()
+            .all(|bars| bars.shares.iter().all(Option::is_none));
+        none.then(|| "no link was measured".into())
+    }
+
+    fn height(&self) -> f64 {
+        let legend = self.legend().map_or(0.0, |legend| legend.height());
+        let rows = text::to_float(self.links.len() as u64) * self.row_height();
+        legend + rows + AROUND
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+        let mut left: f64 = 0.0;
+        for bars in &self.links {
+            left = left.max(font::width(&bars.link.name, TEXT)?);
+            left = left.max(font::width(&attributes(&bars.link), SMALL)?);
+        }
+        left += 14.0;
+        let legend = self.legend()?;
+        legend.draw(canvas, (left, 4.0))?;
+
+        let shares = self
+            .links
+            .iter()
+            .flat_map(|bars| bars.shares.iter().flatten());
+        let most = shares.copied().fold(0.0, f64::max) * 100.0;
+        let rows = text::to_float(self.links.len() as u64);
+        let plot = Plot {
+            at: (left, legend.height()),
+            size: (WIDTH - left - 50.0, self.height() - legend.height()),
+            x: Axis::from_zero(most.max(1.0), 8),
+            // From top to bottom, as the links are listed.
+            y: Axis::bare(rows..0.0),
+            x_title: "mean utilisation, busier direction (% of capacity)",
+            y_title: "",
+        };
+        let chart = plot.draw(canvas)?;
+        let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
+        for (row, bars) in (0u32..).map(f64::from).zip(&self.links) {
+            let (axis, middle) = place(0.0, row + 0.5);
+            let name = Lettering {
+                size: TEXT,
+                color: INK,
+                h: HPos::Right,
+                v: VPos::Center,
+            };
+            canvas.text(&bars.link.name, (axis - 10.0, middle - 8.0), name)?;
+            let small = Lettering {
+                size: SMALL,
+                color: MUTED,
+                ..name
+            };
+            canvas.text(&attributes(&bars.link), (axis - 10.0, middle + 8.0), small)?;
+            let top = middle - BAR * text::to_float(bars.shares.len() as u64) / 2.0;
+            for (bar, (share, (_, color))) in (0u32..).zip(bars.shares.iter().zip(&self.policies)) {
+                let y = top + BAR * f64::from(bar);
+                let Some(share) = *share else { continue };
+                let (end, _) = place(share * 100.0, row);
+                canvas.fill(
+                    (axis, y + 1.0),
+                    (end.max(axis + 1.0), y + BAR - 1.0),
+                    *color,
+                )?;
+                let value = Lettering {
+                    h: HPos::Left,
+                    ..small
+                };
+                canvas.text(&text::percent(share), (end + 5.0, y + BAR / 2.0), value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `200 Gb/s · 25 ms`.
+pub fn attributes(link: &LinkInfo) -> String {
+    let (rate, delay) = (text::rate(link.rate_bps), text::time(link.delay_ns));
+    format!("{rate} · {delay}")
+}
+
+/// More links would make a figure of more than two pages.
+const MAX_LINKS: usize = 40;
+
+const BAR: f64 = 15.0;
+const ROW_GAP: f64 = 12.0;
+
+/// Margin, tick labels and title.
+const AROUND: f64 = 72.0;

@@ -1,0 +1,172 @@
+//! Questions about links and their queues.
+
+use std::collections::BTreeMap;
+
+use lab_records::{LinkRow, QueueRow};
+use polars::prelude::*;
+
+use super::values;
+
+/// What one direction of a link carried under one policy, over all repetitions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkUse {
+    /// Label of the policy.
+    pub policy: String,
+    /// The link.
+    pub link: String,
+    /// Where this direction comes from.
+    pub from_dc: String,
+    /// Where this direction goes to.
+    pub to_dc: String,
+    /// Bytes carried ÷ bytes that fit from a repetition's start to its last sample.
+    pub utilisation: f64,
+    /// Bytes carried.
+    pub bytes: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Most bytes seen waiting; nothing if the queue was not sampled.
+    pub peak_queue_bytes: Option<u64>,
+}
+
+/// What each direction of each link carried under each policy, by policy, link and direction.
+pub fn link_uses(links: &[LinkRow], queues: &[QueueRow]) -> PolarsResult<Vec<LinkUse>> {
+    let peaks = peak_queues(queues)?;
+    let lazy = link_frame(links)?.lazy();
+    // Counters only grow, so the largest is the last. Capacity is averaged over the samples, which
+    // are evenly spaced: a fault may change it.
+    let ends = lazy.clone().group_by(KEYS.map(col)).agg([
+        col(BYTES).max(),
+        col(DROPS).max(),
+        col(RATE).sum().alias(RATE_SUM),
+        col(RATE).count().cast(DataType::UInt64).alias(SAMPLES),
+    ]);
+    let run = [col(POLICY), col(REPETITION)];
+    let spans = lazy.group_by(run.clone()).agg([col(TIME).max()]);
+    let frame = ends
+        .join(spans, run.clone(), run, JoinArgs::new(JoinType::Inner))
+        .sort(KEYS, SortMultipleOptions::default())
+        .collect()?;
+
+    let text = |name: &str| -> PolarsResult<Vec<String>> {
+        let column = frame.column(name)?.str()?.iter();
+        Ok(column
+            .map(|text| text.unwrap_or_default().to_owned())
+            .collect())
+    };
+    let number = |name: &str| -> PolarsResult<Vec<u64>> {
+        let column = frame.column(name)?.u64()?.iter();
+        Ok(column.map(Option::unwrap_or_default).collect())
+    };
+    let (policies, names) = (text(POLICY)?, text(LINK)?);
+    let (from, to) = (text(FROM)?, text(TO)?);
+    let (bytes, drops, times) = (number(BYTES)?, number(DROPS)?, number(TIME)?);
+    let (rates, samples) = (number(RATE_SUM)?, number(SAMPLES)?);
+
+    let mut uses: BTreeMap<(String, String, String, String), Sums> = BTreeMap::new();
+    for row in 0..frame.height() {
+        let key = (
+            policies[row].clone(),
+            names[row].clone(),
+            from[row].clone(),
+            to[row].clone(),
+        );
+        let sums = uses.entry(key).or_default();
+        sums.bytes += bytes[row];
+        sums.drops += drops[row];
+        let byte_nanos = u128::from(rates[row]) * u128::from(times[row]);
+        sums.capacity += byte_nanos / u128::from(samples[row].max(1)) / BIT_NANOS_PER_BYTE_SECOND;
+    }
+    let done = uses
+        .into_iter()
+        .map(|((policy, link, from_dc, to_dc), sums)| LinkUse {
+            utilisation: sums.utilisation(),
+            bytes: sums.bytes,
+            drops: sums.drops,
+            peak_queue_bytes: peaks
+                .get(&(policy.clone(), from_dc.clone(), to_dc.clone()))
+                .copied(),
+            policy,
+            link,
+            from_dc,
+            to_dc,
+        });
+    Ok(done.collect())
+}
+
+/// Sums over repetitions.
+#[derive(Default)]
+struct Sums {
+    bytes: u64,
+    drops: u64,
+    /// Bytes that would have fitted.
+    capacity: u128,
+}
+
+impl Sums {
+    fn utilisation(&self) -> f64 {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a share needs no more than 53 bits of bytes"
+        )]
+        let share = self.bytes as f64 / self.capacity.max(1) as f64;
+        share
+    }
+}
+
+fn link_frame(links: &[LinkRow]) -> PolarsResult<DataFrame> {
+    let columns = vec![
+        Column::new(POLICY.into(), values(links, |row| row.policy.as_str())),
+        Column::new(REPETITION.into(), values(links, |row| row.repetition)),
+        Column::new(LINK.into(), values(links, |row| row.link.as_str())),
+        Column::new(FROM.into(), values(links, |row| row.from_dc.as_str())),
+        Column::new(TO.into(), values(links, |row| row.to_dc.as_str())),
+        Column::new(TIME.into(), values(links, |row| row.time_ns.get())),
+        Column::new(BYTES.into(), values(links, |row| row.tx_bytes.get())),
+        Column::new(RATE.into(), values(links, |row| row.rate_bps.get())),
+        Column::new(DROPS.into(), values(links, |row| row.drops)),
+    ];
+    DataFrame::new(links.len(), columns)
+}
+
+/// The most bytes seen in each queue, by policy, DC of the switch and DC it leads to.
+fn peak_queues(queues: &[QueueRow]) -> PolarsResult<BTreeMap<(String, String, String), u64>> {
+    let columns = vec![
+        Column::new(POLICY.into(), values(queues, |row| row.policy.as_str())),
+        Column::new(FROM.into(), values(queues, |row| row.switch.as_str())),
+        Column::new(TO.into(), values(queues, |row| row.to_dc.as_str())),
+        Column::new(BYTES.into(), values(queues, |row| row.backlog_bytes.get())),
+    ];
+    let frame = DataFrame::new(queues.len(), columns)?
+        .lazy()
+        .group_by([col(POLICY), col(FROM), col(TO)])
+        .agg([col(BYTES).max()])
+        .collect()?;
+    let keys = frame.column(POLICY)?.str()?.iter();
+    let keys = keys.zip(frame.column(FROM)?.str()?.iter());
+    let keys = keys.zip(frame.column(TO)?.str()?.iter());
+    let peaks = keys.zip(frame.column(BYTES)?.u64()?.iter());
+    let peak = |(((policy, from), to), bytes): (((Option<&str>, _), _), _)| {
+        let (from, to): (Option<&str>, Option<&str>) = (from, to);
+        let key = (policy?.to_owned(), from?.to_owned(), to?.to_owned());
+        Some((key, bytes?))
+    };
+    Ok(peaks.filter_map(peak).collect())
+}
+
+const POLICY: &str = "policy";
+const REPETITION: &str = "repetition";
+const LINK: &str = "link";
+const FROM: &str = "from_dc";
+const TO: &str = "to_dc";
+const TIME: &str = "time_ns";
+const BYTES: &str = "bytes";
+const RATE: &str = "rate_bps";
+const RATE_SUM: &str = "rate_sum";
+const SAMPLES: &str = "samples";
+const DROPS: &str = "drops";
+
+/// One direction of one link in one repetition of one policy.
+const KEYS: [&str; 5] = [POLICY, LINK, FROM, TO, REPETITION];
+
+/// bit/s · ns in one byte.
+const BIT_NANOS_PER_BYTE_SECOND: u128 = 8 * 1_000_000_000;

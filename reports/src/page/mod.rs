@@ -1,0 +1,161 @@
+//! The HTML page: one file, nothing loaded, no scripts.
+
+mod facts;
+mod flows;
+mod links;
+mod results;
+mod routes;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use plotters::style::RGBColor;
+
+use crate::{
+    error::ReportError,
+    figure::{font_face, theme::policy_colors},
+    figures::Captioned,
+    frames::{FlowFrame, LinkUse},
+    route::Routes,
+    run::Run,
+    summary::Summary,
+    text,
+};
+
+/// What the page shows.
+pub struct Page<'a> {
+    /// The records.
+    pub run: &'a Run,
+    /// The results.
+    pub summary: &'a Summary,
+    /// The figures.
+    pub figures: &'a [Captioned],
+    /// What flows are grouped by.
+    pub routes: &'a Routes,
+    /// The flows, to be asked.
+    pub frame: &'a FlowFrame,
+    /// What links carried.
+    pub link_uses: &'a [LinkUse],
+}
+
+/// The page as text.
+pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
+    let run = page.run;
+    let title = format!("{} · lcmp-lab", run.info.scenario);
+    let routes = routes::table(page)?;
+    let html = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content=(format!("lcmp-lab {}", run.info.tool_version));
+                title { (title) }
+                style { (PreEscaped(STYLE)) (PreEscaped(font_face())) }
+            }
+            body {
+                header {
+                    h1 { (run.info.scenario) }
+                    @if !run.info.description.is_empty() {
+                        p.lead { (run.info.description) }
+                    }
+                    p.note { (facts::headline(run)) }
+                }
+                (banner(page.summary))
+                main {
+                    section {
+                        h2 { "Results" }
+                        (results::tables(page))
+                    }
+                    section {
+                        h2 { "Figures" }
+                        @for figure in page.figures { (captioned(figure)) }
+                    }
+                    section {
+                        h2 { "Routes" }
+                        (routes)
+                    }
+                    section {
+                        h2 { "Links" }
+                        (links::tables(page))
+                    }
+                    section {
+                        h2 { "The run" }
+                        (facts::list(run))
+                    }
+                    section {
+                        h2 { "Flows" }
+                        (flows::table(run))
+                    }
+                }
+                footer {
+                    p {
+                        "Written by lcmp-lab " (run.info.tool_version) " from the records beside \
+                         this file. Figures are in " code { "figures/" } " as SVG and PNG."
+                    }
+                }
+            }
+        }
+    };
+    Ok(html.into_string() + "\n")
+}
+
+fn banner(summary: &Summary) -> Markup {
+    html! {
+        @if summary.clean {
+            div.banner role="status" {
+                strong { "Clean run." }
+                " Every scheduled flow finished, and none was launched late."
+            }
+        } @else {
+            div.banner.bad role="alert" {
+                strong { "Not a clean run: do not trust these numbers before you know why." }
+                ul { @for reason in &summary.reasons { li { (reason) } } }
+            }
+        }
+    }
+}
+
+fn captioned(figure: &Captioned) -> Markup {
+    html! {
+        figure id=(figure.image.name) {
+            h3 { (figure.title) }
+            (figure.image.inline(&figure.title))
+            figcaption { (figure.caption) }
+        }
+    }
+}
+
+/// A policy's name behind its colour.
+fn policy_name(run: &Run, policy: &str) -> Markup {
+    let colors = policy_colors(&run.policies);
+    let index = run.policies.iter().position(|label| label == policy);
+    let color = index.and_then(|index| colors.get(index));
+    html! {
+        @if let Some(color) = color {
+            svg.swatch viewBox="0 0 1 1" aria-hidden="true" { rect width="1" height="1" fill=(hex(*color)); }
+        }
+        (policy)
+    }
+}
+
+fn hex(RGBColor(red, green, blue): RGBColor) -> String {
+    format!("#{red:02X}{green:02X}{blue:02X}")
+}
+
+/// What a table shows where there is nothing.
+const NONE: &str = "–";
+
+fn or_none(value: Option<String>) -> String {
+    value.unwrap_or_else(|| NONE.into())
+}
+
+const STYLE: &str = include_str!("style.css");
+
+/// Nothing is loaded and nothing runs; styles and the font are in the page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; font-src data:; \
+                      base-uri 'none'; form-action 'none'";
+
+/// `count` of a table's cells.
+fn counted(count: u64, noun: &str) -> String {
+    text::count(usize::try_from(count).unwrap_or(usize::MAX), noun)
+}

@@ -1,0 +1,83 @@
+//! Routes: paths without their direction.
+
+use lab_records::{DcPath, FlowRow, LinkInfo, RunInfo};
+use lab_units::Nanos;
+
+/// The routes of a run.
+pub struct Routes {
+    /// The datacenters, in the order of the plan.
+    dcs: Vec<String>,
+    links: Vec<LinkInfo>,
+}
+
+/// A path without its direction: written from the end that comes first in the plan.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Route {
+    /// As it is written.
+    pub text: String,
+    /// The DCs; none if they are not all known.
+    pub hops: Vec<String>,
+}
+
+impl Routes {
+    /// The routes between the datacenters of `info`.
+    pub fn new(info: &RunInfo) -> Self {
+        Self {
+            dcs: info.dcs.iter().map(|dc| dc.name.clone()).collect(),
+            links: info.links.clone(),
+        }
+    }
+
+    /// The route of a flow's data, if its path is known.
+    pub fn of(&self, flow: &FlowRow) -> Option<Route> {
+        flow.path.as_ref().map(|path| self.of_path(path))
+    }
+
+    /// The route written `text`.
+    pub fn named(&self, text: &str) -> Route {
+        self.of_path(&DcPath::new([text]))
+    }
+
+    /// One-way delay of a route, by the fastest link of each leg; nothing if a leg has none.
+    pub fn delay(&self, route: &Route) -> Option<Nanos> {
+        let legs = route.hops.windows(2);
+        let delays = legs.map(|leg| self.link_delay(&leg[0], &leg[1]));
+        let total = delays.sum::<Option<u64>>()?;
+        (route.hops.len() > 1).then_some(Nanos::new(total))
+    }
+
+    fn of_path(&self, path: &DcPath) -> Route {
+        let names: Vec<&str> = self.dcs.iter().map(String::as_str).collect();
+        let Some(mut hops) = path.hops(&names) else {
+            return Route {
+                text: path.to_string(),
+                hops: Vec::new(),
+            };
+        };
+        let place = |hop: Option<&&str>| names.iter().position(|name| Some(name) == hop);
+        if place(hops.first()) > place(hops.last()) {
+            hops.reverse();
+        }
+        Route {
+            text: DcPath::new(&hops).to_string(),
+            hops: hops.into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    fn link_delay(&self, from: &str, to: &str) -> Option<u64> {
+        let between = self.links.iter().filter(|link| joins(link, from, to));
+        between.map(|link| link.delay_ns.get()).min()
+    }
+}
+
+impl Route {
+    /// Whether it goes over `link`.
+    pub fn crosses(&self, link: &LinkInfo) -> bool {
+        let mut legs = self.hops.windows(2);
+        legs.any(|leg| joins(link, &leg[0], &leg[1]))
+    }
+}
+
+fn joins(link: &LinkInfo, one: &str, other: &str) -> bool {
+    (link.a == one && link.b == other) || (link.a == other && link.b == one)
+}

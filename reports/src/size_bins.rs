@@ -1,0 +1,82 @@
+//! Flow sizes in bins of equal count.
+
+use lab_units::Bytes;
+
+/// Bins of flow sizes, each with about the same number of flows, from small to large.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SizeBins {
+    /// The largest size of each bin, increasing.
+    upper: Vec<Bytes>,
+    /// The smallest size of all.
+    least: Bytes,
+}
+
+impl SizeBins {
+    /// Bins for the sizes of all policies' flows: the paper's 20 if each gets [`MIN_FLOWS`] flows
+    /// of each policy, else fewer. Flows of one size are never split, so bins can be fewer and
+    /// unequal where sizes repeat.
+    pub fn new(mut sizes: Vec<Bytes>, policies: usize) -> Self {
+        sizes.sort_unstable();
+        let per_policy = sizes.len() / policies.max(1);
+        let count = (per_policy / MIN_FLOWS).clamp(1, PAPER_BINS);
+        let last_of = |bin: usize| (sizes.len() * bin).div_ceil(count).checked_sub(1);
+        let ends = (1..=count).filter_map(|bin| sizes.get(last_of(bin)?).copied());
+        let mut upper: Vec<Bytes> = ends.collect();
+        upper.dedup();
+        Self {
+            upper,
+            least: sizes.first().copied().unwrap_or_default(),
+        }
+    }
+
+    /// The bin of a flow of `size`.
+    pub fn of(&self, size: Bytes) -> u32 {
+        let bin = self.upper.partition_point(|&upper| upper < size);
+        let last = self.upper.len().saturating_sub(1);
+        u32::try_from(bin.min(last)).unwrap_or(u32::MAX)
+    }
+
+    /// The largest size of each bin.
+    pub fn upper(&self) -> &[Bytes] {
+        &self.upper
+    }
+
+    /// The smallest size of all.
+    pub fn least(&self) -> Bytes {
+        self.least
+    }
+}
+
+/// As in the paper's figures.
+const PAPER_BINS: usize = 20;
+
+/// With fewer flows of a policy in a bin its percentiles say little.
+const MIN_FLOWS: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bins(sizes: impl IntoIterator<Item = u64>) -> SizeBins {
+        SizeBins::new(sizes.into_iter().map(Bytes::new).collect(), 1)
+    }
+
+    #[test]
+    fn bins_have_equal_counts() {
+        let bins = bins(1..=400);
+        assert_eq!(bins.upper().len(), 20);
+        let counts = (1..=400).map(|size| bins.of(Bytes::new(size)));
+        let mut by_bin = [0; 20];
+        counts.for_each(|bin| by_bin[bin as usize] += 1);
+        assert_eq!(by_bin, [20; 20]);
+    }
+
+    #[test]
+    fn few_flows_make_few_bins_and_equal_sizes_stay_together() {
+        assert_eq!(bins(1..=44).upper().len(), 4);
+        let same = bins([7; 300]);
+        assert_eq!(same.upper(), [Bytes::new(7)]);
+        assert_eq!(same.of(Bytes::new(7)), 0);
+        assert_eq!(bins([]).of(Bytes::new(7)), 0);
+    }
+}

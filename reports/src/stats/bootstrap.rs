@@ -1,0 +1,178 @@
+//! Bootstrap percentile intervals.
+//!
+//! Flows are drawn with replacement, whole: for a comparison a flow is drawn with its slowdowns
+//! under both policies, since both ran the same schedule. The interval is the 2.5th to the 97.5th
+//! percentile of the statistic over the samples.
+
+use super::{
+    estimate::{Change, Estimate, Slowdown},
+    resample::{Resampler, sample_count},
+};
+use crate::frames::Pair;
+
+/// p50, p95, p99 and mean.
+type Statistics = [f64; 4];
+
+const PERCENTS: [u32; 3] = [50, 95, 99];
+
+/// Statistics of `sorted` slowdowns; nothing if there are none.
+pub fn slowdown(sorted: &[f64]) -> Option<Slowdown> {
+    let values = Values::new(sorted.to_vec());
+    let once = vec![1; sorted.len()];
+    let measured = values.statistics(&once)?;
+    let [p50, p95, p99, mean] =
+        intervals(measured, sorted.len(), |counts| values.statistics(counts));
+    Some(Slowdown {
+        p50,
+        p95,
+        p99,
+        mean,
+    })
+}
+
+/// The other policy's statistics against the base's; nothing if there are no pairs.
+pub fn change(pairs: &[Pair]) -> Option<Change> {
+    let base = Values::new(pairs.iter().map(|pair| pair.base).collect());
+    let other = Values::new(pairs.iter().map(|pair| pair.other).collect());
+    let relative = |counts: &[u32]| {
+        let (base, other) = (base.statistics(counts)?, other.statistics(counts)?);
+        Some(std::array::from_fn(|at| other[at] / base[at] - 1.0))
+    };
+    let once = vec![1; pairs.len()];
+    let measured = relative(&once)?;
+    let [p50, p95, p99, mean] = intervals(measured, pairs.len(), relative);
+    Some(Change {
+        pairs: pairs.len(),
+        p50,
+        p95,
+        p99,
+        mean,
+    })
+}
+
+/// Values, with the order to walk them in from small to large.
+struct Values {
+    values: Vec<f64>,
+    order: Vec<usize>,
+}
+
+impl Values {
+    fn new(values: Vec<f64>) -> Self {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+        Self { values, order }
+    }
+
+    /// Statistics of the values, each as often as `counts` says.
+    fn statistics(&self, counts: &[u32]) -> Option<Statistics> {
+        let drawn: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        let ranks = PERCENTS.map(|percent| (drawn * u64::from(percent)).div_ceil(100));
+        let mut found = [None; 3];
+        let (mut seen, mut sum) = (0, 0.0);
+        for &index in &self.order {
+            let (value, count) = (self.values[index], counts[index]);
+            seen += u64::from(count);
+            sum += value * f64::from(count);
+            for (found, rank) in found.iter_mut().zip(ranks) {
+                if found.is_none() && seen >= rank && drawn > 0 {
+                    *found = Some(value);
+                }
+            }
+        }
+        let [p50, p95, p99] = found;
+        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 values")]
+        let mean = sum / drawn as f64;
+        Some([p50?, p95?, p99?, mean])
+    }
+}
+
+fn intervals(
+    measured: Statistics,
+    len: usize,
+    statistics: impl Fn(&[u32]) -> Option<Statistics>,
+) -> [Estimate; 4] {
+    let mut resampler = Resampler::new(len);
+    let samples = (0..sample_count(len)).filter_map(|_| statistics(resampler.draw()));
+    let samples: Vec<Statistics> = samples.collect();
+    std::array::from_fn(|at| {
+        let mut values: Vec<f64> = samples.iter().map(|sample| sample[at]).collect();
+        values.sort_by(f64::total_cmp);
+        let tail = values.len() / 40;
+        let low = tail.checked_sub(1).and_then(|rank| values.get(rank));
+        let high = values.len().checked_sub(tail + 1);
+        let high = high.and_then(|rank| values.get(rank));
+        Estimate {
+            value: measured[at],
+            low: low.copied().unwrap_or(measured[at]),
+            high: high.copied().unwrap_or(measured[at]),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_records::nearest_rank;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_has_no_statistics() {
+        assert_eq!(slowdown(&[]), None);
+        assert_eq!(change(&[]), None);
+    }
+
+    #[test]
+    fn equal_values_leave_no_doubt() {
+        let p50 = slowdown(&[2.0; 50]).unwrap().p50;
+        let sure = Estimate {
+            value: 2.0,
+            low: 2.0,
+            high: 2.0,
+        };
+        assert_eq!(p50, sure);
+    }
+
+    #[test]
+    fn a_flow_compared_with_its_own_half_is_exactly_half_less() {
+        let pair = |base: u32| Pair {
+            base: f64::from(base),
+            other: f64::from(base) / 2.0,
+        };
+        let pairs: Vec<Pair> = (1..=60).map(pair).collect();
+        let change = change(&pairs).unwrap();
+        for estimate in [change.p50, change.p95, change.p99, change.mean] {
+            let all = [estimate.value, estimate.low, estimate.high];
+            assert!(all.iter().all(|x| (x + 0.5).abs() < 1e-12), "{all:?}");
+        }
+    }
+
+    /// The interval of a median has a closed form: its rank in a sample is at least k exactly when
+    /// enough draws fall at or under k. For 101 values the 95 % interval of the rank is 41 to 61.
+    #[test]
+    fn the_interval_of_a_median_has_its_binomial_ranks() {
+        let values: Vec<f64> = (1..=101).map(f64::from).collect();
+        let p50 = slowdown(&values).unwrap().p50;
+        assert_eq!(p50.value, 51.0);
+        assert!((40.0..=42.0).contains(&p50.low), "{p50:?}");
+        assert!((60.0..=62.0).contains(&p50.high), "{p50:?}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn percentiles_are_nearest_rank_and_inside_their_intervals(
+            mut values in prop::collection::vec(1.0..100.0f64, 1..80),
+        ) {
+            values.sort_by(f64::total_cmp);
+            let found = slowdown(&values).unwrap();
+            let by_percent = [(50, found.p50), (95, found.p95), (99, found.p99)];
+            for (percent, estimate) in by_percent {
+                prop_assert_eq!(Some(estimate.value), nearest_rank(&values, percent));
+                prop_assert!(estimate.low <= estimate.value);
+                prop_assert!(estimate.value <= estimate.high);
+            }
+        }
+    }
+}

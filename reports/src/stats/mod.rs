@@ -1,0 +1,8 @@
+//! Percentiles with confidence intervals.
+
+mod bootstrap;
+mod estimate;
+mod resample;
+
+pub use bootstrap::{change, slowdown};
+pub use estimate::{Change, Estimate, Slowdown};

@@ -1,0 +1,156 @@
+//! Quantities as people read them.
+
+use lab_units::{BitsPerSec, Bytes, Nanos};
+
+/// `200 Gb/s`.
+pub fn rate(rate: BitsPerSec) -> String {
+    let units = ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"];
+    decimal(rate.get(), 3, &units)
+}
+
+/// A measured rate, with the digits to compare it: `99.87 Mb/s`.
+pub fn rate_exact(rate: BitsPerSec) -> String {
+    let units = ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"];
+    decimal(rate.get(), 4, &units)
+}
+
+/// `1.2 MB`.
+pub fn size(size: Bytes) -> String {
+    decimal(size.get(), 3, &["B", "kB", "MB", "GB", "TB"])
+}
+
+/// `25 ms`.
+pub fn time(time: Nanos) -> String {
+    decimal(time.get(), 3, &["ns", "µs", "ms", "s"])
+}
+
+/// A measured time, with the digits to compare it: `25.03 ms`.
+pub fn time_exact(time: Nanos) -> String {
+    decimal(time.get(), 5, &["ns", "µs", "ms", "s"])
+}
+
+/// `value` with `digits` significant digits and without zeros at its end: `1.5`, `12.3`, `1230`.
+pub fn significant(value: f64, digits: usize) -> String {
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    let whole = format!("{:.0}", value.abs().floor());
+    let whole_digits = if whole == "0" { 0 } else { whole.len() };
+    let leading_zeros = if whole_digits == 0 && value != 0.0 {
+        let place = value.abs().log10().floor().abs();
+        format!("{place:.0}").parse().unwrap_or(1_usize) - 1
+    } else {
+        0
+    };
+    let decimals = (digits + leading_zeros).saturating_sub(whole_digits);
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// A slowdown: `1.23`, `12.3`.
+pub fn slowdown(value: f64) -> String {
+    let decimals = if value < 9.995 { 2 } else { 1 };
+    format!("{value:.decimals$}")
+}
+
+/// A share: `23.4 %`, `<0.1 %`.
+pub fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.0005 {
+        return "<0.1 %".into();
+    }
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A relative change with its sign: `−41 %`, `+3.2 %`.
+pub fn change(value: f64) -> String {
+    let percent = value * 100.0;
+    let text = if percent.abs() < 9.95 {
+        format!("{:.1}", percent.abs())
+    } else {
+        format!("{:.0}", percent.abs())
+    };
+    let sign = match text.as_str() {
+        "0.0" => "±",
+        _ if percent < 0.0 => "−",
+        _ => "+",
+    };
+    format!("{sign}{text} %")
+}
+
+/// `count` and the noun that goes with it: `1 flow`, `2 flows`.
+pub fn count(count: usize, noun: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{s}")
+}
+
+/// `value` in the largest unit of which there is at least one; units are 1,000 apart.
+fn decimal(value: u64, digits: usize, units: &[&str]) -> String {
+    let mut scaled = to_float(value);
+    let mut unit = units[0];
+    for next in &units[1..] {
+        // 999.9 kB of three digits would be written as 1000 kB.
+        let rounded: f64 = significant(scaled, digits).parse().unwrap_or(scaled);
+        if rounded < 1_000.0 {
+            break;
+        }
+        scaled /= 1_000.0;
+        unit = next;
+    }
+    format!("{} {unit}", significant(scaled, digits))
+}
+
+/// For display and drawing.
+pub fn to_float(value: u64) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "fewer digits are shown than a float has"
+    )]
+    let float = value as f64;
+    float
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_three_digits_and_no_idle_zeros() {
+        assert_eq!(rate("200 Gbit".parse().unwrap()), "200 Gb/s");
+        assert_eq!(rate("1500 Mbit".parse().unwrap()), "1.5 Gb/s");
+        assert_eq!(size(Bytes::new(1_234_567)), "1.23 MB");
+        assert_eq!(size(Bytes::new(999_999)), "1 MB");
+        assert_eq!(size(Bytes::new(0)), "0 B");
+        assert_eq!(time(Nanos::new(25_000_000)), "25 ms");
+        assert_eq!(time(Nanos::new(90_061_000_000)), "90.1 s");
+        assert_eq!(time(Nanos::new(7_200_000_000_000)), "7200 s");
+        assert_eq!(time_exact(Nanos::new(25_034_567)), "25.035 ms");
+    }
+
+    #[test]
+    fn significant_digits_of_small_and_large_numbers() {
+        assert_eq!(significant(0.001_234, 3), "0.00123");
+        assert_eq!(significant(0.5, 3), "0.5");
+        assert_eq!(significant(1_234.0, 3), "1234");
+        assert_eq!(significant(0.0, 3), "0");
+    }
+
+    #[test]
+    fn changes_have_signs_and_none_is_neither() {
+        assert_eq!(change(-0.41), "−41 %");
+        assert_eq!(change(0.032), "+3.2 %");
+        assert_eq!(change(-0.000_01), "±0.0 %");
+        assert_eq!(percent(0.0001), "<0.1 %");
+        assert_eq!(percent(0.0), "0.0 %");
+    }
+
+    #[test]
+    fn slowdowns_keep_their_width() {
+        assert_eq!(slowdown(1.0), "1.00");
+        assert_eq!(slowdown(9.996), "10.0");
+        assert_eq!(slowdown(123.4), "123.4");
+    }
+}

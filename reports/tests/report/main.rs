@@ -1,0 +1,4 @@
+//! Reports of made-up runs.
+
+mod page;
+mod synthetic;

@@ -1,0 +1,363 @@
+//! Made-up runs that look like real ones: the paper's testbed, 44 flows, two policies.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use lab_records::{
+    Clock, DcInfo, DcPath, DecisionRow, DelayMethod, Engine, FlowRow, FlowStatus, Granularity,
+    GuestCpu, LinkInfo, LinkRow, MeasuredLink, Phase, Place, QueueRow, RunEnd, RunInfo, RunWriter,
+    ScaleInfo, UtcTime,
+};
+use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
+
+/// The middle DC of each route, its rate in Gb/s, and the one-way delay of each of its two links
+/// in ms.
+pub const ROUTES: [(&str, u64, u64); 6] = [
+    ("dc2", 200, 25),
+    ("dc3", 200, 250),
+    ("dc4", 100, 10),
+    ("dc5", 100, 100),
+    ("dc6", 40, 5),
+    ("dc7", 40, 50),
+];
+
+/// Bytes are 1/200 of the paper's, times tenfold.
+const SIZE_SCALE: u64 = 200;
+const TIME_SCALE: u64 = 10;
+
+/// A made-up run, to be changed and written.
+#[derive(Clone)]
+pub struct Synthetic {
+    pub info: RunInfo,
+    pub flows: Vec<FlowRow>,
+    pub links: Vec<LinkRow>,
+    pub queues: Vec<QueueRow>,
+    pub decisions: Vec<DecisionRow>,
+    pub end: Option<RunEnd>,
+}
+
+impl Synthetic {
+    /// The testbed with `count` flows of each policy.
+    pub fn testbed(count: u32) -> Self {
+        let mut run = Self {
+            info: info(count),
+            flows: Vec::new(),
+            links: Vec::new(),
+            queues: Vec::new(),
+            decisions: Vec::new(),
+            end: Some(end()),
+        };
+        for policy in ["ecmp", "lcmp"] {
+            let mut random = Random(7);
+            let flows: Vec<FlowRow> = (0..count)
+                .map(|id| flow(&mut random, policy, id, count))
+                .collect();
+            run.links.extend(link_rows(policy, &flows));
+            run.queues.extend(queue_rows(policy, &flows));
+            run.decisions.extend(flows.iter().map(decision));
+            run.flows.extend(flows);
+        }
+        run
+    }
+
+    /// Makes `flow` of `policy` one that was given up.
+    pub fn give_up(&mut self, policy: &str, flow: u32) {
+        let row = self.flow_mut(policy, flow);
+        row.status = FlowStatus::TimedOut;
+        row.reason = "not ended 60 s after its start".into();
+        (row.fct_ns, row.slowdown, row.emu_fct_ns) = (None, None, None);
+    }
+
+    /// The row of `flow` of `policy`.
+    pub fn flow_mut(&mut self, policy: &str, flow: u32) -> &mut FlowRow {
+        let mut rows = self.flows.iter_mut();
+        rows.find(|row| row.policy == policy && row.flow_id.0 == flow)
+            .expect("the flow")
+    }
+
+    /// Writes it as the run directory of the test `name`, which stays there to be looked at.
+    pub fn write(&self, name: &str) -> PathBuf {
+        let results = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("reports")
+            .join(name);
+        if results.exists() {
+            fs::remove_dir_all(&results).expect("the run of the last test is removed");
+        }
+        let mut writer = RunWriter::create(&results, now(), &self.info).expect("a run");
+        for row in &self.flows {
+            writer.append_flow(row).expect("a flow");
+        }
+        writer.append_links(&self.links).expect("links");
+        writer.append_queues(&self.queues).expect("queues");
+        writer.append_decisions(&self.decisions).expect("decisions");
+        let dir = writer.dir().to_owned();
+        if let Some(end) = &self.end {
+            writer.finish(end.clone()).expect("the end");
+        }
+        dir
+    }
+}
+
+fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_795_253_400)
+}
+
+fn info(count: u32) -> RunInfo {
+    let ratio = |text: &str| text.parse().expect("a ratio");
+    let dc = |number: u32| DcInfo {
+        name: format!("dc{number}"),
+        hosts: match number {
+            1 | 8 => (1..=4).map(|host| format!("dc{number}/h{host}")).collect(),
+            _ => Vec::new(),
+        },
+        legacy: false,
+    };
+    RunInfo {
+        scenario: "8dc".into(),
+        description:
+            "The paper's 8-DC testbed, flows both ways between DC1 and DC8 over six routes".into(),
+        scenario_hash: "5ce0a710".repeat(8),
+        plan_hash: "1f2e3d4c".repeat(8),
+        tool_version: "0.1.0".into(),
+        kernel_release: "6.1.0-56-amd64".into(),
+        engine: Engine::Kernel,
+        place: Place::Guest,
+        clock: Clock::Virtual,
+        accel: Some("tcg".into()),
+        scale: ScaleInfo {
+            rate: ratio("1/2000"),
+            time: ratio("10"),
+            size: ratio("1/200"),
+        },
+        seed: 1,
+        repetitions: 1,
+        policies: vec!["ecmp".into(), "lcmp".into()],
+        scheduled_flows: count.into(),
+        dcs: (1..=8).map(dc).collect(),
+        links: ROUTES.iter().flat_map(|route| links_of(route)).collect(),
+        granularity: Granularity {
+            sub_packet_flows_percent: 0,
+            packet_vs_delay_percent: 3,
+        },
+        warnings: vec![
+            "12 of 44 flows are larger than the 128 packets that rxe keeps in flight (hint: raise \
+             `scale.rate`)"
+                .into(),
+        ],
+    }
+}
+
+fn links_of(&(middle, gbit, delay_ms): &(&str, u64, u64)) -> [LinkInfo; 2] {
+    [("dc1", middle), (middle, "dc8")].map(|(a, b)| LinkInfo {
+        name: format!("{a}-{b}"),
+        a: a.into(),
+        b: b.into(),
+        rate_bps: gigabits(gbit),
+        delay_ns: Nanos::from_millis(delay_ms),
+        buffer_bytes: Bytes::new(100_000_000),
+    })
+}
+
+fn gigabits(gbit: u64) -> BitsPerSec {
+    BitsPerSec::new(gbit * 1_000_000_000).expect("a positive rate")
+}
+
+fn end() -> RunEnd {
+    let phases = [
+        ("boot", 6_900),
+        ("build-up", 410),
+        ("ecmp", 41_200),
+        ("lcmp", 22_300),
+    ];
+    let phase = |(name, millis): (&str, u64)| Phase {
+        name: name.into(),
+        took_ns: Nanos::from_millis(millis),
+    };
+    RunEnd {
+        ended_at: UtcTime::new(now() + Duration::from_millis(93_412)),
+        phases: phases.map(phase).into(),
+        guest_cpu: Some(GuestCpu {
+            busy_ns: Nanos::from_millis(13_200),
+            available_ns: Nanos::from_millis(63_500),
+        }),
+        late_launches: 0,
+        measured_links: ROUTES
+            .iter()
+            .flat_map(|route| links_of(route))
+            .flat_map(measured)
+            .collect(),
+        warnings: Vec::new(),
+        problems: Vec::new(),
+    }
+}
+
+fn measured(link: LinkInfo) -> [MeasuredLink; 2] {
+    let rate = link.rate_bps.get() / (SIZE_SCALE * TIME_SCALE);
+    let delay = link.delay_ns.get() * TIME_SCALE;
+    [(&link.a, &link.b), (&link.b, &link.a)].map(|(from, to)| MeasuredLink {
+        link: link.name.clone(),
+        from_dc: from.clone(),
+        to_dc: to.clone(),
+        emu_rate_bps: BitsPerSec::new(rate).expect("a positive rate"),
+        emu_measured_rate_bps: BitsPerSec::new(rate * 999 / 1_000 - 12_345),
+        emu_delay_ns: Nanos::new(delay),
+        emu_measured_delay_ns: Some(Nanos::new(delay + 31_250)),
+        delay_method: DelayMethod::HalfRtt,
+    })
+}
+
+/// A flow between hosts of DC1 and DC8. What it would cost on its route decides its FCT, and
+/// queueing adds to that.
+fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
+    let size = 20_000_000 * (1 + random.below(12)) + 1_000_000 * random.below(20);
+    let start = u64::from(id) * 200_000_000 / u64::from(count) + random.below(3_000_000);
+    let (src_host, dst_host) = (1 + random.below(4), 1 + random.below(4));
+    let forth = random.below(2) == 0;
+    let (any, best, queueing) = (random.below(6), random.below(10), random.below(1_000));
+    let route = match policy {
+        "ecmp" => any,
+        // The lower half by cost, and rarely the fourth.
+        _ => [4, 4, 4, 2, 2, 2, 2, 0, 0, 5][usize::try_from(best).expect("an index")],
+    };
+    let (middle, gbit, delay_ms) = ROUTES[usize::try_from(route).expect("an index")];
+    // Ideal: the path of least delay, 10 ms one way, 40 Gb/s.
+    let ideal = 20_000_000 + size * 8 / 40;
+    let crowd = if policy == "ecmp" { 900 } else { 500 };
+    let sending = size * 8 / gbit;
+    let fct = 4 * delay_ms * 1_000_000 + sending + sending * queueing * crowd / 100_000;
+    let fct = fct.max(ideal + ideal * queueing / 40_000);
+    let path = if forth {
+        ["dc1", middle, "dc8"]
+    } else {
+        ["dc8", middle, "dc1"]
+    };
+    let nanos = Nanos::new;
+    FlowRow {
+        repetition: 0,
+        flow_id: FlowId(id),
+        policy: policy.into(),
+        cc: "none".into(),
+        src_host: format!("{}/h{src_host}", path[0]),
+        dst_host: format!("{}/h{dst_host}", path[2]),
+        src_dc: path[0].into(),
+        dst_dc: path[2].into(),
+        size_bytes: Bytes::new(size),
+        start_ns: nanos(start),
+        fct_ns: Some(nanos(fct)),
+        ideal_fct_ns: nanos(ideal),
+        slowdown: FlowRow::slowdown_of(nanos(fct), nanos(ideal)),
+        path: Some(DcPath::new(path)),
+        ack_path: Some(DcPath::new(path.iter().rev())),
+        status: FlowStatus::Finished,
+        reason: String::new(),
+        generator: "ib_write_bw".into(),
+        launch_lateness_ns: Some(nanos(random.below(90_000))),
+        emu_size_bytes: Bytes::new(size / SIZE_SCALE),
+        emu_start_ns: nanos(start * TIME_SCALE),
+        emu_fct_ns: Some(nanos(fct * TIME_SCALE)),
+        emu_ideal_fct_ns: nanos(ideal * TIME_SCALE),
+        emu_fct_resolution_ns: Some(nanos(40)),
+    }
+}
+
+fn ends_of(flow: &FlowRow) -> (u64, u64) {
+    let fct = flow.fct_ns.expect("a finished flow");
+    (flow.start_ns.get(), flow.start_ns.get() + fct.get())
+}
+
+/// Counters every 20 ms: each flow's bytes spread evenly over its time.
+fn link_rows(policy: &str, flows: &[FlowRow]) -> Vec<LinkRow> {
+    let last = flows.iter().map(|flow| ends_of(flow).1).max().unwrap_or(0);
+    let times = (0..=last / 20_000_000 + 1).map(|sample| sample * 20_000_000);
+    let mut rows = Vec::new();
+    for time in times {
+        for link in ROUTES.iter().flat_map(|route| links_of(route)) {
+            for (from, to) in [(&link.a, &link.b), (&link.b, &link.a)] {
+                let leg = format!("{from}-{to}");
+                let crossing = flows.iter().filter(|flow| {
+                    flow.path
+                        .as_ref()
+                        .is_some_and(|path| path.as_str().contains(&leg))
+                });
+                let sent = |flow: &FlowRow| {
+                    let (start, end) = ends_of(flow);
+                    let elapsed = time.clamp(start, end) - start;
+                    let size = u128::from(flow.size_bytes.get());
+                    let sent = size * u128::from(elapsed) / u128::from(end - start);
+                    u64::try_from(sent).expect("at most the size")
+                };
+                let bytes = crossing.map(sent).sum();
+                rows.push(LinkRow {
+                    policy: policy.into(),
+                    repetition: 0,
+                    time_ns: Nanos::new(time),
+                    link: link.name.clone(),
+                    from_dc: from.clone(),
+                    to_dc: to.clone(),
+                    tx_bytes: Bytes::new(bytes),
+                    emu_tx_bytes: Bytes::new(bytes / SIZE_SCALE),
+                    rate_bps: link.rate_bps,
+                    drops: 0,
+                });
+            }
+        }
+    }
+    rows
+}
+
+fn queue_rows(policy: &str, flows: &[FlowRow]) -> Vec<QueueRow> {
+    let backlog = flows.iter().take(12).map(|flow| flow.size_bytes.get() / 9);
+    let row = |(backlog, (middle, ..)): (u64, &(&str, u64, u64))| QueueRow {
+        policy: policy.into(),
+        repetition: 0,
+        time_ns: Nanos::from_millis(10),
+        switch: "dc1".into(),
+        port: "l0p1a0".into(),
+        to_dc: (*middle).into(),
+        backlog_bytes: Bytes::new(backlog),
+        emu_backlog_bytes: Bytes::new(backlog / SIZE_SCALE),
+        queue_level: 25,
+        trend_level: 0,
+        duration_level: 0,
+        congestion_cost: 12,
+    };
+    backlog.zip(&ROUTES).map(row).collect()
+}
+
+fn decision(flow: &FlowRow) -> DecisionRow {
+    let candidates = ROUTES.iter().map(|(middle, ..)| (*middle).to_owned());
+    DecisionRow {
+        policy: flow.policy.clone(),
+        repetition: 0,
+        time_ns: flow.start_ns,
+        switch: flow.src_dc.clone(),
+        flow_id: Some(flow.flow_id),
+        src: [10, 1, 0, 1].into(),
+        dst: [10, 8, 0, 1].into(),
+        sport: 50_000,
+        reason: match flow.policy.as_str() {
+            "ecmp" => "new_flow/hash".into(),
+            _ => "new_flow/scored".into(),
+        },
+        candidates: candidates.collect(),
+        c_path: ROUTES.iter().map(|_| 9).collect(),
+        c_cong: ROUTES.iter().map(|_| 0).collect(),
+        cost: ROUTES.iter().map(|_| 27).collect(),
+        kept: ROUTES.iter().map(|_| 1).collect(),
+        chosen: Some("dc4".into()),
+    }
+}
+
+/// A small generator whose numbers are the same everywhere (Knuth's MMIX constants).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        let next = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = next.wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
