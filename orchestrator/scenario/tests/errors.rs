@@ -70,6 +70,14 @@ fn ten_megabytes_are_refused_at_once() {
     assert!(start.elapsed() < Duration::from_secs(1));
 }
 
+#[test]
+fn one_very_long_line_is_cut_around_the_caret() {
+    let long = format!("{{ name: case, {} bandwidth: 5 }}", " ".repeat(100_000));
+    let said = errors("long.yaml", long.as_bytes()).to_string();
+    assert!(said.len() < 1_000, "{} bytes", said.len());
+    assert!(said.contains("bandwidth: 5"), "{said}");
+}
+
 /// A valid scenario with `links` in place of its links and `flows` after its flow.
 fn scenario(links: &str, flows: &str) -> String {
     format!(

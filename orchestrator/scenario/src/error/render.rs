@@ -1,8 +1,8 @@
 //! Problems as text: message, file:line:column, source line with a caret, YAML path, hint.
 
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 
-use super::{Problem, ScenarioErrors, kind::split_hint};
+use super::{Place, Problem, ScenarioErrors, kind::split_hint};
 
 /// Without colours, for files, pipes and tests.
 pub(super) fn plain(errors: &ScenarioErrors) -> String {
@@ -24,18 +24,24 @@ fn render(errors: &ScenarioErrors, renderer: &Renderer) -> String {
 }
 
 fn block(problem: &Problem, renderer: &Renderer) -> String {
-    let place = &problem.place;
     let text = problem.kind.to_string();
     let (message, hint) = split_hint(&text);
-    let snippet = Snippet::source(&place.text)
-        .path(&place.file)
-        .line_start(place.line)
-        .annotation(AnnotationKind::Primary.span(place.span.clone()));
     let path = problem.path.as_ref().map(|path| format!("at `{path}`"));
     let group = Level::ERROR
         .primary_title(message)
-        .element(snippet)
+        .element(place(&problem.place))
         .elements(path.map(|path| Level::NOTE.no_name().message(path)))
         .elements(hint.map(|hint| Level::HELP.with_name("hint").message(hint)));
     renderer.render(&[group])
+}
+
+/// The source line with a caret, or only where it is when there is nothing to see.
+fn place(place: &Place) -> Element<'_> {
+    if place.text.is_empty() {
+        let origin = Origin::path(&place.file).line(place.line);
+        return origin.char_column(place.column).into();
+    }
+    let caret = AnnotationKind::Primary.span(place.span.clone());
+    let snippet = Snippet::source(&place.text).path(&place.file);
+    snippet.line_start(place.line).annotation(caret).into()
 }
