@@ -7,7 +7,7 @@
 use std::net::Ipv4Addr;
 
 use lab_policy::lcmp::LcmpConfig;
-use lab_scenario::Tool;
+pub use lab_scenario::Tool;
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, LinkId, Nanos, NodeId, PortId, Ratio};
 use serde::{Deserialize, Serialize};
 

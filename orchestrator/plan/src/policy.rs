@@ -184,7 +184,7 @@ fn delay_shift(path: &str, preset: LcmpPreset, delay: Nanos) -> Result<u8, PlanE
         LcmpPreset::Artifact => (1_000_000, "ms"),
     };
     let units = delay.get() / unit;
-    if delay.get() % unit == 0 && units.is_power_of_two() {
+    if delay.get().is_multiple_of(unit) && units.is_power_of_two() {
         return Ok(u8::try_from(units.ilog2()).unwrap_or(u8::MAX));
     }
     let above = units.saturating_add(1).checked_next_power_of_two();

@@ -212,27 +212,18 @@ fn leaf_routes(network: &Network, leaf: NodeId) -> Vec<Route> {
     routes
 }
 
-/// Leaves and their hosts below; the DCI switch and all other DCs above.
+/// Leaves and their hosts below; the rest of the world, with the own DC's other spines, above.
 fn spine_routes(network: &Network, spine: NodeId) -> Vec<Route> {
-    let own = network.node(spine).dc;
     let up: Vec<_> = network.ports_to(spine, Role::DciSwitch).collect();
     let mut routes = below(network, spine, Role::Leaf);
     for down in network.ports_to(spine, Role::Leaf) {
-        let leaf = network.far_end(down);
-        routes.extend(network.ports_to(leaf, Role::Host).map(|port| Route {
+        let hosts = network.ports_to(network.far_end(down), Role::Host);
+        routes.extend(hosts.map(|port| Route {
             to: address::single(network.neighbour(port).addr),
             via: vec![down],
         }));
     }
-    let dci = network.node(network.dcs[own.index()].dci);
-    routes.push(Route {
-        to: address::single(dci.addr),
-        via: up.clone(),
-    });
-    let others = (0u32..)
-        .zip(&network.dcs)
-        .filter(|(id, _)| DcId(*id) != own);
-    routes.extend(others.map(|(_, dc)| Route {
+    routes.extend(network.dcs.iter().map(|dc| Route {
         to: dc.prefix,
         via: up.clone(),
     }));

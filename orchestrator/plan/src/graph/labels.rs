@@ -47,31 +47,45 @@ impl Area {
         !apart(self.middle.x, other.middle.x, self.width + other.width)
             && !apart(self.middle.y, other.middle.y, self.height + other.height)
     }
+
+    fn is_crossed_by(&self, curve: &Curve) -> bool {
+        let holds = |point: Point| {
+            2 * (point.x - self.middle.x).abs() < self.width
+                && 2 * (point.y - self.middle.y).abs() < self.height
+        };
+        (0..=STEPS).any(|step| holds(curve.at(step)))
+    }
 }
 
-/// A place for each label on its curve, as near to the middle as is free of `taken` and of the
-/// labels before; `None` where nothing is free.
+/// A place for each label on its curve: free of `taken` and of the labels before, crossed by as few
+/// other curves as can be, and then as near to the middle. `None` where nothing is free.
 pub(super) fn place(labels: &[(Curve, String)], taken: &[Area]) -> Vec<Option<Area>> {
     let mut taken = taken.to_vec();
     let mut placed = Vec::with_capacity(labels.len());
-    for (curve, text) in labels {
-        let areas = steps().map(|step| Area::of_label(text, curve.at(step)));
-        let free = |area: &Area| !taken.iter().any(|other| area.overlaps(other));
-        let area = areas.into_iter().find(free);
+    for (at, (curve, text)) in labels.iter().enumerate() {
+        let others = labels.iter().enumerate().filter(|(other, _)| *other != at);
+        let others: Vec<&Curve> = others.map(|(_, (curve, _))| curve).collect();
+        let tried = (FIRST_STEP..=STEPS - FIRST_STEP).map(|step| {
+            let area = Area::of_label(text, curve.at(step));
+            (area, (step - STEPS / 2).abs())
+        });
+        let free = tried.filter(|(area, _)| !taken.iter().any(|other| area.overlaps(other)));
+        let best = free.min_by_key(|(area, off)| {
+            let crossings = others.iter().filter(|other| area.is_crossed_by(other));
+            (crossings.count(), *off)
+        });
+        let area = best.map(|(area, _)| area);
         taken.extend(area);
         placed.push(area);
     }
     placed
 }
 
-/// Steps of a curve from its middle outwards.
-fn steps() -> impl Iterator<Item = i64> {
-    let outwards = (0..STEPS / 2 - 2).flat_map(|off| [STEPS / 2 - off, STEPS / 2 + off]);
-    outwards.skip(1)
-}
-
 /// Parts of a curve that labels are tried at.
-const STEPS: i64 = 40;
+const STEPS: i64 = 60;
+
+/// Nearer to an end, a label would seem to be the datacenter's.
+const FIRST_STEP: i64 = 10;
 
 /// Of the label's font, generously: viewers substitute fonts.
 const CHARACTER_WIDTH: i64 = 7;
@@ -102,7 +116,7 @@ mod tests {
             panic!("both have room");
         };
         assert!(!first.overlaps(&second));
-        assert_eq!(first.middle, Point { x: 200, y: 200 });
+        assert!(!first.is_crossed_by(&labels[1].0) && !second.is_crossed_by(&labels[0].0));
     }
 
     #[test]

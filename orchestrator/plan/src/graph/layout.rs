@@ -38,7 +38,7 @@ impl Layout {
             places: vec![Point { x: 0, y: 0 }; nodes],
             columns,
             width: 2 * MARGIN_X + COLUMN_GAP * int(stacks.len().saturating_sub(1)),
-            height: 2 * MARGIN_Y + ROW_GAP * int(tallest.saturating_sub(1)),
+            height: MARGIN_TOP + MARGIN_BOTTOM + ROW_GAP * int(tallest.saturating_sub(1)),
         };
         for stack in &stacks {
             layout.stack(stack);
@@ -54,7 +54,8 @@ impl Layout {
 
     /// Spreads the nodes of a column around its middle, from above.
     fn stack(&mut self, stack: &[usize]) {
-        let top = self.height / 2 - ROW_GAP * int(stack.len() - 1) / 2;
+        let middle = (self.height + MARGIN_TOP - MARGIN_BOTTOM) / 2;
+        let top = middle - ROW_GAP * int(stack.len() - 1) / 2;
         for (row, &node) in stack.iter().enumerate() {
             self.places[node] = Point {
                 x: MARGIN_X + COLUMN_GAP * int(self.columns[node]),
@@ -140,7 +141,12 @@ pub(super) fn int(count: usize) -> i64 {
 const COLUMN_GAP: i64 = 300;
 
 /// Room for a label between two datacenters one above the other, and for those of a fan.
-const ROW_GAP: i64 = 104;
+pub(super) const ROW_GAP: i64 = 104;
 
 const MARGIN_X: i64 = 90;
-const MARGIN_Y: i64 = 110;
+
+/// Room for the name and the description.
+const MARGIN_TOP: i64 = 110;
+
+/// Room for the notes.
+const MARGIN_BOTTOM: i64 = 78;

@@ -9,7 +9,7 @@ mod layout;
 use std::fmt::Write;
 
 use labels::{Area, Curve};
-use layout::{Layout, Point, int};
+use layout::{Layout, Point, ROW_GAP, int};
 
 use crate::model::{Dc, Link, LinkKind, Plan};
 
@@ -38,7 +38,7 @@ pub fn render_svg(plan: &Plan) -> String {
 
     let mut svg = open(plan, &layout);
     for (link, curve) in links.iter().zip(&curves) {
-        draw_link(&mut svg, plan, link, curve);
+        draw_link(&mut svg, link, curve);
     }
     for ((_, text), area) in labelled.iter().zip(&areas) {
         if let Some(area) = area {
@@ -73,22 +73,25 @@ fn label(link: &Link) -> String {
     format!("{}, {}", link.paper.rate_bps, link.paper.delay_ns)
 }
 
-/// Straight between columns; bent within one unless its ends are neighbours, and more for each link
-/// of the same pair before.
+/// Straight between columns; within one bent around the datacenters between its ends; and bent more
+/// for each link of the same pair before.
 fn curve(layout: &Layout, pairs: &[(usize, usize)], at: usize) -> Curve {
     let (a, b) = pairs[at];
     let (from, to) = (layout.places[a], layout.places[b]);
     let same = |pair: &&(usize, usize)| **pair == (a, b) || **pair == (b, a);
-    let twins = int(pairs[..at].iter().filter(same).count());
+    let twins = TWIN_BEND * int(pairs[..at].iter().filter(same).count());
     let mut control = Point {
         x: (from.x + to.x) / 2,
         y: (from.y + to.y) / 2,
     };
-    let rows = (from.y - to.y).abs();
-    if layout.same_column(a, b) {
-        control.x += (rows - ROOM).max(0) * 2 / 3 + twins * TWIN_BEND;
+    let between = (from.y - to.y).abs() / ROW_GAP - 1;
+    if !layout.same_column(a, b) {
+        control.y += twins;
+    } else if between == 0 {
+        control.x += twins;
     } else {
-        control.y += twins * TWIN_BEND;
+        // A curve's middle is half way to its control point.
+        control.x += twins + 2 * (NODE_WIDTH / 2 + CLEARANCE * between);
     }
     Curve { from, control, to }
 }
@@ -117,9 +120,8 @@ fn open(plan: &Plan, layout: &Layout) -> String {
     )
 }
 
-fn draw_link(svg: &mut String, plan: &Plan, link: &Link, curve: &Curve) {
+fn draw_link(svg: &mut String, link: &Link, curve: &Curve) {
     let Curve { from, control, to } = curve;
-    let legacy = |dc: usize| plan.dcs[dc].legacy;
     let tooltip = format!(
         "{}: {}, {}, buffer {}; emulated {}, {}, {}",
         link.name,
@@ -130,14 +132,10 @@ fn draw_link(svg: &mut String, plan: &Plan, link: &Link, curve: &Curve) {
         link.emu.delay_ns,
         link.emu.buffer_bytes,
     );
-    let colour = if legacy(link.a.index()) && legacy(link.b.index()) {
-        "#b9c2cb"
-    } else {
-        "#8fa9c2"
-    };
     let _ = writeln!(
         svg,
-        "<path d=\"M{} {}Q{} {} {} {}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{}\"><title>{}</title></path>",
+        "<path d=\"M{} {}Q{} {} {} {}\" fill=\"none\" stroke=\"#8fa9c2\" \
+         stroke-width=\"{}\"><title>{}</title></path>",
         from.x,
         from.y,
         control.x,
@@ -158,17 +156,18 @@ fn stroke(bits_per_second: u64) -> u32 {
         + 1
 }
 
+/// The text, on white so that its line does not run through it.
 fn draw_label(svg: &mut String, text: &str, area: &Area) {
     let Point { x, y } = area.middle;
+    // Less than the room that is kept for wider fonts, so that other lines are seldom cut.
+    let (width, height) = (area.width - 10, area.height - 5);
     let _ = writeln!(
         svg,
-        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" fill=\"#ffffff\" \
-         fill-opacity=\"0.9\"/><text x=\"{x}\" y=\"{}\" font-size=\"12\" text-anchor=\"middle\" \
-         fill=\"#33475b\">{}</text>",
-        x - area.width / 2,
-        y - area.height / 2,
-        area.width,
-        area.height,
+        "<rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{height}\" rx=\"4\" \
+         fill=\"#ffffff\"/><text x=\"{x}\" y=\"{}\" font-size=\"12\" text-anchor=\"middle\" \
+         fill=\"#22384d\">{}</text>",
+        x - width / 2,
+        y - height / 2,
         y + 4,
         escape(text),
     );
@@ -181,22 +180,22 @@ fn draw_dc(svg: &mut String, dc: &Dc, place: Point) {
     } else {
         ("#1f5d8c", "#ffffff")
     };
-    let border = if dc.legacy {
-        " stroke-dasharray=\"5 4\""
+    let hosts = match dc.hosts.len() {
+        0 => "transit".to_owned(),
+        1 => "1 host".to_owned(),
+        hosts => format!("{hosts} hosts"),
+    };
+    // Dashes for a datacenter that only routes as the kernel does.
+    let (dashes, role) = if dc.legacy {
+        (" stroke-dasharray=\"6 4\"", format!("{hosts}, legacy"))
     } else {
-        ""
+        ("", hosts)
     };
-    let role = match (dc.hosts.len(), dc.legacy) {
-        (0, false) => "transit".to_owned(),
-        (0, true) => "transit, legacy".to_owned(),
-        (1, false) => "1 host".to_owned(),
-        (hosts, false) => format!("{hosts} hosts"),
-        (hosts, true) => format!("{hosts} hosts, legacy"),
-    };
+    let border = if dc.legacy { "#e8a33d" } else { "#17466a" };
     let _ = writeln!(
         svg,
         "<rect x=\"{}\" y=\"{}\" width=\"{NODE_WIDTH}\" height=\"{NODE_HEIGHT}\" rx=\"8\" \
-         fill=\"{fill}\" stroke=\"#17466a\" stroke-width=\"1.5\"{border}/>\
+         fill=\"{fill}\" stroke=\"{border}\" stroke-width=\"2\"{dashes}/>\
          <text x=\"{x}\" y=\"{}\" font-size=\"15\" font-weight=\"bold\" text-anchor=\"middle\" \
          fill=\"{text}\">{}</text><text x=\"{x}\" y=\"{}\" font-size=\"11\" text-anchor=\"middle\" \
          fill=\"{text}\">{role}</text>",
@@ -250,8 +249,8 @@ const NODE_HEIGHT: i64 = 46;
 /// Room for a description.
 const MIN_WIDTH: i64 = 640;
 
-/// Neighbours in a column are this far apart at most.
-const ROOM: i64 = 104;
+/// How far a bent link passes from each datacenter it goes around.
+const CLEARANCE: i64 = 22;
 
 /// How far a second link between the same two is off the first.
 const TWIN_BEND: i64 = 56;

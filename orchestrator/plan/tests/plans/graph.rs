@@ -1,7 +1,5 @@
 //! The inter-DC map of plans.
 
-mod common;
-
 use std::fs;
 
 use lab_plan::render_svg;
@@ -9,31 +7,40 @@ use lab_plan::render_svg;
 /// Texts that are drawn, in order.
 fn texts(svg: &str) -> Vec<&str> {
     let ends = svg.split("</text>").map(|part| part.rsplit('>').next());
-    let texts: Vec<_> = ends.flatten().map(str::trim).filter(|text| !text.is_empty()).collect();
+    let texts: Vec<_> = ends
+        .flatten()
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .collect();
     texts
 }
 
 #[test]
 fn the_testbeds_map() {
-    let plan = common::plan(&common::scenario_text("8dc.yaml"));
+    let plan = crate::common::plan(&crate::common::scenario_text("8dc.yaml"));
     insta::assert_snapshot!(render_svg(&plan));
 }
 
 #[test]
 fn every_link_of_the_larger_map_has_its_label() {
-    let plan = common::plan(include_str!("data/13dc.yaml"));
+    let plan = crate::common::plan(include_str!("data/13dc.yaml"));
     let svg = render_svg(&plan);
-    let labels = texts(&svg).into_iter().filter(|text| text.contains("Gbit, "));
+    let labels = texts(&svg)
+        .into_iter()
+        .filter(|text| text.contains("Gbit, "));
     assert_eq!(labels.count(), 20, "{svg}");
 }
 
 #[test]
 fn names_are_escaped() {
-    let mut plan = common::plan(&common::scenario_text("smoke.yaml"));
+    let mut plan = crate::common::plan(&crate::common::scenario_text("smoke.yaml"));
     plan.description = "a <b> & \"c\"\u{1}".to_owned();
     plan.dcs[0].name = "<script>".to_owned();
     let svg = render_svg(&plan);
-    assert!(svg.contains("a &lt;b&gt; &amp; &quot;c&quot;</text>"), "{svg}");
+    assert!(
+        svg.contains("a &lt;b&gt; &amp; &quot;c&quot;</text>"),
+        "{svg}"
+    );
     assert!(!svg.contains("<script>"), "{svg}");
 }
 
@@ -44,9 +51,9 @@ fn maps_are_drawn_where_asked() {
         return;
     };
     for name in ["8dc.yaml", "smoke.yaml", "fabric.yaml", "8dc-fabric.yaml"] {
-        let svg = render_svg(&common::plan(&common::scenario_text(name)));
+        let svg = render_svg(&crate::common::plan(&crate::common::scenario_text(name)));
         fs::write(format!("{directory}/{name}.svg"), svg).unwrap();
     }
-    let svg = render_svg(&common::plan(include_str!("data/13dc.yaml")));
+    let svg = render_svg(&crate::common::plan(include_str!("data/13dc.yaml")));
     fs::write(format!("{directory}/13dc.svg"), svg).unwrap();
 }

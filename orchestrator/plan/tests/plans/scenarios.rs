@@ -1,14 +1,12 @@
 //! The plans of every scenario that comes with the lab.
 
-mod common;
-
 use std::fs;
 
 use lab_plan::render_table;
 
 #[test]
 fn every_scenarios_plan_as_a_table() {
-    let mut names: Vec<String> = fs::read_dir(common::scenarios())
+    let mut names: Vec<String> = fs::read_dir(crate::common::scenarios())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.ends_with(".yaml"))
@@ -16,10 +14,17 @@ fn every_scenarios_plan_as_a_table() {
     names.sort();
     assert!(names.contains(&"8dc.yaml".to_owned()), "{names:?}");
     for name in names {
-        let plan = common::plan(&common::scenario_text(&name));
+        let plan = crate::common::plan(&crate::common::scenario_text(&name));
         let table = render_table(&plan);
         let long = table.lines().find(|line| line.chars().count() > 100);
         assert_eq!(long, None, "{name}");
         insta::assert_snapshot!(name, table);
     }
+}
+
+/// The form of a plan is a contract: what changes here changes for its readers.
+#[test]
+fn the_smoke_scenarios_plan_as_json() {
+    let plan = crate::common::plan(&crate::common::scenario_text("smoke.yaml"));
+    insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap());
 }

@@ -1,0 +1,150 @@
+//! What cannot be planned, and what is said about it.
+
+use lab_plan::{PlanOptions, resolve};
+use lab_scenario::{Fabric, Fault, LinkChange, Traffic};
+use lab_units::Nanos;
+
+use crate::common;
+
+fn error(text: &str, options: &PlanOptions) -> String {
+    common::try_plan(text, options).unwrap_err().to_string()
+}
+
+#[test]
+fn a_slot_that_is_not_there() {
+    let options = PlanOptions {
+        slot: 16,
+        ..PlanOptions::default()
+    };
+    let text = common::scenario_text("smoke.yaml");
+    assert_eq!(error(&text, &options), "slot is 16, it must be 0 to 15");
+}
+
+#[test]
+fn a_policy_that_is_not_there() {
+    let options = PlanOptions {
+        policies: Some(vec!["lcpm".to_owned()]),
+        ..PlanOptions::default()
+    };
+    let text = common::scenario_text("smoke.yaml");
+    assert_eq!(
+        error(&text, &options),
+        "`policies`: there is no policy `lcpm` (hint: there are `ecmp`, `lcmp`)"
+    );
+}
+
+#[test]
+fn chosen_policies_keep_the_scenarios_order() {
+    let labels = |wanted: &[&str]| {
+        let policies = wanted.iter().map(|&label| label.to_owned()).collect();
+        let options = PlanOptions {
+            policies: Some(policies),
+            ..PlanOptions::default()
+        };
+        let plan = common::try_plan(&common::scenario_text("smoke.yaml"), &options).unwrap();
+        plan.policies
+            .into_iter()
+            .map(|run| run.label)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(labels(&["lcmp", "ecmp"]), ["ecmp", "lcmp"]);
+    assert_eq!(labels(&["lcmp"]), ["lcmp"]);
+}
+
+#[test]
+fn a_file_that_was_not_handed_over() {
+    let (scenario, _) = common::read(&common::scenario_text("8dc.yaml"));
+    let error = resolve(&scenario, "", &Default::default(), &PlanOptions::default());
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "`traffic[0].workload.sizes`: the text of `workloads/bulk.csv` is missing"
+    );
+}
+
+#[test]
+fn a_host_of_a_flow_file_that_the_topology_lacks() {
+    let (mut scenario, _) = common::read(&common::scenario_text("8dc.yaml"));
+    scenario.traffic = vec![Traffic::FlowFile {
+        path: "flows.txt".to_owned(),
+    }];
+    let plan = |text: &str| {
+        let files = [("flows.txt".to_owned(), text.to_owned())].into();
+        let plan = resolve(&scenario, "", &files, &PlanOptions::default());
+        plan.unwrap_err().to_string()
+    };
+    assert_eq!(
+        plan("1\n5 112 3 100 1000 2.0\n"),
+        "`flows.txt`, line 2: host 5 is host 6 of datacenter 1, but `dc1` has 4 hosts (hint: these \
+         files number 16 hosts per datacenter, from 0)"
+    );
+    assert_eq!(
+        plan("1\n3 200 3 100 1000 2.0\n"),
+        "`flows.txt`, line 2: host 200 is host 9 of datacenter 13, but the topology has 8 \
+         datacenters (hint: these files number 16 hosts per datacenter, from 0)"
+    );
+}
+
+/// The reader of scenarios refuses these first; a scenario made by a program is checked here.
+#[test]
+fn names_that_nothing_has() {
+    let (scenario, files) = common::read(&common::scenario_text("fabric.yaml"));
+    let plan = |change: &dyn Fn(&mut lab_scenario::Scenario)| {
+        let mut scenario = scenario.clone();
+        change(&mut scenario);
+        let plan = resolve(&scenario, "", &files, &PlanOptions::default());
+        plan.unwrap_err().to_string()
+    };
+    let first_flow = |scenario: &mut lab_scenario::Scenario, from: &str, to: &str| {
+        if let Traffic::Flows(flows) = &mut scenario.traffic[0] {
+            flows[0].from = from.to_owned();
+            flows[0].to = to.to_owned();
+        }
+    };
+    assert_eq!(
+        plan(&|scenario| first_flow(scenario, "dc1/h5", "dc3/h1")),
+        "`traffic[0].flows[0].from`: there is no host `dc1/h5` (hint: hosts of `dc1` are `dc1/h1` \
+         to `dc1/h4`)"
+    );
+    assert_eq!(
+        plan(&|scenario| first_flow(scenario, "dc1/h1", "dc1/h1")),
+        "`traffic[0].flows[0]`: host `dc1/h1` sends to itself"
+    );
+    assert_eq!(
+        plan(&|scenario| scenario.topology.links[0].between[1] = "dc9".to_owned()),
+        "`topology.links[0].between`: there is no datacenter `dc9`"
+    );
+    assert_eq!(
+        plan(&|scenario| scenario.topology.links.truncate(1)),
+        "no inter-DC links lead from `dc1` to `dc3` (hint: connect them in `topology.links`)"
+    );
+    assert_eq!(
+        plan(&|scenario| scenario.faults.push(Fault {
+            at: Nanos::ZERO,
+            link: ["dc1".to_owned(), "dc1".to_owned()],
+            change: LinkChange::Down,
+        })),
+        "`faults[0].link`: there is no inter-DC link `dc1-dc1`"
+    );
+    assert_eq!(
+        plan(&|scenario| {
+            if let Fabric::LeafSpine { leaves, .. } = &mut scenario.topology.dcs[0].fabric {
+                *leaves = 128;
+            }
+        }),
+        "datacenter `dc1` has 128 leaves, the address plan holds at most 127"
+    );
+}
+
+#[test]
+fn a_limit_of_delay_that_is_no_power_of_two() {
+    let (mut scenario, files) = common::read(&common::scenario_text("8dc.yaml"));
+    if let lab_scenario::PolicySpec::Lcmp(lcmp) = &mut scenario.policies[1] {
+        lcmp.max_delay = Some(Nanos::from_millis(500));
+    }
+    let plan = resolve(&scenario, "", &files, &PlanOptions::default());
+    assert_eq!(
+        plan.unwrap_err().to_string(),
+        "`policies[1].lcmp.max_delay`: is 500 ms, it must be a power of two of us (hint: the next \
+         one is `524288 us`)"
+    );
+}

@@ -1,0 +1,11 @@
+//! Whole plans of whole scenarios.
+
+mod common;
+mod errors;
+mod faults;
+mod graph;
+mod laws;
+mod scaling;
+mod scenarios;
+mod testbed;
+mod traffic;

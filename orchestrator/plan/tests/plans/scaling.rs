@@ -1,0 +1,70 @@
+//! What scaling does to whole plans.
+
+use lab_plan::{Plan, PlanError, PlanOptions};
+
+use crate::common;
+
+fn scaled(scale: &str) -> Result<Plan, PlanError> {
+    let text = common::scenario_text("8dc.yaml");
+    let start = text.find("scale: {").unwrap();
+    let end = start + text[start..].find('\n').unwrap();
+    let text = format!("{}scale: {scale}{}", &text[..start], &text[end..]);
+    common::try_plan(&text, &PlanOptions::default())
+}
+
+#[test]
+fn auto_finds_the_finest_scale_the_guest_carries() {
+    let plan = scaled("auto").unwrap();
+    let factors = [plan.scale.rate, plan.scale.time, plan.scale.size];
+    assert_eq!(
+        factors.map(|factor| factor.to_string()),
+        ["1/1000", "5", "1/200"]
+    );
+    assert!(plan.estimate.forwarding_percent <= 50);
+    assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
+}
+
+/// Similitude: with s = r · t, times of flows in paper units do not depend on r, but for packets.
+#[test]
+fn ideal_fct_in_paper_time_hardly_depends_on_the_scale() {
+    let fine = scaled("{ rate: 1/20, time: 1 }").unwrap();
+    let coarse = scaled("{ rate: 1/2000, time: 10 }").unwrap();
+    let paper =
+        |plan: &Plan, at: usize| plan.flows[at].ideal_fct_ns.get() / plan.scale.time.numerator();
+    for at in 0..fine.flows.len() {
+        let (fine, coarse) = (paper(&fine, at), paper(&coarse, at));
+        assert!(coarse >= fine);
+        // Three more packets of 4 kB at 20 Mbit/s, in a tenth of emulated time.
+        assert!(coarse - fine < 700_000, "{fine} {coarse}");
+    }
+}
+
+#[test]
+fn a_scale_that_loses_a_quantity_names_it() {
+    let error = scaled("{ rate: 1/2000, time: 1/2000 }")
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "`topology.defaults.host_link.delay` is 1 us, which at a scale of 1/2000 is rounded to 1 ns \
+         and changed by more than 1/1000 (hint: raise `scale.time`)"
+    );
+}
+
+#[test]
+fn long_flows_exceed_softroces_window_and_are_warned_of() {
+    let plan = scaled("{ rate: 1/200, time: 10 }").unwrap();
+    let warning = plan
+        .warnings
+        .iter()
+        .find(|warning| warning.code == "rxe-window")
+        .unwrap();
+    let start = "32 of 44 flows are longer than the 128 packets that a SoftRoCE QP has under way";
+    assert!(warning.text.starts_with(start), "{}", warning.text);
+}
+
+#[test]
+fn a_queue_beyond_any_timeout_is_refused() {
+    let error = scaled("{ rate: 1/1000000, time: 1000000 }").unwrap_err();
+    assert!(matches!(error, PlanError::QpTimeout { .. }), "{error}");
+}
