@@ -13,10 +13,10 @@ pub const MAX_YAML_NODES: usize = 250_000;
 /// Depth of YAML lists and mappings; scenarios have eight.
 pub const MAX_YAML_DEPTH: usize = 32;
 
+/// Longest single value in characters: descriptions and paths; the rest is far shorter.
+pub const MAX_VALUE: usize = 1_000;
 /// Longest scenario name, which is part of file and namespace names.
 pub const MAX_NAME: usize = 32;
-/// Longest description.
-pub const MAX_DESCRIPTION: usize = 1_000;
 /// Most runs of a policy.
 pub const MAX_REPETITIONS: u32 = 1_000;
 

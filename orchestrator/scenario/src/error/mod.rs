@@ -77,7 +77,7 @@ impl ScenarioErrors {
                 kind: kind.into(),
             };
             Problem {
-                path: path_of(&finding),
+                path: path_of(&finding).map(|path| without_controls(&path)),
                 place: source.place(finding.range),
                 kind: finding.kind,
             }
@@ -94,7 +94,7 @@ impl ScenarioErrors {
     ) -> Self {
         let problem = Problem {
             place: source.place(finding.range),
-            path,
+            path: path.map(|path| without_controls(&path)),
             kind: finding.kind,
         };
         Self {
@@ -125,15 +125,42 @@ impl Problem {
     /// What is wrong, without the hint.
     #[must_use]
     pub fn message(&self) -> String {
-        kind::split_hint(&self.kind.to_string()).0.to_owned()
+        self.message_and_hint().0
     }
 
     /// What to do about it, if there is something to say.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        let text = self.kind.to_string();
-        kind::split_hint(&text).1.map(str::to_owned)
+        self.message_and_hint().1
     }
+
+    fn message_and_hint(&self) -> (String, Option<String>) {
+        let text = without_controls(&self.kind.to_string());
+        let (message, hint) = kind::split_hint(&text);
+        (message.to_owned(), hint.map(str::to_owned))
+    }
+}
+
+/// The beginning of a text that is too long for a message.
+pub(crate) fn excerpt(text: &str) -> String {
+    const SHOWN: usize = 60;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Messages have texts of the scenario in them, which must not drive the terminal.
+fn without_controls(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            escaped.extend(character.escape_default());
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
 }
 
 impl Serialize for Problem {

@@ -2,7 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 
-use super::{Place, Problem, ScenarioErrors, kind::split_hint};
+use super::{Place, Problem, ScenarioErrors};
 
 /// Without colours, for files, pipes and tests.
 pub(super) fn plain(errors: &ScenarioErrors) -> String {
@@ -24,8 +24,7 @@ fn render(errors: &ScenarioErrors, renderer: &Renderer) -> String {
 }
 
 fn block(problem: &Problem, renderer: &Renderer) -> String {
-    let text = problem.kind.to_string();
-    let (message, hint) = split_hint(&text);
+    let (message, hint) = problem.message_and_hint();
     let path = problem.path.as_ref().map(|path| format!("at `{path}`"));
     let group = Level::ERROR
         .primary_title(message)

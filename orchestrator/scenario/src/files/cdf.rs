@@ -110,7 +110,7 @@ impl SizeCdf {
         match rows.next() {
             Some(row) if is_header(&row) => {}
             Some(row) => findings.push(row.finding(CdfError::Header {
-                found: row.text().to_owned(),
+                found: row.excerpt(),
             })),
             None => {}
         }
@@ -203,7 +203,7 @@ impl<'a> ReadPoint<'a> {
         let bytes = bytes.filter(|bytes| *bytes <= limits::MAX_FLOW_SIZE);
         let bytes = bytes.ok_or_else(|| {
             size.finding(CdfError::Size {
-                found: size.text().to_owned(),
+                found: size.excerpt(),
             })
         })?;
         let share = percent.text().parse().ok();
@@ -211,7 +211,7 @@ impl<'a> ReadPoint<'a> {
         let share = share.filter(|share| *share <= SizeCdf::UNIT);
         let share = share.ok_or_else(|| {
             percent.finding(CdfError::Percent {
-                found: percent.text().to_owned(),
+                found: percent.excerpt(),
             })
         })?;
         let point = CdfPoint { size: bytes, share };
@@ -231,8 +231,8 @@ fn check(source: SourceText<'_>, points: &[ReadPoint<'_>]) -> Vec<Finding<CdfErr
     let falling = |what, found: &Field<'_>, before: &Field<'_>| {
         found.finding(CdfError::Falling {
             what,
-            found: found.text().to_owned(),
-            before: before.text().to_owned(),
+            found: found.excerpt(),
+            before: before.excerpt(),
         })
     };
     let mut findings = Vec::new();
@@ -246,11 +246,11 @@ fn check(source: SourceText<'_>, points: &[ReadPoint<'_>]) -> Vec<Finding<CdfErr
         }
     }
     if first.point.share != 0 {
-        let found = first.percent.text().to_owned();
+        let found = first.percent.excerpt();
         findings.push(first.percent.finding(CdfError::Start { found }));
     }
     if last.point.share != SizeCdf::UNIT {
-        let found = last.percent.text().to_owned();
+        let found = last.percent.excerpt();
         findings.push(last.percent.finding(CdfError::End { found }));
     } else if last.point.size == Bytes::ZERO {
         findings.push(last.size.finding(CdfError::Empty));

@@ -130,7 +130,7 @@ fn count(head: &Row<'_>) -> Result<usize, Finding<FlowFileError>> {
     let count = count.filter(|count| (1..=limits::MAX_FLOWS).contains(count));
     count.ok_or_else(|| {
         head.finding(FlowFileError::Count {
-            found: head.text().to_owned(),
+            found: head.excerpt(),
         })
     })
 }
@@ -170,7 +170,7 @@ fn number<T: TryFrom<u64>>(
         .ok_or_else(|| {
             field.finding(FlowFileError::Number {
                 what,
-                found: field.text().to_owned(),
+                found: field.excerpt(),
                 least,
                 most,
             })
@@ -182,7 +182,7 @@ fn seconds(field: &Field<'_>) -> Result<Nanos, Finding<FlowFileError>> {
     let nanos = seconds.and_then(|seconds| seconds.scale_exact(1_000_000_000));
     nanos.map(Nanos::new).ok_or_else(|| {
         field.finding(FlowFileError::Start {
-            found: field.text().to_owned(),
+            found: field.excerpt(),
         })
     })
 }

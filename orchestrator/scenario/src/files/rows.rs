@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Finding, SourceText};
+use crate::error::{Finding, SourceText, excerpt};
 
 /// A line that holds data.
 pub(super) struct Row<'a> {
@@ -38,6 +38,11 @@ pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = Row<'_>> {
 impl<'a> Row<'a> {
     pub fn text(&self) -> &'a str {
         &self.source.text[self.range.clone()]
+    }
+
+    /// The row as it is shown in messages.
+    pub fn excerpt(&self) -> String {
+        excerpt(self.text())
     }
 
     /// The row's line number, from 1.
@@ -76,6 +81,11 @@ impl<'a> Row<'a> {
 impl<'a> Field<'a> {
     pub fn text(&self) -> &'a str {
         &self.source.text[self.range.clone()]
+    }
+
+    /// The field as it is shown in messages.
+    pub fn excerpt(&self) -> String {
+        excerpt(self.text())
     }
 
     /// Something wrong with it.

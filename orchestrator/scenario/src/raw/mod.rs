@@ -35,7 +35,7 @@ pub struct Scenario {
     pub name: Text<String>,
     /// What the experiment is for, in a sentence.
     #[serde(default)]
-    #[schemars(length(max = limits::MAX_DESCRIPTION))]
+    #[schemars(length(max = limits::MAX_VALUE))]
     pub description: Maybe<Text<String>>,
     /// Datacenters and the links between them.
     pub topology: Topology,

@@ -126,29 +126,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Checks how many things a list has.
-    pub fn count(
-        &mut self,
-        range: &Range<usize>,
-        what: &'static str,
-        found: usize,
-        bounds: RangeInclusive<usize>,
-    ) {
-        self.bounded(range, what, Unit::Entries, found, bounds);
+    /// Checks how many entries a list has.
+    pub fn count(&mut self, range: &Range<usize>, found: usize, bounds: RangeInclusive<usize>) {
+        self.counted(range, "the list", Unit::Entries, found, bounds);
     }
 
-    /// Checks how many characters a text has.
-    pub fn length(&mut self, range: &Range<usize>, what: &'static str, text: &str, most: usize) {
-        self.bounded(
-            range,
-            what,
-            Unit::Characters,
-            text.chars().count(),
-            0..=most,
-        );
-    }
-
-    fn bounded(
+    /// Checks how many units something has.
+    pub fn counted(
         &mut self,
         range: &Range<usize>,
         what: &'static str,

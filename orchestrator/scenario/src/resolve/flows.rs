@@ -17,12 +17,7 @@ pub(super) fn flows(
     network: &Network,
     raw: &At<Vec<raw::Flow>>,
 ) -> Vec<FlowSpec> {
-    context.count(
-        &raw.range,
-        "the list",
-        raw.value.len(),
-        1..=limits::MAX_FLOWS,
-    );
+    context.count(&raw.range, raw.value.len(), 1..=limits::MAX_FLOWS);
     raw.value
         .iter()
         .map(|raw| flow(context, network, raw))

@@ -30,12 +30,7 @@ pub(super) fn links(
     raw: &At<Vec<At<raw::Link>>>,
     inter_dc: &raw::InterDcWire,
 ) -> Vec<InterDcLink> {
-    context.count(
-        &raw.range,
-        "the list",
-        raw.value.len(),
-        1..=limits::MAX_LINKS,
-    );
+    context.count(&raw.range, raw.value.len(), 1..=limits::MAX_LINKS);
     let base = Wire {
         buffer: defaults::INTER_DC_BUFFER,
         ..defaults::HOST_LINK
@@ -104,7 +99,7 @@ fn between(
     raw: &At<Vec<Text<String>>>,
 ) -> Option<Between> {
     let [first, second] = raw.value.as_slice() else {
-        context.count(&raw.range, "the list", raw.value.len(), 2..=2);
+        context.count(&raw.range, raw.value.len(), 2..=2);
         return None;
     };
     let (a, b) = (network.dc(context, first), network.dc(context, second));
@@ -160,12 +155,7 @@ pub(super) fn faults(
     let Some(raw) = raw else {
         return Vec::new();
     };
-    context.count(
-        &raw.range,
-        "the list",
-        raw.value.len(),
-        0..=limits::MAX_FAULTS,
-    );
+    context.count(&raw.range, raw.value.len(), 0..=limits::MAX_FAULTS);
     let mut faults = Vec::new();
     for raw in &raw.value {
         let at = context.within(&raw.value.at, Nanos::ZERO..=limits::MAX_DURATION);

@@ -62,12 +62,6 @@ fn description(context: &mut Context<'_>, raw: &raw::Scenario) -> String {
         return String::new();
     };
     let description = text.as_str().trim();
-    context.length(
-        &text.range(),
-        "the description",
-        description,
-        limits::MAX_DESCRIPTION,
-    );
     context.no_control_characters(&text.range(), description);
     description.to_owned()
 }

@@ -47,16 +47,7 @@ fn check(
     let name = text.as_str().to_owned();
     let range = text.range();
     let length = name.chars().count();
-    if !(1..=most).contains(&length) {
-        let kind = ProblemKind::Count {
-            what,
-            unit: Unit::Characters,
-            found: length,
-            least: 1,
-            most,
-        };
-        context.problem(&range, kind);
-    }
+    context.counted(&range, what, Unit::Characters, length, 1..=most);
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if let Some(character) = name.chars().find(|&c| !allowed(c)) {
         let name = name.clone();

@@ -18,12 +18,7 @@ pub(super) fn policies(
     context: &mut Context<'_>,
     raw: &At<Vec<At<WordOr<PolicyName, raw::Policy>>>>,
 ) -> Vec<PolicySpec> {
-    context.count(
-        &raw.range,
-        "the list",
-        raw.value.len(),
-        1..=limits::MAX_POLICIES,
-    );
+    context.count(&raw.range, raw.value.len(), 1..=limits::MAX_POLICIES);
     let mut places: BTreeMap<String, &Range<usize>> = BTreeMap::new();
     let mut policies = Vec::new();
     for raw in raw.value.iter().take(limits::MAX_POLICIES) {

@@ -74,7 +74,7 @@ pub(super) fn topology(context: &mut Context<'_>, raw: &raw::Topology) -> Networ
 }
 
 fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: Wire) -> Network {
-    context.count(&raw.range, "the list", raw.value.len(), 2..=limits::MAX_DCS);
+    context.count(&raw.range, raw.value.len(), 2..=limits::MAX_DCS);
     let mut network = Network {
         model: Topology {
             dcs: Vec::new(),

@@ -19,12 +19,7 @@ pub(super) fn traffic(
     network: &Network,
     raw: &At<Vec<At<raw::Traffic>>>,
 ) -> Vec<Traffic> {
-    context.count(
-        &raw.range,
-        "the list",
-        raw.value.len(),
-        1..=limits::MAX_TRAFFIC,
-    );
+    context.count(&raw.range, raw.value.len(), 1..=limits::MAX_TRAFFIC);
     let sources = raw.value.iter().take(limits::MAX_TRAFFIC);
     sources
         .filter_map(|raw| source(context, network, raw))
@@ -103,7 +98,7 @@ fn pairs(
         WordOr::Body(listed) => listed,
     };
     let most = limits::MAX_DCS * (limits::MAX_DCS - 1);
-    context.count(&raw.range, "the list", listed.len(), 1..=most);
+    context.count(&raw.range, listed.len(), 1..=most);
     let mut places = BTreeMap::new();
     let pairs = listed.iter().take(most);
     Pairs::Listed(

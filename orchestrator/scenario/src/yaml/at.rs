@@ -13,6 +13,7 @@ use serde::{
 use serde_saphyr::{Location, Spanned};
 
 use super::scalar::{Scalar, Word};
+use crate::limits;
 
 /// A value and the bytes of the text it was read from; of a list or mapping, those of its start.
 #[derive(Clone, Debug)]
@@ -90,7 +91,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
 
 impl<'de, T> Deserialize<'de> for Text<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let at = At::deserialize(deserializer)?;
+        let at: At<String> = At::deserialize(deserializer)?;
+        check_length(&at.value)?;
         let meaning = PhantomData;
         Ok(Self { at, meaning })
     }
@@ -108,6 +110,17 @@ impl<'de, W: Word, T: Deserialize<'de>> Deserialize<'de> for WordOr<W, T> {
     }
 }
 
+/// Values are repeated in messages, so they must not be endless.
+fn check_length<E: Error>(value: &str) -> Result<(), E> {
+    let length = value.chars().count();
+    let most = limits::MAX_VALUE;
+    if length > most {
+        let message = format!("the value has {length} characters, it must have at most {most}");
+        return Err(E::custom(message));
+    }
+    Ok(())
+}
+
 struct WordOrVisitor<W, T>(PhantomData<(W, T)>);
 
 impl<'de, W: Word, T: Deserialize<'de>> Visitor<'de> for WordOrVisitor<W, T> {
@@ -118,6 +131,7 @@ impl<'de, W: Word, T: Deserialize<'de>> Visitor<'de> for WordOrVisitor<W, T> {
     }
 
     fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
+        check_length(word)?;
         Ok(WordOr::Word(word.to_owned(), PhantomData))
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle};
 
-use crate::error::{Finding, ProblemKind};
+use crate::error::{Finding, ProblemKind, excerpt};
 
 /// Finds what stands at a place of a YAML text.
 ///
@@ -47,7 +47,7 @@ pub enum Node {
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Scalar(text) => write!(f, "`{text}`"),
+            Self::Scalar(text) => write!(f, "`{}`", excerpt(text)),
             Self::Null => f.write_str("nothing"),
             Self::List => f.write_str("a list"),
             Self::Mapping => f.write_str("a mapping"),
@@ -201,7 +201,7 @@ impl Walk {
                     if !path.is_empty() {
                         path.push('.');
                     }
-                    path.push_str(key);
+                    path.push_str(&excerpt(key));
                 }
             }
         }

@@ -10,7 +10,7 @@ use super::{
     path::{Found, Locator, Node},
 };
 use crate::{
-    error::{Finding, ProblemKind},
+    error::{Finding, ProblemKind, excerpt},
     limits,
     suggest::did_you_mean,
 };
@@ -92,13 +92,13 @@ fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
         Error::SerdeUnknownField {
             field, expected, ..
         } => ProblemKind::UnknownKey {
-            key: field.clone(),
+            key: excerpt(field),
             known: expected.iter().map(|&key| key.to_owned()).collect(),
             suggestion: did_you_mean(field, expected.iter().copied()),
         },
         Error::SerdeMissingField { field, .. } => ProblemKind::MissingKey { key: field },
         Error::DuplicateMappingKey { key, .. } => ProblemKind::DuplicateKey {
-            key: key.clone().unwrap_or_default(),
+            key: key.as_deref().map(excerpt).unwrap_or_default(),
         },
         Error::NullIntoString { .. } => ProblemKind::NoValue,
         // Values that are read as any type are placed at their key.
