@@ -1,55 +1,95 @@
-//! Runs a command inside a guest: `guest [--real] [--writable DIR]... COMMAND [ARGUMENT]...`.
+//! Runs a command inside a guest: `guest CONSOLE_LOG [OPTION]... COMMAND [ARGUMENT]...`.
 //!
-//! The tests use it as the program that is on both sides.
+//! Options: `--real`, `--writable DIR`, `--cache DIR`, `--boot-timeout SECONDS`, `--silence SECONDS`.
+//! The tests use it as the program that is on both sides; `guest timings` is what they run inside.
+#![expect(clippy::print_stdout, reason = "it is a command")]
 
-use std::{error::Error, ffi::OsString, io, path::PathBuf, process::ExitCode};
+use std::{
+    error::Error,
+    ffi::OsString,
+    io,
+    process::ExitCode,
+    thread,
+    time::{Duration, Instant},
+};
 
-use lab_guest::{Clock, GuestRequest, Sinks};
+use lab_guest::{Clock, GuestError, GuestRequest, Sinks, inside};
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1).peekable();
-    if arguments
-        .peek()
-        .is_some_and(|first| first == lab_guest::INIT_VERB)
-    {
-        lab_guest::inside::main();
-    }
-    match run(arguments) {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let result = match arguments.first().and_then(|first| first.to_str()) {
+        Some(lab_guest::INIT_VERB) => inside::main(),
+        Some("timings") => timings(),
+        _ => run(arguments),
+    };
+    match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("error: failed to run guest: {error}");
-            let code = error
-                .downcast_ref::<lab_guest::GuestError>()
-                .map_or(2, lab_guest::GuestError::exit_code);
+            let code = error.downcast_ref().map_or(2, GuestError::exit_code);
             ExitCode::from(code)
         }
     }
 }
 
-fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Box<dyn Error>> {
-    let console = std::env::var_os("CONSOLE").map_or("console.log".into(), PathBuf::from);
+fn run(arguments: Vec<OsString>) -> Result<u8, Box<dyn Error>> {
+    let mut words = arguments.into_iter().peekable();
+    let console = words.next().ok_or("which console log?")?;
     let cwd = std::env::current_dir()?;
-    let mut request = GuestRequest::new(Vec::new(), &cwd, &console)?;
-    let mut arguments = arguments.peekable();
-    while let Some(option) = arguments.next_if(|word| word.to_string_lossy().starts_with("--")) {
+    let mut request = GuestRequest::new(Vec::new(), &cwd, console.as_ref())?;
+    while let Some(option) = words.next_if(|word| word.to_string_lossy().starts_with("--")) {
+        let mut value = || words.next().ok_or("an option lacks its value");
         match option.to_str() {
             Some("--real") => request.clock = Some(Clock::Real),
-            Some("--writable") => request.writable.push(
-                arguments
-                    .next()
-                    .ok_or("--writable wants a directory")?
-                    .into(),
-            ),
+            Some("--writable") => request.writable.push(value()?.into()),
+            Some("--cache") => request.cache = value()?.into(),
+            Some("--boot-timeout") => request.boot_timeout = seconds(&value()?)?,
+            Some("--silence") => request.silence_timeout = Some(seconds(&value()?)?),
             _ => return Err(format!("unknown option {}", option.display()).into()),
         }
     }
-    request.argv = arguments.collect();
+    request.argv = words.collect();
     let mut sinks = Sinks {
         stdout: &mut io::stdout(),
         stderr: &mut io::stderr(),
-        events: &mut |event| eprintln!("{event:?}"),
+        events: &mut |event| eprintln!("event: {event:?}"),
     };
     let outcome = lab_guest::run(&request, &mut sinks)?;
-    eprintln!("{outcome:?}");
+    eprintln!("outcome: {outcome:?}");
     Ok(outcome.exit_code)
+}
+
+fn seconds(text: &OsString) -> Result<Duration, Box<dyn Error>> {
+    let seconds = text.to_str().ok_or("seconds are a number")?.parse()?;
+    Ok(Duration::from_secs(seconds))
+}
+
+/// Prints the median and the total of 1,000 sleeps and 1,000 sums, in nanoseconds, from a settled
+/// moment on.
+fn timings() -> Result<u8, Box<dyn Error>> {
+    inside::preload(&[std::env::current_exe()?])?;
+    // Once for the caches, once settled.
+    measure();
+    inside::settle()?;
+    let (sleeps, sums) = measure();
+    for (name, mut times) in [("sleeps", sleeps), ("sums", sums)] {
+        times.sort_unstable();
+        let total: Duration = times.iter().sum();
+        let median = times[times.len() / 2];
+        println!("{name} {} {}", median.as_nanos(), total.as_nanos());
+    }
+    Ok(0)
+}
+
+fn measure() -> (Vec<Duration>, Vec<Duration>) {
+    let once = |_| {
+        let start = Instant::now();
+        thread::sleep(Duration::from_millis(1));
+        let slept = start.elapsed();
+        let start = Instant::now();
+        let sum = (0..5_000_u64).fold(1, |sum: u64, x| std::hint::black_box(sum ^ x));
+        std::hint::black_box(sum);
+        (slept, start.elapsed())
+    };
+    (0..1000).map(once).unzip()
 }

@@ -31,7 +31,6 @@ pub(crate) const LAB_MODULES: &[&str] = &[
     "ib_uverbs",
     "rdma_rxe",
     "veth",
-    "dummy",
     "sch_netem",
     "sch_tbf",
     "sch_red",

@@ -16,10 +16,11 @@ use crate::{
 /// Waits for a moment that means the same in every run on the virtual clock, and says when it is.
 ///
 /// Up to here the guest has waited for the host now and then, and its clock has leapt by amounts that
-/// differ from run to run. The kernel's periodic work is due at whole seconds, so what follows a
-/// whole multiple of 100 s after boot meets the same work at the same distance: 2,000 sleeps of 1 ms
-/// from there on ended within 15 ns of each other in four boots, two hosts of them busy. Waiting
-/// costs a quarter of a second of host time.
+/// differ from run to run. Much of the kernel's periodic work is due at whole seconds, so what
+/// follows a whole multiple of 100 s after boot meets it at the same distance. What is left are
+/// timers that count from the last time they ran: 2,000 sleeps of 1 ms ended within 15 ns of each
+/// other in most boots, idle host or not, and a few tens of microseconds apart in some. Waiting costs
+/// a quarter of a second of host time.
 ///
 /// Call it once everything is made and preloaded, right before flows start. On the real clock there
 /// is no such moment and it returns at once.

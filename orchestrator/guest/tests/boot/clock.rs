@@ -1,0 +1,67 @@
+//! The virtual clock does not depend on the host.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use crate::guest::{Guest, program, stderr};
+
+#[test]
+fn two_runs_measure_the_same_whatever_the_host_does() {
+    let Some(guest) = Guest::for_test("two_runs_measure_the_same_whatever_the_host_does") else {
+        return;
+    };
+    let quiet = timings(&guest);
+    let stop = AtomicBool::new(false);
+    let busy = thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let busy = timings(&guest);
+        stop.store(true, Ordering::Relaxed);
+        busy
+    });
+    for (quiet, busy) in quiet.iter().zip(&busy) {
+        assert_eq!(quiet.name, busy.name);
+        let median = quiet.median.abs_diff(busy.median);
+        assert!(median <= 1_000, "{quiet:?} {busy:?}");
+        // The kernel's own periodic work falls on different sleeps in different runs: some
+        // microseconds in a second. The bound is what flows are held to.
+        let total = quiet.total.abs_diff(busy.total);
+        assert!(total <= quiet.total / 1000, "{quiet:?} {busy:?}");
+    }
+    eprintln!("{quiet:?}\n{busy:?}");
+}
+
+/// Nanoseconds of guest time.
+#[derive(Debug)]
+struct Timing {
+    name: String,
+    median: u64,
+    total: u64,
+}
+
+fn timings(guest: &Guest) -> [Timing; 2] {
+    let program = program();
+    let output = guest.run(&[], &[program.to_str().unwrap(), "timings"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<_> = stdout.lines().map(parse).collect();
+    lines.try_into().unwrap()
+}
+
+fn parse(line: &str) -> Timing {
+    let mut words = line.split(' ');
+    let name = words.next().unwrap().to_owned();
+    let mut number = || words.next().unwrap().parse().unwrap();
+    Timing {
+        name,
+        median: number(),
+        total: number(),
+    }
+}

@@ -1,0 +1,123 @@
+//! What is asked for is what happens inside.
+
+use std::fs;
+
+use crate::guest::{Guest, stderr};
+
+/// Everything a single boot can show.
+#[test]
+fn a_command_runs_as_if_it_ran_here() {
+    let Some(guest) = Guest::for_test("a_command_runs_as_if_it_ran_here") else {
+        return;
+    };
+    let results = guest.dir.path().join("results, of $(all) \"kinds\"");
+    fs::create_dir(&results).unwrap();
+    fs::write(guest.dir.path().join("here"), "unchanged").unwrap();
+    let script = r#"
+        echo "to stdout: $1"
+        echo "to stderr: $LCMP_LAB_GUEST $LCMP_LAB_CLOCK $LCMP_LAB_ACCEL $LCMP_LAB_PROGRESS" >&2
+        test -t 1 && echo 'stdout is a terminal'
+        echo from inside >"$2/new"
+        echo changed >here
+        echo "here: $(cat here)"
+        ls /sys/class/net
+        head -c 300000 /dev/zero | tr '\0' x
+        rm /etc/hostname
+        (sleep 1000 &)
+        exit 7
+    "#;
+    let odd = "two words\nand 'quotes'; $(not run)";
+    let results_text = results.to_str().unwrap();
+    let output = guest.run(
+        &["--writable", results_text],
+        &["/bin/bash", "-c", script, "script", odd, results_text],
+    );
+
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let (text, bulk) = stdout.split_at(stdout.len() - 300_000);
+    assert_eq!(text, format!("to stdout: {odd}\nhere: changed\nlo\n"));
+    assert!(bulk.bytes().all(|byte| byte == b'x'));
+    assert!(said.contains("to stderr: 1 virtual tcg plain\n"), "{said}");
+    assert!(!said.contains("to stdout"), "{said}");
+    assert!(said.contains("clocksource: \"tsc\""), "{said}");
+
+    assert_eq!(
+        fs::read_to_string(results.join("new")).unwrap(),
+        "from inside\n"
+    );
+    let here = fs::read_to_string(guest.dir.path().join("here")).unwrap();
+    assert_eq!(here, "unchanged");
+    assert!(fs::exists("/etc/hostname").unwrap());
+}
+
+#[test]
+fn the_guest_has_what_a_lab_is_made_of() {
+    let Some(guest) = Guest::for_test("the_guest_has_what_a_lab_is_made_of") else {
+        return;
+    };
+    let probe = guest.dir.path().join("probe");
+    fs::copy(crate::guest::program().with_file_name("probe"), &probe).unwrap();
+    let output = guest.run(&["--real"], &[probe.to_str().unwrap()]);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!stdout.contains("here: "), "{stdout}");
+}
+
+#[test]
+fn a_wrong_request_is_refused_before_anything_is_started() {
+    let Some(guest) = Guest::for_test("a_wrong_request_is_refused_before_anything_is_started")
+    else {
+        return;
+    };
+    let empty = guest.dir.path().to_str().unwrap();
+    let cases: [(&[&str], &str, i32, &str); 5] = [
+        (&[], "uname", 2, "`uname` is not an absolute path"),
+        (
+            &[],
+            "/run/program",
+            3,
+            "`/run/program` cannot be seen inside the guest",
+        ),
+        (
+            &["--cache", empty],
+            "/bin/true",
+            3,
+            "no kernel package is unpacked in",
+        ),
+        (
+            &["--writable", "/nonexistent"],
+            "/bin/true",
+            3,
+            "writable directory `/nonexistent`: No",
+        ),
+        (
+            &["--writable", "results"],
+            "/bin/true",
+            3,
+            "writable directory `results`: it is not",
+        ),
+    ];
+    for (options, command, code, message) in cases {
+        let output = guest.run(options, &[command]);
+        let said = stderr(&output);
+        assert!(said.contains(message), "{said}");
+        assert!(!said.contains("Booting"), "{said}");
+        assert_eq!(output.status.code(), Some(code), "{said}");
+    }
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_named() {
+    let Some(guest) = Guest::for_test("a_command_that_does_not_exist_is_named") else {
+        return;
+    };
+    let output = guest.run(&[], &["/nonexistent/program"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(
+        said.contains("guest set-up: command `/nonexistent/program`"),
+        "{said}"
+    );
+}
