@@ -14,12 +14,12 @@ use lab_units::{Nanos, NodeId, Ratio};
 use crate::{
     error::PlanError,
     estimate::{self, Offer},
-    flow_list::Draft,
     frame,
     model::{LinkKind, Scale},
-    routing::{self, Ways},
-    schedule,
-    topology::Network,
+    network::Network,
+    schedule::{self, Draft},
+    topology,
+    ways::{self, Ways},
 };
 
 /// Picks the scale of `scenario`, whose unscaled network and flows are given.
@@ -60,7 +60,7 @@ pub(crate) fn pick(
                 continue;
             };
             let scale = Scale::new(rate, time)?;
-            if Network::build(&scenario.topology, 0, &scale).is_ok() {
+            if topology::build(&scenario.topology, 0, &scale).is_ok() {
                 return Ok(scale);
             }
             why = "its rates, delays or buffers vanish";
@@ -98,7 +98,7 @@ fn offers(
     let offers = drafts.iter().map(|(repetition, draft)| {
         let links = *lengths
             .entry((draft.src, draft.dst))
-            .or_insert_with(|| routing::host_path(paper, ways, draft.src, draft.dst, None).len());
+            .or_insert_with(|| ways::host_path(paper, ways, draft.src, draft.dst, None).len());
         let (messages, message_bytes) = schedule::messages(size, draft.size);
         let packets = frame::packets(message_bytes, generator.mtu);
         Offer::new(*repetition, draft.start, messages, packets, links)

@@ -7,9 +7,9 @@ use lab_units::{Bytes, Nanos, NodeId};
 use crate::{
     frame,
     model::{Estimate, Flow, LinkKind, MeasurePlan, PolicyPlan, PolicyRun, Rdma},
-    routing::{self, Ways},
+    network::Network,
     schedule,
-    topology::Network,
+    ways::{self, Ways},
 };
 
 /// What is being estimated.
@@ -75,7 +75,7 @@ fn offers(load: &Load<'_>) -> Vec<Offer> {
     let mut lengths: BTreeMap<(NodeId, NodeId), usize> = BTreeMap::new();
     let offers = load.flows.iter().map(|flow| {
         let links = *lengths.entry((flow.src, flow.dst)).or_insert_with(|| {
-            routing::host_path(load.network, load.ways, flow.src, flow.dst, None).len()
+            ways::host_path(load.network, load.ways, flow.src, flow.dst, None).len()
         });
         let packets = frame::packets(flow.message_bytes, load.rdma.path_mtu);
         Offer::new(

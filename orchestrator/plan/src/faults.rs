@@ -8,7 +8,7 @@ use lab_units::LinkId;
 use crate::{
     error::PlanError,
     model::{FaultChange, FaultPlan, Scale},
-    topology::Network,
+    network::Network,
 };
 
 /// Link changes by time, then position in the scenario; a pair of datacenters with several links

@@ -3,18 +3,9 @@
 use std::collections::BTreeMap;
 
 use lab_scenario::{FlowSpec, parse_flow_file};
-use lab_units::{Bytes, Nanos, NodeId};
+use lab_units::{Nanos, NodeId};
 
-use crate::{error::PlanError, model::Role, topology::Network};
-
-/// A flow before scaling.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Draft {
-    pub src: NodeId,
-    pub dst: NodeId,
-    pub size: Bytes,
-    pub start: Nanos,
-}
+use crate::{error::PlanError, model::Role, network::Network, schedule::Draft};
 
 /// The flows of a list in the scenario.
 pub(crate) fn listed(

@@ -20,7 +20,7 @@
 use lab_scenario::Tool;
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
-use crate::{frame, topology::Network};
+use crate::{frame, network::Network};
 
 /// A link in one direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,4 +1,52 @@
-//! Scenario to Plan: everything that is decided before time starts, as integers.
+//! Scenario to plan: everything that is decided before time starts, as integers.
+//!
+//! The plan is what engines read: names, addresses, ways and their attributes, queue parameters,
+//! policy parameters, and each flow's start, size and ideal FCT. [`resolve`](resolve()) makes it from
+//! a scenario, the texts of the files the scenario names, and [`PlanOptions`]. The same arguments
+//! give the same bytes on every machine.
+//!
+//! Must not contain: clocks, kernel, threads, file system, unnamed randomness, floats that are not
+//! turned into integers before they are stored.
+//!
+//! What a plan is:
+//! - [`model`][]: the plan itself
+//! - [`address`][]: names, addresses and numbers, apart for each lab of a machine
+//! - [`frame`][]: what RoCEv2 packets weigh
+//! - [`ideal`][]: the least time a flow can take
+//! - [`rdma`][]: QP settings
+//! - [`error`][]: why a scenario cannot be planned
+//!
+//! How it is made, by `resolve`, from top to bottom:
+//! - `topology`, `network`: nodes, links and ports
+//! - `ways`, `routes`: next hops and their attributes; kernel routes
+//! - `schedule`, `workload`, `flow_list`, `sample`: flows, sampled or written down
+//! - `auto`, `scale`: similitude, pinned or picked
+//! - `round_trip`, `policy`, `faults`: what depends on the emulated network
+//! - `estimate`, `warnings`: what it costs, and what to know before trusting it
+//!
+//! How it is shown: [`render_table`][], [`render_svg`][], by `text` and `graph`.
+//!
+//! Quantities are paper units where a name says so, else emulated; see [`Scale`].
+//!
+//! ```
+//! let text = "
+//! name: pair
+//! topology:
+//!   dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+//!   links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }]
+//! traffic:
+//!   - flows: [{ from: dc1/h1, to: dc2/h1, size: 20 MB }]
+//! policies: [ecmp]
+//! scale: { rate: 1/2000, time: 10 }
+//! ";
+//! let scenario = lab_scenario::parse("pair.yaml", text.as_bytes()).unwrap();
+//! let files = lab_scenario::Files::new();
+//! let plan = lab_plan::resolve(&scenario, text, &files, &lab_plan::PlanOptions::default())?;
+//! assert_eq!(plan.links[0].emu.rate_bps.to_string(), "50 Mbit");
+//! assert_eq!(plan.flows[0].message_bytes.get(), 20_000);
+//! assert_eq!(plan.ports[plan.switches[0].destinations[0].candidates[0].port.index()].interface, "l0d1-d2");
+//! # Ok::<(), lab_plan::PlanError>(())
+//! ```
 
 pub mod address;
 mod auto;
@@ -7,21 +55,23 @@ mod estimate;
 mod faults;
 mod flow_list;
 pub mod frame;
-pub mod graph;
+mod graph;
 pub mod ideal;
 pub mod model;
+mod network;
 mod policy;
 pub mod rdma;
 mod resolve;
 mod round_trip;
-mod routing;
+mod routes;
 mod sample;
 mod scale;
 mod schedule;
-pub mod table;
+mod table;
 mod text;
 mod topology;
 mod warnings;
+mod ways;
 mod workload;
 
 pub use error::PlanError;

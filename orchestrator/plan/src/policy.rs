@@ -10,8 +10,8 @@ use lab_units::{BitsPerSec, Nanos};
 use crate::{
     error::PlanError,
     model::{Candidate, LinkKind, PolicyPlan, PolicyRun, Scale, Switch},
+    network::Network,
     round_trip::RoundTrips,
-    topology::Network,
 };
 
 /// What the parameters of a policy depend on.

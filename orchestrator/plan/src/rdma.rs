@@ -7,9 +7,9 @@ use crate::{
     error::PlanError,
     frame,
     model::{Flow, LinkKind, Rdma},
+    network::Network,
     round_trip::RoundTrips,
     schedule,
-    topology::Network,
 };
 
 /// QP settings that fit the plan's longest round trip and its schedule.

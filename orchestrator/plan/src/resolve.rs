@@ -12,10 +12,9 @@ use crate::{
     policy::{self, Surroundings},
     rdma,
     round_trip::RoundTrips,
-    routing::{self, Ways},
-    schedule,
-    topology::Network,
+    routes, schedule, topology,
     warnings::{self, Inspection},
+    ways::{self, Ways},
 };
 
 /// What a plan depends on besides the scenario.
@@ -43,16 +42,16 @@ pub fn resolve(
     options: &PlanOptions,
 ) -> Result<Plan, PlanError> {
     let seed = options.seed.unwrap_or(scenario.seed);
-    let paper = Network::build(&scenario.topology, options.slot, &Scale::PAPER)?;
+    let paper = topology::build(&scenario.topology, options.slot, &Scale::PAPER)?;
     let ways = Ways::find(&paper);
     let drafts = schedule::draft(scenario, files, seed, &paper)?;
     let scale = match scenario.scale {
         ScaleSpec::Fixed { rate, time } => Scale::new(rate, time)?,
         ScaleSpec::Auto => auto::pick(scenario, &paper, &ways, &drafts)?,
     };
-    let mut network = Network::build(&scenario.topology, options.slot, &scale)?;
-    let switches = routing::switches(&network, &ways)?;
-    routing::add_kernel_routes(&mut network, &ways)?;
+    let mut network = topology::build(&scenario.topology, options.slot, &scale)?;
+    let switches = ways::switches(&network, &ways)?;
+    routes::add(&mut network, &ways)?;
     let flows = schedule::flows(&drafts, &scenario.generator, &scale, &network, &ways)?;
     let sent = schedule::most_wire_bytes(&flows);
     let trips = RoundTrips::longest(&network, &ways, scenario.generator.mtu, sent)?;

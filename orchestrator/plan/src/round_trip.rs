@@ -6,8 +6,8 @@ use crate::{
     error::PlanError,
     frame,
     model::{Dc, WirePlan},
-    routing::{self, Ways},
-    topology::Network,
+    network::Network,
+    ways::{self, Ways},
 };
 
 /// The longest round trips between any two hosts, emulated.
@@ -54,7 +54,7 @@ fn longest(
 ) -> Result<Nanos, PlanError> {
     let inside = |dc: &Dc| -> Nanos {
         let host = dc.hosts.first();
-        let links = host.map(|host| routing::climb(network, *host));
+        let links = host.map(|host| ways::climb(network, *host));
         let links = links.unwrap_or_default().into_iter();
         links.map(|port| cost(&network.link(port.link()).emu)).sum()
     };

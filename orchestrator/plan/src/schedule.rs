@@ -7,14 +7,22 @@ use lab_units::{Bytes, FlowId, Nanos, NodeId, Ratio};
 
 use crate::{
     error::PlanError,
-    flow_list::{self, Draft},
-    frame,
+    flow_list, frame,
     ideal::{self, Hop, Transfer},
     model::{Flow, Scale},
-    routing::{self, Ways},
-    topology::Network,
+    network::Network,
+    ways::{self, Ways},
     workload::{self, Drawing},
 };
+
+/// A flow before scaling.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Draft {
+    pub src: NodeId,
+    pub dst: NodeId,
+    pub size: Bytes,
+    pub start: Nanos,
+}
 
 /// Samples and reads every flow; by repetition, then start, then position in the scenario.
 pub(crate) fn draft(
@@ -68,7 +76,7 @@ pub(crate) fn flows(
     let mut flows = Vec::with_capacity(drafts.len());
     for (repetition, draft) in drafts {
         let hops = paths.entry((draft.src, draft.dst)).or_insert_with(|| {
-            let ports = routing::host_path(network, ways, draft.src, draft.dst, None);
+            let ports = ways::host_path(network, ways, draft.src, draft.dst, None);
             ideal::hops(network, &ports)
         });
         let (messages, message_bytes) = messages(scale.size, draft.size);
@@ -88,7 +96,7 @@ pub(crate) fn flows(
             size_bytes: Bytes::new(u64::from(messages) * message_bytes.get()),
             messages,
             message_bytes,
-            start_ns: scale.instant("traffic[]", draft.start)?,
+            start_ns: scale.instant("traffic[].start", draft.start)?,
             base_rtt_ns: ideal::round_trip(hops, generator.tool, generator.mtu),
             ideal_fct_ns: ideal::completion(hops, &transfer),
         });

@@ -7,76 +7,25 @@
 use std::collections::BTreeMap;
 
 use lab_scenario::{Agent, Fabric, Topology, Wire};
-use lab_units::{DcId, LinkId, NodeId, PortId};
+use lab_units::{DcId, LinkId, NodeId};
 
 use crate::{
     address::{self, Place},
     error::PlanError,
     model::{Dc, Link, LinkKind, Node, Port, Role, Scale},
+    network::Network,
 };
 
-/// What the lab is made of; [`Node::routes`] are still empty.
-#[derive(Clone, Debug)]
-pub(crate) struct Network {
-    pub dcs: Vec<Dc>,
-    pub nodes: Vec<Node>,
-    pub links: Vec<Link>,
-    pub ports: Vec<Port>,
-}
-
-impl Network {
-    /// Lays out `topology` in the names and addresses of `slot`.
-    pub fn build(topology: &Topology, slot: u8, scale: &Scale) -> Result<Self, PlanError> {
-        check_bounds(topology, slot)?;
-        let mut builder = Builder::new(topology, slot, scale);
-        builder.add_nodes();
-        builder.add_inter_dc_links()?;
-        for dc in 0..builder.network.dcs.len() {
-            builder.add_dc_links(dc)?;
-        }
-        Ok(builder.network)
+/// Lays out `topology` in the names and addresses of `slot`.
+pub(crate) fn build(topology: &Topology, slot: u8, scale: &Scale) -> Result<Network, PlanError> {
+    check_bounds(topology, slot)?;
+    let mut builder = Builder::new(topology, slot, scale);
+    builder.add_nodes();
+    builder.add_inter_dc_links()?;
+    for dc in 0..builder.network.dcs.len() {
+        builder.add_dc_links(dc)?;
     }
-
-    pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.index()]
-    }
-
-    pub fn link(&self, id: LinkId) -> &Link {
-        &self.links[id.index()]
-    }
-
-    /// The node at the other end of `port`'s link.
-    pub fn far_end(&self, port: PortId) -> NodeId {
-        self.ports[port.peer().index()].node
-    }
-
-    /// The node at the other end of `port`'s link.
-    pub fn neighbour(&self, port: PortId) -> &Node {
-        self.node(self.far_end(port))
-    }
-
-    /// The ports of `node` whose link leads to a node of `role`.
-    pub fn ports_to(&self, node: NodeId, role: Role) -> impl Iterator<Item = PortId> {
-        let ports = self.node(node).ports.iter().copied();
-        ports.filter(move |port| self.neighbour(*port).role == role)
-    }
-
-    pub fn dc_named(&self, name: &str) -> Option<DcId> {
-        let index = self.dcs.iter().position(|dc| dc.name == name)?;
-        DcId::from_index(index)
-    }
-
-    /// The inter-DC links between two datacenters, in either direction.
-    pub fn links_between(&self, a: DcId, b: DcId) -> impl Iterator<Item = LinkId> {
-        let between = move |link: &Link| {
-            let ends = (self.node(link.a).dc, self.node(link.b).dc);
-            link.kind == LinkKind::InterDc && (ends == (a, b) || ends == (b, a))
-        };
-        let numbered = (0u32..).map(LinkId).zip(&self.links);
-        numbered
-            .filter(move |(_, link)| between(link))
-            .map(|(id, _)| id)
-    }
+    Ok(builder.network)
 }
 
 struct Builder<'a> {

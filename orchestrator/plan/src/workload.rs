@@ -11,10 +11,10 @@ use lab_units::{DcId, Nanos, NodeId};
 
 use crate::{
     error::PlanError,
-    flow_list::Draft,
     model::Role,
+    network::Network,
     sample::{Stream, StreamName, float, nearest},
-    topology::Network,
+    schedule::Draft,
 };
 
 /// Which of the scenario's workloads, in which repetition.

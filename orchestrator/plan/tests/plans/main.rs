@@ -9,3 +9,4 @@ mod scaling;
 mod scenarios;
 mod testbed;
 mod traffic;
+mod warnings;

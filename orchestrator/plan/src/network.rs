@@ -1,0 +1,57 @@
+//! What the lab is made of, and what is next to what.
+
+use lab_units::{DcId, LinkId, NodeId, PortId};
+
+use crate::model::{Dc, Link, LinkKind, Node, Port, Role};
+
+/// What the lab is made of; [`Node::routes`] are still empty.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    pub dcs: Vec<Dc>,
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+    pub ports: Vec<Port>,
+}
+
+impl Network {
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    pub fn link(&self, id: LinkId) -> &Link {
+        &self.links[id.index()]
+    }
+
+    /// The node at the other end of `port`'s link.
+    pub fn far_end(&self, port: PortId) -> NodeId {
+        self.ports[port.peer().index()].node
+    }
+
+    /// The node at the other end of `port`'s link.
+    pub fn neighbour(&self, port: PortId) -> &Node {
+        self.node(self.far_end(port))
+    }
+
+    /// The ports of `node` whose link leads to a node of `role`.
+    pub fn ports_to(&self, node: NodeId, role: Role) -> impl Iterator<Item = PortId> {
+        let ports = self.node(node).ports.iter().copied();
+        ports.filter(move |port| self.neighbour(*port).role == role)
+    }
+
+    pub fn dc_named(&self, name: &str) -> Option<DcId> {
+        let index = self.dcs.iter().position(|dc| dc.name == name)?;
+        DcId::from_index(index)
+    }
+
+    /// The inter-DC links between two datacenters, in either direction.
+    pub fn links_between(&self, a: DcId, b: DcId) -> impl Iterator<Item = LinkId> {
+        let between = move |link: &Link| {
+            let ends = (self.node(link.a).dc, self.node(link.b).dc);
+            link.kind == LinkKind::InterDc && (ends == (a, b) || ends == (b, a))
+        };
+        let numbered = (0u32..).map(LinkId).zip(&self.links);
+        numbered
+            .filter(move |(_, link)| between(link))
+            .map(|(id, _)| id)
+    }
+}

@@ -1,0 +1,97 @@
+//! The kernel routes of every node: plain ECMP over equal-hop next hops.
+
+use lab_units::{DcId, NodeId};
+
+use crate::{
+    address,
+    error::PlanError,
+    model::{Role, Route},
+    network::Network,
+    ways::Ways,
+};
+
+/// Gives every node of `network` its routes.
+pub(crate) fn add(network: &mut Network, ways: &Ways) -> Result<(), PlanError> {
+    for index in 0..network.nodes.len() {
+        let node = NodeId::from_index(index).expect("nodes are numbered in 32 bits");
+        network.nodes[index].routes = of_node(network, ways, node)?;
+    }
+    Ok(())
+}
+
+fn of_node(network: &Network, ways: &Ways, node: NodeId) -> Result<Vec<Route>, PlanError> {
+    match network.node(node).role {
+        Role::Host => Ok(vec![Route {
+            to: address::EVERYWHERE,
+            via: network.node(node).ports.clone(),
+        }]),
+        Role::Leaf => Ok(leaf_routes(network, node)),
+        Role::Spine => Ok(spine_routes(network, node)),
+        Role::DciSwitch => dci_routes(network, ways, node),
+    }
+}
+
+/// Hosts below; the rest of the world, with the own DC's other leaves, above.
+fn leaf_routes(network: &Network, leaf: NodeId) -> Vec<Route> {
+    let up: Vec<_> = network.ports_to(leaf, Role::Spine).collect();
+    let mut routes = below(network, leaf, Role::Host);
+    routes.extend(network.dcs.iter().map(|dc| Route {
+        to: dc.prefix,
+        via: up.clone(),
+    }));
+    routes
+}
+
+/// Leaves and their hosts below; the rest of the world, with the own DC's other spines, above.
+fn spine_routes(network: &Network, spine: NodeId) -> Vec<Route> {
+    let up: Vec<_> = network.ports_to(spine, Role::DciSwitch).collect();
+    let mut routes = below(network, spine, Role::Leaf);
+    for down in network.ports_to(spine, Role::Leaf) {
+        let hosts = network.ports_to(network.far_end(down), Role::Host);
+        routes.extend(hosts.map(|port| Route {
+            to: address::single(network.neighbour(port).addr),
+            via: vec![down],
+        }));
+    }
+    routes.extend(network.dcs.iter().map(|dc| Route {
+        to: dc.prefix,
+        via: up.clone(),
+    }));
+    routes
+}
+
+/// Everything of the own DC below; other DCs over all candidates.
+fn dci_routes(network: &Network, ways: &Ways, dci: NodeId) -> Result<Vec<Route>, PlanError> {
+    let own = network.node(dci).dc;
+    let down: Vec<_> = network.ports_to(dci, Role::Spine).collect();
+    let mut routes = below(network, dci, Role::Host);
+    routes.extend(below(network, dci, Role::Spine));
+    let behind = network.nodes.iter().filter(|node| {
+        node.dc == own && !down.is_empty() && matches!(node.role, Role::Leaf | Role::Host)
+    });
+    routes.extend(behind.map(|node| Route {
+        to: address::single(node.addr),
+        via: down.clone(),
+    }));
+    for (id, dc) in (0u32..).map(DcId).zip(&network.dcs) {
+        if id != own {
+            let candidates = ways.candidates(network, own, id)?;
+            let mut via: Vec<_> = candidates.iter().map(|candidate| candidate.port).collect();
+            via.sort_unstable();
+            let to = dc.prefix;
+            routes.push(Route { to, via });
+        }
+    }
+    Ok(routes)
+}
+
+/// A route to each neighbour of `role` by its own port.
+fn below(network: &Network, node: NodeId, role: Role) -> Vec<Route> {
+    let ports = network.ports_to(node, role);
+    ports
+        .map(|port| Route {
+            to: address::single(network.neighbour(port).addr),
+            via: vec![port],
+        })
+        .collect()
+}

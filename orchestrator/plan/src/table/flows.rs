@@ -1,0 +1,84 @@
+//! The flows of a plan, by pair of datacenters.
+
+use std::collections::BTreeMap;
+
+use lab_units::{Bytes, DcId, Nanos, NodeId};
+
+use super::dc_name;
+use crate::{
+    model::{Flow, Plan},
+    rdma,
+    text::{Side, about_bytes, about_time, columns, paragraph},
+};
+
+/// Flows by pair of datacenters, in paper units, then how their QPs are set.
+pub(super) fn section(plan: &Plan) -> String {
+    let mut pairs: BTreeMap<(DcId, DcId), Vec<&Flow>> = BTreeMap::new();
+    let dc = |node: NodeId| plan.nodes[node.index()].dc;
+    for flow in &plan.flows {
+        let pair = (dc(flow.src), dc(flow.dst));
+        pairs.entry(pair).or_default().push(flow);
+    }
+    let heads = [
+        "from",
+        "to",
+        "flows",
+        "bytes",
+        "smallest",
+        "median",
+        "largest",
+        "last start",
+    ];
+    let mut rows = vec![heads.map(str::to_owned)];
+    let shown = pairs.iter().take(MOST_PAIRS);
+    rows.extend(shown.map(|((from, to), flows)| pair_row(plan, *from, *to, flows)));
+    let right = Side::Right;
+    let sides = [
+        Side::Left,
+        Side::Left,
+        right,
+        right,
+        right,
+        right,
+        right,
+        right,
+    ];
+    let mut text = format!("Flows (paper units)\n{}", columns(2, sides, &rows));
+    if pairs.len() > MOST_PAIRS {
+        text.push_str(&format!(
+            "  … and {} more pairs\n",
+            pairs.len() - MOST_PAIRS
+        ));
+    }
+    let rdma = &plan.rdma;
+    let facts = format!(
+        "{} of {} B packets, traffic class 0x{:02x}; QPs wait {}; a flow is given up after {}",
+        rdma::program(rdma.tool),
+        rdma.path_mtu,
+        rdma.traffic_class,
+        about_time(rdma::timeout(rdma.qp_timeout)),
+        about_time(rdma.flow_deadline_ns),
+    );
+    text.push_str(&paragraph("  ", &facts));
+    text
+}
+
+fn pair_row(plan: &Plan, from: DcId, to: DcId, flows: &[&Flow]) -> [String; 8] {
+    let mut sizes: Vec<Bytes> = flows.iter().map(|flow| flow.paper_size_bytes).collect();
+    sizes.sort_unstable();
+    let at = |index: usize| about_bytes(sizes[index]);
+    let last = flows.iter().map(|flow| flow.paper_start_ns).max();
+    [
+        dc_name(plan, from).to_owned(),
+        dc_name(plan, to).to_owned(),
+        flows.len().to_string(),
+        about_bytes(sizes.iter().copied().sum()),
+        at(0),
+        at((sizes.len() - 1) / 2),
+        at(sizes.len() - 1),
+        about_time(last.unwrap_or(Nanos::ZERO)),
+    ]
+}
+
+/// Pairs of datacenters shown; all pairs of many datacenters would hide the rest.
+const MOST_PAIRS: usize = 40;

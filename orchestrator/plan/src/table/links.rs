@@ -1,0 +1,108 @@
+//! The links of a plan, as the scenario has them and as they are made.
+
+use lab_units::DcId;
+
+use super::dc_name;
+use crate::{
+    model::{Link, LinkKind, Plan, Role},
+    text::{Side, about_bytes, columns, commas},
+};
+
+/// Inter-DC links one by one, those inside datacenters by kind.
+pub(super) fn section(plan: &Plan) -> String {
+    let heads = [
+        ["", "paper", "", "", "emulated", "", "", ""],
+        [
+            "name",
+            "rate",
+            "delay",
+            "buffer",
+            "rate",
+            "delay",
+            "buffer",
+            "line packets",
+        ],
+    ];
+    let mut rows: Vec<_> = heads.map(|row| row.map(str::to_owned)).into();
+    let inter_dc = plan
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::InterDc);
+    rows.extend(inter_dc.map(|link| wire_row(link.name.clone(), link)));
+    for group in groups(plan) {
+        rows.push(wire_row(group.name(plan), group.links[0]));
+    }
+    let right = Side::Right;
+    let sides = [Side::Left, right, right, right, right, right, right, right];
+    format!("Links\n{}", columns(2, sides, &rows))
+}
+
+fn wire_row(name: String, link: &Link) -> [String; 8] {
+    let (paper, emu) = (&link.paper, &link.emu);
+    [
+        name,
+        paper.rate_bps.to_string(),
+        paper.delay_ns.to_string(),
+        paper.buffer_bytes.to_string(),
+        emu.rate_bps.to_string(),
+        emu.delay_ns.to_string(),
+        about_bytes(emu.buffer_bytes),
+        commas(u64::from(emu.delay_line_packets)),
+    ]
+}
+
+/// Links inside datacenters between nodes of the same roles, alike.
+struct Group<'a> {
+    tiers: (Role, Role),
+    dcs: Vec<DcId>,
+    links: Vec<&'a Link>,
+}
+
+impl Group<'_> {
+    /// `16 leaf-host in dc1`.
+    fn name(&self, plan: &Plan) -> String {
+        let place = match &self.dcs[..] {
+            [dc] => dc_name(plan, *dc).to_owned(),
+            several => format!("{} dcs", several.len()),
+        };
+        let (upper, lower) = (tier(self.tiers.0), tier(self.tiers.1));
+        format!("{} {upper}-{lower} in {place}", self.links.len())
+    }
+}
+
+fn groups(plan: &Plan) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for link in plan
+        .links
+        .iter()
+        .filter(|link| link.kind != LinkKind::InterDc)
+    {
+        let (upper, lower) = (&plan.nodes[link.a.index()], &plan.nodes[link.b.index()]);
+        let tiers = (upper.role, lower.role);
+        let alike =
+            |group: &&mut Group<'_>| group.tiers == tiers && group.links[0].paper == link.paper;
+        match groups.iter_mut().find(alike) {
+            Some(group) => {
+                if group.dcs.last() != Some(&upper.dc) {
+                    group.dcs.push(upper.dc);
+                }
+                group.links.push(link);
+            }
+            None => groups.push(Group {
+                tiers,
+                dcs: vec![upper.dc],
+                links: vec![link],
+            }),
+        }
+    }
+    groups
+}
+
+const fn tier(role: Role) -> &'static str {
+    match role {
+        Role::DciSwitch => "dci",
+        Role::Spine => "spine",
+        Role::Leaf => "leaf",
+        Role::Host => "host",
+    }
+}

@@ -1,0 +1,166 @@
+//! A plan as a table for people.
+
+mod flows;
+mod links;
+mod ways;
+
+use lab_policy::lcmp::Preset;
+use lab_units::DcId;
+
+use crate::{
+    model::{FaultChange, Plan, PolicyPlan},
+    policy,
+    text::{Side, about_bytes, about_time, columns, commas, paragraph},
+};
+
+/// `plan` as text of at most 100 columns: what is built, what the ways are worth, what flows, what
+/// it costs, and what to know before trusting it.
+#[must_use]
+pub fn render_table(plan: &Plan) -> String {
+    let sections = [
+        head(plan),
+        dcs(plan),
+        links::section(plan),
+        ways::section(plan),
+        policies(plan),
+        flows::section(plan),
+        faults(plan),
+        estimate(plan),
+        warnings(plan),
+    ];
+    let shown = sections.into_iter().filter(|section| !section.is_empty());
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+fn head(plan: &Plan) -> String {
+    let scale = &plan.scale;
+    let mut text = paragraph(&format!("{}: ", plan.name), &plan.description);
+    let facts = format!(
+        "rates × {}, times × {}, sizes × {}; seed {}; slot {}; scenario hash {}",
+        scale.rate,
+        scale.time,
+        scale.size,
+        plan.seed,
+        plan.slot,
+        plan.scenario_hash.get(..12).unwrap_or_default(),
+    );
+    text.push_str(&paragraph("", &facts));
+    text
+}
+
+fn dcs(plan: &Plan) -> String {
+    let mut rows = vec![["name", "hosts", "prefix", "switch", "agent"].map(str::to_owned)];
+    rows.extend(plan.dcs.iter().map(|dc| {
+        [
+            dc.name.clone(),
+            dc.hosts.len().to_string(),
+            format!("{}/{}", dc.prefix.addr, dc.prefix.len),
+            plan.nodes[dc.dci.index()].addr.to_string(),
+            if dc.legacy { "legacy" } else { "policy" }.to_owned(),
+        ]
+    }));
+    let sides = [Side::Left, Side::Right, Side::Left, Side::Left, Side::Left];
+    format!("Datacenters\n{}", columns(2, sides, &rows))
+}
+
+fn policies(plan: &Plan) -> String {
+    let mut text = "Policies\n".to_owned();
+    let width = plan.policies.iter().map(|run| run.label.chars().count());
+    let width = width.max().unwrap_or(0);
+    for run in &plan.policies {
+        let words = match &run.policy {
+            PolicyPlan::Ecmp => "5-tuple hash over all candidates".to_owned(),
+            PolicyPlan::Lcmp(config) => format!(
+                "{} preset; α:β {}:{}; delay:capacity {}:{}; queue:trend:duration {}:{}:{}; delays \
+                 up to {}; emulated: sampled every {}, idle after {}",
+                match config.preset {
+                    Preset::Paper => "paper",
+                    Preset::Artifact => "artifact",
+                },
+                config.alpha,
+                config.beta,
+                config.w_dl,
+                config.w_lc,
+                config.w_ql,
+                config.w_tl,
+                config.w_dp,
+                policy::max_delay(config.max_delay_shift, config.preset),
+                about_time(config.sample_interval_ns),
+                about_time(config.idle_timeout_ns),
+            ),
+        };
+        text.push_str(&paragraph(&format!("  {:width$}  ", run.label), &words));
+    }
+    text
+}
+
+fn faults(plan: &Plan) -> String {
+    if plan.faults.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<_> = plan
+        .faults
+        .iter()
+        .map(|fault| {
+            let change = match fault.change {
+                FaultChange::Down => "is cut".to_owned(),
+                FaultChange::Up => "is back".to_owned(),
+                FaultChange::Wire(wire) => format!(
+                    "becomes {}, {}, loss {} (emulated)",
+                    wire.rate_bps, wire.delay_ns, wire.loss
+                ),
+            };
+            let at = fault.paper_at_ns.to_string();
+            [at, plan.links[fault.link.index()].name.clone(), change]
+        })
+        .collect();
+    let sides = [Side::Right, Side::Left, Side::Left];
+    format!("Faults (paper time)\n{}", columns(2, sides, &rows))
+}
+
+fn estimate(plan: &Plan) -> String {
+    let estimate = &plan.estimate;
+    let row = |name: &str, value: String| [name.to_owned(), value];
+    let rows = [
+        row("repetitions", plan.repetitions.to_string()),
+        row(
+            "flows",
+            commas(u64::try_from(plan.flows.len()).unwrap_or(u64::MAX)),
+        ),
+        row("data packets", commas(estimate.data_packets)),
+        row("packets × links", commas(estimate.packet_hops)),
+        row(
+            "emulated time",
+            format!("{} at least", about_time(estimate.span_ns)),
+        ),
+        row("CPU", about_time(estimate.cpu_ns)),
+        row("memory", about_bytes(estimate.memory_bytes)),
+        row(
+            "forwarding at peak",
+            format!("{} %", estimate.forwarding_percent),
+        ),
+        row(
+            "flows under a packet",
+            format!("{} %", estimate.sub_packet_flows_percent),
+        ),
+        row(
+            "packet / shortest delay",
+            format!("{} %", estimate.packet_vs_delay_percent),
+        ),
+    ];
+    let table = columns(2, [Side::Left, Side::Left], &rows);
+    format!("Estimate (one policy, on the reference guest)\n{table}")
+}
+
+fn warnings(plan: &Plan) -> String {
+    if plan.warnings.is_empty() {
+        return String::new();
+    }
+    let warnings = plan.warnings.iter();
+    let texts = warnings.map(|warning| paragraph(&format!("  {}: ", warning.code), &warning.text));
+    format!("Warnings\n{}", texts.collect::<String>())
+}
+
+fn dc_name(plan: &Plan, dc: DcId) -> &str {
+    &plan.dcs[dc.index()].name
+}

@@ -1,0 +1,158 @@
+//! What a reader should know before trusting results.
+
+mod ideal;
+mod queues;
+mod ties;
+
+use lab_scenario::Tool;
+use lab_units::{Bytes, Nanos};
+
+use crate::{
+    estimate, frame,
+    model::{Estimate, Flow, PolicyRun, Rdma, Switch, Warning},
+    network::Network,
+    text::about_time,
+    ways::Ways,
+};
+
+/// What is looked at.
+pub(crate) struct Inspection<'a> {
+    pub network: &'a Network,
+    pub ways: &'a Ways,
+    pub switches: &'a [Switch],
+    pub policies: &'a [PolicyRun],
+    pub flows: &'a [Flow],
+    pub rdma: &'a Rdma,
+    pub estimate: &'a Estimate,
+}
+
+/// Everything worth a warning, in a fixed order.
+pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    warnings.extend(ties::delay_score_ties(inspection));
+    let others = [
+        no_flows(inspection),
+        rxe_window(inspection),
+        sub_packet_flows(inspection),
+        packet_vs_delay(inspection),
+        ideal::ideal_not_least(inspection),
+        queues::short_queues(inspection),
+        queues::tiny_queues(inspection),
+        queues::ecn_not_capable(inspection),
+        busy_polling(inspection),
+        forwarding(inspection),
+        generator_load(inspection),
+    ];
+    warnings.extend(others.into_iter().flatten());
+    warnings
+}
+
+fn warning(code: &str, text: String) -> Warning {
+    Warning {
+        code: code.to_owned(),
+        text,
+    }
+}
+
+fn no_flows(inspection: &Inspection<'_>) -> Option<Warning> {
+    inspection.flows.is_empty().then(|| {
+        let text = "no flow starts within the workloads' durations (hint: raise `duration` or \
+                    `load`)";
+        warning("no-flows", text.to_owned())
+    })
+}
+
+fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {
+    let mtu = inspection.rdma.path_mtu;
+    let packets = |flow: &Flow| u64::from(flow.messages) * frame::packets(flow.message_bytes, mtu);
+    let over = inspection.flows.iter().map(packets);
+    let over: Vec<u64> = over
+        .filter(|packets| *packets > frame::RXE_WINDOW_PACKETS)
+        .collect();
+    let most = over.iter().max()?;
+    let longest = inspection.flows.iter().map(|flow| flow.base_rtt_ns).max()?;
+    let window = Bytes::new(frame::RXE_WINDOW_PACKETS * u64::from(mtu));
+    let ceiling = u128::from(window.get()) * 8_000_000_000 / u128::from(longest.get().max(1));
+    let text = format!(
+        "{} of {} flows are longer than the {} packets that a SoftRoCE QP has under way at most: \
+         over a round trip of {} such a flow gets {} kbit/s at best (the largest has {most} \
+         packets; hint: a `scale` of sizes {} times smaller fits all)",
+        over.len(),
+        inspection.flows.len(),
+        frame::RXE_WINDOW_PACKETS,
+        about_time(longest),
+        ceiling / 1_000,
+        most.div_ceil(frame::RXE_WINDOW_PACKETS),
+    );
+    Some(warning("rxe-window", text))
+}
+
+fn sub_packet_flows(inspection: &Inspection<'_>) -> Option<Warning> {
+    let percent = inspection.estimate.sub_packet_flows_percent;
+    (percent > 0).then(|| {
+        let text = format!(
+            "{percent} % of flows are under one packet of {} B after scaling, so their FCT does not \
+             depend on their size (hint: scale sizes less)",
+            inspection.rdma.path_mtu
+        );
+        warning("sub-packet-flows", text)
+    })
+}
+
+fn packet_vs_delay(inspection: &Inspection<'_>) -> Option<Warning> {
+    let percent = inspection.estimate.packet_vs_delay_percent;
+    (percent > COARSE_PERCENT).then(|| {
+        let text = format!(
+            "one packet takes up to {percent} % of the shortest inter-DC delay to send, so short \
+             flows see serialisation that the paper's network does not have (hint: scale sizes \
+             less)"
+        );
+        warning("coarse-packets", text)
+    })
+}
+
+fn busy_polling(inspection: &Inspection<'_>) -> Option<Warning> {
+    (inspection.rdma.tool == Tool::IbWriteBw).then(|| {
+        let text = "ib_write_bw polls for completions, which takes the CPU that forwards packets \
+                    and keeps a virtual clock from jumping over idle time (hint: `ib_send_bw` waits \
+                    for events)";
+        warning("busy-polling", text.to_owned())
+    })
+}
+
+fn forwarding(inspection: &Inspection<'_>) -> Option<Warning> {
+    let percent = inspection.estimate.forwarding_percent;
+    (percent > FULL_PERCENT).then(|| {
+        let text = format!(
+            "flows that start within one second need {percent} % of the packets that the reference \
+             guest forwards in one (hint: raise `scale.time`, lower `scale.rate` or `load`)"
+        );
+        warning("forwarding", text)
+    })
+}
+
+fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
+    let repetitions = inspection
+        .flows
+        .chunk_by(|a, b| a.repetition == b.repetition);
+    let most = u64::try_from(repetitions.map(<[Flow]>::len).max()?).unwrap_or(u64::MAX);
+    (most > PERFTEST_FLOWS).then(|| {
+        let cpu = estimate::PROCESS_CPU.get().saturating_mul(2 * most);
+        let text = format!(
+            "{most} flows are {} perftest processes, which take {} of CPU by themselves (hint: \
+             perftest is for tens of flows; set `max_flows`)",
+            2 * most,
+            about_time(Nanos::new(cpu)),
+        );
+        warning("perftest-load", text)
+    })
+}
+
+/// Above this, perftest's own work is most of the run.
+const PERFTEST_FLOWS: u64 = 100;
+
+/// More than this of the shortest delay would show in short flows' slowdown.
+const COARSE_PERCENT: u32 = 10;
+
+/// Above this, the guest is late for its own clock.
+const FULL_PERCENT: u32 = 100;

@@ -1,0 +1,107 @@
+//! Paths that a policy cannot tell apart.
+
+use lab_policy::lcmp::{LcmpConfig, Preset, delay_score, separating_shift};
+use lab_units::{DcId, Nanos};
+
+use super::{Inspection, warning};
+use crate::{
+    model::{PolicyPlan, Warning},
+    policy,
+};
+
+/// Candidates of one destination whose delays differ and whose delay scores do not: one warning
+/// for each policy, which names the first such pair and what would separate all.
+pub(super) fn delay_score_ties(inspection: &Inspection<'_>) -> Vec<Warning> {
+    let lcmp = inspection
+        .policies
+        .iter()
+        .filter_map(|run| match &run.policy {
+            PolicyPlan::Ecmp => None,
+            PolicyPlan::Lcmp(config) => Some((run.label.as_str(), config)),
+        });
+    lcmp.filter_map(|(label, config)| tie(inspection, label, config))
+        .collect()
+}
+
+fn tie(inspection: &Inspection<'_>, label: &str, config: &LcmpConfig) -> Option<Warning> {
+    let rows = delay_rows(inspection, config.preset);
+    let mut tied = rows
+        .iter()
+        .filter_map(|row| first_tie(&row.delays, config).map(|pair| (row, pair)));
+    let (row, (a, b)) = tied.next()?;
+    let also = match tied.count() {
+        0 => String::new(),
+        1 => ", and so for one more destination".to_owned(),
+        more => format!(", and so for {more} more destinations"),
+    };
+    let text = format!(
+        "policy `{label}`: from `{}` to `{}` the ways by `{}` ({}) and `{}` ({}) have the same \
+         delay score{also} (hint: {})",
+        row.from,
+        row.to,
+        row.via[a],
+        row.delays[a],
+        row.via[b],
+        row.delays[b],
+        separation(&rows, config),
+    );
+    Some(warning("delay-score-ties", text))
+}
+
+/// The delays that one switch's candidates for one destination are scored by.
+struct DelayRow<'a> {
+    from: &'a str,
+    to: &'a str,
+    via: Vec<&'a str>,
+    delays: Vec<Nanos>,
+}
+
+fn delay_rows<'a>(inspection: &Inspection<'a>, preset: Preset) -> Vec<DelayRow<'a>> {
+    let name = |dc: DcId| inspection.network.dcs[dc.index()].name.as_str();
+    let switches = (0u32..).map(DcId).zip(inspection.switches);
+    let rows = switches.flat_map(|(from, switch)| {
+        switch.destinations.iter().map(move |row| DelayRow {
+            from: name(from),
+            to: name(row.dc),
+            via: row.candidates.iter().map(|way| name(way.next_dc)).collect(),
+            delays: row
+                .candidates
+                .iter()
+                .map(|way| policy::scored(way, preset).0)
+                .collect(),
+        })
+    });
+    rows.collect()
+}
+
+/// The smallest `max_delay` that separates the delays of every row, or that there is none.
+fn separation(rows: &[DelayRow<'_>], config: &LcmpConfig) -> String {
+    let several = rows.iter().filter(|row| row.delays.len() > 1);
+    let shifts: Option<Vec<u8>> = several
+        .map(|row| separating_shift(&row.delays, config.preset))
+        .collect();
+    let shift = shifts.and_then(|shifts| shifts.into_iter().max());
+    let separates = |shift: &u8| {
+        let trial = LcmpConfig {
+            max_delay_shift: *shift,
+            ..config.clone()
+        };
+        rows.iter()
+            .all(|row| first_tie(&row.delays, &trial).is_none())
+    };
+    match shift.filter(separates) {
+        Some(shift) => {
+            let smallest = policy::max_delay(shift, config.preset);
+            format!("`max_delay: {smallest}` is the smallest that separates all")
+        }
+        None => "no `max_delay` separates all: its steps are 1/255 of it".to_owned(),
+    }
+}
+
+/// Two delays that differ and score the same.
+fn first_tie(delays: &[Nanos], config: &LcmpConfig) -> Option<(usize, usize)> {
+    let pairs = (0..delays.len()).flat_map(|a| (a + 1..delays.len()).map(move |b| (a, b)));
+    let score = |at: usize| delay_score(delays[at], config);
+    let mut ties = pairs.filter(|&(a, b)| delays[a] != delays[b] && score(a) == score(b));
+    ties.next()
+}
