@@ -8,7 +8,7 @@ use std::{
     error::Error,
     ffi::OsString,
     io,
-    process::ExitCode,
+    process::{Command, ExitCode},
     thread,
     time::{Duration, Instant},
 };
@@ -64,15 +64,17 @@ fn seconds(text: &OsString) -> Result<Duration, Box<dyn Error>> {
     Ok(Duration::from_secs(seconds))
 }
 
-/// Prints the median and the total of 1,000 sleeps and 1,000 sums, in nanoseconds, from a settled
-/// moment on.
+/// Prints the median and the total, in nanoseconds, of 500 sleeps, sums and starts of a process,
+/// from a settled moment on, and how often the guest waited for the host meanwhile.
 fn timings() -> Result<u8, Box<dyn Error>> {
-    inside::preload(&[std::env::current_exe()?])?;
+    inside::preload(&["/bin/true"])?;
     // Once for the caches, once settled.
-    measure();
+    measure()?;
     inside::settle()?;
-    let (sleeps, sums) = measure();
-    for (name, mut times) in [("sleeps", sleeps), ("sums", sums)] {
+    let waits = inside::host_waits()?;
+    let measured = measure()?;
+    println!("waits {} 0", inside::host_waits()? - waits);
+    for (name, mut times) in measured {
         times.sort_unstable();
         let total: Duration = times.iter().sum();
         let median = times[times.len() / 2];
@@ -81,15 +83,19 @@ fn timings() -> Result<u8, Box<dyn Error>> {
     Ok(0)
 }
 
-fn measure() -> (Vec<Duration>, Vec<Duration>) {
-    let once = |_| {
+fn measure() -> io::Result<[(&'static str, Vec<Duration>); 3]> {
+    let (mut sleeps, mut sums, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..500 {
         let start = Instant::now();
         thread::sleep(Duration::from_millis(1));
-        let slept = start.elapsed();
+        sleeps.push(start.elapsed());
         let start = Instant::now();
         let sum = (0..5_000_u64).fold(1, |sum: u64, x| std::hint::black_box(sum ^ x));
         std::hint::black_box(sum);
-        (slept, start.elapsed())
-    };
-    (0..1000).map(once).unzip()
+        sums.push(start.elapsed());
+        let start = Instant::now();
+        Command::new("/bin/true").status()?;
+        starts.push(start.elapsed());
+    }
+    Ok([("sleeps", sleeps), ("sums", sums), ("starts", starts)])
 }

@@ -4,7 +4,8 @@
 //! - `ports`: the serial ports that lead to the host
 //! - `supervise`, `command`: the command, its output and its signals
 //! - [`cpu_usage`]: how busy the guest is, in its own time
-//! - [`preload`]: reading files before time matters
+//! - [`preload`]: bringing files into the guest's memory before time matters
+//! - [`host_waits`]: how often the guest has waited for the host
 //! - [`settle`]: bringing a guest to the same moment in every run
 //!
 //! A command that measures in virtual time first makes everything, then calls [`preload`] with all
@@ -19,6 +20,7 @@ mod preload;
 mod settle;
 mod setup;
 mod supervise;
+mod waits;
 
 use std::path::Path;
 
@@ -30,6 +32,7 @@ use nix::{
 pub use cpu::cpu_usage;
 pub use preload::preload;
 pub use settle::settle;
+pub use waits::host_waits;
 
 use crate::{
     inside::{error::InsideError, ports::Ports},
