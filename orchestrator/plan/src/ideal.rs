@@ -56,9 +56,9 @@ pub(crate) fn hops(network: &Network, ports: &[PortId]) -> Vec<Hop> {
     ports.iter().map(hop).collect()
 }
 
-/// FCT of `transfer` alone on `path`, which leads from its sender to its receiver: until the last
-/// ACK is back at the sender or, for a READ, whose requests go to where the data is and whose data
-/// comes back, until the last response is.
+/// FCT of `transfer` alone on `path`, which leads from the flow's source to its destination: until
+/// the last ACK is back at the source or, for READs, which the destination asks for, from the first
+/// request until the last response is there.
 #[must_use]
 pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
     let back: Vec<Hop> = path.iter().rev().copied().collect();
@@ -73,8 +73,8 @@ pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
         }
         Tool::IbReadBw => {
             for _ in 0..transfer.messages {
-                let asked = forward.send(0, frame::READ_REQUEST);
-                done = send_message(&mut backward, asked, transfer);
+                let asked = backward.send(0, frame::READ_REQUEST);
+                done = send_message(&mut forward, asked, transfer);
             }
         }
     }
@@ -255,6 +255,16 @@ mod tests {
         let fct = completion(&path, &transfer(Tool::IbReadBw, 5, 3000));
         let expected = 74 + 5 * (1_062 + 1_058 + 1_062);
         assert_eq!(fct, Nanos::new(expected * 1_000));
+    }
+
+    #[test]
+    fn reads_ask_against_the_flow_and_data_runs_with_it() {
+        // The second packet of data, 162 B, waits behind the first on the slow second link; the
+        // other way round the links, it would wait on the fast one: 2,124 + 1,062 + 162 µs.
+        let path = [hop("8 Mbit", "0"), hop("4 Mbit", "0")];
+        let fct = completion(&path, &transfer(Tool::IbReadBw, 1, 1100));
+        let request = 148 + 74;
+        assert_eq!(fct, Nanos::new((request + 1_062 + 2_124 + 324) * 1_000));
     }
 
     /// The artifact's fabric and routes: base RTT of DC1–DC8 is 20.013 ms (spec A.3), for packets of

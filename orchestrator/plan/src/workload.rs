@@ -2,7 +2,8 @@
 //!
 //! As in the artifact's generator, every sending host is a source of its own: its gaps have a mean
 //! of 8 · mean size / (rate · load), where `rate` is what the load is a share of, and each flow goes
-//! to a uniform host of a uniform one of the datacenters its own sends to.
+//! to a uniform host of a uniform one of the datacenters its own sends to. So the load is a host's,
+//! over all pairs that its datacenter is in.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

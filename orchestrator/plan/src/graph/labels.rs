@@ -22,6 +22,25 @@ impl Curve {
             y: mix(self.from.y, self.control.y, self.to.y),
         }
     }
+
+    /// A rectangle that holds all of it.
+    fn hull(&self) -> Area {
+        let points = [self.from, self.control, self.to];
+        let span = |of: fn(&Point) -> i64| {
+            let values = points.iter().map(of);
+            let (least, most) = (values.clone().min(), values.max());
+            (least.unwrap_or(0), most.unwrap_or(0))
+        };
+        let ((left, right), (top, bottom)) = (span(|point| point.x), span(|point| point.y));
+        Area {
+            middle: Point {
+                x: (left + right) / 2,
+                y: (top + bottom) / 2,
+            },
+            width: right - left + 2,
+            height: bottom - top + 2,
+        }
+    }
 }
 
 /// A rectangle around a middle.
@@ -49,6 +68,9 @@ impl Area {
     }
 
     fn is_crossed_by(&self, curve: &Curve) -> bool {
+        if !self.overlaps(&curve.hull()) {
+            return false;
+        }
         let holds = |point: Point| {
             2 * (point.x - self.middle.x).abs() < self.width
                 && 2 * (point.y - self.middle.y).abs() < self.height

@@ -68,3 +68,40 @@ fn a_queue_beyond_any_timeout_is_refused() {
     let error = scaled("{ rate: 1/1000000, time: 1000000 }").unwrap_err();
     assert!(matches!(error, PlanError::QpTimeout { .. }), "{error}");
 }
+
+/// The bounds of a scenario: nothing in between may grow faster than what it makes.
+#[test]
+fn the_largest_topology_is_planned_and_drawn() {
+    let mut text = "name: large\ntopology:\n  dcs:\n".to_owned();
+    for dc in 1..=64 {
+        text.push_str(&format!("    - {{ name: dc{dc}, hosts: 64 }}\n"));
+    }
+    text.push_str("  links:\n");
+    let mut links = 0;
+    for step in 1..=16 {
+        for from in 1..=64 {
+            let to = (from - 1 + step) % 64 + 1;
+            links += 1;
+            text.push_str(&format!(
+                "    - {{ between: [dc{from}, dc{to}], rate: 100 Gbit, delay: {step} ms }}\n"
+            ));
+        }
+    }
+    text.push_str(
+        "traffic:\n  - workload: { sizes: workloads/websearch.csv, pairs: all-to-all, load: 0.3, \
+         duration: 1 s, max_flows: 20000 }\npolicies: [ecmp, lcmp]\n\
+         scale: { rate: 1/1000, time: 10 }\n",
+    );
+    let plan = common::plan(&text);
+    assert_eq!(links, 1024);
+    assert_eq!(
+        (plan.nodes.len(), plan.links.len(), plan.flows.len()),
+        (4160, 5120, 20_000)
+    );
+    assert!(lab_plan::render_svg(&plan).ends_with("</svg>\n"));
+    assert!(
+        lab_plan::render_table(&plan)
+            .lines()
+            .all(|line| line.chars().count() <= 100)
+    );
+}
