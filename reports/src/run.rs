@@ -46,7 +46,7 @@ impl Run {
         let torn = flows.torn + links.torn + queues.torn + decisions.torn;
         if torn > 0 {
             verdict.doubt(format!(
-                "{torn} tables end in a row cut off in the middle, which is left out"
+                "tables that end in a row cut off in the middle, which is left out: {torn}"
             ));
         }
         Ok(Self {
@@ -63,7 +63,6 @@ impl Run {
             decisions: decisions.rows,
         })
     }
-
 }
 
 fn labels(info: &RunInfo, flows: &[FlowRow]) -> Vec<String> {

@@ -81,6 +81,14 @@ pub fn change(value: f64) -> String {
     format!("{sign}{text} %")
 }
 
+/// How much longer than `configured` a measured time is: `+31.3 µs`.
+pub fn time_off(measured: Nanos, configured: Nanos) -> String {
+    if measured < configured {
+        return format!("−{}", time(configured.saturating_sub(measured)));
+    }
+    format!("+{}", time(measured.saturating_sub(configured)))
+}
+
 /// `count` and the noun that goes with it: `1 flow`, `2 flows`.
 pub fn count(count: usize, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };

@@ -46,6 +46,12 @@ impl UtcTime {
     }
 }
 
+impl From<UtcTime> for SystemTime {
+    fn from(time: UtcTime) -> Self {
+        time.0
+    }
+}
+
 impl fmt::Display for UtcTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         humantime::format_rfc3339_millis(self.0).fmt(f)

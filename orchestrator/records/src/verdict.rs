@@ -60,26 +60,29 @@ impl Verdict {
         if end.is_none() {
             reasons.push("the run did not end: it was interrupted, or is still going on".into());
         }
+        let flows = tally.flows;
         if tally.unfinished > 0 {
-            let (unfinished, flows) = (tally.unfinished, tally.flows);
-            reasons.push(format!("{unfinished} of {flows} flows did not finish"));
-        }
-        if tally.flows != scheduled {
-            let flows = tally.flows;
             reasons.push(format!(
-                "{flows} flows are recorded of {scheduled} scheduled"
+                "flows not finished: {} of {flows}",
+                tally.unfinished
             ));
         }
+        if flows != scheduled {
+            reasons.push(format!("flows recorded: {flows} of {scheduled} scheduled"));
+        }
         if tally.below_one > 0 {
-            let below = tally.below_one;
+            let (below, finished) = (tally.below_one, tally.finished);
             reasons.push(format!(
-                "{below} flows have a slowdown under 1, which cannot be: the ideal FCT or the \
-                 measurement is wrong"
+                "slowdowns under 1: {below} of {finished} (none can be: the ideal FCT or the \
+                 measurement is wrong)"
             ));
         }
         if let Some(end) = end {
             if end.late_launches > 0 {
-                reasons.push(format!("{} flows were launched late", end.late_launches));
+                reasons.push(format!(
+                    "flows launched late: {} of {flows}",
+                    end.late_launches
+                ));
             }
             reasons.extend(end.problems.iter().cloned());
         }

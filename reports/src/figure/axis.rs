@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 
 use crate::text;
 
@@ -25,7 +25,8 @@ impl Axis {
     /// From `range.start` to `range.end`, with ticks every `step`.
     pub fn linear(range: Range<f64>, step: f64) -> Self {
         let mut ticks = Vec::new();
-        let mut at = (range.start / step).ceil();
+        // The sum makes a zero of a negative zero, which would be written as such.
+        let mut at = (range.start / step - 1e-9).ceil() + 0.0;
         while at * step <= range.end + step * 1e-9 {
             ticks.push((at * step, text::significant(at * step, 6)));
             at += 1.0;
@@ -76,9 +77,9 @@ impl Axis {
         (self.range.start, self.range.end)
     }
 
-    /// The labels of its ticks.
-    pub fn labels(&self) -> impl Iterator<Item = &str> {
-        self.ticks.iter().map(|(_, label)| label.as_str())
+    /// Its ticks and their labels.
+    pub fn ticks(&self) -> &[(f64, String)] {
+        &self.ticks
     }
 
     /// Ticks at 1, 2 and 5 times powers of ten, fewer over many decades; ends on ticks.
@@ -121,7 +122,7 @@ impl Axis {
 }
 
 impl Ranged for Axis {
-    type FormatOption = NoDefaultFormatting;
+    type FormatOption = DefaultFormatting;
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
@@ -146,13 +147,6 @@ impl Ranged for Axis {
     }
 }
 
-impl ValueFormatter<f64> for Axis {
-    fn format_ext(&self, value: &f64) -> String {
-        let tick = self.ticks.iter().find(|(at, _)| at == value);
-        tick.map(|(_, label)| label.clone()).unwrap_or_default()
-    }
-}
-
 /// The smallest of 1, 2 and 5 times powers of ten that is not under `least`.
 fn nice_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
@@ -169,7 +163,12 @@ mod tests {
     use super::*;
 
     fn ticks(axis: &Axis) -> String {
-        axis.labels().collect::<Vec<_>>().join(" ")
+        let labels: Vec<&str> = axis
+            .ticks()
+            .iter()
+            .map(|(_, label)| label.as_str())
+            .collect();
+        labels.join(" ")
     }
 
     #[test]

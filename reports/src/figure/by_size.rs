@@ -4,23 +4,16 @@ use std::collections::BTreeMap;
 
 use lab_records::nearest_rank;
 use lab_units::Bytes;
-use plotters::{
-    prelude::DrawingBackend,
-    series::LineSeries,
-    style::{
-        RGBColor,
-        text_anchor::{HPos, VPos},
-    },
-};
+use plotters::{prelude::DrawingBackend, series::LineSeries, style::RGBColor};
 
 use super::{
     axis::Axis,
-    canvas::{Canvas, Drawn, Lettering, Marker},
+    canvas::{Canvas, Drawn, Marker},
     chart::Plot,
     font,
     legend::{Entry, Key, Legend},
     render::Figure,
-    theme::{INK, SMALL, TEXT, WIDTH},
+    theme::{SMALL, WIDTH},
 };
 use crate::{error::DrawError, text};
 
@@ -56,11 +49,10 @@ impl Figure for BySize {
             label: label.clone(),
         };
         let entries = self.policies.iter().enumerate().map(entry).collect();
-        let legend = Legend::new(entries, WIDTH - INDENT)?;
-        legend.draw(canvas, (INDENT, 4.0))?;
-        let half = WIDTH / 2.0;
+        let legend = Legend::new(entries, WIDTH)?;
+        legend.draw(canvas, (0.0, 0.0))?;
         self.panel(canvas, 50, 0.0, legend.height())?;
-        self.panel(canvas, 99, half, legend.height())
+        self.panel(canvas, 99, WIDTH / 2.0, legend.height())
     }
 }
 
@@ -79,25 +71,18 @@ impl BySize {
             .collect();
         let values = series.iter().flatten().map(|dot| dot.1);
         let y = Axis::of_ratios(values, 6);
-        let y_title = if y.is_logarithmic() {
-            "FCT slowdown, logarithmic"
+        let logarithmic = if y.is_logarithmic() {
+            ", logarithmic"
         } else {
-            "FCT slowdown"
+            ""
         };
-        let title = Lettering {
-            size: TEXT,
-            color: INK,
-            h: HPos::Left,
-            v: VPos::Center,
-        };
-        canvas.text(&format!("p{percent}"), (left + INDENT, top + 12.0), title)?;
         let plot = Plot {
-            at: (left, top + 16.0),
-            size: (WIDTH / 2.0 - 4.0, self.height() - top - 16.0),
-            x: self.size_axis(WIDTH / 2.0 - INDENT - 20.0)?,
+            at: (left, top),
+            size: (PANEL, self.height() - top),
+            x: self.size_axis()?,
             y,
             x_title: "flow size, up to",
-            y_title,
+            y_title: &format!("p{percent} FCT slowdown{logarithmic}"),
         };
         let mut chart = plot.draw(canvas)?;
         for (index, ((_, color), dots)) in self.policies.iter().zip(&series).enumerate() {
@@ -120,14 +105,14 @@ impl BySize {
     }
 
     /// One place for each bin, named by its largest size where there is room for the name.
-    fn size_axis(&self, width: f64) -> Result<Axis, DrawError> {
+    fn size_axis(&self) -> Result<Axis, DrawError> {
         let labels: Vec<String> = self.upper.iter().map(|&size| text::size(size)).collect();
         let mut widest: f64 = 0.0;
         for label in &labels {
             widest = widest.max(font::width(label, SMALL)?);
         }
         let bins = text::to_float(labels.len() as u64);
-        let fitting = (width / (widest + 10.0)).floor().max(1.0);
+        let fitting = ((PANEL - 60.0) / (widest + 10.0)).floor().max(1.0);
         let every = (bins / fitting).ceil().max(1.0);
         let place = (0u32..).map(f64::from);
         // The largest bin is always named: it is where the axis ends.
@@ -138,4 +123,5 @@ impl BySize {
     }
 }
 
-const INDENT: f64 = 60.0;
+/// Width of a panel, with a space to the next.
+const PANEL: f64 = WIDTH / 2.0 - 12.0;

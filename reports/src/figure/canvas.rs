@@ -23,14 +23,25 @@ pub type Point = (f64, f64);
 /// and a curve in those is visibly stepped.
 pub struct Canvas<'a, DB: DrawingBackend> {
     area: &'a DrawingArea<DB, Shift>,
-    fineness: f64,
+    grain: Grain,
+}
+
+/// What a backend does with pixels and letters.
+#[derive(Clone, Copy, Debug)]
+pub struct Grain {
+    /// Pixels of the backend for each logical one.
+    pub fineness: f64,
+    /// The backend's measure of a font whose em is one pixel.
+    pub font_size: fn(f64) -> f64,
+    /// How much too high the backend puts letters, in ems.
+    pub text_lift: f64,
 }
 
 /// How a text is written.
 #[derive(Clone, Copy)]
 pub struct Lettering {
-    /// Its size.
-    pub size: f64,
+    /// Its em in logical pixels.
+    pub em: f64,
     /// Its colour.
     pub color: RGBColor,
     /// Where the point it is put at is in it, horizontally.
@@ -66,10 +77,9 @@ impl Marker {
 }
 
 impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
-    /// A canvas on `area`, which has `fineness` pixels for each logical one.
-    pub fn new(area: &'a DrawingArea<DB, Shift>, fineness: u32) -> Self {
-        let fineness = f64::from(fineness);
-        Self { area, fineness }
+    /// A canvas on `area`.
+    pub fn new(area: &'a DrawingArea<DB, Shift>, grain: Grain) -> Self {
+        Self { area, grain }
     }
 
     /// The part of the area from `at`, `size` large.
@@ -83,13 +93,16 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             clippy::cast_possible_truncation,
             reason = "rounding to pixels is the purpose; casts of floats saturate"
         )]
-        let pixels = (length * self.fineness).round() as i32;
+        let pixels = (length * self.grain.fineness).round() as i32;
         pixels
     }
 
     /// A place given in the backend's pixels.
     pub fn logical(&self, (x, y): (i32, i32)) -> Point {
-        (f64::from(x) / self.fineness, f64::from(y) / self.fineness)
+        (
+            f64::from(x) / self.grain.fineness,
+            f64::from(y) / self.grain.fineness,
+        )
     }
 
     /// A style of lines `width` wide.
@@ -97,20 +110,16 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         color.stroke_width(u32::try_from(self.px(width).max(1)).unwrap_or(1))
     }
 
-    /// A text style.
-    pub fn text_style(&self, lettering: Lettering) -> TextStyle<'static> {
-        TextStyle {
-            font: font::at_size(lettering.size * self.fineness),
+    /// Writes `text` at `at`.
+    pub fn text(&self, text: &str, (x, y): Point, lettering: Lettering) -> Drawn {
+        let style = TextStyle {
+            font: font::at_size((self.grain.font_size)(lettering.em * self.grain.fineness)),
             color: lettering.color.to_backend_color(),
             pos: Pos::new(lettering.h, lettering.v),
-        }
-    }
-
-    /// Writes `text` at `at`.
-    pub fn text(&self, text: &str, at: Point, lettering: Lettering) -> Drawn {
-        let style = self.text_style(lettering);
+        };
+        let at = self.fine((x, y + self.grain.text_lift * lettering.em));
         self.area
-            .draw(&Text::new(text, self.fine(at), style))
+            .draw(&Text::new(text, at, style))
             .map_err(Into::into)
     }
 
@@ -146,7 +155,15 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// Draws the outline of a rectangle.
     pub fn outline(&self, from: Point, to: Point, color: RGBColor, width: f64) -> Drawn {
-        let corners = [from, (to.0, from.1), to, (from.0, to.1), from];
+        // The first side twice, so that the last corner is closed like the others.
+        let corners = [
+            from,
+            (to.0, from.1),
+            to,
+            (from.0, to.1),
+            from,
+            (to.0, from.1),
+        ];
         self.line(&corners, color, width)
     }
 

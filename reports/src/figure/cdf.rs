@@ -43,8 +43,8 @@ impl Figure for Cdf {
             key: Key::Line,
             label: format!("{label} ({})", text::count(sorted.len(), "flow")),
         };
-        let legend = Legend::new(self.policies.iter().map(entry).collect(), WIDTH - INDENT)?;
-        legend.draw(canvas, (INDENT, 4.0))?;
+        let legend = Legend::new(self.policies.iter().map(entry).collect(), WIDTH)?;
+        legend.draw(canvas, (0.0, 0.0))?;
 
         let values = self
             .policies
@@ -68,12 +68,11 @@ impl Figure for Cdf {
         };
         let mut chart = plot.draw(canvas)?;
         for percent in [50.0, 99.0] {
-            let (_, y) = canvas.logical(chart.backend_coord(&(start, percent)));
-            let (x, _) = canvas.logical(chart.backend_coord(&(end, percent)));
-            let (left, _) = canvas.logical(chart.backend_coord(&(start, percent)));
-            canvas.dashes((left, y), (x, y), MUTED, 0.8)?;
+            let left = canvas.logical(chart.backend_coord(&(start, percent)));
+            let (x, y) = canvas.logical(chart.backend_coord(&(end, percent)));
+            canvas.dashes(left, (x, y), MUTED, 0.8)?;
             let lettering = Lettering {
-                size: SMALL,
+                em: SMALL,
                 color: MUTED,
                 h: HPos::Left,
                 v: VPos::Center,
@@ -81,7 +80,7 @@ impl Figure for Cdf {
             canvas.text(&format!("p{percent}"), (x + 6.0, y), lettering)?;
         }
         for (_, color, sorted) in &self.policies {
-            let steps = steps(sorted, start, end);
+            let steps = steps(sorted);
             chart.draw_series(LineSeries::new(steps, canvas.stroke(*color, 2.2)))?;
         }
         Ok(())
@@ -89,23 +88,17 @@ impl Figure for Cdf {
 }
 
 /// The corners of the empirical distribution function, in percent.
-fn steps(sorted: &[f64], start: f64, end: f64) -> Vec<(f64, f64)> {
+fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
     let total = text::to_float(sorted.len() as u64);
-    let mut corners = vec![(start, 0.0)];
+    let mut corners = Vec::new();
     let mut below = 0.0;
     for (rank, &value) in (1..).zip(sorted) {
         let share = 100.0 * text::to_float(rank) / total;
-        corners.push((value, below));
-        corners.push((value, share));
+        corners.extend([(value, below), (value, share)]);
         below = share;
-    }
-    if !sorted.is_empty() {
-        corners.push((end, 100.0));
     }
     corners
 }
-
-const INDENT: f64 = 60.0;
 
 /// Room for the names of percentiles.
 const RIGHT: f64 = 24.0;

@@ -12,7 +12,7 @@ use plotters::{
 
 use super::{
     axis::Axis,
-    canvas::{Canvas, Lettering, Point},
+    canvas::{Canvas, Drawn, Lettering, Point},
     font,
     theme::{GRID, INK, MUTED, SMALL, TEXT},
 };
@@ -43,51 +43,82 @@ impl Plot<'_> {
         &self,
         canvas: &Canvas<'_, DB>,
     ) -> Result<Chart<'a, DB>, DrawError> {
-        let mut widths = self.y.labels().map(|label| font::width(label, SMALL));
-        let widest = widths.try_fold(0.0, |widest: f64, width| {
-            Ok::<_, DrawError>(widest.max(width?))
-        })?;
-        let y_labels = canvas.px(widest + TICK_GAP + title_room(self.y_title));
-        let x_labels = canvas.px(SMALL * 1.2 + TICK_GAP + title_room(self.x_title));
+        let mut left: f64 = 0.0;
+        for (_, label) in self.y.ticks() {
+            left = left.max(font::width(label, SMALL)? + TICK_GAP);
+        }
+        let title_above = if self.y_title.is_empty() { 0.0 } else { TITLE };
+        let title_below = if self.x_title.is_empty() { 0.0 } else { TITLE };
         let mut chart = ChartBuilder::on(&canvas.part(self.at, self.size))
-            .margin_top(canvas.px(MARGIN))
+            .margin_top(canvas.px(MARGIN + title_above))
             .margin_right(canvas.px(MARGIN))
-            .set_left_and_bottom_label_area_size(0)
-            .x_label_area_size(x_labels)
-            .y_label_area_size(y_labels)
+            .margin_left(canvas.px(left.max(MARGIN)))
+            .margin_bottom(canvas.px(SMALL + TICK_GAP + title_below))
             .build_cartesian_2d(self.x.clone(), self.y.clone())?;
-        let small = Lettering {
-            size: SMALL,
-            color: MUTED,
-            h: HPos::Center,
-            v: VPos::Top,
-        };
-        let title = Lettering {
-            size: TEXT,
-            color: INK,
-            ..small
-        };
         chart
             .configure_mesh()
             .light_line_style(GRID.mix(0.0))
             .bold_line_style(canvas.stroke(GRID, 1.0))
-            .axis_style(canvas.stroke(MUTED, 1.0))
-            .set_all_tick_mark_size(canvas.px(4.0))
-            .label_style(canvas.text_style(small))
-            .axis_desc_style(canvas.text_style(title))
-            .x_desc(self.x_title)
-            .y_desc(self.y_title)
             .draw()?;
+        self.write_labels(canvas, &chart)?;
         Ok(chart)
+    }
+
+    /// Tick labels and titles: plotters' own are put by letters' boxes, ours by letters, and a
+    /// title over its axis is easier to read than one on its side.
+    fn write_labels<DB: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, DB>,
+        chart: &Chart<'_, DB>,
+    ) -> Drawn {
+        let ((left, right), (bottom, top)) = (self.x.ends(), self.y.ends());
+        let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
+        let corners = [place(left, top), place(left, bottom), place(right, bottom)];
+        canvas.line(&corners, MUTED, 1.0)?;
+        let small = Lettering {
+            em: SMALL,
+            color: MUTED,
+            h: HPos::Center,
+            v: VPos::Top,
+        };
+        for (at, label) in self.x.ticks() {
+            let (x, y) = place(*at, bottom);
+            canvas.line(&[(x, y), (x, y + 4.0)], MUTED, 1.0)?;
+            canvas.text(label, (x, y + 7.0), small)?;
+        }
+        let beside = Lettering {
+            h: HPos::Right,
+            v: VPos::Center,
+            ..small
+        };
+        for (at, label) in self.y.ticks() {
+            let (x, y) = place(left, *at);
+            canvas.line(&[(x - 4.0, y), (x, y)], MUTED, 1.0)?;
+            canvas.text(label, (x - 8.0, y), beside)?;
+        }
+        let (start, low) = place(left, bottom);
+        let (end, high) = place(right, top);
+        let title = Lettering {
+            em: TEXT,
+            color: INK,
+            h: HPos::Center,
+            v: VPos::Center,
+        };
+        let below = low + SMALL + TICK_GAP + TITLE / 2.0;
+        canvas.text(self.x_title, (f64::midpoint(start, end), below), title)?;
+        let first = Lettering {
+            h: HPos::Left,
+            ..title
+        };
+        canvas.text(self.y_title, (start, high - TITLE / 2.0 - 2.0), first)
     }
 }
 
-fn title_room(title: &str) -> f64 {
-    if title.is_empty() { 0.0 } else { TEXT * 1.9 }
-}
-
 /// Room for a tick and the space to its label.
-const TICK_GAP: f64 = 12.0;
+const TICK_GAP: f64 = 8.0;
+
+/// Room for a title.
+const TITLE: f64 = 20.0;
 
 /// Room for half of the outermost labels.
 const MARGIN: f64 = 16.0;

@@ -10,7 +10,7 @@ use crate::error::DrawError;
 /// DejaVu Sans 2.37, cut to the characters that occur; `assets/README.md` says how.
 pub const BYTES: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 
-/// The font at `size`.
+/// The font, at a size in plotters' own measure: [`svg_size`] or [`bitmap_size`].
 pub fn at_size(size: f64) -> FontDesc<'static> {
     static REGISTERED: OnceLock<()> = OnceLock::new();
     REGISTERED.get_or_init(|| {
@@ -20,11 +20,22 @@ pub fn at_size(size: f64) -> FontDesc<'static> {
     FontDesc::new(FontFamily::Name(FONT), size, FontStyle::Normal)
 }
 
-/// Width of `text` at `size`.
-pub fn width(text: &str, size: f64) -> Result<f64, DrawError> {
+/// What plotters' SVG backend calls a font whose em is `em` pixels.
+pub fn svg_size(em: f64) -> f64 {
+    em * 1.24
+}
+
+/// What plotters' bitmaps call a font whose em is `em` pixels: its height, which is from the
+/// ascender of 0.928 to the descender of 0.236.
+pub fn bitmap_size(em: f64) -> f64 {
+    em * 1.164
+}
+
+/// Width of `text` in a font whose em is `em` pixels.
+pub fn width(text: &str, em: f64) -> Result<f64, DrawError> {
     // Measured large, because the answer is in whole pixels.
     const ENLARGED: f64 = 32.0;
-    let layout = at_size(size * ENLARGED).layout_box(text);
+    let layout = at_size(bitmap_size(em) * ENLARGED).layout_box(text);
     let ((left, _), (right, _)) = layout.map_err(DrawError::new)?;
     Ok(f64::from(right - left) / ENLARGED)
 }

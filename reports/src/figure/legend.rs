@@ -91,7 +91,7 @@ impl Legend {
                 }
             }
             let lettering = Lettering {
-                size: TEXT,
+                em: TEXT,
                 color: INK,
                 h: HPos::Left,
                 v: VPos::Center,

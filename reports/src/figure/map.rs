@@ -149,6 +149,7 @@ impl PathMap {
 
 /// A link's line.
 struct Curve {
+    straight: bool,
     from: Point,
     middle: Point,
     to: Point,
@@ -162,7 +163,12 @@ impl Curve {
             f64::midpoint(from.0, to.0) + bend * dy.abs() / length,
             f64::midpoint(from.1, to.1) + bend * dx.abs() / length,
         );
-        Self { from, middle, to }
+        Self {
+            straight: bend == 0.0,
+            from,
+            middle,
+            to,
+        }
     }
 
     /// The point at `share` of the way: the curve goes through `middle` at one half.
@@ -179,6 +185,9 @@ impl Curve {
     }
 
     fn points(&self) -> Vec<Point> {
+        if self.straight {
+            return vec![self.from, self.to];
+        }
         const PIECES: u32 = 24;
         let share = |piece| f64::from(piece) / f64::from(PIECES);
         (0..=PIECES).map(|piece| self.at(share(piece))).collect()
@@ -189,7 +198,7 @@ fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f
     let middle = top + TITLE / 2.0;
     canvas.fill((8.0, middle - 6.0), (30.0, middle + 6.0), panel.color)?;
     let title = Lettering {
-        size: TEXT,
+        em: TEXT,
         color: INK,
         h: HPos::Left,
         v: VPos::Center,
@@ -230,7 +239,7 @@ fn draw_label<DB: DrawingBackend>(
         PAPER,
     )?;
     let lettering = Lettering {
-        size: SMALL,
+        em: SMALL,
         color: if flows == 0 { MUTED } else { color },
         h: HPos::Center,
         v: VPos::Center,
@@ -255,7 +264,7 @@ fn draw_dc<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, (x, y): Point, dc: &DcIn
     canvas.fill(from, to, PAPER)?;
     canvas.outline(from, to, INK, if has_hosts { 2.0 } else { 1.2 })?;
     let name = Lettering {
-        size: TEXT,
+        em: TEXT,
         color: INK,
         h: HPos::Center,
         v: VPos::Center,
@@ -265,7 +274,7 @@ fn draw_dc<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, (x, y): Point, dc: &DcIn
     }
     canvas.text(&dc.name, (x, y - 8.0), name)?;
     let small = Lettering {
-        size: SMALL,
+        em: SMALL,
         color: MUTED,
         ..name
     };

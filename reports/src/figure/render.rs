@@ -12,7 +12,7 @@ use plotters::{
 };
 
 use super::{
-    canvas::{Canvas, Drawn, Lettering},
+    canvas::{Canvas, Drawn, Grain, Lettering},
     font,
     theme::{FONT, MUTED, PAPER, TEXT, WIDTH},
 };
@@ -59,11 +59,11 @@ pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, Report
         None => figure.height(),
     };
     let mut svg = String::new();
-    let backend = SVGBackend::with_string(&mut svg, pixels(height, SVG_FINENESS));
-    draw_on(backend, figure, SVG_FINENESS).map_err(failed)?;
+    let backend = SVGBackend::with_string(&mut svg, pixels(height, SVG));
+    draw_on(backend, figure, SVG).map_err(failed)?;
     let png = figures_dir.join(format!("{name}.png"));
-    let backend = BitMapBackend::new(&png, pixels(height, PNG_FINENESS));
-    draw_on(backend, figure, PNG_FINENESS).map_err(failed)?;
+    let backend = BitMapBackend::new(&png, pixels(height, PNG));
+    draw_on(backend, figure, PNG).map_err(failed)?;
     Ok(Image {
         name,
         body: body_of(&svg).to_owned(),
@@ -72,15 +72,15 @@ pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, Report
     })
 }
 
-fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, fineness: u32) -> Drawn {
+fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, grain: Grain) -> Drawn {
     let area = backend.into_drawing_area();
     area.fill(&PAPER)?;
-    let canvas = Canvas::new(&area, fineness);
+    let canvas = Canvas::new(&area, grain);
     match figure.missing() {
         None => figure.draw(&canvas)?,
         Some(why) => {
             let lettering = Lettering {
-                size: TEXT,
+                em: TEXT,
                 color: MUTED,
                 h: HPos::Center,
                 v: VPos::Center,
@@ -94,10 +94,7 @@ fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, fineness: u32
 impl Image {
     /// As part of a page that has the font; `label` says what it shows to who cannot see it.
     pub fn inline(&self, label: &str) -> PreEscaped<String> {
-        let (width, height) = (
-            self.width * f64::from(SVG_FINENESS),
-            self.height * f64::from(SVG_FINENESS),
-        );
+        let (width, height) = (self.width * SVG.fineness, self.height * SVG.fineness);
         html! {
             svg role="img" aria-label=(label) viewBox=(format!("0 0 {width} {height}"))
                 width=(self.width) height=(self.height) {
@@ -108,10 +105,7 @@ impl Image {
 
     /// As a file of its own, with the font in it.
     pub fn standalone(&self, label: &str) -> String {
-        let (width, height) = (
-            self.width * f64::from(SVG_FINENESS),
-            self.height * f64::from(SVG_FINENESS),
-        );
+        let (width, height) = (self.width * SVG.fineness, self.height * SVG.fineness);
         let svg = html! {
             svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label=(label)
                 viewBox=(format!("0 0 {width} {height}"))
@@ -139,20 +133,29 @@ fn body_of(svg: &str) -> &str {
     svg[start..end].trim()
 }
 
-fn pixels(height: f64, fineness: u32) -> (u32, u32) {
+fn pixels(height: f64, grain: Grain) -> (u32, u32) {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a positive number of pixels; casts of floats saturate"
     )]
-    let pixels = |length: f64| (length * f64::from(fineness)).round() as u32;
+    let pixels = |length: f64| (length * grain.fineness).round() as u32;
     (pixels(WIDTH), pixels(height))
 }
 
-/// Coordinates in SVG are tenths of a pixel.
-const SVG_FINENESS: u32 = 10;
+/// Coordinates are tenths of a pixel.
+const SVG: Grain = Grain {
+    fineness: 10.0,
+    font_size: font::svg_size,
+    text_lift: 0.0,
+};
 
-/// PNG has twice the resolution of a plain screen.
-const PNG_FINENESS: u32 = 2;
+/// Twice the resolution of a plain screen. Letters whose middle should be somewhere have their
+/// baseline 0.113 em under it, which is 0.16 em too little for lower-case letters 0.547 em high.
+const PNG: Grain = Grain {
+    fineness: 2.0,
+    font_size: font::bitmap_size,
+    text_lift: 0.16,
+};
 
 const EMPTY_HEIGHT: f64 = 120.0;

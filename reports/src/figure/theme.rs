@@ -58,11 +58,11 @@ pub fn policy_colors(policies: &[String]) -> Vec<RGBColor> {
 /// The name the bundled font is registered by.
 pub const FONT: &str = "DejaVu Sans";
 
-/// Size of axis titles, legends and panel titles.
-pub const TEXT: f64 = 13.0;
+/// Em of axis titles, legends and panel titles.
+pub const TEXT: f64 = 12.0;
 
-/// Size of tick labels and marks.
-pub const SMALL: f64 = 11.5;
+/// Em of tick labels and marks.
+pub const SMALL: f64 = 10.5;
 
 /// Width of every figure.
 pub const WIDTH: f64 = 900.0;

@@ -1,20 +1,14 @@
 //! When each flow ran, and over which route.
 
-use plotters::{
-    prelude::DrawingBackend,
-    style::{
-        RGBColor,
-        text_anchor::{HPos, VPos},
-    },
-};
+use plotters::{prelude::DrawingBackend, style::RGBColor};
 
 use super::{
     axis::Axis,
-    canvas::{Canvas, Drawn, Lettering},
+    canvas::{Canvas, Drawn},
     chart::Plot,
     legend::{Entry, Key, Legend},
     render::Figure,
-    theme::{INK, TEXT, UNUSED, WIDTH},
+    theme::{INK, UNUSED, WIDTH},
 };
 use crate::{error::DrawError, text};
 
@@ -77,7 +71,7 @@ impl Timeline {
                 label: "did not finish".into(),
             });
         }
-        Legend::new(entries, WIDTH - INDENT)
+        Legend::new(entries, WIDTH)
     }
 
     fn most_flows(&self) -> usize {
@@ -95,7 +89,7 @@ impl Timeline {
 
     fn lane_height(&self) -> f64 {
         let rows = text::to_float(self.most_flows() as u64);
-        LANE_TITLE + rows * self.pitch() + AROUND
+        rows * self.pitch() + AROUND
     }
 
     /// When the last flow ends.
@@ -121,7 +115,7 @@ impl Figure for Timeline {
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
         let legend = self.legend()?;
-        legend.draw(canvas, (INDENT, 2.0))?;
+        legend.draw(canvas, (0.0, 0.0))?;
         for (index, lane) in (0u32..).zip(&self.panels) {
             let top = legend.height() + self.lane_height() * f64::from(index);
             self.draw_lane(canvas, lane, top)?;
@@ -137,32 +131,20 @@ impl Timeline {
         lane: &Lane,
         top: f64,
     ) -> Drawn {
-        let title = Lettering {
-            size: TEXT,
-            color: INK,
-            h: HPos::Left,
-            v: VPos::Center,
-        };
         let finished = lane.flows.iter().filter(|flow| flow.end.is_some()).count();
-        let text = format!(
-            "{} ({})",
-            lane.policy,
-            text::count(finished, "finished flow")
-        );
-        canvas.text(&text, (INDENT, top + LANE_TITLE - 4.0), title)?;
-
+        let finished = text::count(finished, "finished flow");
         let unit = TimeUnit::of(self.end());
         let rows = text::to_float(self.most_flows() as u64);
         let x = Axis::from_zero(self.end() * unit.per_second, 8);
         let (_, axis_end) = x.ends();
-        let x_title = format!("time from the run's start ({}, paper)", unit.name);
+        let x_title = format!("time from the start ({}, paper)", unit.name);
         let plot = Plot {
-            at: (INDENT - 34.0, top + LANE_TITLE - 6.0),
-            size: (WIDTH - INDENT + 34.0, self.lane_height() - LANE_TITLE + 6.0),
+            at: (0.0, top),
+            size: (WIDTH, self.lane_height()),
             x,
             y: Axis::bare(rows..0.0),
             x_title: &x_title,
-            y_title: "flows by start",
+            y_title: &format!("{}: {finished}, by start", lane.policy),
         };
         let chart = plot.draw(canvas)?;
         let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
@@ -201,11 +183,8 @@ impl TimeUnit {
     }
 }
 
-const INDENT: f64 = 60.0;
-const LANE_TITLE: f64 = 24.0;
-
 /// Height of a lane's bars, unless there are too many or too few flows.
 const LANE_HEIGHT: f64 = 400.0;
 
 /// Margins, tick labels and title.
-const AROUND: f64 = 72.0;
+const AROUND: f64 = 80.0;

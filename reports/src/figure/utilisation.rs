@@ -11,7 +11,7 @@ use plotters::{
 
 use super::{
     axis::Axis,
-    canvas::{Canvas, Drawn, Lettering},
+    canvas::{Canvas, Drawn, Lettering, Point},
     chart::Plot,
     font,
     legend::{Entry, Key, Legend},
@@ -72,7 +72,7 @@ impl Utilisation {
             key: Key::Bar,
             label: label.clone(),
         };
-        Legend::new(self.policies.iter().map(entry).collect(), WIDTH - 60.0)
+        Legend::new(self.policies.iter().map(entry).collect(), WIDTH)
     }
 }
 
@@ -101,7 +101,7 @@ impl Figure for Utilisation {
         }
         left += 14.0;
         let legend = self.legend()?;
-        legend.draw(canvas, (left, 4.0))?;
+        legend.draw(canvas, (0.0, 0.0))?;
 
         let shares = self
             .links
@@ -122,38 +122,60 @@ impl Figure for Utilisation {
         let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
         for (row, bars) in (0u32..).map(f64::from).zip(&self.links) {
             let (axis, middle) = place(0.0, row + 0.5);
-            let name = Lettering {
-                size: TEXT,
-                color: INK,
-                h: HPos::Right,
-                v: VPos::Center,
-            };
-            canvas.text(&bars.link.name, (axis - 10.0, middle - 8.0), name)?;
-            let small = Lettering {
-                size: SMALL,
-                color: MUTED,
-                ..name
-            };
-            canvas.text(&attributes(&bars.link), (axis - 10.0, middle + 8.0), small)?;
-            let top = middle - BAR * text::to_float(bars.shares.len() as u64) / 2.0;
-            for (bar, (share, (_, color))) in (0u32..).zip(bars.shares.iter().zip(&self.policies)) {
-                let y = top + BAR * f64::from(bar);
-                let Some(share) = *share else { continue };
-                let (end, _) = place(share * 100.0, row);
-                canvas.fill(
-                    (axis, y + 1.0),
-                    (end.max(axis + 1.0), y + BAR - 1.0),
-                    *color,
-                )?;
-                let value = Lettering {
-                    h: HPos::Left,
-                    ..small
-                };
-                canvas.text(&text::percent(share), (end + 5.0, y + BAR / 2.0), value)?;
+            write_name(canvas, &bars.link, (axis - 10.0, middle))?;
+            let mut top = middle - BAR * text::to_float(bars.shares.len() as u64) / 2.0;
+            for (share, (_, color)) in bars.shares.iter().zip(&self.policies) {
+                if let Some(share) = *share {
+                    let (end, _) = place(share * 100.0, row);
+                    draw_bar(canvas, (axis, top), end, share, *color)?;
+                }
+                top += BAR;
             }
         }
         Ok(())
     }
+}
+
+/// Writes a link's name and what it is, ending at `(x, y)`.
+fn write_name<DB: DrawingBackend>(
+    canvas: &Canvas<'_, DB>,
+    link: &LinkInfo,
+    (x, y): Point,
+) -> Drawn {
+    let name = Lettering {
+        em: TEXT,
+        color: INK,
+        h: HPos::Right,
+        v: VPos::Center,
+    };
+    let small = Lettering {
+        em: SMALL,
+        color: MUTED,
+        ..name
+    };
+    canvas.text(&link.name, (x, y - 8.0), name)?;
+    canvas.text(&attributes(link), (x, y + 8.0), small)
+}
+
+/// Draws a bar from its upper left corner to `end`, with its value behind it.
+fn draw_bar<DB: DrawingBackend>(
+    canvas: &Canvas<'_, DB>,
+    (axis, top): Point,
+    end: f64,
+    share: f64,
+    color: RGBColor,
+) -> Drawn {
+    if share > 0.0 {
+        let corner = (end.max(axis + 1.0), top + BAR - 1.0);
+        canvas.fill((axis, top + 1.0), corner, color)?;
+    }
+    let value = Lettering {
+        em: SMALL,
+        color: MUTED,
+        h: HPos::Left,
+        v: VPos::Center,
+    };
+    canvas.text(&text::percent(share), (end + 5.0, top + BAR / 2.0), value)
 }
 
 /// `200 Gb/s · 25 ms`.

@@ -1,10 +1,10 @@
 //! What each link was and what it carried.
 
-use lab_records::{DelayMethod, MeasuredLink};
+use lab_records::{DelayMethod, LinkInfo, MeasuredLink};
 use lab_units::Bytes;
 use maud::{Markup, html};
 
-use super::{NONE, Page, or_none, policy_name};
+use super::{NONE, Page, policy_name};
 use crate::{figure::attributes, frames::LinkUse, text};
 
 /// The tables of links.
@@ -18,8 +18,8 @@ pub fn tables(page: &Page<'_>) -> Markup {
         } @else {
             div.wide { (carried(page)) }
             p.note {
-                "Per direction: mean utilisation, packets dropped if any were, and the fullest its \
-                 egress queue was seen."
+                "Mean utilisation of each direction, and under it the most its egress queue was \
+                 seen to hold and the packets it dropped, if any."
             }
         }
     }
@@ -39,63 +39,92 @@ fn measured(page: &Page<'_>) -> Markup {
             table {
                 thead {
                     tr {
-                        th { "direction" }
-                        th.n { "rate" } th.n { "measured" } th.n { "" }
-                        th.n { "delay" } th.n { "measured" } th.n { "" }
-                        th { "delay by" }
+                        th rowspan="2" { "link" }
+                        th.n rowspan="2" { "rate" }
+                        th.n colspan="2" { "measured" }
+                        th.n rowspan="2" { "one-way delay" }
+                        th.n colspan="2" { "measured" }
                     }
+                    tr { @for _ in 0..2 { th.n { "→" } th.n { "←" } } }
                 }
-                tbody { @for link in links { (measured_row(link)) } }
+                tbody { @for link in &page.run.info.links { (measured_row(link, links)) } }
             }
         }
-        p.note { "Emulated values: the rates and delays the packets met." }
+        p.note {
+            "Emulated values: what the packets met, which is the scenario's times the scale."
+            @if links.iter().any(is_half_rtt) {
+                " Delays are half of a round trip's."
+            }
+        }
     }
 }
 
-fn measured_row(link: &MeasuredLink) -> Markup {
-    let rate = link.emu_measured_rate_bps;
-    let delay = link.emu_measured_delay_ns;
-    let off = |measured: u64, configured: u64| {
-        text::change(text::to_float(measured) / text::to_float(configured.max(1)) - 1.0)
+fn is_half_rtt(link: &MeasuredLink) -> bool {
+    link.delay_method == DelayMethod::HalfRtt
+}
+
+fn measured_row(link: &LinkInfo, measured: &[MeasuredLink]) -> Markup {
+    let from = |dc: &str| {
+        let mut of_link = measured.iter().filter(|one| one.link == link.name);
+        of_link.find(|one| one.from_dc == dc)
     };
+    let both = [from(&link.a), from(&link.b)];
+    let configured = both.into_iter().flatten().next();
     html! {
         tr {
-            th { (link.from_dc) " → " (link.to_dc) }
-            td.n { (text::rate(link.emu_rate_bps)) }
-            td.n { (or_none(rate.map(text::rate_exact))) }
-            td.n { (or_none(rate.map(|rate| off(rate.get(), link.emu_rate_bps.get())))) }
-            td.n { (text::time(link.emu_delay_ns)) }
-            td.n { (or_none(delay.map(text::time_exact))) }
-            td.n { (or_none(delay.map(|delay| off(delay.get(), link.emu_delay_ns.get())))) }
-            td.t {
-                @match (delay, link.delay_method) {
-                    (None, _) => (NONE),
-                    (Some(_), DelayMethod::OneWay) => "one way",
-                    (Some(_), DelayMethod::HalfRtt) => "half the RTT",
-                }
+            th { (link.a) " → " (link.b) }
+            td.n { (configured.map_or(NONE.into(), |one| text::rate(one.emu_rate_bps))) }
+            @for one in both { td.n { (one.map_or(html! { (NONE) }, rate_cell)) } }
+            td.n { (configured.map_or(NONE.into(), |one| text::time(one.emu_delay_ns))) }
+            @for one in both { td.n { (one.map_or(html! { (NONE) }, delay_cell)) } }
+        }
+    }
+}
+
+fn rate_cell(link: &MeasuredLink) -> Markup {
+    let configured = text::to_float(link.emu_rate_bps.get());
+    html! {
+        @match link.emu_measured_rate_bps {
+            Some(rate) => {
+                (text::rate_exact(rate))
+                span.ci { (text::change(text::to_float(rate.get()) / configured - 1.0)) }
             }
+            None => (NONE),
+        }
+    }
+}
+
+fn delay_cell(link: &MeasuredLink) -> Markup {
+    html! {
+        @match link.emu_measured_delay_ns {
+            Some(delay) => {
+                (text::time_exact(delay))
+                span.ci { (text::time_off(delay, link.emu_delay_ns)) }
+            }
+            None => (NONE),
         }
     }
 }
 
 fn carried(page: &Page<'_>) -> Markup {
-    let links = &page.run.info.links;
+    let policies = &page.run.policies;
     html! {
         table {
             thead {
                 tr {
-                    th { "direction" }
-                    th.n { "capacity · delay" }
-                    @for policy in &page.run.policies { th.n { (policy_name(page.run, policy)) } }
+                    th rowspan="2" { "link" }
+                    th.n rowspan="2" { "capacity · delay" }
+                    @for policy in policies { th.n colspan="2" { (policy_name(page.run, policy)) } }
                 }
+                tr { @for _ in policies { th.n { "→" } th.n { "←" } } }
             }
             tbody {
-                @for link in links {
-                    @for (from, to) in [(&link.a, &link.b), (&link.b, &link.a)] {
-                        tr {
-                            th { (from) " → " (to) }
-                            td.n { (attributes(link)) }
-                            @for policy in &page.run.policies {
+                @for link in &page.run.info.links {
+                    tr {
+                        th { (link.a) " → " (link.b) }
+                        td.n { (attributes(link)) }
+                        @for policy in policies {
+                            @for from in [&link.a, &link.b] {
                                 td.n { (use_cell(page, policy, &link.name, from)) }
                             }
                         }
@@ -116,9 +145,7 @@ fn use_cell(page: &Page<'_>, policy: &str, link: &str, from: &str) -> Markup {
         .map(|bytes| text::size(Bytes::new(bytes)));
     html! {
         (text::percent(one.utilisation))
-        span.ci {
-            @if let Some(queue) = queue { "queue " (queue) }
-            @if one.drops > 0 { " · " (one.drops) " dropped" }
-        }
+        @if let Some(queue) = queue { span.ci { "queue " (queue) } }
+        @if one.drops > 0 { span.ci { (one.drops) " dropped" } }
     }
 }

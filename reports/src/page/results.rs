@@ -17,7 +17,8 @@ pub fn tables(page: &Page<'_>) -> Markup {
         p.note {
             "Percentiles by the nearest-rank rule. In brackets: 95 % bootstrap percentile \
              intervals, with flows drawn whole; they tell how much the choice of flows matters, not \
-             what another seed's queues would do."
+             what another seed's queues would do. Changes are of the flows that finished under both \
+             policies."
             @if few(page) {
                 " Of fewer than 100 flows the p99 is the slowest, of fewer than 20 the p95 too."
             }
@@ -40,7 +41,7 @@ fn slowdowns(page: &Page<'_>) -> Markup {
                     th { "policy" }
                     th.n { "flows" }
                     th.n { "finished" }
-                    th.n { "under 1" }
+                    th.n { "under 1.00" }
                     @for name in ["p50", "p95", "p99", "mean"] { th.n { (name) } }
                 }
             }
@@ -72,7 +73,7 @@ fn changes(page: &Page<'_>) -> Markup {
             thead {
                 tr {
                     th { "policy" }
-                    th.n { "flows finished under both" }
+                    th.n { "flows" }
                     @for name in ["p50", "p95", "p99", "mean"] { th.n { (name) } }
                 }
             }

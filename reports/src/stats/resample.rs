@@ -74,5 +74,5 @@ mod tests {
         assert_eq!(sample_count(10_000_000), 200);
     }
 
-    const GOLDEN: [u32; 10] = [0; 10];
+    const GOLDEN: [u32; 10] = [0, 2, 2, 1, 0, 0, 1, 2, 2, 0];
 }

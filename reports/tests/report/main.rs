@@ -1,4 +1,5 @@
 //! Reports of made-up runs.
 
+mod html;
 mod page;
 mod synthetic;

@@ -1,13 +1,250 @@
 //! What a report says.
 
-use std::fs;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use crate::synthetic::Synthetic;
+use lab_records::{DcPath, FlowRow};
+use lab_reports::{Report, render};
+use lab_units::Nanos;
+
+use crate::{html, synthetic::Synthetic};
+
+fn report(dir: &Path) -> (Report, String) {
+    let report = render(dir).expect("a report");
+    let html = fs::read_to_string(&report.html).expect("a page");
+    (report, html)
+}
 
 #[test]
 fn the_testbed_is_reported() {
     let dir = Synthetic::testbed(44).write("testbed");
-    let report = lab_reports::render(&dir).expect("a report");
-    assert_eq!(report.figures.len(), 10);
-    assert!(fs::metadata(&report.html).expect("a page").len() > 1_000);
+    let (report, html) = report(&dir);
+    assert!(report.summary.clean);
+    insta::assert_snapshot!("testbed_page", html::text(&html));
+    insta::assert_json_snapshot!("testbed_summary", report.summary);
+    let mut files: Vec<&str> = report
+        .figures
+        .iter()
+        .filter_map(|path| path.file_name()?.to_str())
+        .collect();
+    files.sort_unstable();
+    insta::assert_snapshot!("testbed_figures", files.join("\n"));
+    assert!(report.figures.iter().all(|file| file.exists()));
+}
+
+#[test]
+fn a_run_that_cannot_be_trusted_says_so_first() {
+    let mut run = Synthetic::testbed(44);
+    run.give_up("ecmp", 3);
+    run.give_up("ecmp", 17);
+    run.flow_mut("lcmp", 5).slowdown = Some(0.93);
+    let end = run.end.as_mut().expect("an end");
+    end.late_launches = 1;
+    end.problems.push("the agent of `dc4` ended early".into());
+    let (report, html) = report(&run.write("doubtful"));
+    assert!(!report.summary.clean);
+    assert_eq!(report.summary.policies[0].unfinished, 2);
+    assert_eq!(report.summary.policies[1].below_one, 1);
+    let text = html::text(&html);
+    let banner: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Not a clean"))
+        .take(6)
+        .collect();
+    insta::assert_snapshot!(banner.join("\n"), @r"
+    Not a clean run: do not trust these numbers before you know why.
+    flows not finished: 2 of 88
+    slowdowns under 1: 1 of 86 (none can be: the ideal FCT or the measurement is wrong)
+    flows launched late: 1 of 88
+    the agent of `dc4` ended early
+    Results
+    ");
+    assert!(!text.contains("Clean run."));
+    assert!(text.contains("timed out: not ended 60 s after its start"));
+}
+
+#[test]
+fn a_run_that_died_at_once_still_has_a_report() {
+    let mut run = Synthetic::testbed(44);
+    run.flows.clear();
+    run.links.clear();
+    run.queues.clear();
+    run.decisions.clear();
+    run.end = None;
+    let (report, html) = report(&run.write("dead"));
+    assert!(!report.summary.clean);
+    assert_eq!(report.summary.policies[0].slowdown, None);
+    let text = html::text(&html);
+    for sentence in [
+        "the run did not end: it was interrupted, or is still going on",
+        "flows recorded: 0 of 88 scheduled",
+        "no flow finished",
+        "no link was measured",
+        "no flow's path is known",
+        "no flow is recorded",
+        "Rates and delays were not measured.",
+    ] {
+        assert!(
+            html.contains(&html::escape(sentence)) || text.contains(sentence),
+            "{sentence}"
+        );
+    }
+}
+
+#[test]
+fn a_torn_row_is_left_out_and_told() {
+    let dir = Synthetic::testbed(44).write("torn");
+    let flows = dir.join("flows.csv");
+    let text = fs::read_to_string(&flows).expect("flows");
+    fs::write(&flows, &text[..text.len() - 20]).expect("the cut table");
+    let (report, _) = report(&dir);
+    assert_eq!(
+        report.summary.reasons,
+        [
+            "flows recorded: 87 of 88 scheduled",
+            "tables that end in a row cut off in the middle, which is left out: 1",
+        ]
+    );
+}
+
+#[test]
+fn a_newer_run_is_refused() {
+    let dir = Synthetic::testbed(1).write("newer");
+    let file = dir.join("run.json");
+    let text = fs::read_to_string(&file).expect("run.json");
+    fs::write(&file, text.replace("\"format\": 1", "\"format\": 2")).expect("run.json");
+    let error = render(&dir).unwrap_err();
+    let source = std::error::Error::source(&error)
+        .expect("a source")
+        .to_string();
+    assert!(
+        source.contains("has format 2, this lcmp-lab reads up to 1"),
+        "{source}"
+    );
+}
+
+#[test]
+fn the_same_records_give_the_same_bytes() {
+    let run = Synthetic::testbed(44);
+    let read = |name: &str| {
+        let (report, html) = report(&run.write(name));
+        let files = report
+            .figures
+            .iter()
+            .map(|file| fs::read(file).expect("a figure"));
+        (html, files.collect::<Vec<_>>())
+    };
+    assert!(read("same-1") == read("same-2"));
+}
+
+#[test]
+fn the_page_loads_nothing_and_runs_nothing() {
+    let dir = Synthetic::testbed(44).write("closed");
+    let (report, html) = report(&dir);
+    let pages = pages(&report, html);
+    assert_eq!(pages.len(), 6);
+    for page in pages {
+        let page = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+        let fonts = page.match_indices("url(data:font/ttf;base64,").count();
+        assert_eq!((fonts, page.match_indices("url(").count()), (1, 1));
+        let page = html::without_font(&page);
+        for forbidden in [
+            "http:", "https:", "//", "<script", "<link", "<img", "@import", "onload=",
+        ] {
+            assert!(!page.contains(forbidden), "{forbidden}");
+        }
+    }
+}
+
+/// The page and its figures as text.
+fn pages(report: &Report, html: String) -> Vec<String> {
+    let is_svg = |file: &&PathBuf| file.extension().is_some_and(|end| end == "svg");
+    let svgs = report.figures.iter().filter(is_svg);
+    let mut pages = vec![html];
+    pages.extend(svgs.map(|file| fs::read_to_string(file).expect("a figure")));
+    pages
+}
+
+#[test]
+fn hostile_names_are_text() {
+    let mut run = Synthetic::testbed(12);
+    let evil = "<script>alert(\"1\")</script>&amp;'";
+    let evil_dc = "\"><img src=x onerror=alert(1)>";
+    let rename = |dc: &mut String| {
+        if dc == "dc4" {
+            *dc = evil_dc.into();
+        }
+    };
+    run.info.scenario = evil.into();
+    run.info.description = evil.into();
+    run.info.policies[0] = evil.into();
+    run.info.warnings = vec![evil.into()];
+    run.info.dcs.iter_mut().for_each(|dc| rename(&mut dc.name));
+    for link in &mut run.info.links {
+        rename(&mut link.a);
+        rename(&mut link.b);
+        link.name = format!("{}-{}", link.a, link.b);
+    }
+    for flow in &mut run.flows {
+        if flow.policy == "ecmp" {
+            flow.policy = evil.into();
+        }
+        flow.reason = evil.into();
+        flow.path = Some(DcPath::new(["dc1", evil_dc, "dc8"]));
+    }
+    run.end.as_mut().expect("an end").problems = vec![evil.into()];
+    let (report, html) = report(&run.write("hostile"));
+    let pages = pages(&report, html);
+    for page in &pages {
+        html::assert_well_formed(page);
+        assert!(!page.contains("<script") && !page.contains("<img"));
+    }
+    let escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;amp;";
+    assert!(pages[0].contains(escaped));
+}
+
+#[test]
+fn more_flows_policies_and_repetitions_than_fit_are_cut_and_told() {
+    let mut run = Synthetic::testbed(820);
+    let ecmp: Vec<FlowRow> = run
+        .flows
+        .iter()
+        .filter(|flow| flow.policy == "ecmp")
+        .cloned()
+        .collect();
+    for policy in [
+        "wcmp",
+        "ucmp",
+        "redte",
+        "te-100ms",
+        "lcmp-alpha0",
+        "lcmp-beta0",
+    ] {
+        run.info.policies.push(policy.into());
+        run.flows.extend(ecmp.iter().cloned().map(|flow| FlowRow {
+            policy: policy.into(),
+            ..flow
+        }));
+    }
+    let second = run.flows.clone().into_iter().map(|flow| FlowRow {
+        repetition: 1,
+        start_ns: flow.start_ns + Nanos::new(5),
+        ..flow
+    });
+    run.flows.extend(second.collect::<Vec<_>>());
+    run.info.repetitions = 2;
+    run.info.scheduled_flows = 1_640;
+    let (report, html) = report(&run.write("large"));
+    assert!(report.summary.clean, "{:?}", report.summary.reasons);
+    let text = html::text(&html);
+    for sentence in [
+        "in 20 bins of flow sizes",
+        "Only the first repetition is shown.",
+        "Of 820 flows of a policy 410 are shown, evenly picked.",
+        "13120 rows, of which the first 2000 are here and all in flows.csv",
+    ] {
+        assert!(text.contains(sentence), "{sentence}");
+    }
 }

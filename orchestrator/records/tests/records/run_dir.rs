@@ -62,7 +62,7 @@ fn rows_outlive_a_writer_that_dies() {
         verdict.reasons,
         [
             "the run did not end: it was interrupted, or is still going on",
-            "1 flows are recorded of 2 scheduled",
+            "flows recorded: 1 of 2 scheduled",
         ]
     );
 }

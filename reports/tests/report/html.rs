@@ -1,0 +1,113 @@
+//! Just enough HTML to see what a page says.
+
+/// The text of `page`: a line for each block, without figures and styles.
+pub fn text(page: &str) -> String {
+    let page = without(&without(page, "<style", "</style>"), "<svg", "</svg>");
+    let mut text = String::new();
+    let mut rest = page.as_str();
+    while let Some(start) = rest.find('<') {
+        text.push_str(&rest[..start]);
+        let end = rest[start..]
+            .find('>')
+            .map_or(rest.len(), |end| start + end + 1);
+        let tag = rest[start..end].trim_start_matches(['<', '/']);
+        let name = tag.split([' ', '>']).next().unwrap_or_default();
+        let block = [
+            "tr",
+            "p",
+            "h1",
+            "h2",
+            "h3",
+            "li",
+            "dt",
+            "div",
+            "figcaption",
+            "summary",
+            "title",
+        ];
+        text.push_str(if block.contains(&name) { "\n" } else { " " });
+        rest = &rest[end..];
+    }
+    text.push_str(rest);
+    let text = unescape(&text);
+    let lines = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// `page` without the bundled font.
+pub fn without_font(page: &str) -> String {
+    without(page, "url(data:", ")")
+}
+
+/// As text in a page is written.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('\'', "&apos;")
+}
+
+/// Panics unless tags are closed in the order they are opened, with quoted attributes.
+pub fn assert_well_formed(page: &str) {
+    let page = without(page, "<style", "</style>");
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page.as_str();
+    while let Some(start) = rest.find('<') {
+        let end = end_of_tag(&rest[start..]).expect("a tag is closed") + start;
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        let name = tag
+            .trim_start_matches('/')
+            .split([' ', '/'])
+            .next()
+            .expect("a name");
+        let known = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '!');
+        assert!(known, "`{tag}` is no tag of ours");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.ends_with('/') && !["!DOCTYPE", "meta"].contains(&name) && !is_void(name) {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+}
+
+/// `rect` of a swatch is written as a void element by maud.
+fn is_void(name: &str) -> bool {
+    name == "rect"
+}
+
+fn end_of_tag(tag: &str) -> Option<usize> {
+    let mut quoted = false;
+    for (at, c) in tag.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '<' if at > 0 && !quoted => return None,
+            '>' if !quoted => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn without(page: &str, start: &str, end: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = page;
+    while let Some(from) = rest.find(start) {
+        kept.push_str(&rest[..from]);
+        let to = rest[from..]
+            .find(end)
+            .map_or(rest.len(), |to| from + to + end.len());
+        rest = &rest[to..];
+    }
+    kept + rest
+}
+
+fn unescape(text: &str) -> String {
+    let text = text.replace("&lt;", "<").replace("&gt;", ">");
+    text.replace("&quot;", "\"").replace("&amp;", "&")
+}
