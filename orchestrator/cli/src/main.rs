@@ -1,2 +1,79 @@
-//! The lcmp-lab command.
-fn main() {}
+//! The lcmp-lab command: flags, progress, exit codes, choice of place. What it does is in the
+//! crates below it.
+
+mod args;
+mod facts;
+mod failure;
+mod interrupt;
+mod load;
+mod output;
+mod progress;
+mod summary;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::{
+    args::{Cli, Verb},
+    failure::{Exit, Outcome},
+    output::note,
+};
+
+fn main() -> ExitCode {
+    // The guest's init runs before there is anything to parse arguments for.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|verb| verb == lab_guest::INIT_VERB)
+    {
+        lab_guest::inside::main();
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            // Asking for help is no usage error.
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Pass
+            };
+            return ExitCode::from(exit.code());
+        }
+    };
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(&cli.global.log))
+        .with_writer(std::io::stderr)
+        .without_time()
+        .init();
+    let exit = run(cli).unwrap_or_else(|failure| {
+        note(&format!("error: {}", failure.message));
+        failure.exit
+    });
+    ExitCode::from(exit.code())
+}
+
+fn run(cli: Cli) -> Outcome {
+    let global = &cli.global;
+    match cli.verb {
+        Verb::Check(arguments) => verbs::inspect::check(&arguments, global.json),
+        Verb::Plan(arguments) => verbs::inspect::plan(&arguments, global.json),
+        Verb::Graph(arguments) => verbs::inspect::graph(&arguments),
+        Verb::Schema => verbs::inspect::schema(),
+        Verb::Doctor => verbs::doctor::doctor(global),
+        Verb::Up(arguments) => verbs::up::up(&arguments, global),
+        Verb::Status => verbs::labs::status(global.json),
+        Verb::Exec(arguments) => verbs::labs::exec(&arguments, global),
+        Verb::Down(arguments) => verbs::labs::down(&arguments, global),
+        Verb::Report(arguments) => verbs::report::report(&arguments, global),
+        Verb::Bench(arguments) => verbs::bench::bench(&arguments, global.json),
+        Verb::Switchd => verbs::switchd::switchd(),
+        Verb::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "lcmp-lab", &mut script);
+            output::print(&String::from_utf8_lossy(&script));
+            Ok(Exit::Pass)
+        }
+    }
+}

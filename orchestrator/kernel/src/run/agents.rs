@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    fs::File,
     io::{self, BufRead, BufReader, Write},
     os::unix::net::{UnixListener, UnixStream},
     path::{Path, PathBuf},
@@ -18,7 +19,7 @@ use lab_units::{DcId, Nanos, PortId};
 use thiserror::Error;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::netns;
+use crate::exec::netns;
 
 /// Why the agents of a run did not start or did not end well.
 #[derive(Debug, Error)]
@@ -107,7 +108,10 @@ impl AgentLauncher {
         };
         let socket = self.socket_dir.join(format!("{dc}.sock"));
         let config = self.config(plan, run, switch_index, &socket);
-        config.validate().map_err(|source| AgentError::Config { dc: dc.clone(), source })?;
+        config.validate().map_err(|source| AgentError::Config {
+            dc: dc.clone(),
+            source,
+        })?;
 
         // A socket left by an earlier run of this lab is ours to replace.
         let _ = std::fs::remove_file(&socket);
@@ -115,7 +119,9 @@ impl AgentLauncher {
         let mut child = self.spawn(namespace).map_err(failed("start it"))?;
         let mut stdin = child.stdin.take().expect("its standard input is piped");
         let text = serde_json::to_vec(&config).expect("a configuration is plain data");
-        stdin.write_all(&text).map_err(failed("hand over its configuration"))?;
+        stdin
+            .write_all(&text)
+            .map_err(failed("hand over its configuration"))?;
         drop(stdin);
         let stream = accept(&listener, &mut child).map_err(failed("reach it"))?;
         let reader = stream.try_clone().map_err(failed("listen to it"))?;
@@ -128,10 +134,18 @@ impl AgentLauncher {
 
     /// A child started from a thread inside the namespace is inside it too.
     fn spawn(&self, namespace: &Path) -> io::Result<Child> {
-        let (program, arguments) = self.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let (program, arguments) = self
+            .command
+            .split_first()
+            .ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::inherit());
-        netns::within(namespace, move || command.spawn())?
+        command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit());
+        let namespace = File::open(namespace)?;
+        netns::inside(namespace, move || command.spawn())?
     }
 
     fn config(
@@ -142,22 +156,27 @@ impl AgentLauncher {
         socket: &Path,
     ) -> AgentConfig {
         let switch = &plan.switches[switch_index];
-        let time = plan.scale.time;
-        let scaled = |nanos: u64| Nanos::new(time.scale_nearest(nanos));
         let (policy, sample, gc, idle, entries, stale_after_ns) = match &run.policy {
             PolicyPlan::Ecmp => {
                 let record = plan.measure.queues_ns;
-                let idle = Nanos::new(plan.rdma.flow_deadline_ns.get());
-                (PolicyConfig::Ecmp, record, idle, idle, ECMP_FLOW_TABLE_ENTRIES, None)
+                let idle = plan.rdma.flow_deadline_ns;
+                (
+                    PolicyConfig::Ecmp,
+                    record,
+                    idle,
+                    idle,
+                    ECMP_FLOW_TABLE_ENTRIES,
+                    None,
+                )
             }
             PolicyPlan::Lcmp(lcmp) => {
-                let sample = scaled(lcmp.sample_interval_ns.get());
+                let sample = lcmp.sample_interval_ns;
                 let stale = Nanos::new(sample.get().saturating_mul(STALE_SAMPLES));
                 (
                     PolicyConfig::Lcmp(lcmp.clone()),
                     sample,
-                    scaled(lcmp.gc_interval_ns.get()),
-                    scaled(lcmp.idle_timeout_ns.get()),
+                    lcmp.gc_interval_ns,
+                    lcmp.idle_timeout_ns,
                     lcmp.flow_table_entries,
                     Some(stale),
                 )
@@ -165,10 +184,12 @@ impl AgentLauncher {
         };
         AgentConfig {
             lab: self.lab.clone(),
-            dc: plan.dcs[plan.nodes[switch.node.index()].dc.index()].name.clone(),
+            dc: plan.dcs[plan.nodes[switch.node.index()].dc.index()]
+                .name
+                .clone(),
             switch_id: switch.hash_seed,
             policy,
-            time_scale: time,
+            time_scale: plan.scale.time,
             size_scale: plan.scale.size,
             ports: ports(plan, switch),
             destinations: destinations(plan, run, switch_index),
@@ -206,7 +227,9 @@ impl Agent {
     pub fn wait(mut self) -> Result<(), AgentError> {
         match self.child.wait() {
             Ok(status) if status.success() => Ok(()),
-            _ => Err(AgentError::Gone { dc: std::mem::take(&mut self.dc) }),
+            _ => Err(AgentError::Gone {
+                dc: std::mem::take(&mut self.dc),
+            }),
         }
     }
 }
@@ -267,7 +290,12 @@ fn ports(plan: &Plan, switch: &Switch) -> Vec<PortConfig> {
             buffer_bytes: link.emu.buffer_bytes,
         }
     };
-    plan.nodes[switch.node.index()].ports.iter().copied().map(of_port).collect()
+    plan.nodes[switch.node.index()]
+        .ports
+        .iter()
+        .copied()
+        .map(of_port)
+        .collect()
 }
 
 fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<DestinationConfig> {

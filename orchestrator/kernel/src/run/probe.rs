@@ -5,15 +5,16 @@
 //! not only what it was told to be.
 
 use std::{
+    fs::File,
     io::{self, IoSliceMut},
     net::{SocketAddr, UdpSocket},
     os::fd::AsRawFd,
-    path::Path,
+    path::PathBuf,
     time::Duration,
 };
 
 use lab_plan::model::{Link, LinkKind, Plan, Port};
-use lab_units::{BitsPerSec, Bytes, LinkId, Nanos};
+use lab_units::{BitsPerSec, Bytes, LinkId, Nanos, NodeId};
 use nix::{
     sys::{
         socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt},
@@ -22,7 +23,7 @@ use nix::{
     time::{ClockId, clock_gettime},
 };
 
-use crate::netns;
+use crate::exec::netns;
 
 /// What one direction of a link was measured to do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -68,16 +69,20 @@ struct Train {
 ///
 /// # Errors
 /// When a socket cannot be opened in a switch's namespace.
-pub fn measure_links<'a>(
-    plan: &'a Plan,
-    namespace: impl Fn(lab_units::NodeId) -> &'a Path,
+pub fn measure_links(
+    plan: &Plan,
+    namespace: impl Fn(NodeId) -> PathBuf,
 ) -> io::Result<Vec<LinkMeasurement>> {
     let directions: Vec<Direction<'_>> = directions(plan);
     let mut trains = Vec::with_capacity(directions.len());
     for direction in &directions {
         trains.push(send_train(direction, &namespace)?);
     }
-    directions.iter().zip(trains).map(|(direction, train)| receive_train(direction, &train)).collect()
+    directions
+        .iter()
+        .zip(trains)
+        .map(|(direction, train)| receive_train(direction, &train))
+        .collect()
 }
 
 fn directions(plan: &Plan) -> Vec<Direction<'_>> {
@@ -86,25 +91,40 @@ fn directions(plan: &Plan) -> Vec<Direction<'_>> {
         let Some(id) = LinkId::from_index(index).filter(|_| link.kind == LinkKind::InterDc) else {
             continue;
         };
-        let (a, b) = (&plan.ports[id.port_a().index()], &plan.ports[id.port_b().index()]);
-        all.push(Direction { link, id, forward: true, from: a, to: b });
-        all.push(Direction { link, id, forward: false, from: b, to: a });
+        let (a, b) = (
+            &plan.ports[id.port_a().index()],
+            &plan.ports[id.port_b().index()],
+        );
+        all.push(Direction {
+            link,
+            id,
+            forward: true,
+            from: a,
+            to: b,
+        });
+        all.push(Direction {
+            link,
+            id,
+            forward: false,
+            from: b,
+            to: a,
+        });
     }
     all
 }
 
-fn send_train<'a>(
-    direction: &Direction<'a>,
-    namespace: &impl Fn(lab_units::NodeId) -> &'a Path,
+fn send_train(
+    direction: &Direction<'_>,
+    namespace: &impl Fn(NodeId) -> PathBuf,
 ) -> io::Result<Train> {
     let to = SocketAddr::from((direction.to.addr, PROBE_PORT));
     // The link's two ends may share a receiving node: the address tells the sockets apart.
-    let receiver = netns::within(namespace(direction.to.node), move || UdpSocket::bind(to))??;
+    let receiver = socket_in(namespace(direction.to.node), to)?;
     setsockopt(&receiver, sockopt::ReceiveTimestampns, &true)?;
     setsockopt(&receiver, sockopt::RcvBuf, &(1 << 20))?;
     receiver.set_read_timeout(Some(patience(direction.link)))?;
     let from = SocketAddr::from((direction.from.addr, 0));
-    let sender = netns::within(namespace(direction.from.node), move || UdpSocket::bind(from))??;
+    let sender = socket_in(namespace(direction.from.node), from)?;
     sender.connect(to)?;
     let room = direction.link.emu.buffer_bytes.get() / (2 * frame().get());
     let frames = room.clamp(2, TRAIN);
@@ -114,12 +134,19 @@ fn send_train<'a>(
         payload[..8].copy_from_slice(&sequence.to_le_bytes());
         sender.send(&payload)?;
     }
-    Ok(Train { sent_ns, frames, receiver })
+    Ok(Train {
+        sent_ns,
+        frames,
+        receiver,
+    })
 }
 
 fn receive_train(direction: &Direction<'_>, train: &Train) -> io::Result<LinkMeasurement> {
     let mut arrivals: Vec<(u64, u64)> = Vec::new();
-    while arrivals.last().is_none_or(|(sequence, _)| sequence + 1 < train.frames) {
+    while arrivals
+        .last()
+        .is_none_or(|(sequence, _)| sequence + 1 < train.frames)
+    {
         match receive_frame(&train.receiver)? {
             Some(arrival) => arrivals.push(arrival),
             None => break,
@@ -132,9 +159,13 @@ fn receive_train(direction: &Direction<'_>, train: &Train) -> io::Result<LinkMea
 fn receive_frame(receiver: &UdpSocket) -> io::Result<Option<(u64, u64)>> {
     let mut payload = [0u8; PAYLOAD];
     let mut buffers = [IoSliceMut::new(&mut payload)];
-    let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
-    let message =
-        recvmsg::<()>(receiver.as_raw_fd(), &mut buffers, Some(&mut control), MsgFlags::empty());
+    let mut control = nix::cmsg_space!(TimeSpec);
+    let message = recvmsg::<()>(
+        receiver.as_raw_fd(),
+        &mut buffers,
+        Some(&mut control),
+        MsgFlags::empty(),
+    );
     let message = match message {
         Ok(message) => message,
         Err(nix::errno::Errno::EAGAIN) => return Ok(None),
@@ -149,11 +180,15 @@ fn receive_frame(receiver: &UdpSocket) -> io::Result<Option<(u64, u64)>> {
 }
 
 fn summarise(direction: &Direction<'_>, sent_ns: u64, arrivals: &[(u64, u64)]) -> LinkMeasurement {
-    let serialisation = direction.link.emu.rate_bps.serialize(frame()).unwrap_or_default();
+    let serialisation = direction
+        .link
+        .emu
+        .rate_bps
+        .serialize(frame())
+        .unwrap_or_default();
     let first = arrivals.first().filter(|(sequence, _)| *sequence == 0);
-    let delay_ns = first.map(|(_, at)| {
-        Nanos::new(at.saturating_sub(sent_ns)).saturating_sub(serialisation)
-    });
+    let delay_ns =
+        first.map(|(_, at)| Nanos::new(at.saturating_sub(sent_ns)).saturating_sub(serialisation));
     let rate_bps = match (arrivals.first(), arrivals.last()) {
         // A lost frame still took its time on the wire: count by sequence number.
         (Some((first, start)), Some((last, end))) if last > first && end > start => {
@@ -163,7 +198,18 @@ fn summarise(direction: &Direction<'_>, sent_ns: u64, arrivals: &[(u64, u64)]) -
         }
         _ => None,
     };
-    LinkMeasurement { link: direction.id, forward: direction.forward, rate_bps, delay_ns }
+    LinkMeasurement {
+        link: direction.id,
+        forward: direction.forward,
+        rate_bps,
+        delay_ns,
+    }
+}
+
+/// A socket keeps the namespace it was opened in.
+fn socket_in(namespace: PathBuf, address: SocketAddr) -> io::Result<UdpSocket> {
+    let namespace = File::open(namespace)?;
+    netns::inside(namespace, || UdpSocket::bind(address))?
 }
 
 fn frame() -> Bytes {
@@ -171,7 +217,11 @@ fn frame() -> Bytes {
 }
 
 fn patience(link: &Link) -> Duration {
-    let train = link.emu.rate_bps.serialize(Bytes::new(TRAIN * frame().get())).unwrap_or_default();
+    let train = link
+        .emu
+        .rate_bps
+        .serialize(Bytes::new(TRAIN * frame().get()))
+        .unwrap_or_default();
     (link.emu.delay_ns.saturating_add(train)).to_duration() + PATIENCE
 }
 

@@ -6,9 +6,9 @@ use lab_abi::{
     Rule, Trigger,
     wire::{DecisionReport, Queues},
 };
-use lab_perftest::{FlowOutcome, QpNumber, Side, Status, Tool};
+use lab_perftest::{FlowOutcome, QpAddress, Side, Status, Tool};
 use lab_plan::model::{Flow, Plan};
-use lab_records::rows::{DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow};
+use lab_records::{DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow};
 use lab_units::{Bytes, DcId, Nanos, PortId, Ratio};
 
 /// Turns what one policy's repetition reports into rows.
@@ -40,7 +40,13 @@ struct Direction {
 impl<'a> RowMaker<'a> {
     /// For the repetition that starts at `start_ns` of `CLOCK_MONOTONIC`.
     #[must_use]
-    pub fn new(plan: &'a Plan, policy: &'a str, repetition: u32, tool: Tool, start_ns: u64) -> Self {
+    pub fn new(
+        plan: &'a Plan,
+        policy: &'a str,
+        repetition: u32,
+        tool: Tool,
+        start_ns: u64,
+    ) -> Self {
         let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
         Self {
             plan,
@@ -57,7 +63,7 @@ impl<'a> RowMaker<'a> {
     }
 
     /// Learns the QPs of a flow, by which its decisions are known.
-    pub fn connect(&mut self, flow: &Flow, client_qp: QpNumber, server_qp: QpNumber) {
+    pub fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
         let (data, ack) = self.directions(flow, client_qp, server_qp);
         self.flows.insert(data, flow.id);
         self.flows.insert(ack, flow.id);
@@ -71,7 +77,11 @@ impl<'a> RowMaker<'a> {
             dest_qp,
         });
         if let Some(direction) = direction {
-            self.pins.entry(direction).or_default().entry(dc).or_insert(report.port);
+            self.pins
+                .entry(direction)
+                .or_default()
+                .entry(dc)
+                .or_insert(report.port);
         }
         let candidates = || report.candidates.iter();
         DecisionRow {
@@ -84,7 +94,9 @@ impl<'a> RowMaker<'a> {
             dst: report.dst_ip,
             sport: report.sport,
             reason: reason(report.trigger, report.rule).to_owned(),
-            candidates: candidates().map(|c| self.next_dc_name(c.port).to_owned()).collect(),
+            candidates: candidates()
+                .map(|c| self.next_dc_name(c.port).to_owned())
+                .collect(),
             c_path: candidates().map(|c| c.c_path).collect(),
             c_cong: candidates().map(|c| c.c_cong).collect(),
             cost: candidates().map(|c| c.cost).collect(),
@@ -178,8 +190,8 @@ impl<'a> RowMaker<'a> {
             emu_start_ns: emu_start,
             emu_fct_ns: fct,
             emu_ideal_fct_ns: flow.ideal_fct_ns,
-            emu_fct_resolution_ns: match outcome.status {
-                Status::Finished { resolution, .. } => Some(resolution),
+            emu_fct_resolution_ns: match &outcome.status {
+                Status::Finished(fct) => Some(fct.resolution),
                 _ => None,
             },
         }
@@ -188,16 +200,29 @@ impl<'a> RowMaker<'a> {
     fn directions(
         &self,
         flow: &Flow,
-        client_qp: QpNumber,
-        server_qp: QpNumber,
+        client_qp: QpAddress,
+        server_qp: QpAddress,
     ) -> (Direction, Direction) {
-        let (src, dst) =
-            (self.plan.nodes[flow.src.index()].addr, self.plan.nodes[flow.dst.index()].addr);
+        let (src, dst) = (
+            self.plan.nodes[flow.src.index()].addr,
+            self.plan.nodes[flow.dst.index()].addr,
+        );
         let (data_qp, ack_qp) = match self.tool.data_destination() {
-            Side::Server => (server_qp.0, client_qp.0),
-            Side::Client => (client_qp.0, server_qp.0),
+            Side::Server => (server_qp.qp.0, client_qp.qp.0),
+            Side::Client => (client_qp.qp.0, server_qp.qp.0),
         };
-        (Direction { src, dst, dest_qp: data_qp }, Direction { src: dst, dst: src, dest_qp: ack_qp })
+        (
+            Direction {
+                src,
+                dst,
+                dest_qp: data_qp,
+            },
+            Direction {
+                src: dst,
+                dst: src,
+                dest_qp: ack_qp,
+            },
+        )
     }
 
     /// The DCs a direction crosses; `None` where a switch on the way said nothing and had a choice.
@@ -217,7 +242,9 @@ impl<'a> RowMaker<'a> {
 
     fn only_way(&self, at: DcId, to: DcId) -> Option<PortId> {
         let destinations = &self.plan.switches.get(at.index())?.destinations;
-        let destination = destinations.iter().find(|destination| destination.dc == to)?;
+        let destination = destinations
+            .iter()
+            .find(|destination| destination.dc == to)?;
         match destination.candidates.as_slice() {
             [only] => Some(only.port),
             _ => None,
@@ -269,11 +296,11 @@ fn reason(trigger: Trigger, rule: Rule) -> &'static str {
 
 fn status(status: &Status) -> FlowStatus {
     match status {
-        Status::Finished { .. } => FlowStatus::Finished,
+        Status::Finished(_) => FlowStatus::Finished,
         Status::TimedOut { .. } => FlowStatus::TimedOut,
         Status::Failed { .. } => FlowStatus::Failed,
-        Status::Unparsable { .. } => FlowStatus::Unparsable,
-        Status::NotReady { .. } => FlowStatus::NotReady,
+        Status::Unparsable { .. } | Status::NoReport { .. } => FlowStatus::Unparsable,
+        Status::NotReady { .. } | Status::NotReleased { .. } => FlowStatus::NotReady,
         Status::Aborted => FlowStatus::Aborted,
     }
 }

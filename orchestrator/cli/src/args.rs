@@ -1,0 +1,221 @@
+//! The command line, as clap reads it. The doc comments are the help texts.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Compare inter-datacenter RDMA routing policies on one Linux host
+///
+/// From one YAML scenario lcmp-lab builds an inter-datacenter network out of namespaces, veth,
+/// tc/netem and SoftRoCE, runs a switch agent in every DCI switch, drives RDMA flows, and writes a
+/// plotted report. Times and rates in scenarios and reports are the paper's; the lab runs a scaled
+/// copy of them.
+#[derive(Debug, Parser)]
+#[command(name = "lcmp-lab", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// Flags every verb takes
+    #[command(flatten)]
+    pub global: Global,
+}
+
+const EXIT_CODES: &str = "\
+Start with:
+  lcmp-lab check scenarios/8dc.yaml    is the scenario sound, and what will it cost?
+  lcmp-lab up scenarios/8dc.yaml       build it, run it, read the report
+
+Exit codes:
+  0  pass
+  1  a regression or a failed assertion
+  2  usage, or an error in the scenario
+  3  environment: something is missing or went wrong here (`lcmp-lab doctor` says what to do)
+  4  inconclusive: the run ended, but its results cannot be trusted (unfinished or late flows)";
+
+/// Flags every verb takes.
+#[derive(Args, Clone, Debug)]
+pub struct Global {
+    /// Print results as JSON on standard output
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Directory that run directories are made in
+    #[arg(long, global = true, value_name = "DIR", default_value = "results")]
+    #[arg(env = "LCMP_LAB_RESULTS")]
+    pub results: PathBuf,
+    /// Name of the lab [default: the scenario's name]
+    #[arg(long, global = true, value_name = "NAME", env = "LCMP_LAB_LAB")]
+    pub lab: Option<String>,
+    /// Answer yes to every question
+    #[arg(long, short, global = true)]
+    pub yes: bool,
+    /// What to log on standard error, as tracing filters
+    #[arg(long, global = true, value_name = "FILTER", default_value = "warn")]
+    #[arg(env = "LCMP_LAB_LOG", hide_short_help = true)]
+    pub log: String,
+}
+
+/// The verbs, in the order a person works.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Check a scenario: errors with their place, warnings, and what it will cost
+    Check(ScenarioArgs),
+    /// Show the plan of a scenario: everything decided before time starts
+    Plan(PlanArgs),
+    /// Draw the inter-DC map of a scenario as SVG
+    Graph(GraphArgs),
+    /// Say what this machine lacks to run labs, and the command that mends it
+    Doctor,
+    /// Build the lab, run every policy's flows, write the report, take the lab down
+    Up(UpArgs),
+    /// List the labs of this machine
+    Status,
+    /// Run a command on a node of a lab that is up
+    Exec(ExecArgs),
+    /// Take a lab down: everything it made goes, nothing else is touched
+    Down(DownArgs),
+    /// Write the report of a run again
+    Report(ReportArgs),
+    /// Measure this tool: lab creation, the switch program's decisions
+    Bench(BenchArgs),
+    /// Print the JSON Schema of scenarios
+    Schema,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// The agent of one DCI switch; reads its configuration from standard input
+    #[command(hide = true)]
+    Switchd,
+}
+
+/// A scenario and what may be said differently from it.
+#[derive(Args, Clone, Debug)]
+pub struct ScenarioArgs {
+    /// The scenario file
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// Seed instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Only these policies of the scenario, by label
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub policies: Vec<String>,
+}
+
+/// What `plan` takes.
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    /// The scenario
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Show the steps that build the lab, in the words of ip, tc and rdma
+    #[arg(long)]
+    pub steps: bool,
+}
+
+/// What `graph` takes.
+#[derive(Args, Debug)]
+pub struct GraphArgs {
+    /// The scenario
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// File to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// What `up` takes.
+#[derive(Args, Clone, Debug)]
+pub struct UpArgs {
+    /// The scenario
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Run in this kernel, or fail if it lacks a module
+    #[arg(long, conflicts_with = "guest")]
+    pub here: bool,
+    /// Run in a QEMU guest even if this kernel has the modules
+    #[arg(long)]
+    pub guest: bool,
+    /// The guest's clock [default: virtual under software emulation, else real]
+    ///
+    /// A virtual clock counts instructions and jumps over idle time: results are exact and repeat,
+    /// whatever else this machine does.
+    #[arg(long, value_enum, value_name = "CLOCK")]
+    pub clock: Option<ClockArg>,
+    /// Leave the lab up after its flows; `lcmp-lab down` takes it down
+    #[arg(long)]
+    pub keep: bool,
+    /// Write records into this existing run directory and no report (the guest's part of `up`)
+    #[arg(long, hide = true, value_name = "DIR")]
+    pub into: Option<PathBuf>,
+    /// When the run started by the host's clock
+    #[arg(long, hide = true, value_name = "TIME")]
+    pub started_at: Option<lab_records::UtcTime>,
+}
+
+/// What a guest counts time by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum ClockArg {
+    /// Instructions executed
+    Virtual,
+    /// The machine's own time
+    Real,
+}
+
+/// What `exec` takes.
+#[derive(Args, Debug)]
+pub struct ExecArgs {
+    /// The node: `dc1` for a DCI switch, `dc1/h1`, `dc1/l1`, `dc1/s1` behind it
+    pub node: String,
+    /// The command and its arguments
+    #[arg(required = true, last = true, value_name = "CMD")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+/// What `down` takes.
+#[derive(Args, Debug)]
+pub struct DownArgs {
+    /// The lab [default: the only one there is]
+    #[arg(value_name = "LAB")]
+    pub name: Option<String>,
+    /// Take down every lab of this machine
+    #[arg(long, conflicts_with = "name")]
+    pub all: bool,
+}
+
+/// What `report` takes.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// The run directory [default: the newest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+}
+
+/// What `bench` takes.
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// What to measure
+    #[arg(value_enum)]
+    pub subject: BenchSubject,
+    /// The scenario whose lab is created
+    #[arg(
+        long,
+        value_name = "SCENARIO",
+        default_value = "scenarios/8dc-fabric.yaml"
+    )]
+    pub scenario: PathBuf,
+    /// How often
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub repeat: u32,
+}
+
+/// What `bench` measures.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum BenchSubject {
+    /// Namespaces and links up and down
+    Lab,
+    /// The switch program's decision on a flow's first packet
+    Decision,
+}

@@ -1,0 +1,9 @@
+//! One file for each group of verbs.
+
+pub mod bench;
+pub mod doctor;
+pub mod inspect;
+pub mod labs;
+pub mod report;
+pub mod switchd;
+pub mod up;

@@ -1,0 +1,105 @@
+//! `lcmp-lab up`: here, or in a guest where this kernel lacks modules.
+
+mod guest;
+mod here;
+
+use std::{path::PathBuf, time::SystemTime};
+
+use lab_kernel::LabName;
+use lab_plan::Plan;
+
+use crate::{
+    args::{Global, UpArgs},
+    facts,
+    failure::{During, Exit, Failure, Outcome},
+    load::{self, Loaded},
+    output::{note, print, print_json},
+    summary,
+    verbs::inspect,
+};
+
+/// What `up` was asked for, read and checked.
+struct Request<'a> {
+    arguments: &'a UpArgs,
+    global: &'a Global,
+    loaded: Loaded,
+    /// For slot 0; a lab in another slot is planned again, with other addresses.
+    plan: Plan,
+    lab: LabName,
+}
+
+/// `lcmp-lab up`.
+pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
+    let (loaded, plan) = load::plan(&arguments.scenario, 0)?;
+    let lab = global
+        .lab
+        .as_deref()
+        .unwrap_or(&plan.name)
+        .parse()
+        .map_err(Failure::usage)?;
+    let request = Request {
+        arguments,
+        global,
+        loaded,
+        plan,
+        lab,
+    };
+    if let Some(dir) = &arguments.into {
+        return here::into(&request, dir);
+    }
+    inspect::warn(&request.plan);
+    if !nix::unistd::geteuid().is_root() {
+        return Err(Failure::environment(
+            "a lab needs root: it makes namespaces and loads eBPF (hint: sudo lcmp-lab up …)",
+        ));
+    }
+    let missing = lab_kernel::doctor::missing_here();
+    let run_dir = if arguments.guest || (!arguments.here && !missing.is_empty()) {
+        guest::run(&request, &missing)?
+    } else if missing.is_empty() {
+        here::run(&request)?
+    } else {
+        let findings: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        return Err(Failure::environment(format_args!(
+            "this kernel cannot run the lab (hint: leave out --here to use a guest):\n  {}",
+            findings.join("\n  ")
+        )));
+    };
+    conclude(&run_dir, global)
+}
+
+/// Writes the report of a run and says how it went.
+pub fn conclude(run_dir: &std::path::Path, global: &Global) -> Outcome {
+    let report = lab_reports::render(run_dir)
+        .during(format_args!("write the report of `{}`", run_dir.display()))?;
+    let summary = &report.summary;
+    if global.json {
+        print_json(summary);
+    } else {
+        print(&summary::table(summary));
+        print(&format!("report: {}", report.html.display()));
+    }
+    if summary.clean {
+        return Ok(Exit::Pass);
+    }
+    for reason in &summary.reasons {
+        note(&format!("not clean: {reason}"));
+    }
+    Ok(Exit::Inconclusive)
+}
+
+/// Makes the directory the run's records go to, and the lab's plan in the form they keep.
+fn make_run_dir(request: &Request<'_>, now: SystemTime) -> Result<PathBuf, Failure> {
+    let results = &request.global.results;
+    let dir = lab_records::create_run_dir(
+        results,
+        now,
+        &request.plan.name,
+        &facts::hash(&facts::plan_text(&request.plan)),
+    );
+    let dir = dir.during(format_args!(
+        "make a run directory in `{}`",
+        results.display()
+    ))?;
+    load::absolute(&dir)
+}

@@ -1,0 +1,84 @@
+//! Which crate may use which: the architecture's directions, held by what cargo resolves.
+
+use std::{collections::BTreeSet, process::Command};
+
+/// Every crate the workspace member `package` is built with, directly or not.
+fn dependencies(package: &str) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--locked",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+            "--package",
+            package,
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let tree = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
+    tree.lines()
+        .filter_map(|line| line.split(' ').next())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[track_caller]
+fn assert_never_uses(package: &str, forbidden: &[&str]) {
+    let used = dependencies(package);
+    assert!(used.contains(package), "`{package}` is not in its own tree");
+    for name in forbidden {
+        assert!(!used.contains(*name), "`{package}` must not use `{name}`");
+    }
+}
+
+const ENGINES: [&str; 4] = ["tokio", "rtnetlink", "aya", "polars"];
+
+#[test]
+fn the_policy_is_integers_and_its_arguments() {
+    assert_never_uses("lab-policy", &ENGINES);
+    assert_never_uses("lab-policy", &["rand_core", "lab-plan", "lab-scenario"]);
+}
+
+#[test]
+fn the_plan_knows_no_kernel() {
+    assert_never_uses("lab-plan", &ENGINES);
+    assert_never_uses("lab-plan", &["nix", "libc", "lab-records"]);
+}
+
+#[test]
+fn a_scenario_is_read_without_a_machine() {
+    assert_never_uses("lab-scenario", &ENGINES);
+    assert_never_uses("lab-scenario", &["nix", "lab-plan", "lab-policy"]);
+}
+
+#[test]
+fn the_agent_knows_neither_plan_nor_records() {
+    assert_never_uses(
+        "lab-switchd",
+        &["lab-plan", "lab-scenario", "lab-records", "polars"],
+    );
+}
+
+#[test]
+fn reports_see_records_alone() {
+    assert_never_uses(
+        "lab-reports",
+        &["lab-plan", "lab-kernel", "lab-scenario", "rtnetlink"],
+    );
+}
+
+#[test]
+fn records_know_neither_engines_nor_plots() {
+    assert_never_uses(
+        "lab-records",
+        &["lab-plan", "lab-kernel", "plotters", "polars"],
+    );
+}
