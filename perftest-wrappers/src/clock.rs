@@ -41,6 +41,21 @@ impl MonotonicTime {
         Self(self.0.saturating_add(time.get()))
     }
 
+    /// The next instant that is a whole multiple of `time` after boot; `self` when it is one.
+    ///
+    /// Two runs whose flows start at whole seconds meet the kernel's periodic work (ticks, deferred
+    /// work rounded to seconds) in the same places.
+    #[must_use]
+    pub const fn round_up_to(self, time: Nanos) -> Self {
+        match time.get() {
+            0 => self,
+            nanos => match self.0.checked_next_multiple_of(nanos) {
+                Some(instant) => Self(instant),
+                None => self,
+            },
+        }
+    }
+
     /// The time since `earlier`; none when it is not earlier.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Nanos {

@@ -12,11 +12,12 @@ use crate::{
     clock::MonotonicTime,
     handshake::{KEYS_LEN, ReadyPair},
     job::FlowJob,
-    outcome::{Event, Exit, FlowOutcome, Release, Status},
+    outcome::{Event, Exit, FlowOutcome, Release, Status, tell},
     pair::Pair,
-    process::Output,
+    process::{Halt, Output},
     release::Due,
-    report::{self, Bandwidth, ReportError},
+    report::{self, Bandwidth, Fct, ReportError, Sign, SignKind},
+    stops::Stops,
     tool::Side,
 };
 
@@ -27,15 +28,10 @@ pub(crate) struct ReadyFlow {
     pair: Pair,
     ready: ReadyPair,
     release: Option<Release>,
-    closing: Closing,
-}
-
-/// What the client says after its last completion.
-#[derive(Debug, Default)]
-struct Closing {
-    began: Option<MonotonicTime>,
-    bytes: Vec<u8>,
-    answered: bool,
+    sign: Option<Sign>,
+    /// What the client said after its last completion.
+    closing: Vec<u8>,
+    farewell_said: bool,
 }
 
 /// What ended the wait for a flow.
@@ -43,24 +39,34 @@ struct Closing {
 enum End {
     Exit(Side, Exit),
     Deadline,
+    Silent,
     Abort,
     NotReleased(io::Error),
 }
 
 impl ReadyFlow {
-    /// A receiver has nothing to do once its buffers are posted: the kernel acknowledges for it.
-    /// Its process is suspended here and killed in the end, or its own clock calibration would
-    /// take the CPU from the network while data is under way.
-    pub(crate) fn new(job: FlowJob, pair: Pair, ready: ReadyPair) -> Self {
-        let flow = Self {
+    /// Takes both processes off the CPU for when they would compute: the client by its brake (see
+    /// [`crate::brake`]), the server at once. A receiver has nothing to do once its buffers are
+    /// posted, as the kernel acknowledges for it, so the server is never let go on: its report is
+    /// another calibration, of a number that nobody reads.
+    pub(crate) fn new(job: FlowJob, pair: Pair, ready: ReadyPair, stops: &Stops) -> Self {
+        let mut flow = Self {
             job,
             pair,
             ready,
             release: None,
-            closing: Closing::default(),
+            sign: None,
+            closing: Vec::new(),
+            farewell_said: false,
         };
         if flow.server_is_suspended() {
             flow.pair.server.process.suspend();
+        }
+        if flow.ready.exact
+            && flow.job.tool.waits_by_events()
+            && let Err(error) = flow.pair.client.process.brake(stops)
+        {
+            tracing::debug!(flow = %flow.job.flow, %error, "the client reports as soon as it can");
         }
         flow
     }
@@ -92,8 +98,7 @@ impl ReadyFlow {
             // It fails when nobody is left who could abort, which is an abort.
             _ = abort.wait_for(|aborted| *aborted) => End::Abort,
         };
-        self.pair.client.process.kill().await;
-        self.pair.server.process.kill().await;
+        self.pair.kill().await;
         let client = self.pair.client.process.output().await;
         let server = self.pair.server.process.output().await;
         self.row(end, client, &server)
@@ -101,13 +106,8 @@ impl ReadyFlow {
 
     /// Ends it before it was let go.
     pub(crate) async fn abort(mut self) -> FlowOutcome {
-        self.pair.client.process.kill().await;
-        self.pair.server.process.kill().await;
+        self.pair.kill().await;
         self.row(End::Abort, Output::default(), &Output::default())
-    }
-
-    fn server_is_suspended(&self) -> bool {
-        self.job.tool.server_measures() && self.ready.exact
     }
 
     async fn until_end(
@@ -124,21 +124,33 @@ impl ReadyFlow {
             exit = self.pair.client.process.exit() => return End::Exit(Side::Client, exit),
             exit = self.pair.server.process.exit() => return End::Exit(Side::Server, exit),
         };
+        let flow = self.job.flow;
         self.release = Some(release);
-        // Nobody need listen.
-        let _ = events.send(Event::Released {
-            flow: self.job.flow,
-            release,
-        });
+        tell(events, Event::Released { flow, release });
+
         let deadline = release.at.after(self.job.deadline);
+        let halt = tokio::select! {
+            halt = self.until_halt() => halt,
+            () = sleep(deadline.since(MonotonicTime::now()).to_duration()) => return End::Deadline,
+        };
+        if let (side, Halt::Ended(exit)) = halt {
+            return End::Exit(side, exit);
+        }
+        self.saw(SignKind::Stopped);
+        self.pair.client.process.resume_idly();
+        tell(events, Event::Delivered { flow });
+
         tokio::select! {
-            end = self.until_exit() => end,
-            () = sleep(deadline.since(MonotonicTime::now()).to_duration()) => End::Deadline,
+            halt = self.until_halt() => match halt {
+                (side, Halt::Ended(exit)) => End::Exit(side, exit),
+                (_, Halt::Stopped) => End::Silent,
+            },
+            () = sleep(REPORT_WITHIN.to_duration()) => End::Silent,
         }
     }
 
-    /// Passes on what the two sides say until the client ends, or the server with an error.
-    async fn until_exit(&mut self) -> End {
+    /// Passes on what the two sides say until the client halts, or the server fails.
+    async fn until_halt(&mut self) -> (Side, Halt) {
         let (mut client_speaks, mut server_speaks, mut server_runs) = (true, true, true);
         loop {
             let Pair { client, server } = &mut self.pair;
@@ -152,10 +164,10 @@ impl ReadyFlow {
                     Some(bytes) => drop(client.line.say(&bytes).await),
                     None => server_speaks = false,
                 },
-                exit = client.process.exit() => return End::Exit(Side::Client, exit),
+                halt = client.process.halt() => return (Side::Client, halt),
                 exit = server.process.exit(), if server_runs => {
-                    if exit != Exit::Code(0) && self.closing.began.is_none() {
-                        return End::Exit(Side::Server, exit);
+                    if exit != Exit::Code(0) && self.sign.is_none() {
+                        return (Side::Server, Halt::Ended(exit));
                     }
                     server_runs = false;
                 }
@@ -164,45 +176,56 @@ impl ReadyFlow {
     }
 
     async fn client_said(&mut self, bytes: &[u8]) {
-        let now = MonotonicTime::now();
-        let closing = &mut self.closing;
-        closing.began.get_or_insert(now);
-        closing.bytes.extend_from_slice(bytes);
+        self.saw(SignKind::Spoke);
+        self.closing.extend_from_slice(bytes);
         // A side that listens no more ends, and that is what counts.
-        if !(self.job.tool.server_measures() && self.ready.exact) {
+        if !self.server_is_suspended() {
             let _ = self.pair.server.line.say(bytes).await;
-        } else if closing.bytes.len() >= KEYS_LEN && !closing.answered {
-            closing.answered = true;
+        } else if self.closing.len() >= KEYS_LEN && !self.farewell_said {
+            self.farewell_said = true;
             let farewell = [&self.ready.held, FAREWELL].concat();
             let _ = self.pair.client.line.say(&farewell).await;
         }
     }
 
+    /// Notes the client's first sign. When the rest of the handshake was not known, its first word
+    /// is none.
+    fn saw(&mut self, kind: SignKind) {
+        let now = MonotonicTime::now();
+        if let Some(release) = self.release.filter(|release| release.exact) {
+            let after = now.since(release.at);
+            self.sign.get_or_insert(Sign { kind, after });
+        }
+    }
+
+    fn server_is_suspended(&self) -> bool {
+        self.job.tool.server_measures() && self.ready.exact
+    }
+
     fn row(self, end: End, client: Output, server: &Output) -> FlowOutcome {
-        let gate_interval = match (self.release, self.closing.began) {
-            (Some(release), Some(began)) if release.exact => Some(began.since(release.at)),
-            _ => None,
-        };
-        let (status, bandwidth) = match end {
+        let mut bandwidth = None;
+        let status = match end {
             End::Exit(Side::Client, Exit::Code(0)) if self.release.is_some() => {
-                match self.finished(&client.stdout, gate_interval) {
-                    Ok((status, bandwidth)) => (status, Some(bandwidth)),
-                    Err(error) => (Status::Unparsable { error }, None),
+                match self.finished(&client.stdout) {
+                    Ok((fct, said)) => {
+                        bandwidth = Some(said);
+                        Status::Finished(fct)
+                    }
+                    Err(error) => Status::Unparsable { error },
                 }
             }
-            End::Exit(Side::Client, exit) => (Status::failed(Side::Client, exit, &client), None),
-            End::Exit(Side::Server, exit) => (Status::failed(Side::Server, exit, server), None),
-            End::Deadline => {
-                let after = self.job.deadline;
-                (Status::TimedOut { after }, None)
-            }
-            End::Abort => (Status::Aborted, None),
-            End::NotReleased(error) => (
-                Status::NotReleased {
-                    reason: error.to_string(),
-                },
-                None,
-            ),
+            End::Exit(Side::Client, exit) => Status::failed(Side::Client, exit, &client),
+            End::Exit(Side::Server, exit) => Status::failed(Side::Server, exit, server),
+            End::Deadline => Status::TimedOut {
+                after: self.job.deadline,
+            },
+            End::Silent => Status::NoReport {
+                within: REPORT_WITHIN,
+            },
+            End::Abort => Status::Aborted,
+            End::NotReleased(error) => Status::NotReleased {
+                reason: error.to_string(),
+            },
         };
         FlowOutcome {
             flow: self.job.flow,
@@ -211,25 +234,24 @@ impl ReadyFlow {
             client_qp: Some(self.ready.client_qp),
             server_qp: Some(self.ready.server_qp),
             bandwidth,
-            gate_interval,
+            sign: self.sign,
             stdout_tail: client.stdout,
         }
     }
 
-    fn finished(
-        &self,
-        stdout: &str,
-        gate_interval: Option<Nanos>,
-    ) -> Result<(Status, Bandwidth), ReportError> {
+    fn finished(&self, stdout: &str) -> Result<(Fct, Bandwidth), ReportError> {
         let printed = report::parse(stdout)?;
         let exchanged = match self.ready.exact {
-            true => report::exchanged(&self.closing.bytes, &self.job),
+            true => report::exchanged(&self.closing, &self.job),
             false => None,
         };
-        let fct = report::fct(self.job.total_bytes(), printed, exchanged, gate_interval)?;
-        Ok((Status::Finished(fct), exchanged.unwrap_or(printed)))
+        let fct = report::fct(self.job.total_bytes(), printed, exchanged, self.sign)?;
+        Ok((fct, exchanged.unwrap_or(printed)))
     }
 }
 
 /// What a server says when it has nothing more to say.
 const FAREWELL: &[u8] = b"done\0";
+
+/// How long a client may take to calibrate its clock and say its number; it needs 0.22 s of a CPU.
+const REPORT_WITHIN: Nanos = Nanos::from_millis(60_000);

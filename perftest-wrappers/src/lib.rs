@@ -1,4 +1,5 @@
 //! Drives perftest clients and servers, one RDMA flow each, and parses what they print.
+mod brake;
 pub mod clock;
 pub mod command;
 pub mod error;
@@ -9,6 +10,7 @@ mod launch;
 mod netns;
 pub mod outcome;
 mod pair;
+mod priority;
 pub mod probe;
 mod process;
 pub mod qp;
@@ -16,6 +18,7 @@ mod release;
 pub mod report;
 pub mod session;
 mod start;
+mod stops;
 pub mod tool;
 
 pub use clock::MonotonicTime;
@@ -25,6 +28,6 @@ pub use job::{Endpoint, FlowJob};
 pub use outcome::{Event, Exit, FlowOutcome, QpAddress, QpNumber, Release, Status};
 pub use probe::{Installed, probe};
 pub use qp::{required_qp_timeout, wire_bytes};
-pub use report::{Bandwidth, Fct, FctSource, ReportError};
+pub use report::{Bandwidth, Fct, FctSource, ReportError, Sign, SignKind};
 pub use session::{Aborter, Options, Session};
 pub use tool::{Side, Tool};

@@ -4,12 +4,13 @@ use std::{fmt, net::Ipv6Addr};
 
 use lab_units::{FlowId, Nanos};
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
 
 use crate::{
     clock::MonotonicTime,
     error::HandshakeError,
     process::Output,
-    report::{Bandwidth, Fct, ReportError},
+    report::{Bandwidth, Fct, ReportError, Sign},
     tool::Side,
 };
 
@@ -28,10 +29,8 @@ pub struct FlowOutcome {
     pub server_qp: Option<QpAddress>,
     /// What perftest said, as it said it.
     pub bandwidth: Option<Bandwidth>,
-    /// From the release to the first word of the client after its last completion. perftest
-    /// calibrates its clock in between, so this is the FCT and about 0.22 s; an FCT above it
-    /// would be a measuring error.
-    pub gate_interval: Option<Nanos>,
+    /// The first thing the client did after its last completion; the FCT is at most this long.
+    pub sign: Option<Sign>,
     /// The last of what the client printed.
     pub stdout_tail: String,
 }
@@ -69,6 +68,11 @@ pub enum Status {
     NotReleased {
         /// Why.
         reason: String,
+    },
+    /// It was delivered, and its client did not report.
+    NoReport {
+        /// How long that was waited for.
+        within: Nanos,
     },
     /// The session was aborted before it ended.
     Aborted,
@@ -130,8 +134,18 @@ pub enum Event {
         /// When.
         release: Release,
     },
+    /// Its data is delivered and acknowledged; its client has yet to report.
+    Delivered {
+        /// The flow.
+        flow: FlowId,
+    },
     /// The flow has its row.
     Ended(FlowOutcome),
+}
+
+/// Events are for who wants to watch; the rows are returned as well.
+pub(crate) fn tell(events: &mpsc::UnboundedSender<Event>, event: Event) {
+    let _ = events.send(event);
 }
 
 impl FlowOutcome {
@@ -144,7 +158,7 @@ impl FlowOutcome {
             client_qp: None,
             server_qp: None,
             bandwidth: None,
-            gate_interval: None,
+            sign: None,
             stdout_tail: String::new(),
         }
     }
@@ -178,6 +192,7 @@ impl Status {
             Self::Unparsable { .. } => "unparsable",
             Self::NotReady { .. } => "not_ready",
             Self::NotReleased { .. } => "not_released",
+            Self::NoReport { .. } => "no_report",
             Self::Aborted => "aborted",
         }
     }
@@ -216,6 +231,12 @@ impl fmt::Display for Status {
             Self::Unparsable { error } => error.fmt(f),
             Self::NotReady { error } => error.fmt(f),
             Self::NotReleased { reason } => write!(f, "cannot start the client's data: {reason}"),
+            Self::NoReport { within } => {
+                write!(
+                    f,
+                    "delivered, and the client did not report within {within}"
+                )
+            }
             Self::Aborted => f.write_str("aborted"),
         }
     }

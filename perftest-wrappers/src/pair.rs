@@ -86,6 +86,12 @@ impl Pair {
         Ok(ready.expect("a handshake is ready when both sides have sent their keys"))
     }
 
+    /// Leaves no process of it.
+    pub(crate) async fn kill(&mut self) {
+        self.client.process.kill().await;
+        self.server.process.kill().await;
+    }
+
     fn peer(&mut self, side: Side) -> &mut Peer {
         match side {
             Side::Client => &mut self.client,

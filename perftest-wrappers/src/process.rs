@@ -1,6 +1,10 @@
 //! The two processes of a flow.
 
-use std::{io, os::unix::process::ExitStatusExt, process::Stdio};
+use std::{
+    io,
+    os::unix::process::ExitStatusExt,
+    process::{ExitStatus, Stdio},
+};
 
 use nix::{
     libc,
@@ -13,18 +17,30 @@ use nix::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{Child, Command},
+    sync::oneshot,
     task::JoinHandle,
 };
 
-use crate::{command::CommandLine, netns::Netns, outcome::Exit};
+use crate::{
+    brake::Brake, command::CommandLine, netns::Netns, outcome::Exit, priority::run_when_idle,
+    stops::Stops,
+};
 
 /// A running process, alone in its process group. Dropping it kills the group; the kernel kills it
 /// when the launcher's thread ends, whatever ends that.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
+    brake: Option<(Brake, oneshot::Receiver<()>)>,
     stdout: Option<JoinHandle<String>>,
     stderr: Option<JoinHandle<String>>,
+}
+
+/// Why a process does nothing any more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Halt {
+    Stopped,
+    Ended(Exit),
 }
 
 /// The last of what a process wrote.
@@ -53,19 +69,13 @@ impl Process {
             stdout: child.stdout.take().map(|pipe| tokio::spawn(tail(pipe))),
             stderr: child.stderr.take().map(|pipe| tokio::spawn(tail(pipe))),
             child,
+            brake: None,
         })
     }
 
     /// Waits for its end. May be dropped and called again.
     pub(crate) async fn exit(&mut self) -> Exit {
-        match self.child.wait().await {
-            Ok(status) => match (status.code(), status.signal()) {
-                (Some(code), _) => Exit::Code(code),
-                (None, signal) => Exit::Signal(signal.unwrap_or_default()),
-            },
-            // Somebody else has reaped it, so how it ended is not known.
-            Err(_) => Exit::Unknown,
-        }
+        exit(self.child.wait().await)
     }
 
     /// The last of what it wrote, once; it must have ended, so that its pipes are closed.
@@ -76,9 +86,38 @@ impl Process {
         }
     }
 
-    /// Takes it off the CPU until it is killed.
+    /// Has it stopped as soon as it computes.
+    pub(crate) fn brake(&mut self, stops: &Stops) -> io::Result<()> {
+        if let Some(id) = self.id() {
+            self.brake = Some((Brake::arm(id)?, stops.of(id)));
+        }
+        Ok(())
+    }
+
+    /// Waits for its end, or for its brake. May be dropped and called again.
+    pub(crate) async fn halt(&mut self) -> Halt {
+        let Some((_, stopped)) = &mut self.brake else {
+            return Halt::Ended(self.exit().await);
+        };
+        tokio::select! {
+            Ok(()) = stopped => Halt::Stopped,
+            status = self.child.wait() => Halt::Ended(exit(status)),
+        }
+    }
+
+    /// Takes it off the CPU.
     pub(crate) fn suspend(&self) {
         self.signal(Signal::SIGSTOP);
+    }
+
+    /// Lets it go on without a brake, whenever no other process wants the CPU.
+    pub(crate) fn resume_idly(&mut self) {
+        self.brake = None;
+        if let Some(id) = self.id() {
+            // It may always be lowered; else the process has ended.
+            let _ = run_when_idle(id);
+        }
+        self.signal(Signal::SIGCONT);
     }
 
     /// Kills it and waits until it is gone, and its queue pair with it.
@@ -89,12 +128,16 @@ impl Process {
     }
 
     fn signal(&self, signal: Signal) {
-        // The id is there until the process is reaped, so it cannot be another's.
-        let id = self.child.id().and_then(|id| i32::try_from(id).ok());
-        if let Some(id) = id {
+        if let Some(id) = self.id() {
             // It fails when the group has ended meanwhile, which is what is wanted.
-            let _ = killpg(Pid::from_raw(id), signal);
+            let _ = killpg(id, signal);
         }
+    }
+
+    /// Its id, until it is reaped and the id may be another's.
+    fn id(&self) -> Option<Pid> {
+        let id = self.child.id()?;
+        Some(Pid::from_raw(i32::try_from(id).ok()?))
     }
 }
 
@@ -122,6 +165,17 @@ fn before_exec(command: &mut Command, netns: Netns) {
     // it is safe in the child of a process with threads.
     unsafe {
         command.pre_exec(prepare);
+    }
+}
+
+fn exit(status: io::Result<ExitStatus>) -> Exit {
+    match status {
+        Ok(status) => match (status.code(), status.signal()) {
+            (Some(code), _) => Exit::Code(code),
+            (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+        },
+        // Somebody else has reaped it, so how it ended is not known.
+        Err(_) => Exit::Unknown,
     }
 }
 

@@ -9,13 +9,12 @@ use std::{
 };
 
 use nix::{
-    libc,
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags},
 };
 use tokio::sync::oneshot;
 
-use crate::{clock::MonotonicTime, outcome::Release};
+use crate::{clock::MonotonicTime, outcome::Release, priority::run_first};
 
 /// One flow waiting for its instant.
 #[derive(Debug)]
@@ -47,7 +46,10 @@ impl Releaser {
         thread::Builder::new()
             .name("perftest-release".to_owned())
             .spawn(move || {
-                prefer_this_thread();
+                // No flow starts late because another one's client calibrates its clock.
+                if let Err(error) = run_first() {
+                    tracing::debug!(%error, "flows are released at ordinary priority");
+                }
                 for due in schedule {
                     match sleep_until(due.at, &timer, &stopped) {
                         Ok(Wake::Timer) => release(due),
@@ -109,16 +111,4 @@ fn release(mut due: Due) {
     };
     // The flow may have ended before its instant.
     let _ = due.released.send(sent.map(|()| release));
-}
-
-/// Runs before every ordinary process, so that no flow starts late because another one's client
-/// calibrates its clock. Without the right to (it needs `CAP_SYS_NICE`) flows start all the same.
-#[expect(unsafe_code, reason = "nix has no sched_setscheduler")]
-fn prefer_this_thread() {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: zero is the calling thread, and `parameters` lives through the call.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
-    if result != 0 {
-        tracing::debug!("flows are released at ordinary priority");
-    }
 }

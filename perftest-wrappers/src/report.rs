@@ -6,9 +6,8 @@
 //! exchange their results. The unit is 2^20 bytes per second, although the table says `MB/sec`.
 //!
 //! Six decimals are a resolution of half a byte per second: 1/10,000 of the FCT of a 5 kB flow that
-//! takes a second, and 1/1,000 if it takes ten. For such flows the gate knows better: the client's
-//! next word comes one clock calibration after its last completion, and the calibration takes the
-//! same time always ([`CALIBRATION`]).
+//! takes a second, and 1/1,000 if it takes ten. For such flows the [`Sign`] that the client gives
+//! by what it does after its last completion is more exact.
 
 use std::fmt;
 
@@ -16,7 +15,7 @@ use lab_units::{Bytes, Nanos};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{handshake::KEYS_LEN, job::FlowJob};
+use crate::{brake::PATIENCE, handshake::KEYS_LEN, job::FlowJob};
 
 /// A bandwidth as perftest said it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -52,9 +51,28 @@ pub enum FctSource {
     Exchanged,
     /// The bandwidth the client prints with six decimals.
     Printed,
-    /// Too slow for six decimals: the gate's interval less perftest's calibration, within the
+    /// Too slow for six decimals: the time of the client's [`Sign`] less its usual lag, within the
     /// bounds of what was printed.
-    PrintedAndGate,
+    PrintedAndSign,
+}
+
+/// The first thing, seen from outside, that a client does after its last completion.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Sign {
+    /// What it did.
+    pub kind: SignKind,
+    /// How long after its release.
+    pub after: Nanos,
+}
+
+/// What a client did after its last completion.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignKind {
+    /// It began to calibrate its clock and was stopped.
+    Stopped,
+    /// It had calibrated its clock and spoke to its server.
+    Spoke,
 }
 
 /// A report that cannot be understood.
@@ -92,15 +110,16 @@ pub enum ReportError {
         /// To us.
         printed: Bandwidth,
     },
-    /// The FCT is longer than the client's whole run.
+    /// The FCT is longer than the client needed in all.
     #[error(
-        "the client reported an FCT of {fct} and took {interval} in all (hint: is the CPU's clock rate in /proc/cpuinfo that of its TSC?)"
+        "the client reported an FCT of {fct}, but had its last completion within {bound} (hint: \
+         is the CPU's clock rate in /proc/cpuinfo that of its TSC?)"
     )]
     Impossible {
         /// As computed.
         fct: Nanos,
-        /// From the release to the client's next word.
-        interval: Nanos,
+        /// When its sign was seen.
+        bound: Nanos,
     },
 }
 
@@ -156,22 +175,22 @@ pub fn fct(
     size: Bytes,
     printed: Bandwidth,
     exchanged: Option<Bandwidth>,
-    gate_interval: Option<Nanos>,
+    sign: Option<Sign>,
 ) -> Result<Fct, ReportError> {
     let from_print = printed.fct(size);
     let fct = match exchanged.map(|bandwidth| (bandwidth, bandwidth.fct(size))) {
         Some((_, exact)) if from_print.contains(exact.time) => exact,
         Some((exchanged, _)) => return Err(ReportError::Disagree { exchanged, printed }),
-        None => match gate_interval {
-            Some(interval) if from_print.is_coarse() => from_print.refined(interval),
+        None => match sign {
+            Some(sign) if from_print.is_coarse() => from_print.refined(sign),
             _ => from_print,
         },
     };
-    match gate_interval {
-        Some(interval) if fct.time > interval => Err(ReportError::Impossible {
-            fct: fct.time,
-            interval,
-        }),
+    match sign {
+        Some(Sign { after: bound, .. }) if fct.time > bound => {
+            let fct = fct.time;
+            Err(ReportError::Impossible { fct, bound })
+        }
         _ => Ok(fct),
     }
 }
@@ -212,14 +231,24 @@ impl Fct {
         self.resolution.get() > self.time.get() / COARSE
     }
 
-    /// The interval less the calibration, kept within the bounds of the print.
-    fn refined(self, gate_interval: Nanos) -> Self {
+    /// What the sign says, kept within the bounds of the print.
+    fn refined(self, sign: Sign) -> Self {
         let low = self.time.saturating_sub(self.resolution);
         let high = self.time.saturating_add(self.resolution);
         Self {
-            time: gate_interval.saturating_sub(CALIBRATION).clamp(low, high),
-            source: FctSource::PrintedAndGate,
+            time: sign.after.saturating_sub(sign.kind.lag()).clamp(low, high),
+            source: FctSource::PrintedAndSign,
             ..self
+        }
+    }
+}
+
+impl SignKind {
+    /// From the last completion of a small flow to the sign.
+    const fn lag(self) -> Nanos {
+        match self {
+            Self::Stopped => PATIENCE,
+            Self::Spoke => CALIBRATION,
         }
     }
 }
@@ -274,9 +303,9 @@ fn rounded_nanos(seconds: f64) -> Nanos {
     Nanos::new((seconds * 1e9).round() as u64)
 }
 
-/// How long perftest calibrates its clock between its last completion and its next word: 200
-/// busy waits of 100, 110, … 2,090 µs, which is 219 ms, and about a microsecond more for each.
-pub const CALIBRATION: Nanos = Nanos::new(219_200_000);
+/// How long perftest calibrates its clock: 200 busy waits of 100, 110, … 2,090 µs, which is 219 ms,
+/// and about a microsecond more for each.
+const CALIBRATION: Nanos = Nanos::new(219_200_000);
 
 const COARSE: u64 = 10_000;
 const NANOS_PER_SECOND: u128 = 1_000_000_000;

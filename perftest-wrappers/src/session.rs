@@ -16,9 +16,10 @@ use crate::{
     error::{JobError, SessionError},
     flow::ReadyFlow,
     job::FlowJob,
-    outcome::{Event, FlowOutcome},
+    outcome::{Event, FlowOutcome, tell},
     release::Releaser,
     start::Starter,
+    stops::Stops,
 };
 
 /// What a session is prepared with.
@@ -26,11 +27,12 @@ use crate::{
 pub struct Options {
     /// The directory perftest is in; `None` is `PATH`.
     pub tools: Option<PathBuf>,
-    /// How long the two processes of one flow may take until they are ready.
+    /// How long the two processes of one flow may take until they are ready; `None` is for ever,
+    /// which still ends when one of them ends or says something unexpected.
     ///
-    /// In a guest whose clock jumps over idle, this is time in which files may be read from the
-    /// host while the clock runs on: run every tool once beforehand.
-    pub ready_within: Duration,
+    /// In a guest whose clock jumps over idle there must be no limit: while a file is read from the
+    /// host the clock may jump by minutes.
+    pub ready_within: Option<Duration>,
 }
 
 /// Flows whose processes are started, connected, and wait to be let go.
@@ -43,6 +45,7 @@ pub struct Session {
     abort: watch::Sender<bool>,
     /// Its end is the end of every process.
     starter: Starter,
+    stops: Stops,
 }
 
 /// Ends a running session from outside of it; see [`Session::aborter`].
@@ -70,6 +73,7 @@ impl Session {
         events: mpsc::UnboundedSender<Event>,
     ) -> Result<Self, SessionError> {
         check(&jobs)?;
+        let stops = Stops::listen().map_err(|source| SessionError::Thread { source })?;
         let starter = Starter::new(&jobs, options)?;
         let mut slots = Vec::with_capacity(jobs.len());
         for job in jobs {
@@ -81,7 +85,7 @@ impl Session {
                         server_qp: ready.server_qp,
                     };
                     tell(&events, event);
-                    Slot::Ready(Box::new(ReadyFlow::new(job, pair, ready)))
+                    Slot::Ready(Box::new(ReadyFlow::new(job, pair, ready, &stops)))
                 }
                 Err(status) => {
                     let row = FlowOutcome::not_started(job.flow, status);
@@ -96,6 +100,7 @@ impl Session {
             events,
             abort: watch::Sender::new(false),
             starter,
+            stops,
         })
     }
 
@@ -123,6 +128,7 @@ impl Session {
             events,
             abort,
             starter,
+            stops,
         } = self;
         let mut rows = BTreeMap::new();
         let mut schedule = Vec::new();
@@ -151,7 +157,7 @@ impl Session {
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
-        drop((releaser, starter));
+        drop((releaser, starter, stops));
         Ok(rows.into_values().collect())
     }
 
@@ -183,7 +189,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             tools: None,
-            ready_within: DEFAULT_READY_WITHIN,
+            ready_within: Some(DEFAULT_READY_WITHIN),
         }
     }
 }
@@ -197,11 +203,6 @@ fn check(jobs: &[FlowJob]) -> Result<(), JobError> {
         }
     }
     Ok(())
-}
-
-fn tell(events: &mpsc::UnboundedSender<Event>, event: Event) {
-    // The rows are returned as well; nobody need listen.
-    let _ = events.send(event);
 }
 
 /// Starting two processes takes some 50 ms; an overloaded machine may take much longer.

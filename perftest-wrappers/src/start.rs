@@ -27,7 +27,7 @@ pub(crate) struct Starter {
     launcher: Launcher,
     namespaces: BTreeMap<PathBuf, Netns>,
     tools: Option<PathBuf>,
-    ready_within: Duration,
+    ready_within: Option<Duration>,
 }
 
 impl Starter {
@@ -93,9 +93,12 @@ impl Starter {
         waiting_for: &'static str,
         step: impl Future<Output = Result<T, Status>>,
     ) -> Result<T, Status> {
-        timeout(self.ready_within, step).await.unwrap_or_else(|_| {
+        let Some(limit) = self.ready_within else {
+            return step.await;
+        };
+        timeout(limit, step).await.unwrap_or_else(|_| {
             Err(not_ready(HandshakeError::TimedOut {
-                seconds: self.ready_within.as_secs(),
+                seconds: limit.as_secs(),
                 waiting_for,
             }))
         })
