@@ -1,5 +1,6 @@
 //! Kernel engine: lowers a Plan to steps, makes them true on Linux, runs flows, undoes everything.
 
+pub mod doctor;
 pub mod exec;
 pub mod journal;
 pub mod lab;

@@ -1,0 +1,70 @@
+//! Whether this kernel has what a lab is made of.
+
+use super::{
+    finding::Finding,
+    modules,
+    trial::{Feature, Trial, is_unknown},
+};
+use crate::exec::StepCause;
+
+/// Tries every feature. One that could not be tried, because what it is tried with is missing, is
+/// left out.
+pub(super) fn findings() -> Vec<Finding> {
+    let mut trial = match Trial::new() {
+        Ok(trial) => trial,
+        Err(error) => return vec![missing(Feature::Namespaces, &error.into())],
+    };
+    let (mut findings, mut unknown) = (Vec::new(), Vec::new());
+    for feature in Feature::ALL {
+        if feature
+            .tried_with()
+            .is_some_and(|with| unknown.contains(&with))
+        {
+            unknown.push(feature);
+            continue;
+        }
+        findings.push(match make(&mut trial, feature) {
+            Ok(()) => present(feature),
+            Err(cause) => {
+                unknown.push(feature);
+                missing(feature, &cause)
+            }
+        });
+    }
+    findings
+}
+
+/// Makes one of a feature, after loading its modules if it has to be. The error is that of the
+/// first time, when the kernel had its say about modules.
+fn make(trial: &mut Trial, feature: Feature) -> Result<(), StepCause> {
+    let first = trial.make(feature);
+    match first {
+        Err(_) if modules::load(feature.words().modules) => trial.make(feature),
+        first => first,
+    }
+}
+
+fn present(feature: Feature) -> Finding {
+    let words = feature.words();
+    Finding::ok(
+        words.subject,
+        format!("{} works here", words.thing),
+        words.why,
+    )
+}
+
+fn missing(feature: Feature, cause: &StepCause) -> Finding {
+    let words = feature.words();
+    let thing = words.thing;
+    let what = if is_unknown(cause) {
+        format!("this kernel has no {thing}")
+    } else {
+        format!("cannot make a {thing}: {cause}")
+    };
+    let finding = Finding::fail(words.subject, what, words.why);
+    if nix::unistd::geteuid().is_root() {
+        finding.mended_by(modules::mend())
+    } else {
+        finding.mended_by("sudo lcmp-lab doctor")
+    }
+}

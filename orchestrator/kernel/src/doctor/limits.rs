@@ -1,0 +1,187 @@
+//! Limits of the machine, against what a lab of eight datacenters with fabrics takes.
+
+use std::{fs, path::Path};
+
+use lab_units::Bytes;
+use nix::sys::resource::{Resource, getrlimit};
+use sysinfo::System;
+
+use super::finding::{Finding, in_short};
+
+pub(super) fn findings() -> Vec<Finding> {
+    let files = getrlimit(Resource::RLIMIT_NOFILE).map(|(_, hard)| open_files(hard));
+    let neighbours = number(Path::new(GC_THRESH3)).map(neighbours);
+    let processes = free_processes().map(processes);
+    let memory = available_memory().map(memory);
+    let findings = [files.ok(), neighbours, processes, memory];
+    findings.into_iter().flatten().collect()
+}
+
+/// A process raises its own limit up to the hard one.
+fn open_files(hard: u64) -> Finding {
+    let (subject, why) = (
+        "open files",
+        "a namespace takes two, a flow's processes some",
+    );
+    let namespaces = hard.saturating_sub(OTHER_FILES) / FILES_PER_NAMESPACE;
+    if namespaces >= NAMESPACES {
+        return Finding::ok(subject, format!("up to {hard} for a process"), why);
+    }
+    let needed = OTHER_FILES + FILES_PER_NAMESPACE * NAMESPACES;
+    let what = format!("up to {hard} for a process, enough for {namespaces} namespaces");
+    let finding = match namespaces {
+        0..SMALLEST_LAB => Finding::fail(subject, what, why),
+        _ => Finding::warn(subject, what, why),
+    };
+    finding.mended_by(format!("ulimit -n {}", needed.next_power_of_two()))
+}
+
+/// A lab's own neighbours are permanent, which the limit has not counted since Linux 5.0
+/// (`neigh_alloc` with `exempt_from_gc`), but every namespace's loopback interface has one that is
+/// counted, in one table for all namespaces.
+fn neighbours(limit: u64) -> Finding {
+    let (subject, why) = ("neighbour table", "it is shared by all namespaces");
+    if limit >= NEIGHBOURS {
+        return Finding::ok(subject, format!("up to {limit} entries"), why);
+    }
+    let what = format!("up to {limit} entries, it should be {NEIGHBOURS}");
+    Finding::warn(subject, what, why).mended_by(format!(
+        "sysctl -w net.ipv4.neigh.default.gc_thresh3={}",
+        2 * NEIGHBOURS
+    ))
+}
+
+fn processes(free: u64) -> Finding {
+    let (subject, why) = ("processes", "a flow takes two, a DCI switch one");
+    let what = format!("{free} more can be started");
+    match free {
+        0..FEW_PROCESSES => Finding::fail(subject, what, why).mended_by(RAISE_PROCESSES),
+        FEW_PROCESSES..MANY_PROCESSES => {
+            Finding::warn(subject, what, why).mended_by(RAISE_PROCESSES)
+        }
+        _ => Finding::ok(subject, what, why),
+    }
+}
+
+fn memory(available: Bytes) -> Finding {
+    let (subject, why) = ("memory", "QPs and packets in flight are in it");
+    let what = format!("{} available", in_short(available));
+    if available < MEMORY {
+        let what = format!("{what}, it should be {MEMORY}");
+        return Finding::warn(subject, what, why);
+    }
+    Finding::ok(subject, what, why)
+}
+
+/// Threads the kernel still allows, by whichever of its limits is the lowest.
+fn free_processes() -> Option<u64> {
+    let running = running()?;
+    let of_kernel = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"]
+        .into_iter()
+        .filter_map(|path| number(Path::new(path)))
+        .map(|limit| limit.saturating_sub(running));
+    of_kernel.chain(free_in_cgroup()).min()
+}
+
+/// `/proc/loadavg` counts threads: running and all, with a slash.
+fn running() -> Option<u64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    let (_, all) = text.split(' ').nth(3)?.split_once('/')?;
+    all.parse().ok()
+}
+
+/// The lowest of the limits of this process's control group and those above it.
+fn free_in_cgroup() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let path = Path::new("/sys/fs/cgroup").join(own);
+    let groups = path
+        .ancestors()
+        .take_while(|path| path.starts_with("/sys/fs/cgroup"));
+    let free = |group: &Path| {
+        let limit = number(&group.join("pids.max"))?;
+        Some(limit.saturating_sub(number(&group.join("pids.current"))?))
+    };
+    groups.filter_map(free).min()
+}
+
+/// What the kernel calls available, or what the control group leaves of it.
+fn available_memory() -> Option<Bytes> {
+    let mut system = System::new().ok()?;
+    system.refresh_memory();
+    let group = system.cgroup_limits().map(|limits| limits.free_memory);
+    let available = system.available_memory();
+    Some(Bytes::new(
+        group.map_or(available, |free| free.min(available)),
+    ))
+}
+
+/// The number in a file; none where it says `max`.
+fn number(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+const GC_THRESH3: &str = "/proc/sys/net/ipv4/neigh/default/gc_thresh3";
+const RAISE_PROCESSES: &str = "sysctl -w kernel.pid_max=65536 kernel.threads-max=65536";
+
+/// Eight datacenters with fabrics of 2 spines, 4 leaves and 16 hosts, and the delay lines.
+const NAMESPACES: u64 = 185;
+/// Two datacenters with a host each, and the delay lines.
+const SMALLEST_LAB: u64 = 5;
+const FILES_PER_NAMESPACE: u64 = 2;
+/// Journals, pipes of flows, telemetry sockets.
+const OTHER_FILES: u64 = 1_024;
+/// One for each namespace, and as many for whatever else the machine does.
+const NEIGHBOURS: u64 = 2 * NAMESPACES;
+/// The smallest lab has a few flows at once.
+const FEW_PROCESSES: u64 = 50;
+/// A hundred flows at once, with the threads that launch them.
+const MANY_PROCESSES: u64 = 300;
+/// 32 hosts with 304 QPs were measured at 400 MB.
+const MEMORY: Bytes = Bytes::new(500_000_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+
+    #[test]
+    fn the_limit_of_open_files_says_how_large_a_lab_may_be() {
+        assert_eq!(open_files(1_048_576).level, Level::Ok);
+        let small = open_files(1_124);
+        assert_eq!(small.level, Level::Warn);
+        assert_eq!(
+            small.what,
+            "up to 1124 for a process, enough for 50 namespaces"
+        );
+        assert_eq!(small.mend.as_deref(), Some("ulimit -n 2048"));
+        assert_eq!(open_files(1_024).level, Level::Fail);
+    }
+
+    #[test]
+    fn the_kernels_own_neighbour_limit_will_do() {
+        assert_eq!(neighbours(1_024).level, Level::Ok);
+        assert_eq!(neighbours(128).level, Level::Warn);
+    }
+
+    #[test]
+    fn processes_and_memory_run_short_by_degrees() {
+        assert_eq!(processes(10).level, Level::Fail);
+        assert_eq!(processes(200).level, Level::Warn);
+        assert_eq!(processes(30_000).level, Level::Ok);
+        assert_eq!(memory(Bytes::new(100_000_000)).level, Level::Warn);
+        assert_eq!(memory(Bytes::new(4_000_000_000)).level, Level::Ok);
+    }
+
+    #[test]
+    fn this_machines_own_limits_are_read() {
+        let subjects: Vec<_> = findings()
+            .into_iter()
+            .map(|finding| finding.subject)
+            .collect();
+        assert_eq!(
+            subjects,
+            ["open files", "neighbour table", "processes", "memory"]
+        );
+    }
+}

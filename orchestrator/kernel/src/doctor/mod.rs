@@ -1,0 +1,34 @@
+//! What this machine lacks to run a lab, and the commands that mend it.
+//!
+//! Nothing is inferred from versions or names of modules: what a lab is made of is made once, in
+//! network namespaces that have no name and go with the process that holds them.
+//!
+//! - `finding`: what was found
+//! - `examine`: the questions, in order
+//! - `kernel`, `trial`, `bpf`, `modules`: whether this kernel has what a lab is made of
+//! - `placement`: whether its SoftRoCE sends from inside a namespace
+//! - `rights`, `programs`, `limits`, `files`, `network`, `firewall`: the rest of the machine
+//! - `scratch`: namespaces and RDMA devices to try things with
+
+mod bpf;
+mod examine;
+mod files;
+mod finding;
+mod firewall;
+mod kernel;
+mod limits;
+mod modules;
+mod network;
+mod placement;
+mod programs;
+mod rights;
+mod scratch;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+pub use self::{
+    examine::{doctor, missing_here},
+    finding::{Finding, Level},
+    placement::{ProbeError, probe_host_placement},
+};
