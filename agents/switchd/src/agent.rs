@@ -81,6 +81,16 @@ struct Agent<'a> {
     tally: Tally,
 }
 
+/// What ended a sleep.
+#[derive(Clone, Copy, Debug)]
+struct Woken {
+    by_alarm: bool,
+    by_controller: bool,
+    by_decisions: bool,
+    by_link: bool,
+    by_signal: bool,
+}
+
 /// Why a port is alive or not.
 #[derive(Clone, Copy, Debug)]
 struct PortHealth {
@@ -188,7 +198,60 @@ impl<'a> Agent<'a> {
         signals: &SignalFd,
         controller: &mut Controller,
     ) -> Result<bool, SwitchdError> {
-        self.sleep(signals, controller)?;
+        let woken = self.sleep(signals, controller)?;
+        if woken.by_controller && !self.hear(controller)? {
+            return Ok(false);
+        }
+        if woken.by_signal && is_told_to_end(signals)? {
+            return Ok(false);
+        }
+        if woken.by_link {
+            self.links.drain()?;
+            self.refresh_links(controller)?;
+        }
+        if woken.by_decisions {
+            self.send_decisions(controller);
+        }
+        if woken.by_alarm {
+            self.alarm.clear()?;
+            self.do_what_is_due(controller)?;
+        }
+        Ok(true)
+    }
+
+    fn sleep(&self, signals: &SignalFd, controller: &Controller) -> Result<Woken, SwitchdError> {
+        let due = self
+            .sampling
+            .due()
+            .min(self.recording.due())
+            .min(self.collecting.due());
+        self.alarm.set(due)?;
+        let mut interest = PollFlags::POLLIN;
+        interest.set(PollFlags::POLLOUT, controller.is_waiting());
+        let mut sources = [
+            PollFd::new(self.alarm.as_fd(), PollFlags::POLLIN),
+            PollFd::new(controller.as_fd(), interest),
+            PollFd::new(self.program.decisions.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.links.as_fd(), PollFlags::POLLIN),
+            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut sources, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(SwitchdError::io("wait")(errno)),
+        }
+        let [by_alarm, by_controller, by_decisions, by_link, by_signal] =
+            sources.map(|source| source.any().unwrap_or(false));
+        Ok(Woken {
+            by_alarm,
+            by_controller,
+            by_decisions,
+            by_link,
+            by_signal,
+        })
+    }
+
+    /// Does what the controller says; false when it says stop or is gone.
+    fn hear(&mut self, controller: &mut Controller) -> Result<bool, SwitchdError> {
         controller.flush();
         let received = controller.receive()?;
         for command in &received.commands {
@@ -199,49 +262,7 @@ impl<'a> Agent<'a> {
                 AgentCommand::Stop => return Ok(false),
             }
         }
-        if received.is_closed || is_told_to_end(signals)? {
-            return Ok(false);
-        }
-        self.do_what_is_due(controller)?;
-        Ok(true)
-    }
-
-    fn sleep(
-        &mut self,
-        signals: &SignalFd,
-        controller: &mut Controller,
-    ) -> Result<(), SwitchdError> {
-        let due = self
-            .sampling
-            .due()
-            .min(self.recording.due())
-            .min(self.collecting.due());
-        self.alarm.set(due)?;
-        let mut interest = PollFlags::POLLIN;
-        interest.set(PollFlags::POLLOUT, controller.is_waiting());
-        let mut sources = [
-            PollFd::new(self.links.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.program.decisions.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.alarm.as_fd(), PollFlags::POLLIN),
-            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
-            PollFd::new(controller.as_fd(), interest),
-        ];
-        match poll(&mut sources, PollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(errno) => return Err(SwitchdError::io("wait")(errno)),
-        }
-        let [links, decisions, alarm, ..] = sources.map(|source| source.any().unwrap_or(false));
-        if links {
-            self.links.drain()?;
-            self.refresh_links(controller)?;
-        }
-        if decisions {
-            self.send_decisions(controller);
-        }
-        if alarm {
-            self.alarm.clear()?;
-        }
-        Ok(())
+        Ok(!received.is_closed)
     }
 
     fn do_what_is_due(&mut self, controller: &mut Controller) -> Result<(), SwitchdError> {
