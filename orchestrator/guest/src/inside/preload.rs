@@ -3,22 +3,26 @@
 use std::{
     fs,
     io::{self, Read},
-    os::unix::fs::{MetadataExt, lchown},
+    os::unix::fs::{MetadataExt, lchown, symlink},
     path::{Component, Path, PathBuf},
     process::Command,
 };
 
 use lab_units::Bytes;
-use nix::errno::Errno;
+use nix::{
+    errno::Errno,
+    mount::{MsFlags, mount},
+};
 
 use crate::inside::is_inside;
 
 /// Brings every file of `paths` into the guest's memory, and every file below those that are
 /// directories, and the shared libraries of those that are programs, with all links on the way.
 ///
-/// Reading ahead would not do: over 9p the opening of a file and the following of a link ask the
-/// host each time, whatever is cached, and in virtual time a wait for the host lets the guest's clock
-/// leap. So the files are copied up into the overlay, where they are the guest's own. What a program
+/// Reading ahead would not do: over 9p the opening of a file, the following of a link and the listing
+/// of a directory ask the host each time, whatever is cached, and in virtual time a wait for the host
+/// lets the guest's clock leap. So files are copied up into the overlay, where they are the guest's
+/// own, and directories, which the overlay would still list from both, are covered by a copy. What a program
 /// loads by name while it runs must be named too, e.g. `/etc/libibverbs.d` and the providers'
 /// directory for anything that speaks verbs. Whether something was forgotten is what
 /// [`host_waits`](crate::inside::host_waits) tells.
@@ -33,35 +37,36 @@ pub fn preload<P: AsRef<Path>>(paths: &[P]) -> io::Result<Bytes> {
         return Ok(Bytes::ZERO);
     }
     let mut bytes = bring(Path::new(LOADER_CACHE))?;
-    for path in paths {
-        bytes = bytes + bring(path.as_ref())?;
+    for path in paths.iter().map(AsRef::as_ref) {
+        bytes = bytes + bring(path)?;
+        cover_if_directory(path).map_err(named(path))?;
     }
     Ok(bytes)
 }
 
 /// Brings a file with all it needs, or a directory with all that is below.
 fn bring(path: &Path) -> io::Result<Bytes> {
-    let named =
-        |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
-    let file = copy_up_links(path, MAX_LINKS).map_err(named)?;
-    let metadata = fs::metadata(&file).map_err(named)?;
-    if metadata.is_dir() {
+    let file = copy_up_links(path, MAX_LINKS).map_err(named(path))?;
+    if file.is_dir() {
         let mut bytes = Bytes::ZERO;
-        for entry in fs::read_dir(&file).map_err(named)? {
-            bytes = bytes + bring(&entry.map_err(named)?.path())?;
+        for entry in fs::read_dir(&file).map_err(named(path))? {
+            bytes = bytes + bring(&entry.map_err(named(path))?.path())?;
         }
         return Ok(bytes);
     }
-    copy_up(&file).map_err(named)?;
-    let mut bytes = Bytes::new(metadata.len());
-    if is_program(&file).map_err(named)? {
+    let mut bytes = copy_up(&file).map_err(named(path))?;
+    if is_program(&file).map_err(named(path))? {
         for library in libraries(&file) {
-            let library = copy_up_links(&library, MAX_LINKS).map_err(named)?;
-            copy_up(&library).map_err(named)?;
-            bytes = bytes + Bytes::new(fs::metadata(&library).map_err(named)?.len());
+            let library = copy_up_links(&library, MAX_LINKS).map_err(named(&library))?;
+            bytes = bytes + copy_up(&library).map_err(named(&library))?;
         }
     }
     Ok(bytes)
+}
+
+/// Names the file in the error, which the bare one does not.
+fn named(path: &Path) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }
 
 /// Copies up the links a path leads through; what it leads to in the end.
@@ -93,10 +98,44 @@ fn copy_up_links(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     Ok(reached)
 }
 
-/// Makes the overlay take a file or link over, by giving it the owner it has.
-fn copy_up(path: &Path) -> io::Result<()> {
+/// Makes the overlay take a file or link over, by giving it the owner it has; its size.
+fn copy_up(path: &Path) -> io::Result<Bytes> {
     let metadata = fs::symlink_metadata(path)?;
-    lchown(path, Some(metadata.uid()), Some(metadata.gid()))
+    lchown(path, Some(metadata.uid()), Some(metadata.gid()))?;
+    Ok(Bytes::new(metadata.len()))
+}
+
+/// Covers a directory by a copy of itself in memory.
+fn cover_if_directory(path: &Path) -> io::Result<()> {
+    let dir = path.canonicalize()?;
+    if !dir.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(COPIES)?;
+    let number = fs::read_dir(COPIES)?.count();
+    let copy = Path::new(COPIES).join(number.to_string());
+    copy_tree(&dir, &copy)?;
+    let (kind, flags, data) = (None::<&str>, MsFlags::MS_BIND, None::<&str>);
+    mount(Some(&copy), &dir, kind, flags, data)?;
+    Ok(())
+}
+
+/// Copies a directory's files, links and directories with their permissions; nothing else.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy_tree(&source, &target)?;
+        } else if kind.is_symlink() {
+            symlink(fs::read_link(&source)?, &target)?;
+        } else if kind.is_file() {
+            fs::copy(&source, &target)?;
+        }
+    }
+    fs::set_permissions(to, fs::metadata(from)?.permissions())
 }
 
 fn is_program(file: &Path) -> io::Result<bool> {
@@ -131,6 +170,9 @@ const DYNAMIC_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 /// Every dynamic program reads it.
 const LOADER_CACHE: &str = "/etc/ld.so.cache";
 
+/// Where copies of directories are, in the guest's memory.
+const COPIES: &str = "/run/lcmp-lab-guest/preloaded";
+
 /// As many as the kernel follows.
 const MAX_LINKS: u32 = 40;
 
@@ -138,7 +180,7 @@ const ELF_MAGIC: &[u8] = b"\x7fELF";
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{fs::Permissions, os::unix::fs::PermissionsExt};
 
     use super::*;
 
@@ -172,6 +214,21 @@ mod tests {
         symlink("a", dir.path().join("b")).unwrap();
         let error = copy_up_links(&dir.path().join("a"), MAX_LINKS).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(Errno::ELOOP as i32));
+    }
+
+    #[test]
+    fn a_copied_directory_has_its_files_links_and_permissions() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        fs::create_dir_all(from.join("below")).unwrap();
+        fs::write(from.join("below/file"), "text").unwrap();
+        fs::set_permissions(from.join("below/file"), Permissions::from_mode(0o750)).unwrap();
+        symlink("below/file", from.join("link")).unwrap();
+        copy_tree(&from, &to).unwrap();
+        assert_eq!(fs::read_to_string(to.join("link")).unwrap(), "text");
+        assert!(fs::symlink_metadata(to.join("link")).unwrap().is_symlink());
+        let mode = fs::metadata(to.join("below/file")).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o750);
     }
 
     #[test]
