@@ -24,8 +24,8 @@ use crate::{
 pub struct Captioned {
     /// What it shows, in a few words.
     pub title: String,
-    /// How to read it.
-    pub caption: String,
+    /// How to read it; nothing if there is nothing to read.
+    pub caption: Option<String>,
     /// The figure.
     pub image: Image,
 }
@@ -73,9 +73,10 @@ impl Draw<'_> {
         title: &str,
         caption: String,
     ) -> Result<Captioned, ReportError> {
+        let drawn = figure.missing().is_none();
         Ok(Captioned {
             title: title.into(),
-            caption,
+            caption: drawn.then_some(caption),
             image: render(figure, self.figures_dir)?,
         })
     }
@@ -123,21 +124,26 @@ impl Draw<'_> {
             let uses = uses.filter(|one| one.policy == policy && one.link == link.name);
             uses.map(|one| one.utilisation).reduce(f64::max)
         };
+        let is_measured = |policy: &String| link_uses.iter().any(|one| one.policy == *policy);
+        let policies = self
+            .policies
+            .iter()
+            .filter(|(policy, _)| is_measured(policy));
+        let policies: Vec<(String, RGBColor)> = policies.cloned().collect();
         let bars = |link: &LinkInfo| LinkBars {
             link: link.clone(),
-            shares: self
-                .policies
-                .iter()
-                .map(|(policy, _)| share(link, policy))
-                .collect(),
+            shares: (policies.iter().map(|(policy, _)| share(link, policy))).collect(),
         };
         let bars = self.run.info.links.iter().map(bars).collect();
-        let figure = Utilisation::new(self.policies.clone(), bars);
+        let figure = Utilisation::new(policies.clone(), bars);
         let mut caption = "Bytes carried ÷ bytes that would have fitted, from each repetition's \
                            start to its last sample, in the busier direction of each link; headers \
                            and acknowledgements count. A policy whose flows end later is averaged \
                            over a longer time."
             .to_owned();
+        if figure.is_overfull() {
+            caption += " More than 100 % cannot be: a counter, a capacity or a time is wrong.";
+        }
         if figure.left_out > 0 {
             caption += &format!(
                 " The {} least busy are left out.",

@@ -10,7 +10,7 @@ use plotters::{
     },
 };
 
-use super::font;
+use super::{font, theme::PAPER};
 use crate::error::DrawError;
 
 /// What drawing gives.
@@ -63,6 +63,18 @@ pub enum Marker {
     Diamond,
 }
 
+impl Grain {
+    /// `length` in the backend's pixels.
+    pub fn px(&self, length: f64) -> i32 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "rounding to pixels is the purpose; casts of floats saturate"
+        )]
+        let pixels = (length * self.fineness).round() as i32;
+        pixels
+    }
+}
+
 impl Marker {
     /// The marker of the series at `index`.
     pub fn of(index: usize) -> Self {
@@ -89,20 +101,14 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// `length` in the backend's pixels.
     pub fn px(&self, length: f64) -> i32 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "rounding to pixels is the purpose; casts of floats saturate"
-        )]
-        let pixels = (length * self.grain.fineness).round() as i32;
-        pixels
+        self.grain.px(length)
     }
 
-    /// A place given in the backend's pixels.
+    /// A place given in the backend's pixels, which count from the picture's corner.
     pub fn logical(&self, (x, y): (i32, i32)) -> Point {
-        (
-            f64::from(x) / self.grain.fineness,
-            f64::from(y) / self.grain.fineness,
-        )
+        let (left, top) = self.area.get_base_pixel();
+        let logical = |pixels: i32| f64::from(pixels) / self.grain.fineness;
+        (logical(x - left), logical(y - top))
     }
 
     /// A style of lines `width` wide.
@@ -153,18 +159,11 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
-    /// Draws the outline of a rectangle.
-    pub fn outline(&self, from: Point, to: Point, color: RGBColor, width: f64) -> Drawn {
-        // The first side twice, so that the last corner is closed like the others.
-        let corners = [
-            from,
-            (to.0, from.1),
-            to,
-            (from.0, to.1),
-            from,
-            (to.0, from.1),
-        ];
-        self.line(&corners, color, width)
+    /// Draws a box: a rectangle of paper with a border.
+    pub fn boxed(&self, from: Point, to: Point, color: RGBColor, border: f64) -> Drawn {
+        self.fill(from, to, color)?;
+        let inner = (from.0 + border, from.1 + border);
+        self.fill(inner, (to.0 - border, to.1 - border), PAPER)
     }
 
     /// Draws a marker.

@@ -108,14 +108,7 @@ impl PathMap {
             canvas.line(&curve.points(), color, width)?;
         }
         for (link, curve, flows, share) in &edges {
-            draw_label(
-                canvas,
-                curve.at(LABEL_AT),
-                link,
-                panel.color,
-                *flows,
-                *share,
-            )?;
+            draw_label(canvas, curve.at(LABEL_AT), link, *flows, *share)?;
         }
         for (dc, info) in self.dcs.iter().enumerate() {
             draw_dc(canvas, place(dc), info)?;
@@ -196,7 +189,7 @@ impl Curve {
 
 fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f64) -> Drawn {
     let middle = top + TITLE / 2.0;
-    canvas.fill((8.0, middle - 6.0), (30.0, middle + 6.0), panel.color)?;
+    canvas.fill((0.0, middle - 6.0), (22.0, middle + 6.0), panel.color)?;
     let title = Lettering {
         em: TEXT,
         color: INK,
@@ -209,7 +202,7 @@ fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f
         text += &format!(", the path of {} more is not known", panel.unknown);
     }
     text.push(')');
-    canvas.text(&text, (38.0, middle), title)
+    canvas.text(&text, (29.0, middle), title)
 }
 
 /// Two lines on paper, so that the link's line does not run through them.
@@ -217,7 +210,6 @@ fn draw_label<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
     (x, y): Point,
     link: &LinkInfo,
-    color: RGBColor,
     flows: u64,
     share: f64,
 ) -> Drawn {
@@ -240,7 +232,7 @@ fn draw_label<DB: DrawingBackend>(
     )?;
     let lettering = Lettering {
         em: SMALL,
-        color: if flows == 0 { MUTED } else { color },
+        color: if flows == 0 { MUTED } else { INK },
         h: HPos::Center,
         v: VPos::Center,
     };
@@ -261,8 +253,7 @@ fn draw_dc<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, (x, y): Point, dc: &DcIn
     }
     let half = (width / 2.0 + 9.0, if has_hosts { 20.0 } else { 13.0 });
     let (from, to) = ((x - half.0, y - half.1), (x + half.0, y + half.1));
-    canvas.fill(from, to, PAPER)?;
-    canvas.outline(from, to, INK, if has_hosts { 2.0 } else { 1.2 })?;
+    canvas.boxed(from, to, INK, if has_hosts { 2.0 } else { 1.0 })?;
     let name = Lettering {
         em: TEXT,
         color: INK,

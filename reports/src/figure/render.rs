@@ -43,7 +43,6 @@ pub struct Image {
     pub name: &'static str,
     /// What is in its `<svg>` element.
     body: String,
-    width: f64,
     height: f64,
 }
 
@@ -67,14 +66,15 @@ pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, Report
     Ok(Image {
         name,
         body: body_of(&svg).to_owned(),
-        width: WIDTH,
         height,
     })
 }
 
 fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, grain: Grain) -> Drawn {
-    let area = backend.into_drawing_area();
-    area.fill(&PAPER)?;
+    let picture = backend.into_drawing_area();
+    picture.fill(&PAPER)?;
+    let margin = grain.px(MARGIN);
+    let area = picture.margin(margin, margin, margin, margin);
     let canvas = Canvas::new(&area, grain);
     match figure.missing() {
         None => figure.draw(&canvas)?,
@@ -88,16 +88,18 @@ fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, grain: Grain)
             canvas.text(&why, (WIDTH / 2.0, EMPTY_HEIGHT / 2.0), lettering)?;
         }
     }
-    area.present().map_err(DrawError::from)
+    picture.present().map_err(DrawError::from)
 }
 
 impl Image {
-    /// As part of a page that has the font; `label` says what it shows to who cannot see it.
+    /// As part of a page that has the font, without its margin; `label` says what it shows to who
+    /// cannot see it.
     pub fn inline(&self, label: &str) -> PreEscaped<String> {
-        let (width, height) = (self.width * SVG.fineness, self.height * SVG.fineness);
+        let margin = SVG.px(MARGIN);
+        let (width, height) = (SVG.px(WIDTH), SVG.px(self.height));
+        let view = format!("{margin} {margin} {width} {height}");
         html! {
-            svg role="img" aria-label=(label) viewBox=(format!("0 0 {width} {height}"))
-                width=(self.width) height=(self.height) {
+            svg role="img" aria-label=(label) viewBox=(view) width=(WIDTH) height=(self.height) {
                 (PreEscaped(&self.body))
             }
         }
@@ -105,11 +107,11 @@ impl Image {
 
     /// As a file of its own, with the font in it.
     pub fn standalone(&self, label: &str) -> String {
-        let (width, height) = (self.width * SVG.fineness, self.height * SVG.fineness);
+        let (width, height) = (WIDTH + 2.0 * MARGIN, self.height + 2.0 * MARGIN);
+        let view = format!("0 0 {} {}", SVG.px(width), SVG.px(height));
         let svg = html! {
             svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label=(label)
-                viewBox=(format!("0 0 {width} {height}"))
-                width=(self.width) height=(self.height) {
+                viewBox=(view) width=(width) height=(height) {
                 style { (PreEscaped(font_face())) }
                 (PreEscaped(&self.body))
             }
@@ -133,13 +135,9 @@ fn body_of(svg: &str) -> &str {
     svg[start..end].trim()
 }
 
+/// Width and height of a picture, margins included.
 fn pixels(height: f64, grain: Grain) -> (u32, u32) {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a positive number of pixels; casts of floats saturate"
-    )]
-    let pixels = |length: f64| (length * grain.fineness).round() as u32;
+    let pixels = |length: f64| u32::try_from(grain.px(length + 2.0 * MARGIN)).unwrap_or(0);
     (pixels(WIDTH), pixels(height))
 }
 
@@ -159,3 +157,6 @@ const PNG: Grain = Grain {
 };
 
 const EMPTY_HEIGHT: f64 = 120.0;
+
+/// Around a picture that stands alone.
+const MARGIN: f64 = 12.0;

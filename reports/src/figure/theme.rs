@@ -2,7 +2,7 @@
 //!
 //! The palette is Okabe and Ito's ("Color Universal Design", 2008), which people with any kind of
 //! colour vision can tell apart. Its yellow and black are left out: one is lost on white paper, the
-//! other on a dark page. The page's style sheet replaces the first five colours in dark mode.
+//! other on a dark page. The page's style sheet replaces the other colours in dark mode.
 
 use plotters::style::RGBColor;
 
@@ -28,7 +28,7 @@ const PURPLE: RGBColor = RGBColor(0xcc, 0x79, 0xa7);
 const ORANGE: RGBColor = RGBColor(0xe6, 0x9f, 0x00);
 const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
 
-/// Colours of series whose names mean nothing here, in the order they are taken.
+/// Colours of series, in the order they are taken.
 pub const SERIES: [RGBColor; 6] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY];
 
 /// Policies that have the same colour in every report.
@@ -47,8 +47,9 @@ pub fn policy_colors(policies: &[String]) -> Vec<RGBColor> {
         found.map(|&(_, color)| color)
     };
     let taken: Vec<RGBColor> = policies.iter().filter_map(own).collect();
-    let mut free = SERIES.iter().filter(|color| !taken.contains(color));
-    let mut next = || free.next().copied().unwrap_or(MUTED);
+    let free = SERIES.iter().filter(|color| !taken.contains(color));
+    let mut free = free.chain([&INK]);
+    let mut next = || free.next().copied().unwrap_or(UNUSED);
     policies
         .iter()
         .map(|policy| own(policy).unwrap_or_else(&mut next))
@@ -81,6 +82,6 @@ mod tests {
     #[test]
     fn policies_past_the_palette_are_grey_not_fatal() {
         let names: Vec<String> = (0..9).map(|n| format!("p{n}")).collect();
-        assert_eq!(policy_colors(&names)[6..], [MUTED; 3]);
+        assert_eq!(policy_colors(&names)[6..], [INK, UNUSED, UNUSED]);
     }
 }

@@ -132,7 +132,10 @@ impl Timeline {
         top: f64,
     ) -> Drawn {
         let finished = lane.flows.iter().filter(|flow| flow.end.is_some()).count();
-        let finished = text::count(finished, "finished flow");
+        let finished = match lane.flows.len() {
+            all if all == finished => text::count(all, "flow"),
+            all => format!("{finished} of {} finished", text::count(all, "flow")),
+        };
         let unit = TimeUnit::of(self.end());
         let rows = text::to_float(self.most_flows() as u64);
         let x = Axis::from_zero(self.end() * unit.per_second, 8);

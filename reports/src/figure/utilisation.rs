@@ -45,21 +45,27 @@ impl Utilisation {
         let busiest = |bars: &LinkBars| bars.shares.iter().flatten().copied().fold(0.0, f64::max);
         let mut order: Vec<usize> = (0..links.len()).collect();
         order.sort_by(|&a, &b| {
-            busiest(&links[b])
-                .total_cmp(&busiest(&links[a]))
-                .then(a.cmp(&b))
+            let by_use = busiest(&links[b]).total_cmp(&busiest(&links[a]));
+            by_use.then(a.cmp(&b))
         });
         let shown: Vec<usize> = order.into_iter().take(MAX_LINKS).collect();
         let left_out = links.len() - shown.len();
-        let kept = links
-            .into_iter()
-            .enumerate()
-            .filter(|(index, _)| shown.contains(index));
+        let kept = links.into_iter().enumerate();
+        let kept = kept.filter(|(index, _)| shown.contains(index));
         Self {
             policies,
             links: kept.map(|(_, bars)| bars).collect(),
             left_out,
         }
+    }
+
+    /// Whether a link carried more than it can.
+    pub fn is_overfull(&self) -> bool {
+        let mut shares = self
+            .links
+            .iter()
+            .flat_map(|bars| bars.shares.iter().flatten());
+        shares.any(|&share| share > 1.0 + BURST)
     }
 
     fn row_height(&self) -> f64 {
@@ -186,6 +192,9 @@ pub fn attributes(link: &LinkInfo) -> String {
 
 /// More links would make a figure of more than two pages.
 const MAX_LINKS: usize = 40;
+
+/// A rate limit lets a burst through on top of its rate.
+const BURST: f64 = 0.02;
 
 const BAR: f64 = 15.0;
 const ROW_GAP: f64 = 12.0;

@@ -120,7 +120,7 @@ fn captioned(figure: &Captioned) -> Markup {
         figure id=(figure.image.name) {
             h3 { (figure.title) }
             (figure.image.inline(&figure.title))
-            figcaption { (figure.caption) }
+            @if let Some(caption) = &figure.caption { figcaption { (caption) } }
         }
     }
 }

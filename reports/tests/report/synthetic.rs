@@ -137,7 +137,7 @@ fn info(count: u32) -> RunInfo {
         policies: vec!["ecmp".into(), "lcmp".into()],
         scheduled_flows: count.into(),
         dcs: (1..=8).map(dc).collect(),
-        links: ROUTES.iter().flat_map(|route| links_of(route)).collect(),
+        links: ROUTES.iter().flat_map(links_of).collect(),
         granularity: Granularity {
             sub_packet_flows_percent: 0,
             packet_vs_delay_percent: 3,
@@ -186,7 +186,7 @@ fn end() -> RunEnd {
         late_launches: 0,
         measured_links: ROUTES
             .iter()
-            .flat_map(|route| links_of(route))
+            .flat_map(links_of)
             .flat_map(measured)
             .collect(),
         warnings: Vec::new(),
@@ -274,7 +274,7 @@ fn link_rows(policy: &str, flows: &[FlowRow]) -> Vec<LinkRow> {
     let times = (0..=last / 20_000_000 + 1).map(|sample| sample * 20_000_000);
     let mut rows = Vec::new();
     for time in times {
-        for link in ROUTES.iter().flat_map(|route| links_of(route)) {
+        for link in ROUTES.iter().flat_map(links_of) {
             for (from, to) in [(&link.a, &link.b), (&link.b, &link.a)] {
                 let leg = format!("{from}-{to}");
                 let crossing = flows.iter().filter(|flow| {
