@@ -3,6 +3,7 @@
 
 use std::net::Ipv4Addr;
 
+use lab_plan::model::{EcnPlan, Tool};
 use lab_plan::{
     address::{self, Place},
     model::{
@@ -10,7 +11,6 @@ use lab_plan::{
         Route, Scale, WirePlan,
     },
 };
-use lab_scenario::{Ecn, Tool};
 use lab_units::{Bytes, DcId, LinkId, Nanos, NodeId, PortId, Ratio};
 
 /// The inside of a datacenter.
@@ -44,7 +44,7 @@ pub(crate) fn wire(rate: &str, delay: &str, buffer: &str) -> WirePlan {
 
 pub(crate) fn marking(wire: WirePlan) -> WirePlan {
     WirePlan {
-        ecn: Some(Ecn {
+        ecn: Some(EcnPlan {
             k_min: Bytes::new(40_000),
             k_max: Bytes::new(160_000),
             p_max: Ratio::new(1, 5).unwrap(),
@@ -297,7 +297,11 @@ impl Builder {
         for (node, routes) in self.nodes.iter_mut().zip(routes) {
             node.routes = routes;
         }
-        assert!(self.ports.iter().all(|port| port.addr != Ipv4Addr::UNSPECIFIED));
+        assert!(
+            self.ports
+                .iter()
+                .all(|port| port.addr != Ipv4Addr::UNSPECIFIED)
+        );
         Plan {
             format: PLAN_FORMAT,
             name: "test".into(),

@@ -10,13 +10,7 @@ use std::{
 };
 
 use nix::sched::{CloneFlags, unshare};
-use rtnetlink::{
-    packet_core::{NLM_F_CREATE, NLM_F_EXCL},
-    packet_route::{
-        RouteNetlinkMessage,
-        link::{InfoData, InfoVeth, LinkAttribute, LinkInfo},
-    },
-};
+use rtnetlink::packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 
 use crate::{
     exec::{Space, StepCause, netns},
@@ -47,42 +41,23 @@ pub(super) fn veth(
     devs: [&str; 2],
     index: u32,
 ) -> Result<(), StepCause> {
-    let end = |end: usize| VethEnd {
+    let end = |end: usize, number: u32| VethEnd {
         place: Place::Root,
         dev: devs[end].to_owned(),
         mac: MACS[end],
         group: 0,
+        index: if index == 0 { 0 } else { index + number },
     };
     let pair = Veth {
-        a: end(0),
-        b: end(1),
+        a: end(0, 0),
+        b: end(1, 1),
         mtu: MTU,
         queue_len: QUEUE_LEN,
     };
-    let mut message = route::veth(&pair, other.map(AsFd::as_fd));
-    if index != 0 {
-        number(&mut message, index);
-    }
+    let message = route::veth(&pair, other.map(AsFd::as_fd));
     let mut batch = Batch::new();
     batch.route(&message, CREATE);
     Ok(space.socket.execute_one(batch)?)
-}
-
-fn number(message: &mut RouteNetlinkMessage, index: u32) {
-    let RouteNetlinkMessage::NewLink(near) = message else {
-        return;
-    };
-    near.header.index = index;
-    for attribute in &mut near.attributes {
-        let LinkAttribute::LinkInfo(infos) = attribute else {
-            continue;
-        };
-        for info in infos {
-            if let LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))) = info {
-                far.header.index = index + 1;
-            }
-        }
-    }
 }
 
 /// A SoftRoCE device. It is deleted when dropped.

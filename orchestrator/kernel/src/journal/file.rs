@@ -46,9 +46,16 @@ impl Contents {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             text => text?,
         };
-        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-        let lines = text[..whole].split(|&b| b == b'\n').filter(|line| !line.is_empty());
-        let entries = lines.map(serde_json::from_slice).collect::<Result<_, _>>()?;
+        let whole = text
+            .iter()
+            .rposition(|&b| b == b'\n')
+            .map_or(0, |at| at + 1);
+        let lines = text[..whole]
+            .split(|&b| b == b'\n')
+            .filter(|line| !line.is_empty());
+        let entries = lines
+            .map(serde_json::from_slice)
+            .collect::<Result<_, _>>()?;
         Ok(Self { entries })
     }
 

@@ -9,15 +9,15 @@ mod file;
 mod lock;
 mod state;
 
+pub(crate) use self::{
+    entry::FORMAT,
+    file::{Contents, Journal},
+    lock::MachineLock,
+    state::{labs, now, read},
+};
 pub use self::{
     entry::{Entry, Head, NodeEntry, Owner},
     state::{LabState, Status},
-};
-pub(crate) use self::{
-    file::{Contents, Journal},
-    lock::MachineLock,
-    entry::FORMAT,
-    state::{labs, now, read},
 };
 
 use std::path::PathBuf;

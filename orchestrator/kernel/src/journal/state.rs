@@ -1,6 +1,6 @@
 //! What labs the machine has, and how they are.
 
-use std::{io, time::SystemTime};
+use std::{fmt, io, time::SystemTime};
 
 use lab_plan::model::Role;
 use serde::Serialize;
@@ -18,6 +18,16 @@ pub enum LabState {
     Kept,
     /// Its owner was killed, or the machine was: `down` or the next `up` removes what is left.
     Dead,
+}
+
+impl fmt::Display for LabState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Live => "live",
+            Self::Kept => "kept",
+            Self::Dead => "dead",
+        })
+    }
 }
 
 /// A lab of the machine.
@@ -53,7 +63,12 @@ pub(crate) fn labs() -> io::Result<Vec<LabName>> {
     for entry in entries {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            labs.extend(entry.file_name().to_str().and_then(|name| name.parse().ok()));
+            labs.extend(
+                entry
+                    .file_name()
+                    .to_str()
+                    .and_then(|name| name.parse().ok()),
+            );
         }
     }
     labs.sort();

@@ -4,9 +4,7 @@ use std::{fs, io, path::PathBuf};
 
 use crate::{
     exec::UndoError,
-    journal::{
-        self, Entry, FORMAT, Head, Journal, LabState, MachineLock, Owner, Status, now,
-    },
+    journal::{self, Entry, FORMAT, Head, Journal, LabState, MachineLock, Owner, Status, now},
     lab::slot::InUse,
     name::LabName,
     netlink::{NetlinkError, Socket},
@@ -142,7 +140,8 @@ impl Drop for Claim {
 fn free_slot() -> Result<u8, ClaimError> {
     let mut in_use = InUse::read(&mut Socket::route()?)?;
     for lab in journal::labs()? {
-        let slot = journal::read(&lab)?.and_then(|(contents, _)| contents.head().map(|head| head.slot));
+        let slot =
+            journal::read(&lab)?.and_then(|(contents, _)| contents.head().map(|head| head.slot));
         in_use.slots.extend(slot);
     }
     in_use.free_slot().ok_or(ClaimError::NoSlot)

@@ -86,7 +86,10 @@ pub fn exec_in(lab: &LabName, node: &str, command: &[OsString]) -> Result<Ran, E
         program: program.clone(),
         error,
     };
-    let file = found.netns.as_ref().map(|name| File::open(netns::path(name)));
+    let file = found
+        .netns
+        .as_ref()
+        .map(|name| File::open(netns::path(name)));
     let file = file.transpose().map_err(start)?;
     let mut child = spawn_in(file.as_ref(), &mut command).map_err(start)?;
     let status = child.wait().map_err(start)?;
@@ -102,7 +105,11 @@ impl Lab {
     ///
     /// # Errors
     /// When the namespace cannot be entered or the program does not start.
-    pub fn spawn_on(&mut self, node: lab_units::NodeId, command: &mut Command) -> io::Result<Child> {
+    pub fn spawn_on(
+        &mut self,
+        node: lab_units::NodeId,
+        command: &mut Command,
+    ) -> io::Result<Child> {
         let file = self.netns_path(node).map(File::open).transpose()?;
         let child = spawn_in(file.as_ref(), command)?;
         self.record_process(child.id())?;

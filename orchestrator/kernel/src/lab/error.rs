@@ -30,7 +30,9 @@ pub enum LabErrorKind {
         differences: Vec<Difference>,
     },
     /// Something of the name is there already.
-    #[error("{what} `{name}` is there already and is not this lab's (hint: `--lab NAME` makes another)")]
+    #[error(
+        "{what} `{name}` is there already and is not this lab's (hint: `--lab NAME` makes another)"
+    )]
     Exists {
         /// What kind of thing.
         what: &'static str,

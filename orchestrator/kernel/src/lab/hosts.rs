@@ -25,7 +25,7 @@ pub struct HostEndpoint {
     /// The RDMA device.
     pub rdma_device: String,
     /// The index of the GID that is the host's IPv4 address by RoCE v2.
-    pub gid_index: u32,
+    pub gid_index: u8,
     /// The host's address.
     pub addr: Ipv4Addr,
     /// The file of the namespace to send from; none for the root namespace.
@@ -75,6 +75,9 @@ impl Lab {
 /// Waits until every RDMA device knows its interface's address: the kernel tells it later.
 pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     let layout = Layout::new(plan, options);
+    if !options.delay_lines {
+        return Ok(());
+    }
     let patience = Instant::now() + PATIENCE;
     for (id, node) in (0..).map(NodeId).zip(&plan.nodes) {
         if node.role != Role::Host {
@@ -97,11 +100,13 @@ pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), L
 }
 
 /// The index of the GID that is an IPv4 address by RoCE v2.
-fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u32> {
-    let port = PathBuf::from("/sys/class/infiniband").join(device).join("ports/1");
+fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
+    let port = PathBuf::from("/sys/class/infiniband")
+        .join(device)
+        .join("ports/1");
     let [a, b, c, d] = addr.octets();
     let wanted = format!("0000:0000:0000:0000:0000:ffff:{a:02x}{b:02x}:{c:02x}{d:02x}");
-    let mut indexes: Vec<u32> = fs::read_dir(port.join("gids"))
+    let mut indexes: Vec<u8> = fs::read_dir(port.join("gids"))
         .ok()?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .collect();

@@ -64,8 +64,14 @@ impl InUse {
         !self.slots.contains(&slot)
             && !self.interfaces.iter().any(ours)
             && !self.addresses.iter().any(|own| contains(block, own.addr))
-            && !self.routes.iter().any(|(table, to)| inside(to) || tables.contains(table))
-            && !self.rules.iter().any(|priority| priorities.contains(priority))
+            && !self
+                .routes
+                .iter()
+                .any(|(table, to)| inside(to) || tables.contains(table))
+            && !self
+                .rules
+                .iter()
+                .any(|priority| priorities.contains(priority))
     }
 
     fn overlaps(&self, block: Prefix) -> bool {
@@ -76,7 +82,9 @@ impl InUse {
 }
 
 fn contains(prefix: Prefix, addr: Ipv4Addr) -> bool {
-    let mask = u32::MAX.checked_shl(32 - u32::from(prefix.len)).unwrap_or(0);
+    let mask = u32::MAX
+        .checked_shl(32 - u32::from(prefix.len))
+        .unwrap_or(0);
     prefix.addr.to_bits() & mask == addr.to_bits() & mask
 }
 
@@ -104,7 +112,10 @@ mod tests {
         in_use.routes.push((254, prefix("10.32.0.0/12")));
         in_use.rules.push(address::rule_priority(3, HostRule::Out));
         in_use.interfaces.push("l4d1-d2".into());
-        in_use.routes.push((address::routing_table(5, lab_units::NodeId(9)), prefix("0.0.0.0/0")));
+        in_use.routes.push((
+            address::routing_table(5, lab_units::NodeId(9)),
+            prefix("0.0.0.0/0"),
+        ));
         assert_eq!(in_use.free_slot(), Some(6));
     }
 

@@ -23,7 +23,33 @@ fn bench_native() {
     for _ in 0..3 {
         let claim = Claim::take(&lab, "test").unwrap();
         let plan = testing::fabrics(claim.slot());
-        let took = super::bench_up_down(claim, &plan, &options(&lab), &CancellationToken::new()).unwrap();
+        let t0 = std::time::Instant::now();
+        let mut last = None;
+        {
+            let claim = Claim::take(&"tb2".parse().unwrap(), "test").unwrap();
+            let plan = testing::fabrics(claim.slot());
+            let lab = Lab::up(
+                claim,
+                &plan,
+                &LowerOptions {
+                    lab: "tb2".parse().unwrap(),
+                    ..options(&lab)
+                },
+                &CancellationToken::new(),
+                &mut |p| {
+                    if last != Some(p.phase) {
+                        println!("{:?} {:?}", p.phase, t0.elapsed());
+                        last = Some(p.phase);
+                    }
+                },
+            )
+            .unwrap();
+            println!("up {:?}", t0.elapsed());
+            drop(lab);
+            println!("down {:?}", t0.elapsed());
+        }
+        let took =
+            super::bench_up_down(claim, &plan, &options(&lab), &CancellationToken::new()).unwrap();
         println!("{took:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    io, mem,
+    fmt, io, mem,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -261,7 +261,9 @@ impl Lab {
                 short: node.short.clone(),
                 role: node.role,
                 netns: layout.place(node).netns().cloned(),
-                interfaces: ports.map(|&port| layout.port(port).interface.clone()).collect(),
+                interfaces: ports
+                    .map(|&port| layout.port(port).interface.clone())
+                    .collect(),
             }
         };
         layout.nodes().map(entry).collect()
@@ -292,6 +294,18 @@ impl Drop for Lab {
         for error in self.take_down() {
             tracing::error!(lab = %self.name(), %error, "left behind");
         }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Namespaces => "namespaces",
+            Self::Links => "links",
+            Self::Nodes => "queues, addresses and routes",
+            Self::RdmaDevices => "RDMA devices",
+            Self::Check => "read back and compared",
+        })
     }
 }
 
@@ -377,7 +391,9 @@ pub fn bench_up_down(
 /// Lets the process open as many files as the lab needs: two for each namespace, and some for
 /// everything else.
 fn allow_files(steps: &[Step]) -> Result<(), LabErrorKind> {
-    let namespaces = steps.iter().filter(|step| matches!(step, Step::Netns { .. }));
+    let namespaces = steps
+        .iter()
+        .filter(|step| matches!(step, Step::Netns { .. }));
     let needed = 2 * u64::try_from(namespaces.count()).unwrap_or(u64::MAX / 2) + OTHER_FILES;
     let io = |errno: nix::Error| LabErrorKind::Io {
         what: "limit of open files",
@@ -423,8 +439,7 @@ fn nothing_is_there(steps: &[Step]) -> Result<(), LabErrorKind> {
             }
             Step::Veth(veth) => {
                 let mut ends = [&veth.a, &veth.b].into_iter();
-                let taken =
-                    ends.find(|end| end.place == Place::Root && links.contains(&end.dev));
+                let taken = ends.find(|end| end.place == Place::Root && links.contains(&end.dev));
                 if let Some(end) = taken {
                     return exists("interface", &end.dev);
                 }

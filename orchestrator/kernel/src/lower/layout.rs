@@ -44,7 +44,9 @@ impl<'a> Layout<'a> {
 
     /// The ports whose cables go into the fiber.
     pub fn fiber_ports(&self) -> impl Iterator<Item = PortId> + use<'a> {
-        let inter_dc = self.links().filter(|(_, link)| link.kind == LinkKind::InterDc);
+        let inter_dc = self
+            .links()
+            .filter(|(_, link)| link.kind == LinkKind::InterDc);
         inter_dc.flat_map(|(id, _)| [id.port_a(), id.port_b()])
     }
 

@@ -31,23 +31,28 @@ pub(super) fn pairs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
 }
 
 fn end(layout: &Layout<'_>, port: PortId) -> VethEnd {
+    let place = layout.port_place(port);
+    let (group, index) = match place {
+        Place::Root => (ROOT_GROUP + u32::from(layout.plan.slot), 0),
+        Place::Netns(_) => (0, FIRST_INDEX + port.0),
+    };
     VethEnd {
-        place: layout.port_place(port),
+        place,
         dev: layout.port(port).interface.clone(),
         mac: layout.mac(port),
-        group: match layout.port_place(port) {
-            Place::Root => ROOT_GROUP + u32::from(layout.plan.slot),
-            Place::Netns(_) => 0,
-        },
+        group,
+        index,
     }
 }
 
 fn fiber_end(layout: &Layout<'_>, port: PortId) -> VethEnd {
+    let ports = u32::try_from(layout.plan.ports.len()).unwrap_or_default();
     VethEnd {
         place: layout.fiber(),
         dev: layout.fiber_dev(port),
         mac: layout.fiber_mac(port),
         group: 0,
+        index: FIRST_INDEX + ports + port.0,
     }
 }
 
@@ -221,6 +226,11 @@ const ROOT: Handle = Handle(1);
 const CHILD: Handle = Handle(0x10);
 /// The kernel's own number for it.
 const CLSACT: Handle = Handle(0xffff);
+
+/// Interfaces are numbered by their ports: alike in every run, and never alike at both ends of a
+/// pair, which would make the kernel wait up to a second before it tells that the pair is up
+/// (<https://github.com/torvalds/linux/blob/v6.1/net/core/link_watch.c>, `linkwatch_urgent_event`).
+const FIRST_INDEX: u32 = 1_000;
 
 /// Interface groups of the slots, whose members in the root namespace are deleted in one go: one by
 /// one costs tens of milliseconds each. A number nobody types.

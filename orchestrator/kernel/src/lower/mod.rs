@@ -38,12 +38,26 @@ pub struct LowerOptions {
     pub hosts: HostPlacement,
     /// What time is.
     pub clock: Clock,
-    /// Delay and marking as planned. Without, for kernels that have no netem and red: links have
-    /// their rate and queue but no delay, loss or marks. Only good to measure how fast a lab is
-    /// made, and to test that.
+    /// Delay lines and all that goes with them. Without, for kernels that have no netem, red and
+    /// rxe: links have their rate and queue but no delay, loss or marks, and hosts no RDMA devices.
+    /// Only good to measure how fast a lab is made, and to test that.
     pub delay_lines: bool,
     /// CPUs of the machine.
     pub cpus: u32,
+}
+
+impl LowerOptions {
+    /// What a lab is lowered with where nothing else is known: for showing its steps.
+    #[must_use]
+    pub const fn shown(lab: LabName) -> Self {
+        Self {
+            lab,
+            hosts: HostPlacement::RootNamespace,
+            clock: Clock::Virtual,
+            delay_lines: true,
+            cpus: 1,
+        }
+    }
 }
 
 /// Where the hosts' NICs are.
@@ -79,6 +93,8 @@ pub fn lower(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     }
     link::fiber(&layout, &mut steps);
     link::receiving_cpus(&layout, &mut steps);
-    rxe_devices(&layout, &mut steps);
+    if options.delay_lines {
+        rxe_devices(&layout, &mut steps);
+    }
     steps
 }

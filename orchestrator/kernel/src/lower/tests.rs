@@ -2,10 +2,7 @@ use lab_plan::model::{FaultChange, FaultPlan};
 use lab_units::{LinkId, Nanos};
 
 use super::{Clock, HostPlacement, LowerOptions, lower, lower_fault};
-use crate::{
-    step::Step,
-    testing,
-};
+use crate::{step::Step, testing};
 
 fn options(hosts: HostPlacement, clock: Clock) -> LowerOptions {
     LowerOptions {
@@ -49,7 +46,9 @@ fn the_fabrics_are_184_nodes_and_220_links() {
     assert_eq!((plan.nodes.len(), plan.links.len()), (184, 220));
     let options = options(HostPlacement::OwnNamespace, Clock::Virtual);
     let steps = lower(&plan, &options);
-    let namespaces = steps.iter().filter(|step| matches!(step, Step::Netns { .. }));
+    let namespaces = steps
+        .iter()
+        .filter(|step| matches!(step, Step::Netns { .. }));
     assert_eq!(namespaces.count(), 184 + 1);
     let pairs = steps.iter().filter(|step| matches!(step, Step::Veth(_)));
     assert_eq!(pairs.count(), 220 + 12);
@@ -61,7 +60,11 @@ fn faults_become_steps_on_the_fiber_and_the_egress_queues() {
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
     let slower = testing::marking(testing::wire("50 Mbit", "40 ms", "310 kB"));
     let mut text = String::new();
-    for change in [FaultChange::Down, FaultChange::Up, FaultChange::Wire(slower)] {
+    for change in [
+        FaultChange::Down,
+        FaultChange::Up,
+        FaultChange::Wire(slower),
+    ] {
         let fault = FaultPlan {
             at_ns: Nanos::ZERO,
             paper_at_ns: Nanos::ZERO,
@@ -85,7 +88,9 @@ fn a_link_inside_a_datacenter_has_no_faults() {
         link: LinkId(1),
         change: FaultChange::Down,
     };
-    let error = lower_fault(&plan, &options, &fault).unwrap_err().to_string();
+    let error = lower_fault(&plan, &options, &fault)
+        .unwrap_err()
+        .to_string();
     assert_eq!(
         error,
         "link `dc1-dc1/h1` is inside a datacenter, only links between datacenters can change"

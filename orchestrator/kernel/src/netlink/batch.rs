@@ -76,7 +76,8 @@ impl Batch {
         self.starts.push(start);
         self.bytes.extend_from_slice(&0u32.to_ne_bytes());
         self.bytes.extend_from_slice(&kind.to_ne_bytes());
-        self.bytes.extend_from_slice(&(flags | NLM_F_REQUEST).to_ne_bytes());
+        self.bytes
+            .extend_from_slice(&(flags | NLM_F_REQUEST).to_ne_bytes());
         self.bytes.extend_from_slice(&sequence.to_ne_bytes());
         self.bytes.extend_from_slice(&0u32.to_ne_bytes());
         start

@@ -8,9 +8,7 @@ use rtnetlink::{
     packet_route::{
         AddressFamily,
         address::{AddressAttribute, AddressMessage},
-        link::{
-            InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State, Stats64,
-        },
+        link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State, Stats64},
         neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState},
         route::{RouteAddress, RouteAttribute, RouteMessage, RouteNextHop, RouteType},
         rule::{RuleAttribute, RuleMessage},
@@ -84,15 +82,23 @@ pub(crate) fn links(socket: &mut Socket) -> Result<Vec<Link>, NetlinkError> {
 /// All IPv4 addresses.
 pub(crate) fn addresses(socket: &mut Socket) -> Result<Vec<Address>, NetlinkError> {
     socket.dump(libc::RTM_GETADDR, &inet([0; ADDRESS_HEADER]), |message| {
-        AddressMessage::parse(message.payload()).ok().and_then(address)
+        AddressMessage::parse(message.payload())
+            .ok()
+            .and_then(address)
     })
 }
 
 /// All permanent IPv4 neighbours.
 pub(crate) fn neighbours(socket: &mut Socket) -> Result<Vec<Neighbour>, NetlinkError> {
-    socket.dump(libc::RTM_GETNEIGH, &inet([0; NEIGHBOUR_HEADER]), |message| {
-        NeighbourMessage::parse(message.payload()).ok().and_then(neighbour)
-    })
+    socket.dump(
+        libc::RTM_GETNEIGH,
+        &inet([0; NEIGHBOUR_HEADER]),
+        |message| {
+            NeighbourMessage::parse(message.payload())
+                .ok()
+                .and_then(neighbour)
+        },
+    )
 }
 
 /// All IPv4 routes of all tables.

@@ -4,11 +4,12 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use nix::errno::Errno;
 
-/// Turns transmit checksums off, and with them scatter/gather and segmentation, which need them,
-/// and receive offload.
+/// Turns off transmit checksums and scatter/gather, and with these all segmentation, which needs
+/// them, and receive offload.
 pub(crate) fn offloads_off(socket: &impl AsFd, dev: &str) -> Result<(), Errno> {
-    value(socket, dev, ETHTOOL_STXCSUM, 0)?;
-    value(socket, dev, ETHTOOL_SGRO, 0)?;
+    for command in [ETHTOOL_STXCSUM, ETHTOOL_SSG, ETHTOOL_SGRO] {
+        value(socket, dev, command, 0)?;
+    }
     Ok(())
 }
 
@@ -53,6 +54,7 @@ const SIOCETHTOOL: libc::Ioctl = 0x8946;
 const ETHTOOL_GTXCSUM: u32 = 0x16;
 const ETHTOOL_STXCSUM: u32 = 0x17;
 const ETHTOOL_GSG: u32 = 0x18;
+const ETHTOOL_SSG: u32 = 0x19;
 const ETHTOOL_GTSO: u32 = 0x1e;
 const ETHTOOL_GGSO: u32 = 0x23;
 const ETHTOOL_GGRO: u32 = 0x2b;

@@ -27,10 +27,12 @@ pub(crate) type Interfaces = HashMap<String, u32>;
 /// of end `b` where that is another.
 pub(crate) fn veth(veth: &Veth, other: Option<BorrowedFd<'_>>) -> RouteNetlinkMessage {
     let mut peer = LinkMessage::default();
+    peer.header.index = veth.b.index;
     peer.attributes = link_attributes(&veth.b, veth);
     peer.attributes
         .extend(other.map(|fd| LinkAttribute::NetNsFd(fd.as_raw_fd())));
     let mut message = LinkMessage::default();
+    message.header.index = veth.a.index;
     message.attributes = link_attributes(&veth.a, veth);
     message.attributes.push(LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(InfoKind::Veth),
@@ -144,7 +146,9 @@ pub(crate) fn route<'a>(
     let attributes = &mut message.attributes;
     attributes.push(RouteAttribute::Table(route.table));
     if route.to.len > 0 {
-        attributes.push(RouteAttribute::Destination(RouteAddress::Inet(route.to.addr)));
+        attributes.push(RouteAttribute::Destination(RouteAddress::Inet(
+            route.to.addr,
+        )));
     }
     let src = route.src.map(RouteAddress::Inet);
     attributes.extend(src.map(RouteAttribute::PrefSource));

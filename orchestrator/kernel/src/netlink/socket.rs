@@ -161,7 +161,10 @@ impl AsFd for Socket {
     }
 }
 
-#[expect(unsafe_code, reason = "the crate's socket has a number but no borrowed descriptor")]
+#[expect(
+    unsafe_code,
+    reason = "the crate's socket has a number but no borrowed descriptor"
+)]
 fn borrow(raw: &RawSocket) -> BorrowedFd<'_> {
     // SAFETY: the socket owns the descriptor and closes it when dropped, which the lifetime of the
     // borrow rules out.

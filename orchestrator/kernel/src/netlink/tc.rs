@@ -9,8 +9,8 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 use netlink_bindings::{
     builtin::BuiltinBitfield32,
     tc::{
-        ActOptionsMsg, OpGetqdiscDump, OpGettfilterDump, OptionsMsg, PushAttrs, Request, TcNetemQopt, TcNetemRate, TcRatespec,
-        TcRedQopt, TcTbfQopt, TcU32Key, TcU32Sel, Tcmsg,
+        ActOptionsMsg, OpGetqdiscDump, OpGettfilterDump, OptionsMsg, PushAttrs, Request,
+        TcNetemQopt, TcNetemRate, TcRatespec, TcRedQopt, TcTbfQopt, TcU32Key, TcU32Sel, Tcmsg,
     },
     traits::NetlinkRequest,
 };

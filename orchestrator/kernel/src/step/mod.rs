@@ -12,12 +12,12 @@ use std::net::Ipv4Addr;
 use lab_plan::model::Prefix;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::show::MAIN_TABLE;
 pub use self::{
     qdisc::{Handle, Netem, Parent, Qdisc, Red, Tbf},
     show::Mac,
     undo::Undo,
 };
-pub(crate) use self::show::MAIN_TABLE;
 use crate::name::NetnsName;
 
 /// Where a step acts.
@@ -170,6 +170,8 @@ pub struct VethEnd {
     pub mac: Mac,
     /// The group it can be deleted with; 0 for none.
     pub group: u32,
+    /// Its number in its namespace; 0 for the kernel's choice. End `b` has one only if end `a` does.
+    pub index: u32,
 }
 
 /// A route.
@@ -298,6 +300,7 @@ impl Route {
             Way::Local { dev } | Way::Link { dev } => (Some(dev.as_str()), [].as_slice()),
             Way::Via(hops) => (None, hops.as_slice()),
         };
-        one.into_iter().chain(hops.iter().map(|hop| hop.dev.as_str()))
+        one.into_iter()
+            .chain(hops.iter().map(|hop| hop.dev.as_str()))
     }
 }

@@ -4,9 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Matches, NextHop, Parent, Place, QdiscAt, Route, Rule, Step, Veth, VethEnd, Way,
-};
+use super::{Matches, NextHop, Parent, Place, QdiscAt, Route, Rule, Step, Veth, VethEnd, Way};
 
 /// A hardware address.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -100,7 +98,11 @@ impl fmt::Display for Step {
                 Flag(place)
             ),
             Self::Rxe { place, name, dev } => {
-                write!(f, "{}rdma link add {name} type rxe netdev {dev}", Enter(place))
+                write!(
+                    f,
+                    "{}rdma link add {name} type rxe netdev {dev}",
+                    Enter(place)
+                )
             }
             Self::Rps { place, dev, cpus } => write!(
                 f,
@@ -129,6 +131,9 @@ impl fmt::Display for Veth {
 impl Veth {
     fn fmt_end(&self, end: &VethEnd, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mac, mtu, queue_len) = (end.mac, self.mtu, self.queue_len);
+        if end.index != 0 {
+            write!(f, "index {} ", end.index)?;
+        }
         write!(f, "address {mac} mtu {mtu} txqueuelen {queue_len}")?;
         if end.group != 0 {
             write!(f, " group {}", end.group)?;
