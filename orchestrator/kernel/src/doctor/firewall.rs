@@ -1,14 +1,21 @@
 //! Packet filters that would not let a lab's packets into the root namespace.
 
-use std::process::{Command, Stdio};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use serde::Deserialize;
 
 use super::finding::Finding;
 
-/// Base chains that drop what no rule lets in or out. Nothing is found where `nft` is not
-/// installed, and a chain whose last rule drops is not seen: that takes a packet to find out.
+/// Base chains that drop what no rule lets in or out. Nothing is found where there is no packet
+/// filter or no `nft` to list it, and a chain whose last rule drops is not seen.
 pub(super) fn finding() -> Option<Finding> {
+    // Listing would load the module, and a doctor leaves a machine as it was.
+    if !Path::new("/sys/module/nf_tables").exists() {
+        return None;
+    }
     let listing = Command::new("nft")
         .args(["--json", "list", "chains"])
         .stdin(Stdio::null())
@@ -33,13 +40,16 @@ fn judge(listing: &Listing) -> Finding {
         .filter_map(|object| object.chain.as_ref());
     let dropping: Vec<&Chain> = chains.filter(|chain| chain.drops()).collect();
     let Some(first) = dropping.first() else {
-        return Finding::ok(subject, "no chain drops what it does not know", why);
+        return Finding::ok(subject, "no chain drops packets that no rule knows", why);
     };
     let names = dropping
         .iter()
         .map(|chain| format!("`{}`", chain.path()))
         .collect::<Vec<_>>();
-    let what = format!("{} drop what they do not know", names.join(", "));
+    let what = format!(
+        "packets that no rule knows are dropped by {}",
+        names.join(", ")
+    );
     Finding::warn(subject, what, why).mended_by(format!(
         "nft insert rule {} udp dport 4791 accept",
         first.path()
@@ -78,5 +88,41 @@ impl Chain {
 
     fn path(&self) -> String {
         format!("{} {} {}", self.family, self.table, self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+
+    /// What nft 1.0.6 printed, with line breaks.
+    const LISTING: &str = r#"{"nftables": [
+        {"metainfo": {"version": "1.0.6", "release_name": "Lester Gooch #5", "json_schema_version": 1}},
+        {"chain": {"family": "ip", "table": "filter", "name": "INPUT", "handle": 1, "type": "filter",
+                   "hook": "input", "prio": 0, "policy": "drop"}},
+        {"chain": {"family": "ip", "table": "filter", "name": "FORWARD", "handle": 2, "type": "filter",
+                   "hook": "forward", "prio": 0, "policy": "drop"}},
+        {"chain": {"family": "ip", "table": "filter", "name": "ufw-user", "handle": 3}},
+        {"chain": {"family": "inet", "table": "other", "name": "out", "handle": 1, "type": "filter",
+                   "hook": "output", "prio": 0, "policy": "accept"}}]}"#;
+
+    #[test]
+    fn a_chain_that_drops_what_comes_in_is_found_and_one_that_forwards_is_not() {
+        let finding = judge(&serde_json::from_str(LISTING).unwrap());
+        assert_eq!(finding.level, Level::Warn);
+        assert_eq!(
+            finding.what,
+            "packets that no rule knows are dropped by `ip filter INPUT`"
+        );
+        let mend = "nft insert rule ip filter INPUT udp dport 4791 accept";
+        assert_eq!(finding.mend.as_deref(), Some(mend));
+    }
+
+    #[test]
+    fn chains_that_accept_are_well() {
+        let listing = LISTING.replace("\"drop\"", "\"accept\"");
+        let finding = judge(&serde_json::from_str(&listing).unwrap());
+        assert_eq!(finding.level, Level::Ok);
     }
 }

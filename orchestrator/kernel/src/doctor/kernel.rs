@@ -46,20 +46,16 @@ fn make(trial: &mut Trial, feature: Feature) -> Result<(), StepCause> {
 
 fn present(feature: Feature) -> Finding {
     let words = feature.words();
-    Finding::ok(
-        words.subject,
-        format!("{} works here", words.thing),
-        words.why,
-    )
+    Finding::ok(words.subject, "this kernel has it", words.why)
 }
 
 fn missing(feature: Feature, cause: &StepCause) -> Finding {
     let words = feature.words();
     let thing = words.thing;
-    let what = if is_unknown(cause) {
+    let what = if is_unknown(feature, cause) {
         format!("this kernel has no {thing}")
     } else {
-        format!("cannot make a {thing}: {cause}")
+        format!("no {thing} can be made: {cause}")
     };
     let finding = Finding::fail(words.subject, what, words.why);
     if nix::unistd::geteuid().is_root() {

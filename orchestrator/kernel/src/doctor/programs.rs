@@ -16,7 +16,7 @@ pub(super) fn findings() -> Vec<Finding> {
         Err(error) => vec![Finding::fail("perftest", error.to_string(), FLOWS)],
     };
     findings.push(driver());
-    findings.push(helpers());
+    findings.push(helpers(|program| find(program).is_some()));
     findings
 }
 
@@ -76,22 +76,20 @@ fn driver() -> Finding {
     .mended_by("apt-get install ibverbs-providers")
 }
 
-fn helpers() -> Finding {
+fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
     let (subject, why) = ("helpers", "a person looks at a lab and mends it with them");
-    let is_missing = |(program, _): &&(&str, &str)| find(program).is_none();
-    let missing: Vec<_> = HELPERS.iter().filter(is_missing).collect();
-    let list = |pick: fn(&(&'static str, &'static str)) -> &'static str, separator: &str| {
-        let mut words: Vec<_> = missing.iter().map(|helper| pick(helper)).collect();
-        words.dedup();
-        words.join(separator)
-    };
-    if missing.is_empty() {
-        let all = HELPERS.map(|(program, _)| program).join(", ");
-        return Finding::ok(subject, all, why);
+    let missing = HELPERS.iter().filter(|(program, _)| !is_there(program));
+    let (programs, mut packages): (Vec<_>, Vec<_>) = missing.copied().unzip();
+    if programs.is_empty() {
+        return Finding::ok(subject, HELPERS.map(|helper| helper.0).join(", "), why);
     }
-    let what = format!("not installed: {}", list(|helper| helper.0, ", "));
-    let packages = list(|helper| helper.1, " ");
-    Finding::warn(subject, what, why).mended_by(format!("apt-get install {packages}"))
+    packages.dedup();
+    Finding::warn(
+        subject,
+        format!("not installed: {}", programs.join(", ")),
+        why,
+    )
+    .mended_by(format!("apt-get install {}", packages.join(" ")))
 }
 
 /// A program of `PATH`.
@@ -103,7 +101,7 @@ pub(super) fn find(program: &str) -> Option<PathBuf> {
 
 const FLOWS: &str = "flows are made with it";
 
-/// Programs that nothing of a lab needs, by package.
+/// Programs that no lab needs, and their packages; those of one package are together.
 const HELPERS: [(&str, &str); 6] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
@@ -112,3 +110,45 @@ const HELPERS: [(&str, &str); 6] = [
     ("ping", "iputils-ping"),
     ("tcpdump", "tcpdump"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+
+    #[test]
+    fn helpers_that_are_missing_come_with_their_packages_once_each() {
+        let finding = helpers(|program| program == "ping" || program == "modprobe");
+        assert_eq!(finding.level, Level::Warn);
+        assert_eq!(finding.what, "not installed: ip, tc, rdma, tcpdump");
+        assert_eq!(
+            finding.mend.as_deref(),
+            Some("apt-get install iproute2 tcpdump")
+        );
+        assert_eq!(helpers(|_| true).level, Level::Ok);
+    }
+
+    #[test]
+    fn perftest_is_judged_by_its_version() {
+        let of = |version: &str| {
+            let version = version.to_owned();
+            let tool = Tool::SendBw;
+            perftest((tool, Ok(Installed { tool, version })))
+        };
+        assert_eq!(of(lab_perftest::probe::KNOWN_VERSION).level, Level::Ok);
+        assert_eq!(of("24.07").level, Level::Warn);
+        let tool = Tool::ReadBw;
+        let missing = perftest((tool, Err(lab_perftest::ProbeError::Missing { tool })));
+        assert_eq!(
+            missing.to_string(),
+            "fail  ib_read_bw: it is not installed; flows are made with it \
+             (hint: apt-get install perftest)"
+        );
+    }
+
+    #[test]
+    fn programs_are_found_in_the_path() {
+        assert!(find("sh").is_some());
+        assert!(find("no-such-program-of-lcmp-lab").is_none());
+    }
+}

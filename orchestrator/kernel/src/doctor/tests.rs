@@ -1,5 +1,9 @@
 //! On this machine, whatever it has: what is found missing is what `ip`, `tc` and `rdma` cannot make
 //! either.
+#![expect(
+    clippy::print_stdout,
+    reason = "what is skipped is counted, what is found is looked at"
+)]
 
 use std::{
     collections::BTreeSet,
@@ -7,7 +11,7 @@ use std::{
     sync::Mutex,
 };
 
-use super::{Level, doctor, missing_here, probe_host_placement, programs};
+use super::{Level, doctor, missing_here, network, probe_host_placement, programs};
 use crate::{
     exec::Space,
     lower::HostPlacement,
@@ -141,25 +145,28 @@ fn cannot_compare() -> Option<String> {
     missing.map(|name| format!("`{name}` is not installed"))
 }
 
-/// Interfaces, named namespaces, RDMA devices.
-fn machine() -> (Vec<String>, Vec<String>, Vec<String>) {
+/// Interfaces, named namespaces, RDMA devices; without those of labs, which other tests make at the
+/// same time.
+fn machine() -> [Vec<String>; 3] {
     let links = dump::links(&mut Space::root().unwrap().socket).unwrap();
-    let links = links.into_iter().map(|link| link.name).collect();
+    let links = links.into_iter().map(|link| link.name);
     let entries = std::fs::read_dir("/run/netns").into_iter().flatten();
-    let names = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     // Without the RDMA subsystem there is no device.
     let devices = Socket::rdma().map(|mut socket| rdma::devices(&mut socket).unwrap());
     let devices = devices
         .unwrap_or_default()
         .into_iter()
-        .map(|device| device.name)
-        .collect();
-    (links, names, devices)
+        .map(|device| device.name);
+    [
+        links.filter(|name| !network::is_labs(name)).collect(),
+        names.filter(|name| !name.starts_with("lcmp-")).collect(),
+        devices
+            .filter(|name| name.starts_with("lcmp-doctor-"))
+            .collect(),
+    ]
 }
 
-#[expect(clippy::print_stdout, reason = "the runner counts what is skipped")]
 fn skipped(name: &str, reason: &str) {
     println!("skipped: {name}: {reason}");
 }

@@ -204,7 +204,7 @@ impl Trial {
 }
 
 /// Whether the kernel refused because it does not know what it was asked for.
-pub(super) fn is_unknown(cause: &StepCause) -> bool {
+pub(super) fn is_unknown(feature: Feature, cause: &StepCause) -> bool {
     let number = match cause {
         StepCause::Netlink(NetlinkError::Kernel(error)) => Some(error.errno()),
         StepCause::Netlink(NetlinkError::Socket(error)) | StepCause::Io(error) => {
@@ -212,17 +212,18 @@ pub(super) fn is_unknown(cause: &StepCause) -> bool {
         }
         StepCause::Netlink(NetlinkError::Answer(_)) | StepCause::NoInterface { .. } => None,
     };
-    matches!(
-        number.map(Errno::from_raw),
+    match number.map(Errno::from_raw) {
         Some(
             Errno::ENOENT
-                | Errno::EOPNOTSUPP
-                | Errno::EPROTONOSUPPORT
-                | Errno::EINVAL
-                | Errno::ENODEV
-                | Errno::ENOSYS
-        )
-    )
+            | Errno::ENODEV
+            | Errno::ENOSYS
+            | Errno::EOPNOTSUPP
+            | Errno::EPROTONOSUPPORT,
+        ) => true,
+        // RDMA's answer to a type of device it does not know, and bpf(2)'s to a type of program.
+        Some(Errno::EINVAL) => matches!(feature, Feature::RdmaRxe | Feature::Bpf),
+        _ => false,
+    }
 }
 
 /// Gives a namespace a name below a directory that only this thread sees.
