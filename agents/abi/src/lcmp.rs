@@ -32,8 +32,9 @@ pub enum Preset {
 
 /// The parameters of LCMP.
 ///
-/// Times and rates are paper units. A scaled lab does not scale this value: it scales what depends
-/// on the units of its clock and its queues once, when an agent starts.
+/// `max_delay_shift` and `max_capacity_bps` are paper units, for path costs are computed from the
+/// paper's paths. The three times are on the clock of whoever runs it: the presets give them in
+/// paper time, the plan of a scaled lab holds them in emulated time.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]

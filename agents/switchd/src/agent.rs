@@ -8,9 +8,7 @@ use lab_abi::{
 };
 use lab_units::{Nanos, PortId};
 use nix::{
-    errno::Errno,
     net::if_::if_nametoindex,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         signal::{SigSet, Signal},
         signalfd::{SfdFlags, SignalFd},
@@ -28,6 +26,7 @@ use crate::{
     program::Program,
     qdisc::Qdiscs,
     sampler::Sampler,
+    wait::{Sleeper, Source},
 };
 
 /// Runs the agent of one DCI switch until its controller is gone or it is told to stop.
@@ -73,22 +72,14 @@ struct Agent<'a> {
     qdiscs: Qdiscs,
     links: LinkWatch,
     alarm: Alarm,
+    sleeper: Sleeper,
+    wants_to_write: bool,
     sampler: Sampler,
     ports: Vec<PortHealth>,
     sampling: Periodic,
     recording: Periodic,
     collecting: Periodic,
     tally: Tally,
-}
-
-/// What ended a sleep.
-#[derive(Clone, Copy, Debug)]
-struct Woken {
-    by_alarm: bool,
-    by_controller: bool,
-    by_decisions: bool,
-    by_link: bool,
-    by_signal: bool,
 }
 
 /// Why a port is alive or not.
@@ -161,6 +152,8 @@ impl<'a> Agent<'a> {
             qdiscs,
             links,
             alarm: Alarm::new()?,
+            sleeper: Sleeper::new()?,
+            wants_to_write: false,
             sampler,
             ports,
             sampling: Periodic::new(sampling_interval(config), started),
@@ -176,6 +169,15 @@ impl<'a> Agent<'a> {
         signals: &SignalFd,
         controller: &mut Controller,
     ) -> Result<(), SwitchdError> {
+        for (source, descriptor) in [
+            (Source::Alarm, self.alarm.as_fd()),
+            (Source::Controller, controller.as_fd()),
+            (Source::Decisions, self.program.decisions.as_fd()),
+            (Source::Links, self.links.as_fd()),
+            (Source::Signals, signals.as_fd()),
+        ] {
+            self.sleeper.add(source, descriptor)?;
+        }
         controller.send(&AgentMessage::Ready(self.ready()?));
         while self.turn(signals, controller)? {}
         self.finish(controller)
@@ -198,66 +200,71 @@ impl<'a> Agent<'a> {
         signals: &SignalFd,
         controller: &mut Controller,
     ) -> Result<bool, SwitchdError> {
-        let woken = self.sleep(signals, controller)?;
-        if woken.by_controller && !self.hear(controller)? {
-            return Ok(false);
-        }
-        if woken.by_signal && is_told_to_end(signals)? {
-            return Ok(false);
-        }
-        if woken.by_link {
-            self.links.drain()?;
-            self.refresh_links(controller)?;
-        }
-        if woken.by_decisions {
-            self.send_decisions(controller);
-        }
-        if woken.by_alarm {
-            self.alarm.clear()?;
-            self.do_what_is_due(controller)?;
-        }
-        Ok(true)
-    }
-
-    fn sleep(&self, signals: &SignalFd, controller: &Controller) -> Result<Woken, SwitchdError> {
         let due = self
             .sampling
             .due()
             .min(self.recording.due())
             .min(self.collecting.due());
         self.alarm.set(due)?;
-        let mut interest = PollFlags::POLLIN;
-        interest.set(PollFlags::POLLOUT, controller.is_waiting());
-        let mut sources = [
-            PollFd::new(self.alarm.as_fd(), PollFlags::POLLIN),
-            PollFd::new(controller.as_fd(), interest),
-            PollFd::new(self.program.decisions.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.links.as_fd(), PollFlags::POLLIN),
-            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
-        ];
-        match poll(&mut sources, PollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(errno) => return Err(SwitchdError::io("wait")(errno)),
+        for source in self.sleeper.sleep()? {
+            match source {
+                Source::Controller => {
+                    if !self.hear(controller)? {
+                        return Ok(false);
+                    }
+                }
+                Source::Signals => {
+                    if is_told_to_end(signals)? {
+                        return Ok(false);
+                    }
+                }
+                Source::Links => {
+                    self.links.drain()?;
+                    self.refresh_links(controller)?;
+                }
+                Source::Decisions => self.send_decisions(controller),
+                Source::Alarm => {
+                    self.alarm.clear()?;
+                    self.do_what_is_due(controller)?;
+                }
+            }
         }
-        let [by_alarm, by_controller, by_decisions, by_link, by_signal] =
-            sources.map(|source| source.any().unwrap_or(false));
-        Ok(Woken {
-            by_alarm,
-            by_controller,
-            by_decisions,
-            by_link,
-            by_signal,
-        })
+        self.want_to_write(controller)?;
+        Ok(true)
+    }
+
+    /// Has the controller's socket wake the agent while something waits to be sent.
+    fn want_to_write(&mut self, controller: &Controller) -> Result<(), SwitchdError> {
+        let is_waiting = controller.is_waiting();
+        if is_waiting == self.wants_to_write {
+            return Ok(());
+        }
+        self.wants_to_write = is_waiting;
+        self.sleeper
+            .also_when_writable(Source::Controller, controller, is_waiting)
     }
 
     /// Does what the controller says; false when it says stop or is gone.
     fn hear(&mut self, controller: &mut Controller) -> Result<bool, SwitchdError> {
         controller.flush();
         let received = controller.receive()?;
-        for command in &received.commands {
-            match *command {
+        for command in received.commands {
+            match command {
                 AgentCommand::SetPort { port, is_enabled } => {
                     self.set_port(port, is_enabled, controller)?;
+                }
+                AgentCommand::SetLink {
+                    port,
+                    rate_bps,
+                    buffer_bytes,
+                } => {
+                    let slot = self.slot(port)?;
+                    self.sampler.provision(slot, rate_bps, buffer_bytes);
+                }
+                AgentCommand::SetDestination(destination) => {
+                    self.config.validate_destination(&destination)?;
+                    let (prefix, row) = install::destination(&destination, &self.slots);
+                    self.program.set_destination(prefix, &row)?;
                 }
                 AgentCommand::Stop => return Ok(false),
             }
@@ -318,15 +325,17 @@ impl<'a> Agent<'a> {
         is_enabled: bool,
         controller: &mut Controller,
     ) -> Result<(), SwitchdError> {
-        let Some(slot) = self.slots.of(port) else {
-            tracing::warn!(%port, "a command names a port the switch does not have");
-            return Ok(());
-        };
+        let slot = self.slot(port)?;
         let health = PortHealth {
             is_enabled,
             ..self.ports[slot]
         };
         self.set_health(slot, health, controller)
+    }
+
+    fn slot(&self, port: PortId) -> Result<usize, SwitchdError> {
+        let slot = self.slots.of(port);
+        slot.ok_or(SwitchdError::UnknownPort { port })
     }
 
     fn refresh_links(&mut self, controller: &mut Controller) -> Result<(), SwitchdError> {

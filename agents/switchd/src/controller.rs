@@ -2,15 +2,19 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, Read, Write},
+    io::{self, Read},
     os::{
-        fd::{AsFd, BorrowedFd},
+        fd::{AsFd, AsRawFd, BorrowedFd},
         unix::net::UnixStream,
     },
     time::Duration,
 };
 
 use lab_abi::wire::{AgentCommand, AgentMessage};
+use nix::{
+    errno::Errno,
+    sys::socket::{MsgFlags, send},
+};
 
 use crate::SwitchdError;
 
@@ -85,12 +89,13 @@ impl Controller {
     pub(crate) fn flush(&mut self) {
         while !self.waiting.is_empty() {
             let (front, _) = self.waiting.as_slices();
-            match self.stream.write(front) {
+            // A controller that is gone must not end the agent by a signal before it has cleaned up.
+            match send(self.stream.as_raw_fd(), front, MsgFlags::MSG_NOSIGNAL) {
                 Ok(sent) => {
                     self.waiting.drain(..sent);
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => return,
                 Err(_) => {
                     self.waiting.clear();
                     return;
@@ -168,7 +173,7 @@ impl AsFd for Controller {
 #[cfg(test)]
 mod tests {
     use std::{
-        io::{BufRead, BufReader},
+        io::{BufRead, BufReader, Write},
         os::unix::net::UnixListener,
     };
 

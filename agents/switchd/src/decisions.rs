@@ -54,3 +54,66 @@ pub(crate) fn report(record: &DecisionRecord, slots: &Slots) -> DecisionReport {
         port: port(record.port),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use lab_abi::{
+        rows::{FlowKey, ScoredCandidate},
+        wire::PolicyConfig,
+    };
+
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn a_record_is_told_in_the_plans_ports() {
+        let mut record = DecisionRecord {
+            time_ns: 5,
+            flow: FlowKey::new(
+                Ipv4Addr::new(10, 1, 0, 1),
+                Ipv4Addr::new(10, 8, 0, 1),
+                49_152,
+                4791,
+                17,
+            ),
+            hash: 77,
+            dest_qp: 0x11,
+            port: 2,
+            trigger: Trigger::Failover.to_byte(),
+            rule: Rule::LeastCost.to_byte(),
+            count: 2,
+            ..DecisionRecord::default()
+        };
+        let scored = |port, flags| ScoredCandidate {
+            cost: 270,
+            port,
+            path: 18,
+            congestion: 216,
+            flags,
+        };
+        record.candidates[0] = scored(2, CANDIDATE_ALIVE | CANDIDATE_KEPT);
+        record.candidates[1] = scored(1, 0);
+        let slots = Slots::new(&example::config(PolicyConfig::Ecmp).ports);
+        let report = report(&record, &slots);
+        assert_eq!(report.port, PortId(4));
+        assert_eq!(
+            (report.trigger, report.rule),
+            (Trigger::Failover, Rule::LeastCost)
+        );
+        assert_eq!(
+            (report.sport, report.dport, report.dest_qp),
+            (49_152, 4791, Some(17))
+        );
+        let candidates: Vec<_> = report
+            .candidates
+            .iter()
+            .map(|row| (row.port, row.cost, row.is_alive, row.is_kept))
+            .collect();
+        assert_eq!(
+            candidates,
+            [(PortId(4), 270, true, true), (PortId(2), 270, false, false)]
+        );
+    }
+}

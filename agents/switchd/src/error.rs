@@ -30,6 +30,12 @@ pub enum SwitchdError {
         #[source]
         source: serde_json::Error,
     },
+    /// The controller spoke of a port the switch does not have.
+    #[error("the controller named port {port}, which is no port of the switch")]
+    UnknownPort {
+        /// The port.
+        port: PortId,
+    },
     /// The kernel does not take the switch program or its maps.
     #[error("cannot load the switch program")]
     Load(#[from] EbpfError),

@@ -98,3 +98,50 @@ pub(crate) fn destination(
     }
     (PrefixKey::new(config.addr, config.prefix_len), row)
 }
+
+#[cfg(test)]
+mod tests {
+    use lab_abi::{LcmpConfig, rows::PORT_ALIVE};
+
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn candidates_become_slots_in_their_order() {
+        let config = example::config(PolicyConfig::Ecmp);
+        let slots = Slots::new(&config.ports);
+        let (prefix, row) = destination(&config.destinations[0], &slots);
+        assert_eq!(
+            prefix,
+            PrefixKey::new(std::net::Ipv4Addr::new(10, 8, 0, 0), 16)
+        );
+        let rows = row.candidates.map(|row| (row.port, row.buckets, row.path));
+        assert_eq!(row.count, 2);
+        assert_eq!(rows[..3], [(2, 1, 18), (1, 1, 38), (0, 0, 0)]);
+        assert_eq!((slots.port(2), slots.port(3)), (Some(PortId(4)), None));
+    }
+
+    #[test]
+    fn ports_have_their_links_and_addresses() {
+        let config = example::config(PolicyConfig::Ecmp);
+        let table = switch_table(&config, &[(7, true), (8, true), (9, false)]);
+        let ports = table.ports.map(|port| (port.ifindex, port.state));
+        assert_eq!(
+            ports[..4],
+            [(7, PORT_ALIVE), (8, PORT_ALIVE), (9, 0), (0, 0)]
+        );
+        assert_eq!(table.ports[1].src_mac, [2, 1, 0, 0, 0, 2]);
+        assert_eq!(table.ports[1].dst_mac, [2, 2, 0, 0, 0, 2]);
+    }
+
+    #[test]
+    fn parameters_are_those_of_the_policy() {
+        let ecmp = params(&example::config(PolicyConfig::Ecmp));
+        assert_eq!((ecmp.mechanism, ecmp.seed), (MECHANISM_BUCKETS, 176));
+        let lcmp = params(&example::config(PolicyConfig::Lcmp(LcmpConfig::artifact())));
+        assert_eq!((lcmp.mechanism, lcmp.artifact), (MECHANISM_LCMP, 1));
+        assert_eq!((lcmp.alpha, lcmp.beta), (3, 1));
+        assert_eq!((lcmp.congested_threshold, lcmp.drop_threshold), (204, 204));
+        assert_eq!(lcmp.stale_after_ns, 500_000_000);
+    }
+}

@@ -31,6 +31,8 @@ mod clock;
 mod controller;
 mod decisions;
 mod error;
+#[cfg(test)]
+mod example;
 mod flows;
 mod install;
 mod links;
@@ -40,6 +42,7 @@ mod row;
 mod sampler;
 mod selftest;
 mod shared;
+mod wait;
 
 pub use agent::run;
 pub use error::SwitchdError;

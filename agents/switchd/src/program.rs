@@ -148,3 +148,66 @@ where
 fn take_any(ebpf: &mut Ebpf, name: &'static str) -> Result<Map, SwitchdError> {
     ebpf.take_map(name).ok_or(SwitchdError::Missing { name })
 }
+
+#[cfg(test)]
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use lab_abi::rows::{CandidateRow, PORT_ALIVE};
+
+    use super::*;
+    use crate::selftest::roce_frame;
+
+    fn flow(number: u16) -> FlowKey {
+        let (src, dst) = (Ipv4Addr::new(10, 1, 0, 1), Ipv4Addr::new(10, 8, 0, 1));
+        FlowKey::new(src, dst, number, 4791, 17)
+    }
+
+    #[test]
+    fn a_full_table_evicts_who_was_seen_least_recently() {
+        let mut program = match Program::load(1_000) {
+            Err(error) if error.is_not_permitted() => {
+                println!("skipped: eviction: {}", error.chain());
+                return;
+            }
+            other => other.expect("the program loads"),
+        };
+        let mut table = SwitchTable::default();
+        table.ports[0].state = PORT_ALIVE;
+        program.set_table(&table).expect("written");
+        let mut row = DestinationRow {
+            count: 1,
+            ..DestinationRow::default()
+        };
+        row.candidates[0] = CandidateRow {
+            buckets: 1,
+            ..CandidateRow::default()
+        };
+        let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
+        program.set_destination(prefix, &row).expect("written");
+
+        // Ten flows go on sending while 5,000 others come and go.
+        let mut output = [0; 256];
+        let mut send = |program: &mut Program, number| {
+            let frame = roce_frame(flow(number), 1, 64, 0).bytes;
+            let sent = program.test_run(&frame, &mut output).expect("it runs");
+            assert_eq!(sent.return_value, 7, "redirected");
+        };
+        for number in 0..5_000 {
+            if number % 50 == 0 {
+                (0..10).for_each(|busy| send(&mut program, busy));
+            }
+            send(&mut program, 10 + number);
+        }
+        let found = crate::flows::all(&program.flows, 1_000).expect("it is read");
+        assert!(found.len() <= 1_000 && found.len() > 500, "{}", found.len());
+        for busy in 0..10 {
+            let entry = found.iter().find(|(key, _)| *key == flow(busy));
+            let (_, entry) = entry.expect("a busy flow stays");
+            assert_eq!((entry.packets, entry.decisions), (100, 1));
+        }
+        let counters = program.counters().expect("read");
+        assert_eq!((counters.new_flows, counters.not_pinned), (5_010, 0));
+    }
+}

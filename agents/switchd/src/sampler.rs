@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use lab_abi::{
     LcmpConfig,
-    wire::{AgentConfig, PolicyConfig, PortConfig, QueueReport, Queues},
+    wire::{AgentConfig, PolicyConfig, QueueReport, Queues},
 };
 use lab_policy::lcmp::{Levels, PortProvision, PortState, PortThresholds};
-use lab_units::{Bytes, Nanos, PortId};
+use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
 
 use crate::qdisc::QueueSample;
 
 /// The ports of the switch, and what is known of each.
 pub(crate) struct Sampler {
     lcmp: Option<LcmpConfig>,
+    time_scale: Ratio,
+    size_scale: Ratio,
     ports: Vec<SampledPort>,
     /// When the queues were last sampled.
     sampled_at: Nanos,
@@ -37,17 +39,14 @@ impl Sampler {
             PolicyConfig::Ecmp => None,
             PolicyConfig::Lcmp(lcmp) => Some(lcmp.clone()),
         };
-        let thresholds = |port: &PortConfig| {
-            let lcmp = lcmp.as_ref()?;
-            let provision = PortProvision::emulated(
-                port.rate_bps,
-                port.buffer_bytes,
-                config.time_scale,
-                config.size_scale,
-            );
-            Some(PortThresholds::new(&provision, lcmp))
+        let mut sampler = Self {
+            lcmp,
+            time_scale: config.time_scale,
+            size_scale: config.size_scale,
+            ports: Vec::new(),
+            sampled_at: now,
         };
-        let ports = config
+        sampler.ports = config
             .ports
             .iter()
             .zip(ifindexes)
@@ -57,18 +56,30 @@ impl Sampler {
                 slot,
                 id: port.id,
                 ifindex,
-                thresholds: thresholds(port),
+                thresholds: sampler.thresholds(port.rate_bps, port.buffer_bytes),
                 state: PortState::new(now),
                 levels: Levels::default(),
                 sample: QueueSample::default(),
                 max_backlog_bytes: 0,
             })
             .collect();
-        Self {
-            lcmp,
-            ports,
-            sampled_at: now,
+        sampler
+    }
+
+    /// The port in `slot` has another rate or queue from now on.
+    pub(crate) fn provision(&mut self, slot: usize, rate: BitsPerSec, buffer: Bytes) {
+        let thresholds = self.thresholds(rate, buffer);
+        for port in &mut self.ports {
+            if port.slot == slot {
+                port.thresholds = thresholds;
+            }
         }
+    }
+
+    fn thresholds(&self, rate: BitsPerSec, buffer: Bytes) -> Option<PortThresholds> {
+        let lcmp = self.lcmp.as_ref()?;
+        let port = PortProvision::emulated(rate, buffer, self.time_scale, self.size_scale);
+        Some(PortThresholds::new(&port, lcmp))
     }
 
     /// Takes in one dump of the root qdiscs by interface index.
@@ -128,5 +139,96 @@ impl Sampler {
             time_ns: self.sampled_at.get(),
             ports: self.ports.iter_mut().map(report).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    fn lcmp() -> PolicyConfig {
+        PolicyConfig::Lcmp(LcmpConfig::paper(example::rate(8_000_000)))
+    }
+
+    /// The interfaces of the example's ports are 7, 8 and 9.
+    fn sampler(policy: PolicyConfig) -> Sampler {
+        Sampler::new(&example::config(policy), &[7, 8, 9], Nanos::ZERO)
+    }
+
+    fn backlog(bytes: u64) -> BTreeMap<u32, QueueSample> {
+        let sample = QueueSample {
+            backlog_bytes: bytes,
+            drops: 3,
+            tx_bytes: 1_000,
+            tx_packets: 2,
+        };
+        let empty = QueueSample::default();
+        BTreeMap::from([(7, sample), (8, sample), (9, empty)])
+    }
+
+    #[test]
+    fn a_queue_becomes_levels_in_its_ports_slot() {
+        let mut sampler = sampler(lcmp());
+        sampler.take_in(Nanos::from_millis(1), &backlog(75_000));
+        let levels: Vec<_> = sampler.levels().collect();
+        let [(1, full), (2, empty)] = levels[..] else {
+            panic!("the port towards the hosts is not sampled: {levels:?}")
+        };
+        // 75 of 100 kB; a trend of an eighth of that, 9,375 B, in a millisecond that carries 1,000.
+        assert_eq!((full.queue, full.trend, full.duration), (204, 255, 0));
+        assert_eq!(full.congestion, 165);
+        assert_eq!(empty, Levels::default());
+        assert_eq!(sampler.levels_of(1), full);
+        assert_eq!(sampler.levels_of(0), Levels::default());
+    }
+
+    #[test]
+    fn reports_hold_the_largest_backlog_of_their_period() {
+        let mut sampler = sampler(lcmp());
+        for (at, bytes) in [(1, 20_000), (2, 90_000), (3, 10_000)] {
+            sampler.take_in(Nanos::from_millis(at), &backlog(bytes));
+        }
+        let largest = |report: &Queues| {
+            let queue = report.ports[0];
+            (queue.port, queue.backlog_bytes, queue.max_backlog_bytes)
+        };
+        let report = sampler.report();
+        assert_eq!(largest(&report), (PortId(2), 10_000, 90_000));
+        assert_eq!(report.time_ns, 3_000_000);
+        assert_eq!(report.ports.len(), 2);
+        assert_eq!(report.ports[0].q, 51);
+        assert_eq!(largest(&sampler.report()), (PortId(2), 10_000, 10_000));
+    }
+
+    #[test]
+    fn a_vanished_interface_has_an_empty_queue_and_keeps_its_counters() {
+        let mut sampler = sampler(lcmp());
+        sampler.take_in(Nanos::from_millis(1), &backlog(20_000));
+        sampler.take_in(Nanos::from_millis(2), &BTreeMap::new());
+        let queue = sampler.report().ports[0];
+        assert_eq!(
+            (queue.backlog_bytes, queue.tx_bytes, queue.drops),
+            (0, 1_000, 3)
+        );
+    }
+
+    #[test]
+    fn only_lcmp_has_levels() {
+        let mut sampler = sampler(PolicyConfig::Ecmp);
+        sampler.take_in(Nanos::from_millis(1), &backlog(75_000));
+        let queue = sampler.report().ports[0];
+        assert_eq!((queue.backlog_bytes, queue.q, queue.c_cong), (75_000, 0, 0));
+    }
+
+    #[test]
+    fn another_rate_and_buffer_give_other_levels() {
+        let mut sampler = sampler(lcmp());
+        sampler.provision(1, example::rate(800_000_000), Bytes::new(1_000_000));
+        sampler.take_in(Nanos::from_millis(1), &backlog(75_000));
+        assert_eq!(
+            (sampler.levels_of(1).queue, sampler.levels_of(1).trend),
+            (25, 0)
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! An agent's configuration.
 //!
-//! Everything about the lab's own time and queues is in emulated units here; only the parameters
-//! of LCMP stay paper units, and the two scale factors lead from one to the other.
+//! Everything about the lab's own time and queues is in emulated units here. Of LCMP's parameters
+//! the agent takes the numbers without a unit; what it scales itself it scales by the two factors.
 
 use alloc::{string::String, vec::Vec};
 use core::net::Ipv4Addr;
@@ -63,7 +63,7 @@ pub struct AgentConfig {
 pub enum PolicyConfig {
     /// The flow's hash over all live candidates.
     Ecmp,
-    /// LCMP with its parameters, in paper units.
+    /// LCMP with its parameters; of its times those beside the policy count, not those within.
     Lcmp(LcmpConfig),
 }
 
@@ -298,10 +298,6 @@ impl AgentConfig {
             let &DestinationConfig {
                 addr, prefix_len, ..
             } = destination;
-            let host_bits = u32::MAX.checked_shr(u32::from(prefix_len)).unwrap_or(0);
-            if prefix_len > 32 || addr.to_bits() & host_bits != 0 {
-                return Err(AgentConfigError::Prefix { addr, prefix_len });
-            }
             let before = &self.destinations[..index];
             if before
                 .iter()
@@ -309,17 +305,29 @@ impl AgentConfig {
             {
                 return Err(AgentConfigError::DuplicateDestination { addr, prefix_len });
             }
-            self.validate_candidates(destination)?;
+            self.validate_destination(destination)?;
         }
         Ok(())
     }
 
-    fn validate_candidates(&self, destination: &DestinationConfig) -> Result<(), AgentConfigError> {
+    /// Refuses a destination that does not fit this switch.
+    ///
+    /// # Errors
+    ///
+    /// The first thing found.
+    pub fn validate_destination(
+        &self,
+        destination: &DestinationConfig,
+    ) -> Result<(), AgentConfigError> {
         let DestinationConfig {
             addr,
             prefix_len,
             ref candidates,
         } = *destination;
+        let host_bits = u32::MAX.checked_shr(u32::from(prefix_len)).unwrap_or(0);
+        if prefix_len > 32 || addr.to_bits() & host_bits != 0 {
+            return Err(AgentConfigError::Prefix { addr, prefix_len });
+        }
         at_most(
             "candidates of one destination",
             candidates.len(),

@@ -6,9 +6,10 @@
 use alloc::{string::String, vec::Vec};
 use core::net::Ipv4Addr;
 
-use lab_units::PortId;
+use lab_units::{BitsPerSec, Bytes, PortId};
 use serde::{Deserialize, Serialize};
 
+use super::DestinationConfig;
 use crate::{Rule, Trigger};
 
 /// What the controller tells an agent.
@@ -22,6 +23,17 @@ pub enum AgentCommand {
         /// False: dead whatever its link says.
         is_enabled: bool,
     },
+    /// A link's provisioning changed: its levels begin elsewhere from the next sample on.
+    SetLink {
+        /// The port.
+        port: PortId,
+        /// The link's emulated rate.
+        rate_bps: BitsPerSec,
+        /// The egress queue's emulated limit.
+        buffer_bytes: Bytes,
+    },
+    /// A destination's candidates or their path costs changed: new flows are decided by these.
+    SetDestination(DestinationConfig),
     /// Ends the agent, as closing the socket does, but lets it say what it still has to say.
     Stop,
 }

@@ -19,7 +19,7 @@ use lab_abi::{
     wire::{AgentCommand, AgentMessage, AttachMode, Attachment, DecisionReport, PolicyConfig},
 };
 use lab_policy::{FlowTuple, flow_hash};
-use lab_units::{BitsPerSec, PortId};
+use lab_units::{BitsPerSec, Bytes, PortId};
 
 /// The source ports of the test's flows.
 const FLOWS: std::ops::Range<u16> = 50_000..50_040;
@@ -164,6 +164,31 @@ fn lcmp_sees_a_queue_and_leads_new_flows_around_it() {
         assert!(full.c_cong > empty.c_cong && full.cost > empty.cost);
         assert!(!full.is_kept && empty.is_kept);
     }
+
+    // The link becomes ten times what it was: the same queue is a tenth as full.
+    controller.queue_of(P1, |queue| queue.backlog_bytes == 0 && queue.c_cong == 0);
+    controller.command(&AgentCommand::SetLink {
+        port: P1,
+        rate_bps: BitsPerSec::new(10 * lab::RATE_BPS).expect("not zero"),
+        buffer_bytes: Bytes::new(10 * lab::BUFFER_BYTES),
+    });
+    lab.send_unheeded(elephant, lab::BUFFER_BYTES / 1_000);
+    let queue = controller.queue_of(P1, |queue| queue.backlog_bytes > lab::BUFFER_BYTES / 2);
+    assert_eq!(queue.q, 25, "{queue:?}");
+
+    // Its path becomes a worse one: new flows go the other way, however idle it is.
+    controller.queue_of(P1, |queue| queue.c_cong == 0);
+    let mut destination = lab
+        .config(PolicyConfig::Ecmp, AttachMode::Auto)
+        .destinations[0]
+        .clone();
+    destination.candidates[0].c_path = 200;
+    controller.command(&AgentCommand::SetDestination(destination));
+    controller.queue_of(P1, |_| true);
+    let last = 52_000..52_020;
+    lab.send(last.clone(), 1);
+    let led = chosen(&controller.decisions(last.len()));
+    assert!(led.values().all(|&port| port == P2), "{led:?}");
 
     // A closed socket ends it.
     drop(controller);

@@ -1,0 +1,63 @@
+//! A small switch for tests: two inter-DC ports with ids 2 and 4, one towards the hosts.
+
+use std::net::Ipv4Addr;
+
+use lab_abi::wire::{
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, MacAddr, PolicyConfig, PortConfig,
+};
+use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
+
+pub(crate) fn rate(bits_per_sec: u64) -> BitsPerSec {
+    BitsPerSec::new(bits_per_sec).expect("not zero")
+}
+
+/// 8 Mbit/s, so 1,000 B a millisecond, and 100 kB of queue at every port.
+pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
+    let port = |id: u32, interface: &str, is_queue_sampled| {
+        let [_, _, _, last] = id.to_be_bytes();
+        PortConfig {
+            id: PortId(id),
+            interface: interface.to_owned(),
+            src_mac: MacAddr([2, 1, 0, 0, 0, last]),
+            dst_mac: MacAddr([2, 2, 0, 0, 0, last]),
+            is_queue_sampled,
+            rate_bps: rate(8_000_000),
+            buffer_bytes: Bytes::new(100_000),
+        }
+    };
+    AgentConfig {
+        lab: "lab".to_owned(),
+        dc: "dc1".to_owned(),
+        switch_id: 176,
+        policy,
+        time_scale: Ratio::ONE,
+        size_scale: Ratio::ONE,
+        ports: vec![
+            port(0, "h0", false),
+            port(2, "p1", true),
+            port(4, "p2", true),
+        ],
+        destinations: vec![DestinationConfig {
+            addr: Ipv4Addr::new(10, 8, 0, 0),
+            prefix_len: 16,
+            candidates: vec![
+                CandidateConfig {
+                    port: PortId(4),
+                    c_path: 18,
+                },
+                CandidateConfig {
+                    port: PortId(2),
+                    c_path: 38,
+                },
+            ],
+        }],
+        sample_interval_ns: Nanos::from_millis(1),
+        record_interval_ns: Nanos::from_millis(10),
+        gc_interval_ns: Nanos::from_millis(1_000),
+        idle_timeout_ns: Nanos::from_millis(5_000),
+        stale_after_ns: Some(Nanos::from_millis(500)),
+        flow_table_entries: 50_000,
+        controller_socket: "/run/lab/controller".to_owned(),
+        attach: AttachMode::Auto,
+    }
+}
