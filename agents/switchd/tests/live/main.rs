@@ -117,6 +117,7 @@ fn ecmp_flows_are_pinned_moved_and_accounted_for(name: &str, attach: AttachMode)
     assert_eq!(last.end, AgentMessage::Bye);
     agent.join().expect("no panic").expect("a clean end");
     assert!(!lab.qdiscs().contains("clsact"), "{}", lab.qdiscs());
+    assert_eq!(lab.send(FLOWS, 1), 0, "nobody forwards any more");
 }
 
 #[test]
