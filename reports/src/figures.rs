@@ -172,9 +172,9 @@ impl Draw<'_> {
             links: self.run.info.links.clone(),
             panels,
         };
-        let caption = "Share of all data bytes, and flows, whose data crossed each link in either \
-                       direction; a line is the wider the more bytes. Rates and one-way delays are \
-                       the scenario's.";
+        let caption = "Share of all data bytes that crossed each link in either direction, and, \
+                       where there is room, how many flows'; a line is the wider the more bytes. \
+                       Rates and one-way delays are the scenario's.";
         self.captioned(&figure, "Paths taken", caption.into())
     }
 

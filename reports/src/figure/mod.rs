@@ -8,7 +8,6 @@ mod chart;
 pub mod font;
 mod legend;
 mod map;
-mod map_layout;
 mod render;
 pub mod theme;
 mod timeline;

@@ -1,0 +1,422 @@
+//! The inter-DC map with the paths taken under each policy.
+
+mod curve;
+mod labels;
+mod layout;
+
+use lab_records::{DcInfo, LinkInfo};
+use plotters::{
+    prelude::DrawingBackend,
+    style::{
+        RGBColor,
+        text_anchor::{HPos, VPos},
+    },
+};
+
+use self::{curve::Curve, labels::Area, layout::Layout};
+use super::{
+    canvas::{Canvas, Drawn, Lettering, Point},
+    font,
+    render::Figure,
+    theme::{INK, MUTED, PAPER, SMALL, TEXT, UNUSED, WIDTH},
+    utilisation::attributes,
+};
+use crate::{error::DrawError, text};
+
+/// The figure.
+pub struct PathMap {
+    /// The datacenters.
+    pub dcs: Vec<DcInfo>,
+    /// The links.
+    pub links: Vec<LinkInfo>,
+    /// One panel for each policy.
+    pub panels: Vec<Panel>,
+}
+
+/// What one policy's flows took.
+pub struct Panel {
+    /// Label of the policy.
+    pub policy: String,
+    /// Its colour.
+    pub color: RGBColor,
+    /// Flows whose path is known.
+    pub known: u64,
+    /// Flows whose path is not known.
+    pub unknown: u64,
+    /// For each link, the flows over it and their share of all bytes, both directions together.
+    pub uses: Vec<(u64, f64)>,
+}
+
+impl PathMap {
+    fn grid(&self) -> Grid {
+        Grid::new(&self.dcs, &self.links)
+    }
+}
+
+impl Figure for PathMap {
+    const NAME: &'static str = "paths";
+
+    fn missing(&self) -> Option<String> {
+        let none = self.panels.iter().all(|panel| panel.known == 0);
+        none.then(|| "no flow's path is known".into())
+    }
+
+    fn height(&self) -> f64 {
+        self.grid().panel_height() * text::to_float(self.panels.len() as u64)
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+        let grid = self.grid();
+        let height = grid.panel_height();
+        for (index, panel) in (0u32..).zip(&self.panels) {
+            self.draw_panel(canvas, panel, &grid, height * f64::from(index))?;
+        }
+        Ok(())
+    }
+}
+
+impl PathMap {
+    fn draw_panel<DB: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, DB>,
+        panel: &Panel,
+        grid: &Grid,
+        top: f64,
+    ) -> Drawn {
+        draw_title(canvas, panel, top)?;
+        let edges = self.edges(panel, grid, top)?;
+        for edge in &edges {
+            let (color, width) = match edge.flows {
+                0 => (UNUSED, 1.2),
+                _ => (panel.color, 1.5 + 12.0 * edge.share),
+            };
+            canvas.line(&edge.curve.points(), color, width)?;
+        }
+        let boxes = self.boxes(grid, top)?;
+        for (edge, at) in edges.iter().zip(label_places(&edges, &boxes)) {
+            edge.label.draw(canvas, at.middle)?;
+        }
+        for (dc, area) in self.dcs.iter().zip(&boxes) {
+            draw_dc(canvas, dc, area)?;
+        }
+        Ok(())
+    }
+
+    /// The links that are on the map.
+    fn edges(&self, panel: &Panel, grid: &Grid, top: f64) -> Result<Vec<Edge>, DrawError> {
+        let mut edges = Vec::new();
+        for (at, &(flows, share)) in panel.uses.iter().enumerate() {
+            if let Some(curve) = self.curve(at, grid, top) {
+                edges.push(Edge {
+                    curve,
+                    label: Label::new(&self.links[at], flows, share, grid.narrow)?,
+                    flows,
+                    share,
+                });
+            }
+        }
+        Ok(edges)
+    }
+
+    /// Where the DCs are.
+    fn boxes(&self, grid: &Grid, top: f64) -> Result<Vec<Area>, DrawError> {
+        let area = |(index, dc): (usize, &DcInfo)| {
+            Ok(Area {
+                middle: grid.place(index, top),
+                half: box_of(dc)?,
+            })
+        };
+        self.dcs.iter().enumerate().map(area).collect()
+    }
+
+    /// The line of a link, from the end with more links to the other; nothing if an end is not on
+    /// the map.
+    fn curve(&self, at: usize, grid: &Grid, top: f64) -> Option<Curve> {
+        let link = &self.links[at];
+        let index = |name: &str| self.dcs.iter().position(|dc| dc.name == name);
+        let (a, b) = (index(&link.a)?, index(&link.b)?);
+        let (from, to) = if self.degree(&link.a) >= self.degree(&link.b) {
+            (a, b)
+        } else {
+            (b, a)
+        };
+        let bend = self.bend(at, grid, from, to);
+        let (from, to) = (grid.place(from, top), grid.place(to, top));
+        Some(Curve::new(from, to, bend))
+    }
+
+    fn degree(&self, dc: &str) -> usize {
+        let ends = self.links.iter().flat_map(|link| [&link.a, &link.b]);
+        ends.filter(|end| *end == dc).count()
+    }
+
+    /// How far a link's middle is out of the straight: parallel links stand apart, and a link
+    /// within a column goes around what is between its ends, which may be its own label.
+    fn bend(&self, at: usize, grid: &Grid, from: usize, to: usize) -> f64 {
+        let link = &self.links[at];
+        let same = |other: &&LinkInfo| {
+            (&other.a, &other.b) == (&link.a, &link.b) || (&other.a, &other.b) == (&link.b, &link.a)
+        };
+        let before = self.links[..at].iter().filter(same).count();
+        let apart = text::to_float(before as u64) * 56.0;
+        let (from, to) = (grid.layout.places[from], grid.layout.places[to]);
+        let rows = (from.1 - to.1).abs();
+        let is_in_column = (from.0 - to.0).abs() < 0.5;
+        if is_in_column && (rows > 1.5 || !grid.narrow) {
+            return apart + 24.0 + 22.0 * rows;
+        }
+        apart
+    }
+}
+
+fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f64) -> Drawn {
+    let middle = top + TITLE / 2.0;
+    canvas.fill((0.0, middle - 6.0), (22.0, middle + 6.0), panel.color)?;
+    let title = Lettering {
+        em: TEXT,
+        color: INK,
+        h: HPos::Left,
+        v: VPos::Center,
+    };
+    let mut text = format!("{} ({}", panel.policy, counted(panel.known));
+    if panel.unknown > 0 {
+        text += &format!(", the path of {} more is not known", panel.unknown);
+    }
+    text.push(')');
+    canvas.text(&text, (29.0, middle), title)
+}
+
+/// A link on the map.
+struct Edge {
+    curve: Curve,
+    label: Label,
+    flows: u64,
+    share: f64,
+}
+
+fn label_places(edges: &[Edge], boxes: &[Area]) -> Vec<Area> {
+    let wanted = edges.iter().map(|edge| (&edge.curve, edge.label.half));
+    labels::place(&wanted.collect::<Vec<_>>(), boxes)
+}
+
+/// What is written at a link.
+struct Label {
+    lines: Vec<String>,
+    is_taken: bool,
+    /// Half its width and height.
+    half: Point,
+}
+
+impl Label {
+    fn new(link: &LinkInfo, flows: u64, share: f64, narrow: bool) -> Result<Self, DrawError> {
+        let lines = match (flows, narrow) {
+            (0, false) => vec!["not taken".into(), attributes(link)],
+            (0, true) => vec![text::rate(link.rate_bps), text::time(link.delay_ns)],
+            (_, false) => {
+                let used = format!("{} · {}", text::percent(share), counted(flows));
+                vec![used, attributes(link)]
+            }
+            (_, true) => vec![
+                text::percent(share),
+                text::rate(link.rate_bps),
+                text::time(link.delay_ns),
+            ],
+        };
+        let mut width: f64 = 0.0;
+        for line in &lines {
+            width = width.max(font::width(line, SMALL)?);
+        }
+        let height = LINE * text::to_float(lines.len() as u64);
+        Ok(Self {
+            lines,
+            is_taken: flows > 0,
+            half: (width / 2.0 + 4.0, height / 2.0 + 1.0),
+        })
+    }
+
+    /// Draws it on paper, so that the link's line does not run through it.
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>, (x, y): Point) -> Drawn {
+        let (width, height) = self.half;
+        canvas.fill((x - width, y - height), (x + width, y + height), PAPER)?;
+        let mut middle = y - height + 1.0 + LINE / 2.0;
+        for (index, line) in self.lines.iter().enumerate() {
+            let lettering = Lettering {
+                em: SMALL,
+                color: if self.is_taken && index == 0 {
+                    INK
+                } else {
+                    MUTED
+                },
+                h: HPos::Center,
+                v: VPos::Center,
+            };
+            canvas.text(line, (x, middle), lettering)?;
+            middle += LINE;
+        }
+        Ok(())
+    }
+}
+
+/// Half the width and height of a DC's box.
+fn box_of(dc: &DcInfo) -> Result<Point, DrawError> {
+    let name = font::width(&dc.name, TEXT)?;
+    if dc.hosts.is_empty() {
+        return Ok((name / 2.0 + 9.0, 13.0));
+    }
+    let width = name.max(font::width(&hosts_of(dc), SMALL)?);
+    Ok((width / 2.0 + 9.0, 20.0))
+}
+
+fn draw_dc<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, dc: &DcInfo, area: &Area) -> Drawn {
+    let ((x, y), (width, height)) = (area.middle, area.half);
+    let border = if dc.hosts.is_empty() { 1.0 } else { 2.0 };
+    canvas.boxed(
+        (x - width, y - height),
+        (x + width, y + height),
+        INK,
+        border,
+    )?;
+    let name = Lettering {
+        em: TEXT,
+        color: INK,
+        h: HPos::Center,
+        v: VPos::Center,
+    };
+    if dc.hosts.is_empty() {
+        return canvas.text(&dc.name, (x, y), name);
+    }
+    canvas.text(&dc.name, (x, y - 8.0), name)?;
+    let small = Lettering {
+        em: SMALL,
+        color: MUTED,
+        ..name
+    };
+    canvas.text(&hosts_of(dc), (x, y + 8.0), small)
+}
+
+fn hosts_of(dc: &DcInfo) -> String {
+    text::count(dc.hosts.len(), "host")
+}
+
+fn counted(flows: u64) -> String {
+    text::count(usize::try_from(flows).unwrap_or(usize::MAX), "flow")
+}
+
+/// The layout in pixels.
+struct Grid {
+    layout: Layout,
+    /// There are so many columns that labels must be narrow.
+    narrow: bool,
+}
+
+impl Grid {
+    fn new(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
+        let layout = Layout::new(dcs, links);
+        Self {
+            narrow: layout.columns > WIDE_COLUMNS,
+            layout,
+        }
+    }
+
+    fn row(&self) -> f64 {
+        if self.narrow { NARROW_ROW } else { ROW }
+    }
+
+    fn panel_height(&self) -> f64 {
+        TITLE + self.row() * text::to_float(self.layout.rows as u64) + 12.0
+    }
+
+    /// The middle of a DC.
+    fn place(&self, dc: usize, top: f64) -> Point {
+        let (column, row) = self.layout.places[dc];
+        let last = text::to_float(self.layout.columns.saturating_sub(1) as u64).max(1.0);
+        let x = SIDE + (WIDTH - 2.0 * SIDE) * column / last;
+        (x, top + TITLE + self.row() * (row + 0.5))
+    }
+}
+
+const TITLE: f64 = 30.0;
+const SIDE: f64 = 40.0;
+
+/// Height of a row: room for a label of two lines and space, or one of three.
+const ROW: f64 = 62.0;
+const NARROW_ROW: f64 = 92.0;
+
+/// Columns that leave room for wide labels between them.
+const WIDE_COLUMNS: usize = 4;
+
+/// Height of a line of a label.
+const LINE: f64 = SMALL * 1.25;
+
+#[cfg(test)]
+mod tests {
+    use lab_units::Bytes;
+
+    use super::*;
+
+    /// The links of the paper's 13-DC topology: ends, Gb/s and ms.
+    const THIRTEEN: [(u32, u32, u64, u64); 20] = [
+        (1, 3, 200, 1),
+        (2, 3, 40, 1),
+        (2, 6, 40, 1),
+        (2, 8, 40, 1),
+        (3, 4, 40, 1),
+        (3, 5, 200, 5),
+        (3, 6, 100, 1),
+        (3, 7, 200, 10),
+        (4, 5, 40, 1),
+        (4, 7, 40, 1),
+        (5, 7, 100, 5),
+        (5, 11, 200, 5),
+        (6, 9, 100, 5),
+        (6, 10, 100, 1),
+        (7, 11, 200, 10),
+        (8, 12, 40, 1),
+        (9, 12, 100, 5),
+        (10, 12, 100, 1),
+        (11, 12, 200, 5),
+        (12, 13, 200, 1),
+    ];
+
+    fn thirteen() -> PathMap {
+        let dc = |number: u32| DcInfo {
+            name: format!("dc{number}"),
+            hosts: (1..=16).map(|host| format!("dc{number}/h{host}")).collect(),
+            legacy: false,
+        };
+        let link = |(a, b, gbit, ms): (u32, u32, u64, u64)| LinkInfo {
+            name: format!("dc{a}-dc{b}"),
+            a: format!("dc{a}"),
+            b: format!("dc{b}"),
+            rate_bps: format!("{gbit} Gbit").parse().unwrap(),
+            delay_ns: format!("{ms} ms").parse().unwrap(),
+            buffer_bytes: Bytes::new(1),
+        };
+        PathMap {
+            dcs: (1..=13).map(dc).collect(),
+            links: THIRTEEN.map(link).into(),
+            panels: vec![Panel {
+                policy: "lcmp".into(),
+                color: INK,
+                known: 100_000,
+                unknown: 0,
+                uses: vec![(12_345, 0.123); THIRTEEN.len()],
+            }],
+        }
+    }
+
+    #[test]
+    fn the_labels_of_the_papers_13_dcs_are_clear_of_each_other_and_of_the_dcs() {
+        let map = thirteen();
+        let grid = map.grid();
+        let edges = map.edges(&map.panels[0], &grid, 0.0).unwrap();
+        let boxes = map.boxes(&grid, 0.0).unwrap();
+        let labels = label_places(&edges, &boxes);
+        assert_eq!(labels.len(), 20);
+        for (index, label) in labels.iter().enumerate() {
+            let others = labels[..index].iter().chain(&boxes);
+            let overlap: f64 = others.map(|other| label.overlap(other)).sum();
+            assert!(overlap < 1.0, "{}: {overlap}", map.links[index].name);
+        }
+    }
+}
