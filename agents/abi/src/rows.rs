@@ -101,7 +101,8 @@ impl FlowKey {
 }
 
 row! {
-    /// Where a flow is pinned to.
+    /// Where a flow is pinned to: with its key 48 bytes, where the paper counts 24, for the key is
+    /// the whole five-tuple and packets, bytes and decisions are counted for telemetry.
     pub struct FlowEntry as "flow_entry" {
         /// Time of its latest packet.
         pub last_seen_ns: u64,

@@ -3,7 +3,7 @@
 //! - [`path`][]: how good a path is, one byte per path (Eq. 2, Alg. 1 and 2)
 //! - [`thresholds`][]: where a port's queue and trend levels begin
 //! - [`port`][]: a port's congestion, in 24 bytes of state (Eq. 3 to 5)
-//! - [`decide`][]: the choice for a flow's first packet (Eq. 1)
+//! - [`mod@decide`][]: the choice for a flow's first packet (Eq. 1)
 //!
 //! Costs and scores are 0 to 255 and smaller is better. Levels are tenths of 255.
 
