@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    num::NonZeroU8,
     os::fd::RawFd,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
@@ -16,7 +17,7 @@ use crate::{Clock, Engine, wire::Export};
 pub(crate) struct Machine {
     pub engine: Engine,
     pub clock: Clock,
-    pub vcpus: u8,
+    pub vcpus: NonZeroU8,
     pub memory: Bytes,
     pub seed: u64,
     pub image: PathBuf,
@@ -218,6 +219,7 @@ const VIRTUAL_WORDS: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::DEFAULT_VCPUS;
 
     fn machine(engine: Engine, clock: Clock) -> Machine {
         let share = |tag: &str, path: &str, writable| Share {
@@ -230,7 +232,7 @@ mod tests {
         Machine {
             engine,
             clock,
-            vcpus: 2,
+            vcpus: DEFAULT_VCPUS,
             memory: Bytes::new(2 << 30),
             seed: 7,
             image: "/cache/boot/vmlinux-6.1.0".into(),

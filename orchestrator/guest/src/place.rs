@@ -1,6 +1,11 @@
 //! Decisions made before a machine is started.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use nix::unistd::{AccessFlags, access};
 
 use crate::{Accel, Clock, Engine, GuestError, GuestRequest};
 
@@ -57,12 +62,14 @@ pub(crate) fn check_paths(request: &GuestRequest) -> Result<(), GuestError> {
 }
 
 fn check_writable(path: &Path) -> Result<(), GuestError> {
-    let checked = if path.is_absolute() {
-        std::fs::read_dir(path).map(drop)
-    } else {
-        Err(std::io::Error::other("it is not an absolute path"))
+    let checked = || {
+        if !path.is_absolute() {
+            return Err(io::Error::other("it is not an absolute path"));
+        }
+        fs::read_dir(path)?;
+        Ok(access(path, AccessFlags::W_OK)?)
     };
-    checked.map_err(|source| GuestError::Writable {
+    checked().map_err(|source| GuestError::Writable {
         path: path.to_owned(),
         source,
     })

@@ -10,7 +10,7 @@ use nix::{
     errno::Errno,
     kmod::{ModuleInitFlags, finit_module},
     mount::{MsFlags, mount, umount},
-    sys::resource::{Resource, setrlimit},
+    sys::resource::{RLIM_INFINITY, Resource, setrlimit},
     unistd::{sethostname, sync},
 };
 
@@ -97,7 +97,7 @@ const HOST_NAME: &str = "lcmp-lab";
 /// A lab of 300 QPs opens some thousand files and pins some hundred megabytes.
 const LIMITS: &[(Resource, u64)] = &[
     (Resource::RLIMIT_NOFILE, 1 << 20),
-    (Resource::RLIMIT_MEMLOCK, libc::RLIM_INFINITY),
-    (Resource::RLIMIT_NPROC, libc::RLIM_INFINITY),
+    (Resource::RLIMIT_MEMLOCK, RLIM_INFINITY),
+    (Resource::RLIMIT_NPROC, RLIM_INFINITY),
     (Resource::RLIMIT_CORE, 0),
 ];

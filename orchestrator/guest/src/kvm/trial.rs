@@ -18,6 +18,7 @@ use crate::{
     machine::{Machine, Messages, Port},
     process::Qemu,
     programs,
+    request::DEFAULT_VCPUS,
 };
 
 /// Why a trial boot is no proof that KVM works.
@@ -44,7 +45,7 @@ pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
     let machine = Machine {
         engine: Engine::Kvm,
         clock: Clock::Real,
-        vcpus: 2,
+        vcpus: DEFAULT_VCPUS,
         memory: MEMORY,
         seed: 1,
         image: kernel.image.clone(),

@@ -108,13 +108,13 @@ fn a_silent_guest_is_ended() {
     let Some(guest) = Guest::for_test("a_silent_guest_is_ended") else {
         return;
     };
-    let started = started(&guest, &["--silence", "2"], "echo inside >&2; sleep 1000");
+    let started = started(&guest, &["--silence", "8"], "echo inside >&2; sleep 1000");
     let machine = started.machine();
     send(machine, Signal::SIGSTOP);
     let (code, rest) = started.end();
     assert_eq!(code, Some(3), "{rest}");
     assert!(
-        rest.contains("no output and no heartbeat for 2 s"),
+        rest.contains("no output and no heartbeat for 8 s"),
         "{rest}"
     );
     assert!(!is_alive(machine));
