@@ -8,6 +8,7 @@ pub mod lower;
 pub mod name;
 mod netlink;
 mod process;
+pub mod run;
 pub mod step;
 #[cfg(test)]
 mod testing;

@@ -5,6 +5,7 @@
 //! not only what it was told to be.
 
 use std::{
+    ffi::OsString,
     fs::File,
     io::{self, IoSliceMut},
     net::{SocketAddr, UdpSocket},
@@ -125,6 +126,8 @@ fn send_train(
     receiver.set_read_timeout(Some(patience(direction.link)))?;
     let from = SocketAddr::from((direction.from.addr, 0));
     let sender = socket_in(namespace(direction.from.node), from)?;
+    // The other end has no route: it is a neighbour on this one interface.
+    setsockopt(&sender, sockopt::BindToDevice, &OsString::from(&direction.from.interface))?;
     sender.connect(to)?;
     let room = direction.link.emu.buffer_bytes.get() / (2 * frame().get());
     let frames = room.clamp(2, TRAIN);
