@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use lab_units::Bytes;
 use nix::{
+    errno::Errno,
     sys::statvfs::statvfs,
     unistd::{AccessFlags, access},
 };
@@ -56,7 +57,10 @@ fn run() -> Finding {
         Ok(()) => Finding::ok(subject, "it can be written to", why),
         Err(errno) => {
             let what = format!("it cannot be written to: {}", errno.desc());
-            Finding::fail(subject, what, why).mended_by("mount -t tmpfs tmpfs /run")
+            Finding::fail(subject, what, why).mended_by(match errno {
+                Errno::EROFS | Errno::ENOENT => "mount -t tmpfs tmpfs /run",
+                _ => "sudo lcmp-lab doctor",
+            })
         }
     }
 }

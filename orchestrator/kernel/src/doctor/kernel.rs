@@ -51,11 +51,10 @@ fn present(feature: Feature) -> Finding {
 
 fn missing(feature: Feature, cause: &StepCause) -> Finding {
     let words = feature.words();
-    let thing = words.thing;
     let what = if is_unknown(feature, cause) {
-        format!("this kernel has no {thing}")
+        format!("this kernel has no {}", words.thing)
     } else {
-        format!("no {thing} can be made: {cause}")
+        format!("one cannot be made: {cause}")
     };
     let finding = Finding::fail(words.subject, what, words.why);
     if nix::unistd::geteuid().is_root() {

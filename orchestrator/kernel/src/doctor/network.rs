@@ -97,7 +97,7 @@ fn labs_there(labs: &[Status]) -> Finding {
 }
 
 /// A lab's interfaces begin with its slot: `l0d1h1`.
-pub(super) fn is_labs(dev: &str) -> bool {
+fn is_labs(dev: &str) -> bool {
     let mut parts = dev.strip_prefix('l').unwrap_or_default().splitn(2, 'd');
     let slot = parts.next().unwrap_or_default();
     let rest = parts.next().unwrap_or_default();

@@ -9,7 +9,10 @@ use std::{
     thread,
 };
 
-use nix::sched::{CloneFlags, unshare};
+use nix::{
+    mount::{MsFlags, mount},
+    sched::{CloneFlags, unshare},
+};
 use rtnetlink::packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 
 use crate::{
@@ -31,6 +34,20 @@ pub(super) fn namespace() -> io::Result<Space> {
 pub(super) fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let result = thread::scope(|scope| scope.spawn(work).join());
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Gives the calling thread a network namespace and a `/run` of its own, both empty.
+pub(super) fn alone() -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET)?;
+    let none = None::<&str>;
+    mount(none, "/", none, MsFlags::MS_PRIVATE | MsFlags::MS_REC, none)?;
+    Ok(mount(
+        Some("tmpfs"),
+        "/run",
+        Some("tmpfs"),
+        MsFlags::empty(),
+        none,
+    )?)
 }
 
 /// Makes a pair of interfaces, the first in one namespace and the second in the same or another.

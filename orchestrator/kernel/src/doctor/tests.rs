@@ -11,7 +11,7 @@ use std::{
     sync::Mutex,
 };
 
-use super::{Level, doctor, missing_here, network, probe_host_placement, programs};
+use super::{Level, doctor, missing_here, probe_host_placement, programs, scratch};
 use crate::{
     exec::Space,
     lower::HostPlacement,
@@ -57,12 +57,15 @@ fn nothing_is_left_of_what_was_tried() {
     if !nix::unistd::geteuid().is_root() {
         return skipped("nothing_is_left_of_what_was_tried", "it needs root");
     }
-    let before = machine();
-    let _ = missing_here();
-    // Fails where there is no SoftRoCE, after it made namespaces and interfaces.
-    let placement = probe_host_placement();
+    let (before, placement, after) = alone(|| {
+        let before = machine();
+        let _ = missing_here();
+        // Fails where there is no SoftRoCE, after it made namespaces and interfaces.
+        let placement = probe_host_placement();
+        (before, placement, machine())
+    });
     println!("hosts: {placement:?}");
-    assert_eq!(machine(), before);
+    assert_eq!(after, before);
 }
 
 #[test]
@@ -145,25 +148,32 @@ fn cannot_compare() -> Option<String> {
     missing.map(|name| format!("`{name}` is not installed"))
 }
 
-/// Interfaces, named namespaces, RDMA devices; without those of labs, which other tests make at the
-/// same time.
+/// Does `work` where nobody else makes interfaces and names namespaces.
+fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let done = scratch::on_thread(|| {
+        scratch::alone()?;
+        Ok(work())
+    });
+    done.unwrap()
+}
+
+/// Interfaces, files of `/run`, and RDMA devices of this process.
 fn machine() -> [Vec<String>; 3] {
     let links = dump::links(&mut Space::root().unwrap().socket).unwrap();
-    let links = links.into_iter().map(|link| link.name);
-    let entries = std::fs::read_dir("/run/netns").into_iter().flatten();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files = std::fs::read_dir("/run").unwrap();
     // Without the RDMA subsystem there is no device.
     let devices = Socket::rdma().map(|mut socket| rdma::devices(&mut socket).unwrap());
     let devices = devices
         .unwrap_or_default()
         .into_iter()
         .map(|device| device.name);
+    let own = format!("lcmp-doctor-{}-", std::process::id());
     [
-        links.filter(|name| !network::is_labs(name)).collect(),
-        names.filter(|name| !name.starts_with("lcmp-")).collect(),
-        devices
-            .filter(|name| name.starts_with("lcmp-doctor-"))
+        links.into_iter().map(|link| link.name).collect(),
+        files
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
             .collect(),
+        devices.filter(|name| name.starts_with(&own)).collect(),
     ]
 }
 

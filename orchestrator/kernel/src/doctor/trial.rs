@@ -6,7 +6,6 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 use nix::{
     errno::Errno,
     mount::{MsFlags, mount},
-    sched::{CloneFlags, unshare},
 };
 
 use super::{
@@ -79,7 +78,7 @@ impl Feature {
         let (subject, thing, why, modules): (_, _, _, &[_]) = match self {
             Self::Namespaces => (
                 "namespaces",
-                "network namespace that can be given a name",
+                "network namespace with a name",
                 "every switch of a lab is in one",
                 &[],
             ),
@@ -229,12 +228,9 @@ pub(super) fn is_unknown(feature: Feature, cause: &StepCause) -> bool {
 /// Gives a namespace a name below a directory that only this thread sees.
 fn name_a_namespace() -> io::Result<()> {
     scratch::on_thread(|| {
-        unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET)?;
-        let none = None::<&str>;
-        mount(none, "/", none, MsFlags::MS_PRIVATE | MsFlags::MS_REC, none)?;
-        mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), none)?;
+        scratch::alone()?;
         fs::write("/run/netns", "")?;
-        let this = Some("/proc/thread-self/ns/net");
+        let (this, none) = (Some("/proc/thread-self/ns/net"), None::<&str>);
         Ok(mount(this, "/run/netns", none, MsFlags::MS_BIND, none)?)
     })
 }
