@@ -107,7 +107,10 @@ impl<'a> Checker<'a> {
         let patience = Instant::now() + PATIENCE;
         loop {
             let links = dump::links(&mut self.space.socket)?;
-            self.links = links.into_iter().map(|link| (link.name.clone(), link)).collect();
+            self.links = links
+                .into_iter()
+                .map(|link| (link.name.clone(), link))
+                .collect();
             let running = |dev: &str| self.links.get(dev).is_none_or(|link| link.running);
             let mut ups = self.wanted.steps.iter().filter_map(|step| match step {
                 Step::LinkUp { dev, .. } if dev != "lo" => Some(dev),
@@ -205,7 +208,8 @@ impl<'a> Checker<'a> {
             if let Step::Address { dev, addr, .. } = step {
                 let index = self.index(dev);
                 let there = found.iter().find(|found| found.addr == *addr);
-                let shown = there.map(|found| format!("/{} on interface {}", found.len, found.interface));
+                let shown =
+                    there.map(|found| format!("/{} on interface {}", found.len, found.interface));
                 let wanted = format!("/32 on interface {index}");
                 self.same(format!("address {addr}"), wanted, shown);
             }
@@ -218,9 +222,15 @@ impl<'a> Checker<'a> {
         for step in &self.wanted.steps {
             if let Step::Neighbour { dev, addr, mac, .. } = step {
                 let index = self.index(dev);
-                let there = found.iter().find(|at| at.interface == index && at.addr == *addr);
+                let there = found
+                    .iter()
+                    .find(|at| at.interface == index && at.addr == *addr);
                 let shown = there.map(|found| found.mac.to_string());
-                self.same(format!("neighbour {addr} on `{dev}`"), mac.to_string(), shown);
+                self.same(
+                    format!("neighbour {addr} on `{dev}`"),
+                    mac.to_string(),
+                    shown,
+                );
             }
         }
         Ok(())
@@ -232,9 +242,8 @@ impl<'a> Checker<'a> {
             match step {
                 Step::Route(route) => {
                     let wanted = self.route(route);
-                    let same = |found: &&dump::Route| {
-                        found.table == wanted.table && found.to == wanted.to
-                    };
+                    let same =
+                        |found: &&dump::Route| found.table == wanted.table && found.to == wanted.to;
                     let shown = found.iter().find(same).map(|found| format!("{found:?}"));
                     let object = format!("route to {}/{}", route.to.addr, route.to.len);
                     self.same(object, format!("{wanted:?}"), shown);
@@ -296,7 +305,8 @@ impl<'a> Checker<'a> {
                 let there = found.iter().find(|found| {
                     found.interface == wanted.interface && found.parent == wanted.parent
                 });
-                let show = |held: &tc::Held| format!("{:x}: {}", held.handle >> 16, held.parameters);
+                let show =
+                    |held: &tc::Held| format!("{:x}: {}", held.handle >> 16, held.parameters);
                 let object = format!("{} of `{}`", at.qdisc.kind(), at.dev);
                 self.same(object, show(&wanted), there.map(show));
             }
@@ -317,7 +327,11 @@ impl<'a> Checker<'a> {
                         Some(format!("on `{}`", on.join("`, `")))
                     }
                 };
-                self.same(format!("RDMA device `{name}`"), format!("on `{dev}`"), found);
+                self.same(
+                    format!("RDMA device `{name}`"),
+                    format!("on `{dev}`"),
+                    found,
+                );
             }
         }
         Ok(())

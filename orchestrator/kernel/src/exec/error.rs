@@ -81,9 +81,10 @@ impl fmt::Display for Hint<'_> {
             }),
             (Some(Errno::ENOENT), Step::Redirect { .. }) => missing("act_mirred"),
             (Some(Errno::EOPNOTSUPP), Step::Veth(_)) => missing("veth"),
-            (Some(Errno::EOPNOTSUPP | Errno::EPROTONOSUPPORT | Errno::EINVAL), Step::Rxe { .. }) => {
-                missing("rdma_rxe")
-            }
+            (
+                Some(Errno::EOPNOTSUPP | Errno::EPROTONOSUPPORT | Errno::EINVAL),
+                Step::Rxe { .. },
+            ) => missing("rdma_rxe"),
             _ => Ok(()),
         }
     }

@@ -97,9 +97,7 @@ impl Executor {
         cancelled: impl Fn() -> bool,
         mut done: impl FnMut(&[Step]),
     ) -> Result<(), RunError> {
-        let together = |a: &Step, b: &Step| {
-            a.netns() == b.netns() && Means::of(a) == Means::of(b)
-        };
+        let together = |a: &Step, b: &Step| a.netns() == b.netns() && Means::of(a) == Means::of(b);
         for group in steps.chunk_by(together) {
             if cancelled() {
                 return Err(RunError::Cancelled);

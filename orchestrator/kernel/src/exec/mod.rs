@@ -5,7 +5,7 @@ mod check;
 mod error;
 mod executor;
 pub(crate) mod netns;
-mod shared;
+pub(crate) mod shared;
 mod space;
 mod sysctl;
 mod undo;

@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use netns_rs::{DefaultEnv, Env};
+use netns_rs::Env;
 use nix::{
     errno::Errno,
     mount::{MntFlags, MsFlags, mount, umount2},
@@ -32,15 +32,30 @@ pub(crate) fn directory() -> PathBuf {
 /// Whether the directory of namespaces is what `ip netns` makes it: a mount of its own, so that
 /// unmounting a namespace reaches other mount namespaces too.
 pub(crate) fn directory_is_ready() -> io::Result<bool> {
+    if !directory().is_dir() {
+        return Ok(false);
+    }
     let mounts = fs::read_to_string("/proc/self/mountinfo")?;
     let point = |line: &str| line.split(' ').nth(4).map(str::to_owned);
     let wanted = directory();
-    Ok(mounts.lines().filter_map(point).any(|point| Path::new(&point) == wanted))
+    Ok(mounts
+        .lines()
+        .filter_map(point)
+        .any(|point| Path::new(&point) == wanted))
 }
 
 /// Makes the directory of namespaces what `ip netns` makes it.
 pub(crate) fn make_directory() -> io::Result<()> {
-    DefaultEnv.init().map_err(io::Error::other)
+    RunNetns.init().map_err(io::Error::other)
+}
+
+/// Where `ip netns` looks, on systems whose `/var/run` is not `/run` too.
+struct RunNetns;
+
+impl Env for RunNetns {
+    fn persist_dir(&self) -> PathBuf {
+        directory()
+    }
 }
 
 /// Takes the directory of namespaces away again, unless someone else has a namespace in it.
@@ -67,7 +82,10 @@ pub(crate) fn create<T: Send>(
     work: impl FnOnce(File) -> T + Send,
 ) -> io::Result<T> {
     let path = path(name);
-    OpenOptions::new().write(true).create_new(true).open(&path)?;
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
     let made = on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET)?;
         mount(

@@ -55,7 +55,10 @@ impl Space {
     pub fn interface(&mut self, dev: &str) -> Result<Option<u32>, NetlinkError> {
         if !self.interfaces.contains_key(dev) {
             let links = dump::links(&mut self.socket)?;
-            self.interfaces = links.into_iter().map(|link| (link.name, link.index)).collect();
+            self.interfaces = links
+                .into_iter()
+                .map(|link| (link.name, link.index))
+                .collect();
         }
         Ok(self.interfaces.get(dev).copied())
     }

@@ -84,7 +84,7 @@ pub(crate) fn undo(lab: &LabName, contents: &Contents) -> Vec<UndoError> {
         errors.extend(released.err().map(|error| file(key, error)));
     }
     if made.netns_directory {
-        let removed = netns::remove_directory();
+        let removed = shared::release_netns_directory(lab);
         let path = || netns::directory().display().to_string();
         errors.extend(removed.err().map(|error| file(&path(), error)));
     }
@@ -156,7 +156,10 @@ impl<'a> Made<'a> {
             .filter_map(|(name, inode)| inode.or_else(|| netns::inode(name)))
             .collect();
         let inside = |pid: &i32| process::netns_inode(*pid).is_some_and(|at| inodes.contains(&at));
-        let found = process::all().unwrap_or_default().into_iter().filter(inside);
+        let found = process::all()
+            .unwrap_or_default()
+            .into_iter()
+            .filter(inside);
         let mut running = self.processes.clone();
         running.extend(found.filter_map(ProcessId::of));
         running.retain(|process| process.pid != own && process.is_alive());
@@ -180,15 +183,20 @@ impl<'a> Made<'a> {
         if !self.links.is_empty() {
             let deleted = self.delete_links(socket, errors);
             let undo = || "ip link del".to_owned();
-            errors.extend(deleted.err().map(|error| UndoError::Step { undo: undo(), error }));
+            errors.extend(deleted.err().map(|error| UndoError::Step {
+                undo: undo(),
+                error,
+            }));
         }
     }
 
     fn delete_rxe(&self, errors: &mut Vec<UndoError>) {
-        let listed = Socket::rdma().map_err(NetlinkError::from).and_then(|mut socket| {
-            let devices = rdma::devices(&mut socket)?;
-            Ok((socket, devices))
-        });
+        let listed = Socket::rdma()
+            .map_err(NetlinkError::from)
+            .and_then(|mut socket| {
+                let devices = rdma::devices(&mut socket)?;
+                Ok((socket, devices))
+            });
         // Without the RDMA subsystem there is no device.
         let Ok((mut socket, devices)) = listed else {
             return;

@@ -28,7 +28,7 @@ pub enum Entry {
         /// The inode of the namespace.
         inode: u64,
     },
-    /// The directory of namespaces was made (and mounted, as `ip netns add` does) for the lab.
+    /// The lab needs the directory of namespaces, which is made if it is not there.
     NetnsDirectory,
     /// A process of the lab, to be ended with it.
     Process(ProcessId),

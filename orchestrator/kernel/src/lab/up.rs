@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Claim, LabError, LabErrorKind, down, hosts};
 use crate::{
-    exec::{Executor, RunError, UndoError, check, netns},
+    exec::{Executor, RunError, UndoError, check, netns, shared},
     journal::{self, Entry, MachineLock, NodeEntry},
     lower::{Layout, LowerOptions, lower},
     name::LabName,
@@ -224,10 +224,10 @@ impl Lab {
         let io = |what| move |error| LabErrorKind::Io { what, error };
         let entry = Entry::Nodes(self.nodes());
         self.note(&entry).map_err(io("journal"))?;
-        if !netns::directory_is_ready().map_err(io("/proc/self/mountinfo"))? {
-            self.note(&Entry::NetnsDirectory).map_err(io("journal"))?;
-            netns::make_directory().map_err(io("/run/netns"))?;
-        }
+        self.note(&Entry::NetnsDirectory).map_err(io("journal"))?;
+        MachineLock::take()
+            .and_then(|_lock| shared::need_netns_directory(self.name()))
+            .map_err(io("/run/netns"))?;
         let executor = self.executor().map_err(io("lab"))?;
         let (mut done, total) = (0, steps.len());
         let report = |group: &[Step]| {

@@ -3,12 +3,11 @@
 
 use std::net::Ipv4Addr;
 
-use lab_plan::model::{EcnPlan, Tool};
 use lab_plan::{
     address::{self, Place},
     model::{
-        Dc, Estimate, Link, LinkKind, MeasurePlan, Node, PLAN_FORMAT, Plan, Port, Rdma, Role,
-        Route, Scale, WirePlan,
+        Dc, EcnPlan, Estimate, Link, LinkKind, MeasurePlan, Node, PLAN_FORMAT, Plan, Port, Rdma,
+        Role, Route, Scale, Tool, WirePlan,
     },
 };
 use lab_units::{Bytes, DcId, LinkId, Nanos, NodeId, PortId, Ratio};

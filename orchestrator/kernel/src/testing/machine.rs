@@ -1,0 +1,84 @@
+//! All of the root namespace that a lab could change, to be compared.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use crate::{
+    exec::netns,
+    netlink::{Socket, dump, tc},
+};
+
+/// What the root namespace is like: one text for each thing.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct Machine(BTreeMap<String, String>);
+
+impl Machine {
+    pub fn read() -> Self {
+        let mut socket = Socket::route().unwrap();
+        let mut all = BTreeMap::new();
+        let mut put = |kind: &str, things: Vec<String>| {
+            let mut things = things;
+            things.sort();
+            all.insert(kind.to_owned(), things.join("\n"));
+        };
+        // Traffic is counted whatever the lab does.
+        let links = dump::links(&mut socket)
+            .unwrap()
+            .into_iter()
+            .map(|mut link| {
+                link.stats = rtnetlink::packet_route::link::Stats64::default();
+                format!("{link:?}")
+            });
+        put("links", links.collect());
+        put("addresses", texts(dump::addresses(&mut socket).unwrap()));
+        put("neighbours", texts(dump::neighbours(&mut socket).unwrap()));
+        put("routes", texts(dump::routes(&mut socket).unwrap()));
+        put("rules", texts(dump::rules(&mut socket).unwrap()));
+        put("queues", texts(tc::qdiscs(&mut socket).unwrap()));
+        put("namespaces", names(&netns::directory()));
+        let ready = netns::directory_is_ready().unwrap();
+        put(
+            "mounts",
+            vec![format!("{} {ready}", netns::directory().exists())],
+        );
+        put("labs", names(&crate::journal::base()));
+        for key in sysctls(Path::new("/proc/sys/net")) {
+            let value = fs::read_to_string(&key).unwrap_or_default();
+            all.insert(key, value);
+        }
+        Self(all)
+    }
+
+    /// Asserts that nothing changed, and says what did.
+    #[track_caller]
+    pub fn assert_unchanged(&self) {
+        let now = Self::read();
+        for (key, before) in &self.0 {
+            assert_eq!(Some(before), now.0.get(key), "{key} changed");
+        }
+        assert_eq!(self, &now);
+    }
+}
+
+fn texts<T: std::fmt::Debug>(things: Vec<T>) -> Vec<String> {
+    things.iter().map(|thing| format!("{thing:?}")).collect()
+}
+
+/// The files of a directory but locks, which stay.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name != ".lock").collect()
+}
+
+fn sysctls(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(sysctls(&path));
+        } else {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
