@@ -1,6 +1,6 @@
 //! A row of a map, told once for Rust and for C.
 //!
-//! [`row!`] declares a `repr(C)` struct and describes its fields, so that the C header can be
+//! `row!` declares a `repr(C)` struct and describes its fields, so that the C header can be
 //! printed from the very declaration the agent compiles; [`bytemuck`] refuses padding the
 //! declaration does not name.
 

@@ -15,7 +15,7 @@
 //! - tells the controller of queues, decisions, flows and counters,
 //! - and takes the program off the ports when it ends. Nothing is pinned.
 //!
-//! [`selftest`] holds the program against `lab-policy`, [`bench`] measures it; both run wherever the
+//! [`selftest`] holds the program against `lab-policy`, [`mod@bench`] measures it; both run wherever the
 //! kernel takes the program, interfaces or not.
 //!
 //! ```no_run

@@ -1,9 +1,6 @@
 //! The comparison.
 
-use std::{
-    net::Ipv4Addr,
-    time::{Duration, Instant},
-};
+use std::{net::Ipv4Addr, time::Instant};
 
 use lab_abi::{
     Rule, Trigger,
@@ -13,7 +10,7 @@ use lab_abi::{
 use lab_policy::lcmp::Levels;
 
 use super::{
-    Frame, Random,
+    Frame, Random, SelftestReport,
     packet::{TCP, UDP, roce_frame},
     switch::{Switch, Verdict},
 };
@@ -22,38 +19,10 @@ use crate::{SwitchdError, clock::now, decisions, program::Program, row::Row};
 /// Packets between two changes of the tables.
 const PACKETS_PER_TABLE: u64 = 16;
 
-/// Mismatches that are told in full.
-const TOLD: usize = 10;
-
 /// `TC_ACT_OK`, `TC_ACT_SHOT` and `TC_ACT_REDIRECT`.
 const OK: u32 = 0;
 const SHOT: u32 = 2;
 const REDIRECT: u32 = 7;
-
-/// What a selftest did and found.
-#[derive(Clone, Debug, Default)]
-pub struct SelftestReport {
-    /// Packets run.
-    pub packets: u64,
-    /// First packets of flows that were decided, by rule in the order of [`Rule`].
-    pub decided: [u64; 5],
-    /// Later packets of flows, forwarded by the flow table.
-    pub hits: u64,
-    /// Flows moved off a dead port.
-    pub failovers: u64,
-    /// Packets dropped because no candidate was alive.
-    pub unreachable: u64,
-    /// Frames left to the kernel.
-    pub passed: u64,
-    /// Packets with which the program and the reference disagree.
-    pub mismatches: u64,
-    /// The first few of them.
-    pub told: Vec<String>,
-    /// Time the kernel took to check and load the program, in nanoseconds.
-    pub load_ns: u64,
-    /// Time it all took.
-    pub elapsed: Duration,
-}
 
 /// Runs `packets` random packets through the switch program and compares it with the reference.
 ///
@@ -326,14 +295,10 @@ impl Selftest {
         if found == expected {
             return;
         }
-        self.report.mismatches += 1;
-        if self.report.told.len() < TOLD {
-            let packet = self.report.packets;
-            let params = &self.switch.table.params;
-            self.report.told.push(format!(
-                "packet {packet}: {what}: found {found:?}, expected {expected:?}, with {params:?}"
-            ));
-        }
+        let params = &self.switch.table.params;
+        self.report.disagree(|| {
+            format!("{what}: found {found:?}, expected {expected:?}, with {params:?}")
+        });
     }
 }
 

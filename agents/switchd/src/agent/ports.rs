@@ -1,0 +1,85 @@
+//! Which ports are alive.
+
+use lab_abi::wire::{AgentMessage, PortLiveness};
+use lab_units::PortId;
+
+use super::Agent;
+use crate::{SwitchdError, clock::now, controller::Controller, links::interfaces};
+
+/// Why a port is alive or not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PortHealth {
+    /// Whether its link is up at both ends.
+    pub(super) is_link_up: bool,
+    /// Whether the controller has not taken it out.
+    pub(super) is_enabled: bool,
+}
+
+impl PortHealth {
+    /// Whether flows may use it.
+    pub(super) const fn is_alive(self) -> bool {
+        self.is_link_up && self.is_enabled
+    }
+}
+
+impl Agent<'_> {
+    /// Takes a port out, or back in.
+    pub(super) fn set_port(
+        &mut self,
+        port: PortId,
+        is_enabled: bool,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        let slot = self.slot(port)?;
+        let health = PortHealth {
+            is_enabled,
+            ..self.ports[slot]
+        };
+        self.set_health(slot, health, controller)
+    }
+
+    /// The slot of a port the controller speaks of.
+    pub(super) fn slot(&self, port: PortId) -> Result<usize, SwitchdError> {
+        let slot = self.slots.of(port);
+        slot.ok_or(SwitchdError::UnknownPort { port })
+    }
+
+    /// Reads what the links are now.
+    pub(super) fn refresh_links(
+        &mut self,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        let up = interfaces()?;
+        for (slot, port) in self.config.ports.iter().enumerate() {
+            let health = PortHealth {
+                is_link_up: up.get(&port.interface).copied().unwrap_or(false),
+                ..self.ports[slot]
+            };
+            self.set_health(slot, health, controller)?;
+        }
+        Ok(())
+    }
+
+    /// Publishes a port's liveness to the program first, then to the controller.
+    fn set_health(
+        &mut self,
+        slot: usize,
+        health: PortHealth,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        let was_alive = self.ports[slot].is_alive();
+        self.ports[slot] = health;
+        let is_alive = health.is_alive();
+        if is_alive == was_alive {
+            return Ok(());
+        }
+        let levels = self.sampler.levels_of(slot);
+        self.program.table.set_port(slot, levels, is_alive);
+        controller.send(&AgentMessage::PortState(PortLiveness {
+            time_ns: now()?.get(),
+            port: self.config.ports[slot].id,
+            is_alive,
+        }));
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! Random rows of the tables.
+
+use lab_abi::rows::{CandidateRow, DestinationRow, MAX_CANDIDATES, MAX_PORTS, PORT_ALIVE, PortRow};
+
+use super::Random;
+
+/// What the ports of one table have in common, so that rare rules are met often.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PortMood {
+    /// Any congestion.
+    Mixed,
+    /// All highly congested: the fallbacks.
+    Congested,
+    /// None congested: many ties.
+    Idle,
+    /// Most are dead.
+    Dying,
+}
+
+impl PortMood {
+    /// Mostly mixed.
+    pub(super) fn any(random: &mut Random) -> Self {
+        match random.below(8) {
+            0 => Self::Congested,
+            1 | 2 => Self::Idle,
+            3 => Self::Dying,
+            _ => Self::Mixed,
+        }
+    }
+}
+
+/// A port in `slot` that the frame it leaves by can be told from.
+pub(super) fn random_port(slot: usize, mood: PortMood, random: &mut Random) -> PortRow {
+    let congestion = match mood {
+        PortMood::Mixed | PortMood::Dying => random.byte(),
+        PortMood::Congested => random.byte() | 0xcc,
+        PortMood::Idle => 0,
+    };
+    let is_alive = match mood {
+        PortMood::Dying => random.once_in(5),
+        PortMood::Mixed | PortMood::Congested | PortMood::Idle => !random.once_in(8),
+    };
+    let levels = u32::from_le_bytes([random.byte(), random.byte(), random.byte(), congestion]);
+    let slot = u8::try_from(slot).unwrap_or(u8::MAX);
+    PortRow {
+        state: u64::from(levels) | if is_alive { PORT_ALIVE } else { 0 },
+        ifindex: 1000 + u32::from(slot),
+        src_mac: [2, 1, 0, 0, 0, slot],
+        dst_mac: [2, 2, 0, 0, 0, slot],
+    }
+}
+
+/// One to all candidates through different ports, with few or many different scores.
+pub(super) fn random_destination(random: &mut Random) -> DestinationRow {
+    let most = u32::try_from(MAX_CANDIDATES).unwrap_or(u32::MAX);
+    let ports = u32::try_from(MAX_PORTS).unwrap_or(u32::MAX);
+    let mut row = DestinationRow {
+        count: 1 + random.below(most),
+        ..DestinationRow::default()
+    };
+    let has_ties = random.once_in(2);
+    let is_ecmp = random.once_in(2);
+    let first = random.below(ports);
+    for (place, candidate) in (0..row.count).zip(&mut row.candidates) {
+        *candidate = CandidateRow {
+            port: (first + place * 7) % ports,
+            buckets: if is_ecmp {
+                1
+            } else {
+                u16::from(random.byte() % 20)
+            },
+            path: if has_ties {
+                random.byte() % 3
+            } else {
+                random.byte()
+            },
+            pad: 0,
+        };
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_of_a_destination_are_through_different_ports() {
+        let mut random = Random::new(1);
+        for _ in 0..200 {
+            let row = random_destination(&mut random);
+            let count = usize::try_from(row.count).expect("at most 8");
+            let mut ports: Vec<_> = row.candidates[..count].iter().map(|row| row.port).collect();
+            ports.sort_unstable();
+            ports.dedup();
+            assert_eq!(ports.len(), count);
+        }
+    }
+}
