@@ -39,7 +39,6 @@ use tell::Tally;
 ///
 /// What kept the agent from starting or from going on; the controller has been told.
 pub fn run(config: &AgentConfig) -> Result<(), SwitchdError> {
-    config.validate()?;
     let signals = Signals::open()?;
     let mut controller = Controller::connect(&config.controller_socket)?;
     let served = Agent::start(config).and_then(|agent| agent.serve(&signals, &mut controller));

@@ -21,6 +21,7 @@ use crate::{
 impl<'a> Agent<'a> {
     /// Fills the tables, samples the queues, and only then attaches the program.
     pub(super) fn start(config: &'a AgentConfig) -> Result<Self, SwitchdError> {
+        config.validate()?;
         let links = LinkWatch::open()?;
         let up = interfaces()?;
         let is_up = |interface: &str| up.get(interface).copied().unwrap_or(false);

@@ -35,7 +35,7 @@ const ROCE: u16 = 4791;
 pub(crate) struct Lab {
     namespaces: Namespaces,
     receiver: UdpSocket,
-    pub(crate) directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Lab {
@@ -234,6 +234,11 @@ impl Lab {
             controller_socket: self.socket().to_str().expect("UTF-8").to_owned(),
             attach,
         }
+    }
+
+    /// A fresh directory for another controller's socket.
+    pub(crate) fn renew_directory(&mut self) {
+        self.directory = tempfile::tempdir().expect("a temporary directory");
     }
 
     /// Where the controller listens.
