@@ -134,16 +134,39 @@ impl SwitchdError {
         false
     }
 
-    /// The error and all that caused it, on one line.
+    /// The error and all that caused it, on one line; a cause that was just said is not repeated.
     #[must_use]
     pub fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
+            let said = error.to_string();
+            if !text.ends_with(&said) {
+                text.push_str(": ");
+                text.push_str(&said);
+            }
             cause = error.source();
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_says_each_cause_once_and_finds_a_refusal() {
+        let refused = MapError::CreateError {
+            name: "flows".to_owned(),
+            io_error: io::Error::from(io::ErrorKind::PermissionDenied),
+        };
+        let error = SwitchdError::Load(EbpfError::MapError(refused));
+        assert!(error.is_not_permitted());
+        assert_eq!(
+            error.chain(),
+            "cannot load the switch program: map error: failed to create map `flows`: \
+             permission denied"
+        );
     }
 }
