@@ -236,11 +236,6 @@ impl Lab {
         }
     }
 
-    /// A fresh directory for another controller's socket.
-    pub(crate) fn renew_directory(&mut self) {
-        self.directory = tempfile::tempdir().expect("a temporary directory");
-    }
-
     /// Where the controller listens.
     pub(crate) fn socket(&self) -> PathBuf {
         self.directory.path().join("controller")

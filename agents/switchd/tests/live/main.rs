@@ -247,3 +247,16 @@ fn an_agent_that_cannot_start_says_why_and_leaves_nothing() {
     assert!(error.to_string().contains("`p9`"));
     assert!(!lab.qdiscs().contains("clsact"));
 }
+
+#[test]
+fn a_configuration_that_does_not_fit_is_told_to_the_controller() {
+    let Some(lab) = Lab::new("config") else {
+        return;
+    };
+    let (mut controller, agent) =
+        Controller::start_with(&lab, PolicyConfig::Ecmp, |config| config.ports.clear());
+    let problem = "destination `10.8.0.0/16`: candidate port 2 is no port of the switch";
+    let message = format!("configuration: {problem}");
+    assert_eq!(controller.next(), AgentMessage::Error { message });
+    agent.join().expect("no panic").expect_err("no port");
+}
