@@ -6,7 +6,7 @@
 //! - `finding`: what was found
 //! - `examine`: the questions, in order
 //! - `kernel`, `trial`, `bpf`, `modules`: whether this kernel has what a lab is made of
-//! - `placement`: whether its SoftRoCE sends from inside a namespace
+//! - `placement`, `pair`: whether its SoftRoCE sends from inside a namespace
 //! - `rights`, `programs`, `limits`, `files`, `network`, `firewall`: the rest of the machine
 //! - `scratch`: namespaces and RDMA devices to try things with
 
@@ -19,6 +19,7 @@ mod kernel;
 mod limits;
 mod modules;
 mod network;
+mod pair;
 mod placement;
 mod programs;
 mod rights;
