@@ -19,7 +19,7 @@
 //! How it is made, by `resolve`, from top to bottom:
 //! - `topology`, `network`: nodes, links and ports
 //! - `ways`, `routes`: next hops and their attributes; kernel routes
-//! - `schedule`, `workload`, `flow_list`, `sample`: flows, sampled or written down
+//! - `schedule`, `demand`, `workload`, `flow_list`, `sample`: flows, sampled or written down
 //! - `auto`, `scale`: similitude, pinned or picked
 //! - `round_trip`, `policy`, `faults`: what depends on the emulated network
 //! - `estimate`, `warnings`: what it costs, and what to know before trusting it
@@ -50,6 +50,7 @@
 
 pub mod address;
 mod auto;
+mod demand;
 pub mod error;
 mod estimate;
 mod faults;

@@ -38,6 +38,13 @@ impl Network {
         ports.filter(move |port| self.neighbour(*port).role == role)
     }
 
+    /// What `ports` carry together in the paper's network, in bits per second.
+    pub fn rate_of(&self, ports: impl Iterator<Item = PortId>) -> u64 {
+        ports
+            .map(|port| self.link(port.link()).paper.rate_bps.get())
+            .fold(0, u64::saturating_add)
+    }
+
     pub fn dc_named(&self, name: &str) -> Option<DcId> {
         let index = self.dcs.iter().position(|dc| dc.name == name)?;
         DcId::from_index(index)

@@ -107,43 +107,52 @@ pub(crate) fn scored(candidate: &Candidate, preset: Preset) -> (Nanos, BitsPerSe
     }
 }
 
+/// A preset's parameters; `max_capacity` is the largest rate of an inter-DC link.
+pub(crate) const fn preset(preset: Preset, max_capacity: BitsPerSec) -> LcmpConfig {
+    match preset {
+        Preset::Paper => LcmpConfig::paper(max_capacity),
+        Preset::Artifact => LcmpConfig::artifact(),
+    }
+}
+
 fn config(
     path: &str,
     spec: &LcmpSpec,
     surroundings: &Surroundings<'_>,
 ) -> Result<LcmpConfig, PlanError> {
     let preset = match spec.preset {
-        LcmpPreset::Paper => LcmpConfig::paper(largest_rate(surroundings.network)),
-        LcmpPreset::Artifact => LcmpConfig::artifact(),
+        LcmpPreset::Paper => Preset::Paper,
+        LcmpPreset::Artifact => Preset::Artifact,
     };
-    let byte = |key: &str, value: Option<u32>, preset: u8| -> Result<u8, PlanError> {
-        let value = value.map_or(Ok(preset), |value| {
-            u8::try_from(value).map_err(|_| format!("is {value}, it must be 0 to 255"))
-        });
-        value.map_err(|why| parameter(path, key, why))
-    };
+    let preset = self::preset(preset, largest_rate(surroundings.network));
     let time = |key: &str, value: Option<Nanos>, preset: Nanos| {
         let key = format!("{path}.{key}");
         surroundings.scale.time(&key, value.unwrap_or(preset))
     };
     let config = LcmpConfig {
-        alpha: byte("alpha", spec.alpha, preset.alpha)?,
-        beta: byte("beta", spec.beta, preset.beta)?,
-        w_dl: byte("w_dl", spec.w_dl, preset.w_dl)?,
-        w_lc: byte("w_lc", spec.w_lc, preset.w_lc)?,
-        w_ql: byte("w_ql", spec.w_ql, preset.w_ql)?,
-        w_tl: byte("w_tl", spec.w_tl, preset.w_tl)?,
-        w_dp: byte("w_dp", spec.w_dp, preset.w_dp)?,
+        preset: preset.preset,
+        alpha: spec.alpha.unwrap_or(preset.alpha),
+        beta: spec.beta.unwrap_or(preset.beta),
+        w_dl: spec.w_dl.unwrap_or(preset.w_dl),
+        w_lc: spec.w_lc.unwrap_or(preset.w_lc),
+        s_path: spec.s_path.unwrap_or(preset.s_path),
+        w_ql: spec.w_ql.unwrap_or(preset.w_ql),
+        w_tl: spec.w_tl.unwrap_or(preset.w_tl),
+        w_dp: spec.w_dp.unwrap_or(preset.w_dp),
+        s_cong: spec.s_cong.unwrap_or(preset.s_cong),
         max_delay_shift: match spec.max_delay {
             None => preset.max_delay_shift,
             Some(delay) => delay_shift(path, spec.preset, delay)?,
         },
         max_capacity_bps: spec.max_capacity.unwrap_or(preset.max_capacity_bps),
-        congested_threshold: byte(
-            "congested_threshold",
-            spec.congested_threshold,
-            preset.congested_threshold,
-        )?,
+        trend_shift: spec.trend_shift.unwrap_or(preset.trend_shift),
+        duration_shift: spec.duration_shift.unwrap_or(preset.duration_shift),
+        high_water: spec.high_water.unwrap_or(preset.high_water),
+        low_water: spec.low_water.unwrap_or(preset.low_water),
+        congested_threshold: spec
+            .congested_threshold
+            .unwrap_or(preset.congested_threshold),
+        drop_threshold: spec.drop_threshold.unwrap_or(preset.drop_threshold),
         sample_interval_ns: time(
             "sample_interval",
             spec.sample_interval,
@@ -154,7 +163,7 @@ fn config(
             (None, LcmpPreset::Paper) => idle_timeout(surroundings.trips),
             (idle, _) => time("idle_timeout", idle, preset.idle_timeout_ns)?,
         },
-        ..preset
+        flow_table_entries: spec.flow_table_entries.unwrap_or(preset.flow_table_entries),
     };
     config.validate().map_err(|error| PlanError::Parameter {
         path: path.to_owned(),

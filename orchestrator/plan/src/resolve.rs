@@ -4,7 +4,7 @@ use lab_scenario::{Files, ScaleSpec, Scenario};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    auto,
+    auto, demand,
     error::PlanError,
     estimate::{self, Load},
     faults,
@@ -45,6 +45,7 @@ pub fn resolve(
     let paper = topology::build(&scenario.topology, options.slot, &Scale::PAPER)?;
     let ways = Ways::find(&paper);
     let drafts = schedule::draft(scenario, files, seed, &paper)?;
+    let demands = demand::of_scenario(scenario, &paper)?;
     let scale = match scenario.scale {
         ScaleSpec::Fixed { rate, time } => Scale::new(rate, time)?,
         ScaleSpec::Auto => auto::pick(scenario, &paper, &ways, &drafts)?,
@@ -83,6 +84,7 @@ pub fn resolve(
         ways: &ways,
         switches: &switches,
         policies: &policies,
+        demands: &demands,
         flows: &flows,
         rdma: &rdma,
         estimate: &estimate,

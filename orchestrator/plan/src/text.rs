@@ -85,6 +85,11 @@ pub(crate) fn about_time(time: Nanos) -> String {
     about(time.get(), "ns", &["us", "ms", "s"])
 }
 
+/// About so many bits per second, in the unit that leaves one to three digits before the point.
+pub(crate) fn about_rate(bps: u64) -> String {
+    about(bps, "bit/s", &["kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"])
+}
+
 /// Exact below a thousand of the base unit, else with one decimal.
 fn about(value: u64, base: &str, thousands: &[&str]) -> String {
     if value < 1_000 {
@@ -141,6 +146,7 @@ mod tests {
         assert_eq!(shown, expected);
         assert_eq!(about_time(Nanos::new(204_761_920)), "204.8 ms");
         assert_eq!(about_time(Nanos::new(90_000_000_000)), "90 s");
+        assert_eq!(about_rate(152_999_999_999), "153 Gbit/s");
         assert_eq!(commas(1_234_567), "1,234,567");
         assert_eq!(commas(123), "123");
     }

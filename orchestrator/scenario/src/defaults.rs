@@ -46,6 +46,12 @@ pub const MEASURE: Measure = Measure {
     links: Nanos::from_millis(10),
 };
 
+/// Queue level from which LCMP counts a sample as congested: ⌈0.8 · 255⌉, in both presets.
+pub const HIGH_WATER: u8 = 204;
+
+/// Queue level up to which LCMP counts one off again: ⌊0.4 · 255⌋, in both presets.
+pub const LOW_WATER: u8 = 102;
+
 const fn intra_dc(gigabits: u64) -> Wire {
     Wire {
         rate: BitsPerSec::new(gigabits * 1_000_000_000).expect("a link has a rate"),

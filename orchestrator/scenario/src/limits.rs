@@ -17,6 +17,8 @@ pub const MAX_YAML_DEPTH: usize = 32;
 pub const MAX_VALUE: usize = 1_000;
 /// Longest scenario name, which is part of file and namespace names.
 pub const MAX_NAME: usize = 32;
+/// What the names of scenarios and the labels of policies look like.
+pub const NAME_PATTERN: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";
 /// Most runs of a policy.
 pub const MAX_REPETITIONS: u32 = 1_000;
 
@@ -24,6 +26,9 @@ pub const MAX_REPETITIONS: u32 = 1_000;
 pub const MAX_DCS: usize = 64;
 /// Longest datacenter name: interface names have 15 characters, of which the plan needs seven.
 pub const MAX_DC_NAME: usize = 8;
+/// What datacenter names look like. They have no dash: it stands between the datacenters of a path
+/// in records, `dc1-dc4-dc8`, and between a datacenter and its node in namespace names, `dc1-h1`.
+pub const DC_NAME_PATTERN: &str = "^[a-z][a-z0-9]*$";
 /// Datacenter names that mean something else in namespace names or on the command line.
 pub const RESERVED_NAMES: &[&str] = &["all", "any", "ecmp", "fiber", "lcmp", "none", "root"];
 /// Most hosts in all; each is a network namespace.
@@ -63,6 +68,13 @@ pub const MAX_FAULTS: usize = 1_000;
 pub const MAX_POLICIES: usize = 32;
 /// Longest label of a policy.
 pub const MAX_LABEL: usize = 16;
+/// Largest right shift of a switch agent's weighted sums; all scores would be zero with more.
+pub const MAX_SCORE_SHIFT: u8 = 16;
+/// Largest right shift of a switch agent's trend and of its count of congested samples, which have
+/// 32 bits.
+pub const MAX_STATE_SHIFT: u8 = 31;
+/// Most flows of a switch's flow table: the paper's 1.2 MB of 24 bytes each.
+pub const MAX_FLOW_TABLE_ENTRIES: u32 = 50_000;
 /// Longest sampling, collection or time-out interval of a switch agent, and of measurement.
 pub const MAX_INTERVAL: Nanos = Nanos::from_millis(3_600_000);
 /// Shortest of these; a switch agent is a process, not a clock.

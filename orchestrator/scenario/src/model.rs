@@ -243,32 +243,48 @@ pub struct LcmpSpec {
     /// Shown instead of `lcmp` in records and plots, to tell variants apart.
     pub label: Option<String>,
     /// Weight of path quality (Eq. 1).
-    pub alpha: Option<u32>,
+    pub alpha: Option<u8>,
     /// Weight of congestion (Eq. 1).
-    pub beta: Option<u32>,
+    pub beta: Option<u8>,
     /// Weight of delay in path quality (Eq. 2).
-    pub w_dl: Option<u32>,
+    pub w_dl: Option<u8>,
     /// Weight of link capacity in path quality (Eq. 2).
-    pub w_lc: Option<u32>,
+    pub w_lc: Option<u8>,
+    /// Right shift of path quality (Eq. 2).
+    pub s_path: Option<u8>,
     /// Weight of the queue level (Eq. 5).
-    pub w_ql: Option<u32>,
+    pub w_ql: Option<u8>,
     /// Weight of the queue trend (Eq. 5).
-    pub w_tl: Option<u32>,
+    pub w_tl: Option<u8>,
     /// Weight of congestion persistence (Eq. 5).
-    pub w_dp: Option<u32>,
+    pub w_dp: Option<u8>,
+    /// Right shift of congestion (Eq. 5).
+    pub s_cong: Option<u8>,
     /// Delay at which the delay score saturates; a power of two of microseconds with the preset
     /// `paper`, of milliseconds with `artifact`.
     pub max_delay: Option<Nanos>,
     /// Capacity that scores best.
     pub max_capacity: Option<BitsPerSec>,
+    /// The queue trend forgets 2^-`trend_shift` of itself per sample.
+    pub trend_shift: Option<u8>,
+    /// Right shift from the count of congested samples to congestion persistence.
+    pub duration_shift: Option<u8>,
+    /// Queue level from which samples count as congested; above `low_water`.
+    pub high_water: Option<u8>,
+    /// Queue level up to which they are counted off again.
+    pub low_water: Option<u8>,
     /// How often egress queues are sampled.
     pub sample_interval: Option<Nanos>,
     /// How often idle flow table entries are collected.
     pub gc_interval: Option<Nanos>,
     /// When a flow table entry is idle.
     pub idle_timeout: Option<Nanos>,
-    /// Congestion score from which a path counts as highly congested.
-    pub congested_threshold: Option<u32>,
+    /// Most flows of the flow table.
+    pub flow_table_entries: Option<u32>,
+    /// Congestion score from which a path counts as highly congested (preset `paper`).
+    pub congested_threshold: Option<u8>,
+    /// Cost from which a candidate is dropped (preset `artifact`).
+    pub drop_threshold: Option<u8>,
 }
 
 /// Where LCMP's parameters come from.

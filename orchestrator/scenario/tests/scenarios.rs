@@ -2,7 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
-use lab_scenario::{Scenario, SizeCdf, files, parse};
+use lab_scenario::{LcmpPreset, LcmpSpec, PolicySpec, Scenario, SizeCdf, files, parse};
+use lab_units::{BitsPerSec, Nanos};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -66,4 +67,43 @@ fn every_scenario_names_its_schema_to_editors() {
         let line = b"# yaml-language-server: $schema=scenario.schema.json\n";
         assert!(text.starts_with(line), "{name}");
     }
+}
+
+#[test]
+fn every_parameter_of_lcmp_can_be_set() {
+    let text = fs::read_to_string(folder().join("smoke.yaml")).unwrap();
+    let parameters = "\
+        { preset: artifact, label: tuned, alpha: 1, beta: 2, w_dl: 3, w_lc: 4, s_path: 16, \
+        w_ql: 6, w_tl: 7, w_dp: 8, s_cong: 0, max_delay: 1024 ms, max_capacity: 40 Gbit, \
+        trend_shift: 31, duration_shift: 12, high_water: 1, low_water: 0, sample_interval: 15 ms, \
+        gc_interval: 16 ms, idle_timeout: 17 ms, flow_table_entries: 50000, \
+        congested_threshold: 19, drop_threshold: 255 }";
+    let text = text.replace("  - lcmp\n", &format!("  - lcmp: {parameters}\n"));
+    let expected = LcmpSpec {
+        preset: LcmpPreset::Artifact,
+        label: Some("tuned".to_owned()),
+        alpha: Some(1),
+        beta: Some(2),
+        w_dl: Some(3),
+        w_lc: Some(4),
+        s_path: Some(16),
+        w_ql: Some(6),
+        w_tl: Some(7),
+        w_dp: Some(8),
+        s_cong: Some(0),
+        max_delay: Some(Nanos::from_millis(1_024)),
+        max_capacity: BitsPerSec::new(40_000_000_000),
+        trend_shift: Some(31),
+        duration_shift: Some(12),
+        high_water: Some(1),
+        low_water: Some(0),
+        sample_interval: Some(Nanos::from_millis(15)),
+        gc_interval: Some(Nanos::from_millis(16)),
+        idle_timeout: Some(Nanos::from_millis(17)),
+        flow_table_entries: Some(50_000),
+        congested_threshold: Some(19),
+        drop_threshold: Some(255),
+    };
+    let scenario = read("smoke.yaml", text.as_bytes());
+    assert_eq!(scenario.policies[1], PolicySpec::Lcmp(expected));
 }

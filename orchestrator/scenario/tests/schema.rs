@@ -62,6 +62,7 @@ fn editors_show_what_is_wrong() {
         ("/topology/links/0/delay", json!("5 minutes")),
         ("/topology/links/0/between", json!(["dc1"])),
         ("/topology/dcs/0/name", json!("DC1")),
+        ("/topology/dcs/0/name", json!("dc-1")),
         ("/topology/dcs/0", json!({ "name": "dc1", "host": 4 })),
         ("/topology/dcs/0/hosts", json!(-1)),
         ("/traffic/0", json!({ "workload": {}, "flows": [] })),
@@ -69,6 +70,10 @@ fn editors_show_what_is_wrong() {
         ("/traffic/0/workload/pairs", json!("all")),
         ("/policies", json!([])),
         ("/policies/0", json!("emcp")),
+        ("/policies/1/lcmp", json!({ "s_path": 17 })),
+        ("/policies/1/lcmp", json!({ "trend_shift": 32 })),
+        ("/policies/1/lcmp", json!({ "high_water": 0 })),
+        ("/policies/1/lcmp", json!({ "flow_table_entries": 50_001 })),
         ("/scale", json!({ "rate": "1/2000" })),
         ("/name", json!("")),
     ];

@@ -2,14 +2,13 @@
 
 mod flows;
 mod links;
+mod policies;
 mod ways;
 
-use lab_policy::lcmp::Preset;
 use lab_units::DcId;
 
 use crate::{
-    model::{FaultChange, Plan, PolicyPlan},
-    policy,
+    model::{FaultChange, Plan},
     text::{Side, about_bytes, about_time, columns, commas, paragraph},
 };
 
@@ -22,7 +21,7 @@ pub fn render_table(plan: &Plan) -> String {
         dcs(plan),
         links::section(plan),
         ways::section(plan),
-        policies(plan),
+        policies::section(plan),
         flows::section(plan),
         faults(plan),
         estimate(plan),
@@ -61,37 +60,6 @@ fn dcs(plan: &Plan) -> String {
     }));
     let sides = [Side::Left, Side::Right, Side::Left, Side::Left, Side::Left];
     format!("Datacenters\n{}", columns(2, sides, &rows))
-}
-
-fn policies(plan: &Plan) -> String {
-    let mut text = "Policies\n".to_owned();
-    let width = plan.policies.iter().map(|run| run.label.chars().count());
-    let width = width.max().unwrap_or(0);
-    for run in &plan.policies {
-        let words = match &run.policy {
-            PolicyPlan::Ecmp => "5-tuple hash over all candidates".to_owned(),
-            PolicyPlan::Lcmp(config) => format!(
-                "{} preset; α:β {}:{}; delay:capacity {}:{}; queue:trend:duration {}:{}:{}; delays \
-                 up to {}; emulated: sampled every {}, idle after {}",
-                match config.preset {
-                    Preset::Paper => "paper",
-                    Preset::Artifact => "artifact",
-                },
-                config.alpha,
-                config.beta,
-                config.w_dl,
-                config.w_lc,
-                config.w_ql,
-                config.w_tl,
-                config.w_dp,
-                policy::max_delay(config.max_delay_shift, config.preset),
-                about_time(config.sample_interval_ns),
-                about_time(config.idle_timeout_ns),
-            ),
-        };
-        text.push_str(&paragraph(&format!("  {:width$}  ", run.label), &words));
-    }
-    text
 }
 
 fn faults(plan: &Plan) -> String {

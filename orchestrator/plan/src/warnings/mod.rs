@@ -1,6 +1,8 @@
 //! What a reader should know before trusting results.
 
 mod ideal;
+mod overload;
+mod parameters;
 mod queues;
 mod ties;
 
@@ -8,6 +10,7 @@ use lab_scenario::Tool;
 use lab_units::{Bytes, Nanos};
 
 use crate::{
+    demand::Demand,
     estimate, frame,
     model::{Estimate, Flow, PolicyRun, Rdma, Switch, Warning},
     network::Network,
@@ -21,6 +24,7 @@ pub(crate) struct Inspection<'a> {
     pub ways: &'a Ways,
     pub switches: &'a [Switch],
     pub policies: &'a [PolicyRun],
+    pub demands: &'a [Demand],
     pub flows: &'a [Flow],
     pub rdma: &'a Rdma,
     pub estimate: &'a Estimate,
@@ -30,8 +34,11 @@ pub(crate) struct Inspection<'a> {
 pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(ties::delay_score_ties(inspection));
+    warnings.extend(parameters::unused_parameters(inspection));
     let others = [
         no_flows(inspection),
+        overload::nics(inspection),
+        overload::egress(inspection),
         rxe_window(inspection),
         sub_packet_flows(inspection),
         packet_vs_delay(inspection),

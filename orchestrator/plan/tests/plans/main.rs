@@ -5,6 +5,7 @@ mod errors;
 mod faults;
 mod graph;
 mod laws;
+mod parameters;
 mod scaling;
 mod scenarios;
 mod testbed;

@@ -128,3 +128,114 @@ fn no_flow_at_all() {
         ["no-flows"]
     );
 }
+
+/// A workload from `dc1` to `dc4`, few flows of it.
+fn one_way(load: &str) -> String {
+    format!(
+        "traffic: [{{ workload: {{ sizes: workloads/bulk.csv, pairs: [{{ from: dc1, to: dc4 }}], \
+         {load}, duration: 100 ms, max_flows: 2 }} }}]\n"
+    )
+}
+
+fn overloads(text: &str) -> Vec<String> {
+    let overloads = warnings(text).into_iter();
+    overloads
+        .filter(|(code, _)| code == "overload")
+        .map(|(_, text)| text)
+        .collect()
+}
+
+#[test]
+fn a_load_above_what_the_links_of_a_datacenter_carry() {
+    let found = overloads(&diamond(["20 Gbit", "20 Gbit"], &one_way("load: 0.5")));
+    assert_eq!(found.len(), 1, "{found:?}");
+    insta::assert_snapshot!(found[0]);
+}
+
+#[test]
+fn a_load_above_what_the_senders_nic_carries() {
+    let load = one_way("load: 0.9, load_base: dci-egress");
+    let found = overloads(&diamond(["85 Gbit", "85 Gbit"], &load));
+    assert_eq!(found.len(), 1, "{found:?}");
+    insta::assert_snapshot!(found[0]);
+}
+
+#[test]
+fn a_full_link_and_a_full_nic_are_not_too_much() {
+    let load = one_way("load: 1, load_base: dci-egress");
+    assert_eq!(
+        overloads(&diamond(["50 Gbit", "50 Gbit"], &load)),
+        [""; 0],
+        "{load}"
+    );
+}
+
+#[test]
+fn loads_of_several_workloads_add_up() {
+    let both_ways = "pairs: [{ from: dc1, to: dc4, both_ways: true }]";
+    let load = one_way("load: 0.3").replace("pairs: [{ from: dc1, to: dc4 }]", both_ways);
+    let text = diamond(["20 Gbit", "20 Gbit"], &load);
+    assert_eq!(overloads(&text), [""; 0]);
+    let workload = load.trim().strip_prefix("traffic: [").unwrap();
+    let workload = workload.strip_suffix(']').unwrap();
+    let twice = text.replace(workload, &format!("{workload}, {workload}"));
+    let found = overloads(&twice);
+    assert_eq!(found.len(), 1, "{found:?}");
+    insta::assert_snapshot!(found[0]);
+}
+
+/// Only equal-hop ways are taken, so that other links of the datacenter are of no help.
+#[test]
+fn links_that_do_not_lead_there_carry_nothing_there() {
+    let text = common::scenario_text("smoke.yaml");
+    assert_eq!(overloads(&text), [""; 0]);
+    let found = overloads(&text.replace("load: 0.15", "load: 0.3"));
+    assert_eq!(found.len(), 1, "{found:?}");
+    insta::assert_snapshot!(found[0]);
+}
+
+/// Towards each of the other two 50 Gbit/s are offered, over the same 80 Gbit/s.
+#[test]
+fn a_link_that_leads_to_several_datacenters_is_shared() {
+    let text = "\
+name: fork
+topology:
+  dcs:
+    - { name: dc1, hosts: 1 }
+    - { name: dc2 }
+    - { name: dc3, hosts: 1 }
+    - { name: dc4, hosts: 1 }
+  links:
+    - { between: [dc1, dc2], rate: 80 Gbit, delay: 5 ms }
+    - { between: [dc2, dc3], rate: 200 Gbit, delay: 5 ms }
+    - { between: [dc2, dc4], rate: 200 Gbit, delay: 5 ms }
+policies: [ecmp]
+scale: { rate: 1/1000, time: 10 }
+traffic:
+  - workload:
+      sizes: workloads/bulk.csv
+      pairs: [{ from: dc1, to: dc3 }, { from: dc1, to: dc4 }]
+      load: 1
+      duration: 100 ms
+      max_flows: 2
+";
+    let found = overloads(text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    insta::assert_snapshot!(found[0]);
+}
+
+#[test]
+fn a_threshold_that_the_preset_has_no_rule_for() {
+    let policies = "policies: [{ lcmp: { drop_threshold: 100 } }, { lcmp: { preset: artifact, \
+                    label: theirs, max_delay: 16 ms, congested_threshold: 100 } }]";
+    let text =
+        diamond(["100 Gbit", "100 Gbit"], ONE_FLOW).replace("policies: [ecmp, lcmp]", policies);
+    let found = warnings(&text);
+    let (codes, texts): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    assert_eq!(codes, ["unused-parameter", "unused-parameter"]);
+    insta::assert_snapshot!(texts.join("\n"));
+    let fitting = text
+        .replace("drop_threshold", "congested_threshold: 100, beta")
+        .replace("ms, congested_threshold", "ms, drop_threshold");
+    assert_eq!(self::codes(&fitting), [""; 0]);
+}

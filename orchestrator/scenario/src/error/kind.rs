@@ -1,5 +1,7 @@
 //! What can be wrong, one variant per reason.
 
+use std::fmt;
+
 use lab_units::{Bytes, Nanos, ParseQuantityError, ratio::ParseRatioError};
 
 use crate::{
@@ -95,11 +97,21 @@ pub enum ProblemKind {
         least: usize,
         most: usize,
     },
-    #[error("`{name}` has the character `{character}`, which names must not have{hint}",
-            hint = NAME_HINT)]
-    NameCharacter { name: String, character: char },
-    #[error("`{name}` does not start with {start}{hint}", hint = NAME_HINT)]
-    NameStart { name: String, start: &'static str },
+    #[error("`{name}` has the character `{character}`, which {of} must not have{}",
+            of.hint_about(*character))]
+    NameCharacter {
+        name: String,
+        character: char,
+        of: NameOf,
+    },
+    #[error("`{name}` does not start with {start}{}", of.hint())]
+    NameStart {
+        name: String,
+        start: &'static str,
+        of: NameOf,
+    },
+    #[error("`{name}` does not end with a letter or digit{}", of.hint())]
+    NameEnd { name: String, of: NameOf },
     #[error(
         "`{name}` is reserved (hint: reserved names are {})",
         list(limits::RESERVED_NAMES)
@@ -186,6 +198,15 @@ pub enum ProblemKind {
     },
     #[error("both weights are zero, so that all paths cost the same")]
     ZeroWeights,
+    #[error(
+        "`low_water` is {low}, it must be below `high_water`, which is {high}{}",
+        unsaid.map_or_else(String::new, |key| format!(" (hint: `{key}` is the preset's, set both)"))
+    )]
+    WaterMarks {
+        low: u8,
+        high: u8,
+        unsaid: Option<&'static str>,
+    },
 
     // Scale.
     #[error("`{missing}` is missing: a scale needs both factors (hint: or write `scale: auto`)")]
@@ -207,6 +228,40 @@ pub enum ProblemKind {
     Cdf(#[from] CdfError),
     #[error(transparent)]
     FlowFile(#[from] FlowFileError),
+}
+
+/// What has a name.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum NameOf {
+    /// A scenario or a policy.
+    Any,
+    /// A datacenter; see [`limits::DC_NAME_PATTERN`].
+    Dc,
+}
+
+impl NameOf {
+    const fn hint(self) -> &'static str {
+        match self {
+            Self::Any => " (hint: names have lower-case letters, digits and dashes)",
+            Self::Dc => " (hint: names of datacenters have lower-case letters and digits)",
+        }
+    }
+
+    const fn hint_about(self, character: char) -> &'static str {
+        match (self, character) {
+            (Self::Dc, '-') => " (hint: dashes join datacenters to paths, `dc1-dc2`)",
+            _ => self.hint(),
+        }
+    }
+}
+
+impl fmt::Display for NameOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Any => "names",
+            Self::Dc => "names of datacenters",
+        })
+    }
 }
 
 /// What is counted.
@@ -242,7 +297,6 @@ pub(super) fn split_hint(text: &str) -> (&str, Option<&str>) {
 }
 
 const HINT: &str = " (hint: ";
-const NAME_HINT: &str = " (hint: names have lower-case letters, digits and dashes)";
 
 fn list<T: AsRef<str>>(words: &[T]) -> String {
     let quoted: Vec<String> = words

@@ -12,7 +12,7 @@ use std::{fmt, ops::Range};
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-pub use kind::{ProblemKind, Unit};
+pub use kind::{NameOf, ProblemKind, Unit};
 pub use place::{Place, SourceText};
 
 use crate::limits;

@@ -31,7 +31,7 @@ use crate::{
 pub struct Scenario {
     /// Name of the experiment and, unless told otherwise, of its lab: lower-case letters, digits
     /// and dashes.
-    #[schemars(pattern(r"^[a-z0-9][a-z0-9-]*$"), length(max = limits::MAX_NAME))]
+    #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_NAME))]
     pub name: Text<String>,
     /// What the experiment is for, in a sentence.
     #[serde(default)]

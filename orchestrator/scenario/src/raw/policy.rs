@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    limits,
+    defaults, limits,
     model::LcmpPreset,
     yaml::{Maybe, Scalar, Text, scalar::words},
 };
@@ -55,7 +55,7 @@ pub struct Lcmp {
     pub preset: Maybe<Text<LcmpPreset>>,
     /// Shown instead of `lcmp` in records and plots, to tell variants apart.
     #[serde(default)]
-    #[schemars(pattern(r"^[a-z0-9][a-z0-9-]*$"), length(max = limits::MAX_LABEL))]
+    #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
     pub label: Maybe<Text<String>>,
     /// Weight of path quality in the cost (Eq. 1).
     #[serde(default)]
@@ -69,6 +69,10 @@ pub struct Lcmp {
     /// Weight of link capacity in path quality (Eq. 2).
     #[serde(default)]
     pub w_lc: Maybe<Text<u8>>,
+    /// Right shift of path quality (Eq. 2): the weighted sum is divided by 2^`s_path`.
+    #[serde(default)]
+    #[schemars(extend("maximum" = limits::MAX_SCORE_SHIFT))]
+    pub s_path: Maybe<Text<u8>>,
     /// Weight of the queue level in congestion (Eq. 5).
     #[serde(default)]
     pub w_ql: Maybe<Text<u8>>,
@@ -78,6 +82,10 @@ pub struct Lcmp {
     /// Weight of congestion persistence in congestion (Eq. 5).
     #[serde(default)]
     pub w_dp: Maybe<Text<u8>>,
+    /// Right shift of congestion (Eq. 5): the weighted sum is divided by 2^`s_cong`.
+    #[serde(default)]
+    #[schemars(extend("maximum" = limits::MAX_SCORE_SHIFT))]
+    pub s_cong: Maybe<Text<u8>>,
     /// Delay from which the delay score is the worst: a power of two, of microseconds with the
     /// preset `paper`, of milliseconds with `artifact`. Candidates with longer delays all cost the
     /// same.
@@ -86,6 +94,23 @@ pub struct Lcmp {
     /// Capacity that scores best.
     #[serde(default)]
     pub max_capacity: Maybe<Text<BitsPerSec>>,
+    /// How slowly the queue trend forgets: 2^-`trend_shift` of it goes with each sample.
+    #[serde(default)]
+    #[schemars(extend("maximum" = limits::MAX_STATE_SHIFT))]
+    pub trend_shift: Maybe<Text<u8>>,
+    /// How slowly congestion becomes persistent: its level is the count of samples at or above
+    /// `high_water`, divided by 2^`duration_shift`.
+    #[serde(default)]
+    #[schemars(extend("maximum" = limits::MAX_STATE_SHIFT))]
+    pub duration_shift: Maybe<Text<u8>>,
+    /// Queue level from which a sample is counted as congested; above `low_water`.
+    #[serde(default)]
+    #[schemars(extend("default" = defaults::HIGH_WATER, "minimum" = 1))]
+    pub high_water: Maybe<Text<u8>>,
+    /// Queue level up to which one is counted off again; below `high_water`.
+    #[serde(default)]
+    #[schemars(extend("default" = defaults::LOW_WATER, "maximum" = u8::MAX - 1))]
+    pub low_water: Maybe<Text<u8>>,
     /// How often egress queues are sampled.
     #[serde(default)]
     pub sample_interval: Maybe<Text<Nanos>>,
@@ -95,7 +120,15 @@ pub struct Lcmp {
     /// When a flow table entry is idle.
     #[serde(default)]
     pub idle_timeout: Maybe<Text<Nanos>>,
-    /// Congestion score from which a path counts as highly congested.
+    /// Flows that a switch remembers; beyond them the one seen longest ago is forgotten.
+    #[serde(default)]
+    #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOW_TABLE_ENTRIES))]
+    pub flow_table_entries: Maybe<Text<u32>>,
+    /// Congestion score from which a path counts as highly congested; the preset `artifact` has no
+    /// such rule.
     #[serde(default)]
     pub congested_threshold: Maybe<Text<u8>>,
+    /// Cost from which a candidate is dropped; the preset `paper` has no such rule.
+    #[serde(default)]
+    pub drop_threshold: Maybe<Text<u8>>,
 }

@@ -41,8 +41,8 @@ pub struct Defaults {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dc {
-    /// Lower-case letters, digits and dashes, at most eight, starting with a letter.
-    #[schemars(pattern(r"^[a-z][a-z0-9-]*$"), length(max = limits::MAX_DC_NAME))]
+    /// Lower-case letters and digits, at most eight, starting with a letter.
+    #[schemars(pattern(limits::DC_NAME_PATTERN), length(max = limits::MAX_DC_NAME))]
     pub name: Text<String>,
     /// Hosts on the DCI switch itself; instead of `fabric`.
     #[serde(default)]

@@ -6,6 +6,7 @@ use lab_units::Nanos;
 
 use super::{context::Context, names};
 use crate::{
+    defaults,
     error::ProblemKind,
     limits,
     model::{LcmpPreset, LcmpSpec, PolicySpec},
@@ -69,17 +70,21 @@ fn lcmp(
     raw: &raw::Lcmp,
 ) -> LcmpSpec {
     let preset = context.read_or(&raw.preset, LcmpPreset::default());
-    let mut number = |text: &Maybe<Text<u8>>| {
-        let text = text.as_ref()?;
-        context.read(text).map(u32::from)
-    };
+    let mut number = |text: &Maybe<Text<u8>>| context.read(text.as_ref()?);
     let (alpha, beta) = (number(&raw.alpha), number(&raw.beta));
     let (w_dl, w_lc) = (number(&raw.w_dl), number(&raw.w_lc));
     let (w_ql, w_tl, w_dp) = (number(&raw.w_ql), number(&raw.w_tl), number(&raw.w_dp));
     let congested_threshold = number(&raw.congested_threshold);
+    let drop_threshold = number(&raw.drop_threshold);
     if alpha == Some(0) && beta == Some(0) {
         context.problem(&at.range, ProblemKind::ZeroWeights);
     }
+    let mut shift = |text: &Maybe<Text<u8>>, most| context.within(text.as_ref()?, 0..=most);
+    let s_path = shift(&raw.s_path, limits::MAX_SCORE_SHIFT);
+    let s_cong = shift(&raw.s_cong, limits::MAX_SCORE_SHIFT);
+    let trend_shift = shift(&raw.trend_shift, limits::MAX_STATE_SHIFT);
+    let duration_shift = shift(&raw.duration_shift, limits::MAX_STATE_SHIFT);
+    let (high_water, low_water) = water_marks(context, raw);
     let mut interval = |text: &Maybe<Text<Nanos>>| {
         context.within(text.as_ref()?, limits::MIN_INTERVAL..=limits::MAX_INTERVAL)
     };
@@ -88,6 +93,8 @@ fn lcmp(
     let idle_timeout = interval(&raw.idle_timeout);
     let rates = limits::MIN_RATE..=limits::MAX_RATE;
     let max_capacity = raw.max_capacity.as_ref();
+    let entries = 1..=limits::MAX_FLOW_TABLE_ENTRIES;
+    let flow_table_entries = raw.flow_table_entries.as_ref();
     LcmpSpec {
         preset,
         label: raw.label.as_ref().map(|text| names::label(context, text)),
@@ -95,16 +102,49 @@ fn lcmp(
         beta,
         w_dl,
         w_lc,
+        s_path,
         w_ql,
         w_tl,
         w_dp,
+        s_cong,
         max_delay: max_delay(context, &raw.max_delay, preset),
         max_capacity: max_capacity.and_then(|text| context.within(text, rates)),
+        trend_shift,
+        duration_shift,
+        high_water,
+        low_water,
         sample_interval,
         gc_interval,
         idle_timeout,
+        flow_table_entries: flow_table_entries.and_then(|text| context.within(text, entries)),
         congested_threshold,
+        drop_threshold,
     }
+}
+
+/// Between the two water marks nothing is counted; were they to meet or cross, a queue level could
+/// be both. One that is not set is the preset's, where there is nothing to point at.
+fn water_marks(context: &mut Context<'_>, raw: &raw::Lcmp) -> (Option<u8>, Option<u8>) {
+    let (high_text, low_text) = (raw.high_water.as_ref(), raw.low_water.as_ref());
+    let mut mark = |text: Option<&Text<u8>>, bounds, preset| match text {
+        Some(text) => context.within(text, bounds),
+        None => Some(preset),
+    };
+    let high = mark(high_text, 1..=u8::MAX, defaults::HIGH_WATER);
+    let low = mark(low_text, 0..=u8::MAX - 1, defaults::LOW_WATER);
+    if let (Some(low), Some(high)) = (low, high)
+        && low >= high
+        && let Some(place) = low_text.or(high_text)
+    {
+        let unsaid = match (low_text, high_text) {
+            (None, _) => Some("low_water"),
+            (_, None) => Some("high_water"),
+            (Some(_), Some(_)) => None,
+        };
+        let kind = ProblemKind::WaterMarks { low, high, unsaid };
+        context.problem(&place.range(), kind);
+    }
+    (high_text.and(high), low_text.and(low))
 }
 
 /// The delay score is a shift, so that the delay it saturates at is a power of two of its unit.

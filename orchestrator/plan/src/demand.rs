@@ -1,0 +1,142 @@
+//! Who sends to whom, and how much on average, as workloads say it.
+//!
+//! A load is a host's, over all pairs that its datacenter is in. Flows that are written down have
+//! no rate: there is nothing they would come to in the long run.
+
+use lab_scenario::{LoadBase, Pairs, Scenario, Traffic, Workload};
+use lab_units::{DcId, NodeId, Ratio};
+
+use crate::{error::PlanError, model::Role, network::Network};
+
+/// What one workload has one host send, in paper units.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Demand {
+    pub host: NodeId,
+    /// The datacenters its flows go to, uniformly.
+    pub to: Vec<DcId>,
+    /// The rate that a load of one fills, in bits per second.
+    pub full_bps: u64,
+    /// How many hosts fill it together.
+    pub sharers: u64,
+    pub load: Ratio,
+}
+
+impl Demand {
+    /// Bits per second in the long run, rounded down.
+    pub fn mean_bps(&self) -> u64 {
+        let all = u128::from(self.full_bps) * u128::from(self.load.numerator());
+        let share = all / (u128::from(self.load.denominator()) * u128::from(self.sharers));
+        u64::try_from(share).unwrap_or(u64::MAX)
+    }
+}
+
+/// The demands of every workload of `scenario`.
+pub(crate) fn of_scenario(
+    scenario: &Scenario,
+    network: &Network,
+) -> Result<Vec<Demand>, PlanError> {
+    let mut demands = Vec::new();
+    for (index, traffic) in scenario.traffic.iter().enumerate() {
+        match traffic {
+            Traffic::Workload(workload) => {
+                let path = format!("traffic[{index}]");
+                demands.extend(of_workload(network, workload, &path)?);
+            }
+            Traffic::Flows(_) | Traffic::FlowFile { .. } => {}
+        }
+    }
+    Ok(demands)
+}
+
+/// The demands of `workload`, which stands at `path`: of every host of every datacenter that sends,
+/// in their order.
+pub(crate) fn of_workload(
+    network: &Network,
+    workload: &Workload,
+    path: &str,
+) -> Result<Vec<Demand>, PlanError> {
+    let mut demands = Vec::new();
+    let destinations = destinations(network, &workload.pairs, path)?;
+    for (dc, to) in network.dcs.iter().zip(destinations) {
+        for &host in dc.hosts.iter().filter(|_| !to.is_empty()) {
+            let (full_bps, sharers) = full_rate(network, workload.load_base, host);
+            demands.push(Demand {
+                host,
+                to: to.clone(),
+                full_bps,
+                sharers,
+                load: workload.load,
+            });
+        }
+    }
+    Ok(demands)
+}
+
+/// The rate that a load of one fills, in bits per second, and how many hosts fill it together.
+fn full_rate(network: &Network, base: LoadBase, host: NodeId) -> (u64, u64) {
+    match base {
+        LoadBase::HostNic => (network.rate_of(network.node(host).ports.iter().copied()), 1),
+        LoadBase::DciEgress => {
+            let dc = &network.dcs[network.node(host).dc.index()];
+            let hosts = u64::try_from(dc.hosts.len()).unwrap_or(u64::MAX);
+            let uplinks = network.ports_to(dc.dci, Role::DciSwitch);
+            (network.rate_of(uplinks), hosts)
+        }
+    }
+}
+
+/// For each datacenter, those it sends to, uniformly.
+fn destinations(network: &Network, pairs: &Pairs, path: &str) -> Result<Vec<Vec<DcId>>, PlanError> {
+    match pairs {
+        Pairs::AllToAll => all_to_all(network, path),
+        Pairs::Listed(pairs) => {
+            let mut destinations = vec![Vec::new(); network.dcs.len()];
+            for (index, pair) in pairs.iter().enumerate() {
+                let path = format!("{path}.workload.pairs[{index}]");
+                let from = with_hosts(network, &path, "from", &pair.from)?;
+                let to = with_hosts(network, &path, "to", &pair.to)?;
+                destinations[from.index()].push(to);
+                if pair.both_ways {
+                    destinations[to.index()].push(from);
+                }
+            }
+            Ok(destinations)
+        }
+    }
+}
+
+fn all_to_all(network: &Network, path: &str) -> Result<Vec<Vec<DcId>>, PlanError> {
+    let dcs = (0u32..).map(DcId).zip(&network.dcs);
+    let talking: Vec<DcId> = dcs
+        .filter(|(_, dc)| !dc.hosts.is_empty())
+        .map(|(id, _)| id)
+        .collect();
+    if talking.len() < 2 {
+        return Err(PlanError::NoPairs {
+            path: format!("{path}.workload.pairs"),
+        });
+    }
+    let mut destinations = vec![Vec::new(); network.dcs.len()];
+    for &from in &talking {
+        let others = talking.iter().copied().filter(|to| *to != from);
+        destinations[from.index()] = others.collect();
+    }
+    Ok(destinations)
+}
+
+fn with_hosts(network: &Network, path: &str, key: &str, name: &str) -> Result<DcId, PlanError> {
+    let path = format!("{path}.{key}");
+    let Some(dc) = network.dc_named(name) else {
+        return Err(PlanError::Unknown {
+            path,
+            what: "datacenter",
+            name: name.to_owned(),
+            hint: String::new(),
+        });
+    };
+    if network.dcs[dc.index()].hosts.is_empty() {
+        let dc = name.to_owned();
+        return Err(PlanError::NoHosts { path, dc });
+    }
+    Ok(dc)
+}
