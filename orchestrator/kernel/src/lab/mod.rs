@@ -7,6 +7,8 @@ mod counters;
 mod down;
 mod enter;
 mod error;
+#[cfg(test)]
+mod exact_tests;
 mod hosts;
 mod slot;
 #[cfg(test)]

@@ -182,17 +182,18 @@ fn root(place: &Place, dev: &str, qdisc: Qdisc) -> QdiscAt {
 
 /// Rate and queue of a switch's egress.
 ///
-/// With timers that are never late one frame of burst is enough, and more would let packets into
-/// the fiber that belong in the queue. A real timer may be milliseconds late, and the tokens of
-/// that time must not be lost.
+/// A bucket of one frame would do if timers were never late: tokens that come while a full bucket
+/// waits for its timer are lost, and with them rate. The bucket holds what comes in the time a timer
+/// may be late by. So much may leave the queue early; it waits in the delay line's `netem` instead,
+/// which sends at the same rate to the nanosecond.
 fn shaper(layout: &Layout<'_>, wire: &WirePlan, limit: Bytes) -> Tbf {
-    let burst = match layout.options.clock {
-        Clock::Virtual => layout.frame(),
-        Clock::Real => wire.rate_bps.bytes_in(LATEST_TIMER).max(layout.frame()),
+    let late = match layout.options.clock {
+        Clock::Virtual => LATEST_VIRTUAL_TIMER,
+        Clock::Real => LATEST_REAL_TIMER,
     };
     Tbf {
         rate: wire.rate_bps,
-        burst,
+        burst: layout.frame() + wire.rate_bps.bytes_in(late),
         limit: limit.max(layout.frame()),
     }
 }
@@ -243,5 +244,9 @@ const QUEUE_LEN: u32 = 1_000;
 const HOST_QUEUE_PACKETS: u32 = 1_000_000;
 const HOST_QUEUE_BYTES: Bytes = Bytes::new(1 << 30);
 
+/// Timers of a guest in virtual time wait for the instructions of packets before them: 15 µs for
+/// each.
+const LATEST_VIRTUAL_TIMER: Nanos = Nanos::new(1_000_000);
+
 /// Later than nearly all timers of a loaded software-emulated guest.
-const LATEST_TIMER: Nanos = Nanos::new(30_000_000);
+const LATEST_REAL_TIMER: Nanos = Nanos::new(30_000_000);

@@ -7,5 +7,5 @@ mod plans;
 pub(crate) use self::{
     isolated::{isolated, skipped},
     machine::Machine,
-    plans::{fabrics, marking, pair, testbed, wire},
+    plans::{fabrics, marking, pair, pair_over, testbed, wire},
 };

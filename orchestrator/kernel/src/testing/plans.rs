@@ -58,6 +58,11 @@ pub(crate) fn pair(slot: u8) -> Plan {
     plan(slot, &[direct(1), direct(1)], &[(0, 1, link)])
 }
 
+/// Two datacenters with two hosts each, and one link.
+pub(crate) fn pair_over(slot: u8, link: WirePlan) -> Plan {
+    plan(slot, &[direct(2), direct(2)], &[(0, 1, link)])
+}
+
 /// The paper's testbed: dc1 and dc8 with hosts, six ways between them.
 pub(crate) fn testbed(slot: u8) -> Plan {
     let mut links = Vec::new();

@@ -1,0 +1,257 @@
+//! Whole labs, with delay lines and RDMA devices, and what they do to packets: exact in virtual
+//! time. They need a kernel that has all a lab is made of, as a guest's.
+#![expect(clippy::print_stdout, reason = "what is measured is looked at")]
+
+use std::{
+    io::Read,
+    process::{Child, Command, Stdio},
+    sync::Mutex,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use lab_plan::model::{FaultChange, FaultPlan, Plan, WirePlan};
+use lab_units::{Bytes, LinkId, Nanos, NodeId};
+use tokio_util::sync::CancellationToken;
+
+use super::{Claim, HostEndpoint, Lab};
+use crate::{
+    doctor,
+    lower::{Clock, HostPlacement, LowerOptions, lower_fault},
+    testing::{self, Machine, skipped},
+};
+
+/// The root namespace is the machine's: one test at a time.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn a_round_trip_takes_its_delay_and_serialisation() {
+    whole_lab("a_round_trip_takes_its_delay_and_serialisation", || {
+        let wire = testing::wire("100 Mbit", "25 ms", "620 kB");
+        let lab = up(|slot| testing::pair_over(slot, wire));
+        for size in [56, 1_400, 4_000] {
+            let wanted = round_trip(lab.plan(), Bytes::new(size));
+            let found = ping(&lab, size);
+            println!("ping of {size} B: {found:?} ns, wanted {wanted} ns");
+            assert!(
+                found
+                    .iter()
+                    .all(|rtt| (wanted..wanted + HANDLING).contains(rtt))
+            );
+        }
+    });
+}
+
+#[test]
+fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
+    let name = "a_link_carries_its_rate_and_its_queue_is_where_the_switch_is";
+    whole_lab(name, || {
+        let wire = testing::marking(testing::wire("100 Mbit", "5 ms", "620 kB"));
+        let lab = up(|slot| testing::pair_over(slot, wire));
+        let mut counters = lab.link_counters(NodeId(0)).unwrap();
+        let mut sender = start_sending(&lab, 400, 65_536);
+        let mut carried = || counters.read().unwrap()[0].tx_bytes.get();
+        while carried() < 1_000_000 {
+            sleep(Duration::from_millis(1));
+        }
+        let (start, before) = (Instant::now(), carried());
+        sleep(Duration::from_secs(1));
+        let (span, after) = (start.elapsed(), carried());
+        let bits = u128::from(after - before) * 8;
+        let rate = bits * 1_000_000_000 / span.as_nanos();
+        let queues = tc(&lab);
+        sender.finish();
+        println!("{rate} bit/s; {queues}");
+        // To a frame more or less in the second.
+        assert!((99_930_000..100_070_000).contains(&rate), "{rate}");
+        assert!(
+            queues.contains("qdisc red 10: dev l0d1-d2 parent 1:1"),
+            "{queues}"
+        );
+        assert!(
+            queues.contains("marked") && !queues.contains("marked 0 "),
+            "{queues}"
+        );
+        assert!(!queues.contains("dropped 1"), "{queues}");
+    });
+}
+
+#[test]
+fn faults_change_rate_and_delay_of_packets_that_follow() {
+    whole_lab(
+        "faults_change_rate_and_delay_of_packets_that_follow",
+        || {
+            let wire = testing::wire("100 Mbit", "25 ms", "620 kB");
+            let mut lab = up(|slot| testing::pair_over(slot, wire));
+            let slower = testing::wire("10 Mbit", "40 ms", "310 kB");
+            fault(&mut lab, FaultChange::Wire(slower));
+            let mut changed = lab.plan().clone();
+            changed.links[0].emu = slower;
+            let wanted = round_trip(&changed, Bytes::new(1_400));
+            let found = ping(&lab, 1_400);
+            println!("{found:?}, wanted {wanted}");
+            assert!(
+                found
+                    .iter()
+                    .all(|rtt| (wanted..wanted + HANDLING).contains(rtt))
+            );
+        },
+    );
+}
+
+#[test]
+fn hosts_start_anew_for_every_run() {
+    whole_lab("hosts_start_anew_for_every_run", || {
+        let wire = testing::wire("100 Mbit", "1 ms", "620 kB");
+        let mut lab = up(|slot| testing::pair_over(slot, wire));
+        let qp = |lab: &Lab| {
+            let output = start_sending(lab, 5, 4_096).finish();
+            let line = output
+                .lines()
+                .find(|line| line.contains("local address"))
+                .unwrap();
+            line.split_whitespace().nth(5).unwrap().to_owned()
+        };
+        let (first, second) = (qp(&lab), qp(&lab));
+        lab.reset_hosts().unwrap();
+        let again = qp(&lab);
+        println!("QPN {first}, {second}, anew {again}");
+        assert_ne!(first, second);
+        assert_eq!(first, again);
+    });
+}
+
+/// Runs a test where all is there that a lab is made of, and checks that nothing is left.
+fn whole_lab(test: &str, body: impl FnOnce()) {
+    let missing = doctor::missing_here();
+    if let Some(finding) = missing.first() {
+        return skipped(test, &format!("{} is missing", finding.subject));
+    }
+    let machine = MACHINE.lock();
+    let before = Machine::read();
+    body();
+    before.assert_unchanged();
+    drop(machine);
+}
+
+fn up(plan: impl FnOnce(u8) -> Plan) -> Lab {
+    let lab = "exact".parse().unwrap();
+    let claim = Claim::take(&lab, "test").unwrap();
+    let plan = plan(claim.slot());
+    let options = LowerOptions {
+        lab,
+        hosts: HostPlacement::RootNamespace,
+        clock: Clock::Virtual,
+        delay_lines: true,
+        cpus: 1,
+    };
+    Lab::up(
+        claim,
+        &plan,
+        &options,
+        &CancellationToken::new(),
+        &mut |_| {},
+    )
+    .unwrap()
+}
+
+fn fault(lab: &mut Lab, change: FaultChange) {
+    let fault = FaultPlan {
+        at_ns: Nanos::ZERO,
+        paper_at_ns: Nanos::ZERO,
+        link: LinkId(0),
+        change,
+    };
+    let steps = lower_fault(lab.plan(), lab.options(), &fault).unwrap();
+    lab.apply(&steps).unwrap();
+}
+
+/// What an echo of `payload` bytes takes there and back over a host's link, the inter-DC link and
+/// a host's link.
+fn round_trip(plan: &Plan, payload: Bytes) -> u64 {
+    let frame = Bytes::new(payload.get() + ICMP_HEADERS);
+    let one_way =
+        |wire: &WirePlan| wire.delay_ns.get() + wire.rate_bps.serialize(frame).unwrap().get();
+    let [between, host, ..] = plan.links.as_slice() else {
+        panic!("a pair has links");
+    };
+    2 * (2 * one_way(&host.emu) + one_way(&between.emu))
+}
+
+/// The shortest and the longest of five round trips from the first host to the last, in
+/// nanoseconds.
+fn ping(lab: &Lab, payload: u64) -> [u64; 2] {
+    let dev = lab.plan().ports[3].interface.clone();
+    let to = lab.plan().nodes.last().unwrap().addr.to_string();
+    let size = payload.to_string();
+    let output = Command::new("ping")
+        .args(["-n", "-c", "5", "-i", "0.2", "-s", &size, "-I", &dev, &to])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (_, figures) = text.rsplit_once("mdev = ").expect(&text);
+    let mut figures = figures.split('/');
+    let mut nanos = || {
+        let micros = figures.next().unwrap().replace('.', "");
+        micros.parse::<u64>().unwrap() * 1_000
+    };
+    let (least, _, most) = (nanos(), nanos(), nanos());
+    [least, most]
+}
+
+/// A sender and a receiver.
+struct Sending {
+    receiver: Child,
+    sender: Child,
+}
+
+/// Sends messages from the first host to the last.
+fn start_sending(lab: &Lab, messages: u32, size: u32) -> Sending {
+    let hosts: Vec<NodeId> = lab
+        .plan()
+        .dcs
+        .iter()
+        .flat_map(|dc| dc.hosts.clone())
+        .collect();
+    let from = lab.host_endpoint(hosts[0]).unwrap();
+    let to = lab.host_endpoint(*hosts.last().unwrap()).unwrap();
+    let command = |host: &HostEndpoint| {
+        let mut command = Command::new("ib_send_bw");
+        command.args(["-d", &host.rdma_device, "-x", &host.gid_index.to_string()]);
+        command.args(["-n", &messages.to_string(), "-s", &size.to_string()]);
+        command.args(["-m", "4096", "-u", "18", "--tclass=106", "-e", "-F"]);
+        command.stdout(Stdio::piped());
+        command
+    };
+    let receiver = command(&to).spawn().unwrap();
+    sleep(Duration::from_millis(500));
+    let sender = command(&from).arg("127.0.0.1").spawn().unwrap();
+    Sending { receiver, sender }
+}
+
+impl Sending {
+    /// Waits for both, and returns what the sender says.
+    fn finish(&mut self) -> String {
+        let mut text = String::new();
+        let mut stdout = self.sender.stdout.take().unwrap();
+        stdout.read_to_string(&mut text).unwrap();
+        assert!(self.sender.wait().unwrap().success(), "{text}");
+        assert!(self.receiver.wait().unwrap().success());
+        text
+    }
+}
+
+fn tc(lab: &Lab) -> String {
+    let netns = lab.name().netns("dc1");
+    let output = Command::new("tc")
+        .args(["-n", netns.as_str(), "-s", "qdisc", "show"])
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Ethernet 14, IPv4 20, ICMP 8.
+const ICMP_HEADERS: u64 = 42;
+
+/// What the guest's one CPU spends on a packet on its way there and back, at most.
+const HANDLING: u64 = 100_000;
