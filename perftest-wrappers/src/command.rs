@@ -83,3 +83,39 @@ fn quoted(text: &std::ffi::OsStr) -> String {
         format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{job::tests::job, tool::Tool};
+
+    #[test]
+    fn command_lines_of_each_tool() {
+        let lines: Vec<String> = Tool::ALL
+            .into_iter()
+            .flat_map(|tool| {
+                let job = job(tool);
+                let server = server_command(&job, 18515).to_string();
+                [server, client_command(&job, 18516).to_string()]
+            })
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn a_namespace_is_entered_first() {
+        let mut job = job(Tool::SendBw);
+        job.src.netns = Some("/run/netns/lab a".into());
+        let line = client_command(&job, 1).to_string();
+        assert!(line.starts_with("nsenter --net='/run/netns/lab a' ib_send_bw -d rxe_a "));
+    }
+
+    #[test]
+    fn names_are_quoted_and_never_split() {
+        let mut job = job(Tool::SendBw);
+        "a b'; reboot".clone_into(&mut job.src.rdma_device);
+        let line = client_command(&job, 1);
+        assert_eq!(line.args[1], "a b'; reboot");
+        assert!(line.to_string().contains(r"-d 'a b'\''; reboot' -x"));
+    }
+}

@@ -57,12 +57,9 @@ pub struct FlowJob {
 impl FlowJob {
     /// The flow's size.
     #[must_use]
-    pub const fn total_bytes(&self) -> Bytes {
-        Bytes::new(
-            self.message_bytes
-                .get()
-                .saturating_mul(self.messages as u64),
-        )
+    pub fn total_bytes(&self) -> Bytes {
+        let messages = u64::from(self.messages);
+        Bytes::new(self.message_bytes.get().saturating_mul(messages))
     }
 
     /// Where the process of `side` runs.
@@ -116,3 +113,63 @@ pub const MAX_MESSAGE: Bytes = Bytes::new(8 << 20);
 
 /// The path MTUs InfiniBand knows, in bytes.
 pub const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Five messages of 20 kB from `rxe_a` to `rxe_b`.
+    pub(crate) fn job(tool: Tool) -> FlowJob {
+        let end = |host: &str| Endpoint {
+            host: host.to_owned(),
+            rdma_device: format!("rxe_{host}"),
+            gid_index: 1,
+            netns: None,
+        };
+        FlowJob {
+            flow: FlowId(7),
+            tool,
+            src: end("a"),
+            dst: end("b"),
+            message_bytes: Bytes::new(20_000),
+            messages: 5,
+            start: Nanos::ZERO,
+            qp_timeout: 18,
+            path_mtu: 4096,
+            traffic_class: 106,
+            deadline: Nanos::from_millis(10_000),
+        }
+    }
+
+    #[test]
+    fn a_read_is_asked_for_by_its_destination() {
+        for (tool, client) in [
+            (Tool::SendBw, "a"),
+            (Tool::WriteBw, "a"),
+            (Tool::ReadBw, "b"),
+        ] {
+            assert_eq!(job(tool).endpoint(Side::Client).host, client, "{tool}");
+            assert_ne!(job(tool).endpoint(Side::Server).host, client, "{tool}");
+        }
+    }
+
+    #[test]
+    fn what_perftest_would_refuse_is_refused_before() {
+        let job = job(Tool::SendBw);
+        assert_eq!(job.check(), Ok(()));
+        let refused = |change: &dyn Fn(&mut FlowJob)| {
+            let mut job = job.clone();
+            change(&mut job);
+            job.check().unwrap_err().to_string()
+        };
+        let errors = [
+            refused(&|job| job.messages = 4),
+            refused(&|job| job.message_bytes = Bytes::ZERO),
+            refused(&|job| job.message_bytes = Bytes::new(8_388_609)),
+            refused(&|job| job.path_mtu = 1500),
+            refused(&|job| job.qp_timeout = 32),
+            refused(&|job| "-h".clone_into(&mut job.dst.rdma_device)),
+        ];
+        insta::assert_snapshot!(errors.join("\n"));
+    }
+}

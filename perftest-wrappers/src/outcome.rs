@@ -260,3 +260,34 @@ impl fmt::Display for QpNumber {
 
 /// Of what a failed process said, the lines that are kept.
 const COMPLAINT_LINES: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_process_is_quoted_in_one_line() {
+        let rows = [
+            include_str!("../fixtures/no_device.stderr"),
+            include_str!("../fixtures/refused.stderr"),
+            include_str!("../fixtures/gid_out_of_range.stderr"),
+            include_str!("../fixtures/gid_empty.stderr"),
+            include_str!("../fixtures/port_in_use.stderr"),
+            include_str!("../fixtures/peer_gone.stderr"),
+        ]
+        .map(|stderr| {
+            let output = Output {
+                stdout: "-----\n\n".to_owned(),
+                stderr: stderr.to_owned(),
+            };
+            Status::failed(Side::Client, Exit::Code(1), &output).to_string()
+        });
+        insta::assert_snapshot!(rows.join("\n"));
+    }
+
+    #[test]
+    fn a_process_that_said_nothing_is_named_by_its_end() {
+        let status = Status::failed(Side::Server, Exit::Signal(11), &Output::default());
+        assert_eq!(status.to_string(), "the server was ended by signal 11");
+    }
+}

@@ -25,15 +25,14 @@ pub const fn required_qp_timeout(rtt_plus_queue: Nanos) -> u8 {
 
 /// The number of data packets that one message of `message` becomes.
 #[must_use]
-pub const fn packets(message: Bytes, path_mtu: u32) -> u64 {
-    let packets = message.get().div_ceil(path_mtu as u64);
-    if packets == 0 { 1 } else { packets }
+pub fn packets(message: Bytes, path_mtu: u32) -> u64 {
+    message.get().div_ceil(u64::from(path_mtu)).max(1)
 }
 
 /// The bytes of one message's data packets as a qdisc counts them: payload padded to four bytes,
 /// and every header from Ethernet's to the ICRC.
 #[must_use]
-pub const fn wire_bytes(message: Bytes, path_mtu: u32, tool: Tool) -> Bytes {
+pub fn wire_bytes(message: Bytes, path_mtu: u32, tool: Tool) -> Bytes {
     let packets = packets(message, path_mtu);
     let extended = match tool {
         Tool::SendBw => 0,

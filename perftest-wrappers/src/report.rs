@@ -311,3 +311,147 @@ const COARSE: u64 = 10_000;
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 const MICROS: u128 = 1_000_000;
 const MIB: u128 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{job::tests::job, tool::Tool};
+
+    const SEND: &str = include_str!("../fixtures/send.stdout");
+    const WRITE: &str = include_str!("../fixtures/write.stdout");
+    const READ: &str = include_str!("../fixtures/read.stdout");
+    const TABLE: &str = include_str!("../fixtures/table.stdout");
+    const READ_CLOSING: &[u8] = include_bytes!("../fixtures/read.closing");
+    const WRITE_CLOSING: &[u8] = include_bytes!("../fixtures/write.closing");
+
+    const FLOW: Bytes = Bytes::new(100_000);
+
+    fn printed(micro_mib_per_sec: u64) -> Bandwidth {
+        Bandwidth::Printed { micro_mib_per_sec }
+    }
+
+    #[test]
+    fn the_bandwidth_is_found_in_what_each_tool_prints() {
+        assert_eq!(parse(SEND), Ok(printed(1_773_425)));
+        assert_eq!(parse(WRITE), Ok(printed(1_773_571)));
+        // It prints a rule before.
+        assert_eq!(parse(READ), Ok(printed(1_767_041)));
+    }
+
+    #[test]
+    fn a_table_is_no_bandwidth_however_many_numbers_it_has() {
+        assert!(matches!(parse(TABLE), Err(ReportError::NoBandwidth { .. })));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_quoted() {
+        let errors = [
+            "",
+            "Segmentation fault\n\n",
+            "1.773425\n1.773426\n",
+            "inf\n",
+            "-nan\n",
+            "0.000000\n",
+            "-1.500000\n",
+            "1.77\n",
+            "99999999999999999999.000000\n",
+        ]
+        .map(|stdout| parse(stdout).unwrap_err().to_string());
+        insta::assert_snapshot!(errors.join("\n"));
+    }
+
+    #[test]
+    fn a_printed_bandwidth_is_a_time_and_its_bounds() {
+        let fct = fct(FLOW, printed(1_773_425), None, None).unwrap();
+        // 100,000 / (1.773425 * 2^20) s, and half a millionth of 1.77.
+        assert_eq!(fct.time, Nanos::new(53_775_847));
+        assert_eq!(fct.resolution, Nanos::new(16));
+        assert_eq!(fct.source, FctSource::Printed);
+    }
+
+    #[test]
+    fn write_and_read_clients_tell_their_servers_all_digits() {
+        for (tool, closing, bits) in [
+            (Tool::ReadBw, READ_CLOSING, 0x401b_52c6_2cfd_f3a3),
+            (Tool::WriteBw, WRITE_CLOSING, 0x401b_b432_f361_b2fc),
+        ] {
+            assert_eq!(
+                exchanged(closing, &job(tool)),
+                Some(Bandwidth::Exchanged { bits }),
+                "{tool}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_client_told_about_another_flow_is_not_believed() {
+        let mut other = job(Tool::ReadBw);
+        other.message_bytes = Bytes::new(20_001);
+        assert_eq!(exchanged(READ_CLOSING, &other), None);
+        assert_eq!(exchanged(&READ_CLOSING[..140], &job(Tool::ReadBw)), None);
+        assert_eq!(exchanged(b"done\0", &job(Tool::ReadBw)), None);
+    }
+
+    #[test]
+    fn what_was_told_and_what_was_printed_must_agree() {
+        let told = exchanged(READ_CLOSING, &job(Tool::ReadBw));
+        let agreed = fct(FLOW, printed(6_830_834), told, None).unwrap();
+        assert_eq!(agreed.source, FctSource::Exchanged);
+        assert_eq!(agreed.resolution, Nanos::new(1));
+        let error = fct(FLOW, printed(6_830_900), told, None).unwrap_err();
+        assert!(matches!(error, ReportError::Disagree { .. }));
+    }
+
+    #[test]
+    fn a_slow_flow_is_measured_by_its_sign_within_what_was_printed() {
+        // 5 kB in 2 s: 0.002384 MiB/s, so 2.000190 s ± 0.42 ms.
+        let size = Bytes::new(5_000);
+        let refined = |after| {
+            let kind = SignKind::Stopped;
+            let after = Nanos::new(after);
+            fct(size, printed(2_384), None, Some(Sign { kind, after })).unwrap()
+        };
+        assert_eq!(refined(2_010_135_796).time, Nanos::new(2_000_135_796));
+        assert_eq!(refined(2_010_135_796).source, FctSource::PrintedAndSign);
+        let unrefined = fct(size, printed(2_384), None, None).unwrap();
+        let latest = unrefined.time + unrefined.resolution;
+        assert_eq!(refined(3_000_000_000).time, latest);
+    }
+
+    #[test]
+    fn an_fct_after_the_clients_sign_is_impossible() {
+        let sign = Sign {
+            kind: SignKind::Spoke,
+            after: Nanos::from_millis(53),
+        };
+        let error = fct(FLOW, printed(1_773_425), None, Some(sign)).unwrap_err();
+        assert!(matches!(error, ReportError::Impossible { .. }));
+    }
+
+    proptest! {
+        /// Whatever the flow, what perftest prints of it has its true time within its bounds.
+        #[test]
+        fn the_true_time_is_within_the_resolution(
+            size in 5_u64..1_000_000_000,
+            micros in 100_u64..100_000_000,
+        ) {
+            let seconds = precise(micros) / 1e6;
+            let text = format!("{:.6}\n", precise(size) / seconds / precise(1 << 20));
+            prop_assume!(text != "0.000000\n");
+            let fct = parse(&text).unwrap().fct(Bytes::new(size));
+            prop_assert!(fct.contains(Nanos::new(micros * 1_000)), "{text} {fct:?}");
+        }
+
+        #[test]
+        fn no_output_makes_the_parser_panic(stdout in ".*") {
+            let _ = parse(&stdout);
+        }
+
+        #[test]
+        fn no_closing_makes_the_parser_panic(closing in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = exchanged(&closing, &job(Tool::WriteBw));
+        }
+    }
+}

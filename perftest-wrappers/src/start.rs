@@ -59,10 +59,13 @@ impl Starter {
         );
         let mut pair = self.in_time("its processes to connect", launch).await?;
         let shake = pair.shake_hands(job.tool);
-        let ready = self
-            .in_time("its processes to exchange keys", shake)
-            .await?;
-        Ok((pair, ready))
+        match self.in_time("its processes to exchange keys", shake).await {
+            Ok(ready) => Ok((pair, ready)),
+            Err(status) => {
+                pair.kill().await;
+                Err(status)
+            }
+        }
     }
 
     fn start<'a>(

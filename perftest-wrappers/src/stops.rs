@@ -54,15 +54,20 @@ impl Drop for Stops {
 
 async fn listen(mut changes: Signal, waiting: Waiting) {
     while changes.recv().await.is_some() {
-        // Several may have been stopped for one signal. Ends are not asked for, so they stay for
-        // the runtime.
-        let look = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
-        while let Ok(WaitStatus::Stopped(child, _)) = waitid(Id::All, look) {
-            let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(stopped) = waiting.remove(&child) {
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let stopped: Vec<Pid> = waiting.keys().copied().filter(is_stopped).collect();
+        for child in stopped {
+            if let Some(told) = waiting.remove(&child) {
                 // Its flow may have ended meanwhile.
-                let _ = stopped.send(());
+                let _ = told.send(());
             }
         }
     }
+}
+
+/// Whether `child` was stopped since this was last asked. Ends are not asked for, so they stay for
+/// the runtime; neither are other children, so they stay for whoever watches them.
+fn is_stopped(child: &Pid) -> bool {
+    let look = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
+    matches!(waitid(Id::Pid(*child), look), Ok(WaitStatus::Stopped(..)))
 }

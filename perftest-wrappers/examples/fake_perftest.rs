@@ -1,0 +1,178 @@
+//! Stands in for perftest in the tests of the gate: speaks its handshake, as recorded, without any
+//! RDMA. Linked as `ib_send_bw`, `ib_write_bw` or `ib_read_bw` it behaves as the name of its
+//! "device" says, which is a behaviour and a mark that tests find the process by: `good-17`.
+
+use std::{
+    env,
+    error::Error,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    process::exit,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+/// How long a flow of the fake takes.
+const FLOW: Duration = Duration::from_millis(40);
+/// How long it computes afterwards.
+const CALIBRATION: Duration = Duration::from_millis(60);
+
+struct Fake {
+    tool: String,
+    behaviour: String,
+    port: u16,
+    messages: u64,
+    message_bytes: u64,
+    is_client: bool,
+}
+
+fn main() {
+    let args: Vec<String> = env::args().collect();
+    if args.get(1).is_some_and(|arg| arg == "--version") {
+        print("Version: 6.06\n");
+        exit(1);
+    }
+    if let Err(error) = run(&args) {
+        complain(&format!("fake: {error}\n"));
+        exit(1);
+    }
+}
+
+fn run(args: &[String]) -> Result<(), Box<dyn Error>> {
+    let fake = parse(args).ok_or("arguments of another perftest")?;
+    if fake.behaviour == "absent" {
+        complain("IB device nodev not found\n Unable to find the Infiniband/RoCE device\n");
+        exit(1);
+    }
+    let mut line = if fake.is_client {
+        TcpStream::connect(("127.0.0.1", fake.port))?
+    } else {
+        TcpListener::bind(("0.0.0.0", fake.port))?.accept()?.0
+    };
+    fake.shake_hands(&mut line)?;
+    match (fake.is_client, fake.behaviour.as_str()) {
+        (true, "hanging") => sleep(Duration::from_secs(3_600)),
+        (true, "failing") => {
+            complain(" Completion with error at client\n Failed status 9: wr_id 0 syndrom 0x8a\n");
+            exit(1);
+        }
+        (true, "mute") => {}
+        (true, _) => fake.send(&mut line)?,
+        (false, "dying") => {
+            complain("Segmentation fault\n");
+            exit(139);
+        }
+        (false, _) => fake.receive(&mut line)?,
+    }
+    Ok(())
+}
+
+impl Fake {
+    fn shake_hands(&self, line: &mut TcpStream) -> Result<(), Box<dyn Error>> {
+        match self.behaviour.as_str() {
+            "silent" => sleep(Duration::from_secs(3_600)),
+            "garbled" => line.write_all(b"SSH-2.0-OpenSSH_9.2p1\r\n")?,
+            "gone" => exit(3),
+            _ => {}
+        }
+        let version: &[u8; 16] = match self.behaviour.as_str() {
+            "other" => b"6.99\0\0\0\0\0\0\0\0\0\0\0\0",
+            _ => b"6.06\0\0\0\0\0\0\0\0\0\0\0\0",
+        };
+        let short: [&[u8]; 4] = [version, b"\0\0\x10\0", b"\0\0\0@", b"5\0"];
+        for message in short {
+            self.exchange(line, message)?;
+        }
+        let rounds = if self.tool == "ib_send_bw" { 4 } else { 3 };
+        for _ in 0..rounds {
+            self.exchange(line, &self.keys())?;
+        }
+        Ok(())
+    }
+
+    /// The client of a flow: waits, computes, says goodbye, prints.
+    fn send(&self, line: &mut TcpStream) -> Result<(), Box<dyn Error>> {
+        let started = Instant::now();
+        sleep(FLOW);
+        let seconds = started.elapsed().as_secs_f64();
+        let computing = Instant::now();
+        while computing.elapsed() < CALIBRATION {}
+
+        let bytes = u32::try_from(self.messages * self.message_bytes)?;
+        let bandwidth = f64::from(bytes) / seconds / f64::from(1 << 20);
+        if self.tool != "ib_send_bw" {
+            self.exchange(line, &self.keys())?;
+            for word in [
+                self.message_bytes,
+                self.messages,
+                bandwidth.to_bits(),
+                bandwidth.to_bits(),
+                bandwidth.to_bits(),
+            ] {
+                self.exchange(line, &word.to_be_bytes())?;
+            }
+        }
+        self.exchange(line, &self.keys())?;
+        line.write_all(b"done\0")?;
+        line.read_exact(&mut [0; 5])?;
+        print(&format!("{bandwidth:.6}\n"));
+        Ok(())
+    }
+
+    fn receive(&self, line: &mut TcpStream) -> Result<(), Box<dyn Error>> {
+        if self.tool != "ib_send_bw" {
+            self.exchange(line, &self.keys())?;
+            for _ in 0..5 {
+                self.exchange(line, &[0; 8])?;
+            }
+        }
+        self.exchange(line, &self.keys())?;
+        line.write_all(b"done\0")?;
+        line.read_exact(&mut [0; 5])?;
+        Ok(())
+    }
+
+    /// Both sides say something of one length, the client first.
+    fn exchange(&self, line: &mut TcpStream, mine: &[u8]) -> Result<(), Box<dyn Error>> {
+        let mut theirs = vec![0; mine.len()];
+        if self.is_client {
+            line.write_all(mine)?;
+            line.read_exact(&mut theirs)?;
+        } else {
+            line.read_exact(&mut theirs)?;
+            line.write_all(mine)?;
+        }
+        Ok(())
+    }
+
+    fn keys(&self) -> Vec<u8> {
+        let (qp, host) = if self.is_client { (0x11, 1) } else { (0x12, 2) };
+        let gid = format!("00:00:00:00:00:00:00:00:00:00:ff:ff:0a:{host:02x}:01:01");
+        format!("0000:0001:{qp:06x}:128bbe:00000000:000055993c725e20:{gid}:00000000:\0")
+            .into_bytes()
+    }
+}
+
+fn parse(args: &[String]) -> Option<Fake> {
+    let tool = args.first()?.rsplit('/').next()?.to_owned();
+    let after = |name: &str| {
+        let at = args.iter().position(|arg| arg == name)?;
+        args.get(at + 1)
+    };
+    Some(Fake {
+        tool,
+        behaviour: after("-d")?.split('-').next()?.to_owned(),
+        port: after("-p")?.parse().ok()?,
+        messages: after("-n")?.parse().ok()?,
+        message_bytes: after("-s")?.parse().ok()?,
+        is_client: args.last()? == "127.0.0.1",
+    })
+}
+
+fn print(text: &str) {
+    std::io::stdout().write_all(text.as_bytes()).ok();
+}
+
+fn complain(text: &str) {
+    std::io::stderr().write_all(text.as_bytes()).ok();
+}

@@ -1,0 +1,6 @@
+//! The gate between pairs of a perftest that needs no RDMA (`examples/fake_perftest.rs`).
+
+mod bench;
+mod failures;
+mod flows;
+mod namespaces;

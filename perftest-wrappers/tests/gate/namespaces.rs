@@ -1,0 +1,89 @@
+//! Flows between network namespaces. They need root.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::mpsc::{Sender, channel},
+    thread,
+};
+
+use lab_perftest::{Status, Tool};
+use nix::{
+    sched::{CloneFlags, unshare},
+    unistd::{Uid, gettid},
+};
+
+use crate::bench::Bench;
+
+/// A network namespace with nothing in it but a loopback interface, for as long as it is kept.
+struct Namespace {
+    path: PathBuf,
+    _keep: Sender<()>,
+}
+
+impl Namespace {
+    fn new() -> Self {
+        let (ready, path) = channel();
+        let (keep, dropped) = channel();
+        thread::spawn(move || {
+            unshare(CloneFlags::CLONE_NEWNET).unwrap();
+            let up = Command::new("ip")
+                .args(["link", "set", "lo", "up"])
+                .status();
+            assert!(up.unwrap().success());
+            let path = format!("/proc/self/task/{}/ns/net", gettid());
+            ready.send(PathBuf::from(path)).unwrap();
+            // The namespace ends with this thread.
+            dropped.recv().ok()
+        });
+        let path = path.recv().unwrap();
+        Self { path, _keep: keep }
+    }
+}
+
+fn inode(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().ino()
+}
+
+#[tokio::test]
+async fn both_ends_run_in_their_namespaces_and_meet_at_the_gate() {
+    if !Uid::effective().is_root() {
+        eprintln!("skipped: both_ends_run_in_their_namespaces_and_meet_at_the_gate: needs root");
+        return;
+    }
+    let (here, there) = (Namespace::new(), Namespace::new());
+    let bench = Bench::new();
+    let jobs = Tool::ALL.into_iter().zip(0..).map(|(tool, flow)| {
+        let mut job = bench.job(flow, tool, "good", "good");
+        job.src.netns = Some(here.path.clone());
+        job.dst.netns = Some(there.path.clone());
+        job
+    });
+    let own = inode(Path::new("/proc/self/ns/net"));
+    let (session, _events) = bench.prepare(jobs.collect()).await;
+    let processes = bench.processes();
+    let mut inside: Vec<u64> = processes
+        .iter()
+        .map(|process| inode(&process.join("ns/net")))
+        .collect();
+    inside.sort_unstable();
+    let mut expected = [inode(&here.path); 6];
+    expected[3..].fill(inode(&there.path));
+    expected.sort_unstable();
+    assert_eq!(inside, expected);
+    assert_eq!(
+        own,
+        inode(Path::new("/proc/thread-self/ns/net")),
+        "the caller stays where it is"
+    );
+
+    let rows = session
+        .run(lab_perftest::MonotonicTime::now())
+        .await
+        .unwrap();
+    for row in rows {
+        assert!(matches!(row.status, Status::Finished(_)), "{}", row.status);
+    }
+}
