@@ -28,7 +28,7 @@ Start with:
 
 Exit codes:
   0  pass
-  1  a regression or a failed assertion
+  1  a regression or a failed assertion (no verb of this version has one)
   2  usage, or an error in the scenario
   3  environment: something is missing or went wrong here (`lcmp-lab doctor` says what to do)
   4  inconclusive: the run ended, but its results cannot be trusted (unfinished or late flows)";

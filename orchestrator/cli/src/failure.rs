@@ -8,8 +8,6 @@ use std::fmt;
 pub enum Exit {
     /// All is well.
     Pass = 0,
-    /// A regression or a failed assertion.
-    Regression = 1,
     /// Usage, or an error in the scenario.
     Usage = 2,
     /// Something is missing or went wrong on this machine.
@@ -19,6 +17,15 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// A guest that could not be had is the environment's fault, unless it was asked for wrongly.
+    pub const fn of_guest(code: u8) -> Self {
+        if code == Self::Usage.code() {
+            Self::Usage
+        } else {
+            Self::Environment
+        }
+    }
+
     /// The number the process ends with.
     pub const fn code(self) -> u8 {
         self as u8

@@ -22,7 +22,6 @@ use crate::{
 
 /// Runs the request's command to its end.
 pub(crate) fn supervise(request: &InnerRequest, ports: &mut Ports) -> Result<ToHost, InsideError> {
-    let children = child_signals().map_err(InsideError::kernel("signal of ended children"))?;
     let heartbeat = heartbeat().map_err(InsideError::kernel("heartbeat"))?;
     if let Some(size) = request.terminal_size {
         ports.resize(size)?;
@@ -30,7 +29,14 @@ pub(crate) fn supervise(request: &InnerRequest, ports: &mut Ports) -> Result<ToH
     ports.say(&ready()?)?;
     let cpu_before = cpu_use()?;
     let mut running = Running::start(request, ports)?;
+    // Only now: a command inherits the signals that are blocked, and one that cannot hear of its own
+    // children waits for them for ever.
+    let children = child_signals().map_err(InsideError::kernel("signal of ended children"))?;
+    let mut ended = running.reap().map_err(InsideError::kernel("reaping"))?;
     let code = loop {
+        if let Some(code) = ended {
+            break code;
+        }
         let woken = wait(&running, ports, &children, &heartbeat)
             .map_err(InsideError::kernel("wait for events"))?;
         if woken.output {
@@ -47,9 +53,7 @@ pub(crate) fn supervise(request: &InnerRequest, ports: &mut Ports) -> Result<ToH
         }
         if woken.child {
             while let Ok(Some(_)) = children.read_signal() {}
-            if let Some(code) = running.reap().map_err(InsideError::kernel("reaping"))? {
-                break code;
-            }
+            ended = running.reap().map_err(InsideError::kernel("reaping"))?;
         }
     };
     let cpu = cpu_use()?.since(cpu_before);

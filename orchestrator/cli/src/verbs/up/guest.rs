@@ -13,7 +13,7 @@ use lab_records::UtcTime;
 use super::{Request, make_run_dir};
 use crate::{
     args::ClockArg,
-    failure::{During, Failure},
+    failure::{During, Exit, Failure, with_causes},
     load,
     output::note,
     progress::seconds,
@@ -34,13 +34,13 @@ pub fn run(request: &Request<'_>, missing: &[Finding]) -> Result<PathBuf, Failur
     let now = SystemTime::now();
     // Nothing of the lab is made on this kernel, but its name is taken.
     let _claim = Claim::take(&request.lab, &request.plan.name)
-        .map_err(|error| Failure::environment(crate::failure::with_causes(&error)))?;
+        .map_err(|error| Failure::environment(with_causes(&error)))?;
     let dir = make_run_dir(request, now)?;
     let outcome = boot(request, &dir, now)?;
     if !dir.join(lab_records::format::RUN_FILE).exists() {
         let code = outcome.exit_code;
         return Err(Failure {
-            exit: crate::failure::Exit::Environment,
+            exit: Exit::Environment,
             message: format!(
                 "the lab in the guest ended with exit code {code} before it had records \
                  (its console: {})",
@@ -94,8 +94,10 @@ fn boot(
         stderr: &mut std::io::stderr(),
         events: &mut tell,
     };
-    lab_guest::run(&guest, &mut sinks)
-        .map_err(|error| Failure::environment(crate::failure::with_causes(&error)))
+    lab_guest::run(&guest, &mut sinks).map_err(|error| Failure {
+        exit: Exit::of_guest(error.exit_code()),
+        message: with_causes(&error),
+    })
 }
 
 /// The command inside: this program, the same scenario, records into the run directory.

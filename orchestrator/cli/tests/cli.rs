@@ -1,0 +1,378 @@
+//! The command as people and scripts meet it: its words, its exit codes, and which stream says what.
+//! None of this needs root, a kernel module or a network.
+
+use std::{
+    fs, io,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use tempfile::TempDir;
+
+/// The root of the workspace, where people start the command.
+fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.join("../..").canonicalize().unwrap()
+}
+
+/// The command in `folder`, with nothing of this process's environment: neither a terminal's width
+/// nor a person's settings change what it says.
+fn command_in(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
+    command
+        .args(arguments)
+        .env_clear()
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    command
+}
+
+/// What a command said, and what it ended with.
+#[derive(Debug)]
+struct Said {
+    exit: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        Self {
+            exit: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+fn run_in(folder: &Path, arguments: &[&str]) -> Said {
+    command_in(folder, arguments).output().unwrap().into()
+}
+
+/// The result of a command that does what it is asked and has nothing to add.
+#[track_caller]
+fn result(arguments: &[&str]) -> String {
+    let said = run_in(&root(), arguments);
+    assert_eq!((said.exit, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+    assert!(said.stdout.ends_with('\n'), "{said:?}");
+    said.stdout
+}
+
+/// The message of a command that does not do what it is asked.
+#[track_caller]
+fn refusal(folder: &Path, arguments: &[&str], exit: i32) -> String {
+    let said = run_in(folder, arguments);
+    assert_eq!(
+        (said.exit, said.stdout.as_str()),
+        (Some(exit), ""),
+        "{said:?}"
+    );
+    said.stderr
+}
+
+/// A folder with the smallest scenario, after `change`, as `smoke.yaml`, and the files it names.
+fn changed_smoke(change: impl Fn(&str) -> String) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let scenarios = root().join("scenarios");
+    let text = fs::read_to_string(scenarios.join("smoke.yaml")).unwrap();
+    let changed = change(&text);
+    assert_ne!(changed, text, "the change finds nothing to change");
+    fs::write(folder.path().join("smoke.yaml"), changed).unwrap();
+    let sizes = "workloads/bulk.csv";
+    fs::create_dir(folder.path().join("workloads")).unwrap();
+    fs::copy(scenarios.join(sizes), folder.path().join(sizes)).unwrap();
+    folder
+}
+
+#[test]
+fn help_teaches_the_verbs_and_the_exit_codes() {
+    insta::assert_snapshot!("help", result(&["--help"]));
+    insta::assert_snapshot!("help_up", result(&["up", "--help"]));
+    assert_eq!(result(&["help", "up"]), result(&["up", "--help"]));
+}
+
+#[test]
+fn every_verb_has_help_of_its_own() {
+    let help = result(&["--help"]);
+    let verbs = help.split("Commands:\n").nth(1).unwrap();
+    let verbs = verbs.split("\n\n").next().unwrap();
+    let verbs: Vec<&str> = verbs
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|verb| *verb != "help")
+        .collect();
+    assert!(verbs.len() >= 10, "{verbs:?}");
+    for verb in verbs {
+        let help = result(&[verb, "--help"]);
+        assert!(help.contains(&format!("Usage: lcmp-lab {verb}")), "{help}");
+    }
+}
+
+#[test]
+fn its_version_is_the_packages() {
+    let version = concat!("lcmp-lab ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(result(&["--version"]), version);
+}
+
+#[test]
+fn check_says_that_a_scenario_is_sound_and_what_it_costs() {
+    insta::assert_snapshot!("check_8dc", result(&["check", "scenarios/8dc.yaml"]));
+}
+
+#[test]
+fn plan_shows_what_is_decided_before_time_starts() {
+    insta::assert_snapshot!("plan_smoke", result(&["plan", "scenarios/smoke.yaml"]));
+}
+
+#[test]
+fn plan_shows_steps_in_the_words_of_ip_and_tc() {
+    let steps = result(&["plan", "--steps", "scenarios/smoke.yaml"]);
+    insta::assert_snapshot!("plan_smoke_steps", steps);
+}
+
+#[test]
+fn graph_draws_the_map_on_standard_output_or_into_a_file() {
+    let svg = result(&["graph", "scenarios/smoke.yaml"]);
+    insta::assert_snapshot!("graph_smoke", svg);
+
+    let folder = changed_smoke(|text| format!("{text}# elsewhere\n"));
+    let said = run_in(folder.path(), &["graph", "smoke.yaml", "-o", "map.svg"]);
+    assert_eq!(
+        (said.exit, said.stdout.as_str(), said.stderr.as_str()),
+        (Some(0), "", "wrote map.svg\n")
+    );
+    let written = fs::read_to_string(folder.path().join("map.svg")).unwrap();
+    assert_eq!(written.trim_end(), svg.trim_end());
+}
+
+#[test]
+fn schema_is_the_file_that_editors_read() {
+    let file = fs::read_to_string(root().join("scenarios/scenario.schema.json")).unwrap();
+    assert_eq!(result(&["schema"]), file);
+}
+
+#[test]
+fn results_as_json_are_json_alone() {
+    for arguments in [
+        ["check", "--json", "scenarios/8dc.yaml"].as_slice(),
+        &["plan", "--json", "scenarios/8dc.yaml"],
+        &["plan", "--json", "--steps", "scenarios/8dc.yaml"],
+    ] {
+        let text = result(arguments);
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(value.is_object() || value.is_array(), "{arguments:?}");
+    }
+    let check = result(&["--json", "check", "scenarios/8dc.yaml"]);
+    let check: serde_json::Value = serde_json::from_str(&check).unwrap();
+    assert_eq!(check["flows"], 44);
+    assert_eq!(check["policies"], serde_json::json!(["ecmp", "lcmp"]));
+    assert_eq!(check["warnings"], serde_json::json!([]));
+}
+
+#[test]
+fn what_is_said_on_the_command_line_counts_for_the_scenarios() {
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&result(arguments)).unwrap()
+    };
+    let plan = |more: &[&str]| json(&[&["plan", "--json", "scenarios/smoke.yaml"], more].concat());
+    let plain = plan(&[]);
+    assert_eq!(plan(&["--seed", "1"]), plain);
+    let other = plan(&["--seed", "2", "--policies", "lcmp"]);
+    assert_eq!(other["seed"], 2);
+    assert_ne!(other["flows"], plain["flows"]);
+    assert_eq!(other["policies"].as_array().unwrap().len(), 1);
+    assert_eq!(other["policies"][0]["label"], "lcmp");
+}
+
+#[test]
+fn completions_are_scripts() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = result(&["completions", shell]);
+        for verb in ["check", "plan", "up", "down", "completions"] {
+            assert!(script.contains(verb), "{shell}: no `{verb}`");
+        }
+    }
+}
+
+#[test]
+fn bash_takes_its_completions() {
+    const NAME: &str = "bash_takes_its_completions";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("completions.bash");
+    fs::write(&file, result(&["completions", "bash"])).unwrap();
+    let asked = "source \"$0\" && complete -p lcmp-lab";
+    let bash = Command::new("bash")
+        .args(["--norc", "-c", asked])
+        .arg(&file)
+        .output();
+    let said: Said = match bash {
+        Ok(output) => output.into(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            println!("skipped: {NAME}: there is no bash");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!((said.exit, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+    assert!(said.stdout.contains("-F _lcmp-lab"), "{said:?}");
+}
+
+#[test]
+fn a_bad_scenario_is_shown_at_its_place() {
+    let folder = changed_smoke(|text| text.replacen("rate: 100 Gbit", "rte: 100 Gbit", 1));
+    for verb in ["check", "plan", "graph", "up"] {
+        let message = refusal(folder.path(), &[verb, "smoke.yaml"], 2);
+        assert!(
+            message.contains("--> smoke.yaml:13:30\n"),
+            "{verb}: {message}"
+        );
+    }
+    let message = refusal(folder.path(), &["check", "smoke.yaml"], 2);
+    insta::assert_snapshot!("bad_scenario", message);
+}
+
+#[test]
+fn a_bad_file_that_a_scenario_names_is_shown_at_its_place() {
+    let folder = changed_smoke(|text| format!("{text}# elsewhere\n"));
+    let sizes = folder.path().join("workloads/bulk.csv");
+    fs::write(&sizes, "bytes,percent\n2000000,0\n5000000,ten\n").unwrap();
+    let message = refusal(folder.path(), &["check", "smoke.yaml"], 2);
+    assert!(message.contains("workloads/bulk.csv:3:9"), "{message}");
+
+    fs::remove_file(&sizes).unwrap();
+    let message = refusal(folder.path(), &["check", "smoke.yaml"], 2);
+    assert!(
+        message.contains("workloads/bulk.csv") && message.contains("No such file"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_is_no_scenario_is_the_users_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |arguments: &[&str]| refusal(folder.path(), arguments, 2);
+    for verb in ["check", "plan", "graph", "up"] {
+        let message = refused(&[verb, "none.yaml"]);
+        assert!(
+            message.starts_with("error: cannot read `none.yaml`: "),
+            "{message}"
+        );
+    }
+    assert_eq!(refused(&["check", "/"]), "error: `/` is a directory\n");
+    assert_eq!(
+        refused(&["check", "/dev/zero"]),
+        "error: `/dev/zero` is larger than 1048576 bytes, the most such a file may have\n"
+    );
+}
+
+#[test]
+fn what_cannot_be_meant_is_a_usage_error() {
+    for (arguments, said) in [
+        (["chekc"].as_slice(), "'chekc'"),
+        (&[], "Usage: lcmp-lab"),
+        (&["check"], "<SCENARIO>"),
+        (&["check", "--sead", "2", "scenarios/8dc.yaml"], "--seed"),
+        (
+            &["check", "--seed", "two", "scenarios/8dc.yaml"],
+            "'two' for '--seed",
+        ),
+        (
+            &["check", "--policies", "lcpm", "scenarios/8dc.yaml"],
+            "`lcpm`",
+        ),
+        (
+            &["up", "--here", "--guest", "scenarios/8dc.yaml"],
+            "--guest",
+        ),
+        (&["up", "--lab", "../x", "scenarios/8dc.yaml"], "`../x`"),
+        (&["exec", "--lab", "../x", "dc1", "--", "true"], "`../x`"),
+        (&["down", "../x"], "`../x`"),
+        (&["exec", "dc1"], "<CMD>"),
+        (&["completions", "csh"], "'csh'"),
+    ] {
+        let message = refusal(&root(), arguments, 2);
+        assert!(message.contains(said), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn warnings_are_no_results() {
+    let folder = changed_smoke(|text| text.replace("load: 0.15", "load: 0.3"));
+    let said = run_in(folder.path(), &["check", "smoke.yaml"]);
+    assert_eq!(said.exit, Some(0), "{said:?}");
+    assert!(
+        said.stderr.starts_with("warning: overload: `dc1` offers"),
+        "{said:?}"
+    );
+    assert_eq!(said.stdout.lines().count(), 1, "{said:?}");
+    assert!(said.stdout.starts_with("smoke.yaml: sound;"), "{said:?}");
+
+    let said = run_in(folder.path(), &["check", "--json", "smoke.yaml"]);
+    assert_eq!((said.exit, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+    let check: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(check["warnings"][0]["code"], "overload");
+}
+
+/// As in `lcmp-lab schema | head -1`, but closed before the first byte in every run.
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    for arguments in [
+        ["schema"].as_slice(),
+        &["plan", "--json", "scenarios/8dc.yaml"],
+        &["completions", "bash"],
+        &["--help"],
+    ] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let said: Said = command_in(&root(), arguments)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap()
+            .into();
+        assert_eq!((said.exit, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+    }
+}
+
+/// Started by root, this test becomes nobody; started by anybody else, it stays who it is.
+#[test]
+fn a_lab_without_root_is_refused_before_anything_is_made() {
+    let folder = changed_smoke(|text| format!("{text}# elsewhere\n"));
+    // Nobody may not be allowed to look into the build folder.
+    let program = folder.path().join("lcmp-lab");
+    fs::copy(env!("CARGO_BIN_EXE_lcmp-lab"), &program).unwrap();
+    let results = folder.path().join("results");
+    fs::create_dir(&results).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&results, fs::Permissions::from_mode(0o777)).unwrap();
+
+    for place in [None, Some("--here"), Some("--guest")] {
+        let mut command = Command::new(&program);
+        command
+            .args(["up", "smoke.yaml"])
+            .args(place)
+            .env_clear()
+            .current_dir(folder.path())
+            .stdin(Stdio::null());
+        if nix::unistd::geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let said: Said = command.output().unwrap().into();
+        assert_eq!(
+            (said.exit, said.stdout.as_str()),
+            (Some(3), ""),
+            "{place:?}: {said:?}"
+        );
+        assert!(
+            said.stderr.starts_with("error: a lab needs root") && said.stderr.contains("(hint: "),
+            "{place:?}: {said:?}"
+        );
+        let made = fs::read_dir(&results).unwrap().count();
+        assert_eq!(made, 0, "{place:?}: a run directory was made");
+    }
+}
+
+const NOBODY: u32 = 65_534;
