@@ -1,11 +1,11 @@
 //! One flow, from ready to its row.
 
-use std::{io, net::TcpStream};
+use std::{io, net::TcpStream, time::Duration};
 
 use lab_units::Nanos;
 use tokio::{
     sync::{mpsc, oneshot, watch},
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 use crate::{
@@ -64,6 +64,7 @@ impl ReadyFlow {
         }
         if flow.ready.exact
             && flow.job.tool.waits_by_events()
+            && flow.job.messages <= MOST_BRAKED_MESSAGES
             && let Err(error) = flow.pair.client.process.brake(stops)
         {
             tracing::debug!(flow = %flow.job.flow, %error, "the client reports as soon as it can");
@@ -115,14 +116,9 @@ impl ReadyFlow {
         released: oneshot::Receiver<io::Result<Release>>,
         events: &mpsc::UnboundedSender<Event>,
     ) -> End {
-        let release = tokio::select! {
-            released = released => match released {
-                Ok(Ok(release)) => release,
-                Ok(Err(error)) => return End::NotReleased(error),
-                Err(_) => return End::Abort,
-            },
-            exit = self.pair.client.process.exit() => return End::Exit(Side::Client, exit),
-            exit = self.pair.server.process.exit() => return End::Exit(Side::Server, exit),
+        let release = match self.until_release(released).await {
+            Ok(release) => release,
+            Err(end) => return end,
         };
         let flow = self.job.flow;
         self.release = Some(release);
@@ -146,6 +142,24 @@ impl ReadyFlow {
                 (_, Halt::Stopped) => End::Silent,
             },
             () = sleep(REPORT_WITHIN.to_duration()) => End::Silent,
+        }
+    }
+
+    async fn until_release(
+        &mut self,
+        mut released: oneshot::Receiver<io::Result<Release>>,
+    ) -> Result<Release, End> {
+        let Pair { client, server } = &mut self.pair;
+        let end = tokio::select! {
+            answer = &mut released => return release(answer),
+            exit = client.process.exit() => End::Exit(Side::Client, exit),
+            exit = server.process.exit() => End::Exit(Side::Server, exit),
+        };
+        // A client that ends as soon as it is let go may be seen to end before it is known that it
+        // was let go.
+        match timeout(RELEASE_LAG, released).await {
+            Ok(answer) => release(answer),
+            Err(_) => Err(end),
         }
     }
 
@@ -250,8 +264,23 @@ impl ReadyFlow {
     }
 }
 
+fn release(answer: Result<io::Result<Release>, oneshot::error::RecvError>) -> Result<Release, End> {
+    match answer {
+        Ok(Ok(release)) => Ok(release),
+        Ok(Err(error)) => Err(End::NotReleased(error)),
+        Err(_) => Err(End::Abort),
+    }
+}
+
 /// What a server says when it has nothing more to say.
 const FAREWELL: &[u8] = b"done\0";
+
+/// A client posts this many messages at once and sleeps until the last is complete. With more it
+/// wakes in between to post the rest, and its CPU time says nothing about where it is.
+const MOST_BRAKED_MESSAGES: u32 = 100;
+
+/// How long after a flow was let go that is known, at most.
+const RELEASE_LAG: Duration = Duration::from_millis(100);
 
 /// How long a client may take to calibrate its clock and say its number; it needs 0.22 s of a CPU.
 const REPORT_WITHIN: Nanos = Nanos::from_millis(60_000);
