@@ -29,6 +29,8 @@ mod run;
 mod size_bins;
 mod stats;
 mod summary;
+#[cfg(test)]
+mod testing;
 mod text;
 
 pub use error::{DrawError, ReportError};

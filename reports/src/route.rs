@@ -81,3 +81,34 @@ impl Route {
 fn joins(link: &LinkInfo, one: &str, other: &str) -> bool {
     (link.a == one && link.b == other) || (link.a == other && link.b == one)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn a_routes_delay_is_the_sum_of_its_legs() {
+        let routes = Routes::new(&testing::info());
+        let delay = |text: &str| routes.delay(&routes.named(text));
+        assert_eq!(delay("dc1-dc2-dc3"), Some(Nanos::from_millis(10)));
+        assert_eq!(delay("dc1-dc3"), Some(Nanos::from_millis(50)));
+        assert_eq!(delay("dc1-dc9"), None);
+        assert_eq!(delay("dc1"), None);
+    }
+
+    #[test]
+    fn a_path_backwards_is_the_same_route_and_crosses_the_same_links() {
+        let info = testing::info();
+        let route = Routes::new(&info).named("dc3-dc2-dc1");
+        assert_eq!(route.text, "dc1-dc2-dc3");
+        let crossed: Vec<bool> = info.links.iter().map(|link| route.crosses(link)).collect();
+        assert_eq!(crossed, [true, true, false]);
+    }
+
+    #[test]
+    fn a_path_over_unknown_datacenters_is_kept_as_it_is() {
+        let route = Routes::new(&testing::info()).named("dc3-dc9");
+        assert_eq!((route.text.as_str(), route.hops.len()), ("dc3-dc9", 0));
+    }
+}

@@ -156,3 +156,74 @@ const BYTES: &str = "size_bytes";
 const SLOWDOWN: &str = "slowdown";
 const BASE: &str = "base_slowdown";
 const ROUTE: &str = "route";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn frame(flows: &[FlowRow]) -> FlowFrame {
+        let sizes = flows.iter().map(|flow| flow.size_bytes).collect();
+        let bins = SizeBins::new(sizes, 1);
+        FlowFrame::new(flows, &Routes::new(&testing::info()), &bins).unwrap()
+    }
+
+    #[test]
+    fn slowdowns_are_sorted_and_unfinished_flows_have_none() {
+        let flows = [
+            testing::flow("b", 0, Some(3.0)),
+            testing::flow("a", 1, None),
+            testing::flow("b", 2, Some(1.5)),
+            testing::flow("b", 1, None),
+        ];
+        let slowdowns = frame(&flows).slowdowns().unwrap();
+        assert_eq!(
+            slowdowns,
+            BTreeMap::from([("b".to_owned(), vec![1.5, 3.0])])
+        );
+        let by_bin = frame(&flows).slowdowns_by_bin().unwrap();
+        assert_eq!(by_bin[&("b".to_owned(), 0)], [1.5, 3.0]);
+    }
+
+    #[test]
+    fn only_flows_that_finished_under_both_are_pairs() {
+        let mut flows = vec![
+            testing::flow("a", 0, Some(2.0)),
+            testing::flow("a", 1, Some(4.0)),
+            testing::flow("a", 2, None),
+            testing::flow("b", 2, Some(9.0)),
+            testing::flow("b", 1, Some(3.0)),
+            testing::flow("b", 0, Some(1.0)),
+        ];
+        // The same flow of another repetition is another flow.
+        flows.push(FlowRow {
+            repetition: 1,
+            ..testing::flow("b", 2, Some(7.0))
+        });
+        let pair = |base: f64, other: f64| Pair { base, other };
+        let pairs = frame(&flows).pairs("a", "b").unwrap();
+        assert_eq!(pairs, [pair(2.0, 1.0), pair(4.0, 3.0)]);
+        assert_eq!(frame(&flows).pairs("a", "c").unwrap(), []);
+    }
+
+    #[test]
+    fn both_directions_of_a_route_are_one_and_unknown_ones_are_none() {
+        let on = |id: u32, path: &[&str]| FlowRow {
+            path: (!path.is_empty()).then(|| lab_records::DcPath::new(path)),
+            ..testing::flow("a", id, Some(2.0))
+        };
+        let flows = [
+            on(0, &["dc1", "dc2", "dc3"]),
+            on(1, &["dc3", "dc2", "dc1"]),
+            on(2, &["dc1", "dc3"]),
+            on(3, &[]),
+        ];
+        let routes = frame(&flows).routes("a").unwrap();
+        let share = |route: &str, flows: u64| RouteShare {
+            route: route.into(),
+            flows,
+            bytes: flows * 1_000,
+        };
+        assert_eq!(routes, [share("dc1-dc2-dc3", 2), share("dc1-dc3", 1)]);
+    }
+}

@@ -170,3 +170,86 @@ const KEYS: [&str; 5] = [POLICY, LINK, FROM, TO, REPETITION];
 
 /// bit/s · ns in one byte.
 const BIT_NANOS_PER_BYTE_SECOND: u128 = 8 * 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use lab_units::{BitsPerSec, Bytes, Nanos};
+
+    use super::*;
+
+    /// A counter of dc1's direction of `dc1-dc2`, `bytes` after `time` seconds at `rate` bit/s.
+    fn counter(policy: &str, repetition: u32, time: u64, bytes: u64, rate: u64) -> LinkRow {
+        LinkRow {
+            policy: policy.into(),
+            repetition,
+            time_ns: Nanos::new(time * 1_000_000_000),
+            link: "dc1-dc2".into(),
+            from_dc: "dc1".into(),
+            to_dc: "dc2".into(),
+            tx_bytes: Bytes::new(bytes),
+            emu_tx_bytes: Bytes::new(bytes),
+            rate_bps: BitsPerSec::new(rate).unwrap(),
+            drops: bytes / 100,
+        }
+    }
+
+    #[test]
+    fn utilisation_is_what_was_carried_of_what_would_have_fitted() {
+        let rows = [
+            counter("a", 0, 0, 0, 8_000),
+            counter("a", 0, 2, 500, 8_000),
+            counter("b", 0, 1, 1_000, 8_000),
+        ];
+        let uses = link_uses(&rows, &[]).unwrap();
+        let shares: Vec<f64> = uses.iter().map(|one| one.utilisation).collect();
+        assert_eq!(shares, [0.25, 1.0]);
+        assert_eq!((uses[0].drops, uses[0].peak_queue_bytes), (5, None));
+    }
+
+    #[test]
+    fn repetitions_add_up() {
+        let rows = [
+            counter("a", 0, 2, 500, 8_000),
+            counter("a", 1, 4, 2_500, 8_000),
+        ];
+        let uses = link_uses(&rows, &[]).unwrap();
+        assert_eq!((uses.len(), uses[0].bytes, uses[0].drops), (1, 3_000, 30));
+        assert!((uses[0].utilisation - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_capacity_that_changes_is_averaged_over_the_samples() {
+        let rows = [
+            counter("a", 0, 1, 100, 16_000),
+            counter("a", 0, 2, 1_500, 8_000),
+        ];
+        let uses = link_uses(&rows, &[]).unwrap();
+        assert!((uses[0].utilisation - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_queues_peak_is_its_directions() {
+        let queue = |switch: &str, to: &str, backlog: u64| QueueRow {
+            policy: "a".into(),
+            repetition: 0,
+            time_ns: Nanos::ZERO,
+            switch: switch.into(),
+            port: "p".into(),
+            to_dc: to.into(),
+            backlog_bytes: Bytes::new(backlog),
+            emu_backlog_bytes: Bytes::new(backlog),
+            queue_level: 0,
+            trend_level: 0,
+            duration_level: 0,
+            congestion_cost: 0,
+        };
+        let queues = [
+            queue("dc1", "dc2", 7),
+            queue("dc1", "dc2", 9),
+            queue("dc1", "dc2", 3),
+            queue("dc2", "dc1", 99),
+        ];
+        let uses = link_uses(&[counter("a", 0, 1, 100, 8_000)], &queues).unwrap();
+        assert_eq!(uses[0].peak_queue_bytes, Some(9));
+    }
+}

@@ -57,6 +57,7 @@ pub fn list(run: &Run) -> Markup {
                 granularity.sub_packet_flows_percent, granularity.packet_vs_delay_percent
             )))
             (fact("flows", &flows(run)))
+            @if let Some(exactness) = exactness(run) { (fact("exactness", &exactness)) }
             @if !run.decisions.is_empty() { (fact("decisions", &decisions(run))) }
             (fact("lcmp-lab", &info.tool_version))
             (fact("began", &run.started_at.to_string()))
@@ -108,6 +109,19 @@ fn flows(run: &Run) -> String {
         tally.unfinished,
         tally.below_one
     )
+}
+
+/// How far starts and FCTs are from what they should be.
+fn exactness(run: &Run) -> Option<String> {
+    let flows = run.flows.iter();
+    let late = flows.clone().filter_map(|flow| flow.launch_lateness_ns);
+    let late = late
+        .max()
+        .map(|late| format!("starts at most {} late", text::time(late)));
+    let resolution = flows.filter_map(|flow| flow.emu_fct_resolution_ns).max();
+    let resolution = resolution.map(|span| format!("FCTs measured to ±{}", text::time(span)));
+    let known: Vec<String> = late.into_iter().chain(resolution).collect();
+    (!known.is_empty()).then(|| format!("{}, emulated", known.join(", ")))
 }
 
 /// How many of each reason, by policy.

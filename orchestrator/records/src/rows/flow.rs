@@ -3,7 +3,10 @@
 use std::fmt;
 
 use lab_units::{Bytes, FlowId, Nanos};
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, Unexpected},
+};
 
 use super::row;
 
@@ -28,13 +31,14 @@ row! {
         pub dst_dc: String,
         /// Size.
         pub size_bytes: Bytes,
-        /// Scheduled start.
+        /// When it was let go, from the repetition's start; scheduled, if it never was.
         pub start_ns: Nanos,
         /// From the start to the sender's completion.
         pub fct_ns: Option<Nanos>,
         /// FCT of this flow alone on the path of least delay.
         pub ideal_fct_ns: Nanos,
         /// FCT ÷ ideal FCT, unclipped: under 1 is an error to find.
+        #[serde(deserialize_with = "finite")]
         pub slowdown: Option<f64>,
         /// The DCs its data crossed.
         pub path: Option<DcPath>,
@@ -50,7 +54,7 @@ row! {
         pub launch_lateness_ns: Option<Nanos>,
         /// Bytes moved.
         pub emu_size_bytes: Bytes,
-        /// Scheduled start, emulated.
+        /// When it was let go, emulated; scheduled, if it never was.
         pub emu_start_ns: Nanos,
         /// The FCT as measured.
         pub emu_fct_ns: Option<Nanos>,
@@ -61,8 +65,20 @@ row! {
     }
 }
 
+/// A number that can be drawn and compared: a table edited by hand may say `inf`.
+fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let number = Option::<f64>::deserialize(deserializer)?;
+    match number {
+        Some(number) if !number.is_finite() => {
+            let unexpected = Unexpected::Float(number);
+            Err(D::Error::invalid_value(unexpected, &"a finite number"))
+        }
+        number => Ok(number),
+    }
+}
+
 impl FlowRow {
-    /// Whether its start was missed by more than nothing.
+    /// Whether it was let go more than `tolerance` after its scheduled start.
     #[must_use]
     pub fn is_late(&self, tolerance: Nanos) -> bool {
         self.launch_lateness_ns.is_some_and(|late| late > tolerance)

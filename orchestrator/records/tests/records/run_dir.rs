@@ -146,6 +146,27 @@ fn damage_before_the_last_row_is_an_error_with_its_line() {
 }
 
 #[test]
+fn a_slowdown_that_is_no_number_is_refused() {
+    let results = results();
+    let mut writer = create(results.path());
+    writer.append_flow(&flow("ecmp")).expect("a row");
+    let dir = writer.dir().to_owned();
+    let table = dir.join("flows.csv");
+    let text = fs::read_to_string(&table).expect("flows");
+    for wrong in ["inf", "NaN"] {
+        fs::write(&table, text.replace(",1.5,", &format!(",{wrong},"))).expect("a table");
+        let error = RunDir::open(&dir).expect("a run").flows().unwrap_err();
+        let RecordsError::Row {
+            source, line: 2, ..
+        } = error
+        else {
+            panic!("{error:?}");
+        };
+        assert!(source.to_string().contains("a finite number"), "{source}");
+    }
+}
+
+#[test]
 fn an_unknown_column_is_ignored_and_a_missing_one_is_named() {
     let results = results();
     let writer = create(results.path());

@@ -1,8 +1,11 @@
 //! The inter-DC map with the paths taken under each policy.
 
 mod curve;
-mod labels;
+mod dc;
+mod grid;
+mod label;
 mod layout;
+mod placing;
 
 use lab_records::{DcInfo, LinkInfo};
 use plotters::{
@@ -13,13 +16,17 @@ use plotters::{
     },
 };
 
-use self::{curve::Curve, labels::Area, layout::Layout};
+use self::{
+    curve::Curve,
+    dc::{box_of, draw_dc},
+    grid::{Grid, TITLE},
+    label::Label,
+    placing::Area,
+};
 use super::{
-    canvas::{Canvas, Drawn, Lettering, Point},
-    font,
+    canvas::{Canvas, Drawn, Lettering},
     render::Figure,
-    theme::{INK, MUTED, PAPER, SMALL, TEXT, UNUSED, WIDTH},
-    utilisation::attributes,
+    theme::{INK, TEXT, UNUSED},
 };
 use crate::{error::DrawError, text};
 
@@ -196,157 +203,12 @@ struct Edge {
 
 fn label_places(edges: &[Edge], boxes: &[Area]) -> Vec<Area> {
     let wanted = edges.iter().map(|edge| (&edge.curve, edge.label.half));
-    labels::place(&wanted.collect::<Vec<_>>(), boxes)
-}
-
-/// What is written at a link.
-struct Label {
-    lines: Vec<String>,
-    is_taken: bool,
-    /// Half its width and height.
-    half: Point,
-}
-
-impl Label {
-    fn new(link: &LinkInfo, flows: u64, share: f64, narrow: bool) -> Result<Self, DrawError> {
-        let lines = match (flows, narrow) {
-            (0, false) => vec!["not taken".into(), attributes(link)],
-            (0, true) => vec![text::rate(link.rate_bps), text::time(link.delay_ns)],
-            (_, false) => {
-                let used = format!("{} · {}", text::percent(share), counted(flows));
-                vec![used, attributes(link)]
-            }
-            (_, true) => vec![
-                text::percent(share),
-                text::rate(link.rate_bps),
-                text::time(link.delay_ns),
-            ],
-        };
-        let mut width: f64 = 0.0;
-        for line in &lines {
-            width = width.max(font::width(line, SMALL)?);
-        }
-        let height = LINE * text::to_float(lines.len() as u64);
-        Ok(Self {
-            lines,
-            is_taken: flows > 0,
-            half: (width / 2.0 + 4.0, height / 2.0 + 1.0),
-        })
-    }
-
-    /// Draws it on paper, so that the link's line does not run through it.
-    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>, (x, y): Point) -> Drawn {
-        let (width, height) = self.half;
-        canvas.fill((x - width, y - height), (x + width, y + height), PAPER)?;
-        let mut middle = y - height + 1.0 + LINE / 2.0;
-        for (index, line) in self.lines.iter().enumerate() {
-            let lettering = Lettering {
-                em: SMALL,
-                color: if self.is_taken && index == 0 {
-                    INK
-                } else {
-                    MUTED
-                },
-                h: HPos::Center,
-                v: VPos::Center,
-            };
-            canvas.text(line, (x, middle), lettering)?;
-            middle += LINE;
-        }
-        Ok(())
-    }
-}
-
-/// Half the width and height of a DC's box.
-fn box_of(dc: &DcInfo) -> Result<Point, DrawError> {
-    let name = font::width(&dc.name, TEXT)?;
-    if dc.hosts.is_empty() {
-        return Ok((name / 2.0 + 9.0, 13.0));
-    }
-    let width = name.max(font::width(&hosts_of(dc), SMALL)?);
-    Ok((width / 2.0 + 9.0, 20.0))
-}
-
-fn draw_dc<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, dc: &DcInfo, area: &Area) -> Drawn {
-    let ((x, y), (width, height)) = (area.middle, area.half);
-    let border = if dc.hosts.is_empty() { 1.0 } else { 2.0 };
-    canvas.boxed(
-        (x - width, y - height),
-        (x + width, y + height),
-        INK,
-        border,
-    )?;
-    let name = Lettering {
-        em: TEXT,
-        color: INK,
-        h: HPos::Center,
-        v: VPos::Center,
-    };
-    if dc.hosts.is_empty() {
-        return canvas.text(&dc.name, (x, y), name);
-    }
-    canvas.text(&dc.name, (x, y - 8.0), name)?;
-    let small = Lettering {
-        em: SMALL,
-        color: MUTED,
-        ..name
-    };
-    canvas.text(&hosts_of(dc), (x, y + 8.0), small)
-}
-
-fn hosts_of(dc: &DcInfo) -> String {
-    text::count(dc.hosts.len(), "host")
+    placing::place(&wanted.collect::<Vec<_>>(), boxes)
 }
 
 fn counted(flows: u64) -> String {
     text::count(usize::try_from(flows).unwrap_or(usize::MAX), "flow")
 }
-
-/// The layout in pixels.
-struct Grid {
-    layout: Layout,
-    /// There are so many columns that labels must be narrow.
-    narrow: bool,
-}
-
-impl Grid {
-    fn new(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
-        let layout = Layout::new(dcs, links);
-        Self {
-            narrow: layout.columns > WIDE_COLUMNS,
-            layout,
-        }
-    }
-
-    fn row(&self) -> f64 {
-        if self.narrow { NARROW_ROW } else { ROW }
-    }
-
-    fn panel_height(&self) -> f64 {
-        TITLE + self.row() * text::to_float(self.layout.rows as u64) + 12.0
-    }
-
-    /// The middle of a DC.
-    fn place(&self, dc: usize, top: f64) -> Point {
-        let (column, row) = self.layout.places[dc];
-        let last = text::to_float(self.layout.columns.saturating_sub(1) as u64).max(1.0);
-        let x = SIDE + (WIDTH - 2.0 * SIDE) * column / last;
-        (x, top + TITLE + self.row() * (row + 0.5))
-    }
-}
-
-const TITLE: f64 = 30.0;
-const SIDE: f64 = 40.0;
-
-/// Height of a row: room for a label of two lines and space, or one of three.
-const ROW: f64 = 62.0;
-const NARROW_ROW: f64 = 92.0;
-
-/// Columns that leave room for wide labels between them.
-const WIDE_COLUMNS: usize = 4;
-
-/// Height of a line of a label.
-const LINE: f64 = SMALL * 1.25;
 
 #[cfg(test)]
 mod tests {
