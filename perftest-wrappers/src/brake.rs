@@ -4,9 +4,9 @@
 //! calibrates its clock: 0.22 s of busy waiting per flow, which on a small machine delays other
 //! flows' packets by milliseconds. Nothing tells the outside that it has begun, but the kernel can
 //! tell that a process computes: a software counter of its CPU time, looked at every
-//! [`PATIENCE`], sends it `SIGSTOP` the first time it is found in user mode. It goes on when no
-//! flow is under way any more. The measurement is not touched: both of its instants are past, and
-//! the calibration measures clock ticks against time, however long that takes.
+//! [`PATIENCE`], sends it `SIGSTOP` the first time it is found in user mode. It then goes on at idle
+//! priority. The measurement is not touched: both of its instants are past, and the calibration
+//! measures clock ticks against time, however long that takes.
 //!
 //! Until its last completion a client needs far less CPU than [`PATIENCE`], nearly all of it in the
 //! kernel, so it is not stopped too early; were it, its FCT would be longer than the time until it

@@ -10,13 +10,14 @@ use tokio::{
 
 use crate::{
     clock::MonotonicTime,
+    fct::{self, Fct, Sign, SignKind},
     handshake::{KEYS_LEN, ReadyPair},
     job::FlowJob,
     outcome::{Event, Exit, FlowOutcome, Release, Status, tell},
     pair::Pair,
     process::{Halt, Output},
     release::Due,
-    report::{self, Bandwidth, Fct, ReportError, Sign, SignKind},
+    report::{self, Bandwidth, ReportError},
     stops::Stops,
     tool::Side,
 };
@@ -259,7 +260,7 @@ impl ReadyFlow {
             true => report::exchanged(&self.closing, &self.job),
             false => None,
         };
-        let fct = report::fct(self.job.total_bytes(), printed, exchanged, self.sign)?;
+        let fct = fct::fct(self.job.total_bytes(), printed, exchanged, self.sign)?;
         Ok((fct, exchanged.unwrap_or(printed)))
     }
 }

@@ -21,19 +21,20 @@
 //! - the loopback interface is up in every namespace given;
 //! - [`Session::run`] gets a whole second ([`MonotonicTime::round_up_to`]) where runs are to be
 //!   compared: the kernel's periodic work then meets the flows in the same places;
-//! - on kernels before 6.5 with few CPUs, `ksoftirqd` runs at real-time priority (`chrt -f -p 50`).
-//!   Packets wait for it once it was woken, and at ordinary priority it waits for a process's time
-//!   slice: flows of one schedule then differed by up to 6 ms between runs, and by 4 µs with it;
+//! - with one or two CPUs, `ksoftirqd` runs at real-time priority (`chrt -f -p 50`). Linux 6.1
+//!   leaves packets to it once it was woken, and at ordinary priority it waits for some process's
+//!   time slice: flows of one schedule then differed by up to 6 ms between runs, and by 4 µs with it;
 //! - in a guest in virtual time, [`Options::ready_within`] is `None`;
 //! - flows over a path that loses everything end at their deadline only: rxe takes the retry count
 //!   of perftest's queue pairs, 7, for "for ever".
 //!
-//! Modules: [`job`] what is to be run, [`command`] its command lines, [`session`] running it,
-//! [`outcome`] what became of it, [`report`] the FCT in what perftest says, [`qp`] what a queue pair
-//! can do, [`probe`] what is installed, [`clock`] instants, [`tool`] the programs, [`error`]. Inside:
-//! `start` and `pair` make a flow ready, `handshake` knows the bytes, `release` lets it go, `flow`
-//! sees it to its end, `launch` and `process` hold the children, `brake`, `stops` and `priority`
-//! keep them off the CPU, `netns` enters namespaces.
+//! - [`tool`], [`job`], [`command`]: what is to be run, and its command lines
+//! - [`session`], [`outcome`]: running it, and what became of it
+//! - [`report`], [`fct`]: what perftest says, and the FCT in it
+//! - [`qp`]: what a queue pair can do; [`mod@probe`]: what is installed; [`clock`], [`error`]
+//! - inside: `start` and `pair` make a flow ready, `handshake` knows the bytes, `release` lets it
+//!   go, `flow` sees it to its end; `launch` and `process` hold the children; `brake`, `stops` and
+//!   `priority` keep them off the CPU; `netns` enters namespaces
 //!
 //! ```no_run
 //! use lab_perftest::{Endpoint, FlowJob, MonotonicTime, Options, Session, Tool, required_qp_timeout};
@@ -73,6 +74,7 @@ mod brake;
 pub mod clock;
 pub mod command;
 pub mod error;
+pub mod fct;
 mod flow;
 mod handshake;
 pub mod job;
@@ -94,10 +96,11 @@ pub mod tool;
 pub use clock::MonotonicTime;
 pub use command::{CommandLine, client_command, server_command};
 pub use error::{HandshakeError, JobError, ProbeError, SessionError};
+pub use fct::{Fct, FctSource, Sign, SignKind};
 pub use job::{Endpoint, FlowJob};
 pub use outcome::{Event, Exit, FlowOutcome, QpAddress, QpNumber, Release, Status};
 pub use probe::{Installed, probe};
 pub use qp::{required_qp_timeout, wire_bytes};
-pub use report::{Bandwidth, Fct, FctSource, ReportError, Sign, SignKind};
+pub use report::{Bandwidth, ReportError};
 pub use session::{Aborter, Options, Session};
 pub use tool::{Side, Tool};

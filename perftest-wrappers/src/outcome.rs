@@ -9,8 +9,9 @@ use tokio::sync::mpsc;
 use crate::{
     clock::MonotonicTime,
     error::HandshakeError,
+    fct::{Fct, Sign},
     process::Output,
-    report::{Bandwidth, Fct, ReportError, Sign},
+    report::{Bandwidth, ReportError},
     tool::Side,
 };
 
