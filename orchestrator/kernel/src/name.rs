@@ -102,7 +102,18 @@ mod tests {
 
     #[test]
     fn what_could_leave_its_directory_is_no_lab_name() {
-        for text in ["", "..", "a/b", "-a", "a-", "A", "a b", "ä", "a_b", &"a".repeat(33)] {
+        for text in [
+            "",
+            "..",
+            "a/b",
+            "-a",
+            "a-",
+            "A",
+            "a b",
+            "ä",
+            "a_b",
+            &"a".repeat(33),
+        ] {
             assert!(text.parse::<LabName>().is_err(), "{text}");
         }
         for text in ["8dc", "a", "smoke-2", &"a".repeat(32)] {

@@ -64,7 +64,12 @@ pub(crate) fn command(pid: i32) -> String {
 pub(crate) fn all() -> io::Result<Vec<i32>> {
     let mut pids = Vec::new();
     for entry in fs::read_dir("/proc")? {
-        pids.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+        pids.extend(
+            entry?
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse::<i32>().ok()),
+        );
     }
     Ok(pids)
 }

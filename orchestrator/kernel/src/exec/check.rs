@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeMap,
     fmt,
+    os::fd::AsFd,
     thread::sleep,
     time::{Duration, Instant},
 };
 
-use super::{Executor, Space};
+use super::{Executor, Space, netns};
 use crate::{
     netlink::{NetlinkError, Socket, dump, ethtool, rdma, tc},
     step::{Place, Route, Step, VethEnd, Way},
@@ -315,7 +316,8 @@ impl<'a> Checker<'a> {
     }
 
     fn rdma_devices(&mut self) -> Result<(), NetlinkError> {
-        let mut socket = Socket::rdma()?;
+        // From elsewhere the kernel does not tell which interface a device is on.
+        let mut socket = netns::inside(self.space.as_fd(), Socket::rdma)??;
         let devices = rdma::devices(&mut socket)?;
         for step in &self.wanted.steps {
             if let Step::Rxe { name, dev, .. } = step {

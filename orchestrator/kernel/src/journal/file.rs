@@ -50,12 +50,16 @@ impl Contents {
             .iter()
             .rposition(|&b| b == b'\n')
             .map_or(0, |at| at + 1);
-        let lines = text[..whole]
-            .split(|&b| b == b'\n')
-            .filter(|line| !line.is_empty());
-        let entries = lines
-            .map(serde_json::from_slice)
-            .collect::<Result<_, _>>()?;
+        let lines = text[..whole].split(|&b| b == b'\n').zip(1..);
+        let lines = lines.filter(|(line, _)| !line.is_empty());
+        let entry = |(line, number): (&[u8], u32)| {
+            let path = directory.join(NAME);
+            serde_json::from_slice(line).map_err(|error| {
+                let text = format!("`{}` line {number}: {error}", path.display());
+                io::Error::new(io::ErrorKind::InvalidData, text)
+            })
+        };
+        let entries = lines.map(entry).collect::<Result<_, _>>()?;
         Ok(Self { entries })
     }
 
@@ -69,3 +73,41 @@ impl Contents {
 }
 
 const NAME: &str = "journal";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> io::Result<Contents> {
+        let directory = tempfile::tempdir()?;
+        std::fs::write(directory.path().join(NAME), text)?;
+        Contents::read(directory.path())
+    }
+
+    #[test]
+    fn a_torn_last_line_was_never_acted_upon() {
+        let whole = "\"kept\"\n\"netns-directory\"\n";
+        for end in 0..whole.len() {
+            let found = read(&whole[..end]).unwrap().entries;
+            let lines = whole[..end].matches('\n').count();
+            assert_eq!(found.len(), lines, "{:?}", &whole[..end]);
+        }
+        let all = [Entry::Kept, Entry::NetnsDirectory];
+        assert_eq!(read(whole).unwrap().entries, all);
+    }
+
+    #[test]
+    fn a_line_that_is_not_understood_is_named() {
+        let error = read("\"kept\"\n\"burnt\"\n").unwrap_err().to_string();
+        assert!(
+            error.contains("line 2") && error.contains("burnt"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn without_a_journal_there_is_nothing_to_undo() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(Contents::read(directory.path()).unwrap().entries.is_empty());
+    }
+}

@@ -20,9 +20,17 @@ pub use self::{
     state::{LabState, Status},
 };
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use crate::name::LabName;
+
+/// What would help.
+pub(crate) fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => " (hint: run as root)",
+        _ => "",
+    }
+}
 
 /// Where all labs of the machine are written down.
 pub(crate) fn base() -> PathBuf {

@@ -63,7 +63,7 @@ pub enum ClaimError {
     #[error("cannot read the machine's network: {0}")]
     Netlink(#[from] NetlinkError),
     /// The lab's directory cannot be made.
-    #[error("`{path}`: {error} (hint: run as root)", path = journal::base().display())]
+    #[error("cannot make a place for the lab: {error}{}", journal::hint(error))]
     Io {
         /// Why.
         #[from]

@@ -51,7 +51,7 @@ pub enum DownError {
         found: u32,
     },
     /// Files cannot be read or removed.
-    #[error("`{path}`: {error} (hint: run as root)", path = journal::base().display())]
+    #[error("cannot take labs down: {error}{}", journal::hint(error))]
     Io {
         /// Why.
         #[from]
@@ -64,9 +64,11 @@ pub enum DownError {
 /// # Errors
 /// When there is no such lab, it is left alone on purpose, or its journal cannot be read.
 pub fn down(lab: &LabName, live: Live) -> Result<Vec<UndoError>, DownError> {
-    let Some(_) = journal::read(lab)? else {
+    let lock = MachineLock::take()?;
+    if journal::read(lab)?.is_none() {
         return Err(DownError::NoLab { lab: lab.clone() });
-    };
+    }
+    drop(lock);
     if live == Live::Stop {
         stop_owner(lab)?;
     }

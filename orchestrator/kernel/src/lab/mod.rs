@@ -7,8 +7,6 @@ mod counters;
 mod down;
 mod enter;
 mod error;
-#[cfg(test)]
-mod exact_tests;
 mod hosts;
 mod slot;
 #[cfg(test)]

@@ -138,8 +138,10 @@ mod tests {
 
     #[test]
     fn sixteen_labs_are_all_there_can_be() {
-        let mut in_use = InUse::default();
-        in_use.slots = (0..16).collect();
+        let in_use = InUse {
+            slots: (0..16).collect(),
+            ..InUse::default()
+        };
         assert_eq!(in_use.free_slot(), None);
     }
 }

@@ -40,7 +40,11 @@ impl Machine {
             "mounts",
             vec![format!("{} {ready}", netns::directory().exists())],
         );
-        put("labs", names(&crate::journal::base()));
+        let base = crate::journal::base();
+        put(
+            "labs",
+            vec![format!("{} {:?}", base.exists(), names(&base))],
+        );
         for key in sysctls(Path::new("/proc/sys/net")) {
             let value = fs::read_to_string(&key).unwrap_or_default();
             all.insert(key, value);
@@ -63,11 +67,10 @@ fn texts<T: std::fmt::Debug>(things: Vec<T>) -> Vec<String> {
     things.iter().map(|thing| format!("{thing:?}")).collect()
 }
 
-/// The files of a directory but locks, which stay.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name != ".lock").collect()
+    names.collect()
 }
 
 fn sysctls(directory: &Path) -> Vec<String> {

@@ -14,10 +14,12 @@ use lab_plan::model::{FaultChange, FaultPlan, Plan, WirePlan};
 use lab_units::{Bytes, LinkId, Nanos, NodeId};
 use tokio_util::sync::CancellationToken;
 
-use super::{Claim, HostEndpoint, Lab};
+use super::{left, owners::Owner};
 use crate::{
     doctor,
+    lab::{Claim, DownError, HostEndpoint, Lab, Live, bench_up_down, down},
     lower::{Clock, HostPlacement, LowerOptions, lower_fault},
+    name::LabName,
     testing::{self, Machine, skipped},
 };
 
@@ -121,6 +123,49 @@ fn hosts_start_anew_for_every_run() {
     });
 }
 
+#[test]
+fn devices_can_be_made_in_namespaces_too() {
+    whole_lab("devices_can_be_made_in_namespaces_too", || {
+        let lab = up_with(HostPlacement::OwnNamespace, testing::pair);
+        let host = lab.plan().dcs[0].hosts[0];
+        let endpoint = lab.host_endpoint(host).unwrap();
+        println!("{endpoint:?}");
+        assert!(endpoint.netns.is_some_and(|path| path.exists()));
+    });
+}
+
+#[test]
+fn whenever_its_owner_is_killed_a_whole_lab_can_be_taken_down_without_a_trace() {
+    let name = "whenever_its_owner_is_killed_a_whole_lab_can_be_taken_down_without_a_trace";
+    whole_lab(name, || {
+        let before = Machine::read();
+        for kill in 0..20 {
+            let mut owner = Owner::start("whole loop");
+            sleep(Duration::from_micros(kill * 7_919 % 150_000));
+            owner.kill();
+            match down(&LAB.parse().unwrap(), Live::Refuse) {
+                Ok(errors) => assert_eq!(left(errors), Vec::<String>::new(), "kill {kill}"),
+                Err(DownError::NoLab { .. }) => {}
+                Err(error) => panic!("kill {kill}: {error}"),
+            }
+            before.assert_unchanged();
+        }
+    });
+}
+
+#[test]
+fn the_testbed_comes_up_whole_and_down_again() {
+    whole_lab("the_testbed_comes_up_whole_and_down_again", || {
+        let lab = LAB.parse().unwrap();
+        let claim = Claim::take(&lab, "test").unwrap();
+        let plan = testing::testbed(claim.slot());
+        let options = options(lab, HostPlacement::RootNamespace);
+        let took = bench_up_down(claim, &plan, &options, &CancellationToken::new()).unwrap();
+        println!("{took:?}");
+        assert_eq!((took.namespaces, took.links), (8 + 1, 12 * 2 + 8));
+    });
+}
+
 /// Runs a test where all is there that a lab is made of, and checks that nothing is left.
 fn whole_lab(test: &str, body: impl FnOnce()) {
     let missing = doctor::missing_here();
@@ -134,17 +179,25 @@ fn whole_lab(test: &str, body: impl FnOnce()) {
     drop(machine);
 }
 
-fn up(plan: impl FnOnce(u8) -> Plan) -> Lab {
-    let lab = "exact".parse().unwrap();
-    let claim = Claim::take(&lab, "test").unwrap();
-    let plan = plan(claim.slot());
-    let options = LowerOptions {
+pub(super) fn up(plan: impl FnOnce(u8) -> Plan) -> Lab {
+    up_with(HostPlacement::RootNamespace, plan)
+}
+
+fn options(lab: LabName, hosts: HostPlacement) -> LowerOptions {
+    LowerOptions {
         lab,
-        hosts: HostPlacement::RootNamespace,
+        hosts,
         clock: Clock::Virtual,
         delay_lines: true,
         cpus: 1,
-    };
+    }
+}
+
+fn up_with(hosts: HostPlacement, plan: impl FnOnce(u8) -> Plan) -> Lab {
+    let lab: LabName = LAB.parse().unwrap();
+    let claim = Claim::take(&lab, "test").unwrap();
+    let plan = plan(claim.slot());
+    let options = options(lab, hosts);
     Lab::up(
         claim,
         &plan,
@@ -249,6 +302,8 @@ fn tc(lab: &Lab) -> String {
         .unwrap();
     String::from_utf8(output.stdout).unwrap()
 }
+
+const LAB: &str = "whole";
 
 /// Ethernet 14, IPv4 20, ICMP 8.
 const ICMP_HEADERS: u64 = 42;

@@ -1,0 +1,69 @@
+//! Labs on this machine. Those without what its kernel may lack are each in a machine of their own.
+
+mod exact;
+mod machine;
+mod owners;
+mod traffic;
+
+use std::process::{Command, Stdio};
+
+use lab_plan::model::Plan;
+use lab_units::NodeId;
+use tokio_util::sync::CancellationToken;
+
+use super::{Claim, ClaimError, Lab, LabError};
+use crate::{
+    lower::{Clock, HostPlacement, LowerOptions},
+    name::LabName,
+};
+
+#[derive(Debug)]
+enum Refused {
+    Claim(ClaimError),
+    #[expect(dead_code, reason = "shown by tests that fail")]
+    Up(LabError),
+}
+
+fn up(name: &str, hosts: HostPlacement, plan: fn(u8) -> Plan) -> Result<Lab, Refused> {
+    let lab: LabName = name.parse().unwrap();
+    let claim = Claim::take(&lab, "test").map_err(Refused::Claim)?;
+    let plan = plan(claim.slot());
+    bring_up(claim, &plan, &options(lab, hosts)).map_err(Refused::Up)
+}
+
+fn bring_up(claim: Claim, plan: &Plan, options: &LowerOptions) -> Result<Lab, LabError> {
+    Lab::up(claim, plan, options, &CancellationToken::new(), &mut |_| {})
+}
+
+fn options(lab: LabName, hosts: HostPlacement) -> LowerOptions {
+    LowerOptions {
+        lab,
+        hosts,
+        clock: Clock::Real,
+        delay_lines: false,
+        cpus: 2,
+    }
+}
+
+fn host(lab: &Lab, name: &str) -> NodeId {
+    let at = lab.plan().nodes.iter().position(|node| node.name == name);
+    NodeId::from_index(at.unwrap()).unwrap()
+}
+
+fn ping(lab: &mut Lab, from: NodeId, to: NodeId) -> bool {
+    let port = lab.plan().nodes[from.index()].ports[0];
+    let dev = lab.plan().ports[port.index()].interface.clone();
+    let addr = lab.plan().nodes[to.index()].addr.to_string();
+    let mut command = Command::new("ping");
+    command.args(["-n", "-q", "-c", "1", "-W", "2", "-I", &dev, &addr]);
+    command.stdout(Stdio::null());
+    lab.spawn_on(from, &mut command)
+        .unwrap()
+        .wait()
+        .unwrap()
+        .success()
+}
+
+fn left(errors: Vec<crate::exec::UndoError>) -> Vec<String> {
+    errors.iter().map(ToString::to_string).collect()
+}

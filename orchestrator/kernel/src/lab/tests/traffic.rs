@@ -1,0 +1,67 @@
+//! Packets in labs without delay lines.
+
+use std::time::{Duration, Instant};
+
+use lab_plan::model::{FaultChange, FaultPlan};
+use lab_units::{LinkId, Nanos};
+
+use super::{host, ping, up};
+use crate::{
+    lab::Lab,
+    lower::{HostPlacement, lower_fault},
+    testing::{self, isolated},
+};
+
+#[test]
+fn packets_cross_the_lab_between_hosts_wherever_these_are() {
+    isolated(|| {
+        for hosts in [HostPlacement::RootNamespace, HostPlacement::OwnNamespace] {
+            let mut lab = up("t", hosts, testing::testbed).unwrap();
+            let (from, to) = (host(&lab, "dc1/h1"), host(&lab, "dc8/h4"));
+            let carried = |lab: &Lab| {
+                let mut counters = lab.link_counters(host(lab, "dc1")).unwrap();
+                let counters = counters.read().unwrap();
+                counters
+                    .iter()
+                    .map(|port| port.tx_packets)
+                    .collect::<Vec<_>>()
+            };
+            let before = carried(&lab);
+            assert!(ping(&mut lab, from, to), "{hosts:?}");
+            let after = carried(&lab);
+            let grown = before
+                .iter()
+                .zip(&after)
+                .filter(|(before, after)| after > before);
+            // One of the six ways, and the host's own link.
+            assert_eq!(grown.count(), 2, "{before:?} {after:?}");
+        }
+    });
+}
+
+#[test]
+fn a_cut_link_loses_its_carrier_and_gets_it_back() {
+    isolated(|| {
+        let mut lab = up("t", HostPlacement::OwnNamespace, testing::pair).unwrap();
+        let (from, to) = (host(&lab, "dc1/h1"), host(&lab, "dc2/h1"));
+        assert!(ping(&mut lab, from, to));
+        fault(&mut lab, FaultChange::Down);
+        assert!(!ping(&mut lab, from, to));
+        fault(&mut lab, FaultChange::Up);
+        let patience = Instant::now() + Duration::from_secs(10);
+        while !ping(&mut lab, from, to) {
+            assert!(Instant::now() < patience);
+        }
+    });
+}
+
+fn fault(lab: &mut Lab, change: FaultChange) {
+    let fault = FaultPlan {
+        at_ns: Nanos::ZERO,
+        paper_at_ns: Nanos::ZERO,
+        link: LinkId(0),
+        change,
+    };
+    let steps = lower_fault(lab.plan(), lab.options(), &fault).unwrap();
+    lab.apply(&steps).unwrap();
+}
