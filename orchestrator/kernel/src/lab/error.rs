@@ -39,6 +39,20 @@ pub enum LabErrorKind {
         /// Its name.
         name: String,
     },
+    /// The plan was resolved for another place.
+    #[error(
+        "the plan is for slot {plan} and lab `{lab}`, the claim is for slot {slot} and `{claimed}`"
+    )]
+    OtherClaim {
+        /// The plan's slot.
+        plan: u8,
+        /// The lab of the options.
+        lab: crate::LabName,
+        /// The claim's slot.
+        slot: u8,
+        /// The claim's lab.
+        claimed: crate::LabName,
+    },
     /// The process may not open enough files.
     #[error("the lab needs {needed} open files, the limit is {limit} (hint: `ulimit -n {needed}`)")]
     Files {

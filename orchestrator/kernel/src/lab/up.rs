@@ -200,6 +200,14 @@ impl Lab {
             kind,
             left: Vec::new(),
         };
+        if plan.slot != claim.slot() || options.lab != *claim.lab() {
+            return Err(fail(LabErrorKind::OtherClaim {
+                plan: plan.slot,
+                lab: options.lab.clone(),
+                slot: claim.slot(),
+                claimed: claim.lab().clone(),
+            }));
+        }
         allow_files(steps).map_err(fail)?;
         nothing_is_there(steps).map_err(fail)?;
         let lab = claim.lab().clone();

@@ -12,9 +12,9 @@ use crate::{
     exec::netns,
     journal::LabState,
     lab::{Claim, ClaimError, Lab, LabErrorKind, Phase, Progress, bench_up_down, status},
-    lower::HostPlacement,
+    lower::{HostPlacement, LowerOptions},
     name::LabName,
-    testing::{self, Machine, isolated},
+    testing::{self, Machine, isolated, skipped},
 };
 
 #[test]
@@ -103,6 +103,46 @@ fn a_step_that_fails_undoes_what_was_made_and_says_why() {
 }
 
 #[test]
+fn a_module_that_is_missing_is_named_with_the_kernels_own_words() {
+    isolated(|| {
+        let before = Machine::read();
+        let missing = crate::doctor::missing_here();
+        if missing.is_empty() {
+            let test = "a_module_that_is_missing_is_named_with_the_kernels_own_words";
+            return skipped(test, "none is missing");
+        }
+        let lab: LabName = "t".parse().unwrap();
+        let claim = Claim::take(&lab, "test").unwrap();
+        let plan = testing::pair(claim.slot());
+        let options = LowerOptions {
+            delay_lines: true,
+            ..options(lab, HostPlacement::RootNamespace)
+        };
+        let text = bring_up(claim, &plan, &options).unwrap_err().to_string();
+        assert!(text.contains("hint: `modprobe "), "{text}");
+        assert!(text.contains("(os error 2): "), "{text}");
+        before.assert_unchanged();
+    });
+}
+
+#[test]
+fn a_plan_for_another_place_is_refused() {
+    isolated(|| {
+        let before = Machine::read();
+        let lab: LabName = "t".parse().unwrap();
+        let claim = Claim::take(&lab, "test").unwrap();
+        let plan = testing::pair(claim.slot() + 1);
+        let options = options(lab, HostPlacement::RootNamespace);
+        let error = bring_up(claim, &plan, &options).unwrap_err();
+        assert!(
+            matches!(error.kind, LabErrorKind::OtherClaim { .. }),
+            "{error}"
+        );
+        before.assert_unchanged();
+    });
+}
+
+#[test]
 fn what_has_a_name_of_the_labs_is_never_touched() {
     isolated(|| {
         let lab: LabName = "t".parse().unwrap();
@@ -183,13 +223,18 @@ fn a_claim_that_is_dropped_leaves_nothing() {
 #[expect(clippy::print_stdout, reason = "it is a measurement")]
 fn the_eight_fabrics_come_up_and_down_again() {
     isolated(|| {
-        let lab: LabName = "t".parse().unwrap();
-        let claim = Claim::take(&lab, "test").unwrap();
-        let plan = testing::fabrics(claim.slot());
-        let options = options(lab, HostPlacement::OwnNamespace);
-        let took = bench_up_down(claim, &plan, &options, &CancellationToken::new()).unwrap();
-        println!("{took:?}");
-        assert_eq!((took.namespaces, took.links), (185, 232));
+        for (hosts, namespaces) in [
+            (HostPlacement::OwnNamespace, 184 + 1),
+            (HostPlacement::RootNamespace, 184 - 128 + 1),
+        ] {
+            let lab: LabName = "t".parse().unwrap();
+            let claim = Claim::take(&lab, "test").unwrap();
+            let plan = testing::fabrics(claim.slot());
+            let options = options(lab, hosts);
+            let took = bench_up_down(claim, &plan, &options, &CancellationToken::new()).unwrap();
+            println!("{took:?}");
+            assert_eq!((took.namespaces, took.links), (namespaces, 220 + 12));
+        }
     });
 }
 
