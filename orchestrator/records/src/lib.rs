@@ -13,7 +13,7 @@
 //! - [`directory`]: where runs are, and the link to the newest
 //! - [`writer`], [`reader`]: what is in a run directory
 //! - [`percentile`]: percentiles by the nearest-rank rule
-//! - [`format`]: the format version and file names
+//! - [`mod@format`]: the format version and file names
 //! - [`time`]: points in time as text
 //!
 //! Units: nanoseconds, bytes, bits per second, in paper units unless a name starts with `emu_`.

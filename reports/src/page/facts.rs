@@ -76,9 +76,17 @@ fn ended(run: &Run, end: &RunEnd) -> Markup {
     let phases = phases.map(|phase| format!("{} {}", phase.name, text::time(phase.took_ns)));
     html! {
         (fact("ended", &format!("{}, after {}", end.ended_at, text::time(took))))
-        @if !end.phases.is_empty() { (fact("phases", &phases.collect::<Vec<_>>().join(", "))) }
+        @if !end.phases.is_empty() { (fact(phases_name(run), &phases.collect::<Vec<_>>().join(", "))) }
         (fact("late launches", &end.late_launches.to_string()))
         @if let Some(cpu) = end.guest_cpu { (fact("guest's CPU", &guest_cpu(cpu))) }
+    }
+}
+
+/// A virtual clock leaps while its guest waits for files of this machine.
+fn phases_name(run: &Run) -> &'static str {
+    match run.info.clock {
+        Clock::Virtual => "phases, virtual time",
+        Clock::Real => "phases",
     }
 }
 

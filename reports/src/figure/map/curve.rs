@@ -11,14 +11,10 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// From one point to another, through a point `bend` beside the middle.
+    /// From one point to another, through a point `bend` to the right of the middle.
     pub fn new(from: Point, to: Point, bend: f64) -> Self {
-        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-        let length = dx.hypot(dy).max(1.0);
-        let middle = (
-            f64::midpoint(from.0, to.0) + bend * dy.abs() / length,
-            f64::midpoint(from.1, to.1) + bend * dx.abs() / length,
-        );
+        let (x, y) = (f64::midpoint(from.0, to.0), f64::midpoint(from.1, to.1));
+        let middle = (x + bend, y);
         Self {
             straight: bend == 0.0,
             from,

@@ -14,20 +14,29 @@ pub struct Grid {
     pub layout: Layout,
     /// There are so many columns that labels must be narrow.
     pub narrow: bool,
+    /// Labels stand between the DCs of a column, or are of three lines.
+    tall: bool,
 }
 
 impl Grid {
     /// A grid for the map of `dcs` and `links`.
     pub fn new(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
         let layout = Layout::new(dcs, links);
+        let narrow = layout.columns > WIDE_COLUMNS;
+        let column = |name: &str| {
+            let index = dcs.iter().position(|dc| dc.name == name);
+            index.map(|index| layout.places[index].0.to_bits())
+        };
+        let mut links = links.iter();
         Self {
-            narrow: layout.columns > WIDE_COLUMNS,
+            tall: narrow || links.any(|link| column(&link.a) == column(&link.b)),
+            narrow,
             layout,
         }
     }
 
     fn row(&self) -> f64 {
-        if self.narrow { NARROW_ROW } else { ROW }
+        if self.tall { TALL_ROW } else { ROW }
     }
 
     /// Height of a panel.
@@ -39,18 +48,41 @@ impl Grid {
     pub fn place(&self, dc: usize, top: f64) -> Point {
         let (column, row) = self.layout.places[dc];
         let last = text::to_float(self.layout.columns.saturating_sub(1) as u64).max(1.0);
-        let x = SIDE + (WIDTH - 2.0 * SIDE) * column / last;
+        let side = if self.narrow { NARROW_SIDE } else { SIDE };
+        let x = side + (WIDTH - 2.0 * side) * column / last;
         (x, top + TITLE + self.row() * (row + 0.5))
+    }
+}
+
+impl Grid {
+    /// How far the middle of a link is right of the straight: a link within a column goes around
+    /// the DCs between its ends and their labels, on the side where there is room.
+    pub fn bend(&self, from: usize, to: usize) -> f64 {
+        let (from, to) = (self.layout.places[from], self.layout.places[to]);
+        let rows = (from.1 - to.1).abs();
+        if (from.0 - to.0).abs() > 0.5 || rows < 1.5 {
+            return 0.0;
+        }
+        let around = if self.narrow {
+            24.0 + 22.0 * rows
+        } else {
+            105.0 + 12.0 * rows
+        };
+        let last = text::to_float(self.layout.columns as u64) - 1.5;
+        if from.0 > last { -around } else { around }
     }
 }
 
 /// Height of a panel's title.
 pub const TITLE: f64 = 30.0;
-const SIDE: f64 = 40.0;
 
-/// Height of a row: room for a label of two lines and space, or one of three.
+/// Room for half of a label beside the outermost columns.
+const SIDE: f64 = 68.0;
+const NARROW_SIDE: f64 = 40.0;
+
+/// Height of a row, and of one with room for a label between two DCs.
 const ROW: f64 = 62.0;
-const NARROW_ROW: f64 = 92.0;
+const TALL_ROW: f64 = 92.0;
 
 /// Columns that leave room for wide labels between them.
 const WIDE_COLUMNS: usize = 4;

@@ -147,7 +147,7 @@ impl PathMap {
         } else {
             (b, a)
         };
-        let bend = self.bend(at, grid, from, to);
+        let bend = grid.bend(from, to);
         let (from, to) = (grid.place(from, top), grid.place(to, top));
         Some(Curve::new(from, to, bend))
     }
@@ -155,24 +155,6 @@ impl PathMap {
     fn degree(&self, dc: &str) -> usize {
         let ends = self.links.iter().flat_map(|link| [&link.a, &link.b]);
         ends.filter(|end| *end == dc).count()
-    }
-
-    /// How far a link's middle is out of the straight: parallel links stand apart, and a link
-    /// within a column goes around what is between its ends, which may be its own label.
-    fn bend(&self, at: usize, grid: &Grid, from: usize, to: usize) -> f64 {
-        let link = &self.links[at];
-        let same = |other: &&LinkInfo| {
-            (&other.a, &other.b) == (&link.a, &link.b) || (&other.a, &other.b) == (&link.b, &link.a)
-        };
-        let before = self.links[..at].iter().filter(same).count();
-        let apart = text::to_float(before as u64) * 56.0;
-        let (from, to) = (grid.layout.places[from], grid.layout.places[to]);
-        let rows = (from.1 - to.1).abs();
-        let is_in_column = (from.0 - to.0).abs() < 0.5;
-        if is_in_column && (rows > 1.5 || !grid.narrow) {
-            return apart + 24.0 + 22.0 * rows;
-        }
-        apart
     }
 }
 
@@ -214,7 +196,7 @@ fn counted(flows: u64) -> String {
 mod tests {
     use lab_units::Bytes;
 
-    use super::*;
+    use super::{super::theme::WIDTH, *};
 
     /// The links of the paper's 13-DC topology: ends, Gb/s and ms.
     const THIRTEEN: [(u32, u32, u64, u64); 20] = [
@@ -240,13 +222,13 @@ mod tests {
         (12, 13, 200, 1),
     ];
 
-    fn thirteen() -> PathMap {
+    fn map(links: &[(u32, u32, u64, u64)]) -> PathMap {
         let dc = |number: u32| DcInfo {
             name: format!("dc{number}"),
             hosts: (1..=16).map(|host| format!("dc{number}/h{host}")).collect(),
             legacy: false,
         };
-        let link = |(a, b, gbit, ms): (u32, u32, u64, u64)| LinkInfo {
+        let link = |&(a, b, gbit, ms): &(u32, u32, u64, u64)| LinkInfo {
             name: format!("dc{a}-dc{b}"),
             a: format!("dc{a}"),
             b: format!("dc{b}"),
@@ -254,31 +236,68 @@ mod tests {
             delay_ns: format!("{ms} ms").parse().unwrap(),
             buffer_bytes: Bytes::new(1),
         };
+        let dcs = links.iter().map(|link| link.1).max().unwrap_or(0);
         PathMap {
-            dcs: (1..=13).map(dc).collect(),
-            links: THIRTEEN.map(link).into(),
+            dcs: (1..=dcs).map(dc).collect(),
+            links: links.iter().map(link).collect(),
             panels: vec![Panel {
                 policy: "lcmp".into(),
                 color: INK,
                 known: 100_000,
                 unknown: 0,
-                uses: vec![(12_345, 0.123); THIRTEEN.len()],
+                uses: vec![(12_345, 0.123); links.len()],
             }],
         }
     }
 
-    #[test]
-    fn the_labels_of_the_papers_13_dcs_are_clear_of_each_other_and_of_the_dcs() {
-        let map = thirteen();
+    /// All labels are on the figure, clear of each other and of the DCs.
+    fn assert_readable(map: &PathMap) {
         let grid = map.grid();
         let edges = map.edges(&map.panels[0], &grid, 0.0).unwrap();
         let boxes = map.boxes(&grid, 0.0).unwrap();
         let labels = label_places(&edges, &boxes);
-        assert_eq!(labels.len(), 20);
+        assert_eq!(labels.len(), map.links.len());
         for (index, label) in labels.iter().enumerate() {
+            let name = &map.links[index].name;
             let others = labels[..index].iter().chain(&boxes);
             let overlap: f64 = others.map(|other| label.overlap(other)).sum();
-            assert!(overlap < 1.0, "{}: {overlap}", map.links[index].name);
+            assert!(overlap < 1.0, "{name}: {overlap}");
+            let (x, width) = (label.middle.0, label.half.0);
+            assert!(x >= width && x + width <= WIDTH, "{name}: {x}");
         }
+    }
+
+    #[test]
+    fn the_labels_of_the_papers_13_dcs_are_readable() {
+        assert_readable(&map(&THIRTEEN));
+    }
+
+    #[test]
+    fn the_labels_of_the_papers_testbed_are_readable() {
+        let routes = [
+            (2, 200, 25),
+            (3, 200, 250),
+            (4, 100, 10),
+            (5, 100, 100),
+            (6, 40, 5),
+            (7, 40, 50),
+        ];
+        let links = routes.map(|(middle, gbit, ms)| [(1, middle, gbit, ms), (middle, 8, gbit, ms)]);
+        assert_readable(&map(links.as_flattened()));
+    }
+
+    #[test]
+    fn the_labels_of_small_meshes_are_readable() {
+        let triangle = [(1, 2, 100, 5), (2, 3, 100, 5), (1, 3, 40, 10)];
+        assert_readable(&map(&triangle));
+        let square = [
+            (1, 2, 100, 5),
+            (2, 3, 100, 5),
+            (3, 4, 100, 5),
+            (1, 4, 100, 5),
+            (1, 3, 100, 5),
+            (2, 4, 100, 5),
+        ];
+        assert_readable(&map(&square));
     }
 }
