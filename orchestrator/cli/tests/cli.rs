@@ -196,12 +196,16 @@ fn completions_are_scripts() {
 }
 
 #[test]
-fn bash_takes_its_completions() {
-    const NAME: &str = "bash_takes_its_completions";
+fn bash_completes_a_verb() {
+    const NAME: &str = "bash_completes_a_verb";
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("completions.bash");
     fs::write(&file, result(&["completions", "bash"])).unwrap();
-    let asked = "source \"$0\" && complete -p lcmp-lab";
+    // What bash does at `lcmp-lab ch<Tab>`.
+    let asked = "source \"$0\" && completer=$(complete -p lcmp-lab) && completer=${completer##*-F }
+        COMP_WORDS=(lcmp-lab ch) COMP_CWORD=1
+        ${completer%% *} lcmp-lab ch lcmp-lab
+        printf '%s\\n' \"${COMPREPLY[@]}\"";
     let bash = Command::new("bash")
         .args(["--norc", "-c", asked])
         .arg(&file)
@@ -214,8 +218,10 @@ fn bash_takes_its_completions() {
         }
         Err(error) => panic!("{error}"),
     };
-    assert_eq!((said.exit, said.stderr.as_str()), (Some(0), ""), "{said:?}");
-    assert!(said.stdout.contains("-F _lcmp-lab"), "{said:?}");
+    assert_eq!(
+        (said.exit, said.stdout.as_str(), said.stderr.as_str()),
+        (Some(0), "check\n", "")
+    );
 }
 
 #[test]

@@ -127,7 +127,11 @@ fn send_train(
     let from = SocketAddr::from((direction.from.addr, 0));
     let sender = socket_in(namespace(direction.from.node), from)?;
     // The other end has no route: it is a neighbour on this one interface.
-    setsockopt(&sender, sockopt::BindToDevice, &OsString::from(&direction.from.interface))?;
+    setsockopt(
+        &sender,
+        sockopt::BindToDevice,
+        &OsString::from(&direction.from.interface),
+    )?;
     sender.connect(to)?;
     let room = direction.link.emu.buffer_bytes.get() / (2 * frame().get());
     let frames = room.clamp(2, TRAIN);

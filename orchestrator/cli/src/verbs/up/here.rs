@@ -146,7 +146,7 @@ impl<'a> Here<'a> {
         };
         progress.begin("build-up", 0);
         Lab::up(claim, plan, &options, &self.cancel, &mut |at| {
-            progress.built(at)
+            progress.built(at);
         })
         .map_err(|error: LabError| match error.kind {
             LabErrorKind::Cancelled => interrupted(),
