@@ -2,16 +2,17 @@
 
 use std::{collections::BTreeMap, fs, io, os::fd::AsFd};
 
-use rtnetlink::{
-    packet_core::{NLM_F_CREATE, NLM_F_EXCL},
-    packet_route::RouteNetlinkMessage,
+use super::{
+    StepCause, StepError,
+    message::{CREATE, message},
+    netns, shared,
+    space::Space,
+    sysctl,
 };
-
-use super::{StepCause, StepError, netns, shared, space::Space, sysctl};
 use crate::{
     journal::{Entry, Journal, MachineLock},
     name::{LabName, NetnsName},
-    netlink::{Batch, Socket, ethtool, rdma, route, tc},
+    netlink::{Batch, Socket, ethtool, rdma, route},
     step::{Place, Step},
 };
 
@@ -299,56 +300,6 @@ fn settings(steps: &[Step]) -> Result<(), StepError> {
     })
 }
 
-/// The one message of a step.
-fn message(space: &mut Space, step: &Step, batch: &mut Batch) -> Result<(), StepCause> {
-    let mut index = |dev: &str| -> Result<u32, StepCause> {
-        let dev_is = || StepCause::NoInterface { dev: dev.into() };
-        space.interface(dev)?.ok_or_else(dev_is)
-    };
-    let (message, flags) = match step {
-        Step::LinkUp { dev, .. } => (route::link_up(index(dev)?, true), 0),
-        Step::LinkDown { dev, .. } => (route::link_up(index(dev)?, false), 0),
-        Step::Address { dev, addr, .. } => (route::address(index(dev)?, *addr), CREATE),
-        Step::Neighbour { dev, addr, mac, .. } => {
-            (route::neighbour(index(dev)?, *addr, *mac), CREATE)
-        }
-        Step::NotLocal { dev, addr, .. } => (route::not_local(index(dev)?, *addr), 0),
-        Step::Route(route) => {
-            for dev in route.devs() {
-                index(dev)?;
-            }
-            let message = route::route(route, &space.interfaces);
-            let missing = |dev: &str| StepCause::NoInterface { dev: dev.into() };
-            (message.map_err(missing)?, CREATE)
-        }
-        Step::Rule(rule) => {
-            let message = RouteNetlinkMessage::NewRule(route::rule(rule));
-            (message, CREATE)
-        }
-        Step::Qdisc(at) => {
-            tc::add(batch, index(&at.dev)?, at.parent, at.handle, &at.qdisc);
-            return Ok(());
-        }
-        Step::QdiscChange(at) => {
-            tc::change(batch, index(&at.dev)?, at.parent, at.handle, &at.qdisc);
-            return Ok(());
-        }
-        Step::Redirect { from, to, .. } => {
-            tc::redirect(batch, index(from)?, index(to)?);
-            return Ok(());
-        }
-        Step::Netns { .. }
-        | Step::Sysctl { .. }
-        | Step::SharedSysctl { .. }
-        | Step::Veth(_)
-        | Step::Offloads { .. }
-        | Step::Rxe { .. }
-        | Step::Rps { .. } => return Ok(()),
-    };
-    batch.route(&message, flags);
-    Ok(())
-}
-
 /// A bit mask of CPUs: hexadecimal, with a comma after each 32 bits.
 fn mask(text: &str) -> Option<u64> {
     u64::from_str_radix(&text.trim().replace(',', ""), 16).ok()
@@ -373,5 +324,3 @@ fn failed(step: &Step, cause: impl Into<StepCause>) -> StepError {
 fn flatten(steps: &[Step], done: io::Result<Result<(), StepError>>) -> Result<(), StepError> {
     done.map_err(|error| failed(&steps[0], error))?
 }
-
-const CREATE: u16 = NLM_F_CREATE | NLM_F_EXCL;

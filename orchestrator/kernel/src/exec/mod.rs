@@ -4,6 +4,8 @@
 mod check;
 mod error;
 mod executor;
+mod made;
+mod message;
 pub(crate) mod netns;
 pub(crate) mod shared;
 mod space;

@@ -4,7 +4,6 @@
 //! is touched that is not what the journal says it is.
 
 use std::{
-    collections::BTreeMap,
     fs, io,
     path::Path,
     thread::sleep,
@@ -14,13 +13,13 @@ use std::{
 use nix::{errno::Errno, sys::signal::Signal};
 use rtnetlink::packet_route::RouteNetlinkMessage;
 
-use super::{netns, shared};
+use super::{made::Made, netns, shared};
 use crate::{
-    journal::{Contents, Entry},
+    journal::Contents,
     name::{LabName, NetnsName},
     netlink::{Batch, KernelError, NetlinkError, Socket, dump, rdma, route},
     process::{self, ProcessId},
-    step::{Mac, Rule, Undo, Veth},
+    step::{Mac, Undo},
 };
 
 /// Something that could not be undone.
@@ -91,62 +90,7 @@ pub(crate) fn undo(lab: &LabName, contents: &Contents) -> Vec<UndoError> {
     errors
 }
 
-/// What a journal says was made, or may have been.
-#[derive(Default)]
-struct Made<'a> {
-    processes: Vec<ProcessId>,
-    pins: Vec<&'a Path>,
-    /// With its inode, if it was made for sure.
-    namespaces: BTreeMap<&'a NetnsName, Option<u64>>,
-    rxe: Vec<(&'a str, &'a str)>,
-    rules: Vec<&'a Rule>,
-    links: Vec<(&'a str, Mac)>,
-    /// The groups that the interfaces in the root namespace are in.
-    groups: Vec<u32>,
-    sysctls: Vec<&'a str>,
-    netns_directory: bool,
-}
-
-impl<'a> Made<'a> {
-    fn of(contents: &'a Contents) -> Self {
-        let mut made = Self::default();
-        for entry in &contents.entries {
-            match entry {
-                Entry::Do(steps) => steps.iter().for_each(|step| made.step(step)),
-                Entry::MadeNetns { name, inode } => {
-                    made.namespaces.insert(name, Some(*inode));
-                }
-                Entry::NetnsDirectory => made.netns_directory = true,
-                Entry::Process(process) => made.processes.push(*process),
-                Entry::Pins(path) => made.pins.push(path),
-                Entry::Lab(_) | Entry::Nodes(_) | Entry::Kept => {}
-            }
-        }
-        made
-    }
-
-    fn step(&mut self, step: &'a crate::step::Step) {
-        if let crate::step::Step::Veth(Veth { a, b, .. }) = step {
-            for group in [a.group, b.group] {
-                if group != 0 && !self.groups.contains(&group) {
-                    self.groups.push(group);
-                }
-            }
-        }
-        match step.undo() {
-            Some(Undo::Netns(name)) => {
-                self.namespaces.entry(name).or_insert(None);
-            }
-            Some(Undo::Link { dev, mac }) => self.links.push((dev, mac)),
-            Some(Undo::Rule(rule)) => self.rules.push(rule),
-            Some(Undo::Rxe { name, dev }) if !self.rxe.contains(&(name, dev)) => {
-                self.rxe.push((name, dev));
-            }
-            Some(Undo::SharedSysctl { key }) => self.sysctls.push(key),
-            Some(Undo::Rxe { .. }) | None => {}
-        }
-    }
-
+impl Made<'_> {
     /// Ends the lab's processes and whatever else runs in its namespaces, and waits for them.
     fn end_processes(&self, errors: &mut Vec<UndoError>) {
         let own = i32::try_from(std::process::id()).unwrap_or_default();

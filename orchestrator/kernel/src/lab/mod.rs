@@ -2,23 +2,28 @@
 //!
 //! All functions block; from async code call them with `spawn_blocking`.
 
+mod bench;
 mod claim;
 mod counters;
 mod down;
 mod enter;
 mod error;
 mod hosts;
+mod progress;
+mod ready;
 mod slot;
 #[cfg(test)]
 mod tests;
 mod up;
 
 pub use self::{
+    bench::{UpDown, bench_up_down},
     claim::{Claim, ClaimError},
     counters::{LinkCounters, PortCounters},
     down::{DownError, Live, down, down_all, status},
     enter::{EnterError, Ran, exec_in},
     error::{LabError, LabErrorKind},
     hosts::HostEndpoint,
-    up::{Lab, Phase, Progress, UpDown, bench_up_down},
+    progress::{Phase, Progress},
+    up::Lab,
 };

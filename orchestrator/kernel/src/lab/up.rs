@@ -1,26 +1,19 @@
 //! A lab that is up.
 
-use std::{
-    collections::BTreeSet,
-    fmt, io, mem,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{io, mem, path::PathBuf};
 
 use lab_plan::model::Plan;
 use lab_units::NodeId;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
 
-use super::{Claim, LabError, LabErrorKind, down, hosts};
+use super::{Claim, LabError, LabErrorKind, Phase, Progress, down, hosts, ready};
 use crate::{
     exec::{Executor, RunError, UndoError, check, netns, shared},
     journal::{self, Entry, MachineLock, NodeEntry},
     lower::{Layout, LowerOptions, lower},
     name::LabName,
-    netlink::{Socket, dump, rdma},
     process::ProcessId,
-    step::{Place, Step},
+    step::Step,
 };
 
 /// A lab that is up. Dropping it takes it down, unless it is kept.
@@ -30,47 +23,6 @@ pub struct Lab {
     pub(super) options: LowerOptions,
     /// None once the lab was taken down or kept.
     pub(super) executor: Option<Executor>,
-}
-
-/// What is being made.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Phase {
-    /// Namespaces and their settings.
-    Namespaces,
-    /// Pairs of interfaces.
-    Links,
-    /// Queues, addresses, neighbours, routes, rules.
-    Nodes,
-    /// RDMA devices.
-    RdmaDevices,
-    /// All of it read back and compared.
-    Check,
-}
-
-/// How far it is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Progress {
-    /// What is being made.
-    pub phase: Phase,
-    /// Steps done, of all phases.
-    pub done: usize,
-    /// Steps in all.
-    pub total: usize,
-}
-
-/// How long a lab took.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct UpDown {
-    /// Network namespaces it has.
-    pub namespaces: usize,
-    /// Pairs of interfaces it has.
-    pub links: usize,
-    /// Steps it takes.
-    pub steps: usize,
-    /// To be made and read back.
-    pub up: Duration,
-    /// To be undone.
-    pub down: Duration,
 }
 
 impl Lab {
@@ -208,8 +160,8 @@ impl Lab {
                 claimed: claim.lab().clone(),
             }));
         }
-        allow_files(steps).map_err(fail)?;
-        nothing_is_there(steps).map_err(fail)?;
+        ready::allow_files(steps).map_err(fail)?;
+        ready::nothing_is_there(steps).map_err(fail)?;
         let lab = claim.lab().clone();
         let executor = claim
             .into_journal()
@@ -305,44 +257,6 @@ impl Drop for Lab {
     }
 }
 
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Namespaces => "namespaces",
-            Self::Links => "links",
-            Self::Nodes => "queues, addresses and routes",
-            Self::RdmaDevices => "RDMA devices",
-            Self::Check => "read back and compared",
-        })
-    }
-}
-
-impl Phase {
-    const fn of(step: &Step) -> Self {
-        match step {
-            Step::Netns { .. } | Step::SharedSysctl { .. } => Self::Namespaces,
-            Step::Sysctl { place, .. } => match place {
-                Place::Root => Self::Nodes,
-                Place::Netns(_) => Self::Namespaces,
-            },
-            Step::Veth(_) => Self::Links,
-            Step::Rxe { .. } => Self::RdmaDevices,
-            Step::Offloads { .. }
-            | Step::LinkUp { .. }
-            | Step::LinkDown { .. }
-            | Step::Address { .. }
-            | Step::Neighbour { .. }
-            | Step::NotLocal { .. }
-            | Step::Route(_)
-            | Step::Rule(_)
-            | Step::Qdisc(_)
-            | Step::QdiscChange(_)
-            | Step::Redirect { .. }
-            | Step::Rps { .. } => Self::Nodes,
-        }
-    }
-}
-
 impl From<RunError> for LabErrorKind {
     fn from(error: RunError) -> Self {
         match error {
@@ -361,105 +275,3 @@ impl From<io::Error> for LabErrorKind {
         Self::Io { what: "lab", error }
     }
 }
-
-/// Makes a lab and takes it down again, and says how long each took.
-///
-/// # Errors
-/// Those of [`Lab::up`], and what could not be undone.
-pub fn bench_up_down(
-    claim: Claim,
-    plan: &Plan,
-    options: &LowerOptions,
-    cancel: &CancellationToken,
-) -> Result<UpDown, LabError> {
-    let start = Instant::now();
-    let lab = Lab::up(claim, plan, options, cancel, &mut |_| {})?;
-    let up = start.elapsed();
-    let steps = lower(plan, options);
-    let start = Instant::now();
-    let left = lab.down();
-    let down = start.elapsed();
-    if !left.is_empty() {
-        let kind = LabErrorKind::Io {
-            what: "down",
-            error: io::Error::other("not all could be undone"),
-        };
-        return Err(LabError { kind, left });
-    }
-    let count = |kind: fn(&Step) -> bool| steps.iter().filter(|step| kind(step)).count();
-    Ok(UpDown {
-        namespaces: count(|step| matches!(step, Step::Netns { .. })),
-        links: count(|step| matches!(step, Step::Veth(_))),
-        steps: steps.len(),
-        up,
-        down,
-    })
-}
-
-/// Lets the process open as many files as the lab needs: two for each namespace, and some for
-/// everything else.
-fn allow_files(steps: &[Step]) -> Result<(), LabErrorKind> {
-    let namespaces = steps
-        .iter()
-        .filter(|step| matches!(step, Step::Netns { .. }));
-    let needed = 2 * u64::try_from(namespaces.count()).unwrap_or(u64::MAX / 2) + OTHER_FILES;
-    let io = |errno: nix::Error| LabErrorKind::Io {
-        what: "limit of open files",
-        error: errno.into(),
-    };
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(io)?;
-    if soft >= needed {
-        return Ok(());
-    }
-    if hard < needed {
-        return Err(LabErrorKind::Files {
-            needed,
-            limit: hard,
-        });
-    }
-    setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(io)
-}
-
-/// Refuses to begin where something has a name that the lab is going to use.
-fn nothing_is_there(steps: &[Step]) -> Result<(), LabErrorKind> {
-    let io = |error| LabErrorKind::Io {
-        what: "netlink socket",
-        error,
-    };
-    let links = dump::links(&mut Socket::route().map_err(io)?)?;
-    let links: BTreeSet<String> = links.into_iter().map(|link| link.name).collect();
-    // Without the RDMA subsystem there is no device.
-    let devices = Socket::rdma().map_err(Into::into);
-    let devices = devices.and_then(|mut socket| rdma::devices(&mut socket));
-    let devices: BTreeSet<String> = devices
-        .unwrap_or_default()
-        .into_iter()
-        .map(|device| device.name)
-        .collect();
-    let exists = |what, name: &str| {
-        let name = name.to_owned();
-        Err(LabErrorKind::Exists { what, name })
-    };
-    for step in steps {
-        match step {
-            Step::Netns { name } if netns::path(name).exists() => {
-                return exists("namespace", name.as_str());
-            }
-            Step::Veth(veth) => {
-                let mut ends = [&veth.a, &veth.b].into_iter();
-                let taken = ends.find(|end| end.place == Place::Root && links.contains(&end.dev));
-                if let Some(end) = taken {
-                    return exists("interface", &end.dev);
-                }
-            }
-            Step::Rxe { name, .. } if devices.contains(name) => {
-                return exists("RDMA device", name);
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Journals, pipes of flows, telemetry sockets.
-const OTHER_FILES: u64 = 1_024;

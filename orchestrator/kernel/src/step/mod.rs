@@ -4,17 +4,18 @@
 //! people. Quantities are those the kernel is given.
 
 mod qdisc;
+mod routing;
 mod show;
 mod undo;
 
 use std::net::Ipv4Addr;
 
-use lab_plan::model::Prefix;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::show::MAIN_TABLE;
 pub use self::{
     qdisc::{Handle, Netem, Parent, Qdisc, Red, Tbf},
+    routing::{Matches, NextHop, Route, Rule, Way},
     show::Mac,
     undo::Undo,
 };
@@ -174,73 +175,6 @@ pub struct VethEnd {
     pub index: u32,
 }
 
-/// A route.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct Route {
-    /// Where.
-    pub place: Place,
-    /// The table.
-    pub table: u32,
-    /// Destination.
-    pub to: Prefix,
-    /// How to get there.
-    pub way: Way,
-    /// Source address for packets that have none yet.
-    pub src: Option<Ipv4Addr>,
-}
-
-/// How a route gets to its destination.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Way {
-    /// Here: the destination is an address of this interface.
-    Local {
-        /// The interface.
-        dev: String,
-    },
-    /// The destination is at the other end of the link.
-    Link {
-        /// The interface.
-        dev: String,
-    },
-    /// By one of these, chosen by the hash of the flow when there is more than one.
-    Via(Vec<NextHop>),
-}
-
-/// A next hop, taken to be on the link whatever addresses the interface has.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct NextHop {
-    /// The other end's address.
-    pub gateway: Ipv4Addr,
-    /// The interface.
-    pub dev: String,
-}
-
-/// A policy routing rule.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct Rule {
-    /// Where.
-    pub place: Place,
-    /// Its priority.
-    pub priority: u32,
-    /// What it matches.
-    pub matches: Matches,
-    /// The table to look up then.
-    pub table: u32,
-}
-
-/// What a policy routing rule matches.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Matches {
-    /// Packets that came in by the interface.
-    In(String),
-    /// Packets of sockets bound to the interface.
-    Out(String),
-    /// Packets from the address.
-    From(Ipv4Addr),
-}
-
 /// A queueing discipline and where it hangs.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct QdiscAt {
@@ -290,17 +224,5 @@ impl Place {
             Self::Root => None,
             Self::Netns(name) => Some(name),
         }
-    }
-}
-
-impl Route {
-    /// The interfaces the route goes by.
-    pub fn devs(&self) -> impl Iterator<Item = &str> {
-        let (one, hops) = match &self.way {
-            Way::Local { dev } | Way::Link { dev } => (Some(dev.as_str()), [].as_slice()),
-            Way::Via(hops) => (None, hops.as_slice()),
-        };
-        one.into_iter()
-            .chain(hops.iter().map(|hop| hop.dev.as_str()))
     }
 }

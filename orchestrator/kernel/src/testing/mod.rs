@@ -1,5 +1,6 @@
 //! What this crate's tests share: plans made by hand, and a machine of one's own.
 
+mod builder;
 mod isolated;
 mod machine;
 mod plans;

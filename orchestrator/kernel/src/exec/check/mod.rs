@@ -1,17 +1,19 @@
 //! Reading back: what the kernel has, against what the steps say.
 
+mod devices;
+mod network;
+
 use std::{
     collections::BTreeMap,
     fmt,
-    os::fd::AsFd,
     thread::sleep,
     time::{Duration, Instant},
 };
 
-use super::{Executor, Space, netns};
+use super::{Executor, Space};
 use crate::{
-    netlink::{NetlinkError, Socket, dump, ethtool, rdma, tc},
-    step::{Place, Route, Step, VethEnd, Way},
+    netlink::{NetlinkError, dump, ethtool, tc},
+    step::{Place, Step, VethEnd},
 };
 
 /// Something the kernel has other than it was told.
@@ -203,142 +205,6 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn addresses(&mut self) -> Result<(), NetlinkError> {
-        let found = dump::addresses(&mut self.space.socket)?;
-        for step in &self.wanted.steps {
-            if let Step::Address { dev, addr, .. } = step {
-                let index = self.index(dev);
-                let there = found.iter().find(|found| found.addr == *addr);
-                let shown =
-                    there.map(|found| format!("/{} on interface {}", found.len, found.interface));
-                let wanted = format!("/32 on interface {index}");
-                self.same(format!("address {addr}"), wanted, shown);
-            }
-        }
-        Ok(())
-    }
-
-    fn neighbours(&mut self) -> Result<(), NetlinkError> {
-        let found = dump::neighbours(&mut self.space.socket)?;
-        for step in &self.wanted.steps {
-            if let Step::Neighbour { dev, addr, mac, .. } = step {
-                let index = self.index(dev);
-                let there = found
-                    .iter()
-                    .find(|at| at.interface == index && at.addr == *addr);
-                let shown = there.map(|found| found.mac.to_string());
-                self.same(
-                    format!("neighbour {addr} on `{dev}`"),
-                    mac.to_string(),
-                    shown,
-                );
-            }
-        }
-        Ok(())
-    }
-
-    fn routes(&mut self) -> Result<(), NetlinkError> {
-        let found = dump::routes(&mut self.space.socket)?;
-        for step in &self.wanted.steps {
-            match step {
-                Step::Route(route) => {
-                    let wanted = self.route(route);
-                    let same =
-                        |found: &&dump::Route| found.table == wanted.table && found.to == wanted.to;
-                    let shown = found.iter().find(same).map(|found| format!("{found:?}"));
-                    let object = format!("route to {}/{}", route.to.addr, route.to.len);
-                    self.same(object, format!("{wanted:?}"), shown);
-                }
-                Step::NotLocal { addr, .. } => {
-                    let local = |found: &&dump::Route| {
-                        found.table == LOCAL_TABLE && found.to.len == 32 && found.to.addr == *addr
-                    };
-                    let shown = match found.iter().any(|found| local(&found)) {
-                        true => "there",
-                        false => "not there",
-                    };
-                    let object = format!("route to {addr} in table `local`");
-                    self.same(object, "not there".into(), Some(shown.into()));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// A route of a step as the kernel lists it.
-    fn route(&self, route: &Route) -> dump::Route {
-        let hops = match &route.way {
-            Way::Local { dev } | Way::Link { dev } => vec![(self.index(dev), None)],
-            Way::Via(hops) => {
-                let hop = |hop: &crate::step::NextHop| (self.index(&hop.dev), Some(hop.gateway));
-                hops.iter().map(hop).collect()
-            }
-        };
-        dump::Route {
-            table: route.table,
-            to: route.to,
-            local: matches!(route.way, Way::Local { .. }),
-            src: route.src,
-            hops,
-        }
-    }
-
-    fn rules(&mut self) -> Result<(), NetlinkError> {
-        let found = dump::rules(&mut self.space.socket)?;
-        for step in &self.wanted.steps {
-            if let Step::Rule(rule) = step {
-                let matches = Some(&rule.matches);
-                let there = found.iter().find(|found| found.matches.as_ref() == matches);
-                let shown = there.map(|found| format!("{} to {}", found.priority, found.table));
-                let wanted = format!("{} to {}", rule.priority, rule.table);
-                self.same(format!("rule {:?}", rule.matches), wanted, shown);
-            }
-        }
-        Ok(())
-    }
-
-    fn qdiscs(&mut self) -> Result<(), NetlinkError> {
-        let found = tc::qdiscs(&mut self.space.socket)?;
-        for step in &self.wanted.steps {
-            if let Step::Qdisc(at) = step {
-                let wanted = tc::held(self.index(&at.dev), at.parent, at.handle, &at.qdisc);
-                let there = found.iter().find(|found| {
-                    found.interface == wanted.interface && found.parent == wanted.parent
-                });
-                let show =
-                    |held: &tc::Held| format!("{:x}: {}", held.handle >> 16, held.parameters);
-                let object = format!("{} of `{}`", at.qdisc.kind(), at.dev);
-                self.same(object, show(&wanted), there.map(show));
-            }
-        }
-        Ok(())
-    }
-
-    fn rdma_devices(&mut self) -> Result<(), NetlinkError> {
-        // From elsewhere the kernel does not tell which interface a device is on.
-        let mut socket = netns::inside(self.space.as_fd(), Socket::rdma)??;
-        let devices = rdma::devices(&mut socket)?;
-        for step in &self.wanted.steps {
-            if let Step::Rxe { name, dev, .. } = step {
-                let device = devices.iter().find(|device| device.name == *name);
-                let found = match device {
-                    None => None,
-                    Some(device) => {
-                        let on = rdma::interfaces(&mut socket, device.index)?;
-                        Some(format!("on `{}`", on.join("`, `")))
-                    }
-                };
-                self.same(
-                    format!("RDMA device `{name}`"),
-                    format!("on `{dev}`"),
-                    found,
-                );
-            }
-        }
-        Ok(())
-    }
-
     /// The kernel's number of an interface; 0, which none has, where it is not there.
     fn index(&self, dev: &str) -> u32 {
         self.links.get(dev).map_or(0, |link| link.index)
@@ -360,7 +226,6 @@ fn or_none(text: String) -> String {
     if text.is_empty() { "none".into() } else { text }
 }
 
-const LOCAL_TABLE: u32 = 255;
 /// The kernel brings carriers up within milliseconds; a loaded machine may take longer.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(1);

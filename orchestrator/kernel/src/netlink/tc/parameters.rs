@@ -1,5 +1,5 @@
-//! Queueing disciplines and filters, in the kernel's units: bytes per second, packets, and ticks of
-//! 64 ns (`PSCHED_SHIFT`).
+//! Parameters of queueing disciplines as the kernel holds them: bytes per second, packets, and ticks
+//! of 64 ns (`PSCHED_SHIFT`).
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/include/net/pkt_sched.h>
 
@@ -8,71 +8,10 @@ use std::fmt;
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 use netlink_bindings::{
     builtin::BuiltinBitfield32,
-    tc::{
-        ActOptionsMsg, OpGetqdiscDump, OpGettfilterDump, OptionsMsg, PushAttrs, Request,
-        TcNetemQopt, TcNetemRate, TcRatespec, TcRedQopt, TcTbfQopt, TcU32Key, TcU32Sel, Tcmsg,
-    },
-    traits::NetlinkRequest,
+    tc::{OptionsMsg, PushAttrs, TcNetemQopt, TcNetemRate, TcRatespec, TcRedQopt, TcTbfQopt},
 };
-use rtnetlink::packet_core::NetlinkBuffer;
 
-use super::{Batch, NetlinkError, Socket};
-use crate::step::{Handle, Parent, Qdisc};
-
-/// `tc qdisc add`.
-pub(crate) fn add(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
-    let header = header(index, parent, handle);
-    let mut request = Request::new()
-        .set_create()
-        .set_excl()
-        .op_newqdisc_do(&header);
-    options(request.encode(), qdisc);
-    batch.request(&request);
-}
-
-/// `tc qdisc change`.
-pub(crate) fn change(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
-    let header = header(index, parent, handle);
-    let mut request = Request::new().op_newqdisc_do(&header);
-    options(request.encode(), qdisc);
-    batch.request(&request);
-}
-
-/// `tc filter add … ingress protocol all u32 match u32 0 0 action mirred egress redirect dev …`.
-///
-/// An empty u32 match rather than matchall, because every kernel that has filters has it.
-pub(crate) fn redirect(batch: &mut Batch, from: u32, to: u32) {
-    let mut header = Tcmsg::new();
-    header.ifindex = from.cast_signed();
-    header.parent = CLSACT_INGRESS;
-    header.info = (FIRST_PREFERENCE << 16) | u32::from(ETH_P_ALL.to_be());
-    let mut everything = TcU32Sel::new();
-    everything.flags = TC_U32_TERMINAL;
-    everything.nkeys = 1;
-    everything.keys = TcU32Key::new();
-    let mut request = Request::new()
-        .set_create()
-        .set_excl()
-        .op_newtfilter_do(&header);
-    let filter = request.encode().nested_options_u32().push_sel(everything);
-    // The kernel counts actions from 1, the crate from 0; what is at 0 is not read.
-    let actions = filter.array_act().entry_nested().end_nested();
-    actions
-        .entry_nested()
-        .nested_options_mirred()
-        .push_parms(&egress_redirect(to));
-    batch.request(&request);
-}
-
-/// A queueing discipline as the kernel holds it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Held {
-    /// The number of the interface it is on.
-    pub interface: u32,
-    pub handle: u32,
-    pub parent: u32,
-    pub parameters: Parameters,
-}
+use crate::step::Qdisc;
 
 /// Kind and parameters as the kernel holds them.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -101,45 +40,8 @@ pub(crate) enum Parameters {
     Other(String),
 }
 
-/// All queueing disciplines of the socket's namespace.
-pub(crate) fn qdiscs(socket: &mut Socket) -> Result<Vec<Held>, NetlinkError> {
-    socket.dump(libc::RTM_GETQDISC, Tcmsg::new().as_slice(), read)
-}
-
-/// Where what comes in by an interface is redirected to.
-pub(crate) fn redirected_to(socket: &mut Socket, from: u32) -> Result<Option<u32>, NetlinkError> {
-    let mut header = Tcmsg::new();
-    header.ifindex = from.cast_signed();
-    header.parent = CLSACT_INGRESS;
-    let targets = socket.dump(libc::RTM_GETTFILTER, header.as_slice(), |message| {
-        let (_, attributes) = OpGettfilterDump::decode_reply(message.payload());
-        let Ok(OptionsMsg::U32(filter)) = attributes.get_options() else {
-            return None;
-        };
-        let mut actions = filter.get_act().ok()?;
-        let mirred = actions.find_map(|action| match action.get_options() {
-            Ok(ActOptionsMsg::Mirred(mirred)) => mirred.get_parms().ok(),
-            _ => None,
-        });
-        let target = mirred?.get(MIRRED_IFINDEX..)?.first_chunk()?;
-        Some(u32::from_ne_bytes(*target))
-    })?;
-    Ok(targets.first().copied())
-}
-
-/// How the kernel holds a discipline of the lab.
-pub(crate) fn held(interface: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) -> Held {
-    let header = header(interface, parent, handle);
-    Held {
-        interface,
-        handle: header.handle,
-        parent: header.parent,
-        parameters: Parameters::of(qdisc),
-    }
-}
-
 impl Parameters {
-    fn of(qdisc: &Qdisc) -> Self {
+    pub fn of(qdisc: &Qdisc) -> Self {
         match qdisc {
             Qdisc::Tbf(tbf) => Self::Tbf {
                 bytes_per_sec: bytes_per_sec(tbf.rate),
@@ -164,7 +66,7 @@ impl Parameters {
         }
     }
 
-    fn read(kind: &str, options: Option<OptionsMsg<'_>>) -> Option<Self> {
+    pub fn read(kind: &str, options: Option<OptionsMsg<'_>>) -> Option<Self> {
         match options {
             Some(OptionsMsg::Tbf(tbf)) => {
                 let parms = tbf.get_parms().ok()?;
@@ -240,30 +142,8 @@ impl fmt::Display for Parameters {
     }
 }
 
-fn read(message: &NetlinkBuffer<&[u8]>) -> Option<Held> {
-    let (header, attributes) = OpGetqdiscDump::decode_reply(message.payload());
-    let kind = attributes.get_kind().ok()?.to_str().ok()?;
-    Some(Held {
-        interface: header.ifindex.cast_unsigned(),
-        handle: header.handle,
-        parent: header.parent,
-        parameters: Parameters::read(kind, attributes.get_options().ok())?,
-    })
-}
-
-fn header(index: u32, parent: Parent, handle: Handle) -> Tcmsg {
-    let mut header = Tcmsg::new();
-    header.ifindex = index.cast_signed();
-    header.handle = u32::from(handle.0) << 16;
-    header.parent = match parent {
-        Parent::Root => TC_H_ROOT,
-        Parent::Of(parent) => (u32::from(parent.0) << 16) | 1,
-        Parent::Clsact => TC_H_CLSACT,
-    };
-    header
-}
-
-fn options(attributes: PushAttrs<&mut Vec<u8>>, qdisc: &Qdisc) {
+/// Puts a discipline's kind and parameters into a message.
+pub(super) fn options(attributes: PushAttrs<&mut Vec<u8>>, qdisc: &Qdisc) {
     match Parameters::of(qdisc) {
         Parameters::Tbf {
             bytes_per_sec,
@@ -332,15 +212,6 @@ fn ratespec(bytes_per_sec: u64) -> TcRatespec {
     spec
 }
 
-/// `struct tc_mirred`: index, capab, action, refcnt, bindcnt, eaction, ifindex.
-fn egress_redirect(to: u32) -> Vec<u8> {
-    let words = [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, to];
-    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
-}
-
-/// Offset of the last word of `struct tc_mirred`.
-const MIRRED_IFINDEX: usize = 24;
-
 /// Rounded down; never zero, which would be no limit.
 fn bytes_per_sec(rate: BitsPerSec) -> u64 {
     (rate.get() / 8).max(1)
@@ -377,14 +248,6 @@ fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
     u32::try_from(nanos >> 6).unwrap_or(u32::MAX)
 }
 
-const TC_H_ROOT: u32 = 0xffff_ffff;
-const TC_H_CLSACT: u32 = 0xffff_fff1;
-const CLSACT_INGRESS: u32 = 0xffff_fff2;
-const FIRST_PREFERENCE: u32 = 1;
-const ETH_P_ALL: u16 = 3;
-const TC_U32_TERMINAL: u8 = 1;
-const TC_ACT_STOLEN: u32 = 4;
-const TCA_EGRESS_REDIR: u32 = 1;
 const TC_LINKLAYER_ETHERNET: u8 = 1;
 const TC_RED_ECN: u32 = 1;
 const TC_RED_NODROP: u32 = 8;

@@ -1,0 +1,149 @@
+//! Queueing disciplines and filters.
+
+mod parameters;
+
+use netlink_bindings::{
+    tc::{
+        ActOptionsMsg, OpGetqdiscDump, OpGettfilterDump, OptionsMsg, Request, TcU32Key, TcU32Sel,
+        Tcmsg,
+    },
+    traits::NetlinkRequest,
+};
+use rtnetlink::packet_core::NetlinkBuffer;
+
+use self::parameters::{Parameters, options};
+use super::{Batch, NetlinkError, Socket};
+use crate::step::{Handle, Parent, Qdisc};
+
+/// `tc qdisc add`.
+pub(crate) fn add(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
+    let header = header(index, parent, handle);
+    let mut request = Request::new()
+        .set_create()
+        .set_excl()
+        .op_newqdisc_do(&header);
+    options(request.encode(), qdisc);
+    batch.request(&request);
+}
+
+/// `tc qdisc change`.
+pub(crate) fn change(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
+    let header = header(index, parent, handle);
+    let mut request = Request::new().op_newqdisc_do(&header);
+    options(request.encode(), qdisc);
+    batch.request(&request);
+}
+
+/// `tc filter add … ingress protocol all u32 match u32 0 0 action mirred egress redirect dev …`.
+///
+/// An empty u32 match rather than matchall, because every kernel that has filters has it.
+pub(crate) fn redirect(batch: &mut Batch, from: u32, to: u32) {
+    let mut header = Tcmsg::new();
+    header.ifindex = from.cast_signed();
+    header.parent = CLSACT_INGRESS;
+    header.info = (FIRST_PREFERENCE << 16) | u32::from(ETH_P_ALL.to_be());
+    let mut everything = TcU32Sel::new();
+    everything.flags = TC_U32_TERMINAL;
+    everything.nkeys = 1;
+    everything.keys = TcU32Key::new();
+    let mut request = Request::new()
+        .set_create()
+        .set_excl()
+        .op_newtfilter_do(&header);
+    let filter = request.encode().nested_options_u32().push_sel(everything);
+    // The kernel counts actions from 1, the crate from 0; what is at 0 is not read.
+    let actions = filter.array_act().entry_nested().end_nested();
+    actions
+        .entry_nested()
+        .nested_options_mirred()
+        .push_parms(&egress_redirect(to));
+    batch.request(&request);
+}
+
+/// A queueing discipline as the kernel holds it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Held {
+    /// The number of the interface it is on.
+    pub interface: u32,
+    pub handle: u32,
+    pub parent: u32,
+    pub parameters: Parameters,
+}
+
+/// All queueing disciplines of the socket's namespace.
+pub(crate) fn qdiscs(socket: &mut Socket) -> Result<Vec<Held>, NetlinkError> {
+    socket.dump(libc::RTM_GETQDISC, Tcmsg::new().as_slice(), read)
+}
+
+/// Where what comes in by an interface is redirected to.
+pub(crate) fn redirected_to(socket: &mut Socket, from: u32) -> Result<Option<u32>, NetlinkError> {
+    let mut header = Tcmsg::new();
+    header.ifindex = from.cast_signed();
+    header.parent = CLSACT_INGRESS;
+    let targets = socket.dump(libc::RTM_GETTFILTER, header.as_slice(), |message| {
+        let (_, attributes) = OpGettfilterDump::decode_reply(message.payload());
+        let Ok(OptionsMsg::U32(filter)) = attributes.get_options() else {
+            return None;
+        };
+        let mut actions = filter.get_act().ok()?;
+        let mirred = actions.find_map(|action| match action.get_options() {
+            Ok(ActOptionsMsg::Mirred(mirred)) => mirred.get_parms().ok(),
+            _ => None,
+        });
+        let target = mirred?.get(MIRRED_IFINDEX..)?.first_chunk()?;
+        Some(u32::from_ne_bytes(*target))
+    })?;
+    Ok(targets.first().copied())
+}
+
+/// How the kernel holds a discipline of the lab.
+pub(crate) fn held(interface: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) -> Held {
+    let header = header(interface, parent, handle);
+    Held {
+        interface,
+        handle: header.handle,
+        parent: header.parent,
+        parameters: Parameters::of(qdisc),
+    }
+}
+
+fn read(message: &NetlinkBuffer<&[u8]>) -> Option<Held> {
+    let (header, attributes) = OpGetqdiscDump::decode_reply(message.payload());
+    let kind = attributes.get_kind().ok()?.to_str().ok()?;
+    Some(Held {
+        interface: header.ifindex.cast_unsigned(),
+        handle: header.handle,
+        parent: header.parent,
+        parameters: Parameters::read(kind, attributes.get_options().ok())?,
+    })
+}
+
+fn header(index: u32, parent: Parent, handle: Handle) -> Tcmsg {
+    let mut header = Tcmsg::new();
+    header.ifindex = index.cast_signed();
+    header.handle = u32::from(handle.0) << 16;
+    header.parent = match parent {
+        Parent::Root => TC_H_ROOT,
+        Parent::Of(parent) => (u32::from(parent.0) << 16) | 1,
+        Parent::Clsact => TC_H_CLSACT,
+    };
+    header
+}
+
+/// `struct tc_mirred`: index, capab, action, refcnt, bindcnt, eaction, ifindex.
+fn egress_redirect(to: u32) -> Vec<u8> {
+    let words = [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, to];
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+/// Offset of the last word of `struct tc_mirred`.
+const MIRRED_IFINDEX: usize = 24;
+
+const TC_H_ROOT: u32 = 0xffff_ffff;
+const TC_H_CLSACT: u32 = 0xffff_fff1;
+const CLSACT_INGRESS: u32 = 0xffff_fff2;
+const FIRST_PREFERENCE: u32 = 1;
+const ETH_P_ALL: u16 = 3;
+const TC_U32_TERMINAL: u8 = 1;
+const TC_ACT_STOLEN: u32 = 4;
+const TCA_EGRESS_REDIR: u32 = 1;
