@@ -213,7 +213,7 @@ fn bash_completes_a_verb() {
     let said: Said = match bash {
         Ok(output) => output.into(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            println!("skipped: {NAME}: there is no bash");
+            eprintln!("skipped: {NAME}: there is no bash");
             return;
         }
         Err(error) => panic!("{error}"),
