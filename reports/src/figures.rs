@@ -136,11 +136,11 @@ impl Draw<'_> {
         };
         let bars = self.run.info.links.iter().map(bars).collect();
         let figure = Utilisation::new(policies.clone(), bars);
-        let mut caption = "Bytes carried ÷ bytes that would have fitted, from each repetition's \
-                           start to its last sample, in the busier direction of each link; headers \
-                           and acknowledgements count. A policy whose flows end later is averaged \
-                           over a longer time."
-            .to_owned();
+        let mut caption =
+            "Bytes carried ÷ bytes that would have fitted, in the busier direction of \
+                           each link, from a repetition's start to the last sample of the policy \
+                           that took longest; headers and acknowledgements count."
+                .to_owned();
         if figure.is_overfull() {
             caption += " More than 100 % cannot be: a counter, a capacity or a time is wrong.";
         }
@@ -173,7 +173,7 @@ impl Draw<'_> {
             panels,
         };
         let caption = "Share of all data bytes that crossed each link in either direction, and, \
-                       where there is room, how many flows'; a line is the wider the more bytes. \
+                       where there is room, of how many flows; a line is the wider the more bytes. \
                        Rates and one-way delays are the scenario's.";
         self.captioned(&figure, "Paths taken", caption.into())
     }
@@ -234,7 +234,8 @@ impl Draw<'_> {
             panels: lanes,
         };
         let mut caption = "Each flow from its start to the sender's completion, coloured by the \
-                           route of its data, either direction."
+                           route of its data, either direction; its acknowledgements may come back \
+                           over another."
             .to_owned();
         if self.run.info.repetitions > 1 {
             caption += " Only the first repetition is shown.";

@@ -18,7 +18,8 @@ pub struct LinkUse {
     pub from_dc: String,
     /// Where this direction goes to.
     pub to_dc: String,
-    /// Bytes carried ÷ bytes that fit from a repetition's start to its last sample.
+    /// Bytes carried ÷ bytes that fit from a repetition's start to the last sample of any policy's:
+    /// the same time for all, so that they compare like the bytes they carried.
     pub utilisation: f64,
     /// Bytes carried.
     pub bytes: u64,
@@ -40,7 +41,7 @@ pub fn link_uses(links: &[LinkRow], queues: &[QueueRow]) -> PolarsResult<Vec<Lin
         col(RATE).sum().alias(RATE_SUM),
         col(RATE).count().cast(DataType::UInt64).alias(SAMPLES),
     ]);
-    let run = [col(POLICY), col(REPETITION)];
+    let run = [col(REPETITION)];
     let spans = lazy.group_by(run.clone()).agg([col(TIME).max()]);
     let frame = ends
         .join(spans, run.clone(), run, JoinArgs::new(JoinType::Inner))
@@ -201,8 +202,9 @@ mod tests {
             counter("b", 0, 1, 1_000, 8_000),
         ];
         let uses = link_uses(&rows, &[]).unwrap();
+        // Policy b was done after half of the time.
         let shares: Vec<f64> = uses.iter().map(|one| one.utilisation).collect();
-        assert_eq!(shares, [0.25, 1.0]);
+        assert_eq!(shares, [0.25, 0.5]);
         assert_eq!((uses[0].drops, uses[0].peak_queue_bytes), (5, None));
     }
 

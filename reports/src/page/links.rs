@@ -140,9 +140,8 @@ fn use_cell(page: &Page<'_>, policy: &str, link: &str, from: &str) -> Markup {
     let Some(one) = page.link_uses.iter().find(wanted) else {
         return html! { (NONE) };
     };
-    let queue = one
-        .peak_queue_bytes
-        .map(|bytes| text::size(Bytes::new(bytes)));
+    let queue = one.peak_queue_bytes.filter(|&bytes| bytes > 0);
+    let queue = queue.map(|bytes| text::size(Bytes::new(bytes)));
     html! {
         (text::percent(one.utilisation))
         @if let Some(queue) = queue { span.ci { "queue " (queue) } }
