@@ -6,7 +6,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io,
-    os::fd::AsFd,
+    os::fd::{AsFd, AsRawFd},
     path::{Path, PathBuf},
     thread,
 };
@@ -128,12 +128,17 @@ pub(crate) fn inside_with_sysfs<T: Send>(
     })
 }
 
-/// Gives the calling thread a `/sys` of its own for the namespace it is in.
+/// Gives the calling thread a `/sys` of its own for the namespace it is in, with the machine's file
+/// systems below `/sys/fs`, such as that of pinned BPF objects.
 pub(crate) fn own_sysfs() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_SLAVE | MsFlags::MS_REC, none)?;
+    let file_systems = File::open("/sys/fs")?;
     mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), none)?;
+    let hidden = format!("/proc/thread-self/fd/{}", file_systems.as_raw_fd());
+    let bind = MsFlags::MS_BIND | MsFlags::MS_REC;
+    mount(Some(hidden.as_str()), "/sys/fs", none, bind, none)?;
     Ok(())
 }
 

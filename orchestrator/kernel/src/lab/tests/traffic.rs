@@ -1,6 +1,9 @@
 //! Packets in labs without delay lines.
 
-use std::time::{Duration, Instant};
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use lab_plan::model::{FaultChange, FaultPlan};
 use lab_units::{LinkId, Nanos};
@@ -52,6 +55,23 @@ fn a_cut_link_loses_its_carrier_and_gets_it_back() {
         while !ping(&mut lab, from, to) {
             assert!(Instant::now() < patience);
         }
+    });
+}
+
+#[test]
+fn a_program_on_a_node_sees_the_nodes_interfaces() {
+    isolated(|| {
+        let mut lab = up("t", HostPlacement::RootNamespace, testing::pair).unwrap();
+        let (switch, root) = (host(&lab, "dc1"), host(&lab, "dc1/h1"));
+        let mut sees = |node, path: &str| {
+            let mut command = Command::new("test");
+            let mut child = lab.spawn_on(node, command.args(["-e", path])).unwrap();
+            child.wait().unwrap().success()
+        };
+        assert!(sees(switch, "/sys/class/net/l0d1-d2"));
+        assert!(!sees(switch, "/sys/class/net/l0d1h1"));
+        assert!(sees(root, "/sys/class/net/l0d1h1"));
+        assert!(sees(switch, "/sys/fs/bpf"));
     });
 }
 
