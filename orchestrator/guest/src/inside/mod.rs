@@ -1,6 +1,6 @@
 //! The guest's side: the init that sets the guest up and runs one command in it.
 //!
-//! - `setup`: file systems, modules, limits
+//! - `setup`, `softirq`: file systems, modules, limits, priorities
 //! - `ports`: the serial ports that lead to the host
 //! - `supervise`, `command`: the command, its output and its signals
 //! - [`cpu_usage`]: how busy the guest is, in its own time
@@ -19,6 +19,7 @@ mod ports;
 mod preload;
 mod settle;
 mod setup;
+mod softirq;
 mod supervise;
 mod waits;
 

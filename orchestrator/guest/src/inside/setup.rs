@@ -15,7 +15,7 @@ use nix::{
 };
 
 use crate::{
-    inside::error::InsideError,
+    inside::{error::InsideError, softirq},
     wire::{Export, InnerRequest},
 };
 
@@ -34,7 +34,7 @@ pub(crate) fn set_up(request: &InnerRequest) -> Result<(), InsideError> {
     for (resource, limit) in LIMITS {
         setrlimit(*resource, *limit, *limit).map_err(InsideError::kernel("resource limits"))?;
     }
-    Ok(())
+    softirq::run_first().map_err(InsideError::kernel("priority of packets"))
 }
 
 /// Brings everything written to the host.

@@ -212,9 +212,20 @@ impl Agent {
         self.child.id()
     }
 
+    /// The datacenter whose switch it is the agent of.
+    #[must_use]
+    pub fn dc(&self) -> &str {
+        &self.dc
+    }
+
     /// Asks the agent to say what it still has to say and to end.
     pub fn stop(&mut self) {
-        let mut line = serde_json::to_vec(&AgentCommand::Stop).expect("a command is plain data");
+        self.tell(&AgentCommand::Stop);
+    }
+
+    /// Gives the agent a command.
+    pub fn tell(&mut self, command: &AgentCommand) {
+        let mut line = serde_json::to_vec(command).expect("a command is plain data");
         line.push(b'\n');
         // An agent that is already gone closed its socket, which is what its reader reports.
         let _ = self.stream.write_all(&line);

@@ -16,9 +16,9 @@ pub use probe::{LinkMeasurement, measure_links};
 
 use std::{collections::BTreeMap, io, path::PathBuf};
 
-use lab_abi::wire::AgentMessage;
+use lab_abi::wire::{AgentCommand, AgentMessage};
 use lab_perftest::{Endpoint, Event, FlowJob, FlowOutcome, MonotonicTime, Options, Session, Tool};
-use lab_plan::model::{Flow, Plan, PolicyRun};
+use lab_plan::model::{FaultChange, FaultPlan, Flow, Plan, PolicyRun};
 use lab_records::{FlowRow, RunWriter};
 use lab_units::{DcId, FlowId, Nanos, NodeId};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -29,7 +29,10 @@ use self::{
     phase::CpuTime,
     rows::RowMaker,
 };
-use crate::{Lab, lower::lower_fault};
+use crate::{
+    Lab,
+    lower::{Clock, lower_fault},
+};
 
 /// Runs every policy of a plan.
 pub struct Runner<'a> {
@@ -72,6 +75,9 @@ impl Runner<'_> {
     /// row, not an error.
     pub async fn run(&mut self) -> Result<RunReport, RunError> {
         let mut report = RunReport::default();
+        if self.lab.options().clock == Clock::Virtual {
+            self.rehearse().await?;
+        }
         for policy in &self.plan.policies {
             for repetition in 0..self.plan.repetitions {
                 self.repetition(policy, repetition, &mut report).await?;
@@ -79,6 +85,31 @@ impl Runner<'_> {
             }
         }
         Ok(report)
+    }
+
+    /// Runs the first flow once without agents, for nothing: what it reads from disk has been read
+    /// then, and no later flow makes the guest's clock leap by reading it.
+    async fn rehearse(&mut self) -> Result<(), RunError> {
+        let Some(flow) = self.plan.flows.first() else {
+            return Ok(());
+        };
+        let mut job = self.job(flow, tool(self.plan))?;
+        job.start = Nanos::ZERO;
+        let (events, _unheard) = mpsc::unbounded_channel();
+        let session = Session::prepare(vec![job], &self.session_options(), events).await?;
+        session.run(MonotonicTime::now()).await?;
+        Ok(())
+    }
+
+    fn session_options(&self) -> Options {
+        match self.lab.options().clock {
+            // The clock leaps while programs are read: no limit would mean anything.
+            Clock::Virtual => Options {
+                ready_within: None,
+                ..Options::default()
+            },
+            Clock::Real => Options::default(),
+        }
     }
 
     async fn repetition(
@@ -127,7 +158,7 @@ impl Runner<'_> {
             .iter()
             .map(|flow| self.job(flow, tool))
             .collect::<Result<_, _>>()?;
-        let options = Options::default();
+        let options = self.session_options();
         let session = tokio::select! {
             session = Session::prepare(jobs, &options, flow_sender) => session?,
             () = self.cancel.cancelled() => return Err(RunError::Cancelled),
@@ -189,6 +220,7 @@ impl Runner<'_> {
                     let fault = faults.next().expect("its time was peeked at");
                     let steps = lower_fault(self.plan, self.lab.options(), fault)?;
                     self.lab.apply(&steps)?;
+                    tell_agents(self.plan, fault, agents);
                 }
                 () = cancel.cancelled(), if !is_cancelled => {
                     is_cancelled = true;
@@ -432,6 +464,25 @@ impl<'a> Repetition<'a> {
 
     fn row(&self, outcome: &FlowOutcome) -> Result<FlowRow, RunError> {
         Ok(self.rows.flow(self.flow(outcome.flow)?, outcome))
+    }
+}
+
+/// A link's new rate changes what its queue means to the agents at its ends. That it is down or up
+/// they see themselves.
+fn tell_agents(plan: &Plan, fault: &FaultPlan, agents: &mut [Agent]) {
+    let FaultChange::Wire(wire) = fault.change else {
+        return;
+    };
+    for port in [fault.link.port_a(), fault.link.port_b()] {
+        let node = plan.ports[port.index()].node;
+        let dc = &plan.dcs[plan.nodes[node.index()].dc.index()].name;
+        if let Some(agent) = agents.iter_mut().find(|agent| agent.dc() == dc) {
+            agent.tell(&AgentCommand::SetLink {
+                port,
+                rate_bps: wire.rate_bps,
+                buffer_bytes: wire.buffer_bytes,
+            });
+        }
     }
 }
 

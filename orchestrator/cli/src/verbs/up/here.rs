@@ -268,7 +268,13 @@ impl<'a> Here<'a> {
 /// Reads what flows will run from, so that no flow waits for the host's disk.
 fn preload() -> Result<(), Failure> {
     let tools = lab_perftest::Tool::ALL.map(|tool| Path::new("/usr/bin").join(tool.program()));
-    let mut paths: Vec<PathBuf> = tools.into_iter().filter(|path| path.exists()).collect();
+    let providers =
+        ["/etc/libibverbs.d", "/usr/lib/x86_64-linux-gnu/libibverbs"].map(PathBuf::from);
+    let mut paths: Vec<PathBuf> = tools
+        .into_iter()
+        .chain(providers)
+        .filter(|path| path.exists())
+        .collect();
     paths.push(std::env::current_exe().during("find this program")?);
     inside::preload(&paths).during("read the programs of the run")?;
     Ok(())
