@@ -13,7 +13,7 @@ use super::{
     font,
     legend::{Entry, Key, Legend},
     render::Figure,
-    theme::{SMALL, WIDTH},
+    theme::{SMALL, WIDTH, extra_width},
 };
 use crate::{error::DrawError, text};
 
@@ -86,11 +86,12 @@ impl BySize {
         };
         let mut chart = plot.draw(canvas)?;
         for (index, ((_, color), dots)) in self.policies.iter().zip(&series).enumerate() {
-            let line = LineSeries::new(dots.iter().copied(), canvas.stroke(*color, 2.0));
+            let extra = extra_width(index, series.len());
+            let line = LineSeries::new(dots.iter().copied(), canvas.stroke(*color, 2.0 + extra));
             chart.draw_series(line)?;
             for dot in dots {
                 let at = canvas.logical(chart.backend_coord(dot));
-                canvas.marker(Marker::of(index), at, 4.5, *color)?;
+                canvas.marker(Marker::of(index), at, 4.5 + extra, *color)?;
             }
         }
         Ok(())

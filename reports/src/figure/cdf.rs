@@ -15,7 +15,7 @@ use super::{
     chart::Plot,
     legend::{Entry, Key, Legend},
     render::Figure,
-    theme::{MUTED, SMALL, WIDTH},
+    theme::{MUTED, SMALL, WIDTH, extra_width},
 };
 use crate::text;
 
@@ -79,9 +79,9 @@ impl Figure for Cdf {
             };
             canvas.text(&format!("p{percent}"), (x + 6.0, y), lettering)?;
         }
-        for (_, color, sorted) in &self.policies {
-            let steps = steps(sorted);
-            chart.draw_series(LineSeries::new(steps, canvas.stroke(*color, 2.2)))?;
+        for (index, (_, color, sorted)) in self.policies.iter().enumerate() {
+            let width = 2.0 + extra_width(index, self.policies.len());
+            chart.draw_series(LineSeries::new(steps(sorted), canvas.stroke(*color, width)))?;
         }
         Ok(())
     }

@@ -68,6 +68,16 @@ pub const SMALL: f64 = 10.5;
 /// Width of every figure.
 pub const WIDTH: f64 = 900.0;
 
+/// How much wider the line at `index` of `count` is drawn than the last, which is over the others:
+/// where two are the same, both are seen.
+pub fn extra_width(index: usize, count: usize) -> f64 {
+    match count.saturating_sub(index + 1) {
+        0 => 0.0,
+        1 => 1.6,
+        _ => 2.8,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
