@@ -13,7 +13,7 @@ use super::{
     font,
     legend::{Entry, Key, Legend},
     render::Figure,
-    theme::{SMALL, WIDTH, extra_width},
+    theme::{SMALL, WIDTH, extra_widths},
 };
 use crate::{error::DrawError, text};
 
@@ -85,8 +85,10 @@ impl BySize {
             y_title: &format!("p{percent} FCT slowdown{logarithmic}"),
         };
         let mut chart = plot.draw(canvas)?;
+        let values = |dots: &Vec<Dot>| dots.iter().map(|dot| dot.1).collect();
+        let extra = extra_widths(&series.iter().map(values).collect::<Vec<_>>());
         for (index, ((_, color), dots)) in self.policies.iter().zip(&series).enumerate() {
-            let extra = extra_width(index, series.len());
+            let extra = extra[index];
             let line = LineSeries::new(dots.iter().copied(), canvas.stroke(*color, 2.0 + extra));
             chart.draw_series(line)?;
             for dot in dots {

@@ -15,7 +15,7 @@ use super::{
     chart::Plot,
     legend::{Entry, Key, Legend},
     render::Figure,
-    theme::{MUTED, SMALL, WIDTH, extra_width},
+    theme::{MUTED, SMALL, WIDTH, extra_widths},
 };
 use crate::text;
 
@@ -79,9 +79,13 @@ impl Figure for Cdf {
             };
             canvas.text(&format!("p{percent}"), (x + 6.0, y), lettering)?;
         }
-        for (index, (_, color, sorted)) in self.policies.iter().enumerate() {
-            let width = 2.0 + extra_width(index, self.policies.len());
-            chart.draw_series(LineSeries::new(steps(sorted), canvas.stroke(*color, width)))?;
+        let lines: Vec<Vec<f64>> = (self.policies.iter())
+            .map(|(.., sorted)| sorted.clone())
+            .collect();
+        let extra = extra_widths(&lines);
+        for ((_, color, sorted), extra) in self.policies.iter().zip(extra) {
+            let stroke = canvas.stroke(*color, 2.2 + extra);
+            chart.draw_series(LineSeries::new(steps(sorted), stroke))?;
         }
         Ok(())
     }

@@ -68,14 +68,21 @@ pub const SMALL: f64 = 10.5;
 /// Width of every figure.
 pub const WIDTH: f64 = 900.0;
 
-/// How much wider the line at `index` of `count` is drawn than the last, which is over the others:
-/// where two are the same, both are seen.
-pub fn extra_width(index: usize, count: usize) -> f64 {
-    match count.saturating_sub(index + 1) {
-        0 => 0.0,
-        1 => 1.6,
-        _ => 2.8,
-    }
+/// How much wider than others each line is drawn: one that a later line lies on looks out from
+/// under it.
+pub fn extra_widths(lines: &[Vec<f64>]) -> Vec<f64> {
+    let covered = |(index, line): (usize, &Vec<f64>)| {
+        let later = lines[index + 1..].iter();
+        let covers = later.filter(|other| coincide(line, other)).count();
+        [0.0, 1.8, 3.2][covers.min(2)]
+    };
+    lines.iter().enumerate().map(covered).collect()
+}
+
+/// Whether two lines through positive values are on each other.
+fn coincide(one: &[f64], other: &[f64]) -> bool {
+    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 0.02 * a.abs();
+    one.len() == other.len() && one.iter().zip(other).all(near)
 }
 
 #[cfg(test)]
@@ -87,6 +94,12 @@ mod tests {
         let names = ["mine", "lcmp", "ecmp", "lcmp-alpha0"].map(String::from);
         let colors = policy_colors(&names);
         assert_eq!(colors, [GREEN, BLUE, VERMILLION, PURPLE]);
+    }
+
+    #[test]
+    fn a_line_under_others_is_wider() {
+        let lines = [vec![1.0, 2.0], vec![1.01, 2.0], vec![1.0], vec![1.0, 2.0]];
+        assert_eq!(extra_widths(&lines), [3.2, 1.8, 0.0, 0.0]);
     }
 
     #[test]
