@@ -46,7 +46,7 @@ pub struct Global {
     /// Name of the lab [default: the scenario's name]
     #[arg(long, global = true, value_name = "NAME", env = "LCMP_LAB_LAB")]
     pub lab: Option<String>,
-    /// Answer yes to every question
+    /// Install what is missing without asking (read by the launcher of a clone)
     #[arg(long, short, global = true)]
     pub yes: bool,
     /// What to log on standard error, as tracing filters
@@ -142,7 +142,7 @@ pub struct UpArgs {
     ///
     /// A virtual clock counts instructions and jumps over idle time: results are exact and repeat,
     /// whatever else this machine does.
-    #[arg(long, value_enum, value_name = "CLOCK")]
+    #[arg(long, value_enum, value_name = "CLOCK", conflicts_with = "here")]
     pub clock: Option<ClockArg>,
     /// Leave the lab up after its flows; `lcmp-lab down` takes it down
     #[arg(long)]

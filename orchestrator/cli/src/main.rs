@@ -42,13 +42,26 @@ fn main() -> ExitCode {
             return ExitCode::from(exit.code());
         }
     };
+    let filter = match tracing_subscriber::EnvFilter::try_new(&cli.global.log) {
+        Ok(filter) => filter,
+        Err(error) => {
+            note(&format!("error: `--log {}`: {error}", cli.global.log));
+            return ExitCode::from(Exit::Usage.code());
+        }
+    };
     tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(&cli.global.log))
+        .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .without_time()
         .init();
     let exit = run(cli).unwrap_or_else(|failure| {
-        note(&format!("error: {}", failure.message));
+        // Errors of a scenario come with their heading, source line and caret.
+        let heading = if failure.message.starts_with("error:") {
+            ""
+        } else {
+            "error: "
+        };
+        note(&format!("{heading}{}", failure.message));
         failure.exit
     });
     ExitCode::from(exit.code())

@@ -4,14 +4,26 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-/// Writes a result. A reader that has seen enough, as in `lcmp-lab schema | head`, is no error.
+use crate::failure::Exit;
+
+/// Writes a result. A reader that has seen enough, as in `lcmp-lab schema | head`, is no error; a
+/// result that cannot be written ends the process, as there is nothing else to do for it.
 pub fn print(text: &str) {
-    let mut stdout = io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes());
-    if !text.ends_with('\n') {
-        let _ = stdout.write_all(b"\n");
+    if let Err(error) = write(text)
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        note(&format!("error: cannot write to standard output: {error}"));
+        std::process::exit(i32::from(Exit::Environment.code()));
     }
-    let _ = stdout.flush();
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()
 }
 
 /// Writes a result as JSON.

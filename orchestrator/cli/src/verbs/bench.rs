@@ -44,7 +44,7 @@ fn bench_lab(arguments: &BenchArgs, json: bool) -> Outcome {
     let lab: LabName = "bench".parse().map_err(Failure::usage)?;
     let mut times: Vec<UpDown> = Vec::new();
     for _ in 0..arguments.repeat.max(1) {
-        let claim = Claim::take(&lab, &loaded.scenario.name).map_err(environment)?;
+        let claim = Claim::take(&lab, &loaded.scenario.name).during("make a lab to measure")?;
         let options = PlanOptions {
             slot: claim.slot(),
             ..PlanOptions::default()

@@ -11,6 +11,7 @@ use crate::{
     failure::{During, Exit, Failure, Outcome},
     load,
     output::{note, print, print_json},
+    progress::seconds,
 };
 
 #[derive(Serialize)]
@@ -41,8 +42,8 @@ pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
         arguments.scenario.display(),
         plan.flows.len(),
         labels(&plan).join(", "),
-        plan.estimate.cpu_ns,
-        plan.estimate.span_ns,
+        seconds(plan.estimate.cpu_ns.to_duration()),
+        seconds(plan.estimate.span_ns.to_duration()),
     ));
     Ok(Exit::Pass)
 }

@@ -56,7 +56,10 @@ pub fn down(arguments: &DownArgs, global: &Global) -> Outcome {
         lab::down_all(Live::Stop).during("list the labs")?
     } else {
         let lab = named_or_only(arguments.name.as_deref().or(global.lab.as_deref()))?;
-        vec![(lab.clone(), lab::down(&lab, Live::Stop))]
+        match lab::down(&lab, Live::Stop) {
+            Err(error @ DownError::NoLab { .. }) => return Err(Failure::usage(error)),
+            result => vec![(lab.clone(), result)],
+        }
     };
     if results.is_empty() {
         note("no labs");

@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Global, ReportArgs},
-    failure::Outcome,
+    failure::{Failure, Outcome},
     load,
     verbs::up,
 };
@@ -10,6 +10,21 @@ use crate::{
 /// Writes the report of a run again.
 pub fn report(arguments: &ReportArgs, global: &Global) -> Outcome {
     let newest = || global.results.join(lab_records::format::LATEST);
-    let run = load::absolute(&arguments.run.clone().unwrap_or_else(newest))?;
+    let run = match &arguments.run {
+        Some(run) => load::absolute(run)?,
+        None => load::absolute(&newest()).map_err(|_| {
+            Failure::usage(format_args!(
+                "there is no run in `{}` (hint: lcmp-lab up SCENARIO)",
+                global.results.display()
+            ))
+        })?,
+    };
+    if !run.join(lab_records::format::RUN_FILE).is_file() {
+        return Err(Failure::usage(format_args!(
+            "`{}` is no run directory: it has no `{}`",
+            run.display(),
+            lab_records::format::RUN_FILE
+        )));
+    }
     up::conclude(&run, global)
 }
