@@ -14,7 +14,7 @@ use lab_units::NodeId;
 use super::{Lab, LabErrorKind};
 use crate::{
     exec::netns,
-    lower::{Layout, LowerOptions, rdma_device, rxe_devices},
+    lower::{Layout, LowerOptions, lower_repair, rdma_device, rxe_devices},
     netlink::{Socket, rdma},
     step::Step,
 };
@@ -50,12 +50,14 @@ impl Lab {
         })
     }
 
-    /// Replaces all RDMA devices by new ones, so that QP numbers, and what follows from them, start
-    /// alike for every run.
+    /// Makes the lab as it was when it came up: links that faults changed are as planned again, and
+    /// all RDMA devices are replaced by new ones, so that QP numbers, and what follows from them,
+    /// start alike for every run.
     ///
     /// # Errors
-    /// When a device cannot be deleted or made.
-    pub fn reset_hosts(&mut self) -> Result<(), LabErrorKind> {
+    /// When a link cannot be repaired or a device cannot be deleted or made.
+    pub fn reset(&mut self) -> Result<(), LabErrorKind> {
+        self.apply(&lower_repair(&self.plan, &self.options))?;
         let mut steps = Vec::new();
         rxe_devices(&Layout::new(&self.plan, &self.options), &mut steps);
         let mut socket = Socket::rdma()?;

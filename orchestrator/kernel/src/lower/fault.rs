@@ -1,7 +1,9 @@
 //! Faults: the steps that change a link while flows run.
 
-use lab_plan::model::{FaultChange, FaultPlan, LinkKind, Plan};
-use lab_units::PortId;
+use std::collections::BTreeSet;
+
+use lab_plan::model::{FaultChange, FaultPlan, LinkKind, Plan, WirePlan};
+use lab_units::{LinkId, PortId};
 
 use super::{Layout, LowerOptions, link};
 use crate::step::{QdiscAt, Step};
@@ -48,17 +50,73 @@ pub fn lower_fault(
             .map(cable)
             .map(|(place, dev)| Step::LinkUp { place, dev })
             .into(),
-        FaultChange::Wire(wire) => {
-            let mut changed = link.clone();
-            changed.emu = wire;
-            let qdiscs = |port| {
-                let node = layout.node(layout.port(port).node);
-                let (place, dev) = (layout.place(node), &layout.port(port).interface);
-                link::egress(&layout, &place, dev, &changed, node.role)
-                    .chain(link::fiber_line(&layout, port, &wire))
-            };
-            let change = |at: QdiscAt| Step::QdiscChange(at);
-            ports.into_iter().flat_map(qdiscs).map(change).collect()
-        }
+        FaultChange::Wire(wire) => changed_qdiscs(&layout, fault.link, &before(plan, fault), &wire),
     })
+}
+
+/// The steps that put all links back that a plan's faults change, for the next run. Which faults
+/// struck does not matter: a run may have ended before the last.
+#[must_use]
+pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
+    let layout = Layout::new(plan, options);
+    let faulty: BTreeSet<LinkId> = plan.faults.iter().map(|fault| fault.link).collect();
+    let mut steps = Vec::new();
+    for id in faulty {
+        let link = layout.link(id);
+        if link.kind != LinkKind::InterDc {
+            continue;
+        }
+        if plan.faults.iter().any(|fault| wire_of(fault, id).is_some()) {
+            let qdiscs = qdiscs(&layout, id, &link.emu);
+            steps.extend(qdiscs.into_iter().map(Step::QdiscChange));
+        }
+        steps.extend([id.port_a(), id.port_b()].map(|port| Step::LinkUp {
+            place: layout.fiber(),
+            dev: layout.fiber_dev(port),
+        }));
+    }
+    steps
+}
+
+/// What a fault's link is like when it strikes: as planned, or as the last fault before made it.
+fn before(plan: &Plan, fault: &FaultPlan) -> WirePlan {
+    let earlier = plan.faults.iter().take_while(|other| *other != fault);
+    let last = earlier
+        .filter_map(|other| wire_of(other, fault.link))
+        .last();
+    last.unwrap_or(plan.links[fault.link.index()].emu)
+}
+
+fn wire_of(fault: &FaultPlan, link: LinkId) -> Option<WirePlan> {
+    match fault.change {
+        FaultChange::Wire(wire) if fault.link == link => Some(wire),
+        FaultChange::Wire(_) | FaultChange::Down | FaultChange::Up => None,
+    }
+}
+
+/// Changes the disciplines whose parameters change, and no others: a change empties `red`'s queue.
+fn changed_qdiscs(
+    layout: &Layout<'_>,
+    id: LinkId,
+    before: &WirePlan,
+    after: &WirePlan,
+) -> Vec<Step> {
+    let before = qdiscs(layout, id, before);
+    let mut after = qdiscs(layout, id, after);
+    after.retain(|at| !before.contains(at));
+    after.into_iter().map(Step::QdiscChange).collect()
+}
+
+/// The disciplines of a link, were it like `wire`.
+fn qdiscs(layout: &Layout<'_>, id: LinkId, wire: &WirePlan) -> Vec<QdiscAt> {
+    let mut link = layout.link(id).clone();
+    link.emu = *wire;
+    let of_port = |port: PortId| {
+        let node = layout.node(layout.port(port).node);
+        let (place, dev) = (layout.place(node), &layout.port(port).interface);
+        link::egress(layout, &place, dev, &link, node.role)
+            .chain(link::fiber_line(layout, port, wire))
+            .collect::<Vec<_>>()
+    };
+    [id.port_a(), id.port_b()].map(of_port).concat()
 }

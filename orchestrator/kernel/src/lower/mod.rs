@@ -22,7 +22,7 @@ mod tests;
 
 use lab_plan::model::Plan;
 
-pub use self::fault::{FaultError, lower_fault};
+pub use self::fault::{FaultError, lower_fault, lower_repair};
 pub(crate) use self::{
     host::{rdma_device, rxe_devices},
     layout::Layout,

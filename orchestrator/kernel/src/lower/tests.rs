@@ -1,7 +1,7 @@
-use lab_plan::model::{FaultChange, FaultPlan};
+use lab_plan::model::{FaultChange, FaultPlan, WirePlan};
 use lab_units::{LinkId, Nanos};
 
-use super::{Clock, HostPlacement, LowerOptions, lower, lower_fault};
+use super::{Clock, HostPlacement, LowerOptions, lower, lower_fault, lower_repair};
 use crate::{step::Step, testing};
 
 fn options(hosts: HostPlacement, clock: Clock) -> LowerOptions {
@@ -58,36 +58,54 @@ fn the_fabrics_are_184_nodes_and_220_links() {
 fn faults_become_steps_on_the_fiber_and_the_egress_queues() {
     let mut plan = testing::pair(0);
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
-    let slower = testing::marking(testing::wire("50 Mbit", "40 ms", "310 kB"));
-    let mut text = String::new();
-    for change in [
+    let as_planned = plan.links[0].emu;
+    let slower = testing::marking(testing::wire("50 Mbit", "25 ms", "620 kB"));
+    let longer = WirePlan {
+        delay_ns: Nanos::new(40_000_000),
+        ..slower
+    };
+    plan.faults = [
         FaultChange::Down,
         FaultChange::Up,
         FaultChange::Wire(slower),
-    ] {
-        let fault = FaultPlan {
-            at_ns: Nanos::ZERO,
-            paper_at_ns: Nanos::ZERO,
-            link: LinkId(0),
-            change,
-        };
-        text += &listing(&lower_fault(&plan, &options, &fault).unwrap());
+        FaultChange::Wire(longer),
+        FaultChange::Wire(as_planned),
+        FaultChange::Wire(longer),
+    ]
+    .into_iter()
+    .zip(0..)
+    .map(|(change, at)| fault(LinkId(0), at, change))
+    .collect();
+    let mut text = String::new();
+    for fault in &plan.faults {
+        text += &listing(&lower_fault(&plan, &options, fault).unwrap());
         text += "\n";
-        plan.faults.push(fault);
     }
+    text += "repaired:\n";
+    text += &listing(&lower_repair(&plan, &options));
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn what_no_fault_changes_needs_no_repair() {
+    let options = options(HostPlacement::RootNamespace, Clock::Virtual);
+    assert!(lower_repair(&testing::pair(0), &options).is_empty());
+}
+
+fn fault(link: LinkId, at: u64, change: FaultChange) -> FaultPlan {
+    FaultPlan {
+        at_ns: Nanos::new(at),
+        paper_at_ns: Nanos::new(at),
+        link,
+        change,
+    }
 }
 
 #[test]
 fn a_link_inside_a_datacenter_has_no_faults() {
     let plan = testing::pair(0);
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
-    let fault = FaultPlan {
-        at_ns: Nanos::ZERO,
-        paper_at_ns: Nanos::ZERO,
-        link: LinkId(1),
-        change: FaultChange::Down,
-    };
+    let fault = fault(LinkId(1), 0, FaultChange::Down);
     let error = lower_fault(&plan, &options, &fault)
         .unwrap_err()
         .to_string();

@@ -130,7 +130,7 @@ impl Runner<'_> {
         };
         let started = MonotonicTime::now();
         self.phase(title("agents"), plan.switches.len());
-        self.lab.reset_hosts()?;
+        self.lab.reset()?;
         let (sender, mut inputs) = mpsc::unbounded_channel();
         let mut agents = Vec::new();
         for (index, switch) in plan.switches.iter().enumerate() {
