@@ -51,6 +51,9 @@ pub struct Runner<'a> {
     /// Called when all is prepared and only time has to start: a guest comes to the same moment of
     /// its clock in every run.
     pub settle: &'a mut dyn FnMut() -> io::Result<()>,
+    /// How often this kernel has waited for a host so far. Between a start and the last delivery it
+    /// should not: a guest's virtual clock may leap while it does.
+    pub host_waits: &'a dyn Fn() -> u64,
     /// Ends the run early.
     pub cancel: CancellationToken,
 }
@@ -171,7 +174,9 @@ impl Runner<'_> {
             rows: RowMaker::new(plan, &policy.label, repetition, tool, start.as_nanos()),
             waiting: BTreeMap::new(),
             open_agents: agents.len(),
+            waits_at_delivery: 0,
         };
+        let waits_at_start = (self.host_waits)();
         report.phase(title("preparation"), started);
         let flows_started = MonotonicTime::now();
         self.phase(title("flows"), repetition.flows.len());
@@ -185,6 +190,7 @@ impl Runner<'_> {
             report,
         )
         .await?;
+        report.host_waits += repetition.waits_at_delivery.saturating_sub(waits_at_start);
         report.flow_cpu.add(cpu_before.until(CpuTime::now()));
         for agent in agents {
             agent.wait()?;
@@ -282,7 +288,8 @@ impl Runner<'_> {
                 let flow = repetition.flow(flow)?;
                 repetition.rows.connect(flow, client_qp, server_qp);
             }
-            Event::Released { .. } | Event::Delivered { .. } => {}
+            Event::Released { .. } => {}
+            Event::Delivered { .. } => repetition.waits_at_delivery = (self.host_waits)(),
             Event::Ended(outcome) => {
                 self.step(format!("flow {} {}", outcome.flow, outcome.status));
                 repetition.waiting.insert(outcome.flow, outcome);
@@ -454,6 +461,8 @@ struct Repetition<'a> {
     /// Flows that have ended and are not written, as their decisions are still to come.
     waiting: BTreeMap<FlowId, FlowOutcome>,
     open_agents: usize,
+    /// [`Runner::host_waits`] when the latest flow was delivered.
+    waits_at_delivery: u64,
 }
 
 impl<'a> Repetition<'a> {

@@ -93,6 +93,8 @@ pub struct RunReport {
     pub phases: Vec<Phase>,
     /// Flows let go later than [`super::LATE_LAUNCH`].
     pub late_launches: u64,
+    /// Times this kernel waited for its host while flows ran.
+    pub host_waits: u64,
     /// CPU time while flows ran.
     pub flow_cpu: CpuTime,
     /// Counters of the switches, added up over repetitions.
@@ -116,6 +118,13 @@ impl RunReport {
     #[must_use]
     pub fn warnings(&self, name: impl Fn(DcId) -> String) -> Vec<String> {
         let mut warnings = Vec::new();
+        if self.host_waits > 0 {
+            warnings.push(format!(
+                "the guest waited for the host {} times while flows ran: on a virtual clock their \
+                 times may differ from run to run",
+                self.host_waits
+            ));
+        }
         for (dc, stats) in &self.switches {
             let counts = [
                 (

@@ -171,6 +171,7 @@ impl<'a> Here<'a> {
         progress: &mut Progress,
     ) -> Result<RunReport, Failure> {
         let program = std::env::current_exe().during("find this program")?;
+        let is_inside = inside::is_inside();
         let agents = AgentLauncher {
             command: vec![program.into(), OsString::from("switchd")],
             socket_dir: lab.directory(),
@@ -189,6 +190,10 @@ impl<'a> Here<'a> {
             events: &mut |event| progress.show(event),
             checkpoint: &mut || self.bring_records(),
             settle: &mut || inside::settle().map(drop),
+            host_waits: &|| match is_inside {
+                true => inside::host_waits().unwrap_or(0),
+                false => 0,
+            },
             cancel: self.cancel.clone(),
         };
         runtime.block_on(runner.run()).map_err(|error| match error {
