@@ -10,11 +10,19 @@ pub fn scenarios() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// Reads `text`, whose files are relative to [`scenarios`].
+/// Where what only tests read is.
+fn data() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/plans/data")
+}
+
+/// Reads `text`, whose files are relative to [`data`] or else to [`scenarios`].
 pub fn read(text: &str) -> (Scenario, Files) {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
     let files = lab_scenario::files(&scenario).into_iter().map(|path| {
-        let text = fs::read_to_string(scenarios().join(path)).unwrap();
+        let own = fs::read_to_string(data().join(path));
+        let text = own
+            .or_else(|_| fs::read_to_string(scenarios().join(path)))
+            .unwrap();
         (path.to_owned(), text)
     });
     let files = files.collect();
@@ -30,6 +38,11 @@ pub fn try_plan(text: &str, options: &PlanOptions) -> Result<Plan, PlanError> {
 /// Plans `text` as it is.
 pub fn plan(text: &str) -> Plan {
     try_plan(text, &PlanOptions::default()).unwrap()
+}
+
+/// The paper's testbed at a scale of round numbers.
+pub fn testbed_text() -> String {
+    fs::read_to_string(data().join("testbed.yaml")).unwrap()
 }
 
 /// The text of a scenario that comes with the lab.

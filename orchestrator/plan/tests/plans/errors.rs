@@ -53,17 +53,17 @@ fn chosen_policies_keep_the_scenarios_order() {
 
 #[test]
 fn a_file_that_was_not_handed_over() {
-    let (scenario, _) = common::read(&common::scenario_text("8dc.yaml"));
+    let (scenario, _) = common::read(&common::testbed_text());
     let error = resolve(&scenario, "", &Default::default(), &PlanOptions::default());
     assert_eq!(
         error.unwrap_err().to_string(),
-        "`traffic[0].workload.sizes`: the text of `workloads/bulk.csv` is missing"
+        "`traffic[0].workload.sizes`: the text of `workloads/large.csv` is missing"
     );
 }
 
 #[test]
 fn a_host_of_a_flow_file_that_the_topology_lacks() {
-    let (mut scenario, _) = common::read(&common::scenario_text("8dc.yaml"));
+    let (mut scenario, _) = common::read(&common::testbed_text());
     scenario.traffic = vec![Traffic::FlowFile {
         path: "flows.txt".to_owned(),
     }];
@@ -137,7 +137,7 @@ fn names_that_nothing_has() {
 
 #[test]
 fn a_limit_of_delay_that_is_no_power_of_two() {
-    let (mut scenario, files) = common::read(&common::scenario_text("8dc.yaml"));
+    let (mut scenario, files) = common::read(&common::testbed_text());
     if let lab_scenario::PolicySpec::Lcmp(lcmp) = &mut scenario.policies[1] {
         lcmp.max_delay = Some(Nanos::from_millis(500));
     }

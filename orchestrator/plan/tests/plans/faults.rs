@@ -6,7 +6,7 @@ use lab_units::Nanos;
 use crate::common;
 
 fn with_faults(faults: &str) -> String {
-    format!("{}\nfaults:\n{faults}", common::scenario_text("8dc.yaml"))
+    format!("{}\nfaults:\n{faults}", common::testbed_text())
 }
 
 #[test]

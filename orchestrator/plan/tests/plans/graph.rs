@@ -17,7 +17,7 @@ fn texts(svg: &str) -> Vec<&str> {
 
 #[test]
 fn the_testbeds_map() {
-    let plan = crate::common::plan(&crate::common::scenario_text("8dc.yaml"));
+    let plan = crate::common::plan(&crate::common::testbed_text());
     insta::assert_snapshot!(render_svg(&plan));
 }
 

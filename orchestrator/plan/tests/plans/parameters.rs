@@ -8,7 +8,7 @@ use lab_units::{BitsPerSec, Nanos};
 use crate::common;
 
 fn with_parameters(parameters: &str) -> String {
-    let text = common::scenario_text("smoke.yaml");
+    let text = common::scenario_text("smoke.yaml").replace("time: 100", "time: 10");
     text.replace("  - lcmp\n", &format!("  - lcmp: {{ {parameters} }}\n"))
 }
 

@@ -5,7 +5,7 @@ use lab_plan::{Plan, PlanError, PlanOptions};
 use crate::common;
 
 fn scaled(scale: &str) -> Result<Plan, PlanError> {
-    let text = common::scenario_text("8dc.yaml");
+    let text = common::testbed_text();
     let start = text.find("scale: {").unwrap();
     let end = start + text[start..].find('\n').unwrap();
     let text = format!("{}scale: {scale}{}", &text[..start], &text[end..]);

@@ -16,7 +16,7 @@ fn by(plan: &Plan, from: usize, to: usize) -> Vec<u32> {
 
 #[test]
 fn dc1_has_six_ways_to_dc8_by_delay() {
-    let plan = crate::common::plan(&crate::common::scenario_text("8dc.yaml"));
+    let plan = crate::common::plan(&crate::common::testbed_text());
     assert_eq!(by(&plan, 1, 8), [6, 4, 2, 7, 5, 3]);
     assert_eq!(by(&plan, 8, 1), [6, 4, 2, 7, 5, 3]);
     let ways = &switch(&plan, 1).destinations[0].candidates;
@@ -29,7 +29,7 @@ fn dc1_has_six_ways_to_dc8_by_delay() {
 
 #[test]
 fn the_testbeds_path_scores_put_the_fat_and_near_first() {
-    let plan = crate::common::plan(&crate::common::scenario_text("8dc.yaml"));
+    let plan = crate::common::plan(&crate::common::testbed_text());
     let lcmp = &plan.policies[1];
     assert_eq!(lcmp.label, "lcmp");
     // In the order DC6, DC4, DC2, DC7, DC5, DC3.
@@ -120,7 +120,7 @@ fn the_base_rtt_is_the_artifacts_but_for_headers_and_acks() {
 
 #[test]
 fn times_of_a_switch_agent_are_emulated_and_path_parameters_are_not() {
-    let plan = crate::common::plan(&crate::common::scenario_text("8dc.yaml"));
+    let plan = crate::common::plan(&crate::common::testbed_text());
     let PolicyPlan::Lcmp(config) = &plan.policies[1].policy else {
         panic!("the second policy is lcmp");
     };
@@ -134,7 +134,7 @@ fn times_of_a_switch_agent_are_emulated_and_path_parameters_are_not() {
 
 #[test]
 fn an_unsaturated_delay_limit_is_named_when_routes_tie() {
-    let text = crate::common::scenario_text("8dc.yaml");
+    let text = crate::common::testbed_text();
     let start = text.find("  - lcmp:").unwrap();
     let end = text.find("# 200 Gbit becomes").unwrap();
     let text = format!("{}  - lcmp\n\n{}", &text[..start], &text[end..]);

@@ -113,7 +113,7 @@ fn flows_smaller_than_a_packet_and_packets_longer_than_a_link() {
 
 #[test]
 fn more_flows_than_perftest_processes_can_make_and_the_guest_forward() {
-    let flows = "traffic: [{ workload: { sizes: workloads/bulk.csv, pairs: all-to-all, load: 0.8, \
+    let flows = "traffic: [{ workload: { sizes: workloads/large.csv, pairs: all-to-all, load: 0.8, \
                  duration: 200 ms } }]\n";
     let text = diamond(["200 Gbit", "200 Gbit"], flows).replace("rate: 1/1000", "rate: 1/200");
     assert_eq!(codes(&text), ["rxe-window", "forwarding", "perftest-load"]);
@@ -121,7 +121,7 @@ fn more_flows_than_perftest_processes_can_make_and_the_guest_forward() {
 
 #[test]
 fn no_flow_at_all() {
-    let flows = "traffic: [{ workload: { sizes: workloads/bulk.csv, pairs: all-to-all, load: 0.001, \
+    let flows = "traffic: [{ workload: { sizes: workloads/large.csv, pairs: all-to-all, load: 0.001, \
                  duration: 1 us } }]\n";
     assert_eq!(
         codes(&diamond(["200 Gbit", "200 Gbit"], flows)),
@@ -132,7 +132,7 @@ fn no_flow_at_all() {
 /// A workload from `dc1` to `dc4`, few flows of it.
 fn one_way(load: &str) -> String {
     format!(
-        "traffic: [{{ workload: {{ sizes: workloads/bulk.csv, pairs: [{{ from: dc1, to: dc4 }}], \
+        "traffic: [{{ workload: {{ sizes: workloads/large.csv, pairs: [{{ from: dc1, to: dc4 }}], \
          {load}, duration: 100 ms, max_flows: 2 }} }}]\n"
     )
 }
@@ -213,7 +213,7 @@ policies: [ecmp]
 scale: { rate: 1/1000, time: 10 }
 traffic:
   - workload:
-      sizes: workloads/bulk.csv
+      sizes: workloads/large.csv
       pairs: [{ from: dc1, to: dc3 }, { from: dc1, to: dc4 }]
       load: 1
       duration: 100 ms
