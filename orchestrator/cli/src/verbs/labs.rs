@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use lab_kernel::{
     LabName,
     exec::UndoError,
-    journal::Status,
+    journal::{LabState, Status},
     lab::{self, DownError, Live},
 };
 
@@ -34,6 +34,16 @@ pub fn status(json: bool) -> Outcome {
 /// `lcmp-lab exec`.
 pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
     let lab = named_or_only(global.lab.as_deref())?;
+    let labs = lab::status().during("list the labs")?;
+    if labs
+        .iter()
+        .any(|status| status.lab == lab && is_in_guest(status))
+    {
+        return Err(Failure::environment(format_args!(
+            "lab `{lab}` runs in a guest, which `exec` cannot reach (hint: `up --here`, on a kernel \
+             that `lcmp-lab doctor` finds complete)"
+        )));
+    }
     let ran = lab::exec_in(&lab, &arguments.node, &arguments.command)
         .map_err(|error| Failure::usage(crate::failure::with_causes(&error)))?;
     if ran.in_root {
@@ -108,6 +118,11 @@ fn named_or_only(name: Option<&str>) -> Result<LabName, Failure> {
             )))
         }
     }
+}
+
+/// Nothing of such a lab is on this kernel but its name.
+fn is_in_guest(lab: &Status) -> bool {
+    lab.state == LabState::Live && lab.switches == 0
 }
 
 fn line(lab: &Status) -> String {
