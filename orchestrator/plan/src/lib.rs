@@ -14,6 +14,7 @@
 //! - [`frame`][]: what RoCEv2 packets weigh
 //! - [`ideal`][]: the least time a flow can take
 //! - [`rdma`][]: QP settings
+//! - [`transport`][]: the simulator's hosts and switches
 //! - [`error`][]: why a scenario cannot be planned
 //!
 //! How it is made, by `resolve`, from top to bottom:
@@ -71,6 +72,7 @@ mod schedule;
 mod table;
 mod text;
 mod topology;
+pub mod transport;
 mod warnings;
 mod ways;
 mod workload;
@@ -80,3 +82,4 @@ pub use graph::render_svg;
 pub use model::*;
 pub use resolve::{PlanOptions, resolve};
 pub use table::render_table;
+pub use transport::{CcPlan, Physics, TransportPlan, WindowPlan};

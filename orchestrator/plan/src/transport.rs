@@ -1,0 +1,62 @@
+//! What the simulator's hosts and switches do beyond what rxe and the kernel do.
+
+use lab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Hosts' transport and switches' buffers in the simulator, emulated.
+///
+/// The kernel engine has rxe's transport instead: no congestion control, no PFC.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct TransportPlan {
+    /// Whose semantics.
+    pub physics: Physics,
+    /// Payload of a full packet.
+    pub payload_bytes: u32,
+    /// Congestion control of every QP.
+    pub cc: CcPlan,
+    /// Bytes a QP may have unacknowledged, besides what its congestion control allows.
+    pub window: WindowPlan,
+    /// ACKs go in the strict class, before data; else with it.
+    pub ack_priority: bool,
+    /// The shortest time between two NACKs of one QP that miss the same packet.
+    pub nack_interval_ns: Nanos,
+    /// When a QP with nothing coming back sends again; never in the artifact.
+    pub retransmit_timeout_ns: Option<Nanos>,
+    /// Switches pause their upstream neighbours instead of dropping.
+    pub pfc: bool,
+    /// Buffer that the ports of a leaf or spine share.
+    pub fabric_buffer_bytes: Bytes,
+    /// Buffer that the ports of a DCI switch share.
+    pub dci_buffer_bytes: Bytes,
+}
+
+/// Whose semantics a simulation follows.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Physics {
+    /// 64-bit arithmetic, unique flow keys, the plan's buffers, RoCEv2's headers.
+    #[default]
+    Paper,
+    /// The authors' NS-3 code, with its wraps, aliases and headers.
+    Artifact,
+}
+
+/// How many bytes a QP may have unacknowledged.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowPlan {
+    /// No limit.
+    None,
+    /// The plan's largest bandwidth-delay product, in proportion to the QP's rate.
+    Bdp,
+    /// This many.
+    Bytes(Bytes),
+}
+
+/// A congestion control and its parameters.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CcPlan {
+    /// Line rate, always.
+    None,
+}

@@ -1,0 +1,52 @@
+//! The two sets of semantics, never mixed: what the paper says, and what the authors' code does.
+//!
+//! A set is a type without values, so that a simulation of one has nothing of the other in its hot
+//! path. Where a flow's addresses, keys and next hops differ, they are looked up once, at set-up.
+
+use lab_units::BitsPerSec;
+
+use crate::time::SimTime;
+
+mod paper;
+
+pub use paper::Paper;
+
+/// One set of semantics.
+pub trait Physics: Copy + Send + Sync + 'static {
+    /// Bytes of a data packet besides its payload and what congestion control adds.
+    const DATA_HEADER_BYTES: u32;
+    /// Payloads are padded to a multiple of this.
+    const PAYLOAD_ALIGN: u32;
+    /// Bytes of an ACK or NACK.
+    const ACK_BYTES: u32;
+    /// Bytes of a CNP.
+    const CNP_BYTES: u32;
+    /// Bytes of a PFC frame.
+    const PFC_BYTES: u32;
+    /// Bytes every port and class of a switch has for itself.
+    const RESERVE_BYTES: u64;
+    /// A paused class is resumed this many bytes below the threshold it was paused at.
+    const RESUME_OFFSET_BYTES: u64;
+    /// Bytes a port's queues may hold, whatever the buffer: the device's own limit.
+    const PORT_LIMIT_BYTES: Option<u64>;
+
+    /// What the clock makes of the exact time a packet takes.
+    fn clock(exact: SimTime) -> SimTime;
+
+    /// Bandwidth-delay product.
+    fn bdp(round_trip: SimTime, rate: BitsPerSec) -> u64;
+
+    /// The window of a QP at `rate`, on a line of `line_rate`, where `largest` is the plan's
+    /// largest bandwidth-delay product.
+    fn window(largest: u64, rate: BitsPerSec, line_rate: BitsPerSec) -> u64;
+
+    /// Buffer kept for what is under way when a pause is sent.
+    fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64;
+
+    /// What a switch has to share: its buffer without the ports' headrooms and reserves. `None`
+    /// when they do not leave anything.
+    fn shared_bytes(buffer: u64, headrooms: &[u64], reserves: u64) -> Option<u64>;
+
+    /// What is left to share.
+    fn free_bytes(shared: u64, used: u64) -> u64;
+}

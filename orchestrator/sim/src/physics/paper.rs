@@ -1,0 +1,105 @@
+//! What the paper says: no number wraps, RoCEv2's headers, time to the picosecond.
+
+use lab_plan::frame;
+use lab_units::BitsPerSec;
+
+use super::Physics;
+use crate::time::SimTime;
+
+/// The paper's semantics.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Paper;
+
+impl Physics for Paper {
+    const DATA_HEADER_BYTES: u32 = small(frame::HEADERS);
+    /// RoCEv2 pads payloads to four bytes.
+    const PAYLOAD_ALIGN: u32 = 4;
+    const ACK_BYTES: u32 = small(frame::ACK);
+    /// RoCEv2 annex A17.9.3: a CNP has 16 reserved bytes behind its header.
+    const CNP_BYTES: u32 = small(frame::HEADERS) + 16;
+    /// IEEE 802.1Qbb: a control frame of the least Ethernet size.
+    const PFC_BYTES: u32 = 64;
+    const RESERVE_BYTES: u64 = 4_096;
+    const RESUME_OFFSET_BYTES: u64 = 3_072;
+    const PORT_LIMIT_BYTES: Option<u64> = None;
+
+    fn clock(exact: SimTime) -> SimTime {
+        exact
+    }
+
+    fn bdp(round_trip: SimTime, rate: BitsPerSec) -> u64 {
+        let bits = u128::from(round_trip.picos()) * u128::from(rate.get()) / PICOS;
+        u64::try_from(bits / 8).unwrap_or(u64::MAX)
+    }
+
+    fn window(largest: u64, rate: BitsPerSec, line_rate: BitsPerSec) -> u64 {
+        let window = u128::from(largest) * u128::from(rate.get()) / u128::from(line_rate.get());
+        u64::try_from(window).unwrap_or(u64::MAX)
+    }
+
+    /// IEEE 802.1Qbb, annex N: what the peer sends until the pause is there, which is a round trip
+    /// and the packets just begun at both ends.
+    fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64 {
+        let round_trip = SimTime::from_picos(delay.picos().saturating_mul(2));
+        Self::bdp(round_trip, rate)
+            .saturating_add(2 * u64::from(largest_packet))
+            .saturating_add(u64::from(Self::PFC_BYTES))
+    }
+
+    fn shared_bytes(buffer: u64, headrooms: &[u64], reserves: u64) -> Option<u64> {
+        let kept = headrooms
+            .iter()
+            .fold(reserves, |sum, &headroom| sum.saturating_add(headroom));
+        buffer.checked_sub(kept).filter(|&shared| shared > 0)
+    }
+
+    fn free_bytes(shared: u64, used: u64) -> u64 {
+        shared.saturating_sub(used)
+    }
+}
+
+/// Picoseconds in a second.
+const PICOS: u128 = 1_000_000_000_000;
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "headers are under a hundred bytes"
+)]
+const fn small(bytes: u64) -> u32 {
+    bytes as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gbit(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
+    }
+
+    #[test]
+    fn a_long_haul_product_does_not_wrap() {
+        // 100 Gbit/s for 700 ms; in the authors' code 2,263,469,481 B.
+        assert_eq!(
+            Paper::bdp(SimTime::from_micros(700_000), gbit(100)),
+            8_750_000_000
+        );
+        assert_eq!(
+            Paper::window(8_750_000_000, gbit(50), gbit(100)),
+            4_375_000_000
+        );
+    }
+
+    #[test]
+    fn headroom_holds_a_round_trip_and_what_was_begun() {
+        // 100 Gbit/s, 1 µs: 25,000 B under way.
+        let headroom = Paper::headroom(gbit(100), SimTime::from_micros(1), 4_154);
+        assert_eq!(headroom, 25_000 + 2 * 4_154 + 64);
+    }
+
+    #[test]
+    fn headrooms_larger_than_the_buffer_leave_nothing() {
+        assert_eq!(Paper::shared_bytes(1_000, &[300, 300], 100), Some(300));
+        assert_eq!(Paper::shared_bytes(1_000, &[500, 500], 100), None);
+    }
+}

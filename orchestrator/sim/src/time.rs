@@ -1,0 +1,142 @@
+//! Virtual time.
+
+use core::{fmt, ops};
+
+use lab_units::{BitsPerSec, Nanos};
+
+/// A point in virtual time, or a length of it, in picoseconds.
+///
+/// A bit at 400 Gbit/s takes 2.5 ps: nanoseconds would cost a full link up to 1 % of its rate.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct SimTime(u64);
+
+/// Picoseconds in a nanosecond.
+const NANO: u64 = 1_000;
+
+/// Picoseconds in a second.
+const SECOND: u128 = 1_000_000_000_000;
+
+impl SimTime {
+    /// The start, or no time.
+    pub const ZERO: Self = Self(0);
+
+    /// Later than anything that happens: 213 days.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// `picos` picoseconds.
+    #[must_use]
+    pub const fn from_picos(picos: u64) -> Self {
+        Self(picos)
+    }
+
+    /// `micros` microseconds.
+    #[must_use]
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros * 1_000 * NANO)
+    }
+
+    /// The number of picoseconds.
+    #[must_use]
+    pub const fn picos(self) -> u64 {
+        self.0
+    }
+
+    /// Whole nanoseconds; the rest is cut off.
+    #[must_use]
+    pub const fn nanos_trunc(self) -> Nanos {
+        Nanos::new(self.0 / NANO)
+    }
+
+    /// This length with its picoseconds cut off, as a clock of nanoseconds has it.
+    #[must_use]
+    pub const fn cut_to_nanos(self) -> Self {
+        Self(self.0 / NANO * NANO)
+    }
+
+    /// Seconds, for arithmetic on rates.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "2^53 ps are 2.5 hours; rates need no more digits"
+    )]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+
+    /// `self + other`, at most [`SimTime::MAX`].
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// `self - other`, at least no time.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// Time to put `bytes` on a wire of `rate`, rounded down to a picosecond.
+    #[must_use]
+    pub fn on_wire(bytes: u64, rate: BitsPerSec) -> Self {
+        let picos = u128::from(bytes) * 8 * SECOND / u128::from(rate.get());
+        Self(u64::try_from(picos).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Nanos> for SimTime {
+    fn from(nanos: Nanos) -> Self {
+        Self(nanos.get().saturating_mul(NANO))
+    }
+}
+
+impl ops::Add for SimTime {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl ops::AddAssign for SimTime {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl ops::Sub for SimTime {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl fmt::Display for SimTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03} ns", self.0 / NANO, self.0 % NANO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gbit(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
+    }
+
+    #[test]
+    fn a_bit_at_the_papers_rates_is_a_whole_number_of_half_picoseconds() {
+        assert_eq!(SimTime::on_wire(1048, gbit(100)).picos(), 83_840);
+        assert_eq!(SimTime::on_wire(1048, gbit(400)).picos(), 20_960);
+        assert_eq!(SimTime::on_wire(1048, gbit(25)).picos(), 335_360);
+    }
+
+    #[test]
+    fn a_clock_of_nanoseconds_loses_the_rest() {
+        let time = SimTime::on_wire(1048, gbit(100));
+        assert_eq!(time.cut_to_nanos().picos(), 83_000);
+        assert_eq!(time.nanos_trunc(), Nanos::new(83));
+        assert_eq!(time.to_string(), "83.840 ns");
+    }
+}
