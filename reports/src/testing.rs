@@ -61,6 +61,7 @@ pub fn flow(policy: &str, id: u32, slowdown: Option<f64>) -> FlowRow {
         flow_id: FlowId(id),
         policy: policy.into(),
         cc: "none".into(),
+        physics: None,
         src_host: "dc1/h1".into(),
         dst_host: "dc3/h1".into(),
         src_dc: "dc1".into(),

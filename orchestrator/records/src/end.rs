@@ -1,6 +1,6 @@
 //! How a run went: everything known only after its last flow.
 
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::{BitsPerSec, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::UtcTime;
@@ -14,6 +14,8 @@ pub struct RunEnd {
     pub phases: Vec<Phase>,
     /// The guest's CPU use in its own time; nothing outside a guest.
     pub guest_cpu: Option<GuestCpu>,
+    /// What the simulator did; nothing for another engine.
+    pub sim: Option<SimWork>,
     /// Flows let go later than the engine tolerates.
     pub late_launches: u64,
     /// What each inter-DC link turned out to be.
@@ -40,6 +42,21 @@ pub struct GuestCpu {
     pub busy_ns: Nanos,
     /// CPU time there was.
     pub available_ns: Nanos,
+}
+
+/// What the simulator did, over all policies and repetitions.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct SimWork {
+    /// Events handled.
+    pub events: u64,
+    /// Packets that arrived at the other end of a link, each link counted.
+    pub packet_hops: u64,
+    /// Virtual time that passed.
+    pub virtual_ns: Nanos,
+    /// Real time it took.
+    pub wall_ns: Nanos,
+    /// Most memory the process had; nothing if that is not known.
+    pub peak_memory_bytes: Option<Bytes>,
 }
 
 /// One direction of an inter-DC link, as configured and as measured, both emulated.

@@ -27,13 +27,13 @@ pub enum RecordsError {
         /// Where.
         path: PathBuf,
     },
-    /// A later version of lcmp-lab wrote it.
+    /// Another version of lcmp-lab wrote it.
     #[error(
-        "`{}` has format {found}, this lcmp-lab reads up to {FORMAT_VERSION} (hint: update \
-         lcmp-lab)",
-        path.display()
+        "`{}` has format {found}, this lcmp-lab reads {FORMAT_VERSION} (hint: {})",
+        path.display(),
+        if *found > FORMAT_VERSION { "update lcmp-lab" } else { "run its `scenario.yaml` again" }
     )]
-    NewerFormat {
+    OtherFormat {
         /// The file that says so.
         path: PathBuf,
         /// What it says.

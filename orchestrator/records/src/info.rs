@@ -16,7 +16,8 @@ pub struct RunInfo {
     pub plan_hash: String,
     /// Version of lcmp-lab.
     pub tool_version: String,
-    /// Release of the kernel that carried the packets, as `uname -r` says it.
+    /// Release of the kernel it ran on, as `uname -r` says it; it carried the packets, unless the
+    /// engine is the simulator.
     pub kernel_release: String,
     /// What played the plan.
     pub engine: Engine,
@@ -48,20 +49,41 @@ pub struct RunInfo {
 }
 
 /// What plays a plan.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
     /// The Linux kernel: namespaces, tc, SoftRoCE, eBPF.
     Kernel,
     /// The simulator.
-    Sim,
+    Sim(SimInfo),
+}
+
+/// What a simulated run is.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct SimInfo {
+    /// The rules its network follows.
+    pub physics: Physics,
+    /// Congestion control of each policy's senders, in the order of [`RunInfo::policies`].
+    pub cc: Vec<String>,
+    /// Threads that share the work; results do not depend on them.
+    pub threads: u32,
+}
+
+/// The rules a simulated network follows.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Physics {
+    /// As the paper says: 64-bit counters, its buffers, one key for each flow.
+    Paper,
+    /// As the authors' simulator does: every wrap, alias and header size of it.
+    Artifact,
 }
 
 /// Where a run happened.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// On this machine's kernel.
+    /// On this machine, not in a guest.
     Here,
     /// In a QEMU guest.
     Guest,
@@ -71,7 +93,7 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// Instructions executed, and jumps over idle.
+    /// The work done: a guest's instructions, with jumps over idle; the simulator's events.
     Virtual,
     /// The machine's.
     Real,

@@ -7,7 +7,8 @@
 //! results directory.
 //!
 //! - [`info`], [`end`]: what a run is, and how it went
-//! - [`rows`]: the tables' rows: flows, links, queues, decisions
+//! - [`rows`]: the tables' rows: flows, links, queues, decisions, and what only
+//!   the simulator sees: pauses, and the stories of single flows
 //! - [`run_file`]: `run.json`, which holds both with the format version
 //! - [`verdict`]: whether a run can be trusted
 //! - [`directory`]: where runs are, and the link to the newest
@@ -39,12 +40,17 @@ pub mod verdict;
 pub mod writer;
 
 pub use directory::{create_run_dir, point_latest};
-pub use end::{DelayMethod, GuestCpu, MeasuredLink, Phase, RunEnd};
+pub use end::{DelayMethod, GuestCpu, MeasuredLink, Phase, RunEnd, SimWork};
 pub use error::RecordsError;
-pub use info::{Clock, DcInfo, Engine, Granularity, LinkInfo, Place, RunInfo, ScaleInfo};
+pub use info::{
+    Clock, DcInfo, Engine, Granularity, LinkInfo, Physics, Place, RunInfo, ScaleInfo, SimInfo,
+};
 pub use percentile::nearest_rank;
 pub use reader::{RunDir, Table};
-pub use rows::{DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, ListError, QueueRow, Row};
+pub use rows::{
+    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, ListError, PfcEvent, PfcRow, QueueRow,
+    Row, StoryEvent, StoryRow,
+};
 pub use run_file::{Outcome, RunFile};
 pub use time::UtcTime;
 pub use verdict::{Tally, Verdict};

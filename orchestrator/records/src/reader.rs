@@ -6,7 +6,8 @@ use std::{
 };
 
 use crate::{
-    DecisionRow, FlowRow, LinkRow, Outcome, QueueRow, Row, RunFile, RunInfo, UtcTime,
+    DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, QueueRow, Row, RunFile, RunInfo, StoryRow,
+    UtcTime,
     error::{Operation, RecordsError},
 };
 
@@ -90,6 +91,32 @@ impl RunDir {
     /// When the table is missing or a row of it is wrong.
     pub fn decisions(&self) -> Result<Table<DecisionRow>, RecordsError> {
         self.table()
+    }
+
+    /// The pauses and resumes of ports; none if the run has no such table.
+    ///
+    /// # Errors
+    /// When a row of the table is wrong.
+    pub fn pfc(&self) -> Result<Table<PfcRow>, RecordsError> {
+        self.table_if_there()
+    }
+
+    /// What happened to single flows; nothing if the run has no such table.
+    ///
+    /// # Errors
+    /// When a row of the table is wrong.
+    pub fn story(&self) -> Result<Table<StoryRow>, RecordsError> {
+        self.table_if_there()
+    }
+
+    fn table_if_there<R: Row>(&self) -> Result<Table<R>, RecordsError> {
+        if self.path.join(R::FILE).exists() {
+            return self.table();
+        }
+        Ok(Table {
+            rows: Vec::new(),
+            torn: 0,
+        })
     }
 
     fn table<R: Row>(&self) -> Result<Table<R>, RecordsError> {

@@ -46,7 +46,7 @@ impl RunFile {
         write_whole(&path, &(text + "\n"))
     }
 
-    /// Reads it from `run_dir`. The version comes first: a newer file may differ in everything else.
+    /// Reads it from `run_dir`. The version comes first: another's file may differ in everything else.
     pub(crate) fn read(run_dir: &Path) -> Result<Self, RecordsError> {
         let path = run_dir.join(RUN_FILE);
         let text = fs::read_to_string(&path).map_err(|source| match source.kind() {
@@ -60,8 +60,8 @@ impl RunFile {
             source,
         };
         let head: Head = serde_json::from_str(&text).map_err(not_json)?;
-        if head.format > FORMAT_VERSION {
-            return Err(RecordsError::NewerFormat {
+        if head.format != FORMAT_VERSION {
+            return Err(RecordsError::OtherFormat {
                 path,
                 found: head.format,
             });

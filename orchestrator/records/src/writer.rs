@@ -7,15 +7,15 @@ use std::{
 };
 
 use crate::{
-    DecisionRow, FlowRow, LinkRow, Outcome, QueueRow, Row, RunEnd, RunFile, RunInfo, Tally,
-    UtcTime, Verdict, create_run_dir,
+    DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, QueueRow, Row, RunEnd, RunFile, RunInfo,
+    StoryRow, Tally, UtcTime, Verdict, create_run_dir,
     error::{Operation, RecordsError},
     file::write_whole,
     format::{FORMAT_VERSION, PLAN_FILE, SCENARIO_FILE},
 };
 
 /// Writes a run directory. Every append reaches the kernel before it returns, so that the rows are
-/// there even if this process is killed next.
+/// there even if this process is killed next; so hand over many rows at once where there are many.
 #[derive(Debug)]
 pub struct RunWriter {
     dir: PathBuf,
@@ -25,6 +25,9 @@ pub struct RunWriter {
     links: TableWriter<LinkRow>,
     queues: TableWriter<QueueRow>,
     decisions: TableWriter<DecisionRow>,
+    /// Made with their first row, as most runs have none.
+    pfc: Option<TableWriter<PfcRow>>,
+    story: Option<TableWriter<StoryRow>>,
 }
 
 impl RunWriter {
@@ -53,6 +56,8 @@ impl RunWriter {
             links: TableWriter::create(dir)?,
             queues: TableWriter::create(dir)?,
             decisions: TableWriter::create(dir)?,
+            pfc: None,
+            story: None,
             tally: Tally::default(),
             file: RunFile {
                 format: FORMAT_VERSION,
@@ -128,6 +133,22 @@ impl RunWriter {
         self.decisions.append(rows)
     }
 
+    /// Adds pauses and resumes of ports; the table is there only if there were any.
+    ///
+    /// # Errors
+    /// When the table cannot be made or a row cannot be written.
+    pub fn append_pfc(&mut self, rows: &[PfcRow]) -> Result<(), RecordsError> {
+        append_late(&mut self.pfc, &self.dir, rows)
+    }
+
+    /// Adds what happened to single flows; the table is there only if something was told.
+    ///
+    /// # Errors
+    /// When the table cannot be made or a row cannot be written.
+    pub fn append_story(&mut self, rows: &[StoryRow]) -> Result<(), RecordsError> {
+        append_late(&mut self.story, &self.dir, rows)
+    }
+
     /// Completes the run: brings all tables to the disk, judges the run and writes how it went.
     ///
     /// # Errors
@@ -137,6 +158,8 @@ impl RunWriter {
         self.links.sync()?;
         self.queues.sync()?;
         self.decisions.sync()?;
+        self.pfc.as_mut().map_or(Ok(()), TableWriter::sync)?;
+        self.story.as_mut().map_or(Ok(()), TableWriter::sync)?;
         let outcome = Outcome {
             verdict: Verdict::of(&self.file.info, Some(&end), &self.tally),
             tally: self.tally,
@@ -146,6 +169,22 @@ impl RunWriter {
         self.file.write(&self.dir)?;
         Ok((self.dir, outcome))
     }
+}
+
+/// Adds `rows` to a table that is made with its first row.
+fn append_late<R: Row>(
+    table: &mut Option<TableWriter<R>>,
+    run_dir: &Path,
+    rows: &[R],
+) -> Result<(), RecordsError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let table = match table {
+        Some(table) => table,
+        None => table.insert(TableWriter::create(run_dir)?),
+    };
+    table.append(rows)
 }
 
 /// Writes the rows of one table.

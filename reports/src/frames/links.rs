@@ -191,6 +191,8 @@ mod tests {
             emu_tx_bytes: Bytes::new(bytes),
             rate_bps: BitsPerSec::new(rate).unwrap(),
             drops: bytes / 100,
+            tx_packets: None,
+            marks: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{Clock, Engine, GuestCpu, Place, RunEnd};
+use lab_records::{Clock, Engine, GuestCpu, Physics, Place, RunEnd, RunInfo, SimInfo, SimWork};
 use maud::{Markup, html};
 
 use super::counted;
@@ -11,8 +11,8 @@ use crate::{run::Run, text};
 /// The run in one line.
 pub fn headline(run: &Run) -> String {
     let info = &run.info;
-    let place = match (info.engine, info.place) {
-        (Engine::Sim, _) => "in the simulator".to_owned(),
+    let place = match (&info.engine, info.place) {
+        (Engine::Sim(sim), _) => format!("in the simulator, {}", physics(sim.physics)),
         (Engine::Kernel, Place::Here) => {
             format!("on this machine's kernel {}", info.kernel_release)
         }
@@ -37,15 +37,15 @@ pub fn list(run: &Run) -> Markup {
             (fact("policies", &info.policies.join(", ")))
             (fact("seed", &info.seed.to_string()))
             (fact("repetitions", &info.repetitions.to_string()))
-            (fact("engine", match info.engine {
-                Engine::Kernel => "kernel: namespaces, tc, SoftRoCE, eBPF",
-                Engine::Sim => "simulator",
-            }))
+            (engine(info))
             (fact("place", &place(run)))
             (fact("kernel", &info.kernel_release))
-            (fact("clock", match info.clock {
-                Clock::Virtual => "virtual: instructions executed, and jumps over idle",
-                Clock::Real => "real",
+            (fact("clock", match (info.clock, &info.engine) {
+                (Clock::Virtual, Engine::Kernel) => {
+                    "virtual: instructions executed, and jumps over idle"
+                }
+                (Clock::Virtual, Engine::Sim(_)) => "virtual: the simulator's events",
+                (Clock::Real, _) => "real",
             }))
             (fact("scale", &format!(
                 "rates × {}, times × {}, sizes × {} (emulated ÷ paper)",
@@ -70,6 +70,59 @@ pub fn list(run: &Run) -> Markup {
     }
 }
 
+fn engine(info: &RunInfo) -> Markup {
+    match &info.engine {
+        Engine::Kernel => fact("engine", "kernel: namespaces, tc, SoftRoCE, eBPF"),
+        Engine::Sim(sim) => html! {
+            (fact("engine", &format!("simulator, {}", counted(sim.threads.into(), "thread"))))
+            (fact("physics", physics(sim.physics)))
+            (fact("congestion control", &congestion_control(info, sim)))
+        },
+    }
+}
+
+fn physics(physics: Physics) -> &'static str {
+    match physics {
+        Physics::Paper => "physics of the paper",
+        Physics::Artifact => "physics of the artifact",
+    }
+}
+
+/// One for all policies, or each policy's.
+fn congestion_control(info: &RunInfo, sim: &SimInfo) -> String {
+    match sim.cc.as_slice() {
+        [] => "unknown".to_owned(),
+        [first, others @ ..] if others.iter().all(|other| other == first) => first.clone(),
+        each => {
+            let pairs = info.policies.iter().zip(each);
+            let pairs = pairs.map(|(policy, cc)| format!("{policy}: {cc}"));
+            pairs.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// What the simulator did, and how fast.
+fn simulated(work: &SimWork) -> String {
+    let per_second = |count: u64| {
+        let seconds = text::to_float(work.wall_ns.get().max(1)) / 1e9;
+        text::significant(text::to_float(count) / seconds / 1e6, 3)
+    };
+    let mut fact = format!(
+        "{} of virtual time in {}: {} events ({} million a second), {} packet-hops ({} million a \
+         second)",
+        text::time(work.virtual_ns),
+        text::time(work.wall_ns),
+        work.events,
+        per_second(work.events),
+        work.packet_hops,
+        per_second(work.packet_hops),
+    );
+    if let Some(memory) = work.peak_memory_bytes {
+        fact += &format!(", {} of memory at most", text::size(memory));
+    }
+    fact
+}
+
 fn ended(run: &Run, end: &RunEnd) -> Markup {
     let took = end.ended_at.since(run.started_at);
     let phases = end.phases.iter();
@@ -78,15 +131,16 @@ fn ended(run: &Run, end: &RunEnd) -> Markup {
         (fact("ended", &format!("{}, after {}", end.ended_at, text::time(took))))
         @if !end.phases.is_empty() { (fact(phases_name(run), &phases.collect::<Vec<_>>().join(", "))) }
         (fact("late launches", &end.late_launches.to_string()))
+        @if let Some(work) = &end.sim { (fact("simulated", &simulated(work))) }
         @if let Some(cpu) = end.guest_cpu { (fact("guest's CPU", &guest_cpu(cpu))) }
     }
 }
 
 /// A virtual clock leaps while its guest waits for files of this machine.
 fn phases_name(run: &Run) -> &'static str {
-    match run.info.clock {
-        Clock::Virtual => "phases, virtual time",
-        Clock::Real => "phases",
+    match (run.info.clock, &run.info.engine) {
+        (Clock::Virtual, Engine::Kernel) => "phases, virtual time",
+        (Clock::Real, _) | (_, Engine::Sim(_)) => "phases",
     }
 }
 
@@ -119,8 +173,11 @@ fn flows(run: &Run) -> String {
     )
 }
 
-/// How far starts and FCTs are from what they should be.
+/// How far starts and FCTs are from what they should be; a simulator's are.
 fn exactness(run: &Run) -> Option<String> {
+    if matches!(run.info.engine, Engine::Sim(_)) {
+        return None;
+    }
     let flows = run.flows.iter();
     let late = flows.clone().filter_map(|flow| flow.launch_lateness_ns);
     let late = late

@@ -183,6 +183,7 @@ fn end() -> RunEnd {
             busy_ns: Nanos::from_millis(13_200),
             available_ns: Nanos::from_millis(63_500),
         }),
+        sim: None,
         late_launches: 0,
         measured_links: ROUTES
             .iter()
@@ -240,6 +241,7 @@ fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
         flow_id: FlowId(id),
         policy: policy.into(),
         cc: "none".into(),
+        physics: None,
         src_host: format!("{}/h{src_host}", path[0]),
         dst_host: format!("{}/h{dst_host}", path[2]),
         src_dc: path[0].into(),
@@ -301,6 +303,8 @@ fn link_rows(policy: &str, flows: &[FlowRow]) -> Vec<LinkRow> {
                     emu_tx_bytes: Bytes::new(bytes / SIZE_SCALE),
                     rate_bps: link.rate_bps,
                     drops: 0,
+                    tx_packets: None,
+                    marks: None,
                 });
             }
         }

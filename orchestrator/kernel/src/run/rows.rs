@@ -145,6 +145,8 @@ impl<'a> RowMaker<'a> {
                 emu_tx_bytes: sent,
                 rate_bps: link.paper.rate_bps,
                 drops: port.drops.saturating_sub(drops_before),
+                tx_packets: None,
+                marks: None,
             });
         }
         rows
@@ -171,6 +173,7 @@ impl<'a> RowMaker<'a> {
             flow_id: flow.id,
             policy: self.policy.to_owned(),
             cc: CONGESTION_CONTROL.to_owned(),
+            physics: None,
             src_host: self.plan.nodes[flow.src.index()].name.clone(),
             dst_host: self.plan.nodes[flow.dst.index()].name.clone(),
             src_dc: self.dc_name(self.dc_of(flow.src)).to_owned(),

@@ -9,6 +9,7 @@ use serde::{
 };
 
 use super::row;
+use crate::Physics;
 
 row! {
     /// One flow of one policy's run. There is a row for every flow, whatever happened to it.
@@ -21,6 +22,8 @@ row! {
         pub policy: String,
         /// Congestion control of the sender: `none` for rxe.
         pub cc: String,
+        /// The rules of the simulated network; empty for a real one.
+        pub physics: Option<Physics>,
         /// Sending host.
         pub src_host: String,
         /// Receiving host.
@@ -110,8 +113,10 @@ pub enum FlowStatus {
     Unparsable,
     /// It never became ready to start.
     NotReady,
-    /// The run was ended before it.
+    /// The engine gave the run up before it ended.
     Aborted,
+    /// The user ended the run before it ended.
+    Interrupted,
 }
 
 impl FlowStatus {
@@ -131,6 +136,7 @@ impl FlowStatus {
             Self::Unparsable => "output not understood",
             Self::NotReady => "never ready",
             Self::Aborted => "aborted",
+            Self::Interrupted => "interrupted",
         }
     }
 }

@@ -19,13 +19,17 @@ row! {
         pub from_dc: String,
         /// Where this direction goes to.
         pub to_dc: String,
-        /// Carried since the repetition's start.
+        /// Carried since the repetition's start, headers and acknowledgements included.
         pub tx_bytes: Bytes,
-        /// The same as counted, headers included.
+        /// The same as counted.
         pub emu_tx_bytes: Bytes,
         /// Capacity.
         pub rate_bps: BitsPerSec,
         /// Packets dropped since the repetition's start.
         pub drops: u64,
+        /// Packets carried since the repetition's start; empty if the engine does not count them.
+        pub tx_packets: Option<u64>,
+        /// Packets ECN-marked at this egress since the repetition's start; empty likewise.
+        pub marks: Option<u64>,
     }
 }

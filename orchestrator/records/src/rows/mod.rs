@@ -8,7 +8,9 @@ mod decision;
 mod flow;
 mod link;
 mod list;
+mod pfc;
 mod queue;
+mod story;
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -16,7 +18,9 @@ pub use decision::DecisionRow;
 pub use flow::{DcPath, FlowRow, FlowStatus};
 pub use link::LinkRow;
 pub use list::{List, ListError};
+pub use pfc::{PfcEvent, PfcRow};
 pub use queue::QueueRow;
+pub use story::{StoryEvent, StoryRow};
 
 /// A row of one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {

@@ -23,7 +23,7 @@ row! {
         pub backlog_bytes: Bytes,
         /// The same as counted.
         pub emu_backlog_bytes: Bytes,
-        /// Level of the queue length, Q.
+        /// Level of the queue length, Q; 0 like the next three if the policy does not watch queues.
         pub queue_level: u8,
         /// Level of the queue's trend, T.
         pub trend_level: u8,

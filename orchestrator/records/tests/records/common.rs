@@ -68,6 +68,7 @@ pub fn end() -> RunEnd {
             busy_ns: Nanos::from_millis(300),
             available_ns: Nanos::from_millis(1_000),
         }),
+        sim: None,
         late_launches: 0,
         measured_links: vec![MeasuredLink {
             link: "dc1-dc8".into(),
@@ -90,6 +91,7 @@ pub fn flow(policy: &str) -> FlowRow {
         flow_id: FlowId(0),
         policy: policy.into(),
         cc: "none".into(),
+        physics: None,
         src_host: "dc1/h1".into(),
         dst_host: "dc8/h1".into(),
         src_dc: "dc1".into(),

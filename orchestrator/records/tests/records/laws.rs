@@ -2,7 +2,8 @@
 
 use crate::common::{flow, info, now};
 use lab_records::{
-    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, QueueRow, Row, RunDir, RunWriter,
+    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, Physics, QueueRow,
+    Row, RunDir, RunWriter, StoryEvent, StoryRow,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use proptest::prelude::*;
@@ -44,12 +45,15 @@ prop_compose! {
         status in prop_oneof![
             Just(FlowStatus::Finished), Just(FlowStatus::TimedOut), Just(FlowStatus::Failed),
             Just(FlowStatus::Unparsable), Just(FlowStatus::NotReady), Just(FlowStatus::Aborted),
+            Just(FlowStatus::Interrupted),
         ],
+        physics in prop::option::of(prop_oneof![Just(Physics::Paper), Just(Physics::Artifact)]),
         id in any::<u32>(),
     ) -> FlowRow {
         FlowRow {
             flow_id: FlowId(id),
             policy,
+            physics,
             src_host,
             reason,
             size_bytes: size,
@@ -70,6 +74,7 @@ prop_compose! {
     fn link_row()(
         policy in text(), link in text(), time in nanos(), tx in bytes(),
         rate in 1u64.., drops in any::<u64>(),
+        packets in prop::option::of(any::<u64>()),
     ) -> LinkRow {
         LinkRow {
             policy, repetition: 3, time_ns: time, link,
@@ -77,6 +82,8 @@ prop_compose! {
             tx_bytes: tx, emu_tx_bytes: tx,
             rate_bps: BitsPerSec::new(rate).expect("a positive rate"),
             drops,
+            tx_packets: packets,
+            marks: packets,
         }
     }
 }
@@ -116,6 +123,34 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn pfc_row()(
+        policy in text(), node in text(), time in nanos(), priority in any::<u8>(),
+        event in prop_oneof![Just(PfcEvent::Pause), Just(PfcEvent::Resume)],
+    ) -> PfcRow {
+        PfcRow {
+            policy, repetition: 1, time_ns: time, node, port: "dc1-l1-p3".into(),
+            peer: "dc1/h1".into(), priority, event,
+        }
+    }
+}
+
+prop_compose! {
+    fn story_row()(
+        policy in text(), node in text(), time in nanos(), count in any::<u64>(),
+        event in prop_oneof![Just(StoryEvent::RateSet), Just(StoryEvent::Cnp)],
+        peer in prop::option::of(name()),
+        rate in prop::option::of(1u64..),
+        offset in prop::option::of(bytes()),
+        id in any::<u32>(),
+    ) -> StoryRow {
+        StoryRow {
+            policy, repetition: 1, flow_id: FlowId(id), time_ns: time, event, count, node, peer,
+            rate_bps: rate.and_then(BitsPerSec::new), offset_bytes: offset,
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -125,6 +160,8 @@ proptest! {
         links in prop::collection::vec(link_row(), 0..5),
         queues in prop::collection::vec(queue_row(), 0..5),
         decisions in prop::collection::vec(decision_row(), 0..5),
+        pauses in prop::collection::vec(pfc_row(), 0..5),
+        story in prop::collection::vec(story_row(), 0..5),
     ) {
         let results = tempfile::tempdir().expect("a directory");
         let mut writer = RunWriter::create(results.path(), now(), &info()).expect("a run");
@@ -134,11 +171,15 @@ proptest! {
         writer.append_links(&links).expect("rows");
         writer.append_queues(&queues).expect("rows");
         writer.append_decisions(&decisions).expect("rows");
+        writer.append_pfc(&pauses).expect("rows");
+        writer.append_story(&story).expect("rows");
         let run = RunDir::open(writer.dir()).expect("a run");
         prop_assert_eq!(run.flows().expect("flows").rows, flows);
         prop_assert_eq!(run.links().expect("links").rows, links);
         prop_assert_eq!(run.queues().expect("queues").rows, queues);
         prop_assert_eq!(run.decisions().expect("decisions").rows, decisions);
+        prop_assert_eq!(run.pfc().expect("pauses").rows, pauses);
+        prop_assert_eq!(run.story().expect("a story").rows, story);
     }
 }
 

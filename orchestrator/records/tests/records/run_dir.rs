@@ -94,7 +94,7 @@ fn a_table_cut_anywhere_gives_its_whole_rows() {
         let at_a_rows_end = cut == 0
             || cut >= header && rest.ends_with(b"\n") && {
                 let mut reader = csv_rows(rest);
-                reader.next_back().is_none_or(|length| length == 24)
+                reader.next_back().is_none_or(|length| length == 25)
             };
         assert_eq!(flows.torn, u64::from(!at_a_rows_end), "cut at {cut}");
         torn_seen += flows.torn;
@@ -172,8 +172,9 @@ fn an_unknown_column_is_ignored_and_a_missing_one_is_named() {
     let writer = create(results.path());
     let dir = writer.dir().to_owned();
     let table = dir.join("links.csv");
-    let head = "policy,repetition,time_ns,link,from_dc,to_dc,tx_bytes,emu_tx_bytes,rate_bps";
-    let row = "ecmp,0,5,dc1-dc8,dc1,dc8,10,1,200";
+    let head = "policy,repetition,time_ns,link,from_dc,to_dc,tx_bytes,emu_tx_bytes,rate_bps,\
+                tx_packets,marks";
+    let row = "ecmp,0,5,dc1-dc8,dc1,dc8,10,1,200,,";
     fs::write(&table, format!("{head},drops,colour\n{row},7,red\n")).expect("a table");
     let links = RunDir::open(&dir).expect("a run").links().expect("links");
     assert_eq!(links.rows[0].drops, 7);
@@ -187,19 +188,23 @@ fn an_unknown_column_is_ignored_and_a_missing_one_is_named() {
 }
 
 #[test]
-fn a_newer_format_is_refused_before_anything_else_of_it_is_read() {
+fn another_format_is_refused_before_anything_else_of_it_is_read() {
     let results = results();
     let writer = create(results.path());
     let dir = writer.dir().to_owned();
-    fs::write(dir.join("run.json"), r#"{"format": 2, "engine": "warp"}"#).expect("run.json");
-    let error = RunDir::open(&dir).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!(
-            "`{}` has format 2, this lcmp-lab reads up to 1 (hint: update lcmp-lab)",
-            dir.join("run.json").display()
-        )
-    );
+    let path = dir.join("run.json");
+    for (format, hint) in [(3, "update lcmp-lab"), (1, "run its `scenario.yaml` again")] {
+        let text = format!(r#"{{"format": {format}, "engine": "warp"}}"#);
+        fs::write(&path, text).expect("run.json");
+        let error = RunDir::open(&dir).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "`{}` has format {format}, this lcmp-lab reads 2 (hint: {hint})",
+                path.display()
+            )
+        );
+    }
 }
 
 #[test]

@@ -240,6 +240,7 @@ impl<'a> Here<'a> {
             ended_at: UtcTime::new(self.started + self.since.elapsed()),
             phases,
             guest_cpu: inside::is_inside().then(|| report.flow_cpu.fact()),
+            sim: None,
             late_launches: report.late_launches,
             measured_links,
             warnings: report.warnings(dc_name),
