@@ -7,8 +7,9 @@ use lab_units::LinkId;
 
 use crate::{
     error::PlanError,
-    model::{FaultChange, FaultPlan, Scale},
+    model::{FaultChange, FaultPlan, PolicyRun, Scale, Switch},
     network::Network,
+    rescore::Scores,
 };
 
 /// Link changes by time, then position in the scenario; a pair of datacenters with several links
@@ -16,12 +17,15 @@ use crate::{
 pub(crate) fn resolve(
     scenario: &Scenario,
     network: &Network,
+    switches: &[Switch],
+    policies: &[PolicyRun],
     scale: &Scale,
 ) -> Result<Vec<FaultPlan>, PlanError> {
     let mut faults: Vec<(usize, &Fault)> = scenario.faults.iter().enumerate().collect();
     faults.sort_by_key(|(index, fault)| (fault.at, *index));
     // What each link has become so far, in paper units: a change keeps those before it.
     let mut wires: BTreeMap<LinkId, Wire> = BTreeMap::new();
+    let mut scores = Scores::new(network, switches, policies);
     let mut plan = Vec::new();
     for (index, fault) in faults {
         let path = format!("faults[{index}]");
@@ -29,11 +33,18 @@ pub(crate) fn resolve(
             let wire = wires
                 .entry(link)
                 .or_insert_with(|| scenario.topology.links[link.index()].wire);
+            let change = change(&path, fault.change, wire, scale)?;
+            let rescored = match change {
+                // A port that is dead is known to be: what its path would cost does not change.
+                FaultChange::Down | FaultChange::Up => Vec::new(),
+                FaultChange::Wire(_) => scores.provision(link, wire.rate, wire.delay)?,
+            };
             plan.push(FaultPlan {
                 at_ns: scale.instant(&format!("{path}.at"), fault.at)?,
                 paper_at_ns: fault.at,
                 link,
-                change: change(&path, fault.change, wire, scale)?,
+                change,
+                rescored,
             });
         }
     }

@@ -22,7 +22,7 @@
 //! - `ways`, `routes`: next hops and their attributes; kernel routes
 //! - `schedule`, `demand`, `workload`, `flow_list`, `sample`: flows, sampled or written down
 //! - `auto`, `scale`: similitude, pinned or picked
-//! - `round_trip`, `policy`, `faults`: what depends on the emulated network
+//! - `round_trip`, `policy`, `faults`, `rescore`: what depends on the emulated network
 //! - `estimate`, `warnings`: what it costs, and what to know before trusting it
 //!
 //! How it is shown: [`render_table`][], [`render_svg`][], by `text` and `graph`.
@@ -63,6 +63,7 @@ pub mod model;
 mod network;
 mod policy;
 pub mod rdma;
+mod rescore;
 mod resolve;
 mod round_trip;
 mod routes;

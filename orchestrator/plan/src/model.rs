@@ -336,6 +336,30 @@ pub struct FaultPlan {
     pub link: LinkId,
     /// What changes, emulated.
     pub change: FaultChange,
+    /// Candidates whose order or path score changes with it, under every policy that scores paths.
+    pub rescored: Vec<Rescored>,
+}
+
+/// The candidates of one destination at one switch, once its paths are provisioned otherwise.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Rescored {
+    /// Position in [`Plan::policies`].
+    pub policy: usize,
+    /// Position in [`Plan::switches`].
+    pub switch: usize,
+    /// Position in [`Switch::destinations`].
+    pub destination: usize,
+    /// All its candidates, by increasing one-way delay as it is now, then port.
+    pub candidates: Vec<ScoredCandidate>,
+}
+
+/// A next hop and what the path behind it costs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct ScoredCandidate {
+    /// The egress port.
+    pub port: PortId,
+    /// C_path.
+    pub c_path: u8,
 }
 
 /// What a fault changes, emulated.

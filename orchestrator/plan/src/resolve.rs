@@ -69,7 +69,7 @@ pub fn resolve(
         queues_ns: scale.time("measure.queues", scenario.measure.queues)?,
         links_ns: scale.time("measure.links", scenario.measure.links)?,
     };
-    let faults = faults::resolve(scenario, &network, &scale)?;
+    let faults = faults::resolve(scenario, &network, &switches, &policies, &scale)?;
     let estimate = estimate::estimate(&Load {
         network: &network,
         ways: &ways,

@@ -98,6 +98,7 @@ fn fault(link: LinkId, at: u64, change: FaultChange) -> FaultPlan {
         paper_at_ns: Nanos::new(at),
         link,
         change,
+        rescored: Vec::new(),
     }
 }
 

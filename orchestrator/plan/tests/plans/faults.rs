@@ -1,6 +1,6 @@
 //! Link changes.
 
-use lab_plan::FaultChange;
+use lab_plan::{FaultChange, FaultPlan, Plan, Rescored, ScoredCandidate};
 use lab_units::Nanos;
 
 use crate::common;
@@ -55,4 +55,72 @@ fn a_change_keeps_those_before_it() {
             .eq(expected),
         "{wires:?}"
     );
+}
+
+/// The DCs whose switches are told of a fault.
+fn told(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
+    let switch = |change: &Rescored| {
+        assert_eq!(plan.policies[change.policy].label, "lcmp");
+        let node = plan.switches[change.switch].node;
+        plan.dcs[plan.nodes[node.index()].dc.index()].name.clone()
+    };
+    fault.rescored.iter().map(switch).collect()
+}
+
+/// What DC1 is told of its six ways to DC8: the DC each leads to and its score.
+fn told_dc1(plan: &Plan, fault: &FaultPlan) -> Vec<(String, u8)> {
+    let mut rescored = fault.rescored.iter();
+    let change = rescored.find(|change| change.switch == 0 && change.candidates.len() == 6);
+    let next = |scored: &ScoredCandidate| {
+        let node = plan.ports[scored.port.peer().index()].node;
+        let dc = plan.nodes[node.index()].dc;
+        (plan.dcs[dc.index()].name.clone(), scored.c_path)
+    };
+    change.unwrap().candidates.iter().map(next).collect()
+}
+
+fn names(candidates: &[(String, u8)]) -> Vec<&str> {
+    candidates.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+#[test]
+fn another_delay_is_another_score_and_place_and_back_again() {
+    let plan = common::plan(&with_faults(
+        "  - { at: 10 ms, link: [dc1, dc6], delay: 300 ms }\n  - { at: 20 ms, link: [dc1, dc6], delay: 5 ms }\n",
+    ));
+    let before = plan.policies[1].path_scores[0][0].clone();
+    let [slower, back] = [0, 1].map(|fault| told_dc1(&plan, &plan.faults[fault]));
+    let others = ["dc4", "dc2", "dc7", "dc5"];
+    assert_eq!(names(&slower), [&others[..], &["dc6", "dc3"]].concat());
+    // 305 ms instead of 10 ms; the other paths cost what they did.
+    assert!(slower[4].1 > before[0] && slower[4].1 < before[5]);
+    let unchanged = slower[..4].iter().chain(&slower[5..]);
+    assert!(
+        unchanged
+            .map(|(_, score)| *score)
+            .eq(before[1..].iter().copied())
+    );
+    assert_eq!(names(&back), [&["dc6"], &others[..], &["dc3"]].concat());
+    assert!(back.iter().map(|(_, score)| *score).eq(before));
+    // DC8 sends over the same link.
+    assert!(told(&plan, &plan.faults[0]).contains(&"dc8".to_owned()));
+}
+
+#[test]
+fn less_capacity_far_away_is_another_score_in_the_same_place() {
+    let plan = common::plan(&with_faults(
+        "  - { at: 10 ms, link: [dc2, dc8], rate: 20 Gbit }\n",
+    ));
+    let candidates = told_dc1(&plan, &plan.faults[0]);
+    let order = ["dc6", "dc4", "dc2", "dc7", "dc5", "dc3"];
+    assert_eq!(names(&candidates), order);
+    assert!(candidates[2].1 > plan.policies[1].path_scores[0][0][2]);
+}
+
+#[test]
+fn cuts_and_losses_rescore_nothing() {
+    let plan = common::plan(&with_faults(
+        "  - { at: 10 ms, link: [dc1, dc6], down: true }\n  - { at: 20 ms, link: [dc1, dc6], up: true }\n  - { at: 30 ms, link: [dc1, dc6], loss: 1/1000 }\n",
+    ));
+    assert!(plan.faults.iter().all(|fault| fault.rescored.is_empty()));
 }
