@@ -55,12 +55,23 @@ pub enum RecordsError {
         /// What is wrong.
         source: csv::Error,
     },
+    /// A table by column cannot be written or read.
+    #[error(
+        "`{}` is not a table by column (hint: without it the `.csv` beside it is read)",
+        path.display()
+    )]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: parquet::errors::ParquetError,
+    },
     /// A row that is not the torn last one cannot be understood.
     #[error("`{}` cannot be read at line {line}", path.display())]
     Row {
         /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line, from 1; in a table by column, the row.
         line: u64,
         /// What is wrong.
         source: csv::Error,

@@ -13,6 +13,7 @@
 //! - [`verdict`]: whether a run can be trusted
 //! - [`directory`]: where runs are, and the link to the newest
 //! - [`writer`], [`reader`]: what is in a run directory
+//! - [`columnar`]: copies of large tables by column
 //! - [`percentile`]: percentiles by the nearest-rank rule
 //! - [`mod@format`]: the format version and file names
 //! - [`time`]: points in time as text
@@ -25,6 +26,7 @@
 //! assert_eq!(start.file_name(), "20261121T093000Z");
 //! # Ok::<(), lab_records::time::ParseTimeError>(())
 //! ```
+pub mod columnar;
 pub mod directory;
 pub mod end;
 pub mod error;
@@ -48,8 +50,8 @@ pub use info::{
 pub use percentile::nearest_rank;
 pub use reader::{RunDir, Table};
 pub use rows::{
-    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, ListError, PfcEvent, PfcRow, QueueRow,
-    Row, StoryEvent, StoryRow,
+    Column, DcPath, DecisionRow, FlowRow, FlowStatus, Kind, LinkRow, List, ListError, PfcEvent,
+    PfcRow, QueueRow, Row, StoryEvent, StoryRow,
 };
 pub use run_file::{Outcome, RunFile};
 pub use time::UtcTime;

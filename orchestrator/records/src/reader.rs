@@ -1,13 +1,14 @@
 //! Reading a run directory.
 
 use std::{
-    fs,
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
 use crate::{
     DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, QueueRow, Row, RunFile, RunInfo, StoryRow,
-    UtcTime,
+    UtcTime, columnar,
     error::{Operation, RecordsError},
 };
 
@@ -110,7 +111,7 @@ impl RunDir {
     }
 
     fn table_if_there<R: Row>(&self) -> Result<Table<R>, RecordsError> {
-        if self.path.join(R::FILE).exists() {
+        if self.path.join(R::FILE).exists() || columnar::path_of::<R>(&self.path).exists() {
             return self.table();
         }
         Ok(Table {
@@ -120,31 +121,72 @@ impl RunDir {
     }
 
     fn table<R: Row>(&self) -> Result<Table<R>, RecordsError> {
+        let mut rows = Vec::new();
+        let torn = self.visit(|row| rows.push(row))?;
+        Ok(Table { rows, torn })
+    }
+
+    /// Calls `row` with every row of a table, in order, without holding them all; gives the rows
+    /// at the end that were cut off in the middle. A copy by column is read rather than the CSV.
+    ///
+    /// # Errors
+    /// When the table is missing or a row of it is wrong.
+    pub fn visit<R: Row>(&self, mut row: impl FnMut(R)) -> Result<u64, RecordsError> {
+        let copy = columnar::path_of::<R>(&self.path);
+        if copy.exists() {
+            return columnar::visit(&copy, &mut row).map(|()| 0);
+        }
         let path = self.path.join(R::FILE);
-        let bytes = fs::read(&path).map_err(Operation::Read.failed(&path))?;
-        read_rows(&bytes).map_err(|(line, source)| RecordsError::Row { path, line, source })
+        visit_csv(&path, &mut row)
     }
 }
 
 /// Reads a table. A writer ends every row with a line feed, so a last row without one was being
 /// written when its writer died; it is counted, not trusted, even where what is left of it could
 /// be read.
-fn read_rows<R: Row>(bytes: &[u8]) -> Result<Table<R>, (u64, csv::Error)> {
-    let whole = bytes.iter().rposition(|&byte| byte == b'\n');
-    let whole = whole.map_or(0, |last| last + 1);
-    let mut torn = u64::from(whole < bytes.len());
-    let mut reader = csv::Reader::from_reader(&bytes[..whole]);
-    let mut rows = Vec::new();
-    let mut records = reader.deserialize().peekable();
+fn visit_csv<R: Row>(path: &Path, visit: &mut dyn FnMut(R)) -> Result<u64, RecordsError> {
+    let unreadable = |error| Operation::Read.failed(path)(error);
+    let mut file = File::open(path).map_err(unreadable)?;
+    let (whole, length) = whole_lines(&mut file).map_err(unreadable)?;
+    let mut torn = u64::from(whole < length);
+    let reader = csv::Reader::from_reader(file.take(whole));
+    let mut records = reader.into_deserialize().peekable();
     while let Some(record) = records.next() {
         match record {
-            Ok(row) => rows.push(row),
+            Ok(row) => visit(row),
             // Cut off at a line feed inside quotes: too few fields, and nothing after it.
             Err(error) if is_short(&error) && records.peek().is_none() => torn = 1,
-            Err(error) => return Err((line_of(&error), error)),
+            Err(source) => {
+                return Err(RecordsError::Row {
+                    path: path.to_owned(),
+                    line: source.position().map_or(1, csv::Position::line),
+                    source,
+                });
+            }
         }
     }
-    Ok(Table { rows, torn })
+    Ok(torn)
+}
+
+/// The length of `file` up to its last line feed, and all of it; the file is left at its start.
+fn whole_lines(file: &mut File) -> io::Result<(u64, u64)> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let mut block = vec![0; BLOCK];
+    let mut end = length;
+    let mut whole = 0;
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK as u64);
+        let block = &mut block[..usize::try_from(end - start).unwrap_or(BLOCK)];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(block)?;
+        if let Some(last) = block.iter().rposition(|&byte| byte == b'\n') {
+            whole = start + last as u64 + 1;
+            break;
+        }
+        end = start;
+    }
+    file.rewind()?;
+    Ok((whole, length))
 }
 
 fn is_short(error: &csv::Error) -> bool {
@@ -154,6 +196,5 @@ fn is_short(error: &csv::Error) -> bool {
     )
 }
 
-fn line_of(error: &csv::Error) -> u64 {
-    error.position().map_or(1, csv::Position::line)
-}
+/// A last row is seldom longer.
+const BLOCK: usize = 1 << 16;

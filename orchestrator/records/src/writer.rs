@@ -8,7 +8,9 @@ use std::{
 
 use crate::{
     DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, QueueRow, Row, RunEnd, RunFile, RunInfo,
-    StoryRow, Tally, UtcTime, Verdict, create_run_dir,
+    StoryRow, Tally, UtcTime, Verdict,
+    columnar::{self, LARGE_TABLE_ROWS},
+    create_run_dir,
     error::{Operation, RecordsError},
     file::write_whole,
     format::{FORMAT_VERSION, PLAN_FILE, SCENARIO_FILE},
@@ -21,6 +23,7 @@ pub struct RunWriter {
     dir: PathBuf,
     file: RunFile,
     tally: Tally,
+    large_table: u64,
     flows: TableWriter<FlowRow>,
     links: TableWriter<LinkRow>,
     queues: TableWriter<QueueRow>,
@@ -59,6 +62,7 @@ impl RunWriter {
             pfc: None,
             story: None,
             tally: Tally::default(),
+            large_table: LARGE_TABLE_ROWS,
             file: RunFile {
                 format: FORMAT_VERSION,
                 started_at: UtcTime::new(now),
@@ -81,6 +85,13 @@ impl RunWriter {
     #[must_use]
     pub const fn tally(&self) -> Tally {
         self.tally
+    }
+
+    /// Copies by column the tables of more than `rows` rows, instead of [`LARGE_TABLE_ROWS`].
+    #[must_use]
+    pub const fn with_large_table(mut self, rows: u64) -> Self {
+        self.large_table = rows;
+        self
     }
 
     /// Keeps the scenario's text beside the records.
@@ -149,17 +160,19 @@ impl RunWriter {
         append_late(&mut self.story, &self.dir, rows)
     }
 
-    /// Completes the run: brings all tables to the disk, judges the run and writes how it went.
+    /// Completes the run: brings all tables to the disk, copies the large
+    /// ones by column, judges the run and writes how it went.
     ///
     /// # Errors
     /// When something cannot be written.
     pub fn finish(mut self, end: RunEnd) -> Result<(PathBuf, Outcome), RecordsError> {
-        self.flows.sync()?;
-        self.links.sync()?;
-        self.queues.sync()?;
-        self.decisions.sync()?;
-        self.pfc.as_mut().map_or(Ok(()), TableWriter::sync)?;
-        self.story.as_mut().map_or(Ok(()), TableWriter::sync)?;
+        let (dir, large) = (&self.dir, self.large_table);
+        self.flows.close(dir, large)?;
+        self.links.close(dir, large)?;
+        self.queues.close(dir, large)?;
+        self.decisions.close(dir, large)?;
+        self.pfc.map_or(Ok(()), |table| table.close(dir, large))?;
+        self.story.map_or(Ok(()), |table| table.close(dir, large))?;
         let outcome = Outcome {
             verdict: Verdict::of(&self.file.info, Some(&end), &self.tally),
             tally: self.tally,
@@ -192,6 +205,7 @@ fn append_late<R: Row>(
 struct TableWriter<R> {
     path: PathBuf,
     csv: csv::Writer<File>,
+    count: u64,
     rows: std::marker::PhantomData<fn(&R)>,
 }
 
@@ -203,10 +217,11 @@ impl<R: Row> TableWriter<R> {
         let mut csv = csv::WriterBuilder::new()
             .has_headers(false)
             .from_writer(file);
-        let header = csv.write_record(R::COLUMNS);
+        let header = csv.write_record(R::COLUMNS.iter().map(|column| column.name));
         let mut table = Self {
             path,
             csv,
+            count: 0,
             rows: std::marker::PhantomData,
         };
         header.map_err(|source| table.refused(source))?;
@@ -221,6 +236,7 @@ impl<R: Row> TableWriter<R> {
         for row in rows {
             let written = self.csv.serialize(row);
             written.map_err(|source| self.refused(source))?;
+            self.count += 1;
         }
         self.flush()
     }
@@ -230,10 +246,15 @@ impl<R: Row> TableWriter<R> {
         flushed.map_err(Operation::Write.failed(&self.path))
     }
 
-    fn sync(&mut self) -> Result<(), RecordsError> {
+    /// Brings it to the disk, and copies it by column if it has more than `large` rows.
+    fn close(mut self, run_dir: &Path, large: u64) -> Result<(), RecordsError> {
         self.flush()?;
         let synced = self.csv.get_ref().sync_all();
-        synced.map_err(Operation::Sync.failed(&self.path))
+        synced.map_err(Operation::Sync.failed(&self.path))?;
+        if self.count > large {
+            columnar::copy::<R>(run_dir)?;
+        }
+        Ok(())
     }
 
     fn refused(&self, source: csv::Error) -> RecordsError {

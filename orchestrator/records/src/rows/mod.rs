@@ -5,6 +5,7 @@
 //! exist, such as the FCT of a flow that did not finish.
 
 mod decision;
+mod field;
 mod flow;
 mod link;
 mod list;
@@ -15,6 +16,7 @@ mod story;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use decision::DecisionRow;
+pub use field::{Column, Kind};
 pub use flow::{DcPath, FlowRow, FlowStatus};
 pub use link::LinkRow;
 pub use list::{List, ListError};
@@ -27,7 +29,7 @@ pub trait Row: Serialize + DeserializeOwned {
     /// The file the table is in.
     const FILE: &'static str;
     /// The columns, in the order they are written.
-    const COLUMNS: &'static [&'static str];
+    const COLUMNS: &'static [Column];
 }
 
 /// Declares a row type whose columns are its fields.
@@ -46,7 +48,11 @@ macro_rules! row {
 
         impl $crate::rows::Row for $name {
             const FILE: &'static str = $file;
-            const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
+            const COLUMNS: &'static [$crate::rows::Column] = &[$($crate::rows::Column {
+                name: stringify!($field),
+                kind: <$type as $crate::rows::field::Field>::KIND,
+                optional: <$type as $crate::rows::field::Field>::OPTIONAL,
+            }),*];
         }
     };
 }

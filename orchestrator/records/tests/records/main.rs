@@ -1,5 +1,6 @@
 //! Run directories, written and read.
 
+mod columnar;
 mod common;
 mod laws;
 mod run_dir;

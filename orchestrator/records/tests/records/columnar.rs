@@ -1,0 +1,78 @@
+//! Large tables by column.
+
+use std::{fs, path::Path};
+
+use lab_records::{LinkRow, RecordsError, RunDir, RunWriter};
+use lab_units::{Bytes, Nanos};
+
+use crate::common::{end, flow, info, now};
+
+fn link_rows(count: u64) -> Vec<LinkRow> {
+    let row = |number: u64| LinkRow {
+        policy: "lcmp".into(),
+        repetition: 0,
+        time_ns: Nanos::new(number),
+        link: "dc1-dc8".into(),
+        from_dc: "dc1".into(),
+        to_dc: "dc8".into(),
+        tx_bytes: Bytes::new(u64::MAX - number),
+        emu_tx_bytes: Bytes::new(number),
+        rate_bps: "200 Gbit".parse().expect("a rate"),
+        drops: number % 3,
+        tx_packets: number.is_multiple_of(2).then_some(number),
+        marks: None,
+    };
+    (0..count).map(row).collect()
+}
+
+fn write(results: &Path, links: &[LinkRow], large: u64) -> RunDir {
+    let writer = RunWriter::create(results, now(), &info()).expect("a run");
+    let mut writer = writer.with_large_table(large);
+    writer.append_flow(&flow("ecmp")).expect("a row");
+    for rows in links.chunks(10_000) {
+        writer.append_links(rows).expect("rows");
+    }
+    let (dir, _) = writer.finish(end()).expect("the end");
+    RunDir::open(&dir).expect("a run")
+}
+
+#[test]
+fn a_table_over_the_bound_and_no_other_is_copied_by_column() {
+    let results = tempfile::tempdir().expect("a directory");
+    for (rows, is_copied) in [(10, false), (11, true)] {
+        let run = write(results.path(), &link_rows(rows), 10);
+        let copy = |name| run.path().join(name).exists();
+        assert_eq!(copy("links.parquet"), is_copied, "{rows} rows");
+        assert!(!copy("flows.parquet"));
+        assert!(!copy("links.draft"));
+        assert!(copy("links.csv"), "the table itself stays");
+    }
+}
+
+#[test]
+fn a_copy_of_several_row_groups_reads_back_in_order_without_its_table() {
+    let results = tempfile::tempdir().expect("a directory");
+    let rows = link_rows(140_000);
+    let run = write(results.path(), &rows, 100_000);
+    fs::remove_file(run.path().join("links.csv")).expect("the table goes");
+    assert_eq!(run.links().expect("links").rows, rows);
+    let mut seen = 0;
+    let torn = run.visit(|_: LinkRow| seen += 1).expect("rows");
+    assert_eq!((seen, torn), (140_000, 0));
+}
+
+#[test]
+fn a_damaged_copy_is_an_error_that_says_how_to_do_without() {
+    let results = tempfile::tempdir().expect("a directory");
+    let run = write(results.path(), &link_rows(20), 10);
+    let copy = run.path().join("links.parquet");
+    let whole = fs::read(&copy).expect("the copy");
+    for cut in [0, 4, whole.len() / 2, whole.len() - 1] {
+        fs::write(&copy, &whole[..cut]).expect("a damaged copy");
+        let error = run.links().unwrap_err();
+        assert!(matches!(error, RecordsError::Parquet { .. }), "{error:?}");
+        assert!(error.to_string().contains("hint: without it the `.csv`"));
+    }
+    fs::remove_file(&copy).expect("the copy goes");
+    assert_eq!(run.links().expect("links").rows, link_rows(20));
+}
