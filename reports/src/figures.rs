@@ -13,7 +13,7 @@ use crate::{
         render,
         theme::{SERIES, policy_colors},
     },
-    frames::{FlowFrame, LinkUse, RouteShare},
+    frames::{FlowFrame, RouteShare},
     route::{Route, Routes},
     run::Run,
     size_bins::SizeBins,
@@ -36,7 +36,6 @@ pub fn draw_figures(
     frame: &FlowFrame,
     routes: &Routes,
     bins: &SizeBins,
-    link_uses: &[LinkUse],
     figures_dir: &Path,
 ) -> Result<Vec<Captioned>, ReportError> {
     let colors = policy_colors(&run.policies);
@@ -52,7 +51,7 @@ pub fn draw_figures(
     Ok(vec![
         draw.cdf()?,
         draw.by_size(bins)?,
-        draw.utilisation(link_uses)?,
+        draw.utilisation()?,
         draw.map()?,
         draw.timeline()?,
     ])
@@ -118,7 +117,8 @@ impl Draw<'_> {
         self.captioned(&figure, "FCT slowdown by flow size", caption)
     }
 
-    fn utilisation(&self, link_uses: &[LinkUse]) -> Result<Captioned, ReportError> {
+    fn utilisation(&self) -> Result<Captioned, ReportError> {
+        let link_uses = &self.run.link_uses;
         let share = |link: &LinkInfo, policy: &str| {
             let uses = link_uses.iter();
             let uses = uses.filter(|one| one.policy == policy && one.link == link.name);

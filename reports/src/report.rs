@@ -10,7 +10,7 @@ use lab_records::format::{FIGURES_DIR, REPORT_FILE};
 use crate::{
     error::ReportError,
     figures::draw_figures,
-    frames::{FlowFrame, link_uses},
+    frames::FlowFrame,
     page::{Page, page},
     route::Routes,
     run::Run,
@@ -40,11 +40,10 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
     let bins = SizeBins::new(sizes, run.policies.len());
     let frame = FlowFrame::new(&run.flows, &routes, &bins)?;
     let summary = Summary::new(&run, &frame)?;
-    let link_uses = link_uses(&run.links, &run.queues)?;
 
     let figures_dir = run.dir.join(FIGURES_DIR);
     fs::create_dir_all(&figures_dir).map_err(write_failed(&figures_dir))?;
-    let figures = draw_figures(&run, &frame, &routes, &bins, &link_uses, &figures_dir)?;
+    let figures = draw_figures(&run, &frame, &routes, &bins, &figures_dir)?;
     let mut files = Vec::new();
     for figure in &figures {
         let name = figure.image.name;
@@ -61,7 +60,6 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
         figures: &figures,
         routes: &routes,
         frame: &frame,
-        link_uses: &link_uses,
     })?;
     fs::write(&html, text).map_err(write_failed(&html))?;
     Ok(Report {

@@ -1,11 +1,15 @@
-//! A run's records, all of them in memory.
+//! A run's records: its flows, and what the other tables add up to.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use lab_records::{
-    DecisionRow, FlowRow, LinkRow, QueueRow, RecordsError, RunDir, RunEnd, RunInfo, Tally, UtcTime,
-    Verdict,
+    DecisionRow, FlowRow, RecordsError, RunDir, RunEnd, RunInfo, Tally, UtcTime, Verdict,
 };
+
+use crate::frames::{LinkTally, LinkUse, PauseTally, Pauses};
 
 /// What a report is made from.
 #[derive(Clone, Debug)]
@@ -26,24 +30,32 @@ pub struct Run {
     pub verdict: Verdict,
     /// The flows.
     pub flows: Vec<FlowRow>,
-    /// The link counters.
-    pub links: Vec<LinkRow>,
-    /// The queue samples.
-    pub queues: Vec<QueueRow>,
-    /// The decisions.
-    pub decisions: Vec<DecisionRow>,
+    /// What each direction of each link carried under each policy.
+    pub link_uses: Vec<LinkUse>,
+    /// How many decisions were made for each reason, by policy and reason.
+    pub decisions: BTreeMap<(String, String), u64>,
+    /// What priority flow control did under each policy that has pauses.
+    pub pauses: BTreeMap<String, Pauses>,
 }
 
 impl Run {
     /// Reads the run directory at `dir`.
     pub fn read(dir: &Path) -> Result<Self, RecordsError> {
         let run = RunDir::open(dir)?;
-        let (flows, links) = (run.flows()?, run.links()?);
-        let (queues, decisions) = (run.queues()?, run.decisions()?);
+        let flows = run.flows()?;
+        let mut torn = flows.torn;
+        let mut links = LinkTally::default();
+        torn += run.visit(|row| links.add(row))?;
+        torn += run.visit(|row| links.add_queue(row))?;
+        let mut decisions: BTreeMap<(String, String), u64> = BTreeMap::new();
+        torn += run.visit(|row: DecisionRow| {
+            *decisions.entry((row.policy, row.reason)).or_default() += 1;
+        })?;
+        let mut pauses = PauseTally::default();
+        torn += run.visit_if_there(|row| pauses.add(row))?;
         let end = run.outcome().map(|outcome| outcome.end.clone());
         let tally = flows.rows.iter().collect();
         let mut verdict = Verdict::of(run.info(), end.as_ref(), &tally);
-        let torn = flows.torn + links.torn + queues.torn + decisions.torn;
         if torn > 0 {
             verdict.doubt(format!(
                 "tables that end in a row cut off in the middle, which is left out: {torn}"
@@ -58,9 +70,9 @@ impl Run {
             tally,
             verdict,
             flows: flows.rows,
-            links: links.rows,
-            queues: queues.rows,
-            decisions: decisions.rows,
+            link_uses: links.uses(),
+            decisions,
+            pauses: pauses.pauses(),
         })
     }
 }

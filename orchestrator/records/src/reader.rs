@@ -111,19 +111,26 @@ impl RunDir {
     }
 
     fn table_if_there<R: Row>(&self) -> Result<Table<R>, RecordsError> {
-        if self.path.join(R::FILE).exists() || columnar::path_of::<R>(&self.path).exists() {
-            return self.table();
-        }
-        Ok(Table {
-            rows: Vec::new(),
-            torn: 0,
-        })
+        let mut rows = Vec::new();
+        let torn = self.visit_if_there(|row| rows.push(row))?;
+        Ok(Table { rows, torn })
     }
 
     fn table<R: Row>(&self) -> Result<Table<R>, RecordsError> {
         let mut rows = Vec::new();
         let torn = self.visit(|row| rows.push(row))?;
         Ok(Table { rows, torn })
+    }
+
+    /// The same as [`RunDir::visit`] for a table that not every run has.
+    ///
+    /// # Errors
+    /// When a row of the table is wrong.
+    pub fn visit_if_there<R: Row>(&self, row: impl FnMut(R)) -> Result<u64, RecordsError> {
+        if self.path.join(R::FILE).exists() || columnar::path_of::<R>(&self.path).exists() {
+            return self.visit(row);
+        }
+        Ok(0)
     }
 
     /// Calls `row` with every row of a table, in order, without holding them all; gives the rows

@@ -32,12 +32,13 @@ const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
 pub const SERIES: [RGBColor; 6] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY];
 
 /// Policies that have the same colour in every report.
-const POLICIES: [(&str, RGBColor); 5] = [
+const POLICIES: [(&str, RGBColor); 6] = [
     ("lcmp", BLUE),
     ("ecmp", VERMILLION),
     ("redte", GREEN),
     ("wcmp", PURPLE),
     ("ucmp", ORANGE),
+    ("ucmp-artifact", SKY),
 ];
 
 /// The colour of each policy: its own if it has one, else the next that no other has.

@@ -3,9 +3,6 @@
 use std::collections::BTreeMap;
 
 use lab_records::{LinkRow, QueueRow};
-use polars::prelude::*;
-
-use super::values;
 
 /// What one direction of a link carried under one policy, over all repetitions.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,73 +22,107 @@ pub struct LinkUse {
     pub bytes: u64,
     /// Packets dropped.
     pub drops: u64,
+    /// Packets ECN-marked; nothing if they were not counted.
+    pub marks: Option<u64>,
     /// Most bytes seen waiting; nothing if the queue was not sampled.
     pub peak_queue_bytes: Option<u64>,
 }
 
-/// What each direction of each link carried under each policy, by policy, link and direction.
-pub fn link_uses(links: &[LinkRow], queues: &[QueueRow]) -> PolarsResult<Vec<LinkUse>> {
-    let peaks = peak_queues(queues)?;
-    let lazy = link_frame(links)?.lazy();
-    // Counters only grow, so the largest is the last. Capacity is averaged over the samples, which
-    // are evenly spaced: a fault may change it.
-    let ends = lazy.clone().group_by(KEYS.map(col)).agg([
-        col(BYTES).max(),
-        col(DROPS).max(),
-        col(RATE).sum().alias(RATE_SUM),
-        col(RATE).count().cast(DataType::UInt64).alias(SAMPLES),
-    ]);
-    let run = [col(REPETITION)];
-    let spans = lazy.group_by(run.clone()).agg([col(TIME).max()]);
-    let frame = ends
-        .join(spans, run.clone(), run, JoinArgs::new(JoinType::Inner))
-        .sort(KEYS, SortMultipleOptions::default())
-        .collect()?;
+/// Counters and samples of links, taken in row by row: there may be many millions.
+#[derive(Default)]
+pub struct LinkTally {
+    directions: BTreeMap<Direction, Counters>,
+    /// The last sample of each repetition, of any policy.
+    ends: BTreeMap<u32, u64>,
+    /// The most bytes seen in each queue, by policy, DC of the switch and DC it leads to.
+    peaks: BTreeMap<(String, String, String), u64>,
+}
 
-    let text = |name: &str| -> PolarsResult<Vec<String>> {
-        let column = frame.column(name)?.str()?.iter();
-        Ok(column
-            .map(|text| text.unwrap_or_default().to_owned())
-            .collect())
-    };
-    let number = |name: &str| -> PolarsResult<Vec<u64>> {
-        let column = frame.column(name)?.u64()?.iter();
-        Ok(column.map(Option::unwrap_or_default).collect())
-    };
-    let (policies, names) = (text(POLICY)?, text(LINK)?);
-    let (from, to) = (text(FROM)?, text(TO)?);
-    let (bytes, drops, times) = (number(BYTES)?, number(DROPS)?, number(TIME)?);
-    let (rates, samples) = (number(RATE_SUM)?, number(SAMPLES)?);
+/// One direction of one link under one policy.
+#[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
+struct Direction {
+    policy: String,
+    link: String,
+    from_dc: String,
+    to_dc: String,
+    repetition: u32,
+}
 
-    let mut uses: BTreeMap<(String, String, String, String), Sums> = BTreeMap::new();
-    for row in 0..frame.height() {
-        let key = (
-            policies[row].clone(),
-            names[row].clone(),
-            from[row].clone(),
-            to[row].clone(),
-        );
-        let sums = uses.entry(key).or_default();
-        sums.bytes += bytes[row];
-        sums.drops += drops[row];
-        let byte_nanos = u128::from(rates[row]) * u128::from(times[row]);
-        sums.capacity += byte_nanos / u128::from(samples[row].max(1)) / BIT_NANOS_PER_BYTE_SECOND;
+/// What is known of it. Counters only grow, so the largest is the last. Capacity is averaged over
+/// the samples, which are evenly spaced: a fault may change it.
+#[derive(Clone, Copy, Default)]
+struct Counters {
+    bytes: u64,
+    drops: u64,
+    marks: Option<u64>,
+    rate_sum: u128,
+    samples: u64,
+}
+
+impl LinkTally {
+    /// Takes in counters of a link.
+    pub fn add(&mut self, row: LinkRow) {
+        let end = self.ends.entry(row.repetition).or_default();
+        *end = row.time_ns.get().max(*end);
+        let direction = Direction {
+            policy: row.policy,
+            link: row.link,
+            from_dc: row.from_dc,
+            to_dc: row.to_dc,
+            repetition: row.repetition,
+        };
+        let counters = self.directions.entry(direction).or_default();
+        counters.bytes = counters.bytes.max(row.tx_bytes.get());
+        counters.drops = counters.drops.max(row.drops);
+        counters.marks = counters.marks.max(row.marks);
+        counters.rate_sum += u128::from(row.rate_bps.get());
+        counters.samples += 1;
     }
-    let done = uses
-        .into_iter()
-        .map(|((policy, link, from_dc, to_dc), sums)| LinkUse {
-            utilisation: sums.utilisation(),
-            bytes: sums.bytes,
-            drops: sums.drops,
-            peak_queue_bytes: peaks
-                .get(&(policy.clone(), from_dc.clone(), to_dc.clone()))
-                .copied(),
-            policy,
-            link,
-            from_dc,
-            to_dc,
-        });
-    Ok(done.collect())
+
+    /// Takes in a sample of a queue.
+    pub fn add_queue(&mut self, row: QueueRow) {
+        let peak = self.peaks.entry((row.policy, row.switch, row.to_dc));
+        let peak = peak.or_default();
+        *peak = row.backlog_bytes.get().max(*peak);
+    }
+
+    /// What each direction of each link carried under each policy, by policy, link and direction.
+    pub fn uses(self) -> Vec<LinkUse> {
+        let mut sums: BTreeMap<Direction, Sums> = BTreeMap::new();
+        for (direction, counters) in self.directions {
+            let span = self.ends.get(&direction.repetition).copied();
+            let all = Direction {
+                repetition: 0,
+                ..direction
+            };
+            let sums = sums.entry(all).or_default();
+            sums.bytes += counters.bytes;
+            sums.drops += counters.drops;
+            if let Some(marks) = counters.marks {
+                *sums.marks.get_or_insert(0) += marks;
+            }
+            let byte_nanos = counters.rate_sum * u128::from(span.unwrap_or_default());
+            let samples = u128::from(counters.samples.max(1));
+            sums.capacity += byte_nanos / samples / BIT_NANOS_PER_BYTE_SECOND;
+        }
+        let of = |(direction, sums): (Direction, Sums)| {
+            let queue = (direction.policy, direction.from_dc, direction.to_dc);
+            let peak_queue_bytes = self.peaks.get(&queue).copied();
+            let (policy, from_dc, to_dc) = queue;
+            LinkUse {
+                utilisation: sums.utilisation(),
+                bytes: sums.bytes,
+                drops: sums.drops,
+                marks: sums.marks,
+                peak_queue_bytes,
+                policy,
+                link: direction.link,
+                from_dc,
+                to_dc,
+            }
+        };
+        sums.into_iter().map(of).collect()
+    }
 }
 
 /// Sums over repetitions.
@@ -99,6 +130,7 @@ pub fn link_uses(links: &[LinkRow], queues: &[QueueRow]) -> PolarsResult<Vec<Lin
 struct Sums {
     bytes: u64,
     drops: u64,
+    marks: Option<u64>,
     /// Bytes that would have fitted.
     capacity: u128,
 }
@@ -114,61 +146,6 @@ impl Sums {
     }
 }
 
-fn link_frame(links: &[LinkRow]) -> PolarsResult<DataFrame> {
-    let columns = vec![
-        Column::new(POLICY.into(), values(links, |row| row.policy.as_str())),
-        Column::new(REPETITION.into(), values(links, |row| row.repetition)),
-        Column::new(LINK.into(), values(links, |row| row.link.as_str())),
-        Column::new(FROM.into(), values(links, |row| row.from_dc.as_str())),
-        Column::new(TO.into(), values(links, |row| row.to_dc.as_str())),
-        Column::new(TIME.into(), values(links, |row| row.time_ns.get())),
-        Column::new(BYTES.into(), values(links, |row| row.tx_bytes.get())),
-        Column::new(RATE.into(), values(links, |row| row.rate_bps.get())),
-        Column::new(DROPS.into(), values(links, |row| row.drops)),
-    ];
-    DataFrame::new(links.len(), columns)
-}
-
-/// The most bytes seen in each queue, by policy, DC of the switch and DC it leads to.
-fn peak_queues(queues: &[QueueRow]) -> PolarsResult<BTreeMap<(String, String, String), u64>> {
-    let columns = vec![
-        Column::new(POLICY.into(), values(queues, |row| row.policy.as_str())),
-        Column::new(FROM.into(), values(queues, |row| row.switch.as_str())),
-        Column::new(TO.into(), values(queues, |row| row.to_dc.as_str())),
-        Column::new(BYTES.into(), values(queues, |row| row.backlog_bytes.get())),
-    ];
-    let frame = DataFrame::new(queues.len(), columns)?
-        .lazy()
-        .group_by([col(POLICY), col(FROM), col(TO)])
-        .agg([col(BYTES).max()])
-        .collect()?;
-    let keys = frame.column(POLICY)?.str()?.iter();
-    let keys = keys.zip(frame.column(FROM)?.str()?.iter());
-    let keys = keys.zip(frame.column(TO)?.str()?.iter());
-    let peaks = keys.zip(frame.column(BYTES)?.u64()?.iter());
-    let peak = |(((policy, from), to), bytes): (((Option<&str>, _), _), _)| {
-        let (from, to): (Option<&str>, Option<&str>) = (from, to);
-        let key = (policy?.to_owned(), from?.to_owned(), to?.to_owned());
-        Some((key, bytes?))
-    };
-    Ok(peaks.filter_map(peak).collect())
-}
-
-const POLICY: &str = "policy";
-const REPETITION: &str = "repetition";
-const LINK: &str = "link";
-const FROM: &str = "from_dc";
-const TO: &str = "to_dc";
-const TIME: &str = "time_ns";
-const BYTES: &str = "bytes";
-const RATE: &str = "rate_bps";
-const RATE_SUM: &str = "rate_sum";
-const SAMPLES: &str = "samples";
-const DROPS: &str = "drops";
-
-/// One direction of one link in one repetition of one policy.
-const KEYS: [&str; 5] = [POLICY, LINK, FROM, TO, REPETITION];
-
 /// bit/s · ns in one byte.
 const BIT_NANOS_PER_BYTE_SECOND: u128 = 8 * 1_000_000_000;
 
@@ -177,6 +154,13 @@ mod tests {
     use lab_units::{BitsPerSec, Bytes, Nanos};
 
     use super::*;
+
+    fn link_uses(links: &[LinkRow], queues: &[QueueRow]) -> Vec<LinkUse> {
+        let mut tally = LinkTally::default();
+        links.iter().cloned().for_each(|row| tally.add(row));
+        queues.iter().cloned().for_each(|row| tally.add_queue(row));
+        tally.uses()
+    }
 
     /// A counter of dc1's direction of `dc1-dc2`, `bytes` after `time` seconds at `rate` bit/s.
     fn counter(policy: &str, repetition: u32, time: u64, bytes: u64, rate: u64) -> LinkRow {
@@ -192,7 +176,7 @@ mod tests {
             rate_bps: BitsPerSec::new(rate).unwrap(),
             drops: bytes / 100,
             tx_packets: None,
-            marks: None,
+            marks: (bytes > 0).then_some(bytes / 10),
         }
     }
 
@@ -203,7 +187,7 @@ mod tests {
             counter("a", 0, 2, 500, 8_000),
             counter("b", 0, 1, 1_000, 8_000),
         ];
-        let uses = link_uses(&rows, &[]).unwrap();
+        let uses = link_uses(&rows, &[]);
         // Policy b was done after half of the time.
         let shares: Vec<f64> = uses.iter().map(|one| one.utilisation).collect();
         assert_eq!(shares, [0.25, 0.5]);
@@ -216,8 +200,9 @@ mod tests {
             counter("a", 0, 2, 500, 8_000),
             counter("a", 1, 4, 2_500, 8_000),
         ];
-        let uses = link_uses(&rows, &[]).unwrap();
+        let uses = link_uses(&rows, &[]);
         assert_eq!((uses.len(), uses[0].bytes, uses[0].drops), (1, 3_000, 30));
+        assert_eq!(uses[0].marks, Some(300));
         assert!((uses[0].utilisation - 0.5).abs() < 1e-12);
     }
 
@@ -227,7 +212,7 @@ mod tests {
             counter("a", 0, 1, 100, 16_000),
             counter("a", 0, 2, 1_500, 8_000),
         ];
-        let uses = link_uses(&rows, &[]).unwrap();
+        let uses = link_uses(&rows, &[]);
         assert!((uses[0].utilisation - 0.5).abs() < 1e-12);
     }
 
@@ -253,7 +238,7 @@ mod tests {
             queue("dc1", "dc2", 3),
             queue("dc2", "dc1", 99),
         ];
-        let uses = link_uses(&[counter("a", 0, 1, 100, 8_000)], &queues).unwrap();
+        let uses = link_uses(&[counter("a", 0, 1, 100, 8_000)], &queues);
         assert_eq!(uses[0].peak_queue_bytes, Some(9));
     }
 }

@@ -1,7 +1,5 @@
 //! What the run was.
 
-use std::collections::BTreeMap;
-
 use lab_records::{Clock, Engine, GuestCpu, Physics, Place, RunEnd, RunInfo, SimInfo, SimWork};
 use maud::{Markup, html};
 
@@ -191,16 +189,12 @@ fn exactness(run: &Run) -> Option<String> {
 
 /// How many of each reason, by policy.
 fn decisions(run: &Run) -> String {
-    let mut counts: BTreeMap<(usize, &str), u64> = BTreeMap::new();
-    for row in &run.decisions {
-        let policy = run.policies.iter().position(|label| *label == row.policy);
-        let key = (policy.unwrap_or(usize::MAX), row.reason.as_str());
-        *counts.entry(key).or_default() += 1;
-    }
-    let counts = counts.into_iter().map(|((policy, reason), count)| {
-        let policy = run.policies.get(policy).map_or("?", String::as_str);
-        format!("{policy}: {count} {reason}")
-    });
+    let place = |policy: &str| run.policies.iter().position(|label| label == policy);
+    let mut counts: Vec<_> = run.decisions.iter().collect();
+    counts.sort_by_key(|((policy, reason), _)| (place(policy).unwrap_or(usize::MAX), reason));
+    let counts = counts
+        .into_iter()
+        .map(|((policy, reason), count)| format!("{policy}: {count} {reason}"));
     counts.collect::<Vec<_>>().join(", ")
 }
 

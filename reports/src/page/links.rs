@@ -4,7 +4,7 @@ use lab_records::{DelayMethod, LinkInfo, MeasuredLink};
 use lab_units::Bytes;
 use maud::{Markup, html};
 
-use super::{NONE, Page, policy_name};
+use super::{NONE, Page, or_none, policy_name};
 use crate::{figure::attributes, frames::LinkUse, text};
 
 /// The tables of links.
@@ -13,15 +13,16 @@ pub fn tables(page: &Page<'_>) -> Markup {
         h3 { "Measured against configured" }
         (measured(page))
         h3 { "Carried" }
-        @if page.link_uses.is_empty() {
+        @if page.run.link_uses.is_empty() {
             p { "No link counters were recorded." }
         } @else {
             div.wide { (carried(page)) }
             p.note {
                 "Mean utilisation of each direction, and under it the most its egress queue was \
-                 seen to hold and the packets it dropped, if any."
+                 seen to hold and the packets it ECN-marked and dropped, if any."
             }
         }
+        @if !page.run.pauses.is_empty() { (paused(page)) }
     }
 }
 
@@ -135,9 +136,52 @@ fn carried(page: &Page<'_>) -> Markup {
     }
 }
 
+/// What priority flow control did, if anything.
+fn paused(page: &Page<'_>) -> Markup {
+    let run = page.run;
+    let policies = run.policies.iter();
+    let policies = policies.filter_map(|policy| Some((policy, run.pauses.get(policy)?)));
+    html! {
+        h3 { "Paused by priority flow control" }
+        div.wide {
+            table {
+                thead {
+                    tr {
+                        th { "policy" }
+                        th.n { "pauses" }
+                        th.n { "ports" }
+                        th.n { "time, added up" }
+                        th { "longest" }
+                    }
+                }
+                tbody {
+                    @for (policy, pauses) in policies {
+                        tr {
+                            th { (policy_name(run, policy)) }
+                            td.n { (pauses.count) }
+                            td.n { (pauses.ports.len()) }
+                            td.n {
+                                (text::time(pauses.total()))
+                                @if !pauses.endless.is_empty() {
+                                    span.ci {
+                                        (text::count(pauses.endless.len(), "port")) " to the end"
+                                    }
+                                }
+                            }
+                            td.t { (or_none(pauses.longest().map(|((node, port), time)| {
+                                format!("{port} of {node}, {}", text::time(time))
+                            }))) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn use_cell(page: &Page<'_>, policy: &str, link: &str, from: &str) -> Markup {
     let wanted = |one: &&LinkUse| one.policy == policy && one.link == link && one.from_dc == from;
-    let Some(one) = page.link_uses.iter().find(wanted) else {
+    let Some(one) = page.run.link_uses.iter().find(wanted) else {
         return html! { (NONE) };
     };
     let queue = one.peak_queue_bytes.filter(|&bytes| bytes > 0);
@@ -145,6 +189,9 @@ fn use_cell(page: &Page<'_>, policy: &str, link: &str, from: &str) -> Markup {
     html! {
         (text::percent(one.utilisation))
         @if let Some(queue) = queue { span.ci { "queue " (queue) } }
+        @if let Some(marks) = one.marks.filter(|&marks| marks > 0) {
+            span.ci { (marks) " marked" }
+        }
         @if one.drops > 0 { span.ci { (one.drops) " dropped" } }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     error::ReportError,
     figure::{font_face, theme::policy_colors},
     figures::Captioned,
-    frames::{FlowFrame, LinkUse},
+    frames::FlowFrame,
     route::Routes,
     run::Run,
     summary::Summary,
@@ -32,8 +32,6 @@ pub struct Page<'a> {
     pub routes: &'a Routes,
     /// The flows, to be asked.
     pub frame: &'a FlowFrame,
-    /// What links carried.
-    pub link_uses: &'a [LinkUse],
 }
 
 /// The page as text.
