@@ -7,6 +7,7 @@
 //! - [`hash`][]: the flow hash
 //! - [`candidate`][]: what a policy is given and what it answers
 //! - [`ecmp`][]: ECMP, and every policy that is a table of hash buckets
+//! - [`wcmp`][], [`ucmp_artifact`][]: how such tables are filled
 //! - [`lcmp`][]: LCMP: path cost, congestion, decision
 //!
 //! Times are nanoseconds, rates bits per second and queues bytes, by their types; costs and scores
@@ -37,6 +38,8 @@ pub mod candidate;
 pub mod ecmp;
 pub mod hash;
 pub mod lcmp;
+pub mod ucmp_artifact;
+pub mod wcmp;
 
 pub use candidate::{Candidate, Decision, Scored};
 pub use hash::{FlowTuple, flow_hash};

@@ -95,7 +95,7 @@ mod tests {
         };
         record.candidates[0] = scored(2, CANDIDATE_ALIVE | CANDIDATE_KEPT);
         record.candidates[1] = scored(1, 0);
-        let slots = Slots::new(&example::config(PolicyConfig::Ecmp).ports);
+        let slots = Slots::new(&example::config(PolicyConfig::Buckets).ports);
         let report = report(&record, &slots);
         assert_eq!(report.port, PortId(4));
         assert_eq!(

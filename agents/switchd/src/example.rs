@@ -44,10 +44,12 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
                 CandidateConfig {
                     port: PortId(4),
                     c_path: 18,
+                    buckets: 1,
                 },
                 CandidateConfig {
                     port: PortId(2),
                     c_path: 38,
+                    buckets: 1,
                 },
             ],
         }],

@@ -58,7 +58,7 @@ fn params(config: &AgentConfig) -> SwitchParams {
         ..SwitchParams::default()
     };
     match &config.policy {
-        PolicyConfig::Ecmp => SwitchParams {
+        PolicyConfig::Buckets => SwitchParams {
             mechanism: MECHANISM_BUCKETS,
             ..common
         },
@@ -77,7 +77,7 @@ fn params(config: &AgentConfig) -> SwitchParams {
     }
 }
 
-/// A destination's row; ECMP is one bucket for each candidate.
+/// A destination's row.
 pub(crate) fn destination(
     config: &DestinationConfig,
     slots: &Slots,
@@ -90,7 +90,7 @@ pub(crate) fn destination(
             .expect("a validated candidate's port is one of the switch");
         *slot = CandidateRow {
             port,
-            buckets: 1,
+            buckets: candidate.buckets,
             path: candidate.c_path,
             pad: 0,
         };
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn candidates_become_slots_in_their_order() {
-        let config = example::config(PolicyConfig::Ecmp);
+        let config = example::config(PolicyConfig::Buckets);
         let slots = Slots::new(&config.ports);
         let (prefix, row) = destination(&config.destinations[0], &slots);
         assert_eq!(
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn ports_have_their_links_and_addresses() {
-        let config = example::config(PolicyConfig::Ecmp);
+        let config = example::config(PolicyConfig::Buckets);
         let table = switch_table(&config, &[(7, true), (8, true), (9, false)]);
         let ports = table.ports.map(|port| (port.ifindex, port.state));
         assert_eq!(
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn parameters_are_those_of_the_policy() {
-        let ecmp = params(&example::config(PolicyConfig::Ecmp));
+        let ecmp = params(&example::config(PolicyConfig::Buckets));
         assert_eq!((ecmp.mechanism, ecmp.seed), (MECHANISM_BUCKETS, 176));
         let lcmp = params(&example::config(PolicyConfig::Lcmp(LcmpConfig::artifact())));
         assert_eq!((lcmp.mechanism, lcmp.artifact), (MECHANISM_LCMP, 1));

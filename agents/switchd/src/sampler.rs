@@ -36,7 +36,7 @@ impl Sampler {
     /// A sampler of the configuration's sampled ports; `ifindexes` are in the order of its ports.
     pub(crate) fn new(config: &AgentConfig, ifindexes: &[u32], now: Nanos) -> Self {
         let lcmp = match &config.policy {
-            PolicyConfig::Ecmp => None,
+            PolicyConfig::Buckets => None,
             PolicyConfig::Lcmp(lcmp) => Some(lcmp.clone()),
         };
         let mut sampler = Self {
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn only_lcmp_has_levels() {
-        let mut sampler = sampler(PolicyConfig::Ecmp);
+        let mut sampler = sampler(PolicyConfig::Buckets);
         sampler.take_in(Nanos::from_millis(1), &backlog(75_000));
         let queue = sampler.report().ports[0];
         assert_eq!((queue.backlog_bytes, queue.q, queue.c_cong), (75_000, 0, 0));

@@ -6,7 +6,7 @@ use lab_units::{Bytes, Nanos, NodeId};
 
 use crate::{
     frame,
-    model::{Estimate, Flow, LinkKind, MeasurePlan, PolicyPlan, PolicyRun, Rdma},
+    model::{Estimate, Flow, LinkKind, MeasurePlan, PolicyRun, Rdma},
     network::Network,
     schedule,
     ways::{self, Ways},
@@ -93,10 +93,8 @@ fn offers(load: &Load<'_>) -> Vec<Offer> {
 fn wake_ups(load: &Load<'_>, span: Nanos) -> u64 {
     let switches = count(load.network.dcs.len());
     let every = |period: Nanos| span.get() / period.get().max(1) * switches;
-    let sampling = load.policies.iter().map(|run| match &run.policy {
-        PolicyPlan::Ecmp => 0,
-        PolicyPlan::Lcmp(config) => every(config.sample_interval_ns),
-    });
+    let lcmp = load.policies.iter().filter_map(|run| run.policy.lcmp());
+    let sampling = lcmp.map(|config| every(config.sample_interval_ns));
     let recording = every(load.measure.queues_ns).saturating_add(every(load.measure.links_ns));
     let once = sampling.max().unwrap_or(0).saturating_add(recording);
     once.saturating_mul(u64::from(load.repetitions))

@@ -257,6 +257,18 @@ pub struct PolicyRun {
     /// One for each switch, one row for each destination, one score for each candidate, in the
     /// order of [`Plan::switches`]; empty where the policy has no path scores.
     pub path_scores: Vec<Vec<Vec<u8>>>,
+    /// Hash buckets of the candidates, in the same order; empty where the policy gives each one.
+    pub buckets: Vec<Vec<Vec<u16>>>,
+}
+
+impl PolicyRun {
+    /// Hash buckets of a candidate; the numbers are positions in [`Plan::switches`],
+    /// [`Switch::destinations`] and [`Destination::candidates`].
+    #[must_use]
+    pub fn buckets_of(&self, switch: usize, destination: usize, candidate: usize) -> u16 {
+        let row = self.buckets.get(switch).map(|switch| &switch[destination]);
+        row.map_or(1, |row| row[candidate])
+    }
 }
 
 /// A policy and its parameters.
@@ -265,8 +277,23 @@ pub struct PolicyRun {
 pub enum PolicyPlan {
     /// 5-tuple hash over all candidates.
     Ecmp,
+    /// 5-tuple hash over the candidates in proportion to their ways' capacity.
+    Wcmp,
+    /// 5-tuple hash over the candidates of the widest first link.
+    UcmpArtifact,
     /// LCMP, parameters resolved.
     Lcmp(LcmpConfig),
+}
+
+impl PolicyPlan {
+    /// LCMP's parameters, if it is LCMP.
+    #[must_use]
+    pub const fn lcmp(&self) -> Option<&LcmpConfig> {
+        match self {
+            Self::Lcmp(config) => Some(config),
+            Self::Ecmp | Self::Wcmp | Self::UcmpArtifact => None,
+        }
+    }
 }
 
 /// One RDMA flow.

@@ -3,7 +3,11 @@
 //! Path scores are computed here, from paper quantities. What a switch agent computes with later —
 //! sampling, garbage collection, idle time-out — is in the time of the emulated network.
 
-use lab_policy::lcmp::{LcmpConfig, Preset, path_score};
+use lab_policy::{
+    MAX_CANDIDATES,
+    lcmp::{LcmpConfig, Preset, path_score},
+    ucmp_artifact, wcmp,
+};
 use lab_scenario::{LcmpPreset, LcmpSpec, PolicySpec};
 use lab_units::{BitsPerSec, Nanos};
 
@@ -28,7 +32,7 @@ pub(crate) fn runs(
     wanted: Option<&[String]>,
     surroundings: &Surroundings<'_>,
 ) -> Result<Vec<PolicyRun>, PlanError> {
-    let labels: Vec<&str> = specs.iter().map(label).collect();
+    let labels: Vec<&str> = specs.iter().map(PolicySpec::label).collect();
     if let Some(again) = (1..labels.len()).find(|&at| labels[..at].contains(&labels[at])) {
         let label = labels[again].to_owned();
         return Err(PlanError::SameLabel { label });
@@ -44,7 +48,7 @@ pub(crate) fn runs(
         }
     }
     let chosen = specs.iter().enumerate().filter(|(_, spec)| {
-        let listed = |names: &[String]| names.iter().any(|name| name == label(spec));
+        let listed = |names: &[String]| names.iter().any(|name| name == spec.label());
         wanted.is_none_or(listed)
     });
     let runs = chosen.map(|(index, spec)| run(index, spec, surroundings));
@@ -55,46 +59,65 @@ pub(crate) fn runs(
     Ok(runs)
 }
 
-fn label(spec: &PolicySpec) -> &str {
-    match spec {
-        PolicySpec::Ecmp => "ecmp",
-        PolicySpec::Lcmp(spec) => spec.label.as_deref().unwrap_or("lcmp"),
-    }
-}
-
 fn run(
     index: usize,
     spec: &PolicySpec,
     surroundings: &Surroundings<'_>,
 ) -> Result<PolicyRun, PlanError> {
-    let (policy, path_scores) = match spec {
-        PolicySpec::Ecmp => (PolicyPlan::Ecmp, Vec::new()),
+    let policy = match spec {
+        PolicySpec::Ecmp => PolicyPlan::Ecmp,
+        PolicySpec::Wcmp => PolicyPlan::Wcmp,
+        PolicySpec::UcmpArtifact => PolicyPlan::UcmpArtifact,
         PolicySpec::Lcmp(spec) => {
             let path = format!("policies[{index}].lcmp");
-            let config = config(&path, spec, surroundings)?;
-            let scores = path_scores(surroundings.switches, &config);
-            (PolicyPlan::Lcmp(config), scores)
+            PolicyPlan::Lcmp(config(&path, spec, surroundings)?)
         }
     };
     Ok(PolicyRun {
-        label: label(spec).to_owned(),
+        label: spec.label().to_owned(),
+        path_scores: path_scores(surroundings.switches, &policy),
+        buckets: buckets(surroundings.switches, &policy),
         policy,
-        path_scores,
     })
 }
 
-fn path_scores(switches: &[Switch], config: &LcmpConfig) -> Vec<Vec<Vec<u8>>> {
+fn path_scores(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u8>>> {
+    let Some(config) = policy.lcmp() else {
+        return Vec::new();
+    };
     let score = |candidate: &Candidate| {
         let (delay, capacity) = scored(candidate, config.preset);
         path_score(delay, capacity, config)
     };
+    of_candidates(switches, |candidates| {
+        candidates.iter().map(score).collect()
+    })
+}
+
+fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
+    let by = |capacity: fn(&Candidate) -> BitsPerSec, share: fn(&[BitsPerSec]) -> Buckets| {
+        of_candidates(switches, |candidates| {
+            let capacities: Vec<_> = candidates.iter().map(capacity).collect();
+            share(&capacities)[..candidates.len()].to_vec()
+        })
+    };
+    match policy {
+        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) => Vec::new(),
+        PolicyPlan::Wcmp => by(|way| way.paper_bottleneck_bps, wcmp::buckets),
+        PolicyPlan::UcmpArtifact => by(|way| way.paper_first_link_bps, ucmp_artifact::buckets),
+    }
+}
+
+/// What `of` makes of each destination's candidates, switch by switch.
+fn of_candidates<T>(switches: &[Switch], of: impl Fn(&[Candidate]) -> Vec<T>) -> Vec<Vec<Vec<T>>> {
     let by_switch = switches.iter().map(|switch| {
         let rows = switch.destinations.iter();
-        rows.map(|row| row.candidates.iter().map(score).collect())
-            .collect()
+        rows.map(|row| of(&row.candidates)).collect()
     });
     by_switch.collect()
 }
+
+type Buckets = [u16; MAX_CANDIDATES];
 
 /// The delay and capacity a preset scores a candidate by: end to end, or of the first link.
 pub(crate) fn scored(candidate: &Candidate, preset: Preset) -> (Nanos, BitsPerSec) {

@@ -9,7 +9,7 @@ use lab_units::{BitsPerSec, LinkId, Nanos};
 
 use crate::{
     error::PlanError,
-    model::{Candidate, PolicyPlan, PolicyRun, Rescored, ScoredCandidate, Switch},
+    model::{Candidate, PolicyRun, Rescored, ScoredCandidate, Switch},
     network::Network,
     policy::scored,
     ways::{self, Ways},
@@ -66,7 +66,7 @@ impl<'a> Scores<'a> {
 
 /// The scored candidates of every switch and destination; none under a policy without scores.
 fn tables(switches: &[Switch], run: &PolicyRun) -> Vec<Vec<Vec<ScoredCandidate>>> {
-    let PolicyPlan::Lcmp(config) = &run.policy else {
+    let Some(config) = run.policy.lcmp() else {
         return Vec::new();
     };
     let candidate = |candidate: &Candidate| {

@@ -220,6 +220,10 @@ pub struct FlowSpec {
 pub enum PolicySpec {
     /// 5-tuple hash over all candidates.
     Ecmp,
+    /// 5-tuple hash over the candidates in proportion to their ways' capacity.
+    Wcmp,
+    /// 5-tuple hash over the candidates of the widest first link: UCMP in the authors' code.
+    UcmpArtifact,
     /// Long-haul cost-aware multi-path routing.
     Lcmp(LcmpSpec),
 }
@@ -230,6 +234,8 @@ impl PolicySpec {
     pub fn label(&self) -> &str {
         match self {
             Self::Ecmp => "ecmp",
+            Self::Wcmp => "wcmp",
+            Self::UcmpArtifact => "ucmp-artifact",
             Self::Lcmp(spec) => spec.label.as_deref().unwrap_or("lcmp"),
         }
     }

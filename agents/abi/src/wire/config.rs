@@ -57,8 +57,8 @@ pub struct AgentConfig {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyConfig {
-    /// The flow's hash over all live candidates.
-    Ecmp,
+    /// The flow's hash over the live candidates' buckets: ECMP, and what weighs its next hops.
+    Buckets,
     /// LCMP with its parameters; of its times those beside the policy count, not those within.
     Lcmp(LcmpConfig),
 }
@@ -116,4 +116,6 @@ pub struct CandidateConfig {
     pub port: PortId,
     /// C_path of the path from here to the destination.
     pub c_path: u8,
+    /// Hash buckets; none of it: never chosen by buckets.
+    pub buckets: u16,
 }

@@ -115,7 +115,7 @@ impl AgentConfig {
         self.validate_ports()?;
         self.validate_destinations()?;
         match &self.policy {
-            PolicyConfig::Ecmp => Ok(()),
+            PolicyConfig::Buckets => Ok(()),
             PolicyConfig::Lcmp(lcmp) => Ok(lcmp.validate()?),
         }
     }
@@ -283,7 +283,7 @@ mod tests {
             lab: "lab".to_string(),
             dc: "dc1".to_string(),
             switch_id: 176,
-            policy: PolicyConfig::Ecmp,
+            policy: PolicyConfig::Buckets,
             time_scale: Ratio::ONE,
             size_scale: Ratio::ONE,
             ports: vec![port(0, "p0"), port(2, "p1")],
@@ -293,6 +293,7 @@ mod tests {
                 candidates: vec![CandidateConfig {
                     port: PortId(2),
                     c_path: 18,
+                    buckets: 1,
                 }],
             }],
             sample_interval_ns: Nanos::from_millis(1),
@@ -371,7 +372,7 @@ mod tests {
     #[test]
     fn the_json_form_is_the_contract() {
         let json = serde_json::to_value(config()).expect("it has a JSON form");
-        assert_eq!(json["policy"], "ecmp");
+        assert_eq!(json["policy"], "buckets");
         assert_eq!(json["time_scale"], "1");
         assert_eq!(json["ports"][1]["src_mac"], "02:00:00:00:00:01");
         assert_eq!(json["ports"][1]["rate_bps"], 200_000_000);

@@ -96,7 +96,7 @@ fn ifindexes(config: &AgentConfig) -> Result<Vec<u32>, SwitchdError> {
 /// Only LCMP decides by samples; else a sample is a record's and nobody's else.
 fn sampling_interval(config: &AgentConfig) -> Nanos {
     match config.policy {
-        PolicyConfig::Ecmp => config.record_interval_ns,
+        PolicyConfig::Buckets => config.record_interval_ns,
         PolicyConfig::Lcmp(_) => config.sample_interval_ns,
     }
 }

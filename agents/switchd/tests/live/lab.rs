@@ -222,7 +222,11 @@ impl Lab {
                 addr: Ipv4Addr::new(10, 8, 0, 0),
                 prefix_len: 16,
                 candidates: [P1, P2]
-                    .map(|port| CandidateConfig { port, c_path: 20 })
+                    .map(|port| CandidateConfig {
+                        port,
+                        c_path: 20,
+                        buckets: 1,
+                    })
                     .to_vec(),
             }],
             sample_interval_ns: Nanos::from_millis(1),

@@ -35,7 +35,7 @@ fn ecmp_flows_are_pinned_moved_and_accounted_for(name: &str, attach: AttachMode)
     let Some(lab) = Lab::new(name) else { return };
     // What an agent that was killed leaves behind under 6.1.
     lab.tc("qdisc add dev p1 clsact");
-    let (mut controller, agent) = Controller::start(&lab, PolicyConfig::Ecmp, attach);
+    let (mut controller, agent) = Controller::start(&lab, PolicyConfig::Buckets, attach);
     let ready = controller.ready();
     assert_eq!(ready.ports, 3);
     if attach == AttachMode::Netlink {
@@ -180,7 +180,7 @@ fn lcmp_sees_a_queue_and_leads_new_flows_around_it() {
     // Its path becomes a worse one: new flows go the other way, however idle it is.
     controller.queue_of(P1, |queue| queue.c_cong == 0);
     let mut destination = lab
-        .config(PolicyConfig::Ecmp, AttachMode::Auto)
+        .config(PolicyConfig::Buckets, AttachMode::Auto)
         .destinations[0]
         .clone();
     destination.candidates[0].c_path = 200;
@@ -199,7 +199,7 @@ fn lcmp_sees_a_queue_and_leads_new_flows_around_it() {
 #[test]
 fn idle_flows_are_forgotten_and_a_full_table_evicts() {
     let Some(lab) = Lab::new("gc") else { return };
-    let (mut controller, agent) = Controller::start_with(&lab, PolicyConfig::Ecmp, |config| {
+    let (mut controller, agent) = Controller::start_with(&lab, PolicyConfig::Buckets, |config| {
         config.flow_table_entries = 500;
         config.gc_interval_ns = lab_units::Nanos::from_millis(50);
         config.idle_timeout_ns = lab_units::Nanos::from_millis(1_500);
@@ -220,7 +220,8 @@ fn sigterm_ends_it_cleanly_and_sigint_does_not() {
     let Some(lab) = Lab::new("signal") else {
         return;
     };
-    let (mut controller, agent) = Controller::start(&lab, PolicyConfig::Ecmp, AttachMode::Netlink);
+    let (mut controller, agent) =
+        Controller::start(&lab, PolicyConfig::Buckets, AttachMode::Netlink);
     controller.ready();
     let thread = agent.as_pthread_t();
     nix::sys::pthread::pthread_kill(thread, nix::sys::signal::Signal::SIGINT).expect("sent");
@@ -237,7 +238,7 @@ fn an_agent_that_cannot_start_says_why_and_leaves_nothing() {
     let Some(lab) = Lab::new("missing") else {
         return;
     };
-    let (mut controller, agent) = Controller::start_with(&lab, PolicyConfig::Ecmp, |config| {
+    let (mut controller, agent) = Controller::start_with(&lab, PolicyConfig::Buckets, |config| {
         config.attach = AttachMode::Netlink;
         config.ports[2].interface = "p9".to_owned();
     });
@@ -254,7 +255,7 @@ fn a_configuration_that_does_not_fit_is_told_to_the_controller() {
         return;
     };
     let (mut controller, agent) =
-        Controller::start_with(&lab, PolicyConfig::Ecmp, |config| config.ports.clear());
+        Controller::start_with(&lab, PolicyConfig::Buckets, |config| config.ports.clear());
     let problem = "destination `10.8.0.0/16`: candidate port 2 is no port of the switch";
     let message = format!("configuration: {problem}");
     assert_eq!(controller.next(), AgentMessage::Error { message });

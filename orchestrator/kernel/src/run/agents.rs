@@ -157,15 +157,15 @@ impl AgentLauncher {
     ) -> AgentConfig {
         let switch = &plan.switches[switch_index];
         let (policy, sample, gc, idle, entries, stale_after_ns) = match &run.policy {
-            PolicyPlan::Ecmp => {
+            PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact => {
                 let record = plan.measure.queues_ns;
                 let idle = plan.rdma.flow_deadline_ns;
                 (
-                    PolicyConfig::Ecmp,
+                    PolicyConfig::Buckets,
                     record,
                     idle,
                     idle,
-                    ECMP_FLOW_TABLE_ENTRIES,
+                    BUCKETS_FLOW_TABLE_ENTRIES,
                     None,
                 )
             }
@@ -324,6 +324,7 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
                 .map(|(column, candidate)| CandidateConfig {
                     port: candidate.port,
                     c_path: score(column),
+                    buckets: run.buckets_of(switch_index, row, column),
                 })
                 .collect(),
         });
@@ -333,7 +334,7 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
 
 /// Rows of the flow table where the policy does not say: LCMP's default, so that policies differ
 /// in their decisions alone.
-const ECMP_FLOW_TABLE_ENTRIES: u32 = 50_000;
+const BUCKETS_FLOW_TABLE_ENTRIES: u32 = 50_000;
 
 /// Samples missed in a row before the agent's view is not decided by: the lab's own measure of a
 /// stuck agent, far from what a busy machine causes.

@@ -15,6 +15,8 @@ pub(super) fn section(plan: &Plan) -> String {
     for run in &plan.policies {
         let words = match &run.policy {
             PolicyPlan::Ecmp => "5-tuple hash over all candidates".to_owned(),
+            PolicyPlan::Wcmp => "5-tuple hash in proportion to the ways' capacity".to_owned(),
+            PolicyPlan::UcmpArtifact => "5-tuple hash over the widest first links".to_owned(),
             PolicyPlan::Lcmp(config) => lcmp(config),
         };
         text.push_str(&paragraph(&format!("  {:width$}  ", run.label), &words));

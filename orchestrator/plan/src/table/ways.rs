@@ -1,6 +1,6 @@
 //! The ways from each datacenter to the others.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Display};
 
 use lab_units::DcId;
 
@@ -13,36 +13,35 @@ use crate::{
 /// Destinations with several candidates, with what policies see of them, then those without a
 /// choice.
 pub(super) fn section(plan: &Plan) -> String {
-    let scored: Vec<_> = plan
-        .policies
-        .iter()
-        .filter(|run| !run.path_scores.is_empty())
-        .collect();
-    let labels: Vec<_> = scored.iter().map(|run| run.label.as_str()).collect();
-    let scores = match &labels[..] {
-        [] => String::new(),
-        labels => format!("path score: {}", labels.join(" ")),
-    };
-    let heads = ["from", "to", "by", "port", "delay", "bottleneck", &scores];
-    let mut rows = vec![heads.map(str::to_owned)];
+    let scores = Numbers::of(plan, "path score", |run| &run.path_scores);
+    let buckets = Numbers::of(plan, "buckets", |run| &run.buckets);
+    let heads = ["from", "to", "by", "port", "delay", "bottleneck"];
+    let [from, to, by, port, delay, bottleneck] = heads.map(str::to_owned);
+    let mut rows = vec![[
+        from,
+        to,
+        by,
+        port,
+        delay,
+        bottleneck,
+        scores.head(),
+        buckets.head(),
+    ]];
     for (index, switch) in plan.switches.iter().enumerate() {
         for (row, destination) in switch.destinations.iter().enumerate() {
             if destination.candidates.len() < 2 {
                 continue;
             }
             for (at, way) in destination.candidates.iter().enumerate() {
-                let score = |run: &&PolicyRun| {
-                    let score = run.path_scores[index][row][at];
-                    format!("{score:>width$}", width = run.label.chars().count())
-                };
-                let scores = scored.iter().map(score).collect::<Vec<_>>().join(" ");
-                rows.push(way_row(plan, switch, destination, at, way, scores));
+                let place = [index, row, at];
+                let numbers = [scores.at(place), buckets.at(place)];
+                rows.push(way_row(plan, switch, destination, at, way, numbers));
             }
         }
     }
     let left = Side::Left;
     let right = Side::Right;
-    let sides = [left, left, left, left, right, right, right];
+    let sides = [left, left, left, left, right, right, right, right];
     let choices = match rows.len() {
         1 => "  no datacenter has more than one way to another\n".to_owned(),
         _ => columns(2, sides, &rows),
@@ -56,8 +55,8 @@ fn way_row(
     destination: &Destination,
     at: usize,
     way: &Candidate,
-    scores: String,
-) -> [String; 7] {
+    [scores, buckets]: [String; 2],
+) -> [String; 8] {
     let first = |name: &str| if at == 0 { name } else { "" }.to_owned();
     [
         first(home(plan, switch)),
@@ -67,7 +66,42 @@ fn way_row(
         way.paper_delay_ns.to_string(),
         way.paper_bottleneck_bps.to_string(),
         scores,
+        buckets,
     ]
+}
+
+/// What some policies give candidates, side by side in one column.
+struct Numbers<'a, T> {
+    what: &'static str,
+    /// Labels, and the numbers by switch, destination and candidate.
+    runs: Vec<(&'a str, &'a [Vec<Vec<T>>])>,
+}
+
+impl<'a, T: Display> Numbers<'a, T> {
+    fn of(plan: &'a Plan, what: &'static str, of: fn(&PolicyRun) -> &Vec<Vec<Vec<T>>>) -> Self {
+        let runs = plan.policies.iter();
+        let runs = runs.map(|run| (run.label.as_str(), of(run).as_slice()));
+        Self {
+            what,
+            runs: runs.filter(|(_, numbers)| !numbers.is_empty()).collect(),
+        }
+    }
+
+    fn head(&self) -> String {
+        let labels: Vec<_> = self.runs.iter().map(|(label, _)| *label).collect();
+        match &labels[..] {
+            [] => String::new(),
+            labels => format!("{}: {}", self.what, labels.join(" ")),
+        }
+    }
+
+    fn at(&self, [switch, row, at]: [usize; 3]) -> String {
+        let number = |(label, numbers): &(&str, &[Vec<Vec<T>>])| {
+            let width = label.chars().count();
+            format!("{:>width$}", numbers[switch][row][at])
+        };
+        self.runs.iter().map(number).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// Destinations with one candidate, by that candidate.

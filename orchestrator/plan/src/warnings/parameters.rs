@@ -3,20 +3,14 @@
 use lab_policy::lcmp::{LcmpConfig, Preset};
 
 use super::{Inspection, warning};
-use crate::{
-    model::{PolicyPlan, Warning},
-    policy,
-};
+use crate::{model::Warning, policy};
 
 /// Thresholds that were set for a preset without the rule they belong to: one warning for each.
 pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lcmp = inspection
         .policies
         .iter()
-        .filter_map(|run| match &run.policy {
-            PolicyPlan::Ecmp => None,
-            PolicyPlan::Lcmp(config) => unused(config).map(|unused| (run.label.as_str(), unused)),
-        });
+        .filter_map(|run| Some((run.label.as_str(), unused(run.policy.lcmp()?)?)));
     lcmp.map(|(label, (name, value, preset))| {
         let text = format!(
             "policy `{label}`: `{name}` is {value}, which changes nothing, as only the preset \

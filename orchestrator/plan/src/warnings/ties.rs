@@ -4,10 +4,7 @@ use lab_policy::lcmp::{LcmpConfig, Preset, delay_score, separating_shift};
 use lab_units::{DcId, Nanos};
 
 use super::{Inspection, warning};
-use crate::{
-    model::{PolicyPlan, Warning},
-    policy,
-};
+use crate::{model::Warning, policy};
 
 /// Candidates of one destination whose delays differ and whose delay scores do not: one warning
 /// for each policy, which names the first such pair and what would separate all.
@@ -15,10 +12,7 @@ pub(super) fn delay_score_ties(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lcmp = inspection
         .policies
         .iter()
-        .filter_map(|run| match &run.policy {
-            PolicyPlan::Ecmp => None,
-            PolicyPlan::Lcmp(config) => Some((run.label.as_str(), config)),
-        });
+        .filter_map(|run| Some((run.label.as_str(), run.policy.lcmp()?)));
     lcmp.filter_map(|(label, config)| tie(inspection, label, config))
         .collect()
 }

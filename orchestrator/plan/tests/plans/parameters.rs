@@ -1,6 +1,6 @@
 //! Parameters of policies, from the scenario into the plan.
 
-use lab_plan::{PolicyPlan, render_table, resolve};
+use lab_plan::{render_table, resolve};
 use lab_policy::lcmp::{LcmpConfig, Preset};
 use lab_scenario::{LcmpSpec, PolicySpec, defaults, limits};
 use lab_units::{BitsPerSec, Nanos};
@@ -13,10 +13,8 @@ fn with_parameters(parameters: &str) -> String {
 }
 
 fn config(text: &str) -> LcmpConfig {
-    match &common::plan(text).policies[1].policy {
-        PolicyPlan::Lcmp(config) => config.clone(),
-        PolicyPlan::Ecmp => panic!("the second policy is lcmp"),
-    }
+    let plan = common::plan(text);
+    plan.policies[1].policy.lcmp().unwrap().clone()
 }
 
 /// Times are emulated, ten times as long; everything else is as written.

@@ -38,6 +38,26 @@ fn the_testbeds_path_scores_put_the_fat_and_near_first() {
 }
 
 #[test]
+fn the_testbeds_buckets_follow_capacity() {
+    let text = crate::common::testbed_text().replace("  - ecmp\n", "  - wcmp\n  - ucmp-artifact\n");
+    let plan = crate::common::plan(&text);
+    let [wcmp, ucmp, lcmp] = &plan.policies[..] else {
+        panic!("three policies")
+    };
+    // In the order DC6, DC4, DC2, DC7, DC5, DC3.
+    assert_eq!(wcmp.buckets[0][0], [2, 5, 10, 2, 5, 10]);
+    assert_eq!(ucmp.buckets[0][0], [0, 0, 1, 0, 0, 1]);
+    assert!(lcmp.buckets.is_empty());
+    assert_eq!(lcmp.buckets_of(0, 0, 4), 1);
+    assert_eq!((wcmp.buckets_of(0, 0, 4), ucmp.buckets_of(0, 0, 4)), (5, 0));
+    let table = lab_plan::render_table(&plan);
+    let ways = table.split("Ways\n").nth(1).unwrap();
+    let policies = table.split("Policies\n").nth(1).unwrap();
+    let head = |text: &str, lines| text.lines().take(lines).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!(format!("{}\n\n{}", head(ways, 7), head(policies, 2)));
+}
+
+#[test]
 fn transit_datacenters_of_the_full_network_have_two_ways() {
     let plan = crate::common::plan(&crate::common::scenario_text("8dc-fabric.yaml"));
     let mut several = 0;

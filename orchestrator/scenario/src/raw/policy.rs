@@ -18,6 +18,13 @@ pub struct Policy {
     /// 5-tuple hash over all candidates; it has no parameters.
     #[serde(default)]
     pub ecmp: Maybe<NoParameters>,
+    /// 5-tuple hash over the candidates in proportion to their ways' capacity; it has no parameters.
+    #[serde(default)]
+    pub wcmp: Maybe<NoParameters>,
+    /// 5-tuple hash over the candidates of the widest first link, which is UCMP in the code of
+    /// LCMP's authors; it has no parameters.
+    #[serde(default, rename = "ucmp-artifact")]
+    pub ucmp_artifact: Maybe<NoParameters>,
     /// Long-haul cost-aware multi-path routing.
     #[serde(default)]
     pub lcmp: Maybe<Lcmp>,
@@ -33,13 +40,19 @@ pub struct NoParameters {}
 pub enum PolicyName {
     /// 5-tuple hash over all candidates.
     Ecmp,
+    /// 5-tuple hash in proportion to capacity.
+    Wcmp,
+    /// 5-tuple hash over the widest first links.
+    UcmpArtifact,
     /// Long-haul cost-aware multi-path routing.
     Lcmp,
 }
 
 words! {
-    PolicyName: "`ecmp`, `lcmp`, or `lcmp: {…}` with parameters" {
+    PolicyName: "`ecmp`, `wcmp`, `ucmp-artifact`, `lcmp`, or `lcmp: {…}` with parameters" {
         "ecmp" => Self::Ecmp,
+        "wcmp" => Self::Wcmp,
+        "ucmp-artifact" => Self::UcmpArtifact,
         "lcmp" => Self::Lcmp,
     }
 }

@@ -48,18 +48,32 @@ fn policy(
     match &raw.value {
         WordOr::Word(word, _) => match context.word(&raw.range, word)? {
             PolicyName::Ecmp => Some(PolicySpec::Ecmp),
+            PolicyName::Wcmp => Some(PolicySpec::Wcmp),
+            PolicyName::UcmpArtifact => Some(PolicySpec::UcmpArtifact),
             PolicyName::Lcmp => Some(PolicySpec::Lcmp(LcmpSpec::default())),
         },
         WordOr::Body(policy) => {
-            let keys = [
-                ("ecmp", policy.ecmp.as_ref().is_some()),
-                ("lcmp", policy.lcmp.as_ref().is_some()),
+            let plain = [
+                ("ecmp", &policy.ecmp, PolicySpec::Ecmp),
+                ("wcmp", &policy.wcmp, PolicySpec::Wcmp),
+                (
+                    "ucmp-artifact",
+                    &policy.ucmp_artifact,
+                    PolicySpec::UcmpArtifact,
+                ),
             ];
+            let mut keys: Vec<_> = plain
+                .iter()
+                .map(|(key, there, _)| (*key, there.as_ref().is_some()))
+                .collect();
+            keys.push(("lcmp", policy.lcmp.as_ref().is_some()));
             context.one_key(&raw.range, &keys);
-            match policy.lcmp.as_ref() {
-                Some(parameters) => Some(PolicySpec::Lcmp(lcmp(context, raw, parameters))),
-                None => policy.ecmp.as_ref().map(|_| PolicySpec::Ecmp),
+            if let Some(parameters) = policy.lcmp.as_ref() {
+                return Some(PolicySpec::Lcmp(lcmp(context, raw, parameters)));
             }
+            let mut plain = plain.into_iter();
+            let found = plain.find(|(_, there, _)| there.as_ref().is_some());
+            found.map(|(.., policy)| policy)
         }
     }
 }

@@ -1,0 +1,41 @@
+//! UCMP as the LCMP authors' code has it: the next hops of the widest first link, alike.
+//!
+//! ```text
+//! n_i = 1 if r_i = max r_j, else 0
+//! ```
+//!
+//! r_i being the rate of the next hop's own link: what is behind it, delay and flow size, which the
+//! uniform cost of UCMP is made of, do not count. It is here so that their figures can be redone.
+
+use lab_abi::rows::MAX_CANDIDATES;
+use lab_units::BitsPerSec;
+
+/// Buckets of each next hop, in the order of `rates`, which are those of their links.
+///
+/// Those past [`MAX_CANDIDATES`] do not fit.
+#[must_use]
+pub fn buckets(rates: &[BitsPerSec]) -> [u16; MAX_CANDIDATES] {
+    let widest = rates.iter().take(MAX_CANDIDATES).max();
+    let mut buckets = [0; MAX_CANDIDATES];
+    for (slot, rate) in buckets.iter_mut().zip(rates) {
+        *slot = u16::from(Some(rate) == widest);
+    }
+    buckets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gbit(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
+    }
+
+    #[test]
+    fn only_the_widest_first_links_have_a_bucket() {
+        let eight_datacenters = [25, 100, 200, 25, 100, 200].map(gbit);
+        assert_eq!(buckets(&eight_datacenters)[..6], [0, 0, 1, 0, 0, 1]);
+        assert_eq!(buckets(&[gbit(40)])[..2], [1, 0]);
+        assert_eq!(buckets(&[]), [0; MAX_CANDIDATES]);
+    }
+}

@@ -1,0 +1,155 @@
+//! WCMP: hash buckets in proportion to what lies behind each next hop.
+//!
+//! Zhou et al., "WCMP: Weighted Cost Multipathing for Improved Fairness in Data Centers"
+//! (EuroSys '14): next hop i owns
+//!
+//! ```text
+//! n_i = N · c_i / Σ c_j
+//! ```
+//!
+//! of N buckets, c_i being the capacity of the way behind it. Where the capacities have a ratio of
+//! small numbers, those are the n_i and the split is exact. Else the table is reduced to N =
+//! [`MAX_BUCKETS`]: every next hop has one bucket, the rest are dealt out by largest remainder.
+//! The split is static: neither delay nor load counts.
+
+use lab_abi::rows::MAX_CANDIDATES;
+use lab_units::BitsPerSec;
+
+/// The most buckets of a destination: what a table of a hardware switch spends on one group.
+pub const MAX_BUCKETS: u16 = 64;
+
+/// Buckets of each next hop, in the order of `capacities`, which are those of the ways behind them.
+///
+/// Those past [`MAX_CANDIDATES`] do not fit.
+///
+/// ```
+/// use lab_policy::wcmp;
+///
+/// let gbit = |rate: u64| lab_units::BitsPerSec::new(rate * 1_000_000_000).unwrap();
+/// let buckets = wcmp::buckets(&[25, 100, 200].map(gbit));
+/// assert_eq!(buckets[..3], [1, 4, 8]);
+/// ```
+#[must_use]
+pub fn buckets(capacities: &[BitsPerSec]) -> [u16; MAX_CANDIDATES] {
+    let mut weights = [0; MAX_CANDIDATES];
+    for (weight, capacity) in weights.iter_mut().zip(capacities) {
+        *weight = capacity.get();
+    }
+    let count = capacities.len().min(MAX_CANDIDATES);
+    in_smallest_numbers(&mut weights[..count]);
+    let total = total(&weights[..count]);
+    let mut buckets = [0; MAX_CANDIDATES];
+    if total <= u128::from(MAX_BUCKETS) {
+        for (slot, weight) in buckets.iter_mut().zip(weights) {
+            *slot = u16::try_from(weight).unwrap_or(MAX_BUCKETS);
+        }
+    } else {
+        deal(&weights[..count], total, &mut buckets[..count]);
+    }
+    buckets
+}
+
+/// Divides the weights by what divides them all.
+fn in_smallest_numbers(weights: &mut [u64]) {
+    let divisor = weights
+        .iter()
+        .fold(0, |a, &b| greatest_common_divisor(a, b));
+    for weight in weights {
+        *weight /= divisor;
+    }
+}
+
+const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+fn total(weights: &[u64]) -> u128 {
+    weights.iter().copied().map(u128::from).sum()
+}
+
+/// One bucket for each weight, the others by largest remainder; of equal ones, the first.
+fn deal(weights: &[u64], total: u128, buckets: &mut [u16]) {
+    let mut remainders = [0; MAX_CANDIDATES];
+    let mut left = MAX_BUCKETS;
+    let ones: u128 = weights.iter().map(|_| 1).sum();
+    let dealt = u128::from(MAX_BUCKETS) - ones;
+    for ((weight, slot), remainder) in weights.iter().zip(&mut *buckets).zip(&mut remainders) {
+        let share = u128::from(*weight) * dealt;
+        *slot = 1 + u16::try_from(share / total).unwrap_or(MAX_BUCKETS);
+        *remainder = share % total;
+        left -= *slot;
+    }
+    while left > 0 {
+        let Some(next) = largest(&remainders[..weights.len()]) else {
+            return;
+        };
+        buckets[next] += 1;
+        remainders[next] = 0;
+        left -= 1;
+    }
+}
+
+fn largest(remainders: &[u128]) -> Option<usize> {
+    let places = remainders.iter().enumerate().rev();
+    places
+        .max_by_key(|(_, remainder)| **remainder)
+        .map(|(place, _)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(capacities: &[u64]) -> Vec<u16> {
+        let capacities: Vec<_> = capacities
+            .iter()
+            .filter_map(|&c| BitsPerSec::new(c))
+            .collect();
+        buckets(&capacities)[..capacities.len()].to_vec()
+    }
+
+    #[test]
+    fn the_eight_datacenters_ratios_are_kept_exactly() {
+        let gbit = |rate: u64| rate * 1_000_000_000;
+        assert_eq!(
+            of(&[200, 200, 100, 100, 25, 25].map(gbit)),
+            [8, 8, 4, 4, 1, 1]
+        );
+        assert_eq!(
+            of(&[200, 200, 100, 100, 40, 40].map(gbit)),
+            [10, 10, 5, 5, 2, 2]
+        );
+        assert_eq!(of(&[gbit(400)]), [1]);
+        assert!(of(&[]).is_empty());
+    }
+
+    #[test]
+    fn ratios_of_large_numbers_are_rounded_to_a_full_table() {
+        // 61 buckets to deal: 7.0…, 27 and 26.9…; the one left goes to the largest remainder.
+        assert_eq!(of(&[101, 390, 389]), [8, 28, 28]);
+        assert_eq!(of(&[1, 1_000_000]), [1, 63]);
+    }
+
+    proptest! {
+        #[test]
+        fn tables_are_small_and_in_the_order_of_capacities(
+            capacities in prop::collection::vec(1..=u64::MAX, 1..=8),
+        ) {
+            let buckets = of(&capacities);
+            prop_assert!(buckets.iter().sum::<u16>() <= MAX_BUCKETS);
+            prop_assert!(buckets.iter().all(|&buckets| buckets > 0));
+            for (a, more) in capacities.iter().zip(&buckets) {
+                for (b, fewer) in capacities.iter().zip(&buckets) {
+                    prop_assert!(a <= b || more >= fewer, "{capacities:?}: {buckets:?}");
+                }
+            }
+        }
+    }
+}
