@@ -11,6 +11,8 @@ pub use lab_scenario::Tool;
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, LinkId, Nanos, NodeId, PortId, Ratio};
 use serde::{Deserialize, Serialize};
 
+use crate::transport::TransportPlan;
+
 /// Version of this structure; a reader of another version refuses.
 pub const PLAN_FORMAT: u32 = 1;
 
@@ -50,6 +52,8 @@ pub struct Plan {
     pub flows: Vec<Flow>,
     /// How QPs are set.
     pub rdma: Rdma,
+    /// Transport and buffers in the simulator.
+    pub transport: TransportPlan,
     /// How often things are recorded.
     pub measure: MeasurePlan,
     /// Link changes while flows run, by time.

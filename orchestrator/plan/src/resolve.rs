@@ -12,7 +12,7 @@ use crate::{
     policy::{self, Surroundings},
     rdma,
     round_trip::RoundTrips,
-    routes, schedule, topology,
+    routes, schedule, topology, transport,
     warnings::{self, Inspection},
     ways::{self, Ways},
 };
@@ -57,6 +57,15 @@ pub fn resolve(
     let sent = schedule::most_wire_bytes(&flows);
     let trips = RoundTrips::longest(&network, &ways, scenario.generator.mtu, sent)?;
     let rdma = rdma::settings(&network, &scenario.generator, trips, &flows)?;
+    let transport = transport::resolve(
+        scenario,
+        &transport::Lab {
+            network: &network,
+            ways: &ways,
+            scale: &scale,
+            rdma: &rdma,
+        },
+    )?;
     let surroundings = Surroundings {
         network: &network,
         switches: &switches,
@@ -106,6 +115,7 @@ pub fn resolve(
         repetitions: scenario.repetitions,
         flows,
         rdma,
+        transport,
         measure,
         faults,
         estimate,

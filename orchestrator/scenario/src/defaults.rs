@@ -52,6 +52,12 @@ pub const HIGH_WATER: u8 = 204;
 /// Queue level up to which LCMP counts one off again: ⌊0.4 · 255⌋, in both presets.
 pub const LOW_WATER: u8 = 102;
 
+/// Round trips below which TIMELY always raises the rate, in both presets.
+pub const TIMELY_LOW: Nanos = Nanos::new(50_000);
+
+/// Round trips above which TIMELY always cuts it, in both presets.
+pub const TIMELY_HIGH: Nanos = Nanos::new(500_000);
+
 const fn intra_dc(gigabits: u64) -> Wire {
     Wire {
         rate: BitsPerSec::new(gigabits * 1_000_000_000).expect("a link has a rate"),

@@ -84,3 +84,16 @@ pub const MIN_INTERVAL: Nanos = Nanos::new(1_000);
 pub const MAX_SCALE: u64 = 1_000_000;
 /// RoCE path MTUs that leave room for headers on every kind of link and are worth their packets.
 pub const MTUS: &[u32] = &[1024, 2048, 4096];
+
+/// Least payload of a full packet in the simulator; less is mostly headers.
+pub const MIN_PAYLOAD: u32 = 64;
+/// Largest payload of a full packet in the simulator: a jumbo frame's.
+pub const MAX_PAYLOAD: u32 = 9_000;
+/// Shortest interval or time-out of transport.
+pub const MIN_TIMER: Nanos = Nanos::new(100);
+/// Longest interval or time-out of transport.
+pub const MAX_TIMER: Nanos = Nanos::from_millis(3_600_000);
+/// Most stages of a congestion control before its larger raises.
+pub const MAX_STAGES: u32 = 1_000;
+/// Most hops that packets have room for.
+pub const MAX_INT_HOPS: u32 = 64;

@@ -7,6 +7,13 @@ use std::collections::BTreeMap;
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 use serde::{Deserialize, Serialize};
 
+mod transport;
+
+pub use transport::{
+    CcSpec, DcqcnSpec, DctcpSpec, HpccSpec, Physics, TimelySpec, TimeoutSpec, TransportSpec,
+    WindowSpec,
+};
+
 /// One experiment: a topology, traffic over it, and the policies to compare.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Scenario {
@@ -32,6 +39,8 @@ pub struct Scenario {
     pub measure: Measure,
     /// Changes to links while flows run.
     pub faults: Vec<Fault>,
+    /// Transport and buffers in the simulator.
+    pub transport: TransportSpec,
 }
 
 /// Datacenters and the links between them.

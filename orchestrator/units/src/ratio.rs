@@ -32,13 +32,18 @@ impl Ratio {
 
     /// `numerator / denominator` in lowest terms; `None` when the denominator is zero.
     #[must_use]
-    pub fn new(numerator: u64, denominator: u64) -> Option<Self> {
-        let divisor = gcd(numerator, denominator).max(1);
-        let denominator = NonZeroU64::new(denominator / divisor)?;
-        Some(Self {
-            numerator: numerator / divisor,
-            denominator,
-        })
+    pub const fn new(numerator: u64, denominator: u64) -> Option<Self> {
+        let Some(whole) = NonZeroU64::new(denominator) else {
+            return None;
+        };
+        let divisor = gcd(numerator, whole.get());
+        match NonZeroU64::new(denominator / divisor) {
+            None => None,
+            Some(denominator) => Some(Self {
+                numerator: numerator / divisor,
+                denominator,
+            }),
+        }
     }
 
     /// The upper number, in lowest terms.
@@ -157,7 +162,7 @@ impl<'de> serde::Deserialize<'de> for Ratio {
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+const fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

@@ -3,6 +3,7 @@
 use std::{collections::VecDeque, net::Ipv4Addr};
 
 use lab_plan::{
+    CcPlan, Physics, TransportPlan, WindowPlan,
     address::{self, Place},
     model::{
         Dc, Estimate, Link, LinkKind, MeasurePlan, Node, PLAN_FORMAT, Plan, Port, Rdma, Role,
@@ -234,6 +235,18 @@ impl Builder {
                 traffic_class: 106,
                 qp_timeout: 18,
                 flow_deadline_ns: Nanos::ZERO,
+            },
+            transport: TransportPlan {
+                physics: Physics::Paper,
+                payload_bytes: 4096,
+                cc: CcPlan::None,
+                window: WindowPlan::None,
+                ack_priority: false,
+                nack_interval_ns: Nanos::ZERO,
+                retransmit_timeout_ns: None,
+                pfc: false,
+                fabric_buffer_bytes: Bytes::ZERO,
+                dci_buffer_bytes: Bytes::ZERO,
             },
             measure: MeasurePlan {
                 queues_ns: Nanos::ZERO,

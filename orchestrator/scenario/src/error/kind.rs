@@ -208,6 +208,22 @@ pub enum ProblemKind {
         unsaid: Option<&'static str>,
     },
 
+    // Transport.
+    #[error(
+        "`{key}` is of the preset `{preset}` alone (hint: leave it out, or set `preset: {preset}`)"
+    )]
+    NotOfPreset {
+        key: &'static str,
+        preset: &'static str,
+    },
+    #[error("`t_low` is {low}, it must not be above `t_high`, which is {high}{}",
+            unsaid.map_or_else(String::new, |key| format!(" (hint: `{key}` is the preset's, set both)")))]
+    TimelyOrder {
+        low: Nanos,
+        high: Nanos,
+        unsaid: Option<&'static str>,
+    },
+
     // Scale.
     #[error("`{missing}` is missing: a scale needs both factors (hint: or write `scale: auto`)")]
     HalfScale { missing: &'static str },

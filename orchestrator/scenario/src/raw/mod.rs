@@ -9,6 +9,7 @@
 pub mod policy;
 pub mod topology;
 pub mod traffic;
+pub mod transport;
 
 use lab_units::{Nanos, Ratio};
 use schemars::JsonSchema;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 pub use policy::{Lcmp, Policy, PolicyName};
 pub use topology::{Dc, Ecn, HostWire, InterDcWire, Link, NoEcn, Topology};
 pub use traffic::{AllToAll, Fault, Flow, Pair, Traffic, Workload};
+pub use transport::{Cc, CcName, Dcqcn, Dctcp, Hpcc, Timely, Transport};
 
 use crate::{
     defaults, limits,
@@ -67,6 +69,9 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = limits::MAX_FAULTS))]
     pub faults: Maybe<At<Vec<At<Fault>>>>,
+    /// Transport and buffers in the simulator.
+    #[serde(default)]
+    pub transport: Maybe<Transport>,
 }
 
 /// Factors from paper to emulated quantities; sizes take the product of both.

@@ -8,6 +8,7 @@ mod names;
 mod policies;
 mod topology;
 mod traffic;
+mod transport;
 
 use lab_units::Ratio;
 
@@ -52,6 +53,7 @@ pub(crate) fn resolve(
             &mut context,
             &raw.measure.as_ref().cloned().unwrap_or_default(),
         ),
+        transport: transport::transport(&mut context, raw.transport.as_ref()),
         topology: topology.model,
     };
     context.finish(scenario)

@@ -1,7 +1,14 @@
 //! What the simulator's hosts and switches do beyond what rxe and the kernel do.
 
+mod cc;
+mod resolve;
+
+pub use lab_scenario::Physics;
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
+
+pub use cc::{ArtifactDcqcnPlan, CcPlan, DcqcnPlan, DctcpPlan, HpccPlan, TimelyPlan, TimelyStep};
+pub(crate) use resolve::{Lab, resolve};
 
 /// Hosts' transport and switches' buffers in the simulator, emulated.
 ///
@@ -10,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub struct TransportPlan {
     /// Whose semantics.
     pub physics: Physics,
-    /// Payload of a full packet.
+    /// Payload of a full packet; packets are not scaled.
     pub payload_bytes: u32,
     /// Congestion control of every QP.
     pub cc: CcPlan,
@@ -30,17 +37,6 @@ pub struct TransportPlan {
     pub dci_buffer_bytes: Bytes,
 }
 
-/// Whose semantics a simulation follows.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Physics {
-    /// 64-bit arithmetic, unique flow keys, the plan's buffers, RoCEv2's headers.
-    #[default]
-    Paper,
-    /// The authors' NS-3 code, with its wraps, aliases and headers.
-    Artifact,
-}
-
 /// How many bytes a QP may have unacknowledged.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -51,12 +47,4 @@ pub enum WindowPlan {
     Bdp,
     /// This many.
     Bytes(Bytes),
-}
-
-/// A congestion control and its parameters.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CcPlan {
-    /// Line rate, always.
-    None,
 }

@@ -1,0 +1,291 @@
+//! Transport in the simulator, as written.
+
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::Deserialize;
+
+use super::policy::NoParameters;
+use crate::{
+    error::ProblemKind,
+    limits,
+    model::{Physics, TimeoutSpec, WindowSpec},
+    suggest::did_you_mean,
+    yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
+};
+
+/// What hosts and switches do in the simulator beyond what the kernel engine's do, which honours
+/// none of it. Times, rates and sizes are paper units.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Transport {
+    /// Whose semantics: `paper`, what the paper says; `artifact`, what its authors' NS-3 code
+    /// does. Defaults depend on it.
+    #[serde(default)]
+    #[schemars(extend("default" = Physics::default()))]
+    pub physics: Maybe<Text<Physics>>,
+    /// Congestion control of every QP: `none`, `dcqcn`, `hpcc`, `timely`, `dctcp`, or one of these
+    /// as a key, with parameters. With physics `paper`, `none` unless said otherwise; with
+    /// `artifact`, `dcqcn`.
+    #[serde(default)]
+    pub cc: Maybe<At<WordOr<CcName, Cc>>>,
+    /// Payload of a full packet in bytes. With physics `paper`, `generator.mtu` unless said
+    /// otherwise; with `artifact`, 1000.
+    #[serde(default)]
+    #[schemars(extend("minimum" = limits::MIN_PAYLOAD, "maximum" = limits::MAX_PAYLOAD))]
+    pub payload: Maybe<Text<u32>>,
+    /// Bytes a QP may have unacknowledged: `none`, for no limit; `bdp`, the largest
+    /// bandwidth-delay product, in proportion to the QP's rate, which is the default; or a size.
+    #[serde(default)]
+    pub window: Maybe<Text<WindowSpec>>,
+    /// ACKs go before data, in the strict class.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub ack_priority: Maybe<Text<bool>>,
+    /// Switches pause their upstream neighbours instead of dropping. With physics `paper`, off
+    /// unless said otherwise; with `artifact`, on.
+    #[serde(default)]
+    pub pfc: Maybe<Text<bool>>,
+    /// The shortest time between two NACKs of one QP that miss the same packet; 500 us unless said
+    /// otherwise.
+    #[serde(default)]
+    pub nack_interval: Maybe<Text<Nanos>>,
+    /// When a QP with nothing coming back sends again: a time, or `none`. With physics `paper`, a
+    /// QP's transport time-out unless said otherwise; with `artifact`, `none`.
+    #[serde(default)]
+    pub retransmit_timeout: Maybe<Text<TimeoutSpec>>,
+    /// Buffer that the ports of a leaf or spine share. With physics `paper`, 32 MB unless said
+    /// otherwise; with `artifact`, 32 MiB.
+    #[serde(default)]
+    pub fabric_buffer: Maybe<Text<Bytes>>,
+    /// Buffer that the ports of a DCI switch share. With physics `paper`, 6 GB unless said
+    /// otherwise; with `artifact`, 128 MiB.
+    #[serde(default)]
+    pub dci_buffer: Maybe<Text<Bytes>>,
+}
+
+/// A congestion control as it is, without parameters.
+#[derive(Clone, Copy, Debug)]
+pub enum CcName {
+    /// Line rate, always.
+    None,
+    /// DCQCN.
+    Dcqcn,
+    /// HPCC.
+    Hpcc,
+    /// TIMELY.
+    Timely,
+    /// DCTCP.
+    Dctcp,
+}
+
+words! {
+    CcName: "`none`, `dcqcn`, `hpcc`, `timely`, `dctcp`, or one of these as a key, with parameters" {
+        "none" => Self::None,
+        "dcqcn" => Self::Dcqcn,
+        "hpcc" => Self::Hpcc,
+        "timely" => Self::Timely,
+        "dctcp" => Self::Dctcp,
+    }
+}
+
+/// A congestion control with parameters: one of its keys.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
+pub struct Cc {
+    /// Line rate, always; it has no parameters.
+    #[serde(default)]
+    pub none: Maybe<NoParameters>,
+    /// DCQCN (SIGCOMM '15).
+    #[serde(default)]
+    pub dcqcn: Maybe<Dcqcn>,
+    /// HPCC (SIGCOMM '19).
+    #[serde(default)]
+    pub hpcc: Maybe<Hpcc>,
+    /// TIMELY (SIGCOMM '15).
+    #[serde(default)]
+    pub timely: Maybe<Timely>,
+    /// DCTCP (RFC 8257), by rate.
+    #[serde(default)]
+    pub dctcp: Maybe<Dctcp>,
+}
+
+/// DCQCN's parameters; those left out keep the preset's value.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dcqcn {
+    /// `paper`, DCQCN as published, with CNPs; `artifact`, what the paper's authors run, with marks
+    /// in ACKs. As `transport.physics` unless said otherwise.
+    #[serde(default)]
+    pub preset: Maybe<Text<Physics>>,
+    /// Weight of a new mark in α (g).
+    #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub gain: Maybe<Text<Ratio>>,
+    /// The shortest time between two CNPs of one QP (preset `paper`).
+    #[serde(default)]
+    pub cnp_interval: Maybe<Text<Nanos>>,
+    /// How often α is updated.
+    #[serde(default)]
+    pub alpha_interval: Maybe<Text<Nanos>>,
+    /// How often the rate may be cut (preset `artifact`).
+    #[serde(default)]
+    pub decrease_interval: Maybe<Text<Nanos>>,
+    /// How often the rate is raised.
+    #[serde(default)]
+    pub increase_interval: Maybe<Text<Nanos>>,
+    /// Bytes sent after which the rate is raised (preset `paper`).
+    #[serde(default)]
+    pub byte_counter: Maybe<Text<Bytes>>,
+    /// Raises by halving the gap to the target, before the target itself is raised.
+    #[serde(default)]
+    #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_STAGES))]
+    pub fast_recovery: Maybe<Text<u32>>,
+    /// Raise of the target after fast recovery.
+    #[serde(default)]
+    pub additive_rate: Maybe<Text<BitsPerSec>>,
+    /// Raise of the target after that.
+    #[serde(default)]
+    pub hyper_rate: Maybe<Text<BitsPerSec>>,
+    /// Least rate.
+    #[serde(default)]
+    pub min_rate: Maybe<Text<BitsPerSec>>,
+}
+
+/// HPCC's parameters; those left out keep the preset's value.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hpcc {
+    /// Where unset parameters come from; as `transport.physics` unless said otherwise.
+    #[serde(default)]
+    pub preset: Maybe<Text<Physics>>,
+    /// Share of a link's rate that is aimed at (η).
+    #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub utilisation: Maybe<Text<Ratio>>,
+    /// Additive raises before a multiplicative one (maxStage); with 0, all are multiplicative.
+    #[serde(default)]
+    #[schemars(extend("maximum" = limits::MAX_STAGES))]
+    pub max_stage: Maybe<Text<u32>>,
+    /// Additive raise: the window's W_AI in a round trip.
+    #[serde(default)]
+    pub additive_rate: Maybe<Text<BitsPerSec>>,
+    /// Least rate.
+    #[serde(default)]
+    pub min_rate: Maybe<Text<BitsPerSec>>,
+    /// Hops that packets have room for. With the preset `paper`, those of the longest path unless
+    /// said otherwise; with `artifact`, 64.
+    #[serde(default)]
+    #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_INT_HOPS))]
+    pub int_hops: Maybe<Text<u32>>,
+}
+
+/// TIMELY's parameters; those left out keep the preset's value.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timely {
+    /// Where unset parameters come from; as `transport.physics` unless said otherwise.
+    #[serde(default)]
+    pub preset: Maybe<Text<Physics>>,
+    /// Bytes acknowledged between steps (preset `paper`; with `artifact` it steps once a round
+    /// trip).
+    #[serde(default)]
+    pub segment: Maybe<Text<Bytes>>,
+    /// Weight of a new difference of round trips (α).
+    #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub difference_weight: Maybe<Text<Ratio>>,
+    /// How far a rate is cut (β).
+    #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub decrease: Maybe<Text<Ratio>>,
+    /// Round trips below always raise the rate.
+    #[serde(default)]
+    pub t_low: Maybe<Text<Nanos>>,
+    /// Round trips above always cut it.
+    #[serde(default)]
+    pub t_high: Maybe<Text<Nanos>>,
+    /// Unit of the gradient: a round trip of an empty network.
+    #[serde(default)]
+    pub min_rtt: Maybe<Text<Nanos>>,
+    /// Raise (δ).
+    #[serde(default)]
+    pub additive_rate: Maybe<Text<BitsPerSec>>,
+    /// Raise after `hyper_after` raises in a row.
+    #[serde(default)]
+    pub hyper_rate: Maybe<Text<BitsPerSec>>,
+    /// Raises before the larger ones.
+    #[serde(default)]
+    #[schemars(extend("maximum" = limits::MAX_STAGES))]
+    pub hyper_after: Maybe<Text<u32>>,
+    /// Least rate.
+    #[serde(default)]
+    pub min_rate: Maybe<Text<BitsPerSec>>,
+}
+
+/// DCTCP's parameters; those left out keep the preset's value.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dctcp {
+    /// Where unset parameters come from; as `transport.physics` unless said otherwise.
+    #[serde(default)]
+    pub preset: Maybe<Text<Physics>>,
+    /// Weight of a new share of marks in α (g).
+    #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub gain: Maybe<Text<Ratio>>,
+    /// Raise of the rate in a round trip without marks. With the preset `paper`, one packet more in
+    /// a round trip unless said otherwise.
+    #[serde(default)]
+    pub additive_rate: Maybe<Text<BitsPerSec>>,
+    /// Least rate.
+    #[serde(default)]
+    pub min_rate: Maybe<Text<BitsPerSec>>,
+}
+
+impl Scalar for WindowSpec {
+    fn read(text: &str) -> Result<Self, ProblemKind> {
+        match text {
+            "none" => Ok(Self::None),
+            "bdp" => Ok(Self::Bdp),
+            _ => quantity(text, "`none`, `bdp` or a size", &["none", "bdp"]).map(Self::Bytes),
+        }
+    }
+
+    fn schema() -> Schema {
+        or_words(&["none", "bdp"], &Bytes::schema())
+    }
+}
+
+impl Scalar for TimeoutSpec {
+    fn read(text: &str) -> Result<Self, ProblemKind> {
+        match text {
+            "none" => Ok(Self::None),
+            _ => quantity(text, "`none` or a time", &["none"]).map(Self::After),
+        }
+    }
+
+    fn schema() -> Schema {
+        or_words(&["none"], &Nanos::schema())
+    }
+}
+
+/// A quantity where words may stand, too.
+fn quantity<T: Scalar>(
+    text: &str,
+    expected: &'static str,
+    words: &'static [&'static str],
+) -> Result<T, ProblemKind> {
+    if text.starts_with(|first: char| first.is_alphabetic()) {
+        return Err(ProblemKind::UnexpectedWord {
+            found: text.to_owned(),
+            expected,
+            suggestion: did_you_mean(text, words.iter().copied()),
+        });
+    }
+    T::read(text)
+}
+
+fn or_words(words: &[&str], quantity: &Schema) -> Schema {
+    json_schema!({ "anyOf": [{ "type": "string", "enum": words }, quantity] })
+}
