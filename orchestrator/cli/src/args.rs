@@ -33,6 +33,19 @@ Exit codes:
   3  environment: something is missing or went wrong here (`lcmp-lab doctor` says what to do)
   4  inconclusive: the run ended, but its results cannot be trusted (unfinished or late flows)";
 
+const EXEC_EXAMPLES: &str = "\
+See the RoCEv2 packets of a run, from another terminal while it runs:
+  lcmp-lab exec dc1 -- ip -brief link
+  lcmp-lab exec dc1 -- tcpdump -ni any -c 5 udp port 4791
+  lcmp-lab exec dc1 -- tcpdump -ni any -w - udp port 4791 > dc1.pcap
+
+Standard input, output and error are the command's, Ctrl-C reaches it, and its exit code is
+passed on; 2 and 3 are also this tool's own, with an `error:` line.
+
+In a guest the command finds this machine's files, but what it writes to files is thrown away with
+the guest: write to standard output. While flows run it takes some of the guest's time from them,
+which a run on the virtual clock notices: do not compare the results of such a run.";
+
 /// Flags every verb takes.
 #[derive(Args, Clone, Debug)]
 pub struct Global {
@@ -70,7 +83,8 @@ pub enum Verb {
     Up(UpArgs),
     /// List the labs of this machine
     Status,
-    /// Run a command on a node of a lab that is up
+    /// Run a command on a node of a lab that is up, here or in a guest
+    #[command(after_help = EXEC_EXAMPLES)]
     Exec(ExecArgs),
     /// Take a lab down: everything it made goes, nothing else is touched
     Down(DownArgs),
@@ -145,11 +159,17 @@ pub struct UpArgs {
     #[arg(long, value_enum, value_name = "CLOCK", conflicts_with = "here")]
     pub clock: Option<ClockArg>,
     /// Leave the lab up after its flows; `lcmp-lab down` takes it down
+    ///
+    /// A lab in a guest stays with its guest, which a background process keeps. On a virtual clock
+    /// the guest's time passes only while `lcmp-lab exec` runs something.
     #[arg(long)]
     pub keep: bool,
     /// Write records into this existing run directory and no report (the guest's part of `up`)
     #[arg(long, hide = true, value_name = "DIR")]
     pub into: Option<PathBuf>,
+    /// Be the process that keeps a guest, for the process of this number
+    #[arg(long, hide = true, value_name = "PID", requires = "keep")]
+    pub keeper_for: Option<i32>,
     /// When the run started by the host's clock
     #[arg(long, hide = true, value_name = "TIME")]
     pub started_at: Option<lab_records::UtcTime>,
@@ -162,6 +182,16 @@ pub enum ClockArg {
     Virtual,
     /// The machine's own time
     Real,
+}
+
+impl ClockArg {
+    /// As on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Virtual => "virtual",
+            Self::Real => "real",
+        }
+    }
 }
 
 /// What `exec` takes.

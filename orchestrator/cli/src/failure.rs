@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Exit codes, as `--help` lists them.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Exit {
     /// All is well.
@@ -33,7 +36,7 @@ impl Exit {
 }
 
 /// A verb that did not do what it was asked.
-#[derive(Debug)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Failure {
     /// What the process ends with.
     pub exit: Exit,

@@ -16,7 +16,7 @@ use signal_hook::{
     iterator::{Handle, Signals},
 };
 
-use crate::wire::ToHost;
+use crate::{exec::Knock, wire::ToHost};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(crate) enum Event {
     /// A stream of the machine's ended, which they do together when it ends.
     Closed,
     Signal(i32),
+    /// Someone is at the door.
+    Door(Knock),
 }
 
 /// Streams that end with the machine: two of output, control, and QEMU's own messages.

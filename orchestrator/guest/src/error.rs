@@ -65,6 +65,14 @@ pub enum GuestError {
         /// What failed.
         source: io::Error,
     },
+    /// The socket for commands that come in could not be opened.
+    #[error("socket for `exec` at `{}`: {source}", path.display())]
+    Door {
+        /// The socket.
+        path: PathBuf,
+        /// What failed.
+        source: io::Error,
+    },
     /// The machine could not be started.
     #[error("start of `qemu-system-x86_64`: {source}")]
     Start {
@@ -150,6 +158,7 @@ impl GuestError {
             | Self::ProgramMissing { .. }
             | Self::Initramfs { .. }
             | Self::ConsoleLog { .. }
+            | Self::Door { .. }
             | Self::Start { .. }
             | Self::BootTimeout { .. }
             | Self::Silent { .. }

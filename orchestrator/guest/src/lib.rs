@@ -14,6 +14,7 @@
 //! - [`probe`]: what this machine can do, and what it lacks
 //! - `machine`, `initramfs`, `modules`: what the guest is made of, as data
 //! - `run`, `session`, `channel`, `process`, `console`, `files`, `programs`: the host's side of a run
+//! - [`exec`]: commands that come in while the guest runs
 //! - [`kvm`]: whether KVM works here
 //! - [`inside`]: the guest's side
 //! - `wire`: what both sides say to each other
@@ -36,6 +37,7 @@ pub mod cache;
 mod channel;
 mod console;
 mod error;
+pub mod exec;
 mod files;
 mod initramfs;
 pub mod inside;
@@ -57,8 +59,8 @@ pub use kvm::KvmVerdict;
 pub use machine::VIRTUAL_EPOCH;
 pub use outcome::{ClockFacts, CpuUse, Engine, GuestEvent, GuestOutcome, Sinks};
 pub use probe::{Finding, Probe};
-pub use request::{Accel, Clock, GuestRequest, Terminal};
-pub use run::run;
+pub use request::{Accel, Clock, GuestDoor, GuestRequest, Terminal};
+pub use run::{StayingGuest, run, run_and_stay};
 
 /// The hidden verb of the binary that makes it the guest's init.
 pub const INIT_VERB: &str = "guest-init";

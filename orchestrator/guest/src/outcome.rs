@@ -1,6 +1,6 @@
 //! What a guest run tells its caller, during and after.
 
-use std::{io, time::Duration};
+use std::{ffi::OsString, io, time::Duration};
 
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,12 @@ pub enum GuestEvent {
         /// Its number.
         signal: i32,
     },
-    /// The inner command ended; the machine is being taken away.
+    /// A command comes in by the door; it takes time of what runs there.
+    CommandCameIn {
+        /// Its words, without those the door puts before them.
+        words: Vec<OsString>,
+    },
+    /// The inner command ended; the machine is being taken away, unless it stays.
     Ended {
         /// Its exit code.
         exit_code: u8,

@@ -9,7 +9,10 @@ use std::{
 
 use nix::{
     fcntl::{FcntlArg, FdFlag, fcntl},
-    sys::{prctl, signal::Signal},
+    sys::{
+        prctl,
+        signal::{Signal, kill},
+    },
     unistd::{Pid, getpid, getppid},
 };
 
@@ -41,6 +44,20 @@ impl Qemu {
     /// The machine's standard error; `None` the second time.
     pub(crate) fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.child.stderr.take()
+    }
+
+    /// Lets the machine, and with it its virtual time, stand still.
+    pub(crate) fn freeze(&self) -> nix::Result<()> {
+        kill(self.pid(), Signal::SIGSTOP)
+    }
+
+    /// Lets a frozen machine go on.
+    pub(crate) fn thaw(&self) -> nix::Result<()> {
+        kill(self.pid(), Signal::SIGCONT)
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
     }
 
     /// Ends the machine and says how it ended, by itself or by us.

@@ -75,6 +75,16 @@ impl Terminal {
     }
 }
 
+/// How commands come into a guest while it runs.
+#[derive(Clone, Debug)]
+pub struct GuestDoor {
+    /// The socket to listen on, where there is nothing yet; only the owner of this process may open
+    /// it.
+    pub socket: PathBuf,
+    /// The words before those of every command that comes in. The first is an absolute path.
+    pub prefix: Vec<OsString>,
+}
+
 /// A command to run inside a guest, and the guest to run it in.
 ///
 /// Everything that is not named here comes from the host: its root file system is the guest's,
@@ -107,6 +117,8 @@ pub struct GuestRequest {
     pub boot_timeout: Duration,
     /// Host time without output or heartbeat after which the guest is ended; `None` never ends it.
     pub silence_timeout: Option<Duration>,
+    /// How other commands come in, if they may.
+    pub door: Option<GuestDoor>,
     /// What the command's output is connected to.
     pub terminal: Terminal,
     /// The directory with the unpacked kernel package.
@@ -135,6 +147,7 @@ impl GuestRequest {
             console_log: console_log.to_owned(),
             boot_timeout: DEFAULT_BOOT_TIMEOUT,
             silence_timeout: Some(DEFAULT_SILENCE_TIMEOUT),
+            door: None,
             terminal: Terminal::of_this_process(),
             cache: crate::cache::default_dir(),
             init_program: std::env::current_exe()?,

@@ -16,6 +16,7 @@ use crate::{
     Clock, Engine, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks,
     cache::Kernel,
     channel::{self, Event},
+    exec::Door,
     files::{in_memory, output_pipe},
     initramfs,
     kvm::{self, KvmVerdict},
@@ -37,6 +38,49 @@ use crate::{
 /// Fails when the guest does not get to the end of the command; the machine is gone then too. A
 /// command that fails is no error but an exit code.
 pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<GuestOutcome, GuestError> {
+    let mut session = begin(request, false, sinks)?;
+    let outcome = session.follow(sinks)?;
+    session.finish(sinks)?;
+    Ok(outcome)
+}
+
+/// Runs a command inside a guest as [`run`] does, and leaves the guest up at the command's end, for
+/// other commands to come in. Dropping the guest takes it away.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_and_stay<'a>(
+    request: &'a GuestRequest,
+    sinks: &mut Sinks<'_>,
+) -> Result<(GuestOutcome, StayingGuest<'a>), GuestError> {
+    let mut session = begin(request, true, sinks)?;
+    let outcome = session.follow(sinks)?;
+    session.pass_late_output(sinks);
+    Ok((outcome, StayingGuest(session)))
+}
+
+/// A guest whose command has ended. It belongs to the thread that started it.
+pub struct StayingGuest<'a>(Session<'a>);
+
+impl StayingGuest<'_> {
+    /// Serves those who come in by the door until a signal asks this process to end. While there are
+    /// none, a guest on the virtual clock stands still: it would spend all its time jumping over
+    /// idle.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the machine ends before it is told to.
+    pub fn serve(self) -> Result<(), GuestError> {
+        self.0.serve()
+    }
+}
+
+fn begin<'a>(
+    request: &'a GuestRequest,
+    stays: bool,
+    sinks: &mut Sinks<'_>,
+) -> Result<Session<'a>, GuestError> {
     place::check_paths(request)?;
     let kernel = Kernel::find(&request.cache)?;
     let (engine, clock) = place::choose(request.accel, request.clock, || {
@@ -44,32 +88,43 @@ pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<GuestOutcome
         kvm::verdict(&request.cache, &kernel, on_trial) == KvmVerdict::Works
     })?;
     let (queue, events) = mpsc::channel();
-    let _forwarding = channel::forward_signals(queue.clone()).map_err(host_error)?;
+    let forwarding = channel::forward_signals(queue.clone()).map_err(host_error)?;
+    let door = request.door.as_ref().map(|door| {
+        Door::open(&door.socket, queue.clone()).map_err(|source| GuestError::Door {
+            path: door.socket.clone(),
+            source,
+        })
+    });
+    let door = door.transpose()?;
     let started = Instant::now();
     (sinks.events)(GuestEvent::Booting {
         engine,
         clock,
         kernel: kernel.release.clone(),
     });
-    let (qemu, control) = start(request, &kernel, engine, clock, &queue)?;
-    Session::new(request, (engine, clock), qemu, control, events, started).follow(sinks)
+    let inner = inner_request(request, &kernel, (engine, clock), stays);
+    let (qemu, control) = start(request, &kernel, &inner, &queue)?;
+    Ok(Session::new(
+        request,
+        (engine, clock),
+        (qemu, control),
+        (events, forwarding, door),
+        started,
+    ))
 }
 
 /// Starts the machine and the threads that listen to it.
 fn start(
     request: &GuestRequest,
     kernel: &Kernel,
-    engine: Engine,
-    clock: Clock,
+    inner: &InnerRequest,
     queue: &Sender<Event>,
 ) -> Result<(Qemu, UnixStream), GuestError> {
-    let writable = exports(&request.writable);
-    let inner = inner_request(request, kernel, engine, clock, writable.clone());
     let busybox = programs::find_busybox().ok_or(GuestError::ProgramMissing {
         program: "busybox",
         package: BUSYBOX_PACKAGE,
     })?;
-    let initramfs = initramfs::build(kernel, &busybox, &request.init_program, &inner)
+    let initramfs = initramfs::build(kernel, &busybox, &request.init_program, inner)
         .and_then(|archive| in_memory(&archive))
         .map_err(|source| GuestError::Initramfs { source })?;
     let console = File::create(&request.console_log).map_err(|source| GuestError::ConsoleLog {
@@ -80,8 +135,8 @@ fn start(
     let (stderr, its_stderr) = output_pipe().map_err(host_error)?;
     let (control, its_control) = UnixStream::pair().map_err(host_error)?;
     let machine = Machine {
-        engine,
-        clock,
+        engine: inner.engine,
+        clock: inner.clock,
         vcpus: request.vcpus,
         memory: request.memory,
         seed: request.seed,
@@ -94,7 +149,7 @@ fn start(
             Port::Both(its_control.as_raw_fd()),
         ],
         messages: Messages::Errors,
-        shares: shares(writable),
+        shares: shares(inner.writable.clone()),
     };
     let inherited: Vec<OwnedFd> = vec![
         initramfs.into(),
@@ -116,21 +171,23 @@ fn start(
 fn inner_request(
     request: &GuestRequest,
     kernel: &Kernel,
-    engine: Engine,
-    clock: Clock,
-    writable: Vec<Export>,
+    (engine, clock): (Engine, Clock),
+    stays: bool,
 ) -> InnerRequest {
+    let door = request.door.as_ref();
     InnerRequest {
         argv: request.argv.clone(),
         env: request.env.clone(),
         cwd: request.cwd.clone(),
-        writable,
+        writable: exports(&request.writable),
         clock,
         engine,
         stdout_is_terminal: request.terminal.stdout,
         stderr_is_terminal: request.terminal.stderr,
         terminal_size: request.terminal.size,
         modules: kernel.lab_modules(),
+        exec_prefix: door.map(|door| door.prefix.clone()).unwrap_or_default(),
+        stays,
     }
 }
 

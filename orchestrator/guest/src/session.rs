@@ -1,4 +1,4 @@
-//! Following a machine from its start to the end of the inner command.
+//! Following a machine from its start to the end of the inner command, and beyond where it stays.
 
 use std::{
     collections::VecDeque,
@@ -12,8 +12,9 @@ use lab_units::Nanos;
 
 use crate::{
     Clock, ClockFacts, CpuUse, Engine, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks,
-    channel::{Event, STREAMS},
+    channel::{Event, Forwarding, STREAMS},
     console,
+    exec::{Clients, Door, Knock, talk::Order},
     process::Qemu,
     wire::{ToGuest, ToHost},
 };
@@ -23,17 +24,24 @@ pub(crate) struct Session<'a> {
     request: &'a GuestRequest,
     engine: Engine,
     clock: Clock,
+    /// Taken away before the machine is, so that nobody comes in to nothing.
+    door: Option<Door>,
     qemu: Qemu,
     control: UnixStream,
     events: Receiver<Event>,
+    _forwarding: Forwarding,
+    clients: Clients,
     started: Instant,
     /// When the machine last gave a sign of life.
     heard: Instant,
     ready: Option<Ready>,
+    is_frozen: bool,
     signals: u32,
     open_streams: usize,
     /// The last lines QEMU itself wrote.
     said: VecDeque<String>,
+    /// Events that came while late output was waited for.
+    late: VecDeque<Event>,
 }
 
 struct Ready {
@@ -53,9 +61,8 @@ impl<'a> Session<'a> {
     pub(crate) fn new(
         request: &'a GuestRequest,
         (engine, clock): (Engine, Clock),
-        qemu: Qemu,
-        control: UnixStream,
-        events: Receiver<Event>,
+        (qemu, control): (Qemu, UnixStream),
+        (events, forwarding, door): (Receiver<Event>, Forwarding, Option<Door>),
         started: Instant,
     ) -> Self {
         Self {
@@ -65,69 +72,166 @@ impl<'a> Session<'a> {
             qemu,
             control,
             events,
+            _forwarding: forwarding,
+            door,
+            clients: Clients::default(),
             started,
             heard: started,
             ready: None,
+            is_frozen: false,
             signals: 0,
             open_streams: STREAMS,
             said: VecDeque::new(),
+            late: VecDeque::new(),
         }
     }
 
     /// Passes output and signals on until the inner command has ended.
-    pub(crate) fn follow(mut self, sinks: &mut Sinks<'_>) -> Result<GuestOutcome, GuestError> {
+    pub(crate) fn follow(&mut self, sinks: &mut Sinks<'_>) -> Result<GuestOutcome, GuestError> {
         let exit = loop {
-            let event = self.next()?;
-            if !matches!(event, Event::Signal(_)) {
-                self.heard = Instant::now();
-            }
-            match event {
-                Event::Stdout(bytes) => write(sinks.stdout, &bytes),
-                Event::Stderr(bytes) => write(sinks.stderr, &bytes),
-                Event::Machine(line) => self.remember(line),
+            match self.next()? {
                 Event::Signal(number) => self.signal(number, sinks)?,
-                Event::Closed => self.closed()?,
-                Event::Control(message) => {
-                    if let Some(exit) = self.control(message, sinks)? {
+                event => {
+                    if let Some(exit) = self.attend(event, sinks)? {
                         break exit;
                     }
                 }
             }
         };
-        self.finish(exit, sinks)
+        (sinks.events)(GuestEvent::Ended {
+            exit_code: exit.code,
+        });
+        self.outcome(&exit)
+    }
+
+    /// Takes the machine away and passes on what output is still on its way.
+    pub(crate) fn finish(mut self, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
+        self.door = None;
+        // Everything the command wrote has left the guest by now: results are synced and output
+        // lies in our pipes. Killing the machine spares the wait for its shutdown.
+        self.qemu.end().map_err(host_error)?;
+        while self.open_streams > 0 {
+            match self.events.recv() {
+                Ok(Event::Stdout(bytes)) => write(sinks.stdout, &bytes),
+                Ok(Event::Stderr(bytes)) => write(sinks.stderr, &bytes),
+                Ok(Event::Closed) => self.open_streams -= 1,
+                Ok(Event::Control(_) | Event::Machine(_) | Event::Signal(_) | Event::Door(_)) => {}
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on what the ended command wrote and has not come through the pipes yet: it has left the
+    /// guest, so that it only takes our own threads a moment.
+    pub(crate) fn pass_late_output(&mut self, sinks: &mut Sinks<'_>) {
+        while let Ok(event) = self.events.recv_timeout(LATE_OUTPUT) {
+            match event {
+                Event::Stdout(bytes) => write(sinks.stdout, &bytes),
+                Event::Stderr(bytes) => write(sinks.stderr, &bytes),
+                other => self.late.push_back(other),
+            }
+        }
+    }
+
+    /// Serves clients until a signal comes.
+    pub(crate) fn serve(mut self) -> Result<(), GuestError> {
+        let mut sinks = Sinks {
+            stdout: &mut io::sink(),
+            stderr: &mut io::sink(),
+            events: &mut |_| (),
+        };
+        loop {
+            self.freeze_or_thaw().map_err(host_error)?;
+            match self.next()? {
+                Event::Signal(_) => return Ok(()),
+                event => {
+                    self.attend(event, &mut sinks)?;
+                }
+            }
+        }
+    }
+
+    /// Does what an event asks for; the end of the inner command is returned.
+    fn attend(&mut self, event: Event, sinks: &mut Sinks<'_>) -> Result<Option<Exit>, GuestError> {
+        match event {
+            Event::Stdout(bytes) => write(sinks.stdout, &bytes),
+            Event::Stderr(bytes) => write(sinks.stderr, &bytes),
+            Event::Machine(line) => self.remember(line),
+            Event::Closed => self.closed()?,
+            Event::Door(knock) => self.at_door(knock, sinks)?,
+            Event::Control(message) => return self.control(message, sinks),
+            Event::Signal(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn at_door(&mut self, knock: Knock, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
+        let words = match &knock {
+            Knock::Wants(_, Order::Start(start)) => Some(start.words.clone()),
+            _ => None,
+        };
+        let obstacle = self.ready.is_none().then_some(BOOTING);
+        let Some(message) = self.clients.knock(knock, obstacle) else {
+            return Ok(());
+        };
+        if let Some(words) = words {
+            (sinks.events)(GuestEvent::CommandCameIn { words });
+        }
+        self.tell(&message)
+    }
+
+    /// Lets a guest that stays stand still while nobody is in it. On the real clock an idle guest
+    /// sleeps by itself, and would find its clock wrong after having stood still.
+    fn freeze_or_thaw(&mut self) -> io::Result<()> {
+        let freeze = self.clock == Clock::Virtual && self.clients.is_idle();
+        if freeze == self.is_frozen {
+            return Ok(());
+        }
+        if freeze {
+            self.qemu.freeze()?;
+        } else {
+            self.qemu.thaw()?;
+            self.heard = Instant::now();
+        }
+        self.is_frozen = freeze;
+        Ok(())
     }
 
     /// The next event, or the error of the time-out that came first.
-    fn next(&self) -> Result<Event, GuestError> {
-        let console = || self.request.console_log.clone();
-        let (deadline, late) = match (&self.ready, self.request.silence_timeout) {
-            (None, _) => {
-                let limit = self.request.boot_timeout;
-                let console = console();
-                let late = GuestError::BootTimeout { limit, console };
-                (self.started + limit, late)
-            }
-            (Some(_), Some(limit)) => {
-                let console = console();
-                let late = GuestError::Silent { limit, console };
-                (self.heard + limit, late)
-            }
-            (Some(_), None) => {
-                return self.events.recv().map_err(|_| self.queue_lost());
-            }
+    fn next(&mut self) -> Result<Event, GuestError> {
+        let event = match self.late.pop_front() {
+            Some(event) => event,
+            None => self.wait()?,
+        };
+        if !matches!(event, Event::Signal(_) | Event::Door(_)) {
+            self.heard = Instant::now();
+        }
+        Ok(event)
+    }
+
+    fn wait(&self) -> Result<Event, GuestError> {
+        let Some((deadline, late)) = self.deadline() else {
+            return self.events.recv().map_err(|_| queue_lost());
         };
         let left = deadline.saturating_duration_since(Instant::now());
         match self.events.recv_timeout(left) {
             Ok(event) => Ok(event),
             Err(RecvTimeoutError::Timeout) => Err(late),
-            Err(RecvTimeoutError::Disconnected) => Err(self.queue_lost()),
+            Err(RecvTimeoutError::Disconnected) => Err(queue_lost()),
         }
     }
 
-    fn queue_lost(&self) -> GuestError {
-        GuestError::Host {
-            source: io::ErrorKind::BrokenPipe.into(),
+    /// Until when something must be heard, and what it means if not.
+    fn deadline(&self) -> Option<(Instant, GuestError)> {
+        let console = self.request.console_log.clone();
+        if self.ready.is_none() {
+            let limit = self.request.boot_timeout;
+            let late = GuestError::BootTimeout { limit, console };
+            return Some((self.started + limit, late));
         }
+        let limit = self.request.silence_timeout.filter(|_| !self.is_frozen)?;
+        Some((self.heard + limit, GuestError::Silent { limit, console }))
     }
 
     fn control(
@@ -161,6 +265,12 @@ impl<'a> Session<'a> {
                 uptime_ns,
                 cpu,
             })),
+            ToHost::Command { id, answer } => {
+                if let Some(message) = self.clients.answer(id, &answer) {
+                    self.tell(&message)?;
+                }
+                Ok(None)
+            }
             ToHost::Failed { reason } => Err(GuestError::SetUp {
                 reason,
                 console: self.request.console_log.clone(),
@@ -173,12 +283,17 @@ impl<'a> Session<'a> {
         if self.ready.is_none() || self.signals > FORWARDED_SIGNALS {
             return Err(GuestError::Interrupted { signal: number });
         }
-        let mut line = serde_json::to_vec(&ToGuest::Signal { number }).map_err(host_error)?;
+        self.tell(&ToGuest::Signal { number })?;
+        (sinks.events)(GuestEvent::Forwarded { signal: number });
+        Ok(())
+    }
+
+    fn tell(&mut self, message: &ToGuest) -> Result<(), GuestError> {
+        let mut line = serde_json::to_vec(message).map_err(|error| host_error(error.into()))?;
         line.push(b'\n');
-        match self.control.write_all(&line) {
-            Ok(()) => (sinks.events)(GuestEvent::Forwarded { signal: number }),
-            // A machine that has just ended says so by its closed streams.
-            Err(error) => tracing::debug!(%error, number, "signal not forwarded"),
+        // A machine that has just ended says so by its closed streams.
+        if let Err(error) = self.control.write_all(&line) {
+            tracing::debug!(%error, "message not sent");
         }
         Ok(())
     }
@@ -212,28 +327,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Takes the machine away and passes on what output is still on its way.
-    fn finish(mut self, exit: Exit, sinks: &mut Sinks<'_>) -> Result<GuestOutcome, GuestError> {
-        let Some(ready) = self.ready.take() else {
-            return Err(self.queue_lost());
-        };
-        (sinks.events)(GuestEvent::Ended {
-            exit_code: exit.code,
-        });
-        // Everything the command wrote has left the guest by now: results are synced and output
-        // lies in our sockets. Killing the machine spares the wait for its shutdown.
-        self.qemu
-            .end()
-            .map_err(|source| GuestError::Host { source })?;
-        while self.open_streams > 0 {
-            match self.events.recv() {
-                Ok(Event::Stdout(bytes)) => write(sinks.stdout, &bytes),
-                Ok(Event::Stderr(bytes)) => write(sinks.stderr, &bytes),
-                Ok(Event::Closed) => self.open_streams -= 1,
-                Ok(Event::Control(_) | Event::Machine(_) | Event::Signal(_)) => {}
-                Err(_) => break,
-            }
-        }
+    fn outcome(&self, exit: &Exit) -> Result<GuestOutcome, GuestError> {
+        let ready = self.ready.as_ref().ok_or_else(queue_lost)?;
         Ok(GuestOutcome {
             exit_code: exit.code,
             boot_wall: ready.boot_wall,
@@ -241,8 +336,8 @@ impl<'a> Session<'a> {
             clock: ClockFacts {
                 clock: self.clock,
                 engine: self.engine,
-                kernel: ready.kernel,
-                clocksource: ready.clocksource,
+                kernel: ready.kernel.clone(),
+                clocksource: ready.clocksource.clone(),
                 ready_uptime_ns: ready.uptime_ns,
                 exit_uptime_ns: exit.uptime_ns,
                 cpu: exit.cpu,
@@ -258,10 +353,12 @@ fn write(sink: &mut dyn Write, bytes: &[u8]) {
     }
 }
 
-fn host_error(error: serde_json::Error) -> GuestError {
-    GuestError::Host {
-        source: error.into(),
-    }
+fn queue_lost() -> GuestError {
+    host_error(io::ErrorKind::BrokenPipe.into())
+}
+
+fn host_error(source: io::Error) -> GuestError {
+    GuestError::Host { source }
 }
 
 /// The first asks the command to end, the second reaches it too and finds it at its undo; taking
@@ -270,3 +367,9 @@ const FORWARDED_SIGNALS: u32 = 2;
 
 /// QEMU says why it cannot go on in a line or two.
 const REMEMBERED_LINES: usize = 5;
+
+/// What came out of the guest is in our pipes, and our threads were seen to take it within a
+/// millisecond.
+const LATE_OUTPUT: Duration = Duration::from_millis(100);
+
+const BOOTING: &str = "it is still booting (hint: try again in a few seconds)";

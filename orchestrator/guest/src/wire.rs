@@ -8,7 +8,10 @@ use std::{ffi::OsString, path::PathBuf};
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::{Clock, CpuUse, Engine};
+use crate::{
+    Clock, CpuUse, Engine,
+    exec::talk::{Answer, Order},
+};
 
 /// Where the init script leaves the request and the link to the init program.
 pub(crate) const GUEST_DIR: &str = "/run/lcmp-lab-guest";
@@ -39,6 +42,10 @@ pub(crate) struct InnerRequest {
     pub terminal_size: Option<(u16, u16)>,
     /// Module files to load, in order.
     pub modules: Vec<PathBuf>,
+    /// The words before those of every command that comes in.
+    pub exec_prefix: Vec<OsString>,
+    /// The guest stays after the command's end.
+    pub stays: bool,
 }
 
 /// A host directory exported over 9p.
@@ -68,6 +75,8 @@ pub(crate) enum ToHost {
     },
     /// The guest could not start the inner command.
     Failed { reason: String },
+    /// Of a command that came in.
+    Command { id: u32, answer: Answer },
 }
 
 /// A control line to the guest.
@@ -76,4 +85,6 @@ pub(crate) enum ToHost {
 pub(crate) enum ToGuest {
     /// Send this signal to the inner command's process group.
     Signal { number: i32 },
+    /// For a command that comes in.
+    Command { id: u32, order: Order },
 }

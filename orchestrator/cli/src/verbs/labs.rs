@@ -1,17 +1,21 @@
 //! The verbs for labs that are there: `status`, `exec`, `down`.
 
-use std::os::unix::process::ExitStatusExt;
+use std::io;
 
+use lab_guest::{
+    exec::{self as guest, ExecError},
+    inside,
+};
 use lab_kernel::{
     LabName,
     exec::UndoError,
-    journal::{LabState, Status},
-    lab::{self, DownError, Live},
+    journal::{LabState, Place, Status},
+    lab::{self, DownError, EnterError, Live},
 };
 
 use crate::{
     args::{DownArgs, ExecArgs, Global},
-    failure::{During, Exit, Failure, Outcome},
+    failure::{During, Exit, Failure, Outcome, with_causes},
     output::{note, print, print_json},
 };
 
@@ -35,29 +39,79 @@ pub fn status(json: bool) -> Outcome {
 pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
     let lab = named_or_only(global.lab.as_deref())?;
     let labs = lab::status().during("list the labs")?;
-    if labs
-        .iter()
-        .any(|status| status.lab == lab && is_in_guest(status))
-    {
-        return Err(Failure::environment(format_args!(
-            "lab `{lab}` runs in a guest, which `exec` cannot reach (hint: `up --here`, on a kernel \
-             that `lcmp-lab doctor` finds complete)"
-        )));
+    match labs.into_iter().find(|status| status.lab == lab) {
+        Some(status) if status.place == Place::Guest => exec_in_guest(&status, arguments),
+        _ => exec_here(&lab, arguments),
     }
-    let ran = lab::exec_in(&lab, &arguments.node, &arguments.command)
-        .map_err(|error| Failure::usage(crate::failure::with_causes(&error)))?;
-    if ran.in_root {
+}
+
+/// Becomes the command.
+fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
+    let ready = lab::on_node(lab, &arguments.node, &arguments.command).map_err(enter_failure)?;
+    if ready.is_in_root() {
         note(&format!(
-            "`{}` is an RDMA host in the root namespace: the command ran there",
+            "`{}` is an RDMA host in the root namespace: the command runs there",
             arguments.node
         ));
     }
-    let code = ran
-        .status
-        .code()
-        .or(ran.status.signal().map(|signal| 128 + signal))
-        .unwrap_or(1);
-    std::process::exit(code)
+    Err(enter_failure(ready.exec()))
+}
+
+/// Has the process that owns the guest run this same verb inside.
+fn exec_in_guest(lab: &Status, arguments: &ExecArgs) -> Outcome {
+    let name = &lab.lab;
+    if lab.state == LabState::Dead {
+        return Err(Failure::environment(format_args!(
+            "lab `{name}` is dead: its guest ended with the process that owned it (hint: `lcmp-lab \
+             down {name}`)"
+        )));
+    }
+    let mut words = vec![arguments.node.clone().into(), "--".into()];
+    words.extend(arguments.command.iter().cloned());
+    let code = guest::run(&super::up::door(name), words).map_err(|error| {
+        let failure = match &error {
+            ExecError::TooLong { .. } => Failure::usage,
+            _ => Failure::environment,
+        };
+        let hint = match &error {
+            ExecError::Unreachable { source, .. } => unreachable_hint(source),
+            ExecError::GuestEnded => {
+                " (hint: `lcmp-lab status` says whether the lab is still there)"
+            }
+            _ => "",
+        };
+        failure(format!("lab `{name}`: {}{hint}", with_causes(&error)))
+    })?;
+    std::process::exit(i32::from(code))
+}
+
+fn unreachable_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            " (hint: the lab belongs to another user; run as that one or as root)"
+        }
+        io::ErrorKind::NotFound => " (hint: its guest has not been started yet; try again)",
+        _ => "",
+    }
+}
+
+/// What was asked for is the user's, what this machine does not let happen is not.
+fn enter_failure(error: EnterError) -> Failure {
+    let failure: fn(String) -> Failure = match &error {
+        EnterError::NoLab { .. } if inside::is_inside() => {
+            return Failure::environment(
+                "the lab is not up yet in its guest (hint: try again in a few seconds)",
+            );
+        }
+        EnterError::NoLab { .. }
+        | EnterError::NoNode { .. }
+        | EnterError::NoCommand
+        | EnterError::Start { .. } => Failure::usage,
+        EnterError::InGuest { .. } | EnterError::Enter { .. } | EnterError::Journal { .. } => {
+            Failure::environment
+        }
+    };
+    failure(with_causes(&error))
 }
 
 /// `lcmp-lab down`.
@@ -120,18 +174,17 @@ fn named_or_only(name: Option<&str>) -> Result<LabName, Failure> {
     }
 }
 
-/// Nothing of such a lab is on this kernel but its name.
-fn is_in_guest(lab: &Status) -> bool {
-    lab.state == LabState::Live && lab.switches == 0
-}
-
 fn line(lab: &Status) -> String {
     let owner = match (lab.owner_pid, &lab.owner_command) {
         (Some(pid), Some(command)) => format!("process {pid}, `{command}`"),
         _ => "nobody known".to_owned(),
     };
+    let place = match lab.place {
+        Place::Here => "",
+        Place::Guest => "in a guest, ",
+    };
     format!(
-        "{:<16} {:<5} {} switches, {} hosts, for {} s, by {owner}",
+        "{:<16} {:<5} {place}{} switches, {} hosts, for {} s, by {owner}",
         lab.lab.as_str(),
         lab.state,
         lab.switches,

@@ -13,6 +13,7 @@ use std::{
 
 use nix::{
     errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         signal::{Signal, killpg},
         wait::{WaitPidFlag, WaitStatus, waitpid},
@@ -83,29 +84,45 @@ impl Running {
         pass_all(&mut self.stderr, &mut ports.stderr).map_err(port_error(STDERR_PORT))
     }
 
-    /// Sends a signal to the command's process group.
-    pub(crate) fn signal(&self, number: i32) {
-        let sent = Signal::try_from(number).and_then(|signal| killpg(self.pid, signal));
-        // It may have ended just now; a number no signal has cannot come from the host's handlers.
-        if let Err(error) = sent {
-            eprintln!("guest init: signal {number} not sent: {error}");
+    /// Passes on all that the pipes hold, and leaves those open that someone may still write to.
+    pub(crate) fn pass_held(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
+        while self.pipes().any(is_readable) {
+            self.pass_available(ports)?;
         }
+        Ok(())
     }
 
-    /// Collects ended processes; the exit code once the command is among them.
-    pub(crate) fn reap(&self) -> nix::Result<Option<u8>> {
-        loop {
-            let code = match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::Exited(pid, code)) if pid == self.pid => code,
-                Ok(WaitStatus::Signaled(pid, signal, _)) if pid == self.pid => {
-                    SIGNAL_EXIT_BASE + signal as i32
-                }
-                Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
-                Ok(_) => continue,
-                Err(error) => return Err(error),
-            };
-            return Ok(Some(u8::try_from(code).unwrap_or(u8::MAX)));
-        }
+    /// Sends a signal to the command's process group.
+    pub(crate) fn signal(&self, number: i32) {
+        signal_group(self.pid, number);
+    }
+
+    /// The process that leads the command.
+    pub(crate) const fn pid(&self) -> Pid {
+        self.pid
+    }
+}
+
+/// Sends a signal to a process group.
+pub(crate) fn signal_group(leader: Pid, number: i32) {
+    let sent = Signal::try_from(number).and_then(|signal| killpg(leader, signal));
+    // It may have ended just now; a number no signal has cannot come from the host's handlers.
+    if let Err(error) = sent {
+        eprintln!("guest init: signal {number} not sent: {error}");
+    }
+}
+
+/// Collects the next ended process, with its exit code.
+pub(crate) fn reap() -> nix::Result<Option<(Pid, u8)>> {
+    loop {
+        let (pid, code) = match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::Exited(pid, code)) => (pid, code),
+            Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, SIGNAL_EXIT_BASE + signal as i32),
+            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
+            Ok(_) => continue,
+            Err(error) => return Err(error),
+        };
+        return Ok(Some((pid, u8::try_from(code).unwrap_or(u8::MAX))));
     }
 }
 
@@ -117,7 +134,8 @@ fn output(port: &File, is_terminal: bool) -> io::Result<Stdio> {
     }
 }
 
-fn environment(request: &InnerRequest) -> Vec<(String, String)> {
+/// The environment of every command.
+pub(crate) fn environment(request: &InnerRequest) -> Vec<(String, String)> {
     let progress = if request.stderr_is_terminal {
         "bar"
     } else {
@@ -142,11 +160,7 @@ fn environment(request: &InnerRequest) -> Vec<(String, String)> {
 /// Passes on what one read gives, and closes a pipe that has ended.
 fn pass<R: Read + AsFd>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()> {
     let Some(open) = pipe else { return Ok(()) };
-    let mut ready = [nix::poll::PollFd::new(
-        open.as_fd(),
-        nix::poll::PollFlags::POLLIN,
-    )];
-    if nix::poll::poll(&mut ready, nix::poll::PollTimeout::ZERO)? == 0 {
+    if !is_readable(open.as_fd()) {
         return Ok(());
     }
     let mut buffer = [0; 4096];
@@ -155,6 +169,12 @@ fn pass<R: Read + AsFd>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()>
         *pipe = None;
     }
     port.write_all(&buffer[..count])
+}
+
+/// Whether a read would not wait.
+fn is_readable(pipe: BorrowedFd<'_>) -> bool {
+    let mut ready = [PollFd::new(pipe, PollFlags::POLLIN)];
+    poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0)
 }
 
 fn pass_all<R: Read>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()> {

@@ -3,6 +3,7 @@
 //! - `setup`, `softirq`: file systems, modules, limits, priorities
 //! - `ports`: the serial ports that lead to the host
 //! - `supervise`, `command`: the command, its output and its signals
+//! - `visits`, `visit`: commands that come in while the guest runs
 //! - [`cpu_usage`]: how busy the guest is, in its own time
 //! - [`preload`]: bringing files into the guest's memory before time matters
 //! - [`host_waits`]: how often the guest has waited for the host
@@ -21,6 +22,8 @@ mod settle;
 mod setup;
 mod softirq;
 mod supervise;
+mod visit;
+mod visits;
 mod waits;
 
 use std::path::Path;
@@ -36,7 +39,7 @@ pub use settle::settle;
 pub use waits::host_waits;
 
 use crate::{
-    inside::{error::InsideError, ports::Ports},
+    inside::{error::InsideError, ports::Ports, supervise::Supervisor},
     wire::{GUEST_DIR, InnerRequest, REQUEST_FILE, ToHost},
 };
 
@@ -79,19 +82,36 @@ pub fn main() -> ! {
 
 fn run() -> Result<(), InsideError> {
     let mut ports = Ports::open()?;
-    let last_word = set_up_and_supervise(&mut ports).unwrap_or_else(|error| ToHost::Failed {
+    let failed = |error: InsideError| ToHost::Failed {
         reason: error.to_string(),
-    });
-    ports.drain()?;
-    ports.say(&last_word)
+    };
+    let request = match set_up() {
+        Ok(request) => request,
+        Err(error) => return say_last(&mut ports, &failed(error)),
+    };
+    let supervisor = Supervisor::new(&request, &mut ports);
+    match supervisor.and_then(|mut supervisor| {
+        let end = supervisor.until_end()?;
+        setup::detach(&request)?;
+        Ok((supervisor, end))
+    }) {
+        Ok((supervisor, end)) if request.stays => supervisor.stay(&end),
+        Ok((_, end)) => say_last(&mut ports, &end),
+        Err(error) => say_last(&mut ports, &failed(error)),
+    }
 }
 
-fn set_up_and_supervise(ports: &mut Ports) -> Result<ToHost, InsideError> {
+fn set_up() -> Result<InnerRequest, InsideError> {
     let request = read_request()?;
     setup::set_up(&request)?;
-    let ended = supervise::supervise(&request, ports);
-    setup::detach(&request)?;
-    ended
+    Ok(request)
+}
+
+/// Says the last word, once all output has left the guest.
+fn say_last(ports: &mut Ports, word: &ToHost) -> Result<(), InsideError> {
+    ports.drain()?;
+    ports.say(word)?;
+    ports.drain()
 }
 
 fn read_request() -> Result<InnerRequest, InsideError> {

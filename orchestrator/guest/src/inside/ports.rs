@@ -55,7 +55,6 @@ impl Ports {
         line.push(b'\n');
         self.control
             .write_all(&line)
-            .and_then(|()| tcdrain(&self.control).map_err(io::Error::from))
             .map_err(|source| InsideError::Port {
                 port: CONTROL_PORT,
                 source,
@@ -78,7 +77,11 @@ impl Ports {
 
     /// Waits until all output has left the guest.
     pub(crate) fn drain(&self) -> Result<(), InsideError> {
-        for (file, port) in [(&self.stdout, STDOUT_PORT), (&self.stderr, STDERR_PORT)] {
+        for (file, port) in [
+            (&self.stdout, STDOUT_PORT),
+            (&self.stderr, STDERR_PORT),
+            (&self.control, CONTROL_PORT),
+        ] {
             tcdrain(file).map_err(|error| InsideError::Port {
                 port,
                 source: error.into(),

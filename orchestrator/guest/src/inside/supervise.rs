@@ -1,4 +1,4 @@
-//! The inner command: its output, its signals and its end.
+//! The inner command: its output, its signals and its end, and what comes in meanwhile.
 
 use std::{fs, io, os::fd::AsFd};
 
@@ -16,56 +16,25 @@ use nix::{
 
 use crate::{
     CpuUse,
-    inside::{command::Running, cpu, error::InsideError, ports::Ports},
+    inside::{
+        command::{Running, reap},
+        cpu,
+        error::InsideError,
+        ports::Ports,
+        visits::Visits,
+    },
     wire::{InnerRequest, ToGuest, ToHost},
 };
 
-/// Runs the request's command to its end.
-pub(crate) fn supervise(request: &InnerRequest, ports: &mut Ports) -> Result<ToHost, InsideError> {
-    let heartbeat = heartbeat().map_err(InsideError::kernel("heartbeat"))?;
-    if let Some(size) = request.terminal_size {
-        ports.resize(size)?;
-    }
-    ports.say(&ready()?)?;
-    let cpu_before = cpu_use()?;
-    let mut running = Running::start(request, ports)?;
-    // Only now: a command inherits the signals that are blocked, and one that cannot hear of its own
-    // children waits for them for ever.
-    let children = child_signals().map_err(InsideError::kernel("signal of ended children"))?;
-    let mut ended = running.reap().map_err(InsideError::kernel("reaping"))?;
-    let code = loop {
-        if let Some(code) = ended {
-            break code;
-        }
-        let woken = wait(&running, ports, &children, &heartbeat)
-            .map_err(InsideError::kernel("wait for events"))?;
-        if woken.output {
-            running.pass_available(ports)?;
-        }
-        if woken.control {
-            for ToGuest::Signal { number } in ports.hear()? {
-                running.signal(number);
-            }
-        }
-        if woken.heartbeat {
-            heartbeat.wait().map_err(InsideError::kernel("heartbeat"))?;
-            ports.say(&ToHost::Alive)?;
-        }
-        if woken.child {
-            while let Ok(Some(_)) = children.read_signal() {}
-            ended = running.reap().map_err(InsideError::kernel("reaping"))?;
-        }
-    };
-    let cpu = cpu_use()?.since(cpu_before);
-    let uptime_ns = uptime()?;
-    // What the command left running would keep its output and its directories open.
-    let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
-    running.pass_rest(ports)?;
-    Ok(ToHost::Exit {
-        code,
-        uptime_ns,
-        cpu,
-    })
+/// The request's command and those that come in meanwhile.
+pub(crate) struct Supervisor<'a> {
+    request: &'a InnerRequest,
+    ports: &'a mut Ports,
+    heartbeat: TimerFd,
+    children: SignalFd,
+    running: Running,
+    visits: Visits,
+    cpu_before: CpuUse,
 }
 
 /// What there is to attend to.
@@ -73,30 +42,136 @@ struct Woken {
     output: bool,
     control: bool,
     heartbeat: bool,
-    child: bool,
 }
 
-fn wait(
-    running: &Running,
-    ports: &Ports,
-    children: &SignalFd,
-    heartbeat: &TimerFd,
-) -> nix::Result<Woken> {
-    let mut fds = vec![
-        PollFd::new(ports.control.as_fd(), PollFlags::POLLIN),
-        PollFd::new(heartbeat.as_fd(), PollFlags::POLLIN),
-        PollFd::new(children.as_fd(), PollFlags::POLLIN),
-    ];
-    let fixed = fds.len();
-    fds.extend(running.pipes().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
-    poll(&mut fds, PollTimeout::NONE)?;
-    let is_ready = |fd: &PollFd<'_>| fd.any().unwrap_or(false);
-    Ok(Woken {
-        control: is_ready(&fds[0]),
-        heartbeat: is_ready(&fds[1]),
-        child: is_ready(&fds[2]),
-        output: fds[fixed..].iter().any(is_ready),
-    })
+impl<'a> Supervisor<'a> {
+    /// Starts the request's command.
+    pub(crate) fn new(
+        request: &'a InnerRequest,
+        ports: &'a mut Ports,
+    ) -> Result<Self, InsideError> {
+        let heartbeat = heartbeat().map_err(InsideError::kernel("heartbeat"))?;
+        if let Some(size) = request.terminal_size {
+            ports.resize(size)?;
+        }
+        ports.say(&ready()?)?;
+        let cpu_before = cpu_use()?;
+        let running = Running::start(request, ports)?;
+        // Only now: a command inherits the signals that are blocked.
+        let children = child_signals().map_err(InsideError::kernel("signal of ended children"))?;
+        Ok(Self {
+            request,
+            ports,
+            heartbeat,
+            children,
+            running,
+            visits: Visits::default(),
+            cpu_before,
+        })
+    }
+
+    /// Passes output and signals on until the request's command has ended.
+    pub(crate) fn until_end(&mut self) -> Result<ToHost, InsideError> {
+        let code = loop {
+            if let Some(code) = self.reap()? {
+                break code;
+            }
+            self.attend()?;
+        };
+        let cpu = cpu_use()?.since(self.cpu_before);
+        let uptime_ns = uptime()?;
+        if self.request.stays {
+            self.running.pass_held(self.ports)?;
+        } else {
+            // What the command left running would keep its output and its directories open.
+            let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+            self.running.pass_rest(self.ports)?;
+        }
+        Ok(ToHost::Exit {
+            code,
+            uptime_ns,
+            cpu,
+        })
+    }
+
+    /// Tells the host of the command's end, and goes on with the commands that come in until the
+    /// host takes the guest away.
+    pub(crate) fn stay(mut self, end: &ToHost) -> Result<(), InsideError> {
+        self.ports.drain()?;
+        self.ports.say(end)?;
+        loop {
+            self.attend()?;
+            self.reap()?;
+        }
+    }
+
+    /// Waits until there is something to do, and does it.
+    fn attend(&mut self) -> Result<(), InsideError> {
+        let woken = self
+            .wait()
+            .map_err(InsideError::kernel("wait for events"))?;
+        if woken.output {
+            self.running.pass_available(self.ports)?;
+        }
+        if woken.control {
+            for message in self.ports.hear()? {
+                self.obey(message)?;
+            }
+        }
+        if woken.heartbeat {
+            let beat = self.heartbeat.wait();
+            beat.map_err(InsideError::kernel("heartbeat"))?;
+            self.ports.say(&ToHost::Alive)?;
+        }
+        self.visits.advance(self.ports)
+    }
+
+    fn obey(&mut self, message: ToGuest) -> Result<(), InsideError> {
+        match message {
+            ToGuest::Signal { number } => self.running.signal(number),
+            ToGuest::Command { id, order } => {
+                self.visits.take(id, order, self.request, self.ports)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Collects ended processes; the exit code once the request's command is among them.
+    fn reap(&mut self) -> Result<Option<u8>, InsideError> {
+        while let Ok(Some(_)) = self.children.read_signal() {}
+        let mut code = None;
+        while let Some((pid, its_code)) = reap().map_err(InsideError::kernel("reaping"))? {
+            if pid == self.running.pid() {
+                code = Some(its_code);
+            }
+            self.visits.ended(pid, its_code);
+        }
+        self.visits.advance(self.ports)?;
+        Ok(code)
+    }
+
+    fn wait(&self) -> nix::Result<Woken> {
+        let mut fds = vec![
+            PollFd::new(self.ports.control.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.heartbeat.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.children.as_fd(), PollFlags::POLLIN),
+        ];
+        let output = fds.len();
+        fds.extend(
+            self.running
+                .pipes()
+                .map(|fd| PollFd::new(fd, PollFlags::POLLIN)),
+        );
+        let visits = fds.len();
+        fds.extend(self.visits.poll_fds());
+        poll(&mut fds, PollTimeout::NONE)?;
+        let is_ready = |fd: &PollFd<'_>| fd.any().unwrap_or(false);
+        Ok(Woken {
+            control: is_ready(&fds[0]),
+            heartbeat: is_ready(&fds[1]),
+            output: fds[output..visits].iter().any(is_ready),
+        })
+    }
 }
 
 fn ready() -> Result<ToHost, InsideError> {

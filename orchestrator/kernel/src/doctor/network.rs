@@ -131,6 +131,7 @@ mod tests {
         let status = |lab: &str, state| Status {
             lab: lab.parse().unwrap(),
             state,
+            place: crate::journal::Place::Here,
             scenario: String::new(),
             slot: None,
             owner_pid: None,

@@ -55,6 +55,21 @@ pub struct Head {
     pub owner: Owner,
     /// When, in seconds since 1970.
     pub since: u64,
+    /// Where it runs.
+    #[serde(default)]
+    pub place: Place,
+}
+
+/// Where a lab runs.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// On this kernel.
+    #[default]
+    Here,
+    /// In a guest of the owner's: on this kernel it has nothing but its directory, and it ends with
+    /// its owner.
+    Guest,
 }
 
 /// Who made a lab.

@@ -16,7 +16,7 @@ pub(crate) use self::{
     state::{labs, now, read},
 };
 pub use self::{
-    entry::{Entry, Head, NodeEntry, Owner},
+    entry::{Entry, Head, NodeEntry, Owner, Place},
     state::{LabState, Status},
 };
 
@@ -37,7 +37,9 @@ pub(crate) fn base() -> PathBuf {
     PathBuf::from("/run/lcmp-lab")
 }
 
-/// The directory of a lab.
-pub(crate) fn directory(lab: &LabName) -> PathBuf {
+/// The directory of a lab, for its journal and for sockets that go with it: whatever is in it is
+/// removed with the lab.
+#[must_use]
+pub fn directory(lab: &LabName) -> PathBuf {
     base().join(lab.as_str())
 }

@@ -5,7 +5,7 @@ use std::{fmt, io, time::SystemTime};
 use lab_plan::model::Role;
 use serde::Serialize;
 
-use super::{Contents, Entry, Head, base, directory};
+use super::{Contents, Entry, Head, Place, base, directory};
 use crate::{name::LabName, process};
 
 /// How a lab is.
@@ -37,6 +37,8 @@ pub struct Status {
     pub lab: LabName,
     /// How it is.
     pub state: LabState,
+    /// Where it runs.
+    pub place: Place,
     /// What it runs; empty if its journal does not say.
     pub scenario: String,
     /// Its slot; none if its journal does not say.
@@ -116,6 +118,7 @@ impl Status {
         Self {
             lab,
             state,
+            place: head.map(|head| head.place).unwrap_or_default(),
             scenario: head.map(|head| head.scenario.clone()).unwrap_or_default(),
             slot: head.map(|head| head.slot),
             owner_pid: head.map(|head| head.owner.process.pid),

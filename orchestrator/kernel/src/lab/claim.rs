@@ -2,9 +2,14 @@
 
 use std::{fs, io, path::PathBuf};
 
+use lab_plan::model::{Node, Plan};
+
 use crate::{
     exec::UndoError,
-    journal::{self, Entry, FORMAT, Head, Journal, LabState, MachineLock, Owner, Status, now},
+    journal::{
+        self, Entry, FORMAT, Head, Journal, LabState, MachineLock, NodeEntry, Owner, Place, Status,
+        now,
+    },
     lab::slot::InUse,
     name::LabName,
     netlink::{NetlinkError, Socket},
@@ -77,6 +82,22 @@ impl Claim {
     /// # Errors
     /// When the name or all slots are taken, or the machine cannot be asked.
     pub fn take(lab: &LabName, scenario: &str) -> Result<Self, ClaimError> {
+        Self::take_at(Place::Here, lab, scenario)
+    }
+
+    /// Takes a place for a lab that runs in a guest of this process's: its name and its directory.
+    ///
+    /// # Errors
+    /// As [`Claim::take`].
+    pub fn take_for_guest(lab: &LabName, plan: &Plan) -> Result<Self, ClaimError> {
+        let mut claim = Self::take_at(Place::Guest, lab, &plan.name)?;
+        if let Some(journal) = &mut claim.journal {
+            journal.write(&Entry::Nodes(nodes_elsewhere(plan)))?;
+        }
+        Ok(claim)
+    }
+
+    fn take_at(place: Place, lab: &LabName, scenario: &str) -> Result<Self, ClaimError> {
         let _lock = MachineLock::take()?;
         if let Some((contents, state)) = journal::read(lab)? {
             let status = || Box::new(Status::of(lab.clone(), &contents, state));
@@ -95,7 +116,7 @@ impl Claim {
         let directory = journal::directory(lab);
         fs::create_dir_all(&directory)?;
         let mut journal = Journal::create(&directory)?;
-        journal.write(&Entry::Lab(head(lab, scenario, slot)?))?;
+        journal.write(&Entry::Lab(head(place, lab, scenario, slot)?))?;
         Ok(Self {
             lab: lab.clone(),
             slot,
@@ -147,7 +168,7 @@ fn free_slot() -> Result<u8, ClaimError> {
     in_use.free_slot().ok_or(ClaimError::NoSlot)
 }
 
-fn head(lab: &LabName, scenario: &str, slot: u8) -> io::Result<Head> {
+fn head(place: Place, lab: &LabName, scenario: &str, slot: u8) -> io::Result<Head> {
     let process = ProcessId::own()?;
     Ok(Head {
         format: FORMAT,
@@ -160,7 +181,20 @@ fn head(lab: &LabName, scenario: &str, slot: u8) -> io::Result<Head> {
             command: process::command(process.pid),
         },
         since: now(),
+        place,
     })
+}
+
+/// The nodes of a lab that has nothing on this kernel.
+fn nodes_elsewhere(plan: &Plan) -> Vec<NodeEntry> {
+    let entry = |node: &Node| NodeEntry {
+        name: node.name.clone(),
+        short: node.short.clone(),
+        role: node.role,
+        netns: None,
+        interfaces: Vec::new(),
+    };
+    plan.nodes.iter().map(entry).collect()
 }
 
 fn list(errors: &[UndoError]) -> String {

@@ -4,7 +4,8 @@ use std::{
     ffi::OsString,
     fs::File,
     io,
-    process::{Child, Command, ExitStatus},
+    os::unix::process::CommandExt,
+    process::{Child, Command},
     thread,
 };
 
@@ -13,7 +14,7 @@ use nix::sched::{CloneFlags, setns};
 use super::Lab;
 use crate::{
     exec::netns,
-    journal::{self, Entry, NodeEntry},
+    journal::{self, Entry, NodeEntry, Place},
     name::LabName,
 };
 
@@ -39,6 +40,20 @@ pub enum EnterError {
     /// There is nothing to run.
     #[error("no command given (hint: `lcmp-lab exec NODE -- CMD`)")]
     NoCommand,
+    /// It runs in a guest, where this kernel's namespaces do not lead.
+    #[error("lab `{lab}` runs in a guest")]
+    InGuest {
+        /// The lab.
+        lab: LabName,
+    },
+    /// The node cannot be entered.
+    #[error("cannot enter `{node}`: {error}{}", journal::hint(error))]
+    Enter {
+        /// The node.
+        node: String,
+        /// Why.
+        error: io::Error,
+    },
     /// The program does not start.
     #[error("cannot run `{}` on `{node}`: {error}", program.display())]
     Start {
@@ -50,7 +65,10 @@ pub enum EnterError {
         error: io::Error,
     },
     /// The journal cannot be read.
-    #[error("cannot read the journal of lab `{lab}`: {error}")]
+    #[error(
+        "cannot read the journal of lab `{lab}`: {error}{}",
+        journal::hint(error)
+    )]
     Journal {
         /// The lab.
         lab: LabName,
@@ -59,44 +77,79 @@ pub enum EnterError {
     },
 }
 
-/// How a program ran on a node.
-#[derive(Clone, Copy, Debug)]
-pub struct Ran {
-    /// How it ended.
-    pub status: ExitStatus,
-    /// The node has no namespace of its own: the program ran in the root namespace and reaches the
-    /// lab only by what it binds to the host's interface or RDMA device.
-    pub in_root: bool,
+/// A program that is about to run on a node.
+#[derive(Debug)]
+pub struct OnNode {
+    node: NodeEntry,
+    program: OsString,
+    command: Command,
 }
 
-/// Runs a program on a node of a lab, by the node's name (`dc1`, `dc1/h1` or `dc1-h1`), with this
-/// process's standard streams, and waits for it.
+/// Prepares to run a program on a node of a lab on this kernel, by the node's name (`dc1`, `dc1/h1`
+/// or `dc1-h1`).
 ///
 /// # Errors
-/// When there is no such lab or node, or the program does not start.
-pub fn exec_in(lab: &LabName, node: &str, command: &[OsString]) -> Result<Ran, EnterError> {
+/// When there is no such lab or node here.
+pub fn on_node(lab: &LabName, node: &str, command: &[OsString]) -> Result<OnNode, EnterError> {
     let [program, arguments @ ..] = command else {
         return Err(EnterError::NoCommand);
     };
-    let found = find(lab, node)?;
+    let node = find(lab, node)?;
     let mut command = Command::new(program);
     command.args(arguments);
-    let start = |error| EnterError::Start {
-        node: found.name.clone(),
+    Ok(OnNode {
+        node,
         program: program.clone(),
-        error,
-    };
-    let file = found
-        .netns
-        .as_ref()
-        .map(|name| File::open(netns::path(name)));
-    let file = file.transpose().map_err(start)?;
-    let mut child = spawn_in(file.as_ref(), &mut command).map_err(start)?;
-    let status = child.wait().map_err(start)?;
-    Ok(Ran {
-        status,
-        in_root: found.netns.is_none(),
+        command,
     })
+}
+
+impl OnNode {
+    /// Whether the node has no namespace of its own: the program then runs in the root namespace and
+    /// reaches the lab only by what it binds to the host's interface or RDMA device.
+    #[must_use]
+    pub const fn is_in_root(&self) -> bool {
+        self.node.netns.is_none()
+    }
+
+    /// Becomes the program: this process's streams, signals and exit code are the program's from here
+    /// on. It returns only when that cannot be.
+    #[must_use]
+    pub fn exec(mut self) -> EnterError {
+        self.inside(CommandExt::exec)
+            .map_or_else(|error| error, |error| self.start_error(error))
+    }
+
+    #[cfg(test)]
+    pub(super) fn status(mut self) -> Result<std::process::ExitStatus, EnterError> {
+        self.inside(Command::status)?
+            .map_err(|error| self.start_error(error))
+    }
+
+    /// Hands the command to `work` on a thread that has gone to the node.
+    fn inside<T: Send>(
+        &mut self,
+        work: impl FnOnce(&mut Command) -> T + Send,
+    ) -> Result<T, EnterError> {
+        let command = &mut self.command;
+        let Some(name) = &self.node.netns else {
+            return Ok(work(command));
+        };
+        let entered =
+            File::open(netns::path(name)).and_then(|file| in_netns(&file, || work(command)));
+        entered.map_err(|error| EnterError::Enter {
+            node: self.node.name.clone(),
+            error,
+        })
+    }
+
+    fn start_error(&self, error: io::Error) -> EnterError {
+        EnterError::Start {
+            node: self.node.name.clone(),
+            program: self.program.clone(),
+            error,
+        }
+    }
 }
 
 impl Lab {
@@ -120,16 +173,21 @@ impl Lab {
 /// Starts a program in a namespace, from a thread that has gone there: a child is where the thread
 /// was that made it.
 fn spawn_in(file: Option<&File>, command: &mut Command) -> io::Result<Child> {
-    let Some(file) = file else {
-        return command.spawn();
-    };
+    match file {
+        None => command.spawn(),
+        Some(file) => in_netns(file, || command.spawn())?,
+    }
+}
+
+/// Does `work` on a thread that has gone to a namespace and has its `/sys`.
+fn in_netns<T: Send>(file: &File, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     let work = move || {
         setns(file, CloneFlags::CLONE_NEWNET)?;
         netns::own_sysfs()?;
-        command.spawn()
+        Ok(work())
     };
-    let spawned = thread::scope(|scope| scope.spawn(work).join());
-    spawned.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let done = thread::scope(|scope| scope.spawn(work).join());
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn find(lab: &LabName, node: &str) -> Result<NodeEntry, EnterError> {
@@ -139,6 +197,12 @@ fn find(lab: &LabName, node: &str) -> Result<NodeEntry, EnterError> {
     };
     let read = journal::read(lab).map_err(io)?;
     let (contents, _) = read.ok_or_else(|| EnterError::NoLab { lab: lab.clone() })?;
+    if contents
+        .head()
+        .is_some_and(|head| head.place == Place::Guest)
+    {
+        return Err(EnterError::InGuest { lab: lab.clone() });
+    }
     let nodes: Vec<NodeEntry> = contents
         .entries
         .into_iter()

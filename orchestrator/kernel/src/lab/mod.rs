@@ -21,7 +21,7 @@ pub use self::{
     claim::{Claim, ClaimError},
     counters::{LinkCounters, PortCounters},
     down::{DownError, Live, down, down_all, status},
-    enter::{EnterError, Ran, exec_in},
+    enter::{EnterError, OnNode, on_node},
     error::{LabError, LabErrorKind},
     hosts::HostEndpoint,
     progress::{Phase, Progress},

@@ -2,12 +2,15 @@
 
 use std::{
     ffi::OsString,
+    io::{self, Write},
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use lab_guest::{Clock, GuestEvent, GuestRequest, Sinks};
-use lab_kernel::{doctor::Finding, lab::Claim};
+use lab_guest::{
+    Clock, GuestDoor, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks, StayingGuest,
+};
+use lab_kernel::{LabName, doctor::Finding, journal, lab::Claim};
 use lab_records::UtcTime;
 
 use super::{Request, make_run_dir};
@@ -19,8 +22,8 @@ use crate::{
     progress::seconds,
 };
 
-/// Boots a guest, runs the lab in it and gives back the run directory.
-pub fn run(request: &Request<'_>, missing: &[Finding]) -> Result<PathBuf, Failure> {
+/// Says why the lab does not run on this kernel.
+pub fn say_why(missing: &[Finding]) {
     let names: Vec<&str> = missing
         .iter()
         .map(|finding| finding.subject.as_str())
@@ -31,31 +34,102 @@ pub fn run(request: &Request<'_>, missing: &[Finding]) -> Result<PathBuf, Failur
             names.join(", ")
         ));
     }
-    let now = SystemTime::now();
-    // Nothing of the lab is made on this kernel, but its name is taken.
-    let _claim = Claim::take(&request.lab, &request.plan.name)
-        .map_err(|error| Failure::environment(with_causes(&error)))?;
-    let dir = make_run_dir(request, now)?;
-    let outcome = boot(request, &dir, now)?;
-    if !dir.join(lab_records::format::RUN_FILE).exists() {
-        let code = outcome.exit_code;
-        return Err(Failure {
-            exit: Exit::Environment,
-            message: format!(
-                "the lab in the guest ended with exit code {code} before it had records \
-                 (its console: {})",
-                console_log(&dir).display()
-            ),
-        });
+}
+
+/// Boots a guest, runs the lab in it and gives back the run directory.
+pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
+    let prepared = Prepared::new(request)?;
+    let outcome = prepared.follow(&mut io::stdout(), lab_guest::run)?;
+    prepared.dir_after(&outcome)
+}
+
+/// Boots a guest and runs the lab in it; `then` goes on with the guest and the run directory, where
+/// the lab inside was left up.
+pub fn run_and_stay(
+    request: &Request<'_>,
+    then: impl FnOnce(StayingGuest<'_>, &Path) -> Result<(), GuestError>,
+) -> Result<PathBuf, Failure> {
+    let prepared = Prepared::new(request)?;
+    // Standard output is the caller's.
+    let (outcome, guest) = prepared.follow(&mut io::stderr(), lab_guest::run_and_stay)?;
+    let dir = prepared.dir_after(&outcome)?;
+    if KEPT_CODES.contains(&outcome.exit_code) {
+        then(guest, &dir).map_err(guest_failure)?;
     }
     Ok(dir)
 }
 
-fn boot(
+/// The socket by which `exec` reaches a lab in a guest. It is in the lab's directory and so goes with
+/// the lab, however its owner ends.
+pub fn door(lab: &LabName) -> PathBuf {
+    journal::directory(lab).join("exec.sock")
+}
+
+/// Everything before the guest boots.
+struct Prepared {
+    /// Nothing of the lab is made on this kernel, but its name is taken.
+    _claim: Claim,
+    dir: PathBuf,
+    guest: GuestRequest,
+}
+
+impl Prepared {
+    fn new(request: &Request<'_>) -> Result<Self, Failure> {
+        let now = SystemTime::now();
+        let claim = Claim::take_for_guest(&request.lab, &request.plan)
+            .map_err(|error| Failure::environment(with_causes(&error)))?;
+        let dir = make_run_dir(request, now)?;
+        let guest = guest_request(request, &dir, now)?;
+        Ok(Self {
+            _claim: claim,
+            dir,
+            guest,
+        })
+    }
+
+    /// Has `run` run the guest, and tells what it says.
+    fn follow<'a, T>(
+        &'a self,
+        stdout: &mut dyn Write,
+        run: impl FnOnce(&'a GuestRequest, &mut Sinks<'_>) -> Result<T, GuestError>,
+    ) -> Result<T, Failure> {
+        let mut sinks = Sinks {
+            stdout,
+            stderr: &mut io::stderr(),
+            events: &mut tell,
+        };
+        run(&self.guest, &mut sinks).map_err(guest_failure)
+    }
+
+    /// The run directory, if the lab inside has left records.
+    fn dir_after(&self, outcome: &GuestOutcome) -> Result<PathBuf, Failure> {
+        if self.dir.join(lab_records::format::RUN_FILE).exists() {
+            return Ok(self.dir.clone());
+        }
+        let code = outcome.exit_code;
+        Err(Failure {
+            exit: Exit::Environment,
+            message: format!(
+                "the lab in the guest ended with exit code {code} before it had records \
+                 (its console: {})",
+                console_log(&self.dir).display()
+            ),
+        })
+    }
+}
+
+fn guest_failure(error: GuestError) -> Failure {
+    Failure {
+        exit: Exit::of_guest(error.exit_code()),
+        message: with_causes(&error),
+    }
+}
+
+fn guest_request(
     request: &Request<'_>,
     dir: &Path,
     now: SystemTime,
-) -> Result<lab_guest::GuestOutcome, Failure> {
+) -> Result<GuestRequest, Failure> {
     let console = console_log(dir);
     let cwd = std::env::current_dir().during("find the working directory")?;
     let mut guest = GuestRequest::new(command(request, dir, now)?, &cwd, &console)
@@ -73,7 +147,20 @@ fn boot(
                 .map(|value| (name.to_owned(), value)),
         );
     }
-    let mut tell = |event: GuestEvent| match event {
+    let program = std::env::current_exe().during("find this program")?;
+    let words = ["exec", "--lab", request.lab.as_str()];
+    guest.door = Some(GuestDoor {
+        socket: door(&request.lab),
+        prefix: [program.into()]
+            .into_iter()
+            .chain(words.map(OsString::from))
+            .collect(),
+    });
+    Ok(guest)
+}
+
+fn tell(event: GuestEvent) {
+    match event {
         GuestEvent::TryingKvm => note("     guest  trying KVM"),
         GuestEvent::Booting {
             engine,
@@ -87,43 +174,49 @@ fn boot(
         GuestEvent::Ready { boot_wall } => {
             note(&format!("     guest  up in {}", seconds(boot_wall)));
         }
+        GuestEvent::CommandCameIn { words } => {
+            let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            note(&format!("      exec  {}", words.join(" ")));
+        }
         GuestEvent::Forwarded { .. } | GuestEvent::Ended { .. } => {}
-    };
-    let mut sinks = Sinks {
-        stdout: &mut std::io::stdout(),
-        stderr: &mut std::io::stderr(),
-        events: &mut tell,
-    };
-    lab_guest::run(&guest, &mut sinks).map_err(|error| Failure {
-        exit: Exit::of_guest(error.exit_code()),
-        message: with_causes(&error),
-    })
+    }
 }
 
 /// The command inside: this program, the same scenario, records into the run directory.
 fn command(request: &Request<'_>, dir: &Path, now: SystemTime) -> Result<Vec<OsString>, Failure> {
+    let mut command = again(request)?;
+    let mut option = |name: &str, value: OsString| command.extend([OsString::from(name), value]);
+    option("--into", dir.into());
+    option("--started-at", UtcTime::new(now).to_string().into());
+    if request.arguments.keep {
+        command.push("--keep".into());
+    }
+    Ok(command)
+}
+
+/// The words of the same request to another process of this program.
+pub fn again(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
     let program = std::env::current_exe().during("find this program")?;
     let arguments = &request.arguments;
     let scenario = load::absolute(&arguments.scenario.scenario)?;
     let mut command: Vec<OsString> = vec![program.into(), "up".into(), scenario.into()];
     let mut option = |name: &str, value: OsString| command.extend([OsString::from(name), value]);
-    option("--into", dir.into());
-    option("--started-at", UtcTime::new(now).to_string().into());
     option("--lab", request.lab.to_string().into());
     option("--log", request.global.log.clone().into());
     option("--seed", request.plan.seed.to_string().into());
     if !arguments.scenario.policies.is_empty() {
         option("--policies", arguments.scenario.policies.join(",").into());
     }
-    if arguments.keep {
-        command.push("--keep".into());
-    }
     Ok(command)
 }
 
-fn console_log(dir: &Path) -> PathBuf {
+/// Where the guest's console goes.
+pub fn console_log(dir: &Path) -> PathBuf {
     dir.join("console.log")
 }
 
 /// What the command inside may know of this process's environment.
 const PASSED_ON: [&str; 4] = ["PATH", "HOME", "TERM", "LANG"];
+
+/// Exit codes of an `up` inside that has left its lab up.
+const KEPT_CODES: [u8; 2] = [Exit::Pass.code(), Exit::Inconclusive.code()];

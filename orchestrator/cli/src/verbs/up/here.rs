@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
-    time::{Duration, Instant, SystemTime},
+    time::{Instant, SystemTime},
 };
 
 use lab_guest::inside;
@@ -24,6 +24,7 @@ use crate::{
     facts::{self, Setting},
     failure::{During, Exit, Failure, Outcome, with_causes},
     interrupt, load,
+    output::note,
     progress::Progress,
 };
 
@@ -103,7 +104,8 @@ impl<'a> Here<'a> {
 
         let teardown = Instant::now();
         if result.is_ok() && request.arguments.keep {
-            self.keep(lab, &progress)?;
+            progress.finish();
+            self.keep(lab)?;
         } else {
             progress.begin("teardown", 0);
             let left: Vec<String> = lab.down().iter().map(ToString::to_string).collect();
@@ -202,21 +204,14 @@ impl<'a> Here<'a> {
         })
     }
 
-    fn keep(&self, lab: Lab, progress: &Progress) -> Result<(), Failure> {
+    fn keep(&self, lab: Lab) -> Result<(), Failure> {
         let name = &self.request.lab;
-        progress.say(&format!(
+        lab.keep().during(format_args!("keep lab `{name}`"))?;
+        note(&format!(
             "lab `{name}` stays up (`lcmp-lab exec --lab {name} NODE -- CMD`, \
              `lcmp-lab down {name}`)"
         ));
-        if inside::is_inside() {
-            // The guest is the lab: it stays for as long as this process does.
-            while !self.cancel.is_cancelled() {
-                std::thread::sleep(KEPT_CHECK);
-            }
-            drop(lab);
-            return Ok(());
-        }
-        lab.keep().during(format_args!("keep lab `{name}`"))
+        Ok(())
     }
 
     fn finish(
@@ -304,5 +299,3 @@ fn environment(error: impl std::error::Error) -> Failure {
 
 /// In the guest's memory.
 const STAGE: &str = "/run/lcmp-lab-records";
-
-const KEPT_CHECK: Duration = Duration::from_secs(1);

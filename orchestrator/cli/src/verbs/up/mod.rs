@@ -2,6 +2,7 @@
 
 mod guest;
 mod here;
+mod keeper;
 
 use std::{path::PathBuf, time::SystemTime};
 
@@ -17,6 +18,8 @@ use crate::{
     summary,
     verbs::inspect,
 };
+
+pub use guest::door;
 
 /// What `up` was asked for, read and checked.
 struct Request<'a> {
@@ -47,6 +50,9 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
     if let Some(dir) = &arguments.into {
         return here::into(&request, dir);
     }
+    if let Some(caller) = arguments.keeper_for {
+        return keeper::keep(&request, caller);
+    }
     inspect::warn(&request.plan);
     if !nix::unistd::geteuid().is_root() {
         return Err(Failure::environment(
@@ -55,7 +61,12 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
     }
     let missing = lab_kernel::doctor::missing_here();
     let run_dir = if arguments.guest || (!arguments.here && !missing.is_empty()) {
-        guest::run(&request, &missing)?
+        guest::say_why(&missing);
+        if arguments.keep {
+            keeper::start(&request)?
+        } else {
+            guest::run(&request)?
+        }
     } else if missing.is_empty() {
         here::run(&request)?
     } else {

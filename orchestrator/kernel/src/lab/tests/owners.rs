@@ -13,8 +13,8 @@ use nix::sys::signal::Signal;
 use super::{Refused, exact, left, up};
 use crate::{
     exec::netns,
-    journal::LabState,
-    lab::{ClaimError, DownError, Live, down, down_all, exec_in, status},
+    journal::{LabState, Place},
+    lab::{Claim, ClaimError, DownError, EnterError, Live, down, down_all, on_node, status},
     lower::HostPlacement,
     name::LabName,
     process::ProcessId,
@@ -84,15 +84,44 @@ fn a_kept_lab_stays_until_it_is_taken_down() {
             "{refused:?}"
         );
         let lab: LabName = OWNED.parse().unwrap();
-        let ran = exec_in(&lab, "dc1", &["ip".into(), "link".into()]).unwrap();
-        assert!(ran.status.success() && !ran.in_root);
-        let error = exec_in(&lab, "dc9", &["true".into()])
-            .unwrap_err()
-            .to_string();
+        let on_node = |node, command: &[&str]| {
+            let command: Vec<_> = command.iter().map(Into::into).collect();
+            on_node(&lab, node, &command)
+        };
+        let ready = on_node("dc1", &["ip", "link"]).unwrap();
+        assert!(!ready.is_in_root() && ready.status().unwrap().success());
+        let started = on_node("dc1", &["/nonexistent"]).unwrap().status();
+        assert!(
+            matches!(started, Err(EnterError::Start { .. })),
+            "{started:?}"
+        );
+        let error = on_node("dc9", &["true"]).unwrap_err().to_string();
         assert!(error.contains("no node `dc9`"), "{error}");
         for (_, done) in down_all(Live::Refuse).unwrap() {
             assert_eq!(left(done.unwrap()), Vec::<String>::new());
         }
+        before.assert_unchanged();
+    });
+}
+
+#[test]
+fn a_lab_in_a_guest_has_only_its_directory_here() {
+    isolated(|| {
+        let before = Machine::read();
+        let lab: LabName = OWNED.parse().unwrap();
+        let plan = testing::pair(0);
+        let claim = Claim::take_for_guest(&lab, &plan).unwrap();
+        std::os::unix::net::UnixListener::bind(claim.directory().join("exec.sock")).unwrap();
+        let found = &status().unwrap()[0];
+        assert_eq!((found.state, found.place), (LabState::Live, Place::Guest));
+        assert!(found.switches > 0 && found.hosts > 0);
+        let entered = on_node(&lab, "dc1", &["true".into()]);
+        assert!(
+            matches!(entered, Err(EnterError::InGuest { .. })),
+            "{entered:?}"
+        );
+        drop(claim);
+        assert_eq!(status().unwrap(), []);
         before.assert_unchanged();
     });
 }
