@@ -66,7 +66,8 @@ pub struct DcqcnPlan {
     pub fast_recovery: u32,
     /// Raise of the target after fast recovery (R_AI).
     pub additive_bps: BitsPerSec,
-    /// Raise of the target once both timer and byte counter are past fast recovery (R_HAI).
+    /// Raise of the target once both timer and byte counter are past fast recovery, times how far
+    /// they are (R_HAI).
     pub hyper_bps: BitsPerSec,
     /// Least rate.
     pub min_bps: BitsPerSec,
@@ -151,6 +152,8 @@ pub struct DctcpPlan {
     /// Raise of the rate in each round trip without marks; one packet more in a round trip if
     /// absent.
     pub additive_bps: Option<BitsPerSec>,
+    /// A missing packet halves the rate, a time-out makes it the least.
+    pub reacts_to_loss: bool,
     /// Least rate.
     pub min_bps: BitsPerSec,
 }
@@ -233,11 +236,12 @@ impl TimelyPlan {
 }
 
 impl DctcpPlan {
-    /// RFC 8257: g by section 4.2, one packet more in a round trip by section 3.3. The least rate
-    /// is the artifact's.
+    /// RFC 8257: g by section 4.2, one packet more in a round trip and the same reaction to loss as
+    /// TCP's by sections 3.3 and 3.5. The least rate is the artifact's.
     pub const PAPER: Self = Self {
         gain: ratio(1, 16),
         additive_bps: None,
+        reacts_to_loss: true,
         min_bps: megabits(100),
     };
 
@@ -245,6 +249,7 @@ impl DctcpPlan {
     pub const ARTIFACT: Self = Self {
         gain: ratio(1, 256),
         additive_bps: Some(megabits(1_000)),
+        reacts_to_loss: false,
         min_bps: megabits(100),
     };
 }

@@ -261,6 +261,7 @@ impl Parameters<'_> {
         Ok(DctcpPlan {
             gain: spec.gain.unwrap_or(preset.gain),
             additive_bps: additive.transpose()?,
+            reacts_to_loss: preset.reacts_to_loss,
             min_bps: self.rate("dctcp", "min_rate", spec.min_rate, preset.min_bps)?,
         })
     }

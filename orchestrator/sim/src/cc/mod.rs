@@ -3,8 +3,36 @@
 //! One file each; its head gives the rules, the parameters and their source. A controller is told
 //! what happened and when, and answers with a rate and, if it has one, a window. It never sees the
 //! network, and it has no clock: `now` is always passed in.
+//!
+//! - [`NoControl`][]: line rate
+//! - [`Dcqcn`][], [`ArtifactDcqcn`][]: as published, and as the paper's authors run it
+//! - [`Hpcc`][], with telemetry's fields in `int`
+//! - [`Timely`][]
+//! - [`Dctcp`][]
+//! - [`with_control`][]: from a plan's to a type
+//!
+//! Floats are added, multiplied and divided, which is the same on every machine; nothing else is
+//! done with them.
+
+mod choose;
+mod dcqcn;
+mod dcqcn_artifact;
+mod dctcp;
+mod hpcc;
+mod int;
+mod none;
+mod rate;
+mod timely;
 
 use lab_units::BitsPerSec;
+
+pub use choose::{WithControl, with_control};
+pub use dcqcn::{Dcqcn, Parameters as DcqcnParameters};
+pub use dcqcn_artifact::{ArtifactDcqcn, Parameters as ArtifactDcqcnParameters};
+pub use dctcp::{Dctcp, Parameters as DctcpParameters};
+pub use hpcc::{Hpcc, Parameters as HpccParameters};
+pub use none::NoControl;
+pub use timely::{Parameters as TimelyParameters, Timely};
 
 use crate::time::SimTime;
 
@@ -16,6 +44,9 @@ pub struct QpFacts {
     /// The round trip that the controller takes for an empty network's: the flow's own, or the
     /// largest of the plan (`physics: artifact`).
     pub base_rtt: SimTime,
+    /// Bytes that fill the way for `base_rtt` at `line_rate`, as the physics computes them: the
+    /// bandwidth-delay product, or the plan's largest (`physics: artifact`).
+    pub full_window: u64,
     /// Payload of a full packet.
     pub payload_bytes: u32,
 }
@@ -33,7 +64,7 @@ pub struct IntHop {
     pub rate_bps: u64,
 }
 
-/// An acknowledgement that reached the sender.
+/// An acknowledgement that reached the sender; a NACK is one, too.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
     /// Every byte before this one is acknowledged.
@@ -73,6 +104,11 @@ pub trait CongestionControl: Sized {
     /// Whether switches write telemetry into its packets.
     const HAS_INT: bool = false;
 
+    /// Whether the authors' code moves the packet after the last one sent when it sets a new rate
+    /// (`RdmaHw::ChangeRate`). It does for HPCC alone; the others' new rate counts from the next
+    /// packet on (`physics: artifact`).
+    const ARTIFACT_MOVES_NEXT: bool = false;
+
     /// A QP that begins at `now`.
     fn new(parameters: &Self::Parameters, facts: QpFacts, now: SimTime) -> Self;
 
@@ -109,7 +145,8 @@ pub trait CongestionControl: Sized {
 
     /// When [`CongestionControl::timer`] is due next. It is called at that time while the QP has
     /// something to send; after a pause it is called late, and then catches up with every step
-    /// that was due.
+    /// that was due. What is due at a time comes before what else happens then, and is caught up
+    /// with there, too, so that being called late changes nothing.
     fn next_timer(&self) -> Option<SimTime> {
         None
     }

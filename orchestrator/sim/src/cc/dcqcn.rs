@@ -1,0 +1,214 @@
+//! DCQCN as published: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM
+//! '15, section 3.
+//!
+//! The receiver sends a CNP for a marked packet, at most one per QP in `N`. The sender has a rate
+//! `R_C`, a target `R_T` and an estimate of congestion `α`, 1 at first.
+//!
+//! On a CNP (Eq. 1):
+//!
+//! ```text
+//! R_T ← R_C
+//! R_C ← R_C · (1 − α / 2), at least the least rate
+//! α   ← (1 − g) · α + g
+//! ```
+//!
+//! and all counters begin anew. Whenever `K` passes without a CNP (Eq. 2): `α ← (1 − g) · α`.
+//!
+//! Whenever `T` passes since the last cut, and whenever `B` bytes leave since then, the rate is
+//! raised. With `t` and `b` the number of these raises since the cut, this one included:
+//!
+//! ```text
+//! max(t, b) ≤ F   fast recovery      R_C ← (R_T + R_C) / 2
+//! min(t, b) > F   hyper increase     R_T ← R_T + (min(t, b) − F) · R_HAI, then as above
+//! else            additive increase  R_T ← R_T + R_AI, then as above
+//! ```
+//!
+//! `R_T` is at most the line rate. The paper's text has `F` iterations of fast recovery, its figure
+//! 7 `F` − 1 (`max(t, b) < F`): the text is followed. It does not say how hyper increase grows; the
+//! authors' NS-3 code, as QCN (802.1Qau), multiplies by how far both counters are past `F`.
+//!
+//! Parameters: [`lab_plan::transport::DcqcnPlan`]. Payload, headers and CRC count as bytes sent.
+
+use lab_plan::transport::DcqcnPlan;
+use lab_units::BitsPerSec;
+
+use super::{
+    Ack, CongestionControl, ExtraBytes, Notification, QpFacts,
+    rate::{average, bounded, float, plus, times},
+};
+use crate::time::SimTime;
+
+/// Parameters of [`Dcqcn`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// g.
+    gain: f64,
+    /// N.
+    cnp_interval: SimTime,
+    /// K.
+    alpha_interval: SimTime,
+    /// T.
+    increase_interval: SimTime,
+    /// B.
+    byte_counter: u64,
+    /// F.
+    fast_recovery: u32,
+    /// `R_AI`.
+    additive: BitsPerSec,
+    /// `R_HAI`.
+    hyper: BitsPerSec,
+    least: BitsPerSec,
+}
+
+impl From<&DcqcnPlan> for Parameters {
+    fn from(plan: &DcqcnPlan) -> Self {
+        Self {
+            gain: float(plan.gain),
+            cnp_interval: plan.cnp_interval_ns.into(),
+            alpha_interval: plan.alpha_interval_ns.into(),
+            increase_interval: plan.increase_interval_ns.into(),
+            byte_counter: plan.byte_counter_bytes.get(),
+            fast_recovery: plan.fast_recovery,
+            additive: plan.additive_bps,
+            hyper: plan.hyper_bps,
+            least: plan.min_bps,
+        }
+    }
+}
+
+/// DCQCN's reaction point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dcqcn {
+    /// `R_C`.
+    rate: BitsPerSec,
+    /// `R_T`.
+    target: BitsPerSec,
+    line: BitsPerSec,
+    /// α, as it was when it was last needed: only cuts do.
+    alpha: f64,
+    /// When α decays next.
+    alpha_due: SimTime,
+    /// When the timer raises the rate next.
+    increase_due: SimTime,
+    /// Bytes to send until the byte counter raises the rate.
+    bytes_left: u64,
+    /// Raises by the timer since the last cut.
+    timer_stage: u32,
+    /// Raises by the byte counter since the last cut.
+    byte_stage: u32,
+}
+
+impl CongestionControl for Dcqcn {
+    type Parameters = Parameters;
+
+    fn extra_wire_bytes(_: &Parameters) -> ExtraBytes {
+        ExtraBytes::default()
+    }
+
+    fn notification(parameters: &Parameters) -> Notification {
+        Notification::Cnp(parameters.cnp_interval)
+    }
+
+    fn new(parameters: &Parameters, facts: QpFacts, _: SimTime) -> Self {
+        Self {
+            rate: facts.line_rate,
+            target: facts.line_rate,
+            line: facts.line_rate,
+            alpha: 1.0,
+            alpha_due: SimTime::MAX,
+            increase_due: SimTime::MAX,
+            bytes_left: parameters.byte_counter,
+            timer_stage: 0,
+            byte_stage: 0,
+        }
+    }
+
+    fn rate(&self) -> BitsPerSec {
+        self.rate
+    }
+
+    fn sent(&mut self, now: SimTime, wire_bytes: u32, parameters: &Parameters) {
+        self.timer(now, parameters);
+        if self.is_settled() {
+            return;
+        }
+        let mut sent = u64::from(wire_bytes);
+        while sent >= self.bytes_left {
+            sent -= self.bytes_left;
+            self.bytes_left = parameters.byte_counter;
+            self.byte_stage += 1;
+            self.raise(parameters);
+        }
+        self.bytes_left -= sent;
+    }
+
+    fn acked(&mut self, _: SimTime, _: &Ack<'_>, _: &Parameters) {}
+
+    fn notified(&mut self, now: SimTime, parameters: &Parameters) {
+        self.timer(now, parameters);
+        self.decay(now, parameters);
+        self.target = self.rate;
+        let cut = times(self.rate, 1.0 - self.alpha / 2.0);
+        self.rate = bounded(cut, parameters.least, self.line);
+        self.alpha = (1.0 - parameters.gain) * self.alpha + parameters.gain;
+        self.alpha_due = now + parameters.alpha_interval;
+        self.increase_due = now + parameters.increase_interval;
+        self.bytes_left = parameters.byte_counter;
+        self.timer_stage = 0;
+        self.byte_stage = 0;
+    }
+
+    fn next_timer(&self) -> Option<SimTime> {
+        (!self.is_settled()).then_some(self.increase_due)
+    }
+
+    fn timer(&mut self, now: SimTime, parameters: &Parameters) {
+        while self.increase_due <= now && !self.is_settled() {
+            self.increase_due += parameters.increase_interval;
+            self.timer_stage += 1;
+            self.raise(parameters);
+        }
+    }
+}
+
+impl Dcqcn {
+    /// Raises change nothing until the next cut, which begins all counters anew.
+    fn is_settled(&self) -> bool {
+        self.rate == self.line && self.target == self.line
+    }
+
+    /// Lets α decay for all the time that has passed without a CNP (Eq. 2).
+    fn decay(&mut self, now: SimTime, parameters: &Parameters) {
+        while self.alpha_due <= now {
+            self.alpha_due += parameters.alpha_interval;
+            let decayed = (1.0 - parameters.gain) * self.alpha;
+            if decayed == self.alpha {
+                break;
+            }
+            self.alpha = decayed;
+        }
+    }
+
+    fn raise(&mut self, parameters: &Parameters) {
+        let fast = parameters.fast_recovery;
+        let most = self.timer_stage.max(self.byte_stage);
+        let least = self.timer_stage.min(self.byte_stage);
+        if least > fast {
+            let hyper = parameters.hyper.get().saturating_mul((least - fast).into());
+            let target = self.target.get().saturating_add(hyper);
+            self.target = BitsPerSec::new(target).map_or(self.line, |target| target.min(self.line));
+        } else if most > fast {
+            self.target = plus(self.target, parameters.additive).min(self.line);
+        }
+        self.rate = close_in(self.rate, self.target);
+    }
+}
+
+/// Halfway to the target; all the way when less than two bits per second are missing, so that a
+/// rate does get there.
+fn close_in(rate: BitsPerSec, target: BitsPerSec) -> BitsPerSec {
+    if rate.get().abs_diff(target.get()) < 2 {
+        return target;
+    }
+    average(rate, target)
+}

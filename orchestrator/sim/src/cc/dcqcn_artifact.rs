@@ -1,0 +1,246 @@
+//! DCQCN as the artifact has it: the "Mellanox" variant of the authors' `RdmaHw`, which is HPCC's
+//! simulator's.
+//!
+//! There are no CNPs: each ACK of a marked packet is one. On the first, `α` ← 1 and
+//! `R_T` ← `R_C`, and two clocks start, which go on until the QP ends:
+//!
+//! - every `K`: `α ← (1 − g) · α + g` if an ACK was marked since the last time, else
+//!   `α ← (1 − g) · α`;
+//! - every `D`, at first 1 ns later, so that it comes after α's: if an ACK was marked since the last
+//!   cut, `R_C` is cut.
+//!
+//! A cut: `R_T ← R_C`, unless there was no raise since the last cut (`CLAMP_TARGET_RATE` 0); then
+//! `R_C ← R_C · (1 − α / 2)`, at least the least rate. The third clock, every `T`, begins anew with
+//! each cut and raises `R_C`; with `s` raises since the cut before this one:
+//!
+//! ```text
+//! s < F   R_C ← R_C / 2 + R_T / 2
+//! s = F   R_T ← R_T + R_AI,  then as above
+//! s > F   R_T ← R_T + R_HAI, then as above
+//! ```
+//!
+//! `R_T` is at most the line rate. Rates are whole bits per second, cut after each product and each
+//! half, as NS-3's `DataRate` does.
+//!
+//! Of what is due at the same time, the raise comes first, as it was scheduled before the check for
+//! a cut was (`T` is a multiple of `D`, so this happens), and both come before an ACK, which was
+//! sent later than either was scheduled.
+//!
+//! Parameters: [`lab_plan::transport::ArtifactDcqcnPlan`].
+
+use lab_plan::transport::ArtifactDcqcnPlan;
+use lab_units::BitsPerSec;
+
+use super::{
+    Ack, CongestionControl, ExtraBytes, Notification, QpFacts,
+    rate::{bounded, float, midway, plus, times},
+};
+use crate::time::SimTime;
+
+/// Parameters of [`ArtifactDcqcn`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// g.
+    gain: f64,
+    /// K.
+    alpha_interval: SimTime,
+    /// D.
+    decrease_interval: SimTime,
+    /// T.
+    increase_interval: SimTime,
+    /// F.
+    fast_recovery: u32,
+    /// `R_AI`.
+    additive: BitsPerSec,
+    /// `R_HAI`.
+    hyper: BitsPerSec,
+    least: BitsPerSec,
+}
+
+impl From<&ArtifactDcqcnPlan> for Parameters {
+    fn from(plan: &ArtifactDcqcnPlan) -> Self {
+        Self {
+            gain: float(plan.gain),
+            alpha_interval: plan.alpha_interval_ns.into(),
+            decrease_interval: plan.decrease_interval_ns.into(),
+            increase_interval: plan.increase_interval_ns.into(),
+            fast_recovery: plan.fast_recovery,
+            additive: plan.additive_bps,
+            hyper: plan.hyper_bps,
+            least: plan.min_bps,
+        }
+    }
+}
+
+/// The artifact's reaction point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ArtifactDcqcn {
+    /// `R_C`.
+    rate: BitsPerSec,
+    /// `R_T`.
+    target: BitsPerSec,
+    line: BitsPerSec,
+    /// α, as it was when it was last needed: only cuts do.
+    alpha: f64,
+    /// When α is updated next; never before the first mark.
+    alpha_due: SimTime,
+    /// When a cut is looked for next; only kept up to date while one is wanted.
+    decrease_due: SimTime,
+    /// When the rate is raised next; never before the first cut.
+    increase_due: SimTime,
+    /// Raises since the last cut.
+    stage: u32,
+    /// An ACK was marked since α was last updated.
+    is_alpha_marked: bool,
+    /// An ACK was marked since the last cut.
+    is_cut_wanted: bool,
+    /// Raises change nothing until the next cut, which begins anew.
+    is_settled: bool,
+}
+
+impl CongestionControl for ArtifactDcqcn {
+    type Parameters = Parameters;
+
+    fn extra_wire_bytes(_: &Parameters) -> ExtraBytes {
+        ExtraBytes::default()
+    }
+
+    fn notification(_: &Parameters) -> Notification {
+        Notification::Echo
+    }
+
+    fn new(_: &Parameters, facts: QpFacts, _: SimTime) -> Self {
+        Self {
+            rate: facts.line_rate,
+            target: facts.line_rate,
+            line: facts.line_rate,
+            alpha: 1.0,
+            alpha_due: SimTime::MAX,
+            decrease_due: SimTime::MAX,
+            increase_due: SimTime::MAX,
+            stage: 0,
+            is_alpha_marked: false,
+            is_cut_wanted: false,
+            is_settled: true,
+        }
+    }
+
+    fn rate(&self) -> BitsPerSec {
+        self.rate
+    }
+
+    fn acked(&mut self, now: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
+        if !ack.is_marked {
+            return;
+        }
+        self.timer(now, parameters);
+        if self.alpha_due == SimTime::MAX {
+            return self.first_mark(now, parameters);
+        }
+        self.update_alpha(now, parameters);
+        self.is_alpha_marked = true;
+        if !self.is_cut_wanted {
+            self.is_cut_wanted = true;
+            self.decrease_due = next_on_grid(self.decrease_due, now, parameters);
+        }
+    }
+
+    fn next_timer(&self) -> Option<SimTime> {
+        let decrease = self.is_cut_wanted.then_some(self.decrease_due);
+        let increase = (!self.is_settled).then_some(self.increase_due);
+        match (decrease, increase) {
+            (Some(decrease), Some(increase)) => Some(decrease.min(increase)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    fn timer(&mut self, now: SimTime, parameters: &Parameters) {
+        while let Some(due) = self.next_timer().filter(|due| *due <= now) {
+            if !self.is_settled && self.increase_due == due {
+                self.raise(parameters);
+            } else {
+                self.cut(parameters);
+            }
+        }
+    }
+}
+
+impl ArtifactDcqcn {
+    fn first_mark(&mut self, now: SimTime, parameters: &Parameters) {
+        self.alpha = 1.0;
+        self.target = self.rate;
+        self.alpha_due = now + parameters.alpha_interval;
+        self.decrease_due = now + parameters.decrease_interval + AFTER_ALPHA;
+        self.is_cut_wanted = true;
+    }
+
+    /// Does all updates of α that are due, the first of them with the mark.
+    fn update_alpha(&mut self, now: SimTime, parameters: &Parameters) {
+        while self.alpha_due <= now {
+            let kept = (1.0 - parameters.gain) * self.alpha;
+            let updated = if self.is_alpha_marked {
+                kept + parameters.gain
+            } else {
+                kept
+            };
+            let is_still = updated == self.alpha && !self.is_alpha_marked;
+            self.is_alpha_marked = false;
+            self.alpha = updated;
+            self.alpha_due = if is_still {
+                skip_to(self.alpha_due, parameters.alpha_interval, now)
+            } else {
+                self.alpha_due + parameters.alpha_interval
+            };
+        }
+    }
+
+    fn cut(&mut self, parameters: &Parameters) {
+        let now = self.decrease_due;
+        self.decrease_due += parameters.decrease_interval;
+        self.is_cut_wanted = false;
+        self.update_alpha(now, parameters);
+        if self.stage > 0 {
+            self.target = self.rate;
+        }
+        let cut = times(self.rate, 1.0 - self.alpha / 2.0);
+        self.rate = bounded(cut, parameters.least, self.line);
+        self.stage = 0;
+        self.increase_due = now + parameters.increase_interval;
+        self.is_settled = false;
+    }
+
+    fn raise(&mut self, parameters: &Parameters) {
+        self.increase_due += parameters.increase_interval;
+        let fast = parameters.fast_recovery;
+        if self.stage >= fast {
+            let raise = if self.stage == fast {
+                parameters.additive
+            } else {
+                parameters.hyper
+            };
+            self.target = plus(self.target, raise).min(self.line);
+        }
+        let raised = midway(self.rate, self.target);
+        self.is_settled = self.stage > fast && self.target == self.line && raised == self.rate;
+        self.rate = raised;
+        self.stage = self.stage.saturating_add(1);
+    }
+}
+
+/// The first point of the grid through `point` after `now`; one at `now` has passed.
+fn next_on_grid(point: SimTime, now: SimTime, parameters: &Parameters) -> SimTime {
+    if point > now {
+        return point;
+    }
+    skip_to(point, parameters.decrease_interval, now)
+}
+
+/// The first of `point`, `point + interval`, … after `now`, which is not before `point`.
+fn skip_to(point: SimTime, interval: SimTime, now: SimTime) -> SimTime {
+    let steps = (now - point).picos() / interval.picos() + 1;
+    point + SimTime::from_picos(steps * interval.picos())
+}
+
+/// `ScheduleDecreaseRateMlx(q, 1)`: so much later than on the first mark is the first check for a
+/// cut.
+const AFTER_ALPHA: SimTime = SimTime::from_picos(1_000);

@@ -1,0 +1,168 @@
+//! DCTCP by rate: RFC 8257's estimate of marks and its cut, on a rate in place of a window, as in
+//! the artifact.
+//!
+//! Each ACK says whether its packet was marked. A window of data is over when a byte is
+//! acknowledged that was not sent at its beginning; then (section 3.3):
+//!
+//! ```text
+//! M ← marked packets / packets of the window
+//! α ← (1 − g) · α + g · M, 1 at first
+//! ```
+//!
+//! A mark cuts the rate, `R ← R · (1 − α / 2)`, at least the least rate, and then none does until
+//! all is acknowledged that was sent before the cut. A window that ends outside of such a time
+//! raises it, at most to the line rate: by a given rate in the artifact, by RFC 5681 by one packet
+//! in a round trip, which is a rate of one payload in a base round trip.
+//!
+//! A rate is all there is: there is no window form, since a window of `R` times a round trip acts
+//! only through the same `R` here, and the plan's window is in proportion to it anyway.
+//!
+//! With the published parameters, a missing packet halves the rate, as a mark cuts it, and a
+//! time-out makes it the least (sections 3.5 and RFC 5681); in the artifact neither changes it.
+//! The packets of a window are counted as the artifact does: bytes under way, over the payload,
+//! plus one.
+//!
+//! Parameters: [`lab_plan::transport::DctcpPlan`].
+
+use lab_plan::transport::DctcpPlan;
+use lab_units::BitsPerSec;
+
+use super::{
+    Ack, CongestionControl, ExtraBytes, Notification, QpFacts,
+    rate::{bounded, count, float, plus, times},
+};
+use crate::time::SimTime;
+
+/// Parameters of [`Dctcp`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// g.
+    gain: f64,
+    additive: Option<BitsPerSec>,
+    reacts_to_loss: bool,
+    least: BitsPerSec,
+}
+
+impl From<&DctcpPlan> for Parameters {
+    fn from(plan: &DctcpPlan) -> Self {
+        Self {
+            gain: float(plan.gain),
+            additive: plan.additive_bps,
+            reacts_to_loss: plan.reacts_to_loss,
+            least: plan.min_bps,
+        }
+    }
+}
+
+/// DCTCP's sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dctcp {
+    rate: BitsPerSec,
+    line: BitsPerSec,
+    /// Raise in a window.
+    additive: BitsPerSec,
+    /// α.
+    alpha: f64,
+    payload: u64,
+    /// The acknowledgement that ends the window is above this; zero before the first.
+    window_end: u64,
+    /// Packets of the window.
+    packets: u64,
+    /// Marks in the window.
+    marks: u64,
+    /// No cut until something above this is acknowledged.
+    cut_until: Option<u64>,
+    /// The first byte that was not sent when last told.
+    next: u64,
+}
+
+impl CongestionControl for Dctcp {
+    type Parameters = Parameters;
+
+    fn extra_wire_bytes(_: &Parameters) -> ExtraBytes {
+        ExtraBytes::default()
+    }
+
+    fn notification(_: &Parameters) -> Notification {
+        Notification::Echo
+    }
+
+    fn new(parameters: &Parameters, facts: QpFacts, _: SimTime) -> Self {
+        Self {
+            rate: facts.line_rate,
+            line: facts.line_rate,
+            additive: parameters
+                .additive
+                .unwrap_or_else(|| packet_in(facts.payload_bytes, facts.base_rtt)),
+            alpha: 1.0,
+            payload: facts.payload_bytes.max(1).into(),
+            window_end: 0,
+            packets: 0,
+            marks: 0,
+            cut_until: None,
+            next: 0,
+        }
+    }
+
+    fn rate(&self) -> BitsPerSec {
+        self.rate
+    }
+
+    fn acked(&mut self, _: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
+        self.next = ack.next_bytes;
+        self.marks += u64::from(ack.is_marked);
+        let is_window_over = ack.acked_bytes > self.window_end;
+        if is_window_over {
+            self.end_window(ack, parameters);
+        }
+        if self.cut_until.is_some_and(|end| ack.acked_bytes > end) {
+            self.cut_until = None;
+        }
+        if ack.is_marked && self.cut_until.is_none() {
+            self.cut(1.0 - self.alpha / 2.0, parameters);
+        }
+        if is_window_over && self.cut_until.is_none() {
+            self.rate = plus(self.rate, self.additive).min(self.line);
+        }
+    }
+
+    fn nacked(&mut self, _: SimTime, parameters: &Parameters) {
+        if parameters.reacts_to_loss && self.cut_until.is_none() {
+            self.cut(0.5, parameters);
+        }
+    }
+
+    fn timed_out(&mut self, _: SimTime, parameters: &Parameters) {
+        if parameters.reacts_to_loss {
+            self.cut(0.0, parameters);
+        }
+    }
+}
+
+impl Dctcp {
+    fn end_window(&mut self, ack: &Ack<'_>, parameters: &Parameters) {
+        let is_first = self.window_end == 0;
+        self.window_end = ack.next_bytes;
+        if is_first {
+            self.packets = ack.next_bytes / self.payload + 1;
+            return;
+        }
+        let share = (count(self.marks) / count(self.packets)).min(1.0);
+        self.alpha = (1.0 - parameters.gain) * self.alpha + parameters.gain * share;
+        self.marks = 0;
+        self.packets = ack.next_bytes.saturating_sub(ack.acked_bytes) / self.payload + 1;
+    }
+
+    fn cut(&mut self, share: f64, parameters: &Parameters) {
+        self.rate = bounded(times(self.rate, share), parameters.least, self.line);
+        self.cut_until = Some(self.next);
+    }
+}
+
+/// The rate of one payload in a round trip.
+fn packet_in(payload: u32, round_trip: SimTime) -> BitsPerSec {
+    let picos = u128::from(round_trip.picos().max(1));
+    let bits = u128::from(payload) * 8 * 1_000_000_000_000 / picos;
+    let rate = u64::try_from(bits).ok().and_then(BitsPerSec::new);
+    rate.unwrap_or(BitsPerSec::new(1).expect("one is not zero"))
+}

@@ -1,0 +1,186 @@
+//! In-band telemetry's fields: as they are, and as the artifact's packets hold them.
+//!
+//! The artifact's `IntHop` has 64 bits: 24 of time in nanoseconds, 20 of bytes sent in units of
+//! 128, 17 of queue in units of 80, 3 of a code for the rate. All but the rate wrap, at 16.8 ms,
+//! 134 MB and 10.5 MB.
+
+use lab_plan::Physics;
+
+use super::IntHop;
+use crate::time::SimTime;
+
+/// `IntHeader::nhop`.
+pub(super) const HEADER_BYTES: u32 = 2;
+
+/// `IntHop`.
+pub(super) const HOP_BYTES: u32 = 8;
+
+/// What happened at a hop between two packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Passage {
+    /// Time between them, in [`ticks`].
+    pub ticks: u64,
+    /// The same in seconds.
+    pub seconds: f64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// The shorter of the two queues.
+    pub queue_bytes: u64,
+    /// The port's rate.
+    pub rate_bps: u64,
+}
+
+impl Passage {
+    /// Exactly.
+    pub fn between(before: &IntHop, now: &IntHop) -> Self {
+        let time = now.time.saturating_sub(before.time);
+        Self {
+            ticks: time.picos(),
+            seconds: time.as_secs_f64(),
+            bytes: now.tx_bytes.saturating_sub(before.tx_bytes),
+            queue_bytes: now.queue_bytes.min(before.queue_bytes),
+            rate_bps: now.rate_bps,
+        }
+    }
+}
+
+/// As the artifact's fields have it: `GetTimeDelta`, `GetBytesDelta`, `GetQlen`.
+pub(super) fn artifact_passage(before: &IntHop, now: &IntHop) -> Passage {
+    let times = [before, now].map(|hop| wrapped_time(hop.time));
+    let bytes = [before, now].map(|hop| wrapped_bytes(hop.tx_bytes));
+    let queues = [before, now].map(|hop| wrapped_queue(hop.queue_bytes));
+    let nanos = wrapping_difference(times, TIME_BITS);
+    Passage {
+        ticks: nanos,
+        seconds: super::rate::count(nanos) * 1e-9,
+        bytes: wrapping_difference(bytes, BYTES_BITS) * BYTES_UNIT,
+        queue_bytes: queues[0].min(queues[1]) * QUEUE_UNIT,
+        rate_bps: coded_rate(now.rate_bps),
+    }
+}
+
+/// A length of time as [`Passage::ticks`]: picoseconds, or the artifact's nanoseconds.
+pub(super) const fn ticks(time: SimTime, physics: Physics) -> u64 {
+    match physics {
+        Physics::Paper => time.picos(),
+        Physics::Artifact => time.nanos_trunc().get(),
+    }
+}
+
+/// The 12-byte header of the artifact's ACKs, with telemetry, in place of the 22 bytes it is padded
+/// to when there is none.
+pub(super) const fn artifact_ack_bytes(int_bytes: u32) -> u32 {
+    (ACK_HEADER_BYTES + int_bytes).saturating_sub(ACK_PADDED_BYTES)
+}
+
+/// 24 bits of nanoseconds.
+const fn wrapped_time(time: SimTime) -> u64 {
+    time.nanos_trunc().get() % (1 << TIME_BITS)
+}
+
+/// 20 bits of 128 bytes.
+const fn wrapped_bytes(bytes: u64) -> u64 {
+    bytes / BYTES_UNIT % (1 << BYTES_BITS)
+}
+
+/// 17 bits of 80 bytes, of 32 bits of bytes.
+const fn wrapped_queue(bytes: u64) -> u64 {
+    bytes % (1 << 32) / QUEUE_UNIT % (1 << QUEUE_BITS)
+}
+
+/// What became of a field that wraps once at most.
+const fn wrapping_difference([before, now]: [u64; 2], bits: u32) -> u64 {
+    if now >= before {
+        now - before
+    } else {
+        now + (1 << bits) - before
+    }
+}
+
+/// A rate has a code; those without one are taken for the first.
+fn coded_rate(rate: u64) -> u64 {
+    let known = CODED_RATES.iter().copied().find(|known| *known == rate);
+    known.unwrap_or(CODED_RATES[0])
+}
+
+/// `IntHop::lineRateValues`.
+const CODED_RATES: [u64; 8] = [
+    25_000_000_000,
+    40_000_000_000,
+    50_000_000_000,
+    100_000_000_000,
+    200_000_000_000,
+    400_000_000_000,
+    600_000_000_000,
+    800_000_000_000,
+];
+
+const TIME_BITS: u32 = 24;
+const BYTES_BITS: u32 = 20;
+const BYTES_UNIT: u64 = 128;
+const QUEUE_BITS: u32 = 17;
+const QUEUE_UNIT: u64 = 80;
+
+/// `qbbHeader` without telemetry.
+const ACK_HEADER_BYTES: u32 = 12;
+
+/// What it is padded to: 60 less 14 of PPP and 20 of IP.
+const ACK_PADDED_BYTES: u32 = 26;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_wraps_at_16_8_ms() {
+        assert_eq!(wrapped_time(SimTime::from_micros(16_777)), 16_777_000);
+        assert_eq!(wrapped_time(SimTime::from_micros(16_778)), 784);
+    }
+
+    #[test]
+    fn bytes_sent_wrap_at_134_mb() {
+        assert_eq!(wrapped_bytes(134_217_727), (1 << 20) - 1);
+        assert_eq!(wrapped_bytes(134_217_728), 0);
+    }
+
+    #[test]
+    fn queues_wrap_at_10_5_mb() {
+        assert_eq!(wrapped_queue(10_485_759), (1 << 17) - 1);
+        assert_eq!(wrapped_queue(10_485_760), 0);
+    }
+
+    #[test]
+    fn a_field_that_has_wrapped_once_gives_the_difference() {
+        let before = IntHop {
+            time: SimTime::from_micros(16_777),
+            tx_bytes: 134_217_600,
+            queue_bytes: 10_485_760 + 800,
+            rate_bps: 100_000_000_000,
+        };
+        let now = IntHop {
+            time: SimTime::from_micros(16_778),
+            tx_bytes: 134_217_728 + 12_800,
+            queue_bytes: 1_600,
+            ..before
+        };
+        let passage = artifact_passage(&before, &now);
+        // 134,217,600 B are the last of 2^20 units, so 101 units were sent.
+        assert_eq!((passage.ticks, passage.bytes), (1_000, 101 * 128));
+        assert_eq!(passage.queue_bytes, 800);
+        let exact = Passage::between(&before, &now);
+        assert_eq!((exact.ticks, exact.bytes), (1_000_000, 12_928));
+    }
+
+    #[test]
+    fn a_rate_without_a_code_is_taken_for_25_gbit() {
+        assert_eq!(coded_rate(200_000_000_000), 200_000_000_000);
+        assert_eq!(coded_rate(10_000_000_000), 25_000_000_000);
+    }
+
+    #[test]
+    fn an_ack_with_room_for_64_hops_has_560_bytes() {
+        // 60 B without telemetry; 2 + 64 · 8 B of it.
+        assert_eq!(60 + artifact_ack_bytes(514), 560);
+        assert_eq!(artifact_ack_bytes(8), 0);
+    }
+}

@@ -1,0 +1,37 @@
+//! No congestion control: a QP sends at line rate whatever happens, as rxe does. Loss, PFC and the
+//! window are all that holds it.
+
+use lab_units::BitsPerSec;
+
+use super::{Ack, CongestionControl, ExtraBytes, Notification, QpFacts};
+use crate::time::SimTime;
+
+/// Line rate, always.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NoControl {
+    rate: BitsPerSec,
+}
+
+impl CongestionControl for NoControl {
+    type Parameters = ();
+
+    fn extra_wire_bytes((): &()) -> ExtraBytes {
+        ExtraBytes::default()
+    }
+
+    fn notification((): &()) -> Notification {
+        Notification::Echo
+    }
+
+    fn new((): &(), facts: QpFacts, _: SimTime) -> Self {
+        Self {
+            rate: facts.line_rate,
+        }
+    }
+
+    fn rate(&self) -> BitsPerSec {
+        self.rate
+    }
+
+    fn acked(&mut self, _: SimTime, _: &Ack<'_>, (): &()) {}
+}
