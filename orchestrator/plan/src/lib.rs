@@ -13,6 +13,7 @@
 //! - [`address`][]: names, addresses and numbers, apart for each lab of a machine
 //! - [`frame`][]: what RoCEv2 packets weigh
 //! - [`ideal`][]: the least time a flow can take
+//! - [`standalone`][]: what the authors' code takes for it
 //! - [`rdma`][]: QP settings
 //! - [`transport`][]: the simulator's hosts and switches
 //! - [`error`][]: why a scenario cannot be planned
@@ -70,6 +71,7 @@ mod routes;
 mod sample;
 mod scale;
 mod schedule;
+pub mod standalone;
 mod table;
 mod text;
 mod topology;
@@ -81,6 +83,6 @@ mod workload;
 pub use error::PlanError;
 pub use graph::render_svg;
 pub use model::*;
-pub use resolve::{PlanOptions, resolve};
+pub use resolve::{Engine, PlanOptions, resolve};
 pub use table::render_table;
 pub use transport::{CcPlan, Physics, TransportPlan, WindowPlan};

@@ -2,7 +2,7 @@
 
 use lab_units::{DcId, LinkId, NodeId, PortId};
 
-use crate::model::{Dc, Link, LinkKind, Node, Port, Role};
+use crate::model::{Dc, Link, LinkKind, Node, Plan, Port, Role};
 
 /// What the lab is made of; [`Node::routes`] are still empty.
 #[derive(Clone, Debug)]
@@ -14,6 +14,16 @@ pub(crate) struct Network {
 }
 
 impl Network {
+    /// The network of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        Self {
+            dcs: plan.dcs.clone(),
+            nodes: plan.nodes.clone(),
+            links: plan.links.clone(),
+            ports: plan.ports.clone(),
+        }
+    }
+
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }

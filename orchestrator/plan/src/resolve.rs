@@ -12,7 +12,9 @@ use crate::{
     policy::{self, Surroundings},
     rdma,
     round_trip::RoundTrips,
-    routes, schedule, topology, transport,
+    routes,
+    schedule::{self, Making},
+    topology, transport,
     warnings::{self, Inspection},
     ways::{self, Ways},
 };
@@ -26,6 +28,21 @@ pub struct PlanOptions {
     pub seed: Option<u64>,
     /// Labels of the policies to run; all of the scenario's if absent.
     pub policies: Option<Vec<String>>,
+    /// What the plan is made for.
+    pub engine: Engine,
+}
+
+/// What makes a plan true.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Engine {
+    /// The kernel: scaled to what a machine forwards, flows made by perftest.
+    #[default]
+    Kernel,
+    /// The simulator: each flow is one message of exactly its size.
+    Simulator {
+        /// As the scenario's `scale` says, to compare with the kernel; else nothing is scaled.
+        is_scaled: bool,
+    },
 }
 
 /// Decides everything that is decided before time starts.
@@ -46,14 +63,25 @@ pub fn resolve(
     let ways = Ways::find(&paper);
     let drafts = schedule::draft(scenario, files, seed, &paper)?;
     let demands = demand::of_scenario(scenario, &paper)?;
-    let scale = match scenario.scale {
-        ScaleSpec::Fixed { rate, time } => Scale::new(rate, time)?,
-        ScaleSpec::Auto => auto::pick(scenario, &paper, &ways, &drafts)?,
+    let scale = match (options.engine, scenario.scale) {
+        (Engine::Simulator { is_scaled: false }, _) => Scale::PAPER,
+        (_, ScaleSpec::Fixed { rate, time }) => Scale::new(rate, time)?,
+        (_, ScaleSpec::Auto) => auto::pick(scenario, &paper, &ways, &drafts)?,
     };
     let mut network = topology::build(&scenario.topology, options.slot, &scale)?;
     let switches = ways::switches(&network, &ways)?;
     routes::add(&mut network, &ways)?;
-    let flows = schedule::flows(&drafts, &scenario.generator, &scale, &network, &ways)?;
+    let flows = schedule::flows(
+        &drafts,
+        &Making {
+            engine: options.engine,
+            generator: &scenario.generator,
+            transport: &scenario.transport,
+            scale: &scale,
+            network: &network,
+            ways: &ways,
+        },
+    )?;
     let sent = schedule::most_wire_bytes(&flows);
     let trips = RoundTrips::longest(&network, &ways, scenario.generator.mtu, sent)?;
     let rdma = rdma::settings(&network, &scenario.generator, trips, &flows)?;
@@ -97,6 +125,7 @@ pub fn resolve(
         flows: &flows,
         rdma: &rdma,
         estimate: &estimate,
+        engine: options.engine,
     });
     Ok(Plan {
         format: PLAN_FORMAT,

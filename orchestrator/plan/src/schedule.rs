@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use lab_scenario::{Files, Generator, Scenario, SizeCdf, Traffic, Workload, limits};
+use lab_scenario::{
+    Files, Generator, Physics, Scenario, SizeCdf, Tool, Traffic, TransportSpec, Workload, limits,
+};
 use lab_units::{Bytes, FlowId, Nanos, NodeId, Ratio};
 
 use crate::{
@@ -11,6 +13,9 @@ use crate::{
     ideal::{self, Hop, Transfer},
     model::{Flow, Scale},
     network::Network,
+    resolve::Engine,
+    standalone::Standalone,
+    transport,
     ways::{self, Ways},
     workload::{self, Drawing},
 };
@@ -64,28 +69,32 @@ pub(crate) fn draft(
     Ok(all)
 }
 
+/// What makes flows out of drafts.
+pub(crate) struct Making<'a> {
+    pub engine: Engine,
+    pub generator: &'a Generator,
+    pub transport: &'a TransportSpec,
+    pub scale: &'a Scale,
+    pub network: &'a Network,
+    pub ways: &'a Ways,
+}
+
 /// Scales `drafts` and finds what each would take alone.
-pub(crate) fn flows(
-    drafts: &[(u32, Draft)],
-    generator: &Generator,
-    scale: &Scale,
-    network: &Network,
-    ways: &Ways,
-) -> Result<Vec<Flow>, PlanError> {
+pub(crate) fn flows(drafts: &[(u32, Draft)], making: &Making<'_>) -> Result<Vec<Flow>, PlanError> {
     let mut paths: BTreeMap<(NodeId, NodeId), Vec<Hop>> = BTreeMap::new();
     let mut flows = Vec::with_capacity(drafts.len());
     for (repetition, draft) in drafts {
         let hops = paths.entry((draft.src, draft.dst)).or_insert_with(|| {
+            let (network, ways) = (making.network, making.ways);
             let ports = ways::host_path(network, ways, draft.src, draft.dst, None);
             ideal::hops(network, &ports)
         });
-        let (messages, message_bytes) = messages(scale.size, draft.size);
-        let transfer = Transfer {
-            tool: generator.tool,
-            path_mtu: generator.mtu,
-            messages,
-            message_bytes,
+        let size = making.scale.size;
+        let (messages, message_bytes) = match making.engine {
+            Engine::Kernel => messages(size, draft.size),
+            Engine::Simulator { .. } => (1, one_message(size, draft.size)),
         };
+        let (base_rtt_ns, ideal_fct_ns) = making.alone(hops, messages, message_bytes);
         flows.push(Flow {
             id: FlowId::from_index(flows.len()).expect("bounded by the limit on flows"),
             repetition: *repetition,
@@ -96,12 +105,35 @@ pub(crate) fn flows(
             size_bytes: Bytes::new(u64::from(messages) * message_bytes.get()),
             messages,
             message_bytes,
-            start_ns: scale.instant("traffic[].start", draft.start)?,
-            base_rtt_ns: ideal::round_trip(hops, generator.tool, generator.mtu),
-            ideal_fct_ns: ideal::completion(hops, &transfer),
+            start_ns: making.scale.instant("traffic[].start", draft.start)?,
+            base_rtt_ns,
+            ideal_fct_ns,
         });
     }
     Ok(flows)
+}
+
+impl Making<'_> {
+    /// Base round trip and FCT of a flow alone on `path`.
+    fn alone(&self, path: &[Hop], messages: u32, message_bytes: Bytes) -> (Nanos, Nanos) {
+        let payload = transport::payload(self.transport, self.generator);
+        let (tool, path_mtu) = match (self.engine, self.transport.physics) {
+            (Engine::Simulator { .. }, Physics::Artifact) => {
+                let standalone = Standalone::of(path, payload);
+                return (standalone.base_rtt, standalone.completion(message_bytes));
+            }
+            (Engine::Simulator { .. }, Physics::Paper) => (Tool::IbSendBw, payload),
+            (Engine::Kernel, _) => (self.generator.tool, self.generator.mtu),
+        };
+        let transfer = Transfer {
+            tool,
+            path_mtu,
+            messages,
+            message_bytes,
+        };
+        let base_rtt = ideal::round_trip(path, tool, path_mtu);
+        (base_rtt, ideal::completion(path, &transfer))
+    }
 }
 
 /// A source of flows whose file has been read.
@@ -155,6 +187,11 @@ pub(crate) fn messages(scale: Ratio, paper: Bytes) -> (u32, Bytes) {
     )
 }
 
+/// The bytes of a flow of `paper` bytes that nothing cuts into messages.
+fn one_message(scale: Ratio, paper: Bytes) -> Bytes {
+    Bytes::new(scale.scale_nearest(paper.get()).max(1))
+}
+
 /// When the last flow of any repetition would end if none met another.
 pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
     let ends = flows
@@ -204,6 +241,15 @@ mod tests {
     fn the_smallest_flow_is_five_bytes() {
         let size = Bytes::new(1);
         assert_eq!(messages(scale("1/1000"), size), (5, Bytes::new(1)));
+    }
+
+    #[test]
+    fn one_message_is_the_flow() {
+        assert_eq!(
+            one_message(scale("1"), Bytes::new(1_234)),
+            Bytes::new(1_234)
+        );
+        assert_eq!(one_message(scale("1/1000"), Bytes::new(400)), Bytes::new(1));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 pub use cc::{ArtifactDcqcnPlan, CcPlan, DcqcnPlan, DctcpPlan, HpccPlan, TimelyPlan, TimelyStep};
-pub(crate) use resolve::{Lab, resolve};
+pub(crate) use resolve::{Lab, payload, resolve};
 
 /// Hosts' transport and switches' buffers in the simulator, emulated.
 ///

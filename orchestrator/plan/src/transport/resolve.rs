@@ -1,7 +1,8 @@
 //! What a scenario says of transport, emulated, with defaults filled in.
 
 use lab_scenario::{
-    CcSpec, DcqcnSpec, DctcpSpec, HpccSpec, Physics, Scenario, TimelySpec, TimeoutSpec, WindowSpec,
+    CcSpec, DcqcnSpec, DctcpSpec, Generator, HpccSpec, Physics, Scenario, TimelySpec, TimeoutSpec,
+    TransportSpec, WindowSpec,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 
@@ -29,13 +30,13 @@ pub(crate) struct Lab<'a> {
 pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPlan, PlanError> {
     let spec = &scenario.transport;
     let base = match spec.physics {
-        Physics::Paper => Defaults::paper(scenario.generator.mtu, lab.rdma),
+        Physics::Paper => Defaults::paper(lab.rdma),
         Physics::Artifact => Defaults::ARTIFACT,
     };
     let cc = spec.cc.as_ref().unwrap_or(&base.cc);
     Ok(TransportPlan {
         physics: spec.physics,
-        payload_bytes: spec.payload.unwrap_or(base.payload),
+        payload_bytes: payload(spec, &scenario.generator),
         cc: Parameters {
             lab,
             physics: spec.physics,
@@ -72,10 +73,17 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
     })
 }
 
+/// Payload of a full packet.
+pub(crate) fn payload(spec: &TransportSpec, generator: &Generator) -> u32 {
+    spec.payload.unwrap_or(match spec.physics {
+        Physics::Paper => generator.mtu,
+        Physics::Artifact => ARTIFACT_PAYLOAD,
+    })
+}
+
 /// What a physics means when a scenario does not say.
 struct Defaults {
     cc: CcSpec,
-    payload: u32,
     /// Emulated.
     retransmit_timeout: Option<Nanos>,
     pfc: bool,
@@ -86,10 +94,9 @@ struct Defaults {
 impl Defaults {
     /// As the kernel engine has it, so that the two engines can be compared; buffers are the
     /// paper's.
-    fn paper(mtu: u32, rdma: &Rdma) -> Self {
+    fn paper(rdma: &Rdma) -> Self {
         Self {
             cc: CcSpec::None,
-            payload: mtu,
             retransmit_timeout: Some(rdma::timeout(rdma.qp_timeout)),
             pfc: false,
             fabric_buffer: lab_scenario::defaults::INTRA_DC_BUFFER,
@@ -97,8 +104,7 @@ impl Defaults {
         }
     }
 
-    /// `PACKET_PAYLOAD_SIZE`, `BUFFER_SIZE` and `DCI_BUFFER_SIZE` of the artifact's configuration,
-    /// which count MiB, and DCQCN, the default of the paper's experiments.
+    /// `BUFFER_SIZE` and `DCI_BUFFER_SIZE` of the artifact's configuration, which count MiB, and DCQCN, the default of the paper's experiments.
     const ARTIFACT: Self = Self {
         cc: CcSpec::Dcqcn(DcqcnSpec {
             preset: Some(Physics::Artifact),
@@ -113,13 +119,15 @@ impl Defaults {
             hyper_rate: None,
             min_rate: None,
         }),
-        payload: 1_000,
         retransmit_timeout: None,
         pfc: true,
         fabric_buffer: Bytes::new(32 << 20),
         dci_buffer: Bytes::new(128 << 20),
     };
 }
+
+/// `PACKET_PAYLOAD_SIZE` of the artifact's configuration.
+const ARTIFACT_PAYLOAD: u32 = 1_000;
 
 /// The `NACK Generation Interval` of the authors' `RdmaHw`.
 const NACK_INTERVAL: Nanos = Nanos::new(500_000);

@@ -14,6 +14,7 @@ use crate::{
     estimate, frame,
     model::{Estimate, Flow, PolicyRun, Rdma, Switch, Warning},
     network::Network,
+    resolve::Engine,
     text::about_time,
     ways::Ways,
 };
@@ -28,6 +29,7 @@ pub(crate) struct Inspection<'a> {
     pub flows: &'a [Flow],
     pub rdma: &'a Rdma,
     pub estimate: &'a Estimate,
+    pub engine: Engine,
 }
 
 /// Everything worth a warning, in a fixed order.
@@ -35,10 +37,22 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(ties::delay_score_ties(inspection));
     warnings.extend(parameters::unused_parameters(inspection));
-    let others = [
+    let of_traffic = [
         no_flows(inspection),
         overload::nics(inspection),
         overload::egress(inspection),
+    ];
+    warnings.extend(of_traffic.into_iter().flatten());
+    match inspection.engine {
+        Engine::Kernel => warnings.extend(of_the_kernel(inspection).into_iter().flatten()),
+        Engine::Simulator { .. } => {}
+    }
+    warnings
+}
+
+/// What SoftRoCE, perftest and a machine that forwards packets make of the plan.
+fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 10] {
+    [
         rxe_window(inspection),
         sub_packet_flows(inspection),
         packet_vs_delay(inspection),
@@ -49,9 +63,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         busy_polling(inspection),
         forwarding(inspection),
         generator_load(inspection),
-    ];
-    warnings.extend(others.into_iter().flatten());
-    warnings
+    ]
 }
 
 fn warning(code: &str, text: String) -> Warning {

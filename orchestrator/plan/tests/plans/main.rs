@@ -1,6 +1,7 @@
 //! Whole plans of whole scenarios.
 
 mod common;
+mod engine;
 mod errors;
 mod faults;
 mod graph;

@@ -1,0 +1,130 @@
+//! What the authors' code takes for the FCT of a flow alone.
+//!
+//! Their slowdowns refer to it, so that ours can only be compared with theirs by it. For a path of
+//! least delay between two hosts and, of several, the one of most capacity:
+//!
+//! ```text
+//! base RTT   = 2 · Σ delay + Σ ⌊payload · 8 / rate⌋
+//! standalone = base RTT + ⌊(size + ⌈size / payload⌉ · 48) · 8 / bottleneck⌋
+//! ```
+//!
+//! in nanoseconds. A full payload, without headers, is sent once over each link one way, and an ACK
+//! takes no time on the wire. 48 are a packet's headers: PPP 14, IPv4 20, UDP 8, and 6 of their
+//! own. A large flow may be faster: where a path of more delay has more capacity, a slowdown is
+//! below one.
+
+use lab_units::{BitsPerSec, Bytes, Nanos, NodeId};
+
+use crate::{
+    ideal::{self, Hop},
+    model::Plan,
+    network::Network,
+    ways::{self, Ways},
+};
+
+/// Headers of their packets.
+pub const HEADERS: u64 = 48;
+
+/// What their code knows of two hosts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Standalone {
+    /// Round trip of a full packet, nothing queued.
+    pub base_rtt: Nanos,
+    /// Least rate on the way.
+    pub bottleneck: BitsPerSec,
+    payload: u64,
+}
+
+impl Standalone {
+    /// Of `path`, which leads from one host to another, for packets of `payload` bytes.
+    ///
+    /// # Panics
+    /// On a path without links.
+    #[must_use]
+    pub fn of(path: &[Hop], payload: u32) -> Self {
+        let payload = u64::from(payload);
+        let delay: Nanos = path.iter().map(|hop| hop.delay).sum();
+        let sent = path.iter().map(|hop| wire_time(payload, hop.rate));
+        let bottleneck = path.iter().map(|hop| hop.rate).min();
+        Self {
+            base_rtt: delay.saturating_add(delay).saturating_add(sent.sum()),
+            bottleneck: bottleneck.expect("two hosts have a link between them"),
+            payload,
+        }
+    }
+
+    /// FCT of a flow of `size` alone.
+    #[must_use]
+    pub fn completion(&self, size: Bytes) -> Nanos {
+        let packets = size.get().div_ceil(self.payload);
+        let wire = size.get().saturating_add(packets.saturating_mul(HEADERS));
+        self.base_rtt
+            .saturating_add(wire_time(wire, self.bottleneck))
+    }
+
+    /// Of every two hosts of `plan` that differ: two of each datacenter, behind different leaves,
+    /// stand for all.
+    #[must_use]
+    pub fn of_all_pairs(plan: &Plan) -> Vec<Self> {
+        let network = Network::of(plan);
+        let ways = Ways::find(&network);
+        let ends = plan.dcs.iter().flat_map(|dc| {
+            let ends = [dc.hosts.first(), dc.hosts.last()];
+            ends.into_iter().flatten().copied()
+        });
+        let ends: Vec<NodeId> = ends.collect();
+        let pairs = ends
+            .iter()
+            .flat_map(|src| ends.iter().map(move |dst| (src, dst)));
+        let pairs = pairs.filter(|(src, dst)| src != dst);
+        let standalone = |(src, dst): (&NodeId, &NodeId)| {
+            let ports = ways::host_path(&network, &ways, *src, *dst, None);
+            Self::of(&ideal::hops(&network, &ports), plan.transport.payload_bytes)
+        };
+        pairs.map(standalone).collect()
+    }
+}
+
+fn wire_time(bytes: u64, rate: BitsPerSec) -> Nanos {
+    let nanos = u128::from(bytes) * 8_000_000_000 / u128::from(rate.get());
+    Nanos::new(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From a host of DC1 to one of DC8 of their network.
+    fn path() -> Vec<Hop> {
+        let hop = |rate: &str, delay: &str| Hop {
+            rate: rate.parse().unwrap(),
+            delay: delay.parse().unwrap(),
+        };
+        let (fabric, up, inter) = (
+            hop("100 Gbit", "1 us"),
+            hop("400 Gbit", "1 us"),
+            hop("25 Gbit", "5 ms"),
+        );
+        vec![fabric, fabric, up, inter, inter, up, fabric, fabric]
+    }
+
+    #[test]
+    fn the_base_round_trip_has_one_payload_one_way() {
+        let standalone = Standalone::of(&path(), 1_000);
+        assert_eq!(standalone.base_rtt, Nanos::new(20_013_000));
+        assert_eq!(standalone.bottleneck.to_string(), "25 Gbit");
+    }
+
+    /// Rows of the published output of Figure 1.
+    #[test]
+    fn published_flows_alone() {
+        let standalone = Standalone::of(&path(), 1_000);
+        for (size, fct) in [
+            (9_909, 20_016_324),
+            (53_785, 20_031_040),
+            (268_787, 20_103_143),
+        ] {
+            assert_eq!(standalone.completion(Bytes::new(size)), Nanos::new(fct));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What differs between a plan for the kernel and one for the simulator.
+
+use lab_plan::{Engine, Plan, PlanOptions, Scale};
+
+use crate::common;
+
+fn simulated(text: &str, is_scaled: bool) -> Plan {
+    let options = PlanOptions {
+        engine: Engine::Simulator { is_scaled },
+        ..PlanOptions::default()
+    };
+    common::try_plan(text, &options).unwrap()
+}
+
+#[test]
+fn the_simulator_scales_nothing_unless_told_to() {
+    let text = common::scenario_text("8dc.yaml");
+    let plan = simulated(&text, false);
+    assert_eq!(plan.scale, Scale::PAPER);
+    assert!(plan.links.iter().all(|link| link.paper == link.emu));
+    for flow in &plan.flows {
+        assert_eq!(
+            (flow.messages, flow.message_bytes),
+            (1, flow.paper_size_bytes)
+        );
+        assert_eq!(flow.start_ns, flow.paper_start_ns);
+    }
+    let (scaled, kernel) = (simulated(&text, true), common::plan(&text));
+    assert_eq!((scaled.scale, &scaled.links), (kernel.scale, &kernel.links));
+    assert_eq!(scaled.flows[0].messages, 1);
+}
+
+#[test]
+fn the_flows_are_the_kernels() {
+    let text = common::scenario_text("8dc.yaml");
+    let drawn = |plan: &Plan| -> Vec<_> {
+        let flows = plan.flows.iter();
+        flows
+            .map(|flow| {
+                (
+                    flow.src,
+                    flow.dst,
+                    flow.paper_size_bytes,
+                    flow.paper_start_ns,
+                )
+            })
+            .collect()
+    };
+    assert_eq!(drawn(&simulated(&text, false)), drawn(&common::plan(&text)));
+}
+
+/// The formula is tested beside it; here it is about whose formula a plan uses.
+#[test]
+fn ideals_are_the_authors_where_the_physics_is() {
+    let text = common::scenario_text("8dc-fabric.yaml").replace("40 Gbit", "25 Gbit");
+    let theirs = simulated(
+        &format!("{text}\ntransport: {{ physics: artifact }}\n"),
+        false,
+    );
+    assert!(
+        theirs
+            .flows
+            .iter()
+            .all(|flow| flow.base_rtt_ns.get() == 20_013_000)
+    );
+    let ours = simulated(&text, false);
+    assert!(
+        ours.flows
+            .iter()
+            .all(|flow| flow.base_rtt_ns.get() != 20_013_000)
+    );
+}
+
+#[test]
+fn nothing_of_the_kernel_is_warned_of() {
+    let text = common::scenario_text("8dc-fabric.yaml");
+    let codes = |plan: &Plan| -> Vec<_> {
+        let warnings = plan.warnings.iter();
+        warnings.map(|warning| warning.code.clone()).collect()
+    };
+    assert!(codes(&common::plan(&text)).contains(&"perftest-load".to_owned()));
+    assert!(
+        codes(&simulated(&text, false))
+            .iter()
+            .all(|code| code == "overload")
+    );
+}
