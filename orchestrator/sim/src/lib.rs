@@ -3,10 +3,40 @@
 //! Must not contain: wall clocks, tokio, netlink, hash-map order, randomness that is not seeded by
 //! the plan.
 //!
+//! What is simulated:
 //! - [`time`][]: virtual time
+//! - [`packet`][], [`fifo`][]: what travels and queues
+//! - [`network`][], [`world`][]: the plan, looked up once
+//! - [`port`][], [`mmu`][], [`flow_table`][]: queues and marks, buffers and PFC, pinned flows
 //! - [`cc`][]: congestion control of a sending QP
 //! - [`physics`][]: the paper's semantics and the artifact's
+//!
+//! How:
+//! - [`event`][]: what happens next
+//! - [`shard`][]: one datacenter
+//! - [`run`][]: all of them, on one thread or many, with the same result
+//! - [`note`][]: what is told meanwhile
 
 pub mod cc;
+pub mod error;
+pub mod event;
+pub mod fifo;
+pub mod flow_table;
+pub mod mmu;
+pub mod network;
+pub mod note;
+pub mod packet;
 pub mod physics;
+pub mod port;
+pub mod run;
+pub mod shard;
+#[cfg(test)]
+mod testing;
 pub mod time;
+pub mod world;
+
+pub use error::SimError;
+pub use run::{EndReason, Observer, Outcome, Progress, RunOptions};
+pub use shard::{Told, Work};
+pub use time::SimTime;
+pub use world::World;

@@ -3,12 +3,15 @@
 //! A set is a type without values, so that a simulation of one has nothing of the other in its hot
 //! path. Where a flow's addresses, keys and next hops differ, they are looked up once, at set-up.
 
+use lab_plan::{Flow, Plan};
 use lab_units::BitsPerSec;
 
 use crate::time::SimTime;
 
+mod identity;
 mod paper;
 
+pub use identity::{FlowIdentity, Identities, NextHopOrder};
 pub use paper::Paper;
 
 /// One set of semantics.
@@ -49,4 +52,20 @@ pub trait Physics: Copy + Send + Sync + 'static {
 
     /// What is left to share.
     fn free_bytes(shared: u64, used: u64) -> u64;
+
+    /// Whether a QP's data and its ACKs have entries in flow tables even where there is only one
+    /// candidate, or the datacenter's own spines.
+    const TABLES_EVERYTHING: bool;
+
+    /// Who `flows` and the switches are.
+    fn identities(plan: &Plan, flows: &[&Flow]) -> Identities;
+
+    /// A port's share of what is free is this power of two of it: a faster port's is larger.
+    fn threshold_shift(rate: BitsPerSec, nic_rate: BitsPerSec) -> u32 {
+        let times = rate.get() / nic_rate.get().max(1);
+        SLOW_PORT_SHIFT.saturating_sub(times.checked_ilog2().unwrap_or(0))
+    }
 }
+
+/// An eighth for a port of the hosts' rate: HPCC's NS-3 MMU, which the artifact is built on.
+const SLOW_PORT_SHIFT: u32 = 3;

@@ -1,9 +1,9 @@
 //! What the paper says: no number wraps, RoCEv2's headers, time to the picosecond.
 
-use lab_plan::frame;
+use lab_plan::{Flow, Plan, frame};
 use lab_units::BitsPerSec;
 
-use super::Physics;
+use super::{Identities, Physics, identity};
 use crate::time::SimTime;
 
 /// The paper's semantics.
@@ -22,6 +22,7 @@ impl Physics for Paper {
     const RESERVE_BYTES: u64 = 4_096;
     const RESUME_OFFSET_BYTES: u64 = 3_072;
     const PORT_LIMIT_BYTES: Option<u64> = None;
+    const TABLES_EVERYTHING: bool = false;
 
     fn clock(exact: SimTime) -> SimTime {
         exact
@@ -55,6 +56,25 @@ impl Physics for Paper {
 
     fn free_bytes(shared: u64, used: u64) -> u64 {
         shared.saturating_sub(used)
+    }
+
+    fn identities(plan: &Plan, flows: &[&Flow]) -> Identities {
+        let mut hash_seeds: Vec<u32> = (0u32..).take(plan.nodes.len()).collect();
+        for switch in &plan.switches {
+            hash_seeds[switch.node.index()] = switch.hash_seed;
+        }
+        let products = flows.iter().map(|flow| {
+            let nic = plan.nodes[flow.src.index()].ports[0];
+            let rate = plan.links[nic.link().index()].emu.rate_bps;
+            Self::bdp(flow.base_rtt_ns.into(), rate)
+        });
+        Identities {
+            flows: identity::unique(plan, flows),
+            hash_seeds,
+            largest_window: products.max().unwrap_or(0),
+            common_base_rtt: None,
+            next_hop_order: None,
+        }
     }
 }
 

@@ -1,0 +1,43 @@
+//! Why a plan cannot be simulated.
+
+/// Why a plan cannot be simulated.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum SimError {
+    /// The plan's routes do not lead everywhere.
+    #[error("`{node}` has no route to `{host}`")]
+    NoRoute {
+        /// Where the packet is.
+        node: String,
+        /// Where it is to go.
+        host: String,
+    },
+    /// No policy of that place.
+    #[error("the plan has {count} policies, there is none at {index}")]
+    NoPolicy {
+        /// What was asked for.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A flow needs more packets than a sequence number counts.
+    #[error(
+        "flow {flow} of {bytes} B has more packets than the {} a sequence number counts \
+         (hint: a larger `transport.payload`)",
+        u32::MAX
+    )]
+    FlowTooLong {
+        /// Which.
+        flow: u32,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The next window of virtual time would be empty.
+    #[error(
+        "the inter-DC link `{link}` has no delay, and the datacenters at its ends are simulated \
+         apart by that delay (hint: give it at least 1 ns)"
+    )]
+    NoDelay {
+        /// Which.
+        link: String,
+    },
+}

@@ -1,0 +1,207 @@
+//! Queues of packets, out of one pool.
+//!
+//! A long link holds hundreds of thousands of packets and the next moment none. A ring buffer per
+//! queue would keep the most it ever held, and twice that while it grows; here queues are chains of
+//! blocks that go back to a pool, so memory follows what is under way.
+
+use crate::{packet::Packet, time::SimTime};
+
+/// A packet in a queue, and when it came (egress queue) or will come (wire).
+#[derive(Clone, Copy, Debug)]
+pub struct Queued {
+    /// When.
+    pub at: SimTime,
+    /// What.
+    pub packet: Packet,
+}
+
+const SLOTS: usize = 32;
+const BLOCKS: usize = 256;
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone)]
+struct Block {
+    slots: [Queued; SLOTS],
+    next: u32,
+}
+
+/// The blocks of all queues of a shard.
+#[derive(Default)]
+pub struct Pool {
+    /// Blocks are made in bunches, so that no growth copies them.
+    bunches: Vec<Box<[Block]>>,
+    free: Vec<u32>,
+}
+
+/// A queue of packets, first in, first out. It is empty when made and must be given back empty.
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo {
+    head: u32,
+    tail: u32,
+    len: u32,
+    first: u8,
+    end: u8,
+}
+
+impl Pool {
+    fn block(&mut self, index: u32) -> &mut Block {
+        let index = index as usize;
+        &mut self.bunches[index / BLOCKS][index % BLOCKS]
+    }
+
+    fn take(&mut self) -> u32 {
+        if self.free.is_empty() {
+            self.grow();
+        }
+        self.free.pop().unwrap_or(NONE)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let empty = Queued {
+            at: SimTime::ZERO,
+            packet: Packet::new(crate::packet::Kind::Data, 0, 0, 0, 0, 0),
+        };
+        let block = Block {
+            slots: [empty; SLOTS],
+            next: NONE,
+        };
+        let first = self.bunches.len() * BLOCKS;
+        self.bunches.push(vec![block; BLOCKS].into_boxed_slice());
+        let indices = (first..first + BLOCKS).rev();
+        self.free
+            .extend(indices.filter_map(|index| u32::try_from(index).ok()));
+    }
+}
+
+impl Fifo {
+    /// An empty queue.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            head: NONE,
+            tail: NONE,
+            len: 0,
+            first: 0,
+            end: 0,
+        }
+    }
+
+    /// Whether nothing is in it.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Packets in it.
+    #[must_use]
+    pub const fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Puts `queued` at the end.
+    #[inline]
+    pub fn push(&mut self, pool: &mut Pool, queued: Queued) {
+        if self.len == 0 {
+            let block = pool.take();
+            (self.head, self.tail, self.first, self.end) = (block, block, 0, 0);
+        } else if usize::from(self.end) == SLOTS {
+            let block = pool.take();
+            pool.block(self.tail).next = block;
+            (self.tail, self.end) = (block, 0);
+        }
+        pool.block(self.tail).slots[usize::from(self.end)] = queued;
+        self.end += 1;
+        self.len += 1;
+    }
+
+    /// What is at the front.
+    #[inline]
+    pub fn front(&self, pool: &mut Pool) -> Option<Queued> {
+        (self.len > 0).then(|| pool.block(self.head).slots[usize::from(self.first)])
+    }
+
+    /// Takes what is at the front.
+    #[inline]
+    pub fn pop(&mut self, pool: &mut Pool) -> Option<Queued> {
+        if self.len == 0 {
+            return None;
+        }
+        let block = pool.block(self.head);
+        let queued = block.slots[usize::from(self.first)];
+        let next = block.next;
+        self.first += 1;
+        self.len -= 1;
+        if self.len == 0 {
+            pool.free.push(self.head);
+        } else if usize::from(self.first) == SLOTS {
+            pool.free.push(self.head);
+            (self.head, self.first) = (next, 0);
+        }
+        Some(queued)
+    }
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::packet::Kind;
+
+    fn queued(number: u32) -> Queued {
+        Queued {
+            at: SimTime::from_picos(u64::from(number)),
+            packet: Packet::new(Kind::Data, 3, number, 0, 1, 0),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn queues_of_one_pool_are_what_a_deque_is(
+            steps in prop::collection::vec((0..3usize, any::<bool>(), 1..90u32), 1..60),
+        ) {
+            let mut pool = Pool::default();
+            let mut queues = [Fifo::new(); 3];
+            let mut deques = [const { VecDeque::new() }; 3];
+            let mut number = 0;
+            for (which, is_push, count) in steps {
+                for _ in 0..count {
+                    if is_push {
+                        queues[which].push(&mut pool, queued(number));
+                        deques[which].push_back(number);
+                        number += 1;
+                    } else {
+                        let front = queues[which].front(&mut pool).map(|one| one.packet.flow);
+                        let popped = queues[which].pop(&mut pool).map(|one| one.packet.flow);
+                        prop_assert_eq!(front, popped);
+                        prop_assert_eq!(popped, deques[which].pop_front());
+                    }
+                    prop_assert_eq!(queues[which].len() as usize, deques[which].len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn emptied_queues_give_their_blocks_back() {
+        let mut pool = Pool::default();
+        for _ in 0..10 {
+            let mut queue = Fifo::new();
+            for number in 0..4_000 {
+                queue.push(&mut pool, queued(number));
+            }
+            while queue.pop(&mut pool).is_some() {}
+        }
+        assert_eq!(pool.bunches.len(), 1, "4,000 packets are 125 blocks");
+        assert_eq!(pool.free.len(), BLOCKS);
+    }
+}

@@ -1,0 +1,273 @@
+//! The plan's network, numbered for the simulator and looked up in one step.
+//!
+//! Nodes are numbered datacenter by datacenter and ports node by node, so that what a shard owns
+//! is one range of each.
+
+use std::ops::Range;
+
+use lab_plan::{Plan, Role};
+use lab_units::{DcId, NodeId, PortId};
+
+use crate::{error::SimError, time::SimTime};
+
+/// What never changes while the simulation runs.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Nodes, datacenter by datacenter.
+    pub nodes: Vec<Node>,
+    /// Ports, node by node.
+    pub ports: Vec<PortFacts>,
+    /// What each datacenter owns.
+    pub dcs: Vec<Owned>,
+    /// Number of hosts; [`Node::host`] is under it.
+    pub hosts: usize,
+    /// The plan's nodes and ports in this numbering.
+    sim_node: Vec<u32>,
+    sim_port: Vec<u32>,
+    /// Where `next_hops` has those of a node towards a host, at node · hosts + host.
+    hops: Vec<Range<u32>>,
+    next_hops: Vec<u32>,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// In the plan.
+    pub plan: NodeId,
+    /// What it is.
+    pub role: Role,
+    /// Its datacenter.
+    pub dc: u32,
+    /// Its ports.
+    pub ports: Range<u32>,
+    /// For a host, its place among hosts.
+    pub host: u32,
+}
+
+/// A port.
+#[derive(Clone, Copy, Debug)]
+pub struct PortFacts {
+    /// In the plan.
+    pub plan: PortId,
+    /// The node it is on.
+    pub node: u32,
+    /// The port at the other end of its link.
+    pub peer: u32,
+    /// The datacenter at the other end.
+    pub peer_dc: u32,
+}
+
+/// What belongs to one datacenter.
+#[derive(Clone, Debug)]
+pub struct Owned {
+    /// Its nodes.
+    pub nodes: Range<u32>,
+    /// Its ports.
+    pub ports: Range<u32>,
+}
+
+impl Network {
+    /// Of `plan`.
+    ///
+    /// # Errors
+    /// A host that some switch has no route to.
+    pub fn new(plan: &Plan) -> Result<Self, SimError> {
+        let mut order: Vec<_> = (0u32..).map(NodeId).take(plan.nodes.len()).collect();
+        order.sort_by_key(|&id| (plan.nodes[id.index()].dc, id));
+        let mut sim_node = vec![0; plan.nodes.len()];
+        let mut sim_port = vec![0; plan.ports.len()];
+        let mut nodes = Vec::with_capacity(order.len());
+        let mut port_order = Vec::with_capacity(plan.ports.len());
+        let mut hosts = 0;
+        for id in order {
+            let node = &plan.nodes[id.index()];
+            sim_node[id.index()] = count(nodes.len());
+            let first = count(port_order.len());
+            for &port in &node.ports {
+                sim_port[port.index()] = count(port_order.len());
+                port_order.push(port);
+            }
+            nodes.push(Node {
+                plan: id,
+                role: node.role,
+                dc: node.dc.0,
+                ports: first..count(port_order.len()),
+                host: hosts,
+            });
+            hosts += u32::from(node.role == Role::Host);
+        }
+        let ports: Vec<_> = port_order
+            .iter()
+            .map(|&port| {
+                let peer = &plan.ports[port.peer().index()];
+                PortFacts {
+                    plan: port,
+                    node: sim_node[plan.ports[port.index()].node.index()],
+                    peer: sim_port[port.peer().index()],
+                    peer_dc: plan.nodes[peer.node.index()].dc.0,
+                }
+            })
+            .collect();
+        let dcs = owned(plan, &nodes);
+        let mut network = Self {
+            nodes,
+            ports,
+            dcs,
+            hosts: hosts as usize,
+            sim_node,
+            sim_port,
+            hops: Vec::new(),
+            next_hops: Vec::new(),
+        };
+        network.find_next_hops(plan)?;
+        Ok(network)
+    }
+
+    /// A node of the plan.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> u32 {
+        self.sim_node[id.index()]
+    }
+
+    /// A port of the plan.
+    #[must_use]
+    pub fn port(&self, id: PortId) -> u32 {
+        self.sim_port[id.index()]
+    }
+
+    /// The ports by which `node` reaches `host`, a node, inside its datacenter or out of its
+    /// fabric; empty for a DCI switch and a host of another datacenter, where the policy decides.
+    #[inline]
+    #[must_use]
+    pub fn next_hops(&self, node: u32, host: u32) -> &[u32] {
+        let host = self.nodes[host as usize].host as usize;
+        let range = &self.hops[node as usize * self.hosts + host];
+        &self.next_hops[range.start as usize..range.end as usize]
+    }
+
+    /// Puts the next hops of `node` towards `host` in the order of `key`.
+    pub fn order_next_hops<K: Ord>(&mut self, node: u32, host: u32, key: impl FnMut(&u32) -> K) {
+        let host = self.nodes[host as usize].host as usize;
+        let range = self.hops[node as usize * self.hosts + host].clone();
+        self.next_hops[range.start as usize..range.end as usize].sort_by_key(key);
+    }
+
+    /// The nodes of a role.
+    pub fn of_role(&self, role: Role) -> impl Iterator<Item = u32> {
+        (0u32..)
+            .zip(&self.nodes)
+            .filter(move |(_, node)| node.role == role)
+            .map(|(id, _)| id)
+    }
+
+    fn find_next_hops(&mut self, plan: &Plan) -> Result<(), SimError> {
+        let hosts: Vec<u32> = self.of_role(Role::Host).collect();
+        for node in 0..count(self.nodes.len()) {
+            for &host in &hosts {
+                let first = count(self.next_hops.len());
+                let hops = self.hops_towards(plan, node, host)?;
+                self.next_hops.extend(hops);
+                self.hops.push(first..count(self.next_hops.len()));
+            }
+        }
+        Ok(())
+    }
+
+    fn hops_towards(&self, plan: &Plan, node: u32, host: u32) -> Result<Vec<u32>, SimError> {
+        let (at, to) = (&self.nodes[node as usize], &self.nodes[host as usize]);
+        let is_decided = at.role == Role::DciSwitch && at.dc != to.dc;
+        if node == host || is_decided {
+            return Ok(Vec::new());
+        }
+        if at.role == Role::Host {
+            return Ok(vec![at.ports.start]);
+        }
+        let (at, to) = (&plan.nodes[at.plan.index()], &plan.nodes[to.plan.index()]);
+        let address = to.addr.to_bits();
+        let matching = at.routes.iter().filter(|route| {
+            let host_bits = 32 - u32::from(route.to.len);
+            (u64::from(address ^ route.to.addr.to_bits())) >> host_bits == 0
+        });
+        let best = matching.max_by_key(|route| route.to.len);
+        let best = best.ok_or_else(|| SimError::NoRoute {
+            node: at.name.clone(),
+            host: to.name.clone(),
+        })?;
+        Ok(best.via.iter().map(|&port| self.port(port)).collect())
+    }
+}
+
+fn owned(plan: &Plan, nodes: &[Node]) -> Vec<Owned> {
+    let of_dc = |dc: DcId| {
+        let first = nodes.partition_point(|node| node.dc < dc.0);
+        let end = nodes.partition_point(|node| node.dc <= dc.0);
+        Owned {
+            nodes: count(first)..count(end),
+            ports: nodes[first].ports.start..nodes[end - 1].ports.end,
+        }
+    };
+    (0u32..).map(DcId).take(plan.dcs.len()).map(of_dc).collect()
+}
+
+/// A table's length as an id; plans are far smaller than 2^32.
+pub(crate) fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// Exact time on a wire for any number of bytes, without a division.
+///
+/// Picoseconds per byte as a 32.32 fixed-point number, rounded up by less than 2^-32 ps: the
+/// product's whole part is the exact time's for every packet, unless that is within a millionth of
+/// a picosecond below a whole one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct WireClock(u64);
+
+impl WireClock {
+    /// Of a wire of `rate` bit/s.
+    #[must_use]
+    pub fn new(rate: u64) -> Self {
+        let scaled = (8_000_000_000_000_u128 << 32).div_ceil(u128::from(rate.max(1)));
+        Self(u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
+
+    /// Time of `bytes` on the wire.
+    #[inline]
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "u64 times u32, shifted by 32, is under 2^64"
+    )]
+    pub const fn on_wire(self, bytes: u32) -> SimTime {
+        SimTime::from_picos(((self.0 as u128 * bytes as u128) >> 32) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_units::BitsPerSec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_wire_clock_is_the_division(rate in 1_000_000..800_000_000_000_u64, bytes in 1..9_000_u32) {
+            let exact = SimTime::on_wire(u64::from(bytes), BitsPerSec::new(rate).expect("not zero"));
+            let clock = WireClock::new(rate).on_wire(bytes);
+            let error = clock.picos() - exact.picos();
+            prop_assert!(error <= 1, "{clock} is not {exact}");
+        }
+    }
+
+    #[test]
+    fn common_rates_are_exact() {
+        for gbit in [1, 10, 25, 40, 100, 200, 400, 800] {
+            let rate = gbit * 1_000_000_000;
+            for bytes in [60, 1_048, 4_154] {
+                let exact =
+                    SimTime::on_wire(u64::from(bytes), BitsPerSec::new(rate).expect("not zero"));
+                assert_eq!(WireClock::new(rate).on_wire(bytes), exact);
+            }
+        }
+    }
+}

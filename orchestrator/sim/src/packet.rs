@@ -1,0 +1,111 @@
+//! What travels.
+
+/// Traffic classes: 0 is served before all others, which take turns.
+pub const CLASSES: usize = 8;
+
+/// The strict class, which PFC never pauses: PFC frames, CNPs, and ACKs with `ack_priority`.
+pub const STRICT: u8 = 0;
+
+/// The class of RDMA data, the artifact's priority group.
+pub const DATA_CLASS: u8 = 3;
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// Payload of a flow.
+    Data,
+    /// Every packet before `seq` has arrived.
+    Ack,
+    /// The same, and the one of `seq` is missing.
+    Nack,
+    /// Congestion notification.
+    Cnp,
+    /// PFC: the class in `seq` is to wait.
+    Pause,
+    /// PFC: the class in `seq` may go on.
+    Resume,
+}
+
+/// A packet: 24 bytes, for millions are under way at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Packet {
+    /// When its data packet was sent, in picoseconds; where switches write telemetry, the place of
+    /// that in the shard's pool.
+    pub stamp: u64,
+    /// The flow, by its place in the run's flows.
+    pub flow: u32,
+    /// Data: the packet's number in its flow. ACK, NACK: the number expected next.
+    pub seq: u32,
+    /// The port by which it came into the switch it is in.
+    pub ingress: u32,
+    /// Bytes on the wire.
+    pub bytes: u16,
+    /// What it is.
+    pub kind: Kind,
+    /// Its class and marks.
+    bits: u8,
+}
+
+const _: () = assert!(size_of::<Packet>() == 24);
+
+const CLASS: u8 = 0b111;
+const MARKED: u8 = 0b1000;
+const ECHO: u8 = 0b1_0000;
+
+impl Packet {
+    /// A packet of `class`, not marked.
+    #[must_use]
+    pub const fn new(kind: Kind, class: u8, flow: u32, seq: u32, bytes: u16, stamp: u64) -> Self {
+        Self {
+            stamp,
+            flow,
+            seq,
+            ingress: 0,
+            bytes,
+            kind,
+            bits: class & CLASS,
+        }
+    }
+
+    /// Its class, under [`CLASSES`].
+    #[must_use]
+    pub const fn class(&self) -> u8 {
+        self.bits & CLASS
+    }
+
+    /// Whether a queue marked it.
+    #[must_use]
+    pub const fn is_marked(&self) -> bool {
+        self.bits & MARKED != 0
+    }
+
+    /// Marks it.
+    pub const fn mark(&mut self) {
+        self.bits |= MARKED;
+    }
+
+    /// Whether the data packet this ACK answers was marked.
+    #[must_use]
+    pub const fn echoes_mark(&self) -> bool {
+        self.bits & ECHO != 0
+    }
+
+    /// Says that the data packet this ACK answers was marked.
+    pub const fn echo_mark(&mut self) {
+        self.bits |= ECHO;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_leaves_the_class_alone() {
+        let mut packet = Packet::new(Kind::Data, DATA_CLASS, 1, 2, 1048, 0);
+        assert!(!packet.is_marked());
+        packet.mark();
+        assert_eq!((packet.is_marked(), packet.class()), (true, DATA_CLASS));
+        assert!(!packet.echoes_mark(), "an ACK's own mark is not its data's");
+    }
+}

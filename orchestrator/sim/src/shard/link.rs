@@ -1,0 +1,245 @@
+//! Egress queues and wires.
+
+use lab_plan::Role;
+use lab_records::StoryEvent;
+
+use super::{Crossing, Shard};
+use crate::{
+    cc::{CongestionControl, IntHop},
+    event::What,
+    fifo::Queued,
+    note::{Note, PfcNote},
+    packet::{Kind, Packet},
+    physics::Physics,
+    time::SimTime,
+};
+
+impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+    /// Puts `packet` into the egress queue of `port`.
+    #[inline]
+    pub(super) fn enqueue(&mut self, port: u32, packet: Packet) {
+        let queued = Queued {
+            at: self.now,
+            packet,
+        };
+        let place = (port - self.first_port) as usize;
+        let egress = &mut self.ports[place];
+        let class = packet.class();
+        egress.queues[usize::from(class)].push(&mut self.pool, queued);
+        egress.queue_bytes[usize::from(class)] += u64::from(packet.bytes);
+        egress.total_bytes += u64::from(packet.bytes);
+        egress.ready |= 1 << class;
+    }
+
+    /// Takes the next packet of `class` out of the egress queue of `port`.
+    #[inline]
+    pub(super) fn dequeue(&mut self, port: u32, class: u8) -> Option<Packet> {
+        let place = (port - self.first_port) as usize;
+        let egress = &mut self.ports[place];
+        let queue = &mut egress.queues[usize::from(class)];
+        let packet = queue.pop(&mut self.pool)?.packet;
+        if queue.is_empty() {
+            egress.ready &= !(1 << class);
+        }
+        egress.queue_bytes[usize::from(class)] -= u64::from(packet.bytes);
+        egress.total_bytes -= u64::from(packet.bytes);
+        egress.took_turn(class);
+        Some(packet)
+    }
+
+    /// Looks at `port` again at `at`, if it would not before.
+    #[inline]
+    pub(super) fn wake_at(&mut self, port: u32, at: SimTime) {
+        let egress = self.port(port);
+        if egress.wake_at > at {
+            egress.wake_at = at;
+            self.events.push(at, What::Wake, port);
+        }
+    }
+
+    pub(super) fn wake_up(&mut self, port: u32) {
+        let now = self.now;
+        let egress = self.port(port);
+        if egress.wake_at != now {
+            return; // It was woken earlier and is waiting for something else.
+        }
+        egress.wake_at = SimTime::MAX;
+        self.kick(port);
+    }
+
+    /// Sends the next packet of `port`, if it is free and has one.
+    #[inline]
+    pub(super) fn kick(&mut self, port: u32) {
+        if self.role(self.facts(port).node) == Role::Host {
+            self.kick_nic(port);
+        } else {
+            self.kick_switch_port(port);
+        }
+    }
+
+    #[inline]
+    fn kick_switch_port(&mut self, port: u32) {
+        let now = self.now;
+        let egress = self.port(port);
+        if !egress.is_up {
+            return;
+        }
+        let Some(class) = egress.next_class() else {
+            return;
+        };
+        let busy_until = egress.busy_until;
+        if busy_until > now {
+            return self.wake_at(port, busy_until);
+        }
+        let Some(mut packet) = self.dequeue(port, class) else {
+            return;
+        };
+        self.release_buffer(&packet);
+        let egress = self.port(port);
+        let left = egress.queue_bytes[usize::from(class)];
+        if packet.class() != crate::packet::STRICT && egress.marks(left) {
+            egress.counts.marks += 1;
+            packet.mark();
+            if packet.kind == Kind::Data {
+                self.tell_more(
+                    packet.flow,
+                    self.facts(port).node,
+                    StoryEvent::Marked,
+                    None,
+                    Some(packet.seq),
+                );
+            }
+        }
+        if C::HAS_INT && packet.kind == Kind::Data {
+            self.write_telemetry(port, &packet, left);
+        }
+        self.send(port, packet);
+        let egress = self.port(port);
+        if egress.next_class().is_some() {
+            let busy_until = egress.busy_until;
+            self.wake_at(port, busy_until);
+        }
+    }
+
+    fn write_telemetry(&mut self, port: u32, packet: &Packet, queue_bytes: u64) {
+        let now = self.now;
+        let egress = self.port(port);
+        let hop = IntHop {
+            time: now,
+            tx_bytes: egress.counts.tx_bytes,
+            queue_bytes,
+            rate_bps: egress.rate.get(),
+        };
+        if let Some(telemetry) = self.telemetry.get_mut(place(packet.stamp)) {
+            telemetry.push(hop);
+        }
+    }
+
+    /// Puts `packet` on the wire.
+    #[inline]
+    pub(super) fn send(&mut self, port: u32, packet: Packet) {
+        self.work.packet_hops += 1;
+        let now = self.now;
+        let facts = self.facts(port);
+        let egress = self.port(port);
+        let time = P::clock(egress.clock.on_wire(u32::from(packet.bytes)));
+        egress.busy_until = now + time;
+        egress.counts.tx_bytes += u64::from(packet.bytes);
+        egress.counts.tx_packets += 1;
+        if egress.loses() {
+            return self.drop_packet(port, &packet);
+        }
+        // A wire is first in, first out, also while its delay is being cut.
+        let at = (egress.busy_until + egress.delay).max(egress.last_arrival);
+        egress.last_arrival = at;
+        let queued = Queued { at, packet };
+        if facts.peer_dc == self.dc {
+            return self.put_on_wire(facts.peer, queued);
+        }
+        let telemetry = self.take_telemetry(&packet).map(Box::new);
+        self.outbox.push(Crossing {
+            port: facts.peer,
+            queued,
+            telemetry,
+        });
+    }
+
+    /// Puts a packet on the wire that ends at `port`.
+    #[inline]
+    pub(super) fn put_on_wire(&mut self, port: u32, queued: Queued) {
+        let ingress = &mut self.ports[(port - self.first_port) as usize];
+        if ingress.wire.is_empty() {
+            self.events.push(queued.at, What::Arrive, port);
+        }
+        ingress.wire.push(&mut self.pool, queued);
+    }
+
+    /// The first packet on the wire to `port` is there.
+    #[inline]
+    pub(super) fn arrive(&mut self, port: u32) {
+        let ingress = &mut self.ports[(port - self.first_port) as usize];
+        let Some(Queued { at, packet }) = ingress.wire.pop(&mut self.pool) else {
+            return;
+        };
+        if let Some(next) = ingress.wire.front(&mut self.pool) {
+            self.events.push(next.at, What::Arrive, port);
+        }
+        let was_cut = ingress
+            .last_cut
+            .is_some_and(|cut| at.saturating_sub(ingress.delay) <= cut);
+        if !ingress.is_up || was_cut {
+            return self.drop_packet(port, &packet);
+        }
+        match packet.kind {
+            Kind::Pause | Kind::Resume => self.pause(port, &packet),
+            _ if self.role(self.facts(port).node) == Role::Host => self.receive(port, packet),
+            _ => self.forward(port, packet),
+        }
+    }
+
+    fn pause(&mut self, port: u32, packet: &Packet) {
+        let is_pause = packet.kind == Kind::Pause;
+        let bit = 1 << packet.seq;
+        let egress = self.port(port);
+        if is_pause {
+            egress.paused |= bit;
+        } else {
+            egress.paused &= !bit;
+        }
+        self.notes.push(Note::Pfc(PfcNote {
+            at: self.now,
+            port,
+            class: u8::try_from(packet.seq).unwrap_or(0),
+            is_pause,
+        }));
+        self.tell_paused(port, is_pause);
+        if !is_pause {
+            self.kick(port);
+        }
+    }
+
+    /// A packet is lost at `port`.
+    pub(super) fn drop_packet(&mut self, port: u32, packet: &Packet) {
+        self.work.drops += 1;
+        self.port(port).counts.drops += 1;
+        self.take_telemetry(packet);
+        if packet.kind == Kind::Data {
+            self.tell_more(
+                packet.flow,
+                self.facts(port).node,
+                StoryEvent::Dropped,
+                None,
+                Some(packet.seq),
+            );
+        }
+    }
+}
+
+/// The place in the pool that a stamp stands for.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "where there is telemetry, a stamp is a place of 32 bits"
+)]
+pub(super) const fn place(stamp: u64) -> u32 {
+    stamp as u32
+}

@@ -1,0 +1,146 @@
+//! Switches: next hops, buffers, PFC.
+
+use lab_plan::Role;
+use lab_policy::flow_hash;
+
+use super::{Shard, Telemetry, link::place};
+use crate::{
+    cc::CongestionControl,
+    packet::{Kind, Packet, STRICT},
+    physics::Physics,
+    world::SimFlow,
+};
+
+impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+    /// Passes on a packet that came in by `ingress`.
+    #[inline]
+    pub(super) fn forward(&mut self, ingress: u32, mut packet: Packet) {
+        packet.ingress = ingress;
+        let node = self.facts(ingress).node;
+        let flow = &self.world.flows[packet.flow as usize];
+        let to = if packet.kind == Kind::Data {
+            flow.dst
+        } else {
+            flow.src
+        };
+        let egress = if self.role(node) == Role::DciSwitch {
+            self.choose(node, to, &packet)
+        } else {
+            self.hash_next_hop(node, to, &packet)
+        };
+        match egress {
+            Some(egress) if self.admit(node, egress, &packet) => {
+                self.enqueue(egress, packet);
+                self.ask_to_stop(ingress, packet.class());
+                self.kick(egress);
+            }
+            _ => self.drop_packet(ingress, &packet),
+        }
+    }
+
+    /// The next hop from `node` to the host `to` by the flow hash, among those that are up.
+    #[inline]
+    pub(super) fn hash_next_hop(&self, node: u32, to: u32, packet: &Packet) -> Option<u32> {
+        let hops = self.world.network.next_hops(node, to);
+        if let [only] = hops {
+            return Some(*only);
+        }
+        let up = hops.iter().filter(|&&port| self.is_up(port)).count();
+        let hash = self.hash(node, packet) as usize;
+        if up == hops.len() {
+            return hops.get(hash % up.max(1)).copied();
+        }
+        let mut alive = hops.iter().filter(|&&port| self.is_up(port));
+        alive.nth(hash.checked_rem(up)?).copied()
+    }
+
+    #[inline]
+    pub(super) fn is_up(&self, port: u32) -> bool {
+        self.ports[(port - self.first_port) as usize].is_up
+    }
+
+    /// The flow hash of `packet` at `node`.
+    #[inline]
+    pub(super) fn hash(&self, node: u32, packet: &Packet) -> u32 {
+        let flow: &SimFlow = &self.world.flows[packet.flow as usize];
+        let tuple = if packet.kind == Kind::Data {
+            flow.who.data
+        } else {
+            flow.who.ack
+        };
+        flow_hash(tuple, self.world.hash_seeds[node as usize])
+    }
+
+    /// Whether there is room for `packet`, which then is taken.
+    #[inline]
+    fn admit(&mut self, node: u32, egress: u32, packet: &Packet) -> bool {
+        let bytes = u64::from(packet.bytes);
+        let queue = self.port(egress);
+        if !queue.is_up || queue.total_bytes.saturating_add(bytes) > queue.limit {
+            return false;
+        }
+        if packet.class() == STRICT {
+            return true;
+        }
+        let port = self.place_at_node(node, packet.ingress);
+        match &mut self.mmus[(node - self.first_node) as usize] {
+            Some(mmu) => mmu.admit(port, packet.class(), bytes),
+            None => true,
+        }
+    }
+
+    /// Gives back what `packet` took, and lets the neighbour go on that it came from.
+    #[inline]
+    pub(super) fn release_buffer(&mut self, packet: &Packet) {
+        let class = packet.class();
+        // The strict class is not counted: its packets are the switch's own, or must not wait.
+        if class == STRICT {
+            return;
+        }
+        let node = self.facts(packet.ingress).node;
+        let port = self.place_at_node(node, packet.ingress);
+        let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] else {
+            return;
+        };
+        mmu.release(port, class, u64::from(packet.bytes));
+        if mmu.resumes(port, class) {
+            self.send_pfc(packet.ingress, class, Kind::Resume);
+        }
+    }
+
+    #[inline]
+    fn ask_to_stop(&mut self, ingress: u32, class: u8) {
+        if class == STRICT {
+            return;
+        }
+        let node = self.facts(ingress).node;
+        let port = self.place_at_node(node, ingress);
+        let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] else {
+            return;
+        };
+        if mmu.stops(port, class) {
+            self.send_pfc(ingress, class, Kind::Pause);
+        }
+    }
+
+    fn send_pfc(&mut self, port: u32, class: u8, kind: Kind) {
+        let bytes = u16::try_from(P::PFC_BYTES).unwrap_or(u16::MAX);
+        let frame = Packet::new(kind, STRICT, 0, u32::from(class), bytes, 0);
+        self.enqueue(port, frame);
+        self.kick(port);
+    }
+
+    /// The port's place among its node's.
+    #[inline]
+    fn place_at_node(&self, node: u32, port: u32) -> usize {
+        (port - self.world.network.nodes[node as usize].ports.start) as usize
+    }
+
+    /// Takes out what switches wrote into `packet`, if they do and it is a packet that carries it.
+    pub(super) fn take_telemetry(&mut self, packet: &Packet) -> Option<Telemetry> {
+        let carries = C::HAS_INT && matches!(packet.kind, Kind::Data | Kind::Ack | Kind::Nack);
+        carries
+            .then(|| self.telemetry.remove(place(packet.stamp)))
+            .flatten()
+    }
+}

@@ -1,0 +1,155 @@
+//! What happens by the clock: faults, LCMP's samples, garbage collection, records.
+
+use lab_plan::{FaultChange, LinkKind};
+use lab_policy::{Preset, lcmp::Levels};
+use lab_units::Nanos;
+
+use super::Shard;
+use crate::{
+    cc::CongestionControl,
+    event::What,
+    note::{Note, PortNote, QueueNote},
+    physics::Physics,
+    time::SimTime,
+    world::RunPolicy,
+};
+
+impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+    pub(super) fn schedule_watch(&mut self) {
+        if let RunPolicy::Lcmp(config) = &self.world.policy {
+            if config.preset == Preset::Paper {
+                self.again(What::Monitor, config.sample_interval_ns);
+            }
+            self.again(What::Collect, config.gc_interval_ns);
+        }
+        let measure = &self.world.plan.measure;
+        self.again(What::SampleLinks, measure.links_ns);
+        self.again(What::SampleQueues, measure.queues_ns);
+    }
+
+    /// Schedules `what` an interval from now.
+    fn again(&mut self, what: What, interval: Nanos) {
+        let at = self.now.saturating_add(interval.into());
+        self.events.push(at, what, 0);
+    }
+
+    pub(super) fn fault(&mut self, place: usize) {
+        let (port, change) = (self.faults[place].port, self.faults[place].change);
+        match change {
+            FaultChange::Down => self.cut(port),
+            FaultChange::Up => {
+                self.port(port).is_up = true;
+                self.kick(port);
+            }
+            FaultChange::Wire(wire) => {
+                self.port(port).rewire(&wire);
+                let node = self.facts(port).node;
+                let first = self.world.network.nodes[node as usize].ports.start;
+                let world = self.world;
+                if let Some(watched) = self.dci.watched.get_mut((port - first) as usize) {
+                    watched.provision(world, &wire);
+                }
+            }
+        }
+    }
+
+    /// The link is cut: what is queued for it or on the wire is lost, as where an interface goes
+    /// down.
+    fn cut(&mut self, port: u32) {
+        let now = self.now;
+        let egress = self.port(port);
+        egress.is_up = false;
+        egress.last_cut = Some(now);
+        egress.paused = 0;
+        for class in 0..8 {
+            while let Some(packet) = self.dequeue(port, class) {
+                self.release_buffer(&packet);
+                self.drop_packet(port, &packet);
+            }
+        }
+    }
+
+    pub(super) fn monitor(&mut self) {
+        let world = self.world;
+        let RunPolicy::Lcmp(config) = &world.policy else {
+            return;
+        };
+        let node = world.switches[self.dc as usize].node;
+        let first = world.network.nodes[node as usize].ports.start - self.first_port;
+        let ports = &self.ports[first as usize..];
+        for (watched, port) in self.dci.watched.iter_mut().zip(ports) {
+            watched.sample(self.now, port, config);
+        }
+        self.again(What::Monitor, config.sample_interval_ns);
+    }
+
+    pub(super) fn collect(&mut self) {
+        let RunPolicy::Lcmp(config) = &self.world.policy else {
+            return;
+        };
+        let idle = SimTime::from(config.idle_timeout_ns);
+        self.dci.table.collect(self.now.saturating_sub(idle));
+        self.again(What::Collect, config.gc_interval_ns);
+    }
+
+    pub(super) fn sample_links_due(&mut self) {
+        self.sample_links();
+        self.again(What::SampleLinks, self.world.plan.measure.links_ns);
+    }
+
+    pub(super) fn sample_queues_due(&mut self) {
+        self.sample_queues();
+        self.again(What::SampleQueues, self.world.plan.measure.queues_ns);
+    }
+
+    /// What the links to other datacenters have carried until now.
+    pub fn sample_links(&mut self) {
+        for port in self.inter_dc_ports() {
+            let state = self.port(port);
+            let note = PortNote {
+                counts: state.counts,
+                rate: state.rate,
+                at: self.now,
+                port,
+            };
+            self.notes.push(Note::Link(note));
+        }
+    }
+
+    /// What is queued for other datacenters now.
+    pub fn sample_queues(&mut self) {
+        let flows = crate::network::count(self.dci.table.len());
+        let node = self.world.switches[self.dc as usize].node;
+        let first = self.world.network.nodes[node as usize].ports.start;
+        for port in self.inter_dc_ports() {
+            let watched = self.dci.watched.get((port - first) as usize);
+            let levels = watched.map_or(Levels::default(), |watched| watched.levels);
+            let note = QueueNote {
+                bytes: self.port(port).total_bytes,
+                at: self.now,
+                port,
+                levels,
+                flows,
+            };
+            self.notes.push(Note::Queue(note));
+        }
+    }
+
+    /// Brings the clock to the end of the run and samples once more.
+    pub fn close(&mut self, end: SimTime) {
+        self.now = end;
+        self.sample_links();
+        self.sample_queues();
+    }
+
+    fn inter_dc_ports(&self) -> Vec<u32> {
+        let world = self.world;
+        let node = world.switches[self.dc as usize].node;
+        let ports = world.network.nodes[node as usize].ports.clone();
+        let is_inter_dc = |&port: &u32| {
+            let link = world.network.ports[port as usize].plan.link();
+            world.plan.links[link.index()].kind == LinkKind::InterDc
+        };
+        ports.filter(is_inter_dc).collect()
+    }
+}

@@ -1,0 +1,26 @@
+//! Plans for tests.
+
+use lab_plan::{Plan, PlanOptions};
+
+/// The plan of a scenario's text.
+pub(crate) fn plan(text: &str) -> Plan {
+    let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).expect("a scenario");
+    let files = lab_scenario::Files::new();
+    lab_plan::resolve(&scenario, text, &files, &PlanOptions::default()).expect("a plan")
+}
+
+/// Two datacenters of one host, 100 Gbit/s and 5 ms apart, and one flow of 20 MB.
+pub(crate) fn pair() -> Plan {
+    plan(
+        "
+name: pair
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }]
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 20 MB }]
+policies: [ecmp]
+scale: { rate: 1, time: 1 }
+",
+    )
+}

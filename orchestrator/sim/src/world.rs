@@ -1,0 +1,353 @@
+//! What all shards share: the plan, looked up once.
+
+use std::marker::PhantomData;
+
+use lab_plan::{FaultPlan, Flow, Plan, PolicyPlan, Role, TransportPlan, WindowPlan};
+use lab_policy::LcmpConfig;
+use lab_units::{BitsPerSec, FlowId};
+
+use crate::{
+    cc::CongestionControl,
+    error::SimError,
+    network::Network,
+    packet::{DATA_CLASS, STRICT},
+    physics::{FlowIdentity, Identities, Physics},
+    time::SimTime,
+};
+
+/// One policy's run of one repetition, before it starts.
+pub struct World<'p, P: Physics, C: CongestionControl> {
+    /// The plan.
+    pub plan: &'p Plan,
+    /// Its network.
+    pub network: Network,
+    /// The repetition's flows, by start.
+    pub flows: Vec<SimFlow>,
+    /// Seed of each node's hash.
+    pub hash_seeds: Vec<u32>,
+    /// What each datacenter's DCI switch decides with.
+    pub switches: Vec<SwitchFacts>,
+    /// How they decide.
+    pub policy: RunPolicy,
+    /// The policy is ECMP, without weights.
+    pub is_plain_ecmp: bool,
+    /// Parameters of the congestion control.
+    pub control: C::Parameters,
+    /// The round trip that every QP's congestion control starts from; its own flow's if absent.
+    pub common_base_rtt: Option<SimTime>,
+    /// What windows are made of.
+    pub largest_window: u64,
+    /// Time shared by all hosts and switches.
+    pub transport: Transport,
+    /// The shortest way from one datacenter to another: shards may be this far apart in time.
+    pub lookahead: SimTime,
+    physics: PhantomData<P>,
+}
+
+/// The plan's transport in the simulator's units.
+#[derive(Clone, Copy, Debug)]
+pub struct Transport {
+    /// Payload of a full packet.
+    pub payload: u32,
+    /// Bytes of a full data packet.
+    pub full_bytes: u32,
+    /// Bytes congestion control adds to a data packet.
+    pub data_extra: u32,
+    /// Bytes of an ACK.
+    pub ack_bytes: u32,
+    /// Class of ACKs.
+    pub ack_class: u8,
+    /// The shortest time between two NACKs for one packet.
+    pub nack_interval: SimTime,
+    /// Retransmission time-out.
+    pub timeout: Option<SimTime>,
+    /// Bytes that may be unacknowledged.
+    pub window: WindowPlan,
+    /// PFC instead of drops.
+    pub pfc: bool,
+}
+
+/// A flow.
+#[derive(Clone, Copy, Debug)]
+pub struct SimFlow {
+    /// In the plan.
+    pub plan: FlowId,
+    /// The sending host.
+    pub src: u32,
+    /// The receiving host.
+    pub dst: u32,
+    /// Its place among those its datacenter sends.
+    pub sending: u32,
+    /// Its place among those its destination receives.
+    pub receiving: u32,
+    /// Packets it is cut into.
+    pub packets: u32,
+    /// Bytes.
+    pub bytes: u64,
+    /// When it starts.
+    pub start: SimTime,
+    /// Round trip on the path of least delay.
+    pub base_rtt: SimTime,
+    /// What it is known by.
+    pub who: FlowIdentity,
+}
+
+impl SimFlow {
+    /// Payload of the packet of number `seq`.
+    #[inline]
+    #[must_use]
+    pub fn payload_of(&self, seq: u32, payload: u32) -> u32 {
+        if seq + 1 < self.packets {
+            return payload;
+        }
+        let before = u64::from(self.packets - 1) * u64::from(payload);
+        u32::try_from(self.bytes - before).unwrap_or(payload)
+    }
+}
+
+/// How DCI switches decide.
+#[derive(Clone, Debug)]
+pub enum RunPolicy {
+    /// The hash over buckets.
+    Buckets,
+    /// LCMP.
+    Lcmp(LcmpConfig),
+}
+
+/// What a datacenter's DCI switch decides with.
+#[derive(Clone, Debug)]
+pub struct SwitchFacts {
+    /// The node.
+    pub node: u32,
+    /// No agent: kernel ECMP.
+    pub is_legacy: bool,
+    /// Ways to each datacenter, by its number.
+    pub ways: Vec<Vec<Way>>,
+}
+
+/// One candidate.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The egress port.
+    pub port: u32,
+    /// C_path.
+    pub c_path: u8,
+    /// Its hash buckets.
+    pub buckets: u16,
+}
+
+impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
+    /// Of the plan's policy at `policy` and its repetition `repetition`.
+    ///
+    /// # Errors
+    /// What cannot be simulated: see [`SimError`].
+    pub fn new(
+        plan: &'p Plan,
+        policy: usize,
+        repetition: u32,
+        control: C::Parameters,
+    ) -> Result<Self, SimError> {
+        let mut network = Network::new(plan)?;
+        let run = plan.policies.get(policy).ok_or(SimError::NoPolicy {
+            index: policy,
+            count: plan.policies.len(),
+        })?;
+        let of_repetition = plan.flows.iter();
+        let mut planned: Vec<&Flow> = of_repetition
+            .filter(|flow| flow.repetition == repetition)
+            .collect();
+        planned.sort_by_key(|flow| (flow.start_ns, flow.id));
+        let identities = P::identities(plan, &planned);
+        order_next_hops(&mut network, &identities);
+        let transport = transport::<P, C>(&plan.transport, &control);
+        let flows = flows(&network, &planned, &identities, transport.payload)?;
+        let is_plain_ecmp = run.policy == PolicyPlan::Ecmp;
+        let policy = match &run.policy {
+            PolicyPlan::Lcmp(config) => RunPolicy::Lcmp(config.clone()),
+            PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact => RunPolicy::Buckets,
+        };
+        Ok(Self {
+            switches: switches(plan, &network, run),
+            hash_seeds: by_sim_node(&network, &identities.hash_seeds),
+            lookahead: lookahead(plan)?,
+            common_base_rtt: identities.common_base_rtt,
+            largest_window: identities.largest_window,
+            plan,
+            network,
+            flows,
+            policy,
+            is_plain_ecmp,
+            control,
+            transport,
+            physics: PhantomData,
+        })
+    }
+
+    /// Bytes a QP at `rate` may have unacknowledged, on a line of `line_rate`.
+    #[must_use]
+    pub fn window(&self, rate: BitsPerSec, line_rate: BitsPerSec) -> u64 {
+        match self.transport.window {
+            WindowPlan::None => u64::MAX,
+            WindowPlan::Bdp => P::window(self.largest_window, rate, line_rate),
+            WindowPlan::Bytes(bytes) => bytes.get(),
+        }
+    }
+
+    /// The same, and no more than its congestion control wants.
+    #[must_use]
+    pub fn window_of(&self, control: &C, line_rate: BitsPerSec) -> u64 {
+        let common = self.window(control.rate(), line_rate);
+        control.window_bytes().unwrap_or(u64::MAX).min(common)
+    }
+
+    /// Bytes of a data packet with `payload`.
+    #[inline]
+    #[must_use]
+    pub fn data_bytes(&self, payload: u32) -> u32 {
+        P::DATA_HEADER_BYTES
+            + self.transport.data_extra
+            + payload.next_multiple_of(P::PAYLOAD_ALIGN)
+    }
+}
+
+fn transport<P: Physics, C: CongestionControl>(
+    plan: &TransportPlan,
+    control: &C::Parameters,
+) -> Transport {
+    let extra = C::extra_wire_bytes(control);
+    let payload = plan.payload_bytes;
+    Transport {
+        payload,
+        full_bytes: P::DATA_HEADER_BYTES + extra.data + payload.next_multiple_of(P::PAYLOAD_ALIGN),
+        data_extra: extra.data,
+        ack_bytes: P::ACK_BYTES + extra.ack,
+        ack_class: if plan.ack_priority {
+            STRICT
+        } else {
+            DATA_CLASS
+        },
+        nack_interval: plan.nack_interval_ns.into(),
+        timeout: plan.retransmit_timeout_ns.map(SimTime::from),
+        window: plan.window,
+        pfc: plan.pfc,
+    }
+}
+
+fn flows(
+    network: &Network,
+    planned: &[&Flow],
+    identities: &Identities,
+    payload: u32,
+) -> Result<Vec<SimFlow>, SimError> {
+    let mut sent = vec![0; network.dcs.len()];
+    let mut received = vec![0; network.dcs.len()];
+    let next = |counts: &mut Vec<u32>, node: u32| {
+        let counter = &mut counts[network.nodes[node as usize].dc as usize];
+        *counter += 1;
+        *counter - 1
+    };
+    let flow = |(flow, &who): (&&Flow, &FlowIdentity)| {
+        let bytes = flow.size_bytes.get();
+        let packets = bytes.div_ceil(u64::from(payload)).max(1);
+        let (src, dst) = (network.node(flow.src), network.node(flow.dst));
+        Ok(SimFlow {
+            plan: flow.id,
+            src,
+            dst,
+            sending: next(&mut sent, src),
+            receiving: next(&mut received, dst),
+            packets: u32::try_from(packets).map_err(|_| SimError::FlowTooLong {
+                flow: flow.id.0,
+                bytes,
+            })?,
+            bytes,
+            start: flow.start_ns.into(),
+            base_rtt: flow.base_rtt_ns.into(),
+            who,
+        })
+    };
+    planned.iter().zip(&identities.flows).map(flow).collect()
+}
+
+fn switches(plan: &Plan, network: &Network, run: &lab_plan::PolicyRun) -> Vec<SwitchFacts> {
+    let dcs = plan.dcs.iter().zip(&plan.switches).enumerate();
+    dcs.map(|(at, (dc, switch))| {
+        let mut ways = vec![Vec::new(); plan.dcs.len()];
+        for (row, destination) in switch.destinations.iter().enumerate() {
+            let way = |(place, candidate): (usize, &lab_plan::Candidate)| Way {
+                port: network.port(candidate.port),
+                c_path: path_score(run, at, row, place),
+                buckets: run.buckets_of(at, row, place),
+            };
+            let candidates = destination.candidates.iter().enumerate();
+            ways[destination.dc.index()] = candidates.map(way).collect();
+        }
+        SwitchFacts {
+            node: network.node(switch.node),
+            is_legacy: dc.legacy,
+            ways,
+        }
+    })
+    .collect()
+}
+
+/// C_path of a candidate; 0 where the policy has no path scores.
+fn path_score(run: &lab_plan::PolicyRun, at: usize, row: usize, place: usize) -> u8 {
+    run.path_scores.get(at).map_or(0, |rows| rows[row][place])
+}
+
+fn by_sim_node(network: &Network, by_plan_node: &[u32]) -> Vec<u32> {
+    let seeds = network.nodes.iter();
+    seeds
+        .map(|node| by_plan_node.get(node.plan.index()).copied().unwrap_or(0))
+        .collect()
+}
+
+/// Puts equal next hops in the order of the identities, where they have one.
+fn order_next_hops(network: &mut Network, identities: &Identities) {
+    let Some(order) = &identities.next_hop_order else {
+        return;
+    };
+    for ((node, host), neighbours) in &order.neighbours {
+        let (node, host) = (network.node(*node), network.node(*host));
+        let places: Vec<u32> = neighbours.iter().map(|&id| network.node(id)).collect();
+        let ends: Vec<u32> = network.ports.iter().map(|port| port.peer).collect();
+        let nodes: Vec<u32> = network.ports.iter().map(|port| port.node).collect();
+        let neighbour = |port: u32| nodes[ends[port as usize] as usize];
+        network.order_next_hops(node, host, |&port| {
+            places.iter().position(|&place| place == neighbour(port))
+        });
+    }
+}
+
+/// The shortest inter-DC delay, now or after any fault.
+fn lookahead(plan: &Plan) -> Result<SimTime, SimError> {
+    let inter_dc = |link: &&lab_plan::Link| link.kind == lab_plan::LinkKind::InterDc;
+    let mut least = SimTime::MAX;
+    for link in plan.links.iter().filter(inter_dc) {
+        least = least.min(link.emu.delay_ns.into());
+        if least == SimTime::ZERO {
+            return Err(SimError::NoDelay {
+                link: link.name.clone(),
+            });
+        }
+    }
+    for FaultPlan { link, change, .. } in &plan.faults {
+        if let lab_plan::FaultChange::Wire(wire) = change {
+            least = least.min(wire.delay_ns.into());
+            if least == SimTime::ZERO {
+                return Err(SimError::NoDelay {
+                    link: plan.links[link.index()].name.clone(),
+                });
+            }
+        }
+    }
+    Ok(least)
+}
+
+/// The rate of a host's NIC.
+pub(crate) fn nic_rate(plan: &Plan) -> Option<BitsPerSec> {
+    let host = plan.nodes.iter().find(|node| node.role == Role::Host)?;
+    let link = host.ports.first()?.link();
+    Some(plan.links[link.index()].emu.rate_bps)
+}
