@@ -1,23 +1,18 @@
 #!/usr/bin/env bash
-# Installs what lcmp-lab needs on Debian and Ubuntu, and only what is missing.
-#
-#   provision.sh --check      list what is missing, one per line; exit 1 if anything is
-#   sudo provision.sh         install it
-#
-#   --dev        also what building the switch program and running the tests take
-#   --guest      also what a guest takes, even where this kernel has all modules
-#   --no-guest   nothing for a guest, even where this kernel lacks modules
-#   --run-only   nothing for building: the binary is already there
-#
-# A guest's kernel is downloaded and unpacked into a cache ($LCMP_LAB_CACHE, by default
-# /var/cache/lcmp-lab), never installed. Exit codes: 0 done or nothing missing; 1 something is
-# missing or could not be installed; 2 usage; 3 a system this cannot work on.
+# Installs what lcmp-lab needs on Debian and Ubuntu, and only what is missing; `--help` says more. The
+# binary has a copy of it, which is `lcmp-lab provision`, so that nothing here may depend on where the
+# script lies.
 set -euo pipefail
 
 readonly cache=${LCMP_LAB_CACHE:-/var/cache/lcmp-lab}
 
-# Modules the kernel must have to run a lab without a guest.
-readonly lab_modules=(veth sch_netem sch_tbf rdma_rxe)
+# What a lab is made of, built into the kernel or loaded; a test holds it to what `lcmp-lab doctor`
+# tries.
+readonly lab_modules=(
+    veth sch_tbf sch_red sch_netem sch_ingress cls_u32 act_mirred cls_bpf rdma_rxe ib_uverbs
+)
+# What else a guest's kernel brings its root file system up with.
+readonly guest_modules=(virtio_pci 9pnet_virtio 9p overlay)
 
 # The kernel package, unpacked, with its image unpacked again.
 readonly kernel_space_kb=600000
@@ -57,7 +52,7 @@ main() {
             --no-guest) guest=no ;;
             --run-only) build=no ;;
             -h | --help) usage; exit 0 ;;
-            *) echo "provision.sh: unknown option $1" >&2; usage >&2; exit 2 ;;
+            *) echo "${0##*/}: unknown option $1" >&2; usage >&2; exit 2 ;;
         esac
         shift
     done
@@ -92,7 +87,21 @@ main() {
 }
 
 usage() {
-    sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+    cat <<TEXT
+Installs what lcmp-lab needs on Debian and Ubuntu, and only what is missing.
+
+  ${0##*/} --check      list what is missing, one per line; exit 1 if anything is
+  sudo ${0##*/}         install it
+
+  --dev        also what building the switch program and running the tests take
+  --guest      also what a guest takes, even where this kernel has what a lab is made of
+  --no-guest   nothing for a guest, even where this kernel lacks it
+  --run-only   nothing for building: the binary is already there
+
+A guest's kernel is downloaded and unpacked into a cache (\$LCMP_LAB_CACHE, by default
+/var/cache/lcmp-lab), never installed. Exit codes: 0 done or nothing missing; 1 something is missing
+or could not be installed; 2 usage; 3 a system this cannot work on.
+TEXT
 }
 
 require_debian() {
@@ -103,7 +112,7 @@ require_debian() {
 }
 
 require_root() {
-    ((EUID == 0)) || fail 1 'installing needs root' "sudo ${BASH_SOURCE[0]}"
+    ((EUID == 0)) || fail 1 'installing needs root' "sudo $0"
 }
 
 # Whether the cache may be filled by this user, who then needs no root for a kernel.
@@ -126,16 +135,44 @@ names() {
 
 fail() {
     local code=$1 what=$2 hint=$3
-    echo "provision.sh: $what (hint: $hint)" >&2
+    echo "${0##*/}: $what (hint: $hint)" >&2
     exit "$code"
 }
 
-# Whether this kernel has the modules, built in or on disk.
+# Whether this kernel has what a lab is made of.
 kernel_has_modules() {
+    kernel_shows_modules || kernel_makes_a_lab
+}
+
+# Whether all modules are loaded, on disk, or listed as built in.
+kernel_shows_modules() {
     local module
     for module in "${lab_modules[@]}"; do
         [[ -d /sys/module/$module ]] || modprobe -nq "$module" 2>/dev/null || return 1
     done
+}
+
+# Whether one of each can be made: what is built in may show nowhere. It is made in a namespace that
+# ends with it. Not known without root and the programs it takes, and then taken for missing.
+kernel_makes_a_lab() {
+    local program
+    ((EUID == 0)) || return 1
+    for program in unshare ip tc rdma; do
+        command -v "$program" >/dev/null || return 1
+    done
+    unshare --net bash -ec '
+        ip link add near type veth peer name far
+        tc qdisc add dev near root handle 1: tbf rate 1mbit burst 10kb limit 10kb
+        tc qdisc add dev near parent 1:1 red limit 100000 avpkt 1000 bandwidth 1mbit
+        tc qdisc add dev far root netem delay 1ms
+        tc qdisc add dev near clsact
+        tc filter add dev near ingress protocol all u32 match u32 0 0 \
+            action mirred egress redirect dev far
+        tc filter add dev near egress protocol all bpf bytecode "1,6 0 0 0,"
+        rdma link add lcmp-provision type rxe netdev near
+        rdma link delete lcmp-provision
+        test -e /sys/class/infiniband_verbs
+    ' >/dev/null 2>&1
 }
 
 # --- packages
@@ -214,7 +251,7 @@ guest_kernel_ready() {
 kernel_complete() {
     local module
     [[ -f $1/modules.dep.bin ]] || return 1
-    for module in "${lab_modules[@]}" 9p 9pnet_virtio overlay; do
+    for module in "${lab_modules[@]}" "${guest_modules[@]}"; do
         grep -q "/$module\.ko" "$1/modules.dep" "$1/modules.builtin" || return 1
     done
 }

@@ -77,8 +77,10 @@ pub enum Verb {
     Plan(PlanArgs),
     /// Draw the inter-DC map of a scenario as SVG
     Graph(GraphArgs),
-    /// Say what this machine lacks to run labs, and the command that mends it
+    /// Say where labs run on this machine, what they lack, and the commands that mend it
     Doctor,
+    /// Install what running labs takes, on Debian and Ubuntu
+    Provision(ProvisionArgs),
     /// Build the lab, run every policy's flows, write the report, take the lab down
     Up(UpArgs),
     /// List the labs of this machine
@@ -138,6 +140,20 @@ pub struct GraphArgs {
     /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// What `provision` takes.
+#[derive(Args, Debug)]
+pub struct ProvisionArgs {
+    /// List what is missing and install nothing
+    #[arg(long)]
+    pub check: bool,
+    /// Bring what a guest takes even if this kernel has what a lab is made of
+    #[arg(long, conflicts_with = "no_guest")]
+    pub guest: bool,
+    /// Bring nothing for a guest
+    #[arg(long)]
+    pub no_guest: bool,
 }
 
 /// What `up` takes.

@@ -75,6 +75,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Graph(arguments) => verbs::inspect::graph(&arguments),
         Verb::Schema => verbs::inspect::schema(),
         Verb::Doctor => verbs::doctor::doctor(global),
+        Verb::Provision(arguments) => verbs::provision::provision(&arguments),
         Verb::Up(arguments) => verbs::up::up(&arguments, global),
         Verb::Status => verbs::labs::status(global.json),
         Verb::Exec(arguments) => verbs::labs::exec(&arguments, global),

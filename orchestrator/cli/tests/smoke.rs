@@ -21,12 +21,8 @@ fn obstacle() -> Option<String> {
     if missing_here.is_empty() {
         return None;
     }
-    let probe = lab_guest::Probe::take(&lab_guest::cache::default_dir());
-    let lacks: Vec<String> = probe
-        .guest
-        .iter()
-        .map(|finding| format!("{finding:?}"))
-        .collect();
+    let lacking = lab_guest::probe::lacking(&lab_guest::cache::default_dir());
+    let lacks: Vec<String> = lacking.iter().map(ToString::to_string).collect();
     (!lacks.is_empty()).then(|| lacks.join("; "))
 }
 

@@ -1,7 +1,9 @@
 //! Runs a command inside a guest: `guest CONSOLE_LOG [OPTION]... COMMAND [ARGUMENT]...`.
 //!
-//! Options: `--real`, `--writable DIR`, `--cache DIR`, `--boot-timeout SECONDS`, `--silence SECONDS`.
-//! The tests use it as the program that is on both sides; `guest timings` is what they run inside.
+//! Options: `--virtual`, `--real`, `--writable DIR`, `--cache DIR`, `--boot-timeout SECONDS`,
+//! `--silence SECONDS`. The tests use it as the program that is on both sides; `guest timings` is what
+//! they run inside. As cargo's runner it runs other crates' tests in a guest, where there can be one:
+//! `guest needs` says what it lacks for that, with exit code 3.
 //! `guest preload PATH...` and `guest waits` show inside what a script would do to the clock.
 #![expect(clippy::print_stdout, reason = "it is a command")]
 
@@ -14,12 +16,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lab_guest::{Clock, GuestError, GuestRequest, Sinks, inside};
+use lab_guest::{Clock, GuestError, GuestRequest, Sinks, cache, inside, probe};
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let result = match arguments.first().and_then(|first| first.to_str()) {
         Some(lab_guest::INIT_VERB) => inside::main(),
+        Some("needs") => Ok(needs()),
         Some("timings") => timings(),
         Some("preload") => preload(&arguments[1..]),
         Some("waits") => waits(),
@@ -43,6 +46,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Box<dyn Error>> {
     while let Some(option) = words.next_if(|word| word.to_string_lossy().starts_with("--")) {
         let mut value = || words.next().ok_or("an option lacks its value");
         match option.to_str() {
+            Some("--virtual") => request.clock = Some(Clock::Virtual),
             Some("--real") => request.clock = Some(Clock::Real),
             Some("--writable") => request.writable.push(value()?.into()),
             Some("--cache") => request.cache = value()?.into(),
@@ -65,6 +69,14 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Box<dyn Error>> {
 fn seconds(text: &OsString) -> Result<Duration, Box<dyn Error>> {
     let seconds = text.to_str().ok_or("seconds are a number")?.parse()?;
     Ok(Duration::from_secs(seconds))
+}
+
+fn needs() -> u8 {
+    let lacking = probe::lacking(&cache::default_dir());
+    for finding in &lacking {
+        println!("{finding} (hint: {})", finding.remedy());
+    }
+    if lacking.is_empty() { 0 } else { 3 }
 }
 
 fn preload(paths: &[OsString]) -> Result<u8, Box<dyn Error>> {

@@ -1,6 +1,6 @@
 //! The unpacked kernel package guests boot from.
 //!
-//! `vagrant/provision.sh` fills the directory: the distribution's kernel package is downloaded,
+//! `lcmp-lab provision` fills the directory: the distribution's kernel package is downloaded,
 //! unpacked and indexed with `depmod`, never installed. Several releases may lie side by side; the
 //! newest complete one is taken.
 
@@ -21,13 +21,13 @@ pub const DEFAULT_DIR: &str = "/var/cache/lcmp-lab";
 pub const DIR_VARIABLE: &str = "LCMP_LAB_CACHE";
 
 /// The command that fills the cache.
-pub(crate) const FILL_COMMAND: &str = "sudo vagrant/provision.sh --guest";
+pub(crate) const FILL_COMMAND: &str = "sudo lcmp-lab provision --guest";
 
 /// Modules that bring up the root file system.
-pub(crate) const BOOT_MODULES: &[&str] = &["virtio_pci", "9pnet_virtio", "9p", "overlay"];
+pub const BOOT_MODULES: &[&str] = &["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 
-/// Modules a lab needs.
-pub(crate) const LAB_MODULES: &[&str] = &[
+/// Modules a lab is made of.
+pub const LAB_MODULES: &[&str] = &[
     "ib_uverbs",
     "rdma_rxe",
     "veth",
@@ -35,7 +35,7 @@ pub(crate) const LAB_MODULES: &[&str] = &[
     "sch_tbf",
     "sch_red",
     "sch_ingress",
-    "cls_matchall",
+    "cls_u32",
     "cls_bpf",
     "act_mirred",
 ];
@@ -56,16 +56,13 @@ pub fn default_dir() -> PathBuf {
 #[derive(Debug, Error)]
 pub enum CacheError {
     /// Nothing is there.
-    #[error("no kernel package is unpacked in `{}` (hint: {FILL_COMMAND})", dir.display())]
+    #[error("no kernel package is unpacked in `{}`", dir.display())]
     Empty {
         /// The directory looked in.
         dir: PathBuf,
     },
     /// The modules have no index.
-    #[error(
-        "kernel `{release}` in `{}` has no module index: {source} (hint: {FILL_COMMAND})",
-        dir.display()
-    )]
+    #[error("kernel `{release}` in `{}` has no module index: {source}", dir.display())]
     NotIndexed {
         /// The cache.
         dir: PathBuf,
@@ -76,8 +73,7 @@ pub enum CacheError {
     },
     /// The kernel has not all modules a lab needs.
     #[error(
-        "kernel `{release}` in `{}` lacks the modules {} (hint: the cloud flavour has no SoftRoCE; \
-         {FILL_COMMAND})",
+        "kernel `{release}` in `{}` lacks the modules {}, as the cloud flavour does",
         dir.display(),
         names(missing)
     )]

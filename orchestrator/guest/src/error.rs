@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, process::ExitStatus, time::Duration};
 
 use thiserror::Error;
 
-use crate::cache::CacheError;
+use crate::cache::{CacheError, FILL_COMMAND};
 
 /// A run that did not get to the end of the inner command.
 #[derive(Debug, Error)]
@@ -41,7 +41,7 @@ pub enum GuestError {
         source: io::Error,
     },
     /// There is no kernel to boot.
-    #[error(transparent)]
+    #[error("{0} (hint: {FILL_COMMAND})")]
     Cache(#[from] CacheError),
     /// A program is not installed.
     #[error("`{program}` is not installed (hint: sudo apt-get install {package})")]

@@ -11,7 +11,7 @@
 //! - [`outcome`]: what it tells during and after
 //! - [`cache`]: the unpacked kernel package
 //! - [`place`]: which accelerator and clock a request gets
-//! - [`probe`]: what this machine can do, and what it lacks
+//! - [`probe`]: what a guest takes of this machine, and what it lacks
 //! - `machine`, `initramfs`, `modules`: what the guest is made of, as data
 //! - `run`, `session`, `channel`, `process`, `console`, `files`, `programs`: the host's side of a run
 //! - [`exec`]: commands that come in while the guest runs
@@ -58,7 +58,7 @@ pub use error::GuestError;
 pub use kvm::KvmVerdict;
 pub use machine::VIRTUAL_EPOCH;
 pub use outcome::{ClockFacts, CpuUse, Engine, GuestEvent, GuestOutcome, Sinks};
-pub use probe::{Finding, Probe};
+pub use probe::{Finding, Need};
 pub use request::{Accel, Clock, GuestDoor, GuestRequest, Terminal};
 pub use run::{StayingGuest, run, run_and_stay};
 

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod doctor;
 pub mod inspect;
 pub mod labs;
+pub mod provision;
 pub mod report;
 pub mod switchd;
 pub mod up;

@@ -1,30 +1,20 @@
 //! One thing that is missing, and the command that mends it.
 
-use std::{io, path::PathBuf};
+use std::path::PathBuf;
 
 use lab_units::Bytes;
 use thiserror::Error;
 
 use crate::cache::{CacheError, FILL_COMMAND};
 
-/// Something this machine lacks.
+/// Something this machine lacks for a guest.
 #[derive(Debug, Error)]
 pub enum Finding {
-    /// The user may not make network namespaces.
-    #[error("this user may not make network namespaces: {source}")]
-    NoNamespaces {
-        /// What making one failed with.
-        source: io::Error,
-    },
-    /// The kernel could not make something a lab is made of.
-    #[error("this kernel cannot make {what}: {said}")]
-    KernelLacks {
-        /// The thing, in words.
-        what: &'static str,
-        /// The module that would bring it.
-        module: &'static str,
-        /// What the attempt said.
-        said: String,
+    /// Guests share this machine's programs and so its kind of processor.
+    #[error("this is {architecture}, there are guests for x86_64 only")]
+    Architecture {
+        /// What this machine is.
+        architecture: &'static str,
     },
     /// A program is not installed.
     #[error("`{program}` is not installed")]
@@ -33,6 +23,18 @@ pub enum Finding {
         program: &'static str,
         /// The package it comes in.
         package: &'static str,
+    },
+    /// A program does not do what it is needed for.
+    #[error("`{program}` {what}: {said}")]
+    ProgramUnfit {
+        /// The program.
+        program: &'static str,
+        /// The package it comes in.
+        package: &'static str,
+        /// What is wrong with it.
+        what: &'static str,
+        /// What it said itself.
+        said: String,
     },
     /// There is no kernel for a guest.
     #[error(transparent)]
@@ -48,7 +50,7 @@ pub enum Finding {
         needed: Bytes,
     },
     /// There is not enough memory for a guest.
-    #[error("{free} of memory is free, a guest takes {needed}")]
+    #[error("{free} is free, a guest takes {needed}")]
     NoMemory {
         /// What is free.
         free: Bytes,
@@ -62,11 +64,13 @@ impl Finding {
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
-            Self::NoNamespaces { .. } => "run as root, or use the guest (--guest)".to_owned(),
-            Self::KernelLacks { module, .. } => {
-                format!("sudo modprobe {module}, or use the guest (--guest)")
+            Self::Architecture { .. } => {
+                "use an x86_64 machine, or a kernel that has all a lab is made of".to_owned()
             }
             Self::ProgramMissing { package, .. } => format!("sudo apt-get install {package}"),
+            Self::ProgramUnfit { package, .. } => {
+                format!("sudo apt-get install --reinstall {package}")
+            }
             Self::GuestKernel(_) => FILL_COMMAND.to_owned(),
             Self::NoSpace { dir, .. } => format!(
                 "free some space in `{}`, or name another directory in {}",

@@ -1,59 +1,41 @@
-//! What this machine can do: run a lab on its own kernel, or in a guest.
+//! What a guest takes of this machine, and what of it is there.
 //!
+//! - `need`: one thing a guest takes, and how it was found
 //! - `finding`: one thing that is missing, and the command that mends it
-//! - `here`: this machine's own kernel, tried by making what a lab makes
-//! - `guest`: what running a guest takes
+//! - `machine`: the questions
 
 mod finding;
-mod guest;
-mod here;
+mod machine;
+mod need;
 
 use std::path::Path;
 
 pub use finding::Finding;
+pub use need::Need;
 
 use crate::{cache::Kernel, kvm, kvm::KvmVerdict};
 
-/// What was found.
-#[derive(Debug)]
-pub struct Probe {
-    /// What keeps a lab from running on this kernel; empty when nothing does.
-    pub here: Vec<Finding>,
-    /// What keeps a guest from running; empty when nothing does.
-    pub guest: Vec<Finding>,
+/// All that a guest takes, with guest kernels in `cache`, in the order in which a person would mend
+/// it.
+#[must_use]
+pub fn needs(cache: &Path) -> Vec<Need> {
+    machine::needs(cache)
 }
 
-impl Probe {
-    /// Looks at this machine, with guest kernels in `cache`.
-    ///
-    /// Whatever is made to try the kernel is made in a network namespace of its own and is gone
-    /// afterwards; a module that was loaded for it stays.
-    #[must_use]
-    pub fn take(cache: &Path) -> Self {
-        Self {
-            here: here::findings(),
-            guest: guest::findings(cache),
-        }
-    }
+/// What keeps a guest from running; empty when nothing does.
+#[must_use]
+pub fn lacking(cache: &Path) -> Vec<Finding> {
+    needs(cache)
+        .into_iter()
+        .filter_map(|need| need.found.err())
+        .collect()
+}
 
-    /// Whether a lab can run on this machine's own kernel.
-    #[must_use]
-    pub fn runs_here(&self) -> bool {
-        self.here.is_empty()
-    }
-
-    /// Whether a lab can run in a guest.
-    #[must_use]
-    pub fn runs_in_guest(&self) -> bool {
-        self.guest.is_empty()
-    }
-
-    /// Whether guests run under KVM here; `None` without a kernel to try it with.
-    ///
-    /// Takes up to six seconds, once per boot of this machine.
-    #[must_use]
-    pub fn kvm(cache: &Path) -> Option<KvmVerdict> {
-        let kernel = Kernel::find(cache).ok()?;
-        Some(kvm::verdict(cache, &kernel, || {}))
-    }
+/// Whether guests run under KVM here; `None` without a kernel to try it with.
+///
+/// Takes up to six seconds, once per boot of this machine.
+#[must_use]
+pub fn kvm(cache: &Path) -> Option<KvmVerdict> {
+    let kernel = Kernel::find(cache).ok()?;
+    Some(kvm::verdict(cache, &kernel, || {}))
 }

@@ -7,7 +7,7 @@ use std::{
     process::{Child, ChildStderr, Command, Output, Stdio},
 };
 
-use lab_guest::{Probe, cache};
+use lab_guest::{cache, probe};
 use tempfile::TempDir;
 
 /// The example program, in a directory of its own.
@@ -24,8 +24,7 @@ pub struct Started {
 impl Guest {
     /// A guest for the test `name`, or the reason there is none, printed.
     pub fn for_test(name: &str) -> Option<Self> {
-        let lacking = Probe::take(&cache::default_dir()).guest;
-        if let Some(finding) = lacking.first() {
+        if let Some(finding) = probe::lacking(&cache::default_dir()).first() {
             eprintln!("skipped: {name}: {finding}");
             return None;
         }

@@ -53,19 +53,6 @@ fn a_command_runs_as_if_it_ran_here() {
 }
 
 #[test]
-fn the_guest_has_what_a_lab_is_made_of() {
-    let Some(guest) = Guest::for_test("the_guest_has_what_a_lab_is_made_of") else {
-        return;
-    };
-    let probe = guest.dir.path().join("probe");
-    fs::copy(crate::guest::program().with_file_name("probe"), &probe).unwrap();
-    let output = guest.run(&["--real"], &[probe.to_str().unwrap()]);
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(!stdout.contains("here: "), "{stdout}");
-}
-
-#[test]
 fn a_wrong_request_is_refused_before_anything_is_started() {
     let Some(guest) = Guest::for_test("a_wrong_request_is_refused_before_anything_is_started")
     else {

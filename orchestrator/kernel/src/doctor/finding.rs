@@ -13,7 +13,7 @@ pub enum Level {
     Ok,
     /// A lab runs, and something about it is not as good as it could be.
     Warn,
-    /// No lab runs until it is mended.
+    /// No lab runs in the place it is found for until it is mended.
     Fail,
 }
 
@@ -33,7 +33,9 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(super) fn ok(subject: &str, what: impl Into<String>, why: &str) -> Self {
+    /// Something that is as it should be.
+    #[must_use]
+    pub fn ok(subject: &str, what: impl Into<String>, why: &str) -> Self {
         Self {
             level: Level::Ok,
             subject: subject.to_owned(),
@@ -43,21 +45,27 @@ impl Finding {
         }
     }
 
-    pub(super) fn warn(subject: &str, what: impl Into<String>, why: &str) -> Self {
+    /// Something that could be better.
+    #[must_use]
+    pub fn warn(subject: &str, what: impl Into<String>, why: &str) -> Self {
         Self {
             level: Level::Warn,
             ..Self::ok(subject, what, why)
         }
     }
 
-    pub(super) fn fail(subject: &str, what: impl Into<String>, why: &str) -> Self {
+    /// Something that keeps labs from running.
+    #[must_use]
+    pub fn fail(subject: &str, what: impl Into<String>, why: &str) -> Self {
         Self {
             level: Level::Fail,
             ..Self::ok(subject, what, why)
         }
     }
 
-    pub(super) fn mended_by(self, command: impl Into<String>) -> Self {
+    /// With the command that mends it.
+    #[must_use]
+    pub fn mended_by(self, command: impl Into<String>) -> Self {
         Self {
             mend: Some(command.into()),
             ..self

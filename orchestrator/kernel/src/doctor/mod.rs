@@ -7,7 +7,8 @@
 //! - `examine`: the questions, in order
 //! - `kernel`, `trial`, `bpf`, `modules`: whether this kernel has what a lab is made of
 //! - `placement`, `pair`: whether its SoftRoCE sends from inside a namespace
-//! - `rights`, `programs`, `limits`, `files`, `network`, `firewall`: the rest of the machine
+//! - `rights`, `programs`, `files`, `labs`: what a lab takes wherever it runs
+//! - `limits`, `network`, `firewall`: what else it takes of the machine it runs on
 //! - `scratch`: namespaces and RDMA devices to try things with
 
 mod bpf;
@@ -16,6 +17,7 @@ mod files;
 mod finding;
 mod firewall;
 mod kernel;
+mod labs;
 mod limits;
 mod modules;
 mod network;
@@ -29,7 +31,8 @@ mod tests;
 mod trial;
 
 pub use self::{
-    examine::{doctor, missing_here},
+    examine::{everywhere, here, missing_here},
     finding::{Finding, Level},
     placement::{ProbeError, probe_host_placement},
+    trial::kernel_modules,
 };

@@ -2,15 +2,13 @@
 
 use crate::{
     exec::Space,
-    journal::{LabState, Status},
-    lab,
     netlink::{NetlinkError, dump},
 };
 
 use super::finding::Finding;
 
 pub(super) fn findings() -> Vec<Finding> {
-    let mut findings = match Space::root().map_err(NetlinkError::from).and_then(root) {
+    match Space::root().map_err(NetlinkError::from).and_then(root) {
         Ok(findings) => findings,
         Err(error) => {
             let what = format!("cannot be read: {error}");
@@ -20,12 +18,7 @@ pub(super) fn findings() -> Vec<Finding> {
                 "a lab must not clash with what is there",
             )]
         }
-    };
-    match lab::status() {
-        Ok(labs) => findings.push(labs_there(&labs)),
-        Err(error) => findings.push(Finding::fail("labs", error.to_string(), LABS)),
     }
-    findings
 }
 
 fn root(mut space: Space) -> Result<Vec<Finding>, NetlinkError> {
@@ -78,24 +71,6 @@ fn addresses_of_labs(own: &[String]) -> Finding {
     )
 }
 
-fn labs_there(labs: &[Status]) -> Finding {
-    let name = |status: &Status| status.lab.to_string();
-    let in_state = |state| {
-        let those = labs.iter().filter(|status| status.state == state);
-        those.map(name).collect::<Vec<_>>()
-    };
-    let dead = in_state(LabState::Dead);
-    if let [first, ..] = dead.as_slice() {
-        let what = format!("`{}` has no owner any more", dead.join("`, `"));
-        return Finding::warn("labs", what, LABS).mended_by(format!("lcmp-lab down {first}"));
-    }
-    let others = [in_state(LabState::Live), in_state(LabState::Kept)].concat();
-    match others.as_slice() {
-        [] => Finding::ok("labs", "none is up", LABS),
-        others => Finding::ok("labs", format!("`{}` is up", others.join("`, `")), LABS),
-    }
-}
-
 /// A lab's interfaces begin with its slot: `l0d1h1`.
 fn is_labs(dev: &str) -> bool {
     let mut parts = dev.strip_prefix('l').unwrap_or_default().splitn(2, 'd');
@@ -106,7 +81,6 @@ fn is_labs(dev: &str) -> bool {
         && rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
-const LABS: &str = "labs share the machine's CPUs, and their time";
 const LABS_OCTET: u8 = 10;
 
 #[cfg(test)]
@@ -124,31 +98,6 @@ mod tests {
         ] {
             assert!(!is_labs(dev), "{dev}");
         }
-    }
-
-    #[test]
-    fn a_dead_lab_comes_with_the_command_that_removes_it() {
-        let status = |lab: &str, state| Status {
-            lab: lab.parse().unwrap(),
-            state,
-            place: crate::journal::Place::Here,
-            scenario: String::new(),
-            slot: None,
-            owner_pid: None,
-            owner_command: None,
-            age_seconds: None,
-            switches: 0,
-            hosts: 0,
-        };
-        assert_eq!(labs_there(&[]).what, "none is up");
-        let kept = labs_there(&[status("8dc", LabState::Kept)]);
-        assert_eq!((kept.level, kept.what.as_str()), (Level::Ok, "`8dc` is up"));
-        let dead = labs_there(&[
-            status("8dc", LabState::Kept),
-            status("smoke", LabState::Dead),
-        ]);
-        assert_eq!(dead.level, Level::Warn);
-        assert_eq!(dead.mend.as_deref(), Some("lcmp-lab down smoke"));
     }
 
     #[test]

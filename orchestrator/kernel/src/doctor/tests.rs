@@ -1,9 +1,6 @@
 //! On this machine, whatever it has: what is found missing is what `ip`, `tc` and `rdma` cannot make
 //! either.
-#![expect(
-    clippy::print_stdout,
-    reason = "what is skipped is counted, what is found is looked at"
-)]
+#![expect(clippy::print_stdout, reason = "what is found is looked at")]
 
 use std::{
     collections::BTreeSet,
@@ -11,11 +8,15 @@ use std::{
     sync::Mutex,
 };
 
-use super::{Level, doctor, missing_here, probe_host_placement, programs, scratch};
+use super::{
+    Level, everywhere, here, missing_here, probe_host_placement, programs, scratch, trial::Feature,
+};
 use crate::{
     exec::Space,
-    lower::HostPlacement,
+    lower::{Clock, HostPlacement, LowerOptions, lower},
     netlink::{Socket, dump, rdma},
+    step::{Qdisc, Step},
+    testing::{self, skipped},
 };
 
 /// RDMA devices are the whole machine's: one test at a time, so that what a test sees is its own
@@ -26,10 +27,7 @@ static MACHINE: Mutex<()> = Mutex::new(());
 fn what_is_missing_is_what_the_programs_cannot_make_either() {
     let _machine = MACHINE.lock();
     if let Some(reason) = cannot_compare() {
-        return skipped(
-            "what_is_missing_is_what_the_programs_cannot_make_either",
-            &reason,
-        );
+        return skipped(&reason);
     }
     let missing = missing_here();
     let names: BTreeSet<&str> = missing
@@ -52,10 +50,59 @@ fn what_is_missing_is_what_the_programs_cannot_make_either() {
 }
 
 #[test]
+fn what_is_tried_is_what_labs_are_lowered_to() {
+    let mut lowered = BTreeSet::new();
+    for hosts in [HostPlacement::RootNamespace, HostPlacement::OwnNamespace] {
+        let options = LowerOptions {
+            lab: "t".parse().unwrap(),
+            hosts,
+            clock: Clock::Real,
+            delay_lines: true,
+            cpus: 2,
+        };
+        let wire = testing::marking(testing::wire("100 Mbit", "5 ms", "620 kB"));
+        let plan = testing::pair_over(0, wire);
+        lowered.extend(lower(&plan, &options).iter().filter_map(needs));
+    }
+    let by_programs = [Feature::Bpf, Feature::IbUverbs].map(|feature| feature.words().subject);
+    lowered.extend(by_programs);
+    let tried = Feature::ALL.map(|feature| feature.words().subject);
+    assert_eq!(lowered, BTreeSet::from(tried));
+}
+
+/// What of a kernel a step needs that it may lack.
+fn needs(step: &Step) -> Option<&'static str> {
+    let feature = match step {
+        Step::Netns { .. } => Feature::Namespaces,
+        Step::Veth(_) => Feature::Veth,
+        Step::Qdisc(at) | Step::QdiscChange(at) => match at.qdisc {
+            Qdisc::Tbf(_) => Feature::Tbf,
+            Qdisc::Red(_) => Feature::Red,
+            Qdisc::Netem(_) => Feature::Netem,
+            Qdisc::Clsact => Feature::Clsact,
+        },
+        Step::Redirect { .. } => Feature::Mirred,
+        Step::Rxe { .. } => Feature::RdmaRxe,
+        Step::Sysctl { .. }
+        | Step::SharedSysctl { .. }
+        | Step::Offloads { .. }
+        | Step::LinkUp { .. }
+        | Step::LinkDown { .. }
+        | Step::Address { .. }
+        | Step::Neighbour { .. }
+        | Step::NotLocal { .. }
+        | Step::Route(_)
+        | Step::Rule(_)
+        | Step::Rps { .. } => return None,
+    };
+    Some(feature.words().subject)
+}
+
+#[test]
 fn nothing_is_left_of_what_was_tried() {
     let _machine = MACHINE.lock();
     if !nix::unistd::geteuid().is_root() {
-        return skipped("nothing_is_left_of_what_was_tried", "it needs root");
+        return skipped("it needs root");
     }
     let (before, placement, after) = alone(|| {
         let before = machine();
@@ -71,9 +118,8 @@ fn nothing_is_left_of_what_was_tried() {
 #[test]
 fn softroce_of_older_kernels_sends_from_the_root_namespace_only() {
     let _machine = MACHINE.lock();
-    let name = "softroce_of_older_kernels_sends_from_the_root_namespace_only";
-    if !missing_here().is_empty() {
-        return skipped(name, "this kernel cannot run a lab");
+    if let Some(finding) = missing_here().first() {
+        return skipped(&format!("{} is missing", finding.subject));
     }
     let release = nix::sys::utsname::uname().unwrap();
     let release = release.release().to_str().unwrap();
@@ -82,7 +128,7 @@ fn softroce_of_older_kernels_sends_from_the_root_namespace_only() {
         .map_while(|part| part.parse::<u32>().ok());
     let version = (numbers.next().unwrap(), numbers.next().unwrap());
     if version > (6, 12) {
-        return skipped(name, &format!("Linux {release} may do either"));
+        return skipped(&format!("Linux {release} may do either"));
     }
     assert_eq!(
         probe_host_placement().unwrap(),
@@ -94,7 +140,7 @@ fn softroce_of_older_kernels_sends_from_the_root_namespace_only() {
 fn every_finding_that_is_not_well_says_what_it_is_about_and_why() {
     let _machine = MACHINE.lock();
     let results = tempfile::tempdir().unwrap();
-    let findings = doctor(results.path());
+    let findings = [everywhere(results.path()), here()].concat();
     for finding in &findings {
         println!("{finding}");
         assert!(!finding.subject.is_empty() && !finding.what.is_empty() && !finding.why.is_empty());
@@ -175,8 +221,4 @@ fn machine() -> [Vec<String>; 3] {
             .collect(),
         devices.filter(|name| name.starts_with(&own)).collect(),
     ]
-}
-
-fn skipped(name: &str, reason: &str) {
-    println!("skipped: {name}: {reason}");
 }

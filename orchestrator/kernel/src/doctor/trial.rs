@@ -146,6 +146,14 @@ impl Feature {
     }
 }
 
+/// The modules of what a lab is made of, of which a kernel may have any built in.
+pub fn kernel_modules() -> impl Iterator<Item = &'static str> {
+    Feature::ALL
+        .into_iter()
+        .flat_map(|feature| feature.words().modules)
+        .copied()
+}
+
 impl Trial {
     pub(super) fn new() -> io::Result<Self> {
         let space = scratch::namespace()?;

@@ -158,14 +158,23 @@ impl Drop for Claim {
     }
 }
 
+/// How many labs could still be made.
+pub(crate) fn free_slots() -> Result<usize, ClaimError> {
+    Ok(in_use()?.free_slots())
+}
+
 fn free_slot() -> Result<u8, ClaimError> {
+    in_use()?.free_slot().ok_or(ClaimError::NoSlot)
+}
+
+fn in_use() -> Result<InUse, ClaimError> {
     let mut in_use = InUse::read(&mut Socket::route()?)?;
     for lab in journal::labs()? {
         let slot =
             journal::read(&lab)?.and_then(|(contents, _)| contents.head().map(|head| head.slot));
         in_use.slots.extend(slot);
     }
-    in_use.free_slot().ok_or(ClaimError::NoSlot)
+    Ok(in_use)
 }
 
 fn head(place: Place, lab: &LabName, scenario: &str, slot: u8) -> io::Result<Head> {

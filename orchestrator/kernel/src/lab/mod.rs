@@ -16,6 +16,7 @@ mod slot;
 mod tests;
 mod up;
 
+pub(crate) use self::claim::free_slots;
 pub use self::{
     bench::{UpDown, bench_up_down},
     claim::{Claim, ClaimError},

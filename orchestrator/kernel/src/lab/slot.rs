@@ -49,6 +49,11 @@ impl InUse {
         free().find(apart).or_else(|| free().next())
     }
 
+    /// How many slots clash with nothing.
+    pub fn free_slots(&self) -> usize {
+        (0..SLOTS).filter(|slot| self.is_free(*slot)).count()
+    }
+
     fn is_free(&self, slot: u8) -> bool {
         let block = address::slot_prefix(slot);
         let inside = |prefix: &Prefix| prefix.len >= block.len && contains(block, prefix.addr);
@@ -142,6 +147,6 @@ mod tests {
             slots: (0..16).collect(),
             ..InUse::default()
         };
-        assert_eq!(in_use.free_slot(), None);
+        assert_eq!((in_use.free_slot(), in_use.free_slots()), (None, 0));
     }
 }

@@ -16,24 +16,30 @@ use nix::{
 /// namespace is a fresh network namespace and whose `/run` is empty. What other labs and other tests
 /// do meanwhile is not seen.
 pub(crate) fn isolated(body: impl FnOnce()) {
-    let test = thread::current().name().unwrap_or_default().to_owned();
+    let test = running();
     if env::var(MARK).is_ok_and(|inside| inside == test) {
         return body();
     }
     if !Uid::effective().is_root() {
-        return skipped(&test, "it needs root");
+        return skipped("it needs root");
     }
     let status = run_again(&test, &[]).expect("the test can be started again");
     assert!(status.success(), "{test}: {status}");
 }
 
-/// Says that a test was skipped, in the words that are counted.
+/// Says that the running test is skipped, in the words that are counted and by the name it can be run
+/// again by.
 #[expect(
     clippy::print_stdout,
     reason = "skipped tests are counted by what they print"
 )]
-pub(crate) fn skipped(test: &str, reason: &str) {
-    println!("skipped: {test}: {reason}");
+pub(crate) fn skipped(reason: &str) {
+    println!("skipped: {}: {reason}", running());
+}
+
+/// The running test's name, which its thread has.
+fn running() -> String {
+    thread::current().name().unwrap_or_default().to_owned()
 }
 
 fn run_again(test: &str, more: &[(&str, &str)]) -> io::Result<ExitStatus> {

@@ -28,7 +28,7 @@ static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
 fn a_round_trip_takes_its_delay_and_serialisation() {
-    whole_lab("a_round_trip_takes_its_delay_and_serialisation", || {
+    whole_lab(|| {
         let wire = testing::wire("100 Mbit", "25 ms", "620 kB");
         let lab = up(|slot| testing::pair_over(slot, wire));
         for size in [56, 1_400, 4_000] {
@@ -46,8 +46,7 @@ fn a_round_trip_takes_its_delay_and_serialisation() {
 
 #[test]
 fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
-    let name = "a_link_carries_its_rate_and_its_queue_is_where_the_switch_is";
-    whole_lab(name, || {
+    whole_lab(|| {
         let wire = testing::marking(testing::wire("100 Mbit", "5 ms", "620 kB"));
         let lab = up(|slot| testing::pair_over(slot, wire));
         let mut counters = lab.link_counters(NodeId(0)).unwrap();
@@ -80,7 +79,7 @@ fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
 
 #[test]
 fn faults_change_rate_and_delay_until_the_next_run() {
-    whole_lab("faults_change_rate_and_delay_until_the_next_run", || {
+    whole_lab(|| {
         let wire = testing::marking(testing::wire("100 Mbit", "25 ms", "620 kB"));
         let mut lab = up(|slot| testing::pair_over(slot, wire));
         let slower = testing::marking(testing::wire("10 Mbit", "40 ms", "310 kB"));
@@ -102,7 +101,7 @@ fn faults_change_rate_and_delay_until_the_next_run() {
 
 #[test]
 fn hosts_start_anew_for_every_run() {
-    whole_lab("hosts_start_anew_for_every_run", || {
+    whole_lab(|| {
         let wire = testing::wire("100 Mbit", "1 ms", "620 kB");
         let mut lab = up(|slot| testing::pair_over(slot, wire));
         let qp = |lab: &Lab| {
@@ -124,7 +123,7 @@ fn hosts_start_anew_for_every_run() {
 
 #[test]
 fn devices_can_be_made_in_namespaces_too() {
-    whole_lab("devices_can_be_made_in_namespaces_too", || {
+    whole_lab(|| {
         let lab = up_with(HostPlacement::OwnNamespace, testing::pair);
         let host = lab.plan().dcs[0].hosts[0];
         let endpoint = lab.host_endpoint(host).unwrap();
@@ -135,8 +134,7 @@ fn devices_can_be_made_in_namespaces_too() {
 
 #[test]
 fn whenever_its_owner_is_killed_a_whole_lab_can_be_taken_down_without_a_trace() {
-    let name = "whenever_its_owner_is_killed_a_whole_lab_can_be_taken_down_without_a_trace";
-    whole_lab(name, || {
+    whole_lab(|| {
         let before = Machine::read();
         for kill in 0..20 {
             let mut owner = Owner::start("whole loop");
@@ -154,7 +152,7 @@ fn whenever_its_owner_is_killed_a_whole_lab_can_be_taken_down_without_a_trace() 
 
 #[test]
 fn the_testbed_comes_up_whole_and_down_again() {
-    whole_lab("the_testbed_comes_up_whole_and_down_again", || {
+    whole_lab(|| {
         let lab = LAB.parse().unwrap();
         let claim = Claim::take(&lab, "test").unwrap();
         let plan = testing::testbed(claim.slot());
@@ -166,10 +164,10 @@ fn the_testbed_comes_up_whole_and_down_again() {
 }
 
 /// Runs a test where all is there that a lab is made of, and checks that nothing is left.
-fn whole_lab(test: &str, body: impl FnOnce()) {
+fn whole_lab(body: impl FnOnce()) {
     let missing = doctor::missing_here();
     if let Some(finding) = missing.first() {
-        return skipped(test, &format!("{} is missing", finding.subject));
+        return skipped(&format!("{} is missing", finding.subject));
     }
     let machine = MACHINE.lock();
     let before = Machine::read();

@@ -5,7 +5,10 @@ mod machine;
 mod owners;
 mod traffic;
 
-use std::process::{Command, Stdio};
+use std::{
+    process::{Command, Stdio},
+    thread,
+};
 
 use lab_plan::model::Plan;
 use lab_units::NodeId;
@@ -41,8 +44,13 @@ fn options(lab: LabName, hosts: HostPlacement) -> LowerOptions {
         hosts,
         clock: Clock::Real,
         delay_lines: false,
-        cpus: 2,
+        cpus: cpus(),
     }
+}
+
+/// Packets can be steered to CPUs that are there.
+fn cpus() -> u32 {
+    u32::try_from(thread::available_parallelism().unwrap().get()).unwrap()
 }
 
 fn host(lab: &Lab, name: &str) -> NodeId {
