@@ -212,3 +212,145 @@ fn close_in(rate: BitsPerSec, target: BitsPerSec) -> BitsPerSec {
     }
     average(rate, target)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gbit(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
+    }
+
+    fn bits(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate).expect("not zero")
+    }
+
+    fn parameters() -> Parameters {
+        Parameters::from(&DcqcnPlan::PAPER)
+    }
+
+    fn begun() -> Dcqcn {
+        let facts = QpFacts {
+            line_rate: gbit(100),
+            base_rtt: SimTime::from_micros(20),
+            full_window: 250_000,
+            payload_bytes: 4_096,
+        };
+        Dcqcn::new(&parameters(), facts, SimTime::ZERO)
+    }
+
+    /// Rate and target after each of the timer's next `count` raises.
+    fn raises(control: &mut Dcqcn, count: usize) -> Vec<(u64, u64)> {
+        let raise = |_| {
+            let due = control
+                .next_timer()
+                .expect("there is a cut to recover from");
+            control.timer(due, &parameters());
+            (control.rate.get(), control.target.get())
+        };
+        (0..count).map(raise).collect()
+    }
+
+    #[test]
+    fn the_first_cnp_halves_the_rate() {
+        let mut control = begun();
+        assert_eq!((control.rate(), control.next_timer()), (gbit(100), None));
+        control.notified(SimTime::from_micros(1_000), &parameters());
+        // α is 1, so R_C is 100 · (1 − 1/2), and α stays (1 − g) · 1 + g = 1.
+        assert_eq!((control.rate, control.target), (gbit(50), gbit(100)));
+        assert_eq!(control.alpha, 1.0);
+        assert_eq!(control.next_timer(), Some(SimTime::from_micros(1_055)));
+    }
+
+    #[test]
+    fn five_raises_halve_the_gap_and_the_next_raise_the_target() {
+        let mut control = begun();
+        control.notified(SimTime::from_micros(1_000), &parameters());
+        control.notified(SimTime::from_micros(1_050), &parameters());
+        // R_T 50 Gbit/s, R_C 25: halfway is 37.5, 43.75, 46.875, 48.4375, 49.21875. Then R_T is
+        // 50.04 and R_C (49.21875 + 50.04) / 2; R_T is 50.08, R_C (49.629375 + 50.08) / 2.
+        assert_eq!((control.rate, control.target), (gbit(25), gbit(50)));
+        assert_eq!(
+            raises(&mut control, 7),
+            [
+                (37_500_000_000, 50_000_000_000),
+                (43_750_000_000, 50_000_000_000),
+                (46_875_000_000, 50_000_000_000),
+                (48_437_500_000, 50_000_000_000),
+                (49_218_750_000, 50_000_000_000),
+                (49_629_375_000, 50_040_000_000),
+                (49_854_687_500, 50_080_000_000),
+            ]
+        );
+    }
+
+    #[test]
+    fn once_both_counters_are_past_fast_recovery_the_target_is_raised_more_each_time() {
+        let mut control = begun();
+        control.notified(SimTime::from_micros(1_000), &parameters());
+        control.notified(SimTime::from_micros(1_050), &parameters());
+        raises(&mut control, 7);
+        // The timer is at 7. Of the byte counter's raises, 1 to 5 are additive, 6 adds once R_HAI,
+        // 7 twice, and 8 twice too, as the timer is still at 7.
+        let now = SimTime::from_micros(1_050 + 7 * 55 + 1);
+        let targets: Vec<u64> = (0..8)
+            .map(|_| {
+                for _ in 0..10 {
+                    control.sent(now, 1_000_000, &parameters());
+                }
+                control.target.get() / 1_000_000
+            })
+            .collect();
+        assert_eq!(
+            targets,
+            [
+                50_120, 50_160, 50_200, 50_240, 50_280, 50_480, 50_880, 51_280
+            ]
+        );
+    }
+
+    #[test]
+    fn alpha_decays_once_in_each_interval_without_a_cnp() {
+        let mut control = begun();
+        control.notified(SimTime::ZERO, &parameters());
+        control.notified(SimTime::from_micros(115), &parameters());
+        // Raises at 55 and 110 µs: 75, then 87.5 Gbit/s. α decayed at 55 and 110 µs: (255/256)² =
+        // 0.99220…, so R_C is 87.5 · (1 − 0.49610…); then α ← 255/256 · 0.99220… + 1/256.
+        assert_eq!(control.target, bits(87_500_000_000));
+        assert_eq!(control.rate, bits(44_091_129_302));
+        assert_eq!(
+            control.alpha,
+            255.0 / 256.0 * (65_025.0 / 65_536.0) + 1.0 / 256.0
+        );
+    }
+
+    #[test]
+    fn a_cut_begins_the_counters_anew() {
+        let mut control = begun();
+        control.notified(SimTime::ZERO, &parameters());
+        control.sent(SimTime::ZERO, 9_999_999, &parameters());
+        control.notified(SimTime::from_micros(50), &parameters());
+        control.sent(SimTime::from_micros(51), 9_999_999, &parameters());
+        assert_eq!(control.rate, gbit(25));
+        control.sent(SimTime::from_micros(52), 1, &parameters());
+        assert_eq!(control.rate, bits(37_500_000_000));
+        assert_eq!(control.next_timer(), Some(SimTime::from_micros(105)));
+    }
+
+    #[test]
+    fn it_rests_once_it_is_back_at_line_rate() {
+        let mut control = begun();
+        control.notified(SimTime::ZERO, &parameters());
+        control.timer(SimTime::from_micros(10_000), &parameters());
+        assert_eq!((control.rate, control.next_timer()), (gbit(100), None));
+    }
+
+    #[test]
+    fn cnps_do_not_go_below_the_least_rate() {
+        let mut control = begun();
+        for _ in 0..20 {
+            control.notified(SimTime::ZERO, &parameters());
+        }
+        assert_eq!(control.rate, bits(100_000_000));
+    }
+}

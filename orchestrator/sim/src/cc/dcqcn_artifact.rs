@@ -244,3 +244,141 @@ fn skip_to(point: SimTime, interval: SimTime, now: SimTime) -> SimTime {
 /// `ScheduleDecreaseRateMlx(q, 1)`: so much later than on the first mark is the first check for a
 /// cut.
 const AFTER_ALPHA: SimTime = SimTime::from_picos(1_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gbit(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
+    }
+
+    fn parameters() -> Parameters {
+        Parameters::from(&ArtifactDcqcnPlan::ARTIFACT)
+    }
+
+    fn begun() -> ArtifactDcqcn {
+        let facts = QpFacts {
+            line_rate: gbit(100),
+            base_rtt: SimTime::from_micros(20_000),
+            full_window: 250_000_000,
+            payload_bytes: 1_000,
+        };
+        ArtifactDcqcn::new(&parameters(), facts, SimTime::ZERO)
+    }
+
+    fn ack(is_marked: bool) -> Ack<'static> {
+        Ack {
+            acked_bytes: 1_000,
+            next_bytes: 2_000,
+            newly_bytes: 1_000,
+            is_marked,
+            round_trip: SimTime::from_micros(20_000),
+            hops: &[],
+        }
+    }
+
+    fn marked(control: &mut ArtifactDcqcn, micros: u64) {
+        control.acked(SimTime::from_micros(micros), &ack(true), &parameters());
+    }
+
+    /// `micros`, and the nanosecond that checks for cuts are later.
+    fn on_grid(micros: u64) -> SimTime {
+        SimTime::from_picos(micros * 1_000_000 + 1_000)
+    }
+
+    #[test]
+    fn the_first_mark_cuts_at_the_first_check_after_it() {
+        let mut control = begun();
+        marked(&mut control, 1_000);
+        assert_eq!(control.rate(), gbit(100));
+        assert_eq!(control.next_timer(), Some(on_grid(1_004)));
+        control.timer(on_grid(1_004), &parameters());
+        // α is 1.
+        assert_eq!((control.rate, control.target), (gbit(50), gbit(100)));
+        assert_eq!(control.next_timer(), Some(on_grid(1_904)));
+    }
+
+    #[test]
+    fn checks_are_on_the_first_marks_grid_and_marks_between_them_count_once() {
+        let mut control = begun();
+        marked(&mut control, 1_000);
+        marked(&mut control, 1_010);
+        marked(&mut control, 1_011);
+        // Checks were at 1,004 and 1,008 µs.
+        assert_eq!(control.rate(), gbit(50));
+        assert_eq!(control.next_timer(), Some(on_grid(1_012)));
+        control.timer(on_grid(1_016), &parameters());
+        // No raise since the first cut, so the target stays.
+        assert_eq!((control.rate, control.target), (gbit(25), gbit(100)));
+    }
+
+    #[test]
+    fn a_cut_after_a_raise_takes_the_rate_for_target() {
+        let mut control = begun();
+        marked(&mut control, 1_000);
+        marked(&mut control, 1_010);
+        // Cuts at 1,004 and 1,012 µs to 25 Gbit/s, a raise 900 µs later to 12.5 + 50.
+        control.timer(on_grid(1_912), &parameters());
+        assert_eq!(control.rate().get(), 62_500_000_000);
+        marked(&mut control, 1_913);
+        assert_eq!(control.next_timer(), Some(on_grid(1_916)));
+        control.timer(on_grid(1_916), &parameters());
+        // α: at 1,055 µs with the mark of 1,010, so 1; at 1,110, …, 1,880 µs without: (255/256)^15 =
+        // 0.94298…, and that of 1,913 will count at 1,935. 62.5 · (1 − 0.47149…) Gbit/s.
+        assert_eq!(control.target.get(), 62_500_000_000);
+        assert_eq!(control.rate.get(), 33_031_824_442);
+        // 33.03… / 2 + 62.5 / 2; then with 50 Mbit/s more in the target, then with 100.
+        let raises = [1, 2, 3].map(|raise| {
+            control.timer(on_grid(1_916 + 900 * raise), &parameters());
+            (control.rate.get(), control.target.get())
+        });
+        assert_eq!(
+            raises,
+            [
+                (47_765_912_221, 62_500_000_000),
+                (55_157_956_110, 62_550_000_000),
+                (58_903_978_055, 62_650_000_000),
+            ]
+        );
+    }
+
+    #[test]
+    fn at_the_same_time_the_raise_comes_before_the_cut() {
+        let mut control = begun();
+        marked(&mut control, 1_000);
+        control.timer(on_grid(1_900), &parameters());
+        // A check at 1,904 µs, 900 µs after the cut at 1,004: the raise to 75 is the new target.
+        marked(&mut control, 1_903);
+        control.timer(on_grid(1_904), &parameters());
+        assert_eq!(control.target.get(), 75_000_000_000);
+        assert_eq!(control.stage, 0);
+    }
+
+    #[test]
+    fn a_check_at_the_time_of_a_mark_has_passed() {
+        let mut control = begun();
+        marked(&mut control, 1_000);
+        control.timer(on_grid(1_004), &parameters());
+        control.acked(on_grid(1_008), &ack(true), &parameters());
+        assert_eq!(control.next_timer(), Some(on_grid(1_012)));
+    }
+
+    #[test]
+    fn acks_without_marks_and_time_alone_change_nothing() {
+        let mut control = begun();
+        control.acked(SimTime::from_micros(5), &ack(false), &parameters());
+        control.timer(SimTime::from_micros(1_000_000), &parameters());
+        assert_eq!(control, begun());
+    }
+
+    #[test]
+    fn it_rests_once_raises_change_nothing() {
+        let mut control = begun();
+        marked(&mut control, 0);
+        control.timer(SimTime::from_micros(100_000), &parameters());
+        // 99,999,999,999 / 2 is cut to 49,999,999,999: the last bit per second stays away.
+        assert_eq!(control.rate.get(), 99_999_999_999);
+        assert_eq!((control.target, control.next_timer()), (gbit(100), None));
+    }
+}

@@ -166,3 +166,108 @@ fn packet_in(payload: u32, round_trip: SimTime) -> BitsPerSec {
     let rate = u64::try_from(bits).ok().and_then(BitsPerSec::new);
     rate.unwrap_or(BitsPerSec::new(1).expect("one is not zero"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mbit(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate * 1_000_000).expect("not zero")
+    }
+
+    fn published() -> Parameters {
+        Parameters::from(&DctcpPlan::PAPER)
+    }
+
+    fn begun(parameters: &Parameters) -> Dctcp {
+        let facts = QpFacts {
+            line_rate: mbit(100_000),
+            base_rtt: SimTime::from_micros(80),
+            full_window: 1_000_000,
+            payload_bytes: 1_000,
+        };
+        Dctcp::new(parameters, facts, SimTime::ZERO)
+    }
+
+    fn acked(control: &mut Dctcp, packets: [u64; 2], is_marked: bool, parameters: &Parameters) {
+        let ack = Ack {
+            acked_bytes: packets[0] * 1_000,
+            next_bytes: packets[1] * 1_000,
+            newly_bytes: 1_000,
+            is_marked,
+            round_trip: SimTime::from_micros(80),
+            hops: &[],
+        };
+        control.acked(SimTime::ZERO, &ack, parameters);
+    }
+
+    #[test]
+    fn alpha_is_the_average_share_of_marks_in_a_window() {
+        let parameters = published();
+        let mut control = begun(&parameters);
+        acked(&mut control, [1, 3], false, &parameters);
+        acked(&mut control, [2, 4], true, &parameters);
+        acked(&mut control, [3, 5], true, &parameters);
+        assert_eq!((control.alpha, control.packets), (1.0, 4));
+        acked(&mut control, [4, 12], false, &parameters);
+        // Two marks in a window taken for four packets: 15/16 + 1/16 · 1/2.
+        assert_eq!((control.alpha, control.packets), (0.96875, 9));
+        assert_eq!(control.marks, 0);
+    }
+
+    #[test]
+    fn a_window_is_cut_once() {
+        let parameters = published();
+        let mut control = begun(&parameters);
+        acked(&mut control, [1, 4], false, &parameters);
+        acked(&mut control, [2, 5], true, &parameters);
+        assert_eq!(control.rate, mbit(50_000));
+        acked(&mut control, [3, 6], true, &parameters);
+        acked(&mut control, [5, 8], true, &parameters);
+        assert_eq!(control.rate, mbit(50_000));
+        // Above what was sent before the cut. The window that ended at 5 had 3 marks in 5 packets:
+        // α is 15/16 + 1/16 · 0.6 = 0.975.
+        acked(&mut control, [6, 9], true, &parameters);
+        assert_eq!(control.alpha, 0.975);
+        assert_eq!((control.rate.get() + 500_000) / 1_000_000, 25_625);
+    }
+
+    #[test]
+    fn a_window_without_marks_adds_a_packet_in_a_round_trip() {
+        let parameters = published();
+        let mut control = begun(&parameters);
+        acked(&mut control, [1, 2], true, &parameters);
+        assert_eq!(control.rate, mbit(50_000));
+        // 8,000 bit in 80 µs are 100 Mbit/s.
+        acked(&mut control, [3, 4], false, &parameters);
+        assert_eq!(control.rate, mbit(50_100));
+        acked(&mut control, [4, 5], false, &parameters);
+        assert_eq!(control.rate, mbit(50_100));
+        acked(&mut control, [5, 6], false, &parameters);
+        assert_eq!(control.rate, mbit(50_200));
+    }
+
+    #[test]
+    fn the_artifact_adds_a_gigabit_and_ignores_loss() {
+        let parameters = Parameters::from(&DctcpPlan::ARTIFACT);
+        let mut control = begun(&parameters);
+        acked(&mut control, [1, 2], true, &parameters);
+        acked(&mut control, [3, 4], false, &parameters);
+        assert_eq!(control.rate, mbit(51_000));
+        control.nacked(SimTime::ZERO, &parameters);
+        control.timed_out(SimTime::ZERO, &parameters);
+        assert_eq!(control.rate, mbit(51_000));
+    }
+
+    #[test]
+    fn a_missing_packet_halves_the_rate_once_a_window() {
+        let parameters = published();
+        let mut control = begun(&parameters);
+        acked(&mut control, [1, 4], false, &parameters);
+        control.nacked(SimTime::ZERO, &parameters);
+        control.nacked(SimTime::ZERO, &parameters);
+        assert_eq!(control.rate, mbit(50_000));
+        control.timed_out(SimTime::ZERO, &parameters);
+        assert_eq!(control.rate, mbit(100));
+    }
+}

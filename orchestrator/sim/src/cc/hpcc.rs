@@ -224,3 +224,214 @@ fn used(passage: &Passage, line: BitsPerSec, full_window: u64) -> Option<f64> {
     let waiting = count(passage.queue_bytes) * count(line.get()) / rate;
     Some(sent / rate + waiting / count(full_window))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: u64 = 100_000_000_000;
+
+    /// 10 µs at 100 Gbit/s.
+    const FULL_WINDOW: u64 = 125_000;
+
+    fn published() -> Parameters {
+        Parameters::new(&HpccPlan::PAPER, Physics::Paper)
+    }
+
+    fn artifact() -> Parameters {
+        Parameters::new(&HpccPlan::ARTIFACT, Physics::Artifact)
+    }
+
+    fn begun(parameters: &Parameters) -> Hpcc {
+        let facts = QpFacts {
+            line_rate: BitsPerSec::new(LINE).expect("not zero"),
+            base_rtt: SimTime::from_micros(10),
+            full_window: FULL_WINDOW,
+            payload_bytes: 1_000,
+        };
+        Hpcc::new(parameters, facts, SimTime::ZERO)
+    }
+
+    /// One hop, as seen by ACKs.
+    #[derive(Default)]
+    struct Port {
+        hop: IntHop,
+        acked: u64,
+    }
+
+    impl Port {
+        /// An ACK, `micros` after the last, of a packet that found `queue` bytes and met a port that
+        /// had sent `bytes` meanwhile. A round trip is one ACK long.
+        fn ack(
+            &mut self,
+            control: &mut Hpcc,
+            [micros, bytes, queue]: [u64; 3],
+            parameters: &Parameters,
+        ) -> u64 {
+            self.acked += 1_000;
+            self.send(control, [micros, bytes, queue], [self.acked; 2], parameters)
+        }
+
+        fn send(
+            &mut self,
+            control: &mut Hpcc,
+            [micros, bytes, queue]: [u64; 3],
+            [acked_bytes, next_bytes]: [u64; 2],
+            parameters: &Parameters,
+        ) -> u64 {
+            self.hop = IntHop {
+                time: self.hop.time + SimTime::from_micros(micros),
+                tx_bytes: self.hop.tx_bytes + bytes,
+                queue_bytes: queue,
+                rate_bps: LINE,
+            };
+            let ack = Ack {
+                acked_bytes,
+                next_bytes,
+                newly_bytes: 1_000,
+                is_marked: false,
+                round_trip: SimTime::from_micros(10),
+                hops: &[self.hop],
+            };
+            control.acked(SimTime::ZERO, &ack, parameters);
+            control.rate.get() / 1_000_000
+        }
+    }
+
+    #[test]
+    fn a_full_hop_is_brought_to_the_utilisation_aimed_at() {
+        // u = 1 for a whole T, so U = 1: 100 / (1 / 0.95) Gbit/s and 50 Mbit/s. In the artifact
+        // 125,000 B are 976 units of 128: U is 0.999424.
+        for (parameters, rate) in [(published(), 95_050), (artifact(), 95_104)] {
+            let (mut control, mut port) = (begun(&parameters), Port::default());
+            assert_eq!(port.ack(&mut control, [0, 0, 0], &parameters), 100_000);
+            let full = [10, FULL_WINDOW, 0];
+            assert_eq!(port.ack(&mut control, full, &parameters), rate);
+        }
+    }
+
+    #[test]
+    fn what_waits_counts_as_much_as_what_is_sent() {
+        let parameters = published();
+        let (mut control, mut port) = (begun(&parameters), Port::default());
+        port.ack(&mut control, [0, 0, 12_500], &parameters);
+        // u = 0.85 sent and 0.1 of a bandwidth-delay product waiting: just what is aimed at.
+        let rate = port.ack(&mut control, [10, 106_250, 20_000], &parameters);
+        assert!((control.utilisation - 0.95).abs() < 1e-12);
+        assert_eq!(rate, 100_000);
+        // The shorter queue of the two: 1 + 0.16.
+        port.ack(&mut control, [10, FULL_WINDOW, 50_000], &parameters);
+        assert!((control.utilisation - 1.16).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_measured_for_a_part_of_the_round_trip_counts_for_that_part() {
+        let parameters = published();
+        let (mut control, mut port) = (begun(&parameters), Port::default());
+        port.ack(&mut control, [0, 0, 0], &parameters);
+        // A fifth of what the link carries, for a tenth of T: (1 · 9 + 0.2 · 1) / 10.
+        port.ack(&mut control, [1, 2_500, 0], &parameters);
+        assert!((control.utilisation - (0.9 + 0.1 * 0.2)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn five_additive_raises_come_before_a_multiplicative_one() {
+        let parameters = published();
+        let (mut control, mut port) = (begun(&parameters), Port::default());
+        port.ack(&mut control, [0, 0, 0], &parameters);
+        // A bandwidth-delay product waiting, from the second on, and all of one sent: U is 1, then 2,
+        // and the rate 95.05 Gbit/s, then 95.05 · 0.95 / 2 + 0.05.
+        let crowded = [10, FULL_WINDOW, FULL_WINDOW];
+        port.ack(&mut control, crowded, &parameters);
+        assert_eq!(port.ack(&mut control, crowded, &parameters), 45_198);
+        let half_used = [10, FULL_WINDOW / 2, 0];
+        let rates = [1, 2, 3, 4, 5].map(|_| port.ack(&mut control, half_used, &parameters));
+        assert_eq!(rates, [45_248, 45_298, 45_348, 45_398, 45_448]);
+        // 45.44875 · 0.95 / 0.5 + 0.05.
+        assert_eq!(port.ack(&mut control, half_used, &parameters), 86_402);
+    }
+
+    #[test]
+    fn the_artifacts_raises_are_all_multiplicative() {
+        let parameters = artifact();
+        let (mut control, mut port) = (begun(&parameters), Port::default());
+        port.ack(&mut control, [0, 0, 0], &parameters);
+        // 256,000 B in 16 µs, more than T: U is 1.28, then 0.64. Rates are 95 / 1.28 + 0.05, then
+        // 74.26875 · 0.95 / 0.64 + 0.05, at most the line's.
+        assert_eq!(
+            port.ack(&mut control, [16, 256_000, 0], &parameters),
+            74_268
+        );
+        assert_eq!(
+            port.ack(&mut control, [16, 128_000, 0], &parameters),
+            100_000
+        );
+        assert_eq!(control.stage, 0);
+    }
+
+    #[test]
+    fn the_reference_follows_once_in_a_round_trip() {
+        let parameters = published();
+        let (mut control, mut port) = (begun(&parameters), Port::default());
+        let full = [10, FULL_WINDOW, 0];
+        port.send(&mut control, [0, 0, 0], [1_000, 10_000], &parameters);
+        let fast = port.send(&mut control, full, [2_000, 11_000], &parameters);
+        assert_eq!((fast, control.reference.get()), (95_050, LINE));
+        let again = port.send(&mut control, full, [10_000, 19_000], &parameters);
+        assert_eq!((again, control.reference.get()), (95_050, LINE));
+        let update = port.send(&mut control, full, [11_000, 20_000], &parameters);
+        assert_eq!((update, control.reference.get()), (95_050, 95_050_000_000));
+        let next = port.send(&mut control, full, [12_000, 21_000], &parameters);
+        assert_eq!((next, control.update_after), (90_347, 20_000));
+    }
+
+    #[test]
+    fn the_window_is_the_rate_for_a_round_trip_unless_it_is_the_artifacts() {
+        let parameters = published();
+        let (mut control, mut port) = (begun(&parameters), Port::default());
+        port.ack(&mut control, [0, 0, 0], &parameters);
+        port.ack(&mut control, [10, FULL_WINDOW, 0], &parameters);
+        assert_eq!(control.window_bytes(), Some(118_812));
+        assert_eq!(begun(&artifact()).window_bytes(), None);
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_says_nothing() {
+        let parameters = published();
+        let (mut control, mut port) = (begun(&parameters), Port::default());
+        port.ack(&mut control, [0, 0, 0], &parameters);
+        port.ack(&mut control, [0, 1_000, 0], &parameters);
+        assert_eq!(control.utilisation, 1.0);
+    }
+
+    #[test]
+    fn another_path_begins_its_memory_anew() {
+        let parameters = published();
+        let (mut control, mut port) = (begun(&parameters), Port::default());
+        port.ack(&mut control, [0, 0, 0], &parameters);
+        let ack = Ack {
+            acked_bytes: 2_000,
+            next_bytes: 3_000,
+            newly_bytes: 1_000,
+            is_marked: false,
+            round_trip: SimTime::from_micros(10),
+            hops: &[port.hop; 3],
+        };
+        control.acked(SimTime::ZERO, &ack, &parameters);
+        assert_eq!((control.hops.len(), control.utilisation), (3, 1.0));
+    }
+
+    #[test]
+    fn telemetry_takes_room_for_all_hops() {
+        let extra = Hpcc::extra_wire_bytes(&published());
+        assert_eq!(extra, ExtraBytes { data: 42, ack: 42 });
+        let extra = Hpcc::extra_wire_bytes(&artifact());
+        assert_eq!(
+            extra,
+            ExtraBytes {
+                data: 514,
+                ack: 500
+            }
+        );
+    }
+}

@@ -20,6 +20,8 @@ mod dcqcn_artifact;
 mod dctcp;
 mod hpcc;
 mod int;
+#[cfg(test)]
+mod laws;
 mod none;
 mod rate;
 mod timely;

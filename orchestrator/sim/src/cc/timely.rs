@@ -217,3 +217,153 @@ fn change(round_trip: u64, difference: f64, parameters: &Parameters) -> Change {
         Change::Cut((1.0 - parameters.decrease * gradient).max(0.0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mbit(rate: u64) -> BitsPerSec {
+        BitsPerSec::new(rate * 1_000_000).expect("not zero")
+    }
+
+    fn published() -> Parameters {
+        Parameters::new(&TimelyPlan::PAPER, Physics::Paper)
+    }
+
+    fn artifact() -> Parameters {
+        Parameters::new(&TimelyPlan::ARTIFACT, Physics::Artifact)
+    }
+
+    fn begun(parameters: &Parameters) -> Timely {
+        let facts = QpFacts {
+            line_rate: mbit(100_000),
+            base_rtt: SimTime::from_micros(20),
+            full_window: 250_000,
+            payload_bytes: 1_000,
+        };
+        Timely::new(parameters, facts, SimTime::ZERO)
+    }
+
+    /// The rate to the nearest Mbit/s.
+    fn mbits(control: &Timely) -> u64 {
+        (control.rate.get() + 500_000) / 1_000_000
+    }
+
+    /// The `n`th segment's last ACK, after `micros`; everything before the `n + 1`th was sent.
+    fn acked(control: &mut Timely, n: u64, micros: u64, parameters: &Parameters) -> u64 {
+        let ack = Ack {
+            acked_bytes: n * 16_000,
+            next_bytes: n * 16_000,
+            newly_bytes: 1_000,
+            is_marked: false,
+            round_trip: SimTime::from_micros(micros),
+            hops: &[],
+        };
+        control.acked(SimTime::ZERO, &ack, parameters);
+        mbits(control)
+    }
+
+    #[test]
+    fn longer_round_trips_cut_and_shorter_ones_raise() {
+        let parameters = published();
+        let mut control = begun(&parameters);
+        assert_eq!(acked(&mut control, 1, 100, &parameters), 100_000);
+        // +10 µs: the average is 8.75, the gradient 0.4375, the share 1 − 0.8 · 0.4375 = 0.65.
+        assert_eq!(acked(&mut control, 2, 110, &parameters), 65_000);
+        // −20 µs: 0.125 · 8.75 − 17.5 < 0.
+        assert_eq!(acked(&mut control, 3, 90, &parameters), 65_010);
+    }
+
+    #[test]
+    fn beyond_the_thresholds_the_gradient_does_not_count() {
+        let parameters = published();
+        let mut control = begun(&parameters);
+        acked(&mut control, 1, 1_100, &parameters);
+        // Shorter, but twice T_high: 1 − 0.8 · (1 − 1/2) = 0.6.
+        assert_eq!(acked(&mut control, 2, 1_000, &parameters), 60_000);
+        acked(&mut control, 3, 30, &parameters);
+        // Longer, but below T_low.
+        assert_eq!(acked(&mut control, 4, 49, &parameters), 60_020);
+    }
+
+    #[test]
+    fn after_five_raises_in_a_row_they_are_larger() {
+        let parameters = published();
+        let mut control = begun(&parameters);
+        acked(&mut control, 1, 1_000, &parameters);
+        let cut = acked(&mut control, 2, 1_000, &parameters);
+        assert_eq!(cut, 60_000);
+        let rates = [3, 4, 5, 6, 7, 8, 9].map(|n| acked(&mut control, n, 100, &parameters) - cut);
+        assert_eq!(rates, [10, 20, 30, 40, 50, 100, 150]);
+    }
+
+    #[test]
+    fn below_the_lower_threshold_only_the_artifact_counts_raises() {
+        for (parameters, rates) in [
+            (published(), [10, 20, 30, 40, 50, 60]),
+            (artifact(), [50, 100, 150, 200, 250, 350]),
+        ] {
+            let mut control = begun(&parameters);
+            acked(&mut control, 1, 1_000, &parameters);
+            let cut = acked(&mut control, 2, 1_000, &parameters);
+            let raises = [3, 4, 5, 6, 7, 8].map(|n| acked(&mut control, n, 40, &parameters) - cut);
+            assert_eq!(raises, rates);
+        }
+    }
+
+    #[test]
+    fn a_segment_is_one_step() {
+        let parameters = published();
+        let mut control = begun(&parameters);
+        for (bytes, steps) in [
+            (15_999, false),
+            (16_000, true),
+            (31_999, false),
+            (32_000, true),
+        ] {
+            let before = control.step_after;
+            let ack = Ack {
+                acked_bytes: bytes,
+                next_bytes: 100_000,
+                newly_bytes: 1,
+                is_marked: false,
+                round_trip: SimTime::from_micros(100),
+                hops: &[],
+            };
+            control.acked(SimTime::ZERO, &ack, &parameters);
+            assert_eq!(control.step_after != before, steps, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn in_the_artifact_a_step_takes_a_round_trip() {
+        let parameters = artifact();
+        let mut control = begun(&parameters);
+        let mut acked = |acked_bytes, next_bytes| {
+            let ack = Ack {
+                acked_bytes,
+                next_bytes,
+                newly_bytes: 1_000,
+                is_marked: false,
+                round_trip: SimTime::from_micros(1_000),
+                hops: &[],
+            };
+            control.acked(SimTime::ZERO, &ack, &parameters);
+            mbits(&control)
+        };
+        assert_eq!(acked(1_000, 50_000), 100_000);
+        assert_eq!(acked(50_000, 90_000), 100_000);
+        assert_eq!(acked(51_000, 91_000), 60_000);
+        assert_eq!(acked(52_000, 92_000), 60_000);
+    }
+
+    #[test]
+    fn across_a_wide_area_each_step_leaves_little() {
+        let parameters = artifact();
+        let mut control = begun(&parameters);
+        acked(&mut control, 1, 20_000, &parameters);
+        // 1 − 0.8 · (1 − 0.5 / 20) = 0.22.
+        assert_eq!(acked(&mut control, 2, 20_000, &parameters), 22_000);
+        assert_eq!(acked(&mut control, 3, 20_000, &parameters), 4_840);
+    }
+}
