@@ -31,7 +31,8 @@ Exit codes:
   1  a regression or a failed assertion (no verb of this version has one)
   2  usage, or an error in the scenario
   3  environment: something is missing or went wrong here (`lcmp-lab doctor` says what to do)
-  4  inconclusive: the run ended, but its results cannot be trusted (unfinished or late flows)";
+  4  inconclusive: the run ended, but its results cannot be trusted (unfinished or late flows,
+     or a run in a guest that was interrupted)";
 
 const EXEC_EXAMPLES: &str = "\
 See the RoCEv2 packets of a run, from another terminal while it runs:
@@ -43,8 +44,9 @@ Standard input, output and error are the command's, Ctrl-C reaches it, and its e
 passed on; 2 and 3 are also this tool's own, with an `error:` line.
 
 In a guest the command finds this machine's files, but what it writes to files is thrown away with
-the guest: write to standard output. While flows run it takes some of the guest's time from them,
-which a run on the virtual clock notices: do not compare the results of such a run.";
+the guest: write to standard output. While flows run it takes time of the guest's CPU from them; the
+run then has a warning not to compare its times. On a virtual clock a kept guest's time passes only
+while a command runs, and jumps over idle: `sleep 100` takes a moment.";
 
 /// Flags every verb takes.
 #[derive(Args, Clone, Debug)]

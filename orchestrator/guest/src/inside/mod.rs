@@ -3,7 +3,7 @@
 //! - `setup`, `softirq`: file systems, modules, limits, priorities
 //! - `ports`: the serial ports that lead to the host
 //! - `supervise`, `command`: the command, its output and its signals
-//! - `visits`, `visit`: commands that come in while the guest runs
+//! - [`commands_come_in`], `visits`, `visit`: commands that come in while the guest runs
 //! - [`cpu_usage`]: how busy the guest is, in its own time
 //! - [`preload`]: bringing files into the guest's memory before time matters
 //! - [`host_waits`]: how often the guest has waited for the host
@@ -36,6 +36,7 @@ use nix::{
 pub use cpu::cpu_usage;
 pub use preload::preload;
 pub use settle::settle;
+pub use visits::commands_come_in;
 pub use waits::host_waits;
 
 use crate::{

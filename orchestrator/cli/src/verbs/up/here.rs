@@ -230,6 +230,8 @@ impl<'a> Here<'a> {
         phases.extend(report.phases.iter().cloned());
         phases.extend(teardown);
         let dc_name = |dc: lab_units::DcId| plan.dcs[dc.index()].name.clone();
+        let mut warnings = report.warnings(dc_name);
+        warnings.extend(Self::visitors_warning());
         let end = RunEnd {
             // The guest's clock starts where the virtual epoch is: only its length is true.
             ended_at: UtcTime::new(self.started + self.since.elapsed()),
@@ -238,7 +240,7 @@ impl<'a> Here<'a> {
             sim: None,
             late_launches: report.late_launches,
             measured_links,
-            warnings: report.warnings(dc_name),
+            warnings,
             problems: failure
                 .iter()
                 .map(|failure| failure.message.clone())
@@ -251,6 +253,17 @@ impl<'a> Here<'a> {
             Some(failure) => Err(failure),
             None => Ok(outcome),
         }
+    }
+
+    /// What a reader should know of commands that ran beside the flows.
+    fn visitors_warning() -> Option<String> {
+        let count = inside::commands_come_in().unwrap_or(0);
+        (count > 0).then(|| {
+            format!(
+                "`exec` ran {count} commands in the guest before the flows had ended: they took time \
+                 of its CPU, so do not compare this run's times with another's"
+            )
+        })
     }
 
     /// Copies the records to where they are kept.
