@@ -1,0 +1,125 @@
+//! A small run, for tests of what writes and reads runs: two datacenters, one link, in the guest.
+//!
+//! Tests take it as it is, or change what they are about and keep the rest.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::{
+    Clock, DcInfo, DcPath, DelayMethod, Engine, FlowRow, FlowStatus, Granularity, GuestCpu,
+    LinkInfo, MeasuredLink, Phase, Place, RunEnd, RunInfo, ScaleInfo, UtcTime,
+};
+use lab_units::{Bytes, FlowId, Nanos};
+
+/// When it began: 2026-11-21T09:30:00Z.
+#[must_use]
+pub fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_795_253_400)
+}
+
+/// What it is.
+#[must_use]
+pub fn info() -> RunInfo {
+    let ratio = |text: &str| text.parse().expect("a ratio");
+    let dc = |name: &str, hosts: &[&str]| DcInfo {
+        name: name.into(),
+        hosts: hosts.iter().map(ToString::to_string).collect(),
+        legacy: false,
+    };
+    RunInfo {
+        scenario: "8dc".into(),
+        description: "six routes".into(),
+        scenario_hash: "5ce0a710".repeat(8),
+        plan_hash: "1f2e3d4c".repeat(8),
+        tool_version: "0.1.0".into(),
+        kernel_release: "6.1.0-56-amd64".into(),
+        engine: Engine::Kernel,
+        place: Place::Guest,
+        clock: Clock::Virtual,
+        accel: Some("tcg".into()),
+        scale: ScaleInfo {
+            rate: ratio("1/2000"),
+            time: ratio("10"),
+            size: ratio("1/200"),
+        },
+        seed: 1,
+        repetitions: 1,
+        policies: vec!["ecmp".into(), "lcmp".into()],
+        scheduled_flows: 1,
+        dcs: vec![dc("dc1", &["dc1/h1"]), dc("dc8", &["dc8/h1"])],
+        links: vec![LinkInfo {
+            name: "dc1-dc8".into(),
+            a: "dc1".into(),
+            b: "dc8".into(),
+            rate_bps: "200 Gbit".parse().expect("a rate"),
+            delay_ns: Nanos::from_millis(5),
+            buffer_bytes: Bytes::new(1_000_000),
+        }],
+        granularity: Granularity {
+            sub_packet_flows_percent: 0,
+            packet_vs_delay_percent: 3,
+        },
+        warnings: vec!["`dc1-dc8` is short".into()],
+    }
+}
+
+/// How it went.
+#[must_use]
+pub fn end() -> RunEnd {
+    RunEnd {
+        ended_at: UtcTime::new(now() + Duration::from_millis(90_500)),
+        phases: vec![Phase {
+            name: "build-up".into(),
+            took_ns: Nanos::from_millis(700),
+        }],
+        guest_cpu: Some(GuestCpu {
+            busy_ns: Nanos::from_millis(300),
+            available_ns: Nanos::from_millis(1_000),
+        }),
+        sim: None,
+        late_launches: 0,
+        measured_links: vec![MeasuredLink {
+            link: "dc1-dc8".into(),
+            from_dc: "dc1".into(),
+            to_dc: "dc8".into(),
+            emu_rate_bps: "100 Mbit".parse().expect("a rate"),
+            emu_measured_rate_bps: "99 Mbit".parse().ok(),
+            emu_delay_ns: Nanos::from_millis(50),
+            emu_measured_delay_ns: None,
+            delay_method: DelayMethod::HalfRtt,
+        }],
+        warnings: Vec::new(),
+        problems: Vec::new(),
+    }
+}
+
+/// A flow of it that finished.
+#[must_use]
+pub fn flow(policy: &str) -> FlowRow {
+    FlowRow {
+        repetition: 0,
+        flow_id: FlowId(0),
+        policy: policy.into(),
+        cc: "none".into(),
+        physics: None,
+        src_host: "dc1/h1".into(),
+        dst_host: "dc8/h1".into(),
+        src_dc: "dc1".into(),
+        dst_dc: "dc8".into(),
+        size_bytes: Bytes::new(100_000_000),
+        start_ns: Nanos::new(1_500),
+        fct_ns: Some(Nanos::from_millis(30)),
+        ideal_fct_ns: Nanos::from_millis(20),
+        slowdown: Some(1.5),
+        path: Some(DcPath::new(["dc1", "dc8"])),
+        ack_path: None,
+        status: FlowStatus::Finished,
+        reason: String::new(),
+        generator: "ib_write_bw".into(),
+        launch_lateness_ns: Some(Nanos::ZERO),
+        emu_size_bytes: Bytes::new(500_000),
+        emu_start_ns: Nanos::new(15_000),
+        emu_fct_ns: Some(Nanos::from_millis(300)),
+        emu_ideal_fct_ns: Nanos::from_millis(200),
+        emu_fct_resolution_ns: Some(Nanos::new(40)),
+    }
+}
