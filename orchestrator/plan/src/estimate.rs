@@ -6,7 +6,7 @@ use lab_units::{Bytes, Nanos, NodeId};
 
 use crate::{
     frame,
-    model::{Estimate, Flow, LinkKind, MeasurePlan, PolicyRun, Rdma},
+    model::{Estimate, Flow, LinkKind, MeasurePlan, PolicyRun, Rdma, Role},
     network::Network,
     schedule,
     ways::{self, Ways},
@@ -100,9 +100,12 @@ fn wake_ups(load: &Load<'_>, span: Nanos) -> u64 {
     once.saturating_mul(u64::from(load.repetitions))
 }
 
-/// Namespaces, processes, and packets in queues and on the way.
+/// Namespaces, rxe devices, processes, and packets in queues and on the way.
 fn memory(load: &Load<'_>) -> Bytes {
     let nodes = count(load.network.nodes.len()).saturating_mul(NODE_MEMORY);
+    let hosts = load.network.nodes.iter();
+    let hosts = hosts.filter(|node| node.role == Role::Host).count();
+    let devices = count(hosts).saturating_mul(RXE_MEMORY);
     let processes = 2 * most_at_once(load.flows);
     let repetitions = load.flows.chunk_by(|a, b| a.repetition == b.repetition);
     let sent = repetitions.map(|flows| flows.iter().map(|flow| flow.size_bytes).sum());
@@ -116,6 +119,7 @@ fn memory(load: &Load<'_>) -> Bytes {
     let held: Bytes = held.sum();
     let packets = sent.min(held).get().saturating_mul(PACKET_OVERHEAD);
     let total = nodes
+        .saturating_add(devices)
         .saturating_add(processes.saturating_mul(PROCESS_MEMORY))
         .saturating_add(packets);
     Bytes::new(total)
@@ -213,8 +217,11 @@ const WAKE_UP_CPU: Nanos = Nanos::new(50_000);
 /// What offered packets are counted over: queues hold about this much.
 const WINDOW: Nanos = Nanos::from_millis(1_000);
 
-/// A namespace with its interfaces, or an rxe host. Measured: 200 namespaces in some 60 MB.
+/// A namespace with its interfaces. Measured: 200 namespaces in some 60 MB.
 const NODE_MEMORY: u64 = 300_000;
+
+/// An rxe device, most of it kernel tables made with it. Measured: some 14 MB.
+const RXE_MEMORY: u64 = 14_000_000;
 
 /// A perftest process. Measured: 32 of them with 304 QPs in 400 MB.
 const PROCESS_MEMORY: u64 = 12_000_000;

@@ -51,7 +51,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
 }
 
 /// What SoftRoCE, perftest and a machine that forwards packets make of the plan.
-fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 10] {
+fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 11] {
     [
         rxe_window(inspection),
         sub_packet_flows(inspection),
@@ -60,6 +60,7 @@ fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 10] {
         queues::short_queues(inspection),
         queues::tiny_queues(inspection),
         queues::ecn_not_capable(inspection),
+        queues::ecn_inside_dcs(inspection),
         busy_polling(inspection),
         forwarding(inspection),
         generator_load(inspection),

@@ -48,7 +48,9 @@ pub(super) fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
 
 pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
     let mut links = inspection.network.links.iter();
-    let marked = links.find(|link| link.emu.ecn.is_some())?;
+    // Only these are marked by SoftRoCE's engine.
+    let is_marked = |link: &&Link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some();
+    let marked = links.find(is_marked)?;
     let capable = matches!(inspection.rdma.traffic_class & 3, 1 | 2);
     (!capable).then(|| {
         let text = format!(
@@ -59,6 +61,27 @@ pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
         warning("ecn-not-capable", text)
     })
 }
+
+/// The kernel engine has room for one qdisc at an end inside a DC, which limits the rate.
+pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
+    let links = inspection.network.links.iter();
+    let marking = links.filter(|link| link.kind != LinkKind::InterDc && link.emu.ecn.is_some());
+    let names: Vec<String> = marking.map(|link| format!("`{}`", link.name)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let shown = names.len().min(NAMED_LINKS);
+    let mut text = names[..shown].join(", ");
+    if names.len() > shown {
+        text += &format!(" and {} more", names.len() - shown);
+    }
+    text += " have `ecn` but are inside datacenters, where the kernel engine marks nothing; the \
+             simulator does (hint: leave it out for `up`, or compare with `sim`)";
+    Some(warning("ecn-inside-dc", text))
+}
+
+/// Links that one warning names.
+const NAMED_LINKS: usize = 8;
 
 /// Fewer packets are not a queue.
 const LEAST_QUEUE_PACKETS: u64 = 8;

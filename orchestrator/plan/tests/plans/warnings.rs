@@ -92,6 +92,20 @@ fn marks_on_flows_that_are_not_capable() {
 }
 
 #[test]
+fn marks_that_only_the_simulator_makes() {
+    let ecn = "ecn: { k_min: 400 kB, k_max: 1600 kB, p_max: 0.2 }";
+    let defaults = format!("topology:\n  defaults: {{ host_link: {{ {ecn} }} }}\n");
+    let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW).replace("topology:\n", &defaults);
+    let found = warnings(&text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "ecn-inside-dc");
+    insta::assert_snapshot!(found[0].1, @"`dc1-dc1/h1`, `dc4-dc4/h1` have `ecn` but are inside datacenters, where the kernel engine marks nothing; the simulator does (hint: leave it out for `up`, or compare with `sim`)");
+    // Nothing marks, so nothing is dropped for not being capable either.
+    let incapable = format!("{text}generator: {{ traffic_class: 104 }}\n");
+    assert_eq!(codes(&incapable), ["ecn-inside-dc"]);
+}
+
+#[test]
 fn a_tool_that_polls() {
     let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW);
     let text = format!("{text}generator: {{ tool: ib_write_bw }}\n");
