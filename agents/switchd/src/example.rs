@@ -55,6 +55,7 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
         }],
         sample_interval_ns: Nanos::from_millis(1),
         record_interval_ns: Nanos::from_millis(10),
+        link_interval_ns: Nanos::from_millis(20),
         gc_interval_ns: Nanos::from_millis(1_000),
         idle_timeout_ns: Nanos::from_millis(5_000),
         stale_after_ns: Some(Nanos::from_millis(500)),

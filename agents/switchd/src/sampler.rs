@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_abi::{
     LcmpConfig,
-    wire::{AgentConfig, PolicyConfig, QueueReport, Queues},
+    wire::{AgentConfig, LinkReport, Links, PolicyConfig, QueueReport, Queues},
 };
 use lab_policy::lcmp::{Levels, PortProvision, PortState, PortThresholds};
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
@@ -117,8 +117,8 @@ impl Sampler {
             .map_or_else(Levels::default, |(_, levels)| levels)
     }
 
-    /// What the last sample saw; begins a new period for the largest backlog.
-    pub(crate) fn report(&mut self) -> Queues {
+    /// The queues the last sample saw; begins a new period for the largest backlog.
+    pub(crate) fn queues(&mut self) -> Queues {
         let report = |port: &mut SampledPort| {
             let max_backlog_bytes =
                 std::mem::replace(&mut port.max_backlog_bytes, port.sample.backlog_bytes);
@@ -126,9 +126,6 @@ impl Sampler {
                 port: port.id,
                 backlog_bytes: port.sample.backlog_bytes,
                 max_backlog_bytes,
-                drops: port.sample.drops,
-                tx_bytes: port.sample.tx_bytes,
-                tx_packets: port.sample.tx_packets,
                 q: port.levels.queue,
                 t: port.levels.trend,
                 d: port.levels.duration,
@@ -138,6 +135,20 @@ impl Sampler {
         Queues {
             time_ns: self.sampled_at.get(),
             ports: self.ports.iter_mut().map(report).collect(),
+        }
+    }
+
+    /// What the ports had sent at the last sample.
+    pub(crate) fn links(&self) -> Links {
+        let report = |port: &SampledPort| LinkReport {
+            port: port.id,
+            tx_bytes: port.sample.tx_bytes,
+            tx_packets: port.sample.tx_packets,
+            drops: port.sample.drops,
+        };
+        Links {
+            time_ns: self.sampled_at.get(),
+            ports: self.ports.iter().map(report).collect(),
         }
     }
 }
@@ -193,12 +204,12 @@ mod tests {
             let queue = report.ports[0];
             (queue.port, queue.backlog_bytes, queue.max_backlog_bytes)
         };
-        let report = sampler.report();
+        let report = sampler.queues();
         assert_eq!(largest(&report), (PortId(2), 10_000, 90_000));
         assert_eq!(report.time_ns, 3_000_000);
         assert_eq!(report.ports.len(), 2);
         assert_eq!(report.ports[0].q, 51);
-        assert_eq!(largest(&sampler.report()), (PortId(2), 10_000, 10_000));
+        assert_eq!(largest(&sampler.queues()), (PortId(2), 10_000, 10_000));
     }
 
     #[test]
@@ -206,18 +217,21 @@ mod tests {
         let mut sampler = sampler(lcmp());
         sampler.take_in(Nanos::from_millis(1), &backlog(20_000));
         sampler.take_in(Nanos::from_millis(2), &BTreeMap::new());
-        let queue = sampler.report().ports[0];
-        assert_eq!(
-            (queue.backlog_bytes, queue.tx_bytes, queue.drops),
-            (0, 1_000, 3)
-        );
+        assert_eq!(sampler.queues().ports[0].backlog_bytes, 0);
+        let sent = LinkReport {
+            port: PortId(2),
+            tx_bytes: 1_000,
+            tx_packets: 2,
+            drops: 3,
+        };
+        assert_eq!(sampler.links().ports[0], sent);
     }
 
     #[test]
     fn only_lcmp_has_levels() {
         let mut sampler = sampler(PolicyConfig::Buckets);
         sampler.take_in(Nanos::from_millis(1), &backlog(75_000));
-        let queue = sampler.report().ports[0];
+        let queue = sampler.queues().ports[0];
         assert_eq!((queue.backlog_bytes, queue.q, queue.c_cong), (75_000, 0, 0));
     }
 

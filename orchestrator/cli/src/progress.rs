@@ -7,6 +7,8 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab_kernel::run::RunEvent;
+use lab_records::Phase;
+use lab_units::Nanos;
 
 use crate::output::note;
 
@@ -18,6 +20,7 @@ pub struct Progress {
     phase: Option<(String, Instant)>,
     done: u64,
     total: u64,
+    phases: Vec<Phase>,
 }
 
 /// Whether a bar can be drawn: on a terminal, or in a guest whose host has one.
@@ -46,6 +49,7 @@ impl Progress {
             phase: None,
             done: 0,
             total: 0,
+            phases: Vec::new(),
         }
     }
 
@@ -77,7 +81,7 @@ impl Progress {
         match event {
             RunEvent::Phase { name, steps } => self.begin(name, *steps),
             RunEvent::Step { text } => self.step(text),
-            RunEvent::Warning { text } => self.say(&format!("warning: {text}")),
+            RunEvent::FlowsEnd => self.end_phase(),
         }
     }
 
@@ -89,12 +93,13 @@ impl Progress {
         }
     }
 
-    /// Nothing more will come.
-    pub fn finish(&mut self) {
+    /// Nothing more will come. How long the phases took.
+    pub fn finish(&mut self) -> Vec<Phase> {
         self.end_phase();
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        std::mem::take(&mut self.phases)
     }
 
     fn step(&mut self, text: &str) {
@@ -115,7 +120,10 @@ impl Progress {
 
     fn end_phase(&mut self) {
         if let Some((name, since)) = self.phase.take() {
-            self.say(&format!("{name:>10}  done in {}", seconds(since.elapsed())));
+            let took = since.elapsed();
+            self.say(&format!("{name:>10}  done in {}", about(took)));
+            let took_ns = nanos(took);
+            self.phases.push(Phase { name, took_ns });
         }
     }
 }
@@ -127,12 +135,12 @@ fn is_milestone(done: u64, total: u64) -> bool {
 
 /// A length of time as a person reads it.
 #[must_use]
-pub fn seconds(time: Duration) -> String {
-    match time.as_secs() {
-        0 => format!("{} ms", time.as_millis()),
-        1..60 => format!("{:.1} s", time.as_secs_f64()),
-        long => format!("{} min {:02} s", long / 60, long % 60),
-    }
+pub fn about(time: Duration) -> String {
+    lab_plan::about_time(nanos(time))
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos::new(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 const REDRAWS_PER_SECOND: u8 = 5;
@@ -150,12 +158,5 @@ mod tests {
             assert_eq!(milestones.len(), 4, "{total}");
             assert_eq!(milestones.last(), Some(&total));
         }
-    }
-
-    #[test]
-    fn times_are_in_the_unit_a_person_would_use() {
-        assert_eq!(seconds(Duration::from_millis(12)), "12 ms");
-        assert_eq!(seconds(Duration::from_millis(1_250)), "1.2 s");
-        assert_eq!(seconds(Duration::from_secs(125)), "2 min 05 s");
     }
 }

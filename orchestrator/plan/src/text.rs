@@ -81,7 +81,7 @@ pub(crate) fn about_bytes(bytes: Bytes) -> String {
 }
 
 /// About `time`, in the unit that leaves one to three digits before the point.
-pub(crate) fn about_time(time: Nanos) -> String {
+pub fn about_time(time: Nanos) -> String {
     about(time.get(), "ns", &["us", "ms", "s"])
 }
 

@@ -39,6 +39,8 @@ pub struct AgentConfig {
     pub sample_interval_ns: Nanos,
     /// Time between two messages about queues and decisions.
     pub record_interval_ns: Nanos,
+    /// Time between two messages about what the links carried.
+    pub link_interval_ns: Nanos,
     /// Time between two searches for idle flows.
     pub gc_interval_ns: Nanos,
     /// A flow not seen for this long is forgotten.

@@ -46,6 +46,8 @@ pub enum AgentMessage {
     Ready(Ready),
     /// The queues, every record interval.
     Queues(Queues),
+    /// What the links carried: after `ready`, every link interval, and at the end.
+    Links(Links),
     /// Decisions since the last such message, oldest first.
     Decisions(Vec<DecisionReport>),
     /// A port came to life or died.
@@ -108,12 +110,6 @@ pub struct QueueReport {
     pub backlog_bytes: u64,
     /// The most bytes seen waiting since the last report.
     pub max_backlog_bytes: u64,
-    /// Packets dropped since the qdisc was made.
-    pub drops: u64,
-    /// Bytes sent since the qdisc was made.
-    pub tx_bytes: u64,
-    /// Packets sent since the qdisc was made.
-    pub tx_packets: u64,
     /// Q, the queue's level.
     pub q: u8,
     /// T, the trend's level.
@@ -122,6 +118,28 @@ pub struct QueueReport {
     pub d: u8,
     /// C_cong.
     pub c_cong: u8,
+}
+
+/// What the sampled ports sent.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Links {
+    /// When their counters were read.
+    pub time_ns: u64,
+    /// The ports in the configuration's order.
+    pub ports: Vec<LinkReport>,
+}
+
+/// What a port sent since its qdisc was made.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct LinkReport {
+    /// The port.
+    pub port: PortId,
+    /// Bytes sent.
+    pub tx_bytes: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Packets dropped.
+    pub drops: u64,
 }
 
 /// A decision.

@@ -16,6 +16,6 @@ pub use config::{
 pub use mac::MacAddr;
 pub use message::{
     AgentCommand, AgentMessage, Attachment, CandidateReport, DecisionReport, FlowReport,
-    PortLiveness, QueueReport, Queues, Ready, Stats,
+    LinkReport, Links, PortLiveness, QueueReport, Queues, Ready, Stats,
 };
 pub use validate::AgentConfigError;

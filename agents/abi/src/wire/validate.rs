@@ -124,6 +124,7 @@ impl AgentConfig {
         let intervals = [
             ("sample_interval_ns", self.sample_interval_ns),
             ("record_interval_ns", self.record_interval_ns),
+            ("link_interval_ns", self.link_interval_ns),
             ("gc_interval_ns", self.gc_interval_ns),
             ("idle_timeout_ns", self.idle_timeout_ns),
         ];
@@ -298,6 +299,7 @@ mod tests {
             }],
             sample_interval_ns: Nanos::from_millis(1),
             record_interval_ns: Nanos::from_millis(10),
+            link_interval_ns: Nanos::from_millis(100),
             gc_interval_ns: Nanos::from_millis(1000),
             idle_timeout_ns: Nanos::from_millis(5000),
             stale_after_ns: None,
@@ -362,6 +364,10 @@ mod tests {
         assert_eq!(
             error(|c| c.record_interval_ns = Nanos::ZERO),
             "`record_interval_ns` is 0, it must be 10000 to 18446744073709551615"
+        );
+        assert_eq!(
+            error(|c| c.link_interval_ns = Nanos::ZERO),
+            "`link_interval_ns` is 0, it must be 10000 to 18446744073709551615"
         );
         assert_eq!(
             error(|c| c.flow_table_entries = 50_001),

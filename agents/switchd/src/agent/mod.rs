@@ -68,6 +68,7 @@ struct Agent<'a> {
     ports: Vec<PortHealth>,
     sampling: Periodic,
     recording: Periodic,
+    reporting_links: Periodic,
     collecting: Periodic,
     tally: Tally,
 }

@@ -74,6 +74,7 @@ impl<'a> Agent<'a> {
             ports,
             sampling: Periodic::new(sampling_interval(config), started),
             recording: Periodic::new(config.record_interval_ns, started),
+            reporting_links: Periodic::new(config.link_interval_ns, started),
             collecting: Periodic::new(config.gc_interval_ns, started),
             tally: Tally::default(),
         })
@@ -93,10 +94,10 @@ fn ifindexes(config: &AgentConfig) -> Result<Vec<u32>, SwitchdError> {
         .collect()
 }
 
-/// Only LCMP decides by samples; else a sample is a record's and nobody's else.
+/// Only LCMP decides by samples; else a sample is for records, and as frequent as these.
 fn sampling_interval(config: &AgentConfig) -> Nanos {
     match config.policy {
-        PolicyConfig::Buckets => config.record_interval_ns,
+        PolicyConfig::Buckets => config.record_interval_ns.min(config.link_interval_ns),
         PolicyConfig::Lcmp(_) => config.sample_interval_ns,
     }
 }

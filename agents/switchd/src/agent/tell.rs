@@ -120,7 +120,8 @@ impl Agent<'_> {
         let ended = now()?;
         self.sampler.take_in(ended, &self.qdiscs.roots()?);
         self.send_decisions(controller);
-        controller.send(&AgentMessage::Queues(self.sampler.report()));
+        controller.send(&AgentMessage::Queues(self.sampler.queues()));
+        controller.send(&AgentMessage::Links(self.sampler.links()));
         let rows = flows::all(&self.program.flows, self.config.flow_table_entries)?;
         let stats = self.stats(self.program.counters()?, rows.len(), ended, controller);
         self.send_flows(rows, controller);

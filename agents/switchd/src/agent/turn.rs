@@ -30,6 +30,8 @@ impl Agent<'_> {
             self.sleeper.add(source, descriptor)?;
         }
         controller.send(&AgentMessage::Ready(self.ready()?));
+        // What follows is counted from here.
+        controller.send(&AgentMessage::Links(self.sampler.links()));
         while self.turn(signals, controller)? {}
         self.finish(controller)
     }
@@ -44,6 +46,7 @@ impl Agent<'_> {
             .sampling
             .due()
             .min(self.recording.due())
+            .min(self.reporting_links.due())
             .min(self.collecting.due());
         self.alarm.set(due)?;
         for source in self.sleeper.sleep()? {
@@ -124,7 +127,10 @@ impl Agent<'_> {
         }
         if self.recording.take(now) != Due::NotYet {
             self.send_decisions(controller);
-            controller.send(&AgentMessage::Queues(self.sampler.report()));
+            controller.send(&AgentMessage::Queues(self.sampler.queues()));
+        }
+        if self.reporting_links.take(now) != Due::NotYet {
+            controller.send(&AgentMessage::Links(self.sampler.links()));
         }
         if self.collecting.take(now) != Due::NotYet {
             self.collect(now, controller)?;

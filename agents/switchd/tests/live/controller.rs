@@ -8,8 +8,8 @@ use std::{
 };
 
 use lab_abi::wire::{
-    AgentCommand, AgentConfig, AgentMessage, AttachMode, DecisionReport, FlowReport, PolicyConfig,
-    QueueReport, Ready, Stats,
+    AgentCommand, AgentConfig, AgentMessage, AttachMode, DecisionReport, FlowReport, LinkReport,
+    PolicyConfig, QueueReport, Ready, Stats,
 };
 use lab_switchd::SwitchdError;
 use lab_units::PortId;
@@ -108,6 +108,21 @@ impl Controller {
     ) -> QueueReport {
         self.until(|message| match message {
             AgentMessage::Queues(queues) => queues
+                .ports
+                .into_iter()
+                .find(|report| report.port == port && is_wanted(report)),
+            _ => None,
+        })
+    }
+
+    /// The next report of what a port sent that is as wanted.
+    pub(crate) fn link_of(
+        &mut self,
+        port: PortId,
+        is_wanted: impl Fn(&LinkReport) -> bool,
+    ) -> LinkReport {
+        self.until(|message| match message {
+            AgentMessage::Links(links) => links
                 .ports
                 .into_iter()
                 .find(|report| report.port == port && is_wanted(report)),

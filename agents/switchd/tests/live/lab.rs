@@ -231,6 +231,7 @@ impl Lab {
             }],
             sample_interval_ns: Nanos::from_millis(1),
             record_interval_ns: Nanos::from_millis(20),
+            link_interval_ns: Nanos::from_millis(50),
             gc_interval_ns: Nanos::from_millis(1_000),
             idle_timeout_ns: Nanos::from_millis(60_000),
             stale_after_ns: None,

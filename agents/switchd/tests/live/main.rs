@@ -148,7 +148,8 @@ fn lcmp_sees_a_queue_and_leads_new_flows_around_it() {
     lab.send_unheeded(elephant, lab::BUFFER_BYTES / 1_000);
     let queue = controller.queue_of(P1, |queue| queue.q >= 204);
     assert!(queue.c_cong > 100, "{queue:?}");
-    assert!(queue.max_backlog_bytes >= queue.backlog_bytes && queue.tx_bytes > 0);
+    assert!(queue.max_backlog_bytes >= queue.backlog_bytes);
+    controller.link_of(P1, |link| link.tx_bytes > 0 && link.tx_packets > 0);
 
     // New flows go the other way, and the record says why.
     let later = 51_000..51_020;

@@ -16,7 +16,7 @@ use crate::{
     failure::{During, Exit, Failure, Outcome, with_causes},
     interrupt, load,
     output::{print, print_json},
-    progress::seconds,
+    progress::about,
 };
 
 /// `lcmp-lab bench`.
@@ -82,13 +82,13 @@ fn bench_lab(arguments: &BenchArgs, json: bool) -> Outcome {
         first.namespaces,
         first.links,
         first.steps,
-        seconds(up[up.len() / 2]),
+        about(up[up.len() / 2]),
         up.len(),
-        seconds(up[0]),
-        seconds(up[up.len() - 1]),
-        seconds(down[down.len() / 2]),
-        seconds(down[0]),
-        seconds(down[down.len() - 1]),
+        about(up[0]),
+        about(up[up.len() - 1]),
+        about(down[down.len() / 2]),
+        about(down[0]),
+        about(down[down.len() - 1]),
     ));
     Ok(Exit::Pass)
 }

@@ -11,7 +11,6 @@ use crate::{
     failure::{During, Exit, Failure, Outcome},
     load,
     output::{note, print, print_json},
-    progress::seconds,
 };
 
 #[derive(Serialize)]
@@ -42,8 +41,8 @@ pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
         arguments.scenario.display(),
         plan.flows.len(),
         labels(&plan).join(", "),
-        seconds(plan.estimate.cpu_ns.to_duration()),
-        seconds(plan.estimate.span_ns.to_duration()),
+        lab_plan::about_time(plan.estimate.cpu_ns),
+        lab_plan::about_time(plan.estimate.span_ns),
     ));
     Ok(Exit::Pass)
 }

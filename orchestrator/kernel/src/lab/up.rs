@@ -83,30 +83,11 @@ impl Lab {
     }
 
     /// Writes down a process of the lab, so that it ends with the lab whatever happens.
-    ///
-    /// # Errors
-    /// When the process is gone or the journal cannot be written.
-    pub fn record_process(&mut self, pid: u32) -> io::Result<()> {
+    pub(super) fn record_process(&mut self, pid: u32) -> io::Result<()> {
         let process = i32::try_from(pid).ok().and_then(ProcessId::of);
         let gone = || io::Error::new(io::ErrorKind::NotFound, format!("process {pid} is gone"));
         let process = process.ok_or_else(gone)?;
         self.note(&Entry::Process(process))
-    }
-
-    /// Writes down a directory of pinned BPF objects below `/sys/fs/bpf`, before it is made, so that
-    /// it is removed with the lab whatever happens.
-    ///
-    /// # Errors
-    /// When the directory is elsewhere or the journal cannot be written.
-    pub fn record_pins(&mut self, directory: PathBuf) -> io::Result<()> {
-        let inside = directory.starts_with("/sys/fs/bpf")
-            && directory.components().count() > PathBuf::from("/sys/fs/bpf").components().count()
-            && !directory.components().any(|part| part.as_os_str() == "..");
-        if !inside {
-            let text = format!("`{}` is not below `/sys/fs/bpf`", directory.display());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-        }
-        self.note(&Entry::Pins(directory))
     }
 
     /// Does further steps, such as those of a fault.

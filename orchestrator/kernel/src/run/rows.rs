@@ -1,190 +1,169 @@
 //! What agents and flows said, as rows: emulated to paper units, decisions joined to flows.
 
-use std::{collections::BTreeMap, net::Ipv4Addr};
+use std::collections::BTreeMap;
 
 use lab_abi::{
     Rule, Trigger,
-    wire::{DecisionReport, Queues},
+    wire::{DecisionReport, LinkReport, Links, QueueReport, Queues},
 };
-use lab_perftest::{FlowOutcome, QpAddress, Side, Status, Tool};
+use lab_perftest::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
 use lab_plan::model::{Flow, Plan};
-use lab_records::{DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow};
+use lab_records::{DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow};
 use lab_units::{Bytes, DcId, Nanos, PortId, Ratio};
 
+use super::pins::{Pins, Ways, next_dc};
+
 /// Turns what one policy's repetition reports into rows.
-pub struct RowMaker<'a> {
+#[derive(Debug)]
+pub(super) struct RowMaker<'a> {
     plan: &'a Plan,
     policy: &'a str,
     repetition: u32,
     tool: Tool,
-    /// `CLOCK_MONOTONIC` at the repetition's start.
-    start_ns: u64,
+    /// When the repetition's time starts, once that is known.
+    start: MonotonicTime,
     paper_per_emu_time: Ratio,
     paper_per_emu_size: Ratio,
-    /// The port each DCI switch pinned a direction of a flow to, at its first decision.
-    pins: BTreeMap<Direction, BTreeMap<DcId, PortId>>,
-    /// The flow each direction belongs to, once its QPs are known.
-    flows: BTreeMap<Direction, lab_units::FlowId>,
+    pins: Pins<'a>,
     /// What each port had sent when the repetition started.
-    sent_before: BTreeMap<PortId, (u64, u64)>,
-}
-
-/// One direction of a flow, as every switch on its way sees it.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-struct Direction {
-    src: Ipv4Addr,
-    dst: Ipv4Addr,
-    dest_qp: u32,
+    before: BTreeMap<PortId, LinkReport>,
 }
 
 impl<'a> RowMaker<'a> {
-    /// For the repetition that starts at `start_ns` of `CLOCK_MONOTONIC`.
-    #[must_use]
-    pub fn new(
-        plan: &'a Plan,
-        policy: &'a str,
-        repetition: u32,
-        tool: Tool,
-        start_ns: u64,
-    ) -> Self {
+    /// For a repetition that has not started.
+    pub(super) fn new(plan: &'a Plan, policy: &'a str, repetition: u32, tool: Tool) -> Self {
         let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
         Self {
             plan,
             policy,
             repetition,
             tool,
-            start_ns,
+            start: MonotonicTime::from_nanos(u64::MAX),
             paper_per_emu_time: inverse(plan.scale.time),
             paper_per_emu_size: inverse(plan.scale.size),
-            pins: BTreeMap::new(),
-            flows: BTreeMap::new(),
-            sent_before: BTreeMap::new(),
+            pins: Pins::new(plan, tool),
+            before: BTreeMap::new(),
         }
+    }
+
+    /// The repetition's time starts at `start`.
+    pub(super) const fn start_at(&mut self, start: MonotonicTime) {
+        self.start = start;
     }
 
     /// Learns the QPs of a flow, by which its decisions are known.
-    pub fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
-        let (data, ack) = self.directions(flow, client_qp, server_qp);
-        self.flows.insert(data, flow.id);
-        self.flows.insert(ack, flow.id);
+    pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
+        self.pins.connect(flow, client_qp, server_qp);
     }
 
     /// A decision's row, remembered for the path of its flow.
-    pub fn decision(&mut self, dc: DcId, report: &DecisionReport) -> DecisionRow {
-        let direction = report.dest_qp.map(|dest_qp| Direction {
-            src: report.src_ip,
-            dst: report.dst_ip,
-            dest_qp,
-        });
-        if let Some(direction) = direction {
-            self.pins
-                .entry(direction)
-                .or_default()
-                .entry(dc)
-                .or_insert(report.port);
-        }
+    pub(super) fn decision(&mut self, dc: DcId, report: &DecisionReport) -> DecisionRow {
+        let flow_id = self.pins.decide(dc, report);
         let candidates = || report.candidates.iter();
         DecisionRow {
             policy: self.policy.to_owned(),
             repetition: self.repetition,
             time_ns: self.paper_time(report.time_ns),
             switch: self.dc_name(dc).to_owned(),
-            flow_id: direction.and_then(|direction| self.flows.get(&direction).copied()),
+            flow_id,
             src: report.src_ip,
             dst: report.dst_ip,
             sport: report.sport,
             reason: reason(report.trigger, report.rule).to_owned(),
-            candidates: candidates()
-                .map(|c| self.next_dc_name(c.port).to_owned())
-                .collect(),
+            candidates: candidates().map(|c| self.to_dc(c.port)).collect(),
             c_path: candidates().map(|c| c.c_path).collect(),
             c_cong: candidates().map(|c| c.c_cong).collect(),
             cost: candidates().map(|c| c.cost).collect(),
             kept: candidates().map(|c| u8::from(c.is_kept)).collect(),
-            chosen: Some(self.next_dc_name(report.port).to_owned()),
+            chosen: Some(self.to_dc(report.port)),
         }
     }
 
-    /// The rows of a report about a switch's queues; none for one from before the start, which
-    /// only says what the ports had sent until then.
-    pub fn queues(&mut self, dc: DcId, report: &Queues) -> (Vec<QueueRow>, Vec<LinkRow>) {
-        let mut rows = (Vec::new(), Vec::new());
-        for port in &report.ports {
-            let now = (port.tx_bytes, port.drops);
-            if report.time_ns < self.start_ns {
-                self.sent_before.insert(port.port, now);
-                continue;
-            }
-            let (sent_before, drops_before) = *self.sent_before.entry(port.port).or_insert(now);
-            let time_ns = self.paper_time(report.time_ns);
-            let to_dc = self.next_dc_name(port.port).to_owned();
-            let link = &self.plan.links[port.port.link().index()];
-            let sent = Bytes::new(port.tx_bytes.saturating_sub(sent_before));
-            rows.0.push(QueueRow {
-                policy: self.policy.to_owned(),
-                repetition: self.repetition,
-                time_ns,
-                switch: self.dc_name(dc).to_owned(),
-                port: self.plan.ports[port.port.index()].interface.clone(),
-                to_dc: to_dc.clone(),
-                backlog_bytes: self.paper_size(Bytes::new(port.backlog_bytes)),
-                emu_backlog_bytes: Bytes::new(port.backlog_bytes),
-                queue_level: port.q,
-                trend_level: port.t,
-                duration_level: port.d,
-                congestion_cost: port.c_cong,
-            });
-            rows.1.push(LinkRow {
-                policy: self.policy.to_owned(),
-                repetition: self.repetition,
-                time_ns,
-                link: link.name.clone(),
-                from_dc: self.dc_name(dc).to_owned(),
-                to_dc,
-                tx_bytes: self.paper_size(sent),
-                emu_tx_bytes: sent,
-                rate_bps: link.paper.rate_bps,
-                drops: port.drops.saturating_sub(drops_before),
-                tx_packets: None,
-                marks: None,
-            });
+    /// The rows of a report about a switch's queues; none for one from before the start.
+    pub(super) fn queues(&self, dc: DcId, report: &Queues) -> Vec<QueueRow> {
+        if report.time_ns < self.start.as_nanos() {
+            return Vec::new();
         }
-        rows
+        let row = |port: &QueueReport| QueueRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: self.paper_time(report.time_ns),
+            switch: self.dc_name(dc).to_owned(),
+            port: self.plan.ports[port.port.index()].interface.clone(),
+            to_dc: self.to_dc(port.port),
+            backlog_bytes: self.paper_size(Bytes::new(port.backlog_bytes)),
+            emu_backlog_bytes: Bytes::new(port.backlog_bytes),
+            queue_level: port.q,
+            trend_level: port.t,
+            duration_level: port.d,
+            congestion_cost: port.c_cong,
+        };
+        report.ports.iter().map(row).collect()
+    }
+
+    /// The rows of a report about what a switch's ports sent; none for one from before the start,
+    /// which only says what they had sent until then.
+    pub(super) fn links(&mut self, dc: DcId, report: &Links) -> Vec<LinkRow> {
+        if report.time_ns < self.start.as_nanos() {
+            self.before
+                .extend(report.ports.iter().map(|port| (port.port, *port)));
+            return Vec::new();
+        }
+        let row = |port: &LinkReport| self.link(dc, report.time_ns, port);
+        report.ports.iter().map(row).collect()
+    }
+
+    fn link(&self, dc: DcId, time_ns: u64, now: &LinkReport) -> LinkRow {
+        let link = &self.plan.links[now.port.link().index()];
+        let since_start = |count: fn(&LinkReport) -> u64| {
+            let before = self.before.get(&now.port).map_or(0, count);
+            count(now).saturating_sub(before)
+        };
+        let sent = Bytes::new(since_start(|port| port.tx_bytes));
+        LinkRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: self.paper_time(time_ns),
+            link: link.name.clone(),
+            from_dc: self.dc_name(dc).to_owned(),
+            to_dc: self.to_dc(now.port),
+            tx_bytes: self.paper_size(sent),
+            emu_tx_bytes: sent,
+            rate_bps: link.paper.rate_bps,
+            drops: since_start(|port| port.drops),
+            tx_packets: Some(since_start(|port| port.tx_packets)),
+            marks: None,
+        }
     }
 
     /// The row of a flow that ended, with the path its decisions say.
-    #[must_use]
-    pub fn flow(&self, flow: &Flow, outcome: &FlowOutcome) -> FlowRow {
+    pub(super) fn flow(&self, flow: &Flow, outcome: &FlowOutcome) -> FlowRow {
         let fct = outcome.status.fct();
-        let (path, ack_path) = match (outcome.client_qp, outcome.server_qp) {
-            (Some(client), Some(server)) => {
-                let (data, ack) = self.directions(flow, client, server);
-                let (from, to) = (self.dc_of(flow.src), self.dc_of(flow.dst));
-                (self.path(data, from, to), self.path(ack, to, from))
-            }
-            _ => (None, None),
+        let ways = match (outcome.client_qp, outcome.server_qp) {
+            (Some(client), Some(server)) => self.pins.ways(flow, client, server),
+            _ => Ways::default(),
         };
+        let node = |node: lab_units::NodeId| &self.plan.nodes[node.index()];
+        let (src, dst) = (node(flow.src), node(flow.dst));
         let released = outcome.release.as_ref();
-        let emu_start = released.map_or(flow.start_ns, |release| {
-            Nanos::new(release.at.as_nanos().saturating_sub(self.start_ns))
-        });
+        let emu_start = released.map_or(flow.start_ns, |release| release.at.since(self.start));
         FlowRow {
             repetition: self.repetition,
             flow_id: flow.id,
             policy: self.policy.to_owned(),
             cc: CONGESTION_CONTROL.to_owned(),
             physics: None,
-            src_host: self.plan.nodes[flow.src.index()].name.clone(),
-            dst_host: self.plan.nodes[flow.dst.index()].name.clone(),
-            src_dc: self.dc_name(self.dc_of(flow.src)).to_owned(),
-            dst_dc: self.dc_name(self.dc_of(flow.dst)).to_owned(),
+            src_host: src.name.clone(),
+            dst_host: dst.name.clone(),
+            src_dc: self.dc_name(src.dc).to_owned(),
+            dst_dc: self.dc_name(dst.dc).to_owned(),
             size_bytes: self.paper_size(flow.size_bytes),
             start_ns: self.paper_span(emu_start),
             fct_ns: fct.map(|fct| self.paper_span(fct)),
             ideal_fct_ns: self.paper_span(flow.ideal_fct_ns),
             slowdown: fct.and_then(|fct| FlowRow::slowdown_of(fct, flow.ideal_fct_ns)),
-            path,
-            ack_path,
+            path: ways.data,
+            ack_path: ways.ack,
             status: status(&outcome.status),
             reason: fct.map_or_else(|| outcome.status.to_string(), |_| String::new()),
             generator: self.tool.program().to_owned(),
@@ -200,70 +179,8 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    fn directions(
-        &self,
-        flow: &Flow,
-        client_qp: QpAddress,
-        server_qp: QpAddress,
-    ) -> (Direction, Direction) {
-        let (src, dst) = (
-            self.plan.nodes[flow.src.index()].addr,
-            self.plan.nodes[flow.dst.index()].addr,
-        );
-        let (data_qp, ack_qp) = match self.tool.data_destination() {
-            Side::Server => (server_qp.qp.0, client_qp.qp.0),
-            Side::Client => (client_qp.qp.0, server_qp.qp.0),
-        };
-        (
-            Direction {
-                src,
-                dst,
-                dest_qp: data_qp,
-            },
-            Direction {
-                src: dst,
-                dst: src,
-                dest_qp: ack_qp,
-            },
-        )
-    }
-
-    /// The DCs a direction crosses; `None` where a switch on the way said nothing and had a choice.
-    fn path(&self, direction: Direction, from: DcId, to: DcId) -> Option<DcPath> {
-        let pins = self.pins.get(&direction);
-        let mut crossed = vec![from];
-        while let Some(&at) = crossed.last().filter(|at| **at != to) {
-            let pinned = pins.and_then(|pins| pins.get(&at)).copied();
-            let next = self.next_dc(pinned.or_else(|| self.only_way(at, to))?);
-            if crossed.contains(&next) {
-                return None;
-            }
-            crossed.push(next);
-        }
-        Some(DcPath::new(crossed.into_iter().map(|dc| self.dc_name(dc))))
-    }
-
-    fn only_way(&self, at: DcId, to: DcId) -> Option<PortId> {
-        let destinations = &self.plan.switches.get(at.index())?.destinations;
-        let destination = destinations
-            .iter()
-            .find(|destination| destination.dc == to)?;
-        match destination.candidates.as_slice() {
-            [only] => Some(only.port),
-            _ => None,
-        }
-    }
-
-    fn next_dc(&self, port: PortId) -> DcId {
-        self.dc_of(self.plan.ports[port.peer().index()].node)
-    }
-
-    fn next_dc_name(&self, port: PortId) -> &str {
-        self.dc_name(self.next_dc(port))
-    }
-
-    fn dc_of(&self, node: lab_units::NodeId) -> DcId {
-        self.plan.nodes[node.index()].dc
+    fn to_dc(&self, port: PortId) -> String {
+        self.dc_name(next_dc(self.plan, port)).to_owned()
     }
 
     fn dc_name(&self, dc: DcId) -> &str {
@@ -271,7 +188,7 @@ impl<'a> RowMaker<'a> {
     }
 
     fn paper_time(&self, monotonic_ns: u64) -> Nanos {
-        self.paper_span(Nanos::new(monotonic_ns.saturating_sub(self.start_ns)))
+        self.paper_span(MonotonicTime::from_nanos(monotonic_ns).since(self.start))
     }
 
     fn paper_span(&self, span: Nanos) -> Nanos {
@@ -305,5 +222,131 @@ fn status(status: &Status) -> FlowStatus {
         Status::Unparsable { .. } | Status::NoReport { .. } => FlowStatus::Unparsable,
         Status::NotReady { .. } | Status::NotReleased { .. } => FlowStatus::NotReady,
         Status::Aborted => FlowStatus::Aborted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::testing::{CLIENT, SERVER, decision, finished, flow, links, plan, queues};
+
+    const START: u64 = 5_000_000_000;
+
+    /// Started at [`START`].
+    fn rows(plan: &Plan) -> RowMaker<'_> {
+        let mut rows = RowMaker::new(plan, "lcmp", 2, Tool::SendBw);
+        rows.start_at(MonotonicTime::from_nanos(START));
+        rows
+    }
+
+    #[test]
+    fn what_was_sent_before_the_start_is_not_counted() {
+        let plan = plan();
+        let mut rows = RowMaker::new(&plan, "lcmp", 2, Tool::SendBw);
+        let port = PortId(0);
+        assert!(
+            rows.links(DcId(0), &links(4_000_000_000, port, 1_000, 1))
+                .is_empty()
+        );
+        rows.start_at(MonotonicTime::from_nanos(START));
+        assert!(
+            rows.links(DcId(0), &links(4_900_000_000, port, 1_500, 2))
+                .is_empty()
+        );
+        let row = rows
+            .links(DcId(0), &links(START + 20_000_000, port, 9_500, 5))
+            .remove(0);
+        assert_eq!(row.emu_tx_bytes, Bytes::new(8_000));
+        assert_eq!((row.tx_packets, row.drops), (Some(3), 3));
+        // A size of 1/200, a time of 10.
+        assert_eq!(row.tx_bytes, Bytes::new(1_600_000));
+        assert_eq!(row.time_ns, Nanos::from_millis(2));
+        assert_eq!(
+            (&*row.link, &*row.from_dc, &*row.to_dc),
+            ("dc1-dc2", "dc1", "dc2")
+        );
+        assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
+    }
+
+    #[test]
+    fn queue_rows_are_the_queues_since_the_start() {
+        let plan = plan();
+        let rows = rows(&plan);
+        assert!(
+            rows.queues(DcId(0), &queues(START - 1, PortId(2), 400))
+                .is_empty()
+        );
+        let row = rows
+            .queues(DcId(0), &queues(START, PortId(2), 400))
+            .remove(0);
+        assert_eq!(row.time_ns, Nanos::ZERO);
+        assert_eq!((&*row.switch, &*row.to_dc), ("dc1", "dc3"));
+        assert_eq!(row.emu_backlog_bytes, Bytes::new(400));
+        assert_eq!(row.backlog_bytes, Bytes::new(80_000));
+        assert_eq!((row.queue_level, row.congestion_cost), (51, 7));
+    }
+
+    #[test]
+    fn a_decision_says_what_each_way_would_have_cost_and_whose_it_was() {
+        let plan = plan();
+        let mut rows = rows(&plan);
+        rows.connect(&flow(), CLIENT, SERVER);
+        let row = rows.decision(DcId(0), &decision(&plan, 0, SERVER, 1));
+        assert_eq!(row.candidates.0, ["dc2", "dc3"]);
+        assert_eq!(row.chosen.as_deref(), Some("dc3"));
+        assert_eq!((row.flow_id, &*row.reason), (Some(flow().id), "scored"));
+    }
+
+    #[test]
+    fn a_finished_flow_has_its_fct_in_both_times_and_its_paths() {
+        let plan = plan();
+        let mut rows = rows(&plan);
+        rows.decision(DcId(0), &decision(&plan, 0, SERVER, 1));
+        rows.decision(DcId(3), &decision(&plan, 3, CLIENT, 0));
+        let at = MonotonicTime::from_nanos(START).after(Nanos::from_millis(40));
+        let row = rows.flow(&flow(), &finished(at, Nanos::from_millis(300)));
+        assert_eq!(row.emu_fct_ns, Some(Nanos::from_millis(300)));
+        assert_eq!(row.fct_ns, Some(Nanos::from_millis(30)));
+        assert_eq!(row.start_ns, Nanos::from_millis(4));
+        // Alone it would have taken 200 ms.
+        assert_eq!(row.slowdown, Some(1.5));
+        assert_eq!(row.path.unwrap().to_string(), "dc1-dc3-dc4");
+        assert_eq!(row.ack_path.unwrap().to_string(), "dc4-dc2-dc1");
+        assert_eq!((row.status, &*row.reason), (FlowStatus::Finished, ""));
+    }
+
+    #[test]
+    fn a_flow_given_up_at_its_deadline_is_a_row_with_a_reason() {
+        let plan = plan();
+        let at = MonotonicTime::from_nanos(START);
+        let outcome = FlowOutcome {
+            status: Status::TimedOut {
+                after: Nanos::from_millis(9_000),
+            },
+            ..finished(at, Nanos::ZERO)
+        };
+        let row = rows(&plan).flow(&flow(), &outcome);
+        assert_eq!(row.status, FlowStatus::TimedOut);
+        assert_eq!(row.reason, "not finished after 9 s");
+        assert_eq!(
+            (row.fct_ns, row.slowdown, row.emu_fct_resolution_ns),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn a_flow_that_never_started_has_the_start_it_was_to_have() {
+        let plan = plan();
+        let outcome = FlowOutcome {
+            status: Status::Aborted,
+            release: None,
+            client_qp: None,
+            server_qp: None,
+            ..finished(MonotonicTime::from_nanos(START), Nanos::ZERO)
+        };
+        let row = rows(&plan).flow(&flow(), &outcome);
+        assert_eq!(row.emu_start_ns, flow().start_ns);
+        assert_eq!((row.launch_lateness_ns, row.path), (None, None));
+        assert_eq!(row.status, FlowStatus::Aborted);
     }
 }

@@ -8,5 +8,5 @@ mod plans;
 pub(crate) use self::{
     isolated::{isolated, skipped},
     machine::Machine,
-    plans::{fabrics, marking, pair, pair_over, testbed, wire},
+    plans::{fabrics, marking, pair, pair_over, routed, testbed, wire},
 };

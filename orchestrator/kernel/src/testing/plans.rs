@@ -1,8 +1,13 @@
 //! Plans for tests, made by hand so that this crate's tests do not depend on how scenarios are
 //! read.
 
-use lab_plan::model::{EcnPlan, LinkKind, Plan, WirePlan};
-use lab_units::{Bytes, DcId, Ratio};
+use lab_plan::model::{
+    Candidate, Destination, EcnPlan, LinkKind, MeasurePlan, Plan, PolicyPlan, PolicyRun, Scale,
+    Switch, WirePlan,
+};
+use lab_units::{Bytes, DcId, Nanos, PortId, Ratio};
+
+use lab_abi::LcmpConfig;
 
 use super::builder::Builder;
 
@@ -104,4 +109,89 @@ pub(crate) fn plan(slot: u8, insides: &[Inside], links: &[(u32, u32, WirePlan)])
         builder.fabric(DcId(dc), *inside);
     }
     builder.finish()
+}
+
+/// DC1 and DC4 with a host each, a way over DC2 and one over DC3, switch tables, ECMP and LCMP. A
+/// packet a paper size 200 times as large, and a paper time of a tenth.
+pub(crate) fn routed(slot: u8) -> Plan {
+    let wire = wire("100 Mbit", "25 ms", "620 kB");
+    let dcs = [direct(1), direct(0), direct(0), direct(1)];
+    let mut plan = plan(
+        slot,
+        &dcs,
+        &[(0, 1), (0, 2), (1, 3), (2, 3)].map(|(a, b)| (a, b, wire)),
+    );
+    plan.scale = Scale {
+        rate: Ratio::new(1, 2_000).unwrap(),
+        time: Ratio::new(10, 1).unwrap(),
+        size: Ratio::new(1, 200).unwrap(),
+    };
+    plan.measure = MeasurePlan {
+        queues_ns: Nanos::from_millis(10),
+        links_ns: Nanos::from_millis(100),
+    };
+    plan.rdma.flow_deadline_ns = Nanos::from_millis(9_000);
+    // By DC: each destination and the ports towards it.
+    let ways: [&[(u32, &[u32])]; 4] = [
+        &[(3, &[0, 2])],
+        &[(0, &[1]), (3, &[4])],
+        &[(0, &[3]), (3, &[6])],
+        &[(0, &[5, 7])],
+    ];
+    plan.switches = plan
+        .dcs
+        .iter()
+        .zip(ways)
+        .map(|(dc, ways)| Switch {
+            node: dc.dci,
+            hash_seed: dc.dci.0,
+            destinations: ways
+                .iter()
+                .map(|(to, ports)| destination(&plan, DcId(*to), ports))
+                .collect(),
+        })
+        .collect();
+    let lcmp = LcmpConfig::paper(wire.rate_bps);
+    plan.policies = vec![
+        policy("ecmp", PolicyPlan::Ecmp, Vec::new()),
+        policy("lcmp", PolicyPlan::Lcmp(lcmp), scores(&plan)),
+    ];
+    plan
+}
+
+fn destination(plan: &Plan, dc: DcId, ports: &[u32]) -> Destination {
+    let candidate = |port: &u32| {
+        let port = PortId(*port);
+        let wire = plan.links[port.link().index()].paper;
+        Candidate {
+            port,
+            next_dc: plan.nodes[plan.ports[port.peer().index()].node.index()].dc,
+            paper_delay_ns: wire.delay_ns,
+            paper_bottleneck_bps: wire.rate_bps,
+            paper_first_link_delay_ns: wire.delay_ns,
+            paper_first_link_bps: wire.rate_bps,
+        }
+    };
+    Destination {
+        dc,
+        candidates: ports.iter().map(candidate).collect(),
+    }
+}
+
+/// 10 for each destination's first candidate, 30 for the next.
+fn scores(plan: &Plan) -> Vec<Vec<Vec<u8>>> {
+    let row = |row: &Destination| [10, 30][..row.candidates.len()].to_vec();
+    let switches = plan.switches.iter();
+    switches
+        .map(|switch| switch.destinations.iter().map(row).collect())
+        .collect()
+}
+
+fn policy(label: &str, policy: PolicyPlan, path_scores: Vec<Vec<Vec<u8>>>) -> PolicyRun {
+    PolicyRun {
+        label: label.to_owned(),
+        policy,
+        path_scores,
+        buckets: Vec::new(),
+    }
 }

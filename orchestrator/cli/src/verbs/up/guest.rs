@@ -19,7 +19,7 @@ use crate::{
     failure::{During, Exit, Failure, with_causes},
     load,
     output::note,
-    progress::seconds,
+    progress::about,
 };
 
 /// Says why the lab does not run on this kernel.
@@ -172,7 +172,7 @@ fn tell(event: GuestEvent) {
             clock.name()
         )),
         GuestEvent::Ready { boot_wall } => {
-            note(&format!("     guest  up in {}", seconds(boot_wall)));
+            note(&format!("     guest  up in {}", about(boot_wall)));
         }
         GuestEvent::CommandCameIn { words } => {
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();

@@ -15,8 +15,9 @@ use lab_kernel::{
     run::{AgentLauncher, RunError, RunReport, Runner, measure_links},
 };
 use lab_plan::Plan;
-use lab_records::{MeasuredLink, Outcome as RunOutcome, Phase, RunEnd, RunWriter, UtcTime};
-use lab_units::Nanos;
+use lab_records::{
+    GuestCpu, MeasuredLink, Outcome as RunOutcome, Phase, RunEnd, RunWriter, UtcTime,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{Request, make_run_dir};
@@ -24,7 +25,6 @@ use crate::{
     facts::{self, Setting},
     failure::{During, Exit, Failure, Outcome, with_causes},
     interrupt, load,
-    output::note,
     progress::Progress,
 };
 
@@ -92,20 +92,13 @@ impl<'a> Here<'a> {
         let claim = Claim::take(&request.lab, &request.plan.name).map_err(environment)?;
         let plan = load::plan_loaded(&request.loaded, &request.arguments.scenario, claim.slot())?;
         let mut records = self.start_records(&plan)?;
-        let built = Instant::now();
         let mut lab = self.build(claim, &plan, &mut progress)?;
-        let mut phases = vec![phase("build-up", built)];
-
-        let measured_since = Instant::now();
         progress.begin("links", 0);
         let measured = self.measure(&plan, &lab)?;
-        phases.push(phase("links", measured_since));
         let result = self.run_flows(&plan, &mut lab, &mut records, &mut progress);
 
-        let teardown = Instant::now();
         if result.is_ok() && request.arguments.keep {
-            progress.finish();
-            self.keep(lab)?;
+            self.keep(lab, &progress)?;
         } else {
             progress.begin("teardown", 0);
             let left: Vec<String> = lab.down().iter().map(ToString::to_string).collect();
@@ -116,8 +109,7 @@ impl<'a> Here<'a> {
                 )));
             }
         }
-        progress.finish();
-        phases.push(phase("teardown", teardown));
+        let phases = progress.finish();
         self.finish(&plan, records, measured, phases, result)
     }
 
@@ -196,6 +188,7 @@ impl<'a> Here<'a> {
                 true => inside::host_waits().unwrap_or(0),
                 false => 0,
             },
+            guest_cpu: &|| is_inside.then(guest_cpu).flatten(),
             cancel: self.cancel.clone(),
         };
         runtime.block_on(runner.run()).map_err(|error| match error {
@@ -204,10 +197,10 @@ impl<'a> Here<'a> {
         })
     }
 
-    fn keep(&self, lab: Lab) -> Result<(), Failure> {
+    fn keep(&self, lab: Lab, progress: &Progress) -> Result<(), Failure> {
         let name = &self.request.lab;
         lab.keep().during(format_args!("keep lab `{name}`"))?;
-        note(&format!(
+        progress.say(&format!(
             "lab `{name}` stays up (`lcmp-lab exec --lab {name} NODE -- CMD`, \
              `lcmp-lab down {name}`)"
         ));
@@ -219,16 +212,13 @@ impl<'a> Here<'a> {
         plan: &Plan,
         records: RunWriter,
         measured_links: Vec<MeasuredLink>,
-        mut phases: Vec<Phase>,
+        phases: Vec<Phase>,
         result: Result<RunReport, Failure>,
     ) -> Result<RunOutcome, Failure> {
         let (report, failure) = match result {
             Ok(report) => (report, None),
             Err(failure) => (RunReport::default(), Some(failure)),
         };
-        let teardown = phases.pop();
-        phases.extend(report.phases.iter().cloned());
-        phases.extend(teardown);
         let dc_name = |dc: lab_units::DcId| plan.dcs[dc.index()].name.clone();
         let mut warnings = report.warnings(dc_name);
         warnings.extend(Self::visitors_warning());
@@ -236,7 +226,7 @@ impl<'a> Here<'a> {
             // The guest's clock starts where the virtual epoch is: only its length is true.
             ended_at: UtcTime::new(self.started + self.since.elapsed()),
             phases,
-            guest_cpu: inside::is_inside().then(|| report.flow_cpu.fact()),
+            guest_cpu: report.guest_cpu,
             sim: None,
             late_launches: report.late_launches,
             measured_links,
@@ -294,12 +284,12 @@ fn preload() -> Result<(), Failure> {
     Ok(())
 }
 
-fn phase(name: &str, since: Instant) -> Phase {
-    let took = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    Phase {
-        name: name.to_owned(),
-        took_ns: Nanos::new(took),
-    }
+fn guest_cpu() -> Option<GuestCpu> {
+    let cpu = inside::cpu_usage().ok()?;
+    Some(GuestCpu {
+        busy_ns: cpu.busy_ns,
+        available_ns: cpu.busy_ns.saturating_add(cpu.idle_ns),
+    })
 }
 
 fn interrupted() -> Failure {

@@ -1,0 +1,175 @@
+//! The configuration of a DCI switch's agent, from the plan.
+
+use lab_abi::wire::{
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, MacAddr, PolicyConfig, PortConfig,
+};
+use lab_plan::model::{LinkKind, Plan, PolicyPlan, PolicyRun, Switch};
+use lab_units::{Nanos, PortId};
+
+/// The configuration of the agent of the switch at `switch_index`, without what only its launcher
+/// knows: the lab's name and the controller's socket.
+pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) -> AgentConfig {
+    let switch = &plan.switches[switch_index];
+    let dc = plan.nodes[switch.node.index()].dc;
+    let memory = Memory::of(plan, &run.policy);
+    AgentConfig {
+        lab: String::new(),
+        dc: plan.dcs[dc.index()].name.clone(),
+        switch_id: switch.hash_seed,
+        policy: match &run.policy {
+            PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact => PolicyConfig::Buckets,
+            PolicyPlan::Lcmp(lcmp) => PolicyConfig::Lcmp(lcmp.clone()),
+        },
+        time_scale: plan.scale.time,
+        size_scale: plan.scale.size,
+        ports: ports(plan, switch),
+        destinations: destinations(plan, run, switch_index),
+        sample_interval_ns: memory.sample,
+        record_interval_ns: plan.measure.queues_ns,
+        link_interval_ns: plan.measure.links_ns,
+        gc_interval_ns: memory.gc,
+        idle_timeout_ns: memory.idle,
+        stale_after_ns: memory.stale_after,
+        flow_table_entries: memory.entries,
+        controller_socket: String::new(),
+        attach: AttachMode::Auto,
+    }
+}
+
+/// A destination as an agent knows it.
+pub(super) fn destination(
+    plan: &Plan,
+    switch_index: usize,
+    row: usize,
+    candidates: Vec<CandidateConfig>,
+) -> DestinationConfig {
+    let dc = plan.switches[switch_index].destinations[row].dc;
+    let prefix = plan.dcs[dc.index()].prefix;
+    DestinationConfig {
+        addr: prefix.addr,
+        prefix_len: prefix.len,
+        candidates,
+    }
+}
+
+/// What a switch remembers, and how long.
+struct Memory {
+    sample: Nanos,
+    gc: Nanos,
+    idle: Nanos,
+    stale_after: Option<Nanos>,
+    entries: u32,
+}
+
+impl Memory {
+    fn of(plan: &Plan, policy: &PolicyPlan) -> Self {
+        match policy {
+            PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact => Self {
+                sample: plan.measure.queues_ns,
+                gc: plan.rdma.flow_deadline_ns,
+                idle: plan.rdma.flow_deadline_ns,
+                stale_after: None,
+                entries: BUCKETS_FLOW_TABLE_ENTRIES,
+            },
+            PolicyPlan::Lcmp(lcmp) => {
+                let sample = lcmp.sample_interval_ns;
+                Self {
+                    sample,
+                    gc: lcmp.gc_interval_ns,
+                    idle: lcmp.idle_timeout_ns,
+                    stale_after: Some(Nanos::new(sample.get().saturating_mul(STALE_SAMPLES))),
+                    entries: lcmp.flow_table_entries,
+                }
+            }
+        }
+    }
+}
+
+fn ports(plan: &Plan, switch: &Switch) -> Vec<PortConfig> {
+    let of_port = |id: PortId| {
+        let link = &plan.links[id.link().index()];
+        PortConfig {
+            id,
+            interface: plan.ports[id.index()].interface.clone(),
+            src_mac: MacAddr(plan.ports[id.index()].mac),
+            dst_mac: MacAddr(plan.ports[id.peer().index()].mac),
+            is_queue_sampled: link.kind == LinkKind::InterDc,
+            rate_bps: link.emu.rate_bps,
+            buffer_bytes: link.emu.buffer_bytes,
+        }
+    };
+    plan.nodes[switch.node.index()]
+        .ports
+        .iter()
+        .copied()
+        .map(of_port)
+        .collect()
+}
+
+fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<DestinationConfig> {
+    let scores = run.path_scores.get(switch_index);
+    let rows = plan.switches[switch_index].destinations.iter();
+    rows.enumerate()
+        .map(|(row, planned)| {
+            let score = |column: usize| scores.map_or(0, |scores| scores[row][column]);
+            let candidates = planned.candidates.iter().enumerate();
+            let candidates = candidates.map(|(column, candidate)| CandidateConfig {
+                port: candidate.port,
+                c_path: score(column),
+                buckets: run.buckets_of(switch_index, row, column),
+            });
+            destination(plan, switch_index, row, candidates.collect())
+        })
+        .collect()
+}
+
+/// Rows of the flow table where the policy does not say: LCMP's default, so that policies differ
+/// in their decisions alone.
+const BUCKETS_FLOW_TABLE_ENTRIES: u32 = 50_000;
+
+/// Samples missed in a row before the agent's view is not decided by: the lab's own measure of a
+/// stuck agent, far from what a busy machine causes.
+const STALE_SAMPLES: u64 = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn queues_and_links_are_told_of_at_the_plans_two_cadences() {
+        let plan = testing::routed(0);
+        for run in &plan.policies {
+            let config = agent_config(&plan, run, 0);
+            assert_eq!(config.record_interval_ns, plan.measure.queues_ns);
+            assert_eq!(config.link_interval_ns, plan.measure.links_ns);
+            assert_ne!(config.record_interval_ns, config.link_interval_ns);
+        }
+    }
+
+    #[test]
+    fn a_switch_knows_its_ports_and_what_the_paths_behind_them_cost() {
+        let plan = testing::routed(0);
+        let config = agent_config(&plan, &plan.policies[1], 0);
+        // Two links to other datacenters, and one to the host.
+        let sampled: Vec<bool> = config.ports.iter().map(|p| p.is_queue_sampled).collect();
+        assert_eq!(sampled, [true, true, false]);
+        assert_eq!(config.destinations.len(), 2);
+        let far = config.destinations[1].candidates.iter();
+        let far: Vec<_> = far
+            .map(|candidate| (candidate.port, candidate.c_path))
+            .collect();
+        assert_eq!(far, [(PortId(2), 30)]);
+        assert_eq!(config.validate(), Ok(()));
+    }
+
+    #[test]
+    fn ecmp_has_no_scores_and_its_view_never_ages() {
+        let plan = testing::routed(0);
+        let config = agent_config(&plan, &plan.policies[0], 0);
+        let mut candidates = config.destinations.iter().flat_map(|row| &row.candidates);
+        assert!(candidates.all(|candidate| candidate.c_path == 0));
+        assert_eq!(config.stale_after_ns, None);
+        assert_eq!(config.validate(), Ok(()));
+    }
+}

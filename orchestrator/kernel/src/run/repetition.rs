@@ -1,0 +1,441 @@
+//! One policy's repetition: what is known of it, and what follows from what is heard.
+//!
+//! No I/O: inputs go in, rows come out.
+
+use std::collections::BTreeMap;
+
+use lab_abi::wire::{AgentMessage, Stats};
+use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
+use lab_plan::{
+    about_time,
+    model::{Flow, Plan, PolicyRun},
+};
+use lab_records::{DecisionRow, FlowRow, LinkRow, QueueRow, RecordsError, RunWriter};
+use lab_units::{DcId, FlowId};
+
+use super::{AgentError, RunError, agents::AgentEvent, rows::RowMaker};
+
+/// What agents and flows tell the run.
+#[derive(Debug)]
+pub(super) enum Input {
+    Agent(DcId, AgentEvent),
+    Flow(Event),
+}
+
+impl From<(DcId, AgentEvent)> for Input {
+    fn from((dc, event): (DcId, AgentEvent)) -> Self {
+        Self::Agent(dc, event)
+    }
+}
+
+/// A repetition under way.
+#[derive(Debug)]
+pub(super) struct Repetition<'a> {
+    plan: &'a Plan,
+    policy: &'a PolicyRun,
+    number: u32,
+    /// Its part of the schedule.
+    pub flows: Vec<&'a Flow>,
+    rows: RowMaker<'a>,
+    /// Flows that have ended and are not written, as their decisions are still to come.
+    waiting: BTreeMap<FlowId, FlowOutcome>,
+    agents: usize,
+    ready_agents: usize,
+    closed_agents: usize,
+}
+
+/// What follows from an input.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// Rows that can be written now.
+    pub rows: Rows,
+    /// A step of the phase is done.
+    pub step: Option<String>,
+    /// The latest counters of a switch.
+    pub stats: Option<(DcId, Stats)>,
+    /// A flow's data is all delivered.
+    pub is_delivery: bool,
+}
+
+/// Rows to be written.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub flows: Vec<FlowRow>,
+    pub links: Vec<LinkRow>,
+    pub queues: Vec<QueueRow>,
+    pub decisions: Vec<DecisionRow>,
+}
+
+impl<'a> Repetition<'a> {
+    /// The repetition of a policy, before its agents start.
+    pub(super) fn new(plan: &'a Plan, policy: &'a PolicyRun, number: u32, tool: Tool) -> Self {
+        let flows = plan.flows.iter();
+        Self {
+            plan,
+            policy,
+            number,
+            flows: flows.filter(|flow| flow.repetition == number).collect(),
+            rows: RowMaker::new(plan, &policy.label, number, tool),
+            waiting: BTreeMap::new(),
+            agents: 0,
+            ready_agents: 0,
+            closed_agents: 0,
+        }
+    }
+
+    /// The name of one of its phases.
+    pub(super) fn title(&self, phase: &str) -> String {
+        match self.plan.repetitions {
+            1 => format!("{} {phase}", self.policy.label),
+            _ => format!("{} #{} {phase}", self.policy.label, self.number + 1),
+        }
+    }
+
+    /// So many agents were started.
+    pub(super) const fn expect_agents(&mut self, count: usize) {
+        self.agents = count;
+    }
+
+    /// Whether all agents said that they are ready.
+    pub(super) const fn is_ready(&self) -> bool {
+        self.ready_agents >= self.agents
+    }
+
+    /// Whether all agents have said their last word.
+    pub(super) const fn is_over(&self) -> bool {
+        self.closed_agents >= self.agents
+    }
+
+    /// Its time starts at `start`.
+    pub(super) const fn start_at(&mut self, start: MonotonicTime) {
+        self.rows.start_at(start);
+    }
+
+    /// Takes in what an agent or a flow said.
+    ///
+    /// # Errors
+    /// When an agent failed, or a flow is none of the schedule's.
+    pub(super) fn hear(&mut self, input: Input) -> Result<Heard, RunError> {
+        match input {
+            Input::Flow(event) => self.hear_flow(event),
+            Input::Agent(dc, AgentEvent::Message(message)) => self.hear_agent(dc, message),
+            Input::Agent(dc, AgentEvent::Closed) if !self.is_ready() => {
+                Err(AgentError::Gone { dc: self.name(dc) }.into())
+            }
+            Input::Agent(_, AgentEvent::Closed) => {
+                self.closed_agents += 1;
+                Ok(Heard::default())
+            }
+        }
+    }
+
+    /// The rows of flows whose path is not known and, now that no switch speaks any more, never
+    /// will be.
+    pub(super) fn last_rows(&mut self) -> Result<Rows, RunError> {
+        let waiting = std::mem::take(&mut self.waiting).into_values();
+        let flows = waiting.map(|outcome| self.row(&outcome));
+        Ok(Rows {
+            flows: flows.collect::<Result<_, _>>()?,
+            ..Rows::default()
+        })
+    }
+
+    fn hear_flow(&mut self, event: Event) -> Result<Heard, RunError> {
+        let mut heard = Heard::default();
+        match event {
+            Event::Ready {
+                flow,
+                client_qp,
+                server_qp,
+            } => {
+                let flow = self.flow(flow)?;
+                self.rows.connect(flow, client_qp, server_qp);
+            }
+            Event::Released { .. } => {}
+            Event::Delivered { .. } => heard.is_delivery = true,
+            Event::Ended(outcome) => {
+                heard.step = Some(ended(&outcome));
+                self.waiting.insert(outcome.flow, outcome);
+                heard.rows.flows = self.take_known()?;
+            }
+        }
+        Ok(heard)
+    }
+
+    fn hear_agent(&mut self, dc: DcId, message: AgentMessage) -> Result<Heard, RunError> {
+        let mut heard = Heard::default();
+        match message {
+            AgentMessage::Ready(_) => {
+                self.ready_agents += 1;
+                heard.step = Some(self.name(dc));
+            }
+            AgentMessage::Decisions(decisions) => {
+                let rows = decisions.iter();
+                heard.rows.decisions = rows.map(|report| self.rows.decision(dc, report)).collect();
+                heard.rows.flows = self.take_known()?;
+            }
+            AgentMessage::Queues(queues) => heard.rows.queues = self.rows.queues(dc, &queues),
+            AgentMessage::Links(links) => heard.rows.links = self.rows.links(dc, &links),
+            AgentMessage::Stats(stats) => heard.stats = Some((dc, stats)),
+            AgentMessage::Error { message } => {
+                let dc = self.name(dc);
+                return Err(AgentError::Reported { dc, message }.into());
+            }
+            AgentMessage::PortState(_) | AgentMessage::Flows(_) | AgentMessage::Bye => {}
+        }
+        Ok(heard)
+    }
+
+    /// Takes the rows of flows that have ended and whose path both ways is known.
+    fn take_known(&mut self) -> Result<Vec<FlowRow>, RunError> {
+        let mut known = Vec::new();
+        for outcome in self.waiting.values() {
+            let row = self.row(outcome)?;
+            if row.path.is_some() && row.ack_path.is_some() {
+                known.push(row);
+            }
+        }
+        for row in &known {
+            self.waiting.remove(&row.flow_id);
+        }
+        Ok(known)
+    }
+
+    fn flow(&self, id: FlowId) -> Result<&'a Flow, RunError> {
+        let flow = self.flows.iter().find(|flow| flow.id == id);
+        flow.copied().ok_or(RunError::UnknownFlow { flow: id })
+    }
+
+    fn row(&self, outcome: &FlowOutcome) -> Result<FlowRow, RunError> {
+        Ok(self.rows.flow(self.flow(outcome.flow)?, outcome))
+    }
+
+    fn name(&self, dc: DcId) -> String {
+        self.plan.dcs[dc.index()].name.clone()
+    }
+}
+
+impl Rows {
+    /// Appends all of them.
+    pub(super) fn write(&self, records: &mut RunWriter) -> Result<(), RecordsError> {
+        records.append_decisions(&self.decisions)?;
+        records.append_queues(&self.queues)?;
+        records.append_links(&self.links)?;
+        self.flows
+            .iter()
+            .try_for_each(|row| records.append_flow(row))
+    }
+}
+
+/// A flow's end for people.
+fn ended(outcome: &FlowOutcome) -> String {
+    let flow = outcome.flow;
+    match &outcome.status {
+        Status::Finished(fct) => format!("flow {flow} finished, FCT {}", about_time(fct.time)),
+        other => format!("flow {flow} {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_abi::wire::{Attachment, Ready};
+    use lab_records::FlowStatus;
+    use lab_units::{Nanos, PortId};
+
+    use super::*;
+    use crate::run::testing::{CLIENT, SERVER, decision, finished, flow, links, plan, queues};
+
+    const START: MonotonicTime = MonotonicTime::from_nanos(5_000_000_000);
+
+    fn message(dc: u32, message: AgentMessage) -> Input {
+        Input::Agent(DcId(dc), AgentEvent::Message(message))
+    }
+
+    fn ready(dc: u32) -> Input {
+        message(
+            dc,
+            AgentMessage::Ready(Ready {
+                time_ns: 0,
+                dc: String::new(),
+                pid: 1,
+                attachment: Attachment::Tcx,
+                ports: 3,
+                load_ns: 0,
+            }),
+        )
+    }
+
+    /// Two agents are ready, the flow is connected and time has started.
+    fn started(plan: &Plan) -> Repetition<'_> {
+        let mut repetition = Repetition::new(plan, &plan.policies[1], 0, Tool::SendBw);
+        repetition.expect_agents(2);
+        repetition.hear(ready(0)).unwrap();
+        repetition.hear(ready(3)).unwrap();
+        repetition.start_at(START);
+        let connected = Event::Ready {
+            flow: flow().id,
+            client_qp: CLIENT,
+            server_qp: SERVER,
+        };
+        repetition.hear(Input::Flow(connected)).unwrap();
+        repetition
+    }
+
+    fn end() -> Input {
+        Input::Flow(Event::Ended(finished(START, Nanos::from_millis(300))))
+    }
+
+    fn pinned(plan: &Plan, dc: u32) -> Input {
+        let dest_qp = if dc == 0 { SERVER } else { CLIENT };
+        message(
+            dc,
+            AgentMessage::Decisions(vec![decision(plan, dc, dest_qp, 0)]),
+        )
+    }
+
+    #[test]
+    fn it_is_ready_once_every_agent_is() {
+        let plan = plan();
+        let mut repetition = Repetition::new(&plan, &plan.policies[0], 0, Tool::SendBw);
+        repetition.expect_agents(2);
+        assert_eq!(
+            repetition.hear(ready(0)).unwrap().step.as_deref(),
+            Some("dc1")
+        );
+        assert!(!repetition.is_ready());
+        assert_eq!(
+            repetition.hear(ready(3)).unwrap().step.as_deref(),
+            Some("dc4")
+        );
+        assert!(repetition.is_ready() && !repetition.is_over());
+    }
+
+    #[test]
+    fn an_agent_that_ends_before_all_are_ready_is_an_error() {
+        let plan = plan();
+        let mut repetition = Repetition::new(&plan, &plan.policies[0], 0, Tool::SendBw);
+        repetition.expect_agents(2);
+        repetition.hear(ready(0)).unwrap();
+        let error = repetition
+            .hear(Input::Agent(DcId(3), AgentEvent::Closed))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "agent of `dc4` ended before it was told to"
+        );
+    }
+
+    #[test]
+    fn it_is_over_once_every_agent_has_closed() {
+        let plan = plan();
+        let mut repetition = started(&plan);
+        repetition
+            .hear(Input::Agent(DcId(0), AgentEvent::Closed))
+            .unwrap();
+        assert!(!repetition.is_over());
+        repetition
+            .hear(Input::Agent(DcId(3), AgentEvent::Closed))
+            .unwrap();
+        assert!(repetition.is_over());
+    }
+
+    #[test]
+    fn a_flow_is_a_row_once_its_ways_are_known_whichever_comes_first() {
+        let plan = plan();
+        let orders: [[fn(&Plan) -> Input; 3]; 3] = [
+            [|_| end(), |plan| pinned(plan, 0), |plan| pinned(plan, 3)],
+            [|plan| pinned(plan, 0), |_| end(), |plan| pinned(plan, 3)],
+            [|plan| pinned(plan, 3), |plan| pinned(plan, 0), |_| end()],
+        ];
+        for order in orders {
+            let mut repetition = started(&plan);
+            let rows = order.map(|input| repetition.hear(input(&plan)).unwrap().rows.flows);
+            assert_eq!(rows.each_ref().map(Vec::len), [0, 0, 1]);
+            assert_eq!(rows[2][0].path.as_ref().unwrap().to_string(), "dc1-dc2-dc4");
+            assert!(repetition.last_rows().unwrap().flows.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_flow_nobody_decided_on_is_a_row_without_a_path_in_the_end() {
+        let plan = plan();
+        let mut repetition = started(&plan);
+        let heard = repetition.hear(end()).unwrap();
+        assert!(heard.rows.flows.is_empty());
+        assert_eq!(heard.step.as_deref(), Some("flow 0 finished, FCT 300 ms"));
+        let rows = repetition.last_rows().unwrap().flows;
+        assert_eq!(
+            (rows[0].status, &rows[0].path),
+            (FlowStatus::Finished, &None)
+        );
+        assert!(repetition.last_rows().unwrap().flows.is_empty());
+    }
+
+    #[test]
+    fn links_and_queues_are_rows_of_their_own_messages() {
+        let plan = plan();
+        let mut repetition = started(&plan);
+        let at = START.as_nanos() + 1_000_000;
+        let told = repetition.hear(message(
+            0,
+            AgentMessage::Links(links(at, PortId(0), 900, 0)),
+        ));
+        let rows = told.unwrap().rows;
+        assert_eq!((rows.links.len(), rows.queues.len()), (1, 0));
+        let told = repetition.hear(message(0, AgentMessage::Queues(queues(at, PortId(0), 900))));
+        let rows = told.unwrap().rows;
+        assert_eq!((rows.links.len(), rows.queues.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_is_said_before_the_start_counts_as_before_it() {
+        let plan = plan();
+        let mut repetition = Repetition::new(&plan, &plan.policies[1], 0, Tool::SendBw);
+        repetition.expect_agents(1);
+        repetition.hear(ready(0)).unwrap();
+        let baseline = links(1_000, PortId(0), 700, 0);
+        repetition
+            .hear(message(0, AgentMessage::Links(baseline)))
+            .unwrap();
+        repetition.start_at(START);
+        let later = links(START.as_nanos(), PortId(0), 900, 0);
+        let heard = repetition
+            .hear(message(0, AgentMessage::Links(later)))
+            .unwrap();
+        assert_eq!(heard.rows.links[0].emu_tx_bytes.get(), 200);
+    }
+
+    #[test]
+    fn a_failing_agent_is_quoted_and_a_strange_flow_named() {
+        let plan = plan();
+        let mut repetition = started(&plan);
+        let error = AgentMessage::Error {
+            message: "cannot dump queues".into(),
+        };
+        let error = repetition.hear(message(3, error)).unwrap_err();
+        assert_eq!(error.to_string(), "agent of `dc4`: cannot dump queues");
+        let stranger = FlowOutcome {
+            flow: FlowId(9),
+            ..finished(START, Nanos::ZERO)
+        };
+        let error = repetition
+            .hear(Input::Flow(Event::Ended(stranger)))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "flow 9 ended, which is not in the schedule"
+        );
+    }
+
+    #[test]
+    fn phases_are_named_by_policy_and_where_there_are_several_by_repetition() {
+        let mut plan = plan();
+        let title = |plan: &Plan| {
+            let repetition = Repetition::new(plan, &plan.policies[1], 1, Tool::SendBw);
+            repetition.title("flows")
+        };
+        assert_eq!(title(&plan), "lcmp flows");
+        plan.repetitions = 3;
+        assert_eq!(title(&plan), "lcmp #2 flows");
+    }
+}

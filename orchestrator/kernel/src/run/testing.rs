@@ -1,0 +1,135 @@
+//! What this module's tests share: a plan with a choice, one flow, and what is said of it.
+
+use std::net::Ipv6Addr;
+
+use lab_abi::{
+    Rule, Trigger,
+    wire::{CandidateReport, DecisionReport, LinkReport, Links, QueueReport, Queues},
+};
+use lab_perftest::{
+    Fct, FctSource, FlowOutcome, MonotonicTime, QpAddress, QpNumber, Release, Status,
+};
+use lab_plan::model::{Flow, Plan};
+use lab_units::{Bytes, FlowId, Nanos, NodeId, PortId};
+
+use crate::testing;
+
+pub(super) const CLIENT: QpAddress = qp(0x11);
+pub(super) const SERVER: QpAddress = qp(0x12);
+
+const fn qp(number: u32) -> QpAddress {
+    QpAddress {
+        qp: QpNumber(number),
+        gid: Ipv6Addr::UNSPECIFIED,
+    }
+}
+
+/// DC1 and DC4 with a host each, and a way over DC2 and one over DC3; [`flow`] is its schedule.
+pub(super) fn plan() -> Plan {
+    let mut plan = testing::routed(0);
+    plan.flows = vec![flow()];
+    plan
+}
+
+/// From DC1's host to DC4's.
+pub(super) fn flow() -> Flow {
+    Flow {
+        id: FlowId(0),
+        repetition: 0,
+        src: NodeId(1),
+        dst: NodeId(5),
+        paper_size_bytes: Bytes::new(10_000_000),
+        paper_start_ns: Nanos::from_millis(4),
+        size_bytes: Bytes::new(50_000),
+        messages: 5,
+        message_bytes: Bytes::new(10_000),
+        start_ns: Nanos::from_millis(40),
+        base_rtt_ns: Nanos::from_millis(100),
+        ideal_fct_ns: Nanos::from_millis(200),
+    }
+}
+
+/// The flow, let go at `at` and done after `fct`.
+pub(super) fn finished(at: MonotonicTime, fct: Nanos) -> FlowOutcome {
+    FlowOutcome {
+        flow: FlowId(0),
+        status: Status::Finished(Fct {
+            time: fct,
+            resolution: Nanos::new(5),
+            source: FctSource::Printed,
+        }),
+        release: Some(Release {
+            at,
+            lateness: Nanos::new(700),
+            exact: true,
+        }),
+        client_qp: Some(CLIENT),
+        server_qp: Some(SERVER),
+        bandwidth: None,
+        sign: None,
+        stdout_tail: String::new(),
+    }
+}
+
+/// A switch pins what goes to a QP of the flow's other end to its `chosen` way there.
+pub(super) fn decision(plan: &Plan, dc: u32, to: QpAddress, chosen: usize) -> DecisionReport {
+    let flow = flow();
+    let addr = |node: NodeId| plan.nodes[node.index()].addr;
+    let ends = (addr(flow.src), addr(flow.dst));
+    let (src_ip, dst_ip) = if dc == 0 { ends } else { (ends.1, ends.0) };
+    let switch = usize::try_from(dc).unwrap();
+    let candidates = &plan.switches[switch].destinations[0].candidates;
+    let report = |port: PortId| CandidateReport {
+        port,
+        c_path: 10,
+        c_cong: 0,
+        cost: 30,
+        is_alive: true,
+        is_kept: true,
+    };
+    DecisionReport {
+        time_ns: 5_000_000_000,
+        src_ip,
+        dst_ip,
+        sport: 50_000,
+        dport: 4791,
+        proto: 17,
+        dest_qp: Some(to.qp.0),
+        hash: 1,
+        trigger: Trigger::NewFlow,
+        rule: Rule::Scored,
+        candidates: candidates.iter().map(|c| report(c.port)).collect(),
+        port: candidates[chosen].port,
+    }
+}
+
+/// A report of one port that sent `tx_bytes` in as many packets as it dropped.
+pub(super) fn links(time_ns: u64, port: PortId, tx_bytes: u64, drops: u64) -> Links {
+    let port = LinkReport {
+        port,
+        tx_bytes,
+        tx_packets: drops,
+        drops,
+    };
+    Links {
+        time_ns,
+        ports: vec![port],
+    }
+}
+
+/// A report of one port's queue.
+pub(super) fn queues(time_ns: u64, port: PortId, backlog_bytes: u64) -> Queues {
+    let port = QueueReport {
+        port,
+        backlog_bytes,
+        max_backlog_bytes: backlog_bytes,
+        q: 51,
+        t: 0,
+        d: 0,
+        c_cong: 7,
+    };
+    Queues {
+        time_ns,
+        ports: vec![port],
+    }
+}
