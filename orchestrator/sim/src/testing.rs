@@ -1,12 +1,16 @@
 //! Plans for tests.
 
-use lab_plan::{Plan, PlanOptions};
+use lab_plan::{Engine, Plan, PlanOptions};
 
 /// The plan of a scenario's text.
 pub(crate) fn plan(text: &str) -> Plan {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).expect("a scenario");
     let files = lab_scenario::Files::new();
-    lab_plan::resolve(&scenario, text, &files, &PlanOptions::default()).expect("a plan")
+    let options = PlanOptions {
+        engine: Engine::Simulator { is_scaled: false },
+        ..PlanOptions::default()
+    };
+    lab_plan::resolve(&scenario, text, &files, &options).expect("a plan")
 }
 
 /// Two datacenters of one host, 100 Gbit/s and 5 ms apart, and one flow of 20 MB.
@@ -20,7 +24,6 @@ topology:
 traffic:
   - flows: [{ from: dc1/h1, to: dc2/h1, size: 20 MB }]
 policies: [ecmp]
-scale: { rate: 1, time: 1 }
 ",
     )
 }
