@@ -44,6 +44,11 @@ const ALL: [What; 10] = [
 ];
 
 impl What {
+    /// Whether it is a packet that arrives or may leave.
+    const fn is_of_packets(self) -> bool {
+        matches!(self, Self::Arrive | Self::Wake)
+    }
+
     /// Whether it happens for ever, flows or not.
     const fn is_housekeeping(self) -> bool {
         self as u8 >= Self::Monitor as u8
@@ -65,10 +70,12 @@ pub struct Event {
 /// first, so that it is the same however the work is split.
 ///
 /// Time, kind and index are one number and nothing else is stored. Wires keep only their first
-/// packet here, so there are about as many events as ports.
+/// packet here, so there are about as many of its events as ports. Timers are a heap apart: there
+/// are thousands, one of which is due where a million packets are.
 #[derive(Default)]
 pub struct EventQueue {
-    heap: BinaryHeap<Reverse<u128>>,
+    packets: BinaryHeap<Reverse<u128>>,
+    timers: BinaryHeap<Reverse<u128>>,
     /// Events that are not housekeeping.
     work: usize,
 }
@@ -78,28 +85,52 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, at: SimTime, what: What, index: u32) {
         self.work += usize::from(!what.is_housekeeping());
-        let low = (what as u64) << 32 | u64::from(index);
-        self.heap
-            .push(Reverse(u128::from(at.picos()) << 64 | u128::from(low)));
+        let heap = if what.is_of_packets() {
+            &mut self.packets
+        } else {
+            &mut self.timers
+        };
+        heap.push(Reverse(pack(at, what, index)));
     }
 
-    /// Takes the next event before `end`.
+    /// The next event before `end`, which stays.
     #[inline]
-    pub fn pop_before(&mut self, end: SimTime) -> Option<Event> {
-        if self.next_time()? >= end {
-            return None;
+    #[must_use]
+    pub fn next_before(&self, end: SimTime) -> Option<Event> {
+        let key = self.next_key();
+        (time_of(key) < end).then(|| unpack(key))
+    }
+
+    /// Takes the next event out.
+    #[inline]
+    pub fn pop(&mut self) {
+        let key = self.next_key();
+        let heap = if key_of(self.packets.peek()) == key {
+            &mut self.packets
+        } else {
+            &mut self.timers
+        };
+        if heap.pop().is_some() {
+            self.work -= usize::from(!unpack(key).what.is_housekeeping());
         }
-        let Reverse(key) = self.heap.pop()?;
-        let event = unpack(key);
-        self.work -= usize::from(!event.what.is_housekeeping());
-        Some(event)
+    }
+
+    /// Puts the next event, which is a packet's, off until `at`: one walk down the heap instead of
+    /// two.
+    #[inline]
+    pub fn put_off(&mut self, at: SimTime) {
+        if let Some(mut top) = self.packets.peek_mut() {
+            let event = unpack(top.0);
+            *top = Reverse(pack(at, event.what, event.index));
+        }
     }
 
     /// When the next event is.
     #[inline]
     #[must_use]
     pub fn next_time(&self) -> Option<SimTime> {
-        self.heap.peek().map(|&Reverse(key)| time_of(key))
+        let key = self.next_key();
+        (key != NEVER).then(|| time_of(key))
     }
 
     /// Whether anything but housekeeping is to come.
@@ -107,6 +138,24 @@ impl EventQueue {
     pub const fn has_work(&self) -> bool {
         self.work > 0
     }
+
+    #[inline]
+    fn next_key(&self) -> u128 {
+        key_of(self.packets.peek()).min(key_of(self.timers.peek()))
+    }
+}
+
+/// Later than every event.
+const NEVER: u128 = u128::MAX;
+
+#[inline]
+fn key_of(top: Option<&Reverse<u128>>) -> u128 {
+    top.map_or(NEVER, |&Reverse(key)| key)
+}
+
+const fn pack(at: SimTime, what: What, index: u32) -> u128 {
+    let low = (what as u64) << 32 | index as u64;
+    (at.picos() as u128) << 64 | low as u128
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the parts of the key")]
@@ -127,6 +176,12 @@ const fn unpack(key: u128) -> Event {
 mod tests {
     use super::*;
 
+    fn pop_before(queue: &mut EventQueue, end: SimTime) -> Option<Event> {
+        let event = queue.next_before(end)?;
+        queue.pop();
+        Some(event)
+    }
+
     #[test]
     fn the_order_is_time_kind_index_whoever_came_first() {
         let mut queue = EventQueue::default();
@@ -136,7 +191,7 @@ mod tests {
         queue.push(at(5), What::Arrive, 2);
         queue.push(at(4), What::SampleLinks, 0);
         let mut order = Vec::new();
-        while let Some(event) = queue.pop_before(at(6)) {
+        while let Some(event) = pop_before(&mut queue, at(6)) {
             order.push((event.at.picos(), event.what, event.index));
         }
         let expected = [
@@ -155,8 +210,22 @@ mod tests {
         assert!(!queue.has_work());
         queue.push(SimTime::from_picos(7), What::Timeout, 0);
         assert!(queue.has_work());
-        assert_eq!(queue.pop_before(SimTime::from_picos(7)), None);
-        assert!(queue.pop_before(SimTime::MAX).is_some());
+        assert_eq!(pop_before(&mut queue, SimTime::from_picos(7)), None);
+        assert!(pop_before(&mut queue, SimTime::MAX).is_some());
+        assert!(!queue.has_work());
+    }
+
+    #[test]
+    fn an_event_put_off_is_found_at_its_new_time() {
+        let mut queue = EventQueue::default();
+        for (at, index) in [(1, 0), (2, 1), (4, 2)] {
+            queue.push(SimTime::from_picos(at), What::Arrive, index);
+        }
+        queue.put_off(SimTime::from_picos(3));
+        let order: Vec<_> = std::iter::from_fn(|| pop_before(&mut queue, SimTime::MAX))
+            .map(|event| (event.at.picos(), event.index))
+            .collect();
+        assert_eq!(order, [(2, 1), (3, 0), (4, 2)]);
         assert!(!queue.has_work());
     }
 
@@ -165,7 +234,7 @@ mod tests {
         for what in ALL {
             let mut queue = EventQueue::default();
             queue.push(SimTime::from_picos(1), what, u32::MAX);
-            let event = queue.pop_before(SimTime::MAX).expect("pushed");
+            let event = pop_before(&mut queue, SimTime::MAX).expect("pushed");
             assert_eq!((event.what, event.index), (what, u32::MAX));
         }
     }

@@ -115,10 +115,10 @@ impl Fifo {
         self.len += 1;
     }
 
-    /// What is at the front.
+    /// When what is at the front came, or comes.
     #[inline]
-    pub fn front(&self, pool: &mut Pool) -> Option<Queued> {
-        (self.len > 0).then(|| pool.block(self.head).slots[usize::from(self.first)])
+    pub fn front_at(&self, pool: &mut Pool) -> Option<SimTime> {
+        (self.len > 0).then(|| pool.block(self.head).slots[usize::from(self.first)].at)
     }
 
     /// Takes what is at the front.
@@ -180,10 +180,11 @@ mod tests {
                         deques[which].push_back(number);
                         number += 1;
                     } else {
-                        let front = queues[which].front(&mut pool).map(|one| one.packet.flow);
-                        let popped = queues[which].pop(&mut pool).map(|one| one.packet.flow);
-                        prop_assert_eq!(front, popped);
-                        prop_assert_eq!(popped, deques[which].pop_front());
+                        let front = queues[which].front_at(&mut pool);
+                        let popped = queues[which].pop(&mut pool);
+                        prop_assert_eq!(front, popped.map(|one| one.at));
+                        let flow = popped.map(|one| one.packet.flow);
+                        prop_assert_eq!(flow, deques[which].pop_front());
                     }
                     prop_assert_eq!(queues[which].len() as usize, deques[which].len());
                 }

@@ -53,8 +53,6 @@ pub struct PortFacts {
     pub node: u32,
     /// The port at the other end of its link.
     pub peer: u32,
-    /// The datacenter at the other end.
-    pub peer_dc: u32,
 }
 
 /// What belongs to one datacenter.
@@ -98,14 +96,10 @@ impl Network {
         }
         let ports: Vec<_> = port_order
             .iter()
-            .map(|&port| {
-                let peer = &plan.ports[port.peer().index()];
-                PortFacts {
-                    plan: port,
-                    node: sim_node[plan.ports[port.index()].node.index()],
-                    peer: sim_port[port.peer().index()],
-                    peer_dc: plan.nodes[peer.node.index()].dc.0,
-                }
+            .map(|&port| PortFacts {
+                plan: port,
+                node: sim_node[plan.ports[port.index()].node.index()],
+                peer: sim_port[port.peer().index()],
             })
             .collect();
         let dcs = owned(plan, &nodes);

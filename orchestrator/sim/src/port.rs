@@ -1,19 +1,27 @@
 //! One end of a link: the egress queues that feed it and the wire that ends at it.
 
-use lab_plan::{EcnPlan, Link};
+use lab_plan::{EcnPlan, Link, LinkKind, Role};
 use lab_units::{BitsPerSec, Ratio};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::{
     fifo::Fifo,
-    network::WireClock,
+    network::{PortFacts, WireClock},
     packet::{CLASSES, STRICT},
     time::SimTime,
 };
 
 /// A port's state.
 pub struct Port {
+    /// The node it is on.
+    pub node: u32,
+    /// What that is.
+    pub role: Role,
+    /// The port at the other end of its link.
+    pub peer: u32,
+    /// The other end is in another datacenter.
+    pub leaves_dc: bool,
     /// Its link's rate.
     pub rate: BitsPerSec,
     /// The same, to look a packet's time up.
@@ -88,11 +96,15 @@ impl From<&EcnPlan> for Ecn {
 }
 
 impl Port {
-    /// A port of `link`, whose randomness is `seed`'s.
+    /// The port of `facts` on a node of `role`, whose randomness is `seed`'s.
     #[must_use]
-    pub fn new(link: &Link, seed: u64) -> Self {
+    pub fn new(link: &Link, facts: &PortFacts, role: Role, seed: u64) -> Self {
         let wire = &link.emu;
         Self {
+            node: facts.node,
+            role,
+            peer: facts.peer,
+            leaves_dc: link.kind == LinkKind::InterDc,
             rate: wire.rate_bps,
             clock: WireClock::new(wire.rate_bps.get()),
             delay: wire.delay_ns.into(),
@@ -141,6 +153,14 @@ impl Port {
         u8::try_from(among.trailing_zeros()).ok()
     }
 
+    /// Whether a packet of `class` may leave at `now` without waiting.
+    #[inline]
+    #[must_use]
+    pub fn is_free(&self, class: u8, now: SimTime) -> bool {
+        let is_paused = class != STRICT && self.paused & (1 << class) != 0;
+        self.ready == 0 && self.busy_until <= now && !is_paused
+    }
+
     /// `class` has had its turn.
     #[inline]
     pub const fn took_turn(&mut self, class: u8) {
@@ -181,7 +201,10 @@ mod tests {
 
     fn port() -> Port {
         let plan = crate::testing::pair();
-        let mut port = Port::new(&plan.links[0], 1);
+        let facts = crate::network::Network::new(&plan)
+            .expect("a network")
+            .ports[0];
+        let mut port = Port::new(&plan.links[0], &facts, Role::DciSwitch, 1);
         port.ecn = Some(Ecn {
             k_min: 1_000,
             k_max: 3_000,

@@ -140,7 +140,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         }
         let busy_until = nic.busy_until;
         let queued = nic.next_class();
-        let node = self.facts(port).node;
+        let node = self.node_of(port);
         if busy_until > now {
             if queued.is_some() || !self.nic(node).round.is_empty() {
                 self.wake_at(port, busy_until);
@@ -158,11 +158,31 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
                 Turn::Nothing => return,
             }
         }
+        self.wake_after_packet(port, node);
+    }
+
+    /// Looks at the NIC again when what it sends is sent, if there is more.
+    #[inline]
+    fn wake_after_packet(&mut self, port: u32, node: u32) {
         let nic = self.port(port);
         let busy_until = nic.busy_until;
         if nic.next_class().is_some() || !self.nic(node).round.is_empty() {
             self.wake_at(port, busy_until);
         }
+    }
+
+    /// Sends an ACK, NACK or CNP, before any data.
+    #[inline]
+    fn answer(&mut self, port: u32, packet: Packet) {
+        let now = self.now;
+        let nic = self.port(port);
+        if !nic.is_up || !nic.is_free(packet.class(), now) {
+            self.enqueue(port, packet);
+            return self.kick_nic(port);
+        }
+        let node = nic.node;
+        self.send(port, packet);
+        self.wake_after_packet(port, node);
     }
 
     /// Whose turn it is: the next in the round whose window and pacing let it.
@@ -296,7 +316,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         }
         let Some(kind) = kind else {
             self.take_telemetry(packet);
-            return self.kick_nic(port);
+            return;
         };
         let transport = &self.world.transport;
         let bytes = u16::try_from(transport.ack_bytes).unwrap_or(u16::MAX);
@@ -305,8 +325,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if packet.is_marked() && notification == Notification::Echo {
             answer.echo_mark();
         }
-        self.enqueue(port, answer);
-        self.kick_nic(port);
+        self.answer(port, answer);
     }
 
     fn receive_answer(&mut self, packet: &Packet) {
@@ -485,7 +504,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if *self.told == super::Told::None {
             return;
         }
-        let node = self.facts(port).node;
+        let node = self.node_of(port);
         let event = if is_pause {
             StoryEvent::Paused
         } else {

@@ -70,7 +70,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     /// Sends the next packet of `port`, if it is free and has one.
     #[inline]
     pub(super) fn kick(&mut self, port: u32) {
-        if self.role(self.facts(port).node) == Role::Host {
+        if self.port(port).role == Role::Host {
             self.kick_nic(port);
         } else {
             self.kick_switch_port(port);
@@ -91,19 +91,30 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if busy_until > now {
             return self.wake_at(port, busy_until);
         }
-        let Some(mut packet) = self.dequeue(port, class) else {
+        let Some(packet) = self.dequeue(port, class) else {
             return;
         };
+        self.leave_switch(port, packet);
+        let egress = self.port(port);
+        if egress.next_class().is_some() {
+            let busy_until = egress.busy_until;
+            self.wake_at(port, busy_until);
+        }
+    }
+
+    /// Sends `packet`, which may have been in the queue of `port`, from its switch.
+    #[inline]
+    pub(super) fn leave_switch(&mut self, port: u32, mut packet: Packet) {
         self.release_buffer(&packet);
         let egress = self.port(port);
-        let left = egress.queue_bytes[usize::from(class)];
+        let left = egress.queue_bytes[usize::from(packet.class())];
         if packet.class() != crate::packet::STRICT && egress.marks(left) {
             egress.counts.marks += 1;
             packet.mark();
             if packet.kind == Kind::Data {
                 self.tell_more(
                     packet.flow,
-                    self.facts(port).node,
+                    self.node_of(port),
                     StoryEvent::Marked,
                     None,
                     Some(packet.seq),
@@ -114,11 +125,6 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             self.write_telemetry(port, &packet, left);
         }
         self.send(port, packet);
-        let egress = self.port(port);
-        if egress.next_class().is_some() {
-            let busy_until = egress.busy_until;
-            self.wake_at(port, busy_until);
-        }
     }
 
     fn write_telemetry(&mut self, port: u32, packet: &Packet, queue_bytes: u64) {
@@ -140,7 +146,6 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     pub(super) fn send(&mut self, port: u32, packet: Packet) {
         self.work.packet_hops += 1;
         let now = self.now;
-        let facts = self.facts(port);
         let egress = self.port(port);
         let time = P::clock(egress.clock.on_wire(u32::from(packet.bytes)));
         egress.busy_until = now + time;
@@ -153,12 +158,13 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let at = (egress.busy_until + egress.delay).max(egress.last_arrival);
         egress.last_arrival = at;
         let queued = Queued { at, packet };
-        if facts.peer_dc == self.dc {
-            return self.put_on_wire(facts.peer, queued);
+        let (peer, leaves_dc) = (egress.peer, egress.leaves_dc);
+        if !leaves_dc {
+            return self.put_on_wire(peer, queued);
         }
         let telemetry = self.take_telemetry(&packet).map(Box::new);
         self.outbox.push(Crossing {
-            port: facts.peer,
+            port: peer,
             queued,
             telemetry,
         });
@@ -179,11 +185,13 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     pub(super) fn arrive(&mut self, port: u32) {
         let ingress = &mut self.ports[(port - self.first_port) as usize];
         let Some(Queued { at, packet }) = ingress.wire.pop(&mut self.pool) else {
-            return;
+            return self.events.pop();
         };
-        if let Some(next) = ingress.wire.front(&mut self.pool) {
-            self.events.push(next.at, What::Arrive, port);
+        match ingress.wire.front_at(&mut self.pool) {
+            Some(next) => self.events.put_off(next),
+            None => self.events.pop(),
         }
+        let role = ingress.role;
         let was_cut = ingress
             .last_cut
             .is_some_and(|cut| at.saturating_sub(ingress.delay) <= cut);
@@ -192,7 +200,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         }
         match packet.kind {
             Kind::Pause | Kind::Resume => self.pause(port, &packet),
-            _ if self.role(self.facts(port).node) == Role::Host => self.receive(port, packet),
+            _ if role == Role::Host => self.receive(port, packet),
             _ => self.forward(port, packet),
         }
     }
@@ -226,7 +234,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if packet.kind == Kind::Data {
             self.tell_more(
                 packet.flow,
-                self.facts(port).node,
+                self.node_of(port),
                 StoryEvent::Dropped,
                 None,
                 Some(packet.seq),

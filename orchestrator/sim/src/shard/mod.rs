@@ -229,18 +229,22 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
 
     /// Lets everything happen that is due before `end`.
     pub fn run_until(&mut self, end: SimTime) {
-        while let Some(event) = self.events.pop_before(end) {
+        while let Some(event) = self.events.next_before(end) {
             debug_assert!(event.at >= self.now, "time goes forward");
             self.now = event.at;
             self.work.events += 1;
-            self.happen(event);
+            if event.what == What::Arrive {
+                self.arrive(event.index);
+            } else {
+                self.events.pop();
+                self.happen(event);
+            }
         }
     }
 
-    #[inline]
     fn happen(&mut self, event: Event) {
         match event.what {
-            What::Arrive => self.arrive(event.index),
+            What::Arrive => {}
             What::Wake => self.wake_up(event.index),
             What::Start => self.start_flow(),
             What::Control => self.control_due(event.index),
@@ -253,19 +257,15 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
         }
     }
 
+    /// The node of a port of this datacenter.
     #[inline]
-    fn facts(&self, port: u32) -> PortFacts {
-        self.world.network.ports[port as usize]
+    fn node_of(&self, port: u32) -> u32 {
+        self.ports[(port - self.first_port) as usize].node
     }
 
     #[inline]
     fn port(&mut self, port: u32) -> &mut Port {
         &mut self.ports[(port - self.first_port) as usize]
-    }
-
-    #[inline]
-    fn role(&self, node: u32) -> Role {
-        self.world.network.nodes[node as usize].role
     }
 
     /// Tells `event` if somebody wants to know of `flow`.
@@ -310,12 +310,12 @@ fn make_port<P: Physics, C: CongestionControl>(world: &World<'_, P, C>, facts: &
     let link = &world.plan.links[facts.plan.link().index()];
     // Each port has its own sequence, so that what happens at one does not change another's.
     let seed = world.plan.seed ^ (u64::from(facts.plan.0) + 1) << 32;
-    let mut port = Port::new(link, seed);
+    let role = world.network.nodes[facts.node as usize].role;
+    let mut port = Port::new(link, facts, role, seed);
     if world.transport.pfc || P::PORT_LIMIT_BYTES.is_some() {
         port.limit = P::PORT_LIMIT_BYTES.unwrap_or(u64::MAX);
     }
-    let node = &world.network.nodes[facts.node as usize];
-    if node.role == Role::Host {
+    if role == Role::Host {
         // A NIC's own queue holds ACKs, which it made room for, and marks nothing.
         port.limit = u64::MAX;
         port.ecn = None;

@@ -16,23 +16,30 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     #[inline]
     pub(super) fn forward(&mut self, ingress: u32, mut packet: Packet) {
         packet.ingress = ingress;
-        let node = self.facts(ingress).node;
+        let node = self.node_of(ingress);
         let flow = &self.world.flows[packet.flow as usize];
         let to = if packet.kind == Kind::Data {
             flow.dst
         } else {
             flow.src
         };
-        let egress = if self.role(node) == Role::DciSwitch {
+        let egress = if self.port(ingress).role == Role::DciSwitch {
             self.choose(node, to, &packet)
         } else {
             self.hash_next_hop(node, to, &packet)
         };
         match egress {
             Some(egress) if self.admit(node, egress, &packet) => {
-                self.enqueue(egress, packet);
                 self.ask_to_stop(ingress, packet.class());
-                self.kick(egress);
+                let now = self.now;
+                let port = self.port(egress);
+                if port.is_free(packet.class(), now) {
+                    port.took_turn(packet.class());
+                    self.leave_switch(egress, packet);
+                } else {
+                    self.enqueue(egress, packet);
+                    self.kick(egress);
+                }
             }
             _ => self.drop_packet(ingress, &packet),
         }
@@ -97,7 +104,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if class == STRICT {
             return;
         }
-        let node = self.facts(packet.ingress).node;
+        let node = self.node_of(packet.ingress);
         let port = self.place_at_node(node, packet.ingress);
         let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] else {
             return;
@@ -113,7 +120,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if class == STRICT {
             return;
         }
-        let node = self.facts(ingress).node;
+        let node = self.node_of(ingress);
         let port = self.place_at_node(node, ingress);
         let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] else {
             return;

@@ -43,7 +43,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             }
             FaultChange::Wire(wire) => {
                 self.port(port).rewire(&wire);
-                let node = self.facts(port).node;
+                let node = self.node_of(port);
                 let first = self.world.network.nodes[node as usize].ports.start;
                 let world = self.world;
                 if let Some(watched) = self.dci.watched.get_mut((port - first) as usize) {
