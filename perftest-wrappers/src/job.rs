@@ -44,7 +44,7 @@ pub struct FlowJob {
     pub messages: u32,
     /// When it starts, counted from the instant given to [`crate::Session::run`].
     pub start: Nanos,
-    /// The QP's retransmission timer, 4.096 µs · 2^n; see [`crate::required_qp_timeout`].
+    /// The QP's retransmission timer, 4.096 µs · 2^n: more than twice the longest round trip.
     pub qp_timeout: u8,
     /// The path MTU in bytes: 256, 512, 1024, 2048 or 4096.
     pub path_mtu: u32,

@@ -37,7 +37,7 @@
 //!   `priority` keep them off the CPU; `netns` enters namespaces
 //!
 //! ```no_run
-//! use lab_perftest::{Endpoint, FlowJob, MonotonicTime, Options, Session, Tool, required_qp_timeout};
+//! use lab_perftest::{Endpoint, FlowJob, MonotonicTime, Options, Session, Tool};
 //! use lab_units::{Bytes, FlowId, Nanos};
 //!
 //! # async fn example() -> Result<(), lab_perftest::SessionError> {
@@ -55,7 +55,7 @@
 //!     message_bytes: Bytes::new(20_000),
 //!     messages: 5,
 //!     start: Nanos::from_millis(250),
-//!     qp_timeout: required_qp_timeout(Nanos::from_millis(600)),
+//!     qp_timeout: 19,
 //!     path_mtu: 4096,
 //!     traffic_class: 106,
 //!     deadline: Nanos::from_millis(30_000),
@@ -100,7 +100,7 @@ pub use fct::{Fct, FctSource, Sign, SignKind};
 pub use job::{Endpoint, FlowJob};
 pub use outcome::{Event, Exit, FlowOutcome, QpAddress, QpNumber, Release, Status};
 pub use probe::{Installed, probe};
-pub use qp::{required_qp_timeout, wire_bytes};
+pub use qp::wire_bytes;
 pub use report::{Bandwidth, ReportError};
 pub use session::{Aborter, Options, Session};
 pub use tool::{Side, Tool};

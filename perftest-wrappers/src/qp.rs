@@ -1,30 +1,8 @@
-//! What a queue pair of SoftRoCE can do: its window, its timer, its packets.
+//! What a queue pair of SoftRoCE can do: its window, the range of its timer, its packets.
 
-use lab_units::{Bytes, Nanos};
+use lab_units::Bytes;
 
 use crate::tool::Tool;
-
-/// The smallest QP time-out that does not fire while a packet and its acknowledgement are still
-/// on their way, as the exponent perftest's `-u` takes.
-///
-/// The timer lasts 4.096 µs · 2^n (InfiniBand 9.7.6.1.3). It must outlast `rtt_plus_queue`, and
-/// rxe restarts it only when an acknowledgement arrives, so it is given twice that: n is the least
-/// for which 4.096 µs · 2^n > 2 · `rtt_plus_queue`. Measured at a round trip of 200 ms: 18 is clean,
-/// 14 (perftest's default, 67 ms) sends every packet several times, 12 ends in an error.
-///
-/// perftest asks for 7 retries, which rxe takes for endless: a time-out that is too short costs
-/// bandwidth, not the flow.
-///
-/// Never less than 14, and 31 (2.4 hours) when nothing is long enough.
-#[must_use]
-pub const fn required_qp_timeout(rtt_plus_queue: Nanos) -> u8 {
-    let needed = rtt_plus_queue.get().saturating_mul(2);
-    let mut exponent = MIN_QP_TIMEOUT;
-    while exponent < MAX_QP_TIMEOUT && (QP_TIMEOUT_UNIT_NANOS << exponent) <= needed {
-        exponent += 1;
-    }
-    exponent
-}
 
 /// The number of data packets that one message of `message` becomes.
 #[must_use]
@@ -64,34 +42,12 @@ pub const MAX_QP_TIMEOUT: u8 = 31;
 /// would fire for nothing.
 pub const MIN_QP_TIMEOUT: u8 = 14;
 
-const QP_TIMEOUT_UNIT_NANOS: u64 = 4_096;
 const RETH: u64 = 16;
 const AETH: u64 = 4;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_timer_outlasts_twice_the_round_trip() {
-        assert_eq!(required_qp_timeout(Nanos::ZERO), 14);
-        assert_eq!(required_qp_timeout(Nanos::from_millis(33)), 14);
-        // 4.096 us * 2^14 is 67.1 ms, which is not more than 2 * 34 ms.
-        assert_eq!(required_qp_timeout(Nanos::from_millis(34)), 15);
-        assert_eq!(required_qp_timeout(Nanos::from_millis(200)), 17);
-        assert_eq!(required_qp_timeout(Nanos::from_millis(5_000)), 22);
-    }
-
-    #[test]
-    fn a_timer_that_just_equals_the_need_is_too_short() {
-        let exact = Nanos::new((QP_TIMEOUT_UNIT_NANOS << 20) / 2);
-        assert_eq!(required_qp_timeout(exact), 21);
-    }
-
-    #[test]
-    fn no_round_trip_is_too_long_for_an_answer() {
-        assert_eq!(required_qp_timeout(Nanos::new(u64::MAX)), MAX_QP_TIMEOUT);
-    }
 
     #[test]
     fn a_message_on_the_wire_is_its_payload_and_its_headers() {

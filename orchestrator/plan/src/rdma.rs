@@ -47,7 +47,9 @@ pub const fn program(tool: Tool) -> &'static str {
 }
 
 /// The least exponent whose time-out is over twice `round_trip`, so that nothing is sent again that
-/// is only late.
+/// is only late: rxe restarts the timer (InfiniBand 9.7.6.1.3) only when an acknowledgement arrives.
+/// Measured at a round trip of 200 ms: 18 is clean, 14 (perftest's default, 67 ms) sends every packet
+/// several times, 12 ends in an error.
 fn timeout_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
     let twice = round_trip.saturating_add(round_trip);
     let fits = |exponent: &u8| timeout(*exponent) > twice;
