@@ -40,6 +40,12 @@ pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
     let lab = named_or_only(global.lab.as_deref())?;
     let labs = lab::status().during("list the labs")?;
     match labs.into_iter().find(|status| status.lab == lab) {
+        // Of a lab whose owner was killed at its first step not even the nodes are known.
+        Some(status) if status.state == LabState::Dead && status.switches == 0 => {
+            Err(Failure::environment(format_args!(
+                "lab `{lab}` is dead (hint: `lcmp-lab down {lab}`)"
+            )))
+        }
         Some(status) if status.place == Place::Guest => exec_in_guest(&status, arguments),
         _ => exec_here(&lab, arguments),
     }
