@@ -158,7 +158,6 @@ const fn pack(at: SimTime, what: What, index: u32) -> u128 {
     (at.picos() as u128) << 64 | low as u128
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the parts of the key")]
 const fn time_of(key: u128) -> SimTime {
     SimTime::from_picos((key >> 64) as u64)
 }

@@ -39,7 +39,7 @@ impl FlowTable {
 
     /// Flows in it.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn flows(&self) -> usize {
         self.rows.len()
     }
 
@@ -115,7 +115,7 @@ mod tests {
         table.pin(2, 8, at(1));
         assert_eq!(table.touch(2, at(5)), Some(8));
         table.collect(at(1));
-        assert_eq!((table.touch(1, at(6)), table.len()), (None, 1));
+        assert_eq!((table.touch(1, at(6)), table.flows()), (None, 1));
     }
 
     proptest! {
@@ -138,7 +138,7 @@ mod tests {
                 }
                 model.retain(|&other| other != key);
                 model.push(key);
-                prop_assert_eq!(table.len(), model.len());
+                prop_assert_eq!(table.flows(), model.len());
             }
         }
     }

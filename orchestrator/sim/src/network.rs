@@ -129,6 +129,13 @@ impl Network {
         self.sim_port[id.index()]
     }
 
+    /// The plan's node at the other end of the link of `port`.
+    #[must_use]
+    pub fn neighbour(&self, port: u32) -> NodeId {
+        let peer = self.ports[port as usize].peer;
+        self.nodes[self.ports[peer as usize].node as usize].plan
+    }
+
     /// The ports by which `node` reaches `host`, a node, inside its datacenter or out of its
     /// fabric; empty for a DCI switch and a host of another datacenter, where the policy decides.
     #[inline]

@@ -2,16 +2,16 @@
 
 use std::marker::PhantomData;
 
-use lab_plan::{FaultPlan, Flow, Plan, PolicyPlan, Role, TransportPlan, WindowPlan};
+use lab_plan::{FaultPlan, Flow, Plan, PolicyPlan, PolicyRun, Role, TransportPlan, WindowPlan};
 use lab_policy::LcmpConfig;
-use lab_units::{BitsPerSec, FlowId};
+use lab_units::{BitsPerSec, FlowId, NodeId};
 
 use crate::{
     cc::CongestionControl,
     error::SimError,
-    network::Network,
+    network::{Network, count},
     packet::{DATA_CLASS, STRICT},
-    physics::{FlowIdentity, Identities, Physics},
+    physics::{FlowIdentity, Identities, NextHopOrder, Physics},
     time::SimTime,
 };
 
@@ -158,7 +158,10 @@ impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
             .collect();
         planned.sort_by_key(|flow| (flow.start_ns, flow.id));
         let identities = P::identities(plan, &planned);
-        order_next_hops(&mut network, &identities);
+        let order = identities.next_hop_order.as_ref();
+        if let Some(order) = order {
+            order_next_hops(&mut network, order);
+        }
         let transport = transport::<P, C>(&plan.transport, &control);
         let flows = flows(&network, &planned, &identities, transport.payload)?;
         let is_plain_ecmp = run.policy == PolicyPlan::Ecmp;
@@ -167,7 +170,7 @@ impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
             PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact => RunPolicy::Buckets,
         };
         Ok(Self {
-            switches: switches(plan, &network, run),
+            switches: switches(plan, &network, run, order),
             hash_seeds: by_sim_node(&network, &identities.hash_seeds),
             lookahead: lookahead(plan)?,
             common_base_rtt: identities.common_base_rtt,
@@ -269,7 +272,12 @@ fn flows(
     planned.iter().zip(&identities.flows).map(flow).collect()
 }
 
-fn switches(plan: &Plan, network: &Network, run: &lab_plan::PolicyRun) -> Vec<SwitchFacts> {
+fn switches(
+    plan: &Plan,
+    network: &Network,
+    run: &PolicyRun,
+    order: Option<&NextHopOrder>,
+) -> Vec<SwitchFacts> {
     let dcs = plan.dcs.iter().zip(&plan.switches).enumerate();
     dcs.map(|(at, (dc, switch))| {
         let mut ways = vec![Vec::new(); plan.dcs.len()];
@@ -282,6 +290,9 @@ fn switches(plan: &Plan, network: &Network, run: &lab_plan::PolicyRun) -> Vec<Sw
             let candidates = destination.candidates.iter().enumerate();
             ways[destination.dc.index()] = candidates.map(way).collect();
         }
+        if let Some(order) = order {
+            order_ways(plan, network, switch.node, &mut ways, order);
+        }
         SwitchFacts {
             node: network.node(switch.node),
             is_legacy: dc.legacy,
@@ -292,7 +303,7 @@ fn switches(plan: &Plan, network: &Network, run: &lab_plan::PolicyRun) -> Vec<Sw
 }
 
 /// C_path of a candidate; 0 where the policy has no path scores.
-fn path_score(run: &lab_plan::PolicyRun, at: usize, row: usize, place: usize) -> u8 {
+fn path_score(run: &PolicyRun, at: usize, row: usize, place: usize) -> u8 {
     run.path_scores.get(at).map_or(0, |rows| rows[row][place])
 }
 
@@ -303,21 +314,39 @@ fn by_sim_node(network: &Network, by_plan_node: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// Puts equal next hops in the order of the identities, where they have one.
-fn order_next_hops(network: &mut Network, identities: &Identities) {
-    let Some(order) = &identities.next_hop_order else {
-        return;
-    };
-    for ((node, host), neighbours) in &order.neighbours {
+/// Puts equal next hops inside datacenters in the order given, where there is one.
+fn order_next_hops(network: &mut Network, order: &NextHopOrder) {
+    let neighbours: Vec<NodeId> = (0..count(network.ports.len()))
+        .map(|port| network.neighbour(port))
+        .collect();
+    for ((node, host), wanted) in &order.neighbours {
         let (node, host) = (network.node(*node), network.node(*host));
-        let places: Vec<u32> = neighbours.iter().map(|&id| network.node(id)).collect();
-        let ends: Vec<u32> = network.ports.iter().map(|port| port.peer).collect();
-        let nodes: Vec<u32> = network.ports.iter().map(|port| port.node).collect();
-        let neighbour = |port: u32| nodes[ends[port as usize] as usize];
-        network.order_next_hops(node, host, |&port| {
-            places.iter().position(|&place| place == neighbour(port))
-        });
+        network.order_next_hops(node, host, |&port| place(wanted, neighbours[port as usize]));
     }
+}
+
+/// Puts the ways of a switch to a datacenter in the order given for its first host.
+fn order_ways(
+    plan: &Plan,
+    network: &Network,
+    node: NodeId,
+    ways: &mut [Vec<Way>],
+    order: &NextHopOrder,
+) {
+    for (ways, dc) in ways.iter_mut().zip(&plan.dcs) {
+        let Some(host) = dc.hosts.first() else {
+            continue;
+        };
+        if let Some(wanted) = order.neighbours.get(&(node, *host)) {
+            ways.sort_by_key(|way| place(wanted, network.neighbour(way.port)));
+        }
+    }
+}
+
+/// Those that are not listed come last.
+fn place(wanted: &[NodeId], node: NodeId) -> usize {
+    let place = wanted.iter().position(|&other| other == node);
+    place.unwrap_or(wanted.len())
 }
 
 /// The shortest inter-DC delay, now or after any fault.

@@ -118,7 +118,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
 
     /// What is queued for other datacenters now.
     pub fn sample_queues(&mut self) {
-        let flows = crate::network::count(self.dci.table.len());
+        let flows = crate::network::count(self.dci.table.flows());
         let node = self.world.switches[self.dc as usize].node;
         let first = self.world.network.nodes[node as usize].ports.start;
         for port in self.inter_dc_ports() {
