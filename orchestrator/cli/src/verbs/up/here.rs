@@ -250,8 +250,8 @@ impl<'a> Here<'a> {
         let count = inside::commands_come_in().unwrap_or(0);
         (count > 0).then(|| {
             format!(
-                "`exec` ran {count} commands in the guest before the flows had ended: they took time \
-                 of its CPU, so do not compare this run's times with another's"
+                "commands that `exec` ran in the guest before the flows had ended: {count}; they took \
+                 time of its CPU, so do not compare this run's times with another's"
             )
         })
     }
