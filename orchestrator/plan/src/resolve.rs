@@ -124,6 +124,8 @@ pub fn resolve(
         demands: &demands,
         flows: &flows,
         rdma: &rdma,
+        transport: &transport,
+        scale: &scale,
         estimate: &estimate,
         engine: options.engine,
     });

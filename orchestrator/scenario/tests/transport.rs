@@ -22,7 +22,9 @@ fn text(transport: &str) -> String {
 fn read(transport: &str) -> TransportSpec {
     let text = text(transport);
     let scenario = parse("case.yaml", text.as_bytes());
-    scenario.unwrap_or_else(|errors| panic!("{errors}")).transport
+    scenario
+        .unwrap_or_else(|errors| panic!("{errors}"))
+        .transport
 }
 
 /// What an editor says.

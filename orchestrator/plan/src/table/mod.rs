@@ -3,6 +3,7 @@
 mod flows;
 mod links;
 mod policies;
+mod transport;
 mod ways;
 
 use lab_units::DcId;
@@ -22,6 +23,7 @@ pub fn render_table(plan: &Plan) -> String {
         links::section(plan),
         ways::section(plan),
         policies::section(plan),
+        transport::section(plan),
         flows::section(plan),
         faults(plan),
         estimate(plan),

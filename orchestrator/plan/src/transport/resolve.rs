@@ -50,10 +50,10 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
             }
         },
         ack_priority: spec.ack_priority.unwrap_or(false),
-        nack_interval_ns: lab.scale.time(
-            "transport.nack_interval",
-            spec.nack_interval.unwrap_or(NACK_INTERVAL),
-        )?,
+        nack_interval_ns: match spec.nack_interval {
+            None => lab.scale.instant(NACK_KEY, NACK_INTERVAL)?,
+            Some(interval) => lab.scale.time(NACK_KEY, interval)?,
+        },
         retransmit_timeout_ns: match spec.retransmit_timeout {
             None => base.retransmit_timeout,
             Some(TimeoutSpec::None) => None,
@@ -62,13 +62,17 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
             }
         },
         pfc: spec.pfc.unwrap_or(base.pfc),
-        fabric_buffer_bytes: lab.scale.size(
+        fabric_buffer_bytes: buffer(
+            lab,
             "transport.fabric_buffer",
-            spec.fabric_buffer.unwrap_or(base.fabric_buffer),
+            spec.fabric_buffer,
+            base.fabric_buffer,
         )?,
-        dci_buffer_bytes: lab.scale.size(
+        dci_buffer_bytes: buffer(
+            lab,
             "transport.dci_buffer",
-            spec.dci_buffer.unwrap_or(base.dci_buffer),
+            spec.dci_buffer,
+            base.dci_buffer,
         )?,
     })
 }
@@ -79,6 +83,20 @@ pub(crate) fn payload(spec: &TransportSpec, generator: &Generator) -> u32 {
         Physics::Paper => generator.mtu,
         Physics::Artifact => ARTIFACT_PAYLOAD,
     })
+}
+
+/// A buffer as the scenario says, exactly, or a default as well as it can be scaled: a plan for the
+/// kernel must not fail for what only the simulator has.
+fn buffer(
+    lab: &Lab<'_>,
+    path: &str,
+    said: Option<Bytes>,
+    default: Bytes,
+) -> Result<Bytes, PlanError> {
+    match said {
+        Some(bytes) => lab.scale.size(path, bytes),
+        None => Ok(Bytes::new(lab.scale.size.scale_nearest(default.get()))),
+    }
 }
 
 /// What a physics means when a scenario does not say.
@@ -128,6 +146,8 @@ impl Defaults {
 
 /// `PACKET_PAYLOAD_SIZE` of the artifact's configuration.
 const ARTIFACT_PAYLOAD: u32 = 1_000;
+
+const NACK_KEY: &str = "transport.nack_interval";
 
 /// The `NACK Generation Interval` of the authors' `RdmaHw`.
 const NACK_INTERVAL: Nanos = Nanos::new(500_000);

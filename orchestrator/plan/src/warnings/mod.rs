@@ -5,6 +5,7 @@ mod overload;
 mod parameters;
 mod queues;
 mod ties;
+mod transport;
 
 use lab_scenario::Tool;
 use lab_units::{Bytes, Nanos};
@@ -12,10 +13,11 @@ use lab_units::{Bytes, Nanos};
 use crate::{
     demand::Demand,
     estimate, frame,
-    model::{Estimate, Flow, PolicyRun, Rdma, Switch, Warning},
+    model::{Estimate, Flow, PolicyRun, Rdma, Scale, Switch, Warning},
     network::Network,
     resolve::Engine,
     text::about_time,
+    transport::TransportPlan,
     ways::Ways,
 };
 
@@ -28,6 +30,8 @@ pub(crate) struct Inspection<'a> {
     pub demands: &'a [Demand],
     pub flows: &'a [Flow],
     pub rdma: &'a Rdma,
+    pub transport: &'a TransportPlan,
+    pub scale: &'a Scale,
     pub estimate: &'a Estimate,
     pub engine: Engine,
 }
@@ -43,11 +47,24 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         overload::egress(inspection),
     ];
     warnings.extend(of_traffic.into_iter().flatten());
+    warnings.extend(of_transport(inspection));
     match inspection.engine {
         Engine::Kernel => warnings.extend(of_the_kernel(inspection).into_iter().flatten()),
         Engine::Simulator { .. } => {}
     }
     warnings
+}
+
+/// What an engine makes of the section `transport`.
+fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
+    let found = match inspection.engine {
+        Engine::Kernel => [transport::not_rxes(inspection), None],
+        Engine::Simulator { .. } => [
+            transport::without_marks(inspection),
+            transport::scaled_artifact(inspection),
+        ],
+    };
+    found.into_iter().flatten().collect()
 }
 
 /// What SoftRoCE, perftest and a machine that forwards packets make of the plan.

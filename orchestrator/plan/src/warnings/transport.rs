@@ -1,0 +1,67 @@
+//! Transport that an engine does not have, or that has nothing to go by.
+
+use super::{Inspection, warning};
+use crate::{
+    model::{Scale, Warning},
+    transport::{Physics, TransportPlan, WindowPlan},
+};
+
+/// What the kernel engine leaves out of what the scenario asks for.
+pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
+    let asked = departures(inspection.transport);
+    if asked.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "the kernel engine has rxe's transport, without congestion control or PFC, and does not \
+         honour {} of `transport` (hint: the simulator does, `lcmp-lab sim`)",
+        asked.join(", "),
+    );
+    Some(warning("transport-ignored", text))
+}
+
+/// What is not as it is without a section `transport`.
+fn departures(transport: &TransportPlan) -> Vec<String> {
+    let window = match transport.window {
+        WindowPlan::Bdp => None,
+        WindowPlan::None => Some("`window: none`".to_owned()),
+        WindowPlan::Bytes(bytes) => Some(format!("`window` ({bytes} emulated)")),
+    };
+    let is_artifact = transport.physics == Physics::Artifact;
+    let cc = transport.cc.name();
+    [
+        is_artifact.then(|| "`physics: artifact`".to_owned()),
+        (cc != "none").then(|| format!("`cc: {cc}`")),
+        window,
+        transport.pfc.then(|| "`pfc`".to_owned()),
+        transport.ack_priority.then(|| "`ack_priority`".to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Congestion control by marks where nothing is marked.
+pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
+    let cc = &inspection.transport.cc;
+    let mut links = inspection.network.links.iter();
+    let is_marked = links.any(|link| link.emu.ecn.is_some());
+    (cc.needs_marks() && !is_marked).then(|| {
+        let text = format!(
+            "`{}` goes by ECN marks and no link marks, so all QPs stay at line rate (hint: set \
+             `ecn` of links, or of `topology.defaults`)",
+            cc.name(),
+        );
+        warning("cc-without-marks", text)
+    })
+}
+
+/// The authors' wraps and codes are of the paper's numbers.
+pub(super) fn scaled_artifact(inspection: &Inspection<'_>) -> Option<Warning> {
+    let is_artifact = inspection.transport.physics == Physics::Artifact;
+    (is_artifact && *inspection.scale != Scale::PAPER).then(|| {
+        let text = "`physics: artifact` wraps at fixed numbers, which scaled ones do not meet (hint: \
+                    run it unscaled)";
+        warning("artifact-scaled", text.to_owned())
+    })
+}
