@@ -1,0 +1,137 @@
+//! Outputs of runs: `fct_….txt`, and averages of link utilisation.
+
+use std::net::Ipv4Addr;
+
+use lab_policy::FlowTuple;
+use lab_units::{Bytes, Nanos};
+
+use crate::{error::ArtifactError, rows::Rows};
+
+/// A flow that finished.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct FctRow {
+    /// Addresses and ports, by which flows are told apart.
+    pub flow: FlowTuple,
+    /// Bytes moved.
+    pub size: Bytes,
+    /// When it began.
+    pub start: Nanos,
+    /// Until the last ACK was back.
+    pub fct: Nanos,
+    /// What it takes for the FCT alone.
+    pub standalone: Nanos,
+}
+
+/// Reads `text` of the file `file`: eight columns, a row for each flow in the order of completion.
+///
+/// # Errors
+/// The first row that is not as it must be.
+pub fn parse_fct(file: &str, text: &str) -> Result<Vec<FctRow>, ArtifactError> {
+    let rows = Rows::new(file, text).map(|row| {
+        row.has(
+            8,
+            "8: source, destination, two ports, size, start, FCT, standalone FCT",
+        )?;
+        let address = |at, what| {
+            row.value(at, what, "an address of eight hexadecimal digits", |text| {
+                let bits = u32::from_str_radix(text, 16)
+                    .ok()
+                    .filter(|_| text.len() == 8);
+                bits.map(Ipv4Addr::from_bits)
+            })
+        };
+        Ok(FctRow {
+            flow: FlowTuple {
+                src: address(0, "the source")?,
+                dst: address(1, "the destination")?,
+                sport: row.number(2, "the source port")?,
+                dport: row.number(3, "the destination port")?,
+            },
+            size: Bytes::new(row.number(4, "the size")?),
+            start: Nanos::new(row.number(5, "the start")?),
+            fct: Nanos::new(row.number(6, "the FCT")?),
+            standalone: Nanos::new(row.number(7, "the standalone FCT")?),
+        })
+    });
+    rows.collect()
+}
+
+/// Average utilisation of a link under several policies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UtilisationRow {
+    /// The DCI switches it is between, in the artifact's numbers.
+    pub between: [u32; 2],
+    /// Percent, by the columns of the file.
+    pub percent: Vec<f64>,
+}
+
+/// Reads `text` of the file `file`: a heading of `Link` and policies, then a row for each link.
+///
+/// # Errors
+/// The first row that is not as it must be.
+pub fn parse_utilisation(
+    file: &str,
+    text: &str,
+) -> Result<(Vec<String>, Vec<UtilisationRow>), ArtifactError> {
+    let mut rows = Rows::separated(file, text, &[',']);
+    let head = rows.expect("the heading")?;
+    let policies: Vec<String> = head
+        .fields
+        .iter()
+        .skip(1)
+        .map(|&name| name.to_owned())
+        .collect();
+    let links = rows.map(|row| {
+        row.has(policies.len() + 1, "as many as the heading")?;
+        let between = row.value(0, "the link", "two numbers like `176-177`", |text| {
+            let (a, b) = text.split_once('-')?;
+            Some([a.parse().ok()?, b.parse().ok()?])
+        })?;
+        let percent = (1..=policies.len()).map(|at| row.number(at, "the average"));
+        Ok(UtilisationRow {
+            between,
+            percent: percent.collect::<Result<_, _>>()?,
+        })
+    });
+    let links = links.collect::<Result<_, _>>()?;
+    Ok((policies, links))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_a_published_output() {
+        let text = "0b000f01 0b007801 10000 100 9909 2001604570 20496978 20016324 \n";
+        let rows = parse_fct("fct_dcqcn.txt", text).unwrap();
+        assert_eq!(rows[0].flow.src, crate::ids::address(15));
+        assert_eq!(rows[0].flow.dst, crate::ids::address(120));
+        assert_eq!((rows[0].flow.sport, rows[0].flow.dport), (10_000, 100));
+        assert_eq!(rows[0].size, Bytes::new(9_909));
+        assert_eq!(rows[0].standalone, Nanos::new(20_016_324));
+    }
+
+    #[test]
+    fn a_row_that_is_none_is_told_with_its_place() {
+        let error = |text| parse_fct("f.txt", text).unwrap_err().to_string();
+        assert_eq!(
+            error("\n0b000f01 0b007801 10000\n"),
+            "f.txt:2: the row has 3 fields, it must have 8: source, destination, two ports, size, \
+             start, FCT, standalone FCT"
+        );
+        assert_eq!(
+            error("0b000f01 dc8 10000 100 9909 1 2 3"),
+            "f.txt:1: the destination `dc8` is not an address of eight hexadecimal digits"
+        );
+    }
+
+    #[test]
+    fn averages_of_links() {
+        let text = "Link,ECMP,Ours\n176-177,6.85,11.8\n176-178,5.6,0.0\n";
+        let (policies, links) = parse_utilisation("u.csv", text).unwrap();
+        assert_eq!(policies, ["ECMP", "Ours"]);
+        assert_eq!(links[1].between, [176, 178]);
+        assert_eq!(links[1].percent, [5.6, 0.0]);
+    }
+}

@@ -1,0 +1,152 @@
+//! What the artifact calls nodes, flows and packets.
+
+use std::{collections::BTreeMap, net::Ipv4Addr};
+
+use lab_plan::{Plan, Role};
+use lab_policy::FlowTuple;
+use lab_units::NodeId;
+
+use crate::error::ArtifactErrorKind;
+
+/// The artifact's number of each node of a plan: hosts first, then leaves, spines and DCI switches,
+/// each datacenter by datacenter.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NodeIds {
+    /// By the plan's id.
+    theirs: Vec<u32>,
+    /// By theirs.
+    ours: Vec<NodeId>,
+}
+
+impl NodeIds {
+    /// Of the nodes of `plan`.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let mut theirs = vec![0; plan.nodes.len()];
+        let mut ours = Vec::with_capacity(plan.nodes.len());
+        let mut next = 0;
+        for role in [Role::Host, Role::Leaf, Role::Spine, Role::DciSwitch] {
+            // The plan has each role's nodes in the order of datacenters.
+            let nodes = (0u32..).map(NodeId).zip(&plan.nodes);
+            for (id, _) in nodes.filter(|(_, node)| node.role == role) {
+                theirs[id.index()] = next;
+                ours.push(id);
+                next += 1;
+            }
+        }
+        Self { theirs, ours }
+    }
+
+    /// The artifact's number of a node of the plan.
+    #[must_use]
+    pub fn theirs(&self, ours: NodeId) -> u32 {
+        self.theirs[ours.index()]
+    }
+
+    /// The plan's id of a node of the artifact.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn ours(&self, theirs: u32) -> Result<NodeId, ArtifactErrorKind> {
+        let place = usize::try_from(theirs).unwrap_or(usize::MAX);
+        let known = self.ours.get(place).copied();
+        known.ok_or(ArtifactErrorKind::NotInPlan { id: theirs })
+    }
+
+    /// Addresses and ports of `flows`' data packets, each given by its ends, in the order in which
+    /// they start: a source port tells apart the flows of one pair of hosts.
+    #[must_use]
+    pub fn flow_tuples(&self, flows: impl Iterator<Item = (NodeId, NodeId)>) -> Vec<FlowTuple> {
+        let mut ports: BTreeMap<(NodeId, NodeId), u16> = BTreeMap::new();
+        let tuple = |(src, dst)| {
+            let port = ports.entry((src, dst)).or_insert(FIRST_PORT);
+            let sport = *port;
+            *port = port.wrapping_add(1);
+            FlowTuple {
+                src: address(self.theirs(src)),
+                dst: address(self.theirs(dst)),
+                sport,
+                dport: PORT,
+            }
+        };
+        flows.map(tuple).collect()
+    }
+}
+
+/// The address of a host: 11.0.0.1, the node's number in the two bytes between.
+#[must_use]
+pub fn address(node: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(0x0b00_0001 + ((node / 256) << 16) + ((node % 256) << 8))
+}
+
+/// What the ACKs of a flow are hashed and keyed by.
+#[must_use]
+pub const fn ack_tuple(data: FlowTuple) -> FlowTuple {
+    FlowTuple {
+        src: data.dst,
+        dst: data.src,
+        sport: data.dport,
+        dport: data.sport,
+    }
+}
+
+/// The key of a flow in a DCI switch's flow table, which has 32 bits and not 96.
+///
+/// The source address is shifted out but for its last 16 bits, and the last eight of these are the
+/// same for all hosts; the upper eight meet the destination's first eight, `0x0b`, so that bits 0,
+/// 1 and 3 of the source's number are lost. Eight hosts of a datacenter's sixteen share each key.
+#[must_use]
+pub fn flow_key(flow: FlowTuple) -> u32 {
+    let ports = u32::from(flow.sport ^ flow.dport);
+    (flow.src.to_bits() << 16) | (flow.dst.to_bits() ^ ports)
+}
+
+/// The destination port of data, which is ACKs' source port.
+pub const PORT: u16 = 100;
+
+/// The source port of the first flow between two hosts.
+const FIRST_PORT: u16 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(src: u32, dst: u32, sport: u16) -> FlowTuple {
+        FlowTuple {
+            src: address(src),
+            dst: address(dst),
+            sport,
+            dport: PORT,
+        }
+    }
+
+    #[test]
+    fn addresses_are_those_of_the_published_outputs() {
+        assert_eq!(address(15).to_bits(), 0x0b00_0f01);
+        assert_eq!(address(120).to_bits(), 0x0b00_7801);
+        assert_eq!(address(286).to_bits(), 0x0b01_1e01);
+    }
+
+    #[test]
+    fn eight_hosts_of_sixteen_share_a_key() {
+        let key = |src| flow_key(flow(src, 120, 10_000));
+        for sharing in [[0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]] {
+            assert!(sharing.iter().all(|&src| key(src) == key(sharing[0])));
+        }
+        assert_ne!(key(0), key(4));
+        assert_ne!(key(0), flow_key(flow(0, 120, 10_001)));
+        assert_ne!(key(0), flow_key(flow(0, 121, 10_000)));
+    }
+
+    #[test]
+    fn an_acks_key_is_that_of_data_the_other_way() {
+        let data = flow(3, 120, 10_007);
+        let reverse = FlowTuple {
+            src: data.dst,
+            dst: data.src,
+            ..data
+        };
+        assert_eq!(flow_key(ack_tuple(data)), flow_key(reverse));
+        assert_eq!(ack_tuple(ack_tuple(data)), data);
+    }
+}

@@ -1,0 +1,255 @@
+//! A topology and its flows as a scenario.
+
+use std::fmt::Write as _;
+
+use lab_scenario::{FileFlow, parse_flow_file};
+use lab_units::Nanos;
+
+use crate::{
+    ecn,
+    error::{ArtifactError, ArtifactErrorKind},
+    shape::{DcShape, Shape},
+    topology::{FileWire, TopologyFile},
+};
+
+/// A text and what it is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The path, as messages and the scenario are to have it.
+    pub path: &'a str,
+    /// What is in it.
+    pub text: &'a str,
+}
+
+/// What a scenario says that the files do not.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ImportOptions {
+    /// The scenario's name.
+    pub name: String,
+    /// Delay at which LCMP's delay score saturates: a power of two of milliseconds. The artifact's
+    /// code has 32; the published outputs of Figure 1 were made with 512.
+    pub max_delay: Nanos,
+}
+
+/// The text of a scenario of `topology` and `flows`, simulated as the artifact does.
+///
+/// Where datacenters have 16 hosts it refers to the flow file by `flows.path`, which is relative to
+/// the scenario; else it lists the flows.
+///
+/// # Errors
+/// The first thing that is wrong with the files, or that a scenario cannot say.
+pub fn import(
+    topology: Source<'_>,
+    flows: Source<'_>,
+    options: &ImportOptions,
+) -> Result<String, ArtifactError> {
+    let file = TopologyFile::parse(topology.path, topology.text)?;
+    let shape = Shape::recognise(&file)?;
+    let rows = parse_flow_file(flows.path, flows.text).map_err(|errors| ArtifactError {
+        file: flows.path.to_owned(),
+        line: 1,
+        kind: ArtifactErrorKind::Flows(errors.to_string()),
+    })?;
+    let mut text = String::new();
+    head(&mut text, topology, flows, options);
+    if let Some(wire) = direct_wire(&shape, topology.path)? {
+        let _ = writeln!(text, "  defaults:\n    host_link: {}", body(&wire));
+    }
+    datacenters(&mut text, &shape);
+    links(&mut text, &shape);
+    if shape.dcs.iter().all(|dc| dc.hosts() == FILE_HOSTS) {
+        let _ = writeln!(text, "\ntraffic:\n  - flow_file: {}", quoted(flows.path));
+    } else {
+        list(&mut text, &shape, flows, &rows)?;
+    }
+    let _ = write!(
+        text,
+        "\n# In the authors' code a delay is that of the first link, scored up to {delay}.\n\
+         policies:\n  - ecmp\n  - ucmp-artifact\n  - lcmp: {{ preset: artifact, max_delay: {delay} }}\n\
+         \n# For the simulator; a lab would need a smaller scale.\n\
+         scale: {{ rate: 1, time: 1 }}\n\
+         transport: {{ physics: artifact }}\n",
+        delay = options.max_delay,
+    );
+    Ok(text)
+}
+
+fn head(text: &mut String, topology: Source<'_>, flows: Source<'_>, options: &ImportOptions) {
+    let _ = write!(
+        text,
+        "# Made from two files of the paper's NS-3 artifact: a topology, {}, and flows,\n\
+         # {}. Queues hold what its devices hold; it marks by rate alone.\n\
+         name: {}\n\
+         description: {}\n\
+         \ntopology:\n",
+        topology.path,
+        flows.path,
+        options.name,
+        quoted(&format!(
+            "Flows of {} over {}",
+            name_of(flows),
+            name_of(topology)
+        )),
+    );
+}
+
+/// What hosts are linked to DCI switches by; a scenario has one kind of such links.
+fn direct_wire(shape: &Shape, file: &str) -> Result<Option<FileWire>, ArtifactError> {
+    let mut common = None;
+    for dc in &shape.dcs {
+        let DcShape::Direct {
+            host_link: Some(wire),
+            ..
+        } = dc
+        else {
+            continue;
+        };
+        if common.is_some_and(|common| common != *wire) {
+            return Err(ArtifactError {
+                file: file.to_owned(),
+                line: 1,
+                kind: ArtifactErrorKind::HostWires,
+            });
+        }
+        common = Some(*wire);
+    }
+    Ok(common)
+}
+
+fn datacenters(text: &mut String, shape: &Shape) {
+    text.push_str("  dcs:\n");
+    for (number, dc) in (1..).zip(&shape.dcs) {
+        let _ = writeln!(text, "    - name: dc{number}");
+        let before = &shape.dcs[..number - 1];
+        match dc {
+            DcShape::Direct { hosts: 0, .. } => {}
+            DcShape::Direct { hosts, .. } => {
+                let _ = writeln!(text, "      hosts: {hosts}");
+            }
+            DcShape::LeafSpine {
+                spines,
+                leaves,
+                hosts_per_leaf,
+                host_link,
+                leaf_spine,
+                spine_dci,
+            } => {
+                if let Some(same) = before.iter().position(|other| other == dc) {
+                    let _ = writeln!(text, "      fabric: *fabric{}", same + 1);
+                    continue;
+                }
+                let _ = write!(
+                    text,
+                    "      fabric: &fabric{number}\n        spines: {spines}\n        \
+                     leaves: {leaves}\n        hosts_per_leaf: {hosts_per_leaf}\n",
+                );
+                if let Some(wire) = host_link {
+                    let _ = writeln!(text, "        host_link: {}", body(wire));
+                }
+                let _ = writeln!(text, "        leaf_spine: {}", body(leaf_spine));
+                let _ = writeln!(text, "        spine_dci: {}", body(spine_dci));
+            }
+        }
+    }
+}
+
+fn links(text: &mut String, shape: &Shape) {
+    text.push_str("  links:\n");
+    for ([a, b], wire) in &shape.links {
+        let body = body(wire);
+        let rest = body.trim_start_matches("{ ");
+        let _ = writeln!(text, "    - {{ between: [dc{}, dc{}], {rest}", a + 1, b + 1);
+    }
+}
+
+/// A wire as a mapping on one line.
+fn body(wire: &FileWire) -> String {
+    let [k_min, k_max] = ecn::thresholds(wire.rate);
+    let loss = match wire.loss.numerator() {
+        0 => String::new(),
+        _ => format!("loss: {}, ", wire.loss),
+    };
+    format!(
+        "{{ rate: {}, delay: {}, buffer: {}, {loss}ecn: {{ k_min: {k_min}, k_max: {k_max}, p_max: {} }} }}",
+        wire.rate,
+        wire.delay,
+        ecn::PORT_LIMIT,
+        ecn::P_MAX,
+    )
+}
+
+fn list(
+    text: &mut String,
+    shape: &Shape,
+    flows: Source<'_>,
+    rows: &[FileFlow],
+) -> Result<(), ArtifactError> {
+    let error = |line, kind| ArtifactError {
+        file: flows.path.to_owned(),
+        line,
+        kind,
+    };
+    if rows.len() > MOST_LISTED {
+        let counts = shape.dcs.iter().map(DcShape::hosts);
+        let kind = ArtifactErrorKind::TooManyToList {
+            found: rows.len(),
+            hosts: counts.max().unwrap_or(0),
+            most: MOST_LISTED,
+        };
+        return Err(error(1, kind));
+    }
+    let early = rows.iter().any(|flow| flow.start < FILE_EPOCH);
+    let epoch = if early { Nanos::ZERO } else { FILE_EPOCH };
+    let hosts = host_names(shape);
+    text.push_str("\ntraffic:\n  - flows:\n");
+    for flow in rows {
+        let host = |id: u32| {
+            let known = usize::try_from(id).ok().and_then(|place| hosts.get(place));
+            known.ok_or_else(|| {
+                let last = u32::try_from(hosts.len())
+                    .unwrap_or(u32::MAX)
+                    .saturating_sub(1);
+                error(flow.line, ArtifactErrorKind::UnknownNode { id, last })
+            })
+        };
+        let _ = writeln!(
+            text,
+            "      - {{ from: {}, to: {}, size: {} B, start: {} ns }}",
+            host(flow.src)?,
+            host(flow.dst)?,
+            flow.size.get(),
+            flow.start.saturating_sub(epoch).get(),
+        );
+    }
+    Ok(())
+}
+
+/// The scenario's names of hosts, by the artifact's numbers.
+fn host_names(shape: &Shape) -> Vec<String> {
+    let of_dc = |(number, dc): (usize, &DcShape)| -> Vec<String> {
+        (1..=dc.hosts())
+            .map(|host| format!("dc{number}/h{host}"))
+            .collect()
+    };
+    (1..).zip(&shape.dcs).flat_map(of_dc).collect()
+}
+
+/// The last part of a path.
+fn name_of<'a>(source: Source<'a>) -> &'a str {
+    source.path.rsplit('/').next().unwrap_or(source.path)
+}
+
+/// A text as a YAML scalar in double quotes.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
+}
+
+/// Hosts of a datacenter for which a scenario reads the artifact's numbers of hosts.
+const FILE_HOSTS: usize = 16;
+
+/// The artifact's generator starts flows two seconds into its simulation.
+const FILE_EPOCH: Nanos = Nanos::from_millis(2_000);
+
+/// Flows that a scenario's text has room for.
+const MOST_LISTED: usize = 10_000;

@@ -1,0 +1,363 @@
+//! A topology file as what a scenario can say: datacenters of one DCI switch and a fabric of leaves
+//! and spines, or hosts on the DCI switch itself, and links between DCI switches.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    error::{ArtifactError, ArtifactErrorKind},
+    topology::{FileWire, LinkRow, TopologyFile},
+};
+
+/// The datacenters of a topology, in the order of their DCI switches' numbers.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Shape {
+    /// Datacenters.
+    pub dcs: Vec<DcShape>,
+    /// Links between them, by position and in the order of the file.
+    pub links: Vec<([usize; 2], FileWire)>,
+}
+
+/// The inside of a datacenter.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum DcShape {
+    /// Hosts on the DCI switch; none in a transit datacenter.
+    Direct {
+        /// How many.
+        hosts: usize,
+        /// Host to DCI switch.
+        host_link: Option<FileWire>,
+    },
+    /// Hosts, leaves and spines.
+    LeafSpine {
+        /// How many spines.
+        spines: usize,
+        /// How many leaves.
+        leaves: usize,
+        /// How many hosts each leaf has.
+        hosts_per_leaf: usize,
+        /// Host to leaf; none without hosts.
+        host_link: Option<FileWire>,
+        /// Leaf to spine.
+        leaf_spine: FileWire,
+        /// Spine to DCI switch.
+        spine_dci: FileWire,
+    },
+}
+
+impl DcShape {
+    /// How many hosts it has.
+    #[must_use]
+    pub const fn hosts(&self) -> usize {
+        match *self {
+            Self::Direct { hosts, .. } => hosts,
+            Self::LeafSpine {
+                leaves,
+                hosts_per_leaf,
+                ..
+            } => leaves * hosts_per_leaf,
+        }
+    }
+}
+
+impl Shape {
+    /// Recognises `file`.
+    ///
+    /// # Errors
+    /// The first thing that a scenario cannot say, with the line it shows on.
+    pub fn recognise(file: &TopologyFile) -> Result<Self, ArtifactError> {
+        let graph = Graph::new(file)?;
+        let switches: Vec<u32> = file.dci_switches.iter().copied().collect();
+        let dcs = switches.iter().map(|&dci| graph.datacenter(dci));
+        let dcs = dcs.collect::<Result<Vec<_>, _>>()?;
+        graph.check_numbering(&dcs)?;
+        let place = |id: u32| switches.iter().position(|&dci| dci == id);
+        let mut seen = BTreeSet::new();
+        let mut links = Vec::new();
+        for row in &file.links {
+            let [Some(a), Some(b)] = row.between.map(place) else {
+                continue;
+            };
+            if a == b || !seen.insert([a.min(b), a.max(b)]) {
+                let [from, to] = row.between.map(|id| graph.name(id));
+                return Err(graph.error(row, ArtifactErrorKind::LinkTwice { from, to }));
+            }
+            links.push(([a, b], row.wire));
+        }
+        let dcs = dcs.into_iter().map(|members| members.shape).collect();
+        Ok(Self { dcs, links })
+    }
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Kind {
+    Host,
+    Leaf,
+    Spine,
+    Dci,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Leaf => "leaf",
+            Self::Spine => "spine",
+            Self::Dci => "DCI switch",
+        }
+    }
+}
+
+/// Nodes with their kinds and links.
+struct Graph<'a> {
+    file: &'a TopologyFile,
+    kinds: Vec<Kind>,
+    /// By node: the other end and the row, in the order of the file.
+    links: Vec<Vec<(u32, &'a LinkRow)>>,
+}
+
+/// A datacenter's nodes.
+struct Members {
+    shape: DcShape,
+    dci: u32,
+    spines: Vec<u32>,
+    leaves: Vec<u32>,
+    hosts: Vec<u32>,
+}
+
+impl<'a> Graph<'a> {
+    fn new(file: &'a TopologyFile) -> Result<Self, ArtifactError> {
+        let mut links = vec![Vec::new(); index(file.nodes)];
+        for row in &file.links {
+            let [a, b] = row.between;
+            links[index(a)].push((b, row));
+            links[index(b)].push((a, row));
+        }
+        let at_dci = |id: u32| {
+            let mut ends = links[index(id)].iter();
+            ends.any(|(far, _)| file.dci_switches.contains(far))
+        };
+        let kind = |id: u32| match () {
+            () if file.dci_switches.contains(&id) => Kind::Dci,
+            () if !file.fabric_switches.contains(&id) => Kind::Host,
+            () if at_dci(id) => Kind::Spine,
+            () => Kind::Leaf,
+        };
+        let kinds = (0..file.nodes).map(kind).collect();
+        let graph = Self { file, kinds, links };
+        graph.check_kinds()?;
+        Ok(graph)
+    }
+
+    /// Refuses links between kinds of nodes that a scenario does not link.
+    fn check_kinds(&self) -> Result<(), ArtifactError> {
+        for row in &self.file.links {
+            let [a, b] = row.between.map(|id| self.kinds[index(id)]);
+            let known = matches!(
+                (a.min(b), a.max(b)),
+                (Kind::Host, Kind::Leaf | Kind::Dci)
+                    | (Kind::Leaf, Kind::Spine)
+                    | (Kind::Spine, Kind::Dci)
+                    | (Kind::Dci, Kind::Dci)
+            );
+            if !known {
+                let [from, to] = row.between.map(|id| self.name(id));
+                return Err(self.error(row, ArtifactErrorKind::NoSuchLink { from, to }));
+            }
+        }
+        Ok(())
+    }
+
+    fn datacenter(&self, dci: u32) -> Result<Members, ArtifactError> {
+        let spines = self.beside(dci, Kind::Spine);
+        let at_dci = self.beside(dci, Kind::Host);
+        if spines.is_empty() {
+            let host_link = self.common_wire(&at_dci, Kind::Dci, "host link")?;
+            self.check_each(&at_dci, "links", 1, |host| self.links[index(host)].len())?;
+            return Ok(Members {
+                shape: DcShape::Direct {
+                    hosts: at_dci.len(),
+                    host_link,
+                },
+                dci,
+                spines,
+                leaves: Vec::new(),
+                hosts: at_dci,
+            });
+        }
+        self.check_each(&[dci], "hosts beside spines", 0, |_| at_dci.len())?;
+        self.check_each(&spines, "DCI switches", 1, |spine| {
+            self.beside(spine, Kind::Dci).len()
+        })?;
+        let leaves = self.beside(spines[0], Kind::Leaf);
+        self.check_each(&spines, "leaves", leaves.len(), |spine| {
+            self.beside(spine, Kind::Leaf).len()
+        })?;
+        self.check_each(&leaves, "spines", spines.len(), |leaf| {
+            let above = self.beside(leaf, Kind::Spine);
+            above.iter().filter(|spine| spines.contains(spine)).count()
+        })?;
+        let hosts_of = |leaf: u32| self.beside(leaf, Kind::Host);
+        let hosts_per_leaf = leaves.first().map_or(0, |&leaf| hosts_of(leaf).len());
+        self.check_each(&leaves, "hosts", hosts_per_leaf, |leaf| {
+            hosts_of(leaf).len()
+        })?;
+        let hosts: Vec<u32> = leaves.iter().flat_map(|&leaf| hosts_of(leaf)).collect();
+        self.check_each(&hosts, "links", 1, |host| self.links[index(host)].len())?;
+        let wire = |nodes: &[u32], above, what| {
+            let wire = self.common_wire(nodes, above, what)?;
+            wire.ok_or_else(|| {
+                let kind = ArtifactErrorKind::Degree {
+                    node: self.name(dci),
+                    what,
+                    found: 0,
+                    expected: "one at least".to_owned(),
+                };
+                self.whole(kind)
+            })
+        };
+        let shape = DcShape::LeafSpine {
+            spines: spines.len(),
+            leaves: leaves.len(),
+            hosts_per_leaf,
+            host_link: self.common_wire(&hosts, Kind::Leaf, "host link")?,
+            leaf_spine: wire(&leaves, Kind::Spine, "link from leaves to spines")?,
+            spine_dci: wire(&spines, Kind::Dci, "link from spines to the DCI switch")?,
+        };
+        Ok(Members {
+            shape,
+            dci,
+            spines,
+            leaves,
+            hosts,
+        })
+    }
+
+    /// Nodes of `kind` that `node` is linked to, by number; one that it is linked to twice is there
+    /// twice.
+    fn beside(&self, node: u32, kind: Kind) -> Vec<u32> {
+        let ends = self.links[index(node)].iter().map(|(far, _)| *far);
+        let mut ends: Vec<u32> = ends.filter(|&far| self.kinds[index(far)] == kind).collect();
+        ends.sort_unstable();
+        ends
+    }
+
+    /// What the links from `nodes` to `kind` are like.
+    fn common_wire(
+        &self,
+        nodes: &[u32],
+        kind: Kind,
+        what: &'static str,
+    ) -> Result<Option<FileWire>, ArtifactError> {
+        let mut common: Option<FileWire> = None;
+        for &node in nodes {
+            let links = self.links[index(node)].iter();
+            for (_, row) in links.filter(|(far, _)| self.kinds[index(*far)] == kind) {
+                let wire = *common.get_or_insert(row.wire);
+                if wire != row.wire {
+                    let kind = ArtifactErrorKind::WireDiffers {
+                        what,
+                        found: text(row.wire),
+                        expected: text(wire),
+                    };
+                    return Err(self.error(row, kind));
+                }
+            }
+        }
+        Ok(common)
+    }
+
+    /// Refuses the first of `nodes` of which there are not `expected` of something.
+    fn check_each(
+        &self,
+        nodes: &[u32],
+        what: &'static str,
+        expected: usize,
+        count: impl Fn(u32) -> usize,
+    ) -> Result<(), ArtifactError> {
+        let wrong = nodes.iter().find(|&&node| count(node) != expected);
+        wrong.map_or(Ok(()), |&node| {
+            let kind = ArtifactErrorKind::Degree {
+                node: self.name(node),
+                what,
+                found: count(node),
+                expected: expected.to_string(),
+            };
+            Err(self.at(node, kind))
+        })
+    }
+
+    /// Refuses numbers that are not those of the nodes of a plan: hashes are seeded by them and
+    /// addresses made of them.
+    fn check_numbering(&self, dcs: &[Members]) -> Result<(), ArtifactError> {
+        let tiers: [fn(&Members) -> &[u32]; 4] = [
+            |dc| &dc.hosts,
+            |dc| &dc.leaves,
+            |dc| &dc.spines,
+            |dc| std::slice::from_ref(&dc.dci),
+        ];
+        let kinds = [Kind::Host, Kind::Leaf, Kind::Spine, Kind::Dci];
+        let mut expected = 0;
+        for (tier, kind) in tiers.into_iter().zip(kinds) {
+            for (number, dc) in (1..).zip(dcs) {
+                for &node in tier(dc) {
+                    if node != expected {
+                        let kind = ArtifactErrorKind::Numbering {
+                            node: self.name(node),
+                            expected: format!("{} {expected} of datacenter {number}", kind.name()),
+                        };
+                        return Err(self.at(node, kind));
+                    }
+                    expected += 1;
+                }
+            }
+        }
+        if expected == self.file.nodes {
+            return Ok(());
+        }
+        let unlinked = (0..self.file.nodes).find(|&node| self.links[index(node)].is_empty());
+        let node = unlinked.unwrap_or(expected);
+        Err(self.whole(ArtifactErrorKind::Degree {
+            node: self.name(node),
+            what: "links to a datacenter",
+            found: 0,
+            expected: "one at least".to_owned(),
+        }))
+    }
+
+    fn name(&self, node: u32) -> String {
+        format!("{} {node}", self.kinds[index(node)].name())
+    }
+
+    fn error(&self, row: &LinkRow, kind: ArtifactErrorKind) -> ArtifactError {
+        ArtifactError {
+            file: self.file.file.clone(),
+            line: row.line,
+            kind,
+        }
+    }
+
+    /// At the first link of a node.
+    fn at(&self, node: u32, kind: ArtifactErrorKind) -> ArtifactError {
+        match self.links[index(node)].first() {
+            Some((_, row)) => self.error(row, kind),
+            None => self.whole(kind),
+        }
+    }
+
+    fn whole(&self, kind: ArtifactErrorKind) -> ArtifactError {
+        ArtifactError {
+            file: self.file.file.clone(),
+            line: 1,
+            kind,
+        }
+    }
+}
+
+fn text(wire: FileWire) -> String {
+    format!("{} {} {}", wire.rate, wire.delay, wire.loss)
+}
+
+fn index(node: u32) -> usize {
+    usize::try_from(node).unwrap_or(usize::MAX)
+}

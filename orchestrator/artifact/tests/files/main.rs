@@ -1,0 +1,24 @@
+//! Files of the artifact: small ones made up here, and the published ones where they are.
+
+mod import;
+mod published;
+
+/// The text of a file in `data`.
+fn data(name: &str) -> String {
+    let path = format!("{}/tests/files/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).expect("the test's file")
+}
+
+/// The plan for the simulator of a scenario's text that names the files in `files`.
+fn plan(text: &str, files: &[(&str, &str)]) -> lab_plan::Plan {
+    let scenario = lab_scenario::parse("import.yaml", text.as_bytes())
+        .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let files = files
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    let options = lab_plan::PlanOptions {
+        engine: lab_plan::Engine::Simulator { is_scaled: false },
+        ..lab_plan::PlanOptions::default()
+    };
+    lab_plan::resolve(&scenario, text, &files.collect(), &options).expect("a plan")
+}

@@ -1,0 +1,163 @@
+//! The published files, where they are beside the project.
+
+use std::{fs, path::PathBuf};
+
+use lab_artifact::{
+    Agreement, FctRow, ImportOptions, NodeIds, RoutingTable, SimulatedFlow, Source, import,
+    parse_fct, parse_utilisation,
+};
+use lab_plan::Plan;
+use lab_policy::FlowTuple;
+use lab_units::Nanos;
+
+const TOPOLOGY: &str = "topology/topology_LeafSpine_MultiDC8.txt";
+const FLOWS: &str = "traffic/traffic_WebSearch_8DC_fig1_rebuilt.txt";
+
+/// The directory, or why the test is skipped.
+#[expect(
+    clippy::print_stdout,
+    reason = "skipped tests are counted by what they print"
+)]
+fn directory(test: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/artifact");
+    if path.join(TOPOLOGY).is_file() {
+        return Some(path);
+    }
+    println!("skipped: {test}: there is no {}", path.display());
+    None
+}
+
+fn planned(directory: &std::path::Path, topology: &str, flows: &str) -> Plan {
+    let read = |name| fs::read_to_string(directory.join(name)).unwrap();
+    let (topology_text, flows_text) = (read(topology), read(flows));
+    let text = import(
+        Source {
+            path: topology,
+            text: &topology_text,
+        },
+        Source {
+            path: flows,
+            text: &flows_text,
+        },
+        &ImportOptions {
+            name: "published".to_owned(),
+            max_delay: Nanos::from_millis(512),
+        },
+    );
+    crate::plan(&text.unwrap(), &[(flows, &flows_text)])
+}
+
+fn published(directory: &std::path::Path, policy: &str) -> Vec<FctRow> {
+    let name = format!("fct/fig1/{policy}/fct_dcqcn.txt");
+    let text = fs::read_to_string(directory.join(&name)).unwrap();
+    parse_fct(&name, &text).unwrap()
+}
+
+fn tuples(plan: &Plan) -> Vec<FlowTuple> {
+    NodeIds::of(plan).flow_tuples(plan.flows.iter().map(|flow| (flow.src, flow.dst)))
+}
+
+/// Every flow is the published one of its addresses and ports, and its ideal the published one.
+#[test]
+fn standalone_fcts_are_exact_for_every_published_flow() {
+    let Some(directory) = directory("standalone_fcts_are_exact_for_every_published_flow") else {
+        return;
+    };
+    let plan = planned(&directory, TOPOLOGY, FLOWS);
+    let flows: Vec<_> = plan.flows.iter().zip(tuples(&plan)).collect();
+    for policy in ["ECMP", "UCMP", "Ours"] {
+        let rows = published(&directory, policy);
+        assert_eq!(rows.len(), flows.len());
+        let same: Vec<SimulatedFlow> = flows
+            .iter()
+            .map(|(flow, tuple)| SimulatedFlow {
+                flow: *tuple,
+                size: flow.size_bytes,
+                start: flow.start_ns,
+                fct: Some(flow.ideal_fct_ns),
+                standalone: flow.ideal_fct_ns,
+            })
+            .collect();
+        let agreement = Agreement::of(&rows, &same);
+        assert_eq!(
+            (
+                agreement.compared,
+                agreement.same_standalone,
+                agreement.unknown
+            ),
+            (7_064, 7_064, 0)
+        );
+        for row in &rows {
+            let place = flows.iter().position(|(_, tuple)| *tuple == row.flow);
+            let (flow, _) = flows[place.unwrap()];
+            let start = Nanos::from_millis(2_000).saturating_add(flow.start_ns);
+            assert_eq!(start, row.start);
+        }
+    }
+}
+
+#[test]
+fn the_thirteen_datacenters_are_a_scenario() {
+    let Some(directory) = directory("the_thirteen_datacenters_are_a_scenario") else {
+        return;
+    };
+    let flows = "traffic/traffic_WebSearch_13DC-0.3util.txt";
+    let plan = planned(
+        &directory,
+        "topology/topology_LeafSpine_MultiDC13.txt",
+        flows,
+    );
+    assert_eq!(
+        (plan.dcs.len(), plan.nodes.len(), plan.flows.len()),
+        (13, 299, 4_398)
+    );
+}
+
+/// The table's next hops of a DCI switch are the plan's, in its own order.
+#[test]
+fn the_published_routing_table_has_the_plans_next_hops() {
+    let Some(directory) = directory("the_published_routing_table_has_the_plans_next_hops") else {
+        return;
+    };
+    let plan = planned(&directory, TOPOLOGY, FLOWS);
+    let name = "fct/fig1/routing_table.csv";
+    let text = fs::read_to_string(directory.join(name)).unwrap();
+    let order = RoutingTable::parse(name, &text)
+        .unwrap()
+        .in_plan(&plan)
+        .unwrap();
+    let ids = NodeIds::of(&plan);
+    let (dci, host) = (ids.ours(176).unwrap(), ids.ours(112).unwrap());
+    let theirs: Vec<u32> = order[&(dci, host)]
+        .iter()
+        .map(|node| ids.theirs(*node))
+        .collect();
+    assert_eq!(theirs, [182, 181, 180, 179, 178, 177]);
+    let ports = lab_artifact::routing_table::port_order(&plan);
+    let by_port: Vec<u32> = ports[&(dci, host)]
+        .iter()
+        .map(|node| ids.theirs(*node))
+        .collect();
+    assert_eq!(by_port, [177, 178, 179, 180, 181, 182]);
+    for (key, hops) in ports {
+        let mut table = order[&key].clone();
+        let mut hops = hops;
+        table.sort_unstable();
+        hops.sort_unstable();
+        assert_eq!(table, hops, "{key:?}");
+    }
+}
+
+#[test]
+fn the_published_averages_are_read() {
+    let Some(directory) = directory("the_published_averages_are_read") else {
+        return;
+    };
+    let name = "published/fig1_link_utilization.csv";
+    let text = fs::read_to_string(directory.join(name)).unwrap();
+    let (policies, links) = parse_utilisation(name, &text).unwrap();
+    assert_eq!(policies, ["ECMP", "UCMP", "Ours"]);
+    assert_eq!(links.len(), 6);
+    assert_eq!(links[5].between, [176, 182]);
+    assert!((links[5].percent[0] - 30.386).abs() < 1e-3);
+}
