@@ -8,9 +8,11 @@ use lab_units::BitsPerSec;
 
 use crate::time::SimTime;
 
+pub mod artifact;
 mod identity;
 mod paper;
 
+pub use artifact::Artifact;
 pub use identity::{FlowIdentity, Identities, NextHopOrder};
 pub use paper::Paper;
 
