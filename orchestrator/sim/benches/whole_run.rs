@@ -1,0 +1,208 @@
+//! Whole runs of the size of the paper's Figure 1: time, memory and work.
+//!
+//! ```text
+//! cargo bench -p lab-sim --bench whole_run                     # the table
+//! cargo bench -p lab-sim --bench whole_run -- --case lcmp 1 30 # one run: policy, threads, load
+//! ```
+//!
+//! Each run has a process of its own, so that its peak memory is its own; times are CPU times of
+//! the simulation alone, the best of several, since other work on the machine adds to them.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
+
+mod figure1;
+
+use std::{
+    process::{Command, ExitCode},
+    time::{Duration, Instant},
+};
+
+use lab_plan::Plan;
+use lab_sim::{
+    EndReason, Observer, Outcome, Progress, RunOptions, World,
+    cc::{CongestionControl, WithControl, with_control},
+    note::Note,
+    physics::Paper,
+    run,
+};
+use nix::sys::resource::{UsageWho, getrusage};
+
+/// Runs of which the best counts.
+const ATTEMPTS: u32 = 3;
+
+/// Policy, threads and load in percent of Figure 1's.
+const CASES: [(&str, usize, u32); 8] = [
+    ("ecmp", 1, 30),
+    ("ecmp", 2, 30),
+    ("lcmp", 1, 30),
+    ("lcmp", 2, 30),
+    ("ecmp", 1, 60),
+    ("ecmp", 1, 120),
+    ("lcmp", 1, 60),
+    ("lcmp", 1, 120),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["--case", policy, threads, load, ..] => one(policy, threads, load),
+        ["--bench", ..] => table(),
+        // `cargo test --benches` only wants to know that it runs.
+        _ => {
+            let plan = figure1::plan(30, 2);
+            println!("{}", measure(&plan, 0, 1));
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn one(policy: &str, threads: &str, load: &str) -> ExitCode {
+    let (Ok(threads), Ok(load)) = (threads.parse(), load.parse()) else {
+        return ExitCode::FAILURE;
+    };
+    let plan = figure1::plan(load, figure1::DURATION_MS);
+    let place = plan.policies.iter().position(|run| run.label == policy);
+    let Some(place) = place else {
+        return ExitCode::FAILURE;
+    };
+    println!("{}", measure(&plan, place, threads));
+    ExitCode::SUCCESS
+}
+
+fn table() -> ExitCode {
+    println!(
+        "{:<6} {:>7} {:>6}  {}",
+        "policy",
+        "threads",
+        "load %",
+        Measured::HEAD
+    );
+    for (policy, threads, load) in CASES {
+        let attempts = (0..ATTEMPTS).map(|_| in_own_process(policy, threads, load));
+        let Some(best) = attempts.flatten().min_by_key(|row| cpu_of(row)) else {
+            return ExitCode::FAILURE;
+        };
+        println!("{policy:<6} {threads:>7} {load:>6}  {best}");
+    }
+    ExitCode::SUCCESS
+}
+
+/// The row that a process of its own prints for a case.
+fn in_own_process(policy: &str, threads: usize, load: u32) -> Option<String> {
+    let arguments = [policy.to_owned(), threads.to_string(), load.to_string()];
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    let output = command.arg("--case").args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim_end().to_owned())
+}
+
+/// CPU time in a row, in hundredths of a second.
+fn cpu_of(row: &str) -> u64 {
+    let seconds = row.split_whitespace().next().unwrap_or("");
+    seconds.replace('.', "").parse().unwrap_or(u64::MAX)
+}
+
+/// What a run took.
+struct Measured {
+    cpu: Duration,
+    wall: Duration,
+    peak_kib: i64,
+    flows: usize,
+    outcome: Outcome,
+}
+
+impl Measured {
+    const HEAD: &str = "   CPU s  wall s  flows  data pkts M  hops M  events M  Mhop/s CPU  \
+                        Mhop/s wall  peak MB  drops  end";
+}
+
+impl std::fmt::Display for Measured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let work = &self.outcome.work;
+        let millions = |count: u64| count as f64 / 1e6;
+        let hops = millions(work.packet_hops);
+        write!(
+            f,
+            "{:>8.2} {:>7.2} {:>6} {:>12.2} {:>7.1} {:>9.1} {:>11.2} {:>12.2} {:>8.0} {:>6}  {:?} at {}",
+            self.cpu.as_secs_f64(),
+            self.wall.as_secs_f64(),
+            self.flows,
+            millions(work.data_packets),
+            hops,
+            millions(work.events),
+            hops / self.cpu.as_secs_f64(),
+            hops / self.wall.as_secs_f64(),
+            self.peak_kib as f64 * 1024.0 / 1e6,
+            work.drops,
+            self.outcome.reason,
+            self.outcome.end,
+        )
+    }
+}
+
+fn measure(plan: &Plan, policy: usize, threads: usize) -> Measured {
+    let case = Case {
+        plan,
+        policy,
+        threads,
+    };
+    with_control(&plan.transport.cc, plan.transport.physics, case)
+}
+
+struct Case<'p> {
+    plan: &'p Plan,
+    policy: usize,
+    threads: usize,
+}
+
+impl WithControl for Case<'_> {
+    type Output = Measured;
+
+    fn run<C: CongestionControl + Send + 'static>(self, parameters: C::Parameters) -> Measured {
+        let world: World<'_, Paper, C> =
+            World::new(self.plan, self.policy, 0, parameters).expect("a world");
+        let options = RunOptions {
+            threads: self.threads,
+            ..RunOptions::default()
+        };
+        let (began, cpu) = (Instant::now(), cpu_time());
+        let outcome = run::run(&world, &options, &mut Silent);
+        let (wall, cpu) = (began.elapsed(), cpu_time() - cpu);
+        assert_eq!(outcome.reason, EndReason::Finished);
+        Measured {
+            cpu,
+            wall,
+            peak_kib: usage().max_rss(),
+            flows: world.flows.len(),
+            outcome,
+        }
+    }
+}
+
+/// CPU time of this process so far, of all its threads, in the system, too.
+fn cpu_time() -> Duration {
+    let usage = usage();
+    let time = |value: nix::sys::time::TimeVal| {
+        Duration::new(
+            value.tv_sec().try_into().unwrap_or(0),
+            u32::try_from(value.tv_usec()).unwrap_or(0) * 1_000,
+        )
+    };
+    time(usage.user_time()) + time(usage.system_time())
+}
+
+fn usage() -> nix::sys::resource::Usage {
+    getrusage(UsageWho::RUSAGE_SELF).expect("the process has used something")
+}
+
+/// Takes notes and keeps none.
+struct Silent;
+
+impl Observer for Silent {
+    fn note(&mut self, _: Note) {}
+
+    fn progress(&mut self, _: Progress) -> bool {
+        true
+    }
+}
