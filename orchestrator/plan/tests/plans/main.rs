@@ -11,4 +11,5 @@ mod scaling;
 mod scenarios;
 mod testbed;
 mod traffic;
+mod transport;
 mod warnings;

@@ -1,0 +1,196 @@
+//! Transport, from the scenario into the plan.
+
+use lab_plan::{
+    CcPlan, Engine, Physics, Plan, PlanOptions, WindowPlan, rdma, render_table,
+    transport::{ArtifactDcqcnPlan, DcqcnPlan, DctcpPlan, HpccPlan, TimelyPlan, TimelyStep},
+};
+use lab_units::{BitsPerSec, Bytes, Nanos};
+
+use crate::common;
+
+/// The smoke scenario, with times ten times as long, and `transport` as its section.
+fn text(transport: &str) -> String {
+    let text = common::scenario_text("smoke.yaml").replace("time: 100", "time: 10");
+    format!("{text}\ntransport: {{ {transport} }}\n")
+}
+
+fn plan(transport: &str) -> Plan {
+    common::plan(&text(transport))
+}
+
+/// Nothing is scaled.
+fn simulated(transport: &str) -> Plan {
+    let options = PlanOptions {
+        engine: Engine::Simulator { is_scaled: false },
+        ..PlanOptions::default()
+    };
+    common::try_plan(&text(transport), &options).unwrap()
+}
+
+fn codes(plan: &Plan) -> Vec<&str> {
+    let warnings = plan.warnings.iter();
+    warnings.map(|warning| warning.code.as_str()).collect()
+}
+
+fn mbit(rate: u64) -> BitsPerSec {
+    BitsPerSec::new(rate * 1_000_000).unwrap()
+}
+
+#[test]
+fn unless_told_otherwise_the_simulator_does_as_the_kernel() {
+    let plan = simulated("");
+    let transport = &plan.transport;
+    assert_eq!(transport.physics, Physics::Paper);
+    assert_eq!(transport.cc, CcPlan::None);
+    assert_eq!(transport.window, WindowPlan::Bdp);
+    assert!(!transport.pfc && !transport.ack_priority);
+    assert_eq!(transport.payload_bytes, plan.rdma.path_mtu);
+    assert_eq!(transport.nack_interval_ns, Nanos::new(500_000));
+    let timeout = rdma::timeout(plan.rdma.qp_timeout);
+    assert_eq!(transport.retransmit_timeout_ns, Some(timeout));
+    assert_eq!(transport.fabric_buffer_bytes, Bytes::new(32_000_000));
+    assert_eq!(transport.dci_buffer_bytes, Bytes::new(6_000_000_000));
+    assert!(!render_table(&plan).contains("Transport"));
+}
+
+#[test]
+fn the_artifacts_physics_comes_with_its_configuration() {
+    let plan = simulated("physics: artifact");
+    let transport = &plan.transport;
+    let dcqcn = CcPlan::ArtifactDcqcn(ArtifactDcqcnPlan::ARTIFACT);
+    assert_eq!(transport.cc, dcqcn);
+    assert_eq!(transport.window, WindowPlan::Bdp);
+    assert!(transport.pfc && !transport.ack_priority);
+    assert_eq!(transport.payload_bytes, 1_000);
+    assert_eq!(transport.retransmit_timeout_ns, None);
+    assert_eq!(transport.fabric_buffer_bytes, Bytes::new(33_554_432));
+    assert_eq!(transport.dci_buffer_bytes, Bytes::new(134_217_728));
+}
+
+#[test]
+fn a_presets_parameters_are_the_physics_unless_said() {
+    let cc = |text: &str| simulated(text).transport.cc;
+    assert_eq!(cc("cc: dcqcn"), CcPlan::Dcqcn(DcqcnPlan::PAPER));
+    assert_eq!(cc("cc: dctcp"), CcPlan::Dctcp(DctcpPlan::PAPER));
+    assert_eq!(cc("cc: timely"), CcPlan::Timely(TimelyPlan::PAPER));
+    assert_eq!(cc("cc: hpcc"), CcPlan::Hpcc(HpccPlan::PAPER));
+    let artifact = |name: &str| cc(&format!("physics: artifact, cc: {name}"));
+    assert_eq!(artifact("hpcc"), CcPlan::Hpcc(HpccPlan::ARTIFACT));
+    assert_eq!(artifact("timely"), CcPlan::Timely(TimelyPlan::ARTIFACT));
+    assert_eq!(artifact("dctcp"), CcPlan::Dctcp(DctcpPlan::ARTIFACT));
+    assert_eq!(artifact("none"), CcPlan::None);
+    assert_eq!(
+        artifact("{ dcqcn: { preset: paper } }"),
+        CcPlan::Dcqcn(DcqcnPlan::PAPER)
+    );
+}
+
+/// Times by 10, rates by the scenario's factor, sizes by the product.
+#[test]
+fn parameters_are_scaled_like_everything_else() {
+    let plan = plan("cc: dcqcn, window: 10 MB, retransmit_timeout: 3 ms");
+    let scale = plan.scale;
+    let CcPlan::Dcqcn(dcqcn) = &plan.transport.cc else {
+        panic!("{:?}", plan.transport.cc)
+    };
+    assert_eq!(dcqcn.alpha_interval_ns, Nanos::new(550_000));
+    let rate = scale.rate("", mbit(40)).unwrap();
+    assert_eq!(dcqcn.additive_bps, rate);
+    assert_ne!(rate, mbit(40));
+    let window = scale.size("", Bytes::new(10_000_000)).unwrap();
+    assert_eq!(dcqcn.byte_counter_bytes, window);
+    assert_eq!(plan.transport.window, WindowPlan::Bytes(window));
+    let timeout = Some(Nanos::from_millis(30));
+    assert_eq!(plan.transport.retransmit_timeout_ns, timeout);
+}
+
+#[test]
+fn a_timely_that_steps_by_segments_scales_them() {
+    let plan = plan("cc: { timely: { segment: 64 MB, t_low: 1 ms, t_high: 2 ms } }");
+    let segment = plan.scale.size("", Bytes::new(64_000_000)).unwrap();
+    let CcPlan::Timely(timely) = plan.transport.cc else {
+        panic!("{:?}", plan.transport.cc)
+    };
+    assert_eq!(timely.step, TimelyStep::Segment(segment));
+    assert_eq!(timely.t_low_ns, Nanos::from_millis(10));
+}
+
+#[test]
+fn packets_have_room_for_the_switches_of_the_longest_path() {
+    let text = common::scenario_text("8dc-fabric.yaml");
+    let text = format!("{text}\ntransport: {{ cc: hpcc }}\n");
+    let CcPlan::Hpcc(hpcc) = common::plan(&text).transport.cc else {
+        panic!("not HPCC")
+    };
+    // Leaf, spine, three DCI switches, spine, leaf.
+    assert_eq!(hpcc.int_hops, 7);
+}
+
+#[test]
+fn the_kernel_engine_says_what_it_does_not_honour() {
+    let plan = plan("cc: hpcc, pfc: true, window: none");
+    let warnings = plan.warnings.iter();
+    let found = warnings
+        .clone()
+        .find(|found| found.code == "transport-ignored");
+    insta::assert_snapshot!(found.unwrap().text);
+    assert!(!codes(&self::plan("nack_interval: 1 ms")).contains(&"transport-ignored"));
+    assert!(!codes(&simulated("cc: hpcc")).contains(&"transport-ignored"));
+}
+
+#[test]
+fn congestion_control_by_marks_needs_marks() {
+    let is_said = |plan: &Plan| codes(plan).contains(&"cc-without-marks");
+    let marks = "delay: 5 ms, ecn: { k_min: 400 kB, k_max: 1600 kB, p_max: 0.2 }";
+    for (cc, needs_marks) in [
+        ("dcqcn", true),
+        ("dctcp", true),
+        ("hpcc", false),
+        ("none", false),
+    ] {
+        let text = format!("cc: {cc}");
+        assert_eq!(is_said(&simulated(&text)), needs_marks, "{cc}");
+        let options = PlanOptions {
+            engine: Engine::Simulator { is_scaled: false },
+            ..PlanOptions::default()
+        };
+        let marked = self::text(&text).replace("delay: 5 ms", marks);
+        assert!(marked.contains("ecn:"), "the scenario has such a link");
+        assert!(
+            !is_said(&common::try_plan(&marked, &options).unwrap()),
+            "{cc}"
+        );
+    }
+}
+
+#[test]
+fn the_artifacts_wraps_are_not_scaled() {
+    let options = PlanOptions {
+        engine: Engine::Simulator { is_scaled: true },
+        ..PlanOptions::default()
+    };
+    let text = text("physics: artifact");
+    let scaled = common::try_plan(&text, &options).unwrap();
+    assert!(codes(&scaled).contains(&"artifact-scaled"));
+    assert!(!codes(&simulated("physics: artifact")).contains(&"artifact-scaled"));
+}
+
+#[test]
+fn the_table_shows_transport() {
+    let asked = [
+        "cc: dcqcn, pfc: true",
+        "physics: artifact",
+        "cc: hpcc, window: 1 MB, ack_priority: true",
+        "cc: { timely: { preset: artifact } }, window: none",
+        "physics: artifact, cc: dctcp",
+        "cc: timely, retransmit_timeout: none",
+        "cc: dctcp",
+    ];
+    let shown = asked.map(|transport| {
+        let table = render_table(&simulated(transport));
+        let from = table.find("Transport").unwrap();
+        let section = table[from..].split("\n\n").next().unwrap();
+        format!("{transport}\n{section}\n")
+    });
+    insta::assert_snapshot!(shown.join("\n"));
+}
