@@ -6,6 +6,7 @@ mod errors;
 mod faults;
 mod graph;
 mod laws;
+mod paper;
 mod parameters;
 mod scaling;
 mod scenarios;

@@ -1,0 +1,82 @@
+//! The scenarios of the paper's figures.
+
+use std::{fmt::Write as _, fs, path::PathBuf};
+
+use lab_plan::{Engine, Physics, Plan, PlanOptions, resolve};
+
+fn folder() -> PathBuf {
+    crate::common::scenarios().join("paper")
+}
+
+fn names() -> Vec<String> {
+    let entries = fs::read_dir(folder()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+fn plan(name: &str, engine: Engine) -> Plan {
+    let text = fs::read_to_string(folder().join(name)).unwrap();
+    let scenario =
+        lab_scenario::parse(name, text.as_bytes()).unwrap_or_else(|errors| panic!("{errors}"));
+    let files = lab_scenario::files(&scenario).into_iter().map(|path| {
+        let text = fs::read_to_string(folder().join(path)).unwrap();
+        (path.to_owned(), text)
+    });
+    let options = PlanOptions {
+        engine,
+        ..PlanOptions::default()
+    };
+    resolve(&scenario, &text, &files.collect(), &options).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// FNV-1a of every number of the flow schedule: a change of any shows.
+fn digest(plan: &Plan) -> u64 {
+    let numbers = plan.flows.iter().flat_map(|flow| {
+        [
+            u64::from(flow.src.0),
+            u64::from(flow.dst.0),
+            flow.size_bytes.get(),
+            flow.start_ns.get(),
+            flow.ideal_fct_ns.get(),
+        ]
+    });
+    numbers
+        .flat_map(u64::to_be_bytes)
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        })
+}
+
+#[test]
+fn every_figures_plan_in_a_line() {
+    let mut lines = String::new();
+    for name in names() {
+        let plan = plan(&name, Engine::Simulator { is_scaled: false });
+        assert_eq!(plan.transport.physics, Physics::Artifact, "{name}");
+        assert_eq!(format!("{}.yaml", plan.name), name);
+        let bytes: u64 = plan.flows.iter().map(|flow| flow.size_bytes.get()).sum();
+        let labels: Vec<_> = plan.policies.iter().map(|run| run.label.as_str()).collect();
+        writeln!(
+            lines,
+            "{name}: {} DCs, {} nodes, {} flows of {} MB, {:016x}\n  {}",
+            plan.dcs.len(),
+            plan.nodes.len(),
+            plan.flows.len(),
+            bytes / 1_000_000,
+            digest(&plan),
+            labels.join(" ")
+        )
+        .unwrap();
+    }
+    insta::assert_snapshot!(lines);
+}
+
+/// `check` plans for the kernel, which nobody would run these with.
+#[test]
+fn every_figure_can_be_checked() {
+    for name in names() {
+        plan(&name, Engine::Kernel);
+    }
+}
