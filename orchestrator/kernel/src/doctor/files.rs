@@ -12,12 +12,18 @@ use nix::{
 use super::finding::{Finding, in_short};
 
 pub(super) fn findings(results: &Path) -> [Finding; 2] {
-    [records(results), run()]
+    [results_directory(results), run()]
 }
 
-fn records(results: &Path) -> Finding {
+/// Whether run directories can be made in `results`, which need not be there yet, and a run fits.
+#[must_use]
+pub fn results_directory(results: &Path) -> Finding {
     let (subject, why) = ("results", "records and reports are written there");
     let shown = results.display();
+    if results.exists() && !results.is_dir() {
+        return Finding::fail(subject, format!("`{shown}` is not a directory"), why)
+            .mended_by(ELSEWHERE);
+    }
     let Some(directory) = existing(results) else {
         return Finding::fail(subject, format!("`{shown}` cannot be made"), why);
     };
@@ -27,7 +33,7 @@ fn records(results: &Path) -> Finding {
             directory.display(),
             errno.desc()
         );
-        return Finding::fail(subject, what, why).mended_by("lcmp-lab --results DIR …");
+        return Finding::fail(subject, what, why).mended_by(ELSEWHERE);
     }
     match free(&directory) {
         Ok(free) => room(&shown.to_string(), free),
@@ -39,13 +45,13 @@ fn room(shown: &str, free: Bytes) -> Finding {
     let (subject, why) = ("results", "records and reports are written there");
     let what = format!("{} free for `{shown}`", in_short(free));
     let finding = if free < ONE_RUN {
-        Finding::fail(subject, what, why)
+        Finding::fail(subject, format!("{what}, a run may take {ONE_RUN}"), why)
     } else if free < MANY_RUNS {
         Finding::warn(subject, what, why)
     } else {
         return Finding::ok(subject, what, why);
     };
-    finding.mended_by("lcmp-lab --results DIR …")
+    finding.mended_by(ELSEWHERE)
 }
 
 fn run() -> Finding {
@@ -79,6 +85,8 @@ fn free(directory: &Path) -> nix::Result<Bytes> {
     ))
 }
 
+const ELSEWHERE: &str = "lcmp-lab --results DIR …";
+
 /// A run of the paper's testbed with its report.
 const ONE_RUN: Bytes = Bytes::new(50_000_000);
 /// An evening's work.
@@ -94,13 +102,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let results = directory.path().join("a/b/results");
         assert_eq!(existing(&results).as_deref(), Some(directory.path()));
-        assert_ne!(records(&results).level, Level::Fail);
+        assert_ne!(results_directory(&results).level, Level::Fail);
         assert!(!results.exists());
     }
 
     #[test]
     fn a_file_system_that_cannot_be_written_to_is_found() {
-        let finding = records(Path::new("/proc/results"));
+        let finding = results_directory(Path::new("/proc/results"));
         assert_eq!(finding.level, Level::Fail, "{finding}");
     }
 

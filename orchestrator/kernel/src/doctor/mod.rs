@@ -32,6 +32,7 @@ mod trial;
 
 pub use self::{
     examine::{everywhere, here, missing_here},
+    files::results_directory,
     finding::{Finding, Level},
     placement::{ProbeError, probe_host_placement},
     trial::kernel_modules,

@@ -256,14 +256,22 @@ impl<'a> Here<'a> {
         })
     }
 
-    /// Copies the records to where they are kept.
+    /// Copies the records to where they are kept. A file that is kept stays whole until the next copy
+    /// of it is, so that what a run wrote before it ran out of space can be read.
     fn bring_records(&self) -> io::Result<()> {
         let Some(kept_in) = self.kept_in else {
             return Ok(());
         };
         for entry in fs::read_dir(self.dir)? {
             let entry = entry?;
-            fs::copy(entry.path(), kept_in.join(entry.file_name()))?;
+            let draft = kept_in.join(DRAFT);
+            let kept = fs::copy(entry.path(), &draft)
+                .and_then(|_| fs::rename(&draft, kept_in.join(entry.file_name())));
+            if kept.is_err() {
+                // What was copied of it takes room that there is too little of.
+                let _ = fs::remove_file(&draft);
+            }
+            kept?;
         }
         Ok(())
     }
@@ -299,6 +307,9 @@ fn interrupted() -> Failure {
 fn environment(error: impl std::error::Error) -> Failure {
     Failure::environment(with_causes(&error))
 }
+
+/// A record while it is copied.
+const DRAFT: &str = ".copy";
 
 /// In the guest's memory.
 const STAGE: &str = "/run/lcmp-lab-records";

@@ -3,6 +3,7 @@
 mod guest;
 mod here;
 mod keeper;
+mod ready;
 
 use std::{path::PathBuf, time::SystemTime};
 
@@ -60,7 +61,9 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
         ));
     }
     let missing = lab_kernel::doctor::missing_here();
-    let run_dir = if arguments.guest || (!arguments.here && !missing.is_empty()) {
+    let in_guest = arguments.guest || (!arguments.here && !missing.is_empty());
+    ready::check(&global.results, in_guest)?;
+    let run_dir = if in_guest {
         guest::say_why(&missing);
         if arguments.keep {
             keeper::start(&request)?
