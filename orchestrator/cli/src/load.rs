@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_plan::{Plan, PlanOptions};
+use lab_plan::{Engine, Plan, PlanOptions};
 use lab_scenario::{Files, Scenario, limits};
 
 use crate::{args::ScenarioArgs, failure::Failure};
@@ -67,6 +67,7 @@ pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Resul
         slot,
         seed: arguments.seed,
         policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
+        engine: Engine::Kernel,
     };
     lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, &options)
         .map_err(|error| Failure::usage(format_args!("{}: {error}", arguments.scenario.display())))
