@@ -1,6 +1,6 @@
 //! The figures of a run, from its rows.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeSet, path::Path};
 
 use lab_records::{FlowRow, LinkInfo};
 use lab_units::Nanos;
@@ -197,10 +197,8 @@ impl Draw<'_> {
     }
 
     fn timeline(&self) -> Result<Captioned, ReportError> {
-        let routes = self.colored_routes()?;
-        let place: BTreeMap<&str, usize> = (routes.iter().enumerate())
-            .map(|(index, (route, _))| (route.as_str(), index))
-            .collect();
+        let groups = self.colored_groups()?;
+        let most_shown = MAX_TIMELINE_FLOWS / self.policies.len().max(2);
         let seconds = |nanos: u64| text::to_float(nanos) / 1e9;
         let span = |flow: &FlowRow| {
             let route = self.routes.of(flow);
@@ -209,7 +207,7 @@ impl Draw<'_> {
                 end: flow
                     .fct_ns
                     .map(|fct| seconds((flow.start_ns.saturating_add(fct)).get())),
-                route: route.and_then(|route| place.get(route.text.as_str()).copied()),
+                route: route.and_then(|route| groups.place(&route)),
             }
         };
         let lane = |(policy, _): &(String, RGBColor)| {
@@ -217,7 +215,7 @@ impl Draw<'_> {
             let rows = rows.filter(|flow| flow.policy == *policy && flow.repetition == 0);
             let mut rows: Vec<&FlowRow> = rows.collect();
             rows.sort_by_key(|flow| (flow.start_ns, flow.flow_id));
-            let every = rows.len().div_ceil(MAX_TIMELINE_FLOWS).max(1);
+            let every = rows.len().div_ceil(most_shown).max(1);
             Lane {
                 policy: policy.clone(),
                 flows: rows.into_iter().step_by(every).map(span).collect(),
@@ -225,18 +223,17 @@ impl Draw<'_> {
         };
         let lanes: Vec<Lane> = self.policies.iter().map(lane).collect();
         let shown = lanes.iter().map(|lane| lane.flows.len()).max().unwrap_or(0);
-        let label = |(route, color): (String, RGBColor)| match self.delay(&route) {
-            Some(delay) => (format!("{route} · {}", text::time(delay)), color),
-            None => (route, color),
-        };
         let figure = Timeline {
-            routes: routes.iter().cloned().map(label).collect(),
+            routes: groups.labels(|route| self.delay(route)),
             panels: lanes,
         };
         let mut caption = "Each flow from its start to the sender's completion, coloured by the \
                            route of its data, either direction; its acknowledgements may come back \
                            over another."
             .to_owned();
+        if matches!(groups, Groups::Lengths(_)) {
+            caption += " There are more routes than colours, so those of as many links share one.";
+        }
         if self.run.info.repetitions > 1 {
             caption += " Only the first repetition is shown.";
         }
@@ -248,26 +245,28 @@ impl Draw<'_> {
         self.captioned(&figure, "Flows over time", caption)
     }
 
-    /// The routes with a colour, the fastest first: those with most flows, as many as there are
-    /// colours.
-    fn colored_routes(&self) -> Result<Vec<(String, RGBColor)>, ReportError> {
-        let mut flows: BTreeMap<String, u64> = BTreeMap::new();
+    /// What flows over time are coloured by.
+    fn colored_groups(&self) -> Result<Groups, ReportError> {
+        let mut routes: BTreeSet<String> = BTreeSet::new();
         for (policy, _) in &self.policies {
-            for share in self.frame.routes(policy)? {
-                *flows.entry(share.route).or_default() += share.flows;
-            }
+            let shares = self.frame.routes(policy)?;
+            routes.extend(shares.into_iter().map(|share| share.route));
         }
-        let mut routes: Vec<(String, u64)> = flows.into_iter().collect();
-        routes.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        routes.truncate(SERIES.len());
+        if routes.len() > SERIES.len() {
+            let routes = routes.iter().map(|route| self.routes.named(route));
+            let lengths: BTreeSet<usize> = routes.filter_map(|route| links_of(&route)).collect();
+            return Ok(Groups::Lengths(
+                lengths.into_iter().take(SERIES.len()).collect(),
+            ));
+        }
         // Routes of unknown delay come last.
         let order = |route: &str| {
             self.delay(route)
                 .map_or((1, Nanos::ZERO), |delay| (0, delay))
         };
-        routes.sort_by(|a, b| (order(&a.0), &a.0).cmp(&(order(&b.0), &b.0)));
-        let names = routes.into_iter().map(|(route, _)| route);
-        Ok(names.zip(SERIES).collect())
+        let mut routes: Vec<String> = routes.into_iter().collect();
+        routes.sort_by(|a, b| (order(a), a).cmp(&(order(b), b)));
+        Ok(Groups::Routes(routes))
     }
 
     fn delay(&self, route: &str) -> Option<Nanos> {
@@ -275,5 +274,47 @@ impl Draw<'_> {
     }
 }
 
-/// More would be less than a pixel high each.
-const MAX_TIMELINE_FLOWS: usize = 800;
+/// What flows are coloured by, in the order of the colours.
+enum Groups {
+    /// Their route, the fastest first.
+    Routes(Vec<String>),
+    /// The links of their route, the fewest first.
+    Lengths(Vec<usize>),
+}
+
+impl Groups {
+    fn place(&self, route: &Route) -> Option<usize> {
+        match self {
+            Self::Routes(routes) => routes.iter().position(|one| *one == route.text),
+            Self::Lengths(lengths) => {
+                let links = links_of(route)?;
+                lengths.iter().position(|&one| one == links)
+            }
+        }
+    }
+
+    /// The name of each group and its colour.
+    fn labels(&self, delay: impl Fn(&str) -> Option<Nanos>) -> Vec<(String, RGBColor)> {
+        let route = |route: &String| match delay(route) {
+            Some(delay) => format!("{route} · {}", text::time(delay)),
+            None => route.clone(),
+        };
+        let names: Vec<String> = match self {
+            Self::Routes(routes) => routes.iter().map(route).collect(),
+            Self::Lengths(lengths) => {
+                let name = |&links: &usize| format!("over {}", text::count(links, "link"));
+                lengths.iter().map(name).collect()
+            }
+        };
+        names.into_iter().zip(SERIES).collect()
+    }
+}
+
+/// The links a route goes over, if it is known.
+fn links_of(route: &Route) -> Option<usize> {
+    route.hops.len().checked_sub(1)
+}
+
+/// Flows that are shown of all policies, if there are two or more: each is a pixel high at least,
+/// and all panels together should fit on two pages.
+const MAX_TIMELINE_FLOWS: usize = 1_600;

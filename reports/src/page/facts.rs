@@ -10,7 +10,7 @@ use crate::{run::Run, text};
 pub fn headline(run: &Run) -> String {
     let info = &run.info;
     let place = match (&info.engine, info.place) {
-        (Engine::Sim(sim), _) => format!("in the simulator, {}", physics(sim.physics)),
+        (Engine::Sim(sim), _) => format!("in the simulator, physics {}", physics(sim.physics)),
         (Engine::Kernel, Place::Here) => {
             format!("on this machine's kernel {}", info.kernel_release)
         }
@@ -81,8 +81,8 @@ fn engine(info: &RunInfo) -> Markup {
 
 fn physics(physics: Physics) -> &'static str {
     match physics {
-        Physics::Paper => "physics of the paper",
-        Physics::Artifact => "physics of the artifact",
+        Physics::Paper => "of the paper",
+        Physics::Artifact => "of the artifact",
     }
 }
 

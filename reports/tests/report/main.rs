@@ -3,3 +3,4 @@
 mod html;
 mod page;
 mod synthetic;
+mod thirteen;

@@ -9,7 +9,7 @@ use lab_records::{DcPath, FlowRow};
 use lab_reports::{Report, render};
 use lab_units::Nanos;
 
-use crate::{html, synthetic::Synthetic};
+use crate::{html, synthetic::Synthetic, thirteen};
 
 fn report(dir: &Path) -> (Report, String) {
     let report = render(dir).expect("a report");
@@ -32,6 +32,26 @@ fn the_testbed_is_reported() {
     files.sort_unstable();
     insta::assert_snapshot!("testbed_figures", files.join("\n"));
     assert!(report.figures.iter().all(|file| file.exists()));
+}
+
+#[test]
+fn a_run_of_the_simulator_is_reported() {
+    let (report, html) = report(&thirteen::run(3_000).write("thirteen"));
+    assert!(report.summary.clean, "{:?}", report.summary);
+    let text = html::text(&html);
+    let facts: Vec<&str> = text
+        .lines()
+        .skip_while(|line| *line != "The run")
+        .take_while(|line| *line != "Flows")
+        .collect();
+    insta::assert_snapshot!("simulated_facts", facts.join("\n"));
+    let pauses: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Paused by"))
+        .take_while(|line| *line != "The run")
+        .collect();
+    insta::assert_snapshot!("simulated_pauses", pauses.join("\n"));
+    assert!(text.contains(" marked"));
 }
 
 #[test]
@@ -114,13 +134,13 @@ fn a_newer_run_is_refused() {
     let dir = Synthetic::testbed(1).write("newer");
     let file = dir.join("run.json");
     let text = fs::read_to_string(&file).expect("run.json");
-    fs::write(&file, text.replace("\"format\": 1", "\"format\": 2")).expect("run.json");
+    fs::write(&file, text.replace("\"format\": 2", "\"format\": 3")).expect("run.json");
     let error = render(&dir).unwrap_err();
     let source = std::error::Error::source(&error)
         .expect("a source")
         .to_string();
     assert!(
-        source.contains("has format 2, this lcmp-lab reads up to 1"),
+        source.contains("has format 3, this lcmp-lab reads 2"),
         "{source}"
     );
 }
@@ -242,7 +262,7 @@ fn more_flows_policies_and_repetitions_than_fit_are_cut_and_told() {
     for sentence in [
         "in 20 bins of flow sizes",
         "Only the first repetition is shown.",
-        "Of 820 flows of a policy 410 are shown, evenly picked.",
+        "Of 820 flows of a policy 164 are shown, evenly picked.",
         "13120 rows, of which the first 2000 are here and all in flows.csv",
     ] {
         assert!(text.contains(sentence), "{sentence}");

@@ -3,13 +3,12 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use lab_records::{
-    Clock, DcInfo, DcPath, DecisionRow, DelayMethod, Engine, FlowRow, FlowStatus, Granularity,
-    GuestCpu, LinkInfo, LinkRow, MeasuredLink, Phase, Place, QueueRow, RunEnd, RunInfo, RunWriter,
-    ScaleInfo, UtcTime,
+    DcInfo, DcPath, DecisionRow, DelayMethod, FlowRow, FlowStatus, GuestCpu, LinkInfo, LinkRow,
+    MeasuredLink, PfcRow, Phase, QueueRow, RunEnd, RunInfo, RunWriter, UtcTime, sample,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
@@ -36,6 +35,7 @@ pub struct Synthetic {
     pub links: Vec<LinkRow>,
     pub queues: Vec<QueueRow>,
     pub decisions: Vec<DecisionRow>,
+    pub pauses: Vec<PfcRow>,
     pub end: Option<RunEnd>,
 }
 
@@ -48,6 +48,7 @@ impl Synthetic {
             links: Vec::new(),
             queues: Vec::new(),
             decisions: Vec::new(),
+            pauses: Vec::new(),
             end: Some(end()),
         };
         for policy in ["ecmp", "lcmp"] {
@@ -55,7 +56,9 @@ impl Synthetic {
             let flows: Vec<FlowRow> = (0..count)
                 .map(|id| flow(&mut random, policy, id, count))
                 .collect();
-            run.links.extend(link_rows(policy, &flows));
+            let step = Nanos::from_millis(20);
+            run.links
+                .extend(link_rows(policy, &run.info.links, &flows, step));
             run.queues.extend(queue_rows(policy, &flows));
             run.decisions.extend(flows.iter().map(decision));
             run.flows.extend(flows);
@@ -86,13 +89,14 @@ impl Synthetic {
         if results.exists() {
             fs::remove_dir_all(&results).expect("the run of the last test is removed");
         }
-        let mut writer = RunWriter::create(&results, now(), &self.info).expect("a run");
+        let mut writer = RunWriter::create(&results, sample::now(), &self.info).expect("a run");
         for row in &self.flows {
             writer.append_flow(row).expect("a flow");
         }
         writer.append_links(&self.links).expect("links");
         writer.append_queues(&self.queues).expect("queues");
         writer.append_decisions(&self.decisions).expect("decisions");
+        writer.append_pfc(&self.pauses).expect("pauses");
         let dir = writer.dir().to_owned();
         if let Some(end) = &self.end {
             writer.finish(end.clone()).expect("the end");
@@ -101,12 +105,7 @@ impl Synthetic {
     }
 }
 
-fn now() -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(1_795_253_400)
-}
-
 fn info(count: u32) -> RunInfo {
-    let ratio = |text: &str| text.parse().expect("a ratio");
     let dc = |number: u32| DcInfo {
         name: format!("dc{number}"),
         hosts: match number {
@@ -116,38 +115,22 @@ fn info(count: u32) -> RunInfo {
         legacy: false,
     };
     RunInfo {
-        scenario: "8dc".into(),
         description:
             "The paper's 8-DC testbed, flows both ways between DC1 and DC8 over six routes".into(),
-        scenario_hash: "5ce0a710".repeat(8),
-        plan_hash: "1f2e3d4c".repeat(8),
-        tool_version: "0.1.0".into(),
-        kernel_release: "6.1.0-56-amd64".into(),
-        engine: Engine::Kernel,
-        place: Place::Guest,
-        clock: Clock::Virtual,
-        accel: Some("tcg".into()),
-        scale: ScaleInfo {
-            rate: ratio("1/2000"),
-            time: ratio("10"),
-            size: ratio("1/200"),
-        },
-        seed: 1,
-        repetitions: 1,
-        policies: vec!["ecmp".into(), "lcmp".into()],
         scheduled_flows: count.into(),
         dcs: (1..=8).map(dc).collect(),
-        links: ROUTES.iter().flat_map(links_of).collect(),
-        granularity: Granularity {
-            sub_packet_flows_percent: 0,
-            packet_vs_delay_percent: 3,
-        },
+        links: testbed_links(),
         warnings: vec![
             "12 of 44 flows are larger than the 128 packets that rxe keeps in flight (hint: raise \
              `scale.rate`)"
                 .into(),
         ],
+        ..sample::info()
     }
+}
+
+fn testbed_links() -> Vec<LinkInfo> {
+    ROUTES.iter().flat_map(links_of).collect()
 }
 
 fn links_of(&(middle, gbit, delay_ms): &(&str, u64, u64)) -> [LinkInfo; 2] {
@@ -161,7 +144,7 @@ fn links_of(&(middle, gbit, delay_ms): &(&str, u64, u64)) -> [LinkInfo; 2] {
     })
 }
 
-fn gigabits(gbit: u64) -> BitsPerSec {
+pub fn gigabits(gbit: u64) -> BitsPerSec {
     BitsPerSec::new(gbit * 1_000_000_000).expect("a positive rate")
 }
 
@@ -177,21 +160,14 @@ fn end() -> RunEnd {
         took_ns: Nanos::from_millis(millis),
     };
     RunEnd {
-        ended_at: UtcTime::new(now() + Duration::from_millis(93_412)),
+        ended_at: UtcTime::new(sample::now() + Duration::from_millis(93_412)),
         phases: phases.map(phase).into(),
         guest_cpu: Some(GuestCpu {
             busy_ns: Nanos::from_millis(13_200),
             available_ns: Nanos::from_millis(63_500),
         }),
-        sim: None,
-        late_launches: 0,
-        measured_links: ROUTES
-            .iter()
-            .flat_map(links_of)
-            .flat_map(measured)
-            .collect(),
-        warnings: Vec::new(),
-        problems: Vec::new(),
+        measured_links: testbed_links().into_iter().flat_map(measured).collect(),
+        ..sample::end()
     }
 }
 
@@ -237,11 +213,7 @@ fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     };
     let nanos = Nanos::new;
     FlowRow {
-        repetition: 0,
         flow_id: FlowId(id),
-        policy: policy.into(),
-        cc: "none".into(),
-        physics: None,
         src_host: format!("{}/h{src_host}", path[0]),
         dst_host: format!("{}/h{dst_host}", path[2]),
         src_dc: path[0].into(),
@@ -253,15 +225,12 @@ fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
         slowdown: FlowRow::slowdown_of(nanos(fct), nanos(ideal)),
         path: Some(DcPath::new(path)),
         ack_path: Some(DcPath::new(path.iter().rev())),
-        status: FlowStatus::Finished,
-        reason: String::new(),
-        generator: "ib_write_bw".into(),
         launch_lateness_ns: Some(nanos(random.below(90_000))),
         emu_size_bytes: Bytes::new(size / SIZE_SCALE),
         emu_start_ns: nanos(start * TIME_SCALE),
         emu_fct_ns: Some(nanos(fct * TIME_SCALE)),
         emu_ideal_fct_ns: nanos(ideal * TIME_SCALE),
-        emu_fct_resolution_ns: Some(nanos(40)),
+        ..sample::flow(policy)
     }
 }
 
@@ -270,19 +239,18 @@ fn ends_of(flow: &FlowRow) -> (u64, u64) {
     (flow.start_ns.get(), flow.start_ns.get() + fct.get())
 }
 
-/// Counters every 20 ms: each flow's bytes spread evenly over its time.
-fn link_rows(policy: &str, flows: &[FlowRow]) -> Vec<LinkRow> {
+/// Counters every `step`: each flow's bytes spread evenly over its time.
+pub fn link_rows(policy: &str, links: &[LinkInfo], flows: &[FlowRow], step: Nanos) -> Vec<LinkRow> {
     let last = flows.iter().map(|flow| ends_of(flow).1).max().unwrap_or(0);
-    let times = (0..=last / 20_000_000 + 1).map(|sample| sample * 20_000_000);
+    let times = (0..=last / step.get() + 1).map(|sample| sample * step.get());
     let mut rows = Vec::new();
     for time in times {
-        for link in ROUTES.iter().flat_map(links_of) {
+        for link in links {
             for (from, to) in [(&link.a, &link.b), (&link.b, &link.a)] {
-                let leg = format!("{from}-{to}");
+                let leg = format!("-{from}-{to}-");
                 let crossing = flows.iter().filter(|flow| {
-                    flow.path
-                        .as_ref()
-                        .is_some_and(|path| path.as_str().contains(&leg))
+                    let path = flow.path.as_ref().expect("a path");
+                    format!("-{path}-").contains(&leg)
                 });
                 let sent = |flow: &FlowRow| {
                     let (start, end) = ends_of(flow);
@@ -356,10 +324,10 @@ fn decision(flow: &FlowRow) -> DecisionRow {
 }
 
 /// A small generator whose numbers are the same everywhere (Knuth's MMIX constants).
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         let next = self.0.wrapping_mul(6_364_136_223_846_793_005);
         self.0 = next.wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
