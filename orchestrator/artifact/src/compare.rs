@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, fmt};
 
 use lab_policy::FlowTuple;
-use lab_units::{Bytes, Nanos};
+use lab_units::{BitsPerSec, Bytes, Nanos};
 
-use crate::fct::FctRow;
+use crate::fct::{FctRow, UtilisationRow};
 
 /// A flow of a simulation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -133,37 +133,81 @@ impl Agreement {
 }
 
 /// The averages of a link in two runs, in percent.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkAgreement {
-    /// `dc1-dc2`.
-    pub link: String,
+    /// The DCI switches it is between, in the artifact's numbers.
+    pub between: [u32; 2],
     /// As published.
     pub published: f64,
     /// As simulated.
     pub simulated: f64,
 }
 
-/// A link's average utilisation in percent, as the artifact's script has it, from the cumulative
-/// bytes of its two directions at times after the first flow may start.
-///
-/// `samples` are one for each millisecond: time, and bytes of both directions since the start. The
-/// script takes every tenth one, relates each step to one direction's rate, in which it takes a
-/// Gbit for 2^30 bit (7.4 % low), and averages over `span`: the time in which the slowest of the
-/// policies it compares finishes, with nothing sent after this one did.
-#[must_use]
-pub fn average_utilisation(samples: &[(Nanos, Bytes)], gigabits: f64, span: Nanos) -> f64 {
-    let mut last_of_step: BTreeMap<u64, (Nanos, Bytes)> = BTreeMap::new();
-    for &(time, bytes) in samples {
-        last_of_step.insert(time.get() / STEP.get(), (time, bytes));
+impl LinkAgreement {
+    /// Compares `column` of the published averages with what `simulated` says of each link.
+    pub fn of(
+        published: &[UtilisationRow],
+        column: usize,
+        simulated: impl Fn([u32; 2]) -> Option<f64>,
+    ) -> Vec<Self> {
+        let links = published.iter().filter_map(|row| {
+            Some(Self {
+                between: row.between,
+                published: *row.percent.get(column)?,
+                simulated: simulated(row.between)?,
+            })
+        });
+        links.collect()
     }
-    let points: Vec<_> = last_of_step.into_values().collect();
-    let shares = points.windows(2).map(|pair| {
-        let bits = 8.0 * float(pair[1].1.get().saturating_sub(pair[0].1.get()));
-        let seconds = float((pair[1].0.saturating_sub(pair[0].0)).get()) / 1e9;
-        bits / (seconds * gigabits * BINARY_GIGABIT)
-    });
-    let steps = float((span.get() / STEP.get()).max(1));
-    100.0 * shares.sum::<f64>() / steps
+
+    /// |Δ| as a share of the published average; that of an idle link that should be idle is 0.
+    #[must_use]
+    pub fn relative(&self) -> f64 {
+        let apart = (self.simulated - self.published).abs();
+        if apart == 0.0 {
+            0.0
+        } else {
+            apart / self.published
+        }
+    }
+}
+
+impl fmt::Display for LinkAgreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "  {}-{}  {:6.2} %, published {:6.2} %",
+            self.between[0], self.between[1], self.simulated, self.published
+        )
+    }
+}
+
+/// A link's average utilisation in percent, as the artifact's script has it.
+///
+/// `samples` are one for each millisecond, from 0 on, in order: time, and the bytes of both
+/// directions so far. The script keeps the last one of each 10 ms and averages the steps between
+/// them, so that the first 10 ms do not count; nothing counts after `cut`, when this policy's last
+/// flow finished, but the average is over `span`, until the last flow of the slowest policy did. It
+/// relates both directions to one direction's `rate`, and takes a Gbit for 2^30 bit, 7.4 % more than
+/// there are.
+#[must_use]
+pub fn average_utilisation(
+    samples: &[(Nanos, Bytes)],
+    rate: BitsPerSec,
+    cut: Nanos,
+    span: Nanos,
+) -> f64 {
+    let until = |end: Nanos| {
+        let count = samples.partition_point(|(time, _)| *time < end);
+        let last = count.checked_sub(1).map(|at| samples[at].1);
+        last.unwrap_or(Bytes::ZERO).get()
+    };
+    let first = until(STEP);
+    let bytes = until(cut.saturating_add(Nanos::new(1))).saturating_sub(first);
+    let steps = span.get() / STEP.get();
+    let seconds = float(steps.max(1) * STEP.get()) / 1e9;
+    let rate = float(rate.get()) / 1e9 * BINARY_GIGABIT;
+    100.0 * 8.0 * float(bytes) / (seconds * rate)
 }
 
 impl fmt::Display for Agreement {
@@ -229,3 +273,116 @@ const STEP: Nanos = Nanos::from_millis(10);
 
 /// What the script takes for a Gbit.
 const BINARY_GIGABIT: f64 = 1_073_741_824.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{PORT, address};
+
+    fn tuple(sport: u16) -> FlowTuple {
+        FlowTuple {
+            src: address(0),
+            dst: address(112),
+            sport,
+            dport: PORT,
+        }
+    }
+
+    fn row(sport: u16, fct: u64) -> FctRow {
+        FctRow {
+            flow: tuple(sport),
+            size: Bytes::new(1_000),
+            start: Nanos::from_millis(2_000),
+            fct: Nanos::new(fct),
+            standalone: Nanos::new(800),
+        }
+    }
+
+    fn simulated(sport: u16, fct: Option<u64>) -> SimulatedFlow {
+        SimulatedFlow {
+            flow: tuple(sport),
+            size: Bytes::new(1_000),
+            start: Nanos::ZERO,
+            fct: fct.map(Nanos::new),
+            standalone: Nanos::new(800),
+        }
+    }
+
+    #[test]
+    fn flows_are_compared_by_address_and_port() {
+        let published = [
+            row(1, 1_000),
+            row(2, 2_000),
+            row(3, 3_000),
+            row(4, 4_000),
+            row(5, 1),
+        ];
+        let ours = [
+            simulated(4, Some(4_000)),
+            simulated(2, Some(2_020)),
+            simulated(1, Some(1_500)),
+            simulated(3, None),
+        ];
+        let agreement = Agreement::of(&published, &ours);
+        assert_eq!((agreement.published, agreement.compared), (5, 3));
+        assert_eq!((agreement.unknown, agreement.unfinished), (1, 1));
+        assert_eq!((agreement.same_standalone, agreement.same_fct), (4, 1));
+        // 500 ns are over an eighth of 800 ns; 20 ns are not.
+        assert_eq!(agreement.other_path, 1);
+        let percentiles = [50, 99, 100].map(|percent| agreement.percentile(percent));
+        assert_eq!(percentiles, [Some(0.01), Some(0.5), Some(0.5)]);
+        assert_eq!(agreement.worst[0].flow, tuple(1));
+        assert!(agreement.to_string().contains("p50 1.0e-2"), "{agreement}");
+    }
+
+    #[test]
+    fn a_flow_of_another_size_is_another_flow() {
+        let other = SimulatedFlow {
+            size: Bytes::new(1),
+            ..simulated(1, Some(1_000))
+        };
+        let agreement = Agreement::of(&[row(1, 1_000)], &[other]);
+        assert_eq!((agreement.compared, agreement.unknown), (0, 1));
+        assert_eq!(agreement.percentile(50), None);
+    }
+
+    /// 1 MB a millisecond are 8 Gbit/s, for 30 ms; the first 9 ms and what comes after the end do
+    /// not count.
+    #[test]
+    fn averages_are_the_scripts() {
+        let samples: Vec<_> = (0..100)
+            .map(|milli| {
+                (
+                    Nanos::from_millis(milli),
+                    Bytes::new(milli.min(30) * 1_000_000),
+                )
+            })
+            .collect();
+        let rate = BitsPerSec::new(16_000_000_000).expect("not zero");
+        let millis = Nanos::from_millis;
+        let average = |cut, span| average_utilisation(&samples, rate, millis(cut), millis(span));
+        let expected = 100.0 * 8.0 * 21e6 / (0.04 * 16.0 * 1_073_741_824.0);
+        assert!((average(45, 45) - expected).abs() < 1e-9);
+        assert!((average(19, 45) - expected * 10.0 / 21.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn links_are_compared_where_both_know_them() {
+        let published = [
+            UtilisationRow {
+                between: [176, 177],
+                percent: vec![10.0, 0.0],
+            },
+            UtilisationRow {
+                between: [176, 178],
+                percent: vec![5.0, 0.0],
+            },
+        ];
+        let ours = |between| (between == [176, 177]).then_some(10.1);
+        let links = LinkAgreement::of(&published, 0, ours);
+        assert_eq!(links.len(), 1);
+        assert!((links[0].relative() - 0.01).abs() < 1e-9);
+        let idle = LinkAgreement::of(&published, 1, |_| Some(0.0));
+        assert!(idle.iter().all(|link| link.relative() == 0.0));
+    }
+}

@@ -39,7 +39,7 @@ mod rows;
 pub mod shape;
 pub mod topology;
 
-pub use compare::{Agreement, SimulatedFlow};
+pub use compare::{Agreement, LinkAgreement, SimulatedFlow, average_utilisation};
 pub use error::{ArtifactError, ArtifactErrorKind};
 pub use fct::{FctRow, parse_fct, parse_utilisation};
 pub use ids::NodeIds;
