@@ -147,6 +147,21 @@ impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
         repetition: u32,
         control: C::Parameters,
     ) -> Result<Self, SimError> {
+        Self::with_order(plan, policy, repetition, control, None)
+    }
+
+    /// The same with equal next hops in `order`, as a routing table has them, instead of in that of
+    /// the physics.
+    ///
+    /// # Errors
+    /// What cannot be simulated: see [`SimError`].
+    pub fn with_order(
+        plan: &'p Plan,
+        policy: usize,
+        repetition: u32,
+        control: C::Parameters,
+        order: Option<&NextHopOrder>,
+    ) -> Result<Self, SimError> {
         let mut network = Network::new(plan)?;
         let run = plan.policies.get(policy).ok_or(SimError::NoPolicy {
             index: policy,
@@ -158,7 +173,7 @@ impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
             .collect();
         planned.sort_by_key(|flow| (flow.start_ns, flow.id));
         let identities = P::identities(plan, &planned);
-        let order = identities.next_hop_order.as_ref();
+        let order = order.or(identities.next_hop_order.as_ref());
         if let Some(order) = order {
             order_next_hops(&mut network, order);
         }
