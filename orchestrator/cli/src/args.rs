@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Command, Parser, Subcommand, ValueEnum};
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
 ///
@@ -47,6 +47,25 @@ In a guest the command finds this machine's files, but what it writes to files i
 the guest: write to standard output. While flows run it takes time of the guest's CPU from them; the
 run then has a warning not to compare its times. On a virtual clock a kept guest's time passes only
 while a command runs, and jumps over idle: `sleep 100` takes a moment.";
+
+/// `command` without its hidden verbs and flags, which completions would offer.
+///
+/// clap keeps names for as long as the program runs, so those that are made here are never freed.
+pub fn without_hidden(command: &Command) -> Command {
+    let flags = command.get_arguments().filter(|flag| !flag.is_hide_set());
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let name: &'static str = command.get_name().to_owned().leak();
+    let mut offered = Command::new(name)
+        .args(flags.cloned())
+        .subcommands(verbs.map(without_hidden));
+    if command.get_version().is_some() {
+        offered = offered.version(env!("CARGO_PKG_VERSION"));
+    }
+    if let Some(about) = command.get_about() {
+        offered = offered.about(about.clone());
+    }
+    offered
+}
 
 /// Flags every verb takes.
 #[derive(Args, Clone, Debug)]

@@ -85,7 +85,8 @@ fn run(cli: Cli) -> Outcome {
         Verb::Switchd => verbs::switchd::switchd(),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "lcmp-lab", &mut script);
+            let mut offered = args::without_hidden(&Cli::command());
+            clap_complete::generate(shell, &mut offered, "lcmp-lab", &mut script);
             output::print(&String::from_utf8_lossy(&script));
             Ok(Exit::Pass)
         }

@@ -196,6 +196,26 @@ fn completions_are_scripts() {
 }
 
 #[test]
+fn completions_offer_nothing_hidden() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = result(&["completions", shell]);
+        for hidden in [
+            "switchd",
+            "keeper-for",
+            "started-at",
+            "--into",
+            "'into'",
+            "l into",
+        ] {
+            assert!(!script.contains(hidden), "{shell}: `{hidden}`");
+        }
+        for offered in ["policies", "keep", "completions"] {
+            assert!(script.contains(offered), "{shell}: no `{offered}`");
+        }
+    }
+}
+
+#[test]
 fn bash_completes_a_verb() {
     const NAME: &str = "bash_completes_a_verb";
     let folder = tempfile::tempdir().unwrap();
