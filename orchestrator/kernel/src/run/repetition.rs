@@ -342,7 +342,8 @@ mod tests {
     #[test]
     fn a_flow_is_a_row_once_its_ways_are_known_whichever_comes_first() {
         let plan = plan();
-        let orders: [[fn(&Plan) -> Input; 3]; 3] = [
+        type Happening = fn(&Plan) -> Input;
+        let orders: [[Happening; 3]; 3] = [
             [|_| end(), |plan| pinned(plan, 0), |plan| pinned(plan, 3)],
             [|plan| pinned(plan, 0), |_| end(), |plan| pinned(plan, 3)],
             [|plan| pinned(plan, 3), |plan| pinned(plan, 0), |_| end()],
