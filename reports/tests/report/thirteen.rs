@@ -2,7 +2,8 @@
 
 use lab_records::{
     Clock, DcInfo, DcPath, Engine, FlowRow, LinkInfo, PfcEvent, PfcRow, Phase, Physics, Place,
-    RunEnd, RunInfo, ScaleInfo, SimInfo, SimWork, UtcTime, sample,
+    RunEnd, RunInfo, ScaleInfo, SimInfo, SimWork, UtcTime,
+    sample::{self, THIRTEEN_DCS},
 };
 use lab_units::{Bytes, FlowId, Nanos, Ratio};
 
@@ -15,30 +16,6 @@ const POLICIES: [(&str, u64); 5] = [
     ("ucmp", 2),
     ("redte", 3),
     ("wcmp", 4),
-];
-
-/// The links of the paper's 13-DC topology: ends, Gb/s and ms.
-const LINKS: [(u32, u32, u64, u64); 20] = [
-    (1, 3, 200, 1),
-    (2, 3, 40, 1),
-    (2, 6, 40, 1),
-    (2, 8, 40, 1),
-    (3, 4, 40, 1),
-    (3, 5, 200, 5),
-    (3, 6, 100, 1),
-    (3, 7, 200, 10),
-    (4, 5, 40, 1),
-    (4, 7, 40, 1),
-    (5, 7, 100, 5),
-    (5, 11, 200, 5),
-    (6, 9, 100, 5),
-    (6, 10, 100, 1),
-    (7, 11, 200, 10),
-    (8, 12, 40, 1),
-    (9, 12, 100, 5),
-    (10, 12, 100, 1),
-    (11, 12, 200, 5),
-    (12, 13, 200, 1),
 ];
 
 /// The run, with `count` flows of each policy.
@@ -95,7 +72,7 @@ fn info(count: u32) -> RunInfo {
         policies: POLICIES.map(|(policy, _)| policy.to_owned()).into(),
         scheduled_flows: count.into(),
         dcs: (1..=13).map(dc).collect(),
-        links: LINKS.iter().map(link).collect(),
+        links: THIRTEEN_DCS.iter().map(link).collect(),
         warnings: Vec::new(),
         ..sample::info()
     }
@@ -197,11 +174,13 @@ fn shortest_routes(src: u32, dst: u32) -> Vec<Vec<u32>> {
         }
         let longer = |route: &Vec<u32>| {
             let last = *route.last().expect("a DC");
-            let next = LINKS.iter().filter_map(move |&(a, b, ..)| match last {
-                last if last == a => Some(b),
-                last if last == b => Some(a),
-                _ => None,
-            });
+            let next = THIRTEEN_DCS
+                .iter()
+                .filter_map(move |&(a, b, ..)| match last {
+                    last if last == a => Some(b),
+                    last if last == b => Some(a),
+                    _ => None,
+                });
             let route = route.clone();
             let fresh = next.filter(|dc| !route.contains(dc)).collect::<Vec<_>>();
             let extend = move |dc| route.iter().copied().chain([dc]).collect();
@@ -216,7 +195,7 @@ fn delay_ms(route: &[u32]) -> u64 {
         let joins = |link: &&(u32, u32, u64, u64)| {
             (link.0, link.1) == (leg[0], leg[1]) || (link.1, link.0) == (leg[0], leg[1])
         };
-        LINKS.iter().find(joins).expect("a link").3
+        THIRTEEN_DCS.iter().find(joins).expect("a link").3
     };
     route.windows(2).map(leg).sum()
 }

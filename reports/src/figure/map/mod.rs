@@ -194,33 +194,10 @@ fn counted(flows: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lab_records::sample::THIRTEEN_DCS;
     use lab_units::Bytes;
 
     use super::{super::theme::WIDTH, *};
-
-    /// The links of the paper's 13-DC topology: ends, Gb/s and ms.
-    const THIRTEEN: [(u32, u32, u64, u64); 20] = [
-        (1, 3, 200, 1),
-        (2, 3, 40, 1),
-        (2, 6, 40, 1),
-        (2, 8, 40, 1),
-        (3, 4, 40, 1),
-        (3, 5, 200, 5),
-        (3, 6, 100, 1),
-        (3, 7, 200, 10),
-        (4, 5, 40, 1),
-        (4, 7, 40, 1),
-        (5, 7, 100, 5),
-        (5, 11, 200, 5),
-        (6, 9, 100, 5),
-        (6, 10, 100, 1),
-        (7, 11, 200, 10),
-        (8, 12, 40, 1),
-        (9, 12, 100, 5),
-        (10, 12, 100, 1),
-        (11, 12, 200, 5),
-        (12, 13, 200, 1),
-    ];
 
     fn map(links: &[(u32, u32, u64, u64)]) -> PathMap {
         let dc = |number: u32| DcInfo {
@@ -269,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_labels_of_the_papers_13_dcs_are_readable() {
-        assert_readable(&map(&THIRTEEN));
+        assert_readable(&map(&THIRTEEN_DCS));
     }
 
     #[test]
