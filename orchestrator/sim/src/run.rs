@@ -155,6 +155,10 @@ struct Shared {
     /// For each thread, its next event, and whether it has more than samples.
     next: Vec<AtomicU64>,
     has_work: Vec<AtomicBool>,
+    /// For each thread, flows finished there before the window, and whether it knows of an end. Who
+    /// asks `work` or `stop` instead may hear of the window that faster threads are in already.
+    finished: Vec<AtomicU64>,
+    is_ending: Vec<AtomicBool>,
     work: Mutex<Work>,
     unfinished: Mutex<Vec<u32>>,
     reason: Mutex<Option<EndReason>>,
@@ -171,6 +175,8 @@ impl Shared {
             notes: (0..dcs).map(|_| Mutex::default()).collect(),
             next: (0..threads).map(|_| AtomicU64::new(0)).collect(),
             has_work: (0..threads).map(|_| AtomicBool::new(false)).collect(),
+            finished: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+            is_ending: (0..threads).map(|_| AtomicBool::new(false)).collect(),
             work: Mutex::default(),
             unfinished: Mutex::default(),
             reason: Mutex::default(),
@@ -215,6 +221,7 @@ impl<'w, P: Physics, C: CongestionControl> Member<'w, P, C> {
         let mut horizon = SimTime::ZERO;
         loop {
             self.guarded(Self::take_mail);
+            self.report();
             self.shared.barrier.wait();
             let next = self.next_of_all();
             if let Some(reason) = self.end_reason(next) {
@@ -257,6 +264,13 @@ impl<'w, P: Physics, C: CongestionControl> Member<'w, P, C> {
         self.shared.has_work[self.me].store(has_work, Ordering::Relaxed);
     }
 
+    /// What all threads, behind the barrier, judge the end by.
+    fn report(&self) {
+        let is_ending = self.shared.stop.load(Ordering::Relaxed);
+        self.shared.is_ending[self.me].store(is_ending, Ordering::Relaxed);
+        self.shared.finished[self.me].store(self.told.finished, Ordering::Relaxed);
+    }
+
     fn next_of_all(&self) -> SimTime {
         let times = self.shared.next.iter();
         let next = times.map(|time| time.load(Ordering::Relaxed)).min();
@@ -266,12 +280,14 @@ impl<'w, P: Physics, C: CongestionControl> Member<'w, P, C> {
     /// Why it is over, if it is; all threads come to the same answer.
     fn end_reason(&self, next: SimTime) -> Option<EndReason> {
         let flows = self.world.flows.len() as u64;
-        let flags = &self.shared.has_work;
-        if self.shared.stop.load(Ordering::Relaxed) {
+        let any = |flags: &[AtomicBool]| flags.iter().any(|flag| flag.load(Ordering::Relaxed));
+        let finished = self.shared.finished.iter();
+        let finished: u64 = finished.map(|count| count.load(Ordering::Relaxed)).sum();
+        if any(&self.shared.is_ending) {
             Some(EndReason::Stopped)
-        } else if lock(&self.shared.work).finished == flows {
+        } else if finished == flows {
             Some(EndReason::Finished)
-        } else if !flags.iter().any(|flag| flag.load(Ordering::Relaxed)) {
+        } else if !any(&self.shared.has_work) {
             Some(EndReason::Stuck)
         } else if next >= self.until {
             Some(EndReason::Until)
