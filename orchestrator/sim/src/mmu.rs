@@ -140,6 +140,11 @@ impl<P: Physics> Mmu<P> {
         true
     }
 
+    /// The link of `port` was cut, and with it what its peer was asked.
+    pub fn forget_stops(&mut self, port: usize) {
+        self.ports[port].stopped = 0;
+    }
+
     /// Whether the peer of `port`, which was asked to stop `class`, may go on; it counts as told.
     #[inline]
     pub fn resumes(&mut self, port: usize, class: u8) -> bool {

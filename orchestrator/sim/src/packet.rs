@@ -26,6 +26,14 @@ pub enum Kind {
     Resume,
 }
 
+impl Kind {
+    /// Whether it is a frame of flow control, from one end of a link to the other.
+    #[must_use]
+    pub const fn is_pfc(self) -> bool {
+        matches!(self, Self::Pause | Self::Resume)
+    }
+}
+
 /// A packet: 24 bytes, for millions are under way at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
@@ -51,6 +59,7 @@ const _: () = assert!(size_of::<Packet>() == 24);
 const CLASS: u8 = 0b111;
 const MARKED: u8 = 0b1000;
 const ECHO: u8 = 0b1_0000;
+const CUTS_SHIFT: u32 = 5;
 
 impl Packet {
     /// A packet of `class`, not marked.
@@ -94,6 +103,17 @@ impl Packet {
     pub const fn echo_mark(&mut self) {
         self.bits |= ECHO;
     }
+
+    /// Goes on a wire that was cut `cuts` times so far.
+    pub const fn board(&mut self, cuts: u8) {
+        self.bits = self.bits & (CLASS | MARKED | ECHO) | cuts << CUTS_SHIFT;
+    }
+
+    /// Whether its wire, by now cut `cuts` times, was cut since it went on. Eight cuts are taken for
+    /// none: they would have to come while one packet is under way.
+    pub const fn was_cut_off(&self, cuts: u8) -> bool {
+        self.bits >> CUTS_SHIFT != cuts << CUTS_SHIFT >> CUTS_SHIFT
+    }
 }
 
 #[cfg(test)]
@@ -107,5 +127,18 @@ mod tests {
         packet.mark();
         assert_eq!((packet.is_marked(), packet.class()), (true, DATA_CLASS));
         assert!(!packet.echoes_mark(), "an ACK's own mark is not its data's");
+    }
+
+    #[test]
+    fn a_cut_is_seen_by_what_was_on_the_wire_and_by_nothing_else() {
+        let mut packet = Packet::new(Kind::Data, DATA_CLASS, 1, 2, 1048, 0);
+        packet.mark();
+        for cuts in 0..20 {
+            packet.board(cuts);
+            assert!(!packet.was_cut_off(cuts));
+            assert!(packet.was_cut_off(cuts + 1));
+            assert!(packet.was_cut_off(cuts + 7));
+            assert_eq!((packet.is_marked(), packet.class()), (true, DATA_CLASS));
+        }
     }
 }

@@ -52,8 +52,8 @@ pub struct Port {
     pub wire: Fifo,
     /// Whether the link is up.
     pub is_up: bool,
-    /// When it was last cut: what was on the wire then is lost.
-    pub last_cut: Option<SimTime>,
+    /// How often it was cut: what went on the wire before the last one is lost.
+    pub cuts: u8,
     /// ECN marking, at switches.
     pub ecn: Option<Ecn>,
     /// Share of packets lost on the way from here, times 2^32.
@@ -120,7 +120,7 @@ impl Port {
             limit: wire.buffer_bytes.get(),
             wire: Fifo::new(),
             is_up: true,
-            last_cut: None,
+            cuts: 0,
             ecn: wire.ecn.as_ref().map(Ecn::from),
             loss: times_2_32(wire.loss),
             random: Pcg64Mcg::seed_from_u64(seed),

@@ -107,6 +107,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             rate,
             clock: WireClock::new(rate.get()),
             heard_at: self.now,
+            tries: 0,
             control_at: SimTime::MAX,
             timeout_at: SimTime::MAX,
             control,
@@ -190,7 +191,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if self.port(port).paused & (1 << DATA_CLASS) != 0 {
             return Turn::Nothing;
         }
-        let payload = u64::from(self.world.transport.payload);
+        let payload = self.world.transport.payload;
         let nic = &mut self.nics[(node - self.first_node) as usize];
         let count = nic.round.len();
         let mut earliest = SimTime::MAX;
@@ -199,8 +200,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             let Some(qp) = self.qps.get_mut(nic.round[at]) else {
                 continue;
             };
-            let unacked = u64::from(qp.next - qp.acked) * payload;
-            if unacked >= qp.window {
+            if qp.is_full(payload) {
                 if !qp.is_window_full {
                     qp.is_window_full = true;
                     let flow = qp.flow;
@@ -229,6 +229,9 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let Some(qp) = self.qps.get_mut(place) else {
             return;
         };
+        if qp.next == qp.acked {
+            qp.heard_at = now; // Nothing was to be heard of before.
+        }
         let (id, seq) = (qp.flow, qp.next);
         let flow = &self.world.flows[id as usize];
         let payload = flow.payload_of(seq, self.world.transport.payload);
@@ -350,6 +353,9 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let newly = u64::from(acked - qp.acked) * payload;
         qp.acked = acked;
         qp.next = qp.next.max(acked);
+        if newly > 0 {
+            qp.tries = 0;
+        }
         let ack = Ack {
             acked_bytes: u64::from(acked) * payload,
             next_bytes: u64::from(qp.next) * payload,
@@ -421,7 +427,9 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let Some(qp) = self.qps.get_mut(place) else {
             return;
         };
-        let Some(at) = qp.control.next_timer().filter(|_| qp.is_in_round) else {
+        let payload = self.world.transport.payload;
+        let is_held = !qp.is_in_round || qp.is_full(payload);
+        let Some(at) = qp.control.next_timer().filter(|_| !is_held) else {
             return;
         };
         let at = at.max(now);
@@ -470,7 +478,11 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         }
         // Nothing is missing while nothing is unacknowledged.
         let is_silent = qp.heard_at + timeout <= now && qp.next > qp.acked;
+        if is_silent && qp.tries == MOST_TRIES {
+            return self.give_up(place);
+        }
         if is_silent {
+            qp.tries += 1;
             qp.heard_at = now;
             qp.catch_up(now, &self.world.control);
             qp.control.timed_out(now, &self.world.control);
@@ -485,14 +497,26 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         self.watch_timeout(place);
     }
 
-    fn finish(&mut self, place: u32, flow: u32) {
-        let facts = &self.world.flows[flow as usize];
-        if let Some(qp) = self.qps.remove(place)
-            && qp.is_in_round
-        {
+    /// Takes a QP out; its flow.
+    fn close_qp(&mut self, place: u32) -> Option<u32> {
+        let qp = self.qps.remove(place)?;
+        let facts = &self.world.flows[qp.flow as usize];
+        if qp.is_in_round {
             self.leave_round(facts.src, place);
         }
         self.qp_of[facts.sending as usize] = qp::NONE;
+        Some(qp.flow)
+    }
+
+    /// The QP has tried often enough: it breaks and its flow never finishes.
+    fn give_up(&mut self, place: u32) {
+        let flow = self.close_qp(place);
+        self.given_up.extend(flow);
+    }
+
+    fn finish(&mut self, place: u32, flow: u32) {
+        let facts = &self.world.flows[flow as usize];
+        self.close_qp(place);
         self.work.finished += 1;
         self.tell(flow, facts.src, StoryEvent::Finished);
         self.notes
@@ -524,9 +548,14 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
 
     /// Flows that have started here and not ended.
     pub fn unfinished(&self) -> impl Iterator<Item = u32> {
-        self.qps.iter().map(|(_, qp)| qp.flow)
+        let given_up = self.given_up.iter().copied();
+        self.qps.iter().map(|(_, qp)| qp.flow).chain(given_up)
     }
 }
+
+/// Time-outs in a row after which a QP breaks: the largest retry count of InfiniBand (volume 1,
+/// 9.7.5.2.8 has three bits), which perftest asks for.
+const MOST_TRIES: u8 = 7;
 
 impl<C: CongestionControl> Qp<C> {
     /// Does the steps of congestion control that were due while there was nothing to send.

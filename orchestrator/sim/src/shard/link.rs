@@ -143,7 +143,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
 
     /// Puts `packet` on the wire.
     #[inline]
-    pub(super) fn send(&mut self, port: u32, packet: Packet) {
+    pub(super) fn send(&mut self, port: u32, mut packet: Packet) {
         self.work.packet_hops += 1;
         let now = self.now;
         let egress = self.port(port);
@@ -151,9 +151,11 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         egress.busy_until = now + time;
         egress.counts.tx_bytes += u64::from(packet.bytes);
         egress.counts.tx_packets += 1;
-        if egress.loses() {
+        // A lost PFC frame would be a pause without an end; real ones are repeated and expire.
+        if egress.loses() && !packet.kind.is_pfc() {
             return self.drop_packet(port, &packet);
         }
+        packet.board(egress.cuts);
         // A wire is first in, first out, also while its delay is being cut.
         let at = (egress.busy_until + egress.delay).max(egress.last_arrival);
         egress.last_arrival = at;
@@ -184,7 +186,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     #[inline]
     pub(super) fn arrive(&mut self, port: u32) {
         let ingress = &mut self.ports[(port - self.first_port) as usize];
-        let Some(Queued { at, packet }) = ingress.wire.pop(&mut self.pool) else {
+        let Some(Queued { packet, .. }) = ingress.wire.pop(&mut self.pool) else {
             return self.events.pop();
         };
         match ingress.wire.front_at(&mut self.pool) {
@@ -192,10 +194,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             None => self.events.pop(),
         }
         let role = ingress.role;
-        let was_cut = ingress
-            .last_cut
-            .is_some_and(|cut| at.saturating_sub(ingress.delay) <= cut);
-        if !ingress.is_up || was_cut {
+        if !ingress.is_up || packet.was_cut_off(ingress.cuts) {
             return self.drop_packet(port, &packet);
         }
         match packet.kind {

@@ -60,6 +60,8 @@ pub struct Shard<'w, P: Physics, C: CongestionControl> {
     qps: Slab<Qp<C>>,
     /// The QP of each flow that is sent here, by [`crate::world::SimFlow::sending`].
     qp_of: Vec<u32>,
+    /// Flows whose QP broke.
+    given_up: Vec<u32>,
     /// By [`crate::world::SimFlow::receiving`].
     receivers: Vec<Receiver>,
     /// Flows that start here, by start, and how many have.
@@ -176,6 +178,7 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
             nics: nodes.iter().map(|_| Nic::default()).collect(),
             qps: Slab::default(),
             qp_of: vec![qp::NONE; starts.len()],
+            given_up: Vec::new(),
             receivers: vec![Receiver::default(); receiving],
             starts,
             started: 0,

@@ -32,6 +32,8 @@ pub(super) struct Qp<C> {
     pub clock: WireClock,
     /// When something last came back, or the flow began.
     pub heard_at: SimTime,
+    /// Time-outs in a row: none of what was sent since has been acknowledged.
+    pub tries: u8,
     /// When the next event is due; events at other times are stale.
     pub control_at: SimTime,
     pub timeout_at: SimTime,
@@ -40,6 +42,13 @@ pub(super) struct Qp<C> {
 }
 
 impl<C: CongestionControl> Qp<C> {
+    /// Whether its window holds it; one packet may always be under way.
+    #[inline]
+    pub fn is_full(&self, payload: u32) -> bool {
+        let unacked = u64::from(self.next - self.acked) * u64::from(payload);
+        unacked > 0 && unacked >= self.window
+    }
+
     /// Takes the rate that congestion control wants; whether it is new.
     ///
     /// The packet after the last one sent moves along: it may leave a packet's time at the new rate

@@ -139,7 +139,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
 
     /// The port's place among its node's.
     #[inline]
-    fn place_at_node(&self, node: u32, port: u32) -> usize {
+    pub(super) fn place_at_node(&self, node: u32, port: u32) -> usize {
         (port - self.world.network.nodes[node as usize].ports.start) as usize
     }
 

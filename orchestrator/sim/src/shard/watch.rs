@@ -56,16 +56,20 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     /// The link is cut: what is queued for it or on the wire is lost, as where an interface goes
     /// down.
     fn cut(&mut self, port: u32) {
-        let now = self.now;
         let egress = self.port(port);
         egress.is_up = false;
-        egress.last_cut = Some(now);
+        egress.cuts = egress.cuts.wrapping_add(1);
         egress.paused = 0;
         for class in 0..8 {
             while let Some(packet) = self.dequeue(port, class) {
                 self.release_buffer(&packet);
                 self.drop_packet(port, &packet);
             }
+        }
+        let node = self.node_of(port);
+        let place = self.place_at_node(node, port);
+        if let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] {
+            mmu.forget_stops(place);
         }
     }
 
