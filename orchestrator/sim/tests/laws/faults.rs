@@ -1,0 +1,175 @@
+//! Links that change while flows run.
+
+use lab_records::StoryEvent;
+use lab_sim::EndReason;
+
+use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, plan, simulate, simulate_text};
+
+fn pair(packets: u64, start: &str, fault: &str) -> String {
+    format!(
+        "
+name: pair
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]
+  links: [{{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }}]
+traffic:
+  - flows: [{{ from: dc1/h1, to: dc2/h1, size: {} B, start: {start} }}]
+policies: [ecmp]
+faults: [{{ at: 100 us, link: [dc1, dc2], {fault} }}]
+",
+        packets * 4_096
+    )
+}
+
+/// Packet j, from 1, leaves the switch at 1 µs + j · 332.32 ns: 297 have by 100 µs, the others take
+/// twice the time each. The last ACK comes back at the new rate, too: 9.92 ns on the link.
+#[test]
+fn a_new_rate_counts_from_the_next_packet_on() {
+    let run = simulate_text(&pair(1_000, "0 ms", "rate: 50 Gbit"));
+    let left = HOST_DELAY + 298 * PACKET + (1_000 - 297) * 2 * PACKET;
+    let after = 5 * MILLI + PACKET + HOST_DELAY + 4 * ACK + 2 * HOST_DELAY + 5 * MILLI;
+    assert_eq!(run.end_of(0), Some(left + after));
+}
+
+#[test]
+fn a_new_delay_is_that_of_what_is_sent_later() {
+    let run = simulate_text(&pair(10, "1 ms", "delay: 2 ms"));
+    let alone = 12 * PACKET + 3 * ACK + 2 * (2 * HOST_DELAY + 2 * MILLI);
+    assert_eq!(run.end_of(0), Some(MILLI + alone));
+}
+
+/// The 298th packet would overtake the 297th, sent at 1 µs + 297 packets' time and 5 ms under way.
+/// It and those behind arrive with it, and then wait for the host's link, one by one.
+#[test]
+fn a_wire_that_gets_shorter_keeps_its_order() {
+    let run = simulate_text(&pair(1_000, "0 ms", "delay: 2 ms"));
+    let arrival = HOST_DELAY + 298 * PACKET + 5 * MILLI;
+    let drained = arrival + (1_000 - 296) * PACKET + HOST_DELAY;
+    assert_eq!(
+        run.end_of(0),
+        Some(drained + 3 * ACK + 2 * HOST_DELAY + 2 * MILLI)
+    );
+    assert_eq!(run.outcome.work.drops, 0);
+}
+
+#[test]
+fn a_new_share_of_loss_loses() {
+    let run = simulate_text(&pair(1_000, "0 ms", "loss: 0.5"));
+    assert!(run.outcome.work.drops > 100, "{}", run.outcome.work.drops);
+    let run = simulate_text(&pair(1_000, "0 ms", "loss: 0"));
+    assert_eq!(run.outcome.work.drops, 0);
+}
+
+/// Two ways from dc1 to dc4; the one that flows are pinned to dies for good.
+fn two_ways(policy: &str, faults: &str) -> String {
+    let flows: Vec<_> = (1..=4)
+        .map(|host| format!("{{ from: dc1/h{host}, to: dc4/h{host}, size: 20 MB }}"))
+        .collect();
+    format!(
+        "
+name: ways
+topology:
+  dcs: [{{ name: dc1, hosts: 4 }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4, hosts: 4 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 2 ms }}
+    - {{ between: [dc2, dc4], rate: 100 Gbit, delay: 2 ms }}
+    - {{ between: [dc1, dc3], rate: 100 Gbit, delay: 2 ms }}
+    - {{ between: [dc3, dc4], rate: 100 Gbit, delay: 2 ms }}
+traffic:
+  - flows: [{}]
+policies: [{policy}]
+transport: {{ retransmit_timeout: 20 ms }}
+faults: [{faults}]
+",
+        flows.join(", ")
+    )
+}
+
+#[test]
+fn flows_of_a_dead_link_are_decided_again_and_finish() {
+    for policy in ["ecmp", "wcmp", "lcmp"] {
+        for dead in ["dc2", "dc3"] {
+            // Both links of the way: a switch sees its own die, not those further on.
+            let down = format!(
+                "{{ at: 3 ms, link: [dc1, {dead}], down: true }}, \
+                 {{ at: 3 ms, link: [{dead}, dc4], down: true }}"
+            );
+            let plan = plan(&two_ways(policy, &down));
+            let run = simulate(&plan, 0, 1);
+            assert_eq!(run.outcome.reason, EndReason::Finished, "{policy}");
+            let port = plan.switches[0]
+                .destinations
+                .iter()
+                .flat_map(|row| &row.candidates);
+            let dead_dc = plan
+                .dcs
+                .iter()
+                .position(|dc| dc.name == *dead)
+                .expect("a dc");
+            let dead_port = port
+                .clone()
+                .find(|candidate| candidate.next_dc.index() == dead_dc)
+                .map(|candidate| candidate.port)
+                .expect("a candidate");
+            let network = lab_sim::network::Network::new(&plan).expect("a network");
+            let dead_port = network.port(dead_port);
+            let here = run.decisions().filter(|decision| decision.dc == 0);
+            let cut = 3 * MILLI;
+            let (before, after): (Vec<_>, Vec<_>) =
+                here.partition(|decision| decision.at.picos() < cut);
+            let pinned = |flow| {
+                before
+                    .iter()
+                    .any(|note| note.flow == flow && note.ports[note.decision.chosen] == dead_port)
+            };
+            for flow in 0..4 {
+                let again = after
+                    .iter()
+                    .filter(|note| note.flow == flow && !note.is_ack);
+                let again: Vec<_> = again.collect();
+                assert_eq!(!again.is_empty(), pinned(flow), "{policy} {dead} {flow}");
+                assert!(again.iter().all(|note| note.is_failover));
+                let avoided = |note: &&&_| -> bool {
+                    let note: &lab_sim::note::DecisionNote = note;
+                    note.ports[note.decision.chosen] != dead_port
+                };
+                assert!(again.iter().all(avoided), "{policy} {dead} {flow}");
+            }
+        }
+    }
+}
+
+/// What is on the wire when a link is cut is lost, even if the link is back before it would have
+/// arrived; what is sent afterwards is not.
+#[test]
+fn a_cut_loses_what_is_on_the_wire_and_nothing_sent_later() {
+    let flap = "{ at: 100 us, link: [dc1, dc2], down: true }, \
+                { at: 101 us, link: [dc1, dc2], up: true }";
+    let text = pair(1_000, "0 ms", "loss: 0").replace(
+        "faults: [",
+        &format!(
+            "transport: {{ retransmit_timeout: 20 ms, nack_interval: 1 s }}\nfaults: [{flap}, "
+        ),
+    );
+    let run = simulate_text(&text);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    // Packet j, from 1, begins to leave at 1 µs + j · 332.32 ns: 297 have by 100 µs, the last of
+    // which is not yet gone. At 100,031.36, 100,363.68 and 100,696 ns three more find no link.
+    assert_eq!(run.outcome.work.drops, 297 + 3);
+    assert_eq!(run.count(0, StoryEvent::Dropped), 300);
+    assert_eq!(run.count(0, StoryEvent::Nacked), 1);
+}
+
+/// The link's delay grows while packets are on it; a cut long before has nothing to do with them.
+#[test]
+fn a_cut_has_no_say_in_what_is_sent_after_it() {
+    let run = simulate_text(&pair(10, "5 ms", "down: true").replace(
+        "down: true }",
+        "down: true }, { at: 4 ms, link: [dc1, dc2], up: true }, \
+             { at: 7 ms, link: [dc1, dc2], delay: 8 ms }",
+    ));
+    assert_eq!(run.outcome.work.drops, 0);
+    // Out in 5 ms, as it was then, back in 8.
+    let alone = 12 * PACKET + 3 * ACK + 4 * HOST_DELAY + 13 * MILLI;
+    assert_eq!(run.end_of(0), Some(5 * MILLI + alone));
+}

@@ -1,0 +1,105 @@
+//! Priority flow control.
+
+use std::collections::BTreeMap;
+
+use lab_sim::EndReason;
+
+use crate::lab::{HOST_DELAY, MICRO, MILLI, PACKET, plan, simulate, simulate_text};
+
+/// One host of 100 Gbit/s sends into a link of 50 Gbit/s.
+///
+/// The switch's buffer is two ports' reserves, 2 · 8 · 4,096 B, the host port's headroom, 25,000 B
+/// for a round trip of 2 µs and 2 · 4,154 B + 64 B, and 90,000 B to share; the headroom of the long
+/// link, a bandwidth-delay product, is given up. The host is to stop when what its port took of the
+/// share is an eighth of the rest, 10,000 B: with the fourth packet, 4 · 4,154 − 4,096 B. Packet i
+/// arrives at 1 µs + i · 332.32 ns and packets leave with every other one, so the first to find
+/// three there is the seventh: 3,326.24 ns. The pause, 64 B, is sent in 5.12 ns, and travels 1 µs.
+#[test]
+fn a_pause_is_sent_at_the_threshold_and_arrives_a_delay_later() {
+    let run = simulate_text(
+        "
+name: pause
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 50 Gbit, delay: 5 ms }]
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 4096000 B }]
+policies: [ecmp]
+transport: { pfc: true, dci_buffer: 188908 B }
+",
+    );
+    let first = run.pfc().next().expect("it is paused");
+    assert!(first.is_pause);
+    let sent = HOST_DELAY + 7 * PACKET;
+    assert_eq!(first.at.picos(), sent + 5_120 + HOST_DELAY);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert_eq!(run.outcome.work.drops, 0);
+    // No faster than the slow link, which has 1,000 packets of twice the time to send.
+    let after = 5 * MILLI + PACKET + HOST_DELAY + 2 * 4_960 + 9_920 + 2 * HOST_DELAY + 5 * MILLI;
+    let busy = PACKET + HOST_DELAY + 1_000 * 2 * PACKET;
+    assert!(run.end_of(0) >= Some(busy + after));
+}
+
+/// Eight hosts into one link of a host's rate, with next to no buffer to share.
+fn incast(more: &str) -> String {
+    let flows = (1..=8)
+        .map(|host| format!("{{ from: dc1/h{host}, to: dc2/h1, size: 2 MB, start: {host} us }}"));
+    let back = (1..=8)
+        .map(|host| format!("{{ from: dc2/h1, to: dc1/h{host}, size: 500 kB, start: {host} us }}"));
+    let flows: Vec<String> = flows.chain(back).collect();
+    format!(
+        "
+name: incast
+topology:
+  dcs: [{{ name: dc1, hosts: 8 }}, {{ name: dc2, hosts: 1 }}]
+  links: [{{ between: [dc1, dc2], rate: 100 Gbit, delay: 10 us }}]
+traffic:
+  - flows: [{}]
+policies: [ecmp]
+transport: {{ pfc: true, dci_buffer: 1000 kB, {more} }}
+",
+        flows.join(", ")
+    )
+}
+
+#[test]
+fn an_incast_loses_nothing_and_every_pause_ends() {
+    for more in [
+        "ack_priority: false",
+        "ack_priority: true",
+        "cc: dcqcn",
+        "payload: 512",
+    ] {
+        let run = simulate(&plan(&incast(more)), 0, 1);
+        assert_eq!(run.outcome.reason, EndReason::Finished, "{more}");
+        assert_eq!(run.outcome.work.drops, 0, "{more}");
+        let mut paused = BTreeMap::new();
+        for note in run.pfc() {
+            let before = paused.insert((note.port, note.class), note.is_pause);
+            assert_eq!(
+                before.unwrap_or(false),
+                !note.is_pause,
+                "one ends the other, {more}"
+            );
+        }
+        assert!(!paused.is_empty(), "{more}");
+        assert!(paused.values().all(|&is_paused| !is_paused), "{more}");
+    }
+}
+
+/// PFC frames are not lost with the data: else a host would wait for ever.
+#[test]
+fn lossy_links_do_not_lose_the_end_of_a_pause() {
+    let text = incast("retransmit_timeout: 1 ms").replace(
+        "topology:",
+        "topology:\n  defaults: { host_link: { loss: 0.01 } }",
+    );
+    let run = simulate_text(&text);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert!(run.pfc().count() > 0);
+    assert!(
+        run.outcome.end.picos() < 100_000 * MICRO,
+        "{}",
+        run.outcome.end
+    );
+}
