@@ -1,0 +1,149 @@
+//! Queues of events to come, on the simulator's access pattern.
+//!
+//! ```text
+//! cargo bench -p lab-sim --bench event_queue
+//! ```
+//!
+//! A wire has only its first packet in the queue. When it arrives, the wire's next one takes its
+//! place, most often a packet's time later: the least event is put off, over and over, and the queue
+//! stays as long as the datacenter has busy ports. A step here is one such event.
+
+use std::{
+    cmp::Reverse,
+    collections::BinaryHeap,
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use dary_heap::QuaternaryHeap;
+use radix_heap::RadixHeapMap;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// Busy ports: of a transit datacenter, of Figure 1's largest, of a network many times as large.
+const PENDING: [u64; 3] = [8, 64, 4_096];
+
+/// Steps between two looks at the clock.
+const STEPS: u64 = 100_000;
+
+/// Time, kind and index, as the simulator packs them.
+type Key = u128;
+
+/// A queue that gives the least key first.
+trait Queue: Default {
+    fn push(&mut self, key: Key);
+
+    /// Replaces the least key by what `put_off` makes of it.
+    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key);
+}
+
+/// The standard library's heap: take one out, put one in.
+#[derive(Default)]
+struct Binary(BinaryHeap<Reverse<Key>>);
+
+impl Queue for Binary {
+    fn push(&mut self, key: Key) {
+        self.0.push(Reverse(key));
+    }
+
+    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
+        if let Some(Reverse(key)) = self.0.pop() {
+            self.0.push(Reverse(put_off(key)));
+        }
+    }
+}
+
+/// The same, changed in place, as the simulator has it.
+#[derive(Default)]
+struct BinaryInPlace(BinaryHeap<Reverse<Key>>);
+
+impl Queue for BinaryInPlace {
+    fn push(&mut self, key: Key) {
+        self.0.push(Reverse(key));
+    }
+
+    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
+        if let Some(mut top) = self.0.peek_mut() {
+            *top = Reverse(put_off(top.0));
+        }
+    }
+}
+
+/// A heap of four children a node, changed in place.
+#[derive(Default)]
+struct Quaternary(QuaternaryHeap<Reverse<Key>>);
+
+impl Queue for Quaternary {
+    fn push(&mut self, key: Key) {
+        self.0.push(Reverse(key));
+    }
+
+    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
+        if let Some(mut top) = self.0.peek_mut() {
+            *top = Reverse(put_off(top.0));
+        }
+    }
+}
+
+/// A radix heap, which needs times that never go back.
+#[derive(Default)]
+struct Radix(RadixHeapMap<Reverse<Key>, ()>);
+
+impl Queue for Radix {
+    fn push(&mut self, key: Key) {
+        self.0.push(Reverse(key), ());
+    }
+
+    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
+        if let Some((Reverse(key), ())) = self.0.pop() {
+            self.0.push(Reverse(put_off(key)), ());
+        }
+    }
+}
+
+/// How much later a wire's next packet is, in picoseconds: that of 1,048 B at 400, 200 and
+/// 100 Gbit/s, that of an ACK, and now and then a pause.
+fn gap(random: &mut Pcg64Mcg) -> Key {
+    const GAPS: [Key; 8] = [
+        20_960, 41_920, 83_840, 83_840, 83_840, 83_840, 4_960, 1_083_840,
+    ];
+    GAPS[usize::try_from(random.next_u32() % 8).unwrap_or(0)]
+}
+
+/// Time of `steps` steps with `pending` events.
+fn time_of<Q: Queue>(pending: u64, steps: u64) -> Duration {
+    let mut random = Pcg64Mcg::seed_from_u64(pending);
+    let mut queue = Q::default();
+    for index in 0..u128::from(pending) {
+        queue.push(gap(&mut random) << 64 | index);
+    }
+    let began = Instant::now();
+    for _ in 0..steps {
+        queue.put_off(|key| black_box(key) + (gap(&mut random) << 64));
+    }
+    began.elapsed()
+}
+
+fn all(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("event_queue");
+    group.throughput(Throughput::Elements(STEPS));
+    group.sample_size(20);
+    group.measurement_time(Duration::from_secs(2));
+    group.warm_up_time(Duration::from_millis(200));
+    for pending in PENDING {
+        let mut bench = |name, time_of: fn(u64, u64) -> Duration| {
+            group.bench_function(BenchmarkId::new(name, pending), |bencher| {
+                bencher.iter_custom(|rounds| time_of(pending, rounds * STEPS));
+            });
+        };
+        bench("binary", time_of::<Binary>);
+        bench("binary in place", time_of::<BinaryInPlace>);
+        bench("quaternary", time_of::<Quaternary>);
+        bench("radix", time_of::<Radix>);
+    }
+    group.finish();
+}
+
+criterion_group!(benches, all);
+criterion_main!(benches);
