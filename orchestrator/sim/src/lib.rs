@@ -16,9 +16,13 @@
 //! - [`shard`][]: one datacenter
 //! - [`run`][]: all of them, on one thread or many, with the same result
 //! - [`note`][]: what is told meanwhile
+//! - [`mod@simulate`][]: a plan's run, whatever its physics and congestion control
+//! - [`mod@record`][]: the same as rows of a run directory
+//! - [`estimate`][]: what it costs, before
 
 pub mod cc;
 pub mod error;
+pub mod estimate;
 pub mod event;
 pub mod fifo;
 pub mod flow_table;
@@ -28,15 +32,20 @@ pub mod note;
 pub mod packet;
 pub mod physics;
 pub mod port;
+pub mod record;
 pub mod run;
 pub mod shard;
+pub mod simulate;
 #[cfg(test)]
 mod testing;
 pub mod time;
 pub mod world;
 
 pub use error::SimError;
+pub use estimate::Estimate;
+pub use record::{RecordError, record};
 pub use run::{EndReason, Observer, Outcome, Progress, RunOptions};
 pub use shard::{Told, Work};
+pub use simulate::{Job, simulate};
 pub use time::SimTime;
 pub use world::World;

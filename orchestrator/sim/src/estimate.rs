@@ -1,0 +1,143 @@
+//! What a simulation costs, before it is run.
+
+use std::collections::BTreeMap;
+
+use lab_plan::{CcPlan, Flow, Plan};
+use lab_units::{Bytes, NodeId};
+
+use crate::{error::SimError, network::Network, time::SimTime};
+
+/// What one repetition of one policy costs.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Estimate {
+    /// Flows that start.
+    pub flows: u64,
+    /// Data packets, if none is sent again.
+    pub data_packets: u64,
+    /// Packets put on a wire: data and its ACKs, on the ways of least delay.
+    pub packet_hops: u64,
+    /// Memory for packets under way and for flows.
+    pub memory: Bytes,
+}
+
+impl Estimate {
+    /// Of `repetition` of `plan`, for the flows that start before `until`.
+    ///
+    /// # Errors
+    /// A host that some switch has no route to.
+    pub fn of(plan: &Plan, repetition: u32, until: Option<SimTime>) -> Result<Self, SimError> {
+        let network = Network::new(plan)?;
+        let until = until.unwrap_or(SimTime::MAX);
+        let mut lengths: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+        let mut estimate = Self::default();
+        let is_meant =
+            |flow: &&Flow| flow.repetition == repetition && SimTime::from(flow.start_ns) < until;
+        for flow in plan.flows.iter().filter(is_meant) {
+            let links = *lengths
+                .entry((flow.src, flow.dst))
+                .or_insert_with(|| links_between(plan, &network, flow.src, flow.dst));
+            let payload = u64::from(plan.transport.payload_bytes);
+            let packets = flow.size_bytes.get().div_ceil(payload).max(1);
+            estimate.flows += 1;
+            estimate.data_packets = estimate.data_packets.saturating_add(packets);
+            let hops = packets.saturating_mul(2 * links);
+            estimate.packet_hops = estimate.packet_hops.saturating_add(hops);
+        }
+        estimate.memory = memory(plan, &estimate);
+        Ok(estimate)
+    }
+}
+
+/// Links of the way of least delay; 0 where there is none.
+fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u64 {
+    let (mut at, to) = (network.node(src), network.node(dst));
+    let mut links = 0;
+    while at != to && links <= plan.nodes.len() as u64 {
+        let decided = || {
+            let switch = plan.switches.get(network.nodes[at as usize].dc as usize)?;
+            let to_dc = network.nodes[to as usize].dc;
+            let row = switch.destinations.iter().find(|row| row.dc.0 == to_dc)?;
+            Some(network.port(row.candidates.first()?.port))
+        };
+        let port = network.next_hops(at, to).first().copied().or_else(decided);
+        let Some(port) = port else { return 0 };
+        at = network.ports[network.ports[port as usize].peer as usize].node;
+        links += 1;
+    }
+    links
+}
+
+/// Packets under way fill at most the links and their queues, and are at most those of the flows;
+/// every data packet may have its ACK under way when the next ones leave.
+fn memory(plan: &Plan, estimate: &Estimate) -> Bytes {
+    let held = plan.links.iter().map(|link| {
+        let wire = &link.emu;
+        let way = wire.rate_bps.bytes_in(wire.delay_ns);
+        way.saturating_add(wire.buffer_bytes).get().saturating_mul(2)
+    });
+    let held = held.fold(0, u64::saturating_add);
+    let room = held / u64::from(plan.transport.payload_bytes.max(1));
+    let packets = estimate.data_packets.min(room).saturating_mul(2);
+    let each = match plan.transport.cc {
+        CcPlan::Hpcc(_) => PACKET_MEMORY + TELEMETRY_MEMORY,
+        CcPlan::None
+        | CcPlan::Dcqcn(_)
+        | CcPlan::ArtifactDcqcn(_)
+        | CcPlan::Timely(_)
+        | CcPlan::Dctcp(_) => PACKET_MEMORY,
+    };
+    let flows = estimate.flows.saturating_mul(FLOW_MEMORY);
+    Bytes::new(packets.saturating_mul(each).saturating_add(flows))
+}
+
+/// A packet with its time and its place in a queue.
+const PACKET_MEMORY: u64 = 40;
+
+/// What switches write into a packet.
+const TELEMETRY_MEMORY: u64 = 400;
+
+/// A flow's facts, its QP, its receiver, its entries in flow tables on the way.
+const FLOW_MEMORY: u64 = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        run::{Observer, Progress, RunOptions},
+        simulate::{Job, simulate},
+        testing,
+    };
+
+    struct Deaf;
+
+    impl Observer for Deaf {
+        fn note(&mut self, _: crate::note::Note) {}
+
+        fn progress(&mut self, _: Progress) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn without_loss_the_packet_hops_are_those_simulated() {
+        let plan = testing::pair();
+        let estimate = Estimate::of(&plan, 0, None).expect("an estimate");
+        let job = Job {
+            plan: &plan,
+            policy: 0,
+            repetition: 0,
+        };
+        let outcome = simulate(job, &RunOptions::default(), &mut Deaf).expect("a simulation");
+        assert_eq!(estimate.packet_hops, outcome.work.packet_hops);
+        assert_eq!(estimate.data_packets, outcome.work.data_packets);
+    }
+
+    #[test]
+    fn flows_that_start_too_late_cost_nothing() {
+        let plan = testing::pair();
+        let none = Estimate::of(&plan, 0, Some(SimTime::ZERO)).expect("an estimate");
+        assert_eq!(none, Estimate::default());
+        let other = Estimate::of(&plan, 1, None).expect("an estimate");
+        assert_eq!(other.flows, 0);
+    }
+}
