@@ -1,8 +1,11 @@
 //! The command line, as clap reads it. The doc comments are the help texts.
 
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Command, Parser, Subcommand, ValueEnum};
+use lab_units::Nanos;
+
+use crate::verbs::sim::StoryArg;
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
 ///
@@ -47,6 +50,20 @@ In a guest the command finds this machine's files, but what it writes to files i
 the guest: write to standard output. While flows run it takes time of the guest's CPU from them; the
 run then has a warning not to compare its times. On a virtual clock a kept guest's time passes only
 while a command runs, and jumps over idle: `sleep 100` takes a moment.";
+
+const SIM_EXAMPLES: &str = "\
+A short look at a long experiment, then all of it:
+  lcmp-lab sim scenarios/8dc.yaml --policies lcmp --until '100 ms'
+  lcmp-lab sim scenarios/8dc.yaml
+
+What became of flow 7:
+  lcmp-lab sim scenarios/8dc.yaml --story 7
+  lcmp-lab flow results/latest 7
+
+The same scenario and seed give the same records, byte for byte, on any number of threads and any
+machine. Ctrl-C keeps the flows that have finished; the run is then marked as interrupted, exit
+code 4. A plan that this machine has no memory for (3), or that would take more than a day (2), is
+refused before it starts.";
 
 /// `command` without its hidden verbs and flags, which completions would offer.
 ///
@@ -104,6 +121,9 @@ pub enum Verb {
     Provision(ProvisionArgs),
     /// Build the lab, run every policy's flows, write the report, take the lab down
     Up(UpArgs),
+    /// Play the plan in virtual time, packet by packet, unscaled, without root
+    #[command(after_help = SIM_EXAMPLES)]
+    Sim(SimArgs),
     /// List the labs of this machine
     Status,
     /// Run a command on a node of a lab that is up, here or in a guest
@@ -210,6 +230,36 @@ pub struct UpArgs {
     /// When the run started by the host's clock
     #[arg(long, hide = true, value_name = "TIME")]
     pub started_at: Option<lab_records::UtcTime>,
+}
+
+/// What `sim` takes.
+#[derive(Args, Clone, Debug)]
+pub struct SimArgs {
+    /// The scenario file
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// Seed instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Only these policies of the scenario, by label
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub policies: Vec<String>,
+    /// Stop at this time, finished or not: `200 ms`
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<Nanos>,
+    /// Threads that share the datacenters; results do not depend on them [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Keep the scenario's `scale`, to compare with a lab of it like with like
+    ///
+    /// Without it nothing is scaled: rates, delays and sizes are the paper's.
+    #[arg(long)]
+    pub scaled: bool,
+    /// Record what happens to these flows, or to `all`: rates, marks, pauses, losses
+    ///
+    /// `lcmp-lab flow RUN ID` tells it.
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub story: Vec<StoryArg>,
 }
 
 /// What a guest counts time by.

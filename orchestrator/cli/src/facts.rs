@@ -7,7 +7,7 @@ use lab_plan::{
 };
 use lab_records::{
     Clock, DcInfo, DelayMethod, Engine, Granularity, LinkInfo, MeasuredLink, Place, RunInfo,
-    ScaleInfo,
+    ScaleInfo, SimInfo,
 };
 use sha2::{Digest, Sha256};
 
@@ -20,6 +20,8 @@ pub struct Setting {
     pub clock: Clock,
     /// What runs a guest's instructions.
     pub accel: Option<String>,
+    /// What plays the plan.
+    pub engine: Engine,
 }
 
 impl Setting {
@@ -32,6 +34,7 @@ impl Setting {
                 place: Place::Here,
                 clock: Clock::Real,
                 accel: None,
+                engine: Engine::Kernel,
             };
         }
         let clock = match variable(lab_guest::inside::CLOCK_VARIABLE).as_deref() {
@@ -42,6 +45,24 @@ impl Setting {
             place: Place::Guest,
             clock,
             accel: variable(lab_guest::inside::ACCEL_VARIABLE),
+            engine: Engine::Kernel,
+        }
+    }
+
+    /// In virtual time on `threads` of this process.
+    #[must_use]
+    pub fn simulated(plan: &Plan, threads: usize) -> Self {
+        let cc = plan.transport.cc.name();
+        let info = SimInfo {
+            physics: lab_sim::record::physics(plan.transport.physics),
+            cc: plan.policies.iter().map(|_| cc.to_owned()).collect(),
+            threads: u32::try_from(threads).unwrap_or(u32::MAX),
+        };
+        Self {
+            place: Place::Here,
+            clock: Clock::Virtual,
+            accel: None,
+            engine: Engine::Sim(info),
         }
     }
 }
@@ -64,7 +85,7 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &Setting) -> RunInfo {
         plan_hash: plan_hash.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel_release: kernel_release(),
-        engine: Engine::Kernel,
+        engine: setting.engine.clone(),
         place: setting.place,
         clock: setting.clock,
         accel: setting.accel.clone(),

@@ -16,6 +16,23 @@ use crate::output::note;
 /// # Errors
 /// When the signals cannot be caught.
 pub fn cancel_on_signal(token: &CancellationToken) -> io::Result<()> {
+    on_signal(
+        token,
+        "interrupted: taking the lab down",
+        "still taking the lab down",
+    )
+}
+
+/// Cancels `token` at the first signal that asks this process to end and says `first`; says `later`
+/// at those after it.
+///
+/// # Errors
+/// When the signals cannot be caught.
+pub fn on_signal(
+    token: &CancellationToken,
+    first: &'static str,
+    later: &'static str,
+) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let token = token.clone();
     thread::Builder::new()
@@ -23,9 +40,9 @@ pub fn cancel_on_signal(token: &CancellationToken) -> io::Result<()> {
         .spawn(move || {
             for _ in signals.forever() {
                 if token.is_cancelled() {
-                    note("still taking the lab down");
+                    note(later);
                 } else {
-                    note("interrupted: taking the lab down");
+                    note(first);
                     token.cancel();
                 }
             }

@@ -69,8 +69,16 @@ pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Resul
         policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
         engine: Engine::Kernel,
     };
-    lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, &options)
-        .map_err(|error| Failure::usage(format_args!("{}: {error}", arguments.scenario.display())))
+    resolve(loaded, &arguments.scenario, &options)
+}
+
+/// Plans a scenario that was read from `path`.
+///
+/// # Errors
+/// With exit code 2.
+pub fn resolve(loaded: &Loaded, path: &Path, options: &PlanOptions) -> Result<Plan, Failure> {
+    lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, options)
+        .map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))
 }
 
 /// One byte more than allowed is read, so that a larger file is refused without being held.

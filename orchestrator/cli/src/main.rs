@@ -77,6 +77,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Doctor => verbs::doctor::doctor(global),
         Verb::Provision(arguments) => verbs::provision::provision(&arguments),
         Verb::Up(arguments) => verbs::up::up(&arguments, global),
+        Verb::Sim(arguments) => verbs::sim::sim(&arguments, global),
         Verb::Status => verbs::labs::status(global.json),
         Verb::Exec(arguments) => verbs::labs::exec(&arguments, global),
         Verb::Down(arguments) => verbs::labs::down(&arguments, global),

@@ -24,7 +24,7 @@ pub struct Progress {
 }
 
 /// Whether a bar can be drawn: on a terminal, or in a guest whose host has one.
-fn draws_bars() -> bool {
+pub fn draws_bars() -> bool {
     match std::env::var("LCMP_LAB_PROGRESS").as_deref() {
         Ok("bar") => true,
         Ok("plain") => false,

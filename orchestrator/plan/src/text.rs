@@ -76,7 +76,7 @@ pub(crate) fn commas(count: u64) -> String {
 }
 
 /// About `bytes`, in the unit that leaves one to three digits before the point.
-pub(crate) fn about_bytes(bytes: Bytes) -> String {
+pub fn about_bytes(bytes: Bytes) -> String {
     about(bytes.get(), "B", &["kB", "MB", "GB", "TB"])
 }
 

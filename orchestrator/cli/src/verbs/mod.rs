@@ -6,5 +6,6 @@ pub mod inspect;
 pub mod labs;
 pub mod provision;
 pub mod report;
+pub mod sim;
 pub mod switchd;
 pub mod up;

@@ -12,6 +12,7 @@ mod ways;
 
 use lab_records::{RecordsError, RunWriter};
 
+pub use self::rows::physics;
 use self::recorder::Recorder;
 use crate::{
     error::SimError,

@@ -78,7 +78,7 @@ impl Prepared {
         let now = SystemTime::now();
         let claim = Claim::take_for_guest(&request.lab, &request.plan)
             .map_err(|error| Failure::environment(with_causes(&error)))?;
-        let dir = make_run_dir(request, now)?;
+        let dir = make_run_dir(&request.global.results, &request.plan, now)?;
         let guest = guest_request(request, &dir, now)?;
         Ok(Self {
             _claim: claim,

@@ -31,7 +31,7 @@ use crate::{
 /// Runs the lab here and gives back the run directory.
 pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
     let now = SystemTime::now();
-    let dir = make_run_dir(request, now)?;
+    let dir = make_run_dir(&request.global.results, &request.plan, now)?;
     Here::new(request, &dir, now, None).run()?;
     Ok(dir)
 }

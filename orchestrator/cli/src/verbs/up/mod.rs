@@ -5,7 +5,10 @@ mod here;
 mod keeper;
 mod ready;
 
-use std::{path::PathBuf, time::SystemTime};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use lab_kernel::LabName;
 use lab_plan::Plan;
@@ -83,7 +86,7 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
 }
 
 /// Writes the report of a run and says how it went.
-pub fn conclude(run_dir: &std::path::Path, global: &Global) -> Outcome {
+pub fn conclude(run_dir: &Path, global: &Global) -> Outcome {
     let report = lab_reports::render(run_dir)
         .during(format_args!("write the report of `{}`", run_dir.display()))?;
     let summary = &report.summary;
@@ -102,14 +105,13 @@ pub fn conclude(run_dir: &std::path::Path, global: &Global) -> Outcome {
     Ok(Exit::Inconclusive)
 }
 
-/// Makes the directory the run's records go to, and the lab's plan in the form they keep.
-fn make_run_dir(request: &Request<'_>, now: SystemTime) -> Result<PathBuf, Failure> {
-    let results = &request.global.results;
+/// Makes the directory in `results` that the records of a run of `plan` go to.
+pub fn make_run_dir(results: &Path, plan: &Plan, now: SystemTime) -> Result<PathBuf, Failure> {
     let dir = lab_records::create_run_dir(
         results,
         now,
-        &request.plan.name,
-        &facts::hash(&facts::plan_text(&request.plan)),
+        &plan.name,
+        &facts::hash(&facts::plan_text(plan)),
     );
     let dir = dir.during(format_args!(
         "make a run directory in `{}`",

@@ -1,0 +1,161 @@
+//! What a simulation will cost, and plans that are refused for it.
+
+use std::time::Duration;
+
+use lab_plan::Plan;
+use lab_sim::{Estimate, SimTime};
+use lab_units::Bytes;
+use sysinfo::System;
+
+use super::{meter::short, nanos};
+use crate::failure::Failure;
+
+/// What a plan's simulation will cost.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// By repetition.
+    repetitions: Vec<Estimate>,
+    policies: u64,
+}
+
+impl Budget {
+    /// Of `plan` until `until`.
+    ///
+    /// # Errors
+    /// A plan that cannot be simulated.
+    pub fn of(plan: &Plan, until: Option<SimTime>) -> Result<Self, Failure> {
+        let estimates = (0..plan.repetitions).map(|n| Estimate::of(plan, n, until));
+        Ok(Self {
+            repetitions: estimates.collect::<Result<_, _>>().map_err(Failure::usage)?,
+            policies: u64::try_from(plan.policies.len()).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// Of one policy's run of a repetition.
+    pub fn of_repetition(&self, repetition: u32) -> Estimate {
+        let place = usize::try_from(repetition).unwrap_or(usize::MAX);
+        self.repetitions.get(place).copied().unwrap_or_default()
+    }
+
+    /// Refuses what this machine has no memory for, and what nobody would wait for.
+    ///
+    /// # Errors
+    /// With the estimate.
+    pub fn check(&self) -> Result<(), Failure> {
+        let available = available_memory();
+        if self.memory() > available {
+            return Err(Failure::environment(format_args!(
+                "{}, and this machine has {} free (hint: {HINT})",
+                self.words(),
+                lab_plan::about_bytes(available),
+            )));
+        }
+        if self.time() > LONGEST {
+            return Err(Failure::usage(format_args!(
+                "{}, more than the {} that are allowed (hint: {HINT})",
+                self.words(),
+                about_hours(LONGEST),
+            )));
+        }
+        Ok(())
+    }
+
+    fn words(&self) -> String {
+        let packets = self.total(|estimate| estimate.data_packets);
+        format!(
+            "the simulation is too large: {} flows of {} data packets make {} packet-hops, which \
+             take about {} and at most {} of memory",
+            self.total(|estimate| estimate.flows),
+            short(packets),
+            short(self.packet_hops()),
+            about_hours(self.time()),
+            lab_plan::about_bytes(self.memory()),
+        )
+    }
+
+    /// Of the largest repetition: one is held at a time.
+    fn memory(&self) -> Bytes {
+        let each = self.repetitions.iter().map(|estimate| estimate.memory);
+        each.max().unwrap_or(Bytes::ZERO)
+    }
+
+    fn packet_hops(&self) -> u64 {
+        self.total(|estimate| estimate.packet_hops)
+    }
+
+    fn time(&self) -> Duration {
+        Duration::from_secs(self.packet_hops() / PACKET_HOPS_PER_SECOND)
+    }
+
+    /// Over all policies and repetitions.
+    fn total(&self, count: fn(&Estimate) -> u64) -> u64 {
+        let once = self.repetitions.iter().map(count);
+        let once = once.fold(0, u64::saturating_add);
+        once.saturating_mul(self.policies)
+    }
+}
+
+fn about_hours(time: Duration) -> String {
+    match time.as_secs() {
+        0..7_200 => lab_plan::about_time(nanos(time)),
+        seconds => format!("{} h", seconds / 3_600),
+    }
+}
+
+/// Memory that can be had without swapping, within the limit of a container.
+fn available_memory() -> Bytes {
+    let mut system = System::new();
+    system.refresh_memory();
+    let free = system.available_memory();
+    let limit = system.cgroup_limits().map(|limits| limits.free_memory);
+    Bytes::new(limit.map_or(free, |limit| limit.min(free)))
+}
+
+const HINT: &str = "--until, fewer flows: `duration`, `load` or `max_flows`";
+
+/// What one thread of a small cloud machine does with records on.
+const PACKET_HOPS_PER_SECOND: u64 = 3_000_000;
+
+/// A day: longer is a mistake in the scenario more often than a wish.
+const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(packet_hops: u64, memory: u64) -> Budget {
+        let estimate = Estimate {
+            flows: 10,
+            data_packets: packet_hops / 8,
+            packet_hops,
+            memory: Bytes::new(memory),
+        };
+        Budget {
+            repetitions: vec![estimate],
+            policies: 2,
+        }
+    }
+
+    #[test]
+    fn what_fits_is_allowed() {
+        assert!(budget(1_000_000_000, 1_000_000).check().is_ok());
+    }
+
+    #[test]
+    fn more_memory_than_there_is_is_the_machines_fault() {
+        let failure = budget(1_000, u64::MAX).check().expect_err("too much");
+        assert_eq!(failure.exit, crate::failure::Exit::Environment);
+        assert!(failure.message.contains("hint: --until"), "{}", failure.message);
+    }
+
+    #[test]
+    fn years_are_a_mistake() {
+        let failure = budget(1 << 50, 1_000).check().expect_err("too long");
+        assert_eq!(failure.exit, crate::failure::Exit::Usage);
+        assert!(
+            failure.message.contains("20 flows of 281.4 T data packets make 2251.7 T packet-hops"),
+            "{}",
+            failure.message
+        );
+    }
+}

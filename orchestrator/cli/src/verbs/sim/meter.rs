@@ -1,0 +1,196 @@
+//! How far a simulation is, on standard error: a bar on a terminal, lines elsewhere.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab_sim::{Estimate, Outcome, Progress, RunOptions, SimTime};
+use lab_units::{Nanos, Ratio};
+
+use crate::{
+    output::note,
+    progress::{about, draws_bars},
+};
+
+/// Says how far a simulation is.
+pub struct Meter {
+    bar: Option<ProgressBar>,
+    paper_per_emu_time: Ratio,
+    name: String,
+    expected: Estimate,
+    until: Option<SimTime>,
+    since: Instant,
+    said: Instant,
+}
+
+impl Meter {
+    /// Before anything is simulated.
+    pub fn new(emu_per_paper_time: Ratio) -> Self {
+        let bar = draws_bars().then(|| {
+            let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
+            let bar = ProgressBar::with_draw_target(Some(PARTS), target);
+            let style = ProgressStyle::with_template("{prefix:>10} {bar:24.cyan/dim} {msg}");
+            let style = style.expect("the template is constant");
+            bar.set_style(style.progress_chars("━━╌"));
+            bar
+        });
+        let now = Instant::now();
+        Self {
+            bar,
+            paper_per_emu_time: emu_per_paper_time.inverse().unwrap_or(Ratio::ONE),
+            name: String::new(),
+            expected: Estimate::default(),
+            until: None,
+            since: now,
+            said: now,
+        }
+    }
+
+    /// A run of that name begins.
+    pub fn begin(&mut self, name: &str, expected: Estimate, options: &RunOptions) {
+        name.clone_into(&mut self.name);
+        self.expected = expected;
+        self.until = options.until;
+        self.since = Instant::now();
+        self.said = self.since;
+        if let Some(bar) = &self.bar {
+            bar.reset();
+            bar.set_prefix(name.to_owned());
+        }
+    }
+
+    /// It is that far. Looking at the clock costs as much as a packet, and windows have many.
+    pub fn show(&mut self, progress: Progress) {
+        let every = match self.bar {
+            Some(_) => Duration::from_millis(1_000 / u64::from(REDRAWS_PER_SECOND)),
+            None => BETWEEN_LINES,
+        };
+        let now = Instant::now();
+        if now - self.said < every {
+            return;
+        }
+        self.said = now;
+        let elapsed = now - self.since;
+        let share = self.share(&progress);
+        let message = format!(
+            "{} virtual, {}/{} flows, {} events/s, {}",
+            self.paper(progress.now),
+            progress.work.finished,
+            progress.flows,
+            short(per_second(progress.work.events, elapsed)),
+            left(share, elapsed),
+        );
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(share);
+                bar.set_message(message);
+            }
+            None => note(&format!("{:>10}  {message}", self.name)),
+        }
+    }
+
+    /// It has ended.
+    pub fn end(&self, outcome: &Outcome, took: Duration) {
+        let text = format!(
+            "{:>10}  {}/{} flows in {}: {} virtual, {} events/s, {} packet-hops/s",
+            self.name,
+            outcome.work.finished,
+            self.expected.flows,
+            about(took),
+            self.paper(outcome.end),
+            short(per_second(outcome.work.events, took)),
+            short(per_second(outcome.work.packet_hops, took)),
+        );
+        match &self.bar {
+            Some(bar) => {
+                bar.suspend(|| note(&text));
+                bar.finish_and_clear();
+            }
+            None => note(&text),
+        }
+    }
+
+    /// How much is done of [`PARTS`], by packets or by time, whichever will end it first.
+    fn share(&self, progress: &Progress) -> u64 {
+        let by_packets = part(progress.work.packet_hops, self.expected.packet_hops);
+        let by_time = self.until.map_or(0, |until| {
+            part(progress.now.picos(), until.picos())
+        });
+        by_packets.max(by_time)
+    }
+
+    fn paper(&self, time: SimTime) -> String {
+        let paper = self.paper_per_emu_time.scale_nearest(time.nanos_trunc().get());
+        lab_plan::about_time(Nanos::new(paper))
+    }
+}
+
+/// `done` of `all` in [`PARTS`], never quite all.
+fn part(done: u64, all: u64) -> u64 {
+    let part = u128::from(done) * u128::from(PARTS) / u128::from(all.max(1));
+    u64::try_from(part).unwrap_or(PARTS).min(PARTS - 1)
+}
+
+fn left(share: u64, elapsed: Duration) -> String {
+    if share * 100 < PARTS || elapsed < Duration::from_secs(1) {
+        return "time left not known yet".to_owned();
+    }
+    let whole = elapsed.as_secs_f64() * (parts(PARTS) / parts(share));
+    let left = Duration::from_secs_f64(whole).saturating_sub(elapsed);
+    format!("about {} left", about(Duration::from_secs(left.as_secs().max(1))))
+}
+
+fn parts(count: u64) -> f64 {
+    u32::try_from(count).map_or(f64::MAX, f64::from)
+}
+
+fn per_second(count: u64, time: Duration) -> u64 {
+    let nanos = time.as_nanos().max(1);
+    u64::try_from(u128::from(count) * 1_000_000_000 / nanos).unwrap_or(u64::MAX)
+}
+
+/// A count as a person reads it: `12.8 M`.
+pub fn short(count: u64) -> String {
+    let (unit, name) = match count {
+        0..10_000 => return count.to_string(),
+        10_000..1_000_000 => (1_000, "k"),
+        1_000_000..1_000_000_000 => (1_000_000, "M"),
+        1_000_000_000..1_000_000_000_000 => (1_000_000_000, "G"),
+        _ => (1_000_000_000_000, "T"),
+    };
+    let tenths = count / (unit / 10);
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
+}
+
+/// Parts of the bar.
+const PARTS: u64 = 10_000;
+
+const REDRAWS_PER_SECOND: u8 = 5;
+
+/// Between lines that no terminal shows.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_short() {
+        let shown = [0, 9_999, 12_345, 12_849_000, 3_000_000_000, u64::MAX].map(short);
+        assert_eq!(shown, ["0", "9999", "12.3 k", "12.8 M", "3.0 G", "18446744.0 T"]);
+    }
+
+    #[test]
+    fn time_left_is_told_once_it_can_be() {
+        let second = Duration::from_secs(10);
+        assert_eq!(left(PARTS / 4, second), "about 30 s left");
+        assert_eq!(left(PARTS - 1, second), "about 1 s left");
+        assert_eq!(left(0, second), "time left not known yet");
+    }
+
+    #[test]
+    fn a_share_is_never_quite_all() {
+        assert_eq!(part(5, 10), PARTS / 2);
+        assert_eq!(part(20, 10), PARTS - 1);
+        assert_eq!(part(1, 0), PARTS - 1);
+    }
+}

@@ -1,0 +1,217 @@
+//! `lcmp-lab sim`: the plan in virtual time.
+//!
+//! - `budget`: what it will cost, and plans that are refused for it
+//! - `meter`: how far it is
+//! - `story`: whose stories are told
+
+mod budget;
+mod meter;
+mod story;
+
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+use lab_plan::{Engine, Plan, PlanOptions};
+use lab_records::{Phase, RunEnd, RunWriter, SimWork, UtcTime};
+use lab_sim::{EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime};
+use lab_units::{Bytes, Nanos};
+use nix::sys::resource::{UsageWho, getrusage};
+use tokio_util::sync::CancellationToken;
+
+use self::{budget::Budget, meter::Meter};
+use crate::{
+    args::{Global, SimArgs},
+    facts::{self, Setting},
+    failure::{During, Failure, Outcome, with_causes},
+    interrupt,
+    load::{self, Loaded},
+    verbs::{inspect, up},
+};
+
+pub use story::StoryArg;
+
+/// `lcmp-lab sim`.
+pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
+    let loaded = load::load(&arguments.scenario)?;
+    let options = PlanOptions {
+        seed: arguments.seed,
+        policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
+        engine: Engine::Simulator {
+            is_scaled: arguments.scaled,
+        },
+        ..PlanOptions::default()
+    };
+    let plan = load::resolve(&loaded, &arguments.scenario, &options)?;
+    inspect::warn(&plan);
+    let options = RunOptions {
+        threads: arguments.threads.map_or_else(cores, NonZeroUsize::get),
+        until: arguments.until.map(|until| emulated(&plan, until)),
+        told: story::told(&arguments.story, &plan)?,
+    };
+    let budget = Budget::of(&plan, options.until)?;
+    budget.check()?;
+    let run_dir = Simulation {
+        loaded,
+        plan,
+        options,
+        budget,
+    }
+    .run(global)?;
+    up::conclude(&run_dir, global)
+}
+
+/// Everything that is decided before virtual time starts.
+struct Simulation {
+    loaded: Loaded,
+    plan: Plan,
+    options: RunOptions,
+    budget: Budget,
+}
+
+/// What was done so far.
+#[derive(Default)]
+struct Done {
+    phases: Vec<Phase>,
+    events: u64,
+    packet_hops: u64,
+    virtual_time: Nanos,
+    wall: Duration,
+    is_interrupted: bool,
+}
+
+impl Simulation {
+    fn run(&self, global: &Global) -> Result<PathBuf, Failure> {
+        let stop = CancellationToken::new();
+        interrupt::on_signal(&stop, "interrupted: keeping what is finished", "writing")
+            .during("listen to signals")?;
+        let now = SystemTime::now();
+        let since = Instant::now();
+        let dir = up::make_run_dir(&global.results, &self.plan, now)?;
+        let mut records = self.start_records(&dir, now)?;
+        let mut done = Done::default();
+        let failure = self.run_all(&mut records, &stop, &mut done).err();
+        let mut problems: Vec<String> = failure.iter().map(|f| f.message.clone()).collect();
+        if done.is_interrupted {
+            problems.push("the run was interrupted".to_owned());
+        }
+        let end = RunEnd {
+            ended_at: UtcTime::new(now + since.elapsed()),
+            sim: Some(done.work()),
+            phases: done.phases,
+            guest_cpu: None,
+            late_launches: 0,
+            measured_links: Vec::new(),
+            warnings: Vec::new(),
+            problems,
+        };
+        records.finish(end).during("finish the records")?;
+        failure.map_or(Ok(dir), Err)
+    }
+
+    fn start_records(&self, dir: &Path, now: SystemTime) -> Result<RunWriter, Failure> {
+        let text = facts::plan_text(&self.plan);
+        let setting = Setting::simulated(&self.plan, self.options.threads);
+        let info = facts::run_info(&self.plan, &facts::hash(&text), &setting);
+        let records = RunWriter::create_in(dir, now, &info).during("start the records")?;
+        let scenario = records.write_scenario(&self.loaded.text);
+        scenario.during("keep the scenario")?;
+        records.write_plan(&text).during("keep the plan")?;
+        Ok(records)
+    }
+
+    /// Every policy, every repetition, until one is interrupted.
+    fn run_all(
+        &self,
+        records: &mut RunWriter,
+        stop: &CancellationToken,
+        done: &mut Done,
+    ) -> Result<(), Failure> {
+        let mut meter = Meter::new(self.plan.scale.time);
+        for policy in 0..self.plan.policies.len() {
+            for repetition in 0..self.plan.repetitions {
+                let job = Job {
+                    plan: &self.plan,
+                    policy,
+                    repetition,
+                };
+                let name = self.name(job);
+                meter.begin(&name, self.budget.of_repetition(repetition), &self.options);
+                let since = Instant::now();
+                let outcome = lab_sim::record(job, &self.options, records, &mut |progress| {
+                    meter.show(progress);
+                    !stop.is_cancelled()
+                });
+                let outcome = outcome.map_err(|error| failure(&error))?;
+                meter.end(&outcome, since.elapsed());
+                done.add(name, &outcome, since.elapsed());
+                if outcome.reason == EndReason::Stopped {
+                    done.is_interrupted = true;
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&self, job: Job<'_>) -> String {
+        let label = &self.plan.policies[job.policy].label;
+        match self.plan.repetitions {
+            1 => label.clone(),
+            _ => format!("{label} #{}", job.repetition + 1),
+        }
+    }
+}
+
+impl Done {
+    fn add(&mut self, name: String, outcome: &SimOutcome, wall: Duration) {
+        self.events += outcome.work.events;
+        self.packet_hops += outcome.work.packet_hops;
+        self.virtual_time = self.virtual_time + outcome.end.nanos_trunc();
+        self.wall += wall;
+        self.phases.push(Phase {
+            name,
+            took_ns: nanos(wall),
+        });
+    }
+
+    fn work(&self) -> SimWork {
+        SimWork {
+            events: self.events,
+            packet_hops: self.packet_hops,
+            virtual_ns: self.virtual_time,
+            wall_ns: nanos(self.wall),
+            peak_memory_bytes: peak_memory(),
+        }
+    }
+}
+
+fn failure(error: &RecordError) -> Failure {
+    match error {
+        RecordError::Sim(error) => Failure::usage(with_causes(error)),
+        RecordError::Records(error) => Failure::environment(with_causes(error)),
+    }
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+/// A point in paper time, in the plan's.
+fn emulated(plan: &Plan, paper: Nanos) -> SimTime {
+    Nanos::new(plan.scale.time.scale_nearest(paper.get())).into()
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos::new(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Most memory this process had.
+fn peak_memory() -> Option<Bytes> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+    let kibibytes = u64::try_from(usage.max_rss()).ok()?;
+    Some(Bytes::new(kibibytes.saturating_mul(1_024)))
+}
