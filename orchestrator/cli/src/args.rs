@@ -133,6 +133,8 @@ pub enum Verb {
     Down(DownArgs),
     /// Write the report of a run again
     Report(ReportArgs),
+    /// Tell what became of one flow of a run: what each DCI switch chose and from what, and its FCT
+    Flow(FlowArgs),
     /// Measure this tool: lab creation, the switch program's decisions
     Bench(BenchArgs),
     /// Print the JSON Schema of scenarios
@@ -308,6 +310,20 @@ pub struct ReportArgs {
     /// The run directory [default: the newest]
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
+}
+
+/// What `flow` takes.
+#[derive(Args, Debug)]
+pub struct FlowArgs {
+    /// The run directory: `results/latest`
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The flow's number, as in `flows.csv`
+    #[arg(value_name = "ID")]
+    pub id: u32,
+    /// Only under this policy, by label
+    #[arg(long, value_name = "LABEL")]
+    pub policy: Option<String>,
 }
 
 /// What `bench` takes.

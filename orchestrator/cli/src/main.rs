@@ -82,6 +82,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Exec(arguments) => verbs::labs::exec(&arguments, global),
         Verb::Down(arguments) => verbs::labs::down(&arguments, global),
         Verb::Report(arguments) => verbs::report::report(&arguments, global),
+        Verb::Flow(arguments) => verbs::flow::flow(&arguments, global),
         Verb::Bench(arguments) => verbs::bench::bench(&arguments, global.json),
         Verb::Switchd => verbs::switchd::switchd(),
         Verb::Completions { shell } => {

@@ -85,5 +85,5 @@ pub use graph::render_svg;
 pub use model::*;
 pub use resolve::{Engine, PlanOptions, resolve};
 pub use table::render_table;
-pub use text::{about_bytes, about_time};
+pub use text::{about_bytes, about_rate, about_time};
 pub use transport::{CcPlan, Physics, TransportPlan, WindowPlan};

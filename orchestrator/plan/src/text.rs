@@ -86,7 +86,7 @@ pub fn about_time(time: Nanos) -> String {
 }
 
 /// About so many bits per second, in the unit that leaves one to three digits before the point.
-pub(crate) fn about_rate(bps: u64) -> String {
+pub fn about_rate(bps: u64) -> String {
     about(bps, "bit/s", &["kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"])
 }
 

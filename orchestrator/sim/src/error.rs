@@ -40,7 +40,4 @@ pub enum SimError {
         /// Which.
         link: String,
     },
-    /// The artifact's semantics.
-    #[error("`physics: artifact` cannot be simulated (hint: `physics: paper`)")]
-    NoArtifact,
 }

@@ -122,12 +122,7 @@ mod tests {
     fn without_loss_the_packet_hops_are_those_simulated() {
         let plan = testing::pair();
         let estimate = Estimate::of(&plan, 0, None).expect("an estimate");
-        let job = Job {
-            plan: &plan,
-            policy: 0,
-            repetition: 0,
-        };
-        let outcome = simulate(job, &RunOptions::default(), &mut Deaf).expect("a simulation");
+        let outcome = simulate(Job::new(&plan, 0, 0), &RunOptions::default(), &mut Deaf).expect("a simulation");
         assert_eq!(estimate.packet_hops, outcome.work.packet_hops);
         assert_eq!(estimate.data_packets, outcome.work.data_packets);
     }

@@ -6,7 +6,7 @@ use crate::{
     cc::{CongestionControl, WithControl, with_control},
     error::SimError,
     network::Network,
-    physics::{self, Paper},
+    physics::{self, NextHopOrder, Paper},
     run::{self, Observer, Outcome, RunOptions},
     world::{SimFlow, World},
 };
@@ -20,6 +20,21 @@ pub struct Job<'p> {
     pub policy: usize,
     /// The repetition, from 0.
     pub repetition: u32,
+    /// The order of equal next hops, as a routing table has them; the physics' own if absent.
+    pub order: Option<&'p NextHopOrder>,
+}
+
+impl<'p> Job<'p> {
+    /// The run of a policy and repetition of `plan`.
+    #[must_use]
+    pub const fn new(plan: &'p Plan, policy: usize, repetition: u32) -> Self {
+        Self {
+            plan,
+            policy,
+            repetition,
+            order: None,
+        }
+    }
 }
 
 /// What is known of a job's run before it starts.
@@ -103,7 +118,7 @@ impl<A: Audience> WithControl for Staged<'_, A> {
     fn run<C: CongestionControl + Send + 'static>(self, parameters: C::Parameters) -> Self::Output {
         match self.job.plan.transport.physics {
             Physics::Paper => self.with_physics::<Paper, C>(parameters),
-            Physics::Artifact => Err(SimError::NoArtifact),
+            Physics::Artifact => self.with_physics::<physics::Artifact, C>(parameters),
         }
     }
 }
@@ -117,8 +132,10 @@ impl<A: Audience> Staged<'_, A> {
             plan,
             policy,
             repetition,
+            order,
         } = self.job;
-        let world: World<'_, P, C> = World::new(plan, policy, repetition, parameters)?;
+        let world: World<'_, P, C> =
+            World::with_order(plan, policy, repetition, parameters, order)?;
         let scene = Scene {
             job: self.job,
             network: &world.network,

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod doctor;
+pub mod flow;
 pub mod inspect;
 pub mod labs;
 pub mod provision;

@@ -133,11 +133,7 @@ impl Simulation {
         let mut meter = Meter::new(self.plan.scale.time);
         for policy in 0..self.plan.policies.len() {
             for repetition in 0..self.plan.repetitions {
-                let job = Job {
-                    plan: &self.plan,
-                    policy,
-                    repetition,
-                };
+                let job = Job::new(&self.plan, policy, repetition);
                 let name = self.name(job);
                 meter.begin(&name, self.budget.of_repetition(repetition), &self.options);
                 let since = Instant::now();

@@ -1,0 +1,219 @@
+//! What a simulation leaves in a run directory.
+
+use std::{fs, path::Path};
+
+use lab_plan::{Engine, Plan, PlanOptions};
+use lab_records::{
+    DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, Row, RunDir, RunWriter, StoryEvent,
+    StoryRow, sample,
+};
+use lab_sim::{EndReason, Job, Outcome, RunOptions, SimTime, Told, record};
+use lab_units::{FlowId, Nanos};
+
+/// Two ways of two inter-DC links each, and three flows one after the other.
+const DIAMOND: &str = "
+name: diamond
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2 }, { name: dc3 }, { name: dc4, hosts: 2 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc2, dc4], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc1, dc3], rate: 40 Gbit, delay: 2 ms }
+    - { between: [dc3, dc4], rate: 40 Gbit, delay: 2 ms }
+traffic:
+  - flows:
+      - { from: dc1/h1, to: dc4/h1, size: 2 MB }
+      - { from: dc1/h2, to: dc4/h1, size: 4 MB, start: 1 ms }
+      - { from: dc4/h2, to: dc1/h1, size: 1 MB, start: 50 ms }
+policies: [ecmp, lcmp]
+measure: { links: 5 ms, queues: 5 ms }
+";
+
+fn plan(text: &str, is_scaled: bool) -> Plan {
+    let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).expect("a scenario");
+    let options = PlanOptions {
+        engine: Engine::Simulator { is_scaled },
+        ..PlanOptions::default()
+    };
+    lab_plan::resolve(&scenario, text, &lab_scenario::Files::new(), &options).expect("a plan")
+}
+
+fn run(dir: &Path, plan: &Plan, options: &RunOptions) -> Vec<Outcome> {
+    let mut writer = RunWriter::create_in(dir, sample::now(), &sample::info()).expect("a run");
+    let outcomes = (0..plan.policies.len()).map(|policy| {
+        let job = Job::new(plan, policy, 0);
+        record(job, options, &mut writer, &mut |_| true).expect("a simulation")
+    });
+    let outcomes = outcomes.collect();
+    writer.finish(sample::end()).expect("an end");
+    outcomes
+}
+
+fn rows<R: Row>(dir: &Path) -> Vec<R> {
+    let run = RunDir::open(dir).expect("a run directory");
+    let mut rows = Vec::new();
+    run.visit_if_there(|row| rows.push(row)).expect("its rows");
+    rows
+}
+
+#[test]
+fn a_run_directory_has_every_flow_with_its_ways() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = plan(DIAMOND, false);
+    run(folder.path(), &plan, &RunOptions::default());
+    let flows: Vec<FlowRow> = rows(folder.path());
+    assert_eq!(flows.len(), 6);
+    for flow in &flows {
+        assert_eq!(flow.status, FlowStatus::Finished);
+        assert!(flow.slowdown.expect("it finished") >= 1.0, "{flow:?}");
+        let path = flow.path.as_ref().expect("it crossed a link").as_str();
+        let ack_path = flow.ack_path.as_ref().expect("it was acknowledged").as_str();
+        let ends = (&*flow.src_dc, &*flow.dst_dc);
+        let ways = match ends {
+            ("dc1", "dc4") => ["dc1-dc2-dc4", "dc1-dc3-dc4", "dc4-dc2-dc1", "dc4-dc3-dc1"],
+            _ => ["dc4-dc2-dc1", "dc4-dc3-dc1", "dc1-dc2-dc4", "dc1-dc3-dc4"],
+        };
+        assert!(ways[..2].contains(&path), "{ends:?} by {path}");
+        assert!(ways[2..].contains(&ack_path), "{ends:?}: ACKs by {ack_path}");
+    }
+}
+
+#[test]
+fn a_flows_path_is_the_one_that_its_decision_chose() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run(folder.path(), &plan(DIAMOND, false), &RunOptions::default());
+    let flows: Vec<FlowRow> = rows(folder.path());
+    let decisions: Vec<DecisionRow> = rows(folder.path());
+    // One for data and one for ACKs, at the switches of both ends.
+    assert_eq!(decisions.len(), 2 * flows.len());
+    for decision in decisions {
+        let is_its = |flow: &&FlowRow| {
+            Some(flow.flow_id) == decision.flow_id && flow.policy == decision.policy
+        };
+        let flow = flows.iter().find(is_its).expect("a decision is a flow's");
+        let path = match decision.switch == flow.src_dc {
+            true => &flow.path,
+            false => &flow.ack_path,
+        };
+        let chosen = decision.chosen.expect("it chose");
+        let path = path.as_ref().expect("known").as_str();
+        assert!(path.contains(&chosen), "{chosen} is not on {path}");
+    }
+}
+
+#[test]
+fn links_carried_what_flows_sent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run(folder.path(), &plan(DIAMOND, false), &RunOptions::default());
+    let links: Vec<LinkRow> = rows(folder.path());
+    let last = |from: &str| -> u64 {
+        let sent = |to: &str| {
+            let of_link = |row: &&LinkRow| {
+                row.policy == "ecmp" && row.from_dc == from && row.to_dc == to
+            };
+            links.iter().rfind(of_link).expect("a sample").tx_bytes.get()
+        };
+        sent("dc2") + sent("dc3")
+    };
+    // 6 MB one way and 1 MB the other, with headers; ACKs are under a tenth.
+    assert!((6_000_000..6_600_000).contains(&last("dc1")), "{}", last("dc1"));
+    assert!((1_000_000..1_600_000).contains(&last("dc4")), "{}", last("dc4"));
+    let queues: Vec<QueueRow> = rows(folder.path());
+    assert!(queues.iter().any(|row| row.time_ns == Nanos::from_millis(5)));
+}
+
+#[test]
+fn the_same_plan_gives_the_same_bytes_on_any_number_of_threads() {
+    let plan = plan(DIAMOND, false);
+    let tables = |threads: usize| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = RunOptions {
+            threads,
+            told: Told::All,
+            ..RunOptions::default()
+        };
+        run(folder.path(), &plan, &options);
+        let read = |name: &str| fs::read(folder.path().join(name)).expect("a table");
+        ["flows", "links", "queues", "decisions", "story"].map(|table| read(&format!("{table}.csv")))
+    };
+    let once = tables(1);
+    assert!(once.iter().all(|table| table.len() > 200));
+    for threads in [1, 2, 4] {
+        assert!(tables(threads) == once, "on {threads} threads");
+    }
+}
+
+#[test]
+fn what_is_interrupted_keeps_what_has_finished() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = plan(DIAMOND, false);
+    let mut writer = RunWriter::create_in(folder.path(), sample::now(), &sample::info())
+        .expect("a run directory");
+    let outcome = record(
+        Job::new(&plan, 0, 0),
+        &RunOptions::default(),
+        &mut writer,
+        &mut |progress| progress.work.finished < 2,
+    );
+    assert_eq!(outcome.expect("it ran").reason, EndReason::Stopped);
+    writer.finish(sample::end()).expect("an end");
+    let flows: Vec<FlowRow> = rows(folder.path());
+    let finished = flows.iter().filter(|flow| flow.status.is_finished());
+    assert_eq!((flows.len(), finished.count()), (3, 2));
+    assert_eq!(flows[2].status, FlowStatus::Interrupted);
+    assert!(flows[2].reason.contains("it was to start at 50 ms"), "{}", flows[2].reason);
+    assert_eq!((flows[2].fct_ns, flows[2].launch_lateness_ns), (None, None));
+}
+
+#[test]
+fn when_the_time_is_up_flows_are_rows_that_say_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = RunOptions {
+        until: Some(SimTime::from_micros(4_000)),
+        ..RunOptions::default()
+    };
+    let outcomes = run(folder.path(), &plan(DIAMOND, false), &options);
+    assert_eq!(outcomes[0].reason, EndReason::Until);
+    assert_eq!(outcomes[0].end, SimTime::from_micros(4_000));
+    let flows: Vec<FlowRow> = rows(folder.path());
+    let statuses: Vec<FlowStatus> = flows.iter().map(|flow| flow.status).collect();
+    let once = [FlowStatus::TimedOut, FlowStatus::TimedOut, FlowStatus::NotReady];
+    assert_eq!(statuses, once.repeat(2));
+    assert_eq!(flows[0].reason, "not finished when the time was up at 4 ms");
+}
+
+#[test]
+fn a_scaled_plan_is_recorded_in_paper_units() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = format!("{DIAMOND}scale: {{ rate: 1/100, time: 10 }}\n");
+    run(folder.path(), &plan(&text, true), &RunOptions::default());
+    let flows: Vec<FlowRow> = rows(folder.path());
+    let last = flows.iter().find(|flow| flow.flow_id == FlowId(2)).expect("a flow");
+    assert_eq!(last.start_ns, Nanos::from_millis(50));
+    assert_eq!(last.emu_start_ns, Nanos::from_millis(500));
+    assert_eq!(last.size_bytes.get(), 1_000_000);
+    assert_eq!(last.emu_size_bytes.get(), 100_000);
+    let fct = last.fct_ns.expect("it finished").get();
+    assert_eq!(last.emu_fct_ns.expect("it finished").get().div_euclid(10), fct);
+}
+
+#[test]
+fn a_story_is_told_from_start_to_finish_of_those_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = RunOptions {
+        told: Told::Flows([FlowId(1)].into()),
+        ..RunOptions::default()
+    };
+    run(folder.path(), &plan(DIAMOND, false), &options);
+    let story: Vec<StoryRow> = rows(folder.path());
+    assert!(story.iter().all(|row| row.flow_id == FlowId(1)));
+    let of_lcmp: Vec<&StoryRow> = story.iter().filter(|row| row.policy == "lcmp").collect();
+    let (first, last) = (of_lcmp[0], of_lcmp[of_lcmp.len() - 1]);
+    assert_eq!((first.event, &*first.node), (StoryEvent::Started, "dc1/h2"));
+    assert_eq!(first.time_ns, Nanos::from_millis(1));
+    assert_eq!((last.event, &*last.node), (StoryEvent::Finished, "dc1/h2"));
+    let decided = of_lcmp.iter().find(|row| row.event == StoryEvent::Decided);
+    let decided = decided.expect("dc1 had a choice");
+    assert_eq!(&*decided.node, "dc1");
+    assert!(decided.peer.is_some());
+}
