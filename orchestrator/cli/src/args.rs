@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, path::PathBuf};
 use clap::{Args, Command, Parser, Subcommand, ValueEnum};
 use lab_units::Nanos;
 
-use crate::verbs::sim::StoryArg;
+use crate::verbs::{artifact::PUBLISHED_MAX_DELAY, sim::StoryArg};
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
 ///
@@ -31,7 +31,7 @@ Start with:
 
 Exit codes:
   0  pass
-  1  a regression or a failed assertion (no verb of this version has one)
+  1  an assertion failed: `validate` found a difference out of bounds
   2  usage, or an error in the scenario
   3  environment: something is missing or went wrong here (`lcmp-lab doctor` says what to do)
   4  inconclusive: the run ended, but its results cannot be trusted (unfinished or late flows,
@@ -64,6 +64,12 @@ The same scenario and seed give the same records, byte for byte, on any number o
 machine. Ctrl-C keeps the flows that have finished; the run is then marked as interrupted, exit
 code 4. A plan that this machine has no memory for (3), or that would take more than a day (2), is
 refused before it starts.";
+
+const VALIDATE_BOUNDS: &str = "\
+ECMP, UCMP and LCMP, each beside its published output. Bounds, out of which the exit code is 1:
+every flow finishes and has the published standalone FCT; |ΔFCT| / FCT is at most 1e-3 for half of
+the flows and 3 % for 99 of 100; a link's average utilisation is within 1 % of the published one
+(whose Gbit is 2^30 bit).";
 
 /// `command` without its hidden verbs and flags, which completions would offer.
 ///
@@ -124,6 +130,11 @@ pub enum Verb {
     /// Play the plan in virtual time, packet by packet, unscaled, without root
     #[command(after_help = SIM_EXAMPLES)]
     Sim(SimArgs),
+    /// Make a scenario of a topology and flows of the paper's NS-3 artifact
+    Import(ImportArgs),
+    /// Simulate the paper's Figure 1 and compare it flow by flow with the published outputs
+    #[command(after_help = VALIDATE_BOUNDS)]
+    Validate(ValidateArgs),
     /// List the labs of this machine
     Status,
     /// Run a command on a node of a lab that is up, here or in a guest
@@ -238,8 +249,14 @@ pub struct UpArgs {
 #[derive(Args, Clone, Debug)]
 pub struct SimArgs {
     /// The scenario file
-    #[arg(value_name = "SCENARIO")]
-    pub scenario: PathBuf,
+    #[arg(value_name = "SCENARIO", required_unless_present = "artifact")]
+    pub scenario: Option<PathBuf>,
+    /// Files of the paper's NS-3 artifact instead of a scenario; `import` shows what they become
+    #[arg(long, num_args = 2, value_names = ["TOPOLOGY", "FLOWS"], conflicts_with = "scenario")]
+    pub artifact: Vec<PathBuf>,
+    /// The artifact's routing table, for the order of its equal next hops [default: by port]
+    #[arg(long, value_name = "CSV", requires = "artifact")]
+    pub routes: Option<PathBuf>,
     /// Seed instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -262,6 +279,34 @@ pub struct SimArgs {
     /// `lcmp-lab flow RUN ID` tells it.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub story: Vec<StoryArg>,
+}
+
+/// What `import` takes.
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// The topology file
+    #[arg(value_name = "TOPOLOGY")]
+    pub topology: PathBuf,
+    /// The flow file
+    #[arg(value_name = "FLOWS")]
+    pub flows: PathBuf,
+    /// File to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Delay at which LCMP's delay score saturates; Figure 1 was made with 512 ms
+    #[arg(long, value_name = "TIME", default_value_t = PUBLISHED_MAX_DELAY)]
+    pub max_delay: Nanos,
+}
+
+/// What `validate` takes.
+#[derive(Args, Debug)]
+pub struct ValidateArgs {
+    /// The artifact's directory: `topology`, `traffic`, `fct/fig1` and `published` in it
+    #[arg(long, value_name = "DIR")]
+    pub artifact: PathBuf,
+    /// Threads that share the datacenters; results do not depend on them [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// What a guest counts time by.

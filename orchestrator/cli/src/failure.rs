@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub enum Exit {
     /// All is well.
     Pass = 0,
+    /// What was asserted does not hold.
+    Failed = 1,
     /// Usage, or an error in the scenario.
     Usage = 2,
     /// Something is missing or went wrong on this machine.

@@ -81,6 +81,15 @@ pub fn resolve(loaded: &Loaded, path: &Path, options: &PlanOptions) -> Result<Pl
         .map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))
 }
 
+/// Reads a text of at most `limit` bytes.
+///
+/// # Errors
+/// With exit code 2.
+pub fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
+    String::from_utf8(read_limited(path, limit)?)
+        .map_err(|error| Failure::usage(format_args!("`{}` is not UTF-8: {error}", path.display())))
+}
+
 /// One byte more than allowed is read, so that a larger file is refused without being held.
 fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
     let unreadable = |source: std::io::Error| {

@@ -78,6 +78,8 @@ fn run(cli: Cli) -> Outcome {
         Verb::Provision(arguments) => verbs::provision::provision(&arguments),
         Verb::Up(arguments) => verbs::up::up(&arguments, global),
         Verb::Sim(arguments) => verbs::sim::sim(&arguments, global),
+        Verb::Import(arguments) => verbs::artifact::import(&arguments),
+        Verb::Validate(arguments) => verbs::validate::validate(&arguments, global.json),
         Verb::Status => verbs::labs::status(global.json),
         Verb::Exec(arguments) => verbs::labs::exec(&arguments, global),
         Verb::Down(arguments) => verbs::labs::down(&arguments, global),

@@ -73,7 +73,9 @@ fn memory(plan: &Plan, estimate: &Estimate) -> Bytes {
     let held = plan.links.iter().map(|link| {
         let wire = &link.emu;
         let way = wire.rate_bps.bytes_in(wire.delay_ns);
-        way.saturating_add(wire.buffer_bytes).get().saturating_mul(2)
+        way.saturating_add(wire.buffer_bytes)
+            .get()
+            .saturating_mul(2)
     });
     let held = held.fold(0, u64::saturating_add);
     let room = held / u64::from(plan.transport.payload_bytes.max(1));
@@ -122,7 +124,8 @@ mod tests {
     fn without_loss_the_packet_hops_are_those_simulated() {
         let plan = testing::pair();
         let estimate = Estimate::of(&plan, 0, None).expect("an estimate");
-        let outcome = simulate(Job::new(&plan, 0, 0), &RunOptions::default(), &mut Deaf).expect("a simulation");
+        let outcome = simulate(Job::new(&plan, 0, 0), &RunOptions::default(), &mut Deaf)
+            .expect("a simulation");
         assert_eq!(estimate.packet_hops, outcome.work.packet_hops);
         assert_eq!(estimate.data_packets, outcome.work.data_packets);
     }

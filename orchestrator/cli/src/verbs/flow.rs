@@ -64,8 +64,12 @@ pub fn flow(arguments: &FlowArgs, global: &Global) -> Outcome {
 /// Reads the tables once each, keeping what is the flow's.
 fn tales(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<Tale>, Failure> {
     let id = FlowId(arguments.id);
-    let is_asked =
-        |policy: &str| arguments.policy.as_deref().is_none_or(|asked| asked == policy);
+    let is_asked = |policy: &str| {
+        arguments
+            .policy
+            .as_deref()
+            .is_none_or(|asked| asked == policy)
+    };
     let mut tales: Vec<Tale> = Vec::new();
     run.visit(|flow: FlowRow| {
         if flow.flow_id == id && is_asked(&flow.policy) {

@@ -1,5 +1,6 @@
 //! One file for each group of verbs.
 
+pub mod artifact;
 pub mod bench;
 pub mod doctor;
 pub mod flow;
@@ -10,3 +11,4 @@ pub mod report;
 pub mod sim;
 pub mod switchd;
 pub mod up;
+pub mod validate;

@@ -12,8 +12,8 @@ mod ways;
 
 use lab_records::{RecordsError, RunWriter};
 
-pub use self::rows::physics;
 use self::recorder::Recorder;
+pub use self::rows::physics;
 use crate::{
     error::SimError,
     run::{Observer, Outcome, Progress, RunOptions},

@@ -86,9 +86,7 @@ impl<'w> Recorder<'w> {
 
     fn unfinished(&self, flow: u32, has_started: bool, outcome: &Outcome) -> End {
         let end = self.rows.paper_time(outcome.end);
-        let start = self
-            .rows
-            .paper_time(self.scene.flows[flow as usize].start);
+        let start = self.rows.paper_time(self.scene.flows[flow as usize].start);
         let (status, reason) = match (outcome.reason, has_started) {
             (EndReason::Stopped, true) => (
                 FlowStatus::Interrupted,

@@ -73,8 +73,10 @@ impl<'w> RowMaker<'w> {
 
     /// The datacenters at the ends of a port's link, this one first.
     pub fn hop(&self, port: u32) -> (u32, u32) {
-        let facts = &self.scene.network.ports[port as usize];
-        (self.dc_of(facts.node), facts.peer_dc)
+        let ports = &self.scene.network.ports;
+        let facts = &ports[port as usize];
+        let peer = &ports[facts.peer as usize];
+        (self.dc_of(facts.node), self.dc_of(peer.node))
     }
 
     /// The row of a flow that ended, or will not.

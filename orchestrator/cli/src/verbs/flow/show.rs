@@ -42,7 +42,10 @@ fn policy(tale: &Tale) -> String {
     let mut text = format!("{} (congestion control {})\n", flow.policy, flow.cc);
     let end = match (flow.fct_ns, flow.slowdown) {
         (Some(fct), Some(slowdown)) => {
-            format!("finished after {}, FCT slowdown {slowdown:.3}", about_time(fct))
+            format!(
+                "finished after {}, FCT slowdown {slowdown:.3}",
+                about_time(fct)
+            )
         }
         (Some(fct), None) => format!("finished after {}", about_time(fct)),
         (None, _) => format!("{}: {}", flow.status.words(), flow.reason),

@@ -26,7 +26,9 @@ impl Budget {
     pub fn of(plan: &Plan, until: Option<SimTime>) -> Result<Self, Failure> {
         let estimates = (0..plan.repetitions).map(|n| Estimate::of(plan, n, until));
         Ok(Self {
-            repetitions: estimates.collect::<Result<_, _>>().map_err(Failure::usage)?,
+            repetitions: estimates
+                .collect::<Result<_, _>>()
+                .map_err(Failure::usage)?,
             policies: u64::try_from(plan.policies.len()).unwrap_or(u64::MAX),
         })
     }
@@ -145,7 +147,11 @@ mod tests {
     fn more_memory_than_there_is_is_the_machines_fault() {
         let failure = budget(1_000, u64::MAX).check().expect_err("too much");
         assert_eq!(failure.exit, crate::failure::Exit::Environment);
-        assert!(failure.message.contains("hint: --until"), "{}", failure.message);
+        assert!(
+            failure.message.contains("hint: --until"),
+            "{}",
+            failure.message
+        );
     }
 
     #[test]
@@ -153,7 +159,9 @@ mod tests {
         let failure = budget(1 << 50, 1_000).check().expect_err("too long");
         assert_eq!(failure.exit, crate::failure::Exit::Usage);
         assert!(
-            failure.message.contains("20 flows of 281.4 T data packets make 2251.7 T packet-hops"),
+            failure
+                .message
+                .contains("20 flows of 281.4 T data packets make 2251.7 T packet-hops"),
             "{}",
             failure.message
         );

@@ -15,9 +15,12 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use lab_artifact::ImportOptions;
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{Phase, RunEnd, RunWriter, SimWork, UtcTime};
-use lab_sim::{EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime};
+use lab_sim::{
+    EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, physics::NextHopOrder,
+};
 use lab_units::{Bytes, Nanos};
 use nix::sys::resource::{UsageWho, getrusage};
 use tokio_util::sync::CancellationToken;
@@ -29,14 +32,14 @@ use crate::{
     failure::{During, Failure, Outcome, with_causes},
     interrupt,
     load::{self, Loaded},
-    verbs::{inspect, up},
+    verbs::{artifact, inspect, up},
 };
 
 pub use story::StoryArg;
 
 /// `lcmp-lab sim`.
 pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
-    let loaded = load::load(&arguments.scenario)?;
+    let (path, loaded) = loaded(arguments)?;
     let options = PlanOptions {
         seed: arguments.seed,
         policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
@@ -45,7 +48,7 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
         },
         ..PlanOptions::default()
     };
-    let plan = load::resolve(&loaded, &arguments.scenario, &options)?;
+    let plan = load::resolve(&loaded, &path, &options)?;
     inspect::warn(&plan);
     let options = RunOptions {
         threads: arguments.threads.map_or_else(cores, NonZeroUsize::get),
@@ -54,7 +57,10 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     };
     let budget = Budget::of(&plan, options.until)?;
     budget.check()?;
+    let routes = arguments.routes.as_deref();
+    let order = routes.map(|routes| artifact::order(routes, &plan));
     let run_dir = Simulation {
+        order: order.transpose()?,
         loaded,
         plan,
         options,
@@ -64,8 +70,26 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     up::conclude(&run_dir, global)
 }
 
+/// The scenario, and what messages call it.
+fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
+    if let [topology, flows] = arguments.artifact.as_slice() {
+        let options = ImportOptions {
+            name: artifact::name_of(flows),
+            max_delay: artifact::PUBLISHED_MAX_DELAY,
+        };
+        let named = flows.display().to_string();
+        let loaded = artifact::loaded(topology, flows, &named, &options)?;
+        return Ok((topology.clone(), loaded));
+    }
+    let path = arguments.scenario.clone().unwrap_or_default();
+    let loaded = load::load(&path)?;
+    Ok((path, loaded))
+}
+
 /// Everything that is decided before virtual time starts.
 struct Simulation {
+    /// The order of equal next hops, where a routing table was given.
+    order: Option<NextHopOrder>,
     loaded: Loaded,
     plan: Plan,
     options: RunOptions,
@@ -133,7 +157,10 @@ impl Simulation {
         let mut meter = Meter::new(self.plan.scale.time);
         for policy in 0..self.plan.policies.len() {
             for repetition in 0..self.plan.repetitions {
-                let job = Job::new(&self.plan, policy, repetition);
+                let job = Job {
+                    order: self.order.as_ref(),
+                    ..Job::new(&self.plan, policy, repetition)
+                };
                 let name = self.name(job);
                 meter.begin(&name, self.budget.of_repetition(repetition), &self.options);
                 let since = Instant::now();
