@@ -45,7 +45,7 @@ impl Budget {
     /// With the estimate.
     pub fn check(&self) -> Result<(), Failure> {
         let available = available_memory();
-        if self.memory() > available {
+        if let Some(available) = available.filter(|&available| self.memory() > available) {
             return Err(Failure::environment(format_args!(
                 "{}, and this machine has {} free (hint: {HINT})",
                 self.words(),
@@ -104,13 +104,14 @@ fn about_hours(time: Duration) -> String {
     }
 }
 
-/// Memory that can be had without swapping, within the limit of a container.
-fn available_memory() -> Bytes {
-    let mut system = System::new();
+/// Memory that can be had without swapping, within the limit of a container; `None` where the system
+/// does not say.
+fn available_memory() -> Option<Bytes> {
+    let mut system = System::new().ok()?;
     system.refresh_memory();
     let free = system.available_memory();
     let limit = system.cgroup_limits().map(|limits| limits.free_memory);
-    Bytes::new(limit.map_or(free, |limit| limit.min(free)))
+    Some(Bytes::new(limit.map_or(free, |limit| limit.min(free))))
 }
 
 const HINT: &str = "--until, fewer flows: `duration`, `load` or `max_flows`";
