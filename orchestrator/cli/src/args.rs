@@ -69,7 +69,7 @@ const VALIDATE_BOUNDS: &str = "\
 ECMP, UCMP and LCMP, each beside its published output. Bounds, out of which the exit code is 1:
 every flow finishes and has the published standalone FCT; |ΔFCT| / FCT is at most 1e-3 for half of
 the flows and 3 % for 99 of 100; a link's average utilisation is within 1 % of the published one
-(whose Gbit is 2^30 bit).";
+(whose Gbit is 2^30 bit, and which relates the two links of 25 Gbit/s to the paper's 40).";
 
 /// `command` without its hidden verbs and flags, which completions would offer.
 ///
