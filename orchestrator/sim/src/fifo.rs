@@ -6,13 +6,36 @@
 
 use crate::{packet::Packet, time::SimTime};
 
-/// A packet in a queue, and when it came (egress queue) or will come (wire).
-#[derive(Clone, Copy, Debug)]
+/// A packet on a wire: 28 bytes. In an egress queue it is a [`Packet`] alone.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Queued {
-    /// When.
-    pub at: SimTime,
+    /// When it is there, in two halves, since a whole one would be aligned to 32 bytes.
+    at: [u32; 2],
     /// What.
     pub packet: Packet,
+}
+
+const _: () = assert!(size_of::<Queued>() == 28);
+
+impl Queued {
+    /// `packet`, which will be there at `at`.
+    #[inline]
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the halves")]
+    pub const fn new(at: SimTime, packet: Packet) -> Self {
+        let picos = at.picos();
+        Self {
+            at: [(picos >> 32) as u32, picos as u32],
+            packet,
+        }
+    }
+
+    /// When it is there.
+    #[inline]
+    #[must_use]
+    pub const fn at(&self) -> SimTime {
+        SimTime::from_picos((self.at[0] as u64) << 32 | self.at[1] as u64)
+    }
 }
 
 const SLOTS: usize = 32;
@@ -20,16 +43,15 @@ const BLOCKS: usize = 256;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone)]
-struct Block {
-    slots: [Queued; SLOTS],
+struct Block<T> {
+    slots: [T; SLOTS],
     next: u32,
 }
 
-/// The blocks of all queues of a shard.
-#[derive(Default)]
-pub struct Pool {
+/// The blocks of all queues of one kind in a shard.
+pub struct Pool<T> {
     /// Blocks are made in bunches, so that no growth copies them.
-    bunches: Vec<Box<[Block]>>,
+    bunches: Vec<Box<[Block<T>]>>,
     free: Vec<u32>,
 }
 
@@ -43,8 +65,17 @@ pub struct Fifo {
     end: u8,
 }
 
-impl Pool {
-    fn block(&mut self, index: u32) -> &mut Block {
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self {
+            bunches: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T: Copy + Default> Pool<T> {
+    fn block(&mut self, index: u32) -> &mut Block<T> {
         let index = index as usize;
         &mut self.bunches[index / BLOCKS][index % BLOCKS]
     }
@@ -58,12 +89,8 @@ impl Pool {
 
     #[cold]
     fn grow(&mut self) {
-        let empty = Queued {
-            at: SimTime::ZERO,
-            packet: Packet::new(crate::packet::Kind::Data, 0, 0, 0, 0, 0),
-        };
         let block = Block {
-            slots: [empty; SLOTS],
+            slots: [T::default(); SLOTS],
             next: NONE,
         };
         let first = self.bunches.len() * BLOCKS;
@@ -101,7 +128,7 @@ impl Fifo {
 
     /// Puts `queued` at the end.
     #[inline]
-    pub fn push(&mut self, pool: &mut Pool, queued: Queued) {
+    pub fn push<T: Copy + Default>(&mut self, pool: &mut Pool<T>, queued: T) {
         if self.len == 0 {
             let block = pool.take();
             (self.head, self.tail, self.first, self.end) = (block, block, 0, 0);
@@ -115,15 +142,15 @@ impl Fifo {
         self.len += 1;
     }
 
-    /// When what is at the front came, or comes.
+    /// When what is at the front of a wire is there.
     #[inline]
-    pub fn front_at(&self, pool: &mut Pool) -> Option<SimTime> {
-        (self.len > 0).then(|| pool.block(self.head).slots[usize::from(self.first)].at)
+    pub fn front_at(&self, pool: &mut Pool<Queued>) -> Option<SimTime> {
+        (self.len > 0).then(|| pool.block(self.head).slots[usize::from(self.first)].at())
     }
 
     /// Takes what is at the front.
     #[inline]
-    pub fn pop(&mut self, pool: &mut Pool) -> Option<Queued> {
+    pub fn pop<T: Copy + Default>(&mut self, pool: &mut Pool<T>) -> Option<T> {
         if self.len == 0 {
             return None;
         }
@@ -158,10 +185,8 @@ mod tests {
     use crate::packet::Kind;
 
     fn queued(number: u32) -> Queued {
-        Queued {
-            at: SimTime::from_picos(u64::from(number)),
-            packet: Packet::new(Kind::Data, 3, number, 0, 1, 0),
-        }
+        let at = SimTime::from_picos(u64::from(number) << 20);
+        Queued::new(at, Packet::new(Kind::Data, 3, number, 0, 1, 0))
     }
 
     proptest! {
@@ -182,7 +207,7 @@ mod tests {
                     } else {
                         let front = queues[which].front_at(&mut pool);
                         let popped = queues[which].pop(&mut pool);
-                        prop_assert_eq!(front, popped.map(|one| one.at));
+                        prop_assert_eq!(front, popped.map(|one| one.at()));
                         let flow = popped.map(|one| one.packet.flow);
                         prop_assert_eq!(flow, deques[which].pop_front());
                     }

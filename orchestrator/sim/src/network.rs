@@ -53,6 +53,8 @@ pub struct PortFacts {
     pub node: u32,
     /// The port at the other end of its link.
     pub peer: u32,
+    /// The datacenter there.
+    pub peer_dc: u32,
 }
 
 /// What belongs to one datacenter.
@@ -100,6 +102,9 @@ impl Network {
                 plan: port,
                 node: sim_node[plan.ports[port.index()].node.index()],
                 peer: sim_port[port.peer().index()],
+                peer_dc: plan.nodes[plan.ports[port.peer().index()].node.index()]
+                    .dc
+                    .0,
             })
             .collect();
         let dcs = owned(plan, &nodes);

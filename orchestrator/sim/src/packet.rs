@@ -34,18 +34,18 @@ impl Kind {
     }
 }
 
-/// A packet: 24 bytes, for millions are under way at once.
+/// A packet: 20 bytes, for millions are under way at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// When its data packet was sent, in picoseconds; where switches write telemetry, the place of
-    /// that in the shard's pool.
-    pub stamp: u64,
+    /// When its data packet was sent, the low 32 bits of the nanoseconds; where switches write
+    /// telemetry, the place of that in the shard's pool.
+    pub stamp: u32,
     /// The flow, by its place in the run's flows.
     pub flow: u32,
     /// Data: the packet's number in its flow. ACK, NACK: the number expected next.
     pub seq: u32,
-    /// The port by which it came into the switch it is in.
-    pub ingress: u32,
+    /// The port by which it came into the switch it is in, by its place there.
+    pub ingress: u16,
     /// Bytes on the wire.
     pub bytes: u16,
     /// What it is.
@@ -54,7 +54,13 @@ pub struct Packet {
     bits: u8,
 }
 
-const _: () = assert!(size_of::<Packet>() == 24);
+const _: () = assert!(size_of::<Packet>() == 20);
+
+impl Default for Packet {
+    fn default() -> Self {
+        Self::new(Kind::Data, STRICT, 0, 0, 0, 0)
+    }
+}
 
 const CLASS: u8 = 0b111;
 const MARKED: u8 = 0b1000;
@@ -64,7 +70,7 @@ const CUTS_SHIFT: u32 = 5;
 impl Packet {
     /// A packet of `class`, not marked.
     #[must_use]
-    pub const fn new(kind: Kind, class: u8, flow: u32, seq: u32, bytes: u16, stamp: u64) -> Self {
+    pub const fn new(kind: Kind, class: u8, flow: u32, seq: u32, bytes: u16, stamp: u32) -> Self {
         Self {
             stamp,
             flow,

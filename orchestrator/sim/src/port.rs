@@ -1,6 +1,6 @@
 //! One end of a link: the egress queues that feed it and the wire that ends at it.
 
-use lab_plan::{EcnPlan, Link, LinkKind, Role};
+use lab_plan::{EcnPlan, Link, Role};
 use lab_units::{BitsPerSec, Ratio};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -20,8 +20,8 @@ pub struct Port {
     pub role: Role,
     /// The port at the other end of its link.
     pub peer: u32,
-    /// The other end is in another datacenter.
-    pub leaves_dc: bool,
+    /// The datacenter there.
+    pub peer_dc: u32,
     /// Its link's rate.
     pub rate: BitsPerSec,
     /// The same, to look a packet's time up.
@@ -104,7 +104,7 @@ impl Port {
             node: facts.node,
             role,
             peer: facts.peer,
-            leaves_dc: link.kind == LinkKind::InterDc,
+            peer_dc: facts.peer_dc,
             rate: wire.rate_bps,
             clock: WireClock::new(wire.rate_bps.get()),
             delay: wire.delay_ns.into(),

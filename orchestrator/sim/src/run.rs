@@ -149,7 +149,7 @@ fn teams<P: Physics, C: CongestionControl>(
 struct Shared {
     barrier: Barrier,
     /// For each datacenter, what is on its way there.
-    mail: Vec<Mutex<Vec<Crossing>>>,
+    mail: Vec<Mutex<Vec<Vec<Crossing>>>>,
     /// For each datacenter, what happened there.
     notes: Vec<Mutex<Vec<Note>>>,
     /// For each thread, its next event, and whether it has more than samples.
@@ -253,7 +253,8 @@ impl<'w, P: Physics, C: CongestionControl> Member<'w, P, C> {
         let mut next = SimTime::MAX;
         let mut has_work = false;
         for (dc, shard) in &mut self.shards {
-            for crossing in lock(&self.shared.mail[*dc]).drain(..) {
+            let mail = std::mem::take(&mut *lock(&self.shared.mail[*dc]));
+            for crossing in mail.into_iter().flatten() {
                 shard.deliver(crossing);
             }
             next = next.min(shard.next_time().unwrap_or(SimTime::MAX));
@@ -300,10 +301,10 @@ impl<'w, P: Physics, C: CongestionControl> Member<'w, P, C> {
         let mut done = Work::default();
         for (dc, shard) in &mut self.shards {
             shard.run_until(horizon);
-            for crossing in shard.outbox.drain(..) {
-                let port = &self.world.network.ports[crossing.port as usize];
-                let to = self.world.network.nodes[port.node as usize].dc;
-                lock(&self.shared.mail[to as usize]).push(crossing);
+            for (mail, out) in self.shared.mail.iter().zip(&mut shard.outboxes) {
+                if !out.is_empty() {
+                    lock(mail).push(std::mem::take(out));
+                }
             }
             lock(&self.shared.notes[*dc]).append(&mut shard.notes);
             done.add(&shard.work);

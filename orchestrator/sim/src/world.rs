@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use lab_plan::{FaultPlan, Flow, Plan, PolicyPlan, PolicyRun, Role, TransportPlan, WindowPlan};
 use lab_policy::LcmpConfig;
-use lab_units::{BitsPerSec, FlowId, NodeId};
+use lab_units::{BitsPerSec, FlowId, NodeId, PortId};
 
 use crate::{
     cc::CongestionControl,
@@ -29,6 +29,8 @@ pub struct World<'p, P: Physics, C: CongestionControl> {
     pub switches: Vec<SwitchFacts>,
     /// How they decide.
     pub policy: RunPolicy,
+    /// Ways that a fault gives other scores, by the time of the faults.
+    pub rescored: Vec<Rescored>,
     /// The policy is ECMP, without weights.
     pub is_plain_ecmp: bool,
     /// Parameters of the congestion control.
@@ -125,6 +127,19 @@ pub struct SwitchFacts {
     pub ways: Vec<Vec<Way>>,
 }
 
+/// The ways of a DCI switch to a datacenter, from a fault on.
+#[derive(Clone, Debug)]
+pub struct Rescored {
+    /// When.
+    pub at: SimTime,
+    /// The switch's datacenter.
+    pub dc: u32,
+    /// The other one.
+    pub to_dc: u32,
+    /// The ways.
+    pub ways: Vec<Way>,
+}
+
 /// One candidate.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
@@ -180,7 +195,8 @@ impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
         let transport = transport::<P, C>(&plan.transport, &control);
         let flows = flows(&network, &planned, &identities, transport.payload)?;
         let is_plain_ecmp = run.policy == PolicyPlan::Ecmp;
-        let policy = match &run.policy {
+        let rescored = rescored(plan, &network, policy, run);
+        let run_policy = match &run.policy {
             PolicyPlan::Lcmp(config) => RunPolicy::Lcmp(config.clone()),
             PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact => RunPolicy::Buckets,
         };
@@ -193,7 +209,8 @@ impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
             plan,
             network,
             flows,
-            policy,
+            policy: run_policy,
+            rescored,
             is_plain_ecmp,
             control,
             transport,
@@ -315,6 +332,34 @@ fn switches(
         }
     })
     .collect()
+}
+
+fn rescored(plan: &Plan, network: &Network, policy: usize, run: &PolicyRun) -> Vec<Rescored> {
+    let mut all = Vec::new();
+    for fault in &plan.faults {
+        for row in fault.rescored.iter().filter(|row| row.policy == policy) {
+            let destination = &plan.switches[row.switch].destinations[row.destination];
+            let buckets = |port: PortId| {
+                let mut candidates = destination.candidates.iter();
+                let place = candidates.position(|candidate| candidate.port == port);
+                place.map_or(1, |place| {
+                    run.buckets_of(row.switch, row.destination, place)
+                })
+            };
+            let way = |candidate: &lab_plan::ScoredCandidate| Way {
+                port: network.port(candidate.port),
+                c_path: candidate.c_path,
+                buckets: buckets(candidate.port),
+            };
+            all.push(Rescored {
+                at: fault.at_ns.into(),
+                dc: count(row.switch),
+                to_dc: destination.dc.0,
+                ways: row.candidates.iter().map(way).collect(),
+            });
+        }
+    }
+    all
 }
 
 /// C_path of a candidate; 0 where the policy has no path scores.

@@ -35,6 +35,9 @@ pub trait Physics: Copy + Send + Sync + 'static {
     /// Bytes a port's queues may hold, whatever the buffer: the device's own limit.
     const PORT_LIMIT_BYTES: Option<u64>;
 
+    /// A new rate also moves the packet after the last one sent, whatever the congestion control.
+    const MOVES_NEXT: bool;
+
     /// What the clock makes of the exact time a packet takes.
     fn clock(exact: SimTime) -> SimTime;
 

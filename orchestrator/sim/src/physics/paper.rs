@@ -23,6 +23,7 @@ impl Physics for Paper {
     const RESUME_OFFSET_BYTES: u64 = 3_072;
     const PORT_LIMIT_BYTES: Option<u64> = None;
     const TABLES_EVERYTHING: bool = false;
+    const MOVES_NEXT: bool = true;
 
     fn clock(exact: SimTime) -> SimTime {
         exact

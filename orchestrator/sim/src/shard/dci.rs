@@ -19,7 +19,9 @@ use crate::{
 };
 
 /// What a DCI switch's agent knows.
-pub(super) struct Dci {
+pub(super) struct Dci<'w> {
+    /// Ways to each datacenter, by its number.
+    pub ways: Vec<&'w [Way]>,
     pub table: FlowTable,
     /// By the switch's ports; empty unless the policy looks at queues.
     pub watched: Vec<Watched>,
@@ -36,12 +38,14 @@ pub(super) struct Watched {
 /// Rows of the flow table where the policy does not say: LCMP's default (Sec. 4).
 const FLOW_TABLE_ROWS: u32 = 50_000;
 
-impl Dci {
-    pub fn new<P: Physics, C: CongestionControl>(world: &World<'_, P, C>, dc: u32) -> Self {
+impl<'w> Dci<'w> {
+    pub fn new<P: Physics, C: CongestionControl>(world: &'w World<'_, P, C>, dc: u32) -> Self {
         let switch = &world.switches[dc as usize];
+        let ways = switch.ways.iter().map(Vec::as_slice).collect();
         let ports = world.network.nodes[switch.node as usize].ports.clone();
         let RunPolicy::Lcmp(config) = &world.policy else {
             return Self {
+                ways,
                 table: FlowTable::new(FLOW_TABLE_ROWS),
                 watched: Vec::new(),
             };
@@ -52,6 +56,7 @@ impl Dci {
             Watched::new(world, wire, config)
         };
         Self {
+            ways,
             table: FlowTable::new(config.flow_table_entries),
             watched: ports.map(watched).collect(),
         }
@@ -110,7 +115,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             let ways: Vec<Way> = hops.iter().map(|&port| Way::alike(port)).collect();
             self.choose_way(node, &ways, packet)
         } else {
-            self.choose_way(node, &switch.ways[to_dc as usize], packet)
+            self.choose_way(node, self.dci.ways[to_dc as usize], packet)
         };
         if !is_local {
             self.note_hop(packet, chosen);

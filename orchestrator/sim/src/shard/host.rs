@@ -246,9 +246,9 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             self.leave_round(flow.src, place);
         }
         let stamp = if C::HAS_INT {
-            u64::from(self.telemetry.insert(super::Telemetry::default()))
+            self.telemetry.insert(super::Telemetry::default())
         } else {
-            now.picos()
+            low_nanos(now)
         };
         let wire_bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
         let packet = Packet::new(Kind::Data, DATA_CLASS, id, seq, wire_bytes, stamp);
@@ -361,7 +361,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             next_bytes: u64::from(qp.next) * payload,
             newly_bytes: newly,
             is_marked: packet.echoes_mark(),
-            round_trip: SimTime::from_picos(now.picos().saturating_sub(packet.stamp)),
+            round_trip: since(packet.stamp, now),
             hops: telemetry.as_ref().map_or(&[], super::Telemetry::hops),
         };
         qp.control.acked(now, &ack, parameters);
@@ -551,6 +551,19 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let given_up = self.given_up.iter().copied();
         self.qps.iter().map(|(_, qp)| qp.flow).chain(given_up)
     }
+}
+
+/// The clock as packets carry it.
+#[expect(clippy::cast_possible_truncation, reason = "the low bits")]
+const fn low_nanos(now: SimTime) -> u32 {
+    now.nanos_trunc().get() as u32
+}
+
+/// The time from `stamp`, as [`low_nanos`] gives it, until `now`: to the nanosecond, and exact up
+/// to 4.29 s.
+fn since(stamp: u32, now: SimTime) -> SimTime {
+    let nanos = low_nanos(now).wrapping_sub(stamp);
+    SimTime::from(lab_units::Nanos::new(u64::from(nanos)))
 }
 
 /// Time-outs in a row after which a QP breaks: the largest retry count of InfiniBand (volume 1,

@@ -18,14 +18,10 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     /// Puts `packet` into the egress queue of `port`.
     #[inline]
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet) {
-        let queued = Queued {
-            at: self.now,
-            packet,
-        };
         let place = (port - self.first_port) as usize;
         let egress = &mut self.ports[place];
         let class = packet.class();
-        egress.queues[usize::from(class)].push(&mut self.pool, queued);
+        egress.queues[usize::from(class)].push(&mut self.queued, packet);
         egress.queue_bytes[usize::from(class)] += u64::from(packet.bytes);
         egress.total_bytes += u64::from(packet.bytes);
         egress.ready |= 1 << class;
@@ -37,7 +33,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let place = (port - self.first_port) as usize;
         let egress = &mut self.ports[place];
         let queue = &mut egress.queues[usize::from(class)];
-        let packet = queue.pop(&mut self.pool)?.packet;
+        let packet: Packet = queue.pop(&mut self.queued)?;
         if queue.is_empty() {
             egress.ready &= !(1 << class);
         }
@@ -105,7 +101,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     /// Sends `packet`, which may have been in the queue of `port`, from its switch.
     #[inline]
     pub(super) fn leave_switch(&mut self, port: u32, mut packet: Packet) {
-        self.release_buffer(&packet);
+        self.release_buffer(port, &packet);
         let egress = self.port(port);
         let left = egress.queue_bytes[usize::from(packet.class())];
         if packet.class() != crate::packet::STRICT && egress.marks(left) {
@@ -136,7 +132,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             queue_bytes,
             rate_bps: egress.rate.get(),
         };
-        if let Some(telemetry) = self.telemetry.get_mut(place(packet.stamp)) {
+        if let Some(telemetry) = self.telemetry.get_mut(packet.stamp) {
             telemetry.push(hop);
         }
     }
@@ -159,13 +155,13 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         // A wire is first in, first out, also while its delay is being cut.
         let at = (egress.busy_until + egress.delay).max(egress.last_arrival);
         egress.last_arrival = at;
-        let queued = Queued { at, packet };
-        let (peer, leaves_dc) = (egress.peer, egress.leaves_dc);
-        if !leaves_dc {
+        let queued = Queued::new(at, packet);
+        let (peer, peer_dc) = (egress.peer, egress.peer_dc);
+        if peer_dc == self.dc {
             return self.put_on_wire(peer, queued);
         }
         let telemetry = self.take_telemetry(&packet).map(Box::new);
-        self.outbox.push(Crossing {
+        self.outboxes[peer_dc as usize].push(Crossing {
             port: peer,
             queued,
             telemetry,
@@ -177,19 +173,19 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     pub(super) fn put_on_wire(&mut self, port: u32, queued: Queued) {
         let ingress = &mut self.ports[(port - self.first_port) as usize];
         if ingress.wire.is_empty() {
-            self.events.push(queued.at, What::Arrive, port);
+            self.events.push(queued.at(), What::Arrive, port);
         }
-        ingress.wire.push(&mut self.pool, queued);
+        ingress.wire.push(&mut self.on_wires, queued);
     }
 
     /// The first packet on the wire to `port` is there.
     #[inline]
     pub(super) fn arrive(&mut self, port: u32) {
         let ingress = &mut self.ports[(port - self.first_port) as usize];
-        let Some(Queued { packet, .. }) = ingress.wire.pop(&mut self.pool) else {
+        let Some(Queued { packet, .. }) = ingress.wire.pop(&mut self.on_wires) else {
             return self.events.pop();
         };
-        match ingress.wire.front_at(&mut self.pool) {
+        match ingress.wire.front_at(&mut self.on_wires) {
             Some(next) => self.events.put_off(next),
             None => self.events.pop(),
         }
@@ -240,13 +236,4 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             );
         }
     }
-}
-
-/// The place in the pool that a stamp stands for.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "where there is telemetry, a stamp is a place of 32 bits"
-)]
-pub(super) const fn place(stamp: u64) -> u32 {
-    stamp as u32
 }

@@ -36,6 +36,7 @@ use crate::{
     mmu::{IngressFacts, Mmu},
     network::{PortFacts, count},
     note::{Note, StoryNote},
+    packet::Packet,
     physics::Physics,
     port::Port,
     time::SimTime,
@@ -51,7 +52,8 @@ pub struct Shard<'w, P: Physics, C: CongestionControl> {
     first_port: u32,
     now: SimTime,
     events: EventQueue,
-    pool: Pool,
+    queued: Pool<Packet>,
+    on_wires: Pool<Queued>,
     ports: Vec<Port>,
     /// By node; nothing where there is no buffer to share.
     mmus: Vec<Option<Mmu<P>>>,
@@ -67,12 +69,12 @@ pub struct Shard<'w, P: Physics, C: CongestionControl> {
     /// Flows that start here, by start, and how many have.
     starts: Vec<u32>,
     started: usize,
-    dci: Dci,
+    dci: Dci<'w>,
     faults: Vec<ShardFault>,
     /// Switch telemetry of packets under way.
     telemetry: Slab<Telemetry>,
-    /// What has left for other datacenters since the last exchange.
-    pub outbox: Vec<Crossing>,
+    /// What has left for each datacenter since the last exchange.
+    pub outboxes: Vec<Vec<Crossing>>,
     /// What happened since the last exchange.
     pub notes: Vec<Note>,
     told: &'w Told,
@@ -140,11 +142,17 @@ impl Telemetry {
     }
 }
 
-/// A fault at one of the shard's ports.
+/// What a fault does in the shard.
 struct ShardFault {
     at: SimTime,
-    port: u32,
-    change: FaultChange,
+    change: ShardChange,
+}
+
+enum ShardChange {
+    /// To a port.
+    Port(u32, FaultChange),
+    /// To the ways to another datacenter: those at this place of [`World::rescored`].
+    Ways(usize),
 }
 
 impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
@@ -168,7 +176,8 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
             first_port: owned.ports.start,
             now: SimTime::ZERO,
             events: EventQueue::default(),
-            pool: Pool::default(),
+            queued: Pool::default(),
+            on_wires: Pool::default(),
             ports: facts.iter().map(|port| make_port(world, port)).collect(),
             mmus: owned
                 .nodes
@@ -185,7 +194,7 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
             dci: Dci::new(world, dc),
             faults: shard_faults(world, dc),
             telemetry: Slab::default(),
-            outbox: Vec::new(),
+            outboxes: world.network.dcs.iter().map(|_| Vec::new()).collect(),
             notes: Vec::new(),
             told,
             work: Work::default(),
@@ -225,7 +234,7 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
             telemetry,
         } = crossing;
         if let Some(telemetry) = telemetry {
-            queued.packet.stamp = u64::from(self.telemetry.insert(*telemetry));
+            queued.packet.stamp = self.telemetry.insert(*telemetry);
         }
         self.put_on_wire(port, queued);
     }
@@ -365,10 +374,17 @@ fn shard_faults<P: Physics, C: CongestionControl>(
             if world.network.nodes[node as usize].dc == dc {
                 faults.push(ShardFault {
                     at: fault.at_ns.into(),
-                    port,
-                    change: fault.change,
+                    change: ShardChange::Port(port, fault.change),
                 });
             }
+        }
+    }
+    for (place, rescored) in world.rescored.iter().enumerate() {
+        if rescored.dc == dc {
+            faults.push(ShardFault {
+                at: rescored.at,
+                change: ShardChange::Ways(place),
+            });
         }
     }
     debug_assert!(count(faults.len()) < u32::MAX);

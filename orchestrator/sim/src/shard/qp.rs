@@ -51,8 +51,8 @@ impl<C: CongestionControl> Qp<C> {
 
     /// Takes the rate that congestion control wants; whether it is new.
     ///
-    /// The packet after the last one sent moves along: it may leave a packet's time at the new rate
-    /// after that one (as the artifact's `ChangeRate` does).
+    /// The packet after the last one sent may leave a packet's time at the new rate after that one.
+    /// In the authors' code it moves for some congestion controls only.
     pub fn follow_rate<P: Physics>(&mut self) -> bool {
         let rate = self.control.rate();
         if rate == self.rate {
@@ -61,8 +61,10 @@ impl<C: CongestionControl> Qp<C> {
         let before = P::clock(self.clock.on_wire(self.last_bytes));
         self.rate = rate;
         self.clock = WireClock::new(rate.get());
-        let after = P::clock(self.clock.on_wire(self.last_bytes));
-        self.next_at = (self.next_at + after).saturating_sub(before);
+        if P::MOVES_NEXT || C::ARTIFACT_MOVES_NEXT {
+            let after = P::clock(self.clock.on_wire(self.last_bytes));
+            self.next_at = (self.next_at + after).saturating_sub(before);
+        }
         true
     }
 }

@@ -3,7 +3,7 @@
 use lab_plan::Role;
 use lab_policy::flow_hash;
 
-use super::{Shard, Telemetry, link::place};
+use super::{Shard, Telemetry};
 use crate::{
     cc::CongestionControl,
     packet::{Kind, Packet, STRICT},
@@ -15,8 +15,9 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     /// Passes on a packet that came in by `ingress`.
     #[inline]
     pub(super) fn forward(&mut self, ingress: u32, mut packet: Packet) {
-        packet.ingress = ingress;
         let node = self.node_of(ingress);
+        let place = self.place_at_node(node, ingress);
+        packet.ingress = u16::try_from(place).unwrap_or(u16::MAX);
         let flow = &self.world.flows[packet.flow as usize];
         let to = if packet.kind == Kind::Data {
             flow.dst
@@ -89,29 +90,31 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if packet.class() == STRICT {
             return true;
         }
-        let port = self.place_at_node(node, packet.ingress);
+        let port = usize::from(packet.ingress);
         match &mut self.mmus[(node - self.first_node) as usize] {
             Some(mmu) => mmu.admit(port, packet.class(), bytes),
             None => true,
         }
     }
 
-    /// Gives back what `packet` took, and lets the neighbour go on that it came from.
+    /// Gives back what `packet`, which leaves by `egress`, took, and lets the neighbour go on that
+    /// it came from.
     #[inline]
-    pub(super) fn release_buffer(&mut self, packet: &Packet) {
+    pub(super) fn release_buffer(&mut self, egress: u32, packet: &Packet) {
         let class = packet.class();
         // The strict class is not counted: its packets are the switch's own, or must not wait.
         if class == STRICT {
             return;
         }
-        let node = self.node_of(packet.ingress);
-        let port = self.place_at_node(node, packet.ingress);
+        let node = self.node_of(egress);
+        let port = usize::from(packet.ingress);
         let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] else {
             return;
         };
         mmu.release(port, class, u64::from(packet.bytes));
         if mmu.resumes(port, class) {
-            self.send_pfc(packet.ingress, class, Kind::Resume);
+            let first = self.world.network.nodes[node as usize].ports.start;
+            self.send_pfc(first + u32::from(packet.ingress), class, Kind::Resume);
         }
     }
 
@@ -147,7 +150,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     pub(super) fn take_telemetry(&mut self, packet: &Packet) -> Option<Telemetry> {
         let carries = C::HAS_INT && matches!(packet.kind, Kind::Data | Kind::Ack | Kind::Nack);
         carries
-            .then(|| self.telemetry.remove(place(packet.stamp)))
+            .then(|| self.telemetry.remove(packet.stamp))
             .flatten()
     }
 }

@@ -4,7 +4,7 @@ use lab_plan::{FaultChange, LinkKind};
 use lab_policy::{Preset, lcmp::Levels};
 use lab_units::Nanos;
 
-use super::Shard;
+use super::{Shard, ShardChange};
 use crate::{
     cc::CongestionControl,
     event::What,
@@ -34,7 +34,15 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     }
 
     pub(super) fn fault(&mut self, place: usize) {
-        let (port, change) = (self.faults[place].port, self.faults[place].change);
+        let world = self.world;
+        let (port, change) = match self.faults[place].change {
+            ShardChange::Port(port, change) => (port, change),
+            ShardChange::Ways(place) => {
+                let rescored = &world.rescored[place];
+                self.dci.ways[rescored.to_dc as usize] = &rescored.ways;
+                return;
+            }
+        };
         match change {
             FaultChange::Down => self.cut(port),
             FaultChange::Up => {
@@ -45,7 +53,6 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
                 self.port(port).rewire(&wire);
                 let node = self.node_of(port);
                 let first = self.world.network.nodes[node as usize].ports.start;
-                let world = self.world;
                 if let Some(watched) = self.dci.watched.get_mut((port - first) as usize) {
                     watched.provision(world, &wire);
                 }
@@ -62,7 +69,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         egress.paused = 0;
         for class in 0..8 {
             while let Some(packet) = self.dequeue(port, class) {
-                self.release_buffer(&packet);
+                self.release_buffer(port, &packet);
                 self.drop_packet(port, &packet);
             }
         }

@@ -173,3 +173,44 @@ fn a_cut_has_no_say_in_what_is_sent_after_it() {
     let alone = 12 * PACKET + 3 * ACK + 4 * HOST_DELAY + 13 * MILLI;
     assert_eq!(run.end_of(0), Some(5 * MILLI + alone));
 }
+/// The plan scores paths anew when a link changes; a switch that is told of it follows, wherever
+/// the link is.
+#[test]
+fn a_changed_link_changes_path_scores_from_then_on() {
+    let slow = "{ at: 1 ms, link: [dc2, dc4], delay: 400 ms }";
+    let text = two_ways("lcmp: { max_delay: 524288 us }", slow)
+        .replace("dc4/h3, size: 20 MB", "dc4/h3, size: 20 MB, start: 600 ms")
+        .replace("dc4/h4, size: 20 MB", "dc4/h4, size: 20 MB, start: 600 ms");
+    let plan = plan(&text);
+    assert!(
+        !plan.faults[0].rescored.is_empty(),
+        "the plan has new scores"
+    );
+    let run = simulate(&plan, 0, 1);
+    let rows = |late: bool| {
+        let decisions = run.decisions().filter(move |note| {
+            note.dc == 0 && !note.is_ack && (note.at.picos() > 100 * MILLI) == late
+        });
+        let rows: Vec<Vec<u8>> = decisions
+            .map(|note| {
+                note.decision
+                    .candidates()
+                    .iter()
+                    .map(|row| row.candidate.path)
+                    .collect()
+            })
+            .collect();
+        rows
+    };
+    assert!(
+        rows(false).iter().all(|scores| scores[0] == scores[1]),
+        "{:?}",
+        rows(false)
+    );
+    assert!(!rows(true).is_empty());
+    assert!(
+        rows(true).iter().all(|scores| scores[0] != scores[1]),
+        "{:?}",
+        rows(true)
+    );
+}

@@ -31,6 +31,7 @@ impl Physics for Artifact {
     /// The queue of a device, which drops without a word.
     const PORT_LIMIT_BYTES: Option<u64> = Some(lab_artifact::ecn::PORT_LIMIT.get());
     const TABLES_EVERYTHING: bool = true;
+    const MOVES_NEXT: bool = false;
 
     /// Whole nanoseconds below `exact`.
     ///
