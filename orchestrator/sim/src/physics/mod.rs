@@ -38,6 +38,11 @@ pub trait Physics: Copy + Send + Sync + 'static {
     /// A new rate also moves the packet after the last one sent, whatever the congestion control.
     const MOVES_NEXT: bool;
 
+    /// A NIC whose QPs all wait sleeps until the earliest of them may send by its pacing alone, held
+    /// by its window or not. It does not sleep at all if that time has passed, and does not wake
+    /// earlier for a QP that may send before; only an arrival or a new flow wakes it then.
+    const NIC_OVERSLEEPS: bool;
+
     /// What the clock makes of the exact time a packet takes.
     fn clock(exact: SimTime) -> SimTime;
 

@@ -24,6 +24,7 @@ impl Physics for Paper {
     const PORT_LIMIT_BYTES: Option<u64> = None;
     const TABLES_EVERYTHING: bool = false;
     const MOVES_NEXT: bool = true;
+    const NIC_OVERSLEEPS: bool = false;
 
     fn clock(exact: SimTime) -> SimTime {
         exact

@@ -26,6 +26,8 @@ pub(super) struct Nic {
     round: Vec<u32>,
     /// The place in the round that had its turn last.
     turn: usize,
+    /// Until when it sleeps, if that is to come: the artifact's one event for it.
+    sleeps_until: SimTime,
 }
 
 /// What a host knows of a flow it receives.
@@ -155,11 +157,35 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         } else {
             match self.next_turn(node, port) {
                 Turn::Send(place) => self.send_data(port, place),
+                Turn::Wait(_) | Turn::Nothing if P::NIC_OVERSLEEPS => {
+                    return self.sleep(node, port);
+                }
                 Turn::Wait(at) => return self.wake_at(port, at),
                 Turn::Nothing => return,
             }
         }
         self.wake_after_packet(port, node);
+    }
+
+    /// The artifact's sleep: see [`Physics::NIC_OVERSLEEPS`].
+    fn sleep(&mut self, node: u32, port: u32) {
+        let now = self.now;
+        let nic = &self.nics[(node - self.first_node) as usize];
+        if nic.sleeps_until > now {
+            return;
+        }
+        let times = nic.round.iter().filter_map(|&place| self.qps.get(place));
+        let Some(at) = times.map(|qp| qp.next_at).min().filter(|&at| at > now) else {
+            return;
+        };
+        self.nic(node).sleeps_until = at;
+        self.events.push(at, What::Wake, port);
+    }
+
+    /// Whether the NIC of `port` has slept until now.
+    pub(super) fn has_slept(&self, port: u32) -> bool {
+        let node = self.node_of(port);
+        P::NIC_OVERSLEEPS && self.nics[(node - self.first_node) as usize].sleeps_until == self.now
     }
 
     /// Looks at the NIC again when what it sends is sent, if there is more.

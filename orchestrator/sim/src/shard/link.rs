@@ -56,10 +56,11 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     pub(super) fn wake_up(&mut self, port: u32) {
         let now = self.now;
         let egress = self.port(port);
-        if egress.wake_at != now {
+        if egress.wake_at == now {
+            egress.wake_at = SimTime::MAX;
+        } else if !self.has_slept(port) {
             return; // It was woken earlier and is waiting for something else.
         }
-        egress.wake_at = SimTime::MAX;
         self.kick(port);
     }
 

@@ -94,6 +94,10 @@ impl<T> Slab<T> {
         crate::network::count(self.places.len() - 1)
     }
 
+    pub fn get(&self, place: u32) -> Option<&T> {
+        self.places.get(place as usize)?.as_ref()
+    }
+
     #[inline]
     pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()

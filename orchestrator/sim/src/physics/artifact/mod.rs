@@ -32,6 +32,7 @@ impl Physics for Artifact {
     const PORT_LIMIT_BYTES: Option<u64> = Some(lab_artifact::ecn::PORT_LIMIT.get());
     const TABLES_EVERYTHING: bool = true;
     const MOVES_NEXT: bool = false;
+    const NIC_OVERSLEEPS: bool = true;
 
     /// Whole nanoseconds below `exact`.
     ///
