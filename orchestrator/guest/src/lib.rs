@@ -59,7 +59,7 @@ pub use kvm::KvmVerdict;
 pub use machine::VIRTUAL_EPOCH;
 pub use outcome::{ClockFacts, CpuUse, Engine, GuestEvent, GuestOutcome, Sinks};
 pub use probe::{Finding, Need};
-pub use request::{Accel, Clock, GuestDoor, GuestRequest, Terminal};
+pub use request::{Accel, Clock, GuestDoor, GuestRequest, Terminal, memory_for};
 pub use run::{StayingGuest, run, run_and_stay};
 
 /// The hidden verb of the binary that makes it the guest's init.

@@ -160,9 +160,23 @@ fn window_size(of: impl std::os::fd::AsFd) -> Option<(u16, u16)> {
     (size.ws_col > 0).then_some((size.ws_col, size.ws_row))
 }
 
-/// Memory of a guest: the lab of 32 hosts and 300 QPs was measured at 0.4 GB; the rest is for the
-/// overlay, which holds what the lab writes. The host gives only what is touched.
-pub const DEFAULT_MEMORY: Bytes = Bytes::new(4 << 30);
+/// The memory of a guest whose command needs `command` of it, in whole GiB, [`DEFAULT_MEMORY`] at least.
+#[must_use]
+pub fn memory_for(command: Bytes) -> Bytes {
+    let all = command.get().saturating_add(OWN_MEMORY);
+    let gibibytes = all.div_ceil(GIBIBYTE).min(u64::MAX / GIBIBYTE);
+    Bytes::new(gibibytes * GIBIBYTE).max(DEFAULT_MEMORY)
+}
+
+/// Memory of a guest whose command needs little: the lab of 32 hosts and 300 QPs was measured at
+/// 0.4 GB. The host gives only what is touched.
+pub const DEFAULT_MEMORY: Bytes = Bytes::new(2 * GIBIBYTE);
+
+/// For the kernel, the files it keeps in memory, and what the command writes: the overlay and `/run`
+/// are in memory, each of half of it at most.
+const OWN_MEMORY: u64 = GIBIBYTE;
+
+const GIBIBYTE: u64 = 1 << 30;
 
 /// Virtual CPUs in real time: more than two gained nothing where it was measured.
 pub const DEFAULT_VCPUS: NonZeroU8 = NonZeroU8::new(2).expect("two is not zero");
@@ -174,3 +188,17 @@ pub const DEFAULT_BOOT_TIMEOUT: Duration = Duration::from_secs(120);
 /// The guest's heartbeat comes every few seconds of its own time, which under software emulation
 /// on a busy host was seen to take up to half a minute.
 pub const DEFAULT_SILENCE_TIMEOUT: Duration = Duration::from_secs(300);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_in_whole_gibibytes_two_at_least() {
+        let gibibytes = |command| memory_for(Bytes::new(command)).get() / GIBIBYTE;
+        assert_eq!(gibibytes(0), 2);
+        assert_eq!(gibibytes(GIBIBYTE), 2);
+        assert_eq!(gibibytes(GIBIBYTE + 1), 3);
+        assert_eq!(memory_for(Bytes::new(u64::MAX)).get() % GIBIBYTE, 0);
+    }
+}

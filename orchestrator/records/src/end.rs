@@ -8,7 +8,7 @@ use crate::UtcTime;
 /// What the engine knows when it is done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {
-    /// When the run ended.
+    /// When the run ended, by the same clock as its phases.
     pub ended_at: UtcTime,
     /// What it did, in order, and how long that took.
     pub phases: Vec<Phase>,
@@ -31,8 +31,11 @@ pub struct RunEnd {
 pub struct Phase {
     /// Its name: `build-up`.
     pub name: String,
-    /// How long it took, by the clock of the run.
+    /// How long it took, by the clock of the machine that shows it.
     pub took_ns: Nanos,
+    /// How long that was in a guest's virtual time; nothing where it means nothing, as that clock
+    /// leaps while the guest waits for the host.
+    pub virtual_ns: Option<Nanos>,
 }
 
 /// How busy the guest was in its own time: near 100 % it was too slow for the lab.

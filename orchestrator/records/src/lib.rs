@@ -56,7 +56,7 @@ pub use rows::{
     Column, DcPath, DecisionRow, FlowRow, FlowStatus, Kind, LinkRow, List, ListError, PfcEvent,
     PfcRow, QueueRow, Row, StoryEvent, StoryRow,
 };
-pub use run_file::{Outcome, RunFile};
+pub use run_file::{Outcome, RunFile, stamp};
 pub use time::UtcTime;
 pub use verdict::{Tally, Verdict};
 pub use writer::RunWriter;

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    RunEnd, RunInfo, Tally, UtcTime, Verdict,
+    Phase, RunEnd, RunInfo, Tally, UtcTime, Verdict,
     error::{Operation, RecordsError},
     file::write_whole,
     format::{FORMAT_VERSION, RUN_FILE},
@@ -68,6 +68,21 @@ impl RunFile {
         }
         serde_json::from_str(&text).map_err(not_json)
     }
+}
+
+/// Writes into a finished run when it ended and how long its phases took, by the clock of whoever
+/// followed it: a guest has no clock that is right. Nothing where the run is not finished.
+///
+/// # Errors
+/// When `run.json` cannot be read or written.
+pub fn stamp(run_dir: &Path, ended_at: UtcTime, phases: Vec<Phase>) -> Result<(), RecordsError> {
+    let mut run = RunFile::read(run_dir)?;
+    let Some(outcome) = &mut run.outcome else {
+        return Ok(());
+    };
+    outcome.end.ended_at = ended_at;
+    outcome.end.phases = phases;
+    run.write(run_dir)
 }
 
 /// What every version of `run.json` has.

@@ -70,6 +70,7 @@ pub fn end() -> RunEnd {
         phases: vec![Phase {
             name: "build-up".into(),
             took_ns: Nanos::from_millis(700),
+            virtual_ns: None,
         }],
         guest_cpu: Some(GuestCpu {
             busy_ns: Nanos::from_millis(300),

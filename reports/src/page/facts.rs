@@ -1,6 +1,8 @@
 //! What the run was.
 
-use lab_records::{Clock, Engine, GuestCpu, Physics, Place, RunEnd, RunInfo, SimInfo, SimWork};
+use lab_records::{
+    Clock, Engine, GuestCpu, Phase, Physics, Place, RunEnd, RunInfo, SimInfo, SimWork,
+};
 use maud::{Markup, html};
 
 use super::counted;
@@ -124,22 +126,22 @@ fn simulated(work: &SimWork) -> String {
 fn ended(run: &Run, end: &RunEnd) -> Markup {
     let took = end.ended_at.since(run.started_at);
     let phases = end.phases.iter();
-    let phases = phases.map(|phase| format!("{} {}", phase.name, text::time(phase.took_ns)));
+    let phases: Vec<String> = phases.map(phase).collect();
     html! {
         (fact("ended", &format!("{}, after {}", end.ended_at, text::time(took))))
-        @if !end.phases.is_empty() { (fact(phases_name(run), &phases.collect::<Vec<_>>().join(", "))) }
+        @if !end.phases.is_empty() { (fact("phases", &phases.join(", "))) }
         (fact("late launches", &end.late_launches.to_string()))
         @if let Some(work) = &end.sim { (fact("simulated", &simulated(work))) }
         @if let Some(cpu) = end.guest_cpu { (fact("guest's CPU", &guest_cpu(cpu))) }
     }
 }
 
-/// A virtual clock leaps while its guest waits for files of this machine.
-fn phases_name(run: &Run) -> &'static str {
-    match (run.info.clock, &run.info.engine) {
-        (Clock::Virtual, Engine::Kernel) => "phases, virtual time",
-        (Clock::Real, _) | (_, Engine::Sim(_)) => "phases",
-    }
+/// A phase by this machine's clock and, where flows ran in a guest, by theirs.
+fn phase(phase: &Phase) -> String {
+    let aside = phase.virtual_ns.map_or_else(String::new, |time| {
+        format!(" ({} of virtual time)", text::time(time))
+    });
+    format!("{} {}{aside}", phase.name, text::time(phase.took_ns))
 }
 
 fn guest_cpu(cpu: GuestCpu) -> String {

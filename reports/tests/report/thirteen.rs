@@ -93,6 +93,7 @@ fn end() -> RunEnd {
     let phase = |(policy, _): (&str, u64)| Phase {
         name: policy.to_owned(),
         took_ns: Nanos::from_millis(4_200),
+        virtual_ns: None,
     };
     RunEnd {
         ended_at: UtcTime::new(sample::now() + std::time::Duration::from_millis(21_400)),

@@ -50,11 +50,11 @@ pub enum Finding {
         needed: Bytes,
     },
     /// There is not enough memory for a guest.
-    #[error("{free} is free, a guest takes {needed}")]
+    #[error("{free} is available, the guest takes up to {needed}")]
     NoMemory {
-        /// What is free.
+        /// What can be had without swapping.
         free: Bytes,
-        /// What a guest with a lab of ordinary size touches.
+        /// What the guest may touch.
         needed: Bytes,
     },
 }
@@ -77,7 +77,7 @@ impl Finding {
                 dir.display(),
                 crate::cache::DIR_VARIABLE
             ),
-            Self::NoMemory { .. } => "end other programs".to_owned(),
+            Self::NoMemory { .. } => "end other programs, or scale the scenario down".to_owned(),
         }
     }
 }

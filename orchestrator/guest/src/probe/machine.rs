@@ -13,6 +13,7 @@ use crate::{
     cache::Kernel,
     probe::{Finding, Need},
     programs::{self, BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE},
+    request::DEFAULT_MEMORY,
 };
 
 /// All that a guest takes of this machine.
@@ -52,11 +53,10 @@ pub(crate) fn needs(cache: &Path) -> Vec<Need> {
         found: kernel.map_err(Finding::from),
     });
     needs.extend(space);
-    let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    needs.extend(available_memory(&meminfo).map(|free| Need {
+    needs.extend(available_memory().map(|free| Need {
         subject: "guest memory",
         why: "a guest is given it as it touches it",
-        found: memory(free),
+        found: memory(free, DEFAULT_MEMORY),
     }));
     needs
 }
@@ -150,15 +150,25 @@ fn free_in(cache: &Path) -> Option<(PathBuf, Bytes)> {
     Some((dir.to_owned(), free))
 }
 
-fn memory(free: Bytes) -> Result<String, Finding> {
-    if free < MEMORY_NEEDED {
-        let needed = MEMORY_NEEDED;
+/// Whether a guest can have `memory`.
+pub(crate) fn lacking_memory(memory: Bytes) -> Option<Finding> {
+    self::memory(available_memory()?, memory).err()
+}
+
+fn memory(free: Bytes, needed: Bytes) -> Result<String, Finding> {
+    if free < needed {
+        let free = in_megabytes(free);
+        let needed = in_megabytes(needed);
         return Err(Finding::NoMemory { free, needed });
     }
     Ok(format!("{} free", in_megabytes(free)))
 }
 
-fn available_memory(meminfo: &str) -> Option<Bytes> {
+fn available_memory() -> Option<Bytes> {
+    available_in(&fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+fn available_in(meminfo: &str) -> Option<Bytes> {
     let line = meminfo
         .lines()
         .find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -174,9 +184,6 @@ fn in_megabytes(amount: Bytes) -> Bytes {
 /// The package downloaded, unpacked, and its image unpacked again: 70, 410 and 65 MB.
 const SPACE_NEEDED: Bytes = Bytes::new(600_000_000);
 
-/// A guest with 32 hosts and 300 QPs was measured at 0.4 GB; kernel and file cache come on top.
-const MEMORY_NEEDED: Bytes = Bytes::new(1_000_000_000);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,13 +191,17 @@ mod tests {
     #[test]
     fn memory_is_what_the_kernel_calls_available() {
         let meminfo = "MemTotal:  100 kB\nMemFree:  1 kB\nMemAvailable:   2048 kB\n";
-        assert_eq!(available_memory(meminfo), Some(Bytes::new(2 << 20)));
-        assert_eq!(available_memory("MemTotal:  100 kB\n"), None);
-        assert!(matches!(
-            memory(Bytes::new(900_000_000)),
-            Err(Finding::NoMemory { .. })
-        ));
-        assert_eq!(memory(Bytes::new(2_345_678_901)).unwrap(), "2345 MB free");
+        assert_eq!(available_in(meminfo), Some(Bytes::new(2 << 20)));
+        assert_eq!(available_in("MemTotal:  100 kB\n"), None);
+        let needed = Bytes::new(2_345_600_000);
+        assert_eq!(
+            memory(Bytes::new(900_000_000), needed)
+                .unwrap_err()
+                .to_string(),
+            "900 MB is available, the guest takes up to 2345 MB"
+        );
+        let enough = Bytes::new(2_345_678_901);
+        assert_eq!(memory(enough, needed).unwrap(), "2345 MB free");
     }
 
     #[test]

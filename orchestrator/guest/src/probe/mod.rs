@@ -10,6 +10,8 @@ mod need;
 
 use std::path::Path;
 
+use lab_units::Bytes;
+
 pub use finding::Finding;
 pub use need::Need;
 
@@ -29,6 +31,13 @@ pub fn lacking(cache: &Path) -> Vec<Finding> {
         .into_iter()
         .filter_map(|need| need.found.err())
         .collect()
+}
+
+/// What keeps a guest from having `memory`: that this machine has less available; nothing where it
+/// does not say what it has.
+#[must_use]
+pub fn lacking_memory(memory: Bytes) -> Option<Finding> {
+    machine::lacking_memory(memory)
 }
 
 /// Whether guests run under KVM here; `None` without a kernel to try it with.

@@ -1,9 +1,13 @@
 //! A run directory from its first byte to its verdict.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use crate::common::{end, flow, info, now, unfinished};
-use lab_records::{FlowRow, RecordsError, RunDir, RunWriter, Table, Tally, Verdict, point_latest};
+use lab_records::{
+    FlowRow, Phase, RecordsError, RunDir, RunWriter, Table, Tally, UtcTime, Verdict, point_latest,
+    stamp,
+};
+use lab_units::Nanos;
 
 fn results() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
@@ -42,6 +46,33 @@ fn a_run_reads_back_as_it_was_written() {
     assert_eq!(run.decisions().expect("decisions").rows, []);
     let scenario = fs::read_to_string(dir.join("scenario.yaml")).expect("scenario");
     assert_eq!(scenario, "name: 8dc\n");
+}
+
+#[test]
+fn a_run_is_given_the_times_of_whoever_followed_it() {
+    let results = results();
+    let (dir, outcome) = create(results.path()).finish(end()).expect("the end");
+    let ended_at = UtcTime::new(now() + Duration::from_secs(7));
+    let phases = vec![Phase {
+        name: "lcmp flows".into(),
+        took_ns: Nanos::from_millis(2_300),
+        virtual_ns: Some(Nanos::from_millis(7_200)),
+    }];
+    stamp(&dir, ended_at, phases.clone()).expect("the times");
+
+    let run = RunDir::open(&dir).expect("a run");
+    let mut expected = outcome;
+    (expected.end.ended_at, expected.end.phases) = (ended_at, phases);
+    assert_eq!(run.outcome(), Some(&expected));
+}
+
+#[test]
+fn a_run_that_has_not_ended_is_given_no_end() {
+    let results = results();
+    let writer = create(results.path());
+    stamp(writer.dir(), UtcTime::new(now()), Vec::new()).expect("nothing to do");
+    let run = RunDir::open(writer.dir()).expect("a run");
+    assert_eq!(run.outcome(), None);
 }
 
 #[test]

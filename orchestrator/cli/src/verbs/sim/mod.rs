@@ -198,6 +198,7 @@ impl Done {
         self.phases.push(Phase {
             name,
             took_ns: nanos(wall),
+            virtual_ns: None,
         });
     }
 

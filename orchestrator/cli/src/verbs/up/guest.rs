@@ -1,6 +1,7 @@
 //! `up` in a guest: the same command again, inside.
 
 use std::{
+    cell::RefCell,
     ffi::OsString,
     io::{self, Write},
     path::{Path, PathBuf},
@@ -11,7 +12,9 @@ use lab_guest::{
     Clock, GuestDoor, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks, StayingGuest,
 };
 use lab_kernel::{LabName, doctor::Finding, journal, lab::Claim};
-use lab_records::UtcTime;
+use lab_plan::Plan;
+use lab_records::{Phase, UtcTime};
+use lab_units::Bytes;
 
 use super::{Request, make_run_dir};
 use crate::{
@@ -19,7 +22,7 @@ use crate::{
     failure::{During, Exit, Failure, with_causes},
     load,
     output::note,
-    progress::about,
+    progress::{Listener, Progress, about},
 };
 
 /// Says why the lab does not run on this kernel.
@@ -39,8 +42,8 @@ pub fn say_why(missing: &[Finding]) {
 /// Boots a guest, runs the lab in it and gives back the run directory.
 pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
     let prepared = Prepared::new(request)?;
-    let outcome = prepared.follow(&mut io::stdout(), lab_guest::run)?;
-    prepared.dir_after(&outcome)
+    let (outcome, phases) = prepared.follow(&mut io::stdout(), lab_guest::run)?;
+    prepared.dir_after(&outcome, phases)
 }
 
 /// Boots a guest and runs the lab in it; `then` goes on with the guest and the run directory, where
@@ -51,8 +54,8 @@ pub fn run_and_stay(
 ) -> Result<PathBuf, Failure> {
     let prepared = Prepared::new(request)?;
     // Standard output is the caller's.
-    let (outcome, guest) = prepared.follow(&mut io::stderr(), lab_guest::run_and_stay)?;
-    let dir = prepared.dir_after(&outcome)?;
+    let ((outcome, guest), phases) = prepared.follow(&mut io::stderr(), lab_guest::run_and_stay)?;
+    let dir = prepared.dir_after(&outcome, phases)?;
     if KEPT_CODES.contains(&outcome.exit_code) {
         then(guest, &dir).map_err(guest_failure)?;
     }
@@ -87,23 +90,30 @@ impl Prepared {
         })
     }
 
-    /// Has `run` run the guest, and tells what it says.
+    /// Has `run` run the guest, and tells what it says. How long the lab's phases took is known here.
     fn follow<'a, T>(
         &'a self,
         stdout: &mut dyn Write,
         run: impl FnOnce(&'a GuestRequest, &mut Sinks<'_>) -> Result<T, GuestError>,
-    ) -> Result<T, Failure> {
+    ) -> Result<(T, Vec<Phase>), Failure> {
+        let progress = RefCell::new(Progress::new());
+        let mut stderr = Listener::new(&progress);
         let mut sinks = Sinks {
             stdout,
-            stderr: &mut io::stderr(),
-            events: &mut tell,
+            stderr: &mut stderr,
+            events: &mut |event| tell(&progress.borrow(), &event),
         };
-        run(&self.guest, &mut sinks).map_err(guest_failure)
+        let ran = run(&self.guest, &mut sinks);
+        drop(stderr);
+        let phases = progress.borrow_mut().finish();
+        Ok((ran.map_err(guest_failure)?, phases))
     }
 
-    /// The run directory, if the lab inside has left records.
-    fn dir_after(&self, outcome: &GuestOutcome) -> Result<PathBuf, Failure> {
+    /// The run directory, if the lab inside has left records, with the times that only this side knows.
+    fn dir_after(&self, outcome: &GuestOutcome, phases: Vec<Phase>) -> Result<PathBuf, Failure> {
         if self.dir.join(lab_records::format::RUN_FILE).exists() {
+            lab_records::stamp(&self.dir, UtcTime::new(SystemTime::now()), phases)
+                .during("write the times of the run's phases")?;
             return Ok(self.dir.clone());
         }
         let code = outcome.exit_code;
@@ -139,6 +149,7 @@ fn guest_request(
         ClockArg::Real => Clock::Real,
     });
     guest.seed = request.plan.seed;
+    guest.memory = memory(&request.plan);
     guest.writable = vec![dir.to_owned()];
     for name in PASSED_ON {
         guest.env.extend(
@@ -159,24 +170,29 @@ fn guest_request(
     Ok(guest)
 }
 
-fn tell(event: GuestEvent) {
+/// What a guest for `plan` may touch.
+pub fn memory(plan: &Plan) -> Bytes {
+    lab_guest::memory_for(plan.estimate.memory_bytes)
+}
+
+fn tell(progress: &Progress, event: &GuestEvent) {
     match event {
-        GuestEvent::TryingKvm => note("     guest  trying KVM"),
+        GuestEvent::TryingKvm => progress.say("     guest  trying KVM"),
         GuestEvent::Booting {
             engine,
             clock,
             kernel,
-        } => note(&format!(
+        } => progress.say(&format!(
             "     guest  Linux {kernel} under {}, {} clock",
             engine.name(),
             clock.name()
         )),
         GuestEvent::Ready { boot_wall } => {
-            note(&format!("     guest  up in {}", about(boot_wall)));
+            progress.say(&format!("     guest  up in {}", about(*boot_wall)));
         }
         GuestEvent::CommandCameIn { words } => {
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-            note(&format!("      exec  {}", words.join(" ")));
+            progress.say(&format!("      exec  {}", words.join(" ")));
         }
         GuestEvent::Forwarded { .. } | GuestEvent::Ended { .. } => {}
     }

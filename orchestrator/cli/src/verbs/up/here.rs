@@ -223,7 +223,7 @@ impl<'a> Here<'a> {
         let mut warnings = report.warnings(dc_name);
         warnings.extend(Self::visitors_warning());
         let end = RunEnd {
-            // The guest's clock starts where the virtual epoch is: only its length is true.
+            // In a guest this is as good as it gets; the host puts its own time here.
             ended_at: UtcTime::new(self.started + self.since.elapsed()),
             phases,
             guest_cpu: report.guest_cpu,

@@ -19,6 +19,7 @@ use crate::{
     failure::{During, Exit, Failure, Outcome},
     load::{self, Loaded},
     output::{note, print, print_json},
+    progress::Progress,
     summary,
     verbs::inspect,
 };
@@ -65,7 +66,8 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
     }
     let missing = lab_kernel::doctor::missing_here();
     let in_guest = arguments.guest || (!arguments.here && !missing.is_empty());
-    ready::check(&global.results, in_guest)?;
+    let guest_memory = in_guest.then(|| guest::memory(&request.plan));
+    ready::check(&global.results, guest_memory)?;
     let run_dir = if in_guest {
         guest::say_why(&missing);
         if arguments.keep {
@@ -87,8 +89,11 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
 
 /// Writes the report of a run and says how it went.
 pub fn conclude(run_dir: &Path, global: &Global) -> Outcome {
+    let mut progress = Progress::new();
+    progress.begin("report", 0);
     let report = lab_reports::render(run_dir)
         .during(format_args!("write the report of `{}`", run_dir.display()))?;
+    progress.finish();
     let summary = &report.summary;
     if global.json {
         print_json(summary);

@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
-use lab_guest::{cache, probe};
+use lab_guest::{
+    cache,
+    probe::{self, Finding},
+};
 use lab_kernel::doctor::{self, Level};
+use lab_units::Bytes;
 
 use crate::failure::Failure;
 
-/// Refuses a run that has nowhere to write to or, in a guest, no guest to run in.
-pub fn check(results: &Path, in_guest: bool) -> Result<(), Failure> {
+/// Refuses a run that has nowhere to write to or, in a guest of `guest_memory`, no guest to run in.
+pub fn check(results: &Path, guest_memory: Option<Bytes>) -> Result<(), Failure> {
     let directory = doctor::results_directory(results);
     if directory.level == Level::Fail {
         let hint = directory.mend.map(|mend| format!(" (hint: {mend})"));
@@ -18,10 +22,13 @@ pub fn check(results: &Path, in_guest: bool) -> Result<(), Failure> {
             hint.unwrap_or_default()
         )));
     }
-    if !in_guest {
+    let Some(memory) = guest_memory else {
         return Ok(());
-    }
-    let lacking = probe::lacking(&cache::default_dir());
+    };
+    let mut lacking = probe::lacking(&cache::default_dir());
+    // This guest's own need, in place of any guest's.
+    lacking.retain(|finding| !matches!(finding, Finding::NoMemory { .. }));
+    lacking.extend(probe::lacking_memory(memory));
     if lacking.is_empty() {
         return Ok(());
     }
