@@ -99,6 +99,9 @@ fn every_verb_has_help_of_its_own() {
     let verbs = verbs.split("\n\n").next().unwrap();
     let verbs: Vec<&str> = verbs
         .lines()
+        .filter_map(|line| line.strip_prefix("  "))
+        // What a verb does may go on in a line of its own, further in.
+        .filter(|line| !line.starts_with(' '))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|verb| *verb != "help")
         .collect();

@@ -80,9 +80,25 @@ pub fn about_bytes(bytes: Bytes) -> String {
     about(bytes.get(), "B", &["kB", "MB", "GB", "TB"])
 }
 
-/// About `time`, in the unit that leaves one to three digits before the point.
+/// About `time`, in the unit that leaves one to three digits before the point; from two minutes on in
+/// minutes and seconds, from two hours on in hours and minutes.
 pub fn about_time(time: Nanos) -> String {
-    about(time.get(), "ns", &["us", "ms", "s"])
+    let ns = time.get();
+    // What would be rounded up to a limit is beyond it.
+    if ns < 2 * MINUTE - SECOND / 20 {
+        return about(ns, "ns", &["us", "ms", "s"]);
+    }
+    let seconds = ns.saturating_add(SECOND / 2) / SECOND;
+    let (count, unit, rest, small) = if seconds < 2 * 3_600 {
+        (seconds / 60, "min", seconds % 60, "s")
+    } else {
+        let minutes = ns.saturating_add(MINUTE / 2) / MINUTE;
+        (minutes / 60, "h", minutes % 60, "min")
+    };
+    match rest {
+        0 => format!("{count} {unit}"),
+        rest => format!("{count} {unit} {rest} {small}"),
+    }
 }
 
 /// About so many bits per second, in the unit that leaves one to three digits before the point.
@@ -112,6 +128,10 @@ fn about(value: u64, base: &str, thousands: &[&str]) -> String {
     }
 }
 
+const SECOND: u64 = 1_000_000_000;
+
+const MINUTE: u64 = 60 * SECOND;
+
 /// What a terminal and a pull request show without wrapping.
 pub(crate) const WIDTH: usize = 100;
 
@@ -134,6 +154,30 @@ mod tests {
         let mut lines = text.lines();
         assert!(lines.next().unwrap().starts_with("head: word"));
         assert!(lines.all(|line| line.starts_with("      word")));
+    }
+
+    #[test]
+    fn long_times_are_in_minutes_and_hours() {
+        let millis = [
+            119_900, 119_949, 119_950, 120_000, 125_400, 600_000, 7_199_499, 7_199_500, 7_229_999,
+            7_230_000, 36_000_000,
+        ];
+        let shown = millis.map(|millis| about_time(Nanos::from_millis(millis)));
+        let expected = [
+            "119.9 s",
+            "119.9 s",
+            "2 min",
+            "2 min",
+            "2 min 5 s",
+            "10 min",
+            "119 min 59 s",
+            "2 h",
+            "2 h",
+            "2 h 1 min",
+            "10 h",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(about_time(Nanos::new(u64::MAX)), "5124095 h 34 min");
     }
 
     #[test]

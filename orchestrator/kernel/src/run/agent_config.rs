@@ -154,12 +154,13 @@ mod tests {
         // Two links to other datacenters, and one to the host.
         let sampled: Vec<bool> = config.ports.iter().map(|p| p.is_queue_sampled).collect();
         assert_eq!(sampled, [true, true, false]);
-        assert_eq!(config.destinations.len(), 2);
-        let far = config.destinations[1].candidates.iter();
+        // One other datacenter has hosts.
+        assert_eq!(config.destinations.len(), 1);
+        let far = config.destinations[0].candidates.iter();
         let far: Vec<_> = far
             .map(|candidate| (candidate.port, candidate.c_path))
             .collect();
-        assert_eq!(far, [(PortId(2), 30)]);
+        assert_eq!(far, [(PortId(0), 10), (PortId(2), 30)]);
         assert_eq!(config.validate(), Ok(()));
     }
 

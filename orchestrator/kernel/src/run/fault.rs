@@ -105,7 +105,7 @@ mod tests {
         let expected = [
             (DcId(0), link(0)),
             (DcId(1), link(1)),
-            (DcId(0), row(0, 1, 77)),
+            (DcId(0), row(0, 3, 77)),
             (DcId(2), row(2, 0, 78)),
         ];
         assert_eq!(told, expected);
