@@ -230,15 +230,13 @@ pub struct UpArgs {
     pub clock: Option<ClockArg>,
     /// Leave the lab up after its flows; `lcmp-lab down` takes it down
     ///
-    /// For labs on this kernel: a guest does not come to rest after a run, and is not kept.
+    /// A lab in a guest stays with its guest, which a background process keeps. On a virtual clock
+    /// the guest's time passes only while `lcmp-lab exec` runs something.
     #[arg(long)]
     pub keep: bool,
     /// Write records into this existing run directory and no report (the guest's part of `up`)
     #[arg(long, hide = true, value_name = "DIR")]
     pub into: Option<PathBuf>,
-    /// Keep a guest although it does not come to rest after its run
-    #[arg(long, hide = true, requires = "keep")]
-    pub keep_guest: bool,
     /// Be the process that keeps a guest, for the process of this number
     #[arg(long, hide = true, value_name = "PID", requires = "keep")]
     pub keeper_for: Option<i32>,

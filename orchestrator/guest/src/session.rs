@@ -123,9 +123,19 @@ impl<'a> Session<'a> {
     }
 
     /// Passes on what the ended command wrote and has not come through the pipes yet: it has left the
-    /// guest, so that it only takes our own threads a moment.
+    /// guest, so that it only takes our own threads a moment. The moment does not start anew with
+    /// each event: an idle guest on the virtual clock jumps from heartbeat to heartbeat and never
+    /// leaves a pause between them.
     pub(crate) fn pass_late_output(&mut self, sinks: &mut Sinks<'_>) {
-        while let Ok(event) = self.events.recv_timeout(LATE_OUTPUT) {
+        let end = Instant::now() + LATE_OUTPUT;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let Ok(event) = self.events.recv_timeout(left) else {
+                return;
+            };
             match event {
                 Event::Stdout(bytes) => write(sinks.stdout, &bytes),
                 Event::Stderr(bytes) => write(sinks.stderr, &bytes),

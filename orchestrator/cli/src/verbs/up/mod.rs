@@ -66,12 +66,6 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
     }
     let missing = lab_kernel::doctor::missing_here();
     let in_guest = arguments.guest || (!arguments.here && !missing.is_empty());
-    if in_guest && arguments.keep && !arguments.keep_guest {
-        return Err(Failure::environment(
-            "a lab in a guest cannot be kept: after its run the guest does not come to rest \
-             (hint: `lcmp-lab exec` reaches it while its flows run)",
-        ));
-    }
     let guest_memory = in_guest.then(|| guest::memory(&request.plan));
     ready::check(&global.results, guest_memory)?;
     let run_dir = if in_guest {
