@@ -1,14 +1,18 @@
 //! The command as people and scripts meet it: its words, its exit codes, and which stream says what.
 //! None of this needs root, a kernel module or a network.
 
+mod common;
+
 use std::{
     fs, io,
     os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
 };
 
 use tempfile::TempDir;
+
+use self::common::Said;
 
 /// The root of the workspace, where people start the command.
 fn root() -> PathBuf {
@@ -26,24 +30,6 @@ fn command_in(folder: &Path, arguments: &[&str]) -> Command {
         .current_dir(folder)
         .stdin(Stdio::null());
     command
-}
-
-/// What a command said, and what it ended with.
-#[derive(Debug)]
-struct Said {
-    exit: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl From<Output> for Said {
-    fn from(output: Output) -> Self {
-        Self {
-            exit: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
 }
 
 fn run_in(folder: &Path, arguments: &[&str]) -> Said {

@@ -1,11 +1,13 @@
 //! Labs in a guest, as those meet them who are not their owner: `exec`, `status` and `down` while the
 //! lab runs and after it was kept.
 
+mod common;
+
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     path::Path,
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -16,28 +18,12 @@ use nix::{
 };
 use tempfile::TempDir;
 
+use self::common::Said;
+
 /// A lab in a guest, by its name; whatever is left of it goes with this value.
 struct InGuest {
     lab: &'static str,
     results: TempDir,
-}
-
-/// What a command said, and what it ended with.
-#[derive(Debug)]
-struct Said {
-    exit: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl From<Output> for Said {
-    fn from(output: Output) -> Self {
-        Self {
-            exit: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
 }
 
 impl InGuest {
