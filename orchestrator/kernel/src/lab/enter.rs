@@ -164,8 +164,13 @@ impl Lab {
         command: &mut Command,
     ) -> io::Result<Child> {
         let file = self.netns_path(node).map(File::open).transpose()?;
-        let child = spawn_in(file.as_ref(), command)?;
-        self.record_process(child.id())?;
+        let mut child = spawn_in(file.as_ref(), command)?;
+        if let Err(error) = self.record_process(child.id()) {
+            // `down` would not know of it.
+            child.kill()?;
+            child.wait()?;
+            return Err(error);
+        }
         Ok(child)
     }
 }
