@@ -42,11 +42,14 @@ pub(crate) enum Due {
 }
 
 impl Periodic {
-    /// For the first time one interval from `now`.
+    /// At multiples of `interval` on the clock, as all agents do and every run again: what differs
+    /// between runs is not when they look.
     pub(crate) fn new(interval: Nanos, now: Nanos) -> Self {
+        let started = now.get() % interval.get();
+        let rest = Nanos::new(interval.get() - started);
         Self {
             interval,
-            due: now.saturating_add(interval),
+            due: now.saturating_add(rest),
         }
     }
 
@@ -120,7 +123,7 @@ mod tests {
 
     #[test]
     fn it_is_due_at_multiples_of_its_interval_however_late_it_is_taken() {
-        let mut periodic = Periodic::new(at(10), at(100));
+        let mut periodic = Periodic::new(at(10), at(103));
         assert_eq!(periodic.take(at(109)), Due::NotYet);
         assert_eq!(periodic.take(at(113)), Due::Now);
         assert_eq!(periodic.due(), at(120));
