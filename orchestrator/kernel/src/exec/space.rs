@@ -4,7 +4,6 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd, BorrowedFd},
-    path::Path,
 };
 
 use super::netns;
@@ -37,7 +36,8 @@ impl Space {
     }
 
     /// A namespace that is there.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    #[cfg(test)]
+    pub fn open(path: &std::path::Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let again = file.try_clone()?;
         netns::inside(file, || Self::here(again))?

@@ -4,7 +4,6 @@
 
 mod bench;
 mod claim;
-mod counters;
 mod down;
 mod enter;
 mod error;
@@ -20,7 +19,6 @@ pub(crate) use self::claim::free_slots;
 pub use self::{
     bench::{UpDown, bench_up_down},
     claim::{Claim, ClaimError},
-    counters::{LinkCounters, PortCounters},
     down::{DownError, Live, down, down_all, status},
     enter::{EnterError, OnNode, on_node},
     error::{LabError, LabErrorKind},

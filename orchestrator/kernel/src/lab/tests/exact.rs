@@ -10,15 +10,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lab_plan::model::{FaultChange, FaultPlan, Plan, WirePlan};
-use lab_units::{Bytes, LinkId, Nanos, NodeId};
+use lab_plan::model::{FaultChange, Plan, WirePlan};
+use lab_units::{Bytes, NodeId};
 use tokio_util::sync::CancellationToken;
 
-use super::{left, owners::Owner};
+use super::{counters, fault, left, owners::Owner};
 use crate::{
     doctor,
     lab::{Claim, DownError, HostEndpoint, Lab, Live, bench_up_down, down},
-    lower::{Clock, HostPlacement, LowerOptions, lower_fault},
+    lower::{Clock, HostPlacement, LowerOptions},
     name::LabName,
     testing::{self, Machine, skipped},
 };
@@ -49,9 +49,8 @@ fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
     whole_lab(|| {
         let wire = testing::marking(testing::wire("100 Mbit", "5 ms", "620 kB"));
         let lab = up(|slot| testing::pair_over(slot, wire));
-        let mut counters = lab.link_counters(NodeId(0)).unwrap();
         let mut sender = start_sending(&lab, 400, 65_536);
-        let mut carried = || counters.read().unwrap()[0].tx_bytes.get();
+        let carried = || counters(&lab, NodeId(0))[0].tx_bytes;
         while carried() < 1_000_000 {
             sleep(Duration::from_millis(1));
         }
@@ -203,19 +202,6 @@ fn up_with(hosts: HostPlacement, plan: impl FnOnce(u8) -> Plan) -> Lab {
         &mut |_| {},
     )
     .unwrap()
-}
-
-fn fault(lab: &mut Lab, change: FaultChange) {
-    let fault = FaultPlan {
-        at_ns: Nanos::ZERO,
-        paper_at_ns: Nanos::ZERO,
-        link: LinkId(0),
-        change,
-        rescored: Vec::new(),
-    };
-    let steps = lower_fault(lab.plan(), lab.options(), &fault).unwrap();
-    lab.apply(&steps).unwrap();
-    lab.plan.faults.push(fault);
 }
 
 /// What an echo of `payload` bytes takes there and back over a host's link, the inter-DC link and

@@ -10,14 +10,17 @@ use std::{
     thread,
 };
 
-use lab_plan::model::Plan;
-use lab_units::NodeId;
+use lab_plan::model::{FaultChange, FaultPlan, Plan};
+use lab_units::{LinkId, Nanos, NodeId};
+use rtnetlink::packet_route::link::Stats64;
 use tokio_util::sync::CancellationToken;
 
 use super::{Claim, ClaimError, Lab, LabError};
 use crate::{
-    lower::{Clock, HostPlacement, LowerOptions},
+    exec::Space,
+    lower::{Clock, HostPlacement, Layout, LowerOptions, lower_fault},
     name::LabName,
+    netlink::dump,
 };
 
 #[derive(Debug)]
@@ -70,6 +73,33 @@ fn ping(lab: &mut Lab, from: NodeId, to: NodeId) -> bool {
         .wait()
         .unwrap()
         .success()
+}
+
+/// Changes the first link, as a fault of the plan.
+fn fault(lab: &mut Lab, change: FaultChange) {
+    let fault = FaultPlan {
+        at_ns: Nanos::ZERO,
+        paper_at_ns: Nanos::ZERO,
+        link: LinkId(0),
+        change,
+        rescored: Vec::new(),
+    };
+    let steps = lower_fault(lab.plan(), lab.options(), &fault).unwrap();
+    lab.apply(&steps).unwrap();
+    lab.plan.faults.push(fault);
+}
+
+/// What a node's ports sent since they were made, in the order of its ports.
+fn counters(lab: &Lab, node: NodeId) -> Vec<Stats64> {
+    let path = lab.netns_path(node);
+    let space = path.map_or_else(Space::root, |path| Space::open(&path));
+    let links = dump::links(&mut space.unwrap().socket).unwrap();
+    let layout = Layout::new(&lab.plan, &lab.options);
+    let stats = |&port| {
+        let dev = &layout.port(port).interface;
+        links.iter().find(|link| link.name == *dev).unwrap().stats
+    };
+    layout.node(node).ports.iter().map(stats).collect()
 }
 
 fn left(errors: Vec<crate::exec::UndoError>) -> Vec<String> {

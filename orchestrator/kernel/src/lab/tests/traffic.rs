@@ -5,13 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lab_plan::model::{FaultChange, FaultPlan};
-use lab_units::{LinkId, Nanos};
+use lab_plan::model::FaultChange;
 
-use super::{host, ping, up};
+use super::{counters, fault, host, ping, up};
 use crate::{
     lab::Lab,
-    lower::{HostPlacement, lower_fault},
+    lower::HostPlacement,
     testing::{self, isolated},
 };
 
@@ -22,10 +21,8 @@ fn packets_cross_the_lab_between_hosts_wherever_these_are() {
             let mut lab = up("t", hosts, testing::testbed).unwrap();
             let (from, to) = (host(&lab, "dc1/h1"), host(&lab, "dc8/h4"));
             let carried = |lab: &Lab| {
-                let mut counters = lab.link_counters(host(lab, "dc1")).unwrap();
-                let counters = counters.read().unwrap();
-                counters
-                    .iter()
+                counters(lab, host(lab, "dc1"))
+                    .into_iter()
                     .map(|port| port.tx_packets)
                     .collect::<Vec<_>>()
             };
@@ -73,16 +70,4 @@ fn a_program_on_a_node_sees_the_nodes_interfaces() {
         assert!(sees(root, "/sys/class/net/l0d1h1"));
         assert!(sees(switch, "/sys/fs/bpf"));
     });
-}
-
-fn fault(lab: &mut Lab, change: FaultChange) {
-    let fault = FaultPlan {
-        at_ns: Nanos::ZERO,
-        paper_at_ns: Nanos::ZERO,
-        link: LinkId(0),
-        change,
-        rescored: Vec::new(),
-    };
-    let steps = lower_fault(lab.plan(), lab.options(), &fault).unwrap();
-    lab.apply(&steps).unwrap();
 }
