@@ -7,8 +7,10 @@
 //! - [`hash`][]: the flow hash
 //! - [`candidate`][]: what a policy is given and what it answers
 //! - [`ecmp`][]: ECMP, and every policy that is a table of hash buckets
-//! - [`wcmp`][], [`ucmp_artifact`][]: how such tables are filled
+//! - [`wcmp`][], [`ucmp`][], [`ucmp_artifact`][]: how such tables are filled
 //! - [`lcmp`][]: LCMP: path cost, congestion, decision
+//! - [`own`][]: policies of your own, compiled in, with a template
+//! - [`legacy`][]: what a DCI switch without an agent does
 //!
 //! Times are nanoseconds, rates bits per second and queues bytes, by their types; costs and scores
 //! are bytes and smaller is better.
@@ -38,6 +40,9 @@ pub mod candidate;
 pub mod ecmp;
 pub mod hash;
 pub mod lcmp;
+pub mod legacy;
+pub mod own;
+pub mod ucmp;
 pub mod ucmp_artifact;
 pub mod wcmp;
 
@@ -45,3 +50,5 @@ pub use candidate::{Candidate, Decision, Scored};
 pub use hash::{FlowTuple, flow_hash};
 pub use lab_abi::{Rule, rows::MAX_CANDIDATES};
 pub use lcmp::{LcmpConfig, LcmpConfigError, Preset};
+pub use own::OwnPolicy;
+pub use ucmp::UcmpConfig;
