@@ -1,0 +1,46 @@
+//! Traffic engineering: from an interval's demands to hash buckets, by an exact linear program.
+//!
+//! `te-100ms` is the centralised traffic engineering that the published distributed schemes are
+//! measured against: at the end of every interval the demands of all pairs of datacenters are known,
+//! the split that minimises the largest utilisation of a link is computed exactly, rounded to a
+//! table of 100 hash buckets for each destination, and installed one interval later. It steers new
+//! flows only, looks at no delay, and has learned nothing. It is an upper bound on what an agent
+//! that learns this objective reaches at the same cadence, and not such an agent.
+//!
+//! Must not contain: clocks, threads, I/O, state between calls. Floats stay inside; what comes out
+//! is integers, and rounded so that the last bits of a float do not show.
+//!
+//! - [`topology`][]: which next hops there are, and over which links
+//! - [`program`][]: the linear program
+//! - [`tables`](mod@tables)[]: splits as buckets
+//!
+//! What the controller does around it, with the interval's end as tick k: collect the demands and
+//! capacities of all switches, call [`tables()`], and install what comes back at tick k + 1. Where
+//! nothing comes back for a destination nothing was sent there, and what is installed stays.
+//!
+//! ```
+//! use lab_te::{BUCKETS, Hop, Measured, Row, Topology, tables};
+//! use lab_units::{BitsPerSec, Bytes};
+//!
+//! // One switch, two links to the only other one, of 100 and 25 Gbit/s.
+//! let hops = vec![Hop { link: 0, next: 1 }, Hop { link: 1, next: 1 }];
+//! let row = Row { to: 1, hops, is_alike: false };
+//! let topology = Topology::new(vec![vec![row], vec![]]);
+//! let rate = |text: &str| Some(text.parse::<BitsPerSec>().unwrap());
+//! let measured = Measured {
+//!     demands: &[vec![Bytes::new(1_000_000)], vec![]],
+//!     capacities: &[rate("100 Gbit"), rate("25 Gbit")],
+//! };
+//! let found = tables(&topology, &measured, BUCKETS)?;
+//! assert_eq!(found.rows[0][0], Some(vec![80, 20]));
+//! # Ok::<(), lab_te::TeError>(())
+//! ```
+
+mod error;
+pub mod program;
+pub mod tables;
+pub mod topology;
+
+pub use error::TeError;
+pub use tables::{BUCKETS, Tables, tables};
+pub use topology::{Hop, Measured, Row, Topology};

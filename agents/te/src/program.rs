@@ -1,0 +1,263 @@
+//! The linear program: the split that minimises the largest utilisation of a link.
+//!
+//! Forwarding is by destination, so the variables are too: x_{s,j,n} is the traffic towards j that
+//! switch s hands to its next hop n. With the demand d_{s,j} of the switch's own datacenter, and what
+//! comes in from switches further away,
+//!
+//! ```text
+//! minimise U
+//! Σ_n x_{s,j,n} = d_{s,j} + Σ_{s',n' at s} x_{s',j,n'}      for all s ≠ j
+//! Σ_j x_{s,j,n} ≤ U · c_{s,n}                               for all links (s, n)
+//! x ≥ 0
+//! ```
+//!
+//! which has the optimum of the program over all paths of equal hops (a destination's next hops have
+//! no cycle, so every solution of the one is one of the other), and is one that switches can do.
+//!
+//! Where one link decides U the rest of the solution is arbitrary. So a second program keeps U and
+//! minimises Σ_s U_s, each switch's own largest utilisation, as far as that goes; the published code
+//! of RedTE rewards its agents by the same two quantities.
+//!
+//! Demands are related to their sum and capacities to the largest, so that the numbers are near one
+//! whatever the units.
+
+use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Solution, Variable};
+
+use crate::{
+    TeError,
+    topology::{Measured, Topology},
+};
+
+/// The traffic of every next hop, related to the sum of all demands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// By switch, row and next hop.
+    pub traffic: Vec<Vec<Vec<f64>>>,
+    /// The time the most loaded link takes to carry what the interval brought for it, in seconds:
+    /// divided by the interval, the largest utilisation.
+    pub longest_s: f64,
+}
+
+/// The best split of what was measured; none if nothing was, or nothing can get where it is to.
+///
+/// # Errors
+/// When `measured` is not of `topology`, or the solver gives up.
+pub fn split(topology: &Topology, measured: &Measured<'_>) -> Result<Option<Split>, TeError> {
+    topology.check(measured)?;
+    let Some(scaled) = Scaled::new(topology, measured) else {
+        return Ok(None);
+    };
+    let first = scaled.solve(None)?;
+    let most = first.largest();
+    // The slack is the solver's own tolerance: without it the second program may have no solution.
+    let slack = TOLERANCE * most.max(1.0);
+    let best = scaled.solve(Some(most + slack)).unwrap_or(first);
+    Ok(Some(Split {
+        longest_s: most * scaled.seconds,
+        traffic: best.traffic,
+    }))
+}
+
+/// What was measured, in numbers near one.
+struct Scaled<'a> {
+    topology: &'a Topology,
+    usable: Vec<Vec<Vec<usize>>>,
+    /// By switch and row; nothing where it cannot get.
+    demands: Vec<Vec<f64>>,
+    /// By link; nothing while it is down.
+    capacities: Vec<f64>,
+    /// What one of utilisation stands for: seconds.
+    seconds: f64,
+}
+
+/// A solution and what it was solved for.
+struct Found {
+    traffic: Vec<Vec<Vec<f64>>>,
+    utilisations: Vec<f64>,
+}
+
+impl Found {
+    fn largest(&self) -> f64 {
+        self.utilisations.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+impl<'a> Scaled<'a> {
+    fn new(topology: &'a Topology, measured: &Measured<'_>) -> Option<Self> {
+        let usable = topology.usable(measured);
+        let mut total = 0.0;
+        let mut demands = Vec::with_capacity(usable.len());
+        for (rows, ways) in measured.demands.iter().zip(&usable) {
+            let reachable = rows.iter().zip(ways).map(|(bytes, ways)| {
+                if ways.is_empty() {
+                    0.0
+                } else {
+                    float(bytes.get())
+                }
+            });
+            let row: Vec<f64> = reachable.collect();
+            total += row.iter().sum::<f64>();
+            demands.push(row);
+        }
+        let rates = measured.capacities.iter();
+        let rates: Vec<f64> = rates
+            .map(|rate| rate.map_or(0.0, |rate| float(rate.get())))
+            .collect();
+        let largest = rates.iter().copied().fold(0.0, f64::max);
+        if total <= 0.0 || largest <= 0.0 {
+            return None;
+        }
+        for demand in demands.iter_mut().flatten() {
+            *demand /= total;
+        }
+        Some(Self {
+            topology,
+            usable,
+            demands,
+            capacities: rates.iter().map(|rate| rate / largest).collect(),
+            seconds: 8.0 * total / largest,
+        })
+    }
+
+    /// The least largest utilisation or, with that given as `limit`, the least sum of those of the
+    /// switches.
+    fn solve(&self, limit: Option<f64>) -> Result<Found, TeError> {
+        let mut problem = Problem::new(OptimizationDirection::Minimize);
+        let rows = self.topology.rows();
+        let most = limit.unwrap_or(f64::INFINITY);
+        let shared = limit.is_none().then(|| problem.add_var(1.0, (0.0, most)));
+        let utilisations: Vec<Variable> = rows
+            .iter()
+            .map(|_| shared.unwrap_or_else(|| problem.add_var(1.0, (0.0, most))))
+            .collect();
+        let traffic: Vec<Vec<Vec<Variable>>> = self
+            .usable
+            .iter()
+            .map(|rows| {
+                let row =
+                    |hops: &Vec<usize>| hops.iter().map(|_| unbounded(&mut problem)).collect();
+                rows.iter().map(row).collect()
+            })
+            .collect();
+        self.conserve(&mut problem, &traffic);
+        self.fit(&mut problem, &traffic, &utilisations);
+        let solution = solved(&problem)?;
+        let value = |variable: &Variable| solution.var_value(*variable).max(0.0);
+        Ok(Found {
+            traffic: self.by_hop(&traffic, value),
+            utilisations: utilisations.iter().map(value).collect(),
+        })
+    }
+
+    /// What comes in goes out.
+    fn conserve(&self, problem: &mut Problem, traffic: &[Vec<Vec<Variable>>]) {
+        for (switch, rows) in self.topology.rows().iter().enumerate() {
+            for (place, row) in rows.iter().enumerate() {
+                let out = &traffic[switch][place];
+                if out.is_empty() {
+                    continue;
+                }
+                let mut balance = LinearExpr::empty();
+                for variable in out {
+                    balance.add(*variable, 1.0);
+                }
+                for variable in self.incoming(switch, row.to, traffic) {
+                    balance.add(variable, -1.0);
+                }
+                problem.add_constraint(balance, ComparisonOp::Eq, self.demands[switch][place]);
+                if row.is_alike {
+                    for variable in &out[1..] {
+                        let alike = [(*variable, 1.0), (out[0], -1.0)];
+                        problem.add_constraint(alike, ComparisonOp::Eq, 0.0);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What other switches hand to `switch` for `to`.
+    fn incoming(&self, switch: usize, to: usize, traffic: &[Vec<Vec<Variable>>]) -> Vec<Variable> {
+        let mut incoming = Vec::new();
+        for (other, rows) in self.topology.rows().iter().enumerate() {
+            for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to) {
+                let used = self.usable[other][place].iter();
+                let pairs = used.zip(&traffic[other][place]);
+                let here = pairs.filter(|(hop, _)| row.hops[**hop].next == switch);
+                incoming.extend(here.map(|(_, variable)| *variable));
+            }
+        }
+        incoming
+    }
+
+    /// No link carries more than its switch's utilisation allows.
+    fn fit(
+        &self,
+        problem: &mut Problem,
+        traffic: &[Vec<Vec<Variable>>],
+        utilisations: &[Variable],
+    ) {
+        for (switch, rows) in self.topology.rows().iter().enumerate() {
+            let mut by_link: Vec<(usize, LinearExpr)> = Vec::new();
+            for (place, row) in rows.iter().enumerate() {
+                let used = self.usable[switch][place].iter();
+                for (hop, variable) in used.zip(&traffic[switch][place]) {
+                    let link = row.hops[*hop].link;
+                    let known = by_link.iter().position(|(other, _)| *other == link);
+                    let at = known.unwrap_or_else(|| {
+                        by_link.push((link, LinearExpr::empty()));
+                        by_link.len() - 1
+                    });
+                    by_link[at].1.add(*variable, 1.0);
+                }
+            }
+            for (link, mut load) in by_link {
+                load.add(utilisations[switch], -self.capacities[link]);
+                problem.add_constraint(load, ComparisonOp::Le, 0.0);
+            }
+        }
+    }
+
+    /// The values of `traffic`, with nothing for next hops that cannot be used.
+    fn by_hop(
+        &self,
+        traffic: &[Vec<Vec<Variable>>],
+        value: impl Fn(&Variable) -> f64,
+    ) -> Vec<Vec<Vec<f64>>> {
+        let mut all = Vec::with_capacity(traffic.len());
+        for (switch, rows) in self.topology.rows().iter().enumerate() {
+            let mut of_switch = Vec::with_capacity(rows.len());
+            for (place, row) in rows.iter().enumerate() {
+                let mut of_row = vec![0.0; row.hops.len()];
+                let used = self.usable[switch][place].iter();
+                for (hop, variable) in used.zip(&traffic[switch][place]) {
+                    of_row[*hop] = value(variable);
+                }
+                of_switch.push(of_row);
+            }
+            all.push(of_switch);
+        }
+        all
+    }
+}
+
+fn unbounded(problem: &mut Problem) -> Variable {
+    problem.add_var(0.0, (0.0, f64::INFINITY))
+}
+
+fn solved(problem: &Problem) -> Result<Solution, TeError> {
+    let gave_up = |why: String| TeError::Solver { why };
+    let outcome = problem
+        .solve()
+        .map_err(|error| gave_up(error.to_string()))?;
+    let solution = outcome.into_solution();
+    solution.map_err(|_| gave_up("it was interrupted".to_owned()))
+}
+
+/// Above 2^53 bytes in an interval, or bits a second, the last digits do not count.
+#[expect(clippy::cast_precision_loss, reason = "a share of a sum is wanted")]
+const fn float(number: u64) -> f64 {
+    number as f64
+}
+
+/// What the solver takes for met.
+const TOLERANCE: f64 = 1e-7;

@@ -1,0 +1,400 @@
+//! Splits as hash buckets.
+
+use crate::{
+    TeError,
+    program::{self, Split},
+    topology::{Measured, Topology},
+};
+
+/// Buckets of a destination: the entries that RedTE's rule tables have.
+pub const BUCKETS: u16 = 100;
+
+/// What to install.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tables {
+    /// By switch and row, the buckets of its next hops; none where nothing was sent, or nothing can
+    /// get there: what is installed stays.
+    pub rows: Vec<Vec<Option<Vec<u16>>>>,
+    /// The time the most loaded link takes to carry what the interval brought for it, in seconds.
+    pub longest_s: f64,
+}
+
+/// The tables of `buckets` buckets that minimise the largest utilisation of what was measured.
+///
+/// # Errors
+/// When `measured` is not of `topology`, or the solver gives up.
+pub fn tables(
+    topology: &Topology,
+    measured: &Measured<'_>,
+    buckets: u16,
+) -> Result<Tables, TeError> {
+    let Some(split) = program::split(topology, measured)? else {
+        let rows = topology.rows().iter();
+        return Ok(Tables {
+            rows: rows.map(|rows| vec![None; rows.len()]).collect(),
+            longest_s: 0.0,
+        });
+    };
+    let Split { traffic, longest_s } = split;
+    let rows = traffic.iter().map(|rows| {
+        let rows = rows.iter();
+        rows.map(|traffic| quantised(traffic, buckets)).collect()
+    });
+    Ok(Tables {
+        rows: rows.collect(),
+        longest_s,
+    })
+}
+
+/// Deals `buckets` out by largest remainder; of equal ones, to the first.
+///
+/// Shares are whole millionths before they are compared, so that what a sum of floats is rounded to
+/// decides nothing.
+fn quantised(traffic: &[f64], buckets: u16) -> Option<Vec<u16>> {
+    let total: f64 = traffic.iter().sum();
+    if total < LEAST_TRAFFIC {
+        return None;
+    }
+    let parts: Vec<u64> = traffic
+        .iter()
+        .map(|part| millionths(part / total))
+        .collect();
+    let whole: u64 = parts.iter().sum();
+    let exact: Vec<u64> = parts.iter().map(|part| part * u64::from(buckets)).collect();
+    let mut dealt: Vec<u64> = exact.iter().map(|exact| exact / whole).collect();
+    let mut order: Vec<usize> = (0..traffic.len()).collect();
+    order.sort_by_key(|&place| (std::cmp::Reverse(exact[place] % whole), place));
+    let left = u64::from(buckets) - dealt.iter().sum::<u64>();
+    for place in order.into_iter().take(usize::try_from(left).unwrap_or(0)) {
+        dealt[place] += 1;
+    }
+    let narrow = |dealt: u64| u16::try_from(dealt).unwrap_or(buckets);
+    Some(dealt.into_iter().map(narrow).collect())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share is 0 to 1"
+)]
+fn millionths(share: f64) -> u64 {
+    (share * 1e6).round() as u64
+}
+
+/// Less than this of all demands is the solver's rounding.
+const LEAST_TRAFFIC: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use lab_units::{BitsPerSec, Bytes};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::topology::{Hop, Row};
+
+    fn rate(gbit: u64) -> Option<BitsPerSec> {
+        BitsPerSec::new(gbit * 1_000_000_000)
+    }
+
+    fn row(to: usize, hops: &[(usize, usize)]) -> Row {
+        let hops = hops.iter().map(|&(link, next)| Hop { link, next });
+        Row {
+            to,
+            hops: hops.collect(),
+            is_alike: false,
+        }
+    }
+
+    /// Switch 0 has six ways to switch 7, by 1 to 6; links 0 to 5 lead out, 6 to 11 on.
+    fn testbed() -> (Topology, Vec<Option<BitsPerSec>>) {
+        let out: Vec<_> = (0..6).map(|way| (way, way + 1)).collect();
+        let mut rows = vec![vec![row(7, &out)]];
+        rows.extend((0..6).map(|way| vec![row(7, &[(6 + way, 7)])]));
+        rows.push(vec![]);
+        let rates = [40, 100, 200, 40, 100, 200].map(rate);
+        (Topology::new(rows), [rates, rates].concat())
+    }
+
+    fn demands(first: u64) -> Vec<Vec<Bytes>> {
+        let mut demands = vec![vec![Bytes::new(first)]];
+        demands.extend((0..6).map(|_| vec![Bytes::ZERO]));
+        demands.push(vec![]);
+        demands
+    }
+
+    #[test]
+    fn one_pair_is_split_by_capacity() {
+        let (topology, capacities) = testbed();
+        let demands = demands(680_000_000);
+        let measured = Measured {
+            demands: &demands,
+            capacities: &capacities,
+        };
+        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        // 40 : 100 : 200 of 680 are 5.88, 14.7 and 29.4 of 100; two ways each.
+        assert_eq!(found.rows[0][0], Some(vec![6, 15, 29, 6, 15, 29]));
+        assert_eq!(found.rows[3][0], Some(vec![100]));
+        // 680 MB over 680 Gbit/s.
+        assert!(
+            (found.longest_s - 0.008).abs() < 1e-9,
+            "{}",
+            found.longest_s
+        );
+    }
+
+    #[test]
+    fn a_link_that_is_down_anywhere_on_the_way_gets_nothing() {
+        let (topology, mut capacities) = testbed();
+        capacities[2] = None;
+        capacities[6 + 5] = None;
+        let demands = demands(1);
+        let measured = Measured {
+            demands: &demands,
+            capacities: &capacities,
+        };
+        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        let found = found.rows[0][0].clone().expect("four ways are left");
+        assert_eq!(found, [14, 36, 0, 14, 36, 0]);
+    }
+
+    #[test]
+    fn nothing_measured_leaves_what_is_installed() {
+        let (topology, capacities) = testbed();
+        let measured = Measured {
+            demands: &demands(0),
+            capacities: &capacities,
+        };
+        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        assert!(found.rows.iter().flatten().all(Option::is_none));
+        let dead = vec![None; capacities.len()];
+        let measured = Measured {
+            demands: &demands(5),
+            capacities: &dead,
+        };
+        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        assert!(found.rows.iter().flatten().all(Option::is_none));
+    }
+
+    /// 0 reaches 3 by 1 and by 2; 1 sends to 3 too, over the same link: with as much of its own as
+    /// 0 has, 0 sends all by 2.
+    #[test]
+    fn a_pair_makes_way_for_another() {
+        let rows = vec![
+            vec![row(3, &[(0, 1), (1, 2)])],
+            vec![row(3, &[(2, 3)])],
+            vec![row(3, &[(3, 3)])],
+            vec![],
+        ];
+        let topology = Topology::new(rows);
+        let capacities = [100, 100, 100, 100].map(rate);
+        let amount = Bytes::new(1_000_000);
+        let demands = [vec![amount], vec![amount], vec![Bytes::ZERO], vec![]];
+        let measured = Measured {
+            demands: &demands,
+            capacities: &capacities,
+        };
+        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        assert_eq!(found.rows[0][0], Some(vec![0, 100]));
+    }
+
+    /// Behind a switch without an agent, half of what it gets takes the thin link.
+    #[test]
+    fn a_switch_without_an_agent_splits_alike() {
+        let mut legacy = row(3, &[(2, 3), (3, 3)]);
+        legacy.is_alike = true;
+        let rows = vec![
+            vec![row(3, &[(0, 1), (1, 2)])],
+            vec![legacy],
+            vec![row(3, &[(4, 3)])],
+            vec![],
+        ];
+        let topology = Topology::new(rows);
+        let capacities = [100, 100, 100, 10, 20].map(rate);
+        let zero = || vec![Bytes::ZERO];
+        let demands = [vec![Bytes::new(1_000_000)], zero(), zero(), vec![]];
+        let measured = Measured {
+            demands: &demands,
+            capacities: &capacities,
+        };
+        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        // Up to twice 10 Gbit/s by 1, 20 Gbit/s by 2.
+        assert_eq!(found.rows[0][0], Some(vec![50, 50]));
+        assert_eq!(found.rows[1][0], Some(vec![50, 50]));
+    }
+
+    /// One pair's thin link decides the largest utilisation; the other pair is still balanced.
+    #[test]
+    fn what_the_bottleneck_leaves_open_is_balanced() {
+        let rows = vec![
+            vec![row(2, &[(0, 2)]), row(3, &[])],
+            vec![row(2, &[]), row(3, &[(1, 3), (2, 3)])],
+            vec![],
+            vec![],
+        ];
+        let topology = Topology::new(rows);
+        let capacities = [1, 100, 300].map(rate);
+        let mb = |count: u64| Bytes::new(count * 1_000_000);
+        let demands = [vec![mb(100), mb(0)], vec![mb(0), mb(40)], vec![], vec![]];
+        let measured = Measured {
+            demands: &demands,
+            capacities: &capacities,
+        };
+        let found = tables(&topology, &measured, BUCKETS).expect("solved");
+        assert_eq!(found.rows[1][1], Some(vec![25, 75]));
+        assert_eq!(found.rows[0][1], None);
+    }
+
+    #[test]
+    fn what_was_measured_elsewhere_is_refused() {
+        let (topology, capacities) = testbed();
+        let measured = Measured {
+            demands: &[],
+            capacities: &capacities,
+        };
+        let error = tables(&topology, &measured, BUCKETS).expect_err("no demands");
+        assert_eq!(
+            error.to_string(),
+            "there are 0 switches with demands, the topology has 8"
+        );
+        let measured = Measured {
+            demands: &demands(1),
+            capacities: &capacities[..11],
+        };
+        let error = tables(&topology, &measured, BUCKETS).expect_err("a link is missing");
+        assert_eq!(
+            error.to_string(),
+            "there are 11 link capacities, the topology has 12"
+        );
+    }
+
+    /// A ring of five with chords: a switch's next hops to another are its neighbours one hop nearer.
+    fn ring() -> (Topology, usize) {
+        let neighbours = |at: usize| [(at + 1) % 6, (at + 5) % 6, (at + 3) % 6];
+        let distance = |a: usize, b: usize| match (6 + b - a) % 6 {
+            0 => 0,
+            1 | 3 | 5 => 1,
+            _ => 2,
+        };
+        let rows = (0..6).map(|at| {
+            let others = (0..6).filter(|&to| to != at);
+            let rows = others.map(|to| {
+                let hops = neighbours(at).into_iter().enumerate();
+                let nearer = hops.filter(|&(_, next)| distance(next, to) < distance(at, to));
+                let hops: Vec<_> = nearer.map(|(way, next)| (3 * at + way, next)).collect();
+                row(to, &hops)
+            });
+            rows.collect()
+        });
+        (Topology::new(rows.collect()), 18)
+    }
+
+    /// The largest utilisation, in seconds, if every switch splits by `share`.
+    fn longest(
+        topology: &Topology,
+        measured: &Measured<'_>,
+        share: impl Fn(usize, usize, usize) -> f64,
+    ) -> f64 {
+        let mut load = vec![0.0; measured.capacities.len()];
+        let rows = topology.rows();
+        for (from, demands) in measured.demands.iter().enumerate() {
+            for (first, bytes) in demands.iter().enumerate() {
+                #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+                let mut at = vec![(from, bytes.get() as f64)];
+                let to = rows[from][first].to;
+                while let Some((switch, amount)) = at.pop() {
+                    if switch == to || amount == 0.0 {
+                        continue;
+                    }
+                    let place = rows[switch].iter().position(|row| row.to == to);
+                    let place = place.expect("every switch reaches every other");
+                    for (way, hop) in rows[switch][place].hops.iter().enumerate() {
+                        let part = amount * share(switch, place, way);
+                        load[hop.link] += part;
+                        at.push((hop.next, part));
+                    }
+                }
+            }
+        }
+        let times = load.iter().zip(measured.capacities).map(|(load, rate)| {
+            #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+            let rate = rate.expect("all are up").get() as f64;
+            load * 8.0 / rate
+        });
+        times.fold(0.0, f64::max)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_other_split_has_a_smaller_largest_utilisation(
+            demands in prop::collection::vec(prop::collection::vec(0..1_000_000_000u64, 5), 6),
+            gbit in prop::collection::vec(1..=400u64, 18),
+            turn in 0..7usize,
+        ) {
+            let (topology, links) = ring();
+            let demands: Vec<Vec<Bytes>> = demands
+                .into_iter()
+                .map(|row| row.into_iter().map(Bytes::new).collect())
+                .collect();
+            let capacities: Vec<_> = gbit.into_iter().map(rate).collect();
+            prop_assert_eq!(capacities.len(), links);
+            let measured = Measured { demands: &demands, capacities: &capacities };
+            let split = program::split(&topology, &measured).expect("solved");
+            let Some(split) = split else { return Ok(()) };
+            // What the program says is what happens.
+            let share = |switch: usize, place: usize, way: usize| {
+                let row: &Vec<f64> = &split.traffic[switch][place];
+                let total: f64 = row.iter().sum();
+                if total > 0.0 { row[way] / total } else { 0.0 }
+            };
+            let played = longest(&topology, &measured, share);
+            let near = 1e-5 * split.longest_s;
+            prop_assert!((played - split.longest_s).abs() <= near, "{played} {}", split.longest_s);
+            // Even and lopsided splits are no better.
+            let hops = |switch: usize, place: usize| topology.rows()[switch][place].hops.len();
+            #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+            let even = |switch, place, _| 1.0 / hops(switch, place) as f64;
+            let only = |switch: usize, place: usize, way| {
+                f64::from(u8::from((switch + place + turn) % hops(switch, place) == way))
+            };
+            prop_assert!(split.longest_s <= longest(&topology, &measured, even) * (1.0 + 1e-6));
+            prop_assert!(split.longest_s <= longest(&topology, &measured, only) * (1.0 + 1e-6));
+        }
+
+        #[test]
+        fn all_buckets_are_dealt_and_only_to_what_has_traffic(
+            traffic in prop::collection::vec(0..1_000_000u32, 1..=8),
+            buckets in 1..=200u16,
+        ) {
+            let traffic: Vec<f64> = traffic.into_iter().map(f64::from).collect();
+            match quantised(&traffic, buckets) {
+                None => prop_assert!(traffic.iter().all(|&part| part == 0.0)),
+                Some(dealt) => {
+                    prop_assert_eq!(dealt.iter().sum::<u16>(), buckets);
+                    let total: f64 = traffic.iter().sum();
+                    for (part, dealt) in traffic.iter().zip(&dealt) {
+                        let exact = part / total * f64::from(buckets);
+                        prop_assert!((f64::from(*dealt) - exact).abs() < 1.0 + 1e-3, "{exact} {dealt}");
+                        prop_assert!(*part > 0.0 || *dealt == 0);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn equal_inputs_give_equal_tables(
+            demands in prop::collection::vec(prop::collection::vec(0..1_000_000_000u64, 5), 6),
+        ) {
+            let (topology, links) = ring();
+            let demands: Vec<Vec<Bytes>> = demands
+                .into_iter()
+                .map(|row| row.into_iter().map(Bytes::new).collect())
+                .collect();
+            let capacities = vec![rate(100); links];
+            let measured = Measured { demands: &demands, capacities: &capacities };
+            let once = tables(&topology, &measured, BUCKETS).expect("solved");
+            prop_assert_eq!(tables(&topology, &measured, BUCKETS).expect("solved"), once);
+        }
+    }
+}
