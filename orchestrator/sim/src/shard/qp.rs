@@ -67,6 +67,13 @@ impl<C: CongestionControl> Qp<C> {
         }
         true
     }
+
+    /// Does the steps of congestion control that were due while there was nothing to send.
+    pub fn catch_up(&mut self, now: SimTime, parameters: &C::Parameters) {
+        if self.control.next_timer().is_some_and(|due| due <= now) {
+            self.control.timer(now, parameters);
+        }
+    }
 }
 
 /// Things with a place that stays theirs until they are removed.

@@ -1,0 +1,203 @@
+//! A host's NIC: its round over the QPs that have something to send.
+
+use lab_records::StoryEvent;
+
+use super::{Shard, Told};
+use crate::{
+    cc::CongestionControl,
+    event::What,
+    packet::{DATA_CLASS, Packet},
+    physics::Physics,
+    time::SimTime,
+};
+
+/// A host's round over the QPs that have something to send, in the order they came.
+#[derive(Default)]
+pub(super) struct Nic {
+    round: Vec<u32>,
+    /// The place in the round that had its turn last.
+    turn: usize,
+    /// Until when it sleeps, if that is to come: the artifact's one event for it.
+    sleeps_until: SimTime,
+}
+
+/// What a NIC may send of its QPs.
+enum Turn {
+    Send(u32),
+    /// All are held until then at least.
+    Wait(SimTime),
+    Nothing,
+}
+
+impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+    pub(super) fn nic(&mut self, node: u32) -> &mut Nic {
+        &mut self.nics[(node - self.first_node) as usize]
+    }
+
+    pub(super) fn nic_port(&self, node: u32) -> u32 {
+        self.world.network.nodes[node as usize].ports.start
+    }
+
+    /// Gives a QP with something to send its turns.
+    pub(super) fn join_round(&mut self, place: u32) {
+        let Some(qp) = self.qps.get_mut(place) else {
+            return;
+        };
+        if !qp.is_in_round {
+            qp.is_in_round = true;
+            let node = self.world.flows[qp.flow as usize].src;
+            self.nic(node).round.push(place);
+        }
+        self.watch_control(place);
+    }
+
+    /// Sends the next packet of a host, if its NIC is free: ACKs first, then the QPs in turn.
+    pub(super) fn kick_nic(&mut self, port: u32) {
+        let now = self.now;
+        let nic = self.port(port);
+        if !nic.is_up {
+            return;
+        }
+        let busy_until = nic.busy_until;
+        let queued = nic.next_class();
+        let node = self.node_of(port);
+        if busy_until > now {
+            return self.wake_after_packet(port, node);
+        }
+        if let Some(class) = queued {
+            if let Some(packet) = self.dequeue(port, class) {
+                self.send(port, packet);
+            }
+        } else {
+            match self.next_turn(node, port) {
+                Turn::Send(place) => self.send_data(port, place),
+                Turn::Wait(_) | Turn::Nothing if P::NIC_OVERSLEEPS => {
+                    return self.sleep(node, port);
+                }
+                Turn::Wait(at) => return self.wake_at(port, at),
+                Turn::Nothing => return,
+            }
+        }
+        self.wake_after_packet(port, node);
+    }
+
+    /// The artifact's sleep: see [`Physics::NIC_OVERSLEEPS`].
+    fn sleep(&mut self, node: u32, port: u32) {
+        let now = self.now;
+        let nic = &self.nics[(node - self.first_node) as usize];
+        if nic.sleeps_until > now {
+            return;
+        }
+        let times = nic.round.iter().filter_map(|&place| self.qps.get(place));
+        let Some(at) = times.map(|qp| qp.next_at).min().filter(|&at| at > now) else {
+            return;
+        };
+        self.nic(node).sleeps_until = at;
+        self.events.push(at, What::Wake, port);
+    }
+
+    /// Whether the NIC of `port` has slept until now.
+    pub(super) fn has_slept(&self, port: u32) -> bool {
+        let node = self.node_of(port);
+        P::NIC_OVERSLEEPS && self.nics[(node - self.first_node) as usize].sleeps_until == self.now
+    }
+
+    /// Looks at the NIC again when what it sends is sent, if there is more.
+    #[inline]
+    fn wake_after_packet(&mut self, port: u32, node: u32) {
+        let nic = self.port(port);
+        let busy_until = nic.busy_until;
+        if nic.next_class().is_some() || !self.nic(node).round.is_empty() {
+            self.wake_at(port, busy_until);
+        }
+    }
+
+    /// Sends an ACK, NACK or CNP, before any data.
+    #[inline]
+    pub(super) fn answer(&mut self, port: u32, packet: Packet) {
+        let now = self.now;
+        let nic = self.port(port);
+        if !nic.is_up || !nic.is_free(packet.class(), now) {
+            self.enqueue(port, packet);
+            return self.kick_nic(port);
+        }
+        let node = nic.node;
+        self.send(port, packet);
+        self.wake_after_packet(port, node);
+    }
+
+    /// Whose turn it is: the next in the round whose window and pacing let it.
+    fn next_turn(&mut self, node: u32, port: u32) -> Turn {
+        if self.port(port).paused & (1 << DATA_CLASS) != 0 {
+            return Turn::Nothing;
+        }
+        let payload = self.world.transport.payload;
+        let nic = (node - self.first_node) as usize;
+        let count = self.nics[nic].round.len();
+        let mut earliest = SimTime::MAX;
+        for step in 1..=count {
+            let at = (self.nics[nic].turn + step) % count;
+            let place = self.nics[nic].round[at];
+            let Some(qp) = self.qps.get_mut(place) else {
+                continue;
+            };
+            if qp.is_full(payload) {
+                if !qp.is_window_full {
+                    qp.is_window_full = true;
+                    let flow = qp.flow;
+                    self.tell(flow, node, StoryEvent::WindowFull);
+                }
+                continue;
+            }
+            if qp.next_at > self.now {
+                earliest = earliest.min(qp.next_at);
+                continue;
+            }
+            self.nics[nic].turn = at;
+            return Turn::Send(place);
+        }
+        if earliest == SimTime::MAX {
+            Turn::Nothing
+        } else {
+            Turn::Wait(earliest)
+        }
+    }
+
+    pub(super) fn leave_round(&mut self, node: u32, place: u32) {
+        let nic = self.nic(node);
+        let Some(at) = nic.round.iter().position(|&other| other == place) else {
+            return;
+        };
+        nic.round.remove(at);
+        // The one after it is next.
+        if at <= nic.turn {
+            nic.turn = nic
+                .turn
+                .checked_sub(1)
+                .unwrap_or(nic.round.len().saturating_sub(1));
+        }
+    }
+
+    /// Tells the flows of the host at `port` that it was paused, or may go on.
+    pub(super) fn tell_paused(&mut self, port: u32, is_pause: bool) {
+        if *self.told == Told::None {
+            return;
+        }
+        let node = self.node_of(port);
+        let event = if is_pause {
+            StoryEvent::Paused
+        } else {
+            StoryEvent::Resumed
+        };
+        let round = &self.nics[(node - self.first_node) as usize].round;
+        let flows: Vec<u32> = self
+            .qps
+            .iter()
+            .filter(|(place, _)| round.contains(place))
+            .map(|(_, qp)| qp.flow)
+            .collect();
+        for flow in flows {
+            self.tell(flow, node, event);
+        }
+    }
+}
