@@ -33,7 +33,7 @@ use lab_plan::transport::DcqcnPlan;
 use lab_units::BitsPerSec;
 
 use super::{
-    Ack, CongestionControl, ExtraBytes, Notification, QpFacts,
+    Ack, CongestionControl, Notification, QpFacts,
     rate::{average, bounded, float, plus, times},
 };
 use crate::time::SimTime;
@@ -100,10 +100,6 @@ pub struct Dcqcn {
 
 impl CongestionControl for Dcqcn {
     type Parameters = Parameters;
-
-    fn extra_wire_bytes(_: &Parameters) -> ExtraBytes {
-        ExtraBytes::default()
-    }
 
     fn notification(parameters: &Parameters) -> Notification {
         Notification::Cnp(parameters.cnp_interval)

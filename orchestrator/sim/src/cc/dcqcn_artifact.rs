@@ -32,7 +32,7 @@ use lab_plan::transport::ArtifactDcqcnPlan;
 use lab_units::BitsPerSec;
 
 use super::{
-    Ack, CongestionControl, ExtraBytes, Notification, QpFacts,
+    Ack, CongestionControl, QpFacts,
     rate::{bounded, float, midway, plus, times},
 };
 use crate::time::SimTime;
@@ -100,14 +100,6 @@ pub struct ArtifactDcqcn {
 
 impl CongestionControl for ArtifactDcqcn {
     type Parameters = Parameters;
-
-    fn extra_wire_bytes(_: &Parameters) -> ExtraBytes {
-        ExtraBytes::default()
-    }
-
-    fn notification(_: &Parameters) -> Notification {
-        Notification::Echo
-    }
 
     fn new(_: &Parameters, facts: QpFacts, _: SimTime) -> Self {
         Self {

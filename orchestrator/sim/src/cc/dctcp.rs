@@ -28,7 +28,7 @@ use lab_plan::transport::DctcpPlan;
 use lab_units::BitsPerSec;
 
 use super::{
-    Ack, CongestionControl, ExtraBytes, Notification, QpFacts,
+    Ack, CongestionControl, QpFacts,
     rate::{bounded, count, float, plus, times},
 };
 use crate::time::SimTime;
@@ -78,14 +78,6 @@ pub struct Dctcp {
 
 impl CongestionControl for Dctcp {
     type Parameters = Parameters;
-
-    fn extra_wire_bytes(_: &Parameters) -> ExtraBytes {
-        ExtraBytes::default()
-    }
-
-    fn notification(_: &Parameters) -> Notification {
-        Notification::Echo
-    }
 
     fn new(parameters: &Parameters, facts: QpFacts, _: SimTime) -> Self {
         Self {

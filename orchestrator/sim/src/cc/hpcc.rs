@@ -39,7 +39,7 @@ use lab_plan::{Physics, transport::HpccPlan};
 use lab_units::BitsPerSec;
 
 use super::{
-    Ack, CongestionControl, ExtraBytes, IntHop, Notification, QpFacts,
+    Ack, CongestionControl, ExtraBytes, IntHop, QpFacts,
     int::{self, Passage},
     rate::{bounded, count, float, over, plus},
 };
@@ -115,10 +115,6 @@ impl CongestionControl for Hpcc {
                 Physics::Artifact => int::artifact_ack_bytes(bytes),
             },
         }
-    }
-
-    fn notification(_: &Parameters) -> Notification {
-        Notification::Echo
     }
 
     fn new(parameters: &Parameters, facts: QpFacts, _: SimTime) -> Self {

@@ -98,10 +98,16 @@ pub trait CongestionControl: Sized {
     type Parameters: Clone + Send + Sync;
 
     /// Bytes it adds to each data packet, and to each ACK, for what it carries in them.
-    fn extra_wire_bytes(parameters: &Self::Parameters) -> ExtraBytes;
+    fn extra_wire_bytes(parameters: &Self::Parameters) -> ExtraBytes {
+        let _ = parameters;
+        ExtraBytes::default()
+    }
 
     /// How the receiver tells of marks.
-    fn notification(parameters: &Self::Parameters) -> Notification;
+    fn notification(parameters: &Self::Parameters) -> Notification {
+        let _ = parameters;
+        Notification::Echo
+    }
 
     /// Whether switches write telemetry into its packets.
     const HAS_INT: bool = false;

@@ -3,7 +3,7 @@
 
 use lab_units::BitsPerSec;
 
-use super::{Ack, CongestionControl, ExtraBytes, Notification, QpFacts};
+use super::{Ack, CongestionControl, QpFacts};
 use crate::time::SimTime;
 
 /// Line rate, always.
@@ -14,14 +14,6 @@ pub struct NoControl {
 
 impl CongestionControl for NoControl {
     type Parameters = ();
-
-    fn extra_wire_bytes((): &()) -> ExtraBytes {
-        ExtraBytes::default()
-    }
-
-    fn notification((): &()) -> Notification {
-        Notification::Echo
-    }
 
     fn new((): &(), facts: QpFacts, _: SimTime) -> Self {
         Self {

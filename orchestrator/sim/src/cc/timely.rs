@@ -33,7 +33,7 @@ use lab_plan::{
 use lab_units::BitsPerSec;
 
 use super::{
-    Ack, CongestionControl, ExtraBytes, Notification, QpFacts,
+    Ack, CongestionControl, ExtraBytes, QpFacts,
     rate::{bounded, count, float, plus, times},
 };
 use crate::time::SimTime;
@@ -130,10 +130,6 @@ impl CongestionControl for Timely {
             data: parameters.stamp_bytes,
             ack: 0,
         }
-    }
-
-    fn notification(_: &Parameters) -> Notification {
-        Notification::Echo
     }
 
     fn new(parameters: &Parameters, facts: QpFacts, _: SimTime) -> Self {
