@@ -12,6 +12,7 @@
 //! - [`routing_table`][]: the order of equal next hops
 //! - [`fct`][]: outputs of runs
 //! - [`compare`][]: outputs beside a simulation
+//! - [`published`][]: which files were published of Figure 1
 //! - [`error`][]: what is wrong with a file, and where
 //!
 //! ```
@@ -34,6 +35,7 @@ pub mod error;
 pub mod fct;
 pub mod ids;
 pub mod import;
+pub mod published;
 pub mod routing_table;
 mod rows;
 pub mod shape;

@@ -18,6 +18,7 @@
 //! - [`note`][]: what is told meanwhile
 //! - [`mod@simulate`][]: a plan's run, whatever its physics and congestion control
 //! - [`mod@record`][]: the same as rows of a run directory
+//! - [`played`][]: the same in memory, beside the artifact's outputs
 //! - [`estimate`][]: what it costs, before
 
 pub mod cc;
@@ -31,6 +32,7 @@ pub mod network;
 pub mod note;
 pub mod packet;
 pub mod physics;
+pub mod played;
 pub mod port;
 pub mod record;
 pub mod run;

@@ -1,35 +1,59 @@
-//! One policy's run, kept in memory.
+//! One policy's run of the artifact's flows, kept in memory to be compared with its outputs.
 
 use std::collections::BTreeMap;
 
-use lab_artifact::SimulatedFlow;
-use lab_plan::{Link, Plan};
-use lab_sim::{
-    Job, Observer, Outcome, Progress, RunOptions, SimError, SimTime,
-    note::Note,
-    physics::NextHopOrder,
-    simulate::{Audience, Scene, perform},
-};
+use lab_artifact::{NodeIds, SimulatedFlow, average_utilisation};
+use lab_plan::{Link, LinkKind, Plan};
 use lab_units::{Bytes, Nanos};
 
+use crate::{
+    error::SimError,
+    note::Note,
+    run::{Observer, Outcome, Progress, RunOptions},
+    simulate::{Audience, Job, Scene, perform},
+    time::SimTime,
+    world::SimFlow,
+};
+
 /// What a policy's run gave.
+#[derive(Clone, Debug)]
 pub struct Played {
     /// Its flows.
     pub flows: Vec<SimulatedFlow>,
-    /// What each link had carried in both directions, by time.
+    /// What each inter-DC link had carried in both directions, by time.
     carried: BTreeMap<String, BTreeMap<Nanos, Bytes>>,
 }
 
 impl Played {
     /// When the last flow finished.
+    #[must_use]
     pub fn last_end(&self) -> Nanos {
         let ends = self.flows.iter();
         let ends = ends.filter_map(|flow| Some(flow.start.saturating_add(flow.fct?)));
         ends.max().unwrap_or(Nanos::ZERO)
     }
 
+    /// The average utilisation in percent of the inter-DC link of `plan`, which was played, between
+    /// two switches of the artifact's numbers, over `span`; `None` where there is no such link.
+    #[must_use]
+    pub fn utilisation(&self, plan: &Plan, between: [u32; 2], span: Nanos) -> Option<f64> {
+        let ids = NodeIds::of(plan);
+        let is_meant = |link: &&Link| {
+            let ends = [link.a, link.b].map(|node| ids.theirs(node));
+            link.kind == LinkKind::InterDc && (ends == between || ends == [between[1], between[0]])
+        };
+        let link = plan.links.iter().find(is_meant)?;
+        let samples = self.carried(link);
+        Some(average_utilisation(
+            &samples,
+            link.emu.rate_bps,
+            self.last_end(),
+            span,
+        ))
+    }
+
     /// What `link` had carried, from time 0 on.
-    pub fn carried(&self, link: &Link) -> Vec<(Nanos, Bytes)> {
+    fn carried(&self, link: &Link) -> Vec<(Nanos, Bytes)> {
         let mut samples = vec![(Nanos::ZERO, Bytes::ZERO)];
         let counted = self.carried.get(&link.name);
         samples.extend(counted.into_iter().flatten().map(|(&at, &sent)| (at, sent)));
@@ -37,23 +61,16 @@ impl Played {
     }
 }
 
-/// Plays `policy` of `plan`; `watch` hears now and then how far it is.
+/// Plays `job`; `watch` hears how far it is each time that a tenth of the flows has finished.
+///
+/// # Errors
+/// What cannot be simulated.
 pub fn play(
-    plan: &Plan,
-    policy: usize,
-    order: &NextHopOrder,
-    threads: usize,
+    job: Job<'_>,
+    options: &RunOptions,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Played, SimError> {
-    let job = Job {
-        order: Some(order),
-        ..Job::new(plan, policy, 0)
-    };
-    let options = RunOptions {
-        threads,
-        ..RunOptions::default()
-    };
-    perform(job, &options, Keeper { watch })
+    perform(job, options, Keeper { watch })
 }
 
 struct Keeper<'a> {
@@ -77,7 +94,7 @@ impl Audience for Keeper<'_> {
         };
         play(&mut kept);
         let plan = scene.job.plan;
-        let flow = |(flow, end): (&lab_sim::world::SimFlow, &Option<SimTime>)| {
+        let flow = |(flow, end): (&SimFlow, &Option<SimTime>)| {
             let planned = &plan.flows[flow.plan.index()];
             SimulatedFlow {
                 flow: flow.who.data,

@@ -1,31 +1,15 @@
 //! The published files, where they are beside the project.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use lab_artifact::{
     Agreement, FctRow, ImportOptions, NodeIds, RoutingTable, SimulatedFlow, Source, import,
     parse_fct, parse_utilisation,
+    published::{self, FLOWS, POLICIES, ROUTES, TOPOLOGY, UTILISATION, beside},
 };
 use lab_plan::Plan;
 use lab_policy::FlowTuple;
 use lab_units::Nanos;
-
-const TOPOLOGY: &str = "topology/topology_LeafSpine_MultiDC8.txt";
-const FLOWS: &str = "traffic/traffic_WebSearch_8DC_fig1_rebuilt.txt";
-
-/// The directory, or why the test is skipped.
-#[expect(
-    clippy::print_stdout,
-    reason = "skipped tests are counted by what they print"
-)]
-fn directory(test: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/artifact");
-    if path.join(TOPOLOGY).is_file() {
-        return Some(path);
-    }
-    println!("skipped: {test}: there is no {}", path.display());
-    None
-}
 
 fn planned(directory: &std::path::Path, topology: &str, flows: &str) -> Plan {
     let read = |name| fs::read_to_string(directory.join(name)).unwrap();
@@ -41,14 +25,14 @@ fn planned(directory: &std::path::Path, topology: &str, flows: &str) -> Plan {
         },
         &ImportOptions {
             name: "published".to_owned(),
-            max_delay: Nanos::from_millis(512),
+            max_delay: published::MAX_DELAY,
         },
     );
     crate::plan(&text.unwrap(), &[(flows, &flows_text)])
 }
 
-fn published(directory: &std::path::Path, policy: &str) -> Vec<FctRow> {
-    let name = format!("fct/fig1/{policy}/fct_dcqcn.txt");
+fn output(directory: &std::path::Path, policy: &str) -> Vec<FctRow> {
+    let name = published::fct(policy);
     let text = fs::read_to_string(directory.join(&name)).unwrap();
     parse_fct(&name, &text).unwrap()
 }
@@ -60,13 +44,13 @@ fn tuples(plan: &Plan) -> Vec<FlowTuple> {
 /// Every flow is the published one of its addresses and ports, and its ideal the published one.
 #[test]
 fn standalone_fcts_are_exact_for_every_published_flow() {
-    let Some(directory) = directory("standalone_fcts_are_exact_for_every_published_flow") else {
+    let Some(directory) = beside("standalone_fcts_are_exact_for_every_published_flow") else {
         return;
     };
     let plan = planned(&directory, TOPOLOGY, FLOWS);
     let flows: Vec<_> = plan.flows.iter().zip(tuples(&plan)).collect();
-    for policy in ["ECMP", "UCMP", "Ours"] {
-        let rows = published(&directory, policy);
+    for (_, policy) in POLICIES {
+        let rows = output(&directory, policy);
         assert_eq!(rows.len(), flows.len());
         let same: Vec<SimulatedFlow> = flows
             .iter()
@@ -98,7 +82,7 @@ fn standalone_fcts_are_exact_for_every_published_flow() {
 
 #[test]
 fn the_thirteen_datacenters_are_a_scenario() {
-    let Some(directory) = directory("the_thirteen_datacenters_are_a_scenario") else {
+    let Some(directory) = beside("the_thirteen_datacenters_are_a_scenario") else {
         return;
     };
     let flows = "traffic/traffic_WebSearch_13DC-0.3util.txt";
@@ -116,13 +100,12 @@ fn the_thirteen_datacenters_are_a_scenario() {
 /// The table's next hops of a DCI switch are the plan's, in its own order.
 #[test]
 fn the_published_routing_table_has_the_plans_next_hops() {
-    let Some(directory) = directory("the_published_routing_table_has_the_plans_next_hops") else {
+    let Some(directory) = beside("the_published_routing_table_has_the_plans_next_hops") else {
         return;
     };
     let plan = planned(&directory, TOPOLOGY, FLOWS);
-    let name = "fct/fig1/routing_table.csv";
-    let text = fs::read_to_string(directory.join(name)).unwrap();
-    let order = RoutingTable::parse(name, &text)
+    let text = fs::read_to_string(directory.join(ROUTES)).unwrap();
+    let order = RoutingTable::parse(ROUTES, &text)
         .unwrap()
         .in_plan(&plan)
         .unwrap();
@@ -150,13 +133,12 @@ fn the_published_routing_table_has_the_plans_next_hops() {
 
 #[test]
 fn the_published_averages_are_read() {
-    let Some(directory) = directory("the_published_averages_are_read") else {
+    let Some(directory) = beside("the_published_averages_are_read") else {
         return;
     };
-    let name = "published/fig1_link_utilization.csv";
-    let text = fs::read_to_string(directory.join(name)).unwrap();
-    let (policies, links) = parse_utilisation(name, &text).unwrap();
-    assert_eq!(policies, ["ECMP", "UCMP", "Ours"]);
+    let text = fs::read_to_string(directory.join(UTILISATION)).unwrap();
+    let (policies, links) = parse_utilisation(UTILISATION, &text).unwrap();
+    assert_eq!(policies, POLICIES.map(|(_, name)| name));
     assert_eq!(links.len(), 6);
     assert_eq!(links[5].between, [176, 182]);
     assert!((links[5].percent[0] - 30.386).abs() < 1e-3);
