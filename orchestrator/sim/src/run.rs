@@ -59,7 +59,8 @@ pub struct Progress {
 /// How a simulation ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// When.
+    /// When: at the end of the last flow if all finished, at the time limit if that came first, else
+    /// when something last happened.
     pub end: SimTime,
     /// Work done.
     pub work: Work,
@@ -313,14 +314,21 @@ impl<'w, P: Physics, C: CongestionControl> Member<'w, P, C> {
         self.told = done;
     }
 
-    fn close(&mut self, end: SimTime, reason: EndReason) {
+    /// Everything before `horizon` has happened and nothing more will.
+    fn close(&mut self, horizon: SimTime, reason: EndReason) {
+        let ends = self.shards.iter().map(|(_, shard)| match reason {
+            EndReason::Finished => shard.last_finish(),
+            EndReason::Until => self.until,
+            EndReason::Stuck | EndReason::Stopped => shard.now(),
+        });
+        let end = ends.max().unwrap_or(SimTime::ZERO);
+        self.shared.end.fetch_max(end.picos(), Ordering::Relaxed);
         for (dc, shard) in &mut self.shards {
-            shard.close(end);
+            shard.close(horizon.max(end));
             lock(&self.shared.unfinished).extend(shard.unfinished());
             lock(&self.shared.notes[*dc]).append(&mut shard.notes);
         }
         *lock(&self.shared.reason) = Some(reason);
-        self.shared.end.store(end.picos(), Ordering::Relaxed);
     }
 
     /// Tells the observer what happened in the window, in order of time, then datacenter.

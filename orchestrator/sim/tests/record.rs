@@ -168,6 +168,19 @@ fn the_same_plan_gives_the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
+fn a_run_ends_with_its_last_flow() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = plan(DIAMOND, false);
+    let outcomes = run(folder.path(), &plan, &RunOptions::default());
+    let flows: Vec<FlowRow> = rows(folder.path());
+    for (outcome, policy) in outcomes.iter().zip(["ecmp", "lcmp"]) {
+        let of_policy = flows.iter().filter(|flow| flow.policy == policy);
+        let ends = of_policy.map(|flow| flow.start_ns.saturating_add(flow.fct_ns.expect("an end")));
+        assert_eq!(Some(outcome.end.nanos_trunc()), ends.max(), "{policy}");
+    }
+}
+
+#[test]
 fn what_is_interrupted_keeps_what_has_finished() {
     let folder = tempfile::tempdir().expect("a folder");
     let plan = plan(DIAMOND, false);

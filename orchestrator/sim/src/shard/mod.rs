@@ -70,6 +70,8 @@ pub struct Shard<'w, P: Physics, C: CongestionControl> {
     qp_of: Vec<u32>,
     /// Flows whose QP broke.
     given_up: Vec<u32>,
+    /// When a flow last got all its ACKs.
+    last_finish: SimTime,
     /// By [`crate::world::SimFlow::receiving`].
     receivers: Vec<Receiver>,
     /// Flows that start here, by start, and how many have.
@@ -194,6 +196,7 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
             qps: Slab::default(),
             qp_of: vec![qp::NONE; starts.len()],
             given_up: Vec::new(),
+            last_finish: SimTime::ZERO,
             receivers: vec![Receiver::default(); receiving],
             starts,
             started: 0,
@@ -224,6 +227,18 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
     #[must_use]
     pub fn next_time(&self) -> Option<SimTime> {
         self.events.next_time()
+    }
+
+    /// When something last happened.
+    #[must_use]
+    pub const fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// When a flow last got all its ACKs.
+    #[must_use]
+    pub const fn last_finish(&self) -> SimTime {
+        self.last_finish
     }
 
     /// Whether anything but samples is to come.

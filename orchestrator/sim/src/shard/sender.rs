@@ -29,8 +29,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         self.started += 1;
         if let Some(&next) = self.starts.get(self.started) {
             let at = self.world.flows[next as usize].start;
-            self.events
-                .push(at, What::Start, count(self.started));
+            self.events.push(at, What::Start, count(self.started));
         }
         let flow = &self.world.flows[id as usize];
         let port = self.nic_port(flow.src);
@@ -200,6 +199,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let facts = &self.world.flows[flow as usize];
         self.close_qp(place);
         self.work.finished += 1;
+        self.last_finish = self.now;
         self.tell(flow, facts.src, StoryEvent::Finished);
         self.notes
             .push(Note::Finished(FlowEnd { at: self.now, flow }));

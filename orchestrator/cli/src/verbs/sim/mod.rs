@@ -104,7 +104,8 @@ struct Done {
     packet_hops: u64,
     virtual_time: Nanos,
     wall: Duration,
-    is_interrupted: bool,
+    /// Runs that were not begun, where one was interrupted.
+    interrupted: Option<Vec<String>>,
 }
 
 impl Simulation {
@@ -119,9 +120,7 @@ impl Simulation {
         let mut done = Done::default();
         let failure = self.run_all(&mut records, &stop, &mut done).err();
         let mut problems: Vec<String> = failure.iter().map(|f| f.message.clone()).collect();
-        if done.is_interrupted {
-            problems.push("the run was interrupted".to_owned());
-        }
+        problems.extend(done.interrupted.as_deref().map(interruption));
         let end = RunEnd {
             ended_at: UtcTime::new(now + since.elapsed()),
             sim: Some(done.work()),
@@ -155,29 +154,36 @@ impl Simulation {
         done: &mut Done,
     ) -> Result<(), Failure> {
         let mut meter = Meter::new(self.plan.scale.time);
-        for policy in 0..self.plan.policies.len() {
-            for repetition in 0..self.plan.repetitions {
-                let job = Job {
-                    order: self.order.as_ref(),
-                    ..Job::new(&self.plan, policy, repetition)
-                };
-                let name = self.name(job);
-                meter.begin(&name, self.budget.of_repetition(repetition), &self.options);
-                let since = Instant::now();
-                let outcome = lab_sim::record(job, &self.options, records, &mut |progress| {
-                    meter.show(progress);
-                    !stop.is_cancelled()
-                });
-                let outcome = outcome.map_err(|error| failure(&error))?;
-                meter.end(&outcome, since.elapsed());
-                done.add(name, &outcome, since.elapsed());
-                if outcome.reason == EndReason::Stopped {
-                    done.is_interrupted = true;
-                    return Ok(());
-                }
+        let mut jobs = self.jobs();
+        while let Some(job) = jobs.next() {
+            let name = self.name(job);
+            let expected = self.budget.of_repetition(job.repetition);
+            meter.begin(&name, expected, &self.options);
+            let since = Instant::now();
+            let outcome = lab_sim::record(job, &self.options, records, &mut |progress| {
+                meter.show(progress);
+                !stop.is_cancelled()
+            });
+            let outcome = outcome.map_err(|error| failure(&error))?;
+            meter.end(&outcome, since.elapsed());
+            done.add(name, &outcome, since.elapsed());
+            if outcome.reason == EndReason::Stopped {
+                done.interrupted = Some(jobs.map(|job| self.name(job)).collect());
+                return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Every repetition of every policy.
+    fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
+        let policies = 0..self.plan.policies.len();
+        policies.flat_map(move |policy| {
+            (0..self.plan.repetitions).map(move |repetition| Job {
+                order: self.order.as_ref(),
+                ..Job::new(&self.plan, policy, repetition)
+            })
+        })
     }
 
     fn name(&self, job: Job<'_>) -> String {
@@ -210,6 +216,17 @@ impl Done {
             wall_ns: nanos(self.wall),
             peak_memory_bytes: peak_memory(),
         }
+    }
+}
+
+/// What a reader of an interrupted run has to know: runs that were not begun have no rows.
+fn interruption(not_begun: &[String]) -> String {
+    match not_begun {
+        [] => "the run was interrupted".to_owned(),
+        runs => format!(
+            "the run was interrupted; not begun, so without rows: {}",
+            runs.join(", ")
+        ),
     }
 }
 
