@@ -2,7 +2,7 @@
 
 use super::{
     finding::Finding,
-    modules,
+    modules, port,
     trial::{Feature, Trial, is_unknown},
 };
 use crate::exec::StepCause;
@@ -51,6 +51,17 @@ fn present(feature: Feature) -> Finding {
 
 fn missing(feature: Feature, cause: &StepCause) -> Finding {
     let words = feature.words();
+    if feature == Feature::RdmaRxe && port::is_a_programs() {
+        let what = format!(
+            "SoftRoCE cannot receive: UDP port {} is a program's",
+            port::ROCE
+        );
+        let mend = format!(
+            "end the program that `ss -lunp sport = :{}` names",
+            port::ROCE
+        );
+        return Finding::fail(words.subject, what, words.why).mended_by(mend);
+    }
     let what = if is_unknown(feature, cause) {
         format!("this kernel has no {}", words.thing)
     } else {

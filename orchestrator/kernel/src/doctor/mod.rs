@@ -6,6 +6,7 @@
 //! - `finding`: what was found
 //! - `examine`: the questions, in order
 //! - `kernel`, `trial`, `bpf`, `modules`: whether this kernel has what a lab is made of
+//! - `port`: whether its SoftRoCE can have its UDP port
 //! - `placement`, `pair`: whether its SoftRoCE sends from inside a namespace
 //! - `rights`, `programs`, `files`, `labs`: what a lab takes wherever it runs
 //! - `limits`, `network`, `firewall`: what else it takes of the machine it runs on
@@ -23,6 +24,7 @@ mod modules;
 mod network;
 mod pair;
 mod placement;
+mod port;
 mod programs;
 mod rights;
 mod scratch;
