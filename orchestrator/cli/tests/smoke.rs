@@ -1,29 +1,19 @@
 //! The main job, small: a lab up, its flows, a report, and nothing left, on the real kernel path.
 //! Here where this kernel can, else in a guest.
 
+mod common;
+
 use std::{path::Path, process::Command};
 
 use lab_records::{RunDir, format::LATEST};
+
+use self::common::obstacle;
 
 fn lcmp_lab(results: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     command.arg("--results").arg(results);
     command
-}
-
-/// Why no lab can run on this machine, here or in a guest.
-fn obstacle() -> Option<String> {
-    if !nix::unistd::geteuid().is_root() {
-        return Some("a lab needs root".to_owned());
-    }
-    let missing_here = lab_kernel::doctor::missing_here();
-    if missing_here.is_empty() {
-        return None;
-    }
-    let lacking = lab_guest::probe::lacking(&lab_guest::cache::default_dir());
-    let lacks: Vec<String> = lacking.iter().map(ToString::to_string).collect();
-    (!lacks.is_empty()).then(|| lacks.join("; "))
 }
 
 #[test]

@@ -45,21 +45,29 @@ pub struct FlowIdentity {
 /// UDP port of RoCEv2.
 const ROCE_PORT: u16 = 4791;
 
-/// Every flow has two keys of its own, and RoCEv2's ports: the source port stands for the QP, as
-/// rxe and NICs make it, the destination port is always the same.
+/// Every flow has two keys of its own, and the ports that the kernel engine's QPs have: what is
+/// hashed in one engine is what is hashed in the other.
 #[must_use]
 pub(super) fn unique(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
     let address = |node: NodeId| plan.nodes[node.index()].addr;
+    let mut next_qp = vec![FIRST_QP; plan.nodes.len()];
+    let mut new_qp = |host: NodeId| {
+        let next = &mut next_qp[host.index()];
+        let qp = *next;
+        *next += 1;
+        qp
+    };
     let identity = |(place, flow): (u64, &&Flow)| {
-        let tuple = |from, to, qp: u64| FlowTuple {
+        let sport = source_port(new_qp(flow.src), new_qp(flow.dst));
+        let tuple = |from, to| FlowTuple {
             src: address(from),
             dst: address(to),
-            sport: source_port(qp),
+            sport,
             dport: ROCE_PORT,
         };
         FlowIdentity {
-            data: tuple(flow.src, flow.dst, place * 2),
-            ack: tuple(flow.dst, flow.src, place * 2 + 1),
+            data: tuple(flow.src, flow.dst),
+            ack: tuple(flow.dst, flow.src),
             data_key: place * 2,
             ack_key: place * 2 + 1,
         }
@@ -67,9 +75,36 @@ pub(super) fn unique(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
     (0u64..).zip(flows).map(identity).collect()
 }
 
-/// The dynamic port of a QP: 14 bits of a hash of its number (RFC 6335; rxe does the same).
-fn source_port(qp: u64) -> u16 {
-    // Fibonacci hashing: the top bits of the number times 2^64 over the golden ratio.
-    let hash = qp.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50;
-    0xc000 | u16::try_from(hash).unwrap_or(0)
+/// The first QP number that rxe gives a program: it counts on from 16 (`RXE_MIN_QP_INDEX`), which is
+/// the device's own for management. A host's QPs are made in the order of its flows.
+const FIRST_QP: u64 = 17;
+
+/// The source port of both directions of a connection, from its QP numbers: `rdma_get_udp_sport`
+/// without a flow label, <https://github.com/torvalds/linux/blob/v6.1/include/rdma/ib_verbs.h>.
+fn source_port(local_qp: u64, remote_qp: u64) -> u16 {
+    let product = local_qp.wrapping_mul(remote_qp);
+    let product = product ^ (product >> 20);
+    let label = (product ^ (product >> 40)) & 0xf_ffff;
+    let folded = (label & 0x3fff) ^ (label >> 14);
+    0xc000 | u16::try_from(folded).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seen in a lab on Linux 6.1.
+    #[test]
+    fn ports_are_those_of_the_kernels_qps() {
+        let seen = [((17, 17), 49_441), ((17, 18), 49_458), ((18, 18), 49_476)];
+        for ((local, remote), port) in seen {
+            assert_eq!(source_port(local, remote), port);
+            assert_eq!(source_port(remote, local), port);
+        }
+    }
+
+    #[test]
+    fn large_qp_numbers_stay_among_the_dynamic_ports() {
+        assert!(source_port(0xff_ffff, 0xff_fffe) >= 0xc000);
+    }
 }
