@@ -3,7 +3,8 @@
 //! `te-100ms` is the centralised traffic engineering that the published distributed schemes are
 //! measured against: at the end of every interval the demands of all pairs of datacenters are known,
 //! the split that minimises the largest utilisation of a link is computed exactly, rounded to a
-//! table of 100 hash buckets for each destination, and installed one interval later. It steers new
+//! table of hash buckets for each destination (100, as RedTE's rule tables have), and installed one
+//! interval later. It steers new
 //! flows only, looks at no delay, and has learned nothing. It is an upper bound on what an agent
 //! that learns this objective reaches at the same cadence, and not such an agent.
 //!
@@ -19,7 +20,7 @@
 //! nothing comes back for a destination nothing was sent there, and what is installed stays.
 //!
 //! ```
-//! use lab_te::{BUCKETS, Hop, Measured, Row, Topology, tables};
+//! use lab_te::{Hop, Measured, Row, Topology, tables};
 //! use lab_units::{BitsPerSec, Bytes};
 //!
 //! // One switch, two links to the only other one, of 100 and 25 Gbit/s.
@@ -31,7 +32,7 @@
 //!     demands: &[vec![Bytes::new(1_000_000)], vec![]],
 //!     capacities: &[rate("100 Gbit"), rate("25 Gbit")],
 //! };
-//! let found = tables(&topology, &measured, BUCKETS)?;
+//! let found = tables(&topology, &measured, 100)?;
 //! assert_eq!(found.rows[0][0], Some(vec![80, 20]));
 //! # Ok::<(), lab_te::TeError>(())
 //! ```
@@ -42,5 +43,5 @@ pub mod tables;
 pub mod topology;
 
 pub use error::TeError;
-pub use tables::{BUCKETS, Tables, tables};
+pub use tables::{Tables, tables};
 pub use topology::{Hop, Measured, Row, Topology};

@@ -6,9 +6,6 @@ use crate::{
     topology::{Measured, Topology},
 };
 
-/// Buckets of a destination: the entries that RedTE's rule tables have.
-pub const BUCKETS: u16 = 100;
-
 /// What to install.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
@@ -91,6 +88,8 @@ mod tests {
 
     use super::*;
     use crate::topology::{Hop, Row};
+
+    const BUCKETS: u16 = 100;
 
     fn rate(gbit: u64) -> Option<BitsPerSec> {
         BitsPerSec::new(gbit * 1_000_000_000)

@@ -6,7 +6,7 @@
 
 use std::net::Ipv4Addr;
 
-use lab_policy::lcmp::LcmpConfig;
+use lab_policy::{UcmpConfig, lcmp::LcmpConfig};
 pub use lab_scenario::Tool;
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, LinkId, Nanos, NodeId, PortId, Ratio};
 use serde::{Deserialize, Serialize};
@@ -228,6 +228,8 @@ pub struct Switch {
 pub struct Destination {
     /// Where to.
     pub dc: DcId,
+    /// Links between DCI switches on the way.
+    pub hops: u32,
     /// Equal-hop next hops, by increasing one-way delay, then port.
     pub candidates: Vec<Candidate>,
 }
@@ -283,10 +285,47 @@ pub enum PolicyPlan {
     Ecmp,
     /// 5-tuple hash over the candidates in proportion to their ways' capacity.
     Wcmp,
+    /// 5-tuple hash over the candidates of least uniform cost.
+    Ucmp(UcmpPlan),
     /// 5-tuple hash over the candidates of the widest first link.
     UcmpArtifact,
+    /// Centralised traffic engineering.
+    Te(TePlan),
     /// LCMP, parameters resolved.
     Lcmp(LcmpConfig),
+    /// The policy of the user's own of this name.
+    Own(String),
+}
+
+/// The parameters of UCMP's uniform cost.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct UcmpPlan {
+    /// α in hundredths.
+    pub alpha_percent: u16,
+    /// Costs that differ by no more are alike, in paper time.
+    pub paper_quantum_ns: Nanos,
+    /// Flows that have grown are moved.
+    pub ageing: bool,
+}
+
+impl UcmpPlan {
+    /// What costs are computed with.
+    #[must_use]
+    pub const fn config(&self) -> UcmpConfig {
+        UcmpConfig {
+            alpha_percent: self.alpha_percent,
+            quantum: self.paper_quantum_ns,
+        }
+    }
+}
+
+/// The parameters of centralised traffic engineering.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct TePlan {
+    /// Time over which demands are measured, and after which their split is installed; emulated.
+    pub interval_ns: Nanos,
+    /// Hash buckets that a destination's next hops share.
+    pub buckets: u16,
 }
 
 impl PolicyPlan {
@@ -295,7 +334,23 @@ impl PolicyPlan {
     pub const fn lcmp(&self) -> Option<&LcmpConfig> {
         match self {
             Self::Lcmp(config) => Some(config),
-            Self::Ecmp | Self::Wcmp | Self::UcmpArtifact => None,
+            Self::Ecmp
+            | Self::Wcmp
+            | Self::Ucmp(_)
+            | Self::UcmpArtifact
+            | Self::Te(_)
+            | Self::Own(_) => None,
+        }
+    }
+
+    /// What of the policy the kernel engine cannot do, if there is something.
+    #[must_use]
+    pub const fn not_in_kernel(&self) -> Option<&'static str> {
+        match self {
+            Self::Te(_) => Some("its tables are not rewritten while flows run"),
+            Self::Own(_) => Some("a policy that is compiled into this program runs in no switch"),
+            Self::Ucmp(UcmpPlan { ageing: true, .. }) => Some("flows that have grown stay"),
+            Self::Ecmp | Self::Wcmp | Self::Ucmp(_) | Self::UcmpArtifact | Self::Lcmp(_) => None,
         }
     }
 }
@@ -367,7 +422,8 @@ pub struct FaultPlan {
     pub link: LinkId,
     /// What changes, emulated.
     pub change: FaultChange,
-    /// Candidates whose order or path score changes with it, under every policy that scores paths.
+    /// Candidates whose order, path score or buckets change with it, under every policy whose tables
+    /// are made of what links are provisioned with.
     pub rescored: Vec<Rescored>,
 }
 
@@ -384,13 +440,19 @@ pub struct Rescored {
     pub candidates: Vec<ScoredCandidate>,
 }
 
-/// A next hop and what the path behind it costs.
+/// A next hop, the path behind it and what a policy makes of it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ScoredCandidate {
     /// The egress port.
     pub port: PortId,
-    /// C_path.
+    /// C_path; 0 where the policy has no path scores.
     pub c_path: u8,
+    /// Hash buckets.
+    pub buckets: u16,
+    /// End-to-end one-way delay of the path behind it, in paper time.
+    pub paper_delay_ns: Nanos,
+    /// Least link capacity on that path, in paper units.
+    pub paper_bottleneck_bps: BitsPerSec,
 }
 
 /// What a fault changes, emulated.

@@ -4,16 +4,17 @@
 //! sampling, garbage collection, idle time-out — is in the time of the emulated network.
 
 use lab_policy::{
-    MAX_CANDIDATES,
     lcmp::{LcmpConfig, Preset, path_score},
-    ucmp_artifact, wcmp,
+    own, ucmp, ucmp_artifact, wcmp,
 };
-use lab_scenario::{LcmpPreset, LcmpSpec, PolicySpec};
-use lab_units::{BitsPerSec, Nanos};
+use lab_scenario::{LcmpPreset, LcmpSpec, OwnSpec, PolicySpec, UcmpSpec};
+use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::{
     error::PlanError,
-    model::{Candidate, LinkKind, PolicyPlan, PolicyRun, Scale, Switch},
+    model::{
+        Candidate, Destination, LinkKind, PolicyPlan, PolicyRun, Scale, Switch, TePlan, UcmpPlan,
+    },
     network::Network,
     round_trip::RoundTrips,
 };
@@ -64,14 +65,20 @@ fn run(
     spec: &PolicySpec,
     surroundings: &Surroundings<'_>,
 ) -> Result<PolicyRun, PlanError> {
+    let path = |key: &str| format!("policies[{index}].{key}");
     let policy = match spec {
         PolicySpec::Ecmp => PolicyPlan::Ecmp,
         PolicySpec::Wcmp => PolicyPlan::Wcmp,
+        PolicySpec::Ucmp(spec) => PolicyPlan::Ucmp(uniform_cost(&path("ucmp"), spec)?),
         PolicySpec::UcmpArtifact => PolicyPlan::UcmpArtifact,
-        PolicySpec::Lcmp(spec) => {
-            let path = format!("policies[{index}].lcmp");
-            PolicyPlan::Lcmp(config(&path, spec, surroundings)?)
-        }
+        PolicySpec::Te(spec) => PolicyPlan::Te(TePlan {
+            interval_ns: surroundings
+                .scale
+                .time(&path("te.interval"), spec.interval)?,
+            buckets: spec.buckets,
+        }),
+        PolicySpec::Lcmp(spec) => PolicyPlan::Lcmp(config(&path("lcmp"), spec, surroundings)?),
+        PolicySpec::Own(spec) => PolicyPlan::Own(known_own(&path("own"), spec)?),
     };
     Ok(PolicyRun {
         label: spec.label().to_owned(),
@@ -82,42 +89,96 @@ fn run(
 }
 
 fn path_scores(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u8>>> {
-    let Some(config) = policy.lcmp() else {
+    if policy.lcmp().is_none() {
         return Vec::new();
-    };
-    let score = |candidate: &Candidate| {
+    }
+    of_destinations(switches, |row| {
+        let candidates = row.candidates.iter();
+        candidates
+            .map(|candidate| path_score_of(policy, candidate))
+            .collect()
+    })
+}
+
+/// C_path of a candidate; 0 where the policy has no path scores.
+pub(crate) fn path_score_of(policy: &PolicyPlan, candidate: &Candidate) -> u8 {
+    policy.lcmp().map_or(0, |config| {
         let (delay, capacity) = scored(candidate, config.preset);
         path_score(delay, capacity, config)
-    };
-    of_candidates(switches, |candidates| {
-        candidates.iter().map(score).collect()
     })
 }
 
 fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
-    let by = |capacity: fn(&Candidate) -> BitsPerSec, share: fn(&[BitsPerSec]) -> Buckets| {
-        of_candidates(switches, |candidates| {
-            let capacities: Vec<_> = candidates.iter().map(capacity).collect();
-            share(&capacities)[..candidates.len()].to_vec()
-        })
-    };
     match policy {
-        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) => Vec::new(),
-        PolicyPlan::Wcmp => by(|way| way.paper_bottleneck_bps, wcmp::buckets),
-        PolicyPlan::UcmpArtifact => by(|way| way.paper_first_link_bps, ucmp_artifact::buckets),
+        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) => Vec::new(),
+        PolicyPlan::Wcmp | PolicyPlan::Ucmp(_) | PolicyPlan::UcmpArtifact | PolicyPlan::Te(_) => {
+            of_destinations(switches, |row| buckets_of(policy, row))
+        }
     }
 }
 
-/// What `of` makes of each destination's candidates, switch by switch.
-fn of_candidates<T>(switches: &[Switch], of: impl Fn(&[Candidate]) -> Vec<T>) -> Vec<Vec<Vec<T>>> {
-    let by_switch = switches.iter().map(|switch| {
-        let rows = switch.destinations.iter();
-        rows.map(|row| of(&row.candidates)).collect()
-    });
+/// Hash buckets of a destination's candidates as provisioned: before any demand, and for a flow's
+/// first packet.
+pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
+    let candidates = &row.candidates;
+    let by = |capacity: fn(&Candidate) -> BitsPerSec| -> Vec<BitsPerSec> {
+        candidates.iter().map(capacity).collect()
+    };
+    let buckets = match policy {
+        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) => {
+            return vec![1; candidates.len()];
+        }
+        PolicyPlan::Wcmp | PolicyPlan::Te(_) => wcmp::buckets(&by(|way| way.paper_bottleneck_bps)),
+        PolicyPlan::Ucmp(plan) => ucmp::buckets(&ways(row), Bytes::ZERO, &plan.config()),
+        PolicyPlan::UcmpArtifact => ucmp_artifact::buckets(&by(|way| way.paper_first_link_bps)),
+    };
+    buckets[..candidates.len()].to_vec()
+}
+
+/// A destination's candidates as UCMP sees them.
+pub(crate) fn ways(row: &Destination) -> Vec<ucmp::Way> {
+    let way = |candidate: &Candidate| ucmp::Way {
+        delay: candidate.paper_delay_ns,
+        capacity: candidate.paper_bottleneck_bps,
+        hops: row.hops,
+    };
+    row.candidates.iter().map(way).collect()
+}
+
+/// What `of` makes of each destination, switch by switch.
+fn of_destinations<T>(switches: &[Switch], of: impl Fn(&Destination) -> T) -> Vec<Vec<T>> {
+    let by_switch = switches
+        .iter()
+        .map(|switch| switch.destinations.iter().map(&of).collect());
     by_switch.collect()
 }
 
-type Buckets = [u16; MAX_CANDIDATES];
+fn uniform_cost(path: &str, spec: &UcmpSpec) -> Result<UcmpPlan, PlanError> {
+    let percent = spec.alpha.scale_exact(100);
+    let percent = percent.and_then(|percent| u16::try_from(percent).ok());
+    let alpha_percent = percent.ok_or_else(|| {
+        let why = format!("is {}, it must be a whole number of hundredths", spec.alpha);
+        parameter(path, "alpha", why)
+    })?;
+    Ok(UcmpPlan {
+        alpha_percent,
+        paper_quantum_ns: spec.quantum,
+        ageing: spec.ageing,
+    })
+}
+
+fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {
+    if own::find(&spec.name).is_some() {
+        return Ok(spec.name.clone());
+    }
+    let names: Vec<&str> = own::ALL.iter().map(|policy| policy.name()).collect();
+    Err(PlanError::Unknown {
+        path: format!("{path}.name"),
+        what: "policy",
+        name: spec.name.clone(),
+        hint: format!(" (hint: compiled in are `{}`)", names.join("`, `")),
+    })
+}
 
 /// The delay and capacity a preset scores a candidate by: end to end, or of the first link.
 pub(crate) fn scored(candidate: &Candidate, preset: Preset) -> (Nanos, BitsPerSec) {

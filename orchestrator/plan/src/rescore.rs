@@ -1,17 +1,17 @@
-//! Path scores once links are provisioned otherwise than at the start.
+//! Tables once links are provisioned otherwise than at the start.
 //!
 //! The control plane fills the switches' tables at bootstrap, and again when a link's provisioning
 //! changes. Which candidates there are stays, as next hops are chosen by hops alone; their order,
-//! by increasing one-way delay, and their scores do not.
+//! by increasing one-way delay, their scores and their buckets do not. Traffic engineering is not
+//! told: its controller sees what links are, and tells the switches itself.
 
-use lab_policy::lcmp::path_score;
-use lab_units::{BitsPerSec, LinkId, Nanos};
+use lab_units::{BitsPerSec, LinkId, Nanos, PortId};
 
 use crate::{
     error::PlanError,
-    model::{Candidate, PolicyRun, Rescored, ScoredCandidate, Switch},
+    model::{Destination, PolicyPlan, PolicyRun, Rescored, ScoredCandidate, Switch, UcmpPlan},
     network::Network,
-    policy::scored,
+    policy,
     ways::{self, Ways},
 };
 
@@ -50,7 +50,9 @@ impl<'a> Scores<'a> {
             for (switch, rows) in after.iter().enumerate() {
                 let before = &self.tables[policy][switch];
                 let changed = rows.iter().enumerate();
-                let changed = changed.filter(|(at, candidates)| before[*at] != **candidates);
+                let changed = changed.filter(|(at, candidates)| {
+                    told(&run.policy, &before[*at]) != told(&run.policy, candidates)
+                });
                 changes.extend(changed.map(|(destination, candidates)| Rescored {
                     policy,
                     switch,
@@ -64,22 +66,55 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// The scored candidates of every switch and destination; none under a policy without scores.
+/// The scored candidates of every switch and destination; none under a policy that has nothing of
+/// links' provisioning in its tables.
 fn tables(switches: &[Switch], run: &PolicyRun) -> Vec<Vec<Vec<ScoredCandidate>>> {
-    let Some(config) = run.policy.lcmp() else {
-        return Vec::new();
-    };
-    let candidate = |candidate: &Candidate| {
-        let (delay, capacity) = scored(candidate, config.preset);
-        ScoredCandidate {
-            port: candidate.port,
-            c_path: path_score(delay, capacity, config),
+    match run.policy {
+        PolicyPlan::Ecmp | PolicyPlan::Te(_) => Vec::new(),
+        PolicyPlan::Wcmp
+        | PolicyPlan::Ucmp(_)
+        | PolicyPlan::UcmpArtifact
+        | PolicyPlan::Lcmp(_)
+        | PolicyPlan::Own(_) => {
+            let by_switch = switches.iter().map(|switch| {
+                let rows = switch.destinations.iter();
+                rows.map(|row| scored(&run.policy, row)).collect()
+            });
+            by_switch.collect()
         }
-    };
-    let by_switch = switches.iter().map(|switch| {
-        let rows = switch.destinations.iter();
-        rows.map(|row| row.candidates.iter().map(candidate).collect())
-            .collect()
-    });
-    by_switch.collect()
+    }
+}
+
+fn scored(policy: &PolicyPlan, row: &Destination) -> Vec<ScoredCandidate> {
+    let buckets = policy::buckets_of(policy, row);
+    let rows = row.candidates.iter().zip(buckets);
+    rows.map(|(candidate, buckets)| ScoredCandidate {
+        port: candidate.port,
+        c_path: policy::path_score_of(policy, candidate),
+        buckets,
+        paper_delay_ns: candidate.paper_delay_ns,
+        paper_bottleneck_bps: candidate.paper_bottleneck_bps,
+    })
+    .collect()
+}
+
+/// What of a table the policy's decisions depend on.
+fn told(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64, u64)> {
+    let rows = candidates.iter();
+    match policy {
+        PolicyPlan::Ecmp | PolicyPlan::Te(_) => Vec::new(),
+        PolicyPlan::Lcmp(_) => rows.map(|row| (row.port, row.c_path.into(), 0)).collect(),
+        PolicyPlan::Own(_) | PolicyPlan::Ucmp(UcmpPlan { ageing: true, .. }) => rows
+            .map(|row| {
+                let capacity = row.paper_bottleneck_bps.get();
+                (row.port, row.paper_delay_ns.get(), capacity)
+            })
+            .collect(),
+        // In another order the same next hops have the same buckets.
+        PolicyPlan::Wcmp | PolicyPlan::Ucmp(_) | PolicyPlan::UcmpArtifact => {
+            let mut rows: Vec<_> = rows.map(|row| (row.port, row.buckets.into(), 0)).collect();
+            rows.sort_unstable();
+            rows
+        }
+    }
 }

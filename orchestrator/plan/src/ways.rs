@@ -167,7 +167,11 @@ pub(crate) fn switches(network: &Network, ways: &Ways) -> Result<Vec<Switch>, Pl
             let others = all().filter(|(to, dc)| *to != from && !dc.hosts.is_empty());
             let destinations = others.map(|(to, _)| {
                 let candidates = ways.candidates(network, from, to)?;
-                Ok(Destination { dc: to, candidates })
+                Ok(Destination {
+                    dc: to,
+                    hops: ways.hops(from, to).unwrap_or(0),
+                    candidates,
+                })
             });
             Ok(Switch {
                 node: dc.dci,

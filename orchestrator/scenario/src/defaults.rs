@@ -52,6 +52,18 @@ pub const HIGH_WATER: u8 = 204;
 /// Queue level up to which LCMP counts one off again: ⌊0.4 · 255⌋, in both presets.
 pub const LOW_WATER: u8 = 102;
 
+/// α of UCMP's published experiments.
+pub const UCMP_ALPHA: Ratio = Ratio::new(1, 2).expect("two is not zero");
+
+/// Uniform costs that differ by no more are alike: a tenth of the paper's shortest inter-DC delay.
+pub const UCMP_QUANTUM: Nanos = Nanos::new(100_000);
+
+/// The control loop that distributed traffic engineering is published with.
+pub const TE_INTERVAL: Nanos = Nanos::from_millis(100);
+
+/// Entries of a destination in its rule tables.
+pub const TE_BUCKETS: u16 = 100;
+
 /// Round trips below which TIMELY always raises the rate, in both presets.
 pub const TIMELY_LOW: Nanos = Nanos::new(50_000);
 

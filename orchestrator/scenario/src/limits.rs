@@ -68,6 +68,10 @@ pub const MAX_FAULTS: usize = 1_000;
 pub const MAX_POLICIES: usize = 32;
 /// Longest label of a policy.
 pub const MAX_LABEL: usize = 16;
+/// Largest weight of a flow's size in UCMP's uniform cost.
+pub const MAX_UCMP_ALPHA: u64 = 10;
+/// Most hash buckets of a destination in traffic engineering.
+pub const MAX_TE_BUCKETS: u16 = 1_000;
 /// Largest right shift of a switch agent's weighted sums; all scores would be zero with more.
 pub const MAX_SCORE_SHIFT: u8 = 16;
 /// Largest right shift of a switch agent's trend and of its count of congested samples, which have

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 use serde::{Deserialize, Serialize};
 
+use crate::defaults;
+
 mod transport;
 
 pub use transport::{
@@ -231,10 +233,16 @@ pub enum PolicySpec {
     Ecmp,
     /// 5-tuple hash over the candidates in proportion to their ways' capacity.
     Wcmp,
+    /// 5-tuple hash over the candidates of least uniform cost.
+    Ucmp(UcmpSpec),
     /// 5-tuple hash over the candidates of the widest first link: UCMP in the authors' code.
     UcmpArtifact,
+    /// Centralised traffic engineering.
+    Te(TeSpec),
     /// Long-haul cost-aware multi-path routing.
     Lcmp(LcmpSpec),
+    /// A policy of the user's own, compiled in.
+    Own(OwnSpec),
 }
 
 impl PolicySpec {
@@ -244,10 +252,57 @@ impl PolicySpec {
         match self {
             Self::Ecmp => "ecmp",
             Self::Wcmp => "wcmp",
+            Self::Ucmp(spec) => spec.label.as_deref().unwrap_or("ucmp"),
             Self::UcmpArtifact => "ucmp-artifact",
+            Self::Te(spec) => &spec.label,
             Self::Lcmp(spec) => spec.label.as_deref().unwrap_or("lcmp"),
+            Self::Own(spec) => spec.label.as_deref().unwrap_or(&spec.name),
         }
     }
+}
+
+/// The parameters of UCMP's uniform cost.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct UcmpSpec {
+    /// Shown instead of `ucmp` in records and plots.
+    pub label: Option<String>,
+    /// Weight of what a flow takes of its links; a whole number of hundredths.
+    pub alpha: Ratio,
+    /// Costs that differ by no more are alike.
+    pub quantum: Nanos,
+    /// Flows that have grown are moved.
+    pub ageing: bool,
+}
+
+impl Default for UcmpSpec {
+    fn default() -> Self {
+        Self {
+            label: None,
+            alpha: defaults::UCMP_ALPHA,
+            quantum: defaults::UCMP_QUANTUM,
+            ageing: false,
+        }
+    }
+}
+
+/// The parameters of centralised traffic engineering.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct TeSpec {
+    /// The name in records and plots.
+    pub label: String,
+    /// Time over which demands are measured.
+    pub interval: Nanos,
+    /// Hash buckets that a destination's next hops share.
+    pub buckets: u16,
+}
+
+/// A policy of the user's own.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct OwnSpec {
+    /// The name it has in the program.
+    pub name: String,
+    /// Shown instead of its name in records and plots.
+    pub label: Option<String>,
 }
 
 /// LCMP's parameters; what is `None` keeps the preset's value.

@@ -17,7 +17,12 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         dc: plan.dcs[dc.index()].name.clone(),
         switch_id: switch.hash_seed,
         policy: match &run.policy {
-            PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact => PolicyConfig::Buckets,
+            PolicyPlan::Ecmp
+            | PolicyPlan::Wcmp
+            | PolicyPlan::Ucmp(_)
+            | PolicyPlan::UcmpArtifact
+            | PolicyPlan::Te(_)
+            | PolicyPlan::Own(_) => PolicyConfig::Buckets,
             PolicyPlan::Lcmp(lcmp) => PolicyConfig::Lcmp(lcmp.clone()),
         },
         time_scale: plan.scale.time,
@@ -64,7 +69,12 @@ struct Memory {
 impl Memory {
     fn of(plan: &Plan, policy: &PolicyPlan) -> Self {
         match policy {
-            PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact => Self {
+            PolicyPlan::Ecmp
+            | PolicyPlan::Wcmp
+            | PolicyPlan::Ucmp(_)
+            | PolicyPlan::UcmpArtifact
+            | PolicyPlan::Te(_)
+            | PolicyPlan::Own(_) => Self {
                 sample: plan.measure.queues_ns,
                 gc: plan.rdma.flow_deadline_ns,
                 idle: plan.rdma.flow_deadline_ns,

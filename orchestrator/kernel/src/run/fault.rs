@@ -27,17 +27,10 @@ pub(super) fn commands(plan: &Plan, policy: usize, fault: &FaultPlan) -> Vec<(Dc
     let rescored = fault.rescored.iter();
     for change in rescored.filter(|change| change.policy == policy) {
         let switch = &plan.switches[change.switch];
-        let planned = &switch.destinations[change.destination].candidates;
-        let buckets = |port| {
-            let column = planned.iter().position(|candidate| candidate.port == port);
-            column.map_or(0, |column| {
-                plan.policies[policy].buckets_of(change.switch, change.destination, column)
-            })
-        };
         let candidate = |scored: &ScoredCandidate| CandidateConfig {
             port: scored.port,
             c_path: scored.c_path,
-            buckets: buckets(scored.port),
+            buckets: scored.buckets,
         };
         let candidates = change.candidates.iter().map(candidate).collect();
         let row = agent_config::destination(plan, change.switch, change.destination, candidates);
@@ -76,6 +69,9 @@ mod tests {
             candidates: vec![ScoredCandidate {
                 port: plan.switches[switch].destinations[0].candidates[0].port,
                 c_path,
+                buckets: 3,
+                paper_delay_ns: Nanos::ZERO,
+                paper_bottleneck_bps: wire.rate_bps,
             }],
         };
         let fault = fault(
@@ -90,7 +86,7 @@ mod tests {
         };
         let row = |switch: usize, dc: usize, c_path| {
             let port = plan.switches[switch].destinations[0].candidates[0].port;
-            let buckets = 1;
+            let buckets = 3;
             let candidates = vec![CandidateConfig {
                 port,
                 c_path,

@@ -174,6 +174,7 @@ fn destination(plan: &Plan, dc: DcId, ports: &[u32]) -> Destination {
     };
     Destination {
         dc,
+        hops: 1,
         candidates: ports.iter().map(candidate).collect(),
     }
 }

@@ -1,9 +1,13 @@
 //! The policies of a plan, and the parameters they run with.
 
-use lab_policy::lcmp::{LcmpConfig, Preset};
+use lab_policy::{
+    OwnPolicy,
+    lcmp::{LcmpConfig, Preset},
+    own,
+};
 
 use crate::{
-    model::{Plan, PolicyPlan},
+    model::{Plan, PolicyPlan, TePlan, UcmpPlan},
     policy,
     text::{about_time, paragraph},
 };
@@ -16,12 +20,44 @@ pub(super) fn section(plan: &Plan) -> String {
         let words = match &run.policy {
             PolicyPlan::Ecmp => "5-tuple hash over all candidates".to_owned(),
             PolicyPlan::Wcmp => "5-tuple hash in proportion to the ways' capacity".to_owned(),
+            PolicyPlan::Ucmp(plan) => ucmp(plan),
             PolicyPlan::UcmpArtifact => "5-tuple hash over the widest first links".to_owned(),
+            PolicyPlan::Te(plan) => te(plan),
             PolicyPlan::Lcmp(config) => lcmp(config),
+            PolicyPlan::Own(name) => own(name),
         };
         text.push_str(&paragraph(&format!("  {:width$}  ", run.label), &words));
     }
     text
+}
+
+fn ucmp(plan: &UcmpPlan) -> String {
+    let percent = plan.alpha_percent;
+    let ageing = if plan.ageing {
+        "flows that have grown are moved"
+    } else {
+        "of a flow's first packet"
+    };
+    format!(
+        "5-tuple hash over the least delay + {}.{:02} · links · size / capacity, within {}; {ageing}",
+        percent / 100,
+        percent % 100,
+        plan.paper_quantum_ns,
+    )
+}
+
+fn te(plan: &TePlan) -> String {
+    format!(
+        "5-tuple hash over {} buckets that minimise the largest link utilisation; emulated: measured \
+         over {}, installed as long after",
+        plan.buckets,
+        about_time(plan.interval_ns),
+    )
+}
+
+fn own(name: &str) -> String {
+    let about = own::find(name).map_or("not compiled in", OwnPolicy::about);
+    format!("one's own `{name}`: {about}")
 }
 
 fn lcmp(config: &LcmpConfig) -> String {

@@ -1,5 +1,6 @@
 //! What a reader should know before trusting results.
 
+mod engine;
 mod ideal;
 mod overload;
 mod parameters;
@@ -49,7 +50,10 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings.extend(of_traffic.into_iter().flatten());
     warnings.extend(of_transport(inspection));
     match inspection.engine {
-        Engine::Kernel => warnings.extend(of_the_kernel(inspection).into_iter().flatten()),
+        Engine::Kernel => {
+            warnings.extend(engine::not_in_kernel(inspection));
+            warnings.extend(of_the_kernel(inspection).into_iter().flatten());
+        }
         Engine::Simulator { .. } => {}
     }
     warnings

@@ -8,6 +8,7 @@ mod graph;
 mod laws;
 mod paper;
 mod parameters;
+mod policies;
 mod scaling;
 mod scenarios;
 mod testbed;

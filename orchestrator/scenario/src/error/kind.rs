@@ -198,6 +198,11 @@ pub enum ProblemKind {
     },
     #[error("both weights are zero, so that all paths cost the same")]
     ZeroWeights,
+    #[error("`{key}` is what `{name}` sets to 0 (hint: leave it out, or write `lcmp` instead)")]
+    FixedWeight {
+        key: &'static str,
+        name: &'static str,
+    },
     #[error(
         "`low_water` is {low}, it must be below `high_water`, which is {high}{}",
         unsaid.map_or_else(String::new, |key| format!(" (hint: `{key}` is the preset's, set both)"))

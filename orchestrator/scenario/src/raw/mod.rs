@@ -15,7 +15,7 @@ use lab_units::{Nanos, Ratio};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use policy::{Lcmp, Policy, PolicyName};
+pub use policy::{Lcmp, Policy, PolicyName, Te, Ucmp};
 pub use topology::{Dc, Ecn, HostWire, InterDcWire, Link, NoEcn, Topology};
 pub use traffic::{AllToAll, Fault, Flow, Pair, Traffic, Workload};
 pub use transport::{Cc, CcName, Dcqcn, Dctcp, Hpcc, Timely, Transport};

@@ -1,6 +1,6 @@
 //! Policies, as written.
 
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::{BitsPerSec, Nanos, Ratio};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -21,13 +21,30 @@ pub struct Policy {
     /// 5-tuple hash over the candidates in proportion to their ways' capacity; it has no parameters.
     #[serde(default)]
     pub wcmp: Maybe<NoParameters>,
+    /// 5-tuple hash over the candidates of least uniform cost: one-way delay, and what a flow takes
+    /// of its links.
+    #[serde(default)]
+    pub ucmp: Maybe<Ucmp>,
     /// 5-tuple hash over the candidates of the widest first link, which is UCMP in the code of
     /// LCMP's authors; it has no parameters.
     #[serde(default, rename = "ucmp-artifact")]
     pub ucmp_artifact: Maybe<NoParameters>,
+    /// Centralised traffic engineering: at the end of every interval the split that minimises the
+    /// largest link utilisation is computed from the demands, and installed an interval later.
+    #[serde(default)]
+    pub te: Maybe<Te>,
     /// Long-haul cost-aware multi-path routing.
     #[serde(default)]
     pub lcmp: Maybe<Lcmp>,
+    /// LCMP without path quality: `alpha` is 0.
+    #[serde(default, rename = "rm-alpha")]
+    pub rm_alpha: Maybe<Lcmp>,
+    /// LCMP without congestion: `beta` is 0.
+    #[serde(default, rename = "rm-beta")]
+    pub rm_beta: Maybe<Lcmp>,
+    /// A policy of your own, compiled in; the simulator runs it.
+    #[serde(default)]
+    pub own: Maybe<Own>,
 }
 
 /// The parameters of a policy that has none.
@@ -42,19 +59,86 @@ pub enum PolicyName {
     Ecmp,
     /// 5-tuple hash in proportion to capacity.
     Wcmp,
+    /// 5-tuple hash over the least uniform cost.
+    Ucmp,
     /// 5-tuple hash over the widest first links.
     UcmpArtifact,
+    /// Centralised traffic engineering every 100 ms.
+    Te,
     /// Long-haul cost-aware multi-path routing.
     Lcmp,
+    /// The same without path quality.
+    RmAlpha,
+    /// The same without congestion.
+    RmBeta,
 }
 
 words! {
-    PolicyName: "`ecmp`, `wcmp`, `ucmp-artifact`, `lcmp`, or `lcmp: {…}` with parameters" {
+    PolicyName: "`ecmp`, `wcmp`, `ucmp`, `ucmp-artifact`, `te-100ms`, `lcmp`, `rm-alpha`, `rm-beta`, \
+                 or one of them with parameters, like `lcmp: {…}`" {
         "ecmp" => Self::Ecmp,
         "wcmp" => Self::Wcmp,
+        "ucmp" => Self::Ucmp,
         "ucmp-artifact" => Self::UcmpArtifact,
+        "te-100ms" => Self::Te,
         "lcmp" => Self::Lcmp,
+        "rm-alpha" => Self::RmAlpha,
+        "rm-beta" => Self::RmBeta,
     }
+}
+
+/// The parameters of UCMP's uniform cost; the time is a paper unit.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ucmp {
+    /// Shown instead of `ucmp` in records and plots, to tell variants apart.
+    #[serde(default)]
+    #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
+    pub label: Maybe<Text<String>>,
+    /// Weight of what a flow takes of its links against delay, in steps of 0.01, at most 10.
+    #[serde(default)]
+    #[schemars(extend("default" = "0.5"))]
+    pub alpha: Maybe<Text<Ratio>>,
+    /// Costs that differ by no more than this are alike, and hashed over.
+    #[serde(default)]
+    #[schemars(extend("default" = defaults::UCMP_QUANTUM.to_string()))]
+    pub quantum: Maybe<Text<Nanos>>,
+    /// Flows that have grown are moved to what is cheapest for what they have sent. Without it a
+    /// flow stays where its first packet was sent, for which delay alone counts.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub ageing: Maybe<Text<bool>>,
+}
+
+/// The parameters of centralised traffic engineering.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Te {
+    /// Shown instead of `te-` and the interval in records and plots.
+    #[serde(default)]
+    #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
+    pub label: Maybe<Text<String>>,
+    /// Time over which demands are measured, and after which their split is installed; paper time.
+    #[serde(default)]
+    #[schemars(extend("default" = defaults::TE_INTERVAL.to_string()))]
+    pub interval: Maybe<Text<Nanos>>,
+    /// Hash buckets that a destination's next hops share.
+    #[serde(default)]
+    #[schemars(extend("default" = defaults::TE_BUCKETS, "minimum" = 1, "maximum" = limits::MAX_TE_BUCKETS))]
+    pub buckets: Maybe<Text<u16>>,
+}
+
+/// A policy of your own.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Own {
+    /// The name it has in the program.
+    #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
+    pub name: Text<String>,
+    /// Shown instead of its name in records and plots.
+    #[serde(default)]
+    #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
+    pub label: Maybe<Text<String>>,
 }
 
 /// LCMP's parameters; those left out keep the preset's value. Times and rates are paper units.

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use lab_units::Nanos;
+use lab_units::{Nanos, Ratio};
 
 use super::{context::Context, names};
 use crate::{
     defaults,
     error::ProblemKind,
     limits,
-    model::{LcmpPreset, LcmpSpec, PolicySpec},
+    model::{LcmpPreset, LcmpSpec, OwnSpec, PolicySpec, TeSpec, UcmpSpec},
     raw::{self, PolicyName},
     yaml::{At, Maybe, Text, WordOr},
 };
@@ -46,43 +46,181 @@ fn policy(
     raw: &At<WordOr<PolicyName, raw::Policy>>,
 ) -> Option<PolicySpec> {
     match &raw.value {
-        WordOr::Word(word, _) => match context.word(&raw.range, word)? {
-            PolicyName::Ecmp => Some(PolicySpec::Ecmp),
-            PolicyName::Wcmp => Some(PolicySpec::Wcmp),
-            PolicyName::UcmpArtifact => Some(PolicySpec::UcmpArtifact),
-            PolicyName::Lcmp => Some(PolicySpec::Lcmp(LcmpSpec::default())),
-        },
-        WordOr::Body(policy) => {
-            let plain = [
-                ("ecmp", &policy.ecmp, PolicySpec::Ecmp),
-                ("wcmp", &policy.wcmp, PolicySpec::Wcmp),
-                (
-                    "ucmp-artifact",
-                    &policy.ucmp_artifact,
-                    PolicySpec::UcmpArtifact,
-                ),
-            ];
-            let mut keys: Vec<_> = plain
-                .iter()
-                .map(|(key, there, _)| (*key, there.as_ref().is_some()))
-                .collect();
-            keys.push(("lcmp", policy.lcmp.as_ref().is_some()));
-            context.one_key(&raw.range, &keys);
-            if let Some(parameters) = policy.lcmp.as_ref() {
-                return Some(PolicySpec::Lcmp(lcmp(context, raw, parameters)));
-            }
-            let mut plain = plain.into_iter();
-            let found = plain.find(|(_, there, _)| there.as_ref().is_some());
-            found.map(|(.., policy)| policy)
+        WordOr::Word(word, _) => Some(named(context.word(&raw.range, word)?)),
+        WordOr::Body(policy) => with_parameters(context, &raw.range, policy),
+    }
+}
+
+/// A policy without parameters.
+fn named(name: PolicyName) -> PolicySpec {
+    match name {
+        PolicyName::Ecmp => PolicySpec::Ecmp,
+        PolicyName::Wcmp => PolicySpec::Wcmp,
+        PolicyName::Ucmp => PolicySpec::Ucmp(UcmpSpec::default()),
+        PolicyName::UcmpArtifact => PolicySpec::UcmpArtifact,
+        PolicyName::Te => PolicySpec::Te(TeSpec {
+            label: te_label(defaults::TE_INTERVAL),
+            interval: defaults::TE_INTERVAL,
+            buckets: defaults::TE_BUCKETS,
+        }),
+        PolicyName::Lcmp => PolicySpec::Lcmp(LcmpSpec::default()),
+        PolicyName::RmAlpha => PolicySpec::Lcmp(Weight::Alpha.removed(LcmpSpec::default())),
+        PolicyName::RmBeta => PolicySpec::Lcmp(Weight::Beta.removed(LcmpSpec::default())),
+    }
+}
+
+/// A policy under one of its keys.
+fn with_parameters(
+    context: &mut Context<'_>,
+    range: &Range<usize>,
+    policy: &raw::Policy,
+) -> Option<PolicySpec> {
+    let raw::Policy {
+        ecmp,
+        wcmp,
+        ucmp,
+        ucmp_artifact,
+        te,
+        lcmp: plain,
+        rm_alpha,
+        rm_beta,
+        own,
+    } = policy;
+    let keys = [
+        ("ecmp", ecmp.as_ref().is_some()),
+        ("wcmp", wcmp.as_ref().is_some()),
+        ("ucmp", ucmp.as_ref().is_some()),
+        ("ucmp-artifact", ucmp_artifact.as_ref().is_some()),
+        ("te", te.as_ref().is_some()),
+        ("lcmp", plain.as_ref().is_some()),
+        ("rm-alpha", rm_alpha.as_ref().is_some()),
+        ("rm-beta", rm_beta.as_ref().is_some()),
+        ("own", own.as_ref().is_some()),
+    ];
+    context.one_key(range, &keys);
+    if let Some(raw) = ucmp.as_ref() {
+        return Some(PolicySpec::Ucmp(uniform_cost(context, raw)));
+    }
+    if let Some(raw) = te.as_ref() {
+        return Some(PolicySpec::Te(traffic_engineering(context, raw)));
+    }
+    if let Some(raw) = own.as_ref() {
+        return Some(PolicySpec::Own(OwnSpec {
+            name: names::label(context, &raw.name),
+            label: raw.label.as_ref().map(|text| names::label(context, text)),
+        }));
+    }
+    if let Some(raw) = plain.as_ref() {
+        return Some(PolicySpec::Lcmp(lcmp(context, range, raw)));
+    }
+    for (raw, weight) in [(rm_alpha, Weight::Alpha), (rm_beta, Weight::Beta)] {
+        if let Some(raw) = raw.as_ref() {
+            weight.refuse_given(context, raw);
+            let spec = lcmp(context, range, raw);
+            return Some(PolicySpec::Lcmp(weight.removed(spec)));
+        }
+    }
+    let plain = [
+        (ecmp, PolicySpec::Ecmp),
+        (wcmp, PolicySpec::Wcmp),
+        (ucmp_artifact, PolicySpec::UcmpArtifact),
+    ];
+    let mut plain = plain.into_iter();
+    let found = plain.find(|(there, _)| there.as_ref().is_some());
+    found.map(|(_, policy)| policy)
+}
+
+/// A weight of the total cost that an ablation removes.
+#[derive(Clone, Copy)]
+enum Weight {
+    Alpha,
+    Beta,
+}
+
+impl Weight {
+    const fn name(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Alpha => ("alpha", "rm-alpha"),
+            Self::Beta => ("beta", "rm-beta"),
+        }
+    }
+
+    fn refuse_given(self, context: &mut Context<'_>, raw: &raw::Lcmp) {
+        let text = match self {
+            Self::Alpha => &raw.alpha,
+            Self::Beta => &raw.beta,
+        };
+        if let Some(text) = text.as_ref() {
+            let (key, name) = self.name();
+            context.problem(&text.range(), ProblemKind::FixedWeight { key, name });
+        }
+    }
+
+    fn removed(self, spec: LcmpSpec) -> LcmpSpec {
+        let label = spec.label.clone();
+        let label = label.or_else(|| Some(self.name().1.to_owned()));
+        match self {
+            Self::Alpha => LcmpSpec {
+                label,
+                alpha: Some(0),
+                ..spec
+            },
+            Self::Beta => LcmpSpec {
+                label,
+                beta: Some(0),
+                ..spec
+            },
         }
     }
 }
 
-fn lcmp(
-    context: &mut Context<'_>,
-    at: &At<WordOr<PolicyName, raw::Policy>>,
-    raw: &raw::Lcmp,
-) -> LcmpSpec {
+fn uniform_cost(context: &mut Context<'_>, raw: &raw::Ucmp) -> UcmpSpec {
+    let default = UcmpSpec::default();
+    UcmpSpec {
+        label: raw.label.as_ref().map(|text| names::label(context, text)),
+        alpha: alpha(context, &raw.alpha).unwrap_or(default.alpha),
+        quantum: context.within_or(
+            &raw.quantum,
+            Nanos::ZERO..=limits::MAX_INTERVAL,
+            default.quantum,
+        ),
+        ageing: context.read_or(&raw.ageing, default.ageing),
+    }
+}
+
+/// The switch has it in hundredths.
+fn alpha(context: &mut Context<'_>, text: &Maybe<Text<Ratio>>) -> Option<Ratio> {
+    let text = text.as_ref()?;
+    let alpha = context.read(text)?;
+    let percent = alpha.scale_exact(100);
+    if percent.is_none_or(|percent| percent > 100 * limits::MAX_UCMP_ALPHA) {
+        let bounds = format!("0 to {} in steps of 0.01", limits::MAX_UCMP_ALPHA);
+        context.out_of_range(text, bounds);
+    }
+    Some(alpha)
+}
+
+fn traffic_engineering(context: &mut Context<'_>, raw: &raw::Te) -> TeSpec {
+    let bounds = limits::MIN_INTERVAL..=limits::MAX_INTERVAL;
+    let interval = context.within_or(&raw.interval, bounds, defaults::TE_INTERVAL);
+    let label = raw.label.as_ref().map(|text| names::label(context, text));
+    TeSpec {
+        label: label.unwrap_or_else(|| te_label(interval)),
+        interval,
+        buckets: context.within_or(
+            &raw.buckets,
+            1..=limits::MAX_TE_BUCKETS,
+            defaults::TE_BUCKETS,
+        ),
+    }
+}
+
+/// `te-100ms`.
+fn te_label(interval: Nanos) -> String {
+    format!("te-{}", interval.to_string().replace(' ', ""))
+}
+
+fn lcmp(context: &mut Context<'_>, range: &Range<usize>, raw: &raw::Lcmp) -> LcmpSpec {
     let preset = context.read_or(&raw.preset, LcmpPreset::default());
     let mut number = |text: &Maybe<Text<u8>>| context.read(text.as_ref()?);
     let (alpha, beta) = (number(&raw.alpha), number(&raw.beta));
@@ -91,7 +229,7 @@ fn lcmp(
     let congested_threshold = number(&raw.congested_threshold);
     let drop_threshold = number(&raw.drop_threshold);
     if alpha == Some(0) && beta == Some(0) {
-        context.problem(&at.range, ProblemKind::ZeroWeights);
+        context.problem(range, ProblemKind::ZeroWeights);
     }
     let mut shift = |text: &Maybe<Text<u8>>, most| context.within(text.as_ref()?, 0..=most);
     let s_path = shift(&raw.s_path, limits::MAX_SCORE_SHIFT);

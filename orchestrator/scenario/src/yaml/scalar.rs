@@ -151,7 +151,7 @@ macro_rules! whole_number {
     )*};
 }
 
-whole_number!(u8, u32, u64);
+whole_number!(u8, u16, u32, u64);
 
 fn whole_number(text: &str) -> Option<u64> {
     let (digits, radix) = match text.strip_prefix("0x") {

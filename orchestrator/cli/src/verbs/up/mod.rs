@@ -39,6 +39,7 @@ struct Request<'a> {
 /// `lcmp-lab up`.
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
     let (loaded, plan) = load::plan(&arguments.scenario, 0)?;
+    refuse_foreign_policies(&plan)?;
     let lab = global
         .lab
         .as_deref()
@@ -85,6 +86,19 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
         )));
     };
     conclude(&run_dir, global)
+}
+
+/// Refuses policies that the kernel engine cannot run: what it made of them would bear their name.
+fn refuse_foreign_policies(plan: &Plan) -> Result<(), Failure> {
+    let mut policies = plan.policies.iter();
+    let foreign = policies.find_map(|run| Some((&run.label, run.policy.not_in_kernel()?)));
+    match foreign {
+        None => Ok(()),
+        Some((label, why)) => Err(Failure::usage(format_args!(
+            "the kernel engine does not run policy `{label}`: {why} (hint: the simulator does, \
+             `lcmp-lab sim`; `--policies` chooses among the others)"
+        ))),
+    }
 }
 
 /// Writes the report of a run and says how it went.

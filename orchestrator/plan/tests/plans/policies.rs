@@ -1,0 +1,137 @@
+//! What becomes of a scenario's policies.
+
+use lab_plan::{FaultChange, Plan, PolicyPlan, TePlan, UcmpPlan};
+use lab_units::Nanos;
+
+use crate::common;
+
+/// The testbed under other policies.
+fn testbed(policies: &str) -> String {
+    let text = common::testbed_text();
+    let start = text.find("policies:").unwrap();
+    let end = text.find("# 200 Gbit becomes").unwrap();
+    format!("{}policies:\n{policies}\n{}", &text[..start], &text[end..])
+}
+
+fn label(plan: &Plan, at: usize) -> &str {
+    &plan.policies[at].label
+}
+
+#[test]
+fn every_policy_in_the_table() {
+    let plan = common::plan(&testbed(
+        "  - ecmp\n  - wcmp\n  - ucmp\n  - ucmp: { label: ucmp-aged, ageing: true, alpha: 0.7 }\n  \
+         - ucmp-artifact\n  - te-100ms\n  - te: { interval: 1 s, buckets: 16 }\n  \
+         - rm-alpha: { max_delay: 524288 us }\n  - rm-beta: { max_delay: 524288 us }\n  \
+         - lcmp: { max_delay: 524288 us }\n  - own: { name: two-choice }",
+    ));
+    let table = lab_plan::render_table(&plan);
+    let policies = table.split("Policies\n").nth(1).unwrap();
+    let policies: Vec<_> = policies
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .collect();
+    insta::assert_snapshot!(policies.join("\n"));
+}
+
+#[test]
+fn ablations_are_lcmp_without_a_weight() {
+    let plan = common::plan(&testbed(
+        "  - rm-alpha\n  - rm-beta: { alpha: 2, label: path-only }",
+    ));
+    assert_eq!(
+        (label(&plan, 0), label(&plan, 1)),
+        ("rm-alpha", "path-only")
+    );
+    let weights = |at: usize| {
+        let config = plan.policies[at].policy.lcmp().unwrap();
+        (config.alpha, config.beta)
+    };
+    assert_eq!((weights(0), weights(1)), ((0, 1), (2, 0)));
+    assert!(!plan.policies[0].path_scores.is_empty());
+}
+
+#[test]
+fn a_first_packet_goes_the_nearest_way_under_ucmp() {
+    let plan = common::plan(&testbed(
+        "  - ucmp\n  - ucmp: { quantum: 15 ms, label: coarse }",
+    ));
+    // In the order DC6, DC4, DC2, DC7, DC5, DC3: 10, 20, 50 ms and more.
+    assert_eq!(plan.policies[0].buckets[0][0], [1, 0, 0, 0, 0, 0]);
+    assert_eq!(plan.policies[1].buckets[0][0], [1, 1, 0, 0, 0, 0]);
+    assert_eq!(plan.switches[0].destinations[0].hops, 2);
+    let expected = UcmpPlan {
+        alpha_percent: 50,
+        paper_quantum_ns: Nanos::new(100_000),
+        ageing: false,
+    };
+    assert_eq!(plan.policies[0].policy, PolicyPlan::Ucmp(expected));
+}
+
+#[test]
+fn traffic_engineering_begins_with_capacity_and_its_interval_is_scaled() {
+    let plan = common::plan(&testbed("  - wcmp\n  - te-100ms"));
+    assert_eq!(plan.policies[0].buckets, plan.policies[1].buckets);
+    // Times ten.
+    let expected = TePlan {
+        interval_ns: Nanos::from_millis(1_000),
+        buckets: 100,
+    };
+    assert_eq!(plan.policies[1].policy, PolicyPlan::Te(expected));
+}
+
+#[test]
+fn what_the_kernel_engine_cannot_run_is_said() {
+    let plan = common::plan(&testbed(
+        "  - te-100ms\n  - own: { name: delay-only }\n  - ucmp: { ageing: true, label: aged }\n  \
+         - ucmp",
+    ));
+    let warnings = plan.warnings.iter();
+    let said: Vec<_> = warnings
+        .filter(|warning| warning.code == "policy-not-in-kernel")
+        .map(|warning| warning.text.split(':').next().unwrap())
+        .collect();
+    assert_eq!(
+        said,
+        ["policy `te-100ms`", "policy `delay-only`", "policy `aged`"]
+    );
+}
+
+#[test]
+fn a_policy_that_is_not_compiled_in_is_refused_with_those_that_are() {
+    let text = testbed("  - own: { name: two-choices }");
+    let error = common::try_plan(&text, &lab_plan::PlanOptions::default());
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "`policies[0].own.name`: there is no policy `two-choices` (hint: compiled in are \
+         `delay-only`, `two-choice`, `template`)"
+    );
+}
+
+/// A link of half its rate has half its buckets; what is cut has the buckets it had.
+#[test]
+fn buckets_follow_a_links_new_rate() {
+    let faults = "faults:\n  - { at: 10 ms, link: [dc2, dc8], rate: 100 Gbit }\n  \
+                  - { at: 20 ms, link: [dc1, dc4], down: true }\n";
+    let text = testbed("  - ecmp\n  - wcmp\n  - ucmp-artifact\n  - ucmp\n  - te-100ms") + faults;
+    let plan = common::plan(&text);
+    assert_eq!(plan.faults[1].change, FaultChange::Down);
+    assert!(plan.faults[1].rescored.is_empty());
+    let mut rescored = plan.faults[0].rescored.iter();
+    let told: Vec<_> = rescored
+        .clone()
+        .map(|row| label(&plan, row.policy))
+        .collect();
+    // DC1 and DC8 by what is behind, DC8 alone by its first links. UCMP's first packet does not see
+    // it, ECMP has no table, and traffic engineering finds out for itself.
+    assert_eq!(told, ["wcmp", "wcmp", "ucmp-artifact"]);
+    let at_dc1 = rescored.find(|row| row.switch == 0 && row.candidates.len() == 6);
+    let buckets: Vec<_> = at_dc1
+        .unwrap()
+        .candidates
+        .iter()
+        .map(|row| row.buckets)
+        .collect();
+    // Of 40, 100, 100, 40, 100 and 200 Gbit/s.
+    assert_eq!(buckets, [2, 5, 5, 2, 5, 10]);
+}
