@@ -18,6 +18,15 @@ pub fn decide(candidates: &[Candidate], hash: u32) -> Option<Decision> {
     })
 }
 
+/// The same, and a hash over all that are alive where none of those has buckets: what a switch does
+/// whose table leads to dead ports alone, until it is told of better ones.
+///
+/// `None` when no candidate is alive.
+#[must_use]
+pub fn decide_or_all(candidates: &[Candidate], hash: u32) -> Option<Decision> {
+    decide(candidates, hash).or_else(|| decide_alike(candidates, hash, Rule::HashAll))
+}
+
 /// The hash over all live candidates alike, as the rule that LCMP falls back to.
 pub(crate) fn decide_alike(candidates: &[Candidate], hash: u32, rule: Rule) -> Option<Decision> {
     by_buckets(candidates, hash, rule, |_| 1)
@@ -99,6 +108,25 @@ mod tests {
         one[0].is_alive = false;
         assert_eq!(decide(&one, 1), None);
         assert_eq!(decide(&candidates(&[0, 0]), 1), None);
+    }
+
+    #[test]
+    fn a_table_of_dead_ports_is_a_hash_over_all_alive() {
+        let mut weighted = candidates(&[3, 0, 0]);
+        assert_eq!(
+            decide_or_all(&weighted, 7).map(|decision| (decision.chosen, decision.rule)),
+            Some((0, Rule::Hash))
+        );
+        weighted[0].is_alive = false;
+        let chosen: Vec<_> = (0..3)
+            .filter_map(|hash| decide_or_all(&weighted, hash))
+            .map(|decision| (decision.chosen, decision.rule))
+            .collect();
+        let all = Rule::HashAll;
+        assert_eq!(chosen, [(1, all), (2, all), (1, all)]);
+        weighted[1].is_alive = false;
+        weighted[2].is_alive = false;
+        assert_eq!(decide_or_all(&weighted, 7), None);
     }
 
     proptest! {

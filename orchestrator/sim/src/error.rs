@@ -19,6 +19,12 @@ pub enum SimError {
         /// How many there are.
         count: usize,
     },
+    /// A policy of the user's own that this program does not have.
+    #[error("no policy `{name}` is compiled in")]
+    NoOwnPolicy {
+        /// What was asked for.
+        name: String,
+    },
     /// A flow needs more packets than a sequence number counts.
     #[error(
         "flow {flow} of {bytes} B has more packets than the {} a sequence number counts \

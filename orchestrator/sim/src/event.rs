@@ -28,9 +28,11 @@ pub enum What {
     SampleLinks,
     /// Queues are recorded.
     SampleQueues,
+    /// This switch tells traffic engineering its demands and takes its tables.
+    Engineer,
 }
 
-const ALL: [What; 10] = [
+const ALL: [What; 11] = [
     What::Fault,
     What::Arrive,
     What::Wake,
@@ -41,6 +43,7 @@ const ALL: [What; 10] = [
     What::Collect,
     What::SampleLinks,
     What::SampleQueues,
+    What::Engineer,
 ];
 
 impl What {

@@ -9,6 +9,7 @@
 //! - [`network`][], [`world`][]: the plan, looked up once
 //! - [`port`][], [`mmu`][], [`flow_table`][]: queues and marks, buffers and PFC, pinned flows
 //! - [`cc`][]: congestion control of a sending QP
+//! - [`te`][]: traffic engineering, where all datacenters' demands meet
 //! - [`physics`][]: the paper's semantics and the artifact's
 //!
 //! How:
@@ -38,6 +39,7 @@ pub mod record;
 pub mod run;
 pub mod shard;
 pub mod simulate;
+pub mod te;
 #[cfg(test)]
 mod testing;
 pub mod time;

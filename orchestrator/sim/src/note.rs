@@ -45,12 +45,23 @@ pub struct DecisionNote {
     pub flow: u32,
     /// It was one of its ACKs.
     pub is_ack: bool,
-    /// Its port had died.
-    pub is_failover: bool,
+    /// Why now.
+    pub cause: Cause,
     /// The choice and its scores.
     pub decision: Decision,
     /// The candidates' ports, in the same order.
     pub ports: Vec<u32>,
+}
+
+/// Why a DCI switch chose.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Cause {
+    /// It had no row for the flow.
+    FirstPacket,
+    /// The flow's port had died.
+    Failover,
+    /// The flow had grown too large for its port.
+    Age,
 }
 
 /// Counters of a port.

@@ -2,9 +2,11 @@
 
 use std::marker::PhantomData;
 
-use lab_plan::{FaultPlan, Flow, Plan, PolicyPlan, PolicyRun, Role, TransportPlan, WindowPlan};
-use lab_policy::LcmpConfig;
-use lab_units::{BitsPerSec, FlowId, NodeId, PortId};
+use lab_plan::{
+    FaultPlan, Flow, Plan, PolicyPlan, PolicyRun, Role, TransportPlan, UcmpPlan, WindowPlan,
+};
+use lab_policy::{LcmpConfig, OwnPolicy, UcmpConfig, own};
+use lab_units::{BitsPerSec, FlowId, Nanos, NodeId, Ratio};
 
 use crate::{
     cc::CongestionControl,
@@ -12,6 +14,7 @@ use crate::{
     network::{Network, count},
     packet::{DATA_CLASS, STRICT},
     physics::{FlowIdentity, Identities, NextHopOrder, Physics},
+    te::Board,
     time::SimTime,
 };
 
@@ -29,6 +32,12 @@ pub struct World<'p, P: Physics, C: CongestionControl> {
     pub switches: Vec<SwitchFacts>,
     /// How they decide.
     pub policy: RunPolicy,
+    /// Where their demands meet, under traffic engineering.
+    pub board: Option<Board>,
+    /// Paper bytes for one here.
+    pub paper_size: Ratio,
+    /// Paper rate for one here.
+    pub paper_rate: Ratio,
     /// Ways that a fault gives other scores, by the time of the faults.
     pub rescored: Vec<Rescored>,
     /// The policy is ECMP, without weights.
@@ -112,8 +121,29 @@ impl SimFlow {
 pub enum RunPolicy {
     /// The hash over buckets.
     Buckets,
+    /// The hash over the buckets of UCMP, which change as a flow grows.
+    Ageing(UcmpConfig),
     /// LCMP.
     Lcmp(LcmpConfig),
+    /// The user's own.
+    Own(&'static dyn OwnPolicy),
+}
+
+impl RunPolicy {
+    fn of(plan: &PolicyPlan) -> Result<Self, SimError> {
+        Ok(match plan {
+            PolicyPlan::Ucmp(plan @ UcmpPlan { ageing: true, .. }) => Self::Ageing(plan.config()),
+            PolicyPlan::Ecmp
+            | PolicyPlan::Wcmp
+            | PolicyPlan::Ucmp(_)
+            | PolicyPlan::UcmpArtifact
+            | PolicyPlan::Te(_) => Self::Buckets,
+            PolicyPlan::Lcmp(config) => Self::Lcmp(config.clone()),
+            PolicyPlan::Own(name) => Self::Own(
+                own::find(name).ok_or_else(|| SimError::NoOwnPolicy { name: name.clone() })?,
+            ),
+        })
+    }
 }
 
 /// What a datacenter's DCI switch decides with.
@@ -149,6 +179,12 @@ pub struct Way {
     pub c_path: u8,
     /// Its hash buckets.
     pub buckets: u16,
+    /// One-way delay of the path behind it, in paper time.
+    pub delay: Nanos,
+    /// Least capacity on that path, in paper units.
+    pub capacity: BitsPerSec,
+    /// Links between DCI switches on it.
+    pub hops: u32,
 }
 
 impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
@@ -195,21 +231,28 @@ impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
         let transport = transport::<P, C>(&plan.transport, &control);
         let flows = flows(&network, &planned, &identities, transport.payload)?;
         let is_plain_ecmp = run.policy == PolicyPlan::Ecmp;
-        let rescored = rescored(plan, &network, policy, run);
-        let run_policy = match &run.policy {
-            PolicyPlan::Lcmp(config) => RunPolicy::Lcmp(config.clone()),
-            PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact => RunPolicy::Buckets,
-        };
+        let rescored = rescored(plan, &network, policy);
+        let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
+        let switches = switches(plan, &network, run, order);
+        let peers: Vec<u32> = network.ports.iter().map(|port| port.peer_dc).collect();
+        let board = Board::of(&run.policy, &switches, &peers);
+        let least_delay = lookahead(plan)?;
         Ok(Self {
-            switches: switches(plan, &network, run, order),
             hash_seeds: by_sim_node(&network, &identities.hash_seeds),
-            lookahead: lookahead(plan)?,
+            // What is told at one tick must be known to all before the next.
+            lookahead: board
+                .as_ref()
+                .map_or(least_delay, |board| least_delay.min(board.interval)),
+            switches,
+            board,
+            paper_size: inverse(plan.scale.size),
+            paper_rate: inverse(plan.scale.rate),
             common_base_rtt: identities.common_base_rtt,
             largest_window: identities.largest_window,
             plan,
             network,
             flows,
-            policy: run_policy,
+            policy: RunPolicy::of(&run.policy)?,
             rescored,
             is_plain_ecmp,
             control,
@@ -318,6 +361,9 @@ fn switches(
                 port: network.port(candidate.port),
                 c_path: path_score(run, at, row, place),
                 buckets: run.buckets_of(at, row, place),
+                delay: candidate.paper_delay_ns,
+                capacity: candidate.paper_bottleneck_bps,
+                hops: destination.hops,
             };
             let candidates = destination.candidates.iter().enumerate();
             ways[destination.dc.index()] = candidates.map(way).collect();
@@ -334,22 +380,18 @@ fn switches(
     .collect()
 }
 
-fn rescored(plan: &Plan, network: &Network, policy: usize, run: &PolicyRun) -> Vec<Rescored> {
+fn rescored(plan: &Plan, network: &Network, policy: usize) -> Vec<Rescored> {
     let mut all = Vec::new();
     for fault in &plan.faults {
         for row in fault.rescored.iter().filter(|row| row.policy == policy) {
             let destination = &plan.switches[row.switch].destinations[row.destination];
-            let buckets = |port: PortId| {
-                let mut candidates = destination.candidates.iter();
-                let place = candidates.position(|candidate| candidate.port == port);
-                place.map_or(1, |place| {
-                    run.buckets_of(row.switch, row.destination, place)
-                })
-            };
             let way = |candidate: &lab_plan::ScoredCandidate| Way {
                 port: network.port(candidate.port),
                 c_path: candidate.c_path,
-                buckets: buckets(candidate.port),
+                buckets: candidate.buckets,
+                delay: candidate.paper_delay_ns,
+                capacity: candidate.paper_bottleneck_bps,
+                hops: destination.hops,
             };
             all.push(Rescored {
                 at: fault.at_ns.into(),

@@ -18,6 +18,8 @@ pub mod delay_only;
 mod template;
 pub mod two_choice;
 
+use core::fmt;
+
 use lab_abi::{Rule, rows::MAX_CANDIDATES};
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
@@ -49,7 +51,7 @@ impl NextHop {
 }
 
 /// A routing policy of your own.
-pub trait OwnPolicy: Sync {
+pub trait OwnPolicy: fmt::Debug + Sync {
     /// How scenarios name it: lowercase letters, digits and dashes.
     fn name(&self) -> &'static str;
 
@@ -137,6 +139,7 @@ pub(crate) mod tests {
     }
 
     /// Always past the end.
+    #[derive(Debug)]
     struct Lost;
 
     impl OwnPolicy for Lost {

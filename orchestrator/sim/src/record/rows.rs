@@ -10,7 +10,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use super::ways::Way;
 use crate::{
-    note::{DecisionNote, PfcNote, PortNote, QueueNote, StoryNote},
+    note::{Cause, DecisionNote, PfcNote, PortNote, QueueNote, StoryNote},
     simulate::Scene,
     time::SimTime,
 };
@@ -335,8 +335,10 @@ const GENERATOR: &str = "sim";
 
 /// The same words as the kernel engine's.
 fn reason(note: &DecisionNote) -> &'static str {
-    if note.is_failover {
-        return "failover";
+    match note.cause {
+        Cause::FirstPacket => {}
+        Cause::Failover => return "failover",
+        Cause::Age => return "age",
     }
     match note.decision.rule {
         Rule::Hash => "hash",

@@ -1,16 +1,17 @@
-//! The DCI switch: the policy, the flow table, and what LCMP knows of its ports.
+//! The DCI switch: its tables, and the way of each packet.
 
 use lab_policy::{
-    Candidate, Decision, LcmpConfig, Preset, Rule, ecmp, lcmp,
+    LcmpConfig,
     lcmp::{Levels, PortProvision, PortState, PortThresholds},
+    legacy,
 };
-use lab_units::Bytes;
+use lab_units::{BitsPerSec, Bytes, Nanos};
 
-use super::Shard;
+use super::{Shard, ageing::Ageing, engineering::Engineered};
 use crate::{
     cc::CongestionControl,
     flow_table::FlowTable,
-    note::{DecisionNote, HopNote, Note},
+    note::{Cause, DecisionNote, HopNote, Note},
     packet::{Kind, Packet},
     physics::Physics,
     port::Port,
@@ -25,12 +26,16 @@ pub(super) struct Dci<'w> {
     pub table: FlowTable,
     /// By the switch's ports; empty unless the policy looks at queues.
     pub watched: Vec<Watched>,
+    /// Only where flows that have grown are moved.
+    pub ageing: Option<Ageing>,
+    /// Only under traffic engineering, at a switch with an agent.
+    pub engineered: Option<Engineered>,
 }
 
 /// A port as LCMP sees it.
 pub(super) struct Watched {
-    state: PortState,
-    thresholds: PortThresholds,
+    pub state: PortState,
+    pub thresholds: PortThresholds,
     /// At the last sample.
     pub levels: Levels,
 }
@@ -41,24 +46,38 @@ const FLOW_TABLE_ROWS: u32 = 50_000;
 impl<'w> Dci<'w> {
     pub fn new<P: Physics, C: CongestionControl>(world: &'w World<'_, P, C>, dc: u32) -> Self {
         let switch = &world.switches[dc as usize];
-        let ways = switch.ways.iter().map(Vec::as_slice).collect();
+        let ways: Vec<&[Way]> = switch.ways.iter().map(Vec::as_slice).collect();
         let ports = world.network.nodes[switch.node as usize].ports.clone();
-        let RunPolicy::Lcmp(config) = &world.policy else {
-            return Self {
-                ways,
-                table: FlowTable::new(FLOW_TABLE_ROWS),
-                watched: Vec::new(),
+        let watch = |config| {
+            let watched = |port: u32| {
+                let link = world.network.ports[port as usize].plan.link();
+                let wire = &world.plan.links[link.index()].emu;
+                Watched::new(world, wire, config)
             };
+            ports.map(watched).collect()
         };
-        let watched = |port: u32| {
-            let link = world.network.ports[port as usize].plan.link();
-            let wire = &world.plan.links[link.index()].emu;
-            Watched::new(world, wire, config)
+        let (rows, watched, ageing) = match &world.policy {
+            RunPolicy::Buckets | RunPolicy::Own(_) => (FLOW_TABLE_ROWS, Vec::new(), None),
+            RunPolicy::Ageing(config) => {
+                let ageing = Ageing::new(*config, world.paper_size, &ways);
+                (FLOW_TABLE_ROWS, Vec::new(), Some(ageing))
+            }
+            RunPolicy::Lcmp(config) => (config.flow_table_entries, watch(config), None),
         };
         Self {
             ways,
-            table: FlowTable::new(config.flow_table_entries),
-            watched: ports.map(watched).collect(),
+            table: FlowTable::new(rows),
+            watched,
+            ageing,
+            engineered: Engineered::new(world, dc),
+        }
+    }
+
+    /// Takes what the control plane has for the ways to a datacenter.
+    pub fn provision(&mut self, to_dc: u32, ways: &'w [Way]) {
+        self.ways[to_dc as usize] = ways;
+        if let Some(ageing) = &mut self.ageing {
+            ageing.provision(to_dc, ways);
         }
     }
 }
@@ -106,20 +125,23 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let world = self.world;
         let to_dc = world.network.nodes[to as usize].dc;
         let is_local = to_dc == self.dc;
-        let switch = &world.switches[self.dc as usize];
-        if is_local && (!P::TABLES_EVERYTHING || switch.is_legacy) {
-            return self.hash_next_hop(node, to, packet);
-        }
-        let chosen = if is_local {
+        let is_legacy = world.switches[self.dc as usize].is_legacy;
+        if is_local {
+            if !P::TABLES_EVERYTHING || is_legacy {
+                return self.hash_next_hop(node, to, packet);
+            }
             let hops = world.network.next_hops(node, to);
             let ways: Vec<Way> = hops.iter().map(|&port| Way::alike(port)).collect();
-            self.choose_way(node, &ways, packet)
-        } else {
-            self.choose_way(node, self.dci.ways[to_dc as usize], packet)
-        };
-        if !is_local {
-            self.note_hop(packet, chosen);
+            return self.choose_way(node, to_dc, &ways, packet);
         }
+        let ways = self.dci.ways[to_dc as usize];
+        let chosen = if is_legacy {
+            self.hash_threshold(node, ways, packet)
+        } else {
+            self.count_demand(to_dc, packet);
+            self.choose_way(node, to_dc, ways, packet)
+        };
+        self.note_hop(packet, chosen);
         chosen
     }
 
@@ -139,11 +161,8 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     }
 
     #[inline]
-    fn choose_way(&mut self, node: u32, ways: &[Way], packet: &Packet) -> Option<u32> {
+    fn choose_way(&mut self, node: u32, to_dc: u32, ways: &[Way], packet: &Packet) -> Option<u32> {
         let world = self.world;
-        if world.switches[self.dc as usize].is_legacy {
-            return self.hash_ways(node, ways, packet);
-        }
         if !P::TABLES_EVERYTHING {
             if let [only] = ways {
                 return self.is_up(only.port).then_some(only.port);
@@ -158,10 +177,16 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             who.ack_key
         };
         let pinned = self.dci.table.touch(key, self.now);
-        if let Some(port) = pinned.filter(|&port| self.is_up(port)) {
-            return Some(port);
-        }
-        let (decision, ports) = self.decide(node, ways, packet)?;
+        let has_aged = self.grow(key, to_dc, packet, pinned.is_some());
+        let cause = match pinned {
+            Some(port) if !self.is_up(port) => Cause::Failover,
+            Some(port) if !has_aged || self.is_still_cheap(key, to_dc, ways, port) => {
+                return Some(port);
+            }
+            Some(_) => Cause::Age,
+            None => Cause::FirstPacket,
+        };
+        let (decision, ports) = self.decide(node, to_dc, ways, key, packet)?;
         let port = ports[decision.chosen];
         self.dci.table.pin(key, port, self.now);
         self.notes.push(Note::Decided(Box::new(DecisionNote {
@@ -169,14 +194,34 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             dc: self.dc,
             flow: packet.flow,
             is_ack: packet.kind != Kind::Data,
-            is_failover: pinned.is_some(),
+            cause,
             decision,
             ports,
         })));
         Some(port)
     }
 
-    /// Plain ECMP over the ways that are up.
+    /// Counts what a flow has sent; whether it begins another age with this packet.
+    #[inline]
+    fn grow(&mut self, key: u64, to_dc: u32, packet: &Packet, is_pinned: bool) -> bool {
+        let Some(ageing) = &mut self.dci.ageing else {
+            return false;
+        };
+        if !is_pinned {
+            ageing.forget(key);
+        }
+        ageing.grow(key, to_dc, packet.bytes.into()) && is_pinned
+    }
+
+    /// Whether a flow's port is still among the cheapest for what it has sent.
+    fn is_still_cheap(&self, key: u64, to_dc: u32, ways: &[Way], port: u32) -> bool {
+        let place = ways.iter().position(|way| way.port == port);
+        place
+            .zip(self.dci.ageing.as_ref())
+            .is_some_and(|(place, ageing)| ageing.buckets_of(key, to_dc, place) > 0)
+    }
+
+    /// Plain ECMP over the ways that are up, as the authors' code has it.
     fn hash_ways(&self, node: u32, ways: &[Way], packet: &Packet) -> Option<u32> {
         let hash = self.hash(node, packet) as usize;
         let up = ways.iter().filter(|way| self.is_up(way.port)).count();
@@ -184,76 +229,17 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         alive.nth(hash.checked_rem(up)?).map(|way| way.port)
     }
 
-    /// A decision, and the ports of its candidates.
-    fn decide(&mut self, node: u32, ways: &[Way], packet: &Packet) -> Option<(Decision, Vec<u32>)> {
-        let hash = self.hash(node, packet);
-        let ports = || ways.iter().map(|way| way.port).collect();
-        let mut candidates: Vec<Candidate> = ways
-            .iter()
-            .map(|way| Candidate {
-                path: way.c_path,
-                congestion: 0,
-                is_alive: self.is_up(way.port),
-                buckets: way.buckets,
-            })
-            .collect();
-        match &self.world.policy {
-            RunPolicy::Buckets => Some((ecmp::decide(&candidates, hash)?, ports())),
-            RunPolicy::Lcmp(config) => {
-                self.judge(node, ways, &mut candidates, config);
-                let decision = lcmp::decide(&candidates, hash, config)?;
-                match (config.preset, decision.rule) {
-                    // It falls back to all candidates in its table's order, but breaks ties of
-                    // cost by port.
-                    (Preset::Artifact, Rule::Scored) => by_port(ways, &candidates, hash, config),
-                    _ => Some((decision, ports())),
-                }
-            }
-        }
-    }
-
-    /// Puts each candidate's congestion in: of the last sample (`paper`), or by the artifact's
-    /// monitor, which looks at every port of the switch once for each candidate.
-    fn judge(
-        &mut self,
-        node: u32,
-        ways: &[Way],
-        candidates: &mut [Candidate],
-        config: &LcmpConfig,
-    ) {
-        let first = self.world.network.nodes[node as usize].ports.start;
-        let (now, base) = (self.now.nanos_trunc(), (first - self.first_port) as usize);
-        for (way, candidate) in ways.iter().zip(candidates) {
-            let place = (way.port - first) as usize;
-            if config.preset == Preset::Artifact {
-                for (watched, port) in self.dci.watched.iter_mut().zip(&self.ports[base..]) {
-                    let queue = Bytes::new(port.total_bytes);
-                    watched.state.observe(now, queue, config);
-                }
-                let watched = &mut self.dci.watched[place];
-                watched.levels = watched.state.judge(&watched.thresholds, config);
-            }
-            candidate.congestion = self.dci.watched[place].levels.congestion;
-        }
+    /// Plain ECMP over the ways that are up, as the kernel's routing table has it.
+    fn hash_threshold(&self, node: u32, ways: &[Way], packet: &Packet) -> Option<u32> {
+        let up = ways.iter().filter(|way| self.is_up(way.port)).count();
+        let place = legacy::place(up, self.hash(node, packet))?;
+        let mut alive = ways.iter().filter(|way| self.is_up(way.port));
+        alive.nth(place).map(|way| way.port)
     }
 }
 
-/// The decision with the candidates in the order of their ports.
-fn by_port(
-    ways: &[Way],
-    candidates: &[Candidate],
-    hash: u32,
-    config: &LcmpConfig,
-) -> Option<(Decision, Vec<u32>)> {
-    let mut order: Vec<usize> = (0..ways.len()).collect();
-    order.sort_by_key(|&place| ways[place].port);
-    let sorted: Vec<Candidate> = order.iter().map(|&place| candidates[place]).collect();
-    let decision = lcmp::decide(&sorted, hash, config)?;
-    Some((
-        decision,
-        order.iter().map(|&place| ways[place].port).collect(),
-    ))
-}
+/// The capacity of ways that are not told apart.
+const ANY_RATE: BitsPerSec = BitsPerSec::new(1).expect("it is not zero");
 
 impl Way {
     /// A way like all others.
@@ -262,6 +248,9 @@ impl Way {
             port,
             c_path: 0,
             buckets: 1,
+            delay: Nanos::ZERO,
+            capacity: ANY_RATE,
+            hops: 0,
         }
     }
 }

@@ -10,10 +10,14 @@
 //! - `sender`, `timers`: sending QPs, and when they look again
 //! - `receiver`: what hosts answer
 //! - `switch`: buffers, PFC, next hops in the fabric
-//! - `dci`: the policy
+//! - `dci`: the policy's tables and the flow table; `decide`: the policy
+//! - `ageing`, `engineering`: what single policies measure
 //! - `watch`: faults, samples
 
+mod ageing;
 mod dci;
+mod decide;
+mod engineering;
 mod link;
 mod nic;
 mod qp;
@@ -287,6 +291,7 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
             What::Collect => self.collect(),
             What::SampleLinks => self.sample_links_due(),
             What::SampleQueues => self.sample_queues_due(),
+            What::Engineer => self.engineer(),
         }
     }
 

@@ -25,6 +25,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let measure = &self.world.plan.measure;
         self.again(What::SampleLinks, measure.links_ns);
         self.again(What::SampleQueues, measure.queues_ns);
+        self.schedule_engineering();
     }
 
     /// Schedules `what` an interval from now.
@@ -39,8 +40,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             ShardChange::Port(port, change) => (port, change),
             ShardChange::Ways(place) => {
                 let rescored = &world.rescored[place];
-                self.dci.ways[rescored.to_dc as usize] = &rescored.ways;
-                return;
+                return self.dci.provision(rescored.to_dc, &rescored.ways);
             }
         };
         match change {

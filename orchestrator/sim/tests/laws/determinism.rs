@@ -99,6 +99,10 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             "ecmp",
             "wcmp",
             "ucmp-artifact",
+            "ucmp: { ageing: true, alpha: 10, quantum: 10 us }",
+            "te: { interval: 700 us }",
+            "te: { interval: 3 ms }",
+            "own: { name: two-choice }",
             "lcmp",
             "lcmp: { preset: artifact }",
             "lcmp: { flow_table_entries: 2, gc_interval: 1 ms, idle_timeout: 2 ms }",
@@ -208,7 +212,7 @@ fn notes_of(text: &str, threads: usize) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
     fn any_number_of_threads_notes_the_same(drawn in drawn()) {

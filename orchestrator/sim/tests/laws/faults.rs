@@ -1,7 +1,7 @@
 //! Links that change while flows run.
 
 use lab_records::StoryEvent;
-use lab_sim::EndReason;
+use lab_sim::{EndReason, note::Cause};
 
 use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, plan, simulate, simulate_text};
 
@@ -87,7 +87,19 @@ faults: [{faults}]
 
 #[test]
 fn flows_of_a_dead_link_are_decided_again_and_finish() {
-    for policy in ["ecmp", "wcmp", "lcmp"] {
+    let policies = [
+        "ecmp",
+        "wcmp",
+        "ucmp",
+        "ucmp-artifact",
+        "te: { interval: 1 ms }",
+        "own: { name: delay-only }",
+        "rm-alpha",
+        "rm-beta",
+        "lcmp",
+        "lcmp: { preset: artifact }",
+    ];
+    for policy in policies {
         for dead in ["dc2", "dc3"] {
             // Both links of the way: a switch sees its own die, not those further on.
             let down = format!(
@@ -128,7 +140,7 @@ fn flows_of_a_dead_link_are_decided_again_and_finish() {
                     .filter(|note| note.flow == flow && !note.is_ack);
                 let again: Vec<_> = again.collect();
                 assert_eq!(!again.is_empty(), pinned(flow), "{policy} {dead} {flow}");
-                assert!(again.iter().all(|note| note.is_failover));
+                assert!(again.iter().all(|note| note.cause == Cause::Failover));
                 let avoided = |note: &&&_| -> bool {
                     let note: &lab_sim::note::DecisionNote = note;
                     note.ports[note.decision.chosen] != dead_port
@@ -137,6 +149,76 @@ fn flows_of_a_dead_link_are_decided_again_and_finish() {
             }
         }
     }
+}
+
+/// Flows that moved away stay where they are when the link is back; new flows use it again.
+#[test]
+fn a_link_that_is_back_is_for_new_flows() {
+    let cut = |at: u32, change: &str| {
+        ["dc1", "dc4"].map(|end| format!("{{ at: {at} ms, link: [{end}, dc2], {change}: true }}"))
+    };
+    let faults = [cut(3, "down"), cut(40, "up")].concat().join(", ");
+    for policy in ["ecmp", "wcmp", "ucmp", "lcmp"] {
+        let late: Vec<_> = (0..8)
+            .map(|n| {
+                let host = n % 4 + 1;
+                format!(
+                    "{{ from: dc1/h{host}, to: dc4/h{host}, size: 8 kB, start: {} ms }}",
+                    60 + n
+                )
+            })
+            .collect();
+        let text = two_ways(policy, &faults)
+            .replace(
+                "size: 20 MB }]",
+                &format!("size: 20 MB }}, {}]", late.join(", ")),
+            )
+            .replace("size: 20 MB", "size: 900 MB");
+        let plan = plan(&text);
+        let run = simulate(&plan, 0, 1);
+        assert_eq!(run.outcome.reason, EndReason::Finished, "{policy}");
+        let network = lab_sim::network::Network::new(&plan).expect("a network");
+        let back = plan.switches[0].destinations[0].candidates[0];
+        assert_eq!(plan.dcs[back.next_dc.index()].name, "dc2");
+        let back = network.port(back.port);
+        let here = || run.decisions().filter(|note| note.dc == 0 && !note.is_ack);
+        let moved = here().filter(|note| note.cause == Cause::Failover).count();
+        assert!(moved > 0, "{policy}: some flow was on the link");
+        for flow in 0..4 {
+            let again = here().filter(|note| note.flow == flow && note.at.picos() > 40 * MILLI);
+            assert_eq!(
+                again.count(),
+                0,
+                "{policy}: flow {flow} still runs and stays"
+            );
+            assert!(
+                run.end_of(flow) > Some(60 * MILLI),
+                "{policy}: flow {flow} is long"
+            );
+        }
+        let new = here().filter(|note| note.flow >= 4);
+        let by_back = new.filter(|note| note.ports[note.decision.chosen] == back);
+        assert!(by_back.count() > 0, "{policy}: new flows use it again");
+    }
+}
+
+/// A switch without an agent pins nothing: its flows go by the hash over what is up.
+#[test]
+fn a_legacy_switch_avoids_dead_links_without_deciding() {
+    let down = "{ at: 3 ms, link: [dc1, dc2], down: true }, \
+                { at: 3 ms, link: [dc2, dc4], down: true }";
+    let text = two_ways("lcmp", down).replace(
+        "{ name: dc1, hosts: 4 }",
+        "{ name: dc1, hosts: 4, agent: legacy }",
+    );
+    let plan = plan(&text);
+    let run = simulate(&plan, 0, 1);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert_eq!(run.decisions().filter(|note| note.dc == 0).count(), 0);
+    assert!(
+        run.decisions().any(|note| note.dc == 3),
+        "the others decide"
+    );
 }
 
 /// What is on the wire when a link is cut is lost, even if the link is back before it would have

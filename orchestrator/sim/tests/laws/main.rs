@@ -7,6 +7,7 @@
 mod alone;
 mod control;
 mod determinism;
+mod engineering;
 mod faults;
 mod lab;
 mod loss;

@@ -1,0 +1,186 @@
+//! Tables that change while flows run: traffic engineering, and UCMP's ageing.
+
+use lab_records::StoryEvent;
+use lab_sim::{EndReason, note::Cause};
+
+use crate::lab::{HOST_DELAY, MILLI, PACKET, plan, simulate};
+
+/// Two like ways from dc1 to dc4, one of which dc2's own traffic to dc4 fills for 40 ms.
+fn crossing(agent: &str) -> String {
+    let small: Vec<_> = [5, 15, 25, 35]
+        .map(|at| format!("{{ from: dc1/h1, to: dc4/h2, size: 80 kB, start: {at} ms }}"))
+        .to_vec();
+    format!(
+        "
+name: crossing
+topology:
+  dcs:
+    - {{ name: dc1, hosts: 1{agent} }}
+    - {{ name: dc2, hosts: 1 }}
+    - {{ name: dc3 }}
+    - {{ name: dc4, hosts: 2 }}
+  links:
+    - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 2 ms }}
+    - {{ between: [dc2, dc4], rate: 100 Gbit, delay: 2 ms }}
+    - {{ between: [dc1, dc3], rate: 100 Gbit, delay: 2 ms }}
+    - {{ between: [dc3, dc4], rate: 100 Gbit, delay: 2 ms }}
+traffic:
+  - flows:
+      - {{ from: dc2/h1, to: dc4/h1, size: 500 MB }}
+      - {}
+policies: [te: {{ interval: 10 ms }}]
+transport: {{ window: none }}
+",
+        small.join("\n      - ")
+    )
+}
+
+/// What was measured until tick 1, at 10 ms, is installed at tick 2: the flow at 15 ms still sees
+/// the table of before any demand, the one at 25 ms one that leaves dc2's link alone.
+#[test]
+fn a_split_is_one_interval_stale_and_leaves_the_busy_link_alone() {
+    let plan = plan(&crossing(""));
+    let run = simulate(&plan, 0, 1);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    let seen: Vec<_> = run
+        .decisions()
+        .filter(|note| note.dc == 0 && !note.is_ack)
+        .map(|note| {
+            let rows = note.decision.candidates().iter();
+            let buckets: Vec<u16> = rows.map(|row| row.candidate.buckets).collect();
+            (note.at.picos() / MILLI, buckets)
+        })
+        .collect();
+    // Candidates by delay, then port: dc2 first.
+    let expected = [
+        (5, vec![1, 1]),
+        (15, vec![1, 1]),
+        (25, vec![0, 100]),
+        (35, vec![0, 100]),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_switch_without_an_agent_tells_and_is_told_nothing() {
+    let plan = plan(&crossing(", agent: legacy"));
+    let run = simulate(&plan, 0, 1);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert_eq!(run.decisions().filter(|note| note.dc == 0).count(), 0);
+}
+
+/// A link that is down gets nothing from the tick on that follows the one that saw it.
+#[test]
+fn traffic_engineering_sees_what_is_cut_further_on() {
+    let text = crossing("").replace(
+        "policies:",
+        "faults: [{ at: 1 ms, link: [dc3, dc4], down: true }]\npolicies:",
+    );
+    let plan = plan(&text.replace("window: none", "window: none, retransmit_timeout: 15 ms"));
+    let run = simulate(&plan, 0, 1);
+    let late = run
+        .decisions()
+        .filter(|note| note.dc == 0 && !note.is_ack && note.at.picos() > 20 * MILLI);
+    let mut count = 0;
+    for note in late {
+        let rows = note.decision.candidates().iter();
+        let buckets: Vec<u16> = rows.map(|row| row.candidate.buckets).collect();
+        assert_eq!(buckets, [100, 0], "at {}", note.at);
+        count += 1;
+    }
+    assert_eq!(count, 2, "the flows of 25 and 35 ms");
+}
+
+/// Two ways from dc1 to dc4: by dc2 in 4 ms at 100 Gbit/s, by dc3 in 5 ms at 200.
+fn near_and_wide(policy: &str, flows: &str) -> String {
+    format!(
+        "
+name: ages
+topology:
+  dcs: [{{ name: dc1, hosts: 2 }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4, hosts: 2 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 2 ms }}
+    - {{ between: [dc2, dc4], rate: 100 Gbit, delay: 2 ms }}
+    - {{ between: [dc1, dc3], rate: 200 Gbit, delay: 2 ms }}
+    - {{ between: [dc3, dc4], rate: 200 Gbit, delay: 3 ms }}
+traffic:
+  - flows: [{flows}]
+policies: [{policy}]
+transport: {{ window: none }}
+"
+    )
+}
+
+/// d + α · h · f / c is 4 ms + 8 f / 100 Gbit/s by dc2 and 5 ms + 8 f / 200 Gbit/s by dc3: equal at
+/// 25,000,000 B. The 6,019th packet of 4,154 B is the first with more before or in it.
+#[test]
+fn a_flow_moves_with_the_packet_that_makes_it_too_large() {
+    let flows = "{ from: dc1/h1, to: dc4/h1, size: 40 MB }, \
+                 { from: dc1/h2, to: dc4/h2, size: 20 MB, start: 200 ms }";
+    let plan = plan(&near_and_wide("ucmp: { ageing: true, quantum: 0 }", flows));
+    let run = simulate(&plan, 0, 1);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    let of = |flow: u32| {
+        let here = run
+            .decisions()
+            .filter(move |note| note.dc == 0 && note.flow == flow);
+        here.filter(|note| !note.is_ack)
+            .map(|note| (note.at.picos(), note.cause, note.decision.chosen))
+            .collect::<Vec<_>>()
+    };
+    let begin = HOST_DELAY + PACKET;
+    assert_eq!(
+        of(0),
+        [
+            (begin, Cause::FirstPacket, 0),
+            (HOST_DELAY + 6_019 * PACKET, Cause::Age, 1)
+        ]
+    );
+    // It moved to a longer way: nothing was overtaken, so nothing was sent again.
+    assert_eq!(run.count(0, StoryEvent::Nacked), 0);
+    assert_eq!(
+        run.outcome.work.data_packets,
+        40_000_000_u64.div_ceil(4_096) + 20_000_000_u64.div_ceil(4_096)
+    );
+    assert_eq!(of(1), [(200 * MILLI + begin, Cause::FirstPacket, 0)]);
+}
+
+#[test]
+fn without_ageing_a_flow_stays_on_the_nearest_way() {
+    let flows = "{ from: dc1/h1, to: dc4/h1, size: 40 MB }";
+    let plan = plan(&near_and_wide("ucmp", flows));
+    let run = simulate(&plan, 0, 1);
+    let decisions: Vec<_> = run.decisions().filter(|note| note.dc == 0).collect();
+    assert_eq!(decisions.len(), 1);
+    assert_eq!(decisions[0].decision.chosen, 0);
+}
+
+/// The user's own policies, by name.
+#[test]
+fn ones_own_policies_decide() {
+    let flows: Vec<_> = (0..8)
+        .map(|n| {
+            format!(
+                "{{ from: dc1/h{}, to: dc4/h1, size: 8 kB, start: {n} ms }}",
+                n % 2 + 1
+            )
+        })
+        .collect();
+    let plan = plan(&near_and_wide(
+        "{ own: { name: delay-only } }, { own: { name: two-choice, label: drill } }",
+        &flows.join(", "),
+    ));
+    assert_eq!(plan.policies[1].label, "drill");
+    let chosen = |policy| -> Vec<usize> {
+        let run = simulate(&plan, policy, 1);
+        assert_eq!(run.outcome.reason, EndReason::Finished);
+        let here = run.decisions().filter(|note| note.dc == 0);
+        here.map(|note| note.decision.chosen).collect()
+    };
+    assert_eq!(chosen(0), [0; 8], "always the nearest");
+    let drill = chosen(1);
+    assert!(
+        drill.contains(&0) && drill.contains(&1),
+        "idle queues: the hash, {drill:?}"
+    );
+}
