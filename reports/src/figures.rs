@@ -1,19 +1,19 @@
 //! The figures of a run, from its rows.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, iter, path::Path};
 
-use lab_records::{FlowRow, LinkInfo};
+use lab_records::{FaultInfo, FlowRow, LinkChange, LinkInfo};
 use lab_units::Nanos;
 use plotters::style::RGBColor;
 
 use crate::{
     error::ReportError,
     figure::{
-        BySize, Cdf, Figure, Image, Lane, LinkBars, Panel, PathMap, Span, Timeline, Utilisation,
-        render,
-        theme::{SERIES, policy_colors},
+        AroundFaults, BySize, Cdf, Figure, Image, Lane, LinkBars, Panel, PathMap, Sent, Span,
+        Timeline, Utilisation, render,
+        theme::{SERIES, UNUSED, policy_colors},
     },
-    frames::{FlowFrame, RouteShare},
+    frames::{FlowFrame, LinkSeries, RouteShare, time_around},
     route::{Route, Routes},
     run::Run,
     size_bins::SizeBins,
@@ -48,13 +48,17 @@ pub fn draw_figures(
         policies,
         figures_dir,
     };
-    Ok(vec![
+    let mut figures = vec![
         draw.cdf()?,
         draw.by_size(bins)?,
         draw.utilisation()?,
         draw.map()?,
         draw.timeline()?,
-    ])
+    ];
+    if !run.info.faults.is_empty() {
+        figures.push(draw.around_faults()?);
+    }
+    Ok(figures)
 }
 
 struct Draw<'a> {
@@ -243,6 +247,69 @@ impl Draw<'_> {
             caption += &format!(" Of {most} flows of a policy {shown} are shown, evenly picked.");
         }
         self.captioned(&figure, "Flows over time", caption)
+    }
+
+    fn around_faults(&self) -> Result<Captioned, ReportError> {
+        let series = &self.run.around_faults;
+        let label = |one: &LinkSeries| format!("{} → {}", one.from_dc, one.to_dc);
+        let labels: BTreeSet<String> = series.iter().map(label).collect();
+        let colors = SERIES.into_iter().chain(iter::repeat(UNUSED));
+        let links: Vec<(String, RGBColor)> = labels.into_iter().zip(colors).collect();
+        let switches: BTreeSet<&String> = series.iter().map(|one| &one.from_dc).collect();
+        let rates = |one: &LinkSeries| {
+            let gigabits = |(start, end, rate)| (start, end, rate * 8.0 / 1e9);
+            one.rates().map(gigabits).collect()
+        };
+        let panel = |policy: &String, switch: &String| {
+            let sent: Vec<_> = series
+                .iter()
+                .filter(|one| one.policy == *policy && one.from_dc == *switch)
+                .map(|one| (label(one), rates(one)))
+                .collect();
+            let of = |(link, _): &(String, RGBColor)| {
+                let found = sent.iter().find(|(label, _)| label == link);
+                found.map_or_else(Vec::new, |(_, rates): &(_, Vec<_>)| rates.clone())
+            };
+            Sent {
+                title: format!("{policy}: sent by {switch}"),
+                rates: links.iter().map(of).collect(),
+            }
+        };
+        let policies = self.policies.iter();
+        let panels = policies.flat_map(|(policy, _)| {
+            let switches = switches.iter();
+            switches.map(move |switch| (policy, *switch))
+        });
+        let panels = panels
+            .map(|(policy, switch)| panel(policy, switch))
+            .collect();
+        let seconds = |time: Nanos| text::to_float(time.get()) / 1e9;
+        let fault = |fault: &FaultInfo| {
+            let change = match fault.change {
+                LinkChange::Cut => "cut",
+                LinkChange::Restored => "back",
+                LinkChange::Changed => "changed",
+            };
+            let time = text::time(fault.time_ns);
+            let what = format!("{} {change} at {time}", fault.link);
+            (seconds(fault.time_ns), what)
+        };
+        let (start, end) = time_around(&self.run.info.faults);
+        let figure = AroundFaults {
+            time: (seconds(start), seconds(end)),
+            faults: self.run.info.faults.iter().map(fault).collect(),
+            links,
+            panels,
+        };
+        let mut caption =
+            "What the DCI switch at the faulty link's end with more links sent over each of \
+                           its links, averaged from sample to sample; headers and acknowledgements \
+                           count."
+                .to_owned();
+        if self.run.info.repetitions > 1 {
+            caption += " Only the first repetition is shown.";
+        }
+        self.captioned(&figure, "Around the faults", caption)
     }
 
     /// What flows over time are coloured by.

@@ -9,7 +9,7 @@ use lab_records::{
     DecisionRow, FlowRow, RecordsError, RunDir, RunEnd, RunInfo, Tally, UtcTime, Verdict,
 };
 
-use crate::frames::{LinkTally, LinkUse, PauseTally, Pauses};
+use crate::frames::{LinkSeries, LinkTally, LinkUse, PauseTally, Pauses, SeriesTally};
 
 /// What a report is made from.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Run {
     pub flows: Vec<FlowRow>,
     /// What each direction of each link carried under each policy.
     pub link_uses: Vec<LinkUse>,
+    /// What the switches next to faults sent as time went by.
+    pub around_faults: Vec<LinkSeries>,
     /// How many decisions were made for each reason, by policy and reason.
     pub decisions: BTreeMap<(String, String), u64>,
     /// What priority flow control did under each policy that has pauses.
@@ -45,7 +47,11 @@ impl Run {
         let flows = run.flows()?;
         let mut torn = flows.torn;
         let mut links = LinkTally::default();
-        torn += run.visit(|row| links.add(row))?;
+        let mut around = SeriesTally::new(run.info());
+        torn += run.visit(|row| {
+            around.add(&row);
+            links.add(row);
+        })?;
         torn += run.visit(|row| links.add_queue(row))?;
         let mut decisions: BTreeMap<(String, String), u64> = BTreeMap::new();
         torn += run.visit(|row: DecisionRow| {
@@ -71,6 +77,7 @@ impl Run {
             verdict,
             flows: flows.rows,
             link_uses: links.uses(),
+            around_faults: around.series(),
             decisions,
             pauses: pauses.pauses(),
         })

@@ -3,11 +3,11 @@
 use lab_kernel::run::LinkMeasurement;
 use lab_plan::{
     Plan,
-    model::{LinkKind, Role},
+    model::{FaultChange, FaultPlan, LinkKind, Role},
 };
 use lab_records::{
-    Clock, DcInfo, DelayMethod, Engine, Granularity, LinkInfo, MeasuredLink, Place, RunInfo,
-    ScaleInfo, SimInfo,
+    Clock, DcInfo, DelayMethod, Engine, FaultInfo, Granularity, LinkChange, LinkInfo, MeasuredLink,
+    Place, RunInfo, ScaleInfo, SimInfo,
 };
 use sha2::{Digest, Sha256};
 
@@ -121,6 +121,11 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &Setting) -> RunInfo {
                 buffer_bytes: link.paper.buffer_bytes,
             })
             .collect(),
+        faults: plan
+            .faults
+            .iter()
+            .map(|fault| fault_info(plan, fault))
+            .collect(),
         granularity: Granularity {
             sub_packet_flows_percent: plan.estimate.sub_packet_flows_percent,
             packet_vs_delay_percent: plan.estimate.packet_vs_delay_percent,
@@ -130,6 +135,18 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &Setting) -> RunInfo {
             .iter()
             .map(|warning| warning.text.clone())
             .collect(),
+    }
+}
+
+fn fault_info(plan: &Plan, fault: &FaultPlan) -> FaultInfo {
+    FaultInfo {
+        time_ns: fault.paper_at_ns,
+        link: plan.links[fault.link.index()].name.clone(),
+        change: match fault.change {
+            FaultChange::Down => LinkChange::Cut,
+            FaultChange::Up => LinkChange::Restored,
+            FaultChange::Wire(_) => LinkChange::Changed,
+        },
     }
 }
 

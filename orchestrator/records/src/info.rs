@@ -42,6 +42,9 @@ pub struct RunInfo {
     pub dcs: Vec<DcInfo>,
     /// The inter-DC links, in the order of the plan.
     pub links: Vec<LinkInfo>,
+    /// The faults, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultInfo>,
     /// What packets cost that are not scaled.
     pub granularity: Granularity,
     /// What the plan warns of.
@@ -136,6 +139,29 @@ pub struct LinkInfo {
     pub delay_ns: Nanos,
     /// Egress queue at each end.
     pub buffer_bytes: Bytes,
+}
+
+/// A fault of an inter-DC link.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct FaultInfo {
+    /// When, from a repetition's start.
+    pub time_ns: Nanos,
+    /// The link.
+    pub link: String,
+    /// What becomes of it.
+    pub change: LinkChange,
+}
+
+/// What a fault does to a link.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkChange {
+    /// It is cut.
+    Cut,
+    /// It is back.
+    Restored,
+    /// It gets another rate, delay or loss.
+    Changed,
 }
 
 /// What it costs that packets are not scaled.

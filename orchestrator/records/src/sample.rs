@@ -54,6 +54,7 @@ pub fn info() -> RunInfo {
             delay_ns: Nanos::from_millis(5),
             buffer_bytes: Bytes::new(1_000_000),
         }],
+        faults: Vec::new(),
         granularity: Granularity {
             sub_packet_flows_percent: 0,
             packet_vs_delay_percent: 3,

@@ -22,6 +22,15 @@ impl Axis {
         Self::linear(0.0..steps * step, step)
     }
 
+    /// From `start` to at least `end`, with about so many ticks.
+    pub fn between(start: f64, end: f64, ticks: u32) -> Self {
+        let step = nice_step((end - start).max(f64::MIN_POSITIVE) / f64::from(ticks));
+        Self::linear(
+            (start / step).floor() * step..(end / step).ceil() * step,
+            step,
+        )
+    }
+
     /// From `range.start` to `range.end`, with ticks every `step`.
     pub fn linear(range: Range<f64>, step: f64) -> Self {
         let mut ticks = Vec::new();

@@ -1,5 +1,6 @@
 //! Figures: what each shows, drawn once for every backend.
 
+mod around;
 mod axis;
 mod by_size;
 mod canvas;
@@ -10,9 +11,11 @@ mod legend;
 mod map;
 mod render;
 pub mod theme;
+mod time_unit;
 mod timeline;
 mod utilisation;
 
+pub use around::{AroundFaults, Sent};
 pub use by_size::BySize;
 pub use cdf::Cdf;
 pub use map::{Panel, PathMap};

@@ -35,7 +35,7 @@ pub const SERIES: [RGBColor; 6] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY]
 const POLICIES: [(&str, RGBColor); 6] = [
     ("lcmp", BLUE),
     ("ecmp", VERMILLION),
-    ("redte", GREEN),
+    ("te-100ms", GREEN),
     ("wcmp", PURPLE),
     ("ucmp", ORANGE),
     ("ucmp-artifact", SKY),

@@ -9,6 +9,7 @@ use super::{
     legend::{Entry, Key, Legend},
     render::Figure,
     theme::{INK, UNUSED, WIDTH},
+    time_unit::TimeUnit,
 };
 use crate::{error::DrawError, text};
 
@@ -37,12 +38,6 @@ pub struct Span {
     pub end: Option<f64>,
     /// Its place in the routes; nothing if its route is not among them.
     pub route: Option<usize>,
-}
-
-/// A unit of time for an axis.
-struct TimeUnit {
-    name: &'static str,
-    per_second: f64,
 }
 
 impl Timeline {
@@ -140,13 +135,12 @@ impl Timeline {
         let rows = text::to_float(self.most_flows() as u64);
         let x = Axis::from_zero(self.end() * unit.per_second, 8);
         let (_, axis_end) = x.ends();
-        let x_title = format!("time from the start ({}, paper)", unit.name);
         let plot = Plot {
             at: (0.0, top),
             size: (WIDTH, self.lane_height()),
             x,
             y: Axis::bare(rows..0.0),
-            x_title: &x_title,
+            x_title: &unit.axis_title(),
             y_title: &format!("{}: {finished}, by start", lane.policy),
         };
         let chart = plot.draw(canvas)?;
@@ -171,18 +165,6 @@ impl Timeline {
             )?;
         }
         Ok(())
-    }
-}
-
-impl TimeUnit {
-    /// The unit for times up to `seconds`.
-    fn of(seconds: f64) -> Self {
-        let (name, per_second) = match seconds {
-            10.0.. => ("s", 1.0),
-            0.010.. => ("ms", 1e3),
-            _ => ("µs", 1e6),
-        };
-        Self { name, per_second }
     }
 }
 

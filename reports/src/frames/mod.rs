@@ -7,10 +7,12 @@
 mod flows;
 mod links;
 mod pauses;
+mod series;
 
 pub use flows::{FlowFrame, Pair, RouteShare};
 pub use links::{LinkTally, LinkUse};
 pub use pauses::{PauseTally, Pauses};
+pub use series::{LinkSeries, SeriesTally, time_around};
 
 /// One value of each row.
 fn values<'a, R, T>(rows: &'a [R], value: impl Fn(&'a R) -> T) -> Vec<T> {

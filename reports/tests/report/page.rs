@@ -237,7 +237,7 @@ fn more_flows_policies_and_repetitions_than_fit_are_cut_and_told() {
     for policy in [
         "wcmp",
         "ucmp",
-        "redte",
+        "te-100ms",
         "te-100ms",
         "lcmp-alpha0",
         "lcmp-beta0",

@@ -14,7 +14,7 @@ const POLICIES: [(&str, u64); 5] = [
     ("ecmp", 4),
     ("lcmp", 1),
     ("ucmp", 2),
-    ("redte", 3),
+    ("te-100ms", 3),
     ("wcmp", 4),
 ];
 
