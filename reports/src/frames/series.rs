@@ -196,18 +196,18 @@ mod tests {
 
     #[test]
     fn what_a_faulty_links_switch_sent_is_kept_and_nothing_else() {
-        let mut tally = SeriesTally::new(&info(20));
+        let mut tally = SeriesTally::new(&info(600));
         for (from, to) in [("dc2", "dc1"), ("dc2", "dc3"), ("dc1", "dc3")] {
-            tally.add(&row(from, to, 10, 20));
+            tally.add(&row(from, to, 500, 20));
         }
-        tally.add(&row("dc2", "dc3", 30, 60));
+        tally.add(&row("dc2", "dc3", 1_000, 60));
         // Too long after it.
-        tally.add(&row("dc2", "dc3", 41, 99));
+        tally.add(&row("dc2", "dc3", 1_201, 99));
         let series = tally.series();
         let to: Vec<&str> = series.iter().map(|one| one.to_dc.as_str()).collect();
         assert_eq!(to, ["dc1", "dc3"]);
         let rates: Vec<_> = series[1].rates().collect();
-        assert_eq!(rates, [(0.0, 0.01, 2_000.0), (0.01, 0.03, 2_000.0)]);
+        assert_eq!(rates, [(0.0, 0.5, 40.0), (0.5, 1.0, 80.0)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::{DcPath, FlowRow};
+use lab_records::{DcPath, FaultInfo, FlowRow, LinkChange};
 use lab_reports::{Report, render};
 use lab_units::Nanos;
 
@@ -226,6 +226,29 @@ fn hostile_names_are_text() {
 }
 
 #[test]
+fn what_happened_around_faults_is_shown_if_there_were_any() {
+    let mut run = Synthetic::testbed(40);
+    let (_, without) = report(&run.write("sound"));
+    assert!(!without.contains("id=\"around-faults\""));
+    let fault = |millis, change| FaultInfo {
+        time_ns: Nanos::from_millis(millis),
+        link: "dc1-dc6".into(),
+        change,
+    };
+    run.info.faults = vec![fault(20, LinkChange::Cut), fault(40, LinkChange::Restored)];
+    let (_, with) = report(&run.write("faulty"));
+    assert!(with.contains("id=\"around-faults\""));
+    let text = html::text(&with);
+    for label in [
+        "dc1 → dc4",
+        "1: dc1-dc6 cut at 20",
+        "lcmp: sent by dc1 (Gbit/s)",
+    ] {
+        assert!(with.contains(label), "{label}");
+    }
+}
+
+#[test]
 fn more_flows_policies_and_repetitions_than_fit_are_cut_and_told() {
     let mut run = Synthetic::testbed(820);
     let ecmp: Vec<FlowRow> = run
@@ -237,7 +260,7 @@ fn more_flows_policies_and_repetitions_than_fit_are_cut_and_told() {
     for policy in [
         "wcmp",
         "ucmp",
-        "te-100ms",
+        "ucmp-artifact",
         "te-100ms",
         "lcmp-alpha0",
         "lcmp-beta0",
