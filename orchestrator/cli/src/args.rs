@@ -51,6 +51,15 @@ the guest: write to standard output. While flows run it takes time of the guest'
 run then has a warning not to compare its times. On a virtual clock a kept guest's time passes only
 while a command runs, and jumps over idle: `sleep 100` takes a moment.";
 
+const EXPLAIN_EXAMPLES: &str = "\
+An idle network, then 600 MB waiting for dc2 that grow by 20 MB a sample and have been too many for
+40 samples, then the link to dc2 down:
+  lcmp-lab explain scenarios/8dc.yaml --from dc1 --to dc8
+  lcmp-lab explain scenarios/8dc.yaml --from dc1 --to dc8 --queues dc2=600MB:20MB:40
+  lcmp-lab explain scenarios/8dc.yaml --from dc1 --to dc8 --dead dc2
+
+All quantities are the paper's. scenarios/explain-8dc.md does the same by hand.";
+
 const SIM_EXAMPLES: &str = "\
 A short look at a long experiment, then all of it:
   lcmp-lab sim scenarios/8dc.yaml --policies lcmp --until '100 ms'
@@ -121,6 +130,9 @@ pub enum Verb {
     Plan(PlanArgs),
     /// Draw the inter-DC map of a scenario as SVG
     Graph(GraphArgs),
+    /// Explain a decision: a switch's candidates with every score, and which it keeps and chooses
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
     /// Say where labs run on this machine, what they lack, and the commands that mend it
     Doctor,
     /// Install what running labs takes, on Debian and Ubuntu
@@ -194,6 +206,42 @@ pub struct GraphArgs {
     /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// What `explain` takes.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// The scenario file
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// The datacenter whose DCI switch decides
+    #[arg(long, value_name = "DC")]
+    pub from: String,
+    /// The datacenter the flow goes to
+    #[arg(long, value_name = "DC")]
+    pub to: String,
+    /// Egress queues towards neighbours: bytes, their trend, samples they were full [default: empty]
+    #[arg(
+        long,
+        value_name = "DC=BYTES[:TREND[:SAMPLES]],…",
+        value_delimiter = ','
+    )]
+    pub queues: Vec<String>,
+    /// Neighbours whose link is down
+    #[arg(long, value_name = "DC,…", value_delimiter = ',')]
+    pub dead: Vec<String>,
+    /// Only these policies of the scenario, by label
+    #[arg(long, alias = "policy", value_name = "LABEL,…", value_delimiter = ',')]
+    pub policies: Vec<String>,
+    /// The sending host [default: the first of its datacenter]
+    #[arg(long, value_name = "HOST")]
+    pub src: Option<String>,
+    /// The receiving host [default: the first of its datacenter]
+    #[arg(long, value_name = "HOST")]
+    pub dst: Option<String>,
+    /// The flow's UDP source port
+    #[arg(long, value_name = "PORT", default_value_t = 49_152)]
+    pub sport: u16,
 }
 
 /// What `provision` takes.

@@ -78,6 +78,35 @@ fn help_teaches_the_verbs_and_the_exit_codes() {
     assert_eq!(result(&["help", "up"]), result(&["up", "--help"]));
 }
 
+/// `scenarios/explain-8dc.md` is a hand calculation; what it shows is what the verb says.
+#[test]
+fn the_hand_calculation_is_what_explain_says() {
+    let text = fs::read_to_string(root().join("scenarios/explain-8dc.md")).unwrap();
+    let mut shown = 0;
+    for block in text.split("```console\n$ lcmp-lab ").skip(1) {
+        let (command, rest) = block.split_once('\n').unwrap();
+        let expected = rest.split("```").next().unwrap();
+        let arguments: Vec<&str> = command.split(' ').collect();
+        assert_eq!(result(&arguments), expected, "{command}");
+        shown += 1;
+    }
+    assert_eq!(shown, 4);
+}
+
+#[test]
+fn explain_says_what_it_does_not_know() {
+    let ask = |more: &[&str]| {
+        let from = ["explain", "scenarios/8dc.yaml", "--from", "dc1", "--to"];
+        refusal(&root(), &[&from[..], more].concat(), 2)
+    };
+    assert!(ask(&["dc9"]).contains("there is no datacenter `dc9`"));
+    assert!(ask(&["dc1"]).contains("decides nothing for `dc1`"));
+    assert!(ask(&["dc8", "--queues", "dc6"]).contains("names no queue"));
+    assert!(ask(&["dc8", "--queues", "dc6=much"]).contains("`much` is not a queue"));
+    assert!(ask(&["dc8", "--src", "dc1/h9"]).contains("there is no host `dc1/h9`"));
+    assert!(ask(&["dc8", "--policies", "ospf"]).contains("no policy `ospf`"));
+}
+
 #[test]
 fn every_verb_has_help_of_its_own() {
     let help = result(&["--help"]);
@@ -155,7 +184,8 @@ fn results_as_json_are_json_alone() {
     let check = result(&["--json", "check", "scenarios/8dc.yaml"]);
     let check: serde_json::Value = serde_json::from_str(&check).unwrap();
     assert_eq!(check["flows"], 44);
-    assert_eq!(check["policies"], serde_json::json!(["ecmp", "lcmp"]));
+    let policies = ["ecmp", "lcmp", "wcmp", "ucmp", "ucmp-artifact"];
+    assert_eq!(check["policies"], serde_json::json!(policies));
     assert_eq!(check["warnings"], serde_json::json!([]));
 }
 

@@ -26,7 +26,8 @@
 //! - `round_trip`, `policy`, `faults`, `rescore`: what depends on the emulated network
 //! - `estimate`, `warnings`: what it costs, and what to know before trusting it
 //!
-//! How it is shown: [`render_table`][], [`render_svg`][], by `text` and `graph`.
+//! How it is shown: [`render_table`][], [`render_svg`][], by `text` and `graph`; what a switch would
+//! decide by it, and why: [`explain`](explain())[]; what its switches take: [`account`][].
 //!
 //! Quantities are paper units where a name says so, else emulated; see [`Scale`].
 //!
@@ -50,11 +51,13 @@
 //! # Ok::<(), lab_plan::PlanError>(())
 //! ```
 
+pub mod account;
 pub mod address;
 mod auto;
 mod demand;
 pub mod error;
 mod estimate;
+mod explain;
 mod faults;
 mod flow_list;
 pub mod frame;
@@ -81,9 +84,10 @@ mod ways;
 mod workload;
 
 pub use error::PlanError;
+pub use explain::{Explained, Explanation, Question, QueueState, explain, render_explanation};
 pub use graph::render_svg;
 pub use model::*;
 pub use resolve::{Engine, PlanOptions, resolve};
 pub use table::render_table;
-pub use text::{about_bytes, about_rate, about_time};
+pub use text::{about_bytes, about_rate, about_time, commas};
 pub use transport::{CcPlan, Physics, TransportPlan, WindowPlan};

@@ -63,7 +63,8 @@ pub(crate) fn paragraph(head: &str, words: &str) -> String {
 }
 
 /// A count with commas: `1,234,567`.
-pub(crate) fn commas(count: u64) -> String {
+#[must_use]
+pub fn commas(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -3,6 +3,7 @@
 pub mod artifact;
 pub mod bench;
 pub mod doctor;
+pub mod explain;
 pub mod flow;
 pub mod inspect;
 pub mod labs;

@@ -3,6 +3,7 @@
 mod common;
 mod engine;
 mod errors;
+mod explain;
 mod faults;
 mod graph;
 mod laws;

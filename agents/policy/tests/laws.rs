@@ -1,0 +1,160 @@
+//! Laws that every policy keeps.
+
+use std::collections::BTreeSet;
+
+use lab_policy::{
+    Candidate, Decision, LcmpConfig, Preset, ecmp,
+    lcmp::{self, Levels},
+    legacy, ucmp_artifact, wcmp,
+};
+use lab_units::BitsPerSec;
+use proptest::prelude::*;
+
+fn rate(bps: u64) -> BitsPerSec {
+    BitsPerSec::new(bps).expect("not zero")
+}
+
+fn paper() -> LcmpConfig {
+    LcmpConfig::paper(rate(200_000_000_000))
+}
+
+prop_compose! {
+    fn any_candidate()(path: u8, congestion: u8, is_alive: bool, buckets in 0..20u16) -> Candidate {
+        Candidate { path, congestion, is_alive, buckets }
+    }
+}
+
+fn candidates() -> impl Strategy<Value = Vec<Candidate>> {
+    prop::collection::vec(any_candidate(), 1..=8)
+}
+
+type Decide = fn(&[Candidate], u32) -> Option<Decision>;
+
+const POLICIES: [(&str, Decide); 5] = [
+    ("buckets", ecmp::decide_or_all),
+    ("paper", |rows, hash| lcmp::decide(rows, hash, &paper())),
+    ("artifact", |rows, hash| {
+        lcmp::decide(rows, hash, &LcmpConfig::artifact())
+    }),
+    ("rm-alpha", |rows, hash| {
+        lcmp::decide(
+            rows,
+            hash,
+            &LcmpConfig {
+                alpha: 0,
+                ..paper()
+            },
+        )
+    }),
+    ("stale", lcmp::decide_stale),
+];
+
+/// The places of those the hash was taken over, in the order before `turn` steps of rotation.
+fn kept(decision: &Decision, turn: usize) -> BTreeSet<usize> {
+    let rows = decision.candidates();
+    let places = (0..rows.len()).filter(|&place| rows[place].is_kept);
+    places.map(|place| (place + turn) % rows.len()).collect()
+}
+
+proptest! {
+    #[test]
+    fn something_alive_is_chosen_if_anything_is(rows in candidates(), hash: u32) {
+        for (name, decide) in POLICIES {
+            let decision = decide(&rows, hash);
+            prop_assert_eq!(decision.is_some(), rows.iter().any(|row| row.is_alive), "{}", name);
+            if let Some(decision) = decision {
+                prop_assert!(rows[decision.chosen].is_alive, "{name}");
+                prop_assert!(decision.candidates()[decision.chosen].is_kept, "{name}");
+                prop_assert_eq!(decide(&rows, hash), Some(decision), "{}: equal inputs", name);
+            }
+        }
+        let alive = rows.iter().filter(|row| row.is_alive).count();
+        let place = legacy::place(alive, hash);
+        prop_assert_eq!(place.is_some(), alive > 0);
+        prop_assert!(place.is_none_or(|place| place < alive));
+    }
+
+    /// Which candidates the hash is taken over does not depend on the order of the table; which of
+    /// them it falls to does, and so does, stated in the preset `artifact`, who of equals is cut.
+    #[test]
+    fn who_is_kept_does_not_depend_on_the_order(rows in candidates(), hash: u32, turn: usize) {
+        let turn = turn % rows.len();
+        let mut turned = rows.clone();
+        turned.rotate_left(turn);
+        for (name, decide) in POLICIES {
+            let costs: BTreeSet<_> = rows.iter().map(|row| (row.path, row.congestion)).collect();
+            if name == "artifact" && costs.len() < rows.len() {
+                continue;
+            }
+            let (Some(before), Some(after)) = (decide(&rows, hash), decide(&turned, hash)) else {
+                continue;
+            };
+            let costs: BTreeSet<_> = before.candidates().iter().map(|row| row.cost).collect();
+            if matches!(name, "artifact" | "paper" | "rm-alpha") && costs.len() < rows.len() {
+                // Of equally cheap ones under full congestion the first is taken, as stated.
+                continue;
+            }
+            prop_assert_eq!(kept(&before, 0), kept(&after, turn), "{}", name);
+        }
+    }
+
+    #[test]
+    fn costs_stay_in_their_range(rows in candidates(), hash: u32, alpha: u8, beta: u8) {
+        for config in [paper(), LcmpConfig::artifact()] {
+            let config = LcmpConfig { alpha, beta, ..config };
+            let most = match config.preset {
+                Preset::Paper => 255 * (u32::from(alpha) + u32::from(beta)),
+                Preset::Artifact => 255,
+            };
+            if let Some(decision) = lcmp::decide(&rows, hash, &config) {
+                prop_assert!(decision.candidates().iter().all(|row| row.cost <= most));
+            }
+        }
+    }
+
+    #[test]
+    fn congestion_is_monotone_in_each_signal(
+        queue: u8, trend: u8, duration: u8,
+        more in prop::array::uniform3(any::<u8>()),
+    ) {
+        let less = Levels::fuse(queue, trend, duration, &paper()).congestion;
+        let [q, t, d] = more;
+        let raised = Levels::fuse(queue.max(q), trend.max(t), duration.max(d), &paper());
+        prop_assert!(less <= raised.congestion);
+    }
+
+    /// A candidate that gets worse is not kept where it was dropped before.
+    #[test]
+    fn who_gets_worse_gains_nothing(rows in candidates(), hash: u32, path: u8, congestion: u8) {
+        let mut worse = rows.clone();
+        worse[0].path = worse[0].path.max(path);
+        worse[0].congestion = worse[0].congestion.max(congestion);
+        let config = LcmpConfig { congested_threshold: 255, ..paper() };
+        let is_kept = |rows: &[Candidate]| {
+            lcmp::decide(rows, hash, &config).map(|decision| decision.candidates()[0].is_kept)
+        };
+        let highly = |rows: &[Candidate]| rows.iter().all(|row| !row.is_alive || row.congestion == 255);
+        prop_assume!(!highly(&rows) && !highly(&worse));
+        prop_assert!(is_kept(&worse) <= is_kept(&rows));
+    }
+
+    #[test]
+    fn buckets_belong_to_next_hops_and_not_to_places(
+        capacities in prop::collection::vec(1..=1_000u64, 1..=8),
+        turn: usize,
+    ) {
+        let turn = turn % capacities.len();
+        let rates: Vec<BitsPerSec> = capacities.iter().map(|&bps| rate(bps)).collect();
+        let mut turned = rates.clone();
+        turned.rotate_left(turn);
+        let wide = (ucmp_artifact::buckets(&rates), ucmp_artifact::buckets(&turned));
+        let weighted = (wcmp::buckets(&rates), wcmp::buckets(&turned));
+        for place in 0..rates.len() {
+            let other = (place + rates.len() - turn) % rates.len();
+            prop_assert_eq!(wide.0[place], wide.1[other]);
+            // Of equal remainders the first has one more, as stated.
+            prop_assert!(weighted.0[place].abs_diff(weighted.1[other]) <= 1);
+        }
+        prop_assert_eq!(weighted.0.iter().sum::<u16>(), weighted.1.iter().sum::<u16>());
+    }
+}

@@ -1,0 +1,121 @@
+//! `lcmp-lab explain`: what a DCI switch would decide, and why.
+
+use std::net::Ipv4Addr;
+
+use lab_abi::rows::ROCE_PORT;
+use lab_plan::{Engine, Explanation, Plan, PlanOptions, Question, QueueState, Role, explain};
+use lab_policy::FlowTuple;
+use lab_units::DcId;
+
+use crate::{
+    args::ExplainArgs,
+    failure::{Exit, Failure, Outcome},
+    load,
+    output::{print, print_json},
+};
+
+/// `lcmp-lab explain`.
+pub fn run(arguments: &ExplainArgs, json: bool) -> Outcome {
+    let plan = plan(arguments)?;
+    let explanations = explanations(&plan, arguments)?;
+    if json {
+        print_json(&explanations);
+    } else {
+        let tables: Vec<String> = explanations
+            .iter()
+            .map(lab_plan::render_explanation)
+            .collect();
+        print(&tables.join("\n"));
+    }
+    Ok(Exit::Pass)
+}
+
+/// Unscaled: what is explained are the paper's numbers.
+fn plan(arguments: &ExplainArgs) -> Result<Plan, Failure> {
+    let loaded = load::load(&arguments.scenario)?;
+    let options = PlanOptions {
+        policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
+        engine: Engine::Simulator { is_scaled: false },
+        ..PlanOptions::default()
+    };
+    load::resolve(&loaded, &arguments.scenario, &options)
+}
+
+fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>, Failure> {
+    let (from, to) = (dc(plan, &arguments.from)?, dc(plan, &arguments.to)?);
+    let queues = arguments.queues.iter().map(|text| queue(plan, text));
+    let queues = queues.collect::<Result<Vec<_>, _>>()?;
+    let dead = arguments.dead.iter().map(|name| dc(plan, name));
+    let dead = dead.collect::<Result<Vec<_>, _>>()?;
+    let flow = flow(plan, arguments, from, to)?;
+    let question = |policy| Question {
+        policy,
+        from,
+        to,
+        flow,
+        queues: &queues,
+        dead: &dead,
+    };
+    let all = (0..plan.policies.len()).map(|policy| explain(plan, &question(policy)));
+    let all: Option<Vec<Explanation>> = all.collect();
+    all.ok_or_else(|| {
+        Failure::usage(format_args!(
+            "the switch of `{}` decides nothing for `{}`: it is the same datacenter, or one without \
+             hosts",
+            arguments.from, arguments.to
+        ))
+    })
+}
+
+fn dc(plan: &Plan, name: &str) -> Result<DcId, Failure> {
+    let place = plan.dcs.iter().position(|dc| dc.name == name);
+    place.and_then(DcId::from_index).ok_or_else(|| {
+        let names: Vec<&str> = plan.dcs.iter().map(|dc| dc.name.as_str()).collect();
+        Failure::usage(format_args!(
+            "there is no datacenter `{name}` (hint: there are `{}`)",
+            names.join("`, `")
+        ))
+    })
+}
+
+/// `dc6=600MB:20MB:40`.
+fn queue(plan: &Plan, text: &str) -> Result<(DcId, QueueState), Failure> {
+    let Some((name, state)) = text.split_once('=') else {
+        return Err(Failure::usage(format_args!(
+            "`{text}` names no queue (hint: write it like `dc6=600MB`)"
+        )));
+    };
+    Ok((dc(plan, name)?, state.parse().map_err(Failure::usage)?))
+}
+
+/// The flow between the hosts asked for, else between the first ones.
+fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<FlowTuple, Failure> {
+    let address = |name: &Option<String>, first: Option<Ipv4Addr>| match name {
+        None => Ok(first.unwrap_or(Ipv4Addr::UNSPECIFIED)),
+        Some(name) => host(plan, name),
+    };
+    let first = |dc: DcId| {
+        let host = plan.dcs[dc.index()].hosts.first()?;
+        Some(plan.nodes[host.index()].addr)
+    };
+    // A datacenter of transit has no hosts: somebody else's flow is decided there.
+    let others = (0u32..).map(DcId).take(plan.dcs.len());
+    let sender = first(from).or_else(|| others.filter(|dc| *dc != to).find_map(first));
+    Ok(FlowTuple {
+        src: address(&arguments.src, sender)?,
+        dst: address(&arguments.dst, first(to))?,
+        sport: arguments.sport,
+        dport: ROCE_PORT,
+    })
+}
+
+fn host(plan: &Plan, name: &str) -> Result<Ipv4Addr, Failure> {
+    let mut nodes = plan.nodes.iter();
+    let host = nodes.find(|node| node.role == Role::Host && node.name == name);
+    let host = host.map(|host| host.addr);
+    host.ok_or_else(|| {
+        Failure::usage(format_args!(
+            "there is no host `{name}` (hint: hosts are named like `dc1/h1`)"
+        ))
+    })
+}

@@ -1,0 +1,137 @@
+//! What the plan's DCI switches need for deciding, by the paper's own counting (Sec. 4).
+//!
+//! ```text
+//! a port: 4 queueCur + 4 queuePrev + 4 trend + 4 durCnt + 8 lastSample = 24 B
+//! a flow: 8 flowId + 4 portIdx + 8 lastSeen = 20 B, and 24 B as it is stored
+//! a path: 1 B of C_path
+//! a decision at m candidates: 15 m primitives, and m log₂ m comparisons to sort them
+//! ```
+
+use lab_policy::lcmp::LEVELS;
+use serde::Serialize;
+
+use crate::model::{LinkKind, Plan};
+
+/// Bytes of a port's state.
+pub const PORT_BYTES: u64 = 24;
+
+/// Bytes of a flow's row, aligned.
+pub const FLOW_BYTES: u64 = 24;
+
+/// Bytes of a path's score.
+pub const PATH_BYTES: u64 = 1;
+
+/// Integer primitives of a decision for each candidate: lookups, delay score, weights, sort key.
+pub const PRIMITIVES_PER_CANDIDATE: u32 = 15;
+
+/// The paper's example: a switch of 48 ports that remembers 50,000 flows, at six candidates.
+pub const EXAMPLE: Counted = Counted::new(48, 50_000, 10_000, 6);
+
+/// What is counted of a switch.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct Counted {
+    /// Ports whose queues are watched.
+    pub ports: u64,
+    /// Rows of the flow table.
+    pub flows: u64,
+    /// Scored paths: candidates of all destinations.
+    pub paths: u64,
+    /// The most candidates of a destination.
+    pub candidates: u32,
+    /// Bytes of all ports' state.
+    pub port_bytes: u64,
+    /// Bytes of the full flow table.
+    pub flow_bytes: u64,
+    /// Bytes of all paths' scores.
+    pub path_bytes: u64,
+    /// Bytes of the level scores and of the capacity classes, eight for a threshold.
+    pub table_bytes: u64,
+    /// Integer primitives of a decision.
+    pub operations: u32,
+}
+
+/// A DCI switch and what is counted of it.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct SwitchAccount {
+    /// Its datacenter.
+    pub dc: String,
+    /// It runs no agent and needs nothing of all this.
+    pub is_legacy: bool,
+    /// What is counted.
+    pub counted: Counted,
+}
+
+impl Counted {
+    /// Of a switch of so many ports, flows, paths and candidates.
+    #[must_use]
+    pub const fn new(ports: u64, flows: u64, paths: u64, candidates: u32) -> Self {
+        Self {
+            ports,
+            flows,
+            paths,
+            candidates,
+            port_bytes: ports * PORT_BYTES,
+            flow_bytes: flows * FLOW_BYTES,
+            path_bytes: paths * PATH_BYTES,
+            table_bytes: (LEVELS + 8 * LEVELS) as u64,
+            operations: operations(candidates),
+        }
+    }
+}
+
+/// Integer primitives of a decision at so many candidates; the logarithm is rounded down, as the
+/// paper's 6 · 2.6 ≈ 15 is.
+#[must_use]
+pub const fn operations(candidates: u32) -> u32 {
+    let sort = match (candidates as u128).checked_pow(candidates) {
+        Some(power) if power > 0 => power.ilog2(),
+        _ => 0,
+    };
+    candidates * PRIMITIVES_PER_CANDIDATE + sort
+}
+
+/// What is counted of each of the plan's DCI switches, with flow tables of `flows` rows.
+#[must_use]
+pub fn account(plan: &Plan, flows: u32) -> Vec<SwitchAccount> {
+    let switches = plan.dcs.iter().zip(&plan.switches);
+    switches
+        .map(|(dc, switch)| {
+            let ports = &plan.nodes[switch.node.index()].ports;
+            let is_watched = |link: &&lab_units::PortId| {
+                plan.links[link.link().index()].kind == LinkKind::InterDc
+            };
+            let candidates = switch.destinations.iter().map(|row| row.candidates.len());
+            let most = candidates.clone().max().unwrap_or(0);
+            SwitchAccount {
+                dc: dc.name.clone(),
+                is_legacy: dc.legacy,
+                counted: Counted::new(
+                    ports.iter().filter(is_watched).count() as u64,
+                    u64::from(flows),
+                    candidates.sum::<usize>() as u64,
+                    u32::try_from(most).unwrap_or(u32::MAX),
+                ),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_is_the_papers() {
+        assert_eq!(EXAMPLE.port_bytes, 1_152);
+        assert_eq!(EXAMPLE.flow_bytes, 1_200_000);
+        assert_eq!(EXAMPLE.path_bytes, 10_000);
+        assert_eq!(EXAMPLE.operations, 105);
+        assert_eq!(EXAMPLE.table_bytes, 90);
+    }
+
+    #[test]
+    fn operations_grow_with_the_candidates() {
+        let counts: Vec<u32> = (0..=8).map(operations).collect();
+        assert_eq!(counts, [0, 15, 32, 49, 68, 86, 105, 124, 144]);
+    }
+}

@@ -1,0 +1,103 @@
+//! An egress queue as a question states it, and its levels.
+
+use std::str::FromStr;
+
+use lab_policy::{
+    LcmpConfig,
+    lcmp::{Levels, PortProvision, PortThresholds},
+};
+use lab_units::{Bytes, Nanos, Ratio};
+
+use crate::model::{Candidate, Plan};
+
+/// An egress queue, in paper units: `600 MB`, `600 MB:20 MB`, `600 MB:20 MB:40`.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct QueueState {
+    /// Bytes in it.
+    pub bytes: Bytes,
+    /// Its trend: the smoothed growth from sample to sample.
+    pub trend: Bytes,
+    /// Samples for which it has been full.
+    pub full_samples: u32,
+}
+
+/// Why a text is not the state of a queue.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{text}` is not a queue (hint: bytes, their trend, samples it was full: `600MB:20MB:40`)")]
+pub struct ParseQueueError {
+    text: String,
+}
+
+impl FromStr for QueueState {
+    type Err = ParseQueueError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || ParseQueueError {
+            text: text.to_owned(),
+        };
+        let mut parts = text.split(':');
+        let bytes = |part: Option<&str>| match part {
+            None => Ok(Bytes::ZERO),
+            Some(part) => part.parse().map_err(|_| error()),
+        };
+        let state = Self {
+            bytes: bytes(Some(parts.next().unwrap_or_default()))?,
+            trend: bytes(parts.next())?,
+            full_samples: match parts.next() {
+                None => 0,
+                Some(part) => part.trim().parse().map_err(|_| error())?,
+            },
+        };
+        match parts.next() {
+            None => Ok(state),
+            Some(_) => Err(error()),
+        }
+    }
+}
+
+/// The levels of a candidate's egress queue, a sample interval after the sample before.
+pub(super) fn of(
+    plan: &Plan,
+    config: &LcmpConfig,
+    candidate: &Candidate,
+    queue: QueueState,
+) -> Levels {
+    let wire = &plan.links[candidate.port.link().index()].paper;
+    let port = PortProvision::paper_units(wire.rate_bps, wire.buffer_bytes);
+    let thresholds = PortThresholds::new(&port, config);
+    let paper_time = plan.scale.time.inverse().unwrap_or(Ratio::ONE);
+    let interval = Nanos::new(paper_time.scale_nearest(config.sample_interval_ns.get()));
+    let trend = i32::try_from(queue.trend.get()).unwrap_or(i32::MAX);
+    let duration = queue.full_samples >> config.duration_shift;
+    Levels::fuse(
+        thresholds.queue_level(queue.bytes),
+        thresholds.trend_level(trend, interval),
+        u8::try_from(duration).unwrap_or(u8::MAX),
+        config,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_bytes_then_trend_then_samples() {
+        let queue = |text: &str| text.parse::<QueueState>();
+        let mb = |count: u64| Bytes::new(count * 1_000_000);
+        let all = QueueState {
+            bytes: mb(600),
+            trend: mb(20),
+            full_samples: 40,
+        };
+        assert_eq!(queue("600MB:20 MB:40"), Ok(all));
+        let alone = QueueState {
+            bytes: mb(600),
+            ..QueueState::default()
+        };
+        assert_eq!(queue("600 MB"), Ok(alone));
+        for text in ["", "600", "600 MB:x", "600 MB:1 MB:-1", "1 MB:1 MB:1:1"] {
+            assert!(queue(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What a DCI switch would decide, and why: the candidates with every intermediate score.
+
+mod levels;
+mod table;
+
+use lab_policy::{
+    Candidate as Seen, Decision, FlowTuple, LcmpConfig, Rule, ecmp, flow_hash,
+    lcmp::{self, capacity_score, delay_score},
+    own::{self, NextHop},
+};
+use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
+use serde::Serialize;
+
+use crate::{
+    model::{Candidate, Plan, PolicyPlan},
+    policy,
+};
+
+pub use levels::QueueState;
+pub use table::render as render_explanation;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// Position in [`Plan::policies`].
+    pub policy: usize,
+    /// The deciding switch's datacenter.
+    pub from: DcId,
+    /// Where the flow goes.
+    pub to: DcId,
+    /// The flow.
+    pub flow: FlowTuple,
+    /// Egress queues towards neighbours; those not named are empty.
+    pub queues: &'a [(DcId, QueueState)],
+    /// Neighbours whose link is down.
+    pub dead: &'a [DcId],
+}
+
+/// A decision with what it was made of; quantities are paper units.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The deciding switch's datacenter.
+    pub from: String,
+    /// Where the flow goes.
+    pub to: String,
+    /// The policy's label.
+    pub policy: String,
+    /// The flow's hash at this switch.
+    pub hash: u32,
+    /// What the decision followed, in the records' word; none when nothing is alive.
+    pub rule: Option<&'static str>,
+    /// Whether the policy scores candidates: else it goes by their buckets.
+    pub is_scored: bool,
+    /// The candidates in the table's order: by one-way delay, then port.
+    pub candidates: Vec<Explained>,
+}
+
+/// A candidate.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Explained {
+    /// The neighbour behind it.
+    pub via: String,
+    /// The delay the policy goes by: end to end, or of the first link.
+    pub delay_ns: Nanos,
+    /// The capacity it goes by: the least end to end, or the first link's.
+    pub capacity_bps: BitsPerSec,
+    /// Alg. 1.
+    pub delay_score: u8,
+    /// Alg. 2.
+    pub capacity_score: u8,
+    /// Eq. 2.
+    pub c_path: u8,
+    /// Bytes in the egress queue.
+    pub queue_bytes: Bytes,
+    /// Q, the queue's level.
+    pub q: u8,
+    /// T, its trend's.
+    pub t: u8,
+    /// D, how long it has been full.
+    pub d: u8,
+    /// Eq. 3.
+    pub c_cong: u8,
+    /// Eq. 1.
+    pub cost: u32,
+    /// Hash buckets.
+    pub buckets: u16,
+    /// Whether its link is up.
+    pub is_alive: bool,
+    /// Whether the hash was taken over it and those like it.
+    pub is_kept: bool,
+    /// Whether the flow takes it.
+    pub is_chosen: bool,
+}
+
+/// The decision for a flow's first packet; `None` when the switch has no table row for where it
+/// goes: the datacenter itself, or one without hosts.
+#[must_use]
+pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
+    let switch = &plan.switches[question.from.index()];
+    let mut rows = switch.destinations.iter();
+    let row = rows.position(|row| row.dc == question.to)?;
+    let run = &plan.policies[question.policy];
+    let candidates = switch.destinations[row].candidates.iter().enumerate();
+    let mut explained: Vec<Explained> = candidates
+        .map(|(place, candidate)| Explained {
+            buckets: run.buckets_of(question.from.index(), row, place),
+            ..before_decision(plan, &run.policy, question, candidate)
+        })
+        .collect();
+    let hash = flow_hash(question.flow, switch.hash_seed);
+    let decision = decide(&run.policy, &explained, hash, |place| {
+        link_rate(plan, &switch.destinations[row].candidates[place])
+    });
+    if let Some(decision) = &decision {
+        for (candidate, scored) in explained.iter_mut().zip(decision.candidates()) {
+            candidate.cost = scored.cost;
+            candidate.is_kept = scored.is_kept;
+        }
+        explained[decision.chosen].is_chosen = true;
+    }
+    let name = |dc: DcId| plan.dcs[dc.index()].name.clone();
+    Some(Explanation {
+        from: name(question.from),
+        to: name(question.to),
+        policy: run.label.clone(),
+        hash,
+        rule: decision.map(|decision| word(decision.rule)),
+        is_scored: run.policy.lcmp().is_some(),
+        candidates: explained,
+    })
+}
+
+fn before_decision(
+    plan: &Plan,
+    policy: &PolicyPlan,
+    question: &Question<'_>,
+    candidate: &Candidate,
+) -> Explained {
+    let via = candidate.next_dc;
+    let queues = question.queues.iter();
+    let queue = queues.rev().find(|(dc, _)| *dc == via);
+    let queue = queue.map(|(_, queue)| *queue).unwrap_or_default();
+    let (delay, capacity) = match policy.lcmp() {
+        Some(config) => policy::scored(candidate, config.preset),
+        None => (candidate.paper_delay_ns, candidate.paper_bottleneck_bps),
+    };
+    let levels = policy
+        .lcmp()
+        .map(|config| levels::of(plan, config, candidate, queue))
+        .unwrap_or_default();
+    let score = |of: fn(&LcmpConfig, Nanos, BitsPerSec) -> u8| {
+        policy
+            .lcmp()
+            .map_or(0, |config| of(config, delay, capacity))
+    };
+    Explained {
+        via: plan.dcs[via.index()].name.clone(),
+        delay_ns: delay,
+        capacity_bps: capacity,
+        delay_score: score(|config, delay, _| delay_score(delay, config)),
+        capacity_score: score(|config, _, capacity| capacity_score(capacity, config)),
+        c_path: policy::path_score_of(policy, candidate),
+        queue_bytes: queue.bytes,
+        q: levels.queue,
+        t: levels.trend,
+        d: levels.duration,
+        c_cong: levels.congestion,
+        cost: 0,
+        buckets: 1,
+        is_alive: !question.dead.contains(&via),
+        is_kept: false,
+        is_chosen: false,
+    }
+}
+
+fn decide(
+    policy: &PolicyPlan,
+    explained: &[Explained],
+    hash: u32,
+    link_rate: impl Fn(usize) -> BitsPerSec,
+) -> Option<Decision> {
+    let seen = |candidate: &Explained| Seen {
+        path: candidate.c_path,
+        congestion: candidate.c_cong,
+        is_alive: candidate.is_alive,
+        buckets: candidate.buckets,
+    };
+    let candidates: Vec<Seen> = explained.iter().map(seen).collect();
+    match policy {
+        PolicyPlan::Lcmp(config) => lcmp::decide(&candidates, hash, config),
+        PolicyPlan::Own(name) => {
+            let next_hop = |(place, candidate): (usize, &Explained)| NextHop {
+                delay: candidate.delay_ns,
+                capacity: candidate.capacity_bps,
+                link_rate: link_rate(place),
+                queue: candidate.queue_bytes,
+            };
+            let next_hops: Vec<NextHop> = explained.iter().enumerate().map(next_hop).collect();
+            own::decide(own::find(name)?, &candidates, &next_hops, hash)
+        }
+        PolicyPlan::Ecmp
+        | PolicyPlan::Wcmp
+        | PolicyPlan::Ucmp(_)
+        | PolicyPlan::UcmpArtifact
+        | PolicyPlan::Te(_) => ecmp::decide_or_all(&candidates, hash),
+    }
+}
+
+fn link_rate(plan: &Plan, candidate: &Candidate) -> BitsPerSec {
+    plan.links[candidate.port.link().index()].paper.rate_bps
+}
+
+/// The records' word for a rule.
+const fn word(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Hash => "hash",
+        Rule::Scored => "scored",
+        Rule::LeastCost => "least-cost-fallback",
+        Rule::HashAll => "hash-all-fallback",
+        Rule::Stale => "stale-fallback",
+    }
+}
