@@ -251,7 +251,8 @@ impl Draw<'_> {
 
     fn around_faults(&self) -> Result<Captioned, ReportError> {
         let series = &self.run.around_faults;
-        let label = |one: &LinkSeries| format!("{} → {}", one.from_dc, one.to_dc);
+        // One colour for where they lead, whichever switch it is.
+        let label = |one: &LinkSeries| format!("to {}", one.to_dc);
         let labels: BTreeSet<String> = series.iter().map(label).collect();
         let colors = SERIES.into_iter().chain(iter::repeat(UNUSED));
         let links: Vec<(String, RGBColor)> = labels.into_iter().zip(colors).collect();
