@@ -240,7 +240,7 @@ fn what_happened_around_faults_is_shown_if_there_were_any() {
     assert!(with.contains("id=\"around-faults\""));
     let text = html::text(&with);
     for label in [
-        "dc1 → dc4",
+        "to dc4",
         "1: dc1-dc6 cut at 20",
         "lcmp: sent by dc1 (Gbit/s)",
     ] {
