@@ -34,6 +34,7 @@ mod error;
 #[cfg(test)]
 mod example;
 mod flows;
+pub mod footprint;
 mod install;
 mod links;
 mod program;
