@@ -133,6 +133,8 @@ pub enum Verb {
     /// Explain a decision: a switch's candidates with every score, and which it keeps and chooses
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
+    /// Account for what deciding takes of a switch, beside what the paper counts: bytes, operations
+    Account(ScenarioArgs),
     /// Say where labs run on this machine, what they lack, and the commands that mend it
     Doctor,
     /// Install what running labs takes, on Debian and Ubuntu

@@ -73,6 +73,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Check(arguments) => verbs::inspect::check(&arguments, global.json),
         Verb::Plan(arguments) => verbs::inspect::plan(&arguments, global.json),
         Verb::Graph(arguments) => verbs::inspect::graph(&arguments),
+        Verb::Account(arguments) => verbs::account::run(&arguments, global.json),
         Verb::Explain(arguments) => verbs::explain::run(&arguments, global.json),
         Verb::Schema => verbs::inspect::schema(),
         Verb::Doctor => verbs::doctor::doctor(global),

@@ -93,6 +93,21 @@ fn the_hand_calculation_is_what_explain_says() {
     assert_eq!(shown, 4);
 }
 
+/// The program itself is only known where the kernel takes it, and its tables are those of its ABI:
+/// what is counted is the same everywhere.
+#[test]
+fn account_sets_our_numbers_beside_the_papers() {
+    let text = result(&["account", "scenarios/8dc.yaml"]);
+    let counted = text.split("\nTables of the switch program").next().unwrap();
+    insta::assert_snapshot!("account_8dc", counted);
+    assert!(text.contains("  flows "), "{text}");
+    let json = result(&["--json", "account", "scenarios/8dc.yaml"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["paper"]["operations"], 105);
+    assert_eq!(json["paper"]["port_bytes"], 1_152);
+    assert_ne!(json["program"].is_null(), json["program_unknown"].is_null());
+}
+
 #[test]
 fn explain_says_what_it_does_not_know() {
     let ask = |more: &[&str]| {

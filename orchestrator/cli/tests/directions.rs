@@ -48,6 +48,12 @@ fn the_policy_is_integers_and_its_arguments() {
 }
 
 #[test]
+fn traffic_engineering_is_a_function_of_demands() {
+    assert_never_uses("lab-te", &ENGINES);
+    assert_never_uses("lab-te", &["lab-plan", "lab-abi", "rand_core"]);
+}
+
+#[test]
 fn the_plan_knows_no_kernel() {
     assert_never_uses("lab-plan", &ENGINES);
     assert_never_uses("lab-plan", &["nix", "libc", "lab-records"]);

@@ -1,5 +1,6 @@
 //! One file for each group of verbs.
 
+pub mod account;
 pub mod artifact;
 pub mod bench;
 pub mod doctor;

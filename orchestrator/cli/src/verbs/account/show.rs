@@ -1,0 +1,175 @@
+//! An account for a person.
+
+use std::fmt::Write;
+
+use lab_plan::{
+    account::{Counted, FLOW_BYTES, PATH_BYTES, PORT_BYTES, PRIMITIVES_PER_CANDIDATE},
+    commas,
+};
+
+use super::{ProgramTold, RowBytes, TableTold, Told};
+
+/// The paper's count beside what is here, then each switch, then the program.
+pub fn text(told: &Told) -> String {
+    let mut text = String::new();
+    rows(&mut text, &told.rows, told.paper);
+    switches(&mut text, told);
+    tables(&mut text, &told.tables);
+    match (&told.program, &told.program_unknown) {
+        (Some(program), _) => of_program(&mut text, program),
+        (None, why) => {
+            let why = why.as_deref().unwrap_or("it was not loaded");
+            let _ = writeln!(
+                text,
+                "\nThe switch program is not known here: {why} (hint: it takes root and BPF)"
+            );
+        }
+    }
+    text
+}
+
+fn rows(text: &mut String, rows: &RowBytes, paper: Counted) {
+    let flow = rows.flow_key + rows.flow_entry;
+    let times = |count: u64, bytes: usize| commas(count * bytes as u64);
+    let lines = [
+        (
+            "a port".to_owned(),
+            format!("{PORT_BYTES} B"),
+            format!(
+                "{} B of state in the agent, {} B in the program's table",
+                rows.port_state, rows.port_row
+            ),
+        ),
+        (
+            format!("{} ports", paper.ports),
+            format!("{} B", commas(paper.port_bytes)),
+            format!(
+                "{} B and {} B",
+                times(paper.ports, rows.port_state),
+                times(paper.ports, rows.port_row)
+            ),
+        ),
+        (
+            "a flow".to_owned(),
+            format!("{FLOW_BYTES} B"),
+            format!(
+                "{flow} B: a key of {} B, the whole 5-tuple, and {} B with counters",
+                rows.flow_key, rows.flow_entry
+            ),
+        ),
+        (
+            format!("{} flows", commas(paper.flows)),
+            format!("{} B", commas(paper.flow_bytes)),
+            format!("{} B", times(paper.flows, flow)),
+        ),
+        (
+            "a path's score".to_owned(),
+            format!("{PATH_BYTES} B"),
+            format!("{} B with its port and buckets", rows.candidate),
+        ),
+        (
+            "level and class tables".to_owned(),
+            "a few dozen B".to_owned(),
+            format!(
+                "{} B, and {} B of thresholds a port",
+                paper.table_bytes, rows.port_thresholds
+            ),
+        ),
+    ];
+    let _ = writeln!(text, "{:<24}{:>16}  here", "Bytes", "paper (Sec. 4)");
+    for (what, paper, here) in lines {
+        let _ = writeln!(text, "  {what:<22}{paper:>16}  {here}");
+    }
+}
+
+fn switches(text: &mut String, told: &Told) {
+    let _ = writeln!(
+        text,
+        "\nSwitches by the paper's counting, with room for {} flows\n  {:<10}{:>6}{:>8}{:>7}{:>9}{:>12}{:>7}  operations of a decision",
+        commas(
+            told.switches
+                .first()
+                .map_or(0, |switch| switch.counted.flows)
+        ),
+        "switch",
+        "ports",
+        "bytes",
+        "paths",
+        "bytes",
+        "flow bytes",
+        "most m",
+    );
+    for switch in &told.switches {
+        if switch.is_legacy {
+            let _ = writeln!(text, "  {:<10}  legacy: no agent, no tables", switch.dc);
+            continue;
+        }
+        let counted = &switch.counted;
+        let _ = writeln!(
+            text,
+            "  {:<10}{:>6}{:>8}{:>7}{:>9}{:>12}{:>7}  {}",
+            switch.dc,
+            counted.ports,
+            commas(counted.port_bytes),
+            counted.paths,
+            commas(counted.path_bytes),
+            commas(counted.flow_bytes),
+            counted.candidates,
+            operations(counted),
+        );
+    }
+    let _ = writeln!(
+        text,
+        "  {:<10}  {}, at {} candidates",
+        "paper",
+        operations(&told.paper),
+        told.paper.candidates
+    );
+}
+
+/// `6 · 15 + 15 = 105`.
+fn operations(counted: &Counted) -> String {
+    let each = PRIMITIVES_PER_CANDIDATE;
+    let sort = counted.operations - counted.candidates * each;
+    format!(
+        "{} · {each} + {sort} = {}",
+        counted.candidates, counted.operations
+    )
+}
+
+fn of_program(text: &mut String, program: &ProgramTold) {
+    let verified = match program.verified_instructions {
+        Some(count) => format!(
+            "the verifier walked {} over all ways through them",
+            commas(count.into())
+        ),
+        None => "this kernel does not tell how many the verifier walked".to_owned(),
+    };
+    let _ = writeln!(
+        text,
+        "\nThe switch program, every policy's at up to {} candidates: {} instructions; {verified}; \
+         {} B of machine code",
+        lab_policy::MAX_CANDIDATES,
+        commas(program.instructions.into()),
+        commas(program.machine_code_bytes.into()),
+    );
+}
+
+fn tables(text: &mut String, tables: &[TableTold]) {
+    let _ = writeln!(
+        text,
+        "\nTables of the switch program, on one CPU\n  {:<14}{:>8}{:>8}{:>10}{:>12}",
+        "table", "key B", "value B", "rows", "B"
+    );
+    for table in tables {
+        let _ = writeln!(
+            text,
+            "  {:<14}{:>8}{:>8}{:>10}{:>12}",
+            table.name,
+            table.key_bytes,
+            table.value_bytes,
+            commas(table.rows),
+            commas(table.bytes),
+        );
+    }
+}
