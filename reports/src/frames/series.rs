@@ -123,15 +123,15 @@ impl Thinned {
     /// Counters only grow: what one that is left out counted is in the next.
     fn add(&mut self, counter: Counter) {
         self.seen += 1;
-        if self.seen % (1 << self.halvings) != 0 {
+        if !self.seen.is_multiple_of(1 << self.halvings) {
             return;
         }
         self.counters.push(counter);
         if self.counters.len() == MOST_COUNTERS {
-            let mut place = 0;
+            let mut is_kept = true;
             self.counters.retain(|_| {
-                place += 1;
-                place % 2 == 0
+                is_kept = !is_kept;
+                is_kept
             });
             self.halvings += 1;
         }
