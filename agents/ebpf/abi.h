@@ -11,6 +11,7 @@
 #define MAX_FLOW_TABLE_ENTRIES 50000
 #define RING_BYTES 524288
 #define RING_WAKE_BYTES 131072
+#define RING_WAKE_STEP 16384
 #define PORT_ALIVE 0x8000000000000000ULL
 #define MECHANISM_BUCKETS 0
 #define MECHANISM_LCMP 1
@@ -24,7 +25,8 @@
 #define RULE_SCORED 1 // LCMP: the hash over the cheaper half.
 #define RULE_LEAST_COST 2 // LCMP, `paper`: all highly congested, so the cheapest.
 #define RULE_HASH_ALL 3 // LCMP, `artifact`: none left, so the hash over all.
-#define RULE_STALE 4 // LCMP without fresh signals: the hash over all.
+#define RULE_STALE 4 // Without fresh tables, or LCMP without fresh signals: the hash over all.
+#define RULE_OWN 5 // By a policy of the user's own.
 
 // A flow: the five-tuple, ports 0 for a protocol without ports and for fragments.
 struct flow_key {
@@ -52,14 +54,16 @@ _Static_assert(__builtin_offsetof(struct flow_key, pad) == 13, "flow_key.pad");
 // Where a flow is pinned to: with its key 48 bytes, where the paper counts 24, for the key is
 // the whole five-tuple and packets, bytes and decisions are counted for telemetry.
 struct flow_entry {
-	// Time of its latest packet.
+	// Time of its latest packet, to a tick of the kernel's timer; a decision's is exact.
 	__u64 last_seen_ns;
 	// Packets forwarded.
 	__u64 packets;
 	// Bytes forwarded, Ethernet header included.
 	__u64 bytes;
 	// The egress port's slot.
-	__u32 port;
+	__u16 port;
+	// The row of `demands` its bytes count in, from 1 on; 0: in none.
+	__u16 demand;
 	// Decisions made for it: more than one after a failover.
 	__u32 decisions;
 };
@@ -68,6 +72,7 @@ _Static_assert(__builtin_offsetof(struct flow_entry, last_seen_ns) == 0, "flow_e
 _Static_assert(__builtin_offsetof(struct flow_entry, packets) == 8, "flow_entry.packets");
 _Static_assert(__builtin_offsetof(struct flow_entry, bytes) == 16, "flow_entry.bytes");
 _Static_assert(__builtin_offsetof(struct flow_entry, port) == 24, "flow_entry.port");
+_Static_assert(__builtin_offsetof(struct flow_entry, demand) == 26, "flow_entry.demand");
 _Static_assert(__builtin_offsetof(struct flow_entry, decisions) == 28, "flow_entry.decisions");
 
 // A destination prefix, in the layout of `BPF_MAP_TYPE_LPM_TRIE` keys.
@@ -102,14 +107,15 @@ _Static_assert(__builtin_offsetof(struct candidate, pad) == 7, "candidate.pad");
 struct destination {
 	// Rows in use.
 	__u32 count;
-	// Zero.
-	__u32 pad;
+	// The row of `demands` that what this datacenter's hosts send there counts in, from 1 on; 0:
+	// it is not counted.
+	__u32 demand;
 	// The next hops.
 	struct candidate candidates[8];
 };
 _Static_assert(sizeof(struct destination) == 72, "destination");
 _Static_assert(__builtin_offsetof(struct destination, count) == 0, "destination.count");
-_Static_assert(__builtin_offsetof(struct destination, pad) == 4, "destination.pad");
+_Static_assert(__builtin_offsetof(struct destination, demand) == 4, "destination.demand");
 _Static_assert(__builtin_offsetof(struct destination, candidates) == 8, "destination.candidates");
 
 // An egress port.
@@ -130,37 +136,47 @@ _Static_assert(__builtin_offsetof(struct port, ifindex) == 8, "port.ifindex");
 _Static_assert(__builtin_offsetof(struct port, src_mac) == 12, "port.src_mac");
 _Static_assert(__builtin_offsetof(struct port, dst_mac) == 18, "port.dst_mac");
 
-// How to decide; constant while the program is attached.
+// How to decide; the weights and thresholds may be written while the program is at work.
 struct switch_params {
 	// With signals older than this LCMP falls back to a hash over all; 0: they never age.
 	__u64 stale_after_ns;
+	// With tables older than this, or none yet, every policy falls back to a hash over all; 0:
+	// they never age.
+	__u64 max_table_age_ns;
+	// α.
+	__u32 alpha;
+	// β.
+	__u32 beta;
 	// Seed of the flow hash.
 	__u32 seed;
 	// MECHANISM_BUCKETS or MECHANISM_LCMP.
 	__u32 mechanism;
 	// 1 for the preset `artifact`.
 	__u32 artifact;
-	// α.
-	__u32 alpha;
-	// β.
-	__u32 beta;
 	// `paper`: C_cong from which a port counts as highly congested.
 	__u32 congested_threshold;
 	// `artifact`: cost from which a kept candidate is dropped.
 	__u32 drop_threshold;
+	// The first address of the datacenter's own hosts, in network byte order.
+	__u32 local_addr;
+	// The bits of an address that say whether it is one of them, in network byte order.
+	__u32 local_mask;
 	// Zero.
 	__u32 pad;
 };
-_Static_assert(sizeof(struct switch_params) == 40, "switch_params");
+_Static_assert(sizeof(struct switch_params) == 56, "switch_params");
 _Static_assert(__builtin_offsetof(struct switch_params, stale_after_ns) == 0, "switch_params.stale_after_ns");
-_Static_assert(__builtin_offsetof(struct switch_params, seed) == 8, "switch_params.seed");
-_Static_assert(__builtin_offsetof(struct switch_params, mechanism) == 12, "switch_params.mechanism");
-_Static_assert(__builtin_offsetof(struct switch_params, artifact) == 16, "switch_params.artifact");
-_Static_assert(__builtin_offsetof(struct switch_params, alpha) == 20, "switch_params.alpha");
-_Static_assert(__builtin_offsetof(struct switch_params, beta) == 24, "switch_params.beta");
-_Static_assert(__builtin_offsetof(struct switch_params, congested_threshold) == 28, "switch_params.congested_threshold");
-_Static_assert(__builtin_offsetof(struct switch_params, drop_threshold) == 32, "switch_params.drop_threshold");
-_Static_assert(__builtin_offsetof(struct switch_params, pad) == 36, "switch_params.pad");
+_Static_assert(__builtin_offsetof(struct switch_params, max_table_age_ns) == 8, "switch_params.max_table_age_ns");
+_Static_assert(__builtin_offsetof(struct switch_params, alpha) == 16, "switch_params.alpha");
+_Static_assert(__builtin_offsetof(struct switch_params, beta) == 20, "switch_params.beta");
+_Static_assert(__builtin_offsetof(struct switch_params, seed) == 24, "switch_params.seed");
+_Static_assert(__builtin_offsetof(struct switch_params, mechanism) == 28, "switch_params.mechanism");
+_Static_assert(__builtin_offsetof(struct switch_params, artifact) == 32, "switch_params.artifact");
+_Static_assert(__builtin_offsetof(struct switch_params, congested_threshold) == 36, "switch_params.congested_threshold");
+_Static_assert(__builtin_offsetof(struct switch_params, drop_threshold) == 40, "switch_params.drop_threshold");
+_Static_assert(__builtin_offsetof(struct switch_params, local_addr) == 44, "switch_params.local_addr");
+_Static_assert(__builtin_offsetof(struct switch_params, local_mask) == 48, "switch_params.local_mask");
+_Static_assert(__builtin_offsetof(struct switch_params, pad) == 52, "switch_params.pad");
 
 // All of a switch but its flows and destinations: one value, so that one lookup finds it.
 struct switch_table {
@@ -168,13 +184,22 @@ struct switch_table {
 	struct switch_params params;
 	// When the ports' congestion was last sampled.
 	__u64 sampled_at_ns;
+	// When the control plane last said that the destinations' rows are right; 0: never.
+	__u64 tables_at_ns;
+	// Flows that agents took out of the flow table because they were idle.
+	__u64 expired;
+	// Flows that the kernel evicted from a full flow table, as agents found.
+	__u64 evicted;
 	// The ports by slot.
 	struct port ports[64];
 };
-_Static_assert(sizeof(struct switch_table) == 1584, "switch_table");
+_Static_assert(sizeof(struct switch_table) == 1624, "switch_table");
 _Static_assert(__builtin_offsetof(struct switch_table, params) == 0, "switch_table.params");
-_Static_assert(__builtin_offsetof(struct switch_table, sampled_at_ns) == 40, "switch_table.sampled_at_ns");
-_Static_assert(__builtin_offsetof(struct switch_table, ports) == 48, "switch_table.ports");
+_Static_assert(__builtin_offsetof(struct switch_table, sampled_at_ns) == 56, "switch_table.sampled_at_ns");
+_Static_assert(__builtin_offsetof(struct switch_table, tables_at_ns) == 64, "switch_table.tables_at_ns");
+_Static_assert(__builtin_offsetof(struct switch_table, expired) == 72, "switch_table.expired");
+_Static_assert(__builtin_offsetof(struct switch_table, evicted) == 80, "switch_table.evicted");
+_Static_assert(__builtin_offsetof(struct switch_table, ports) == 88, "switch_table.ports");
 
 // Packets and decisions of one CPU.
 struct counters {
@@ -188,6 +213,8 @@ struct counters {
 	__u64 failovers;
 	// Decisions by a fallback rule.
 	__u64 fallbacks;
+	// Those of them for want of fresh tables or signals.
+	__u64 stale;
 	// Frames left to the kernel: not IPv4, with IP options, or to no known destination.
 	__u64 passed;
 	// Packets left to the kernel because their TTL ends here.
@@ -199,17 +226,18 @@ struct counters {
 	// Decisions the ring buffer had no room for.
 	__u64 records_lost;
 };
-_Static_assert(sizeof(struct counters) == 80, "counters");
+_Static_assert(sizeof(struct counters) == 88, "counters");
 _Static_assert(__builtin_offsetof(struct counters, received) == 0, "counters.received");
 _Static_assert(__builtin_offsetof(struct counters, hits) == 8, "counters.hits");
 _Static_assert(__builtin_offsetof(struct counters, new_flows) == 16, "counters.new_flows");
 _Static_assert(__builtin_offsetof(struct counters, failovers) == 24, "counters.failovers");
 _Static_assert(__builtin_offsetof(struct counters, fallbacks) == 32, "counters.fallbacks");
-_Static_assert(__builtin_offsetof(struct counters, passed) == 40, "counters.passed");
-_Static_assert(__builtin_offsetof(struct counters, ttl_expired) == 48, "counters.ttl_expired");
-_Static_assert(__builtin_offsetof(struct counters, no_destination) == 56, "counters.no_destination");
-_Static_assert(__builtin_offsetof(struct counters, not_pinned) == 64, "counters.not_pinned");
-_Static_assert(__builtin_offsetof(struct counters, records_lost) == 72, "counters.records_lost");
+_Static_assert(__builtin_offsetof(struct counters, stale) == 40, "counters.stale");
+_Static_assert(__builtin_offsetof(struct counters, passed) == 48, "counters.passed");
+_Static_assert(__builtin_offsetof(struct counters, ttl_expired) == 56, "counters.ttl_expired");
+_Static_assert(__builtin_offsetof(struct counters, no_destination) == 64, "counters.no_destination");
+_Static_assert(__builtin_offsetof(struct counters, not_pinned) == 72, "counters.not_pinned");
+_Static_assert(__builtin_offsetof(struct counters, records_lost) == 80, "counters.records_lost");
 
 // A candidate as it was seen by a decision.
 struct scored_candidate {

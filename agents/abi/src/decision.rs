@@ -62,8 +62,10 @@ byte_enum! {
         LeastCost = 2 as "LEAST_COST",
         /// LCMP, `artifact`: none left, so the hash over all.
         HashAll = 3 as "HASH_ALL",
-        /// LCMP without fresh signals: the hash over all.
+        /// Without fresh tables, or LCMP without fresh signals: the hash over all.
         Stale = 4 as "STALE",
+        /// By a policy of the user's own.
+        Own = 5 as "OWN",
     }
 }
 
@@ -72,7 +74,7 @@ impl Rule {
     #[must_use]
     pub const fn is_fallback(self) -> bool {
         match self {
-            Self::Hash | Self::Scored => false,
+            Self::Hash | Self::Scored | Self::Own => false,
             Self::LeastCost | Self::HashAll | Self::Stale => true,
         }
     }

@@ -11,7 +11,7 @@ use crate::{
         CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, Counters, DecisionRecord, DestinationRow,
         FlowEntry, FlowKey, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MECHANISM_BUCKETS,
         MECHANISM_LCMP, NO_QP, PORT_ALIVE, PortRow, PrefixKey, RING_BYTES, RING_WAKE_BYTES,
-        ROCE_PORT, ScoredCandidate, SwitchParams, SwitchTable,
+        RING_WAKE_STEP, ROCE_PORT, ScoredCandidate, SwitchParams, SwitchTable,
     },
 };
 
@@ -44,6 +44,7 @@ pub fn abi_h() -> String {
         ),
         ("RING_BYTES", format!("{RING_BYTES}")),
         ("RING_WAKE_BYTES", format!("{RING_WAKE_BYTES}")),
+        ("RING_WAKE_STEP", format!("{RING_WAKE_STEP}")),
         ("PORT_ALIVE", format!("{PORT_ALIVE:#x}ULL")),
         ("MECHANISM_BUCKETS", format!("{MECHANISM_BUCKETS}")),
         ("MECHANISM_LCMP", format!("{MECHANISM_LCMP}")),

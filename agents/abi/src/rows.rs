@@ -22,6 +22,9 @@ pub const RING_BYTES: u32 = 512 * 1024;
 /// With this much of the ring buffer filled its reader is woken; else it comes by itself.
 pub const RING_WAKE_BYTES: u32 = RING_BYTES / 4;
 
+/// Past [`RING_WAKE_BYTES`] its reader is woken once in so many bytes more; a power of two.
+pub const RING_WAKE_STEP: u32 = 16 * 1024;
+
 /// Set in a port's state while the port is alive.
 pub const PORT_ALIVE: u64 = 1 << 63;
 
@@ -104,14 +107,16 @@ row! {
     /// Where a flow is pinned to: with its key 48 bytes, where the paper counts 24, for the key is
     /// the whole five-tuple and packets, bytes and decisions are counted for telemetry.
     pub struct FlowEntry as "flow_entry" {
-        /// Time of its latest packet.
+        /// Time of its latest packet, to a tick of the kernel's timer; a decision's is exact.
         pub last_seen_ns: u64,
         /// Packets forwarded.
         pub packets: u64,
         /// Bytes forwarded, Ethernet header included.
         pub bytes: u64,
         /// The egress port's slot.
-        pub port: u32,
+        pub port: u16,
+        /// The row of `demands` its bytes count in, from 1 on; 0: in none.
+        pub demand: u16,
         /// Decisions made for it: more than one after a failover.
         pub decisions: u32,
     }
@@ -157,8 +162,9 @@ row! {
     pub struct DestinationRow as "destination" {
         /// Rows in use.
         pub count: u32,
-        /// Zero.
-        pub pad: u32,
+        /// The row of `demands` that what this datacenter's hosts send there counts in, from 1 on; 0:
+        /// it is not counted.
+        pub demand: u32,
         /// The next hops.
         pub candidates: [CandidateRow; MAX_CANDIDATES],
     }
@@ -180,24 +186,31 @@ row! {
 }
 
 row! {
-    /// How to decide; constant while the program is attached.
+    /// How to decide; the weights and thresholds may be written while the program is at work.
     pub struct SwitchParams as "switch_params" {
         /// With signals older than this LCMP falls back to a hash over all; 0: they never age.
         pub stale_after_ns: u64,
+        /// With tables older than this, or none yet, every policy falls back to a hash over all; 0:
+        /// they never age.
+        pub max_table_age_ns: u64,
+        /// α.
+        pub alpha: u32,
+        /// β.
+        pub beta: u32,
         /// Seed of the flow hash.
         pub seed: u32,
         /// MECHANISM_BUCKETS or MECHANISM_LCMP.
         pub mechanism: u32,
         /// 1 for the preset `artifact`.
         pub artifact: u32,
-        /// α.
-        pub alpha: u32,
-        /// β.
-        pub beta: u32,
         /// `paper`: C_cong from which a port counts as highly congested.
         pub congested_threshold: u32,
         /// `artifact`: cost from which a kept candidate is dropped.
         pub drop_threshold: u32,
+        /// The first address of the datacenter's own hosts, in network byte order.
+        pub local_addr: u32,
+        /// The bits of an address that say whether it is one of them, in network byte order.
+        pub local_mask: u32,
         /// Zero.
         pub pad: u32,
     }
@@ -210,6 +223,12 @@ row! {
         pub params: SwitchParams,
         /// When the ports' congestion was last sampled.
         pub sampled_at_ns: u64,
+        /// When the control plane last said that the destinations' rows are right; 0: never.
+        pub tables_at_ns: u64,
+        /// Flows that agents took out of the flow table because they were idle.
+        pub expired: u64,
+        /// Flows that the kernel evicted from a full flow table, as agents found.
+        pub evicted: u64,
         /// The ports by slot.
         pub ports: [PortRow; MAX_PORTS],
     }
@@ -228,6 +247,8 @@ row! {
         pub failovers: u64,
         /// Decisions by a fallback rule.
         pub fallbacks: u64,
+        /// Those of them for want of fresh tables or signals.
+        pub stale: u64,
         /// Frames left to the kernel: not IPv4, with IP options, or to no known destination.
         pub passed: u64,
         /// Packets left to the kernel because their TTL ends here.

@@ -22,7 +22,7 @@ use crate::SwitchdError;
 const MAX_WAITING_BYTES: usize = 16 << 20;
 
 /// The longest line a controller may send.
-const MAX_LINE_BYTES: usize = 64 << 10;
+const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// How long the last words may take.
 const CLOSING_TIME: Duration = Duration::from_secs(10);

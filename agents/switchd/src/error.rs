@@ -6,6 +6,8 @@ use aya::{EbpfError, maps::MapError, programs::ProgramError};
 use lab_abi::wire::AgentConfigError;
 use lab_units::PortId;
 
+use crate::ObjectError;
+
 /// Why an agent cannot start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchdError {
@@ -30,11 +32,25 @@ pub enum SwitchdError {
         #[source]
         source: serde_json::Error,
     },
-    /// The controller spoke of a port the switch does not have.
-    #[error("the controller named port {port}, which is no port of the switch")]
-    UnknownPort {
-        /// The port.
-        port: PortId,
+    /// The user's own switch program is none.
+    #[error("switch program `{path}`: {source}")]
+    Object {
+        /// Its path.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        source: ObjectError,
+    },
+    /// Files of pinned maps cannot be used.
+    #[error("cannot {action} `{path}` (hint: it is to be in a BPF file system)")]
+    Pins {
+        /// What was to be done with it.
+        action: &'static str,
+        /// The file or directory.
+        path: String,
+        /// The kernel's answer.
+        #[source]
+        source: io::Error,
     },
     /// The kernel does not take the switch program or its maps.
     #[error("cannot load the switch program")]

@@ -3,7 +3,8 @@
 use std::net::Ipv4Addr;
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, MacAddr, PolicyConfig, PortConfig,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, MacAddr,
+    PolicyConfig, PortConfig,
 };
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
 
@@ -21,6 +22,7 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
             src_mac: MacAddr([2, 1, 0, 0, 0, last]),
             dst_mac: MacAddr([2, 2, 0, 0, 0, last]),
             is_queue_sampled,
+            is_enabled: true,
             rate_bps: rate(8_000_000),
             buffer_bytes: Bytes::new(100_000),
         }
@@ -53,14 +55,22 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
                 },
             ],
         }],
+        local: LocalPrefix {
+            addr: Ipv4Addr::new(10, 1, 0, 0),
+            prefix_len: 16,
+        },
         sample_interval_ns: Nanos::from_millis(1),
         record_interval_ns: Nanos::from_millis(10),
         link_interval_ns: Nanos::from_millis(20),
+        stats_interval_ns: Nanos::from_millis(100),
+        demand_interval_ns: None,
         gc_interval_ns: Nanos::from_millis(1_000),
         idle_timeout_ns: Nanos::from_millis(5_000),
         stale_after_ns: Some(Nanos::from_millis(500)),
+        max_table_age_ns: None,
         flow_table_entries: 50_000,
         controller_socket: "/run/lab/controller".to_owned(),
+        pin_dir: None,
         attach: AttachMode::Auto,
     }
 }

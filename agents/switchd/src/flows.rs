@@ -61,7 +61,9 @@ pub(crate) fn report(key: FlowKey, entry: FlowEntry, slots: &Slots) -> FlowRepor
         sport: key.source_port(),
         dport: key.destination_port(),
         proto: key.proto,
-        port: slots.port(entry.port).unwrap_or(PortId(u32::MAX)),
+        port: slots
+            .port(u32::from(entry.port))
+            .unwrap_or(PortId(u32::MAX)),
         packets: entry.packets,
         bytes: entry.bytes,
         decisions: entry.decisions,

@@ -3,13 +3,13 @@
 use lab_abi::{
     Preset,
     rows::{
-        CandidateRow, DestinationRow, MECHANISM_BUCKETS, MECHANISM_LCMP, PortRow, PrefixKey,
-        SwitchParams, SwitchTable,
+        CandidateRow, DestinationRow, MAX_PORTS, MECHANISM_BUCKETS, MECHANISM_LCMP, PortRow,
+        PrefixKey, SwitchParams, SwitchTable,
     },
-    wire::{AgentConfig, DestinationConfig, PolicyConfig, PortConfig},
+    wire::{AgentConfig, PortConfig},
 };
 use lab_policy::lcmp::Levels;
-use lab_units::PortId;
+use lab_units::{Nanos, PortId};
 
 use crate::shared::port_state;
 
@@ -34,10 +34,17 @@ impl Slots {
 }
 
 /// The switch table: `ifindexes` and liveness in the order of the configuration's ports.
-pub(crate) fn switch_table(config: &AgentConfig, links: &[(u32, bool)]) -> SwitchTable {
+///
+/// What an agent that was killed left in `before` of times and counts stays.
+pub(crate) fn switch_table(
+    config: &AgentConfig,
+    links: &[(u32, bool)],
+    before: &SwitchTable,
+) -> SwitchTable {
     let mut table = SwitchTable {
         params: params(config),
-        ..SwitchTable::default()
+        ports: [PortRow::default(); MAX_PORTS],
+        ..*before
     };
     for ((row, port), &(ifindex, is_alive)) in table.ports.iter_mut().zip(&config.ports).zip(links)
     {
@@ -51,18 +58,23 @@ pub(crate) fn switch_table(config: &AgentConfig, links: &[(u32, bool)]) -> Switc
     table
 }
 
-fn params(config: &AgentConfig) -> SwitchParams {
+/// How to decide.
+pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
+    let free_bits = u32::MAX.checked_shr(u32::from(config.local.prefix_len));
     let common = SwitchParams {
         seed: config.switch_id,
-        stale_after_ns: config.stale_after_ns.map_or(0, lab_units::Nanos::get),
+        stale_after_ns: config.stale_after_ns.map_or(0, Nanos::get),
+        max_table_age_ns: config.max_table_age_ns.map_or(0, Nanos::get),
+        local_addr: config.local.addr.to_bits().to_be(),
+        local_mask: (!free_bits.unwrap_or(0)).to_be(),
         ..SwitchParams::default()
     };
-    match &config.policy {
-        PolicyConfig::Buckets => SwitchParams {
+    match config.policy.congestion() {
+        None => SwitchParams {
             mechanism: MECHANISM_BUCKETS,
             ..common
         },
-        PolicyConfig::Lcmp(lcmp) => SwitchParams {
+        Some(lcmp) => SwitchParams {
             mechanism: MECHANISM_LCMP,
             artifact: match lcmp.preset {
                 Preset::Paper => 0,
@@ -77,12 +89,20 @@ fn params(config: &AgentConfig) -> SwitchParams {
     }
 }
 
-/// A destination's row.
+/// The row of the destination at `place` in the configuration, which is also where its demand is
+/// counted, if it is.
 pub(crate) fn destination(
-    config: &DestinationConfig,
+    config: &AgentConfig,
+    place: usize,
     slots: &Slots,
 ) -> (PrefixKey, DestinationRow) {
-    let mut row = DestinationRow::default();
+    let is_counted = config.demand_interval_ns.is_some();
+    let config = &config.destinations[place];
+    let demand = u32::try_from(place + 1).ok().filter(|_| is_counted);
+    let mut row = DestinationRow {
+        demand: demand.unwrap_or(0),
+        ..DestinationRow::default()
+    };
     for (slot, candidate) in row.candidates.iter_mut().zip(&config.candidates) {
         let port = slots
             .of(candidate.port)
@@ -101,7 +121,7 @@ pub(crate) fn destination(
 
 #[cfg(test)]
 mod tests {
-    use lab_abi::{LcmpConfig, rows::PORT_ALIVE};
+    use lab_abi::{LcmpConfig, rows::PORT_ALIVE, wire::PolicyConfig};
 
     use super::*;
     use crate::example;
@@ -110,21 +130,34 @@ mod tests {
     fn candidates_become_slots_in_their_order() {
         let config = example::config(PolicyConfig::Buckets);
         let slots = Slots::new(&config.ports);
-        let (prefix, row) = destination(&config.destinations[0], &slots);
+        let (prefix, row) = destination(&config, 0, &slots);
         assert_eq!(
             prefix,
             PrefixKey::new(std::net::Ipv4Addr::new(10, 8, 0, 0), 16)
         );
         let rows = row.candidates.map(|row| (row.port, row.buckets, row.path));
-        assert_eq!(row.count, 2);
+        assert_eq!((row.count, row.demand), (2, 0));
         assert_eq!(rows[..3], [(2, 1, 18), (1, 1, 38), (0, 0, 0)]);
         assert_eq!((slots.port(2), slots.port(3)), (Some(PortId(4)), None));
     }
 
     #[test]
+    fn a_demand_that_is_counted_has_a_row_of_its_own() {
+        let mut config = example::config(PolicyConfig::Buckets);
+        config.demand_interval_ns = Some(Nanos::from_millis(100));
+        let slots = Slots::new(&config.ports);
+        assert_eq!(destination(&config, 0, &slots).1.demand, 1);
+    }
+
+    #[test]
     fn ports_have_their_links_and_addresses() {
         let config = example::config(PolicyConfig::Buckets);
-        let table = switch_table(&config, &[(7, true), (8, true), (9, false)]);
+        let before = SwitchTable {
+            expired: 5,
+            ..SwitchTable::default()
+        };
+        let table = switch_table(&config, &[(7, true), (8, true), (9, false)], &before);
+        assert_eq!(table.expired, 5);
         let ports = table.ports.map(|port| (port.ifindex, port.state));
         assert_eq!(
             ports[..4],
@@ -138,6 +171,8 @@ mod tests {
     fn parameters_are_those_of_the_policy() {
         let ecmp = params(&example::config(PolicyConfig::Buckets));
         assert_eq!((ecmp.mechanism, ecmp.seed), (MECHANISM_BUCKETS, 176));
+        assert_eq!(ecmp.local_addr.to_ne_bytes(), [10, 1, 0, 0]);
+        assert_eq!(ecmp.local_mask.to_ne_bytes(), [255, 255, 0, 0]);
         let lcmp = params(&example::config(PolicyConfig::Lcmp(LcmpConfig::artifact())));
         assert_eq!((lcmp.mechanism, lcmp.artifact), (MECHANISM_LCMP, 1));
         assert_eq!((lcmp.alpha, lcmp.beta), (3, 1));

@@ -12,11 +12,16 @@
 //! - samples the egress queues and publishes each port's congestion as one word,
 //! - publishes ports' liveness, from their links and by command,
 //! - forgets idle flows,
-//! - tells the controller of queues, decisions, flows and counters,
-//! - and takes the program off the ports when it ends. Nothing is pinned.
+//! - tells the controller of queues, decisions, demands, flows and counters,
+//! - rewrites hash buckets, path costs, weights and thresholds as the controller says,
+//! - and takes the program off the ports when it ends.
 //!
-//! [`selftest`] holds the program against `lab-policy`, [`mod@bench`] measures it; both run wherever the
-//! kernel takes the program, interfaces or not.
+//! Where its configuration names a directory of a BPF file system, maps and links are pinned there: an
+//! agent that is killed leaves a switch that goes on forwarding, and the next agent takes it over.
+//!
+//! [`selftest`] holds the program against `lab-policy`, [`mod@bench`] measures it, [`mod@account`] says
+//! what it takes; all run wherever the kernel takes the program, interfaces or not. [`read_object`]
+//! says whether a user's own object is a switch program.
 //!
 //! ```no_run
 //! let config = serde_json::from_reader(std::io::stdin())?;
@@ -24,6 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod account;
 mod agent;
 mod attach;
 pub mod bench;
@@ -37,6 +43,8 @@ mod flows;
 pub mod footprint;
 mod install;
 mod links;
+mod object;
+mod pins;
 mod program;
 mod qdisc;
 mod row;
@@ -47,4 +55,5 @@ mod wait;
 
 pub use agent::run;
 pub use error::SwitchdError;
+pub use object::{MAX_OBJECT_BYTES, ObjectError, read_object};
 pub use selftest::{SelftestReport, selftest};

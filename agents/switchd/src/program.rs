@@ -5,21 +5,27 @@ use std::time::Instant;
 use aya::{
     Ebpf, EbpfLoader,
     maps::{Array, HashMap, LpmTrie, Map, MapData, MapError, PerCpuArray, RingBuf, lpm_trie::Key},
-    programs::{SchedClassifier, TestRun, TestRunOptions, TestRunResult},
+    programs::{ProgramInfo, SchedClassifier, TestRun, TestRunOptions, TestRunResult},
 };
 use lab_abi::rows::{Counters, DestinationRow, FlowEntry, FlowKey, PrefixKey, SwitchTable};
 
-use crate::{SwitchdError, row::Row, shared::SharedTable};
+use crate::{
+    SwitchdError,
+    pins::{FLOWS, MAPS, Pins},
+    row::Row,
+    shared::SharedTable,
+};
 
-/// The program, built by `agents/ebpf/build.sh`.
-static OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o");
+/// The agent's own program, built by `agents/ebpf/build.sh`.
+pub(crate) const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o");
 
-const PROGRAM: &str = "switch_ingress";
+/// What a switch program is called, whoever wrote it.
+pub(crate) const PROGRAM: &str = "switch_ingress";
 
 /// The flow table.
 pub(crate) type FlowTable = HashMap<MapData, Row<FlowKey>, Row<FlowEntry>>;
 
-/// The switch program, loaded. All of it goes with this value: nothing is pinned.
+/// The switch program, loaded. It goes with this value, and so do its maps unless they are pinned.
 pub(crate) struct Program {
     ebpf: Ebpf,
     /// Where flows are pinned to.
@@ -31,16 +37,32 @@ pub(crate) struct Program {
     table_map: Array<MapData, Row<SwitchTable>>,
     destinations: LpmTrie<MapData, [u8; 4], Row<DestinationRow>>,
     counters: PerCpuArray<MapData, Row<Counters>>,
+    demands: PerCpuArray<MapData, u64>,
     /// Time the kernel took to check and load the program, in nanoseconds.
     pub(crate) load_ns: u64,
 }
 
 impl Program {
-    /// Loads the program with a flow table of so many rows.
+    /// Loads the agent's own program with a flow table of so many rows.
     pub(crate) fn load(flow_table_entries: u32) -> Result<Self, SwitchdError> {
-        let mut ebpf = EbpfLoader::new()
-            .map_max_entries("flows", flow_table_entries)
-            .load(OBJECT)?;
+        Self::load_object(OBJECT, flow_table_entries, None)
+    }
+
+    /// Loads a program with a flow table of so many rows; with `pins`, by the maps that are pinned
+    /// there, or by new ones that then are.
+    pub(crate) fn load_object(
+        object: &[u8],
+        flow_table_entries: u32,
+        pins: Option<&Pins>,
+    ) -> Result<Self, SwitchdError> {
+        let mut loader = EbpfLoader::new();
+        loader.map_max_entries(FLOWS, flow_table_entries);
+        if let Some(pins) = pins {
+            for map in MAPS {
+                loader.map_pin_path(map.name, pins.map(map.name));
+            }
+        }
+        let mut ebpf = loader.load(object)?;
         let started = Instant::now();
         classifier(&mut ebpf)?
             .load()
@@ -55,15 +77,23 @@ impl Program {
             .try_into()
             .map_err(SwitchdError::map("use", "table"))?;
         Ok(Self {
-            flows: take(&mut ebpf, "flows")?,
+            flows: take(&mut ebpf, FLOWS)?,
             decisions: take(&mut ebpf, "decisions")?,
             table,
             table_map,
             destinations: take(&mut ebpf, "destinations")?,
             counters: take(&mut ebpf, "counters")?,
+            demands: take(&mut ebpf, "demands")?,
             load_ns,
             ebpf,
         })
+    }
+
+    /// Parameters and ports as they are.
+    pub(crate) fn table(&self) -> Result<SwitchTable, SwitchdError> {
+        let row = self.table_map.get(&0, 0);
+        row.map(|Row(table)| table)
+            .map_err(SwitchdError::map("read", "table"))
     }
 
     /// Writes parameters and ports, all at once.
@@ -102,9 +132,26 @@ impl Program {
         Ok(total)
     }
 
+    /// Bytes that the datacenter's hosts have sent to the destination of `row`, from 0 on.
+    pub(crate) fn demand(&self, row: u32) -> Result<u64, SwitchdError> {
+        let per_cpu = self.demands.get(&row, 0);
+        let per_cpu = per_cpu.map_err(SwitchdError::map("read", "demands"))?;
+        Ok(per_cpu.iter().sum())
+    }
+
     /// The program, to be attached.
     pub(crate) fn classifier(&mut self) -> Result<&mut SchedClassifier, SwitchdError> {
         classifier(&mut self.ebpf)
+    }
+
+    /// What the kernel knows of the program.
+    pub(crate) fn info(&mut self) -> Result<ProgramInfo, SwitchdError> {
+        self.classifier()?
+            .info()
+            .map_err(|source| SwitchdError::Program {
+                action: "look at",
+                source,
+            })
     }
 
     /// Runs the program once on `packet`, which need not come from an interface.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_abi::{
     LcmpConfig,
-    wire::{AgentConfig, LinkReport, Links, PolicyConfig, QueueReport, Queues},
+    wire::{AgentConfig, LinkReport, Links, QueueReport, Queues},
 };
 use lab_policy::lcmp::{Levels, PortProvision, PortState, PortThresholds};
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
@@ -35,12 +35,8 @@ struct SampledPort {
 impl Sampler {
     /// A sampler of the configuration's sampled ports; `ifindexes` are in the order of its ports.
     pub(crate) fn new(config: &AgentConfig, ifindexes: &[u32], now: Nanos) -> Self {
-        let lcmp = match &config.policy {
-            PolicyConfig::Buckets => None,
-            PolicyConfig::Lcmp(lcmp) => Some(lcmp.clone()),
-        };
         let mut sampler = Self {
-            lcmp,
+            lcmp: config.policy.congestion().cloned(),
             time_scale: config.time_scale,
             size_scale: config.size_scale,
             ports: Vec::new(),
@@ -66,13 +62,13 @@ impl Sampler {
         sampler
     }
 
-    /// The port in `slot` has another rate or queue from now on.
-    pub(crate) fn provision(&mut self, slot: usize, rate: BitsPerSec, buffer: Bytes) {
-        let thresholds = self.thresholds(rate, buffer);
-        for port in &mut self.ports {
-            if port.slot == slot {
-                port.thresholds = thresholds;
-            }
+    /// Ports have other rates or queues from now on, or their congestion is computed otherwise. What
+    /// is known of their queues' past stays.
+    pub(crate) fn provision(&mut self, config: &AgentConfig) {
+        self.lcmp = config.policy.congestion().cloned();
+        for place in 0..self.ports.len() {
+            let port = &config.ports[self.ports[place].slot];
+            self.ports[place].thresholds = self.thresholds(port.rate_bps, port.buffer_bytes);
         }
     }
 
@@ -155,6 +151,8 @@ impl Sampler {
 
 #[cfg(test)]
 mod tests {
+    use lab_abi::wire::PolicyConfig;
+
     use super::*;
     use crate::example;
 
@@ -238,11 +236,28 @@ mod tests {
     #[test]
     fn another_rate_and_buffer_give_other_levels() {
         let mut sampler = sampler(lcmp());
-        sampler.provision(1, example::rate(800_000_000), Bytes::new(1_000_000));
+        let mut config = example::config(lcmp());
+        config.ports[1].rate_bps = example::rate(800_000_000);
+        config.ports[1].buffer_bytes = Bytes::new(1_000_000);
+        sampler.provision(&config);
         sampler.take_in(Nanos::from_millis(1), &backlog(75_000));
         assert_eq!(
             (sampler.levels_of(1).queue, sampler.levels_of(1).trend),
             (25, 0)
         );
+    }
+
+    #[test]
+    fn other_weights_give_other_congestion() {
+        let mut sampler = sampler(lcmp());
+        let only_queue = LcmpConfig {
+            w_ql: 4,
+            w_tl: 0,
+            w_dp: 0,
+            ..LcmpConfig::paper(example::rate(8_000_000))
+        };
+        sampler.provision(&example::config(PolicyConfig::Lcmp(only_queue)));
+        sampler.take_in(Nanos::from_millis(1), &backlog(75_000));
+        assert_eq!(sampler.levels_of(1).congestion, 204);
     }
 }

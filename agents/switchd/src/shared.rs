@@ -10,7 +10,7 @@ use std::{
 };
 
 use aya::maps::Map;
-use lab_abi::rows::{MAX_PORTS, PORT_ALIVE, PortRow, SwitchTable};
+use lab_abi::rows::{MAX_PORTS, PORT_ALIVE, PortRow, SwitchParams, SwitchTable};
 use lab_policy::lcmp::Levels;
 use memmap2::{MmapOptions, MmapRaw};
 
@@ -51,6 +51,30 @@ impl SharedTable {
     pub(crate) fn set_sampled_at(&self, time_ns: u64) {
         self.word(offset_of!(SwitchTable, sampled_at_ns))
             .store(time_ns, Ordering::Release);
+    }
+
+    /// Publishes when the control plane said that the destinations' rows are right.
+    pub(crate) fn set_tables_at(&self, time_ns: u64) {
+        self.word(offset_of!(SwitchTable, tables_at_ns))
+            .store(time_ns, Ordering::Release);
+    }
+
+    /// Leaves to the next agent how many flows have gone.
+    pub(crate) fn set_gone(&self, expired: u64, evicted: u64) {
+        self.word(offset_of!(SwitchTable, expired))
+            .store(expired, Ordering::Relaxed);
+        self.word(offset_of!(SwitchTable, evicted))
+            .store(evicted, Ordering::Relaxed);
+    }
+
+    /// Publishes weights and thresholds, two numbers at a time: a decision made meanwhile may have the
+    /// old ones of some and the new ones of others, but α and β are of one kind.
+    pub(crate) fn set_params(&self, params: &SwitchParams) {
+        let words: [u64; size_of::<SwitchParams>() / 8] = bytemuck::cast(*params);
+        for (place, word) in words.into_iter().enumerate() {
+            self.word(offset_of!(SwitchTable, params) + place * 8)
+                .store(word, Ordering::Relaxed);
+        }
     }
 
     #[expect(

@@ -1,4 +1,4 @@
-//! The object in the tree is what its source compiles to.
+//! The objects in the tree are what their sources compile to.
 
 #![expect(clippy::print_stdout, reason = "a skipped test says so")]
 
@@ -10,7 +10,7 @@ use std::{fs, path::Path, process::Command};
 const COMPILER: &str = "14.0.6";
 
 #[test]
-fn the_object_in_the_tree_is_fresh() {
+fn the_objects_in_the_tree_are_fresh() {
     let version = Command::new("clang-14").arg("--version").output();
     match version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()) {
         Err(error) => {
@@ -26,16 +26,22 @@ fn the_object_in_the_tree_is_fresh() {
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ebpf");
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let built = directory.path().join("switch.bpf.o");
     let status = Command::new(source.join("build.sh"))
-        .arg(&built)
+        .arg(directory.path())
         .status()
         .expect("build.sh runs");
     assert!(status.success(), "build.sh failed: {status}");
-    let built = fs::read(built).expect("build.sh made an object");
-    let found = fs::read(source.join("switch.bpf.o")).expect("there is an object in the tree");
-    assert!(
-        built == found,
-        "agents/ebpf/switch.bpf.o is stale (hint: agents/ebpf/build.sh)"
-    );
+    for object in [
+        "switch.bpf.o",
+        "bench.bpf.o",
+        "examples/delay-only.bpf.o",
+        "examples/two-choice.bpf.o",
+    ] {
+        let built = fs::read(directory.path().join(object)).expect("build.sh made it");
+        let found = fs::read(source.join(object)).expect("it is in the tree");
+        assert!(
+            built == found,
+            "agents/ebpf/{object} is stale (hint: agents/ebpf/build.sh)"
+        );
+    }
 }

@@ -3,6 +3,7 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Command, Parser, Subcommand, ValueEnum};
+use lab_kernel::run::tune::Change;
 use lab_units::Nanos;
 
 use crate::verbs::{artifact::PUBLISHED_MAX_DELAY, sim::StoryArg};
@@ -59,6 +60,14 @@ An idle network, then 600 MB waiting for dc2 that grow by 20 MB a sample and hav
   lcmp-lab explain scenarios/8dc.yaml --from dc1 --to dc8 --dead dc2
 
 All quantities are the paper's. scenarios/explain-8dc.md does the same by hand.";
+
+const TUNE_EXAMPLES: &str = "\
+From another terminal while flows run:
+  lcmp-lab tune dc1                   what the weights and thresholds are
+  lcmp-lab tune dc1 alpha=1 beta=3    the next flow is decided by these
+
+What is tuned lasts until the policy's flows have ended; every repetition begins with the scenario's.
+What paths cost (w_dl, w_lc, s_path) is provisioned for all switches together and cannot be tuned.";
 
 const SIM_EXAMPLES: &str = "\
 A short look at a long experiment, then all of it:
@@ -154,13 +163,16 @@ pub enum Verb {
     /// Run a command on a node of a lab that is up, here or in a guest
     #[command(after_help = EXEC_EXAMPLES)]
     Exec(ExecArgs),
+    /// Change LCMP's weights and thresholds at a DCI switch while flows run, here or in a guest
+    #[command(after_help = TUNE_EXAMPLES)]
+    Tune(TuneArgs),
     /// Take a lab down: everything it made goes, nothing else is touched
     Down(DownArgs),
     /// Write the report of a run again
     Report(ReportArgs),
     /// Tell what became of one flow of a run: what each DCI switch chose and from what, and its FCT
     Flow(FlowArgs),
-    /// Measure this tool: lab creation, the switch program's decisions
+    /// Measure this tool: lab creation, decisions, forwarding, failover
     Bench(BenchArgs),
     /// Print the JSON Schema of scenarios
     Schema,
@@ -388,6 +400,16 @@ pub struct ExecArgs {
     pub command: Vec<std::ffi::OsString>,
 }
 
+/// What `tune` takes.
+#[derive(Args, Debug)]
+pub struct TuneArgs {
+    /// The datacenter whose DCI switch is meant
+    pub dc: String,
+    /// Parameters and their values from now on, such as `alpha=1` [default: only show them]
+    #[arg(value_name = "NAME=VALUE")]
+    pub changes: Vec<Change>,
+}
+
 /// What `down` takes.
 #[derive(Args, Debug)]
 pub struct DownArgs {
@@ -444,6 +466,10 @@ pub struct BenchArgs {
 pub enum BenchSubject {
     /// Namespaces and links up and down
     Lab,
-    /// The switch program's decision on a flow's first packet
+    /// The switch program's decision on a flow's first packet, by policy
     Decision,
+    /// Packets per second through one switch, against the kernel's own forwarding
+    Forwarding,
+    /// How long a flow is cut off when its link dies, with few and many flows pinned to it
+    Failover,
 }

@@ -84,6 +84,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Validate(arguments) => verbs::validate::validate(&arguments, global.json),
         Verb::Status => verbs::labs::status(global.json),
         Verb::Exec(arguments) => verbs::labs::exec(&arguments, global),
+        Verb::Tune(arguments) => verbs::labs::tune(&arguments, global),
         Verb::Down(arguments) => verbs::labs::down(&arguments, global),
         Verb::Report(arguments) => verbs::report::report(&arguments, global),
         Verb::Flow(arguments) => verbs::flow::flow(&arguments, global),

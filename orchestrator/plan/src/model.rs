@@ -56,6 +56,8 @@ pub struct Plan {
     pub transport: TransportPlan,
     /// How often things are recorded.
     pub measure: MeasurePlan,
+    /// Switches' tables older than this are not decided by, emulated.
+    pub max_table_age_ns: Nanos,
     /// Link changes while flows run, by time.
     pub faults: Vec<FaultPlan>,
     /// What the plan costs to run.
@@ -295,6 +297,17 @@ pub enum PolicyPlan {
     Lcmp(LcmpConfig),
     /// The policy of the user's own of this name.
     Own(String),
+    /// A switch program of the user's own.
+    Ebpf(EbpfPlan),
+}
+
+/// A switch program of the user's own.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct EbpfPlan {
+    /// The path of its object as written, relative to the scenario.
+    pub object: String,
+    /// What C_path and C_cong in its tables are computed with.
+    pub parameters: LcmpConfig,
 }
 
 /// The parameters of UCMP's uniform cost.
@@ -329,11 +342,12 @@ pub struct TePlan {
 }
 
 impl PolicyPlan {
-    /// LCMP's parameters, if it is LCMP.
+    /// LCMP's parameters, if it is LCMP or a switch program that is given LCMP's tables.
     #[must_use]
     pub const fn lcmp(&self) -> Option<&LcmpConfig> {
         match self {
             Self::Lcmp(config) => Some(config),
+            Self::Ebpf(plan) => Some(&plan.parameters),
             Self::Ecmp
             | Self::Wcmp
             | Self::Ucmp(_)
@@ -347,10 +361,15 @@ impl PolicyPlan {
     #[must_use]
     pub const fn not_in_kernel(&self) -> Option<&'static str> {
         match self {
-            Self::Te(_) => Some("its tables are not rewritten while flows run"),
             Self::Own(_) => Some("a policy that is compiled into this program runs in no switch"),
             Self::Ucmp(UcmpPlan { ageing: true, .. }) => Some("flows that have grown stay"),
-            Self::Ecmp | Self::Wcmp | Self::Ucmp(_) | Self::UcmpArtifact | Self::Lcmp(_) => None,
+            Self::Ecmp
+            | Self::Wcmp
+            | Self::Ucmp(_)
+            | Self::UcmpArtifact
+            | Self::Te(_)
+            | Self::Lcmp(_)
+            | Self::Ebpf(_) => None,
         }
     }
 }
@@ -409,6 +428,8 @@ pub struct MeasurePlan {
     pub queues_ns: Nanos,
     /// Bytes carried by inter-DC links.
     pub links_ns: Nanos,
+    /// DCI switches as a whole.
+    pub switches_ns: Nanos,
 }
 
 /// A link change.

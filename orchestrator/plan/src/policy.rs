@@ -13,7 +13,8 @@ use lab_units::{BitsPerSec, Bytes, Nanos};
 use crate::{
     error::PlanError,
     model::{
-        Candidate, Destination, LinkKind, PolicyPlan, PolicyRun, Scale, Switch, TePlan, UcmpPlan,
+        Candidate, Destination, EbpfPlan, LinkKind, PolicyPlan, PolicyRun, Scale, Switch, TePlan,
+        UcmpPlan,
     },
     network::Network,
     round_trip::RoundTrips,
@@ -79,6 +80,10 @@ fn run(
         }),
         PolicySpec::Lcmp(spec) => PolicyPlan::Lcmp(config(&path("lcmp"), spec, surroundings)?),
         PolicySpec::Own(spec) => PolicyPlan::Own(known_own(&path("own"), spec)?),
+        PolicySpec::Ebpf(spec) => PolicyPlan::Ebpf(EbpfPlan {
+            object: spec.object.clone(),
+            parameters: table_parameters(&path("ebpf"), surroundings)?,
+        }),
     };
     Ok(PolicyRun {
         label: spec.label().to_owned(),
@@ -110,7 +115,9 @@ pub(crate) fn path_score_of(policy: &PolicyPlan, candidate: &Candidate) -> u8 {
 
 fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
     match policy {
-        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) => Vec::new(),
+        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) | PolicyPlan::Ebpf(_) => {
+            Vec::new()
+        }
         PolicyPlan::Wcmp | PolicyPlan::Ucmp(_) | PolicyPlan::UcmpArtifact | PolicyPlan::Te(_) => {
             of_destinations(switches, |row| buckets_of(policy, row))
         }
@@ -125,7 +132,7 @@ pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
         candidates.iter().map(capacity).collect()
     };
     let buckets = match policy {
-        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) => {
+        PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) | PolicyPlan::Ebpf(_) => {
             return vec![1; candidates.len()];
         }
         PolicyPlan::Wcmp | PolicyPlan::Te(_) => wcmp::buckets(&by(|way| way.paper_bottleneck_bps)),
@@ -254,6 +261,24 @@ fn config(
         why: error.to_string(),
     })?;
     Ok(config)
+}
+
+/// What a switch program of the user's own finds in its tables: the paper's scores, of delays up to
+/// that of the longest path, so that no two paths are alike only for being long.
+fn table_parameters(path: &str, surroundings: &Surroundings<'_>) -> Result<LcmpConfig, PlanError> {
+    let mut parameters = config(path, &LcmpSpec::default(), surroundings)?;
+    let rows = surroundings
+        .switches
+        .iter()
+        .flat_map(|switch| &switch.destinations);
+    let delays = rows
+        .flat_map(|row| &row.candidates)
+        .map(|way| way.paper_delay_ns);
+    let longest = delays.max().unwrap_or(Nanos::ZERO).get() / 1_000;
+    let above = u64::BITS - longest.leading_zeros();
+    let shift = u8::try_from(above).unwrap_or(u8::MAX);
+    parameters.max_delay_shift = parameters.max_delay_shift.max(shift);
+    Ok(parameters)
 }
 
 /// Five times the longest base RTT, already emulated; a lab without delays still has a second.

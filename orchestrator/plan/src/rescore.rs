@@ -75,7 +75,8 @@ fn tables(switches: &[Switch], run: &PolicyRun) -> Vec<Vec<Vec<ScoredCandidate>>
         | PolicyPlan::Ucmp(_)
         | PolicyPlan::UcmpArtifact
         | PolicyPlan::Lcmp(_)
-        | PolicyPlan::Own(_) => {
+        | PolicyPlan::Own(_)
+        | PolicyPlan::Ebpf(_) => {
             let by_switch = switches.iter().map(|switch| {
                 let rows = switch.destinations.iter();
                 rows.map(|row| scored(&run.policy, row)).collect()
@@ -103,7 +104,9 @@ fn told(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64
     let rows = candidates.iter();
     match policy {
         PolicyPlan::Ecmp | PolicyPlan::Te(_) => Vec::new(),
-        PolicyPlan::Lcmp(_) => rows.map(|row| (row.port, row.c_path.into(), 0)).collect(),
+        PolicyPlan::Lcmp(_) | PolicyPlan::Ebpf(_) => {
+            rows.map(|row| (row.port, row.c_path.into(), 0)).collect()
+        }
         PolicyPlan::Own(_) | PolicyPlan::Ucmp(UcmpPlan { ageing: true, .. }) => rows
             .map(|row| {
                 let capacity = row.paper_bottleneck_bps.get();

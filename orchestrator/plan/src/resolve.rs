@@ -105,6 +105,7 @@ pub fn resolve(
     let measure = MeasurePlan {
         queues_ns: scale.time("measure.queues", scenario.measure.queues)?,
         links_ns: scale.time("measure.links", scenario.measure.links)?,
+        switches_ns: scale.time("measure.switches", scenario.measure.switches)?,
     };
     let faults = faults::resolve(scenario, &network, &switches, &policies, &scale)?;
     let estimate = estimate::estimate(&Load {
@@ -148,6 +149,7 @@ pub fn resolve(
         rdma,
         transport,
         measure,
+        max_table_age_ns: scale.time("max_table_age", scenario.max_table_age)?,
         faults,
         estimate,
         warnings,

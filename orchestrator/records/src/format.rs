@@ -7,7 +7,8 @@
 /// - 1: the kernel's runs
 /// - 2: simulated runs: `physics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
 ///   `story.csv`
-pub const FORMAT_VERSION: u32 = 2;
+/// - 3: `switches.csv`
+pub const FORMAT_VERSION: u32 = 3;
 
 /// What the run was and how it went.
 pub const RUN_FILE: &str = "run.json";

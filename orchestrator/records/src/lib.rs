@@ -55,7 +55,7 @@ pub use percentile::nearest_rank;
 pub use reader::{RunDir, Table};
 pub use rows::{
     Column, DcPath, DecisionRow, FlowRow, FlowStatus, Kind, LinkRow, List, ListError, PfcEvent,
-    PfcRow, QueueRow, Row, StoryEvent, StoryRow,
+    PfcRow, QueueRow, Row, StoryEvent, StoryRow, SwitchRow,
 };
 pub use run_file::{Outcome, RunFile, stamp};
 pub use time::UtcTime;

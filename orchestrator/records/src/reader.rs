@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, QueueRow, Row, RunFile, RunInfo, StoryRow,
-    UtcTime, columnar,
+    SwitchRow, UtcTime, columnar,
     error::{Operation, RecordsError},
 };
 
@@ -92,6 +92,14 @@ impl RunDir {
     /// When the table is missing or a row of it is wrong.
     pub fn decisions(&self) -> Result<Table<DecisionRow>, RecordsError> {
         self.table()
+    }
+
+    /// How the switches fared; nothing if the run has no such table.
+    ///
+    /// # Errors
+    /// When a row of the table is wrong.
+    pub fn switches(&self) -> Result<Table<SwitchRow>, RecordsError> {
+        self.table_if_there()
     }
 
     /// The pauses and resumes of ports; none if the run has no such table.

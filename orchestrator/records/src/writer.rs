@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, QueueRow, Row, RunEnd, RunFile, RunInfo,
-    StoryRow, Tally, UtcTime, Verdict,
+    StoryRow, SwitchRow, Tally, UtcTime, Verdict,
     columnar::{self, LARGE_TABLE_ROWS},
     create_run_dir,
     error::{Operation, RecordsError},
@@ -28,7 +28,8 @@ pub struct RunWriter {
     links: TableWriter<LinkRow>,
     queues: TableWriter<QueueRow>,
     decisions: TableWriter<DecisionRow>,
-    /// Made with their first row, as most runs have none.
+    /// Made with their first row, as many runs have none.
+    switches: Option<TableWriter<SwitchRow>>,
     pfc: Option<TableWriter<PfcRow>>,
     story: Option<TableWriter<StoryRow>>,
 }
@@ -59,6 +60,7 @@ impl RunWriter {
             links: TableWriter::create(dir)?,
             queues: TableWriter::create(dir)?,
             decisions: TableWriter::create(dir)?,
+            switches: None,
             pfc: None,
             story: None,
             tally: Tally::default(),
@@ -144,6 +146,14 @@ impl RunWriter {
         self.decisions.append(rows)
     }
 
+    /// Adds how switches fared; the table is there only if some switch was asked.
+    ///
+    /// # Errors
+    /// When the table cannot be made or a row cannot be written.
+    pub fn append_switches(&mut self, rows: &[SwitchRow]) -> Result<(), RecordsError> {
+        append_late(&mut self.switches, &self.dir, rows)
+    }
+
     /// Adds pauses and resumes of ports; the table is there only if there were any.
     ///
     /// # Errors
@@ -171,6 +181,8 @@ impl RunWriter {
         self.links.close(dir, large)?;
         self.queues.close(dir, large)?;
         self.decisions.close(dir, large)?;
+        let switches = self.switches;
+        switches.map_or(Ok(()), |table| table.close(dir, large))?;
         self.pfc.map_or(Ok(()), |table| table.close(dir, large))?;
         self.story.map_or(Ok(()), |table| table.close(dir, large))?;
         let outcome = Outcome {

@@ -44,7 +44,12 @@ pub const GENERATOR: Generator = Generator {
 pub const MEASURE: Measure = Measure {
     queues: Nanos::from_millis(10),
     links: Nanos::from_millis(10),
+    switches: Nanos::from_millis(100),
 };
+
+/// A thousand of LCMP's samples: far from what a busy machine causes, near enough for a switch whose
+/// agent is gone not to steer by a queue of long ago.
+pub const MAX_TABLE_AGE: Nanos = Nanos::from_millis(1_000);
 
 /// Queue level from which LCMP counts a sample as congested: ⌈0.8 · 255⌉, in both presets.
 pub const HIGH_WATER: u8 = 204;

@@ -37,8 +37,10 @@ pub struct Scenario {
     pub repetitions: u32,
     /// What makes the flows.
     pub generator: Generator,
-    /// How often queues and links are recorded, in paper time.
+    /// How often queues, links and switches are recorded, in paper time.
     pub measure: Measure,
+    /// Tables older than this are not decided by, in paper time.
+    pub max_table_age: Nanos,
     /// Changes to links while flows run.
     pub faults: Vec<Fault>,
     /// Transport and buffers in the simulator.
@@ -243,6 +245,8 @@ pub enum PolicySpec {
     Lcmp(LcmpSpec),
     /// A policy of the user's own, compiled in.
     Own(OwnSpec),
+    /// A switch program of the user's own.
+    Ebpf(EbpfSpec),
 }
 
 impl PolicySpec {
@@ -257,6 +261,7 @@ impl PolicySpec {
             Self::Te(spec) => &spec.label,
             Self::Lcmp(spec) => spec.label.as_deref().unwrap_or("lcmp"),
             Self::Own(spec) => spec.label.as_deref().unwrap_or(&spec.name),
+            Self::Ebpf(spec) => spec.name(),
         }
     }
 }
@@ -303,6 +308,22 @@ pub struct OwnSpec {
     pub name: String,
     /// Shown instead of its name in records and plots.
     pub label: Option<String>,
+}
+
+/// A switch program of the user's own.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct EbpfSpec {
+    /// Path of its object as written, relative to the scenario.
+    pub object: String,
+}
+
+impl EbpfSpec {
+    /// The file's name up to the first dot: `two-choice` of `own/two-choice.bpf.o`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let file = self.object.rsplit('/').next().unwrap_or_default();
+        file.split('.').next().unwrap_or_default()
+    }
 }
 
 /// LCMP's parameters; what is `None` keeps the preset's value.
@@ -414,6 +435,8 @@ pub struct Measure {
     pub queues: Nanos,
     /// Bytes carried by inter-DC links.
     pub links: Nanos,
+    /// DCI switches as a whole.
+    pub switches: Nanos,
 }
 
 /// A change to a link at a time after the first flow may start.

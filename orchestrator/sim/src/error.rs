@@ -25,6 +25,15 @@ pub enum SimError {
         /// What was asked for.
         name: String,
     },
+    /// A policy that is a switch program.
+    #[error(
+        "`{object}` is a program for switches of a kernel (hint: `lcmp-lab up` runs it; for the \
+         simulator write the policy in Rust, `own: {{name: …}}`)"
+    )]
+    SwitchProgram {
+        /// Its object.
+        object: String,
+    },
     /// A flow needs more packets than a sequence number counts.
     #[error(
         "flow {flow} of {bytes} B has more packets than the {} a sequence number counts \

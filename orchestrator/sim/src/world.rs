@@ -139,6 +139,10 @@ impl RunPolicy {
             | PolicyPlan::UcmpArtifact
             | PolicyPlan::Te(_) => Self::Buckets,
             PolicyPlan::Lcmp(config) => Self::Lcmp(config.clone()),
+            PolicyPlan::Ebpf(plan) => {
+                let object = plan.object.clone();
+                return Err(SimError::SwitchProgram { object });
+            }
             PolicyPlan::Own(name) => Self::Own(
                 own::find(name).ok_or_else(|| SimError::NoOwnPolicy { name: name.clone() })?,
             ),

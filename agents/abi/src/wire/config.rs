@@ -35,22 +35,36 @@ pub struct AgentConfig {
     pub ports: Vec<PortConfig>,
     /// The remote destinations; what is not among them is left to the kernel.
     pub destinations: Vec<DestinationConfig>,
-    /// Time between two samples of the queues; only LCMP samples for its decisions.
+    /// The datacenter's own hosts; what they send is its demand.
+    pub local: LocalPrefix,
+    /// Time between two samples of the queues; only policies that look at queues sample for their
+    /// decisions.
     pub sample_interval_ns: Nanos,
     /// Time between two messages about queues and decisions.
     pub record_interval_ns: Nanos,
     /// Time between two messages about what the links carried.
     pub link_interval_ns: Nanos,
+    /// Time between two messages about the switch as a whole: its counters and its flow table.
+    pub stats_interval_ns: Nanos,
+    /// Time between two messages about what the datacenter's hosts sent to each destination; `null`:
+    /// it is not counted, which saves every packet a table's row.
+    pub demand_interval_ns: Option<Nanos>,
     /// Time between two searches for idle flows.
     pub gc_interval_ns: Nanos,
     /// A flow not seen for this long is forgotten.
     pub idle_timeout_ns: Nanos,
     /// Samples older than this are not decided by; `null`: they never age.
     pub stale_after_ns: Option<Nanos>,
+    /// Destinations' rows that the controller has neither written nor confirmed for this long are not
+    /// decided by: flows are then hashed over all live candidates. `null`: they never age.
+    pub max_table_age_ns: Option<Nanos>,
     /// Rows of the flow table.
     pub flow_table_entries: u32,
     /// The unix socket the controller listens on.
     pub controller_socket: String,
+    /// A directory of a BPF file system, for maps and links to outlive the agent: forwarding then
+    /// goes on without it, and the next agent takes all of it over. `null`: all goes with the agent.
+    pub pin_dir: Option<String>,
     /// How the program is attached to the ports.
     pub attach: AttachMode,
 }
@@ -63,6 +77,40 @@ pub enum PolicyConfig {
     Buckets,
     /// LCMP with its parameters; of its times those beside the policy count, not those within.
     Lcmp(LcmpConfig),
+    /// A switch program of the user's own.
+    Own(OwnPolicy),
+}
+
+impl PolicyConfig {
+    /// What the ports' congestion is computed with, if the policy looks at it.
+    #[must_use]
+    pub const fn congestion(&self) -> Option<&LcmpConfig> {
+        match self {
+            Self::Buckets => None,
+            Self::Lcmp(lcmp) => Some(lcmp),
+            Self::Own(own) => Some(&own.parameters),
+        }
+    }
+}
+
+/// A switch program of the user's own, with the maps of the agent's.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnPolicy {
+    /// The path of its object.
+    pub object: String,
+    /// What C_path and C_cong in its tables are computed with.
+    pub parameters: LcmpConfig,
+}
+
+/// The addresses of a datacenter's hosts.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalPrefix {
+    /// The prefix's address.
+    pub addr: Ipv4Addr,
+    /// The prefix's length in bits.
+    pub prefix_len: u8,
 }
 
 /// How the program is attached.
@@ -92,6 +140,8 @@ pub struct PortConfig {
     pub dst_mac: MacAddr,
     /// Whether its queue is sampled and reported: true for the inter-DC ports.
     pub is_queue_sampled: bool,
+    /// False: held dead, whatever its link says.
+    pub is_enabled: bool,
     /// The link's emulated rate.
     pub rate_bps: BitsPerSec,
     /// The egress queue's emulated limit.

@@ -1,7 +1,8 @@
 //! What agent and controller say to each other, one JSON value per line.
 //!
 //! All times are `CLOCK_MONOTONIC` nanoseconds. The first message of an agent is `ready`, the last
-//! one `bye` or `error`; an agent whose socket closes ends.
+//! one `bye` or `error`; an agent whose socket closes ends. One that was killed says nothing more: its
+//! controller sees the socket closed, and starts another.
 
 use alloc::{string::String, vec::Vec};
 use core::net::Ipv4Addr;
@@ -10,7 +11,7 @@ use lab_units::{BitsPerSec, Bytes, PortId};
 use serde::{Deserialize, Serialize};
 
 use super::DestinationConfig;
-use crate::{Rule, Trigger};
+use crate::{LcmpConfig, Rule, Trigger};
 
 /// What the controller tells an agent.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -34,6 +35,12 @@ pub enum AgentCommand {
     },
     /// A destination's candidates or their path costs changed: new flows are decided by these.
     SetDestination(DestinationConfig),
+    /// Traffic engineering: the candidates' hash buckets are others; new flows are decided by these.
+    SetBuckets(Vec<BucketRow>),
+    /// LCMP's weights and thresholds are others from the next sample and the next decision on.
+    SetLcmp(LcmpConfig),
+    /// All tables are still as they should be: they are young again.
+    ConfirmTables,
     /// Ends the agent, as closing the socket does, but lets it say what it still has to say.
     Stop,
 }
@@ -48,13 +55,15 @@ pub enum AgentMessage {
     Queues(Queues),
     /// What the links carried: after `ready`, every link interval, and at the end.
     Links(Links),
+    /// What the datacenter's hosts sent to each destination, every demand interval.
+    Demands(Demands),
     /// Decisions since the last such message, oldest first.
     Decisions(Vec<DecisionReport>),
     /// A port came to life or died.
     PortState(PortLiveness),
     /// Flows that left the flow table, at the end those still in it.
     Flows(Vec<FlowReport>),
-    /// Counters, every collection of idle flows and at the end.
+    /// Counters, every stats interval and at the end.
     Stats(Stats),
     /// Why the agent ends.
     Error {
@@ -90,6 +99,43 @@ pub struct Ready {
     pub ports: u32,
     /// Time the kernel took to check and load the program.
     pub load_ns: u64,
+    /// Flows of an agent that was killed, taken over with their ports; `null`: there was none.
+    pub adopted: Option<u64>,
+}
+
+/// The hash buckets of a destination.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct BucketRow {
+    /// The prefix's address.
+    pub addr: Ipv4Addr,
+    /// The prefix's length in bits.
+    pub prefix_len: u8,
+    /// Buckets of each candidate, in the order of the configuration's or the latest
+    /// [`SetDestination`](AgentCommand::SetDestination).
+    pub buckets: Vec<u16>,
+}
+
+/// What the datacenter's hosts sent.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Demands {
+    /// From here on: the time of the message before.
+    pub since_ns: u64,
+    /// To here.
+    pub time_ns: u64,
+    /// The destinations in the configuration's order.
+    pub destinations: Vec<DemandReport>,
+}
+
+/// What the datacenter's hosts sent to a destination.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct DemandReport {
+    /// The prefix's address.
+    pub addr: Ipv4Addr,
+    /// The prefix's length in bits.
+    pub prefix_len: u8,
+    /// Bytes since the message before, Ethernet headers included.
+    pub bytes: u64,
 }
 
 /// The queues of the sampled ports.
@@ -224,7 +270,7 @@ pub struct FlowReport {
     pub last_seen_ns: u64,
 }
 
-/// Counters of the switch since its agent started.
+/// Counters of the switch since its program was first attached.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Stats {
     /// When they were read.
@@ -239,6 +285,8 @@ pub struct Stats {
     pub failovers: u64,
     /// Decisions by a fallback rule.
     pub fallbacks: u64,
+    /// Those of them for want of fresh tables or signals.
+    pub stale: u64,
     /// Frames left to the kernel: not IPv4, with IP options, or to no known destination.
     pub passed: u64,
     /// Packets left to the kernel because their TTL ended here.
@@ -247,7 +295,8 @@ pub struct Stats {
     pub no_destination: u64,
     /// Flows that could not be entered in the flow table.
     pub not_pinned: u64,
-    /// Flows in the table.
+    /// Flows in the table: counted at every collection of idle flows and at the end, in between
+    /// those entered since then on top of that.
     pub occupancy: u64,
     /// Flows forgotten because they were idle.
     pub expired: u64,

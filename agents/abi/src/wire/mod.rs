@@ -2,20 +2,24 @@
 //!
 //! - [`config`][]: the agent's whole configuration, one JSON value
 //! - [`validate`][]: whether it fits a switch's tables
+//! - `apply`: what a command makes of it
 //! - [`message`][]: JSON lines over the controller's unix socket, both ways
 //! - [`mac`][]: Ethernet addresses
 
+mod apply;
 pub mod config;
 pub mod mac;
 pub mod message;
 pub mod validate;
 
 pub use config::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, PolicyConfig, PortConfig,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
+    PolicyConfig, PortConfig,
 };
 pub use mac::MacAddr;
 pub use message::{
-    AgentCommand, AgentMessage, Attachment, CandidateReport, DecisionReport, FlowReport,
-    LinkReport, Links, PortLiveness, QueueReport, Queues, Ready, Stats,
+    AgentCommand, AgentMessage, Attachment, BucketRow, CandidateReport, DecisionReport,
+    DemandReport, Demands, FlowReport, LinkReport, Links, PortLiveness, QueueReport, Queues, Ready,
+    Stats,
 };
 pub use validate::AgentConfigError;

@@ -6,7 +6,7 @@ use core::net::Ipv4Addr;
 use lab_units::PortId;
 
 use super::config::{
-    AgentConfig, CandidateConfig, DestinationConfig, MAX_INTERFACE_NAME, PolicyConfig, PortConfig,
+    AgentConfig, CandidateConfig, DestinationConfig, MAX_INTERFACE_NAME, PortConfig,
 };
 use crate::{
     LcmpConfigError,
@@ -69,6 +69,18 @@ pub enum AgentConfigError {
         /// The length.
         prefix_len: u8,
     },
+    /// Buckets for a destination that is not there, or not one number for each of its candidates.
+    #[error("destination `{addr}/{prefix_len}`: buckets for {found} candidates, it has {expected}")]
+    Buckets {
+        /// The destination's address.
+        addr: Ipv4Addr,
+        /// The destination's length.
+        prefix_len: u8,
+        /// For how many candidates there are some.
+        found: usize,
+        /// How many candidates it has.
+        expected: usize,
+    },
     /// A candidate through a port the switch does not have, or through the same port twice.
     #[error("destination `{addr}/{prefix_len}`: candidate port {port} is {problem}")]
     CandidatePort {
@@ -81,6 +93,15 @@ pub enum AgentConfigError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A command about a port the switch does not have.
+    #[error("port {port} is no port of the switch")]
+    UnknownPort {
+        /// The port.
+        port: PortId,
+    },
+    /// Weights for a policy that has none.
+    #[error("the policy has no weights or thresholds")]
+    NoParameters,
     /// A number outside its range.
     #[error("`{field}` is {value}, it must be {least} to {most}")]
     OutOfRange {
@@ -113,10 +134,11 @@ impl AgentConfig {
     pub fn validate(&self) -> Result<(), AgentConfigError> {
         self.validate_numbers()?;
         self.validate_ports()?;
+        validate_prefix(self.local.addr, self.local.prefix_len)?;
         self.validate_destinations()?;
-        match &self.policy {
-            PolicyConfig::Buckets => Ok(()),
-            PolicyConfig::Lcmp(lcmp) => Ok(lcmp.validate()?),
+        match self.policy.congestion() {
+            None => Ok(()),
+            Some(parameters) => Ok(parameters.validate()?),
         }
     }
 
@@ -125,12 +147,17 @@ impl AgentConfig {
             ("sample_interval_ns", self.sample_interval_ns),
             ("record_interval_ns", self.record_interval_ns),
             ("link_interval_ns", self.link_interval_ns),
+            ("stats_interval_ns", self.stats_interval_ns),
             ("gc_interval_ns", self.gc_interval_ns),
             ("idle_timeout_ns", self.idle_timeout_ns),
         ];
+        let demand = self
+            .demand_interval_ns
+            .map(|time| ("demand_interval_ns", time));
         // A wake-up every 10 µs would leave one CPU no time for the packets.
         let in_range = intervals
             .into_iter()
+            .chain(demand)
             .map(|(field, time)| (field, time.get(), LEAST_INTERVAL_NS, u64::MAX));
         let entries = u64::from(self.flow_table_entries);
         let entries = (
@@ -185,8 +212,7 @@ impl AgentConfig {
     }
 
     fn validate_destinations(&self) -> Result<(), AgentConfigError> {
-        let most = usize::try_from(MAX_DESTINATIONS).unwrap_or(usize::MAX);
-        at_most("destinations", self.destinations.len(), most)?;
+        destinations_fit(self.destinations.len())?;
         for (index, destination) in self.destinations.iter().enumerate() {
             let &DestinationConfig {
                 addr, prefix_len, ..
@@ -217,10 +243,7 @@ impl AgentConfig {
             prefix_len,
             ref candidates,
         } = *destination;
-        let host_bits = u32::MAX.checked_shr(u32::from(prefix_len)).unwrap_or(0);
-        if prefix_len > 32 || addr.to_bits() & host_bits != 0 {
-            return Err(AgentConfigError::Prefix { addr, prefix_len });
-        }
+        validate_prefix(addr, prefix_len)?;
         at_most(
             "candidates of one destination",
             candidates.len(),
@@ -248,6 +271,20 @@ impl AgentConfig {
     }
 }
 
+/// Refuses more destinations than a switch has rows for.
+pub(super) fn destinations_fit(count: usize) -> Result<(), AgentConfigError> {
+    let most = usize::try_from(MAX_DESTINATIONS).unwrap_or(usize::MAX);
+    at_most("destinations", count, most)
+}
+
+fn validate_prefix(addr: Ipv4Addr, prefix_len: u8) -> Result<(), AgentConfigError> {
+    let host_bits = u32::MAX.checked_shr(u32::from(prefix_len)).unwrap_or(0);
+    if prefix_len > 32 || addr.to_bits() & host_bits != 0 {
+        return Err(AgentConfigError::Prefix { addr, prefix_len });
+    }
+    Ok(())
+}
+
 fn at_most(what: &'static str, count: usize, most: usize) -> Result<(), AgentConfigError> {
     if count > most {
         return Err(AgentConfigError::TooMany { what, count, most });
@@ -259,13 +296,13 @@ fn at_most(what: &'static str, count: usize, most: usize) -> Result<(), AgentCon
 const LEAST_INTERVAL_NS: u64 = 10_000;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use alloc::{string::ToString, vec};
 
     use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
     use super::*;
-    use crate::wire::{AttachMode, MacAddr};
+    use crate::wire::{AttachMode, LocalPrefix, MacAddr, PolicyConfig};
 
     fn port(id: u32, interface: &str) -> PortConfig {
         PortConfig {
@@ -274,12 +311,13 @@ mod tests {
             src_mac: MacAddr([2, 0, 0, 0, 0, 1]),
             dst_mac: MacAddr([2, 0, 0, 0, 0, 2]),
             is_queue_sampled: true,
+            is_enabled: true,
             rate_bps: BitsPerSec::new(200_000_000).expect("not zero"),
             buffer_bytes: Bytes::new(6_000_000),
         }
     }
 
-    fn config() -> AgentConfig {
+    pub(in crate::wire) fn config() -> AgentConfig {
         AgentConfig {
             lab: "lab".to_string(),
             dc: "dc1".to_string(),
@@ -297,14 +335,22 @@ mod tests {
                     buckets: 1,
                 }],
             }],
+            local: LocalPrefix {
+                addr: Ipv4Addr::new(10, 1, 0, 0),
+                prefix_len: 16,
+            },
             sample_interval_ns: Nanos::from_millis(1),
             record_interval_ns: Nanos::from_millis(10),
             link_interval_ns: Nanos::from_millis(100),
+            stats_interval_ns: Nanos::from_millis(100),
+            demand_interval_ns: None,
             gc_interval_ns: Nanos::from_millis(1000),
             idle_timeout_ns: Nanos::from_millis(5000),
             stale_after_ns: None,
+            max_table_age_ns: None,
             flow_table_entries: 50_000,
             controller_socket: "/run/lab/controller".to_string(),
+            pin_dir: None,
             attach: AttachMode::Auto,
         }
     }
@@ -368,6 +414,14 @@ mod tests {
         assert_eq!(
             error(|c| c.link_interval_ns = Nanos::ZERO),
             "`link_interval_ns` is 0, it must be 10000 to 18446744073709551615"
+        );
+        assert_eq!(
+            error(|c| c.demand_interval_ns = Some(Nanos::ZERO)),
+            "`demand_interval_ns` is 0, it must be 10000 to 18446744073709551615"
+        );
+        assert_eq!(
+            error(|c| c.local.prefix_len = 8),
+            "`10.1.0.0/8` is no prefix (hint: no bits past the length, at most 32)"
         );
         assert_eq!(
             error(|c| c.flow_table_entries = 50_001),

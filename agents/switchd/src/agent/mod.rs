@@ -4,8 +4,10 @@
 //! - [`turn`][]: what ends a sleep, and what is done then
 //! - [`ports`][]: which ports are alive
 //! - [`tell`][]: what the controller is told
+//! - [`demand`][]: what the datacenter's hosts sent, since when
 //! - [`signals`][]: what ends the agent from outside
 
+mod demand;
 mod ports;
 mod signals;
 mod start;
@@ -26,6 +28,7 @@ use crate::{
     sampler::Sampler,
     wait::Sleeper,
 };
+use demand::DemandMeter;
 use ports::PortHealth;
 use signals::Signals;
 use tell::Tally;
@@ -41,7 +44,8 @@ use tell::Tally;
 pub fn run(config: &AgentConfig) -> Result<(), SwitchdError> {
     let signals = Signals::open()?;
     let mut controller = Controller::connect(&config.controller_socket)?;
-    let served = Agent::start(config).and_then(|agent| agent.serve(&signals, &mut controller));
+    let served =
+        Agent::start(config.clone()).and_then(|agent| agent.serve(&signals, &mut controller));
     let last = match &served {
         Ok(()) => AgentMessage::Bye,
         Err(error) => AgentMessage::Error {
@@ -53,8 +57,9 @@ pub fn run(config: &AgentConfig) -> Result<(), SwitchdError> {
 }
 
 /// What the agent holds while it works.
-struct Agent<'a> {
-    config: &'a AgentConfig,
+struct Agent {
+    /// As the controller has it by now.
+    config: AgentConfig,
     slots: Slots,
     /// Declared before the program, so that on an error it is taken off before it goes.
     attached: Attached,
@@ -69,6 +74,11 @@ struct Agent<'a> {
     sampling: Periodic,
     recording: Periodic,
     reporting_links: Periodic,
+    telling: Periodic,
+    demanding: Option<Periodic>,
     collecting: Periodic,
     tally: Tally,
+    demands: DemandMeter,
+    /// Flows taken over from an agent that was killed.
+    adopted: Option<u64>,
 }

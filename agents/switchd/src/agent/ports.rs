@@ -22,7 +22,7 @@ impl PortHealth {
     }
 }
 
-impl Agent<'_> {
+impl Agent {
     /// Takes a port out, or back in.
     pub(super) fn set_port(
         &mut self,
@@ -30,18 +30,14 @@ impl Agent<'_> {
         is_enabled: bool,
         controller: &mut Controller,
     ) -> Result<(), SwitchdError> {
-        let slot = self.slot(port)?;
+        let Some(slot) = self.slots.of(port) else {
+            return Ok(());
+        };
         let health = PortHealth {
             is_enabled,
             ..self.ports[slot]
         };
         self.set_health(slot, health, controller)
-    }
-
-    /// The slot of a port the controller speaks of.
-    pub(super) fn slot(&self, port: PortId) -> Result<usize, SwitchdError> {
-        let slot = self.slots.of(port);
-        slot.ok_or(SwitchdError::UnknownPort { port })
     }
 
     /// Reads what the links are now.
@@ -50,9 +46,10 @@ impl Agent<'_> {
         controller: &mut Controller,
     ) -> Result<(), SwitchdError> {
         let up = interfaces()?;
-        for (slot, port) in self.config.ports.iter().enumerate() {
+        for slot in 0..self.ports.len() {
+            let interface = &self.config.ports[slot].interface;
             let health = PortHealth {
-                is_link_up: up.get(&port.interface).copied().unwrap_or(false),
+                is_link_up: up.get(interface).copied().unwrap_or(false),
                 ..self.ports[slot]
             };
             self.set_health(slot, health, controller)?;

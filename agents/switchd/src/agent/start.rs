@@ -1,10 +1,15 @@
 //! From the configuration to an agent at work.
 
-use lab_abi::wire::{AgentConfig, PolicyConfig};
+use std::borrow::Cow;
+
+use lab_abi::{
+    rows::SwitchTable,
+    wire::{AgentConfig, PolicyConfig},
+};
 use lab_units::Nanos;
 use nix::net::if_::if_nametoindex;
 
-use super::{Agent, PortHealth, Tally};
+use super::{Agent, DemandMeter, PortHealth, Tally};
 use crate::{
     SwitchdError,
     attach::attach,
@@ -12,15 +17,18 @@ use crate::{
     install,
     install::Slots,
     links::{LinkWatch, interfaces},
-    program::Program,
+    object::read_object,
+    pins::Pins,
+    program::{OBJECT, Program},
     qdisc::Qdiscs,
     sampler::Sampler,
     wait::Sleeper,
 };
 
-impl<'a> Agent<'a> {
-    /// Fills the tables, samples the queues, and only then attaches the program.
-    pub(super) fn start(config: &'a AgentConfig) -> Result<Self, SwitchdError> {
+impl Agent {
+    /// Fills the tables, samples the queues, and only then attaches the program. From an agent that
+    /// was killed it takes over the flow table, the counters and the places at the ports.
+    pub(super) fn start(config: AgentConfig) -> Result<Self, SwitchdError> {
         config.validate()?;
         let links = LinkWatch::open()?;
         let up = interfaces()?;
@@ -30,22 +38,32 @@ impl<'a> Agent<'a> {
             .iter()
             .map(|port| PortHealth {
                 is_link_up: is_up(&port.interface),
-                is_enabled: true,
+                is_enabled: port.is_enabled,
             })
             .collect();
-        let ifindexes = ifindexes(config)?;
+        let ifindexes = ifindexes(&config)?;
         let slots = Slots::new(&config.ports);
-        let mut program = Program::load(config.flow_table_entries)?;
+        let entries = config.flow_table_entries;
+        let pins = config.pin_dir.as_deref();
+        let pins = pins.map(|dir| Pins::open(dir, entries)).transpose()?;
+        let is_inherited = pins.as_ref().is_some_and(Pins::is_inherited);
+        let mut program = Program::load_object(&object(&config)?, entries, pins.as_ref())?;
+        let before = if is_inherited {
+            program.table()?
+        } else {
+            SwitchTable::default()
+        };
         let rows: Vec<_> = ifindexes
             .iter()
             .zip(&ports)
             .map(|(&ifindex, port)| (ifindex, port.is_alive()))
             .collect();
-        program.set_table(&install::switch_table(config, &rows))?;
-        for destination in &config.destinations {
-            let (prefix, row) = install::destination(destination, &slots);
+        program.set_table(&install::switch_table(&config, &rows, &before))?;
+        for place in 0..config.destinations.len() {
+            let (prefix, row) = install::destination(&config, place, &slots);
             program.set_destination(prefix, &row)?;
         }
+        program.table.set_tables_at(now()?.get());
         let mut qdiscs = Qdiscs::open();
         let interfaces: Vec<_> = config
             .ports
@@ -55,13 +73,14 @@ impl<'a> Agent<'a> {
             .collect();
         // The first sample is taken before the first packet can be decided.
         let started = now()?;
-        let mut sampler = Sampler::new(config, &ifindexes, started);
+        let mut sampler = Sampler::new(&config, &ifindexes, started);
         sampler.take_in(started, &qdiscs.roots()?);
         program.table.set_sampled_at(started.get());
-        let attached = attach(&mut program, &interfaces, config.attach, &mut qdiscs)?;
+        let (tally, found) = Tally::start(&before, &program, entries)?;
+        let demands = DemandMeter::start(started, config.destinations.len(), &program)?;
+        let attached = attach(&mut program, &interfaces, config.attach, pins, &mut qdiscs)?;
         let started = now()?;
         Ok(Self {
-            config,
             slots,
             attached,
             program,
@@ -72,12 +91,33 @@ impl<'a> Agent<'a> {
             wants_to_write: false,
             sampler,
             ports,
-            sampling: Periodic::new(sampling_interval(config), started),
+            sampling: Periodic::new(sampling_interval(&config), started),
             recording: Periodic::new(config.record_interval_ns, started),
             reporting_links: Periodic::new(config.link_interval_ns, started),
+            telling: Periodic::new(config.stats_interval_ns, started),
+            demanding: config
+                .demand_interval_ns
+                .map(|interval| Periodic::new(interval, started)),
             collecting: Periodic::new(config.gc_interval_ns, started),
-            tally: Tally::default(),
+            tally,
+            demands,
+            adopted: is_inherited.then_some(found),
+            config,
         })
+    }
+}
+
+/// The switch program: the agent's own, or the user's.
+fn object(config: &AgentConfig) -> Result<Cow<'static, [u8]>, SwitchdError> {
+    match &config.policy {
+        PolicyConfig::Buckets | PolicyConfig::Lcmp(_) => Ok(Cow::Borrowed(OBJECT)),
+        PolicyConfig::Own(own) => {
+            let object = read_object(&own.object).map_err(|source| SwitchdError::Object {
+                path: own.object.clone(),
+                source,
+            })?;
+            Ok(Cow::Owned(object))
+        }
     }
 }
 
@@ -94,10 +134,10 @@ fn ifindexes(config: &AgentConfig) -> Result<Vec<u32>, SwitchdError> {
         .collect()
 }
 
-/// Only LCMP decides by samples; else a sample is for records, and as frequent as these.
+/// Without a policy that looks at queues a sample is for records, and as frequent as these.
 fn sampling_interval(config: &AgentConfig) -> Nanos {
     match config.policy {
         PolicyConfig::Buckets => config.record_interval_ns.min(config.link_interval_ns),
-        PolicyConfig::Lcmp(_) => config.sample_interval_ns,
+        PolicyConfig::Lcmp(_) | PolicyConfig::Own(_) => config.sample_interval_ns,
     }
 }

@@ -1,13 +1,13 @@
 //! What the controller is told.
 
 use lab_abi::{
-    rows::{Counters, FlowEntry, FlowKey},
+    rows::{Counters, FlowEntry, FlowKey, SwitchTable},
     wire::{AgentMessage, Ready, Stats},
 };
 use lab_units::Nanos;
 
 use super::Agent;
-use crate::{SwitchdError, clock::now, controller::Controller, decisions, flows};
+use crate::{SwitchdError, clock::now, controller::Controller, decisions, flows, program::Program};
 
 /// What the agent counts itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,9 +18,50 @@ pub(super) struct Tally {
     pub(super) late_samples: u64,
     expired: u64,
     evicted: u64,
+    /// Flows in the table when it was last read.
+    occupancy: u64,
+    /// Flows that had been entered in it by then.
+    entered: u64,
 }
 
-impl Agent<'_> {
+impl Tally {
+    /// From what an agent that was killed left; and how many flows that are.
+    pub(super) fn start(
+        before: &SwitchTable,
+        program: &Program,
+        flow_table_entries: u32,
+    ) -> Result<(Self, u64), SwitchdError> {
+        let found = count(flows::all(&program.flows, flow_table_entries)?.len());
+        let mut tally = Self {
+            expired: before.expired,
+            evicted: before.evicted,
+            ..Self::default()
+        };
+        tally.read(&program.counters()?, found);
+        Ok((tally, found))
+    }
+
+    /// Takes in how many flows the table was found to have after the counters were read.
+    ///
+    /// The kernel does not count what it evicts; but who was entered, is not there and was not
+    /// taken out has been evicted. A flow entered while the table was read hides one that was
+    /// evicted until the next time.
+    fn read(&mut self, counters: &Counters, occupancy: u64) {
+        self.entered = counters.new_flows - counters.not_pinned;
+        self.occupancy = occupancy;
+        let evicted = self.entered.saturating_sub(self.expired + occupancy);
+        self.evicted = self.evicted.max(evicted);
+    }
+
+    /// Flows in the table, as far as that is known without reading it.
+    fn occupancy(&self, counters: &Counters, flow_table_entries: u32) -> u64 {
+        let entered = counters.new_flows - counters.not_pinned;
+        let since = entered.saturating_sub(self.entered);
+        (self.occupancy + since).min(u64::from(flow_table_entries))
+    }
+}
+
+impl Agent {
     /// The first message.
     pub(super) fn ready(&self) -> Result<Ready, SwitchdError> {
         Ok(Ready {
@@ -30,6 +71,7 @@ impl Agent<'_> {
             attachment: self.attached.attachment(),
             ports: u32::try_from(self.config.ports.len()).unwrap_or(u32::MAX),
             load_ns: self.program.load_ns,
+            adopted: self.adopted,
         })
     }
 
@@ -46,7 +88,7 @@ impl Agent<'_> {
         controller.send(&AgentMessage::Decisions(reports));
     }
 
-    /// Takes out idle flows, and tells of them and of the counters.
+    /// Takes out idle flows, and tells of them.
     pub(super) fn collect(
         &mut self,
         now: Nanos,
@@ -60,28 +102,24 @@ impl Agent<'_> {
             self.config.idle_timeout_ns,
         )?;
         self.tally.expired += count(idle.len());
-        let stats = self.stats(counters, busy, now, controller);
+        self.tally.read(&counters, count(busy));
+        self.leave_tally();
         self.send_flows(idle, controller);
-        controller.send(&AgentMessage::Stats(stats));
         Ok(())
     }
 
-    /// The counters, with the table's occupancy as it was found after they were read.
-    ///
-    /// The kernel does not count what it evicts; but who was entered, is not there and was not
-    /// taken out has been evicted. A flow entered while the table was read hides one that was
-    /// evicted until the next time.
-    fn stats(
-        &mut self,
-        counters: Counters,
-        occupancy: usize,
-        now: Nanos,
-        controller: &Controller,
-    ) -> Stats {
-        let occupancy = count(occupancy);
-        let entered = counters.new_flows - counters.not_pinned;
-        let evicted = entered.saturating_sub(self.tally.expired + occupancy);
-        self.tally.evicted = self.tally.evicted.max(evicted);
+    /// Leaves to the next agent what the kernel does not count.
+    fn leave_tally(&self) {
+        let Tally {
+            expired, evicted, ..
+        } = self.tally;
+        self.program.table.set_gone(expired, evicted);
+    }
+
+    /// The counters and the flow table.
+    pub(super) fn stats(&self, counters: Counters, now: Nanos, controller: &Controller) -> Stats {
+        let entries = self.config.flow_table_entries;
+        let occupancy = self.tally.occupancy(&counters, entries);
         Stats {
             time_ns: now.get(),
             received: counters.received,
@@ -89,6 +127,7 @@ impl Agent<'_> {
             new_flows: counters.new_flows,
             failovers: counters.failovers,
             fallbacks: counters.fallbacks,
+            stale: counters.stale,
             passed: counters.passed,
             ttl_expired: counters.ttl_expired,
             no_destination: counters.no_destination,
@@ -123,7 +162,12 @@ impl Agent<'_> {
         controller.send(&AgentMessage::Queues(self.sampler.queues()));
         controller.send(&AgentMessage::Links(self.sampler.links()));
         let rows = flows::all(&self.program.flows, self.config.flow_table_entries)?;
-        let stats = self.stats(self.program.counters()?, rows.len(), ended, controller);
+        let counters = self.program.counters()?;
+        self.tally.read(&counters, count(rows.len()));
+        let stats = self.stats(counters, ended, controller);
+        if self.demanding.is_some() {
+            self.send_demands(ended, controller)?;
+        }
         self.send_flows(rows, controller);
         controller.send(&AgentMessage::Stats(stats));
         detached

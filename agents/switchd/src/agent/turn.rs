@@ -1,6 +1,6 @@
 //! What ends a sleep, and what is done then.
 
-use std::os::fd::AsFd;
+use std::{net::Ipv4Addr, os::fd::AsFd};
 
 use lab_abi::wire::{AgentCommand, AgentMessage};
 
@@ -13,7 +13,7 @@ use crate::{
     wait::Source,
 };
 
-impl Agent<'_> {
+impl Agent {
     /// Works until the controller is gone or says so, then takes the program off the ports.
     pub(super) fn serve(
         mut self,
@@ -47,7 +47,11 @@ impl Agent<'_> {
             .due()
             .min(self.recording.due())
             .min(self.reporting_links.due())
+            .min(self.telling.due())
             .min(self.collecting.due());
+        let due = self
+            .demanding
+            .map_or(due, |demanding| due.min(demanding.due()));
         self.alarm.set(due)?;
         for source in self.sleeper.sleep()? {
             match source {
@@ -92,27 +96,62 @@ impl Agent<'_> {
         controller.flush();
         let received = controller.receive()?;
         for command in received.commands {
-            match command {
-                AgentCommand::SetPort { port, is_enabled } => {
-                    self.set_port(port, is_enabled, controller)?;
-                }
-                AgentCommand::SetLink {
-                    port,
-                    rate_bps,
-                    buffer_bytes,
-                } => {
-                    let slot = self.slot(port)?;
-                    self.sampler.provision(slot, rate_bps, buffer_bytes);
-                }
-                AgentCommand::SetDestination(destination) => {
-                    self.config.validate_destination(&destination)?;
-                    let (prefix, row) = install::destination(&destination, &self.slots);
-                    self.program.set_destination(prefix, &row)?;
-                }
-                AgentCommand::Stop => return Ok(false),
+            if command == AgentCommand::Stop {
+                return Ok(false);
             }
+            self.config.apply(&command)?;
+            self.obey(&command, controller)?;
         }
         Ok(!received.is_closed)
+    }
+
+    /// Makes true what a command says and the configuration already has.
+    fn obey(
+        &mut self,
+        command: &AgentCommand,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        match command {
+            AgentCommand::SetPort { port, is_enabled } => {
+                self.set_port(*port, *is_enabled, controller)?;
+            }
+            AgentCommand::SetLink { .. } => self.sampler.provision(&self.config),
+            AgentCommand::SetDestination(row) => {
+                self.write_destination(row.addr, row.prefix_len)?;
+            }
+            AgentCommand::SetBuckets(rows) => {
+                for row in rows {
+                    self.write_destination(row.addr, row.prefix_len)?;
+                }
+            }
+            AgentCommand::SetLcmp(_) => {
+                self.sampler.provision(&self.config);
+                let params = install::params(&self.config);
+                self.program.table.set_params(&params);
+            }
+            AgentCommand::ConfirmTables | AgentCommand::Stop => {}
+        }
+        match command {
+            AgentCommand::SetDestination(_)
+            | AgentCommand::SetBuckets(_)
+            | AgentCommand::ConfirmTables => self.program.table.set_tables_at(now()?.get()),
+            AgentCommand::SetPort { .. }
+            | AgentCommand::SetLink { .. }
+            | AgentCommand::SetLcmp(_)
+            | AgentCommand::Stop => {}
+        }
+        Ok(())
+    }
+
+    /// Writes the row of a destination of the configuration: new flows are decided by it.
+    fn write_destination(&mut self, addr: Ipv4Addr, prefix_len: u8) -> Result<(), SwitchdError> {
+        let mut rows = self.config.destinations.iter();
+        let place = rows.position(|row| (row.addr, row.prefix_len) == (addr, prefix_len));
+        let Some(place) = place else {
+            return Ok(());
+        };
+        let (prefix, row) = install::destination(&self.config, place, &self.slots);
+        self.program.set_destination(prefix, &row)
     }
 
     fn do_what_is_due(&mut self, controller: &mut Controller) -> Result<(), SwitchdError> {
@@ -132,8 +171,17 @@ impl Agent<'_> {
         if self.reporting_links.take(now) != Due::NotYet {
             controller.send(&AgentMessage::Links(self.sampler.links()));
         }
+        if let Some(demanding) = &mut self.demanding
+            && demanding.take(now) != Due::NotYet
+        {
+            self.send_demands(now, controller)?;
+        }
         if self.collecting.take(now) != Due::NotYet {
             self.collect(now, controller)?;
+        }
+        if self.telling.take(now) != Due::NotYet {
+            let stats = self.stats(self.program.counters()?, now, controller);
+            controller.send(&AgentMessage::Stats(stats));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What a selftest did and found.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// Mismatches that are told in full.
 const TOLD: usize = 10;
@@ -12,6 +12,10 @@ pub struct SelftestReport {
     pub packets: u64,
     /// First packets of flows that were decided, by rule in the order of [`Rule`](lab_abi::Rule).
     pub decided: [u64; 5],
+    /// The same by policy.
+    pub by_policy: BTreeMap<&'static str, u64>,
+    /// Times a destination's buckets were rewritten while flows were pinned.
+    pub rewritten: u64,
     /// Later packets of flows, forwarded by the flow table.
     pub hits: u64,
     /// Flows moved off a dead port.

@@ -2,6 +2,9 @@
 
 use lab_abi::rows::{CandidateRow, DestinationRow, MAX_CANDIDATES, MAX_PORTS, PORT_ALIVE, PortRow};
 
+use lab_policy::{ucmp_artifact, wcmp};
+use lab_units::BitsPerSec;
+
 use super::Random;
 
 /// What the ports of one table have in common, so that rare rules are met often.
@@ -50,8 +53,72 @@ pub(super) fn random_port(slot: usize, mood: PortMood, random: &mut Random) -> P
     }
 }
 
+/// Who fills the buckets of a destination.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Buckets {
+    /// One each.
+    Ecmp,
+    /// By the capacities of random ways.
+    Wcmp,
+    /// By the widest of random links.
+    UcmpArtifact,
+    /// By traffic engineering: any shares of a hundred.
+    Engineered,
+}
+
+impl Buckets {
+    /// All alike often.
+    pub(super) fn any(random: &mut Random) -> Self {
+        match random.below(4) {
+            0 => Self::Ecmp,
+            1 => Self::Wcmp,
+            2 => Self::UcmpArtifact,
+            _ => Self::Engineered,
+        }
+    }
+
+    /// The policy's name.
+    pub(super) const fn policy(self) -> &'static str {
+        match self {
+            Self::Ecmp => "ecmp",
+            Self::Wcmp => "wcmp",
+            Self::UcmpArtifact => "ucmp-artifact",
+            Self::Engineered => "traffic engineering",
+        }
+    }
+
+    /// Fills the buckets of a row's candidates.
+    pub(super) fn fill(self, row: &mut DestinationRow, random: &mut Random) {
+        let count = usize::try_from(row.count).unwrap_or(MAX_CANDIDATES);
+        let rates = [25, 40, 100, 200].map(|gbit| BitsPerSec::new(gbit * 1_000_000_000));
+        let mut rate = |_| rates[usize::from(random.byte() % 4)].expect("not zero");
+        let rates: Vec<_> = (0..count).map(&mut rate).collect();
+        let buckets = match self {
+            Self::Ecmp => [1; MAX_CANDIDATES],
+            Self::Wcmp => wcmp::buckets(&rates),
+            Self::UcmpArtifact => ucmp_artifact::buckets(&rates),
+            Self::Engineered => shares(count, random),
+        };
+        for (candidate, buckets) in row.candidates[..count].iter_mut().zip(buckets) {
+            candidate.buckets = buckets;
+        }
+    }
+}
+
+/// A hundred buckets dealt out at random: some candidates get none.
+fn shares(count: usize, random: &mut Random) -> [u16; MAX_CANDIDATES] {
+    let mut buckets = [0; MAX_CANDIDATES];
+    let mut left = 100;
+    for slot in &mut buckets[..count - 1] {
+        *slot = u16::from(random.byte()) % (left + 1);
+        left -= *slot;
+    }
+    buckets[count - 1] = left;
+    buckets
+}
+
 /// One to all candidates through different ports, with few or many different scores.
-pub(super) fn random_destination(random: &mut Random) -> DestinationRow {
+pub(super) fn random_destination(buckets: Buckets, random: &mut Random) -> DestinationRow {
     let most = u32::try_from(MAX_CANDIDATES).unwrap_or(u32::MAX);
     let ports = u32::try_from(MAX_PORTS).unwrap_or(u32::MAX);
     let mut row = DestinationRow {
@@ -59,16 +126,11 @@ pub(super) fn random_destination(random: &mut Random) -> DestinationRow {
         ..DestinationRow::default()
     };
     let has_ties = random.once_in(2);
-    let is_ecmp = random.once_in(2);
     let first = random.below(ports);
     for (place, candidate) in (0..row.count).zip(&mut row.candidates) {
         *candidate = CandidateRow {
             port: (first + place * 7) % ports,
-            buckets: if is_ecmp {
-                1
-            } else {
-                u16::from(random.byte() % 20)
-            },
+            buckets: 0,
             path: if has_ties {
                 random.byte() % 3
             } else {
@@ -77,6 +139,7 @@ pub(super) fn random_destination(random: &mut Random) -> DestinationRow {
             pad: 0,
         };
     }
+    buckets.fill(&mut row, random);
     row
 }
 
@@ -88,7 +151,8 @@ mod tests {
     fn candidates_of_a_destination_are_through_different_ports() {
         let mut random = Random::new(1);
         for _ in 0..200 {
-            let row = random_destination(&mut random);
+            let buckets = Buckets::any(&mut random);
+            let row = random_destination(buckets, &mut random);
             let count = usize::try_from(row.count).expect("at most 8");
             let mut ports: Vec<_> = row.candidates[..count].iter().map(|row| row.port).collect();
             ports.sort_unstable();

@@ -76,11 +76,23 @@ impl Selftest {
         self.program.set_destination(prefix, row)
     }
 
+    /// As traffic engineering does it, while flows are pinned by the buckets before.
+    fn rewrite_buckets(&mut self) -> Result<(), SwitchdError> {
+        self.report.rewritten += 1;
+        let prefix = self.switch.rewrite(self.destination, &mut self.random);
+        let row = self.switch.destination(self.destination);
+        self.program.set_destination(prefix, row)
+    }
+
     fn packet(&mut self) -> Result<(), SwitchdError> {
         match (self.random.below(16), self.pinned) {
             (0, _) => self.foreign_frame(),
             (1 | 2, Some((flow, entry))) => self.later_packet(flow, entry),
             (3 | 4, Some((flow, entry))) => self.packet_after_failure(flow, entry),
+            (5, Some((flow, entry))) => {
+                self.rewrite_buckets()?;
+                self.later_packet(flow, entry)
+            }
             _ => self.first_packet(),
         }
     }
@@ -93,6 +105,11 @@ impl Selftest {
             Some(Verdict::Pin(record)) => {
                 let rule = Rule::from_byte(record.rule).map_or(0, |rule| rule as usize);
                 self.report.decided[rule] += 1;
+                *self
+                    .report
+                    .by_policy
+                    .entry(self.switch.policy())
+                    .or_default() += 1;
                 self.expect_decided(&frame, record, FlowEntry::default())
             }
         }
@@ -126,7 +143,7 @@ impl Selftest {
         flow: FlowKey,
         entry: FlowEntry,
     ) -> Result<(), SwitchdError> {
-        let slot = usize::try_from(entry.port).unwrap_or(0);
+        let slot = usize::from(entry.port);
         self.set_port(slot, Levels::default(), false);
         self.pinned = None;
         let frame = roce_frame(flow, 7, 64, 100);
@@ -216,7 +233,8 @@ impl Selftest {
             last_seen_ns: 0,
             packets: before.packets + 1,
             bytes: before.bytes + length(frame),
-            port: record.port,
+            port: u16::try_from(record.port).unwrap_or(u16::MAX),
+            demand: 0,
             decisions: before.decisions + 1,
         };
         let flow = record.flow;
@@ -244,7 +262,7 @@ impl Selftest {
         flow: FlowKey,
         entry: FlowEntry,
     ) -> Result<(), SwitchdError> {
-        let slot = usize::try_from(entry.port).unwrap_or(0);
+        let slot = usize::from(entry.port);
         let expected = frame.forwarded(&self.switch.table.ports[slot]);
         self.compare("frame", output, &(REDIRECT, expected.bytes));
         let found = self.program.flows.get(&Row(flow), 0).ok();

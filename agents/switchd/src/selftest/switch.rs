@@ -15,7 +15,7 @@ use lab_units::{BitsPerSec, Nanos};
 
 use super::{
     Random,
-    rows::{PortMood, random_destination, random_port},
+    rows::{Buckets, PortMood, random_destination, random_port},
 };
 
 /// The tables of a switch, as they were written.
@@ -23,6 +23,7 @@ pub(super) struct Switch {
     pub(super) table: SwitchTable,
     destinations: Vec<(u8, Ipv4Addr, DestinationRow)>,
     lcmp: LcmpConfig,
+    buckets: Buckets,
     is_stale: bool,
 }
 
@@ -42,6 +43,7 @@ impl Switch {
             table: SwitchTable::default(),
             destinations,
             lcmp: LcmpConfig::paper(rate),
+            buckets: Buckets::Ecmp,
             is_stale: false,
         }
     }
@@ -63,8 +65,26 @@ impl Switch {
         let count = u32::try_from(self.destinations.len()).unwrap_or(1);
         let index = usize::try_from(random.below(count)).unwrap_or(0);
         let (bits, addr, row) = &mut self.destinations[index];
-        *row = random_destination(random);
+        self.buckets = Buckets::any(random);
+        *row = random_destination(self.buckets, random);
         (PrefixKey::new(*addr, *bits), index)
+    }
+
+    /// New buckets for a destination; returns its prefix.
+    pub(super) fn rewrite(&mut self, index: usize, random: &mut Random) -> PrefixKey {
+        self.buckets = Buckets::any(random);
+        let (bits, addr, row) = &mut self.destinations[index];
+        self.buckets.fill(row, random);
+        PrefixKey::new(*addr, *bits)
+    }
+
+    /// The policy whose tables these are.
+    pub(super) fn policy(&self) -> &'static str {
+        match (self.table.params.mechanism, self.lcmp.preset) {
+            (MECHANISM_LCMP, Preset::Paper) => "lcmp",
+            (MECHANISM_LCMP, Preset::Artifact) => "lcmp artifact",
+            _ => self.buckets.policy(),
+        }
     }
 
     /// The row of the destination `shuffle` changed.
@@ -95,7 +115,7 @@ impl Switch {
         let hash = flow_hash(tuple, self.table.params.seed);
         let decision = match (self.table.params.mechanism, self.is_stale) {
             (MECHANISM_LCMP, false) => lcmp::decide(&candidates, hash, &self.lcmp),
-            (MECHANISM_LCMP, true) => lcmp::decide_stale(&candidates, hash),
+            (_, true) => lcmp::decide_stale(&candidates, hash),
             _ => ecmp::decide(&candidates, hash),
         };
         Some(match decision {
@@ -146,23 +166,30 @@ impl Switch {
                 ..default
             }
         };
-        // Sampled long ago or just now, with and without a limit.
-        let (sampled_at_ns, stale_after_ns) = match random.below(6) {
+        // Sampled or confirmed long ago or just now, with and without a limit.
+        let mut age = || match random.below(6) {
             0 => (0, 1),
             1 => (0, 0),
             2 | 3 => (now.get(), HOUR_NS),
             _ => (now.get(), 0),
         };
-        self.is_stale = sampled_at_ns == 0 && stale_after_ns != 0;
+        let (sampled_at_ns, stale_after_ns) = age();
+        let (tables_at_ns, max_table_age_ns) = age();
+        let mechanism = if random.once_in(2) {
+            MECHANISM_BUCKETS
+        } else {
+            MECHANISM_LCMP
+        };
+        let is_old = |at, most| at == 0 && most != 0;
+        self.is_stale = is_old(tables_at_ns, max_table_age_ns)
+            || mechanism == MECHANISM_LCMP && is_old(sampled_at_ns, stale_after_ns);
         self.table.sampled_at_ns = sampled_at_ns;
+        self.table.tables_at_ns = tables_at_ns;
         self.table.params = SwitchParams {
             stale_after_ns,
+            max_table_age_ns,
             seed: random.word32(),
-            mechanism: if random.once_in(4) {
-                MECHANISM_BUCKETS
-            } else {
-                MECHANISM_LCMP
-            },
+            mechanism,
             artifact: match self.lcmp.preset {
                 Preset::Paper => 0,
                 Preset::Artifact => 1,
@@ -171,7 +198,7 @@ impl Switch {
             beta: u32::from(self.lcmp.beta),
             congested_threshold: u32::from(self.lcmp.congested_threshold),
             drop_threshold: u32::from(self.lcmp.drop_threshold),
-            pad: 0,
+            ..SwitchParams::default()
         };
     }
 }

@@ -1,7 +1,9 @@
 //! The agent's other end.
 
 use std::{
+    collections::BTreeMap,
     io::{BufRead, BufReader, Write},
+    net::Ipv4Addr,
     os::unix::net::{UnixListener, UnixStream},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -21,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Controller {
     stream: BufReader<UnixStream>,
+    /// The demands of every destination that were told of so far.
+    pub(crate) demands: BTreeMap<Ipv4Addr, u64>,
 }
 
 /// What an agent says at its end.
@@ -46,16 +50,41 @@ impl Controller {
     ) -> (Self, Agent) {
         let mut config = lab.config(policy, AttachMode::Auto);
         change(&mut config);
-        let listener = UnixListener::bind(lab.socket()).expect("a fresh directory");
-        let enter = lab.enter_switch();
-        let agent = thread::spawn(move || {
-            enter();
-            lab_switchd::run(&config)
-        });
+        Self::listen(lab, |enter| {
+            thread::spawn(move || {
+                enter();
+                lab_switchd::run(&config)
+            })
+        })
+    }
+
+    /// Listens, has an agent started in the switch's namespace, and waits for it to connect.
+    pub(crate) fn listen<T>(
+        lab: &Lab,
+        start: impl FnOnce(Box<dyn FnOnce() + Send>) -> T,
+    ) -> (Self, T) {
+        // An agent that was killed had another controller, whose socket stays.
+        let _ = std::fs::remove_file(lab.socket());
+        let listener = UnixListener::bind(lab.socket()).expect("its place is free");
+        let agent = start(Box::new(lab.enter_switch()));
         let (stream, _) = listener.accept().expect("the agent connects");
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let stream = BufReader::new(stream);
-        (Self { stream }, agent)
+        let demands = BTreeMap::new();
+        (Self { stream, demands }, agent)
+    }
+
+    /// The agent's last word, once it is gone.
+    pub(crate) fn end(&mut self) -> Option<AgentMessage> {
+        loop {
+            let mut line = String::new();
+            self.stream.read_line(&mut line).expect("it ends in time");
+            match serde_json::from_str(&line) {
+                Ok(last @ (AgentMessage::Bye | AgentMessage::Error { .. })) => return Some(last),
+                Ok(_) => {}
+                Err(_) => return None,
+            }
+        }
     }
 
     pub(crate) fn command(&mut self, command: &AgentCommand) {
@@ -69,7 +98,14 @@ impl Controller {
         self.stream
             .read_line(&mut line)
             .expect("the agent says something in time");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("`{line}`: {error}"))
+        let message =
+            serde_json::from_str(&line).unwrap_or_else(|error| panic!("`{line}`: {error}"));
+        if let AgentMessage::Demands(demands) = &message {
+            for row in &demands.destinations {
+                *self.demands.entry(row.addr).or_default() += row.bytes;
+            }
+        }
+        message
     }
 
     pub(crate) fn ready(&mut self) -> Ready {

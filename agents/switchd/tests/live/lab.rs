@@ -1,20 +1,24 @@
 //! The namespaces and their links.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::ErrorKind,
     net::{Ipv4Addr, UdpSocket},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     thread,
     time::Duration,
 };
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, MacAddr, PolicyConfig, PortConfig,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, MacAddr,
+    PolicyConfig, PortConfig,
 };
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
-use nix::sched::{CloneFlags, setns};
+use nix::{
+    mount::{MntFlags, MsFlags, mount, umount2},
+    sched::{CloneFlags, setns},
+};
 
 pub(crate) const SWITCH_ID: u32 = 176;
 pub(crate) const H0: PortId = PortId(0);
@@ -28,6 +32,15 @@ pub(crate) const P2: PortId = PortId(4);
 pub(crate) const RATE_BPS: u64 = 2_000_000;
 pub(crate) const BUFFER_BYTES: u64 = 80_000;
 
+/// The destination, a prefix of 16 bits.
+pub(crate) const DESTINATION: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 0);
+
+/// Bytes of so many packets that [`Lab::send`] sends, Ethernet headers included.
+pub(crate) fn bytes_of(packets: usize) -> u64 {
+    u64::try_from(packets * (PAYLOAD + 8 + 20 + 14)).expect("few")
+}
+
+const PAYLOAD: usize = 32;
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 1);
 const ROCE: u16 = 4791;
 
@@ -118,6 +131,7 @@ impl Lab {
             let words = format!("qdisc add dev {port} root tbf {shape}");
             tc(&prefix, &words);
         }
+        wait_for_carriers(&prefix);
         let receiver = inside(&prefix, "r", || UdpSocket::bind(("0.0.0.0", ROCE)));
         let receiver = receiver.expect("the port is free in a new namespace");
         Some(Self {
@@ -140,6 +154,15 @@ impl Lab {
     /// The switch's qdiscs as `tc` lists them.
     pub(crate) fn qdiscs(&self) -> String {
         tc(&self.namespaces.0, "qdisc show")
+    }
+
+    /// A BPF file system of the test's own.
+    pub(crate) fn bpf_directory(&self) -> BpfMount {
+        let path = self.directory.path().join("bpf");
+        fs::create_dir(&path).expect("a fresh directory");
+        let none = None::<&str>;
+        mount(Some("bpf"), &path, Some("bpf"), MsFlags::empty(), none).expect("root may mount");
+        BpfMount(path)
     }
 
     /// Enters the switch's namespace.
@@ -165,7 +188,7 @@ impl Lab {
             })
             .expect("the port is free");
             for _ in 0..packets {
-                let sent = socket.send_to(&roce_payload(sport, 32), (HOST, ROCE));
+                let sent = socket.send_to(&roce_payload(sport, PAYLOAD), (HOST, ROCE));
                 sent.expect("there is a route");
             }
             take(&mut arrived);
@@ -203,6 +226,7 @@ impl Lab {
             src_mac: MacAddr([2, 0, 0, 0, 1, own]),
             dst_mac: MacAddr([2, 0, 0, 0, far[0], far[1]]),
             is_queue_sampled,
+            is_enabled: true,
             rate_bps: BitsPerSec::new(RATE_BPS).expect("not zero"),
             buffer_bytes: Bytes::new(BUFFER_BYTES),
         };
@@ -219,7 +243,7 @@ impl Lab {
                 port(P2, "p2", 2, [2, 2], true),
             ],
             destinations: vec![DestinationConfig {
-                addr: Ipv4Addr::new(10, 8, 0, 0),
+                addr: DESTINATION,
                 prefix_len: 16,
                 candidates: [P1, P2]
                     .map(|port| CandidateConfig {
@@ -229,14 +253,22 @@ impl Lab {
                     })
                     .to_vec(),
             }],
+            local: LocalPrefix {
+                addr: Ipv4Addr::new(10, 1, 0, 0),
+                prefix_len: 16,
+            },
             sample_interval_ns: Nanos::from_millis(1),
             record_interval_ns: Nanos::from_millis(20),
             link_interval_ns: Nanos::from_millis(50),
+            stats_interval_ns: Nanos::from_millis(50),
+            demand_interval_ns: None,
             gc_interval_ns: Nanos::from_millis(1_000),
             idle_timeout_ns: Nanos::from_millis(60_000),
             stale_after_ns: None,
+            max_table_age_ns: None,
             flow_table_entries: 50_000,
             controller_socket: self.socket().to_str().expect("UTF-8").to_owned(),
+            pin_dir: None,
             attach,
         }
     }
@@ -244,6 +276,21 @@ impl Lab {
     /// Where the controller listens.
     pub(crate) fn socket(&self) -> PathBuf {
         self.directory.path().join("controller")
+    }
+}
+
+/// A BPF file system, gone with this value and all that is pinned there.
+pub(crate) struct BpfMount(PathBuf);
+
+impl BpfMount {
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for BpfMount {
+    fn drop(&mut self) {
+        let _ = umount2(&self.0, MntFlags::MNT_DETACH);
     }
 }
 
@@ -282,6 +329,19 @@ fn ip(prefix: &str, side: &str, words: &str) {
             run("ip", &arguments);
         }
     }
+}
+
+/// The kernel says a little later that a link is up: until then the agent holds its port dead.
+fn wait_for_carriers(prefix: &str) {
+    let namespace = format!("{prefix}s");
+    for _ in 0..250 {
+        let links = run("ip", &["-n", &namespace, "-o", "link", "show", "up"]);
+        if links.matches("state UP").count() == 3 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("the switch's three links do not come up");
 }
 
 fn tc(prefix: &str, words: &str) -> String {

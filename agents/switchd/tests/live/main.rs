@@ -4,11 +4,15 @@
 //!
 //! - [`lab`][]: the namespaces and their links, gone when the test ends
 //! - [`controller`][]: the agent's other end
+//! - [`tables`][]: tables that change while the switch is at work
+//! - [`killed`][]: agents that are killed, and those that come after them
 
 #![expect(clippy::print_stdout, reason = "a skipped test says so")]
 
 mod controller;
+mod killed;
 mod lab;
+mod tables;
 
 use std::{collections::BTreeMap, os::unix::thread::JoinHandleExt};
 

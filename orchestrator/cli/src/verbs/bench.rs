@@ -1,6 +1,6 @@
 //! `lcmp-lab bench`: this tool's own speed, in figures.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use lab_kernel::{
     LabName,
@@ -8,6 +8,7 @@ use lab_kernel::{
     lower::{Clock, HostPlacement, LowerOptions},
 };
 use lab_plan::PlanOptions;
+use lab_switchd::bench::{self, Cost, Cut, PacketTimes};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +25,8 @@ pub fn bench(arguments: &BenchArgs, json: bool) -> Outcome {
     match arguments.subject {
         BenchSubject::Lab => bench_lab(arguments, json),
         BenchSubject::Decision => bench_decision(json),
+        BenchSubject::Forwarding => bench_forwarding(arguments, json),
+        BenchSubject::Failover => bench_failover(arguments, json),
     }
 }
 
@@ -97,8 +100,7 @@ fn bench_lab(arguments: &BenchArgs, json: bool) -> Outcome {
 struct DecisionTimes {
     candidates: usize,
     runs: usize,
-    lcmp_new_flow_ns: u64,
-    ecmp_new_flow_ns: u64,
+    new_flow_ns: BTreeMap<&'static str, u64>,
     hit_ns: u64,
     passed_ns: u64,
     selftest_packets: u64,
@@ -108,13 +110,16 @@ struct DecisionTimes {
 fn bench_decision(json: bool) -> Outcome {
     let selftest = lab_switchd::selftest(SELFTEST_CASES, SELFTEST_SEED)
         .during("hold the switch program against its reference")?;
-    let cost = lab_switchd::bench::decision(CANDIDATES, RUNS).during("measure decisions")?;
+    let cost = bench::decision(CANDIDATES, RUNS).during("measure decisions")?;
     if json {
         print_json(&DecisionTimes {
             candidates: cost.candidates,
             runs: cost.runs,
-            lcmp_new_flow_ns: cost.lcmp_new_flow.median_ns,
-            ecmp_new_flow_ns: cost.ecmp_new_flow.median_ns,
+            new_flow_ns: cost
+                .new_flow
+                .iter()
+                .map(|(policy, cost)| (*policy, cost.median_ns))
+                .collect(),
             hit_ns: cost.hit.median_ns,
             passed_ns: cost.passed.median_ns,
             selftest_packets: selftest.packets,
@@ -127,20 +132,142 @@ fn bench_decision(json: bool) -> Outcome {
         selftest.packets - selftest.mismatches,
         selftest.packets
     ));
-    let rows = [
-        ("new flow, LCMP", cost.lcmp_new_flow),
-        ("new flow, ECMP", cost.ecmp_new_flow),
-        ("pinned flow", cost.hit),
-        ("not its business", cost.passed),
-    ];
+    let new_flows = cost.new_flow.iter();
+    let mut rows: Vec<(String, Cost)> = new_flows
+        .map(|(policy, cost)| (format!("new flow, {policy}"), *cost))
+        .collect();
+    rows.push(("pinned flow".to_owned(), cost.hit));
+    rows.push(("not its business".to_owned(), cost.passed));
     print(&format!(
         "{} candidates, {} packets each:",
         cost.candidates, cost.runs
     ));
     for (name, cost) in rows {
         print(&format!(
-            "  {name:<18} {:>5} ns median, {:>5} ns least, {:>5} ns p99",
+            "  {name:<24} {:>5} ns median, {:>5} ns least, {:>5} ns p99",
             cost.median_ns, cost.min_ns, cost.p99_ns
+        ));
+    }
+    Ok(Exit::Pass)
+}
+
+#[derive(Serialize)]
+struct ForwardingTimes {
+    rounds: usize,
+    packets: u32,
+    single: PacketTimesNs,
+    batched: PacketTimesNs,
+}
+
+#[derive(Serialize)]
+struct PacketTimesNs {
+    kernel_ns: u64,
+    one_flow_ns: u64,
+    thousand_flows_ns: u64,
+    new_flows_ns: u64,
+}
+
+impl From<PacketTimes> for PacketTimesNs {
+    fn from(times: PacketTimes) -> Self {
+        Self {
+            kernel_ns: times.kernel_ns,
+            one_flow_ns: times.one_flow_ns,
+            thousand_flows_ns: times.thousand_flows_ns,
+            new_flows_ns: times.new_flows_ns,
+        }
+    }
+}
+
+fn bench_forwarding(arguments: &BenchArgs, json: bool) -> Outcome {
+    let rounds = usize::try_from(arguments.repeat).unwrap_or(usize::MAX);
+    let measured = bench::forwarding(rounds, FORWARDED).during("measure forwarding")?;
+    let (rounds, packets) = (measured.rounds, measured.packets);
+    if json {
+        print_json(&ForwardingTimes {
+            rounds,
+            packets,
+            single: measured.single.into(),
+            batched: measured.batched.into(),
+        });
+        return Ok(Exit::Pass);
+    }
+    print(&format!(
+        "one switch and one veth, {packets} packets, median of {rounds} rounds in turn"
+    ));
+    for (how, times) in [
+        ("packets come one by one:".to_owned(), measured.single),
+        (
+            format!("packets come {} at once:", bench::forwarding::BATCH),
+            measured.batched,
+        ),
+    ] {
+        print(&how);
+        for (name, ns) in [
+            ("the kernel's own forwarding", times.kernel_ns),
+            ("switch program, 1 pinned flow", times.one_flow_ns),
+            (
+                "switch program, 1,000 pinned flows",
+                times.thousand_flows_ns,
+            ),
+            ("switch program, all flows new", times.new_flows_ns),
+        ] {
+            let kilo_packets = 1_000_000 / ns.max(1);
+            let percent = 100 * times.kernel_ns / ns.max(1);
+            print(&format!(
+                "  {name:<36} {ns:>5} ns a packet, {kilo_packets:>5} k packets/s, {}.{:02} x the \
+                 kernel's",
+                percent / 100,
+                percent % 100
+            ));
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+#[derive(Serialize)]
+struct FailoverTimes {
+    cut: &'static str,
+    flows: u32,
+    rounds: usize,
+    median_ns: u64,
+    longest_ns: u64,
+    lost_packets: u64,
+    packet_gap_ns: u64,
+}
+
+fn bench_failover(arguments: &BenchArgs, json: bool) -> Outcome {
+    let rounds = usize::try_from(arguments.repeat).unwrap_or(usize::MAX);
+    let mut rows = Vec::new();
+    for (cut, name) in [(Cut::Link, "link down"), (Cut::Command, "taken out")] {
+        for flows in PINNED {
+            let measured = bench::failover(cut, flows, rounds).during("measure failover")?;
+            rows.push(FailoverTimes {
+                cut: name,
+                flows,
+                rounds: measured.rounds,
+                median_ns: measured.time.get(),
+                longest_ns: measured.longest.get(),
+                lost_packets: measured.lost,
+                packet_gap_ns: measured.gap.get(),
+            });
+        }
+    }
+    if json {
+        print_json(&rows);
+        return Ok(Exit::Pass);
+    }
+    print("from the cut to the flow's first packet on the other port:");
+    for row in rows {
+        print(&format!(
+            "  {}, {:>6} flows pinned: {:>5} us median of {} rounds, {:>5} us the longest; {} packets \
+             lost, one every {} us",
+            row.cut,
+            row.flows,
+            row.median_ns / 1_000,
+            row.rounds,
+            row.longest_ns / 1_000,
+            row.lost_packets,
+            row.packet_gap_ns / 1_000,
         ));
     }
     Ok(Exit::Pass)
@@ -151,6 +278,8 @@ fn environment(error: impl std::error::Error) -> Failure {
 }
 
 const CANDIDATES: usize = 6;
+const FORWARDED: u32 = 40_000;
+const PINNED: [u32; 3] = [1, 100, 10_000];
 const RUNS: usize = 20_000;
 const SELFTEST_CASES: u64 = 100_000;
 const SELFTEST_SEED: u64 = 1;

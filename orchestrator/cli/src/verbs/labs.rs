@@ -1,6 +1,6 @@
-//! The verbs for labs that are there: `status`, `exec`, `down`.
+//! The verbs for labs that are there: `status`, `exec`, `tune`, `down`.
 
-use std::io;
+use std::{collections::BTreeMap, ffi::OsString, io};
 
 use lab_guest::{
     exec::{self as guest, ExecError},
@@ -11,10 +11,11 @@ use lab_kernel::{
     exec::UndoError,
     journal::{LabState, Place, Status},
     lab::{self, DownError, EnterError, Live},
+    run::tune::{self, TuneError, Wish},
 };
 
 use crate::{
-    args::{DownArgs, ExecArgs, Global},
+    args::{DownArgs, ExecArgs, Global, TuneArgs},
     failure::{During, Exit, Failure, Outcome, with_causes},
     output::{note, print, print_json},
 };
@@ -118,6 +119,48 @@ fn enter_failure(error: EnterError) -> Failure {
         }
     };
     failure(with_causes(&error))
+}
+
+/// `lcmp-lab tune`.
+pub fn tune(arguments: &TuneArgs, global: &Global) -> Outcome {
+    let lab = named_or_only(global.lab.as_deref())?;
+    let labs = lab::status().during("list the labs")?;
+    let place = labs.into_iter().find(|status| status.lab == lab);
+    if let Some(status) = place.filter(|status| status.place == Place::Guest) {
+        return tune_in_guest(&status, arguments, global);
+    }
+    let wish = Wish {
+        dc: arguments.dc.clone(),
+        changes: arguments.changes.clone(),
+    };
+    let tuned = tune::tune(&lab, &wish).map_err(|error| match error {
+        TuneError::Refused { .. } => Failure::usage(error),
+        TuneError::Unreachable { .. } | TuneError::Silent { .. } => Failure::environment(error),
+    })?;
+    if global.json {
+        let tuned: BTreeMap<String, u8> = tuned.into_iter().collect();
+        print_json(&tuned);
+        return Ok(Exit::Pass);
+    }
+    for (name, value) in tuned {
+        print(&format!("{name:<20} {value:>3}"));
+    }
+    Ok(Exit::Pass)
+}
+
+/// Has the process that owns the guest run this same verb inside.
+fn tune_in_guest(lab: &Status, arguments: &TuneArgs, global: &Global) -> Outcome {
+    let program = std::env::current_exe().during("find this program")?;
+    let mut command: Vec<OsString> = vec![program.into(), "tune".into()];
+    command.extend(["--lab".into(), lab.lab.as_str().into()]);
+    if global.json {
+        command.push("--json".into());
+    }
+    command.push(arguments.dc.clone().into());
+    let changes = arguments.changes.iter();
+    command.extend(changes.map(|change| format!("{}={}", change.name, change.value).into()));
+    let node = arguments.dc.clone();
+    exec_in_guest(lab, &ExecArgs { node, command })
 }
 
 /// `lcmp-lab down`.

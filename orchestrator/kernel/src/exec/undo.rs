@@ -10,7 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nix::{errno::Errno, sys::signal::Signal};
+use nix::{
+    errno::Errno,
+    mount::{MntFlags, umount2},
+    sys::signal::Signal,
+};
 use rtnetlink::packet_route::RouteNetlinkMessage;
 
 use super::{made::Made, netns, shared};
@@ -237,7 +241,13 @@ fn is_netns(name: &NetnsName) -> bool {
         .is_ok_and(|found| found.filesystem_type() == nix::sys::statfs::NSFS_MAGIC)
 }
 
+/// Takes a BPF file system away, and with it what is pinned there.
 fn remove_pins(path: &Path) -> Option<UndoError> {
+    match umount2(path, MntFlags::MNT_DETACH) {
+        // Not mounted yet, or no longer.
+        Ok(()) | Err(Errno::EINVAL | Errno::ENOENT) => {}
+        Err(errno) => return Some(file(&path.display().to_string(), errno.into())),
+    }
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => Some(file(&path.display().to_string(), error)),

@@ -32,7 +32,7 @@ pub enum Entry {
     NetnsDirectory,
     /// A process of the lab, to be ended with it.
     Process(ProcessId),
-    /// A directory of pinned BPF objects, to be removed with the lab.
+    /// A BPF file system, to be unmounted with the lab.
     Pins(PathBuf),
     /// The lab stays when its owner ends.
     Kept,

@@ -4,6 +4,7 @@ use std::{io, mem, path::PathBuf};
 
 use lab_plan::model::Plan;
 use lab_units::NodeId;
+use nix::mount::{MsFlags, mount};
 use tokio_util::sync::CancellationToken;
 
 use super::{Claim, LabError, LabErrorKind, Phase, Progress, down, hosts, ready};
@@ -80,6 +81,22 @@ impl Lab {
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         journal::directory(self.name())
+    }
+
+    /// A BPF file system of the lab's own, which is mounted when it is first asked for and goes with
+    /// the lab and all that is pinned there.
+    ///
+    /// # Errors
+    /// When it cannot be mounted.
+    pub fn bpf_directory(&mut self) -> io::Result<PathBuf> {
+        let path = self.directory().join("bpf");
+        if !path.exists() {
+            self.note(&Entry::Pins(path.clone()))?;
+            std::fs::create_dir(&path)?;
+            let none = None::<&str>;
+            mount(Some("bpf"), &path, Some("bpf"), MsFlags::empty(), none)?;
+        }
+        Ok(path)
     }
 
     /// Writes down a process of the lab, so that it ends with the lab whatever happens.

@@ -1,20 +1,22 @@
 //! The configuration of a DCI switch's agent, from the plan.
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, MacAddr, PolicyConfig, PortConfig,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, MacAddr, OwnPolicy,
+    PolicyConfig, PortConfig,
 };
 use lab_plan::model::{LinkKind, Plan, PolicyPlan, PolicyRun, Switch};
 use lab_units::{Nanos, PortId};
 
 /// The configuration of the agent of the switch at `switch_index`, without what only its launcher
-/// knows: the lab's name and the controller's socket.
+/// knows: the lab's name, the controller's socket and where maps are pinned.
 pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) -> AgentConfig {
     let switch = &plan.switches[switch_index];
     let dc = plan.nodes[switch.node.index()].dc;
     let memory = Memory::of(plan, &run.policy);
+    let dc = &plan.dcs[dc.index()];
     AgentConfig {
         lab: String::new(),
-        dc: plan.dcs[dc.index()].name.clone(),
+        dc: dc.name.clone(),
         switch_id: switch.hash_seed,
         policy: match &run.policy {
             PolicyPlan::Ecmp
@@ -24,19 +26,34 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
             | PolicyPlan::Te(_)
             | PolicyPlan::Own(_) => PolicyConfig::Buckets,
             PolicyPlan::Lcmp(lcmp) => PolicyConfig::Lcmp(lcmp.clone()),
+            PolicyPlan::Ebpf(own) => PolicyConfig::Own(OwnPolicy {
+                object: own.object.clone(),
+                parameters: own.parameters.clone(),
+            }),
         },
         time_scale: plan.scale.time,
         size_scale: plan.scale.size,
         ports: ports(plan, switch),
         destinations: destinations(plan, run, switch_index),
+        local: LocalPrefix {
+            addr: dc.prefix.addr,
+            prefix_len: dc.prefix.len,
+        },
         sample_interval_ns: memory.sample,
         record_interval_ns: plan.measure.queues_ns,
         link_interval_ns: plan.measure.links_ns,
+        stats_interval_ns: plan.measure.switches_ns,
+        demand_interval_ns: match run.policy {
+            PolicyPlan::Te(te) => Some(te.interval_ns),
+            _ => None,
+        },
         gc_interval_ns: memory.gc,
         idle_timeout_ns: memory.idle,
-        stale_after_ns: memory.stale_after,
+        stale_after_ns: memory.samples_age.then_some(plan.max_table_age_ns),
+        max_table_age_ns: Some(plan.max_table_age_ns),
         flow_table_entries: memory.entries,
         controller_socket: String::new(),
+        pin_dir: None,
         attach: AttachMode::Auto,
     }
 }
@@ -62,35 +79,28 @@ struct Memory {
     sample: Nanos,
     gc: Nanos,
     idle: Nanos,
-    stale_after: Option<Nanos>,
+    /// Whether it decides by samples of queues, which are worth nothing once they are old.
+    samples_age: bool,
     entries: u32,
 }
 
 impl Memory {
     fn of(plan: &Plan, policy: &PolicyPlan) -> Self {
-        match policy {
-            PolicyPlan::Ecmp
-            | PolicyPlan::Wcmp
-            | PolicyPlan::Ucmp(_)
-            | PolicyPlan::UcmpArtifact
-            | PolicyPlan::Te(_)
-            | PolicyPlan::Own(_) => Self {
+        match policy.lcmp() {
+            None => Self {
                 sample: plan.measure.queues_ns,
                 gc: plan.rdma.flow_deadline_ns,
                 idle: plan.rdma.flow_deadline_ns,
-                stale_after: None,
+                samples_age: false,
                 entries: BUCKETS_FLOW_TABLE_ENTRIES,
             },
-            PolicyPlan::Lcmp(lcmp) => {
-                let sample = lcmp.sample_interval_ns;
-                Self {
-                    sample,
-                    gc: lcmp.gc_interval_ns,
-                    idle: lcmp.idle_timeout_ns,
-                    stale_after: Some(Nanos::new(sample.get().saturating_mul(STALE_SAMPLES))),
-                    entries: lcmp.flow_table_entries,
-                }
-            }
+            Some(lcmp) => Self {
+                sample: lcmp.sample_interval_ns,
+                gc: lcmp.gc_interval_ns,
+                idle: lcmp.idle_timeout_ns,
+                samples_age: true,
+                entries: lcmp.flow_table_entries,
+            },
         }
     }
 }
@@ -104,6 +114,7 @@ fn ports(plan: &Plan, switch: &Switch) -> Vec<PortConfig> {
             src_mac: MacAddr(plan.ports[id.index()].mac),
             dst_mac: MacAddr(plan.ports[id.peer().index()].mac),
             is_queue_sampled: link.kind == LinkKind::InterDc,
+            is_enabled: true,
             rate_bps: link.emu.rate_bps,
             buffer_bytes: link.emu.buffer_bytes,
         }
@@ -136,10 +147,6 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
 /// Rows of the flow table where the policy does not say: LCMP's default, so that policies differ
 /// in their decisions alone.
 const BUCKETS_FLOW_TABLE_ENTRIES: u32 = 50_000;
-
-/// Samples missed in a row before the agent's view is not decided by: the lab's own measure of a
-/// stuck agent, far from what a busy machine causes.
-const STALE_SAMPLES: u64 = 1_000;
 
 #[cfg(test)]
 mod tests {
@@ -175,12 +182,15 @@ mod tests {
     }
 
     #[test]
-    fn ecmp_has_no_scores_and_its_view_never_ages() {
+    fn ecmp_has_no_scores_and_no_samples_that_age() {
         let plan = testing::routed(0);
         let config = agent_config(&plan, &plan.policies[0], 0);
         let mut candidates = config.destinations.iter().flat_map(|row| &row.candidates);
         assert!(candidates.all(|candidate| candidate.c_path == 0));
         assert_eq!(config.stale_after_ns, None);
+        assert_eq!(config.max_table_age_ns, Some(plan.max_table_age_ns));
+        let lcmp = agent_config(&plan, &plan.policies[1], 0);
+        assert_eq!(lcmp.stale_after_ns, Some(plan.max_table_age_ns));
         assert_eq!(config.validate(), Ok(()));
     }
 }

@@ -1,47 +1,69 @@
 //! One policy's repetition, from the start of its agents to the end of its flows.
 
+use std::path::Path;
+
+use lab_abi::wire::AgentCommand;
 use lab_perftest::{Event, MonotonicTime, Session};
-use lab_units::Nanos;
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use lab_plan::Plan;
+use lab_units::{DcId, Nanos};
+use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
 use super::{
-    LATE_LAUNCH, RunError, RunReport, Runner,
+    AgentError, LATE_LAUNCH, RunError, RunReport, Runner,
     agents::Agent,
     fault, jobs,
     repetition::{Heard, Input, Repetition},
+    te::Engineering,
+    tune::{Change, Pending, Tuned, changed, tunable},
 };
 use crate::lower::lower_fault;
+
+/// Which repetition it is, and where its switches' maps are pinned.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// Position of its policy in the plan.
+    pub policy: usize,
+    /// Its number, from 0.
+    pub number: u32,
+    /// A directory of a BPF file system.
+    pub pins: &'a Path,
+}
 
 /// What a repetition is driven with.
 struct Driving<'a> {
     repetition: Repetition<'a>,
     agents: Vec<Agent>,
     inputs: UnboundedReceiver<Input>,
-    /// Position of its policy in the plan.
-    policy: usize,
+    /// Where agents' and flows' words come in.
+    sender: UnboundedSender<Input>,
+    place: Place<'a>,
+    /// Where demands meet, if the policy is traffic engineering.
+    engineering: Option<Engineering<'a>>,
     /// [`Runner::host_waits`] when the latest flow was delivered.
     waits_at_delivery: u64,
 }
 
 impl Runner<'_> {
-    /// Runs the flows of one repetition under the policy at `policy`.
+    /// Runs the flows of one repetition.
     pub(super) async fn repetition(
         &mut self,
-        policy: usize,
-        number: u32,
+        place: Place<'_>,
+        wishes: &mut Receiver<Pending>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
         let plan = self.plan;
         let tool = jobs::tool(plan);
         let (sender, inputs) = mpsc::unbounded_channel();
         let mut driving = Driving {
-            repetition: Repetition::new(plan, &plan.policies[policy], number, tool),
+            repetition: Repetition::new(plan, &plan.policies[place.policy], place.number, tool),
             agents: Vec::new(),
             inputs,
-            policy,
+            sender: sender.clone(),
+            place,
+            engineering: Engineering::of(plan, &plan.policies[place.policy]),
             waits_at_delivery: 0,
         };
-        self.start_agents(&mut driving, &sender)?;
+        self.start_agents(&mut driving)?;
         self.until_ready(&mut driving, report).await?;
         let session = self.connect(&driving.repetition, sender).await?;
 
@@ -51,7 +73,8 @@ impl Runner<'_> {
         self.phase(&driving.repetition, "flows", driving.repetition.flows.len());
         let (waits, cpu) = ((self.host_waits)(), (self.guest_cpu)());
         driving.waits_at_delivery = waits;
-        self.drive(session, start, &mut driving, report).await?;
+        self.drive(session, start, &mut driving, wishes, report)
+            .await?;
         report.host_waits += driving.waits_at_delivery.saturating_sub(waits);
         report.add_cpu(cpu, (self.guest_cpu)());
         driving.agents.into_iter().try_for_each(Agent::wait)?;
@@ -59,11 +82,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn start_agents(
-        &mut self,
-        driving: &mut Driving<'_>,
-        sender: &UnboundedSender<Input>,
-    ) -> Result<(), RunError> {
+    fn start_agents(&mut self, driving: &mut Driving<'_>) -> Result<(), RunError> {
         let plan = self.plan;
         let is_legacy = |node: lab_units::NodeId| {
             let dc = plan.nodes[node.index()].dc;
@@ -77,11 +96,12 @@ impl Runner<'_> {
         self.phase(&driving.repetition, "agents", switches.len());
         self.lab.reset()?;
         driving.repetition.expect_agents(switches.len());
-        let run = &plan.policies[driving.policy];
+        let run = &plan.policies[driving.place.policy];
         for index in switches {
+            let (pins, sender) = (driving.place.pins, driving.sender.clone());
             let agent = self
                 .agents
-                .start(self.lab, plan, run, index, sender.clone())?;
+                .start(self.lab, plan, run, index, pins, sender)?;
             driving.agents.push(agent);
         }
         Ok(())
@@ -126,6 +146,7 @@ impl Runner<'_> {
         session: Session,
         start: MonotonicTime,
         driving: &mut Driving<'_>,
+        wishes: &mut Receiver<Pending>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
         let aborter = session.aborter();
@@ -133,6 +154,7 @@ impl Runner<'_> {
         let mut faults = self.plan.faults.iter().peekable();
         let mut flows = std::pin::pin!(session.run(start));
         let mut is_cancelled = false;
+        let mut next_confirmation = MonotonicTime::now();
         loop {
             let next_fault = faults.peek().map(|fault| start.after(fault.at_ns));
             tokio::select! {
@@ -145,6 +167,11 @@ impl Runner<'_> {
                     let fault = faults.next().expect("its time was peeked at");
                     self.strike(fault, driving)?;
                 }
+                () = until(Some(next_confirmation)) => {
+                    next_confirmation = MonotonicTime::now().after(confirmation(self.plan));
+                    self.confirm(driving)?;
+                }
+                Some(wish) = wishes.recv() => self.grant(wish, driving),
                 () = cancel.cancelled(), if !is_cancelled => {
                     is_cancelled = true;
                     aborter.abort();
@@ -165,6 +192,7 @@ impl Runner<'_> {
         driving: &mut Driving<'_>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
+        driving.repetition.end();
         for agent in &mut driving.agents {
             agent.stop();
         }
@@ -191,12 +219,70 @@ impl Runner<'_> {
     ) -> Result<(), RunError> {
         let steps = lower_fault(self.plan, self.lab.options(), fault)?;
         self.lab.apply(&steps)?;
-        for (dc, command) in fault::commands(self.plan, driving.policy, fault) {
+        if let Some(engineering) = &mut driving.engineering {
+            engineering.strike(fault);
+        }
+        for (dc, command) in fault::commands(self.plan, driving.place.policy, fault) {
             // A legacy datacenter has none.
             if let Some(agent) = driving.agents.iter_mut().find(|agent| agent.dc() == dc) {
-                agent.tell(&command);
+                agent.tell(&command)?;
             }
         }
+        Ok(())
+    }
+
+    /// Says to all switches that their tables are as they should be.
+    fn confirm(&mut self, driving: &mut Driving<'_>) -> Result<(), RunError> {
+        for agent in &mut driving.agents {
+            agent.tell(&AgentCommand::ConfirmTables)?;
+        }
+        Ok(())
+    }
+
+    /// Tunes a switch as a user wishes, if that can be.
+    fn grant(&mut self, pending: Pending, driving: &mut Driving<'_>) {
+        let dc = pending.wish.dc.clone();
+        let mut agents = driving.agents.iter_mut();
+        let tuned = match agents.find(|agent| agent.name() == dc) {
+            None => Err(format!("`{dc}` has no agent in this run")),
+            Some(agent) => set(agent, &pending.wish.changes),
+        };
+        if tuned.is_ok() && !pending.wish.changes.is_empty() {
+            let changes = pending.wish.changes.iter();
+            let changes: Vec<_> = changes
+                .map(|change| format!("{}={}", change.name, change.value))
+                .collect();
+            self.step(format!("{dc} tuned: {}", changes.join(" ")));
+        }
+        pending.answer(tuned);
+    }
+
+    /// Starts the agent of a switch again. Its packets are forwarded meanwhile, by the tables as the
+    /// one that was killed left them.
+    fn restart(
+        &mut self,
+        dc: DcId,
+        driving: &mut Driving<'_>,
+        report: &mut RunReport,
+    ) -> Result<(), RunError> {
+        let times = report.restarts.entry(dc).or_default();
+        *times += 1;
+        let times = *times;
+        let mut agents = driving.agents.iter_mut();
+        let Some(agent) = agents.find(|agent| agent.dc() == dc) else {
+            return Ok(());
+        };
+        let name = agent.name().to_owned();
+        if times > MOST_RESTARTS {
+            return Err(AgentError::KilledAgain { dc: name, times }.into());
+        }
+        tracing::warn!(
+            dc = name,
+            "the switch's agent was killed, another one is started"
+        );
+        driving.repetition.restart(dc);
+        self.agents
+            .restart(self.lab, agent, driving.sender.clone())?;
         Ok(())
     }
 
@@ -207,6 +293,17 @@ impl Runner<'_> {
         driving: &mut Driving<'_>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
+        if let (Some((dc, demands)), Some(engineering)) = (&heard.demands, &mut driving.engineering)
+        {
+            for (dc, command) in engineering.hear(*dc, demands)? {
+                if let Some(agent) = driving.agents.iter_mut().find(|agent| agent.dc() == dc) {
+                    agent.tell(&command)?;
+                }
+            }
+        }
+        if let Some(dc) = heard.lost {
+            self.restart(dc, driving, report)?;
+        }
         if heard.is_delivery {
             driving.waits_at_delivery = (self.host_waits)();
         }
@@ -224,6 +321,29 @@ impl Runner<'_> {
         report.late_launches += u64::try_from(late.count()).unwrap_or(u64::MAX);
         Ok(heard.rows.write(self.records)?)
     }
+}
+
+/// Changes an agent's weights and thresholds; what they are then.
+fn set(agent: &mut Agent, changes: &[Change]) -> Result<Tuned, String> {
+    let name = agent.name().to_owned();
+    let Some(parameters) = agent.policy().congestion() else {
+        return Err(format!(
+            "the policy of `{name}` has no weights or thresholds"
+        ));
+    };
+    let parameters = changed(parameters, changes)?;
+    let tuned = tunable(&parameters);
+    if !changes.is_empty() {
+        let told = agent.tell(&AgentCommand::SetLcmp(parameters));
+        told.map_err(|error| error.to_string())?;
+    }
+    Ok(tuned)
+}
+
+/// How often tables are confirmed: a quarter of the age they may reach, so that three confirmations
+/// may be late.
+fn confirmation(plan: &Plan) -> Nanos {
+    Nanos::new(plan.max_table_age_ns.get() / 4).max(LEAST_CONFIRMATION)
 }
 
 /// When a repetition's time starts: on a whole second, so that timers which fire on whole multiples
@@ -246,6 +366,9 @@ async fn until(time: Option<MonotonicTime>) {
     }
 }
 
+/// Something that ends an agent more often than this will go on to.
+const MOST_RESTARTS: u32 = 10;
+const LEAST_CONFIRMATION: Nanos = Nanos::from_millis(10);
 const LEAST_LEAD: Nanos = Nanos::from_millis(250);
 const START_GRID: Nanos = Nanos::from_millis(1_000);
 

@@ -5,6 +5,7 @@ use std::io;
 use lab_abi::wire::AgentConfigError;
 use lab_perftest::SessionError;
 use lab_records::RecordsError;
+use lab_te::TeError;
 use lab_units::FlowId;
 use thiserror::Error;
 
@@ -28,6 +29,15 @@ pub enum RunError {
     /// The lab failed.
     #[error(transparent)]
     Lab(#[from] LabErrorKind),
+    /// There is no place to pin the switches' maps.
+    #[error("cannot mount a BPF file system for the lab: {0}")]
+    Pins(io::Error),
+    /// The socket that `tune` asks by cannot be opened.
+    #[error("cannot listen to `lcmp-lab tune`: {0}")]
+    Tune(io::Error),
+    /// The program of traffic engineering has no solution.
+    #[error(transparent)]
+    Engineering(#[from] TeError),
     /// A fault cannot be applied.
     #[error(transparent)]
     Fault(#[from] FaultError),
@@ -75,6 +85,14 @@ pub enum AgentError {
         /// Why it did not work.
         source: io::Error,
     },
+    /// The agent was killed again and again.
+    #[error("agent of `{dc}` was killed {times} times (hint: something on this machine ends it)")]
+    KilledAgain {
+        /// The datacenter.
+        dc: String,
+        /// How often.
+        times: u32,
+    },
     /// The agent said why it gave up.
     #[error("agent of `{dc}`: {message}")]
     Reported {
@@ -89,4 +107,12 @@ pub enum AgentError {
         /// The datacenter.
         dc: String,
     },
+}
+
+impl AgentError {
+    /// What `action` on the agent of `dc` failed with.
+    pub(super) fn io(dc: &str, action: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
+        let dc = dc.to_owned();
+        move |source| Self::Io { dc, action, source }
+    }
 }

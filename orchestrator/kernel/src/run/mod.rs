@@ -10,6 +10,8 @@
 //! - `rows`, `pins`: telemetry, decisions and outcomes as rows; which way flows took
 //! - `agents`, `agent_config`: the agents' processes; what they are told at their start
 //! - `fault`: what agents are told when a link changes
+//! - `te`: traffic engineering, where the switches' demands meet
+//! - `tune`: what a user tells them while they run
 //! - `jobs`: flows as perftest's jobs
 //! - `probe`: what each link really does
 //! - `event`, `report`, `error`: what a run says while it goes, in the end, and instead
@@ -26,8 +28,10 @@ mod probe;
 mod repetition;
 mod report;
 mod rows;
+mod te;
 #[cfg(test)]
 mod testing;
+pub mod tune;
 
 pub use agents::AgentLauncher;
 pub use error::{AgentError, RunError};
@@ -44,7 +48,7 @@ use lab_units::Nanos;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::repetition::Repetition;
+use self::{drive::Place, repetition::Repetition};
 use crate::{Lab, lower::Clock};
 
 /// Runs every policy of a plan.
@@ -81,12 +85,19 @@ impl Runner<'_> {
     /// row, not an error.
     pub async fn run(&mut self) -> Result<RunReport, RunError> {
         let mut report = RunReport::default();
+        let pins = self.lab.bpf_directory().map_err(RunError::Pins)?;
+        let mut wishes = tune::listen(&tune::socket(self.lab.name())).map_err(RunError::Tune)?;
         if self.lab.options().clock == Clock::Virtual {
             self.rehearse().await?;
         }
         for policy in 0..self.plan.policies.len() {
             for number in 0..self.plan.repetitions {
-                self.repetition(policy, number, &mut report).await?;
+                let place = Place {
+                    policy,
+                    number,
+                    pins: &pins,
+                };
+                self.repetition(place, &mut wishes, &mut report).await?;
                 (self.checkpoint)().map_err(RunError::Checkpoint)?;
             }
         }

@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use lab_abi::wire::{AgentMessage, Stats};
+use lab_abi::wire::{AgentMessage, Demands, Stats};
 use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
 use lab_plan::{
     about_time,
     model::{Flow, Plan, PolicyRun},
 };
-use lab_records::{DecisionRow, FlowRow, LinkRow, QueueRow, RecordsError, RunWriter};
+use lab_records::{DecisionRow, FlowRow, LinkRow, QueueRow, RecordsError, RunWriter, SwitchRow};
 use lab_units::{DcId, FlowId};
 
 use super::{AgentError, RunError, agents::AgentEvent, rows::RowMaker};
@@ -42,6 +42,8 @@ pub(super) struct Repetition<'a> {
     agents: usize,
     ready_agents: usize,
     closed_agents: usize,
+    /// Its agents have been told to end.
+    is_ending: bool,
 }
 
 /// What follows from an input.
@@ -55,6 +57,10 @@ pub(super) struct Heard {
     pub stats: Option<(DcId, Stats)>,
     /// A flow's data is all delivered.
     pub is_delivery: bool,
+    /// An agent is gone that nobody told to go.
+    pub lost: Option<DcId>,
+    /// What the hosts of a datacenter sent.
+    pub demands: Option<(DcId, Demands)>,
 }
 
 /// Rows to be written.
@@ -64,6 +70,7 @@ pub(super) struct Rows {
     pub links: Vec<LinkRow>,
     pub queues: Vec<QueueRow>,
     pub decisions: Vec<DecisionRow>,
+    pub switches: Vec<SwitchRow>,
 }
 
 impl<'a> Repetition<'a> {
@@ -80,6 +87,7 @@ impl<'a> Repetition<'a> {
             agents: 0,
             ready_agents: 0,
             closed_agents: 0,
+            is_ending: false,
         }
     }
 
@@ -111,6 +119,16 @@ impl<'a> Repetition<'a> {
         self.rows.start_at(start);
     }
 
+    /// Its agents are told to end.
+    pub(super) const fn end(&mut self) {
+        self.is_ending = true;
+    }
+
+    /// An agent is started again.
+    pub(super) fn restart(&mut self, dc: DcId) {
+        self.rows.restart(dc);
+    }
+
     /// Takes in what an agent or a flow said.
     ///
     /// # Errors
@@ -122,6 +140,10 @@ impl<'a> Repetition<'a> {
             Input::Agent(dc, AgentEvent::Closed) if !self.is_ready() => {
                 Err(AgentError::Gone { dc: self.name(dc) }.into())
             }
+            Input::Agent(dc, AgentEvent::Closed) if !self.is_ending => Ok(Heard {
+                lost: Some(dc),
+                ..Heard::default()
+            }),
             Input::Agent(_, AgentEvent::Closed) => {
                 self.closed_agents += 1;
                 Ok(Heard::default())
@@ -165,6 +187,13 @@ impl<'a> Repetition<'a> {
     fn hear_agent(&mut self, dc: DcId, message: AgentMessage) -> Result<Heard, RunError> {
         let mut heard = Heard::default();
         match message {
+            AgentMessage::Ready(ready) if self.is_ready() => {
+                let flows = ready.adopted.unwrap_or(0);
+                let name = self.name(dc);
+                heard.step = Some(format!(
+                    "agent of {name} is back and took over {flows} flows"
+                ));
+            }
             AgentMessage::Ready(_) => {
                 self.ready_agents += 1;
                 heard.step = Some(self.name(dc));
@@ -176,7 +205,11 @@ impl<'a> Repetition<'a> {
             }
             AgentMessage::Queues(queues) => heard.rows.queues = self.rows.queues(dc, &queues),
             AgentMessage::Links(links) => heard.rows.links = self.rows.links(dc, &links),
-            AgentMessage::Stats(stats) => heard.stats = Some((dc, stats)),
+            AgentMessage::Stats(stats) => {
+                heard.rows.switches.extend(self.rows.switch(dc, &stats));
+                heard.stats = Some((dc, stats));
+            }
+            AgentMessage::Demands(demands) => heard.demands = Some((dc, demands)),
             AgentMessage::Error { message } => {
                 let dc = self.name(dc);
                 return Err(AgentError::Reported { dc, message }.into());
@@ -221,6 +254,7 @@ impl Rows {
         records.append_decisions(&self.decisions)?;
         records.append_queues(&self.queues)?;
         records.append_links(&self.links)?;
+        records.append_switches(&self.switches)?;
         self.flows
             .iter()
             .try_for_each(|row| records.append_flow(row))
@@ -261,6 +295,7 @@ mod tests {
                 attachment: Attachment::Tcx,
                 ports: 3,
                 load_ns: 0,
+                adopted: None,
             }),
         )
     }
@@ -326,9 +361,32 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_that_nobody_told_to_end_is_lost_and_its_flows_are_taken_over() {
+        let plan = plan();
+        let mut repetition = started(&plan);
+        let heard = repetition.hear(Input::Agent(DcId(3), AgentEvent::Closed));
+        assert_eq!(heard.unwrap().lost, Some(DcId(3)));
+        repetition.restart(DcId(3));
+        let again = AgentMessage::Ready(Ready {
+            time_ns: 0,
+            dc: String::new(),
+            pid: 2,
+            attachment: Attachment::Tcx,
+            ports: 3,
+            load_ns: 0,
+            adopted: Some(40),
+        });
+        let heard = repetition.hear(message(3, again)).unwrap();
+        let step = "agent of dc4 is back and took over 40 flows";
+        assert_eq!(heard.step.as_deref(), Some(step));
+        assert!(!repetition.is_over());
+    }
+
+    #[test]
     fn it_is_over_once_every_agent_has_closed() {
         let plan = plan();
         let mut repetition = started(&plan);
+        repetition.end();
         repetition
             .hear(Input::Agent(DcId(0), AgentEvent::Closed))
             .unwrap();

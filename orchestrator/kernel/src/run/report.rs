@@ -18,6 +18,8 @@ pub struct RunReport {
     /// Counters of the switches. Each agent counts from its start, so they are those of the last
     /// repetition that was run.
     pub switches: BTreeMap<DcId, Stats>,
+    /// How often the agent of each switch was killed and started again, over all repetitions.
+    pub restarts: BTreeMap<DcId, u32>,
 }
 
 impl RunReport {
@@ -48,11 +50,22 @@ impl RunReport {
                 self.host_waits
             ));
         }
+        for (dc, times) in &self.restarts {
+            warnings.push(format!(
+                "{}: its agent was killed and started again {times} times; meanwhile flows went on by \
+                 the tables as they were",
+                name(*dc)
+            ));
+        }
         for (dc, stats) in &self.switches {
             let counts = [
                 (
                     stats.not_pinned,
                     "flows were not pinned: the flow table was full",
+                ),
+                (
+                    stats.stale,
+                    "flows were hashed over all ways: their tables or signals were too old",
                 ),
                 (stats.evicted, "flows were evicted from the flow table"),
                 (

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use lab_abi::{
     Rule, Trigger,
-    wire::{DecisionReport, LinkReport, Links, QueueReport, Queues},
+    wire::{DecisionReport, LinkReport, Links, QueueReport, Queues, Stats},
 };
 use lab_perftest::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
 use lab_plan::model::{Flow, Plan};
-use lab_records::{DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow};
+use lab_records::{DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, SwitchRow};
 use lab_units::{Bytes, DcId, Nanos, PortId, Ratio};
 
 use super::pins::{Pins, Ways, next_dc};
@@ -27,6 +27,15 @@ pub(super) struct RowMaker<'a> {
     pins: Pins<'a>,
     /// What each port had sent when the repetition started.
     before: BTreeMap<PortId, LinkReport>,
+    /// The row of each switch before, and how often its agent was started again.
+    switches: BTreeMap<DcId, SwitchBefore>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct SwitchBefore {
+    time: Nanos,
+    decisions: u64,
+    restarts: u64,
 }
 
 impl<'a> RowMaker<'a> {
@@ -43,6 +52,7 @@ impl<'a> RowMaker<'a> {
             paper_per_emu_size: inverse(plan.scale.size),
             pins: Pins::new(plan, tool),
             before: BTreeMap::new(),
+            switches: BTreeMap::new(),
         }
     }
 
@@ -111,6 +121,46 @@ impl<'a> RowMaker<'a> {
         }
         let row = |port: &LinkReport| self.link(dc, report.time_ns, port);
         report.ports.iter().map(row).collect()
+    }
+
+    /// A switch's agent is started again.
+    pub(super) fn restart(&mut self, dc: DcId) {
+        self.switches.entry(dc).or_default().restarts += 1;
+    }
+
+    /// The row of a switch's counters; none for what it says before the start.
+    pub(super) fn switch(&mut self, dc: DcId, stats: &Stats) -> Option<SwitchRow> {
+        if stats.time_ns < self.start.as_nanos() {
+            return None;
+        }
+        let time = self.paper_time(stats.time_ns);
+        let decisions = stats.new_flows + stats.failovers;
+        let before = self.switches.entry(dc).or_default();
+        let restarts = before.restarts;
+        let more = decisions.saturating_sub(before.decisions);
+        let span = time.saturating_sub(before.time).get().max(1);
+        *before = SwitchBefore {
+            time,
+            decisions,
+            restarts,
+        };
+        let per_second = u128::from(more) * u128::from(NANOS_PER_SECOND) / u128::from(span);
+        Some(SwitchRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: time,
+            switch: self.dc_name(dc).to_owned(),
+            occupancy: stats.occupancy,
+            decisions,
+            decisions_per_s: u64::try_from(per_second).unwrap_or(u64::MAX),
+            failovers: stats.failovers,
+            fallbacks: stats.fallbacks,
+            stale: Some(stats.stale),
+            evicted: stats.evicted,
+            expired: stats.expired,
+            hits: Some(stats.hits),
+            restarts: Some(restarts),
+        })
     }
 
     fn link(&self, dc: DcId, time_ns: u64, now: &LinkReport) -> LinkRow {
@@ -200,6 +250,8 @@ impl<'a> RowMaker<'a> {
     }
 }
 
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
 /// SoftRoCE has none: it marks nothing and reacts to nothing but loss.
 const CONGESTION_CONTROL: &str = "none";
 
@@ -211,6 +263,7 @@ fn reason(trigger: Trigger, rule: Rule) -> &'static str {
         (Trigger::NewFlow, Rule::LeastCost) => "least-cost-fallback",
         (Trigger::NewFlow, Rule::HashAll) => "hash-all-fallback",
         (Trigger::NewFlow, Rule::Stale) => "stale-fallback",
+        (Trigger::NewFlow, Rule::Own) => "own",
     }
 }
 
@@ -266,6 +319,36 @@ mod tests {
             ("dc1-dc2", "dc1", "dc2")
         );
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
+    }
+
+    #[test]
+    fn a_switch_is_told_of_with_its_pace_since_the_row_before() {
+        let plan = plan();
+        let mut rows = rows(&plan);
+        let stats = |emulated_ms: u64, new_flows| Stats {
+            time_ns: START + emulated_ms * 1_000_000,
+            new_flows,
+            failovers: 2,
+            stale: 1,
+            occupancy: 7,
+            ..Stats::default()
+        };
+        let early = Stats {
+            time_ns: START - 1,
+            ..stats(0, 9)
+        };
+        assert_eq!(rows.switch(DcId(0), &early), None);
+        // A time of 10: 100 emulated ms are 10 ms.
+        let row = rows.switch(DcId(0), &stats(100, 8)).unwrap();
+        assert_eq!((row.decisions, row.decisions_per_s), (10, 1_000));
+        assert_eq!(
+            (row.stale, row.occupancy, row.restarts),
+            (Some(1), 7, Some(0))
+        );
+        rows.restart(DcId(0));
+        let row = rows.switch(DcId(0), &stats(200, 13)).unwrap();
+        assert_eq!((row.decisions, row.decisions_per_s), (15, 500));
+        assert_eq!((&*row.switch, row.restarts), ("dc1", Some(1)));
     }
 
     #[test]

@@ -251,7 +251,9 @@ impl Builder {
             measure: MeasurePlan {
                 queues_ns: Nanos::ZERO,
                 links_ns: Nanos::ZERO,
+                switches_ns: Nanos::ZERO,
             },
+            max_table_age_ns: Nanos::ZERO,
             faults: Vec::new(),
             estimate: Estimate {
                 data_packets: 0,

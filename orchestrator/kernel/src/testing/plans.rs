@@ -129,7 +129,9 @@ pub(crate) fn routed(slot: u8) -> Plan {
     plan.measure = MeasurePlan {
         queues_ns: Nanos::from_millis(10),
         links_ns: Nanos::from_millis(100),
+        switches_ns: Nanos::from_millis(1_000),
     };
+    plan.max_table_age_ns = Nanos::from_millis(10_000);
     plan.rdma.flow_deadline_ns = Nanos::from_millis(9_000);
     // By DC: each destination and the ports towards it.
     let ways: [&[(u32, &[u32])]; 4] = [

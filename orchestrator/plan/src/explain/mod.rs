@@ -198,6 +198,8 @@ fn decide(
             let next_hops: Vec<NextHop> = explained.iter().enumerate().map(next_hop).collect();
             own::decide(own::find(name)?, &candidates, &next_hops, hash)
         }
+        // Only the switches it runs in know.
+        PolicyPlan::Ebpf(_) => None,
         PolicyPlan::Ecmp
         | PolicyPlan::Wcmp
         | PolicyPlan::Ucmp(_)
@@ -218,5 +220,6 @@ const fn word(rule: Rule) -> &'static str {
         Rule::LeastCost => "least-cost-fallback",
         Rule::HashAll => "hash-all-fallback",
         Rule::Stale => "stale-fallback",
+        Rule::Own => "own",
     }
 }

@@ -25,6 +25,7 @@ pub(super) fn section(plan: &Plan) -> String {
             PolicyPlan::Te(plan) => te(plan),
             PolicyPlan::Lcmp(config) => lcmp(config),
             PolicyPlan::Own(name) => own(name),
+            PolicyPlan::Ebpf(plan) => format!("one's own switch program, `{}`", plan.object),
         };
         text.push_str(&paragraph(&format!("  {:width$}  ", run.label), &words));
     }

@@ -91,10 +91,24 @@ fn what_the_kernel_engine_cannot_run_is_said() {
         .filter(|warning| warning.code == "policy-not-in-kernel")
         .map(|warning| warning.text.split(':').next().unwrap())
         .collect();
-    assert_eq!(
-        said,
-        ["policy `te-100ms`", "policy `delay-only`", "policy `aged`"]
-    );
+    assert_eq!(said, ["policy `delay-only`", "policy `aged`"]);
+}
+
+#[test]
+fn a_switch_program_of_ones_own_is_given_scores_that_tell_all_paths_apart() {
+    let plan = common::plan(&testbed("  - ecmp\n  - ebpf: own/two-choice.bpf.o"));
+    let run = &plan.policies[1];
+    assert_eq!(run.label, "two-choice");
+    let PolicyPlan::Ebpf(own) = &run.policy else {
+        panic!("{run:?}")
+    };
+    assert_eq!(own.object, "own/two-choice.bpf.o");
+    let scores = &run.path_scores[0];
+    let mut row = scores.iter().max_by_key(|row| row.len()).unwrap().clone();
+    let count = row.len();
+    row.sort_unstable();
+    row.dedup();
+    assert_eq!(row.len(), count, "{scores:?}");
 }
 
 #[test]

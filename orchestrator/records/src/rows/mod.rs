@@ -12,6 +12,7 @@ mod list;
 mod pfc;
 mod queue;
 mod story;
+mod switch;
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -23,6 +24,7 @@ pub use list::{List, ListError};
 pub use pfc::{PfcEvent, PfcRow};
 pub use queue::QueueRow;
 pub use story::{StoryEvent, StoryRow};
+pub use switch::SwitchRow;
 
 /// A row of one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::common::{end, flow, info, now};
 use lab_records::{
     DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, Physics, QueueRow,
-    Row, RunDir, RunWriter, StoryEvent, StoryRow,
+    Row, RunDir, RunWriter, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use proptest::prelude::*;
@@ -153,6 +153,19 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn switch_row()(
+        policy in text(), switch in name(), time in nanos(), counts in any::<[u64; 7]>(),
+        stale in prop::option::of(any::<u64>()),
+    ) -> SwitchRow {
+        let [occupancy, decisions, decisions_per_s, failovers, fallbacks, evicted, expired] = counts;
+        SwitchRow {
+            policy, repetition: 1, time_ns: time, switch, occupancy, decisions, decisions_per_s,
+            failovers, fallbacks, stale, evicted, expired, hits: stale, restarts: None,
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -164,6 +177,7 @@ proptest! {
         decisions in prop::collection::vec(decision_row(), 0..5),
         pauses in prop::collection::vec(pfc_row(), 0..5),
         story in prop::collection::vec(story_row(), 0..5),
+        switches in prop::collection::vec(switch_row(), 0..5),
     ) {
         let results = tempfile::tempdir().expect("a directory");
         let mut writer = RunWriter::create(results.path(), now(), &info()).expect("a run");
@@ -175,6 +189,7 @@ proptest! {
         writer.append_decisions(&decisions).expect("rows");
         writer.append_pfc(&pauses).expect("rows");
         writer.append_story(&story).expect("rows");
+        writer.append_switches(&switches).expect("rows");
         let run = RunDir::open(writer.dir()).expect("a run");
         let same = |run: &RunDir| {
             prop_assert_eq!(run.flows().expect("flows").rows, flows.clone());
@@ -183,6 +198,7 @@ proptest! {
             prop_assert_eq!(run.decisions().expect("decisions").rows, decisions.clone());
             prop_assert_eq!(run.pfc().expect("pauses").rows, pauses.clone());
             prop_assert_eq!(run.story().expect("a story").rows, story.clone());
+            prop_assert_eq!(run.switches().expect("switches").rows, switches.clone());
             Ok(())
         };
         same(&run)?;

@@ -196,6 +196,10 @@ pub enum ProblemKind {
         unit: &'static str,
         nearest: Vec<String>,
     },
+    #[error(
+        "the path has no file name to call the policy by (hint: such as `own/two-choice.bpf.o`)"
+    )]
+    NoObjectName,
     #[error("both weights are zero, so that all paths cost the same")]
     ZeroWeights,
     #[error("`{key}` is what `{name}` sets to 0 (hint: leave it out, or write `lcmp` instead)")]

@@ -62,9 +62,15 @@ pub struct Scenario {
     /// What makes the flows.
     #[serde(default)]
     pub generator: Maybe<Generator>,
-    /// How often queues and links are recorded, in paper time.
+    /// How often queues, links and switches are recorded, in paper time.
     #[serde(default)]
     pub measure: Maybe<Measure>,
+    /// A DCI switch whose tables the control plane has neither written nor confirmed for this long,
+    /// or whose queues nobody has sampled for this long, hashes new flows over all candidates; in
+    /// paper time.
+    #[serde(default)]
+    #[schemars(extend("default" = defaults::MAX_TABLE_AGE.to_string()))]
+    pub max_table_age: Maybe<Text<Nanos>>,
     /// Changes to links while flows run.
     #[serde(default)]
     #[schemars(length(max = limits::MAX_FAULTS))]
@@ -125,4 +131,8 @@ pub struct Measure {
     #[serde(default)]
     #[schemars(extend("default" = defaults::MEASURE.links.to_string()))]
     pub links: Maybe<Text<Nanos>>,
+    /// DCI switches as a whole: flow table, decisions, fallbacks, failovers.
+    #[serde(default)]
+    #[schemars(extend("default" = defaults::MEASURE.switches.to_string()))]
+    pub switches: Maybe<Text<Nanos>>,
 }

@@ -45,6 +45,10 @@ pub struct Policy {
     /// A policy of your own, compiled in; the simulator runs it.
     #[serde(default)]
     pub own: Maybe<Own>,
+    /// A switch program of your own, as an eBPF object: its path, relative to the scenario. It is
+    /// shown by its file's name up to the first dot; switches run it, the simulator does not.
+    #[serde(default)]
+    pub ebpf: Maybe<Text<String>>,
 }
 
 /// The parameters of a policy that has none.

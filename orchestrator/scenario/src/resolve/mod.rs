@@ -53,6 +53,11 @@ pub(crate) fn resolve(
             &mut context,
             &raw.measure.as_ref().cloned().unwrap_or_default(),
         ),
+        max_table_age: context.within_or(
+            &raw.max_table_age,
+            limits::MIN_INTERVAL..=limits::MAX_INTERVAL,
+            defaults::MAX_TABLE_AGE,
+        ),
         transport: transport::transport(&mut context, raw.transport.as_ref()),
         topology: topology.model,
     };
@@ -128,6 +133,7 @@ fn measure(context: &mut Context<'_>, raw: &raw::Measure) -> Measure {
     let range = limits::MIN_INTERVAL..=limits::MAX_INTERVAL;
     Measure {
         queues: context.within_or(&raw.queues, range.clone(), defaults::MEASURE.queues),
-        links: context.within_or(&raw.links, range, defaults::MEASURE.links),
+        links: context.within_or(&raw.links, range.clone(), defaults::MEASURE.links),
+        switches: context.within_or(&raw.switches, range, defaults::MEASURE.switches),
     }
 }

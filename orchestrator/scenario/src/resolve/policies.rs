@@ -9,7 +9,7 @@ use crate::{
     defaults,
     error::ProblemKind,
     limits,
-    model::{LcmpPreset, LcmpSpec, OwnSpec, PolicySpec, TeSpec, UcmpSpec},
+    model::{EbpfSpec, LcmpPreset, LcmpSpec, OwnSpec, PolicySpec, TeSpec, UcmpSpec},
     raw::{self, PolicyName},
     yaml::{At, Maybe, Text, WordOr},
 };
@@ -85,6 +85,7 @@ fn with_parameters(
         rm_alpha,
         rm_beta,
         own,
+        ebpf,
     } = policy;
     let keys = [
         ("ecmp", ecmp.as_ref().is_some()),
@@ -96,6 +97,7 @@ fn with_parameters(
         ("rm-alpha", rm_alpha.as_ref().is_some()),
         ("rm-beta", rm_beta.as_ref().is_some()),
         ("own", own.as_ref().is_some()),
+        ("ebpf", ebpf.as_ref().is_some()),
     ];
     context.one_key(range, &keys);
     if let Some(raw) = ucmp.as_ref() {
@@ -109,6 +111,15 @@ fn with_parameters(
             name: names::label(context, &raw.name),
             label: raw.label.as_ref().map(|text| names::label(context, text)),
         }));
+    }
+    if let Some(path) = ebpf.as_ref() {
+        let object = path.as_str().trim().to_owned();
+        context.no_control_characters(&path.range(), &object);
+        let spec = EbpfSpec { object };
+        if spec.name().is_empty() {
+            context.problem(&path.range(), ProblemKind::NoObjectName);
+        }
+        return Some(PolicySpec::Ebpf(spec));
     }
     if let Some(raw) = plain.as_ref() {
         return Some(PolicySpec::Lcmp(lcmp(context, range, raw)));

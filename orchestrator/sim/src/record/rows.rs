@@ -346,6 +346,7 @@ fn reason(note: &DecisionNote) -> &'static str {
         Rule::LeastCost => "least-cost-fallback",
         Rule::HashAll => "hash-all-fallback",
         Rule::Stale => "stale-fallback",
+        Rule::Own => "own",
     }
 }
 

@@ -170,6 +170,7 @@ impl<'a> Here<'a> {
             command: vec![program.into(), OsString::from("switchd")],
             socket_dir: lab.directory(),
             lab: self.request.lab.to_string(),
+            programs: self.programs(),
         };
         // One thread: what happens first is seen first, in every run.
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -195,6 +196,13 @@ impl<'a> Here<'a> {
             RunError::Cancelled => interrupted(),
             error => environment(error),
         })
+    }
+
+    /// Where a user's own switch programs are: beside the scenario.
+    fn programs(&self) -> PathBuf {
+        let scenario = &self.request.arguments.scenario.scenario;
+        let beside = scenario.parent().map(Path::to_owned).unwrap_or_default();
+        std::path::absolute(&beside).unwrap_or(beside)
     }
 
     fn keep(&self, lab: Lab, progress: &Progress) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use lab_abi::{
+    Preset,
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{
         CandidateRow, DestinationRow, FlowKey, MECHANISM_BUCKETS, MECHANISM_LCMP, PORT_ALIVE,
@@ -13,7 +14,7 @@ use lab_policy::MAX_CANDIDATES;
 
 use crate::{
     SwitchdError, decisions,
-    program::Program,
+    program::{OBJECT, Program},
     selftest::{Random, roce_frame},
 };
 
@@ -32,17 +33,15 @@ pub struct Cost {
 }
 
 /// What [`decision`] measured.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DecisionCost {
     /// Candidates of the destination.
     pub candidates: usize,
     /// Packets measured of each kind.
     pub runs: usize,
-    /// LCMP: a flow's first packet, from its arrival to its redirection.
-    pub lcmp_new_flow: Cost,
-    /// ECMP: the same.
-    pub ecmp_new_flow: Cost,
-    /// A later packet of a flow.
+    /// A flow's first packet, from its arrival to its redirection, by policy.
+    pub new_flow: Vec<(&'static str, Cost)>,
+    /// A later packet of a flow, whatever the policy.
     pub hit: Cost,
     /// A frame that is none of the program's business (ARP): what the measurement itself costs.
     pub passed: Cost,
@@ -54,31 +53,76 @@ pub struct DecisionCost {
 ///
 /// When the program cannot be loaded or run.
 pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdError> {
-    let mut bench = Bench {
-        program: Program::load(MAX_FLOW_TABLE_ENTRIES)?,
-        random: Random::new(1),
-        runs: runs.max(1),
-    };
-    let candidates = candidates.clamp(1, MAX_CANDIDATES);
-    let prefix = PrefixKey::new(DESTINATION, 32);
-    bench
-        .program
-        .set_destination(prefix, &destination(candidates))?;
-    bench.program.set_table(&table(MECHANISM_LCMP))?;
-    let lcmp_new_flow = bench.measure(Kind::NewFlow)?;
-    let hit = bench.measure(Kind::Hit)?;
-    let passed = bench.measure(Kind::Passed)?;
-    bench.program.set_table(&table(MECHANISM_BUCKETS))?;
-    let ecmp_new_flow = bench.measure(Kind::NewFlow)?;
+    let (candidates, runs) = (candidates.clamp(1, MAX_CANDIDATES), runs.max(1));
+    let mut new_flow = Vec::new();
+    for policy in POLICIES {
+        let cost = Bench::load(policy, candidates, runs)?.measure(Kind::NewFlow)?;
+        new_flow.push((policy.name, cost));
+    }
+    let mut bench = Bench::load(POLICIES[0], candidates, runs)?;
     Ok(DecisionCost {
         candidates,
-        runs: bench.runs,
-        lcmp_new_flow,
-        ecmp_new_flow,
-        hit,
-        passed,
+        runs,
+        new_flow,
+        hit: bench.measure(Kind::Hit)?,
+        passed: bench.measure(Kind::Passed)?,
     })
 }
+
+/// A policy, and how the switch program is told of it.
+#[derive(Clone, Copy)]
+struct Policy {
+    name: &'static str,
+    object: &'static [u8],
+    mechanism: u32,
+    preset: Preset,
+    /// Buckets of the candidates by their places.
+    buckets: fn(u16) -> u16,
+}
+
+const LCMP: Policy = Policy {
+    name: "lcmp",
+    object: OBJECT,
+    mechanism: MECHANISM_LCMP,
+    preset: Preset::Paper,
+    buckets: |_| 1,
+};
+
+const POLICIES: [Policy; 7] = [
+    LCMP,
+    Policy {
+        name: "lcmp artifact",
+        preset: Preset::Artifact,
+        ..LCMP
+    },
+    Policy {
+        name: "ecmp",
+        mechanism: MECHANISM_BUCKETS,
+        ..LCMP
+    },
+    Policy {
+        name: "wcmp",
+        mechanism: MECHANISM_BUCKETS,
+        buckets: |place| 1 + 2 * place,
+        ..LCMP
+    },
+    Policy {
+        name: "te-100ms",
+        mechanism: MECHANISM_BUCKETS,
+        buckets: |place| if place % 2 == 0 { 0 } else { 33 },
+        ..LCMP
+    },
+    Policy {
+        name: "own: delay-only",
+        object: aya::include_bytes_aligned!("../../../ebpf/examples/delay-only.bpf.o"),
+        ..LCMP
+    },
+    Policy {
+        name: "own: two-choice",
+        object: aya::include_bytes_aligned!("../../../ebpf/examples/two-choice.bpf.o"),
+        ..LCMP
+    },
+];
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -94,6 +138,18 @@ struct Bench {
 }
 
 impl Bench {
+    fn load(policy: Policy, candidates: usize, runs: usize) -> Result<Self, SwitchdError> {
+        let mut program = Program::load_object(policy.object, MAX_FLOW_TABLE_ENTRIES, None)?;
+        let prefix = PrefixKey::new(DESTINATION, 32);
+        program.set_destination(prefix, &destination(candidates, policy.buckets))?;
+        program.set_table(&table(policy))?;
+        Ok(Self {
+            program,
+            random: Random::new(1),
+            runs,
+        })
+    }
+
     fn measure(&mut self, kind: Kind) -> Result<Cost, SwitchdError> {
         let mut times = Vec::with_capacity(self.runs);
         let mut flow = self.any_flow();
@@ -131,10 +187,11 @@ impl Bench {
     }
 }
 
-fn table(mechanism: u32) -> SwitchTable {
+fn table(policy: Policy) -> SwitchTable {
     let mut table = SwitchTable {
         params: SwitchParams {
-            mechanism,
+            mechanism: policy.mechanism,
+            artifact: u32::from(policy.preset == Preset::Artifact),
             alpha: 3,
             beta: 1,
             congested_threshold: 204,
@@ -155,12 +212,12 @@ fn table(mechanism: u32) -> SwitchTable {
 }
 
 /// Paths of different costs: none but the hash decides among equals.
-fn destination(candidates: usize) -> DestinationRow {
+fn destination(candidates: usize, buckets: fn(u16) -> u16) -> DestinationRow {
     let mut row = DestinationRow::default();
     for (place, slot) in (0..).zip(&mut row.candidates[..candidates]) {
         *slot = CandidateRow {
             port: u32::from(place),
-            buckets: 1,
+            buckets: buckets(u16::from(place)),
             path: place * 30,
             pad: 0,
         };

@@ -1,0 +1,59 @@
+//! A decision in Rust, by policy, at six candidates: `cargo bench -p lab-policy`.
+//!
+//! What the simulator pays for a flow's first packet; `lcmp-lab bench decision` says what the switch
+//! program does.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use lab_policy::{Candidate, LcmpConfig, ecmp, lcmp, ucmp_artifact, wcmp};
+use lab_units::BitsPerSec;
+
+/// The testbed's six ways from DC1 to DC8.
+fn candidates(buckets: [u16; 8]) -> [Candidate; 6] {
+    let paths = [54, 38, 18, 87, 104, 182];
+    std::array::from_fn(|place| Candidate {
+        path: paths[place],
+        congestion: u8::try_from(place * 20).unwrap_or(u8::MAX),
+        is_alive: true,
+        buckets: buckets[place],
+    })
+}
+
+fn rates() -> [BitsPerSec; 6] {
+    let gbit = |rate: u64| BitsPerSec::new(rate * 1_000_000_000).expect("not zero");
+    [40, 100, 200, 40, 100, 200].map(gbit)
+}
+
+fn decide(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decide");
+    let mut hash = 1_u32;
+    let mut next = move || {
+        hash = hash.wrapping_mul(0x9e37_79b1).wrapping_add(1);
+        hash
+    };
+    for (name, buckets) in [
+        ("ecmp", [1; 8]),
+        ("wcmp", wcmp::buckets(&rates())),
+        ("ucmp-artifact", ucmp_artifact::buckets(&rates())),
+        ("te-100ms", [0, 31, 29, 0, 7, 33, 0, 0]),
+    ] {
+        let candidates = candidates(buckets);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| ecmp::decide(black_box(&candidates), next()));
+        });
+    }
+    for (name, config) in [
+        ("lcmp", LcmpConfig::paper(rates()[2])),
+        ("lcmp artifact", LcmpConfig::artifact()),
+    ] {
+        let candidates = candidates([1; 8]);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| lcmp::decide(black_box(&candidates), next(), black_box(&config)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decide);
+criterion_main!(benches);

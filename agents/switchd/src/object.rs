@@ -1,0 +1,231 @@
+//! Objects of a user's own: whether one is a switch program, before the kernel is asked.
+//!
+//! The kernel's verifier has the last word on the code; but that a map is missing or a license does not
+//! allow what a switch program calls, it says in words that help nobody.
+
+use std::{fs, io};
+
+use aya_obj::{Object, ProgramSection, generated::bpf_map_type};
+
+use crate::{
+    pins::{FLOWS, MAPS, MapShape},
+    program::PROGRAM,
+};
+
+/// The largest object: the agent's own has 35 kB.
+pub const MAX_OBJECT_BYTES: u64 = 1 << 20;
+
+/// Licenses under which the kernel offers a program what switch programs call.
+///
+/// <https://github.com/torvalds/linux/blob/v6.1/include/linux/license.h>
+const GPL_COMPATIBLE: [&str; 6] = [
+    "GPL",
+    "GPL v2",
+    "GPL and additional rights",
+    "Dual BSD/GPL",
+    "Dual MIT/GPL",
+    "Dual MPL/GPL",
+];
+
+/// Why a file is no switch program.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// It cannot be read.
+    #[error("cannot read it: {0}")]
+    Read(#[from] io::Error),
+    /// It is larger than any switch program.
+    #[error("it has {bytes} bytes, at most {MAX_OBJECT_BYTES}")]
+    TooLarge {
+        /// Its size.
+        bytes: u64,
+    },
+    /// It is no BPF object.
+    #[error("it is no BPF object: {why} (hint: agents/ebpf/build.sh SOURCE.c OBJECT.o)")]
+    NotAnObject {
+        /// What the parser says.
+        why: String,
+    },
+    /// The kernel would not let it look up, redirect and report.
+    #[error(
+        "its license is `{license}`, which is not compatible with the GPL (hint: `char LICENSE[] \
+         SEC(\"license\") = \"GPL\";`)"
+    )]
+    License {
+        /// Its license.
+        license: String,
+    },
+    /// It has not the program that is attached to ports.
+    #[error(
+        "it has no program `{PROGRAM}` in the section `classifier` (hint: include switch.bpf.h and \
+         define decide())"
+    )]
+    NoProgram,
+    /// It lacks a map that the agent fills or reads.
+    #[error("it has no map `{map}` (hint: include switch.bpf.h)")]
+    NoMap {
+        /// The map.
+        map: &'static str,
+    },
+    /// A map of the agent's is another one there.
+    #[error(
+        "its map `{map}` has {what} of {found}, the agent's has {expected} (hint: build it against \
+         this version's abi.h)"
+    )]
+    OtherMap {
+        /// The map.
+        map: &'static str,
+        /// What differs.
+        what: &'static str,
+        /// What it is there.
+        found: u32,
+        /// What the agent has.
+        expected: u32,
+    },
+}
+
+/// Reads a switch program of a user's own, and refuses what is none.
+///
+/// # Errors
+///
+/// Why the file is no switch program.
+pub fn read_object(path: &str) -> Result<Vec<u8>, ObjectError> {
+    let bytes = fs::metadata(path)?.len();
+    if bytes > MAX_OBJECT_BYTES {
+        return Err(ObjectError::TooLarge { bytes });
+    }
+    let object = fs::read(path)?;
+    check(&object)?;
+    Ok(object)
+}
+
+fn check(bytes: &[u8]) -> Result<(), ObjectError> {
+    let object = Object::parse(bytes).map_err(|error| ObjectError::NotAnObject {
+        why: error.to_string(),
+    })?;
+    let license = object.license.to_string_lossy();
+    if !GPL_COMPATIBLE.contains(&license.as_ref()) {
+        let license = license.into_owned();
+        return Err(ObjectError::License { license });
+    }
+    let program = object.programs.get(PROGRAM);
+    let is_classifier =
+        program.is_some_and(|program| matches!(program.section, ProgramSection::SchedClassifier));
+    if !is_classifier {
+        return Err(ObjectError::NoProgram);
+    }
+    MAPS.iter().try_for_each(|shape| check_map(&object, shape))
+}
+
+fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
+    let name = shape.name;
+    let map = object
+        .maps
+        .get(name)
+        .ok_or(ObjectError::NoMap { map: name })?;
+    let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+    // The agent gives the flow table the rows its configuration says.
+    let entries = match name {
+        FLOWS => map.max_entries(),
+        _ => shape.entries,
+    };
+    let facts = [
+        ("a type", map.map_type(), kind(name)),
+        ("keys", map.key_size(), size(shape.key_bytes)),
+        ("values", map.value_size(), size(shape.value_bytes)),
+        ("a size", map.max_entries(), entries),
+    ];
+    let differs = facts
+        .into_iter()
+        .find(|(_, found, expected)| found != expected);
+    match differs {
+        None => Ok(()),
+        Some((what, found, expected)) => Err(ObjectError::OtherMap {
+            map: name,
+            what,
+            found,
+            expected,
+        }),
+    }
+}
+
+/// The type of a map of the agent's, by the kernel's number.
+fn kind(name: &str) -> u32 {
+    let kind = match name {
+        FLOWS => bpf_map_type::BPF_MAP_TYPE_LRU_HASH,
+        "destinations" => bpf_map_type::BPF_MAP_TYPE_LPM_TRIE,
+        "decisions" => bpf_map_type::BPF_MAP_TYPE_RINGBUF,
+        "table" => bpf_map_type::BPF_MAP_TYPE_ARRAY,
+        _ => bpf_map_type::BPF_MAP_TYPE_PERCPU_ARRAY,
+    };
+    kind as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::OBJECT;
+
+    fn example(name: &str) -> String {
+        format!(
+            "{}/../ebpf/examples/{name}.bpf.o",
+            env!("CARGO_MANIFEST_DIR")
+        )
+    }
+
+    /// The agent's own object with some bytes of it changed.
+    fn changed(from: &[u8], to: &[u8]) -> Vec<u8> {
+        assert_eq!(from.len(), to.len());
+        let mut bytes = OBJECT.to_vec();
+        let places: Vec<_> = (0..bytes.len() - from.len())
+            .filter(|&at| bytes[at..].starts_with(from))
+            .collect();
+        assert!(!places.is_empty());
+        for at in places {
+            bytes[at..at + to.len()].copy_from_slice(to);
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_agents_own_program_and_the_examples_are_switch_programs() {
+        check(OBJECT).expect("the agent's own");
+        for name in ["delay-only", "two-choice"] {
+            read_object(&example(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_is_said_to_be_none() {
+        let error = check(b"#!/bin/sh\n").expect_err("a script").to_string();
+        assert!(error.starts_with("it is no BPF object: "), "{error}");
+        let error = read_object("/nowhere/own.o")
+            .expect_err("nothing")
+            .to_string();
+        assert!(error.starts_with("cannot read it: "), "{error}");
+    }
+
+    #[test]
+    fn a_license_that_the_kernel_would_refuse_is_named() {
+        let error = check(&changed(b"GPL\0", b"MIT\0")).expect_err("not GPL");
+        assert!(
+            error.to_string().starts_with("its license is `MIT`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_missing_program_or_map_is_named() {
+        let error = check(&changed(b"switch_ingress\0", b"switch_egress_\0"));
+        assert!(matches!(error, Err(ObjectError::NoProgram)), "{error:?}");
+        let error = check(&changed(b"\0demands\0", b"\0demandz\0"));
+        let missing = matches!(error, Err(ObjectError::NoMap { map: "demands" }));
+        assert!(missing, "{error:?}");
+    }
+
+    #[test]
+    fn measuring_programs_are_no_switch_programs() {
+        let path = format!("{}/../ebpf/bench.bpf.o", env!("CARGO_MANIFEST_DIR"));
+        let error = read_object(&path).expect_err("it forwards nothing");
+        assert!(matches!(error, ObjectError::NoProgram), "{error}");
+    }
+}

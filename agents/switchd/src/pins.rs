@@ -1,0 +1,149 @@
+//! What outlives the agent: maps and links as files of a BPF file system.
+//!
+//! An agent that ends takes its files with it. One that is killed leaves them: packets go on being
+//! forwarded by the tables as they are, and the next agent takes them over.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use aya::maps::MapData;
+use lab_abi::{
+    lcmp::MAX_FLOW_TABLE_ENTRIES,
+    rows::{
+        Counters, DestinationRow, FlowEntry, FlowKey, MAX_DESTINATIONS, PrefixKey, RING_BYTES,
+        SwitchTable,
+    },
+};
+
+use crate::SwitchdError;
+
+/// A map that agent and program share.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct MapShape {
+    pub(crate) name: &'static str,
+    pub(crate) key_bytes: usize,
+    pub(crate) value_bytes: usize,
+    /// Rows; of the flow table the most it may have.
+    pub(crate) entries: u32,
+}
+
+/// The maps every switch program has, in the order of their names. A program may have more.
+pub(crate) const MAPS: [MapShape; 6] = [
+    shape("counters", 4, size_of::<Counters>(), 1),
+    shape("decisions", 0, 0, RING_BYTES),
+    shape("demands", 4, 8, MAX_DESTINATIONS),
+    shape(
+        "destinations",
+        size_of::<PrefixKey>(),
+        size_of::<DestinationRow>(),
+        MAX_DESTINATIONS,
+    ),
+    shape(
+        FLOWS,
+        size_of::<FlowKey>(),
+        size_of::<FlowEntry>(),
+        MAX_FLOW_TABLE_ENTRIES,
+    ),
+    shape("table", 4, size_of::<SwitchTable>(), 1),
+];
+
+/// The flow table, whose number of rows is the configuration's.
+pub(crate) const FLOWS: &str = "flows";
+
+const fn shape(name: &'static str, key_bytes: usize, value_bytes: usize, entries: u32) -> MapShape {
+    MapShape {
+        name,
+        key_bytes,
+        value_bytes,
+        entries,
+    }
+}
+
+/// The files of one switch; gone with this value, not with a process that is killed.
+pub(crate) struct Pins {
+    directory: PathBuf,
+    is_inherited: bool,
+}
+
+impl Pins {
+    /// Uses a directory of a BPF file system, which is made if it is not there.
+    ///
+    /// What an agent left is taken over if it fits; files of another version of this program, or of
+    /// a flow table of another size, are removed, and what they held goes with them.
+    pub(crate) fn open(directory: &str, flow_table_entries: u32) -> Result<Self, SwitchdError> {
+        let directory = PathBuf::from(directory);
+        fs::create_dir_all(&directory).map_err(failed("make", &directory))?;
+        let mut pins = Self {
+            directory,
+            is_inherited: false,
+        };
+        let fits = |shape: &MapShape| pins.holds(shape, flow_table_entries);
+        pins.is_inherited = MAPS.iter().all(fits);
+        if !pins.is_inherited {
+            pins.clear()?;
+        }
+        Ok(pins)
+    }
+
+    /// Whether an agent that was killed left the files.
+    pub(crate) const fn is_inherited(&self) -> bool {
+        self.is_inherited
+    }
+
+    /// The file of a map.
+    pub(crate) fn map(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// The file of the link to the port in `slot`.
+    pub(crate) fn link(&self, slot: usize) -> PathBuf {
+        self.directory.join(format!("port-{slot}"))
+    }
+
+    fn holds(&self, shape: &MapShape, flow_table_entries: u32) -> bool {
+        let entries = match shape.name {
+            FLOWS => flow_table_entries,
+            _ => shape.entries,
+        };
+        let info = MapData::from_pin(self.map(shape.name)).and_then(|map| map.info());
+        info.is_ok_and(|info| {
+            (info.key_size(), info.value_size(), info.max_entries())
+                == (bytes(shape.key_bytes), bytes(shape.value_bytes), entries)
+        })
+    }
+
+    fn clear(&self) -> Result<(), SwitchdError> {
+        let entries = fs::read_dir(&self.directory).map_err(failed("list", &self.directory))?;
+        for entry in entries {
+            let path = entry.map_err(failed("list", &self.directory))?.path();
+            fs::remove_file(&path).map_err(failed("remove", &path))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Pins {
+    fn drop(&mut self) {
+        let removed = self.clear().and_then(|()| {
+            fs::remove_dir(&self.directory).map_err(failed("remove", &self.directory))
+        });
+        if let Err(error) = removed {
+            tracing::warn!(error = error.chain(), "pinned maps stay behind");
+        }
+    }
+}
+
+fn bytes(size: usize) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX)
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> SwitchdError {
+    let path = path.display().to_string();
+    move |source| SwitchdError::Pins {
+        action,
+        path,
+        source,
+    }
+}

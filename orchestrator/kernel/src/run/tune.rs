@@ -1,0 +1,316 @@
+//! What a user tells the switches of a run while it goes: `lcmp-lab tune dc1 alpha=1 beta=3`.
+//!
+//! The run listens on a socket in the lab's directory; whoever may open it sends one line and gets one
+//! back. What is tuned lasts until the repetition ends: the next one begins with the scenario's.
+
+use std::{
+    fs, io,
+    io::{BufRead, BufReader, Write},
+    os::unix::net::{UnixListener, UnixStream},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use lab_abi::LcmpConfig;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{journal, name::LabName};
+
+/// A weight or threshold and its new value, `alpha=1`.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Change {
+    /// The parameter's name, as in a scenario.
+    pub name: String,
+    /// Its value from now on.
+    pub value: u8,
+}
+
+/// Why a text is no change.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{text}` is no change (hint: a parameter and its value from 0 to 255, such as `alpha=1`)")]
+pub struct ParseChangeError {
+    text: String,
+}
+
+impl std::str::FromStr for Change {
+    type Err = ParseChangeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parse = || {
+            let (name, value) = text.split_once('=')?;
+            let name = name.trim().to_owned();
+            let value = value.trim().parse().ok()?;
+            (!name.is_empty()).then_some(Self { name, value })
+        };
+        parse().ok_or_else(|| ParseChangeError {
+            text: text.to_owned(),
+        })
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Wish {
+    /// The datacenter whose switch is meant.
+    pub dc: String,
+    /// What is to change; nothing: only tell what it is.
+    pub changes: Vec<Change>,
+}
+
+/// What came of it: a switch's weights and thresholds from now on, by name.
+pub type Tuned = Vec<(String, u8)>;
+
+/// What is said back.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Tuned(Tuned),
+    Refused(String),
+}
+
+/// Why nothing was tuned.
+#[derive(Debug, thiserror::Error)]
+pub enum TuneError {
+    /// No run listens.
+    #[error("no run of lab `{lab}` is at work: {source} (hint: tune while its flows run)")]
+    Unreachable {
+        /// The lab.
+        lab: LabName,
+        /// Why.
+        source: io::Error,
+    },
+    /// The run does not say what came of it.
+    #[error("the run of lab `{lab}` does not answer: {source} (hint: tune while its flows run)")]
+    Silent {
+        /// The lab.
+        lab: LabName,
+        /// Why.
+        source: io::Error,
+    },
+    /// The run refused.
+    #[error("{reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Asks the run of a lab on this kernel to tune a switch.
+///
+/// # Errors
+/// When no flows run, or the change does not fit.
+pub fn tune(lab: &LabName, wish: &Wish) -> Result<Tuned, TuneError> {
+    let stream = UnixStream::connect(socket(lab)).map_err(|source| TuneError::Unreachable {
+        lab: lab.clone(),
+        source,
+    })?;
+    let answer = ask(stream, wish).map_err(|source| TuneError::Silent {
+        lab: lab.clone(),
+        source,
+    })?;
+    match answer {
+        Answer::Tuned(tuned) => Ok(tuned),
+        Answer::Refused(reason) => Err(TuneError::Refused { reason }),
+    }
+}
+
+fn ask(mut stream: UnixStream, wish: &Wish) -> io::Result<Answer> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut line = serde_json::to_vec(wish)?;
+    line.push(b'\n');
+    stream.write_all(&line)?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer)?;
+    Ok(serde_json::from_str(&answer)?)
+}
+
+/// The socket of a lab's run.
+pub(super) fn socket(lab: &LabName) -> PathBuf {
+    journal::directory(lab).join("tune.sock")
+}
+
+/// A wish, and where what came of it goes.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub wish: Wish,
+    answer: oneshot::Sender<Answer>,
+}
+
+impl Pending {
+    /// Says what came of it. Whoever asked may be gone.
+    pub(super) fn answer(self, result: Result<Tuned, String>) {
+        let answer = result.map_or_else(Answer::Refused, Answer::Tuned);
+        let _ = self.answer.send(answer);
+    }
+}
+
+/// Listens at `path`, one wish after the other, until what is returned is dropped.
+pub(super) fn listen(path: &Path) -> io::Result<mpsc::Receiver<Pending>> {
+    // The socket of an earlier run of this lab leads nowhere any more.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    let (sender, wishes) = mpsc::channel(1);
+    thread::Builder::new()
+        .name("tune".to_owned())
+        .spawn(move || {
+            for stream in listener.incoming() {
+                // One who asks nonsense or is gone is no matter of the others.
+                let served = stream.and_then(|stream| serve(stream, &sender));
+                if let Err(error) = served {
+                    tracing::debug!(%error, "a wish was not heard out");
+                }
+                if sender.is_closed() {
+                    return;
+                }
+            }
+        })?;
+    Ok(wishes)
+}
+
+fn serve(stream: UnixStream, wishes: &mpsc::Sender<Pending>) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line)?;
+    let wish = serde_json::from_str(&line)?;
+    let (answer, answered) = oneshot::channel();
+    let gone = |_| io::ErrorKind::BrokenPipe;
+    wishes
+        .blocking_send(Pending { wish, answer })
+        .map_err(gone)?;
+    let answer = answered
+        .blocking_recv()
+        .map_err(|_| io::ErrorKind::BrokenPipe)?;
+    let mut text = serde_json::to_vec(&answer)?;
+    text.push(b'\n');
+    (&stream).write_all(&text)
+}
+
+/// The parameters with `changes`.
+///
+/// # Errors
+/// A parameter that cannot be tuned, or a value that does not fit.
+pub(super) fn changed(parameters: &LcmpConfig, changes: &[Change]) -> Result<LcmpConfig, String> {
+    let mut parameters = parameters.clone();
+    for Change { name, value } in changes {
+        let place = TUNABLE.iter().find(|(tunable, _)| tunable == name);
+        let Some((_, field)) = place else {
+            let names: Vec<&str> = TUNABLE.iter().map(|(name, _)| *name).collect();
+            let names = names.join("`, `");
+            return Err(format!(
+                "there is no `{name}` to tune (hint: there are `{names}`)"
+            ));
+        };
+        *field(&mut parameters) = *value;
+    }
+    parameters.validate().map_err(|error| error.to_string())?;
+    Ok(parameters)
+}
+
+/// The weights and thresholds that can be tuned.
+pub(super) fn tunable(parameters: &LcmpConfig) -> Tuned {
+    let mut parameters = parameters.clone();
+    let all = TUNABLE.iter();
+    all.map(|(name, field)| ((*name).to_owned(), *field(&mut parameters)))
+        .collect()
+}
+
+type Field = fn(&mut LcmpConfig) -> &mut u8;
+
+/// What decisions and samples are made by. What paths cost is provisioned by the plan, for all its
+/// paths together.
+const TUNABLE: [(&str, Field); 12] = [
+    ("alpha", |all| &mut all.alpha),
+    ("beta", |all| &mut all.beta),
+    ("w_ql", |all| &mut all.w_ql),
+    ("w_tl", |all| &mut all.w_tl),
+    ("w_dp", |all| &mut all.w_dp),
+    ("s_cong", |all| &mut all.s_cong),
+    ("trend_shift", |all| &mut all.trend_shift),
+    ("duration_shift", |all| &mut all.duration_shift),
+    ("high_water", |all| &mut all.high_water),
+    ("low_water", |all| &mut all.low_water),
+    ("congested_threshold", |all| &mut all.congested_threshold),
+    ("drop_threshold", |all| &mut all.drop_threshold),
+];
+
+/// How long either side waits for the other.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(text: &str) -> Change {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_change_is_a_name_and_a_byte() {
+        let expected = Change {
+            name: "w_ql".to_owned(),
+            value: 255,
+        };
+        assert_eq!(change("w_ql=255"), expected);
+        for text in [
+            "alpha",
+            "alpha=",
+            "=1",
+            "alpha=256",
+            "alpha=-1",
+            "alpha=1.5",
+        ] {
+            assert!(text.parse::<Change>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_named_changes_and_only_to_what_fits() {
+        let before = LcmpConfig::artifact();
+        let after = changed(&before, &[change("alpha=1"), change("beta=3")]).unwrap();
+        assert_eq!((after.alpha, after.beta), (1, 3));
+        let back = changed(&after, &[change("alpha=3"), change("beta=1")]).unwrap();
+        assert_eq!(back, before);
+        let error = changed(&before, &[change("low_water=250")]).unwrap_err();
+        assert_eq!(
+            error,
+            "`low_water` is 250, it must be below `high_water`, which is 204"
+        );
+        let error = changed(&before, &[change("alhpa=1")]).unwrap_err();
+        assert!(error.starts_with("there is no `alhpa` to tune (hint: there are `alpha`, `beta`"));
+        assert_eq!(
+            tunable(&before)[..2],
+            [("alpha".to_owned(), 3), ("beta".to_owned(), 1)]
+        );
+    }
+
+    #[test]
+    fn a_wish_is_heard_and_answered_and_nonsense_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tune.sock");
+        let mut wishes = listen(&path).unwrap();
+        let client = |text: &'static str| {
+            let path = path.clone();
+            thread::spawn(move || {
+                let mut stream = UnixStream::connect(path).unwrap();
+                stream.write_all(text.as_bytes()).unwrap();
+                let mut answer = String::new();
+                BufReader::new(stream).read_line(&mut answer).unwrap();
+                answer
+            })
+        };
+        assert_eq!(client("what?\n").join().unwrap(), "");
+        let asked = client("{\"dc\":\"dc1\",\"changes\":[{\"name\":\"alpha\",\"value\":1}]}\n");
+        let pending = wishes.blocking_recv().unwrap();
+        assert_eq!(
+            (&*pending.wish.dc, &*pending.wish.changes),
+            ("dc1", &[change("alpha=1")][..])
+        );
+        pending.answer(Ok(vec![("alpha".to_owned(), 1)]));
+        assert_eq!(asked.join().unwrap(), "{\"tuned\":[[\"alpha\",1]]}\n");
+    }
+}
