@@ -13,7 +13,7 @@ use aya::maps::MapInfo;
 use lab_abi::rows::{FlowEntry, FlowKey, PortRow};
 use lab_policy::lcmp::PortState;
 
-use crate::{SwitchdError, pins::FLOWS, program::Program};
+use crate::{SwitchdError, footprint::Footprint, pins::FLOWS, program::Program};
 
 /// What the paper counts for a port: the state of its congestion.
 pub const PAPER_BYTES_PER_PORT: usize = 24;
@@ -39,12 +39,8 @@ pub const BYTES_PER_FLOW: usize = size_of::<FlowKey>() + size_of::<FlowEntry>();
 pub struct Account {
     /// Its maps, by name.
     pub maps: Vec<MapAccount>,
-    /// Instructions as the kernel runs them, before they are compiled for the machine.
-    pub instructions: u32,
-    /// Instructions the verifier walked over to accept the program: all ways through it together.
-    pub verified_instructions: Option<u32>,
-    /// Bytes of machine code, if the kernel compiles programs.
-    pub machine_code_bytes: u32,
+    /// How long it is.
+    pub program: Footprint,
     /// Time the kernel took to check and load the program.
     pub load_ns: u64,
 }
@@ -94,9 +90,7 @@ pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
     maps.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(Account {
         maps,
-        instructions: info.size_translated().unwrap_or(0) / BYTES_PER_INSTRUCTION,
-        verified_instructions: info.verified_instruction_count(),
-        machine_code_bytes: info.size_jitted(),
+        program: Footprint::of(&info),
         load_ns: program.load_ns,
     })
 }
@@ -134,8 +128,6 @@ fn kernel_bytes(map: &MapInfo) -> Result<u64, SwitchdError> {
     Ok(bytes.unwrap_or(0))
 }
 
-const BYTES_PER_INSTRUCTION: u32 = 8;
-
 #[cfg(test)]
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 mod tests {
@@ -162,7 +154,6 @@ mod tests {
         assert_eq!(flows.row_bytes, 50_000 * 48);
         // Never less than its rows; with what finds them not more than four times that.
         assert!((flows.row_bytes..4 * flows.row_bytes).contains(&flows.kernel_bytes));
-        assert!(account.instructions > 300 && account.instructions < 3_000);
         let names: Vec<_> = account.maps.iter().map(|map| &*map.name).collect();
         let expected = [
             "counters",

@@ -1,5 +1,7 @@
 //! How long the switch program is, as the kernel has it.
 
+use aya::programs::ProgramInfo;
+
 use crate::{SwitchdError, program::Program};
 
 /// The length of the switch program.
@@ -19,17 +21,19 @@ pub struct Footprint {
 ///
 /// When the program cannot be loaded, or the kernel does not say.
 pub fn footprint(flow_table_entries: u32) -> Result<Footprint, SwitchdError> {
-    let mut program = Program::load(flow_table_entries)?;
-    let info = program.classifier()?.info();
-    let info = info.map_err(|source| SwitchdError::Program {
-        action: "look at",
-        source,
-    })?;
-    Ok(Footprint {
-        instructions: info.size_translated().unwrap_or(0) / BYTES_PER_INSTRUCTION,
-        verified_instructions: info.verified_instruction_count(),
-        machine_code_bytes: info.size_jitted(),
-    })
+    let info = Program::load(flow_table_entries)?.info()?;
+    Ok(Footprint::of(&info))
+}
+
+impl Footprint {
+    /// As the kernel tells it.
+    pub(crate) fn of(info: &ProgramInfo) -> Self {
+        Self {
+            instructions: info.size_translated().unwrap_or(0) / BYTES_PER_INSTRUCTION,
+            verified_instructions: info.verified_instruction_count(),
+            machine_code_bytes: info.size_jitted(),
+        }
+    }
 }
 
 const BYTES_PER_INSTRUCTION: u32 = 8;
