@@ -17,6 +17,7 @@ use std::{
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dary_heap::QuaternaryHeap;
+use lab_sim::event::Tournament;
 use radix_heap::RadixHeapMap;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -31,7 +32,9 @@ const STEPS: u64 = 100_000;
 type Key = u128;
 
 /// A queue that gives the least key first.
-trait Queue: Default {
+trait Queue: Sized {
+    fn for_pending(pending: u64) -> Self;
+
     fn push(&mut self, key: Key);
 
     /// Replaces the least key by what `put_off` makes of it.
@@ -43,6 +46,10 @@ trait Queue: Default {
 struct Binary(BinaryHeap<Reverse<Key>>);
 
 impl Queue for Binary {
+    fn for_pending(_: u64) -> Self {
+        Self::default()
+    }
+
     fn push(&mut self, key: Key) {
         self.0.push(Reverse(key));
     }
@@ -54,11 +61,15 @@ impl Queue for Binary {
     }
 }
 
-/// The same, changed in place, as the simulator has it.
+/// The same, changed in place.
 #[derive(Default)]
 struct BinaryInPlace(BinaryHeap<Reverse<Key>>);
 
 impl Queue for BinaryInPlace {
+    fn for_pending(_: u64) -> Self {
+        Self::default()
+    }
+
     fn push(&mut self, key: Key) {
         self.0.push(Reverse(key));
     }
@@ -75,6 +86,10 @@ impl Queue for BinaryInPlace {
 struct Quaternary(QuaternaryHeap<Reverse<Key>>);
 
 impl Queue for Quaternary {
+    fn for_pending(_: u64) -> Self {
+        Self::default()
+    }
+
     fn push(&mut self, key: Key) {
         self.0.push(Reverse(key));
     }
@@ -86,11 +101,37 @@ impl Queue for Quaternary {
     }
 }
 
+/// A tournament, as the simulator has it: a key's index is its place.
+struct Played(Tournament);
+
+impl Queue for Played {
+    fn for_pending(pending: u64) -> Self {
+        Self(Tournament::new(usize::try_from(pending).unwrap_or(0)))
+    }
+
+    fn push(&mut self, key: Key) {
+        self.0.set(place(key), key);
+    }
+
+    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
+        let least = self.0.least();
+        self.0.set(place(least), put_off(least));
+    }
+}
+
+fn place(key: Key) -> usize {
+    usize::try_from(key & Key::from(u32::MAX)).unwrap_or(0)
+}
+
 /// A radix heap, which needs times that never go back.
 #[derive(Default)]
 struct Radix(RadixHeapMap<Reverse<Key>, ()>);
 
 impl Queue for Radix {
+    fn for_pending(_: u64) -> Self {
+        Self::default()
+    }
+
     fn push(&mut self, key: Key) {
         self.0.push(Reverse(key), ());
     }
@@ -114,7 +155,7 @@ fn gap(random: &mut Pcg64Mcg) -> Key {
 /// Time of `steps` steps with `pending` events.
 fn time_of<Q: Queue>(pending: u64, steps: u64) -> Duration {
     let mut random = Pcg64Mcg::seed_from_u64(pending);
-    let mut queue = Q::default();
+    let mut queue = Q::for_pending(pending);
     for index in 0..u128::from(pending) {
         queue.push(gap(&mut random) << 64 | index);
     }
@@ -141,6 +182,7 @@ fn all(criterion: &mut Criterion) {
         bench("binary in place", time_of::<BinaryInPlace>);
         bench("quaternary", time_of::<Quaternary>);
         bench("radix", time_of::<Radix>);
+        bench("tournament", time_of::<Played>);
     }
     group.finish();
 }

@@ -18,13 +18,7 @@ use std::{
 };
 
 use lab_plan::Plan;
-use lab_sim::{
-    EndReason, Observer, Outcome, Progress, RunOptions, World,
-    cc::{CongestionControl, WithControl, with_control},
-    note::Note,
-    physics::Paper,
-    run,
-};
+use lab_sim::{EndReason, Job, Observer, Outcome, Progress, RunOptions, note::Note, simulate};
 use nix::sys::resource::{UsageWho, getrusage};
 
 /// Runs of which the best counts.
@@ -142,41 +136,20 @@ impl std::fmt::Display for Measured {
 }
 
 fn measure(plan: &Plan, policy: usize, threads: usize) -> Measured {
-    let case = Case {
-        plan,
-        policy,
+    let options = RunOptions {
         threads,
+        ..RunOptions::default()
     };
-    with_control(&plan.transport.cc, plan.transport.physics, case)
-}
-
-struct Case<'p> {
-    plan: &'p Plan,
-    policy: usize,
-    threads: usize,
-}
-
-impl WithControl for Case<'_> {
-    type Output = Measured;
-
-    fn run<C: CongestionControl + Send + 'static>(self, parameters: C::Parameters) -> Measured {
-        let world: World<'_, Paper, C> =
-            World::new(self.plan, self.policy, 0, parameters).expect("a world");
-        let options = RunOptions {
-            threads: self.threads,
-            ..RunOptions::default()
-        };
-        let (began, cpu) = (Instant::now(), cpu_time());
-        let outcome = run::run(&world, &options, &mut Silent);
-        let (wall, cpu) = (began.elapsed(), cpu_time() - cpu);
-        assert_eq!(outcome.reason, EndReason::Finished);
-        Measured {
-            cpu,
-            wall,
-            peak_kib: usage().max_rss(),
-            flows: world.flows.len(),
-            outcome,
-        }
+    let (began, cpu) = (Instant::now(), cpu_time());
+    let outcome = simulate(Job::new(plan, policy, 0), &options, &mut Silent).expect("a simulation");
+    let (wall, cpu) = (began.elapsed(), cpu_time() - cpu);
+    assert_eq!(outcome.reason, EndReason::Finished);
+    Measured {
+        cpu,
+        wall,
+        peak_kib: usage().max_rss(),
+        flows: plan.flows.len(),
+        outcome,
     }
 }
 

@@ -46,6 +46,9 @@ pub enum SimError {
         /// Its size.
         bytes: u64,
     },
+    /// More hosts than packets can name.
+    #[error("there are more than {} hosts", u16::MAX)]
+    TooManyHosts,
     /// The next window of virtual time would be empty.
     #[error(
         "the inter-DC link `{link}` has no delay, and the datacenters at its ends are simulated \

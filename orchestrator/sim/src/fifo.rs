@@ -4,7 +4,7 @@
 //! queue would keep the most it ever held, and twice that while it grows; here queues are chains of
 //! blocks that go back to a pool, so memory follows what is under way.
 
-use crate::{packet::Packet, time::SimTime};
+use crate::{network::count, packet::Packet, prefetch::prefetch, time::SimTime};
 
 /// A packet on a wire: 28 bytes. In an egress queue it is a [`Packet`] alone.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,8 +38,10 @@ impl Queued {
     }
 }
 
+/// How many packets ahead memory is asked for: two are in a line of the cache.
+const AHEAD: usize = 3;
+
 const SLOTS: usize = 32;
-const BLOCKS: usize = 256;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone)]
@@ -50,8 +52,8 @@ struct Block<T> {
 
 /// The blocks of all queues of one kind in a shard.
 pub struct Pool<T> {
-    /// Blocks are made in bunches, so that no growth copies them.
-    bunches: Vec<Box<[Block<T>]>>,
+    /// Megabytes grow by moving pages, not bytes, and what is reserved ahead is no memory yet.
+    blocks: Vec<Block<T>>,
     free: Vec<u32>,
 }
 
@@ -68,36 +70,29 @@ pub struct Fifo {
 impl<T> Default for Pool<T> {
     fn default() -> Self {
         Self {
-            bunches: Vec::new(),
+            blocks: Vec::new(),
             free: Vec::new(),
         }
     }
 }
 
 impl<T: Copy + Default> Pool<T> {
+    #[inline]
     fn block(&mut self, index: u32) -> &mut Block<T> {
-        let index = index as usize;
-        &mut self.bunches[index / BLOCKS][index % BLOCKS]
+        &mut self.blocks[index as usize]
     }
 
     fn take(&mut self) -> u32 {
-        if self.free.is_empty() {
-            self.grow();
-        }
-        self.free.pop().unwrap_or(NONE)
+        self.free.pop().unwrap_or_else(|| self.grow())
     }
 
     #[cold]
-    fn grow(&mut self) {
-        let block = Block {
+    fn grow(&mut self) -> u32 {
+        self.blocks.push(Block {
             slots: [T::default(); SLOTS],
             next: NONE,
-        };
-        let first = self.bunches.len() * BLOCKS;
-        self.bunches.push(vec![block; BLOCKS].into_boxed_slice());
-        let indices = (first..first + BLOCKS).rev();
-        self.free
-            .extend(indices.filter_map(|index| u32::try_from(index).ok()));
+        });
+        count(self.blocks.len() - 1)
     }
 }
 
@@ -137,15 +132,15 @@ impl Fifo {
             pool.block(self.tail).next = block;
             (self.tail, self.end) = (block, 0);
         }
-        pool.block(self.tail).slots[usize::from(self.end)] = queued;
+        pool.block(self.tail).slots[usize::from(self.end) % SLOTS] = queued;
         self.end += 1;
         self.len += 1;
     }
 
-    /// When what is at the front of a wire is there.
+    /// What is at the front.
     #[inline]
-    pub fn front_at(&self, pool: &mut Pool<Queued>) -> Option<SimTime> {
-        (self.len > 0).then(|| pool.block(self.head).slots[usize::from(self.first)].at())
+    pub fn front<T: Copy + Default>(&self, pool: &mut Pool<T>) -> Option<T> {
+        (self.len > 0).then(|| pool.block(self.head).slots[usize::from(self.first) % SLOTS])
     }
 
     /// Takes what is at the front.
@@ -155,17 +150,34 @@ impl Fifo {
             return None;
         }
         let block = pool.block(self.head);
-        let queued = block.slots[usize::from(self.first)];
-        let next = block.next;
+        let queued = block.slots[usize::from(self.first) % SLOTS];
         self.first += 1;
         self.len -= 1;
         if self.len == 0 {
             pool.free.push(self.head);
         } else if usize::from(self.first) == SLOTS {
+            let next = block.next;
             pool.free.push(self.head);
             (self.head, self.first) = (next, 0);
         }
         Some(queued)
+    }
+
+    /// Has the processor fetch what will be at the front soon: it was put in milliseconds ago and is
+    /// in no cache by now.
+    #[inline]
+    pub fn prefetch<T: Copy + Default>(&self, pool: &mut Pool<T>) {
+        let soon = usize::from(self.first) + AHEAD;
+        if self.len == 0 {
+            return;
+        }
+        let block = pool.block(self.head);
+        if let Some(slot) = block.slots.get(soon) {
+            prefetch(slot);
+        } else if self.head != self.tail {
+            let next = block.next;
+            prefetch(&pool.block(next).slots[soon - SLOTS]);
+        }
     }
 }
 
@@ -205,9 +217,10 @@ mod tests {
                         deques[which].push_back(number);
                         number += 1;
                     } else {
-                        let front = queues[which].front_at(&mut pool);
+                        let front = queues[which].front(&mut pool);
                         let popped = queues[which].pop(&mut pool);
-                        prop_assert_eq!(front, popped.map(|one| one.at()));
+                        let at = |one: Option<Queued>| one.map(|one| one.at());
+                        prop_assert_eq!(at(front), at(popped));
                         let flow = popped.map(|one| one.packet.flow);
                         prop_assert_eq!(flow, deques[which].pop_front());
                     }
@@ -227,7 +240,7 @@ mod tests {
             }
             while queue.pop(&mut pool).is_some() {}
         }
-        assert_eq!(pool.bunches.len(), 1, "4,000 packets are 125 blocks");
-        assert_eq!(pool.free.len(), BLOCKS);
+        assert_eq!(pool.blocks.len(), 125, "4,000 packets are 125 blocks");
+        assert_eq!(pool.free.len(), 125);
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! What is simulated:
 //! - [`time`][]: virtual time
-//! - [`packet`][], [`fifo`][]: what travels and queues
+//! - [`packet`][], [`fifo`][]: what travels and queues, with `prefetch`, since queues are long
 //! - [`network`][], [`world`][]: the plan, looked up once
 //! - [`port`][], [`mmu`][], [`flow_table`][]: queues and marks, buffers and PFC, pinned flows
 //! - [`cc`][]: congestion control of a sending QP
@@ -35,6 +35,7 @@ pub mod packet;
 pub mod physics;
 pub mod played;
 pub mod port;
+mod prefetch;
 pub mod record;
 pub mod run;
 pub mod shard;

@@ -88,6 +88,19 @@ impl<P: Physics> Mmu<P> {
         P::free_bytes(self.shared, self.used) >> self.ports[port].threshold_shift
     }
 
+    /// Whether `bytes` that come in by `port` and leave at once change nothing: neither does the
+    /// peer have to stop, nor does it wait to go on. So it is while the class fills no more than its
+    /// reserve.
+    #[inline]
+    pub fn passes(&self, port: usize, class: u8, bytes: u64) -> bool {
+        let ingress = &self.ports[port];
+        let class = usize::from(class) % CLASSES;
+        ingress.stopped == 0
+            && ingress.late_bytes[class] == 0
+            && ingress.bytes[class] + bytes <= P::RESERVE_BYTES
+            && bytes <= self.threshold(port)
+    }
+
     /// Takes `bytes` that came in by `port`, unless they do not fit.
     #[inline]
     pub fn admit(&mut self, port: usize, class: u8, bytes: u64) -> bool {
@@ -183,6 +196,30 @@ mod tests {
 
     /// Two headrooms and sixteen reserves, and 40,000 B to share.
     const TWO_PORTS: u64 = 2 * 10_000 + 16 * 4_096 + 40_000;
+
+    proptest! {
+        #[test]
+        fn what_passes_leaves_no_trace(
+            buffer in TWO_PORTS - 45_000..TWO_PORTS,
+            held in prop::collection::vec((0..2usize, 1..1_500u64), 0..4),
+            port in 0..2usize,
+            bytes in 60..3_000u64,
+        ) {
+            let mut mmu = mmu(buffer, 2);
+            for (port, bytes) in held {
+                if mmu.admit(port, DATA_CLASS, bytes) {
+                    mmu.stops(port, DATA_CLASS);
+                }
+            }
+            prop_assume!(mmu.passes(port, DATA_CLASS, bytes));
+            let before = mmu.clone();
+            prop_assert!(mmu.admit(port, DATA_CLASS, bytes));
+            prop_assert!(!mmu.stops(port, DATA_CLASS));
+            mmu.release(port, DATA_CLASS, bytes);
+            prop_assert!(!mmu.resumes(port, DATA_CLASS));
+            prop_assert_eq!(format!("{mmu:?}"), format!("{before:?}"));
+        }
+    }
 
     #[test]
     fn a_port_takes_its_reserve_its_share_and_its_headroom_then_drops() {

@@ -19,8 +19,8 @@ pub struct Network {
     pub ports: Vec<PortFacts>,
     /// What each datacenter owns.
     pub dcs: Vec<Owned>,
-    /// Number of hosts; [`Node::host`] is under it.
-    pub hosts: usize,
+    /// Each host's datacenter, by [`Node::host`].
+    pub host_dcs: Vec<u32>,
     /// The plan's nodes and ports in this numbering.
     sim_node: Vec<u32>,
     sim_port: Vec<u32>,
@@ -41,7 +41,7 @@ pub struct Node {
     /// Its ports.
     pub ports: Range<u32>,
     /// For a host, its place among hosts.
-    pub host: u32,
+    pub host: u16,
 }
 
 /// A port.
@@ -70,7 +70,7 @@ impl Network {
     /// Of `plan`.
     ///
     /// # Errors
-    /// A host that some switch has no route to.
+    /// A host that some switch has no route to, or more hosts than packets can name.
     pub fn new(plan: &Plan) -> Result<Self, SimError> {
         let mut order: Vec<_> = (0u32..).map(NodeId).take(plan.nodes.len()).collect();
         order.sort_by_key(|&id| (plan.nodes[id.index()].dc, id));
@@ -78,7 +78,7 @@ impl Network {
         let mut sim_port = vec![0; plan.ports.len()];
         let mut nodes = Vec::with_capacity(order.len());
         let mut port_order = Vec::with_capacity(plan.ports.len());
-        let mut hosts = 0;
+        let mut host_dcs = Vec::new();
         for id in order {
             let node = &plan.nodes[id.index()];
             sim_node[id.index()] = count(nodes.len());
@@ -87,14 +87,17 @@ impl Network {
                 sim_port[port.index()] = count(port_order.len());
                 port_order.push(port);
             }
+            let hosts = host_dcs.len();
             nodes.push(Node {
                 plan: id,
                 role: node.role,
                 dc: node.dc.0,
                 ports: first..count(port_order.len()),
-                host: hosts,
+                host: u16::try_from(hosts).map_err(|_| SimError::TooManyHosts)?,
             });
-            hosts += u32::from(node.role == Role::Host);
+            if node.role == Role::Host {
+                host_dcs.push(node.dc.0);
+            }
         }
         let ports: Vec<_> = port_order
             .iter()
@@ -112,7 +115,7 @@ impl Network {
             nodes,
             ports,
             dcs,
-            hosts: hosts as usize,
+            host_dcs,
             sim_node,
             sim_port,
             hops: Vec::new(),
@@ -146,15 +149,26 @@ impl Network {
     #[inline]
     #[must_use]
     pub fn next_hops(&self, node: u32, host: u32) -> &[u32] {
-        let host = self.nodes[host as usize].host as usize;
-        let range = &self.hops[node as usize * self.hosts + host];
+        self.next_hops_to(node, self.nodes[host as usize].host)
+    }
+
+    /// The same for a host by its place among hosts.
+    #[inline]
+    #[must_use]
+    pub fn next_hops_to(&self, node: u32, host: u16) -> &[u32] {
+        let range = &self.hops[self.place_of_hops(node, host)];
         &self.next_hops[range.start as usize..range.end as usize]
+    }
+
+    #[inline]
+    fn place_of_hops(&self, node: u32, host: u16) -> usize {
+        node as usize * self.host_dcs.len() + usize::from(host)
     }
 
     /// Puts the next hops of `node` towards `host` in the order of `key`.
     pub fn order_next_hops<K: Ord>(&mut self, node: u32, host: u32, key: impl FnMut(&u32) -> K) {
-        let host = self.nodes[host as usize].host as usize;
-        let range = self.hops[node as usize * self.hosts + host].clone();
+        let host = self.nodes[host as usize].host;
+        let range = self.hops[self.place_of_hops(node, host)].clone();
         self.next_hops[range.start as usize..range.end as usize].sort_by_key(key);
     }
 

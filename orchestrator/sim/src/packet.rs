@@ -44,6 +44,8 @@ pub struct Packet {
     pub flow: u32,
     /// Data: the packet's number in its flow. ACK, NACK: the number expected next.
     pub seq: u32,
+    /// The host it is for, by its place among hosts; switches need nothing else of most packets.
+    pub to: u16,
     /// The port by which it came into the switch it is in, by its place there.
     pub ingress: u16,
     /// Bytes on the wire.
@@ -75,11 +77,19 @@ impl Packet {
             stamp,
             flow,
             seq,
+            to: 0,
             ingress: 0,
             bytes,
             kind,
             bits: class & CLASS,
         }
+    }
+
+    /// The same for the host of this place among hosts.
+    #[must_use]
+    pub const fn bound_for(mut self, host: u16) -> Self {
+        self.to = host;
+        self
     }
 
     /// Its class, under [`CLASSES`].

@@ -20,8 +20,8 @@ pub struct Port {
     pub role: Role,
     /// The port at the other end of its link.
     pub peer: u32,
-    /// The datacenter there.
-    pub peer_dc: u32,
+    /// Where packets wait that leave for another datacenter.
+    pub outbox: Option<u32>,
     /// Its link's rate.
     pub rate: BitsPerSec,
     /// The same, to look a packet's time up.
@@ -104,7 +104,7 @@ impl Port {
             node: facts.node,
             role,
             peer: facts.peer,
-            peer_dc: facts.peer_dc,
+            outbox: None,
             rate: wire.rate_bps,
             clock: WireClock::new(wire.rate_bps.get()),
             delay: wire.delay_ns.into(),

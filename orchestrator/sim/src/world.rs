@@ -79,10 +79,14 @@ pub struct Transport {
 }
 
 /// A flow.
+///
+/// What every switch and both hosts look up for a packet comes first, in one line of the cache:
+/// flows are thousands, and packets of any of them follow each other.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub struct SimFlow {
-    /// In the plan.
-    pub plan: FlowId,
+    /// What it is known by.
+    pub who: FlowIdentity,
     /// The sending host.
     pub src: u32,
     /// The receiving host.
@@ -91,6 +95,8 @@ pub struct SimFlow {
     pub sending: u32,
     /// Its place among those its destination receives.
     pub receiving: u32,
+    /// In the plan.
+    pub plan: FlowId,
     /// Packets it is cut into.
     pub packets: u32,
     /// Bytes.
@@ -99,9 +105,9 @@ pub struct SimFlow {
     pub start: SimTime,
     /// Round trip on the path of least delay.
     pub base_rtt: SimTime,
-    /// What it is known by.
-    pub who: FlowIdentity,
 }
+
+const _: () = assert!(std::mem::offset_of!(SimFlow, packets) + size_of::<u32>() == 64);
 
 impl SimFlow {
     /// Payload of the packet of number `seq`.

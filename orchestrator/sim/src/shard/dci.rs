@@ -119,18 +119,18 @@ impl Watched {
 }
 
 impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
-    /// The port by which `packet` leaves the DCI switch `node` towards the host `to`.
+    /// The port by which `packet` leaves the DCI switch `node`.
     #[inline]
-    pub(super) fn choose(&mut self, node: u32, to: u32, packet: &Packet) -> Option<u32> {
+    pub(super) fn choose(&mut self, node: u32, packet: &Packet) -> Option<u32> {
         let world = self.world;
-        let to_dc = world.network.nodes[to as usize].dc;
+        let to_dc = world.network.host_dcs[usize::from(packet.to)];
         let is_local = to_dc == self.dc;
         let is_legacy = world.switches[self.dc as usize].is_legacy;
         if is_local {
             if !P::TABLES_EVERYTHING || is_legacy {
-                return self.hash_next_hop(node, to, packet);
+                return self.hash_next_hop(node, packet);
             }
-            let hops = world.network.next_hops(node, to);
+            let hops = world.network.next_hops_to(node, packet.to);
             let ways: Vec<Way> = hops.iter().map(|&port| Way::alike(port)).collect();
             return self.choose_way(node, to_dc, &ways, packet);
         }

@@ -3,7 +3,7 @@
 use lab_plan::Role;
 use lab_records::StoryEvent;
 
-use super::{Crossing, Shard};
+use super::Shard;
 use crate::{
     cc::{CongestionControl, IntHop},
     event::What,
@@ -11,6 +11,7 @@ use crate::{
     note::{Note, PfcNote},
     packet::{Kind, Packet},
     physics::Physics,
+    prefetch::prefetch,
     time::SimTime,
 };
 
@@ -34,6 +35,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let egress = &mut self.ports[place];
         let queue = &mut egress.queues[usize::from(class)];
         let packet: Packet = queue.pop(&mut self.queued)?;
+        queue.prefetch(&mut self.queued);
         if queue.is_empty() {
             egress.ready &= !(1 << class);
         }
@@ -54,13 +56,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     }
 
     pub(super) fn wake_up(&mut self, port: u32) {
-        let now = self.now;
-        let egress = self.port(port);
-        if egress.wake_at == now {
-            egress.wake_at = SimTime::MAX;
-        } else if !self.has_slept(port) {
-            return; // It was woken earlier and is waiting for something else.
-        }
+        self.port(port).wake_at = SimTime::MAX;
         self.kick(port);
     }
 
@@ -99,10 +95,16 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         }
     }
 
-    /// Sends `packet`, which may have been in the queue of `port`, from its switch.
+    /// Sends `packet`, which is in its switch's buffer and may have been in the queue of `port`.
     #[inline]
-    pub(super) fn leave_switch(&mut self, port: u32, mut packet: Packet) {
+    pub(super) fn leave_switch(&mut self, port: u32, packet: Packet) {
         self.release_buffer(port, &packet);
+        self.leave(port, packet);
+    }
+
+    /// Sends `packet`, which is in no queue any more, from its switch.
+    #[inline]
+    pub(super) fn leave(&mut self, port: u32, mut packet: Packet) {
         let egress = self.port(port);
         let left = egress.queue_bytes[usize::from(packet.class())];
         if packet.class() != crate::packet::STRICT && egress.marks(left) {
@@ -157,16 +159,11 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let at = (egress.busy_until + egress.delay).max(egress.last_arrival);
         egress.last_arrival = at;
         let queued = Queued::new(at, packet);
-        let (peer, peer_dc) = (egress.peer, egress.peer_dc);
-        if peer_dc == self.dc {
-            return self.put_on_wire(peer, queued);
+        let peer = egress.peer;
+        match egress.outbox {
+            None => self.put_on_wire(peer, queued),
+            Some(outbox) => self.post(outbox, queued),
         }
-        let telemetry = self.take_telemetry(&packet).map(Box::new);
-        self.outboxes[peer_dc as usize].push(Crossing {
-            port: peer,
-            queued,
-            telemetry,
-        });
     }
 
     /// Puts a packet on the wire that ends at `port`.
@@ -186,10 +183,14 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let Some(Queued { packet, .. }) = ingress.wire.pop(&mut self.on_wires) else {
             return self.events.pop();
         };
-        match ingress.wire.front_at(&mut self.on_wires) {
-            Some(next) => self.events.put_off(next),
+        match ingress.wire.front(&mut self.on_wires) {
+            Some(next) => {
+                self.events.push(next.at(), What::Arrive, port);
+                prefetch(&self.world.flows[next.packet.flow as usize]);
+            }
             None => self.events.pop(),
         }
+        ingress.wire.prefetch(&mut self.on_wires);
         let role = ingress.role;
         if !ingress.is_up || packet.was_cut_off(ingress.cuts) {
             return self.drop_packet(port, &packet);

@@ -6,6 +6,7 @@
 //! threads.
 //!
 //! - `link`: egress queues, wires
+//! - `mail`: what leaves for other datacenters
 //! - `nic`: a host's round over its QPs
 //! - `sender`, `timers`: sending QPs, and when they look again
 //! - `receiver`: what hosts answer
@@ -19,6 +20,7 @@ mod dci;
 mod decide;
 mod engineering;
 mod link;
+mod mail;
 mod nic;
 mod qp;
 mod receiver;
@@ -33,8 +35,10 @@ use lab_plan::{FaultChange, Role};
 use lab_records::StoryEvent;
 use lab_units::FlowId;
 
+pub use self::mail::Mail;
 use self::{
     dci::Dci,
+    mail::Bundle,
     nic::Nic,
     qp::{Qp, Slab},
     receiver::Receiver,
@@ -44,7 +48,7 @@ use crate::{
     event::{Event, EventQueue, What},
     fifo::{Pool, Queued},
     mmu::{IngressFacts, Mmu},
-    network::PortFacts,
+    network::{PortFacts, count},
     note::{Note, StoryNote},
     packet::Packet,
     physics::Physics,
@@ -85,8 +89,10 @@ pub struct Shard<'w, P: Physics, C: CongestionControl> {
     faults: Vec<ShardFault>,
     /// Switch telemetry of packets under way.
     telemetry: Slab<Telemetry>,
-    /// What has left for each datacenter since the last exchange.
-    pub outboxes: Vec<Vec<Crossing>>,
+    /// What has left since the last exchange, link by link.
+    outboxes: Vec<Mail>,
+    /// Empty ones to come.
+    spare: Vec<Bundle>,
     /// What happened since the last exchange.
     pub notes: Vec<Note>,
     told: &'w Told,
@@ -119,16 +125,6 @@ pub struct Work {
     pub data_packets: u64,
     /// Flows that have all their ACKs.
     pub finished: u64,
-}
-
-/// A packet on its way to another datacenter.
-pub struct Crossing {
-    /// The port it will come in by.
-    pub port: u32,
-    /// The packet and when it will.
-    pub queued: Queued,
-    /// What switches wrote into it.
-    pub telemetry: Option<Box<Telemetry>>,
 }
 
 /// What switches wrote into a packet.
@@ -187,7 +183,7 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
             first_node: owned.nodes.start,
             first_port: owned.ports.start,
             now: SimTime::ZERO,
-            events: EventQueue::default(),
+            events: EventQueue::new(owned.ports.clone()),
             queued: Pool::default(),
             on_wires: Pool::default(),
             ports: facts.iter().map(|port| make_port(world, port)).collect(),
@@ -207,13 +203,26 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
             dci: Dci::new(world, dc),
             faults: shard_faults(world, dc),
             telemetry: Slab::default(),
-            outboxes: world.network.dcs.iter().map(|_| Vec::new()).collect(),
+            outboxes: Vec::new(),
+            spare: Vec::new(),
             notes: Vec::new(),
             told,
             work: Work::default(),
         };
+        shard.make_outboxes();
         shard.schedule_all();
         shard
+    }
+
+    /// One for each port whose link leads to another datacenter.
+    fn make_outboxes(&mut self) {
+        let facts = &self.world.network.ports[self.first_port as usize..];
+        for (port, facts) in self.ports.iter_mut().zip(facts) {
+            if facts.peer_dc != self.dc {
+                port.outbox = Some(count(self.outboxes.len()));
+                self.outboxes.push(Mail::to(facts.peer_dc, facts.peer));
+            }
+        }
     }
 
     fn schedule_all(&mut self) {
@@ -247,21 +256,8 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
 
     /// Whether anything but samples is to come.
     #[must_use]
-    pub const fn has_work(&self) -> bool {
+    pub fn has_work(&self) -> bool {
         self.events.has_work()
-    }
-
-    /// Takes a packet from another datacenter.
-    pub fn deliver(&mut self, crossing: Crossing) {
-        let Crossing {
-            port,
-            mut queued,
-            telemetry,
-        } = crossing;
-        if let Some(telemetry) = telemetry {
-            queued.packet.stamp = self.telemetry.insert(*telemetry);
-        }
-        self.put_on_wire(port, queued);
     }
 
     /// Lets everything happen that is due before `end`.
@@ -283,6 +279,7 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
         match event.what {
             What::Arrive => {}
             What::Wake => self.wake_up(event.index),
+            What::Slept => self.slept(event.index),
             What::Start => self.start_flow(),
             What::Control => self.control_due(event.index),
             What::Timeout => self.timeout_due(event.index),

@@ -93,13 +93,12 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             return;
         };
         self.nic(node).sleeps_until = at;
-        self.events.push(at, What::Wake, port);
+        self.events.push(at, What::Slept, port);
     }
 
-    /// Whether the NIC of `port` has slept until now.
-    pub(super) fn has_slept(&self, port: u32) -> bool {
-        let node = self.node_of(port);
-        P::NIC_OVERSLEEPS && self.nics[(node - self.first_node) as usize].sleeps_until == self.now
+    /// The NIC of `port` has slept until now.
+    pub(super) fn slept(&mut self, port: u32) {
+        self.kick_nic(port);
     }
 
     /// Looks at the NIC again when what it sends is sent, if there is more.

@@ -45,6 +45,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     fn receive_data(&mut self, port: u32, packet: &Packet) {
         let flow = &self.world.flows[packet.flow as usize];
         let now = self.now;
+        let sender = self.world.network.nodes[flow.src as usize].host;
         let receiver = &mut self.receivers[flow.receiving as usize];
         let kind = if packet.seq == receiver.expected {
             receiver.expected += 1;
@@ -73,10 +74,8 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         }
         if is_cnp_due {
             let bytes = u16::try_from(P::CNP_BYTES).unwrap_or(u16::MAX);
-            self.enqueue(
-                port,
-                Packet::new(Kind::Cnp, STRICT, packet.flow, 0, bytes, 0),
-            );
+            let cnp = Packet::new(Kind::Cnp, STRICT, packet.flow, 0, bytes, 0);
+            self.enqueue(port, cnp.bound_for(sender));
         }
         let Some(kind) = kind else {
             self.take_telemetry(packet);
@@ -85,7 +84,8 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let transport = &self.world.transport;
         let bytes = u16::try_from(transport.ack_bytes).unwrap_or(u16::MAX);
         let class = transport.ack_class;
-        let mut answer = Packet::new(kind, class, packet.flow, expected, bytes, packet.stamp);
+        let answer = Packet::new(kind, class, packet.flow, expected, bytes, packet.stamp);
+        let mut answer = answer.bound_for(sender);
         if packet.is_marked() && notification == Notification::Echo {
             answer.echo_mark();
         }

@@ -98,7 +98,8 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             low_nanos(now)
         };
         let wire_bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
-        let packet = Packet::new(Kind::Data, DATA_CLASS, id, seq, wire_bytes, stamp);
+        let to = self.world.network.nodes[flow.dst as usize].host;
+        let packet = Packet::new(Kind::Data, DATA_CLASS, id, seq, wire_bytes, stamp).bound_for(to);
         self.work.data_packets += 1;
         self.after_control(place);
         self.send(port, packet);

@@ -6,6 +6,7 @@ use lab_policy::flow_hash;
 use super::{Shard, Telemetry};
 use crate::{
     cc::CongestionControl,
+    mmu::Mmu,
     packet::{Kind, Packet, STRICT},
     physics::Physics,
     world::SimFlow,
@@ -18,38 +19,38 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let node = self.node_of(ingress);
         let place = self.place_at_node(node, ingress);
         packet.ingress = u16::try_from(place).unwrap_or(u16::MAX);
-        let flow = &self.world.flows[packet.flow as usize];
-        let to = if packet.kind == Kind::Data {
-            flow.dst
-        } else {
-            flow.src
-        };
         let egress = if self.port(ingress).role == Role::DciSwitch {
-            self.choose(node, to, &packet)
+            self.choose(node, &packet)
         } else {
-            self.hash_next_hop(node, to, &packet)
+            self.hash_next_hop(node, &packet)
         };
-        match egress {
-            Some(egress) if self.admit(node, egress, &packet) => {
-                self.ask_to_stop(ingress, packet.class());
-                let now = self.now;
-                let port = self.port(egress);
-                if port.is_free(packet.class(), now) {
-                    port.took_turn(packet.class());
-                    self.leave_switch(egress, packet);
-                } else {
-                    self.enqueue(egress, packet);
-                    self.kick(egress);
-                }
-            }
-            _ => self.drop_packet(ingress, &packet),
+        let Some(egress) = egress.filter(|&egress| self.has_room(egress, &packet)) else {
+            return self.drop_packet(ingress, &packet);
+        };
+        let now = self.now;
+        let port = self.port(egress);
+        if port.is_free(packet.class(), now) && self.passes(node, &packet) {
+            self.port(egress).took_turn(packet.class());
+            return self.leave(egress, packet);
+        }
+        if !self.admit(node, &packet) {
+            return self.drop_packet(ingress, &packet);
+        }
+        self.ask_to_stop(ingress, packet.class());
+        let port = self.port(egress);
+        if port.is_free(packet.class(), now) {
+            port.took_turn(packet.class());
+            self.leave_switch(egress, packet);
+        } else {
+            self.enqueue(egress, packet);
+            self.kick(egress);
         }
     }
 
-    /// The next hop from `node` to the host `to` by the flow hash, among those that are up.
+    /// The next hop of `packet` from `node` by the flow hash, among those that are up.
     #[inline]
-    pub(super) fn hash_next_hop(&self, node: u32, to: u32, packet: &Packet) -> Option<u32> {
-        let hops = self.world.network.next_hops(node, to);
+    pub(super) fn hash_next_hop(&self, node: u32, packet: &Packet) -> Option<u32> {
+        let hops = self.world.network.next_hops_to(node, packet.to);
         if let [only] = hops {
             return Some(*only);
         }
@@ -79,20 +80,34 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         flow_hash(tuple, self.world.hash_seeds[node as usize])
     }
 
-    /// Whether there is room for `packet`, which then is taken.
+    /// Whether the queue of `egress` has room for `packet`.
     #[inline]
-    fn admit(&mut self, node: u32, egress: u32, packet: &Packet) -> bool {
+    fn has_room(&self, egress: u32, packet: &Packet) -> bool {
+        let queue = &self.ports[(egress - self.first_port) as usize];
         let bytes = u64::from(packet.bytes);
-        let queue = self.port(egress);
-        if !queue.is_up || queue.total_bytes.saturating_add(bytes) > queue.limit {
-            return false;
-        }
+        queue.is_up && queue.total_bytes.saturating_add(bytes) <= queue.limit
+    }
+
+    /// Whether the buffer need not know of `packet`, which leaves at once: see [`Mmu::passes`]. The
+    /// strict class is never counted: its packets are the switch's own, or must not wait.
+    #[inline]
+    fn passes(&self, node: u32, packet: &Packet) -> bool {
+        let class = packet.class();
+        let mmu = &self.mmus[(node - self.first_node) as usize];
+        let port = usize::from(packet.ingress);
+        let passes = |mmu: &Mmu<P>| mmu.passes(port, class, packet.bytes.into());
+        class == STRICT || mmu.as_ref().is_none_or(passes)
+    }
+
+    /// Whether the buffer has room for `packet`, which then is taken.
+    #[inline]
+    fn admit(&mut self, node: u32, packet: &Packet) -> bool {
         if packet.class() == STRICT {
             return true;
         }
         let port = usize::from(packet.ingress);
         match &mut self.mmus[(node - self.first_node) as usize] {
-            Some(mmu) => mmu.admit(port, packet.class(), bytes),
+            Some(mmu) => mmu.admit(port, packet.class(), packet.bytes.into()),
             None => true,
         }
     }
@@ -102,7 +117,6 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     #[inline]
     pub(super) fn release_buffer(&mut self, egress: u32, packet: &Packet) {
         let class = packet.class();
-        // The strict class is not counted: its packets are the switch's own, or must not wait.
         if class == STRICT {
             return;
         }
@@ -148,8 +162,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
 
     /// Takes out what switches wrote into `packet`, if they do and it is a packet that carries it.
     pub(super) fn take_telemetry(&mut self, packet: &Packet) -> Option<Telemetry> {
-        let carries = C::HAS_INT && matches!(packet.kind, Kind::Data | Kind::Ack | Kind::Nack);
-        carries
+        Self::carries_telemetry(packet.kind)
             .then(|| self.telemetry.remove(packet.stamp))
             .flatten()
     }

@@ -1,7 +1,12 @@
 //! What happens next.
+//!
+//! - `tournament`: the least of many keys, each of which changes in its place
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+mod tournament;
 
+use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
+
+pub use self::tournament::{NEVER, Tournament};
 use crate::time::SimTime;
 
 /// What happens; the order is that of events at one time, and changing it changes results.
@@ -14,6 +19,8 @@ pub enum What {
     Arrive,
     /// This port may have something to send.
     Wake,
+    /// The NIC of this port has slept ([`crate::physics::Physics::NIC_OVERSLEEPS`]).
+    Slept,
     /// The next flow of the shard's schedule starts.
     Start,
     /// Congestion control of this QP.
@@ -32,10 +39,11 @@ pub enum What {
     Engineer,
 }
 
-const ALL: [What; 11] = [
+const ALL: [What; 12] = [
     What::Fault,
     What::Arrive,
     What::Wake,
+    What::Slept,
     What::Start,
     What::Control,
     What::Timeout,
@@ -47,11 +55,6 @@ const ALL: [What; 11] = [
 ];
 
 impl What {
-    /// Whether it is a packet that arrives or may leave.
-    const fn is_of_packets(self) -> bool {
-        matches!(self, Self::Arrive | Self::Wake)
-    }
-
     /// Whether it happens for ever, flows or not.
     const fn is_housekeeping(self) -> bool {
         self as u8 >= Self::Monitor as u8
@@ -73,27 +76,45 @@ pub struct Event {
 /// first, so that it is the same however the work is split.
 ///
 /// Time, kind and index are one number and nothing else is stored. Wires keep only their first
-/// packet here, so there are about as many of its events as ports. Timers are a heap apart: there
-/// are thousands, one of which is due where a million packets are.
-#[derive(Default)]
+/// packet here, so a port has one packet that arrives and one time to look again, each with a place
+/// in a tournament. All others are timers in a heap: there are thousands, one of which is due where
+/// a million packets are.
 pub struct EventQueue {
-    packets: BinaryHeap<Reverse<u128>>,
+    packets: Tournament,
+    first_port: u32,
+    ports: u32,
     timers: BinaryHeap<Reverse<u128>>,
-    /// Events that are not housekeeping.
+    /// Timers that are not housekeeping.
     work: usize,
 }
 
 impl EventQueue {
-    /// Schedules `what` for `index` at `at`.
+    /// No events, for the ports of these numbers.
+    #[must_use]
+    pub fn new(ports: Range<u32>) -> Self {
+        let count = ports.end - ports.start;
+        Self {
+            packets: Tournament::new(2 * count as usize),
+            first_port: ports.start,
+            ports: count,
+            timers: BinaryHeap::new(),
+            work: 0,
+        }
+    }
+
+    /// Schedules `what` for `index` at `at`; for a packet that arrives or may leave, instead of what
+    /// was scheduled for that port.
     #[inline]
     pub fn push(&mut self, at: SimTime, what: What, index: u32) {
+        match self.place(what, index) {
+            Some(place) => self.packets.set(place, pack(at, what, index)),
+            None => self.push_timer(at, what, index),
+        }
+    }
+
+    fn push_timer(&mut self, at: SimTime, what: What, index: u32) {
         self.work += usize::from(!what.is_housekeeping());
-        let heap = if what.is_of_packets() {
-            &mut self.packets
-        } else {
-            &mut self.timers
-        };
-        heap.push(Reverse(pack(at, what, index)));
+        self.timers.push(Reverse(pack(at, what, index)));
     }
 
     /// The next event before `end`, which stays.
@@ -107,24 +128,16 @@ impl EventQueue {
     /// Takes the next event out.
     #[inline]
     pub fn pop(&mut self) {
-        let key = self.next_key();
-        let heap = if key_of(self.packets.peek()) == key {
-            &mut self.packets
-        } else {
-            &mut self.timers
-        };
-        if heap.pop().is_some() {
-            self.work -= usize::from(!unpack(key).what.is_housekeeping());
+        let event = unpack(self.next_key());
+        match self.place(event.what, event.index) {
+            Some(place) => self.packets.set(place, NEVER),
+            None => self.pop_timer(),
         }
     }
 
-    /// Puts the next event, which is a packet's, off until `at`: one walk down the heap instead of
-    /// two.
-    #[inline]
-    pub fn put_off(&mut self, at: SimTime) {
-        if let Some(mut top) = self.packets.peek_mut() {
-            let event = unpack(top.0);
-            *top = Reverse(pack(at, event.what, event.index));
+    fn pop_timer(&mut self) {
+        if let Some(Reverse(key)) = self.timers.pop() {
+            self.work -= usize::from(!unpack(key).what.is_housekeeping());
         }
     }
 
@@ -138,22 +151,26 @@ impl EventQueue {
 
     /// Whether anything but housekeeping is to come.
     #[must_use]
-    pub const fn has_work(&self) -> bool {
-        self.work > 0
+    pub fn has_work(&self) -> bool {
+        self.work > 0 || self.packets.least() != NEVER
     }
 
     #[inline]
     fn next_key(&self) -> u128 {
-        key_of(self.packets.peek()).min(key_of(self.timers.peek()))
+        let timer = self.timers.peek().map_or(NEVER, |&Reverse(key)| key);
+        self.packets.least().min(timer)
     }
-}
 
-/// Later than every event.
-const NEVER: u128 = u128::MAX;
-
-#[inline]
-fn key_of(top: Option<&Reverse<u128>>) -> u128 {
-    top.map_or(NEVER, |&Reverse(key)| key)
+    /// The place in the tournament of a packet that arrives or may leave.
+    #[inline]
+    fn place(&self, what: What, port: u32) -> Option<usize> {
+        let here = port.wrapping_sub(self.first_port);
+        match what {
+            What::Arrive => Some(here as usize),
+            What::Wake => Some((self.ports + here) as usize),
+            _ => None,
+        }
+    }
 }
 
 const fn pack(at: SimTime, what: What, index: u32) -> u128 {
@@ -178,6 +195,10 @@ const fn unpack(key: u128) -> Event {
 mod tests {
     use super::*;
 
+    fn queue() -> EventQueue {
+        EventQueue::new(0..16)
+    }
+
     fn pop_before(queue: &mut EventQueue, end: SimTime) -> Option<Event> {
         let event = queue.next_before(end)?;
         queue.pop();
@@ -186,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_order_is_time_kind_index_whoever_came_first() {
-        let mut queue = EventQueue::default();
+        let mut queue = queue();
         let at = SimTime::from_picos;
         queue.push(at(5), What::Wake, 1);
         queue.push(at(5), What::Arrive, 9);
@@ -207,7 +228,7 @@ mod tests {
 
     #[test]
     fn the_end_is_not_before_itself_and_samples_are_no_work() {
-        let mut queue = EventQueue::default();
+        let mut queue = queue();
         queue.push(SimTime::from_picos(7), What::SampleQueues, 0);
         assert!(!queue.has_work());
         queue.push(SimTime::from_picos(7), What::Timeout, 0);
@@ -219,11 +240,11 @@ mod tests {
 
     #[test]
     fn an_event_put_off_is_found_at_its_new_time() {
-        let mut queue = EventQueue::default();
+        let mut queue = queue();
         for (at, index) in [(1, 0), (2, 1), (4, 2)] {
             queue.push(SimTime::from_picos(at), What::Arrive, index);
         }
-        queue.put_off(SimTime::from_picos(3));
+        queue.push(SimTime::from_picos(3), What::Arrive, 0);
         let order: Vec<_> = std::iter::from_fn(|| pop_before(&mut queue, SimTime::MAX))
             .map(|event| (event.at.picos(), event.index))
             .collect();
@@ -234,9 +255,7 @@ mod tests {
     #[test]
     fn every_kind_survives_packing() {
         for what in ALL {
-            let mut queue = EventQueue::default();
-            queue.push(SimTime::from_picos(1), what, u32::MAX);
-            let event = pop_before(&mut queue, SimTime::MAX).expect("pushed");
+            let event = unpack(pack(SimTime::from_picos(1), what, u32::MAX));
             assert_eq!((event.what, event.index), (what, u32::MAX));
         }
     }
