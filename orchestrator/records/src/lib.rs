@@ -8,7 +8,7 @@
 //!
 //! - [`info`], [`end`]: what a run is, and how it went
 //! - [`rows`]: the tables' rows: flows, links, queues, decisions, and what only
-//!   the simulator sees: pauses, and the stories of single flows
+//!   the simulator sees: every port's totals, pauses, and the stories of single flows
 //! - [`run_file`]: `run.json`, which holds both with the format version
 //! - [`verdict`]: whether a run can be trusted
 //! - [`directory`]: where runs are, and the link to the newest
@@ -55,7 +55,7 @@ pub use percentile::nearest_rank;
 pub use reader::{RunDir, Table};
 pub use rows::{
     Column, DcPath, DecisionRow, FlowRow, FlowStatus, Kind, LinkRow, List, ListError, PfcEvent,
-    PfcRow, QueueRow, Row, StoryEvent, StoryRow, SwitchRow,
+    PfcRow, PortRow, QueueRow, Row, StoryEvent, StoryRow, SwitchRow,
 };
 pub use run_file::{Outcome, RunFile, stamp};
 pub use time::UtcTime;

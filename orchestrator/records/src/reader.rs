@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, QueueRow, Row, RunFile, RunInfo, StoryRow,
-    SwitchRow, UtcTime, columnar,
+    DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, PortRow, QueueRow, Row, RunFile, RunInfo,
+    StoryRow, SwitchRow, UtcTime, columnar,
     error::{Operation, RecordsError},
 };
 
@@ -107,6 +107,14 @@ impl RunDir {
     /// # Errors
     /// When a row of the table is wrong.
     pub fn pfc(&self) -> Result<Table<PfcRow>, RecordsError> {
+        self.table_if_there()
+    }
+
+    /// The totals of ports; none if the run has no such table.
+    ///
+    /// # Errors
+    /// When a row of the table is wrong.
+    pub fn ports(&self) -> Result<Table<PortRow>, RecordsError> {
         self.table_if_there()
     }
 

@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, QueueRow, Row, RunEnd, RunFile, RunInfo,
-    StoryRow, SwitchRow, Tally, UtcTime, Verdict,
+    DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, PortRow, QueueRow, Row, RunEnd, RunFile,
+    RunInfo, StoryRow, SwitchRow, Tally, UtcTime, Verdict,
     columnar::{self, LARGE_TABLE_ROWS},
     create_run_dir,
     error::{Operation, RecordsError},
@@ -31,6 +31,7 @@ pub struct RunWriter {
     /// Made with their first row, as many runs have none.
     switches: Option<TableWriter<SwitchRow>>,
     pfc: Option<TableWriter<PfcRow>>,
+    ports: Option<TableWriter<PortRow>>,
     story: Option<TableWriter<StoryRow>>,
 }
 
@@ -62,6 +63,7 @@ impl RunWriter {
             decisions: TableWriter::create(dir)?,
             switches: None,
             pfc: None,
+            ports: None,
             story: None,
             tally: Tally::default(),
             large_table: LARGE_TABLE_ROWS,
@@ -162,6 +164,14 @@ impl RunWriter {
         append_late(&mut self.pfc, &self.dir, rows)
     }
 
+    /// Adds totals of ports; the table is there only if somebody counted.
+    ///
+    /// # Errors
+    /// When the table cannot be made or a row cannot be written.
+    pub fn append_ports(&mut self, rows: &[PortRow]) -> Result<(), RecordsError> {
+        append_late(&mut self.ports, &self.dir, rows)
+    }
+
     /// Adds what happened to single flows; the table is there only if something was told.
     ///
     /// # Errors
@@ -184,6 +194,7 @@ impl RunWriter {
         let switches = self.switches;
         switches.map_or(Ok(()), |table| table.close(dir, large))?;
         self.pfc.map_or(Ok(()), |table| table.close(dir, large))?;
+        self.ports.map_or(Ok(()), |table| table.close(dir, large))?;
         self.story.map_or(Ok(()), |table| table.close(dir, large))?;
         let outcome = Outcome {
             verdict: Verdict::of(&self.file.info, Some(&end), &self.tally),

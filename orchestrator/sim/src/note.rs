@@ -15,6 +15,8 @@ pub enum Note {
     Decided(Box<DecisionNote>),
     /// What a port of an inter-DC link has sent.
     Link(PortNote),
+    /// What has happened at a port until the end.
+    Port(PortNote),
     /// What is in the egress queue of a port of an inter-DC link.
     Queue(QueueNote),
     /// A switch or host was asked to wait, or to go on.
@@ -142,7 +144,7 @@ impl Note {
         match self {
             Self::Finished(note) => note.at,
             Self::Decided(note) => note.at,
-            Self::Link(note) => note.at,
+            Self::Link(note) | Self::Port(note) => note.at,
             Self::Queue(note) => note.at,
             Self::Pfc(note) => note.at,
             Self::Hop(note) => note.at,

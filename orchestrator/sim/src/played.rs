@@ -131,7 +131,12 @@ impl Observer for Kept<'_> {
                 let sent = link.entry(note.at.nanos_trunc()).or_insert(Bytes::ZERO);
                 *sent = Bytes::new(sent.get() + note.counts.tx_bytes);
             }
-            Note::Decided(_) | Note::Queue(_) | Note::Pfc(_) | Note::Hop(_) | Note::Story(_) => {}
+            Note::Decided(_)
+            | Note::Port(_)
+            | Note::Queue(_)
+            | Note::Pfc(_)
+            | Note::Hop(_)
+            | Note::Story(_) => {}
         }
     }
 

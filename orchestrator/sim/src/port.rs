@@ -41,7 +41,9 @@ pub struct Port {
     /// Bit n: class n has packets.
     pub ready: u8,
     /// Bit n: the peer asked for class n to wait.
-    pub paused: u8,
+    paused: u8,
+    /// Since when it has to wait, if it has.
+    paused_since: SimTime,
     /// The class that had its turn last.
     turn: u8,
     /// Bytes in all egress queues.
@@ -74,6 +76,12 @@ pub struct Counts {
     pub marks: u64,
     /// Packets dropped: no room, no link, lost on the way.
     pub drops: u64,
+    /// Most bytes that its egress queues held.
+    pub peak_bytes: u64,
+    /// How often PFC stopped it.
+    pub pauses: u64,
+    /// For how long in all; what goes on is not in it.
+    pub paused: SimTime,
 }
 
 /// RED-style marking by queue length.
@@ -115,6 +123,7 @@ impl Port {
             queue_bytes: [0; CLASSES],
             ready: 0,
             paused: 0,
+            paused_since: SimTime::ZERO,
             turn: STRICT,
             total_bytes: 0,
             limit: wire.buffer_bytes.get(),
@@ -126,6 +135,47 @@ impl Port {
             random: Pcg64Mcg::seed_from_u64(seed),
             counts: Counts::default(),
         }
+    }
+
+    /// Whether the peer asked for `class` to wait.
+    #[inline]
+    #[must_use]
+    pub const fn is_paused(&self, class: u8) -> bool {
+        self.paused & (1 << class) != 0
+    }
+
+    /// The peer asks for `class` to wait, or lets it go on.
+    pub fn pause(&mut self, class: u8, is_pause: bool, now: SimTime) {
+        let bit = 1 << class;
+        let others = self.paused & !bit;
+        self.hold(if is_pause { others | bit } else { others }, now);
+    }
+
+    /// What the peer asked for counts no more.
+    pub fn forget_pauses(&mut self, now: SimTime) {
+        self.hold(0, now);
+    }
+
+    /// The classes of these bits wait, and no other.
+    fn hold(&mut self, classes: u8, now: SimTime) {
+        if self.paused == 0 && classes != 0 {
+            self.counts.pauses += 1;
+            self.paused_since = now;
+        }
+        if self.paused != 0 && classes == 0 {
+            self.counts.paused += now - self.paused_since;
+        }
+        self.paused = classes;
+    }
+
+    /// What has happened here until `now`, with a pause that goes on.
+    #[must_use]
+    pub fn counts_at(&self, now: SimTime) -> Counts {
+        let mut counts = self.counts;
+        if self.paused != 0 {
+            counts.paused += now.saturating_sub(self.paused_since);
+        }
+        counts
     }
 
     /// Takes a new rate, delay and loss.

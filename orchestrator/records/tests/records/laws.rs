@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{end, flow, info, now};
 use lab_records::{
-    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, Physics, QueueRow,
-    Row, RunDir, RunWriter, StoryEvent, StoryRow, SwitchRow,
+    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, Physics, PortRow,
+    QueueRow, Row, RunDir, RunWriter, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use proptest::prelude::*;
@@ -138,6 +138,21 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn port_row()(
+        policy in text(), node in text(), time in nanos(), paused in nanos(), sent in bytes(),
+        peak in bytes(), counts in any::<[u64; 4]>(), rate in 1u64..,
+    ) -> PortRow {
+        let [tx_packets, marks, drops, pauses] = counts;
+        PortRow {
+            policy, repetition: 1, time_ns: time, node, port: "dc1-l1-p3".into(),
+            peer: "dc1/h1".into(), rate_bps: BitsPerSec::new(rate).expect("not zero"),
+            tx_bytes: sent, emu_tx_bytes: sent, tx_packets, marks, drops, peak_queue_bytes: peak,
+            pauses, paused_ns: paused,
+        }
+    }
+}
+
+prop_compose! {
     fn story_row()(
         policy in text(), node in text(), time in nanos(), count in any::<u64>(),
         event in prop_oneof![Just(StoryEvent::RateSet), Just(StoryEvent::Cnp)],
@@ -176,6 +191,7 @@ proptest! {
         queues in prop::collection::vec(queue_row(), 0..5),
         decisions in prop::collection::vec(decision_row(), 0..5),
         pauses in prop::collection::vec(pfc_row(), 0..5),
+        ports in prop::collection::vec(port_row(), 0..5),
         story in prop::collection::vec(story_row(), 0..5),
         switches in prop::collection::vec(switch_row(), 0..5),
     ) {
@@ -188,6 +204,7 @@ proptest! {
         writer.append_queues(&queues).expect("rows");
         writer.append_decisions(&decisions).expect("rows");
         writer.append_pfc(&pauses).expect("rows");
+        writer.append_ports(&ports).expect("rows");
         writer.append_story(&story).expect("rows");
         writer.append_switches(&switches).expect("rows");
         let run = RunDir::open(writer.dir()).expect("a run");
@@ -197,6 +214,7 @@ proptest! {
             prop_assert_eq!(run.queues().expect("queues").rows, queues.clone());
             prop_assert_eq!(run.decisions().expect("decisions").rows, decisions.clone());
             prop_assert_eq!(run.pfc().expect("pauses").rows, pauses.clone());
+            prop_assert_eq!(run.ports().expect("ports").rows, ports.clone());
             prop_assert_eq!(run.story().expect("a story").rows, story.clone());
             prop_assert_eq!(run.switches().expect("switches").rows, switches.clone());
             Ok(())

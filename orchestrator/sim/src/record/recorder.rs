@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use lab_records::{
-    DecisionRow, FlowStatus, LinkRow, PfcRow, QueueRow, RecordsError, RunWriter, StoryEvent,
-    StoryRow,
+    DecisionRow, FlowStatus, LinkRow, PfcRow, PortRow, QueueRow, RecordsError, RunWriter,
+    StoryEvent, StoryRow,
 };
 
 use super::{
@@ -43,6 +43,7 @@ struct Pending {
     queues: Vec<QueueRow>,
     decisions: Vec<DecisionRow>,
     pfc: Vec<PfcRow>,
+    ports: Vec<PortRow>,
     story: Vec<StoryRow>,
 }
 
@@ -173,6 +174,7 @@ impl<'w> Recorder<'w> {
             queues,
             decisions,
             pfc,
+            ports,
             story,
         } = std::mem::take(&mut self.pending);
         let mut write = || {
@@ -180,6 +182,7 @@ impl<'w> Recorder<'w> {
             self.writer.append_queues(&queues)?;
             self.writer.append_decisions(&decisions)?;
             self.writer.append_pfc(&pfc)?;
+            self.writer.append_ports(&ports)?;
             self.writer.append_story(&story)
         };
         if self.error.is_none() {
@@ -200,6 +203,7 @@ impl Observer for Recorder<'_> {
             Note::Finished(end) => self.end_flow(end.flow, &End::At(end.at)),
             Note::Decided(note) => self.decided(&note),
             Note::Link(note) => self.pending.links.push(self.rows.link(&note)),
+            Note::Port(note) => self.pending.ports.push(self.rows.port(&note)),
             Note::Queue(note) => self.pending.queues.push(self.rows.queue(&note)),
             Note::Pfc(note) => self.pending.pfc.push(self.rows.pfc(&note)),
             Note::Hop(note) => self.hop(note),

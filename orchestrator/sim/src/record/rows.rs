@@ -3,8 +3,8 @@
 use lab_plan::{Flow, LinkKind, Plan, Role};
 use lab_policy::Rule;
 use lab_records::{
-    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, QueueRow, StoryEvent,
-    StoryRow,
+    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, PortRow, QueueRow,
+    StoryEvent, StoryRow,
 };
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
@@ -194,6 +194,32 @@ impl<'w> RowMaker<'w> {
             drops: note.counts.drops,
             tx_packets: Some(note.counts.tx_packets),
             marks: Some(note.counts.marks),
+        }
+    }
+
+    /// The row of a port's totals.
+    pub fn port(&self, note: &PortNote) -> PortRow {
+        let ports = &self.scene.network.ports;
+        let port = &ports[note.port as usize];
+        let link = &self.plan.links[port.plan.link().index()];
+        let counts = &note.counts;
+        let sent = Bytes::new(counts.tx_bytes);
+        PortRow {
+            policy: self.policy.to_owned(),
+            repetition: self.scene.job.repetition,
+            time_ns: self.paper_time(note.at),
+            node: self.node_name(port.node).to_owned(),
+            port: self.interface(note.port).to_owned(),
+            peer: self.node_name(ports[port.peer as usize].node).to_owned(),
+            rate_bps: self.paper_rate(note.rate, link),
+            tx_bytes: self.paper_size(sent),
+            emu_tx_bytes: sent,
+            tx_packets: counts.tx_packets,
+            marks: counts.marks,
+            drops: counts.drops,
+            peak_queue_bytes: self.paper_size(Bytes::new(counts.peak_bytes)),
+            pauses: counts.pauses,
+            paused_ns: self.paper_span(counts.paused.nanos_trunc()),
         }
     }
 

@@ -25,6 +25,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         egress.queues[usize::from(class)].push(&mut self.queued, packet);
         egress.queue_bytes[usize::from(class)] += u64::from(packet.bytes);
         egress.total_bytes += u64::from(packet.bytes);
+        egress.counts.peak_bytes = egress.counts.peak_bytes.max(egress.total_bytes);
         egress.ready |= 1 << class;
     }
 
@@ -204,17 +205,13 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
 
     fn pause(&mut self, port: u32, packet: &Packet) {
         let is_pause = packet.kind == Kind::Pause;
-        let bit = 1 << packet.seq;
-        let egress = self.port(port);
-        if is_pause {
-            egress.paused |= bit;
-        } else {
-            egress.paused &= !bit;
-        }
+        let class = u8::try_from(packet.seq).unwrap_or(0);
+        let now = self.now;
+        self.port(port).pause(class, is_pause, now);
         self.notes.push(Note::Pfc(PfcNote {
-            at: self.now,
+            at: now,
             port,
-            class: u8::try_from(packet.seq).unwrap_or(0),
+            class,
             is_pause,
         }));
         self.tell_paused(port, is_pause);

@@ -127,7 +127,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
 
     /// Whose turn it is: the next in the round whose window and pacing let it.
     fn next_turn(&mut self, node: u32, port: u32) -> Turn {
-        if self.port(port).paused & (1 << DATA_CLASS) != 0 {
+        if self.port(port).is_paused(DATA_CLASS) {
             return Turn::Nothing;
         }
         let payload = self.world.transport.payload;

@@ -63,10 +63,11 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     /// The link is cut: what is queued for it or on the wire is lost, as where an interface goes
     /// down.
     fn cut(&mut self, port: u32) {
+        let now = self.now;
         let egress = self.port(port);
         egress.is_up = false;
         egress.cuts = egress.cuts.wrapping_add(1);
-        egress.paused = 0;
+        egress.forget_pauses(now);
         for class in 0..8 {
             while let Some(packet) = self.dequeue(port, class) {
                 self.release_buffer(port, &packet);
@@ -146,11 +147,19 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         }
     }
 
-    /// Brings the clock to the end of the run and samples once more.
+    /// Brings the clock to the end of the run, samples once more, and tells what became of each port.
     pub fn close(&mut self, end: SimTime) {
         self.now = end;
         self.sample_links();
         self.sample_queues();
+        for (port, state) in (self.first_port..).zip(&self.ports) {
+            self.notes.push(Note::Port(PortNote {
+                counts: state.counts_at(end),
+                rate: state.rate,
+                at: end,
+                port,
+            }));
+        }
     }
 
     fn inter_dc_ports(&self) -> Vec<u32> {
