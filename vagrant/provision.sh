@@ -35,6 +35,7 @@ readonly dev_packages=(
     'clang-14|clang: compiles the switch program'
     'llvm-14|llvm: strips the switch program'
     'libbpf-dev: headers of the switch program'
+    'valgrind: counts the instructions of benchmarks'
 )
 readonly guest_packages=(
     'qemu-system-x86: runs the guest'

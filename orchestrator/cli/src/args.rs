@@ -317,7 +317,12 @@ pub struct SimArgs {
     #[arg(long, num_args = 2, value_names = ["TOPOLOGY", "FLOWS"], conflicts_with = "scenario")]
     pub artifact: Vec<PathBuf>,
     /// The artifact's routing table, for the order of its equal next hops [default: by port]
-    #[arg(long, value_name = "CSV", requires = "artifact")]
+    #[arg(
+        long,
+        value_name = "CSV",
+        requires = "artifact",
+        conflicts_with = "scenario"
+    )]
     pub routes: Option<PathBuf>,
     /// Seed instead of the scenario's
     #[arg(long, value_name = "N")]

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench -p lab-sim --bench whole_run                     # the table
 //! cargo bench -p lab-sim --bench whole_run -- --case lcmp 1 30 # one run: policy, threads, load
+//! cargo bench -p lab-sim --bench whole_run -- --instructions   # of 2 ms, as valgrind counts them
 //! ```
 //!
 //! Each run has a process of its own, so that its peak memory is its own; times are CPU times of
@@ -13,6 +14,7 @@
 mod figure1;
 
 use std::{
+    io,
     process::{Command, ExitCode},
     time::{Duration, Instant},
 };
@@ -40,6 +42,13 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
+        ["--instructions", ..] => instructions(),
+        ["--small", policy, ..] => {
+            let plan = figure1::plan(30, 2);
+            let place = plan.policies.iter().position(|run| run.label == policy);
+            println!("{}", measure(&plan, place.unwrap_or(0), 1));
+            ExitCode::SUCCESS
+        }
         ["--case", policy, threads, load, ..] => one(policy, threads, load),
         ["--bench", ..] => table(),
         // `cargo test --benches` only wants to know that it runs.
@@ -80,6 +89,40 @@ fn table() -> ExitCode {
         println!("{policy:<6} {threads:>7} {load:>6}  {best}");
     }
     ExitCode::SUCCESS
+}
+
+/// How many instructions the simulation of a small case takes, which no other work on the machine
+/// changes.
+fn instructions() -> ExitCode {
+    for policy in ["ecmp", "lcmp"] {
+        match counted(policy) {
+            Ok(Some(count)) => println!("{policy:<6} {count:>14} instructions"),
+            Ok(None) => {
+                println!("valgrind does not say how many instructions it has seen");
+                return ExitCode::FAILURE;
+            }
+            Err(error) => {
+                println!("cannot start valgrind: {error} (hint: vagrant/provision.sh --dev)");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// What valgrind counts of `policy` inside the simulation alone.
+fn counted(policy: &str) -> io::Result<Option<u64>> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg("--toggle-collect=lab_sim::simulate::simulate*")
+        .arg(std::env::current_exe()?)
+        .args(["--small", policy])
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let count = said
+        .lines()
+        .find_map(|line| line.split("Collected : ").nth(1));
+    Ok(count.and_then(|count| count.trim().parse().ok()))
 }
 
 /// The row that a process of its own prints for a case.

@@ -1,6 +1,6 @@
 //! What each link was and what it carried.
 
-use lab_records::{DelayMethod, LinkInfo, MeasuredLink};
+use lab_records::{DelayMethod, Engine, LinkInfo, MeasuredLink};
 use lab_units::Bytes;
 use maud::{Markup, html};
 
@@ -10,8 +10,11 @@ use crate::{figure::attributes, frames::LinkUse, text};
 /// The tables of links.
 pub fn tables(page: &Page<'_>) -> Markup {
     html! {
-        h3 { "Measured against configured" }
-        (measured(page))
+        // A simulated link is what it was configured to be.
+        @if matches!(page.run.info.engine, Engine::Kernel) {
+            h3 { "Measured against configured" }
+            (measured(page))
+        }
         h3 { "Carried" }
         @if page.run.link_uses.is_empty() {
             p { "No link counters were recorded." }

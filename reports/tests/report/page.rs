@@ -134,13 +134,13 @@ fn a_newer_run_is_refused() {
     let dir = Synthetic::testbed(1).write("newer");
     let file = dir.join("run.json");
     let text = fs::read_to_string(&file).expect("run.json");
-    fs::write(&file, text.replace("\"format\": 2", "\"format\": 3")).expect("run.json");
+    fs::write(&file, text.replace("\"format\": 3", "\"format\": 4")).expect("run.json");
     let error = render(&dir).unwrap_err();
     let source = std::error::Error::source(&error)
         .expect("a source")
         .to_string();
     assert!(
-        source.contains("has format 3, this lcmp-lab reads 2"),
+        source.contains("has format 4, this lcmp-lab reads 3"),
         "{source}"
     );
 }

@@ -43,6 +43,13 @@ pub trait Physics: Copy + Send + Sync + 'static {
     /// earlier for a QP that may send before; only an arrival or a new flow wakes it then.
     const NIC_OVERSLEEPS: bool;
 
+    /// A QP keeps its place in its NIC's round, whether it has something to send or not, until it is
+    /// found to have finished: so `RdmaEgressQueue::GetNextQindex` has it, which finds those only that
+    /// it passes on the way to the next turn, and leaves `m_rrlast` where it is. Whose first packet is
+    /// first decides for all flows of one key: with this, no flow of Figure 1 under UCMP goes another
+    /// way than the published one, without it eight do.
+    const ROUND_KEEPS: bool;
+
     /// What the clock makes of the exact time a packet takes.
     fn clock(exact: SimTime) -> SimTime;
 

@@ -25,6 +25,7 @@ impl Physics for Paper {
     const TABLES_EVERYTHING: bool = false;
     const MOVES_NEXT: bool = true;
     const NIC_OVERSLEEPS: bool = false;
+    const ROUND_KEEPS: bool = false;
 
     fn clock(exact: SimTime) -> SimTime {
         exact

@@ -7,7 +7,7 @@
 //!
 //! - `link`: egress queues, wires
 //! - `mail`: what leaves for other datacenters
-//! - `nic`: a host's round over its QPs
+//! - `nic`, `round`: what a host sends next, its round over its QPs
 //! - `sender`, `timers`: sending QPs, and when they look again
 //! - `receiver`: what hosts answer
 //! - `switch`: buffers, PFC, next hops in the fabric
@@ -24,6 +24,7 @@ mod mail;
 mod nic;
 mod qp;
 mod receiver;
+mod round;
 mod sender;
 mod switch;
 mod timers;
@@ -192,7 +193,7 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
                 .clone()
                 .map(|node| make_mmu(world, node))
                 .collect(),
-            nics: nodes.iter().map(|_| Nic::default()).collect(),
+            nics: nodes.iter().map(|_| Nic::new(P::ROUND_KEEPS)).collect(),
             qps: Slab::default(),
             qp_of: vec![qp::NONE; starts.len()],
             given_up: Vec::new(),

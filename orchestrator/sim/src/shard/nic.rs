@@ -2,7 +2,7 @@
 
 use lab_records::StoryEvent;
 
-use super::{Shard, Told};
+use super::{Shard, Told, round::Round};
 use crate::{
     cc::CongestionControl,
     event::What,
@@ -11,14 +11,20 @@ use crate::{
     time::SimTime,
 };
 
-/// A host's round over the QPs that have something to send, in the order they came.
-#[derive(Default)]
+/// What a host sends with.
 pub(super) struct Nic {
-    round: Vec<u32>,
-    /// The place in the round that had its turn last.
-    turn: usize,
+    pub round: Round,
     /// Until when it sleeps, if that is to come: the artifact's one event for it.
     sleeps_until: SimTime,
+}
+
+impl Nic {
+    pub const fn new(keeps: bool) -> Self {
+        Self {
+            round: Round::new(keeps),
+            sleeps_until: SimTime::ZERO,
+        }
+    }
 }
 
 /// What a NIC may send of its QPs.
@@ -46,7 +52,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if !qp.is_in_round {
             qp.is_in_round = true;
             let node = self.world.flows[qp.flow as usize].src;
-            self.nic(node).round.push(place);
+            self.nic(node).round.join(place);
         }
         self.watch_control(place);
     }
@@ -88,7 +94,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if nic.sleeps_until > now {
             return;
         }
-        let times = nic.round.iter().filter_map(|&place| self.qps.get(place));
+        let times = nic.round.ready().filter_map(|place| self.qps.get(place));
         let Some(at) = times.map(|qp| qp.next_at).min().filter(|&at| at > now) else {
             return;
         };
@@ -127,53 +133,40 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
 
     /// Whose turn it is: the next in the round whose window and pacing let it.
     fn next_turn(&mut self, node: u32, port: u32) -> Turn {
-        if self.port(port).is_paused(DATA_CLASS) {
+        let is_paused = self.port(port).is_paused(DATA_CLASS);
+        if is_paused && !P::ROUND_KEEPS {
             return Turn::Nothing;
         }
-        let payload = self.world.transport.payload;
-        let nic = (node - self.first_node) as usize;
-        let count = self.nics[nic].round.len();
+        let (now, payload) = (self.now, self.world.transport.payload);
         let mut earliest = SimTime::MAX;
-        for step in 1..=count {
-            let at = (self.nics[nic].turn + step) % count;
-            let place = self.nics[nic].round[at];
-            let Some(qp) = self.qps.get_mut(place) else {
-                continue;
+        let mut newly_full = Vec::new();
+        let qps = &mut self.qps;
+        let may_send = |place: u32| {
+            let Some(qp) = qps.get_mut(place).filter(|_| !is_paused) else {
+                return false;
             };
             if qp.is_full(payload) {
                 if !qp.is_window_full {
                     qp.is_window_full = true;
-                    let flow = qp.flow;
-                    self.tell(flow, node, StoryEvent::WindowFull);
+                    newly_full.push(qp.flow);
                 }
-                continue;
+                return false;
             }
-            if qp.next_at > self.now {
+            let is_paced = qp.next_at > now;
+            if is_paced {
                 earliest = earliest.min(qp.next_at);
-                continue;
             }
-            self.nics[nic].turn = at;
-            return Turn::Send(place);
-        }
-        if earliest == SimTime::MAX {
-            Turn::Nothing
-        } else {
-            Turn::Wait(earliest)
-        }
-    }
-
-    pub(super) fn leave_round(&mut self, node: u32, place: u32) {
-        let nic = self.nic(node);
-        let Some(at) = nic.round.iter().position(|&other| other == place) else {
-            return;
+            !is_paced
         };
-        nic.round.remove(at);
-        // The one after it is next.
-        if at <= nic.turn {
-            nic.turn = nic
-                .turn
-                .checked_sub(1)
-                .unwrap_or(nic.round.len().saturating_sub(1));
+        let nic = &mut self.nics[(node - self.first_node) as usize];
+        let next = nic.round.next(may_send);
+        for flow in newly_full {
+            self.tell(flow, node, StoryEvent::WindowFull);
+        }
+        match next {
+            Some(place) => Turn::Send(place),
+            None if earliest == SimTime::MAX => Turn::Nothing,
+            None => Turn::Wait(earliest),
         }
     }
 
@@ -192,7 +185,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let flows: Vec<u32> = self
             .qps
             .iter()
-            .filter(|(place, _)| round.contains(place))
+            .filter(|(place, _)| round.ready().any(|ready| ready == *place))
             .map(|(_, qp)| qp.flow)
             .collect();
         for flow in flows {

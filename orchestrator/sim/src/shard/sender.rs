@@ -90,7 +90,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let is_last = qp.next == flow.packets;
         if is_last {
             qp.is_in_round = false;
-            self.leave_round(flow.src, place);
+            self.nic(flow.src).round.leave(place);
         }
         let stamp = if C::HAS_INT {
             self.telemetry.insert(Telemetry::default())
@@ -183,9 +183,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     fn close_qp(&mut self, place: u32) -> Option<u32> {
         let qp = self.qps.remove(place)?;
         let facts = &self.world.flows[qp.flow as usize];
-        if qp.is_in_round {
-            self.leave_round(facts.src, place);
-        }
+        self.nic(facts.src).round.close(place);
         self.qp_of[facts.sending as usize] = qp::NONE;
         Some(qp.flow)
     }
@@ -204,6 +202,9 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         self.tell(flow, facts.src, StoryEvent::Finished);
         self.notes
             .push(Note::Finished(FlowEnd { at: self.now, flow }));
+        if P::ROUND_KEEPS {
+            self.kick_nic(self.nic_port(facts.src));
+        }
     }
 
     /// Flows that have started here and not ended.

@@ -33,6 +33,7 @@ impl Physics for Artifact {
     const TABLES_EVERYTHING: bool = true;
     const MOVES_NEXT: bool = false;
     const NIC_OVERSLEEPS: bool = true;
+    const ROUND_KEEPS: bool = true;
 
     /// Whole nanoseconds below `exact`.
     ///

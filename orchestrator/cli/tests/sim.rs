@@ -1,0 +1,531 @@
+//! The simulator as people meet it: `sim`, `import`, `validate` and `flow`, their exit codes, what they
+//! leave behind, and that it is the same however often and on however many threads.
+
+use std::{
+    fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use lab_artifact::{ids, published};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use tempfile::TempDir;
+
+/// What a command said, and what it ended with.
+#[derive(Debug)]
+struct Said {
+    exit: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        Self {
+            exit: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Where the scenarios of the project are.
+fn scenarios() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.join("../../scenarios").canonicalize().unwrap()
+}
+
+/// A folder to work in, with the results that it gets.
+struct Bench(TempDir);
+
+impl Bench {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
+        command
+            .args(arguments)
+            .env_clear()
+            .current_dir(self.0.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    /// Runs what is to end with `exit`; all that it said.
+    #[track_caller]
+    fn said(&self, arguments: &[&str], exit: i32) -> Said {
+        let said = self.run(arguments);
+        assert_eq!(said.exit, Some(exit), "{arguments:?}: {said:?}");
+        said
+    }
+
+    /// Simulates the smallest scenario; the directory of the run.
+    #[track_caller]
+    fn sim_smoke(&self, more: &[&str], exit: i32) -> Run {
+        let smoke = scenarios().join("smoke.yaml");
+        let arguments = [&["sim", smoke.to_str().unwrap()], more].concat();
+        self.said(&arguments, exit);
+        self.latest()
+    }
+
+    /// The newest run.
+    fn latest(&self) -> Run {
+        let latest = self.0.path().join("results/latest");
+        Run(latest.canonicalize().unwrap())
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// The directory of a run.
+struct Run(PathBuf);
+
+/// A row of `flows.csv`.
+#[derive(Debug, PartialEq)]
+struct Flow {
+    id: String,
+    policy: String,
+    size: String,
+    start: u64,
+    fct: Option<u64>,
+    ideal: u64,
+    status: String,
+}
+
+impl Run {
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.text("run.json")).unwrap()
+    }
+
+    fn flows(&self) -> Vec<Flow> {
+        let text = self.text("flows.csv");
+        let mut lines = text.lines();
+        let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+        let rows = lines.map(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            let field = |name: &str| fields[names.iter().position(|at| *at == name).unwrap()];
+            Flow {
+                id: field("flow_id").to_owned(),
+                policy: field("policy").to_owned(),
+                size: field("size_bytes").to_owned(),
+                start: field("start_ns").parse().unwrap(),
+                fct: field("fct_ns").parse().ok(),
+                ideal: field("ideal_fct_ns").parse().unwrap(),
+                status: field("status").to_owned(),
+            }
+        });
+        rows.collect()
+    }
+
+    /// All that a simulation says of itself but how long it took.
+    fn tables(&self) -> Vec<String> {
+        let tables = [
+            "flows",
+            "links",
+            "queues",
+            "decisions",
+            "ports",
+            "pfc",
+            "story",
+        ];
+        let read = |table: &str| fs::read_to_string(self.0.join(format!("{table}.csv")));
+        let tables = tables.iter().map(|table| match read(table) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => panic!("{table}: {error}"),
+        });
+        tables.chain([self.text("plan.json")]).collect()
+    }
+}
+
+#[test]
+fn a_simulation_ends_with_its_table_and_report() {
+    let bench = Bench::new();
+    let smoke = scenarios().join("smoke.yaml");
+    let said = bench.said(&["sim", smoke.to_str().unwrap()], 0);
+    assert!(said.stdout.starts_with("FCT slowdown"), "{said:?}");
+    assert!(said.stderr.contains("6/6 flows in "), "{said:?}");
+    let run = bench.latest();
+    let flows = run.flows();
+    assert_eq!(flows.len(), 12, "six of each policy");
+    assert!(flows.iter().all(|flow| flow.status == "finished"));
+    let report = run.0.join("report.html");
+    assert!(
+        said.stdout
+            .ends_with(&format!("report: {}\n", report.display())),
+        "{said:?}"
+    );
+    assert!(report.is_file());
+    let last = flows.iter().filter(|flow| flow.policy == "ecmp");
+    let last = last.map(|flow| flow.start + flow.fct.unwrap()).max();
+    let both = flows.iter().filter(|flow| flow.policy == "lcmp");
+    let both = last.unwrap()
+        + both
+            .map(|flow| flow.start + flow.fct.unwrap())
+            .max()
+            .unwrap();
+    let of_run = run.json()["outcome"]["end"]["sim"]["virtual_ns"].as_u64();
+    assert_eq!(
+        of_run.map(|nanos| nanos.abs_diff(both) < 10),
+        Some(true),
+        "each policy ends with its last flow"
+    );
+}
+
+#[test]
+fn simulations_are_the_same_bytes_each_time_and_on_any_number_of_threads() {
+    let bench = Bench::new();
+    let story = ["--story", "all"];
+    let once = bench.sim_smoke(&[&story[..], &["--threads", "1"]].concat(), 0);
+    let once = once.tables();
+    let empty = once.iter().filter(|table| table.is_empty()).count();
+    assert_eq!(empty, 1, "nothing was paused, all else has rows");
+    for threads in ["1", "2", "3"] {
+        let again = bench.sim_smoke(&[&story[..], &["--threads", threads]].concat(), 0);
+        assert!(again.tables() == once, "on {threads} threads");
+    }
+}
+
+#[test]
+fn seed_and_policies_count_for_the_scenarios() {
+    let bench = Bench::new();
+    let plain = bench.sim_smoke(&[], 0).flows();
+    let same = bench.sim_smoke(&["--seed", "1"], 0).flows();
+    assert_eq!(same, plain, "the scenario's own seed is 1");
+    let other = bench.sim_smoke(&["--seed", "2", "--policies", "lcmp"], 0);
+    let other = other.flows();
+    assert!(other.iter().all(|flow| flow.policy == "lcmp"));
+    assert_eq!(other.len() * 2, plain.len());
+    let starts = |flows: &[Flow]| {
+        let of_lcmp = flows.iter().filter(|flow| flow.policy == "lcmp");
+        of_lcmp
+            .map(|flow| (flow.start, flow.size.clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_ne!(starts(&other), starts(&plain));
+}
+
+#[test]
+fn what_is_not_finished_in_time_is_said_and_inconclusive() {
+    let bench = Bench::new();
+    let run = bench.sim_smoke(&["--until", "4 ms"], 4);
+    let flows = run.flows();
+    let count = |status: &str| flows.iter().filter(|flow| flow.status == status).count();
+    let [finished, late, unborn] = ["finished", "timed_out", "not_ready"].map(count);
+    assert!(late > 0 && unborn > 0, "{flows:?}");
+    assert_eq!(finished + late + unborn, 12);
+    assert_eq!(run.json()["outcome"]["end"]["sim"]["virtual_ns"], 8_000_000);
+}
+
+#[test]
+fn what_cannot_be_simulated_is_a_usage_error() {
+    let bench = Bench::new();
+    let smoke = scenarios().join("smoke.yaml");
+    let smoke = smoke.to_str().unwrap();
+    for (arguments, said) in [
+        (["sim"].as_slice(), "<SCENARIO"),
+        (&["sim", "none.yaml"], "cannot read `none.yaml`"),
+        (&["sim", smoke, "--threads", "0"], "'0' for '--threads"),
+        (&["sim", smoke, "--until", "soon"], "'soon' for '--until"),
+        (&["sim", smoke, "--policies", "lcpm"], "`lcpm`"),
+        (&["sim", smoke, "--story", "99"], "99"),
+        (&["sim", smoke, "--artifact", "a", "b"], "--artifact"),
+        (&["sim", smoke, "--routes", "r.csv"], "--routes"),
+        (&["sim", "--artifact", "none.txt", "b"], "none.txt"),
+        (&["import", "none.txt", "b"], "cannot read `b`"),
+        (&["validate", "--artifact", "none"], "none/"),
+        (&["flow", "none", "1"], "none"),
+    ] {
+        let message = bench.said(arguments, 2).stderr;
+        assert!(message.contains(said), "{arguments:?}: {message}");
+    }
+    assert!(!bench.0.path().join("results").exists());
+}
+
+/// A scenario of the smallest network with `count` flows of 100 GB.
+fn huge(count: usize) -> String {
+    let text = fs::read_to_string(scenarios().join("smoke.yaml")).unwrap();
+    let (network, rest) = text.split_once("traffic:\n").unwrap();
+    let (_, policies) = rest.split_once("\npolicies:").unwrap();
+    let mut traffic = "traffic:\n  - flows:\n".to_owned();
+    for _ in 0..count {
+        traffic.push_str("      - { from: dc1/h1, to: dc2/h1, size: 100 GB }\n");
+    }
+    format!("{network}{traffic}\npolicies:{policies}")
+}
+
+#[test]
+fn what_would_take_days_is_refused_with_the_estimate() {
+    let bench = Bench::new();
+    bench.write("days.yaml", &huge(8_000));
+    let message = bench.said(&["sim", "days.yaml"], 2).stderr;
+    assert!(
+        message.contains("the simulation is too large: 16000 flows of ")
+            && message.contains(" packet-hops, which take about ")
+            && message.contains("more than the 24 h that are allowed (hint: --until"),
+        "{message}"
+    );
+    assert!(!bench.0.path().join("results").exists());
+}
+
+#[test]
+fn what_no_memory_holds_is_refused_with_the_estimate() {
+    let bench = Bench::new();
+    let far = huge(8_000).replacen(
+        "rate: 100 Gbit, delay: 5 ms",
+        "rate: 90 Tbit, delay: 9 s",
+        1,
+    );
+    bench.write("far.yaml", &far);
+    let message = bench.said(&["sim", "far.yaml"], 3).stderr;
+    assert!(
+        message.contains("the simulation is too large") && message.contains("this machine has "),
+        "{message}"
+    );
+    assert!(!bench.0.path().join("results").exists());
+}
+
+/// Waits for the directory of a run that has the rows of some flows, and no more are likely to come
+/// before a signal does.
+fn wait_for_flows(results: &Path) -> Run {
+    let since = Instant::now();
+    loop {
+        let runs = fs::read_dir(results).into_iter().flatten().flatten();
+        for run in runs.map(|entry| Run(entry.path())) {
+            let flows = fs::read_to_string(run.0.join("flows.csv")).unwrap_or_default();
+            if flows.lines().count() > 5 {
+                return run;
+            }
+        }
+        assert!(since.elapsed() < Duration::from_secs(120), "no flow ends");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn an_interrupted_simulation_keeps_what_has_finished_and_says_what_was_not_begun() {
+    let bench = Bench::new();
+    let smoke = fs::read_to_string(scenarios().join("smoke.yaml")).unwrap();
+    let long = smoke.replace("load: 0.15", "load: 0.5");
+    let long = long.replace("duration: 100 ms", "duration: 60 s");
+    let long = long.replace("      max_flows: 4\n", "");
+    bench.write("long.yaml", &long);
+    let sizes = fs::read_to_string(scenarios().join("workloads/bulk.csv")).unwrap();
+    bench.write("workloads/bulk.csv", &sizes);
+    let mut command = bench.command(&["sim", "long.yaml", "--threads", "1"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let run = wait_for_flows(&bench.0.path().join("results"));
+    kill(
+        Pid::from_raw(child.id().try_into().unwrap()),
+        Signal::SIGINT,
+    )
+    .unwrap();
+    let said: Said = child.wait_with_output().unwrap().into();
+    assert_eq!(said.exit, Some(4), "{said:?}");
+    let not_begun = "the run was interrupted; not begun, so without rows: lcmp";
+    for part in ["interrupted: keeping what is finished", not_begun] {
+        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
+    }
+    assert!(run.text("run.json").contains(not_begun));
+    let flows = run.flows();
+    let count = |status: &str| flows.iter().filter(|flow| flow.status == status).count();
+    assert!(count("finished") >= 5, "{}", count("finished"));
+    assert!(count("interrupted") > 0);
+    assert_eq!(count("finished") + count("interrupted"), flows.len());
+    assert!(flows.iter().all(|flow| flow.policy == "ecmp"));
+    assert!(run.0.join("report.html").is_file());
+}
+
+#[test]
+fn a_flow_tells_its_story() {
+    let bench = Bench::new();
+    bench.sim_smoke(&["--story", "0"], 0);
+    let text = bench.said(&["flow", "results/latest", "0"], 0).stdout;
+    assert!(
+        text.starts_with("flow 0: 5 MB from dc1/h1 to dc2/h1"),
+        "{text}"
+    );
+    for part in [
+        "\necmp (",
+        "\nlcmp (",
+        "data by dc1-dc2",
+        " started",
+        " finished",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let one = bench.said(&["flow", "results/latest", "0", "--policy", "lcmp"], 0);
+    assert!(!one.stdout.contains("\necmp ("), "{}", one.stdout);
+    let json = bench.said(&["--json", "flow", "results/latest", "0"], 0);
+    let tales: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(tales.as_array().map(Vec::len), Some(2));
+    assert_eq!(tales[0]["flow"]["size_bytes"], 5_000_000);
+    let message = bench.said(&["flow", "results/latest", "99"], 2).stderr;
+    assert!(message.contains("99"), "{message}");
+}
+
+/// Two hosts of the artifact's network on DCI switches, 5 ms apart.
+const TOPOLOGY: &str = "4 0 2 3\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 40Gbps 5ms 0\n";
+
+/// Source, destination, size, start in nanoseconds. Each shares its NIC with another: with the
+/// artifact's clock, whole nanoseconds below, a flow alone takes a little less than its standalone FCT.
+const FLOWS: [(u32, u32, u64, u64); 4] = [
+    (0, 1, 20_000, 1_000),
+    (0, 1, 10_000, 1_500),
+    (1, 0, 6_000, 100_000_000),
+    (1, 0, 5_000, 100_000_000),
+];
+
+/// Next hops of everybody.
+const ROUTES: &str = "src_id,dst_id,next_hop_id\n0,1,2\n2,1,3\n3,1,1\n1,0,3\n3,0,2\n2,0,0\n";
+
+fn flow_file() -> String {
+    let mut text = format!("{}\n", FLOWS.len());
+    for (src, dst, size, start) in FLOWS {
+        let (seconds, nanos) = (2 + start / 1_000_000_000, start % 1_000_000_000);
+        let _ = writeln!(text, "{src} {dst} 3 100 {size} {seconds}.{nanos:09}");
+    }
+    text
+}
+
+#[test]
+fn files_of_the_artifact_are_simulated_as_their_import_is() {
+    let bench = Bench::new();
+    bench.write("topology.txt", TOPOLOGY);
+    bench.write("flows.txt", &flow_file());
+    bench.write("routes.csv", ROUTES);
+    let files = ["topology.txt", "flows.txt"];
+    bench.said(&[&["sim", "--artifact"], &files[..]].concat(), 0);
+    let direct = bench.latest();
+    let flows = direct.flows();
+    assert_eq!(flows.len(), 12, "four of each policy");
+    assert!(direct.text("flows.csv").contains(",artifact,"));
+    let policies = ["ecmp", "ucmp-artifact", "lcmp"];
+    assert!(
+        policies
+            .iter()
+            .all(|name| direct.text("run.json").contains(name))
+    );
+
+    let routed = [
+        &["sim", "--artifact"],
+        &files[..],
+        &["--routes", "routes.csv"],
+    ]
+    .concat();
+    bench.said(&routed, 0);
+    assert_eq!(bench.latest().flows(), flows, "there is one way alone");
+
+    let said = bench.said(
+        &[&["import"], &files[..], &["-o", "made/it.yaml"]].concat(),
+        2,
+    );
+    assert!(said.stderr.contains("cannot read `made`"), "{said:?}");
+    let said = bench.said(&[&["import"], &files[..], &["-o", "it.yaml"]].concat(), 0);
+    assert_eq!(
+        (said.stdout.as_str(), said.stderr.as_str()),
+        ("", "wrote it.yaml\n")
+    );
+    let printed = bench.said(&[&["import"], &files[..]].concat(), 0).stdout;
+    let written = fs::read_to_string(bench.0.path().join("it.yaml")).unwrap();
+    assert_eq!(printed.trim_end(), written.trim_end());
+    bench.said(&["sim", "it.yaml"], 0);
+    assert_eq!(bench.latest().flows(), flows);
+
+    bench.write("routes.csv", &ROUTES.replace("3,1,1", "3,1,9"));
+    let message = bench.said(&routed, 2).stderr;
+    assert!(message.contains("routes.csv"), "{message}");
+    bench.write(
+        "topology.txt",
+        &TOPOLOGY.replace("100Gbps 1us 0\n1", "100GB 1us 0\n1"),
+    );
+    let message = bench.said(&[&["import"], &files[..]].concat(), 2).stderr;
+    assert!(message.contains("topology.txt:3"), "{message}");
+}
+
+/// An artifact's directory of these flows whose outputs are a simulation's.
+fn published_by(bench: &Bench) {
+    let folder = |name: &str| format!("artifact/{name}");
+    bench.write(&folder(published::TOPOLOGY), TOPOLOGY);
+    bench.write(&folder(published::FLOWS), &flow_file());
+    bench.write(&folder(published::ROUTES), ROUTES);
+    bench.write(&folder(published::UTILISATION), "Link,ECMP,UCMP,Ours\n");
+    let files = [published::TOPOLOGY, published::FLOWS].map(folder);
+    bench.said(&["sim", "--artifact", &files[0], &files[1]], 0);
+    let simulated = bench.latest().flows();
+    let names = published::POLICIES.map(|(_, name)| name);
+    for (policy, name) in ["ecmp", "ucmp-artifact", "lcmp"].into_iter().zip(names) {
+        let mut text = String::new();
+        for flow in simulated.iter().filter(|flow| flow.policy == policy) {
+            let place: usize = flow.id.parse().unwrap();
+            let (src, dst, size, start) = FLOWS[place];
+            let [src, dst] = [src, dst].map(|host| ids::address(host).to_bits());
+            // The second flow of the same hosts has the next port.
+            let port = 10_000 + u32::from(place % 2 == 1);
+            let (start, fct) = (2_000_000_000 + start, flow.fct.unwrap());
+            let _ = writeln!(
+                text,
+                "{src:08x} {dst:08x} {port} 100 {size} {start} {fct} {}",
+                flow.ideal
+            );
+        }
+        bench.write(&folder(&published::fct(name)), &text);
+    }
+}
+
+#[test]
+fn validate_passes_what_agrees_and_fails_what_does_not() {
+    let bench = Bench::new();
+    published_by(&bench);
+    let validate = ["validate", "--artifact", "artifact", "--threads", "1"];
+    let said = bench.said(&validate, 0);
+    for policy in ["ECMP\n", "UCMP\n", "LCMP\n"] {
+        assert!(said.stdout.contains(policy), "{}", said.stdout);
+    }
+    let agreed = "4 of 4 flows compared; 0 unfinished, 0 unknown";
+    assert_eq!(said.stdout.matches(agreed).count(), 3, "{}", said.stdout);
+    let json = bench.said(&[&["--json"], &validate[..]].concat(), 0).stdout;
+    let policies: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(policies[2]["policy"], "LCMP");
+    assert_eq!(policies[2]["same_fct"], 4);
+
+    let ours = format!("artifact/{}", published::fct("Ours"));
+    let text = fs::read_to_string(bench.0.path().join(&ours)).unwrap();
+    let first = text.lines().next().unwrap();
+    let fields: Vec<&str> = first.split(' ').collect();
+    let slower: u64 = fields[6].parse::<u64>().unwrap() * 2;
+    bench.write(&ours, &text.replacen(fields[6], &slower.to_string(), 1));
+    let said = bench.said(&validate, 1);
+    assert!(
+        said.stderr
+            .contains("out of bounds: LCMP: |ΔFCT| / FCT p99 is 5.0e-1"),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        !said.stderr.contains("out of bounds: ECMP"),
+        "{}",
+        said.stderr
+    );
+}
