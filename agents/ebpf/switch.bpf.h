@@ -198,12 +198,12 @@ static __always_inline __u64 observe(const struct destination *destination,
 	return total;
 }
 
-// The hash over the buckets of those alive, or over those alive if all count alike; returns how many
-// buckets there were.
+// The hash over the buckets of those alive, or over those alive if all count alike or none of them has
+// buckets; returns how many buckets there were.
 static __always_inline __u64 decide_by_buckets(const struct destination *destination, __u64 alike,
 					       struct decision_record *record)
 {
-	__u64 buckets[MAX_CANDIDATES], total = 0, begin = 0, port = 0, bucket;
+	__u64 buckets[MAX_CANDIDATES], total = 0, begin = 0, port = 0, bucket, none;
 
 	EACH_CANDIDATE(i) {
 		OPAQUE(i);
@@ -211,6 +211,15 @@ static __always_inline __u64 decide_by_buckets(const struct destination *destina
 
 		buckets[i] = alive * select(alike, 1, destination->candidates[i].buckets);
 		total += buckets[i];
+	}
+	none = equal(total, 0);
+	record->rule = select(none, RULE_HASH_ALL, record->rule);
+	EACH_CANDIDATE(i) {
+		OPAQUE(i);
+		__u64 alive = record->candidates[i].flags & CANDIDATE_ALIVE;
+
+		buckets[i] = select(none, alive, buckets[i]);
+		total += none * alive;
 	}
 	if (!total)
 		return 0;

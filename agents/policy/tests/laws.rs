@@ -31,7 +31,7 @@ fn candidates() -> impl Strategy<Value = Vec<Candidate>> {
 type Decide = fn(&[Candidate], u32) -> Option<Decision>;
 
 const POLICIES: [(&str, Decide); 5] = [
-    ("buckets", ecmp::decide_or_all),
+    ("buckets", ecmp::decide),
     ("paper", |rows, hash| lcmp::decide(rows, hash, &paper())),
     ("artifact", |rows, hash| {
         lcmp::decide(rows, hash, &LcmpConfig::artifact())

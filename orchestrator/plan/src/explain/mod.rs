@@ -204,7 +204,7 @@ fn decide(
         | PolicyPlan::Wcmp
         | PolicyPlan::Ucmp(_)
         | PolicyPlan::UcmpArtifact
-        | PolicyPlan::Te(_) => ecmp::decide_or_all(&candidates, hash),
+        | PolicyPlan::Te(_) => ecmp::decide(&candidates, hash),
     }
 }
 

@@ -38,7 +38,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             .collect();
         match &self.world.policy {
             RunPolicy::Buckets | RunPolicy::Ageing(_) => {
-                Some((ecmp::decide_or_all(&candidates, hash)?, ports()))
+                Some((ecmp::decide(&candidates, hash)?, ports()))
             }
             RunPolicy::Own(policy) => {
                 let decision = self.decide_own(*policy, ways, &candidates, hash)?;
