@@ -4,10 +4,10 @@ use std::{fs, path::Path, time::Duration};
 
 use crate::common::{end, flow, info, now, unfinished};
 use lab_records::{
-    FlowRow, Phase, RecordsError, RunDir, RunWriter, Table, Tally, UtcTime, Verdict, point_latest,
-    stamp,
+    FlowRow, Phase, Physics, RecordsError, RunDir, RunWriter, Table, Tally, UtcTime, Verdict,
+    point_latest, stamp,
 };
-use lab_units::Nanos;
+use lab_units::{Bytes, Nanos};
 
 fn results() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
@@ -325,4 +325,23 @@ fn a_run_is_clean_only_if_every_flow_finished_in_time_and_plausibly() {
     let verdict = Verdict::of(&info, Some(&end), &Tally::from_iter(&doubtful));
     assert!(!verdict.clean);
     assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
+}
+
+#[test]
+fn a_clock_of_whole_nanoseconds_takes_one_off_for_each_packet_and_wire() {
+    let below_one = |physics, fct| {
+        let (fct, ideal) = (Nanos::new(fct), Nanos::new(1_000_000));
+        let row = FlowRow {
+            physics: Some(physics),
+            size_bytes: Bytes::new(10_000),
+            fct_ns: Some(fct),
+            ideal_fct_ns: ideal,
+            slowdown: FlowRow::slowdown_of(fct, ideal),
+            ..flow("ecmp")
+        };
+        std::iter::once(&row).collect::<Tally>().below_one
+    };
+    assert_eq!(below_one(Physics::Artifact, 1_000_000 - 42), 0);
+    assert_eq!(below_one(Physics::Artifact, 1_000_000 - 43), 1);
+    assert_eq!(below_one(Physics::Paper, 999_999), 1);
 }
