@@ -1,8 +1,12 @@
 //! The figures of a run, from its rows.
 
-use std::{collections::BTreeSet, iter, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter,
+    path::Path,
+};
 
-use lab_records::{FaultInfo, FlowRow, LinkChange, LinkInfo};
+use lab_records::{FlowRow, LinkChange, LinkInfo};
 use lab_units::Nanos;
 use plotters::style::RGBColor;
 
@@ -285,20 +289,15 @@ impl Draw<'_> {
             .map(|(policy, switch)| panel(policy, switch))
             .collect();
         let seconds = |time: Nanos| text::to_float(time.get()) / 1e9;
-        let fault = |fault: &FaultInfo| {
-            let change = match fault.change {
-                LinkChange::Cut => "cut",
-                LinkChange::Restored => "back",
-                LinkChange::Changed => "changed",
-            };
-            let time = text::time(fault.time_ns);
-            let what = format!("{} {change} at {time}", fault.link);
-            (seconds(fault.time_ns), what)
-        };
+        let changes = self.changes();
+        let faults = changes.into_iter().map(|(time, changes)| {
+            let what = format!("{} at {}", changes.join(", "), text::time(time));
+            (seconds(time), what)
+        });
         let (start, end) = time_around(&self.run.info.faults);
         let figure = AroundFaults {
             time: (seconds(start), seconds(end)),
-            faults: self.run.info.faults.iter().map(fault).collect(),
+            faults: faults.collect(),
             links,
             panels,
         };
@@ -311,6 +310,21 @@ impl Draw<'_> {
             caption += " Only the first repetition is shown.";
         }
         self.captioned(&figure, "Around the faults", caption)
+    }
+
+    /// What became of links, by time.
+    fn changes(&self) -> BTreeMap<Nanos, Vec<String>> {
+        let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
+        for fault in &self.run.info.faults {
+            let change = match fault.change {
+                LinkChange::Cut => "cut",
+                LinkChange::Restored => "back",
+                LinkChange::Changed => "changed",
+            };
+            let what = format!("{} {change}", fault.link);
+            changes.entry(fault.time_ns).or_default().push(what);
+        }
+        changes
     }
 
     /// What flows over time are coloured by.
