@@ -70,6 +70,19 @@ byte_enum! {
 }
 
 impl Rule {
+    /// The records' word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Hash => "hash",
+            Self::Scored => "scored",
+            Self::LeastCost => "least-cost-fallback",
+            Self::HashAll => "hash-all-fallback",
+            Self::Stale => "stale-fallback",
+            Self::Own => "own",
+        }
+    }
+
     /// Whether LCMP could not decide by its scores.
     #[must_use]
     pub const fn is_fallback(self) -> bool {

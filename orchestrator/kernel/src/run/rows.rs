@@ -255,15 +255,10 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// SoftRoCE has none: it marks nothing and reacts to nothing but loss.
 const CONGESTION_CONTROL: &str = "none";
 
-fn reason(trigger: Trigger, rule: Rule) -> &'static str {
-    match (trigger, rule) {
-        (Trigger::Failover, _) => "failover",
-        (Trigger::NewFlow, Rule::Hash) => "hash",
-        (Trigger::NewFlow, Rule::Scored) => "scored",
-        (Trigger::NewFlow, Rule::LeastCost) => "least-cost-fallback",
-        (Trigger::NewFlow, Rule::HashAll) => "hash-all-fallback",
-        (Trigger::NewFlow, Rule::Stale) => "stale-fallback",
-        (Trigger::NewFlow, Rule::Own) => "own",
+const fn reason(trigger: Trigger, rule: Rule) -> &'static str {
+    match trigger {
+        Trigger::Failover => "failover",
+        Trigger::NewFlow => rule.word(),
     }
 }
 

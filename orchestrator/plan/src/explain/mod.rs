@@ -4,7 +4,7 @@ mod levels;
 mod table;
 
 use lab_policy::{
-    Candidate as Seen, Decision, FlowTuple, LcmpConfig, Rule, ecmp, flow_hash,
+    Candidate as Seen, Decision, FlowTuple, LcmpConfig, ecmp, flow_hash,
     lcmp::{self, capacity_score, delay_score},
     own::{self, NextHop},
 };
@@ -124,7 +124,7 @@ pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
         to: name(question.to),
         policy: run.label.clone(),
         hash,
-        rule: decision.map(|decision| word(decision.rule)),
+        rule: decision.map(|decision| decision.rule.word()),
         is_scored: run.policy.lcmp().is_some(),
         candidates: explained,
     })
@@ -210,16 +210,4 @@ fn decide(
 
 fn link_rate(plan: &Plan, candidate: &Candidate) -> BitsPerSec {
     plan.links[candidate.port.link().index()].paper.rate_bps
-}
-
-/// The records' word for a rule.
-const fn word(rule: Rule) -> &'static str {
-    match rule {
-        Rule::Hash => "hash",
-        Rule::Scored => "scored",
-        Rule::LeastCost => "least-cost-fallback",
-        Rule::HashAll => "hash-all-fallback",
-        Rule::Stale => "stale-fallback",
-        Rule::Own => "own",
-    }
 }
