@@ -1,5 +1,4 @@
-//! What the switch program takes, beside what the paper counts (section 4): bytes of its tables,
-//! instructions of its code.
+//! What the switch program takes (the paper's section 4): bytes of its maps, instructions of its code.
 //!
 //! The paper counts a table's rows. The kernel needs more for the same rows, to find them; both are
 //! told.
@@ -9,40 +8,17 @@ use std::{
     os::fd::{AsFd, AsRawFd},
 };
 
-use aya::maps::MapInfo;
-use lab_abi::rows::{FlowEntry, FlowKey, PortRow};
-use lab_policy::lcmp::PortState;
+use aya::{maps::MapInfo, programs::ProgramInfo};
 
-use crate::{SwitchdError, footprint::Footprint, pins::FLOWS, program::Program};
-
-/// What the paper counts for a port: the state of its congestion.
-pub const PAPER_BYTES_PER_PORT: usize = 24;
-
-/// What the paper counts for a flow: id, port and time.
-pub const PAPER_BYTES_PER_FLOW: usize = 24;
-
-/// The integer operations of a decision at six candidates, by the paper's count.
-pub const PAPER_OPERATIONS_PER_DECISION: u32 = 105;
-
-/// Bytes of a port's row in the switch table: its liveness and levels in one word, its interface and
-/// both Ethernet addresses.
-pub const BYTES_PER_PORT_ROW: usize = size_of::<PortRow>();
-
-/// Bytes of the state that a port's congestion is computed with, which is the agent's.
-pub const BYTES_PER_PORT_STATE: usize = size_of::<PortState>();
-
-/// Bytes of a flow's key and entry.
-pub const BYTES_PER_FLOW: usize = size_of::<FlowKey>() + size_of::<FlowEntry>();
+use crate::{SwitchdError, pins::MAPS, program::Program};
 
 /// What the switch program takes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Account {
-    /// Its maps, by name.
+    /// Its maps, in the order of their names.
     pub maps: Vec<MapAccount>,
     /// How long it is.
     pub program: Footprint,
-    /// Time the kernel took to check and load the program.
-    pub load_ns: u64,
 }
 
 /// What a map takes.
@@ -58,16 +34,19 @@ pub struct MapAccount {
     pub entries: u32,
     /// Rows times keys and values, on one CPU.
     pub row_bytes: u64,
-    /// What the kernel says the map takes of its memory.
-    pub kernel_bytes: u64,
+    /// What the kernel says the map takes of its memory, if it was asked.
+    pub kernel_bytes: Option<u64>,
 }
 
-impl Account {
-    /// The flow table.
-    #[must_use]
-    pub fn flows(&self) -> Option<&MapAccount> {
-        self.maps.iter().find(|map| map.name == FLOWS)
-    }
+/// The length of the switch program.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Footprint {
+    /// Instructions as the kernel runs them, before they are compiled for the machine.
+    pub instructions: u32,
+    /// Instructions the verifier walked to accept the program: all ways through it together.
+    pub verified_instructions: Option<u32>,
+    /// Bytes of machine code; 0 if the kernel compiles no programs.
+    pub machine_code_bytes: u32,
 }
 
 /// Loads the switch program with a flow table of so many rows, and asks the kernel what it takes.
@@ -76,8 +55,7 @@ impl Account {
 ///
 /// When the program cannot be loaded, or the kernel does not say.
 pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
-    let mut program = Program::load(flow_table_entries)?;
-    let info = program.info()?;
+    let info = Program::load(flow_table_entries)?.info()?;
     let failed = |source| SwitchdError::Program {
         action: "look at the maps of",
         source,
@@ -85,35 +63,55 @@ pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
     let ids = info.map_ids().map_err(failed)?.unwrap_or_default();
     let mut maps = ids
         .into_iter()
-        .map(map_account)
+        .map(MapAccount::of)
         .collect::<Result<Vec<_>, _>>()?;
     maps.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(Account {
         maps,
         program: Footprint::of(&info),
-        load_ns: program.load_ns,
     })
 }
 
-fn map_account(id: u32) -> Result<MapAccount, SwitchdError> {
-    let failed = SwitchdError::map("look at", "of the program");
-    let info = MapInfo::from_id(id).map_err(failed)?;
-    let name = info.name_as_str().unwrap_or_default().to_owned();
-    let (key_bytes, value_bytes) = (info.key_size(), info.value_size());
-    let row = u64::from(key_bytes) + u64::from(value_bytes);
-    let entries = info.max_entries();
-    Ok(MapAccount {
-        name,
-        key_bytes,
-        value_bytes,
-        entries,
-        row_bytes: row * u64::from(entries),
-        kernel_bytes: kernel_bytes(&info)?,
-    })
+/// The maps that every switch program has, with a flow table of so many rows: what is known of them
+/// where none can be loaded.
+#[must_use]
+pub fn declared_maps(flow_table_entries: u32) -> Vec<MapAccount> {
+    let account = |shape: &crate::pins::MapShape| {
+        let sizes = [shape.key_bytes, shape.value_bytes];
+        let [key, value] = sizes.map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+        let entries = shape.entries(flow_table_entries);
+        MapAccount::new(shape.name.to_owned(), key, value, entries)
+    };
+    MAPS.iter().map(account).collect()
+}
+
+impl MapAccount {
+    fn new(name: String, key_bytes: u32, value_bytes: u32, entries: u32) -> Self {
+        // A ring buffer has neither keys nor values, and as many bytes as entries.
+        let row = (u64::from(key_bytes) + u64::from(value_bytes)).max(1);
+        Self {
+            name,
+            key_bytes,
+            value_bytes,
+            entries,
+            row_bytes: row * u64::from(entries),
+            kernel_bytes: None,
+        }
+    }
+
+    fn of(id: u32) -> Result<Self, SwitchdError> {
+        let failed = SwitchdError::map("look at", "of the program");
+        let info = MapInfo::from_id(id).map_err(failed)?;
+        let name = info.name_as_str().unwrap_or_default().to_owned();
+        Ok(Self {
+            kernel_bytes: kernel_bytes(&info)?,
+            ..Self::new(name, info.key_size(), info.value_size(), info.max_entries())
+        })
+    }
 }
 
 /// The `memlock` line of the descriptor's entry in `/proc`.
-fn kernel_bytes(map: &MapInfo) -> Result<u64, SwitchdError> {
+fn kernel_bytes(map: &MapInfo) -> Result<Option<u64>, SwitchdError> {
     let descriptor = map
         .fd()
         .map_err(SwitchdError::map("open", "of the program"))?;
@@ -124,24 +122,39 @@ fn kernel_bytes(map: &MapInfo) -> Result<u64, SwitchdError> {
         source,
     })?;
     let mut lines = text.lines();
-    let bytes = lines.find_map(|line| line.strip_prefix("memlock:")?.trim().parse().ok());
-    Ok(bytes.unwrap_or(0))
+    Ok(lines.find_map(|line| line.strip_prefix("memlock:")?.trim().parse().ok()))
 }
+
+impl Footprint {
+    fn of(info: &ProgramInfo) -> Self {
+        Self {
+            instructions: info.size_translated().unwrap_or(0) / BYTES_PER_INSTRUCTION,
+            verified_instructions: info.verified_instruction_count(),
+            machine_code_bytes: info.size_jitted(),
+        }
+    }
+}
+
+const BYTES_PER_INSTRUCTION: u32 = 8;
 
 #[cfg(test)]
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 mod tests {
+    use lab_abi::rows::{FlowEntry, FlowKey, PortRow};
+    use lab_policy::lcmp::PortState;
+
     use super::*;
+    use crate::pins::FLOWS;
 
     #[test]
     fn a_port_is_what_the_paper_counts_and_a_flow_twice_that() {
-        assert_eq!(BYTES_PER_PORT_ROW, PAPER_BYTES_PER_PORT);
-        assert_eq!(BYTES_PER_PORT_STATE, PAPER_BYTES_PER_PORT);
-        assert_eq!(BYTES_PER_FLOW, 2 * PAPER_BYTES_PER_FLOW);
+        assert_eq!(size_of::<PortRow>(), 24);
+        assert_eq!(size_of::<PortState>(), 24);
+        assert_eq!(size_of::<FlowKey>() + size_of::<FlowEntry>(), 2 * 24);
     }
 
     #[test]
-    fn the_kernel_says_what_the_tables_take() {
+    fn the_kernel_says_what_the_program_and_its_tables_take() {
         let account = match account(50_000) {
             Err(error) if error.is_not_permitted() => {
                 println!("skipped: account: {}", error.chain());
@@ -150,10 +163,18 @@ mod tests {
             other => other.expect("the program loads"),
         };
         println!("{account:#?}");
-        let flows = account.flows().expect("there is a flow table");
+        let program = account.program;
+        assert!((300..3_000).contains(&program.instructions), "{program:?}");
+        let verified = program.verified_instructions;
+        let verified = verified.unwrap_or(program.instructions);
+        assert!(verified >= program.instructions, "{program:?}");
+
+        let flows = account.maps.iter().find(|map| map.name == FLOWS);
+        let flows = flows.expect("there is a flow table");
         assert_eq!(flows.row_bytes, 50_000 * 48);
         // Never less than its rows; with what finds them not more than four times that.
-        assert!((flows.row_bytes..4 * flows.row_bytes).contains(&flows.kernel_bytes));
+        let kernel_bytes = flows.kernel_bytes.expect("the kernel says");
+        assert!((flows.row_bytes..4 * flows.row_bytes).contains(&kernel_bytes));
         let names: Vec<_> = account.maps.iter().map(|map| &*map.name).collect();
         let expected = [
             "counters",
@@ -165,5 +186,13 @@ mod tests {
             "table",
         ];
         assert_eq!(names, expected);
+
+        // The scratch row is the program's own.
+        let shared = account.maps.into_iter().filter(|map| map.name != "scratch");
+        let shared = shared.map(|map| MapAccount {
+            kernel_bytes: None,
+            ..map
+        });
+        assert_eq!(shared.collect::<Vec<_>>(), declared_maps(50_000));
     }
 }

@@ -40,7 +40,6 @@ mod error;
 #[cfg(test)]
 mod example;
 mod flows;
-pub mod footprint;
 mod install;
 mod links;
 mod object;

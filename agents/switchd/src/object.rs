@@ -124,10 +124,7 @@ fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
         .ok_or(ObjectError::NoMap { map: name })?;
     let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
     // The agent gives the flow table the rows its configuration says.
-    let entries = match name {
-        FLOWS => map.max_entries(),
-        _ => shape.entries,
-    };
+    let entries = shape.entries(map.max_entries());
     let facts = [
         ("a type", map.map_type(), kind(name)),
         ("keys", map.key_size(), size(shape.key_bytes)),

@@ -52,6 +52,16 @@ pub(crate) const MAPS: [MapShape; 6] = [
 /// The flow table, whose number of rows is the configuration's.
 pub(crate) const FLOWS: &str = "flows";
 
+impl MapShape {
+    /// Its rows, where the flow table has so many.
+    pub(crate) fn entries(&self, flow_table_entries: u32) -> u32 {
+        match self.name {
+            FLOWS => flow_table_entries,
+            _ => self.entries,
+        }
+    }
+}
+
 const fn shape(name: &'static str, key_bytes: usize, value_bytes: usize, entries: u32) -> MapShape {
     MapShape {
         name,
@@ -103,10 +113,7 @@ impl Pins {
     }
 
     fn holds(&self, shape: &MapShape, flow_table_entries: u32) -> bool {
-        let entries = match shape.name {
-            FLOWS => flow_table_entries,
-            _ => shape.entries,
-        };
+        let entries = shape.entries(flow_table_entries);
         let info = MapData::from_pin(self.map(shape.name)).and_then(|map| map.info());
         info.is_ok_and(|info| {
             (info.key_size(), info.value_size(), info.max_entries())

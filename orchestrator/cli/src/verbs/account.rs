@@ -2,16 +2,13 @@
 
 mod show;
 
-use lab_abi::rows::{
-    CandidateRow, Counters, DecisionRecord, DestinationRow, FlowEntry, FlowKey, MAX_DESTINATIONS,
-    PortRow, PrefixKey, RING_BYTES, SwitchTable,
-};
+use lab_abi::rows::{CandidateRow, FlowEntry, FlowKey, PortRow};
 use lab_plan::{
     Engine, Plan, PlanOptions,
     account::{self, Counted, SwitchAccount},
 };
 use lab_policy::lcmp::{PortState, PortThresholds};
-use lab_switchd::footprint::{Footprint, footprint};
+use lab_switchd::account::{self as measured, Footprint, MapAccount};
 use serde::Serialize;
 
 use crate::{
@@ -58,11 +55,13 @@ struct RowBytes {
 /// A table of the switch program.
 #[derive(Debug, Serialize)]
 struct TableTold {
-    name: &'static str,
-    key_bytes: usize,
-    value_bytes: usize,
-    rows: u64,
+    name: String,
+    key_bytes: u32,
+    value_bytes: u32,
+    rows: u32,
     bytes: u64,
+    /// What the kernel says it takes, where it was asked.
+    kernel_bytes: Option<u64>,
 }
 
 /// The switch program as the kernel has it.
@@ -84,15 +83,19 @@ pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
     };
     let plan = load::resolve(&loaded, &arguments.scenario, &options)?;
     let flows = flow_table_entries(&plan);
-    let (program, program_unknown) = match footprint(flows) {
-        Ok(found) => (Some(ProgramTold::from(found)), None),
-        Err(error) => (None, Some(with_causes(&error))),
+    let (maps, program, program_unknown) = match measured::account(flows) {
+        Ok(found) => (found.maps, Some(found.program.into()), None),
+        Err(error) => (
+            measured::declared_maps(flows),
+            None,
+            Some(with_causes(&error)),
+        ),
     };
     let told = Told {
         paper: account::EXAMPLE,
         switches: account::account(&plan, flows),
         rows: RowBytes::HERE,
-        tables: tables(flows),
+        tables: maps.into_iter().map(TableTold::from).collect(),
         program,
         program_unknown,
     };
@@ -132,31 +135,15 @@ impl From<Footprint> for ProgramTold {
     }
 }
 
-/// The program's tables, with room for `flows` flows.
-fn tables(flows: u32) -> Vec<TableTold> {
-    let table = |name, key_bytes, value_bytes, rows: u64| TableTold {
-        name,
-        key_bytes,
-        value_bytes,
-        rows,
-        bytes: (key_bytes as u64 + value_bytes as u64) * rows,
-    };
-    vec![
-        table(
-            "flows",
-            size_of::<FlowKey>(),
-            size_of::<FlowEntry>(),
-            flows.into(),
-        ),
-        table(
-            "destinations",
-            size_of::<PrefixKey>(),
-            size_of::<DestinationRow>(),
-            MAX_DESTINATIONS.into(),
-        ),
-        table("table", 4, size_of::<SwitchTable>(), 1),
-        table("counters", 4, size_of::<Counters>(), 1),
-        table("scratch", 4, size_of::<DecisionRecord>(), 1),
-        table("decisions", 0, 1, RING_BYTES.into()),
-    ]
+impl From<MapAccount> for TableTold {
+    fn from(map: MapAccount) -> Self {
+        Self {
+            name: map.name,
+            key_bytes: map.key_bytes,
+            value_bytes: map.value_bytes,
+            rows: map.entries,
+            bytes: map.row_bytes,
+            kernel_bytes: map.kernel_bytes,
+        }
+    }
 }

@@ -158,18 +158,19 @@ fn of_program(text: &mut String, program: &ProgramTold) {
 fn tables(text: &mut String, tables: &[TableTold]) {
     let _ = writeln!(
         text,
-        "\nTables of the switch program, on one CPU\n  {:<14}{:>8}{:>8}{:>10}{:>12}",
-        "table", "key B", "value B", "rows", "B"
+        "\nTables of the switch program, on one CPU\n  {:<14}{:>8}{:>8}{:>10}{:>12}{:>14}",
+        "table", "key B", "value B", "rows", "B", "in the kernel"
     );
     for table in tables {
         let _ = writeln!(
             text,
-            "  {:<14}{:>8}{:>8}{:>10}{:>12}",
+            "  {:<14}{:>8}{:>8}{:>10}{:>12}{:>14}",
             table.name,
             table.key_bytes,
             table.value_bytes,
-            commas(table.rows),
+            commas(table.rows.into()),
             commas(table.bytes),
+            table.kernel_bytes.map_or_else(|| "-".to_owned(), commas),
         );
     }
 }
