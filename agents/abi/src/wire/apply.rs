@@ -63,7 +63,9 @@ impl AgentConfig {
         place.ok_or(AgentConfigError::UnknownPort { port: id })
     }
 
-    fn place(&self, addr: core::net::Ipv4Addr, prefix_len: u8) -> Option<usize> {
+    /// The position of a destination's row.
+    #[must_use]
+    pub fn place(&self, addr: core::net::Ipv4Addr, prefix_len: u8) -> Option<usize> {
         let is_it = |row: &DestinationConfig| (row.addr, row.prefix_len) == (addr, prefix_len);
         self.destinations.iter().position(is_it)
     }
