@@ -207,14 +207,13 @@ impl Draw<'_> {
     fn timeline(&self) -> Result<Captioned, ReportError> {
         let groups = self.colored_groups()?;
         let most_shown = MAX_TIMELINE_FLOWS / self.policies.len().max(2);
-        let seconds = |nanos: u64| text::to_float(nanos) / 1e9;
         let span = |flow: &FlowRow| {
             let route = self.routes.of(flow);
             Span {
-                start: seconds(flow.start_ns.get()),
+                start: text::seconds(flow.start_ns),
                 end: flow
                     .fct_ns
-                    .map(|fct| seconds((flow.start_ns.saturating_add(fct)).get())),
+                    .map(|fct| text::seconds(flow.start_ns.saturating_add(fct))),
                 route: route.and_then(|route| groups.place(&route)),
             }
         };
@@ -288,15 +287,14 @@ impl Draw<'_> {
         let panels = panels
             .map(|(policy, switch)| panel(policy, switch))
             .collect();
-        let seconds = |time: Nanos| text::to_float(time.get()) / 1e9;
         let changes = self.changes();
         let faults = changes.into_iter().map(|(time, changes)| {
             let what = format!("{} at {}", changes.join(", "), text::time(time));
-            (seconds(time), what)
+            (text::seconds(time), what)
         });
         let (start, end) = time_around(&self.run.info.faults);
         let figure = AroundFaults {
-            time: (seconds(start), seconds(end)),
+            time: (text::seconds(start), text::seconds(end)),
             faults: faults.collect(),
             links,
             panels,

@@ -111,6 +111,11 @@ fn decimal(value: u64, digits: usize, units: &[&str]) -> String {
     format!("{} {unit}", significant(scaled, digits))
 }
 
+/// A time in seconds, to be drawn.
+pub fn seconds(time: Nanos) -> f64 {
+    to_float(time.get()) / 1e9
+}
+
 /// For display and drawing.
 pub fn to_float(value: u64) -> f64 {
     #[expect(

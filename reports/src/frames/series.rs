@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use lab_records::{FaultInfo, LinkInfo, LinkRow, RunInfo};
 use lab_units::Nanos;
 
+use crate::text::{seconds, to_float};
+
 /// What one direction of a link carried over time under one policy, in the first repetition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSeries {
@@ -100,8 +102,8 @@ impl LinkSeries {
         spans
             .filter(|(before, after)| after.time > before.time)
             .map(|(before, after)| {
-                let [start, end] = [before.time, after.time].map(|time| float(time) / 1e9);
-                let bytes = float(after.bytes.saturating_sub(before.bytes));
+                let [start, end] = [before.time, after.time].map(|time| seconds(Nanos::new(time)));
+                let bytes = to_float(after.bytes.saturating_sub(before.bytes));
                 (start, end, bytes / (end - start))
             })
     }
@@ -147,11 +149,6 @@ pub fn time_around(faults: &[FaultInfo]) -> (Nanos, Nanos) {
     };
     let around = last.saturating_sub(first).max(first);
     (first.saturating_sub(around), last.saturating_add(around))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "it is drawn")]
-const fn float(number: u64) -> f64 {
-    number as f64
 }
 
 /// Twice as many as a figure needs.
@@ -226,7 +223,7 @@ mod tests {
         let carried: f64 = (series[0].rates())
             .map(|(start, end, rate)| (end - start) * rate)
             .sum();
-        let last = float(series[0].counters.last().unwrap().bytes);
+        let last = to_float(series[0].counters.last().unwrap().bytes);
         assert!(
             (carried - last).abs() < 1e-6 && last > 68_000.0,
             "{carried} {last}"

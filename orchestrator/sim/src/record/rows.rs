@@ -1,7 +1,6 @@
 //! Notes as rows: names for numbers, paper units for the plan's.
 
 use lab_plan::{Flow, LinkKind, Plan, Role};
-use lab_policy::Rule;
 use lab_records::{
     DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, PortRow, QueueRow,
     StoryEvent, StoryRow,
@@ -10,6 +9,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use super::ways::Way;
 use crate::{
+    network::PortFacts,
     note::{Cause, DecisionNote, PfcNote, PortNote, QueueNote, StoryNote},
     simulate::Scene,
     time::SimTime,
@@ -199,8 +199,7 @@ impl<'w> RowMaker<'w> {
 
     /// The row of a port's totals.
     pub fn port(&self, note: &PortNote) -> PortRow {
-        let ports = &self.scene.network.ports;
-        let port = &ports[note.port as usize];
+        let port = &self.scene.network.ports[note.port as usize];
         let link = &self.plan.links[port.plan.link().index()];
         let counts = &note.counts;
         let sent = Bytes::new(counts.tx_bytes);
@@ -210,7 +209,7 @@ impl<'w> RowMaker<'w> {
             time_ns: self.paper_time(note.at),
             node: self.node_name(port.node).to_owned(),
             port: self.interface(note.port).to_owned(),
-            peer: self.node_name(ports[port.peer as usize].node).to_owned(),
+            peer: self.node_name(self.peer_of(port)).to_owned(),
             rate_bps: self.paper_rate(note.rate, link),
             tx_bytes: self.paper_size(sent),
             emu_tx_bytes: sent,
@@ -245,15 +244,14 @@ impl<'w> RowMaker<'w> {
 
     /// The row of a pause or resume.
     pub fn pfc(&self, note: &PfcNote) -> PfcRow {
-        let ports = &self.scene.network.ports;
-        let port = &ports[note.port as usize];
+        let port = &self.scene.network.ports[note.port as usize];
         PfcRow {
             policy: self.policy.to_owned(),
             repetition: self.scene.job.repetition,
             time_ns: self.paper_time(note.at),
             node: self.node_name(port.node).to_owned(),
             port: self.interface(note.port).to_owned(),
-            peer: self.node_name(ports[port.peer as usize].node).to_owned(),
+            peer: self.node_name(self.peer_of(port)).to_owned(),
             priority: note.class,
             event: if note.is_pause {
                 PfcEvent::Pause
@@ -321,6 +319,11 @@ impl<'w> RowMaker<'w> {
         &self.plan.nodes[node.index()].name
     }
 
+    /// The node at the other end of a port.
+    fn peer_of(&self, port: &PortFacts) -> u32 {
+        self.scene.network.ports[port.peer as usize].node
+    }
+
     fn dc_of(&self, node: u32) -> u32 {
         self.scene.network.nodes[node as usize].dc
     }
@@ -362,17 +365,9 @@ const GENERATOR: &str = "sim";
 /// The same words as the kernel engine's.
 fn reason(note: &DecisionNote) -> &'static str {
     match note.cause {
-        Cause::FirstPacket => {}
-        Cause::Failover => return "failover",
-        Cause::Age => return "age",
-    }
-    match note.decision.rule {
-        Rule::Hash => "hash",
-        Rule::Scored => "scored",
-        Rule::LeastCost => "least-cost-fallback",
-        Rule::HashAll => "hash-all-fallback",
-        Rule::Stale => "stale-fallback",
-        Rule::Own => "own",
+        Cause::FirstPacket => note.decision.rule.word(),
+        Cause::Failover => "failover",
+        Cause::Age => "age",
     }
 }
 
