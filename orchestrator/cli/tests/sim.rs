@@ -1,11 +1,13 @@
 //! The simulator as people meet it: `sim`, `import`, `validate` and `flow`, their exit codes, what they
 //! leave behind, and that it is the same however often and on however many threads.
 
+mod common;
+
 use std::{
     fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -17,23 +19,7 @@ use nix::{
 };
 use tempfile::TempDir;
 
-/// What a command said, and what it ended with.
-#[derive(Debug)]
-struct Said {
-    exit: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl From<Output> for Said {
-    fn from(output: Output) -> Self {
-        Self {
-            exit: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-}
+use self::common::Said;
 
 /// Where the scenarios of the project are.
 fn scenarios() -> PathBuf {

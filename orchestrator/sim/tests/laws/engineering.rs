@@ -3,7 +3,7 @@
 use lab_records::StoryEvent;
 use lab_sim::{EndReason, note::Cause};
 
-use crate::lab::{HOST_DELAY, MILLI, PACKET, plan, simulate};
+use crate::lab::{ALIKE_WAYS, HOST_DELAY, MILLI, PACKET, plan, simulate};
 
 /// Two like ways from dc1 to dc4, one of which dc2's own traffic to dc4 fills for 40 ms.
 fn crossing(agent: &str) -> String {
@@ -19,11 +19,7 @@ topology:
     - {{ name: dc2, hosts: 1 }}
     - {{ name: dc3 }}
     - {{ name: dc4, hosts: 2 }}
-  links:
-    - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 2 ms }}
-    - {{ between: [dc2, dc4], rate: 100 Gbit, delay: 2 ms }}
-    - {{ between: [dc1, dc3], rate: 100 Gbit, delay: 2 ms }}
-    - {{ between: [dc3, dc4], rate: 100 Gbit, delay: 2 ms }}
+  links: [{ALIKE_WAYS}]
 traffic:
   - flows:
       - {{ from: dc2/h1, to: dc4/h1, size: 500 MB }}

@@ -3,7 +3,7 @@
 use lab_records::StoryEvent;
 use lab_sim::{EndReason, note::Cause};
 
-use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, plan, simulate, simulate_text};
+use crate::lab::{ACK, ALIKE_WAYS, HOST_DELAY, MILLI, PACKET, plan, simulate, simulate_text};
 
 fn pair(packets: u64, start: &str, fault: &str) -> String {
     format!(
@@ -70,11 +70,7 @@ fn two_ways(policy: &str, faults: &str) -> String {
 name: ways
 topology:
   dcs: [{{ name: dc1, hosts: 4 }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4, hosts: 4 }}]
-  links:
-    - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 2 ms }}
-    - {{ between: [dc2, dc4], rate: 100 Gbit, delay: 2 ms }}
-    - {{ between: [dc1, dc3], rate: 100 Gbit, delay: 2 ms }}
-    - {{ between: [dc3, dc4], rate: 100 Gbit, delay: 2 ms }}
+  links: [{ALIKE_WAYS}]
 traffic:
   - flows: [{}]
 policies: [{policy}]

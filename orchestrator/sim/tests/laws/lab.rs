@@ -23,6 +23,13 @@ pub const HOST_DELAY: u64 = 1_000_000;
 pub const MICRO: u64 = 1_000_000;
 pub const MILLI: u64 = 1_000 * MICRO;
 
+/// Links of two ways from dc1 to dc4, by dc2 and by dc3, that are alike.
+pub const ALIKE_WAYS: &str = "\
+    { between: [dc1, dc2], rate: 100 Gbit, delay: 2 ms }, \
+    { between: [dc2, dc4], rate: 100 Gbit, delay: 2 ms }, \
+    { between: [dc1, dc3], rate: 100 Gbit, delay: 2 ms }, \
+    { between: [dc3, dc4], rate: 100 Gbit, delay: 2 ms }";
+
 /// The plan of a scenario's text.
 pub fn plan(text: &str) -> Plan {
     let scenario = match lab_scenario::parse("test.yaml", text.as_bytes()) {
