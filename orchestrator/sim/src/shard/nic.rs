@@ -112,7 +112,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     fn wake_after_packet(&mut self, port: u32, node: u32) {
         let nic = self.port(port);
         let busy_until = nic.busy_until;
-        if nic.next_class().is_some() || !self.nic(node).round.is_empty() {
+        if nic.next_class().is_some() || self.nic(node).round.is_worth_a_look() {
             self.wake_at(port, busy_until);
         }
     }

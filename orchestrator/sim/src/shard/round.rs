@@ -1,34 +1,28 @@
 //! A NIC's round over its QPs.
 
+use crate::network::count;
+
 /// QPs in the order they came, and whose turn it was.
 ///
 /// A QP that has sent all leaves the round, and comes last if it has to go back. In the authors' code
 /// (`keeps`) it keeps its place until it has all its ACKs and a look for the next turn comes by; then
 /// all that finished behind the first one seen go at once, and whose turn it was is not moved with
 /// them ([`crate::physics::Physics::ROUND_KEEPS`]).
+///
+/// A look costs what is ready, not what waits: over 250 ms a host has fifty QPs that wait for ACKs.
 pub(super) struct Round {
     keeps: bool,
-    members: Vec<Member>,
+    /// The QPs by place, [`GONE`] where one has finished.
+    members: Vec<u32>,
+    /// The places of those that have something to send, in order.
+    ready: Vec<u32>,
+    /// The places of those that have finished, in order.
+    gone: Vec<u32>,
     /// The place that had its turn last.
-    turn: usize,
+    turn: u32,
 }
 
-/// A QP in a round.
-#[derive(Clone, Copy)]
-struct Member {
-    qp: u32,
-    state: State,
-}
-
-#[derive(Clone, Copy, Eq, PartialEq)]
-enum State {
-    /// It has something to send.
-    Ready,
-    /// It waits for ACKs.
-    Idle,
-    /// It has finished.
-    Gone,
-}
+const GONE: u32 = u32::MAX;
 
 impl Round {
     /// Of nobody.
@@ -36,106 +30,131 @@ impl Round {
         Self {
             keeps,
             members: Vec::new(),
+            ready: Vec::new(),
+            gone: Vec::new(),
             turn: 0,
         }
     }
 
-    /// Whether nobody is in it.
+    /// Whether a look would find anybody to send or to sweep out.
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
+    pub fn is_worth_a_look(&self) -> bool {
+        !self.ready.is_empty() || !self.gone.is_empty()
     }
 
     /// The QPs that have something to send.
     pub fn ready(&self) -> impl Iterator<Item = u32> {
-        let ready = self.members.iter();
-        let ready = ready.filter(|member| member.state == State::Ready);
-        ready.map(|member| member.qp)
+        self.ready.iter().map(|&place| self.members[place as usize])
     }
 
     /// `qp` has something to send.
     pub fn join(&mut self, qp: u32) {
-        match self.place_of(qp).filter(|_| self.keeps) {
-            Some(place) => self.members[place].state = State::Ready,
-            None => self.members.push(Member {
-                qp,
-                state: State::Ready,
-            }),
-        }
+        let place = self.place_of(qp).unwrap_or_else(|| {
+            self.members.push(qp);
+            count(self.members.len() - 1)
+        });
+        insert(&mut self.ready, place);
     }
 
     /// `qp` has sent all.
     pub fn leave(&mut self, qp: u32) {
-        self.part(qp, State::Idle);
+        let Some(place) = self.place_of(qp) else {
+            return;
+        };
+        remove(&mut self.ready, place);
+        if !self.keeps {
+            self.remove(place);
+        }
     }
 
     /// `qp` has finished.
     pub fn close(&mut self, qp: u32) {
-        self.part(qp, State::Gone);
-    }
-
-    fn part(&mut self, qp: u32, state: State) {
         let Some(place) = self.place_of(qp) else {
             return;
         };
+        remove(&mut self.ready, place);
         if self.keeps {
-            self.members[place].state = state;
-            return;
+            self.members[place as usize] = GONE;
+            insert(&mut self.gone, place);
+        } else {
+            self.remove(place);
         }
-        self.members.remove(place);
-        // The one after it is next.
+    }
+
+    /// Takes `place` out; the one after it is next.
+    fn remove(&mut self, place: u32) {
+        self.members.remove(place as usize);
+        for ready in &mut self.ready {
+            *ready -= u32::from(*ready > place);
+        }
         if place <= self.turn {
-            let last = self.members.len().saturating_sub(1);
+            let last = count(self.members.len()).saturating_sub(1);
             self.turn = self.turn.checked_sub(1).unwrap_or(last);
         }
     }
 
-    fn place_of(&self, qp: u32) -> Option<usize> {
-        let mut members = self.members.iter();
-        members.position(|member| member.qp == qp && member.state != State::Gone)
+    fn place_of(&self, qp: u32) -> Option<u32> {
+        let place = self.members.iter().position(|&member| member == qp);
+        place.map(count)
     }
 
     /// Gives the turn to the next QP that `may_send`, which is asked of those with something to send.
     #[inline]
     pub fn next(&mut self, mut may_send: impl FnMut(u32) -> bool) -> Option<u32> {
-        let count = self.members.len();
-        let mut first_gone = None;
-        let mut next = None;
-        for step in 1..=count {
-            let place = (self.turn + step) % count;
-            let Member { qp, state } = self.members[place];
-            if state == State::Ready && may_send(qp) {
-                next = Some((place, qp));
-                break;
-            }
-            if self.keeps && state == State::Gone {
-                first_gone = Some(first_gone.map_or(place, |first: usize| first.min(place)));
-            }
+        // A sweep may leave the last turn behind the last place; the round goes on from there.
+        let start = (self.turn + 1)
+            .checked_rem(count(self.members.len()))
+            .unwrap_or(0);
+        let split = self.ready.partition_point(|&place| place < start);
+        let (before, behind) = self.ready.split_at(split);
+        let mut in_turn = behind.iter().chain(before).copied();
+        let next = in_turn.find(|&place| may_send(self.members[place as usize]));
+        let qp = next.map(|place| self.members[place as usize]);
+        self.turn = next.unwrap_or(self.turn);
+        if let Some(&first) = self.gone.iter().find(|&&gone| is_passed(gone, start, next)) {
+            self.sweep(first, next);
         }
-        if let Some((place, _)) = next {
-            self.turn = place;
-        }
-        if let Some(first) = first_gone {
-            self.sweep(first, next.map(|(place, _)| place));
-        }
-        next.map(|(_, qp)| qp)
+        qp
     }
 
     /// Takes out who has finished from `first` on; the turn moves only with the one that has it at
     /// `next`.
-    fn sweep(&mut self, first: usize, next: Option<usize>) {
-        let is_swept =
-            |(place, member): &(usize, &Member)| *place >= first && member.state == State::Gone;
+    #[cold]
+    fn sweep(&mut self, first: u32, next: Option<u32>) {
+        let kept = self.gone.partition_point(|&gone| gone < first);
+        let swept = self.gone.split_off(kept);
+        let moved = |place: u32| place - count(swept.partition_point(|&gone| gone < place));
         if let Some(next) = next {
-            let before = self.members[..next].iter().enumerate();
-            self.turn = next - before.filter(is_swept).count();
+            self.turn = moved(next);
         }
-        let mut place = 0;
-        self.members.retain(|member| {
-            let is_kept = !is_swept(&(place, member));
-            place += 1;
-            is_kept
-        });
+        for ready in &mut self.ready {
+            *ready = moved(*ready);
+        }
+        for &place in swept.iter().rev() {
+            self.members.remove(place as usize);
+        }
+    }
+}
+
+/// Whether a look that starts at `start` and ends before `next`, or has gone all round, passes
+/// `place`.
+fn is_passed(place: u32, start: u32, next: Option<u32>) -> bool {
+    match next {
+        None => true,
+        Some(next) if start <= next => (start..next).contains(&place),
+        Some(next) => place >= start || place < next,
+    }
+}
+
+fn insert(places: &mut Vec<u32>, place: u32) {
+    if let Err(at) = places.binary_search(&place) {
+        places.insert(at, place);
+    }
+}
+
+fn remove(places: &mut Vec<u32>, place: u32) {
+    if let Ok(at) = places.binary_search(&place) {
+        places.remove(at);
     }
 }
 
