@@ -17,7 +17,7 @@ use std::{
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dary_heap::QuaternaryHeap;
-use lab_sim::event::Tournament;
+use lab_sim::{event::Tournament, time::SimTime};
 use radix_heap::RadixHeapMap;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -106,21 +106,26 @@ struct Played(Tournament);
 
 impl Queue for Played {
     fn for_pending(pending: u64) -> Self {
-        Self(Tournament::new(usize::try_from(pending).unwrap_or(0)))
+        Self(Tournament::new(u32::try_from(pending).unwrap_or(0)))
     }
 
     fn push(&mut self, key: Key) {
-        self.0.set(place(key), key);
+        self.0.set(place_of(key), moment(key));
     }
 
     fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
-        let least = self.0.least();
-        self.0.set(place(least), put_off(least));
+        let (at, place) = self.0.least();
+        let key = Key::from(at.picos()) << 64 | Key::from(place);
+        self.0.set(place, moment(put_off(key)));
     }
 }
 
-fn place(key: Key) -> usize {
-    usize::try_from(key & Key::from(u32::MAX)).unwrap_or(0)
+fn place_of(key: Key) -> u32 {
+    u32::try_from(key & Key::from(u32::MAX)).unwrap_or(0)
+}
+
+fn moment(key: Key) -> SimTime {
+    SimTime::from_picos(u64::try_from(key >> 64).unwrap_or(u64::MAX))
 }
 
 /// A radix heap, which needs times that never go back.

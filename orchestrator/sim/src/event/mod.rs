@@ -75,10 +75,10 @@ pub struct Event {
 /// Events to come, by time, then kind, then index: an order that does not depend on who scheduled
 /// first, so that it is the same however the work is split.
 ///
-/// Time, kind and index are one number and nothing else is stored. Wires keep only their first
-/// packet here, so a port has one packet that arrives and one time to look again, each with a place
-/// in a tournament. All others are timers in a heap: there are thousands, one of which is due where
-/// a million packets are.
+/// Wires keep only their first packet here, so a port has one packet that arrives and one time to
+/// look again, each with a place in a tournament, in the order of their events. All others are timers
+/// in a heap, time, kind and index in one number: there are thousands, one of which is due where a
+/// million packets are.
 pub struct EventQueue {
     packets: Tournament,
     first_port: u32,
@@ -94,7 +94,7 @@ impl EventQueue {
     pub fn new(ports: Range<u32>) -> Self {
         let count = ports.end - ports.start;
         Self {
-            packets: Tournament::new(2 * count as usize),
+            packets: Tournament::new(2 * count),
             first_port: ports.start,
             ports: count,
             timers: BinaryHeap::new(),
@@ -107,7 +107,7 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, at: SimTime, what: What, index: u32) {
         match self.place(what, index) {
-            Some(place) => self.packets.set(place, pack(at, what, index)),
+            Some(place) => self.packets.set(place, at),
             None => self.push_timer(at, what, index),
         }
     }
@@ -121,23 +121,21 @@ impl EventQueue {
     #[inline]
     #[must_use]
     pub fn next_before(&self, end: SimTime) -> Option<Event> {
-        let key = self.next_key();
-        (time_of(key) < end).then(|| unpack(key))
+        Some(self.next()).filter(|next| next.at < end.min(NEVER))
     }
 
-    /// Takes the next event out.
-    #[inline]
-    pub fn pop(&mut self) {
-        let event = unpack(self.next_key());
-        match self.place(event.what, event.index) {
-            Some(place) => self.packets.set(place, NEVER),
-            None => self.pop_timer(),
+    /// Takes the next event out, which is a timer's.
+    pub fn pop_timer(&mut self) {
+        if let Some(Reverse(key)) = self.timers.pop() {
+            self.work -= usize::from(!unpack(key).what.is_housekeeping());
         }
     }
 
-    fn pop_timer(&mut self) {
-        if let Some(Reverse(key)) = self.timers.pop() {
-            self.work -= usize::from(!unpack(key).what.is_housekeeping());
+    /// No packet arrives at `port`, or may leave it, until another is scheduled.
+    #[inline]
+    pub fn clear(&mut self, what: What, port: u32) {
+        if let Some(place) = self.place(what, port) {
+            self.packets.set(place, NEVER);
         }
     }
 
@@ -145,29 +143,37 @@ impl EventQueue {
     #[inline]
     #[must_use]
     pub fn next_time(&self) -> Option<SimTime> {
-        let key = self.next_key();
-        (key != NEVER).then(|| time_of(key))
+        Some(self.next().at).filter(|&at| at < NEVER)
     }
 
     /// Whether anything but housekeeping is to come.
     #[must_use]
     pub fn has_work(&self) -> bool {
-        self.work > 0 || self.packets.least() != NEVER
+        self.work > 0 || self.packets.least().0 < NEVER
     }
 
+    /// The next event; that of a port at [`NEVER`] if there is none.
     #[inline]
-    fn next_key(&self) -> u128 {
-        let timer = self.timers.peek().map_or(NEVER, |&Reverse(key)| key);
-        self.packets.least().min(timer)
+    fn next(&self) -> Event {
+        let (at, place) = self.packets.least();
+        let (what, here) = match place.checked_sub(self.ports) {
+            None => (What::Arrive, place),
+            Some(here) => (What::Wake, here),
+        };
+        let index = self.first_port + here;
+        match self.timers.peek() {
+            Some(&Reverse(timer)) if timer < pack(at, what, index) => unpack(timer),
+            _ => Event { at, what, index },
+        }
     }
 
     /// The place in the tournament of a packet that arrives or may leave.
     #[inline]
-    fn place(&self, what: What, port: u32) -> Option<usize> {
+    fn place(&self, what: What, port: u32) -> Option<u32> {
         let here = port.wrapping_sub(self.first_port);
         match what {
-            What::Arrive => Some(here as usize),
-            What::Wake => Some((self.ports + here) as usize),
+            What::Arrive => Some(here),
+            What::Wake => Some(self.ports + here),
             _ => None,
         }
     }
@@ -201,7 +207,10 @@ mod tests {
 
     fn pop_before(queue: &mut EventQueue, end: SimTime) -> Option<Event> {
         let event = queue.next_before(end)?;
-        queue.pop();
+        match event.what {
+            What::Arrive | What::Wake => queue.clear(event.what, event.index),
+            _ => queue.pop_timer(),
+        }
         Some(event)
     }
 

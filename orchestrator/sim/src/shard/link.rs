@@ -56,9 +56,14 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         }
     }
 
+    /// Looks at `port`. What is scheduled for it stays until another takes its place or none does: a
+    /// busy port is put off once, not taken out and put in.
     pub(super) fn wake_up(&mut self, port: u32) {
         self.port(port).wake_at = SimTime::MAX;
         self.kick(port);
+        if self.port(port).wake_at == SimTime::MAX {
+            self.events.clear(What::Wake, port);
+        }
     }
 
     /// Sends the next packet of `port`, if it is free and has one.
@@ -182,14 +187,14 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     pub(super) fn arrive(&mut self, port: u32) {
         let ingress = &mut self.ports[(port - self.first_port) as usize];
         let Some(Queued { packet, .. }) = ingress.wire.pop(&mut self.on_wires) else {
-            return self.events.pop();
+            return self.events.clear(What::Arrive, port);
         };
         match ingress.wire.front(&mut self.on_wires) {
             Some(next) => {
                 self.events.push(next.at(), What::Arrive, port);
                 prefetch(&self.world.flows[next.packet.flow as usize]);
             }
-            None => self.events.pop(),
+            None => self.events.clear(What::Arrive, port),
         }
         ingress.wire.prefetch(&mut self.on_wires);
         let role = ingress.role;

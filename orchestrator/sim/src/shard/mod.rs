@@ -267,19 +267,20 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
             debug_assert!(event.at >= self.now, "time goes forward");
             self.now = event.at;
             self.work.events += 1;
-            if event.what == What::Arrive {
-                self.arrive(event.index);
-            } else {
-                self.events.pop();
-                self.happen(event);
+            match event.what {
+                What::Arrive => self.arrive(event.index),
+                What::Wake => self.wake_up(event.index),
+                _ => {
+                    self.events.pop_timer();
+                    self.happen(event);
+                }
             }
         }
     }
 
     fn happen(&mut self, event: Event) {
         match event.what {
-            What::Arrive => {}
-            What::Wake => self.wake_up(event.index),
+            What::Arrive | What::Wake => {}
             What::Slept => self.slept(event.index),
             What::Start => self.start_flow(),
             What::Control => self.control_due(event.index),
