@@ -48,6 +48,9 @@ pub struct Port {
     turn: u8,
     /// Bytes in all egress queues.
     pub total_bytes: u64,
+    /// Bytes that were turned away and are counted as queued for good:
+    /// [`crate::physics::Physics::COUNTS_TURNED_AWAY`].
+    pub lost_count: u64,
     /// Most bytes of all egress queues; drop-tail.
     pub limit: u64,
     /// Packets on the wire to this port, by arrival.
@@ -126,6 +129,7 @@ impl Port {
             paused_since: SimTime::ZERO,
             turn: STRICT,
             total_bytes: 0,
+            lost_count: 0,
             limit: wire.buffer_bytes.get(),
             wire: Fifo::new(),
             is_up: true,

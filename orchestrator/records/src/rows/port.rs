@@ -29,7 +29,8 @@ row! {
         pub tx_packets: u64,
         /// Packets ECN-marked.
         pub marks: u64,
-        /// Packets dropped.
+        /// Packets dropped: its egress queue had no room or its link was down, they were lost on
+        /// the wire, or the buffer of its switch had no room for what came in by it.
         pub drops: u64,
         /// Most that its egress queue held.
         pub peak_queue_bytes: Bytes,

@@ -34,6 +34,10 @@ pub trait Physics: Copy + Send + Sync + 'static {
     const RESUME_OFFSET_BYTES: u64;
     /// Bytes a port's queues may hold, whatever the buffer: the device's own limit.
     const PORT_LIMIT_BYTES: Option<u64>;
+    /// The switch counts a packet as in its buffer and its egress queue before that queue turns it
+    /// away, and for good: `SwitchNode::SendToDev` tells the MMU first, and nobody tells it that the
+    /// device has dropped the packet.
+    const COUNTS_TURNED_AWAY: bool;
 
     /// A new rate also moves the packet after the last one sent, whatever the congestion control.
     const MOVES_NEXT: bool;

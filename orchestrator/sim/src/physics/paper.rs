@@ -22,6 +22,7 @@ impl Physics for Paper {
     const RESERVE_BYTES: u64 = 4_096;
     const RESUME_OFFSET_BYTES: u64 = 3_072;
     const PORT_LIMIT_BYTES: Option<u64> = None;
+    const COUNTS_TURNED_AWAY: bool = false;
     const TABLES_EVERYTHING: bool = false;
     const MOVES_NEXT: bool = true;
     const NIC_OVERSLEEPS: bool = false;

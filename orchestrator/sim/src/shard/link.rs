@@ -9,7 +9,7 @@ use crate::{
     event::What,
     fifo::Queued,
     note::{Note, PfcNote},
-    packet::{Kind, Packet},
+    packet::{Kind, Packet, STRICT},
     physics::Physics,
     prefetch::prefetch,
     time::SimTime,
@@ -113,7 +113,12 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
     pub(super) fn leave(&mut self, port: u32, mut packet: Packet) {
         let egress = self.port(port);
         let left = egress.queue_bytes[usize::from(packet.class())];
-        if packet.class() != crate::packet::STRICT && egress.marks(left) {
+        let counted = if P::COUNTS_TURNED_AWAY {
+            left + egress.lost_count
+        } else {
+            left
+        };
+        if packet.class() != STRICT && egress.marks(counted) {
             egress.counts.marks += 1;
             packet.mark();
             if packet.kind == Kind::Data {

@@ -24,9 +24,12 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         } else {
             self.hash_next_hop(node, &packet)
         };
-        let Some(egress) = egress.filter(|&egress| self.has_room(egress, &packet)) else {
+        let Some(egress) = egress else {
             return self.drop_packet(ingress, &packet);
         };
+        if !self.has_room(egress, &packet) {
+            return self.turn_away(egress, &packet);
+        }
         let now = self.now;
         let port = self.port(egress);
         if port.is_free(packet.class(), now) && self.passes(node, &packet) {
@@ -36,7 +39,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         if !self.admit(node, &packet) {
             return self.drop_packet(ingress, &packet);
         }
-        self.ask_to_stop(ingress, packet.class());
+        self.ask_to_stop(node, &packet);
         let port = self.port(egress);
         if port.is_free(packet.class(), now) {
             port.took_turn(packet.class());
@@ -45,6 +48,17 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
             self.enqueue(egress, packet);
             self.kick(egress);
         }
+    }
+
+    /// Drops `packet`, for which the queue of `egress` has no room.
+    #[cold]
+    fn turn_away(&mut self, egress: u32, packet: &Packet) {
+        let node = self.node_of(egress);
+        if P::COUNTS_TURNED_AWAY && packet.class() != STRICT && self.admit(node, packet) {
+            self.ask_to_stop(node, packet);
+            self.port(egress).lost_count += u64::from(packet.bytes);
+        }
+        self.drop_packet(egress, packet);
     }
 
     /// The next hop of `packet` from `node` by the flow hash, among those that are up.
@@ -132,18 +146,20 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         }
     }
 
+    /// Has the neighbour wait that `packet`, which is in the buffer now, came from, if it has to.
     #[inline]
-    fn ask_to_stop(&mut self, ingress: u32, class: u8) {
+    fn ask_to_stop(&mut self, node: u32, packet: &Packet) {
+        let class = packet.class();
         if class == STRICT {
             return;
         }
-        let node = self.node_of(ingress);
-        let port = self.place_at_node(node, ingress);
+        let port = usize::from(packet.ingress);
         let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] else {
             return;
         };
         if mmu.stops(port, class) {
-            self.send_pfc(ingress, class, Kind::Pause);
+            let first = self.world.network.nodes[node as usize].ports.start;
+            self.send_pfc(first + u32::from(packet.ingress), class, Kind::Pause);
         }
     }
 

@@ -6,7 +6,7 @@ use lab_sim::{
     Observer, Outcome, Progress, RunOptions, SimTime, Told, World,
     cc::{CongestionControl, WithControl, with_control},
     note::{DecisionNote, Note, PfcNote, PortNote, QueueNote, StoryNote},
-    physics::Paper,
+    physics::{Artifact, Paper, Physics},
     run,
 };
 
@@ -87,7 +87,19 @@ impl WithControl for Runner<'_> {
     type Output = Run;
 
     fn run<C: CongestionControl + Send + 'static>(self, parameters: C::Parameters) -> Run {
-        let world: World<'_, Paper, C> =
+        match self.plan.transport.physics {
+            lab_plan::Physics::Paper => self.run_with::<Paper, C>(parameters),
+            lab_plan::Physics::Artifact => self.run_with::<Artifact, C>(parameters),
+        }
+    }
+}
+
+impl Runner<'_> {
+    fn run_with<P: Physics, C: CongestionControl + Send + 'static>(
+        self,
+        parameters: C::Parameters,
+    ) -> Run {
+        let world: World<'_, P, C> =
             World::new(self.plan, self.policy, 0, parameters).expect("a world");
         let mut log = Log::default();
         let outcome = run::run(&world, &self.options, &mut log);
@@ -137,6 +149,14 @@ impl Run {
     pub fn links(&self) -> impl Iterator<Item = &PortNote> {
         self.notes.iter().filter_map(|note| match note {
             Note::Link(link) => Some(link),
+            _ => None,
+        })
+    }
+
+    /// What happened at each port in all.
+    pub fn ports(&self) -> impl Iterator<Item = &PortNote> {
+        self.notes.iter().filter_map(|note| match note {
+            Note::Port(port) => Some(port),
             _ => None,
         })
     }

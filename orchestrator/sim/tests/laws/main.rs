@@ -5,6 +5,7 @@
 //! 4.96 ns; a host is 1 µs from its switch.
 
 mod alone;
+mod authors;
 mod control;
 mod determinism;
 mod engineering;

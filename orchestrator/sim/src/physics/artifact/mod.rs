@@ -30,6 +30,7 @@ impl Physics for Artifact {
     const RESUME_OFFSET_BYTES: u64 = 3_072;
     /// The queue of a device, which drops without a word.
     const PORT_LIMIT_BYTES: Option<u64> = Some(lab_artifact::ecn::PORT_LIMIT.get());
+    const COUNTS_TURNED_AWAY: bool = true;
     const TABLES_EVERYTHING: bool = true;
     const MOVES_NEXT: bool = false;
     const NIC_OVERSLEEPS: bool = true;
