@@ -47,13 +47,14 @@ impl Axis {
         }
     }
 
-    /// Over all `values`, which are ratios near or above 1: logarithmic if they span more than
-    /// [`WIDE`], else linear.
+    /// Over all `values`, which are ratios near or above 1: linear and with 1 on it, or logarithmic
+    /// and of the values alone if with 1 they span more than [`WIDE`].
     pub fn of_ratios(values: impl Iterator<Item = f64> + Clone, ticks: u32) -> Self {
-        let least = values.clone().fold(1.0, f64::min);
+        let own_least = values.clone().fold(f64::INFINITY, f64::min);
+        let least = own_least.min(1.0);
         let most = values.fold(least, f64::max);
         if most / least > WIDE && least > 0.0 {
-            return Self::logarithmic(least, most);
+            return Self::logarithmic(own_least, most);
         }
         let step = nice_step((most - least).max(0.1) / f64::from(ticks));
         let start = (least / step).floor() * step;
@@ -107,7 +108,8 @@ impl Axis {
         }
         let first = at.iter().rposition(|&tick| tick <= least * (1.0 + 1e-9));
         let last = at.iter().position(|&tick| tick >= most * (1.0 - 1e-9));
-        let (first, last) = (first.unwrap_or(0), last.unwrap_or(at.len() - 1));
+        let last = last.unwrap_or(at.len() - 1).max(1);
+        let first = first.unwrap_or(0).min(last - 1);
         let kept = &at[first..=last];
         Self {
             range: kept[0]..kept[kept.len() - 1],
@@ -195,6 +197,8 @@ mod tests {
         let wide = Axis::of_ratios([1.1, 43.0].into_iter(), 6);
         assert_eq!(ticks(&wide), "1 2 5 10 20 50");
         assert!(wide.is_logarithmic());
+        let far = Axis::of_ratios([63.0, 145.0].into_iter(), 6);
+        assert_eq!(ticks(&far), "50 100 200");
         let wider = Axis::of_ratios([1.1, 4_300.0].into_iter(), 6);
         assert_eq!(ticks(&wider), "1 10 100 1000 10000");
     }
@@ -213,7 +217,14 @@ mod tests {
 
     #[test]
     fn equal_values_and_none_still_make_an_axis() {
-        for values in [vec![], vec![1.0], vec![1.0; 3], vec![3.0]] {
+        for values in [
+            vec![],
+            vec![1.0],
+            vec![1.0; 3],
+            vec![3.0],
+            vec![10.0],
+            vec![50.0; 2],
+        ] {
             let (start, end) = Axis::of_ratios(values.iter().copied(), 5).ends();
             assert!(start < end, "{values:?}: {start} {end}");
         }
