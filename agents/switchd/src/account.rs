@@ -55,7 +55,9 @@ pub struct Footprint {
 ///
 /// When the program cannot be loaded, or the kernel does not say.
 pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
-    let info = Program::load(flow_table_entries)?.info()?;
+    // While it is loaded: the kernel is asked for its maps by its number.
+    let mut program = Program::load(flow_table_entries)?;
+    let info = program.info()?;
     let failed = |source| SwitchdError::Program {
         action: "look at the maps of",
         source,
