@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #define MAX_CANDIDATES 8
+#define MAX_AGES 17
 #define MAX_PORTS 64
 #define MAX_DESTINATIONS 1024
 #define MAX_FLOW_TABLE_ENTRIES 50000
@@ -21,6 +22,7 @@
 #define ROCE_PORT 4791
 #define TRIGGER_NEW_FLOW 0 // It is the first of its flow.
 #define TRIGGER_FAILOVER 1 // Its flow's port had died.
+#define TRIGGER_AGE 2 // It has sent so much that its next hop is none of the cheapest any more.
 #define RULE_HASH 0 // Buckets: the hash over the live candidates' buckets.
 #define RULE_SCORED 1 // LCMP: the hash over the cheaper half.
 #define RULE_LEAST_COST 2 // LCMP, `paper`: all highly congested, so the cheapest.
@@ -103,6 +105,24 @@ _Static_assert(__builtin_offsetof(struct candidate, buckets) == 4, "candidate.bu
 _Static_assert(__builtin_offsetof(struct candidate, path) == 6, "candidate.path");
 _Static_assert(__builtin_offsetof(struct candidate, pad) == 7, "candidate.pad");
 
+// From so many bytes on, a flow's cheapest next hops. The halves are apart for a row to need no
+// more alignment than the kernel's prefix table gives.
+struct age {
+	// The lower half of the bytes a flow has sent.
+	__u32 from_low;
+	// The upper half.
+	__u32 from_high;
+	// Bit n: the candidate at n is one of them.
+	__u8 cheapest;
+	// Zero.
+	__u8 pad[3];
+};
+_Static_assert(sizeof(struct age) == 12, "age");
+_Static_assert(__builtin_offsetof(struct age, from_low) == 0, "age.from_low");
+_Static_assert(__builtin_offsetof(struct age, from_high) == 4, "age.from_high");
+_Static_assert(__builtin_offsetof(struct age, cheapest) == 8, "age.cheapest");
+_Static_assert(__builtin_offsetof(struct age, pad) == 9, "age.pad");
+
 // The next hops of a destination, nearest first.
 struct destination {
 	// Rows in use.
@@ -112,11 +132,15 @@ struct destination {
 	__u32 demand;
 	// The next hops.
 	struct candidate candidates[8];
+	// Where flows age, the ages of one that goes there, in order; else, and behind the last, rows
+	// that never begin.
+	struct age ages[17];
 };
-_Static_assert(sizeof(struct destination) == 72, "destination");
+_Static_assert(sizeof(struct destination) == 276, "destination");
 _Static_assert(__builtin_offsetof(struct destination, count) == 0, "destination.count");
 _Static_assert(__builtin_offsetof(struct destination, demand) == 4, "destination.demand");
 _Static_assert(__builtin_offsetof(struct destination, candidates) == 8, "destination.candidates");
+_Static_assert(__builtin_offsetof(struct destination, ages) == 72, "destination.ages");
 
 // An egress port.
 struct port {
@@ -161,8 +185,8 @@ struct switch_params {
 	__u32 local_addr;
 	// The bits of an address that say whether it is one of them, in network byte order.
 	__u32 local_mask;
-	// Zero.
-	__u32 pad;
+	// 1: a flow that has outgrown its next hop is decided again, by the destination's ages.
+	__u32 ageing;
 };
 _Static_assert(sizeof(struct switch_params) == 56, "switch_params");
 _Static_assert(__builtin_offsetof(struct switch_params, stale_after_ns) == 0, "switch_params.stale_after_ns");
@@ -176,7 +200,7 @@ _Static_assert(__builtin_offsetof(struct switch_params, congested_threshold) == 
 _Static_assert(__builtin_offsetof(struct switch_params, drop_threshold) == 40, "switch_params.drop_threshold");
 _Static_assert(__builtin_offsetof(struct switch_params, local_addr) == 44, "switch_params.local_addr");
 _Static_assert(__builtin_offsetof(struct switch_params, local_mask) == 48, "switch_params.local_mask");
-_Static_assert(__builtin_offsetof(struct switch_params, pad) == 52, "switch_params.pad");
+_Static_assert(__builtin_offsetof(struct switch_params, ageing) == 52, "switch_params.ageing");
 
 // All of a switch but its flows and destinations: one value, so that one lookup finds it.
 struct switch_table {
@@ -277,8 +301,9 @@ struct decision_record {
 	__u8 rule;
 	// Candidates in use.
 	__u8 count;
-	// Zero.
-	__u8 pad;
+	// Where flows age, bit n: the candidate at n is one of the cheapest for what the flow has
+	// sent; else 0.
+	__u8 cheapest;
 	// The candidates.
 	struct scored_candidate candidates[8];
 };
@@ -291,7 +316,7 @@ _Static_assert(__builtin_offsetof(struct decision_record, port) == 32, "decision
 _Static_assert(__builtin_offsetof(struct decision_record, trigger) == 36, "decision_record.trigger");
 _Static_assert(__builtin_offsetof(struct decision_record, rule) == 37, "decision_record.rule");
 _Static_assert(__builtin_offsetof(struct decision_record, count) == 38, "decision_record.count");
-_Static_assert(__builtin_offsetof(struct decision_record, pad) == 39, "decision_record.pad");
+_Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 39, "decision_record.cheapest");
 _Static_assert(__builtin_offsetof(struct decision_record, candidates) == 40, "decision_record.candidates");
 
 #endif

@@ -8,7 +8,8 @@
 //					    const struct destination *destination,
 //					    struct decision_record *record) { … }
 //
-// It is called for a flow's first packet, and for the first one after the flow's port has died.
+// It is called for a flow's first packet, and for the first one after the flow's port has died; under
+// UCMP also for one with which a flow outgrows its port.
 // `record` has the time, the flow and its hash; decide() sets `rule` (a policy of a user's own sets
 // RULE_OWN), sets `port` to the chosen candidate's slot, and returns how many candidates are alive:
 // with 0 the packet is dropped. Three helpers do what most policies need:
@@ -198,8 +199,8 @@ static __always_inline __u64 observe(const struct destination *destination,
 	return total;
 }
 
-// The hash over the buckets of those alive, or over those alive if all count alike or none of them has
-// buckets; returns how many buckets there were.
+// The hash over the buckets of those alive, which are one for each of the cheapest where flows age, or
+// over those alive if all count alike or none of them has buckets; returns how many there were.
 static __always_inline __u64 decide_by_buckets(const struct destination *destination, __u64 alike,
 					       struct decision_record *record)
 {
@@ -209,7 +210,10 @@ static __always_inline __u64 decide_by_buckets(const struct destination *destina
 		OPAQUE(i);
 		__u64 alive = record->candidates[i].flags & CANDIDATE_ALIVE;
 
-		buckets[i] = alive * select(alike, 1, destination->candidates[i].buckets);
+		__u64 weight = select(equal(record->cheapest, 0), destination->candidates[i].buckets,
+				      record->cheapest >> i & 1);
+
+		buckets[i] = alive * select(alike, 1, weight);
 		total += buckets[i];
 	}
 	none = equal(total, 0);
@@ -235,6 +239,49 @@ static __always_inline __u64 decide_by_buckets(const struct destination *destina
 	}
 	record->port = port;
 	return total;
+}
+
+// How many ages a flow to the destination that has sent so much has begun, and the candidates that are
+// the cheapest for it, as bits.
+static __always_inline __u64 age_of(const struct destination *destination, __u64 sent,
+				    __u64 *cheapest)
+{
+	__u64 begun = 0;
+
+	*cheapest = 0;
+	_Pragma("clang loop unroll(disable)")
+	for (__u64 i = 0; i < MAX_AGES; i++) {
+		OPAQUE(i);
+		const struct age *age = &destination->ages[i];
+		__u64 has_begun = less(sent, (__u64)age->from_high << 32 | age->from_low) ^ 1;
+
+		begun += has_begun;
+		*cheapest = select(has_begun, age->cheapest, *cheapest);
+	}
+	return begun;
+}
+
+// Whether a pinned flow begins an age with a packet of so many bytes, and its next hop is none of the
+// cheapest then. A flow's packets come in by one port, hence on one CPU, one after the other.
+static __always_inline int has_outgrown(const struct flow_key *flow, const struct flow_entry *entry,
+					__u64 bytes)
+{
+	struct prefix_key prefix = { .bits = 32, .addr = flow->dst };
+	const struct destination *destination = bpf_map_lookup_elem(&destinations, &prefix);
+	__u64 cheapest, is_cheap = 0;
+
+	if (!destination)
+		return 0;
+	if (age_of(destination, entry->bytes, &cheapest) ==
+	    age_of(destination, entry->bytes + bytes, &cheapest))
+		return 0;
+	EACH_CANDIDATE(i) {
+		OPAQUE(i);
+		__u64 is_own = equal(destination->candidates[i].port, entry->port);
+
+		is_cheap |= is_own & less(i, destination->count) & cheapest >> i;
+	}
+	return !is_cheap;
 }
 
 // Whether the control plane has not said for too long that the destinations' rows are right.
@@ -292,14 +339,15 @@ static __always_inline void see(struct flow_entry *entry, __u64 bytes, __u64 now
 		count_demand(entry->demand, bytes);
 }
 
-// Decides a flow's first packet and pins the flow, or moves a flow whose port has died.
+// Decides a flow's first packet and pins the flow, or moves a flow whose port has died or that has
+// outgrown it.
 //
 // Returns the port's slot, or what the packet's fate is as a negative number.
 #define LEFT_TO_KERNEL -1
 #define UNREACHABLE -2
 static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flow,
-			       struct flow_entry *entry, const struct switch_table *switch_table,
-			       struct counters *count)
+			       struct flow_entry *entry, __u8 trigger,
+			       const struct switch_table *switch_table, struct counters *count)
 {
 	const struct switch_params *params = &switch_table->params;
 	__u64 now = bpf_ktime_get_ns();
@@ -318,8 +366,14 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 	record->time_ns = now;
 	record->flow = *flow;
 	record->hash = flow_hash(flow, params->seed);
-	record->pad = 0;
-	record->trigger = entry ? TRIGGER_FAILOVER : TRIGGER_NEW_FLOW;
+	record->trigger = trigger;
+	record->cheapest = 0;
+	if (params->ageing) {
+		__u64 cheapest;
+
+		age_of(destination, (entry ? entry->bytes : 0) + skb->len, &cheapest);
+		record->cheapest = cheapest;
+	}
 	if (!decide(switch_table, destination, record)) {
 		count->no_destination++;
 		return UNREACHABLE;
@@ -330,7 +384,7 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 		entry->port = record->port;
 		entry->decisions++;
 		see(entry, skb->len, now);
-		count->failovers++;
+		count->failovers += equal(trigger, TRIGGER_FAILOVER);
 	} else {
 		__u64 is_local = equal(flow->src & params->local_mask, params->local_addr);
 		struct flow_entry first = {
@@ -368,6 +422,7 @@ int switch_ingress(struct __sk_buff *skb)
 	struct flow_key flow = {};
 	const struct port *port;
 	__u32 slot, check;
+	__u8 trigger = TRIGGER_NEW_FLOW;
 
 	if (!switch_table || !count)
 		return TC_ACT_OK;
@@ -406,12 +461,18 @@ int switch_ingress(struct __sk_buff *skb)
 
 	entry = bpf_map_lookup_elem(&flows, &flow);
 	slot = entry ? entry->port & (MAX_PORTS - 1) : 0;
-	if (entry && switch_table->ports[slot].state >> 63) {
+	if (entry) {
+		if (!(switch_table->ports[slot].state >> 63))
+			trigger = TRIGGER_FAILOVER;
+		else if (switch_table->params.ageing && has_outgrown(&flow, entry, skb->len))
+			trigger = TRIGGER_AGE;
+	}
+	if (entry && trigger == TRIGGER_NEW_FLOW) {
 		// A tick is fine enough to tell who is idle, and costs a third of the exact time.
 		see(entry, skb->len, bpf_ktime_get_coarse_ns());
 		count->hits++;
 	} else {
-		int pinned = pin(skb, &flow, entry, switch_table, count);
+		int pinned = pin(skb, &flow, entry, trigger, switch_table, count);
 
 		if (pinned < 0)
 			return pinned == UNREACHABLE ? TC_ACT_SHOT : TC_ACT_OK;

@@ -48,6 +48,8 @@ byte_enum! {
         NewFlow = 0 as "NEW_FLOW",
         /// Its flow's port had died.
         Failover = 1 as "FAILOVER",
+        /// It has sent so much that its next hop is none of the cheapest any more.
+        Age = 2 as "AGE",
     }
 }
 

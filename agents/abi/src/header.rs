@@ -8,19 +8,20 @@ use crate::{
     layout::{Field, Row},
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{
-        CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, Counters, DecisionRecord, DestinationRow,
-        FlowEntry, FlowKey, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MECHANISM_BUCKETS,
-        MECHANISM_LCMP, NO_QP, PORT_ALIVE, PortRow, PrefixKey, RING_BYTES, RING_WAKE_BYTES,
-        RING_WAKE_STEP, ROCE_PORT, ScoredCandidate, SwitchParams, SwitchTable,
+        AgeRow, CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, Counters, DecisionRecord,
+        DestinationRow, FlowEntry, FlowKey, MAX_AGES, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS,
+        MECHANISM_BUCKETS, MECHANISM_LCMP, NO_QP, PORT_ALIVE, PortRow, PrefixKey, RING_BYTES,
+        RING_WAKE_BYTES, RING_WAKE_STEP, ROCE_PORT, ScoredCandidate, SwitchParams, SwitchTable,
     },
 };
 
 /// All rows, each after those it contains.
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 12] = [
     FlowKey::ROW,
     FlowEntry::ROW,
     PrefixKey::ROW,
     CandidateRow::ROW,
+    AgeRow::ROW,
     DestinationRow::ROW,
     PortRow::ROW,
     SwitchParams::ROW,
@@ -36,6 +37,7 @@ pub fn abi_h() -> String {
     let mut text = String::from(PREAMBLE);
     let constants = [
         ("MAX_CANDIDATES", format!("{MAX_CANDIDATES}")),
+        ("MAX_AGES", format!("{MAX_AGES}")),
         ("MAX_PORTS", format!("{MAX_PORTS}")),
         ("MAX_DESTINATIONS", format!("{MAX_DESTINATIONS}")),
         (

@@ -10,6 +10,10 @@ use crate::layout::row;
 /// Candidate next hops of one destination.
 pub const MAX_CANDIDATES: usize = 8;
 
+/// Ages of a flow that a destination may tell apart: each candidate joins the cheapest and leaves them
+/// at most once.
+pub const MAX_AGES: usize = 2 * MAX_CANDIDATES + 1;
+
 /// Ports of one switch; a power of two, so that an index can be masked instead of compared.
 pub const MAX_PORTS: usize = 64;
 
@@ -158,6 +162,48 @@ row! {
 }
 
 row! {
+    /// From so many bytes on, a flow's cheapest next hops. The halves are apart for a row to need no
+    /// more alignment than the kernel's prefix table gives.
+    pub struct AgeRow as "age" {
+        /// The lower half of the bytes a flow has sent.
+        pub from_low: u32,
+        /// The upper half.
+        pub from_high: u32,
+        /// Bit n: the candidate at n is one of them.
+        pub cheapest: u8,
+        /// Zero.
+        pub pad: [u8; 3],
+    }
+}
+
+impl AgeRow {
+    /// It never begins.
+    pub const NEVER: Self = Self::new(u64::MAX, 0);
+
+    /// From `from` bytes on, of which a switch counts 63 bits, the candidates of these bits.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the halves")]
+    pub const fn new(from: u64, cheapest: u8) -> Self {
+        let from = if from > MOST { MOST } else { from };
+        Self {
+            from_low: from as u32,
+            from_high: (from >> 32) as u32,
+            cheapest,
+            pad: [0; 3],
+        }
+    }
+
+    /// The bytes it begins at.
+    #[must_use]
+    pub const fn from(&self) -> u64 {
+        (self.from_high as u64) << 32 | self.from_low as u64
+    }
+}
+
+/// The program compares numbers of 63 bits.
+const MOST: u64 = u64::MAX >> 1;
+
+row! {
     /// The next hops of a destination, nearest first.
     pub struct DestinationRow as "destination" {
         /// Rows in use.
@@ -167,6 +213,9 @@ row! {
         pub demand: u32,
         /// The next hops.
         pub candidates: [CandidateRow; MAX_CANDIDATES],
+        /// Where flows age, the ages of one that goes there, in order; else, and behind the last, rows
+        /// that never begin.
+        pub ages: [AgeRow; MAX_AGES],
     }
 }
 
@@ -211,8 +260,8 @@ row! {
         pub local_addr: u32,
         /// The bits of an address that say whether it is one of them, in network byte order.
         pub local_mask: u32,
-        /// Zero.
-        pub pad: u32,
+        /// 1: a flow that has outgrown its next hop is decided again, by the destination's ages.
+        pub ageing: u32,
     }
 }
 
@@ -297,8 +346,9 @@ row! {
         pub rule: u8,
         /// Candidates in use.
         pub count: u8,
-        /// Zero.
-        pub pad: u8,
+        /// Where flows age, bit n: the candidate at n is one of the cheapest for what the flow has
+        /// sent; else 0.
+        pub cheapest: u8,
         /// The candidates.
         pub candidates: [ScoredCandidate; MAX_CANDIDATES],
     }

@@ -23,7 +23,7 @@
 //!
 //! The comparison is exact: rates in whole kbit/s, products in 128 bits, no division.
 
-use lab_abi::rows::MAX_CANDIDATES;
+use lab_abi::rows::{MAX_AGES, MAX_CANDIDATES};
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
 /// A path, in paper units.
@@ -54,9 +54,6 @@ impl UcmpConfig {
         quantum: Nanos::new(100_000),
     };
 }
-
-/// The most ages of a destination: each candidate enters and leaves the cheapest at most once.
-pub const MAX_AGES: usize = 2 * MAX_CANDIDATES + 1;
 
 /// From so many bytes on, these buckets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -3,8 +3,8 @@
 use lab_abi::{
     Preset,
     rows::{
-        CandidateRow, DestinationRow, MAX_PORTS, MECHANISM_BUCKETS, MECHANISM_LCMP, PortRow,
-        PrefixKey, SwitchParams, SwitchTable,
+        AgeRow, CandidateRow, DestinationRow, MAX_AGES, MAX_PORTS, MECHANISM_BUCKETS,
+        MECHANISM_LCMP, PortRow, PrefixKey, SwitchParams, SwitchTable,
     },
     wire::{AgentConfig, PortConfig},
 };
@@ -67,6 +67,7 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
         max_table_age_ns: config.max_table_age_ns.map_or(0, Nanos::get),
         local_addr: config.local.addr.to_bits().to_be(),
         local_mask: (!free_bits.unwrap_or(0)).to_be(),
+        ageing: u32::from(config.destinations.iter().any(|row| !row.ages.is_empty())),
         ..SwitchParams::default()
     };
     match config.policy.congestion() {
@@ -101,8 +102,14 @@ pub(crate) fn destination(
     let demand = u32::try_from(place + 1).ok().filter(|_| is_counted);
     let mut row = DestinationRow {
         demand: demand.unwrap_or(0),
+        ages: [AgeRow::NEVER; MAX_AGES],
         ..DestinationRow::default()
     };
+    for (slot, age) in row.ages.iter_mut().zip(&config.ages) {
+        let bits = age.cheapest.iter().zip(0u32..);
+        let bits = bits.map(|(&is_cheapest, place)| u8::from(is_cheapest) << place);
+        *slot = AgeRow::new(age.from_bytes.get(), bits.sum());
+    }
     for (slot, candidate) in row.candidates.iter_mut().zip(&config.candidates) {
         let port = slots
             .of(candidate.port)

@@ -15,6 +15,7 @@
 //! - [`ideal`][]: the least time a flow can take
 //! - [`standalone`][]: what the authors' code takes for it
 //! - [`rdma`][]: QP settings
+//! - [`ages`](ages())[]: when a flow has outgrown its next hops
 //! - [`transport`][]: the simulator's hosts and switches
 //! - [`error`][]: why a scenario cannot be planned
 //!
@@ -53,6 +54,7 @@
 
 pub mod account;
 pub mod address;
+mod ageing;
 mod auto;
 mod demand;
 pub mod error;
@@ -83,6 +85,7 @@ mod warnings;
 mod ways;
 mod workload;
 
+pub use ageing::{AgeingWay, FlowAge, ages};
 pub use error::PlanError;
 pub use explain::{Explained, Explanation, Question, QueueState, explain, render_explanation};
 pub use graph::render_svg;

@@ -362,7 +362,6 @@ impl PolicyPlan {
     pub const fn not_in_kernel(&self) -> Option<&'static str> {
         match self {
             Self::Own(_) => Some("a policy that is compiled into this program runs in no switch"),
-            Self::Ucmp(UcmpPlan { ageing: true, .. }) => Some("flows that have grown stay"),
             Self::Ecmp
             | Self::Wcmp
             | Self::Ucmp(_)

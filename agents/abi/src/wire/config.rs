@@ -158,6 +158,20 @@ pub struct DestinationConfig {
     pub prefix_len: u8,
     /// The next hops in order of increasing one-way delay.
     pub candidates: Vec<CandidateConfig>,
+    /// The ages of a flow that goes there, which then decide instead of buckets; none: flows stay
+    /// where they are, however they grow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ages: Vec<AgeConfig>,
+}
+
+/// The cheapest next hops of a flow that has sent so much.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgeConfig {
+    /// Bytes as counted at the switch, headers included.
+    pub from_bytes: Bytes,
+    /// For each candidate, whether it is one of them.
+    pub cheapest: Vec<bool>,
 }
 
 /// A next hop of a destination.

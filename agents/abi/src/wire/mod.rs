@@ -13,7 +13,7 @@ pub mod message;
 pub mod validate;
 
 pub use config::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
+    AgeConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
     PolicyConfig, PortConfig,
 };
 pub use mac::MacAddr;

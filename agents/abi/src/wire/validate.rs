@@ -3,15 +3,15 @@
 use alloc::string::String;
 use core::net::Ipv4Addr;
 
-use lab_units::PortId;
+use lab_units::{Bytes, PortId};
 
 use super::config::{
-    AgentConfig, CandidateConfig, DestinationConfig, MAX_INTERFACE_NAME, PortConfig,
+    AgeConfig, AgentConfig, CandidateConfig, DestinationConfig, MAX_INTERFACE_NAME, PortConfig,
 };
 use crate::{
     LcmpConfigError,
     lcmp::MAX_FLOW_TABLE_ENTRIES,
-    rows::{MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS},
+    rows::{MAX_AGES, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS},
 };
 
 /// Why an agent cannot work with a configuration.
@@ -92,6 +92,16 @@ pub enum AgentConfigError {
         port: PortId,
         /// What is wrong with it.
         problem: &'static str,
+    },
+    /// Ages that do not begin with a flow, are not in order, or have none of the candidates.
+    #[error(
+        "destination `{addr}/{prefix_len}`: ages must begin at 0 bytes, come in order, and each say of every candidate whether it is one of the cheapest, of which there is one"
+    )]
+    Ages {
+        /// The destination's address.
+        addr: Ipv4Addr,
+        /// The destination's length.
+        prefix_len: u8,
     },
     /// A command about a port the switch does not have.
     #[error("port {port} is no port of the switch")]
@@ -242,6 +252,7 @@ impl AgentConfig {
             addr,
             prefix_len,
             ref candidates,
+            ref ages,
         } = *destination;
         validate_prefix(addr, prefix_len)?;
         at_most(
@@ -266,6 +277,15 @@ impl AgentConfig {
                 port,
                 problem,
             });
+        }
+        at_most("ages of one destination", ages.len(), MAX_AGES)?;
+        let is_first_late = ages.first().is_some_and(|age| age.from_bytes > Bytes::ZERO);
+        let is_in_order = ages.is_sorted_by_key(|age| age.from_bytes);
+        let fits = |age: &AgeConfig| {
+            age.cheapest.len() == candidates.len() && age.cheapest.contains(&true)
+        };
+        if is_first_late || !is_in_order || !ages.iter().all(fits) {
+            return Err(AgentConfigError::Ages { addr, prefix_len });
         }
         Ok(())
     }
@@ -334,6 +354,7 @@ pub(super) mod tests {
                     c_path: 18,
                     buckets: 1,
                 }],
+                ages: vec![],
             }],
             local: LocalPrefix {
                 addr: Ipv4Addr::new(10, 1, 0, 0),
@@ -395,6 +416,19 @@ pub(super) mod tests {
             error(|c| c.destinations[0].candidates.clear()),
             "destination `10.8.0.0/16` has no candidate"
         );
+        let age = |from, cheapest| AgeConfig {
+            from_bytes: Bytes::new(from),
+            cheapest: vec![cheapest],
+        };
+        for ages in [
+            vec![age(1, true)],
+            vec![age(0, true), age(9, true), age(8, true)],
+            vec![age(0, false)],
+        ] {
+            let found = error(|c| c.destinations[0].ages.clone_from(&ages));
+            let begins = "destination `10.8.0.0/16`: ages must begin at 0 bytes, come in order";
+            assert!(found.starts_with(begins), "{found}");
+        }
         assert_eq!(
             error(|c| c.destinations.push(c.destinations[0].clone())),
             "destination `10.8.0.0/16` is there twice"

@@ -18,7 +18,9 @@ pub struct SelftestReport {
     pub rewritten: u64,
     /// Later packets of flows, forwarded by the flow table.
     pub hits: u64,
-    /// Flows moved off a dead port.
+    /// Flows moved because they had outgrown their port.
+    pub outgrown: u64,
+    /// Flows whose port died.
     pub failovers: u64,
     /// Packets dropped because no candidate was alive.
     pub unreachable: u64,

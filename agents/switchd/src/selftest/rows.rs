@@ -1,9 +1,13 @@
 //! Random rows of the tables.
 
-use lab_abi::rows::{CandidateRow, DestinationRow, MAX_CANDIDATES, MAX_PORTS, PORT_ALIVE, PortRow};
-
-use lab_policy::{ucmp_artifact, wcmp};
-use lab_units::BitsPerSec;
+use lab_abi::rows::{
+    AgeRow, CandidateRow, DestinationRow, MAX_AGES, MAX_CANDIDATES, MAX_PORTS, PORT_ALIVE, PortRow,
+};
+use lab_policy::{
+    ucmp::{self, UcmpConfig},
+    ucmp_artifact, wcmp,
+};
+use lab_units::{BitsPerSec, Nanos};
 
 use super::Random;
 
@@ -60,6 +64,8 @@ pub(super) enum Buckets {
     Ecmp,
     /// By the capacities of random ways.
     Wcmp,
+    /// By the uniform cost of random ways, as flows grow.
+    Ucmp,
     /// By the widest of random links.
     UcmpArtifact,
     /// By traffic engineering: any shares of a hundred.
@@ -69,10 +75,11 @@ pub(super) enum Buckets {
 impl Buckets {
     /// All alike often.
     pub(super) fn any(random: &mut Random) -> Self {
-        match random.below(4) {
+        match random.below(5) {
             0 => Self::Ecmp,
             1 => Self::Wcmp,
-            2 => Self::UcmpArtifact,
+            2 => Self::Ucmp,
+            3 => Self::UcmpArtifact,
             _ => Self::Engineered,
         }
     }
@@ -82,12 +89,13 @@ impl Buckets {
         match self {
             Self::Ecmp => "ecmp",
             Self::Wcmp => "wcmp",
+            Self::Ucmp => "ucmp",
             Self::UcmpArtifact => "ucmp-artifact",
             Self::Engineered => "traffic engineering",
         }
     }
 
-    /// Fills the buckets of a row's candidates.
+    /// Fills the buckets of a row's candidates, and its ages.
     pub(super) fn fill(self, row: &mut DestinationRow, random: &mut Random) {
         let count = usize::try_from(row.count).unwrap_or(MAX_CANDIDATES);
         let rates = [25, 40, 100, 200].map(|gbit| BitsPerSec::new(gbit * 1_000_000_000));
@@ -96,12 +104,39 @@ impl Buckets {
         let buckets = match self {
             Self::Ecmp => [1; MAX_CANDIDATES],
             Self::Wcmp => wcmp::buckets(&rates),
+            Self::Ucmp => return fill_ages(row, &rates, random),
             Self::UcmpArtifact => ucmp_artifact::buckets(&rates),
             Self::Engineered => shares(count, random),
         };
         for (candidate, buckets) in row.candidates[..count].iter_mut().zip(buckets) {
             candidate.buckets = buckets;
         }
+        row.ages = [AgeRow::NEVER; MAX_AGES];
+    }
+}
+
+/// Ways so nearly alike in delay that flows outgrow them within a few packets.
+fn fill_ages(row: &mut DestinationRow, rates: &[BitsPerSec], random: &mut Random) {
+    let mut way = |&capacity: &BitsPerSec| ucmp::Way {
+        delay: Nanos::new(random.below(300).into()),
+        capacity,
+        hops: 1 + random.below(3),
+    };
+    let ways: Vec<_> = rates.iter().map(&mut way).collect();
+    let config = UcmpConfig {
+        quantum: Nanos::new(1),
+        ..UcmpConfig::DEFAULT
+    };
+    let ages = ucmp::ages(&ways, &config);
+    let first = ages.as_slice()[0].buckets;
+    for (candidate, buckets) in row.candidates.iter_mut().zip(first).take(ways.len()) {
+        candidate.buckets = buckets;
+    }
+    row.ages = [AgeRow::NEVER; MAX_AGES];
+    for (slot, age) in row.ages.iter_mut().zip(ages.as_slice()) {
+        let bits = age.buckets.iter().zip(0u32..);
+        let bits = bits.map(|(&buckets, place)| u8::from(buckets > 0) << place);
+        *slot = AgeRow::new(age.from.get(), bits.sum());
     }
 }
 

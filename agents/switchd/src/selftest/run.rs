@@ -88,6 +88,9 @@ impl Selftest {
         match (self.random.below(16), self.pinned) {
             (0, _) => self.foreign_frame(),
             (1 | 2, Some((flow, entry))) => self.later_packet(flow, entry),
+            (6..13, Some((flow, entry))) if self.switch.is_ageing() => {
+                self.later_packet(flow, entry)
+            }
             (3 | 4, Some((flow, entry))) => self.packet_after_failure(flow, entry),
             (5, Some((flow, entry))) => {
                 self.rewrite_buckets()?;
@@ -99,7 +102,7 @@ impl Selftest {
 
     fn first_packet(&mut self) -> Result<(), SwitchdError> {
         let (flow, frame) = self.random_frame();
-        match self.switch.decide(flow) {
+        match self.switch.decide(flow, length(&frame)) {
             None => self.expect_passed(&frame),
             Some(Verdict::Unreachable) => self.expect_unreachable(&frame),
             Some(Verdict::Pin(record)) => {
@@ -117,7 +120,6 @@ impl Selftest {
 
     /// Congestion has changed meanwhile, which must not matter.
     fn later_packet(&mut self, flow: FlowKey, entry: FlowEntry) -> Result<(), SwitchdError> {
-        self.report.hits += 1;
         for slot in 0..self.switch.table.ports.len() {
             let levels = Levels {
                 congestion: self.random.byte(),
@@ -125,11 +127,21 @@ impl Selftest {
             };
             self.set_port(slot, levels, self.is_alive(slot));
         }
-        let frame = roce_frame(flow, 7, 64, 100);
+        let payload = 100 + 8 * usize::from(self.random.byte());
+        let frame = roce_frame(flow, 7, 64, payload);
+        let sent = entry.bytes + length(&frame);
+        if self
+            .switch
+            .has_outgrown(flow, entry.port, entry.bytes, sent)
+        {
+            self.report.outgrown += 1;
+            return self.expect_moved(flow, entry, &frame, Trigger::Age);
+        }
+        self.report.hits += 1;
         let output = self.run(&frame)?;
         let expected = FlowEntry {
             packets: entry.packets + 1,
-            bytes: entry.bytes + length(&frame),
+            bytes: sent,
             ..entry
         };
         self.expect_forwarded(&frame, &output, flow, expected)?;
@@ -147,16 +159,26 @@ impl Selftest {
         self.set_port(slot, Levels::default(), false);
         self.pinned = None;
         let frame = roce_frame(flow, 7, 64, 100);
-        match self.switch.decide(flow) {
+        self.report.failovers += 1;
+        self.expect_moved(flow, entry, &frame, Trigger::Failover)
+    }
+
+    fn expect_moved(
+        &mut self,
+        flow: FlowKey,
+        entry: FlowEntry,
+        frame: &Frame,
+        trigger: Trigger,
+    ) -> Result<(), SwitchdError> {
+        match self.switch.decide(flow, entry.bytes + length(frame)) {
             Some(Verdict::Pin(record)) => {
-                self.report.failovers += 1;
                 let record = DecisionRecord {
-                    trigger: Trigger::Failover.to_byte(),
+                    trigger: trigger.to_byte(),
                     ..record
                 };
-                self.expect_decided(&frame, record, entry)
+                self.expect_decided(frame, record, entry)
             }
-            Some(Verdict::Unreachable) | None => self.expect_unreachable(&frame),
+            Some(Verdict::Unreachable) | None => self.expect_unreachable(frame),
         }
     }
 

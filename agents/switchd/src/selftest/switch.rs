@@ -5,9 +5,9 @@ use std::net::Ipv4Addr;
 use lab_abi::{
     Preset, Trigger,
     rows::{
-        CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, DecisionRecord, DestinationRow, FlowKey,
-        MECHANISM_BUCKETS, MECHANISM_LCMP, PORT_ALIVE, PrefixKey, ScoredCandidate, SwitchParams,
-        SwitchTable,
+        AgeRow, CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, DecisionRecord, DestinationRow,
+        FlowKey, MECHANISM_BUCKETS, MECHANISM_LCMP, PORT_ALIVE, PrefixKey, ScoredCandidate,
+        SwitchParams, SwitchTable,
     },
 };
 use lab_policy::{Candidate, Decision, FlowTuple, LcmpConfig, ecmp, flow_hash, lcmp};
@@ -66,6 +66,9 @@ impl Switch {
         let index = usize::try_from(random.below(count)).unwrap_or(0);
         let (bits, addr, row) = &mut self.destinations[index];
         self.buckets = Buckets::any(random);
+        let is_ageing = self.buckets == Buckets::Ucmp;
+        let is_by_buckets = self.table.params.mechanism == MECHANISM_BUCKETS;
+        self.table.params.ageing = u32::from(is_ageing && is_by_buckets);
         *row = random_destination(self.buckets, random);
         (PrefixKey::new(*addr, *bits), index)
     }
@@ -99,12 +102,24 @@ impl Switch {
         Ipv4Addr::from_bits(addr.to_bits() | (random.word32() & free))
     }
 
-    /// What the reference does with the first packet of `flow`; `None` leaves it to the kernel.
-    pub(super) fn decide(&self, flow: FlowKey) -> Option<Verdict> {
+    /// What the reference does with a packet of `flow` that is to be decided, by which it has sent
+    /// `sent` bytes; `None` leaves it to the kernel.
+    pub(super) fn decide(&self, flow: FlowKey, sent: u64) -> Option<Verdict> {
         let row = self.lookup(flow.destination())?;
+        let cheapest = self.age(row, sent).map_or(0, |age| age.cheapest);
         let candidates: Vec<_> = row.candidates[..usize::try_from(row.count).unwrap_or(0)]
             .iter()
-            .map(|candidate| self.candidate(candidate))
+            .zip(0u32..)
+            .map(|(candidate, place)| {
+                let candidate = self.candidate(candidate);
+                match cheapest {
+                    0 => candidate,
+                    bits => Candidate {
+                        buckets: u16::from(bits >> place & 1),
+                        ..candidate
+                    },
+                }
+            })
             .collect();
         let tuple = FlowTuple {
             src: flow.source(),
@@ -119,9 +134,35 @@ impl Switch {
             _ => ecmp::decide(&candidates, hash),
         };
         Some(match decision {
-            Some(decision) => Verdict::Pin(record(flow, hash, row, &decision)),
+            Some(decision) => Verdict::Pin(DecisionRecord {
+                cheapest,
+                ..record(flow, hash, row, &decision)
+            }),
             None => Verdict::Unreachable,
         })
+    }
+
+    /// Whether flows age.
+    pub(super) const fn is_ageing(&self) -> bool {
+        self.table.params.ageing == 1
+    }
+
+    /// Whether a flow pinned to `port` begins an age with a packet after which it has sent `after`
+    /// instead of `before` bytes, and its port is none of the cheapest then.
+    pub(super) fn has_outgrown(&self, flow: FlowKey, port: u16, before: u64, after: u64) -> bool {
+        let Some(row) = self.lookup(flow.destination()) else {
+            return false;
+        };
+        let (was, is) = (self.age(row, before), self.age(row, after));
+        let places = row.candidates.iter().zip(0u32..);
+        let mut own = places.filter(|(candidate, _)| candidate.port == u32::from(port));
+        was != is && is.is_some_and(|age| !own.any(|(_, place)| age.cheapest >> place & 1 != 0))
+    }
+
+    /// The age of a flow that has sent so much, where flows age.
+    fn age<'a>(&self, row: &'a DestinationRow, sent: u64) -> Option<&'a AgeRow> {
+        let begun = row.ages.iter().rfind(|age| age.from() <= sent);
+        begun.filter(|_| self.is_ageing())
     }
 
     fn lookup(&self, address: Ipv4Addr) -> Option<&DestinationRow> {

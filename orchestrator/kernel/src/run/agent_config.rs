@@ -1,10 +1,13 @@
 //! The configuration of a DCI switch's agent, from the plan.
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, MacAddr, OwnPolicy,
-    PolicyConfig, PortConfig,
+    AgeConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, MacAddr,
+    OwnPolicy, PolicyConfig, PortConfig,
 };
-use lab_plan::model::{LinkKind, Plan, PolicyPlan, PolicyRun, Switch};
+use lab_plan::{
+    AgeingWay, ages,
+    model::{LinkKind, Plan, PolicyPlan, PolicyRun, Switch},
+};
 use lab_units::{Nanos, PortId};
 
 /// The configuration of the agent of the switch at `switch_index`, without what only its launcher
@@ -58,19 +61,27 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
     }
 }
 
-/// A destination as an agent knows it.
+/// A destination as an agent knows it, over `candidates` and their ways.
 pub(super) fn destination(
     plan: &Plan,
+    policy: &PolicyPlan,
     switch_index: usize,
     row: usize,
-    candidates: Vec<CandidateConfig>,
+    candidates: impl Iterator<Item = (CandidateConfig, AgeingWay)>,
 ) -> DestinationConfig {
-    let dc = plan.switches[switch_index].destinations[row].dc;
-    let prefix = plan.dcs[dc.index()].prefix;
+    let row = &plan.switches[switch_index].destinations[row];
+    let prefix = plan.dcs[row.dc.index()].prefix;
+    let (candidates, ways): (_, Vec<_>) = candidates.unzip();
+    let ages = ages(policy, &ways, row.hops, plan.scale.size);
+    let ages = ages.into_iter().map(|age| AgeConfig {
+        from_bytes: age.from_bytes,
+        cheapest: age.cheapest,
+    });
     DestinationConfig {
         addr: prefix.addr,
         prefix_len: prefix.len,
         candidates,
+        ages: ages.collect(),
     }
 }
 
@@ -134,12 +145,16 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
         .map(|(row, planned)| {
             let score = |column: usize| scores.map_or(0, |scores| scores[row][column]);
             let candidates = planned.candidates.iter().enumerate();
-            let candidates = candidates.map(|(column, candidate)| CandidateConfig {
-                port: candidate.port,
-                c_path: score(column),
-                buckets: run.buckets_of(switch_index, row, column),
+            let candidates = candidates.map(|(column, candidate)| {
+                let config = CandidateConfig {
+                    port: candidate.port,
+                    c_path: score(column),
+                    buckets: run.buckets_of(switch_index, row, column),
+                };
+                let way = (candidate.paper_delay_ns, candidate.paper_bottleneck_bps);
+                (config, way)
             });
-            destination(plan, switch_index, row, candidates.collect())
+            destination(plan, &run.policy, switch_index, row, candidates)
         })
         .collect()
 }

@@ -27,13 +27,18 @@ pub(super) fn commands(plan: &Plan, policy: usize, fault: &FaultPlan) -> Vec<(Dc
     let rescored = fault.rescored.iter();
     for change in rescored.filter(|change| change.policy == policy) {
         let switch = &plan.switches[change.switch];
-        let candidate = |scored: &ScoredCandidate| CandidateConfig {
-            port: scored.port,
-            c_path: scored.c_path,
-            buckets: scored.buckets,
+        let candidate = |scored: &ScoredCandidate| {
+            let config = CandidateConfig {
+                port: scored.port,
+                c_path: scored.c_path,
+                buckets: scored.buckets,
+            };
+            (config, (scored.paper_delay_ns, scored.paper_bottleneck_bps))
         };
-        let candidates = change.candidates.iter().map(candidate).collect();
-        let row = agent_config::destination(plan, change.switch, change.destination, candidates);
+        let candidates = change.candidates.iter().map(candidate);
+        let policy = &plan.policies[policy].policy;
+        let (switch_index, row) = (change.switch, change.destination);
+        let row = agent_config::destination(plan, policy, switch_index, row, candidates);
         let dc = plan.nodes[switch.node.index()].dc;
         commands.push((dc, AgentCommand::SetDestination(row)));
     }
@@ -96,6 +101,7 @@ mod tests {
                 addr: plan.dcs[dc].prefix.addr,
                 prefix_len: plan.dcs[dc].prefix.len,
                 candidates,
+                ages: Vec::new(),
             })
         };
         let expected = [

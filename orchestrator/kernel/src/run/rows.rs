@@ -258,6 +258,7 @@ const CONGESTION_CONTROL: &str = "none";
 const fn reason(trigger: Trigger, rule: Rule) -> &'static str {
     match trigger {
         Trigger::Failover => "failover",
+        Trigger::Age => "age",
         Trigger::NewFlow => rule.word(),
     }
 }

@@ -91,7 +91,7 @@ fn what_the_kernel_engine_cannot_run_is_said() {
         .filter(|warning| warning.code == "policy-not-in-kernel")
         .map(|warning| warning.text.split(':').next().unwrap())
         .collect();
-    assert_eq!(said, ["policy `delay-only`", "policy `aged`"]);
+    assert_eq!(said, ["policy `delay-only`"]);
 }
 
 #[test]
