@@ -17,6 +17,8 @@ pub struct FlowTable {
     by_age: BinaryHeap<Reverse<(SimTime, u64)>>,
     /// Rows that had to go because the table was full.
     pub evictions: u64,
+    /// Rows that had to go because their flows were idle.
+    pub expirations: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -34,6 +36,7 @@ impl FlowTable {
             most: most as usize,
             by_age: BinaryHeap::new(),
             evictions: 0,
+            expirations: 0,
         }
     }
 
@@ -94,7 +97,9 @@ impl FlowTable {
 
     /// Forgets flows not seen after `since`.
     pub fn collect(&mut self, since: SimTime) {
+        let before = self.rows.len();
         self.rows.retain(|_, row| row.seen > since);
+        self.expirations += (before - self.rows.len()) as u64;
     }
 }
 
@@ -116,6 +121,7 @@ mod tests {
         assert_eq!(table.touch(2, at(5)), Some(8));
         table.collect(at(1));
         assert_eq!((table.touch(1, at(6)), table.flows()), (None, 1));
+        assert_eq!((table.expirations, table.evictions), (1, 0));
     }
 
     proptest! {
@@ -127,6 +133,7 @@ mod tests {
             let mut table = FlowTable::new(5);
             // Least recently seen first.
             let mut model: Vec<u64> = Vec::new();
+            let mut evicted = 0;
             for (time, key) in (1..).zip(keys) {
                 let known = table.touch(key, at(time)).is_some();
                 prop_assert_eq!(known, model.contains(&key));
@@ -134,11 +141,12 @@ mod tests {
                     table.pin(key, 0, at(time));
                     if model.len() == MOST {
                         model.remove(0);
+                        evicted += 1;
                     }
                 }
                 model.retain(|&other| other != key);
                 model.push(key);
-                prop_assert_eq!(table.flows(), model.len());
+                prop_assert_eq!((table.flows(), table.evictions), (model.len(), evicted));
             }
         }
     }

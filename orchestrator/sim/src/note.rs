@@ -1,6 +1,6 @@
 //! What a simulation tells while it runs.
 
-use lab_policy::{Decision, lcmp::Levels};
+use lab_policy::{Decision, Rule, lcmp::Levels};
 use lab_records::StoryEvent;
 use lab_units::BitsPerSec;
 
@@ -19,6 +19,8 @@ pub enum Note {
     Port(PortNote),
     /// What is in the egress queue of a port of an inter-DC link.
     Queue(QueueNote),
+    /// How a DCI switch fared.
+    Switch(Box<SwitchNote>),
     /// A switch or host was asked to wait, or to go on.
     Pfc(PfcNote),
     /// A flow takes this port out of a datacenter.
@@ -90,8 +92,45 @@ pub struct QueueNote {
     pub bytes: u64,
     /// What LCMP made of it at its last sample.
     pub levels: Levels,
-    /// Rows of the switch's flow table.
-    pub flows: u32,
+}
+
+/// How a DCI switch fared.
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchNote {
+    /// When.
+    pub at: SimTime,
+    /// The switch's datacenter.
+    pub dc: u32,
+    /// Rows of its flow table.
+    pub flows: u64,
+    /// Rows that had to go because the table was full.
+    pub evicted: u64,
+    /// Rows that had to go because their flows were idle.
+    pub expired: u64,
+    /// What it decided.
+    pub tally: Tally,
+}
+
+/// What a DCI switch decided since the start.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Tally {
+    /// Decisions.
+    pub decisions: u64,
+    /// Those of them because a flow's port had died.
+    pub failovers: u64,
+    /// Those of them by a fallback rule.
+    pub fallbacks: u64,
+    /// Packets that needed none, as their flow was pinned.
+    pub hits: u64,
+}
+
+impl Tally {
+    /// Counts a decision by `rule`.
+    pub fn decided(&mut self, cause: Cause, rule: Rule) {
+        self.decisions += 1;
+        self.failovers += u64::from(cause == Cause::Failover);
+        self.fallbacks += u64::from(rule.is_fallback());
+    }
 }
 
 /// PFC arrived.
@@ -146,6 +185,7 @@ impl Note {
             Self::Decided(note) => note.at,
             Self::Link(note) | Self::Port(note) => note.at,
             Self::Queue(note) => note.at,
+            Self::Switch(note) => note.at,
             Self::Pfc(note) => note.at,
             Self::Hop(note) => note.at,
             Self::Story(note) => note.at,

@@ -134,6 +134,7 @@ impl Observer for Kept<'_> {
             Note::Decided(_)
             | Note::Port(_)
             | Note::Queue(_)
+            | Note::Switch(_)
             | Note::Pfc(_)
             | Note::Hop(_)
             | Note::Story(_) => {}

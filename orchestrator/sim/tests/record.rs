@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, Row, RunDir, RunWriter, StoryEvent,
-    StoryRow, sample,
+    StoryRow, SwitchRow, sample,
 };
 use lab_sim::{EndReason, Job, Outcome, RunOptions, SimTime, Told, record};
 use lab_units::{FlowId, Nanos};
@@ -26,7 +26,7 @@ traffic:
       - { from: dc1/h2, to: dc4/h1, size: 4 MB, start: 1 ms }
       - { from: dc4/h2, to: dc1/h1, size: 1 MB, start: 50 ms }
 policies: [ecmp, lcmp]
-measure: { links: 5 ms, queues: 5 ms }
+measure: { links: 5 ms, queues: 5 ms, switches: 5 ms }
 ";
 
 fn plan(text: &str, is_scaled: bool) -> Plan {
@@ -146,6 +146,49 @@ fn links_carried_what_flows_sent() {
 }
 
 #[test]
+fn a_switchs_counters_are_what_its_decisions_say() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The third flow is under way when a way of its datacenter's is cut.
+    let text = format!(
+        "{DIAMOND}transport: {{ retransmit_timeout: 50 ms }}\n\
+         faults: [{{ at: 50050 us, link: [dc4, dc3], down: true }}]\n"
+    );
+    run(folder.path(), &plan(&text, false), &RunOptions::default());
+    let decisions: Vec<DecisionRow> = rows(folder.path());
+    let switches: Vec<SwitchRow> = rows(folder.path());
+    assert!(decisions.iter().any(|row| row.reason == "failover"));
+    for switch in &switches {
+        let made = decisions.iter().filter(|row| {
+            let is_its = row.policy == switch.policy && row.switch == switch.switch;
+            is_its && row.time_ns <= switch.time_ns
+        });
+        let (failovers, others): (Vec<_>, Vec<_>) = made.partition(|row| row.reason == "failover");
+        let fallbacks = others
+            .iter()
+            .filter(|row| row.reason.ends_with("-fallback"));
+        assert_eq!(switch.decisions, (failovers.len() + others.len()) as u64);
+        assert_eq!(switch.failovers, failovers.len() as u64);
+        assert!(switch.fallbacks >= fallbacks.count() as u64);
+        let pinned = switch.occupancy + switch.evicted + switch.expired;
+        assert_eq!(pinned, others.len() as u64, "each flow is entered once");
+        assert_eq!((switch.stale, switch.restarts), (0, 0));
+    }
+    // Every 5 ms, and once more at the end.
+    let of_dc1: Vec<&SwitchRow> = switches
+        .iter()
+        .filter(|row| (&*row.policy, &*row.switch) == ("lcmp", "dc1"))
+        .collect();
+    assert_eq!(of_dc1[1].time_ns, Nanos::from_millis(10));
+    // One at the start and one after 1 ms, within 5 ms; one more for the ACKs of the third.
+    assert_eq!(of_dc1[0].decisions_per_s, 400);
+    let last = of_dc1.last().expect("rows");
+    assert_eq!(last.decisions, 3);
+    // What is not decided is a hit.
+    let sent = 6_000_000_u64.div_ceil(4096);
+    assert!(last.hits >= sent - 2, "{}", last.hits);
+}
+
+#[test]
 fn the_same_plan_gives_the_same_bytes_on_any_number_of_threads() {
     let plan = plan(DIAMOND, false);
     let tables = |threads: usize| {
@@ -157,7 +200,7 @@ fn the_same_plan_gives_the_same_bytes_on_any_number_of_threads() {
         };
         run(folder.path(), &plan, &options);
         let read = |name: &str| fs::read(folder.path().join(name)).expect("a table");
-        ["flows", "links", "queues", "decisions", "story"]
+        ["flows", "links", "queues", "decisions", "switches", "story"]
             .map(|table| read(&format!("{table}.csv")))
     };
     let once = tables(1);

@@ -138,13 +138,12 @@ impl<'a> RowMaker<'a> {
         let before = self.switches.entry(dc).or_default();
         let restarts = before.restarts;
         let more = decisions.saturating_sub(before.decisions);
-        let span = time.saturating_sub(before.time).get().max(1);
+        let span = time.saturating_sub(before.time);
         *before = SwitchBefore {
             time,
             decisions,
             restarts,
         };
-        let per_second = u128::from(more) * u128::from(NANOS_PER_SECOND) / u128::from(span);
         Some(SwitchRow {
             policy: self.policy.to_owned(),
             repetition: self.repetition,
@@ -152,14 +151,14 @@ impl<'a> RowMaker<'a> {
             switch: self.dc_name(dc).to_owned(),
             occupancy: stats.occupancy,
             decisions,
-            decisions_per_s: u64::try_from(per_second).unwrap_or(u64::MAX),
+            decisions_per_s: SwitchRow::pace_of(more, span),
             failovers: stats.failovers,
             fallbacks: stats.fallbacks,
-            stale: Some(stats.stale),
+            stale: stats.stale,
             evicted: stats.evicted,
             expired: stats.expired,
-            hits: Some(stats.hits),
-            restarts: Some(restarts),
+            hits: stats.hits,
+            restarts,
         })
     }
 
@@ -250,8 +249,6 @@ impl<'a> RowMaker<'a> {
     }
 }
 
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
-
 /// SoftRoCE has none: it marks nothing and reacts to nothing but loss.
 const CONGESTION_CONTROL: &str = "none";
 
@@ -337,14 +334,11 @@ mod tests {
         // A time of 10: 100 emulated ms are 10 ms.
         let row = rows.switch(DcId(0), &stats(100, 8)).unwrap();
         assert_eq!((row.decisions, row.decisions_per_s), (10, 1_000));
-        assert_eq!(
-            (row.stale, row.occupancy, row.restarts),
-            (Some(1), 7, Some(0))
-        );
+        assert_eq!((row.stale, row.occupancy, row.restarts), (1, 7, 0));
         rows.restart(DcId(0));
         let row = rows.switch(DcId(0), &stats(200, 13)).unwrap();
         assert_eq!((row.decisions, row.decisions_per_s), (15, 500));
-        assert_eq!((&*row.switch, row.restarts), ("dc1", Some(1)));
+        assert_eq!((&*row.switch, row.restarts), ("dc1", 1));
     }
 
     #[test]

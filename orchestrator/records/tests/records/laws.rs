@@ -170,13 +170,13 @@ prop_compose! {
 
 prop_compose! {
     fn switch_row()(
-        policy in text(), switch in name(), time in nanos(), counts in any::<[u64; 7]>(),
-        stale in prop::option::of(any::<u64>()),
+        policy in text(), switch in name(), time in nanos(), counts in any::<[u64; 10]>(),
     ) -> SwitchRow {
-        let [occupancy, decisions, decisions_per_s, failovers, fallbacks, evicted, expired] = counts;
+        let [occupancy, decisions, decisions_per_s, failovers, fallbacks, ..] = counts;
+        let [.., stale, evicted, expired, hits, restarts] = counts;
         SwitchRow {
             policy, repetition: 1, time_ns: time, switch, occupancy, decisions, decisions_per_s,
-            failovers, fallbacks, stale, evicted, expired, hits: stale, restarts: None,
+            failovers, fallbacks, stale, evicted, expired, hits, restarts,
         }
     }
 }

@@ -35,11 +35,13 @@ pub enum What {
     SampleLinks,
     /// Queues are recorded.
     SampleQueues,
+    /// This switch is recorded.
+    SampleSwitch,
     /// This switch tells traffic engineering its demands and takes its tables.
     Engineer,
 }
 
-const ALL: [What; 12] = [
+const ALL: [What; 13] = [
     What::Fault,
     What::Arrive,
     What::Wake,
@@ -51,6 +53,7 @@ const ALL: [What; 12] = [
     What::Collect,
     What::SampleLinks,
     What::SampleQueues,
+    What::SampleSwitch,
     What::Engineer,
 ];
 

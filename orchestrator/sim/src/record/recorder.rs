@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_records::{
     DecisionRow, FlowStatus, LinkRow, PfcRow, PortRow, QueueRow, RecordsError, RunWriter,
-    StoryEvent, StoryRow,
+    StoryEvent, StoryRow, SwitchRow,
 };
 
 use super::{
@@ -41,6 +41,7 @@ pub struct Recorder<'w> {
 struct Pending {
     links: Vec<LinkRow>,
     queues: Vec<QueueRow>,
+    switches: Vec<SwitchRow>,
     decisions: Vec<DecisionRow>,
     pfc: Vec<PfcRow>,
     ports: Vec<PortRow>,
@@ -172,6 +173,7 @@ impl<'w> Recorder<'w> {
         let Pending {
             links,
             queues,
+            switches,
             decisions,
             pfc,
             ports,
@@ -180,6 +182,7 @@ impl<'w> Recorder<'w> {
         let mut write = || {
             self.writer.append_links(&links)?;
             self.writer.append_queues(&queues)?;
+            self.writer.append_switches(&switches)?;
             self.writer.append_decisions(&decisions)?;
             self.writer.append_pfc(&pfc)?;
             self.writer.append_ports(&ports)?;
@@ -205,6 +208,7 @@ impl Observer for Recorder<'_> {
             Note::Link(note) => self.pending.links.push(self.rows.link(&note)),
             Note::Port(note) => self.pending.ports.push(self.rows.port(&note)),
             Note::Queue(note) => self.pending.queues.push(self.rows.queue(&note)),
+            Note::Switch(note) => self.pending.switches.push(self.rows.switch(&note)),
             Note::Pfc(note) => self.pending.pfc.push(self.rows.pfc(&note)),
             Note::Hop(note) => self.hop(note),
             Note::Story(note) => {

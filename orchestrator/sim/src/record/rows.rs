@@ -3,14 +3,14 @@
 use lab_plan::{Flow, LinkKind, Plan, Role};
 use lab_records::{
     DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, PortRow, QueueRow,
-    StoryEvent, StoryRow,
+    StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use super::ways::Way;
 use crate::{
     network::PortFacts,
-    note::{Cause, DecisionNote, PfcNote, PortNote, QueueNote, StoryNote},
+    note::{Cause, DecisionNote, PfcNote, PortNote, QueueNote, StoryNote, SwitchNote},
     simulate::Scene,
     time::SimTime,
 };
@@ -23,6 +23,8 @@ pub struct RowMaker<'w> {
     paper_per_emu_time: Ratio,
     paper_per_emu_size: Ratio,
     paper_per_emu_rate: Ratio,
+    /// By datacenter: when its switch was last told of, and how much it had decided.
+    switches: Vec<(Nanos, u64)>,
 }
 
 /// How a flow ended.
@@ -59,6 +61,7 @@ impl<'w> RowMaker<'w> {
             paper_per_emu_time: inverse(plan.scale.time),
             paper_per_emu_size: inverse(plan.scale.size),
             paper_per_emu_rate: inverse(plan.scale.rate),
+            switches: vec![(Nanos::ZERO, 0); plan.dcs.len()],
         }
     }
 
@@ -239,6 +242,31 @@ impl<'w> RowMaker<'w> {
             trend_level: note.levels.trend,
             duration_level: note.levels.duration,
             congestion_cost: note.levels.congestion,
+        }
+    }
+
+    /// The row of a DCI switch; its pace is that since the row before.
+    pub fn switch(&mut self, note: &SwitchNote) -> SwitchRow {
+        let (time, tally) = (self.paper_time(note.at), note.tally);
+        let now = (time, tally.decisions);
+        let before = std::mem::replace(&mut self.switches[note.dc as usize], now);
+        let span = time.saturating_sub(before.0);
+        SwitchRow {
+            policy: self.policy.to_owned(),
+            repetition: self.scene.job.repetition,
+            time_ns: time,
+            switch: self.dc_name(note.dc).to_owned(),
+            occupancy: note.flows,
+            decisions: tally.decisions,
+            decisions_per_s: SwitchRow::pace_of(tally.decisions - before.1, span),
+            failovers: tally.failovers,
+            fallbacks: tally.fallbacks,
+            // Its tables are right at every moment, and nothing kills its agent.
+            stale: 0,
+            restarts: 0,
+            evicted: note.evicted,
+            expired: note.expired,
+            hits: tally.hits,
         }
     }
 

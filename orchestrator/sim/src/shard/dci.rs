@@ -11,7 +11,7 @@ use super::{Shard, ageing::Ageing, engineering::Engineered};
 use crate::{
     cc::CongestionControl,
     flow_table::FlowTable,
-    note::{Cause, DecisionNote, HopNote, Note},
+    note::{Cause, DecisionNote, HopNote, Note, Tally},
     packet::{Kind, Packet},
     physics::Physics,
     port::Port,
@@ -24,6 +24,7 @@ pub(super) struct Dci<'w> {
     /// Ways to each datacenter, by its number.
     pub ways: Vec<&'w [Way]>,
     pub table: FlowTable,
+    pub tally: Tally,
     /// By the switch's ports; empty unless the policy looks at queues.
     pub watched: Vec<Watched>,
     /// Only where flows that have grown are moved.
@@ -67,6 +68,7 @@ impl<'w> Dci<'w> {
         Self {
             ways,
             table: FlowTable::new(rows),
+            tally: Tally::default(),
             watched,
             ageing,
             engineered: Engineered::new(world, dc),
@@ -181,6 +183,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let cause = match pinned {
             Some(port) if !self.is_up(port) => Cause::Failover,
             Some(port) if !has_aged || self.is_still_cheap(key, to_dc, ways, port) => {
+                self.dci.tally.hits += 1;
                 return Some(port);
             }
             Some(_) => Cause::Age,
@@ -189,6 +192,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let (decision, ports) = self.decide(node, to_dc, ways, key, packet)?;
         let port = ports[decision.chosen];
         self.dci.table.pin(key, port, self.now);
+        self.dci.tally.decided(cause, decision.rule);
         self.notes.push(Note::Decided(Box::new(DecisionNote {
             at: self.now,
             dc: self.dc,

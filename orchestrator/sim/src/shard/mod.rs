@@ -290,6 +290,7 @@ impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
             What::Collect => self.collect(),
             What::SampleLinks => self.sample_links_due(),
             What::SampleQueues => self.sample_queues_due(),
+            What::SampleSwitch => self.sample_switch_due(),
             What::Engineer => self.engineer(),
         }
     }

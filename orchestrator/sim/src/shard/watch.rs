@@ -8,7 +8,7 @@ use super::{Shard, ShardChange};
 use crate::{
     cc::CongestionControl,
     event::What,
-    note::{Note, PortNote, QueueNote},
+    note::{Note, PortNote, QueueNote, SwitchNote},
     physics::Physics,
     time::SimTime,
     world::RunPolicy,
@@ -25,6 +25,9 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         let measure = &self.world.plan.measure;
         self.again(What::SampleLinks, measure.links_ns);
         self.again(What::SampleQueues, measure.queues_ns);
+        if self.has_agent() {
+            self.again(What::SampleSwitch, measure.switches_ns);
+        }
         self.schedule_engineering();
     }
 
@@ -114,6 +117,11 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         self.again(What::SampleQueues, self.world.plan.measure.queues_ns);
     }
 
+    pub(super) fn sample_switch_due(&mut self) {
+        self.sample_switch();
+        self.again(What::SampleSwitch, self.world.plan.measure.switches_ns);
+    }
+
     /// What the links to other datacenters have carried until now.
     pub fn sample_links(&mut self) {
         for port in self.inter_dc_ports() {
@@ -130,7 +138,6 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
 
     /// What is queued for other datacenters now.
     pub fn sample_queues(&mut self) {
-        let flows = crate::network::count(self.dci.table.flows());
         let node = self.world.switches[self.dc as usize].node;
         let first = self.world.network.nodes[node as usize].ports.start;
         for port in self.inter_dc_ports() {
@@ -141,10 +148,27 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
                 at: self.now,
                 port,
                 levels,
-                flows,
             };
             self.notes.push(Note::Queue(note));
         }
+    }
+
+    /// How the DCI switch has fared until now.
+    fn sample_switch(&mut self) {
+        let table = &self.dci.table;
+        self.notes.push(Note::Switch(Box::new(SwitchNote {
+            at: self.now,
+            dc: self.dc,
+            flows: table.flows() as u64,
+            evicted: table.evictions,
+            expired: table.expirations,
+            tally: self.dci.tally,
+        })));
+    }
+
+    /// Whether the DCI switch is one that decides, not a legacy one.
+    fn has_agent(&self) -> bool {
+        !self.world.switches[self.dc as usize].is_legacy
     }
 
     /// Brings the clock to the end of the run, samples once more, and tells what became of each port.
@@ -152,6 +176,9 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         self.now = end;
         self.sample_links();
         self.sample_queues();
+        if self.has_agent() {
+            self.sample_switch();
+        }
         for (port, state) in (self.first_port..).zip(&self.ports) {
             self.notes.push(Note::Port(PortNote {
                 counts: state.counts_at(end),

@@ -5,7 +5,7 @@ use lab_records::StoryEvent;
 use lab_sim::{
     Observer, Outcome, Progress, RunOptions, SimTime, Told, World,
     cc::{CongestionControl, WithControl, with_control},
-    note::{DecisionNote, Note, PfcNote, PortNote, QueueNote, StoryNote},
+    note::{DecisionNote, Note, PfcNote, PortNote, QueueNote, StoryNote, SwitchNote},
     physics::{Artifact, Paper, Physics},
     run,
 };
@@ -142,6 +142,13 @@ impl Run {
     pub fn queues(&self) -> impl Iterator<Item = &QueueNote> {
         self.notes.iter().filter_map(|note| match note {
             Note::Queue(queue) => Some(queue),
+            _ => None,
+        })
+    }
+
+    pub fn switches(&self) -> impl Iterator<Item = &SwitchNote> {
+        self.notes.iter().filter_map(|note| match note {
+            Note::Switch(switch) => Some(&**switch),
             _ => None,
         })
     }

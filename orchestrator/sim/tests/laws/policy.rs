@@ -2,7 +2,7 @@
 
 use lab_sim::EndReason;
 
-use crate::lab::{plan, simulate};
+use crate::lab::{Run, plan, simulate};
 
 /// Two like ways from dc1 to dc4, one of which two hosts of dc1 fill with flows to dc2.
 fn busy_way(policies: &str, agent: &str) -> String {
@@ -76,10 +76,11 @@ fn a_legacy_switch_decides_nothing_and_passes_everything_on() {
     let plan = plan(&busy_way("lcmp", ", agent: legacy"));
     let run = simulate(&plan, 0, 1);
     assert_eq!(run.outcome.reason, EndReason::Finished);
-    assert_eq!(run.decisions().filter(|note| note.dc == 0).count(), 0);
+    assert_eq!(decisions_of(&run, 0), 0);
+    assert!(decisions_of(&run, 3) > 0, "the ACKs' switch decides");
     assert!(
-        run.decisions().any(|note| note.dc == 3),
-        "the ACKs' switch decides"
+        run.switches().all(|note| note.dc != 0),
+        "nobody tells of it"
     );
 }
 
@@ -93,8 +94,17 @@ fn a_flow_table_is_bounded() {
     ));
     let run = simulate(&plan, 0, 1);
     assert_eq!(run.outcome.reason, EndReason::Finished);
-    let most = run.queues().map(|note| note.flows).max();
+    let most = run.switches().map(|note| note.flows).max();
     assert_eq!(most, Some(3));
+    let last = run.switches().filter(|note| note.dc == 0).last();
+    let last = last.expect("it is told of at the end");
+    assert!(last.evicted > 0, "{last:?}");
+    // Who was decided for the first time was entered, and is still there or had to go.
+    assert_eq!(
+        last.flows + last.evicted + last.expired,
+        last.tally.decisions - last.tally.failovers
+    );
+    assert_eq!(last.tally.decisions, decisions_of(&run, 0));
 }
 
 /// Every decision is for a port that is up and among the candidates, and every flow goes one way.
@@ -113,4 +123,8 @@ fn a_flow_keeps_its_way() {
             }
         }
     }
+}
+
+fn decisions_of(run: &Run, dc: u32) -> u64 {
+    run.decisions().filter(|note| note.dc == dc).count() as u64
 }
