@@ -65,9 +65,10 @@ const TUNE_EXAMPLES: &str = "\
 From another terminal while flows run:
   lcmp-lab tune dc1                   what the weights and thresholds are
   lcmp-lab tune dc1 alpha=1 beta=3    the next flow is decided by these
+  lcmp-lab tune dc1 w_dl=0            its paths cost by their capacity alone
 
 What is tuned lasts until the policy's flows have ended; every repetition begins with the scenario's.
-What paths cost (w_dl, w_lc, s_path) is provisioned for all switches together and cannot be tuned.";
+max_delay and max_capacity, where scores end, are the scenario's for all switches and cannot be tuned.";
 
 const SIM_EXAMPLES: &str = "\
 A short look at a long experiment, then all of it:

@@ -442,8 +442,8 @@ pub struct FaultPlan {
     pub link: LinkId,
     /// What changes, emulated.
     pub change: FaultChange,
-    /// Candidates whose order, path score or buckets change with it, under every policy whose tables
-    /// are made of what links are provisioned with.
+    /// Candidates whose order, path or buckets change with it, under every policy whose tables are
+    /// made of what links are provisioned with.
     pub rescored: Vec<Rescored>,
 }
 
@@ -463,16 +463,12 @@ pub struct Rescored {
 /// A next hop, the path behind it and what a policy makes of it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ScoredCandidate {
-    /// The egress port.
-    pub port: PortId,
+    /// The next hop and the path behind it.
+    pub candidate: Candidate,
     /// C_path; 0 where the policy has no path scores.
     pub c_path: u8,
     /// Hash buckets.
     pub buckets: u16,
-    /// End-to-end one-way delay of the path behind it, in paper time.
-    pub paper_delay_ns: Nanos,
-    /// Least link capacity on that path, in paper units.
-    pub paper_bottleneck_bps: BitsPerSec,
 }
 
 /// What a fault changes, emulated.

@@ -107,10 +107,18 @@ fn path_scores(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u8>>> {
 
 /// C_path of a candidate; 0 where the policy has no path scores.
 pub(crate) fn path_score_of(policy: &PolicyPlan, candidate: &Candidate) -> u8 {
-    policy.lcmp().map_or(0, |config| {
-        let (delay, capacity) = scored(candidate, config.preset);
+    policy
+        .lcmp()
+        .map_or(0, |config| candidate.path_score(config))
+}
+
+impl Candidate {
+    /// C_path by LCMP with the parameters `config`.
+    #[must_use]
+    pub fn path_score(&self, config: &LcmpConfig) -> u8 {
+        let (delay, capacity) = scored(self, config.preset);
         path_score(delay, capacity, config)
-    })
+    }
 }
 
 fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {

@@ -5,11 +5,14 @@
 //! by increasing one-way delay, their scores and their buckets do not. Traffic engineering is not
 //! told: its controller sees what links are, and tells the switches itself.
 
+use lab_policy::lcmp::{LcmpConfig, Preset};
 use lab_units::{BitsPerSec, LinkId, Nanos, PortId};
 
 use crate::{
     error::PlanError,
-    model::{Destination, PolicyPlan, PolicyRun, Rescored, ScoredCandidate, Switch, UcmpPlan},
+    model::{
+        Destination, EbpfPlan, PolicyPlan, PolicyRun, Rescored, ScoredCandidate, Switch, UcmpPlan,
+    },
     network::Network,
     policy,
     ways::{self, Ways},
@@ -90,11 +93,9 @@ fn scored(policy: &PolicyPlan, row: &Destination) -> Vec<ScoredCandidate> {
     let buckets = policy::buckets_of(policy, row);
     let rows = row.candidates.iter().zip(buckets);
     rows.map(|(candidate, buckets)| ScoredCandidate {
-        port: candidate.port,
+        candidate: *candidate,
         c_path: policy::path_score_of(policy, candidate),
         buckets,
-        paper_delay_ns: candidate.paper_delay_ns,
-        paper_bottleneck_bps: candidate.paper_bottleneck_bps,
     })
     .collect()
 }
@@ -102,20 +103,26 @@ fn scored(policy: &PolicyPlan, row: &Destination) -> Vec<ScoredCandidate> {
 /// What of a table the policy's decisions depend on.
 fn told(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64, u64)> {
     let rows = candidates.iter();
+    let path = |row: &ScoredCandidate, preset| {
+        let (delay, capacity) = policy::scored(&row.candidate, preset);
+        (row.candidate.port, delay.get(), capacity.get())
+    };
     match policy {
         PolicyPlan::Ecmp | PolicyPlan::Te(_) => Vec::new(),
-        PolicyPlan::Lcmp(_) | PolicyPlan::Ebpf(_) => {
-            rows.map(|row| (row.port, row.c_path.into(), 0)).collect()
+        // Not the score: it may be the same by these weights and another by those of `tune`.
+        PolicyPlan::Lcmp(LcmpConfig { preset, .. })
+        | PolicyPlan::Ebpf(EbpfPlan {
+            parameters: LcmpConfig { preset, .. },
+            ..
+        }) => rows.map(|row| path(row, *preset)).collect(),
+        PolicyPlan::Own(_) | PolicyPlan::Ucmp(UcmpPlan { ageing: true, .. }) => {
+            rows.map(|row| path(row, Preset::Paper)).collect()
         }
-        PolicyPlan::Own(_) | PolicyPlan::Ucmp(UcmpPlan { ageing: true, .. }) => rows
-            .map(|row| {
-                let capacity = row.paper_bottleneck_bps.get();
-                (row.port, row.paper_delay_ns.get(), capacity)
-            })
-            .collect(),
         // In another order the same next hops have the same buckets.
         PolicyPlan::Wcmp | PolicyPlan::Ucmp(_) | PolicyPlan::UcmpArtifact => {
-            let mut rows: Vec<_> = rows.map(|row| (row.port, row.buckets.into(), 0)).collect();
+            let mut rows: Vec<_> = rows
+                .map(|row| (row.candidate.port, row.buckets.into(), 0))
+                .collect();
             rows.sort_unstable();
             rows
         }

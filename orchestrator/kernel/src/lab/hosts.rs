@@ -58,6 +58,9 @@ impl Lab {
     /// When a link cannot be repaired or a device cannot be deleted or made.
     pub fn reset(&mut self) -> Result<(), LabErrorKind> {
         self.apply(&lower_repair(&self.plan, &self.options))?;
+        if !self.options.delay_lines {
+            return Ok(());
+        }
         let mut steps = Vec::new();
         rxe_devices(&Layout::new(&self.plan, &self.options), &mut steps);
         let mut socket = Socket::rdma()?;

@@ -44,6 +44,8 @@ pub struct AgentLauncher {
 pub(super) struct Agent {
     dc: DcId,
     node: NodeId,
+    /// Position in the plan's switches.
+    switch: usize,
     /// All it has been told.
     config: AgentConfig,
     process: Process,
@@ -98,6 +100,7 @@ impl AgentLauncher {
         Ok(Agent {
             dc,
             node,
+            switch: switch_index,
             config,
             process,
         })
@@ -183,9 +186,14 @@ impl Agent {
         &self.config.dc
     }
 
-    /// How it decides by now.
-    pub(super) const fn policy(&self) -> &PolicyConfig {
-        &self.config.policy
+    /// The position of its switch in the plan's.
+    pub(super) const fn switch(&self) -> usize {
+        self.switch
+    }
+
+    /// All it has been told.
+    pub(super) const fn config(&self) -> &AgentConfig {
+        &self.config
     }
 
     /// Asks the agent to say what it still has to say and to end.

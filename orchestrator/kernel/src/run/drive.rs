@@ -30,17 +30,37 @@ pub(super) struct Place<'a> {
 }
 
 /// What a repetition is driven with.
-struct Driving<'a> {
-    repetition: Repetition<'a>,
-    agents: Vec<Agent>,
-    inputs: UnboundedReceiver<Input>,
+pub(super) struct Driving<'a> {
+    pub(super) repetition: Repetition<'a>,
+    pub(super) agents: Vec<Agent>,
+    pub(super) inputs: UnboundedReceiver<Input>,
     /// Where agents' and flows' words come in.
     sender: UnboundedSender<Input>,
     place: Place<'a>,
+    /// So many of the plan's faults have happened.
+    struck: usize,
     /// Where demands meet, if the policy is traffic engineering.
     engineering: Option<Engineering<'a>>,
     /// [`Runner::host_waits`] when the latest flow was delivered.
     waits_at_delivery: u64,
+}
+
+impl<'a> Driving<'a> {
+    /// Before anything was started.
+    pub(super) fn new(plan: &'a Plan, place: Place<'a>) -> Self {
+        let (sender, inputs) = mpsc::unbounded_channel();
+        let policy = &plan.policies[place.policy];
+        Self {
+            repetition: Repetition::new(plan, policy, place.number, jobs::tool(plan)),
+            agents: Vec::new(),
+            inputs,
+            sender,
+            place,
+            struck: 0,
+            engineering: Engineering::of(plan, policy),
+            waits_at_delivery: 0,
+        }
+    }
 }
 
 impl Runner<'_> {
@@ -51,21 +71,11 @@ impl Runner<'_> {
         wishes: &mut Receiver<Pending>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
-        let plan = self.plan;
-        let tool = jobs::tool(plan);
-        let (sender, inputs) = mpsc::unbounded_channel();
-        let mut driving = Driving {
-            repetition: Repetition::new(plan, &plan.policies[place.policy], place.number, tool),
-            agents: Vec::new(),
-            inputs,
-            sender: sender.clone(),
-            place,
-            engineering: Engineering::of(plan, &plan.policies[place.policy]),
-            waits_at_delivery: 0,
-        };
+        let mut driving = Driving::new(self.plan, place);
         self.start_agents(&mut driving)?;
         self.until_ready(&mut driving, report).await?;
-        let session = self.connect(&driving.repetition, sender).await?;
+        let events = driving.sender.clone();
+        let session = self.connect(&driving.repetition, events).await?;
 
         (self.settle)().map_err(RunError::Settle)?;
         let start = start_time(MonotonicTime::now());
@@ -82,7 +92,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn start_agents(&mut self, driving: &mut Driving<'_>) -> Result<(), RunError> {
+    pub(super) fn start_agents(&mut self, driving: &mut Driving<'_>) -> Result<(), RunError> {
         let plan = self.plan;
         let is_legacy = |node: lab_units::NodeId| {
             let dc = plan.nodes[node.index()].dc;
@@ -187,7 +197,7 @@ impl Runner<'_> {
     }
 
     /// Ends the agents and writes down their last words.
-    async fn hear_out(
+    pub(super) async fn hear_out(
         &mut self,
         driving: &mut Driving<'_>,
         report: &mut RunReport,
@@ -222,7 +232,14 @@ impl Runner<'_> {
         if let Some(engineering) = &mut driving.engineering {
             engineering.strike(fault);
         }
-        for (dc, command) in fault::commands(self.plan, driving.place.policy, fault) {
+        driving.struck += 1;
+        let agents = &driving.agents;
+        let parameters = |dc| {
+            let agent = agents.iter().find(|agent| agent.dc() == dc)?;
+            agent.config().policy.congestion()
+        };
+        let commands = fault::commands(self.plan, driving.place.policy, fault, parameters);
+        for (dc, command) in commands {
             // A legacy datacenter has none.
             if let Some(agent) = driving.agents.iter_mut().find(|agent| agent.dc() == dc) {
                 agent.tell(&command)?;
@@ -242,11 +259,7 @@ impl Runner<'_> {
     /// Tunes a switch as a user wishes, if that can be.
     fn grant(&mut self, pending: Pending, driving: &mut Driving<'_>) {
         let dc = pending.wish.dc.clone();
-        let mut agents = driving.agents.iter_mut();
-        let tuned = match agents.find(|agent| agent.name() == dc) {
-            None => Err(format!("`{dc}` has no agent in this run")),
-            Some(agent) => set(agent, &pending.wish.changes),
-        };
+        let tuned = self.tune(&dc, &pending.wish.changes, driving);
         if tuned.is_ok() && !pending.wish.changes.is_empty() {
             let changes = pending.wish.changes.iter();
             let changes: Vec<_> = changes
@@ -255,6 +268,40 @@ impl Runner<'_> {
             self.step(format!("{dc} tuned: {}", changes.join(" ")));
         }
         pending.answer(tuned);
+    }
+
+    /// Changes the weights and thresholds of a switch, and with them what its paths cost; what they
+    /// are then.
+    pub(super) fn tune(
+        &self,
+        dc: &str,
+        changes: &[Change],
+        driving: &mut Driving<'_>,
+    ) -> Result<Tuned, String> {
+        let mut agents = driving.agents.iter_mut();
+        let agent = agents.find(|agent| agent.name() == dc);
+        let agent = agent.ok_or_else(|| format!("`{dc}` has no agent in this run"))?;
+        let parameters = agent.config().policy.congestion();
+        let parameters = parameters
+            .ok_or_else(|| format!("the policy of `{dc}` has no weights or thresholds"))?;
+        let parameters = changed(parameters, changes)?;
+        let tuned = tunable(&parameters);
+        if changes.is_empty() {
+            return Ok(tuned);
+        }
+        let repriced = fault::repriced(
+            self.plan,
+            (driving.place.policy, agent.switch()),
+            &self.plan.faults[..driving.struck],
+            &agent.config().destinations,
+            &parameters,
+        );
+        let rows = repriced.into_iter().map(AgentCommand::SetDestination);
+        for command in [AgentCommand::SetLcmp(parameters)].into_iter().chain(rows) {
+            let told = agent.tell(&command);
+            told.map_err(|error| error.to_string())?;
+        }
+        Ok(tuned)
     }
 
     /// Starts the agent of a switch again. Its packets are forwarded meanwhile, by the tables as the
@@ -287,7 +334,7 @@ impl Runner<'_> {
     }
 
     /// Does what follows from what was heard.
-    fn act(
+    pub(super) fn act(
         &mut self,
         heard: &Heard,
         driving: &mut Driving<'_>,
@@ -321,23 +368,6 @@ impl Runner<'_> {
         report.late_launches += u64::try_from(late.count()).unwrap_or(u64::MAX);
         Ok(heard.rows.write(self.records)?)
     }
-}
-
-/// Changes an agent's weights and thresholds; what they are then.
-fn set(agent: &mut Agent, changes: &[Change]) -> Result<Tuned, String> {
-    let name = agent.name().to_owned();
-    let Some(parameters) = agent.policy().congestion() else {
-        return Err(format!(
-            "the policy of `{name}` has no weights or thresholds"
-        ));
-    };
-    let parameters = changed(parameters, changes)?;
-    let tuned = tunable(&parameters);
-    if !changes.is_empty() {
-        let told = agent.tell(&AgentCommand::SetLcmp(parameters));
-        told.map_err(|error| error.to_string())?;
-    }
-    Ok(tuned)
 }
 
 /// How often tables are confirmed: a quarter of the age they may reach, so that three confirmations

@@ -23,6 +23,8 @@ mod error;
 mod event;
 mod fault;
 mod jobs;
+#[cfg(test)]
+mod live;
 mod pins;
 mod probe;
 mod repetition;

@@ -208,6 +208,9 @@ pub(super) fn changed(parameters: &LcmpConfig, changes: &[Change]) -> Result<Lcm
         *field(&mut parameters) = *value;
     }
     parameters.validate().map_err(|error| error.to_string())?;
+    if (parameters.alpha, parameters.beta) == (0, 0) {
+        return Err("`alpha` and `beta` are both zero, so that all paths cost the same".to_owned());
+    }
     Ok(parameters)
 }
 
@@ -221,11 +224,14 @@ pub(super) fn tunable(parameters: &LcmpConfig) -> Tuned {
 
 type Field = fn(&mut LcmpConfig) -> &mut u8;
 
-/// What decisions and samples are made by. What paths cost is provisioned by the plan, for all its
-/// paths together.
-const TUNABLE: [(&str, Field); 12] = [
+/// What path costs, samples and decisions are made by. What their scales end at, `max_delay` and
+/// `max_capacity`, is the plan's, for all its paths together.
+const TUNABLE: [(&str, Field); 15] = [
     ("alpha", |all| &mut all.alpha),
     ("beta", |all| &mut all.beta),
+    ("w_dl", |all| &mut all.w_dl),
+    ("w_lc", |all| &mut all.w_lc),
+    ("s_path", |all| &mut all.s_path),
     ("w_ql", |all| &mut all.w_ql),
     ("w_tl", |all| &mut all.w_tl),
     ("w_dp", |all| &mut all.w_dp),
@@ -279,6 +285,16 @@ mod tests {
         assert_eq!(
             error,
             "`low_water` is 250, it must be below `high_water`, which is 204"
+        );
+        let paths = ["w_dl=0", "w_lc=255", "s_path=16"].map(change);
+        let after = changed(&before, &paths).unwrap();
+        assert_eq!((after.w_dl, after.w_lc, after.s_path), (0, 255, 16));
+        let error = changed(&before, &[change("s_path=17")]).unwrap_err();
+        assert_eq!(error, "`s_path` is 17, it must be 0 to 16");
+        let error = changed(&before, &[change("alpha=0"), change("beta=0")]).unwrap_err();
+        assert!(
+            error.starts_with("`alpha` and `beta` are both zero"),
+            "{error}"
         );
         let error = changed(&before, &[change("alhpa=1")]).unwrap_err();
         assert!(error.starts_with("there is no `alhpa` to tune (hint: there are `alpha`, `beta`"));

@@ -72,7 +72,7 @@ fn told_dc1(plan: &Plan, fault: &FaultPlan) -> Vec<(String, u8)> {
     let mut rescored = fault.rescored.iter();
     let change = rescored.find(|change| change.switch == 0 && change.candidates.len() == 6);
     let next = |scored: &ScoredCandidate| {
-        let node = plan.ports[scored.port.peer().index()].node;
+        let node = plan.ports[scored.candidate.port.peer().index()].node;
         let dc = plan.nodes[node.index()].dc;
         (plan.dcs[dc.index()].name.clone(), scored.c_path)
     };

@@ -91,12 +91,12 @@ pub(super) fn rescored(plan: &Plan, network: &Network, policy: usize) -> Vec<Res
     for fault in &plan.faults {
         for row in fault.rescored.iter().filter(|row| row.policy == policy) {
             let destination = &plan.switches[row.switch].destinations[row.destination];
-            let way = |candidate: &lab_plan::ScoredCandidate| Way {
-                port: network.port(candidate.port),
-                c_path: candidate.c_path,
-                buckets: candidate.buckets,
-                delay: candidate.paper_delay_ns,
-                capacity: candidate.paper_bottleneck_bps,
+            let way = |scored: &lab_plan::ScoredCandidate| Way {
+                port: network.port(scored.candidate.port),
+                c_path: scored.c_path,
+                buckets: scored.buckets,
+                delay: scored.candidate.paper_delay_ns,
+                capacity: scored.candidate.paper_bottleneck_bps,
                 hops: destination.hops,
             };
             all.push(Rescored {
