@@ -7,7 +7,7 @@ use lab_records::{
     FlowRow, Phase, Physics, RecordsError, RunDir, RunWriter, Table, Tally, UtcTime, Verdict,
     point_latest, stamp,
 };
-use lab_units::{Bytes, Nanos};
+use lab_units::Nanos;
 
 fn results() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
