@@ -3,7 +3,7 @@
 //! The kernel's verifier has the last word on the code; but that a map is missing or a license does not
 //! allow what a switch program calls, it says in words that help nobody.
 
-use std::{fs, io};
+use std::{fs, io, path::Path};
 
 use aya_obj::{Object, ProgramSection, generated::bpf_map_type};
 
@@ -33,8 +33,14 @@ pub enum ObjectError {
     /// It cannot be read.
     #[error("cannot read it: {0}")]
     Read(#[from] io::Error),
+    /// It is a directory or a device.
+    #[error("it is no file")]
+    NoFile,
     /// It is larger than any switch program.
-    #[error("it has {bytes} bytes, at most {MAX_OBJECT_BYTES}")]
+    #[error(
+        "it has {bytes} bytes, at most {MAX_OBJECT_BYTES} (hint: agents/ebpf/build.sh SOURCE.c \
+         OBJECT.o)"
+    )]
     TooLarge {
         /// Its size.
         bytes: u64,
@@ -88,8 +94,12 @@ pub enum ObjectError {
 /// # Errors
 ///
 /// Why the file is no switch program.
-pub fn read_object(path: &str) -> Result<Vec<u8>, ObjectError> {
-    let bytes = fs::metadata(path)?.len();
+pub fn read_object(path: &Path) -> Result<Vec<u8>, ObjectError> {
+    let file = fs::metadata(path)?;
+    if !file.is_file() {
+        return Err(ObjectError::NoFile);
+    }
+    let bytes = file.len();
     if bytes > MAX_OBJECT_BYTES {
         return Err(ObjectError::TooLarge { bytes });
     }
@@ -159,14 +169,13 @@ fn kind(name: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::program::OBJECT;
 
-    fn example(name: &str) -> String {
-        format!(
-            "{}/../ebpf/examples/{name}.bpf.o",
-            env!("CARGO_MANIFEST_DIR")
-        )
+    fn object(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../ebpf/{name}.bpf.o"))
     }
 
     /// The agent's own object with some bytes of it changed.
@@ -186,8 +195,8 @@ mod tests {
     #[test]
     fn the_agents_own_program_and_the_examples_are_switch_programs() {
         check(OBJECT).expect("the agent's own");
-        for name in ["delay-only", "two-choice"] {
-            read_object(&example(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for name in ["examples/delay-only", "examples/two-choice"] {
+            read_object(&object(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
     }
 
@@ -195,10 +204,14 @@ mod tests {
     fn what_is_no_object_is_said_to_be_none() {
         let error = check(b"#!/bin/sh\n").expect_err("a script").to_string();
         assert!(error.starts_with("it is no BPF object: "), "{error}");
-        let error = read_object("/nowhere/own.o")
-            .expect_err("nothing")
-            .to_string();
-        assert!(error.starts_with("cannot read it: "), "{error}");
+        for (path, expected) in [
+            ("/nowhere/own.o", "cannot read it: "),
+            ("/tmp", "it is no file"),
+            ("/dev/zero", "it is no file"),
+        ] {
+            let error = read_object(Path::new(path)).expect_err(path).to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
     }
 
     #[test]
@@ -221,8 +234,7 @@ mod tests {
 
     #[test]
     fn measuring_programs_are_no_switch_programs() {
-        let path = format!("{}/../ebpf/bench.bpf.o", env!("CARGO_MANIFEST_DIR"));
-        let error = read_object(&path).expect_err("it forwards nothing");
+        let error = read_object(&object("bench")).expect_err("it forwards nothing");
         assert!(matches!(error, ObjectError::NoProgram), "{error}");
     }
 }

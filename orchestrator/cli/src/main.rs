@@ -6,6 +6,7 @@ mod facts;
 mod failure;
 mod interrupt;
 mod load;
+mod objects;
 mod output;
 mod progress;
 mod summary;

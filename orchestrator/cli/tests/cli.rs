@@ -78,6 +78,43 @@ fn help_teaches_the_verbs_and_the_exit_codes() {
     assert_eq!(result(&["help", "up"]), result(&["up", "--help"]));
 }
 
+#[test]
+fn a_switch_program_of_ones_own_is_looked_into_before_anything_is_built() {
+    let own = "  - ecmp\n  - ebpf: missing.o\n  - ebpf: script.o\n  - ebpf: bench.bpf.o\n  - ebpf: own.o\n";
+    let folder = changed_smoke(|text| text.replace("  - ecmp\n  - lcmp\n", own));
+    let objects = root().join("agents/ebpf");
+    fs::copy(
+        objects.join("examples/delay-only.bpf.o"),
+        folder.path().join("own.o"),
+    )
+    .unwrap();
+    fs::copy(
+        objects.join("bench.bpf.o"),
+        folder.path().join("bench.bpf.o"),
+    )
+    .unwrap();
+    fs::write(folder.path().join("script.o"), "#!/bin/sh\n").unwrap();
+    let expected = [
+        "error: smoke.yaml: `policies[1].ebpf`: `missing.o` is no switch program: cannot read it: No \
+         such file or directory (os error 2) (hint: the path is relative to the scenario, ",
+        "error: smoke.yaml: `policies[2].ebpf`: `script.o` is no switch program: it is no BPF object: ",
+        "error: smoke.yaml: `policies[3].ebpf`: `bench.bpf.o` is no switch program: it has no program \
+         `switch_ingress` in the section `classifier` (hint: include switch.bpf.h",
+    ];
+    for verb in ["check", "up"] {
+        let said = refusal(folder.path(), &[verb, "smoke.yaml"], 2);
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), expected.len(), "{said}");
+        for (line, expected) in lines.iter().zip(expected) {
+            assert!(line.starts_with(expected), "{line}");
+        }
+        assert!(!folder.path().join("results").exists());
+    }
+    // Those that are not run are not looked at.
+    let sound = ["check", "smoke.yaml", "--policies", "ecmp,own"];
+    assert_eq!(run_in(folder.path(), &sound).exit, Some(0));
+}
+
 /// `scenarios/explain-8dc.md` is a hand calculation; what it shows is what the verb says.
 #[test]
 fn the_hand_calculation_is_what_explain_says() {

@@ -1,6 +1,6 @@
 //! From the configuration to an agent at work.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, path::Path};
 
 use lab_abi::{
     rows::SwitchTable,
@@ -112,10 +112,11 @@ fn object(config: &AgentConfig) -> Result<Cow<'static, [u8]>, SwitchdError> {
     match &config.policy {
         PolicyConfig::Buckets | PolicyConfig::Lcmp(_) => Ok(Cow::Borrowed(OBJECT)),
         PolicyConfig::Own(own) => {
-            let object = read_object(&own.object).map_err(|source| SwitchdError::Object {
-                path: own.object.clone(),
-                source,
-            })?;
+            let object =
+                read_object(Path::new(&own.object)).map_err(|source| SwitchdError::Object {
+                    path: own.object.clone(),
+                    source,
+                })?;
             Ok(Cow::Owned(object))
         }
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{
     args::{GraphArgs, PlanArgs, ScenarioArgs},
     failure::{During, Exit, Failure, Outcome},
-    load,
+    load, objects,
     output::{note, print, print_json},
 };
 
@@ -24,7 +24,8 @@ struct Checked<'a> {
 
 /// `lcmp-lab check`.
 pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
-    let (_, plan) = load::plan(arguments, 0)?;
+    let (loaded, plan) = load::plan(arguments, 0)?;
+    objects::check(&loaded, &arguments.scenario, &plan)?;
     if json {
         print_json(&Checked {
             scenario: &plan.name,

@@ -18,6 +18,7 @@ use crate::{
     facts,
     failure::{During, Exit, Failure, Outcome},
     load::{self, Loaded},
+    objects,
     output::{note, print, print_json},
     progress::Progress,
     summary,
@@ -40,6 +41,7 @@ struct Request<'a> {
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
     let (loaded, plan) = load::plan(&arguments.scenario, 0)?;
     refuse_foreign_policies(&plan)?;
+    objects::check(&loaded, &arguments.scenario.scenario, &plan)?;
     let lab = global
         .lab
         .as_deref()
