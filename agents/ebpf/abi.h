@@ -235,6 +235,8 @@ struct counters {
 	__u64 new_flows;
 	// Flows decided again because their port had died.
 	__u64 failovers;
+	// Flows decided again because they had outgrown their port.
+	__u64 outgrown;
 	// Decisions by a fallback rule.
 	__u64 fallbacks;
 	// Those of them for want of fresh tables or signals.
@@ -250,18 +252,19 @@ struct counters {
 	// Decisions the ring buffer had no room for.
 	__u64 records_lost;
 };
-_Static_assert(sizeof(struct counters) == 88, "counters");
+_Static_assert(sizeof(struct counters) == 96, "counters");
 _Static_assert(__builtin_offsetof(struct counters, received) == 0, "counters.received");
 _Static_assert(__builtin_offsetof(struct counters, hits) == 8, "counters.hits");
 _Static_assert(__builtin_offsetof(struct counters, new_flows) == 16, "counters.new_flows");
 _Static_assert(__builtin_offsetof(struct counters, failovers) == 24, "counters.failovers");
-_Static_assert(__builtin_offsetof(struct counters, fallbacks) == 32, "counters.fallbacks");
-_Static_assert(__builtin_offsetof(struct counters, stale) == 40, "counters.stale");
-_Static_assert(__builtin_offsetof(struct counters, passed) == 48, "counters.passed");
-_Static_assert(__builtin_offsetof(struct counters, ttl_expired) == 56, "counters.ttl_expired");
-_Static_assert(__builtin_offsetof(struct counters, no_destination) == 64, "counters.no_destination");
-_Static_assert(__builtin_offsetof(struct counters, not_pinned) == 72, "counters.not_pinned");
-_Static_assert(__builtin_offsetof(struct counters, records_lost) == 80, "counters.records_lost");
+_Static_assert(__builtin_offsetof(struct counters, outgrown) == 32, "counters.outgrown");
+_Static_assert(__builtin_offsetof(struct counters, fallbacks) == 40, "counters.fallbacks");
+_Static_assert(__builtin_offsetof(struct counters, stale) == 48, "counters.stale");
+_Static_assert(__builtin_offsetof(struct counters, passed) == 56, "counters.passed");
+_Static_assert(__builtin_offsetof(struct counters, ttl_expired) == 64, "counters.ttl_expired");
+_Static_assert(__builtin_offsetof(struct counters, no_destination) == 72, "counters.no_destination");
+_Static_assert(__builtin_offsetof(struct counters, not_pinned) == 80, "counters.not_pinned");
+_Static_assert(__builtin_offsetof(struct counters, records_lost) == 88, "counters.records_lost");
 
 // A candidate as it was seen by a decision.
 struct scored_candidate {

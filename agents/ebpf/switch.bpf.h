@@ -385,6 +385,7 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 		entry->decisions++;
 		see(entry, skb->len, now);
 		count->failovers += equal(trigger, TRIGGER_FAILOVER);
+		count->outgrown += equal(trigger, TRIGGER_AGE);
 	} else {
 		__u64 is_local = equal(flow->src & params->local_mask, params->local_addr);
 		struct flow_entry first = {

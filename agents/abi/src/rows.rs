@@ -294,6 +294,8 @@ row! {
         pub new_flows: u64,
         /// Flows decided again because their port had died.
         pub failovers: u64,
+        /// Flows decided again because they had outgrown their port.
+        pub outgrown: u64,
         /// Decisions by a fallback rule.
         pub fallbacks: u64,
         /// Those of them for want of fresh tables or signals.

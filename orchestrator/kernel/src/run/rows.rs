@@ -134,7 +134,7 @@ impl<'a> RowMaker<'a> {
             return None;
         }
         let time = self.paper_time(stats.time_ns);
-        let decisions = stats.new_flows + stats.failovers;
+        let decisions = stats.new_flows + stats.failovers + stats.outgrown;
         let before = self.switches.entry(dc).or_default();
         let restarts = before.restarts;
         let more = decisions.saturating_sub(before.decisions);
