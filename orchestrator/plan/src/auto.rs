@@ -80,7 +80,7 @@ fn series() -> impl Iterator<Item = Ratio> {
 }
 
 fn fits_window(drafts: &[(u32, Draft)], generator: &Generator, size: Ratio) -> bool {
-    let window = frame::RXE_WINDOW_PACKETS * u64::from(generator.mtu);
+    let window = frame::rxe_window(generator.mtu).get();
     let over = drafts
         .iter()
         .filter(|(_, draft)| size.scale_nearest(draft.size.get()) > window);

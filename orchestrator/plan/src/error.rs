@@ -208,4 +208,15 @@ pub enum PlanError {
         /// The longest time-out.
         most: lab_units::Nanos,
     },
+    /// QPs cannot wait as long as is asked for.
+    #[error(
+        "`transport.retransmit_timeout` is {said} emulated, a QP waits at most {most} (hint: lower \
+         it or `scale.time`)"
+    )]
+    SaidTimeout {
+        /// Asked for.
+        said: lab_units::Nanos,
+        /// The longest time-out.
+        most: lab_units::Nanos,
+    },
 }

@@ -30,6 +30,18 @@ pub const PACKETS_PER_ACK: u64 = 64;
 /// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
 pub const RXE_WINDOW_PACKETS: u64 = 128;
 
+/// Payload bytes that rxe allows a QP unacknowledged, in full packets of `payload`.
+#[must_use]
+pub fn rxe_window(payload: u32) -> Bytes {
+    Bytes::new(RXE_WINDOW_PACKETS * u64::from(payload))
+}
+
+/// Round trips that a flow of `packets` takes at least if rxe's window is all that holds it up.
+#[must_use]
+pub const fn rxe_round_trips(packets: u64) -> u64 {
+    packets.div_ceil(RXE_WINDOW_PACKETS)
+}
+
 /// What rxe takes off an interface's MTU for headers (`RXE_MAX_HDR_LENGTH`), so that the path MTU
 /// is what is left:
 /// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_hdr.h>.
@@ -88,6 +100,13 @@ mod tests {
     #[test]
     fn a_delay_line_is_never_the_kernels_default() {
         assert_eq!(delay_line_packets(&wire("1 Mbit", "0", "0")), LEAST_LINE);
+    }
+
+    #[test]
+    fn a_windows_last_packet_begins_no_other_round_trip() {
+        assert_eq!(rxe_window(4096), Bytes::new(524_288));
+        assert_eq!(rxe_round_trips(128), 1);
+        assert_eq!(rxe_round_trips(129), 2);
     }
 
     #[test]

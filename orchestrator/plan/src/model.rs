@@ -11,7 +11,7 @@ pub use lab_scenario::Tool;
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, LinkId, Nanos, NodeId, PortId, Ratio};
 use serde::{Deserialize, Serialize};
 
-use crate::transport::TransportPlan;
+use crate::{frame, transport::TransportPlan};
 
 /// Version of this structure; a reader of another version refuses.
 pub const PLAN_FORMAT: u32 = 1;
@@ -402,6 +402,14 @@ pub struct Flow {
     pub ideal_fct_ns: Nanos,
 }
 
+impl Flow {
+    /// Packets its messages are cut into.
+    #[must_use]
+    pub fn packets(&self, path_mtu: u32) -> u64 {
+        u64::from(self.messages) * frame::packets(self.message_bytes, path_mtu)
+    }
+}
+
 /// How QPs are set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Rdma {
@@ -413,8 +421,9 @@ pub struct Rdma {
     pub interface_mtu: u32,
     /// Traffic class of the QPs.
     pub traffic_class: u8,
-    /// QP transport time-out exponent `u`: 4.096 µs · 2^u, above twice the longest round trip with
-    /// full queues, so that no retransmission is spurious.
+    /// QP transport time-out exponent `u`: 4.096 µs · 2^u, no less than the scenario's
+    /// `retransmit_timeout` or, if that is not said, above twice the longest round trip with full
+    /// queues, so that no retransmission is spurious.
     pub qp_timeout: u8,
     /// When a flow that has not finished is given up, from its start.
     pub flow_deadline_ns: Nanos,

@@ -1,32 +1,50 @@
 //! How QPs are set.
 
-use lab_scenario::{Generator, Tool};
-use lab_units::Nanos;
+use lab_scenario::{Generator, TimeoutSpec, Tool, TransportSpec};
+use lab_units::{BitsPerSec, Nanos};
 
 use crate::{
     error::PlanError,
     frame,
-    model::{Flow, LinkKind, Rdma},
+    model::{Flow, LinkKind, Rdma, Scale},
     network::Network,
     round_trip::RoundTrips,
     schedule,
 };
 
-/// QP settings that fit the plan's longest round trip and its schedule.
+/// What QPs have to fit.
+pub(crate) struct Surroundings<'a> {
+    pub network: &'a Network,
+    pub scale: &'a Scale,
+    pub trips: RoundTrips,
+    pub flows: &'a [Flow],
+}
+
+/// QP settings as the scenario says, or that fit the plan's longest round trip and its schedule.
 pub(crate) fn settings(
-    network: &Network,
     generator: &Generator,
-    trips: RoundTrips,
-    flows: &[Flow],
+    transport: &TransportSpec,
+    around: &Surroundings<'_>,
 ) -> Result<Rdma, PlanError> {
-    let qp_timeout = timeout_exponent(trips.queued)?;
+    let qp_timeout = match transport.retransmit_timeout {
+        Some(TimeoutSpec::After(said)) => said_exponent(around.scale.time(TIMEOUT_KEY, said)?)?,
+        None | Some(TimeoutSpec::None) => safe_exponent(around.trips.queued)?,
+    };
+    let inter_dc = around.network.links.iter();
+    let inter_dc = inter_dc.filter(|link| link.kind == LinkKind::InterDc);
+    let patience = Patience {
+        path_mtu: generator.mtu,
+        slowest: inter_dc.map(|link| link.emu.rate_bps).min(),
+        round_trip: around.trips.base,
+        timeout: timeout(qp_timeout),
+    };
     Ok(Rdma {
         tool: generator.tool,
         path_mtu: generator.mtu,
         interface_mtu: generator.mtu + frame::RXE_HEADER_ROOM,
         traffic_class: generator.traffic_class,
         qp_timeout,
-        flow_deadline_ns: deadline(network, flows, timeout(qp_timeout)),
+        flow_deadline_ns: patience.deadline(around.flows),
     })
 }
 
@@ -50,7 +68,7 @@ pub const fn program(tool: Tool) -> &'static str {
 /// is only late: rxe restarts the timer (InfiniBand 9.7.6.1.3) only when an acknowledgement arrives.
 /// Measured at a round trip of 200 ms: 18 is clean, 14 (perftest's default, 67 ms) sends every packet
 /// several times, 12 ends in an error.
-fn timeout_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
+fn safe_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
     let twice = round_trip.saturating_add(round_trip);
     let fits = |exponent: &u8| timeout(*exponent) > twice;
     (LEAST_EXPONENT..=MAX_EXPONENT)
@@ -61,24 +79,54 @@ fn timeout_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
         })
 }
 
-/// When a flow is given up: no earlier than all flows of a repetition one after the other over the
-/// slowest link would take, and a QP's own patience on top.
-fn deadline(network: &Network, flows: &[Flow], timeout: Nanos) -> Nanos {
-    let inter_dc = network.links.iter();
-    let inter_dc = inter_dc.filter(|link| link.kind == LinkKind::InterDc);
-    let slowest = inter_dc.map(|link| link.emu.rate_bps).min();
-    let drained = slowest.and_then(|rate| rate.serialize(schedule::most_wire_bytes(flows)));
-    let patience = Nanos::new(timeout.get().saturating_mul(QP_TRIES));
-    schedule::ideal_end(flows)
-        .saturating_add(drained.unwrap_or(Nanos::ZERO))
-        .saturating_add(patience)
+/// The least exponent whose time-out is not under `said`.
+fn said_exponent(said: Nanos) -> Result<u8, PlanError> {
+    (LEAST_SAID_EXPONENT..=MAX_EXPONENT)
+        .find(|exponent| timeout(*exponent) >= said)
+        .ok_or(PlanError::SaidTimeout {
+            said,
+            most: timeout(MAX_EXPONENT),
+        })
+}
+
+/// What holds flows up.
+struct Patience {
+    path_mtu: u32,
+    /// The slowest inter-DC link.
+    slowest: Option<BitsPerSec>,
+    /// The longest, with nothing queued.
+    round_trip: Nanos,
+    /// A QP's.
+    timeout: Nanos,
+}
+
+impl Patience {
+    /// When a flow is given up: no earlier than all flows of a repetition one after the other over
+    /// the slowest link would take, the round trips that rxe's window makes of the largest on the
+    /// longest way, and a QP's own patience on top.
+    fn deadline(&self, flows: &[Flow]) -> Nanos {
+        let wire_bytes = schedule::most_wire_bytes(flows);
+        let drained = self.slowest.and_then(|rate| rate.serialize(wire_bytes));
+        let packets = flows.iter().map(|flow| flow.packets(self.path_mtu)).max();
+        let trips = frame::rxe_round_trips(packets.unwrap_or(0));
+        let times = |time: Nanos, count| Nanos::new(time.get().saturating_mul(count));
+        schedule::ideal_end(flows)
+            .saturating_add(drained.unwrap_or(Nanos::ZERO))
+            .saturating_add(times(self.round_trip, trips))
+            .saturating_add(times(self.timeout, QP_TRIES))
+    }
 }
 
 /// Nanoseconds of the InfiniBand time-out unit.
 const TIMEOUT_UNIT: u64 = 4_096;
 
+const TIMEOUT_KEY: &str = "transport.retransmit_timeout";
+
 /// perftest's default; less would gain nothing.
 const LEAST_EXPONENT: u8 = 14;
+
+/// rxe takes 0 for never.
+const LEAST_SAID_EXPONENT: u8 = 1;
 
 /// The field has five bits.
 const MAX_EXPONENT: u8 = 31;
@@ -88,11 +136,55 @@ const QP_TRIES: u64 = 8;
 
 #[cfg(test)]
 mod tests {
+    use lab_units::{Bytes, FlowId, NodeId};
+
     use super::*;
+
+    fn exponent_said(text: &str) -> u8 {
+        said_exponent(text.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_timeout_that_is_said_is_rounded_up() {
+        // 4.096 µs · 2^25 are 137.4 s.
+        assert_eq!(exponent_said("120 s"), 25);
+        assert_eq!(exponent_said("137438953472 ns"), 25);
+        assert_eq!(exponent_said("137438953473 ns"), 26);
+        assert_eq!(exponent_said("1 ns"), 1);
+        let error = said_exponent("3 h".parse().unwrap()).unwrap_err();
+        assert!(matches!(error, PlanError::SaidTimeout { .. }));
+    }
+
+    /// A flow of 2 MB is 490 packets of 4,096 B: four windows of 128.
+    #[test]
+    fn a_flow_has_the_time_of_a_round_trip_for_each_window() {
+        let (messages, message_bytes) = (5, Bytes::new(400_000));
+        let flow = Flow {
+            id: FlowId(0),
+            repetition: 0,
+            src: NodeId(0),
+            dst: NodeId(1),
+            paper_size_bytes: Bytes::new(40_000_000),
+            paper_start_ns: Nanos::ZERO,
+            size_bytes: Bytes::new(2_000_000),
+            messages,
+            message_bytes,
+            start_ns: Nanos::ZERO,
+            base_rtt_ns: Nanos::ZERO,
+            ideal_fct_ns: Nanos::ZERO,
+        };
+        let patience = Patience {
+            path_mtu: 4_096,
+            slowest: None,
+            round_trip: Nanos::from_millis(100_000),
+            timeout: Nanos::ZERO,
+        };
+        assert_eq!(patience.deadline(&[flow]), Nanos::from_millis(400_000));
+    }
 
     #[test]
     fn the_timeout_is_over_twice_the_round_trip() {
-        let exponent = |text: &str| timeout_exponent(text.parse().unwrap()).unwrap();
+        let exponent = |text: &str| safe_exponent(text.parse().unwrap()).unwrap();
         assert_eq!(exponent("1 ms"), 14);
         // 4.096 µs · 2^18 are 1.074 s.
         assert_eq!(exponent("536 ms"), 18);
@@ -101,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_round_trip_beyond_every_timeout_is_refused() {
-        let error = timeout_exponent("2 h".parse().unwrap()).unwrap_err();
+        let error = safe_exponent("2 h".parse().unwrap()).unwrap_err();
         assert!(matches!(error, PlanError::QpTimeout { .. }));
     }
 }

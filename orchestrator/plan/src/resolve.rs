@@ -45,6 +45,17 @@ pub enum Engine {
     },
 }
 
+impl Engine {
+    /// Whether what rxe does goes where the scenario does not say: in the kernel it does it, and
+    /// beside the kernel the simulator does the same.
+    pub(crate) const fn is_like_rxe(self) -> bool {
+        match self {
+            Self::Kernel => true,
+            Self::Simulator { is_scaled } => is_scaled,
+        }
+    }
+}
+
 /// Decides everything that is decided before time starts.
 ///
 /// `source_text` is the text `scenario` was read from and `files` those it names, by the path as
@@ -84,7 +95,16 @@ pub fn resolve(
     )?;
     let sent = schedule::most_wire_bytes(&flows);
     let trips = RoundTrips::longest(&network, &ways, scenario.generator.mtu, sent)?;
-    let rdma = rdma::settings(&network, &scenario.generator, trips, &flows)?;
+    let rdma = rdma::settings(
+        &scenario.generator,
+        &scenario.transport,
+        &rdma::Surroundings {
+            network: &network,
+            scale: &scale,
+            trips,
+            flows: &flows,
+        },
+    )?;
     let transport = transport::resolve(
         scenario,
         &transport::Lab {
@@ -92,6 +112,7 @@ pub fn resolve(
             ways: &ways,
             scale: &scale,
             rdma: &rdma,
+            engine: options.engine,
         },
     )?;
     let surroundings = Surroundings {
@@ -125,6 +146,7 @@ pub fn resolve(
         demands: &demands,
         flows: &flows,
         rdma: &rdma,
+        trips,
         transport: &transport,
         scale: &scale,
         estimate: &estimate,

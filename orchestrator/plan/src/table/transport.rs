@@ -3,6 +3,7 @@
 use lab_units::{BitsPerSec, Nanos};
 
 use crate::{
+    frame,
     model::Plan,
     text::{about_bytes, about_time, paragraph},
     transport::{CcPlan, Physics, TimelyStep, TransportPlan, WindowPlan},
@@ -27,9 +28,18 @@ pub(super) fn section(plan: &Plan) -> String {
 fn is_plain(transport: &TransportPlan) -> bool {
     transport.physics == Physics::Paper
         && transport.cc == CcPlan::None
-        && transport.window == WindowPlan::Bdp
+        && is_default_window(transport)
         && !transport.pfc
         && !transport.ack_priority
+}
+
+/// Whether the window is what it is if the scenario does not say.
+fn is_default_window(transport: &TransportPlan) -> bool {
+    match transport.window {
+        WindowPlan::None => false,
+        WindowPlan::Bdp => true,
+        WindowPlan::Bytes(bytes) => bytes == frame::rxe_window(transport.payload_bytes),
+    }
 }
 
 fn physics(transport: &TransportPlan) -> String {

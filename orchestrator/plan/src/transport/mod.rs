@@ -1,4 +1,4 @@
-//! What the simulator's hosts and switches do beyond what rxe and the kernel do.
+//! What the simulator's hosts and switches do, which may be more than what rxe and the kernel do.
 
 mod cc;
 mod resolve;

@@ -12,9 +12,11 @@ use super::{
 };
 use crate::{
     error::PlanError,
+    frame,
     model::{Rdma, Scale},
     network::Network,
     rdma,
+    resolve::Engine,
     ways::{self, Ways},
 };
 
@@ -24,6 +26,7 @@ pub(crate) struct Lab<'a> {
     pub ways: &'a Ways,
     pub scale: &'a Scale,
     pub rdma: &'a Rdma,
+    pub engine: Engine,
 }
 
 /// Resolves the scenario's transport.
@@ -34,15 +37,20 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
         Physics::Artifact => Defaults::ARTIFACT,
     };
     let cc = spec.cc.as_ref().unwrap_or(&base.cc);
+    let payload_bytes = payload(spec, &scenario.generator);
+    let is_like_rxe = lab.engine.is_like_rxe() && spec.physics == Physics::Paper;
     Ok(TransportPlan {
         physics: spec.physics,
-        payload_bytes: payload(spec, &scenario.generator),
+        payload_bytes,
         cc: Parameters {
             lab,
             physics: spec.physics,
         }
         .cc(cc)?,
         window: match spec.window {
+            None if is_like_rxe && *cc == CcSpec::None => {
+                WindowPlan::Bytes(frame::rxe_window(payload_bytes))
+            }
             None | Some(WindowSpec::Bdp) => WindowPlan::Bdp,
             Some(WindowSpec::None) => WindowPlan::None,
             Some(WindowSpec::Bytes(bytes)) => {
@@ -57,6 +65,7 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
         retransmit_timeout_ns: match spec.retransmit_timeout {
             None => base.retransmit_timeout,
             Some(TimeoutSpec::None) => None,
+            Some(TimeoutSpec::After(_)) if is_like_rxe => base.retransmit_timeout,
             Some(TimeoutSpec::After(time)) => {
                 Some(lab.scale.time("transport.retransmit_timeout", time)?)
             }

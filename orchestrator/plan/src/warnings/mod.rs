@@ -9,7 +9,7 @@ mod ties;
 mod transport;
 
 use lab_scenario::Tool;
-use lab_units::{Bytes, Nanos};
+use lab_units::Nanos;
 
 use crate::{
     demand::Demand,
@@ -17,6 +17,7 @@ use crate::{
     model::{Estimate, Flow, PolicyRun, Rdma, Scale, Switch, Warning},
     network::Network,
     resolve::Engine,
+    round_trip::RoundTrips,
     text::about_time,
     transport::TransportPlan,
     ways::Ways,
@@ -31,6 +32,7 @@ pub(crate) struct Inspection<'a> {
     pub demands: &'a [Demand],
     pub flows: &'a [Flow],
     pub rdma: &'a Rdma,
+    pub trips: RoundTrips,
     pub transport: &'a TransportPlan,
     pub scale: &'a Scale,
     pub estimate: &'a Estimate,
@@ -72,9 +74,10 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
 }
 
 /// What SoftRoCE, perftest and a machine that forwards packets make of the plan.
-fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 11] {
+fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 12] {
     [
         rxe_window(inspection),
+        transport::early_timeout(inspection),
         sub_packet_flows(inspection),
         packet_vs_delay(inspection),
         ideal::ideal_not_least(inspection),
@@ -105,14 +108,13 @@ fn no_flows(inspection: &Inspection<'_>) -> Option<Warning> {
 
 fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let mtu = inspection.rdma.path_mtu;
-    let packets = |flow: &Flow| u64::from(flow.messages) * frame::packets(flow.message_bytes, mtu);
-    let over = inspection.flows.iter().map(packets);
+    let over = inspection.flows.iter().map(|flow| flow.packets(mtu));
     let over: Vec<u64> = over
         .filter(|packets| *packets > frame::RXE_WINDOW_PACKETS)
         .collect();
     let most = over.iter().max()?;
     let longest = inspection.flows.iter().map(|flow| flow.base_rtt_ns).max()?;
-    let window = Bytes::new(frame::RXE_WINDOW_PACKETS * u64::from(mtu));
+    let window = frame::rxe_window(mtu);
     let ceiling = u128::from(window.get()) * 8_000_000_000 / u128::from(longest.get().max(1));
     let text = format!(
         "{} of {} flows are longer than the {} packets that a SoftRoCE QP has under way at most: \
@@ -123,7 +125,7 @@ fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {
         frame::RXE_WINDOW_PACKETS,
         about_time(longest),
         ceiling / 1_000,
-        most.div_ceil(frame::RXE_WINDOW_PACKETS),
+        frame::rxe_round_trips(*most),
     );
     Some(warning("rxe-window", text))
 }

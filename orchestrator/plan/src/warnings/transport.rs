@@ -2,7 +2,10 @@
 
 use super::{Inspection, warning};
 use crate::{
+    frame,
     model::{Scale, Warning},
+    rdma,
+    text::about_time,
     transport::{Physics, TransportPlan, WindowPlan},
 };
 
@@ -22,23 +25,43 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// What is not as it is without a section `transport`.
 fn departures(transport: &TransportPlan) -> Vec<String> {
-    let window = match transport.window {
-        WindowPlan::Bdp => None,
-        WindowPlan::None => Some("`window: none`".to_owned()),
-        WindowPlan::Bytes(bytes) => Some(format!("`window` ({bytes} emulated)")),
-    };
     let is_artifact = transport.physics == Physics::Artifact;
     let cc = transport.cc.name();
+    let window = match transport.window {
+        // Where rxe's is not the default, this is.
+        WindowPlan::Bdp if is_artifact || cc != "none" => None,
+        WindowPlan::Bdp => Some("`window: bdp`".to_owned()),
+        WindowPlan::None => Some("`window: none`".to_owned()),
+        WindowPlan::Bytes(bytes) if bytes == frame::rxe_window(transport.payload_bytes) => None,
+        WindowPlan::Bytes(bytes) => Some(format!("`window` ({bytes} emulated)")),
+    };
+    let waits_for_ever = !is_artifact && transport.retransmit_timeout_ns.is_none();
     [
         is_artifact.then(|| "`physics: artifact`".to_owned()),
         (cc != "none").then(|| format!("`cc: {cc}`")),
         window,
+        waits_for_ever.then(|| "`retransmit_timeout: none`".to_owned()),
         transport.pfc.then(|| "`pfc`".to_owned()),
         transport.ack_priority.then(|| "`ack_priority`".to_owned()),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// QPs that send again what is only on its way.
+pub(super) fn early_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
+    let timeout = rdma::timeout(inspection.rdma.qp_timeout);
+    let round_trip = inspection.trips.base;
+    (timeout <= round_trip).then(|| {
+        let text = format!(
+            "QPs send again after {}, and on the longest way an ACK takes {} to come back with \
+             nothing queued (hint: raise `transport.retransmit_timeout`)",
+            about_time(timeout),
+            about_time(round_trip),
+        );
+        warning("early-timeout", text)
+    })
 }
 
 /// Congestion control by marks where nothing is marked.

@@ -88,7 +88,7 @@ fn a_presets_parameters_are_the_physics_unless_said() {
 /// Times by 10, rates by the scenario's factor, sizes by the product.
 #[test]
 fn parameters_are_scaled_like_everything_else() {
-    let plan = plan("cc: dcqcn, window: 10 MB, retransmit_timeout: 3 ms");
+    let plan = plan("cc: dcqcn, window: 10 MB, retransmit_timeout: 6 ms");
     let scale = plan.scale;
     let CcPlan::Dcqcn(dcqcn) = &plan.transport.cc else {
         panic!("{:?}", plan.transport.cc)
@@ -100,8 +100,41 @@ fn parameters_are_scaled_like_everything_else() {
     let window = scale.size("", Bytes::new(10_000_000)).unwrap();
     assert_eq!(dcqcn.byte_counter_bytes, window);
     assert_eq!(plan.transport.window, WindowPlan::Bytes(window));
-    let timeout = Some(Nanos::from_millis(30));
+    assert_eq!(plan.rdma.qp_timeout, 14, "60 ms are less than 67 ms");
+    let timeout = Some(rdma::timeout(14));
     assert_eq!(plan.transport.retransmit_timeout_ns, timeout);
+}
+
+/// A simulation at the paper's scale has no rxe beside it.
+#[test]
+fn rxes_window_and_timeouts_are_those_of_the_kernel_and_of_what_is_beside_it() {
+    let with = |transport: &str, engine| {
+        let options = PlanOptions {
+            engine,
+            ..PlanOptions::default()
+        };
+        common::try_plan(&text(transport), &options).unwrap()
+    };
+    let beside = Engine::Simulator { is_scaled: true };
+    let rxes = WindowPlan::Bytes(Bytes::new(128 * 4096));
+    for engine in [Engine::Kernel, beside] {
+        let plain = with("retransmit_timeout: 6 ms", engine).transport;
+        assert_eq!(plain.window, rxes);
+        assert_eq!(plain.retransmit_timeout_ns, Some(rdma::timeout(14)));
+        let window = |transport| with(transport, engine).transport.window;
+        assert_eq!(window("window: bdp"), WindowPlan::Bdp);
+        assert_eq!(window("cc: dcqcn"), WindowPlan::Bdp);
+    }
+    let alone = simulated("retransmit_timeout: 6 ms").transport;
+    assert_eq!(alone.window, WindowPlan::Bdp);
+    assert_eq!(alone.retransmit_timeout_ns, Some(Nanos::from_millis(6)));
+}
+
+#[test]
+fn a_timeout_within_the_round_trip_is_warned_of() {
+    let is_said = |text: &str| codes(&plan(text)).contains(&"early-timeout");
+    assert!(is_said("retransmit_timeout: 1 ms"));
+    assert!(!is_said("retransmit_timeout: 1 s"));
 }
 
 #[test]
@@ -134,7 +167,10 @@ fn the_kernel_engine_says_what_it_does_not_honour() {
         .clone()
         .find(|found| found.code == "transport-ignored");
     insta::assert_snapshot!(found.unwrap().text);
-    assert!(!codes(&self::plan("nack_interval: 1 ms")).contains(&"transport-ignored"));
+    let is_said = |text: &str| codes(&self::plan(text)).contains(&"transport-ignored");
+    assert!(!is_said("nack_interval: 1 ms, retransmit_timeout: 1 s"));
+    assert!(is_said("retransmit_timeout: none"));
+    assert!(is_said("window: bdp"));
     assert!(!codes(&simulated("cc: hpcc")).contains(&"transport-ignored"));
 }
 

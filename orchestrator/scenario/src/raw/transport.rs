@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What hosts and switches do in the simulator beyond what the kernel engine's do, which honours
-/// none of it. Times, rates and sizes are paper units.
+/// `retransmit_timeout` alone. Times, rates and sizes are paper units.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transport {
@@ -34,7 +34,8 @@ pub struct Transport {
     #[schemars(extend("minimum" = limits::MIN_PAYLOAD, "maximum" = limits::MAX_PAYLOAD))]
     pub payload: Maybe<Text<u32>>,
     /// Bytes a QP may have unacknowledged: `none`, for no limit; `bdp`, the largest
-    /// bandwidth-delay product, in proportion to the QP's rate, which is the default; or a size.
+    /// bandwidth-delay product, in proportion to the QP's rate; or a size. `bdp` unless said
+    /// otherwise but, beside the kernel and without congestion control, SoftRoCE's 128 packets.
     #[serde(default)]
     pub window: Maybe<Text<WindowSpec>>,
     /// ACKs go before data, in the strict class.
@@ -49,8 +50,9 @@ pub struct Transport {
     /// otherwise.
     #[serde(default)]
     pub nack_interval: Maybe<Text<Nanos>>,
-    /// When a QP with nothing coming back sends again: a time, or `none`. With physics `paper`, a
-    /// QP's transport time-out unless said otherwise; with `artifact`, `none`.
+    /// When a QP with nothing coming back sends again: a time, or `none`. With physics `paper`, twice
+    /// the longest round trip with full queues unless said otherwise; with `artifact`, `none`. In the
+    /// kernel, and in the simulator beside it, it is rounded up to 4.096 us times a power of two.
     #[serde(default)]
     pub retransmit_timeout: Maybe<Text<TimeoutSpec>>,
     /// Buffer that the ports of a leaf or spine share. With physics `paper`, 32 MB unless said
