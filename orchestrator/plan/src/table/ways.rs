@@ -13,17 +13,17 @@ use crate::{
 /// Destinations with several candidates, with what policies see of them, then those without a
 /// choice.
 pub(super) fn section(plan: &Plan) -> String {
-    let scores = Numbers::of(plan, "path score", |run| &run.path_scores);
+    let scores = Numbers::of(plan, "C_path", |run| &run.path_scores);
     let buckets = Numbers::of(plan, "buckets", |run| &run.buckets);
-    let heads = ["from", "to", "by", "port", "delay", "bottleneck"];
-    let [from, to, by, port, delay, bottleneck] = heads.map(str::to_owned);
+    let heads = ["from", "to", "by", "port", "delay", "capacity"];
+    let [from, to, by, port, delay, capacity] = heads.map(str::to_owned);
     let mut rows = vec![[
         from,
         to,
         by,
         port,
         delay,
-        bottleneck,
+        capacity,
         scores.head(),
         buckets.head(),
     ]];
