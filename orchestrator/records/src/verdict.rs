@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FlowRow, Physics, RunEnd, RunInfo};
+use crate::{FlowRow, RunEnd, RunInfo};
 
 /// What a run's flow rows add up to.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub struct Tally {
     pub finished: u64,
     /// Flows that did not finish.
     pub unfinished: u64,
-    /// Finished flows with a slowdown under 1, where that cannot be.
+    /// Finished flows with a slowdown under 1, where that cannot be: [`FlowRow::is_too_fast`].
     pub below_one: u64,
 }
 
@@ -35,17 +35,10 @@ impl Tally {
         } else {
             self.unfinished += 1;
         }
-        if is_too_fast(row) {
+        if row.is_too_fast() {
             self.below_one += 1;
         }
     }
-}
-
-/// Whether a flow was faster than it can be. What the authors' code divides by is no bound: it has a
-/// full packet on every link of the nearest way, whatever the flow's own packets are, and a way of
-/// more delay may have more capacity.
-fn is_too_fast(row: &FlowRow) -> bool {
-    row.physics != Some(Physics::Artifact) && row.slowdown.is_some_and(|slowdown| slowdown < 1.0)
 }
 
 impl<'a> FromIterator<&'a FlowRow> for Tally {

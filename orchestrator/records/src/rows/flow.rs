@@ -87,6 +87,24 @@ impl FlowRow {
         self.launch_lateness_ns.is_some_and(|late| late > tolerance)
     }
 
+    /// Whether it was faster than it can be, even if its FCT was as long as its resolution allows.
+    ///
+    /// What the authors' code divides by is no bound: it has a full packet on every link of the nearest
+    /// way, whatever the flow's own packets are, and a way of more delay may have more capacity.
+    #[must_use]
+    pub fn is_too_fast(&self) -> bool {
+        let known_to = self.emu_fct_resolution_ns.unwrap_or(Nanos::ZERO);
+        let at_most = self.emu_fct_ns.and_then(|fct| {
+            let latest = fct.saturating_add(known_to);
+            Self::slowdown_of(latest, fct)
+        });
+        let at_most = at_most.unwrap_or(1.0);
+        self.physics != Some(Physics::Artifact)
+            && self
+                .slowdown
+                .is_some_and(|slowdown| slowdown * at_most < 1.0)
+    }
+
     /// FCT ÷ ideal FCT of emulated times; `None` without an ideal.
     #[must_use]
     pub fn slowdown_of(fct: Nanos, ideal: Nanos) -> Option<f64> {

@@ -343,3 +343,21 @@ fn no_flow_beats_its_ideal_but_what_the_authors_code_takes_for_one() {
     assert_eq!(below_one(Physics::Artifact, 999_999), 0);
     assert_eq!(below_one(Physics::Paper, 999_999), 1);
 }
+
+/// perftest prints six decimals: 126 us of a flow of two seconds.
+#[test]
+fn a_flow_is_not_too_fast_by_less_than_its_fct_is_known_to() {
+    let (fct, ideal) = (Nanos::new(2_009_750_190), Nanos::new(2_009_766_400));
+    let is_too_fast = |known_to| {
+        let row = FlowRow {
+            slowdown: FlowRow::slowdown_of(fct, ideal),
+            emu_fct_ns: Some(fct),
+            emu_ideal_fct_ns: ideal,
+            emu_fct_resolution_ns: Some(Nanos::new(known_to)),
+            ..flow("lcmp")
+        };
+        row.is_too_fast()
+    };
+    assert!(!is_too_fast(126_051));
+    assert!(is_too_fast(16_000));
+}
