@@ -254,11 +254,19 @@ impl Draw<'_> {
 
     fn around_faults(&self) -> Result<Captioned, ReportError> {
         let series = &self.run.around_faults;
-        // One colour for where they lead, whichever switch it is.
+        // One colour for where they lead, whichever switch it is, and the nearest first: the colours
+        // of flows over time, where a route is a way by one datacenter.
         let label = |one: &LinkSeries| format!("to {}", one.to_dc);
-        let labels: BTreeSet<String> = series.iter().map(label).collect();
+        let delay = |one: &LinkSeries| self.delay(&format!("{}-{}", one.from_dc, one.to_dc));
+        let mut labels: BTreeMap<String, Option<Nanos>> = BTreeMap::new();
+        for one in series {
+            labels.entry(label(one)).or_insert_with(|| delay(one));
+        }
+        let mut labels: Vec<(String, Option<Nanos>)> = labels.into_iter().collect();
+        labels.sort_by_key(|(_, delay)| *delay);
         let colors = SERIES.into_iter().chain(iter::repeat(UNUSED));
-        let links: Vec<(String, RGBColor)> = labels.into_iter().zip(colors).collect();
+        let links = labels.into_iter().map(|(label, _)| label).zip(colors);
+        let links: Vec<(String, RGBColor)> = links.collect();
         let switches: BTreeSet<&String> = series.iter().map(|one| &one.from_dc).collect();
         let rates = |one: &LinkSeries| {
             let gigabits = |(start, end, rate)| (start, end, rate * 8.0 / 1e9);

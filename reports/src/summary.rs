@@ -49,6 +49,7 @@ impl Summary {
             let sorted = slowdowns.get(policy).map_or(&[][..], Vec::as_slice);
             let rows = run.flows.iter().filter(|flow| flow.policy == *policy);
             let flows = rows.clone().count();
+            let below_one = rows.clone().filter(|flow| flow.is_too_fast()).count();
             let finished = rows.filter(|flow| flow.status.is_finished()).count();
             let first = &run.policies[0];
             let change = if policy == first {
@@ -61,7 +62,7 @@ impl Summary {
                 flows,
                 finished,
                 unfinished: flows - finished,
-                below_one: sorted.partition_point(|&slowdown| slowdown < 1.0),
+                below_one,
                 slowdown: stats::slowdown(sorted),
                 change,
             });
