@@ -12,11 +12,11 @@ use lab_records::{FlowRow, RunDir, format::LATEST};
 
 use self::common::{Said, obstacle};
 
-/// The run of a scenario by an engine.
-fn run(results: &Path, verb: &[&str], scenario: &str) -> RunDir {
+/// The run of a scenario by an engine, in the lab `lab` if there is one.
+fn run(results: &Path, verb: &[&str], scenario: &str, lab: &str) -> RunDir {
     let said: Said = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"))
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .args(["--lab", "engines"])
+        .args(["--lab", lab])
         .args(verb)
         .arg(scenario)
         .arg("--results")
@@ -30,7 +30,7 @@ fn run(results: &Path, verb: &[&str], scenario: &str) -> RunDir {
 
 /// The flows of `scenarios/8dc.yaml` by policy and number.
 fn flows(results: &Path, verb: &[&str]) -> BTreeMap<(String, u32), FlowRow> {
-    let run = run(results, verb, "scenarios/8dc.yaml");
+    let run = run(results, verb, "scenarios/8dc.yaml", "engines");
     let rows = run.flows().unwrap().rows.into_iter();
     rows.map(|row| ((row.policy.clone(), row.flow_id.0), row))
         .collect()
@@ -78,12 +78,10 @@ fn flows_that_have_grown_are_moved_alike_in_kernel_and_simulator() {
     let scenario = results.path().join("ageing.yaml");
     std::fs::write(&scenario, AGEING).unwrap();
     let scenario = scenario.to_str().unwrap();
-    let kernel = run(&results.path().join("kernel"), &["up"], scenario);
-    let simulator = run(
-        &results.path().join("simulator"),
-        &["sim", "--scaled"],
-        scenario,
-    );
+    let results = |engine: &str| results.path().join(engine);
+    let run = |results: &Path, verb: &[&str]| run(results, verb, scenario, "engines-ageing");
+    let kernel = run(&results("kernel"), &["up"]);
+    let simulator = run(&results("simulator"), &["sim", "--scaled"]);
     let (kernel, simulator) = (decisions(&kernel), decisions(&simulator));
     assert_eq!(kernel, simulator);
     let moved = |switch: &str, flow| {
