@@ -71,6 +71,18 @@ byte_enum! {
     }
 }
 
+impl Trigger {
+    /// The records' word for a decision by `rule`.
+    #[must_use]
+    pub const fn reason(self, rule: Rule) -> &'static str {
+        match self {
+            Self::NewFlow => rule.word(),
+            Self::Failover => "failover",
+            Self::Age => "age",
+        }
+    }
+}
+
 impl Rule {
     /// The records' word for it.
     #[must_use]

@@ -181,9 +181,8 @@ impl AgeRow {
     pub const NEVER: Self = Self::new(u64::MAX, 0);
 
     /// From `from` bytes on, of which a switch counts 63 bits, the candidates of these bits.
-    #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the halves")]
-    pub const fn new(from: u64, cheapest: u8) -> Self {
+    const fn new(from: u64, cheapest: u8) -> Self {
         let from = if from > MOST { MOST } else { from };
         Self {
             from_low: from as u32,
@@ -191,6 +190,20 @@ impl AgeRow {
             cheapest,
             pad: [0; 3],
         }
+    }
+
+    /// From `from` bytes on, the candidates for which `cheapest` says so, in their order.
+    #[must_use]
+    pub fn of(from: u64, cheapest: impl IntoIterator<Item = bool>) -> Self {
+        let bits = cheapest.into_iter().zip(0u32..);
+        let bits = bits.map(|(is_cheapest, place)| u8::from(is_cheapest) << place);
+        Self::new(from, bits.sum())
+    }
+
+    /// Whether the candidate at `place` is one of the cheapest.
+    #[must_use]
+    pub const fn has(&self, place: u32) -> bool {
+        self.cheapest >> place & 1 == 1
     }
 
     /// The bytes it begins at.

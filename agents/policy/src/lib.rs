@@ -48,7 +48,7 @@ pub mod wcmp;
 
 pub use candidate::{Candidate, Decision, Scored};
 pub use hash::{FlowTuple, flow_hash};
-pub use lab_abi::{Rule, rows::MAX_CANDIDATES};
+pub use lab_abi::{Rule, Trigger, rows::MAX_CANDIDATES};
 pub use lcmp::{LcmpConfig, LcmpConfigError, Preset};
 pub use own::OwnPolicy;
 pub use ucmp::UcmpConfig;

@@ -106,9 +106,7 @@ pub(crate) fn destination(
         ..DestinationRow::default()
     };
     for (slot, age) in row.ages.iter_mut().zip(&config.ages) {
-        let bits = age.cheapest.iter().zip(0u32..);
-        let bits = bits.map(|(&is_cheapest, place)| u8::from(is_cheapest) << place);
-        *slot = AgeRow::new(age.from_bytes.get(), bits.sum());
+        *slot = AgeRow::of(age.from_bytes.get(), age.cheapest.iter().copied());
     }
     for (slot, candidate) in row.candidates.iter_mut().zip(&config.candidates) {
         let port = slots

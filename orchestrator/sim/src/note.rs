@@ -1,6 +1,6 @@
 //! What a simulation tells while it runs.
 
-use lab_policy::{Decision, Rule, lcmp::Levels};
+use lab_policy::{Decision, Rule, Trigger, lcmp::Levels};
 use lab_records::StoryEvent;
 use lab_units::BitsPerSec;
 
@@ -50,22 +50,11 @@ pub struct DecisionNote {
     /// It was one of its ACKs.
     pub is_ack: bool,
     /// Why now.
-    pub cause: Cause,
+    pub trigger: Trigger,
     /// The choice and its scores.
     pub decision: Decision,
     /// The candidates' ports, in the same order.
     pub ports: Vec<u32>,
-}
-
-/// Why a DCI switch chose.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Cause {
-    /// It had no row for the flow.
-    FirstPacket,
-    /// The flow's port had died.
-    Failover,
-    /// The flow had grown too large for its port.
-    Age,
 }
 
 /// Counters of a port.
@@ -126,9 +115,9 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a decision by `rule`.
-    pub fn decided(&mut self, cause: Cause, rule: Rule) {
+    pub fn decided(&mut self, trigger: Trigger, rule: Rule) {
         self.decisions += 1;
-        self.failovers += u64::from(cause == Cause::Failover);
+        self.failovers += u64::from(trigger == Trigger::Failover);
         self.fallbacks += u64::from(rule.is_fallback());
     }
 }

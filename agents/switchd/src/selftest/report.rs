@@ -20,7 +20,7 @@ pub struct SelftestReport {
     pub hits: u64,
     /// Flows moved because they had outgrown their port.
     pub outgrown: u64,
-    /// Flows whose port died.
+    /// Flows moved off a dead port.
     pub failovers: u64,
     /// Packets dropped because no candidate was alive.
     pub unreachable: u64,

@@ -134,9 +134,7 @@ fn fill_ages(row: &mut DestinationRow, rates: &[BitsPerSec], random: &mut Random
     }
     row.ages = [AgeRow::NEVER; MAX_AGES];
     for (slot, age) in row.ages.iter_mut().zip(ages.as_slice()) {
-        let bits = age.buckets.iter().zip(0u32..);
-        let bits = bits.map(|(&buckets, place)| u8::from(buckets > 0) << place);
-        *slot = AgeRow::new(age.from.get(), bits.sum());
+        *slot = AgeRow::of(age.from.get(), age.buckets.map(|buckets| buckets > 0));
     }
 }
 

@@ -134,7 +134,6 @@ impl Selftest {
             .switch
             .has_outgrown(flow, entry.port, entry.bytes, sent)
         {
-            self.report.outgrown += 1;
             return self.expect_moved(flow, entry, &frame, Trigger::Age);
         }
         self.report.hits += 1;
@@ -159,7 +158,6 @@ impl Selftest {
         self.set_port(slot, Levels::default(), false);
         self.pinned = None;
         let frame = roce_frame(flow, 7, 64, 100);
-        self.report.failovers += 1;
         self.expect_moved(flow, entry, &frame, Trigger::Failover)
     }
 
@@ -172,6 +170,11 @@ impl Selftest {
     ) -> Result<(), SwitchdError> {
         match self.switch.decide(flow, entry.bytes + length(frame)) {
             Some(Verdict::Pin(record)) => {
+                match trigger {
+                    Trigger::NewFlow => {}
+                    Trigger::Failover => self.report.failovers += 1,
+                    Trigger::Age => self.report.outgrown += 1,
+                }
                 let record = DecisionRecord {
                     trigger: trigger.to_byte(),
                     ..record

@@ -106,16 +106,16 @@ impl Switch {
     /// `sent` bytes; `None` leaves it to the kernel.
     pub(super) fn decide(&self, flow: FlowKey, sent: u64) -> Option<Verdict> {
         let row = self.lookup(flow.destination())?;
-        let cheapest = self.age(row, sent).map_or(0, |age| age.cheapest);
+        let age = self.age(row, sent);
         let candidates: Vec<_> = row.candidates[..usize::try_from(row.count).unwrap_or(0)]
             .iter()
             .zip(0u32..)
             .map(|(candidate, place)| {
                 let candidate = self.candidate(candidate);
-                match cheapest {
-                    0 => candidate,
-                    bits => Candidate {
-                        buckets: u16::from(bits >> place & 1),
+                match age {
+                    None => candidate,
+                    Some(age) => Candidate {
+                        buckets: u16::from(age.has(place)),
                         ..candidate
                     },
                 }
@@ -135,7 +135,7 @@ impl Switch {
         };
         Some(match decision {
             Some(decision) => Verdict::Pin(DecisionRecord {
-                cheapest,
+                cheapest: age.map_or(0, |age| age.cheapest),
                 ..record(flow, hash, row, &decision)
             }),
             None => Verdict::Unreachable,
@@ -156,13 +156,13 @@ impl Switch {
         let (was, is) = (self.age(row, before), self.age(row, after));
         let places = row.candidates.iter().zip(0u32..);
         let mut own = places.filter(|(candidate, _)| candidate.port == u32::from(port));
-        was != is && is.is_some_and(|age| !own.any(|(_, place)| age.cheapest >> place & 1 != 0))
+        was != is && is.is_some_and(|age| !own.any(|(_, place)| age.has(place)))
     }
 
     /// The age of a flow that has sent so much, where flows age.
     fn age<'a>(&self, row: &'a DestinationRow, sent: u64) -> Option<&'a AgeRow> {
         let begun = row.ages.iter().rfind(|age| age.from() <= sent);
-        begun.filter(|_| self.is_ageing())
+        begun.filter(|age| self.is_ageing() && age.cheapest != 0)
     }
 
     fn lookup(&self, address: Ipv4Addr) -> Option<&DestinationRow> {

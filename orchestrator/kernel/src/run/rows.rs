@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_abi::{
-    Rule, Trigger,
-    wire::{DecisionReport, LinkReport, Links, QueueReport, Queues, Stats},
-};
+use lab_abi::wire::{DecisionReport, LinkReport, Links, QueueReport, Queues, Stats};
 use lab_perftest::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
 use lab_plan::model::{Flow, Plan};
 use lab_records::{DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, SwitchRow};
@@ -79,7 +76,7 @@ impl<'a> RowMaker<'a> {
             src: report.src_ip,
             dst: report.dst_ip,
             sport: report.sport,
-            reason: reason(report.trigger, report.rule).to_owned(),
+            reason: report.trigger.reason(report.rule).to_owned(),
             candidates: candidates().map(|c| self.to_dc(c.port)).collect(),
             c_path: candidates().map(|c| c.c_path).collect(),
             c_cong: candidates().map(|c| c.c_cong).collect(),
@@ -251,14 +248,6 @@ impl<'a> RowMaker<'a> {
 
 /// SoftRoCE has none: it marks nothing and reacts to nothing but loss.
 const CONGESTION_CONTROL: &str = "none";
-
-const fn reason(trigger: Trigger, rule: Rule) -> &'static str {
-    match trigger {
-        Trigger::Failover => "failover",
-        Trigger::Age => "age",
-        Trigger::NewFlow => rule.word(),
-    }
-}
 
 fn status(status: &Status) -> FlowStatus {
     match status {

@@ -94,15 +94,11 @@ impl FlowRow {
     #[must_use]
     pub fn is_too_fast(&self) -> bool {
         let known_to = self.emu_fct_resolution_ns.unwrap_or(Nanos::ZERO);
-        let at_most = self.emu_fct_ns.and_then(|fct| {
-            let latest = fct.saturating_add(known_to);
-            Self::slowdown_of(latest, fct)
-        });
-        let at_most = at_most.unwrap_or(1.0);
+        let known_to = Self::slowdown_of(known_to, self.emu_ideal_fct_ns).unwrap_or(0.0);
         self.physics != Some(Physics::Artifact)
             && self
                 .slowdown
-                .is_some_and(|slowdown| slowdown * at_most < 1.0)
+                .is_some_and(|slowdown| slowdown + known_to < 1.0)
     }
 
     /// FCT ÷ ideal FCT of emulated times; `None` without an ideal.

@@ -10,7 +10,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 use super::ways::Way;
 use crate::{
     network::PortFacts,
-    note::{Cause, DecisionNote, PfcNote, PortNote, QueueNote, StoryNote, SwitchNote},
+    note::{DecisionNote, PfcNote, PortNote, QueueNote, StoryNote, SwitchNote},
     simulate::Scene,
     time::SimTime,
 };
@@ -155,7 +155,7 @@ impl<'w> RowMaker<'w> {
             src: tuple.src,
             dst: tuple.dst,
             sport: tuple.sport,
-            reason: reason(note).to_owned(),
+            reason: note.trigger.reason(note.decision.rule).to_owned(),
             candidates: note.ports.iter().map(behind).collect(),
             c_path: scored().map(|scored| scored.candidate.path).collect(),
             c_cong: scored().map(|scored| scored.candidate.congestion).collect(),
@@ -389,15 +389,6 @@ impl<'w> RowMaker<'w> {
 
 /// What `flows.csv` calls the program that made the flows.
 const GENERATOR: &str = "sim";
-
-/// The same words as the kernel engine's.
-fn reason(note: &DecisionNote) -> &'static str {
-    match note.cause {
-        Cause::FirstPacket => note.decision.rule.word(),
-        Cause::Failover => "failover",
-        Cause::Age => "age",
-    }
-}
 
 /// The records' word for the plan's.
 #[must_use]

@@ -1,7 +1,7 @@
 //! The DCI switch: its tables, and the way of each packet.
 
 use lab_policy::{
-    LcmpConfig,
+    LcmpConfig, Trigger,
     lcmp::{Levels, PortProvision, PortState, PortThresholds},
     legacy,
 };
@@ -11,7 +11,7 @@ use super::{Shard, ageing::Ageing, engineering::Engineered};
 use crate::{
     cc::CongestionControl,
     flow_table::FlowTable,
-    note::{Cause, DecisionNote, HopNote, Note, Tally},
+    note::{DecisionNote, HopNote, Note, Tally},
     packet::{Kind, Packet},
     physics::Physics,
     port::Port,
@@ -180,25 +180,25 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         };
         let pinned = self.dci.table.touch(key, self.now);
         let has_aged = self.grow(key, to_dc, packet, pinned.is_some());
-        let cause = match pinned {
-            Some(port) if !self.is_up(port) => Cause::Failover,
+        let trigger = match pinned {
+            Some(port) if !self.is_up(port) => Trigger::Failover,
             Some(port) if !has_aged || self.is_still_cheap(key, to_dc, ways, port) => {
                 self.dci.tally.hits += 1;
                 return Some(port);
             }
-            Some(_) => Cause::Age,
-            None => Cause::FirstPacket,
+            Some(_) => Trigger::Age,
+            None => Trigger::NewFlow,
         };
         let (decision, ports) = self.decide(node, to_dc, ways, key, packet)?;
         let port = ports[decision.chosen];
         self.dci.table.pin(key, port, self.now);
-        self.dci.tally.decided(cause, decision.rule);
+        self.dci.tally.decided(trigger, decision.rule);
         self.notes.push(Note::Decided(Box::new(DecisionNote {
             at: self.now,
             dc: self.dc,
             flow: packet.flow,
             is_ack: packet.kind != Kind::Data,
-            cause,
+            trigger,
             decision,
             ports,
         })));

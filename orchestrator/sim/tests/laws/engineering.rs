@@ -1,7 +1,8 @@
 //! Tables that change while flows run: traffic engineering, and UCMP's ageing.
 
+use lab_policy::Trigger;
 use lab_records::StoryEvent;
-use lab_sim::{EndReason, note::Cause};
+use lab_sim::EndReason;
 
 use crate::lab::{ALIKE_WAYS, HOST_DELAY, MILLI, PACKET, plan, simulate};
 
@@ -121,15 +122,15 @@ fn a_flow_moves_with_the_packet_that_makes_it_too_large() {
             .decisions()
             .filter(move |note| note.dc == 0 && note.flow == flow);
         here.filter(|note| !note.is_ack)
-            .map(|note| (note.at.picos(), note.cause, note.decision.chosen))
+            .map(|note| (note.at.picos(), note.trigger, note.decision.chosen))
             .collect::<Vec<_>>()
     };
     let begin = HOST_DELAY + PACKET;
     assert_eq!(
         of(0),
         [
-            (begin, Cause::FirstPacket, 0),
-            (HOST_DELAY + 6_019 * PACKET, Cause::Age, 1)
+            (begin, Trigger::NewFlow, 0),
+            (HOST_DELAY + 6_019 * PACKET, Trigger::Age, 1)
         ]
     );
     // It moved to a longer way: nothing was overtaken, so nothing was sent again.
@@ -138,7 +139,7 @@ fn a_flow_moves_with_the_packet_that_makes_it_too_large() {
         run.outcome.work.data_packets,
         40_000_000_u64.div_ceil(4_096) + 20_000_000_u64.div_ceil(4_096)
     );
-    assert_eq!(of(1), [(200 * MILLI + begin, Cause::FirstPacket, 0)]);
+    assert_eq!(of(1), [(200 * MILLI + begin, Trigger::NewFlow, 0)]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Links that change while flows run.
 
+use lab_policy::Trigger;
 use lab_records::StoryEvent;
-use lab_sim::{EndReason, note::Cause};
+use lab_sim::EndReason;
 
 use crate::lab::{ACK, ALIKE_WAYS, HOST_DELAY, MILLI, PACKET, plan, simulate, simulate_text};
 
@@ -136,7 +137,7 @@ fn flows_of_a_dead_link_are_decided_again_and_finish() {
                     .filter(|note| note.flow == flow && !note.is_ack);
                 let again: Vec<_> = again.collect();
                 assert_eq!(!again.is_empty(), pinned(flow), "{policy} {dead} {flow}");
-                assert!(again.iter().all(|note| note.cause == Cause::Failover));
+                assert!(again.iter().all(|note| note.trigger == Trigger::Failover));
                 let avoided = |note: &&&_| -> bool {
                     let note: &lab_sim::note::DecisionNote = note;
                     note.ports[note.decision.chosen] != dead_port
@@ -178,7 +179,9 @@ fn a_link_that_is_back_is_for_new_flows() {
         assert_eq!(plan.dcs[back.next_dc.index()].name, "dc2");
         let back = network.port(back.port);
         let here = || run.decisions().filter(|note| note.dc == 0 && !note.is_ack);
-        let moved = here().filter(|note| note.cause == Cause::Failover).count();
+        let moved = here()
+            .filter(|note| note.trigger == Trigger::Failover)
+            .count();
         assert!(moved > 0, "{policy}: some flow was on the link");
         for flow in 0..4 {
             let again = here().filter(|note| note.flow == flow && note.at.picos() > 40 * MILLI);
