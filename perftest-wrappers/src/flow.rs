@@ -65,7 +65,7 @@ impl ReadyFlow {
         }
         if flow.ready.exact
             && flow.job.tool.waits_by_events()
-            && flow.job.messages <= MOST_BRAKED_MESSAGES
+            && flow.job.messages <= MAX_BRAKED_MESSAGES
             && let Err(error) = flow.pair.client.process.brake(stops)
         {
             tracing::debug!(flow = %flow.job.flow, %error, "the client reports as soon as it can");
@@ -278,7 +278,7 @@ const FAREWELL: &[u8] = b"done\0";
 
 /// A client posts this many messages at once and sleeps until the last is complete. With more it
 /// wakes in between to post the rest, and its CPU time says nothing about where it is.
-const MOST_BRAKED_MESSAGES: u32 = 100;
+const MAX_BRAKED_MESSAGES: u32 = 100;
 
 /// How long after a flow was let go that is known, at most.
 const RELEASE_LAG: Duration = Duration::from_millis(100);

@@ -156,7 +156,7 @@ impl Speech {
                 self.short_messages += 1;
                 if self.exchanges > 0
                     || message.len() > LONGEST_SHORT_MESSAGE
-                    || self.short_messages > MOST_SHORT_MESSAGES
+                    || self.short_messages > MAX_SHORT_MESSAGES
                 {
                     return Err(unexpected(side, &message));
                 }
@@ -233,7 +233,7 @@ const GID_START: usize = 50;
 /// The version is the longest message before the keys.
 const LONGEST_SHORT_MESSAGE: usize = 16;
 /// 6.06 sends four; later ones may add some, none could add twelve.
-const MOST_SHORT_MESSAGES: u32 = 16;
+const MAX_SHORT_MESSAGES: u32 = 16;
 /// Of an unexpected message, what its error quotes.
 const QUOTED_BYTES: usize = 32;
 

@@ -61,7 +61,7 @@ byte_enum! {
         /// LCMP: the hash over the cheaper half.
         Scored = 1 as "SCORED",
         /// LCMP, `paper`: all highly congested, so the cheapest.
-        LeastCost = 2 as "LEAST_COST",
+        LeastCost = 2 as "MIN_COST",
         /// LCMP, `artifact`: none left, so the hash over all.
         HashAll = 3 as "HASH_ALL",
         /// Without fresh tables, or LCMP without fresh signals: the hash over all.

@@ -49,7 +49,7 @@ pub fn tables(
 /// decides nothing.
 fn quantised(traffic: &[f64], buckets: u16) -> Option<Vec<u16>> {
     let total: f64 = traffic.iter().sum();
-    if total < LEAST_TRAFFIC {
+    if total < MIN_TRAFFIC {
         return None;
     }
     let parts: Vec<u64> = traffic
@@ -79,7 +79,7 @@ fn millionths(share: f64) -> u64 {
 }
 
 /// Less than this of all demands is the solver's rounding.
-const LEAST_TRAFFIC: f64 = 1e-9;
+const MIN_TRAFFIC: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {

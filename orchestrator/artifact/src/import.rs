@@ -68,7 +68,7 @@ pub fn import(
          policies:\n  - ecmp\n  - ucmp-artifact\n  - lcmp: {{ preset: artifact, max_delay: {delay} }}\n\
          \n# For the simulator; a lab would need a smaller scale.\n\
          scale: {{ rate: 1, time: 1 }}\n\
-         transport: {{ physics: artifact }}\n",
+         transport: {{ semantics: artifact }}\n",
         delay = options.max_delay,
     );
     Ok(text)
@@ -189,12 +189,12 @@ fn list(
         line,
         kind,
     };
-    if rows.len() > MOST_LISTED {
+    if rows.len() > MAX_LISTED {
         let counts = shape.dcs.iter().map(DcShape::hosts);
         let kind = ArtifactErrorKind::TooManyToList {
             found: rows.len(),
             hosts: counts.max().unwrap_or(0),
-            most: MOST_LISTED,
+            most: MAX_LISTED,
         };
         return Err(error(1, kind));
     }
@@ -252,4 +252,4 @@ const FILE_HOSTS: usize = 16;
 const FILE_EPOCH: Nanos = Nanos::from_millis(2_000);
 
 /// Flows that a scenario's text has room for.
-const MOST_LISTED: usize = 10_000;
+const MAX_LISTED: usize = 10_000;

@@ -1,7 +1,7 @@
 //! Files and identities of the NS-3 code that the paper's authors published.
 //!
 //! A topology and flows become a scenario; outputs are read and compared with a simulation's. What
-//! the code calls nodes, flows and packets is here, too, for the simulator's `physics: artifact`.
+//! the code calls nodes, flows and packets is here, too, for the simulator's `semantics: artifact`.
 //!
 //! Must not contain: simulation, file system, their code.
 //!

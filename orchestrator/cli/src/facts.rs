@@ -54,7 +54,7 @@ impl Setting {
     pub fn simulated(plan: &Plan, threads: usize) -> Self {
         let cc = plan.transport.cc.name();
         let info = SimInfo {
-            physics: lab_sim::record::physics(plan.transport.physics),
+            semantics: lab_sim::record::semantics(plan.transport.semantics),
             cc: plan.policies.iter().map(|_| cc.to_owned()).collect(),
             threads: u32::try_from(threads).unwrap_or(u32::MAX),
         };

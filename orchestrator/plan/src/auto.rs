@@ -1,10 +1,10 @@
 //! `scale: auto`: the finest scale that the reference guest can carry.
 //!
 //! Sizes first, because they decide granularity: the largest `s` of the series 1, 1/2, 1/5, 1/10 …
-//! whose packets the guest forwards in [`MOST_CPU`] for one policy, and which lets 19 of 20 flows
+//! whose packets the guest forwards in [`MAX_CPU`] for one policy, and which lets 19 of 20 flows
 //! fit SoftRoCE's window. Then time: the smallest `t` of 1, 2, 5, 10 … 1,000 that spreads those packets
 //! so that at most half of the guest is taken, and that leaves no rate, `r = s / t`, above
-//! [`MOST_RATE`].
+//! [`MAX_RATE`].
 
 use std::collections::BTreeMap;
 
@@ -43,19 +43,19 @@ pub(crate) fn pick(
     for size in sizes {
         let offers = offers(paper, ways, drafts, generator, size);
         let hops: u64 = offers.iter().map(|offer| offer.packet_hops).sum();
-        if hops.saturating_mul(estimate::HOP_CPU.get()) > MOST_CPU.get() {
+        if hops.saturating_mul(estimate::HOP_CPU.get()) > MAX_CPU.get() {
             why = "it has more packets than the guest forwards in 15 minutes";
             continue;
         }
         let times = series().filter_map(Ratio::inverse);
-        for time in times.filter(|time| time.numerator() <= MOST_TIME) {
+        for time in times.filter(|time| time.numerator() <= MAX_TIME) {
             let slow: Vec<Offer> = offers.iter().map(|offer| stretched(offer, time)).collect();
-            if estimate::forwarding_percent(&slow) > MOST_PERCENT {
+            if estimate::forwarding_percent(&slow) > MAX_PERCENT {
                 why = "its packets come faster than the guest forwards them";
                 continue;
             }
             let rate = time.inverse().and_then(|inverse| size.times(inverse));
-            let Some(rate) = rate.filter(|rate| rate.scale_nearest(fastest) <= MOST_RATE) else {
+            let Some(rate) = rate.filter(|rate| rate.scale_nearest(fastest) <= MAX_RATE) else {
                 why = "its links are faster than the guest can shape";
                 continue;
             };
@@ -114,13 +114,13 @@ fn stretched(offer: &Offer, time: Ratio) -> Offer {
 }
 
 /// A quarter of an hour of forwarding is what a user waits for one policy.
-const MOST_CPU: Nanos = Nanos::from_millis(900_000);
+const MAX_CPU: Nanos = Nanos::from_millis(900_000);
 
 /// The other half of the guest is for what generates and measures.
-const MOST_PERCENT: u32 = 50;
+const MAX_PERCENT: u32 = 50;
 
 /// Fastest inter-DC link in bits per second that the guest was seen to shape to within 2 %.
-const MOST_RATE: u64 = 200_000_000;
+const MAX_RATE: u64 = 200_000_000;
 
 /// Idle time costs a virtual clock nothing, but beyond this even short routes take seconds.
-const MOST_TIME: u64 = 1_000;
+const MAX_TIME: u64 = 1_000;

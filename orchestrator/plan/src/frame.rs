@@ -67,11 +67,11 @@ pub fn delay_line_packets(wire: &WirePlan) -> u32 {
     let in_flight = wire.rate_bps.bytes_in(wire.delay_ns).get().div_ceil(ACK);
     let queued = wire.buffer_bytes.get().div_ceil(ACK);
     let needed = in_flight.saturating_add(queued);
-    u32::try_from(needed).unwrap_or(u32::MAX).max(LEAST_LINE)
+    u32::try_from(needed).unwrap_or(u32::MAX).max(MIN_LINE)
 }
 
 /// Never as short as the kernel's default of 1,000, which drops silently on long links.
-const LEAST_LINE: u32 = 4_096;
+const MIN_LINE: u32 = 4_096;
 
 #[cfg(test)]
 mod tests {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_delay_line_is_never_the_kernels_default() {
-        assert_eq!(delay_line_packets(&wire("1 Mbit", "0", "0")), LEAST_LINE);
+        assert_eq!(delay_line_packets(&wire("1 Mbit", "0", "0")), MIN_LINE);
     }
 
     #[test]

@@ -93,4 +93,4 @@ pub use model::*;
 pub use resolve::{Engine, PlanOptions, resolve};
 pub use table::render_table;
 pub use text::{about_bytes, about_rate, about_time, commas};
-pub use transport::{CcPlan, Physics, TransportPlan, WindowPlan};
+pub use transport::{CcPlan, Semantics, TransportPlan, WindowPlan};

@@ -71,7 +71,7 @@ pub const fn program(tool: Tool) -> &'static str {
 fn safe_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
     let twice = round_trip.saturating_add(round_trip);
     let fits = |exponent: &u8| timeout(*exponent) > twice;
-    (LEAST_EXPONENT..=MAX_EXPONENT)
+    (MIN_EXPONENT..=MAX_EXPONENT)
         .find(fits)
         .ok_or(PlanError::QpTimeout {
             round_trip,
@@ -81,7 +81,7 @@ fn safe_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
 
 /// The least exponent whose time-out is not under `said`.
 fn said_exponent(said: Nanos) -> Result<u8, PlanError> {
-    (LEAST_SAID_EXPONENT..=MAX_EXPONENT)
+    (MIN_SAID_EXPONENT..=MAX_EXPONENT)
         .find(|exponent| timeout(*exponent) >= said)
         .ok_or(PlanError::SaidTimeout {
             said,
@@ -123,10 +123,10 @@ const TIMEOUT_UNIT: u64 = 4_096;
 const TIMEOUT_KEY: &str = "transport.retransmit_timeout";
 
 /// perftest's default; less would gain nothing.
-const LEAST_EXPONENT: u8 = 14;
+const MIN_EXPONENT: u8 = 14;
 
 /// rxe takes 0 for never.
-const LEAST_SAID_EXPONENT: u8 = 1;
+const MIN_SAID_EXPONENT: u8 = 1;
 
 /// The field has five bits.
 const MAX_EXPONENT: u8 = 31;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_scenario::{
-    Files, Generator, Physics, Scenario, SizeCdf, Tool, Traffic, TransportSpec, Workload, limits,
+    Files, Generator, Scenario, Semantics, SizeCdf, Tool, Traffic, TransportSpec, Workload, limits,
 };
 use lab_units::{Bytes, FlowId, Nanos, NodeId, Ratio};
 
@@ -117,12 +117,12 @@ impl Making<'_> {
     /// Base round trip and FCT of a flow alone on `path`.
     fn alone(&self, path: &[Hop], messages: u32, message_bytes: Bytes) -> (Nanos, Nanos) {
         let payload = transport::payload(self.transport, self.generator);
-        let (tool, path_mtu) = match (self.engine, self.transport.physics) {
-            (Engine::Simulator { .. }, Physics::Artifact) => {
+        let (tool, path_mtu) = match (self.engine, self.transport.semantics) {
+            (Engine::Simulator { .. }, Semantics::Artifact) => {
                 let standalone = Standalone::of(path, payload);
                 return (standalone.base_rtt, standalone.completion(message_bytes));
             }
-            (Engine::Simulator { .. }, Physics::Paper) => (Tool::IbSendBw, payload),
+            (Engine::Simulator { .. }, Semantics::Paper) => (Tool::IbSendBw, payload),
             (Engine::Kernel, _) => (self.generator.tool, self.generator.mtu),
         };
         let transfer = Transfer {

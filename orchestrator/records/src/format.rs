@@ -5,7 +5,7 @@
 /// half understood misleads.
 ///
 /// - 1: the kernel's runs
-/// - 2: simulated runs: `physics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
+/// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
 ///   `story.csv`
 /// - 3: `switches.csv`, `ports.csv`
 pub const FORMAT_VERSION: u32 = 3;

@@ -65,7 +65,7 @@ pub enum Engine {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct SimInfo {
     /// The rules its network follows.
-    pub physics: Physics,
+    pub semantics: Semantics,
     /// Congestion control of each policy's senders, in the order of [`RunInfo::policies`].
     pub cc: Vec<String>,
     /// Threads that share the work; results do not depend on them.
@@ -75,7 +75,7 @@ pub struct SimInfo {
 /// The rules a simulated network follows.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Physics {
+pub enum Semantics {
     /// As the paper says: 64-bit counters, its buffers, one key for each flow.
     Paper,
     /// As the authors' simulator does: every wrap, alias and header size of it.

@@ -48,8 +48,8 @@ pub use directory::{create_run_dir, point_latest};
 pub use end::{DelayMethod, GuestCpu, MeasuredLink, Phase, RunEnd, SimWork};
 pub use error::RecordsError;
 pub use info::{
-    Clock, DcInfo, Engine, FaultInfo, Granularity, LinkChange, LinkInfo, Physics, Place, RunInfo,
-    ScaleInfo, SimInfo,
+    Clock, DcInfo, Engine, FaultInfo, Granularity, LinkChange, LinkInfo, Place, RunInfo, ScaleInfo,
+    Semantics, SimInfo,
 };
 pub use percentile::nearest_rank;
 pub use reader::{RunDir, Table};

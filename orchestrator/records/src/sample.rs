@@ -102,7 +102,7 @@ pub fn flow(policy: &str) -> FlowRow {
         flow_id: FlowId(0),
         policy: policy.into(),
         cc: "none".into(),
-        physics: None,
+        semantics: None,
         src_host: "dc1/h1".into(),
         dst_host: "dc8/h1".into(),
         src_dc: "dc1".into(),

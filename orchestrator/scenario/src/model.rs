@@ -12,7 +12,7 @@ use crate::defaults;
 mod transport;
 
 pub use transport::{
-    CcSpec, DcqcnSpec, DctcpSpec, HpccSpec, Physics, TimelySpec, TimeoutSpec, TransportSpec,
+    CcSpec, DcqcnSpec, DctcpSpec, HpccSpec, Semantics, TimelySpec, TimeoutSpec, TransportSpec,
     WindowSpec,
 };
 

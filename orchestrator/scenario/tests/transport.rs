@@ -36,7 +36,7 @@ fn marked(transport: &str) -> Vec<String> {
 const ALL: &[&str] = &[
     "transport: {}",
     "transport:
-  physics: artifact
+  semantics: artifact
   cc: dctcp
   payload: 1000
   window: bdp
@@ -105,7 +105,7 @@ fn without_the_section_nothing_is_asked_for() {
 fn editors_show_what_is_wrong() {
     for text in [
         "transport: dcqcn",
-        "transport: { physics: papers }",
+        "transport: { semantics: papers }",
         "transport: { cc: dcqnc }",
         "transport: { cc: {} }",
         "transport: { cc: { dcqcn: {}, hpcc: {} } }",

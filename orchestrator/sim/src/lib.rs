@@ -10,14 +10,14 @@
 //! - [`port`][], [`mmu`][], [`flow_table`][]: queues and marks, buffers and PFC, pinned flows
 //! - [`cc`][]: congestion control of a sending QP
 //! - [`te`][]: traffic engineering, where all datacenters' demands meet
-//! - [`physics`][]: the paper's semantics and the artifact's
+//! - [`semantics`][]: the paper's semantics and the artifact's
 //!
 //! How:
 //! - [`event`][]: what happens next
 //! - [`shard`][]: one datacenter
 //! - [`run`][]: all of them, on one thread or many, with the same result
 //! - [`note`][]: what is told meanwhile
-//! - [`mod@simulate`][]: a plan's run, whatever its physics and congestion control
+//! - [`mod@simulate`][]: a plan's run, whatever its semantics and congestion control
 //! - [`mod@record`][]: the same as rows of a run directory
 //! - [`played`][]: the same in memory, beside the artifact's outputs
 //! - [`estimate`][]: what it costs, before
@@ -32,12 +32,12 @@ pub mod mmu;
 pub mod network;
 pub mod note;
 pub mod packet;
-pub mod physics;
 pub mod played;
 pub mod port;
 mod prefetch;
 pub mod record;
 pub mod run;
+pub mod semantics;
 pub mod shard;
 pub mod simulate;
 pub mod te;

@@ -7,7 +7,7 @@
 
 use std::marker::PhantomData;
 
-use crate::{packet::CLASSES, physics::Physics};
+use crate::{packet::CLASSES, semantics::Semantics};
 
 /// The buffer of one switch.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Mmu<P> {
     /// What ports share, and what of it is used.
     shared: u64,
     used: u64,
-    physics: PhantomData<P>,
+    semantics: PhantomData<P>,
 }
 
 /// What came in by one port.
@@ -41,7 +41,7 @@ pub struct IngressFacts {
     pub threshold_shift: u32,
 }
 
-impl<P: Physics> Mmu<P> {
+impl<P: Semantics> Mmu<P> {
     /// A buffer of `buffer` bytes for `ports`.
     ///
     /// Where headrooms leave nothing to share, the largest are given up, one after the other: their
@@ -71,7 +71,7 @@ impl<P: Physics> Mmu<P> {
             ports: ports.iter().zip(&headrooms).map(ingress).collect(),
             shared,
             used: 0,
-            physics: PhantomData,
+            semantics: PhantomData,
         }
     }
 
@@ -183,7 +183,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{packet::DATA_CLASS, physics::Paper};
+    use crate::{packet::DATA_CLASS, semantics::Paper};
 
     const PORT: IngressFacts = IngressFacts {
         headroom: 10_000,

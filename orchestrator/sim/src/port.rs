@@ -49,7 +49,7 @@ pub struct Port {
     /// Bytes in all egress queues.
     pub total_bytes: u64,
     /// Bytes that were turned away and are counted as queued for good:
-    /// [`crate::physics::Physics::COUNTS_TURNED_AWAY`].
+    /// [`crate::semantics::Semantics::COUNTS_TURNED_AWAY`].
     pub lost_count: u64,
     /// Most bytes of all egress queues; drop-tail.
     pub limit: u64,

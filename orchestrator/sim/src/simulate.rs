@@ -1,13 +1,13 @@
-//! One policy's run of one repetition, whatever its physics and congestion control.
+//! One policy's run of one repetition, whatever its semantics and congestion control.
 
-use lab_plan::{Physics, Plan};
+use lab_plan::{Plan, Semantics};
 
 use crate::{
     cc::{CongestionControl, WithControl, with_control},
     error::SimError,
     network::Network,
-    physics::{self, NextHopOrder, Paper},
     run::{self, Observer, Outcome, RunOptions},
+    semantics::{self, NextHopOrder, Paper},
     world::{SimFlow, World},
 };
 
@@ -20,7 +20,7 @@ pub struct Job<'p> {
     pub policy: usize,
     /// The repetition, from 0.
     pub repetition: u32,
-    /// The order of equal next hops, as a routing table has them; the physics' own if absent.
+    /// The order of equal next hops, as a routing table has them; the semantics' own if absent.
     pub order: Option<&'p NextHopOrder>,
 }
 
@@ -102,7 +102,7 @@ pub fn perform<A: Audience>(
         options,
         audience,
     };
-    with_control(&transport.cc, transport.physics, staged)
+    with_control(&transport.cc, transport.semantics, staged)
 }
 
 /// A performance whose congestion control is to be filled in.
@@ -116,15 +116,15 @@ impl<A: Audience> WithControl for Staged<'_, A> {
     type Output = Result<A::Output, SimError>;
 
     fn run<C: CongestionControl + Send + 'static>(self, parameters: C::Parameters) -> Self::Output {
-        match self.job.plan.transport.physics {
-            Physics::Paper => self.with_physics::<Paper, C>(parameters),
-            Physics::Artifact => self.with_physics::<physics::Artifact, C>(parameters),
+        match self.job.plan.transport.semantics {
+            Semantics::Paper => self.with_semantics::<Paper, C>(parameters),
+            Semantics::Artifact => self.with_semantics::<semantics::Artifact, C>(parameters),
         }
     }
 }
 
 impl<A: Audience> Staged<'_, A> {
-    fn with_physics<P: physics::Physics, C: CongestionControl + Send>(
+    fn with_semantics<P: semantics::Semantics, C: CongestionControl + Send>(
         self,
         parameters: C::Parameters,
     ) -> Result<A::Output, SimError> {

@@ -9,8 +9,8 @@ use lab_artifact::{
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_sim::{
     Job, RunOptions,
-    physics::NextHopOrder,
     played::{Played, play},
+    semantics::NextHopOrder,
 };
 use lab_units::Nanos;
 

@@ -129,7 +129,7 @@ impl Thinned {
             return;
         }
         self.counters.push(counter);
-        if self.counters.len() == MOST_COUNTERS {
+        if self.counters.len() == MAX_COUNTERS {
             let mut is_kept = true;
             self.counters.retain(|_| {
                 is_kept = !is_kept;
@@ -152,7 +152,7 @@ pub fn time_around(faults: &[FaultInfo]) -> (Nanos, Nanos) {
 }
 
 /// Twice as many as a figure needs.
-const MOST_COUNTERS: usize = 800;
+const MAX_COUNTERS: usize = 800;
 
 #[cfg(test)]
 mod tests {
@@ -214,7 +214,7 @@ mod tests {
             tally.add(&row("dc2", "dc3", millis, millis * 7));
         }
         let series = tally.series();
-        assert!(series[0].counters.len() <= MOST_COUNTERS);
+        assert!(series[0].counters.len() <= MAX_COUNTERS);
         let gaps = series[0].counters.windows(2);
         assert!(
             gaps.map(|pair| pair[1].time - pair[0].time)

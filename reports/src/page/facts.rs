@@ -1,7 +1,7 @@
 //! What the run was.
 
 use lab_records::{
-    Clock, Engine, GuestCpu, Phase, Physics, Place, RunEnd, RunInfo, SimInfo, SimWork,
+    Clock, Engine, GuestCpu, Phase, Place, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
 };
 use maud::{Markup, html};
 
@@ -12,7 +12,9 @@ use crate::{run::Run, text};
 pub fn headline(run: &Run) -> String {
     let info = &run.info;
     let place = match (&info.engine, info.place) {
-        (Engine::Sim(sim), _) => format!("in the simulator, physics {}", physics(sim.physics)),
+        (Engine::Sim(sim), _) => {
+            format!("in the simulator, semantics {}", semantics(sim.semantics))
+        }
         (Engine::Kernel, Place::Here) => {
             format!("on this machine's kernel {}", info.kernel_release)
         }
@@ -75,16 +77,16 @@ fn engine(info: &RunInfo) -> Markup {
         Engine::Kernel => fact("engine", "kernel: namespaces, tc, SoftRoCE, eBPF"),
         Engine::Sim(sim) => html! {
             (fact("engine", &format!("simulator, {}", counted(sim.threads.into(), "thread"))))
-            (fact("physics", physics(sim.physics)))
+            (fact("semantics", semantics(sim.semantics)))
             (fact("congestion control", &congestion_control(info, sim)))
         },
     }
 }
 
-fn physics(physics: Physics) -> &'static str {
-    match physics {
-        Physics::Paper => "of the paper",
-        Physics::Artifact => "of the artifact",
+fn semantics(semantics: Semantics) -> &'static str {
+    match semantics {
+        Semantics::Paper => "of the paper",
+        Semantics::Artifact => "of the artifact",
     }
 }
 

@@ -1,8 +1,8 @@
 //! A made-up run of the simulator: the paper's 13 datacenters, all to all, five policies.
 
 use lab_records::{
-    Clock, DcInfo, DcPath, Engine, FlowRow, LinkInfo, PfcEvent, PfcRow, Phase, Physics, Place,
-    RunEnd, RunInfo, ScaleInfo, SimInfo, SimWork, UtcTime,
+    Clock, DcInfo, DcPath, Engine, FlowRow, LinkInfo, PfcEvent, PfcRow, Phase, Place, RunEnd,
+    RunInfo, ScaleInfo, Semantics, SimInfo, SimWork, UtcTime,
     sample::{self, THIRTEEN_DCS},
 };
 use lab_units::{Bytes, FlowId, Nanos, Ratio};
@@ -57,7 +57,7 @@ fn info(count: u32) -> RunInfo {
         scenario: "13dc".into(),
         description: "The paper's 13 datacenters, all to all".into(),
         engine: Engine::Sim(SimInfo {
-            physics: Physics::Paper,
+            semantics: Semantics::Paper,
             cc: POLICIES.map(|_| "dcqcn".to_owned()).into(),
             threads: 2,
         }),
@@ -139,7 +139,7 @@ fn flow(random: &mut Random, policy: &str, choice: u64, id: u32, count: u32) -> 
     FlowRow {
         flow_id: FlowId(id),
         cc: "dcqcn".into(),
-        physics: Some(Physics::Paper),
+        semantics: Some(Semantics::Paper),
         src_host: format!("dc{src}/h{}", 1 + id % 16),
         dst_host: format!("dc{dst}/h{}", 1 + id / 16 % 16),
         src_dc: dc(&src),

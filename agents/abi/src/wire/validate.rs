@@ -168,7 +168,7 @@ impl AgentConfig {
         let in_range = intervals
             .into_iter()
             .chain(demand)
-            .map(|(field, time)| (field, time.get(), LEAST_INTERVAL_NS, u64::MAX));
+            .map(|(field, time)| (field, time.get(), MIN_INTERVAL_NS, u64::MAX));
         let entries = u64::from(self.flow_table_entries);
         let entries = (
             "flow_table_entries",
@@ -313,7 +313,7 @@ fn at_most(what: &'static str, count: usize, most: usize) -> Result<(), AgentCon
 }
 
 /// 10 µs.
-const LEAST_INTERVAL_NS: u64 = 10_000;
+const MIN_INTERVAL_NS: u64 = 10_000;
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -24,7 +24,7 @@ impl PortProvision {
         Self {
             rate,
             buffer,
-            least_interval: LEAST_INTERVAL,
+            least_interval: MIN_INTERVAL,
             size_scale: Ratio::ONE,
         }
     }
@@ -35,7 +35,7 @@ impl PortProvision {
         Self {
             rate,
             buffer,
-            least_interval: Nanos::new(time_scale.scale_nearest(LEAST_INTERVAL.get())),
+            least_interval: Nanos::new(time_scale.scale_nearest(MIN_INTERVAL.get())),
             size_scale,
         }
     }
@@ -122,7 +122,7 @@ fn highest(is_begun: impl Fn(usize) -> bool) -> u8 {
 }
 
 /// 1 ms of paper time: the spec's clamp, and the one interval `artifact` knows.
-const LEAST_INTERVAL: Nanos = Nanos::from_millis(1);
+const MIN_INTERVAL: Nanos = Nanos::from_millis(1);
 
 /// The buffer the authors' code assumes for every port: 5 GB.
 const ARTIFACT_BUFFER: u64 = 5_000_000_000;

@@ -145,7 +145,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, BenchError>>) -> Resul
 
 /// One packet of each flow; the last is the measured one's.
 fn pin(sender: &UdpSocket, flows: u32) -> Result<(), BenchError> {
-    for flow in (1..flows.min(MOST_FLOWS)).rev() {
+    for flow in (1..flows.min(MAX_FLOWS)).rev() {
         let port = FLOW_PORT + u16::try_from(flow).unwrap_or(0);
         send(sender, port, &[])?;
         // Not faster than the switch takes them from its queue.
@@ -385,7 +385,7 @@ const IFF_UP: u32 = 1;
 
 /// The destination port of the measured flow; the others have those after it.
 const FLOW_PORT: u16 = 10_000;
-const MOST_FLOWS: u32 = 50_000;
+const MAX_FLOWS: u32 = 50_000;
 const GAP: Duration = Duration::from_micros(50);
 const SETTLE: Duration = Duration::from_millis(20);
 const BEFORE: Duration = Duration::from_millis(50);

@@ -58,7 +58,7 @@ fn the_plan_is_the_topology() {
     theirs.sort_by_key(|(between, ..)| *between);
     ours.sort_by_key(|(between, ..)| *between);
     assert_eq!(ours, theirs);
-    assert_eq!(plan.transport.physics, lab_plan::Physics::Artifact);
+    assert_eq!(plan.transport.semantics, lab_plan::Semantics::Artifact);
 }
 
 #[test]

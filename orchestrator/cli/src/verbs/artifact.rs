@@ -8,7 +8,7 @@ use std::{
 use lab_artifact::{ImportOptions, RoutingTable, Source};
 use lab_plan::Plan;
 use lab_scenario::limits;
-use lab_sim::physics::NextHopOrder;
+use lab_sim::semantics::NextHopOrder;
 use lab_units::Nanos;
 
 use crate::{

@@ -320,7 +320,7 @@ impl Runner<'_> {
             return Ok(());
         };
         let name = agent.name().to_owned();
-        if times > MOST_RESTARTS {
+        if times > MAX_RESTARTS {
             return Err(AgentError::KilledAgain { dc: name, times }.into());
         }
         tracing::warn!(
@@ -373,13 +373,13 @@ impl Runner<'_> {
 /// How often tables are confirmed: a quarter of the age they may reach, so that three confirmations
 /// may be late.
 fn confirmation(plan: &Plan) -> Nanos {
-    Nanos::new(plan.max_table_age_ns.get() / 4).max(LEAST_CONFIRMATION)
+    Nanos::new(plan.max_table_age_ns.get() / 4).max(MIN_CONFIRMATION)
 }
 
 /// When a repetition's time starts: on a whole second, so that timers which fire on whole multiples
 /// of their interval have the same phase in every run, and late enough for what goes on now to end.
 fn start_time(now: MonotonicTime) -> MonotonicTime {
-    now.after(LEAST_LEAD).round_up_to(START_GRID)
+    now.after(MIN_LEAD).round_up_to(START_GRID)
 }
 
 async fn forward(mut events: UnboundedReceiver<Event>, inputs: UnboundedSender<Input>) {
@@ -397,9 +397,9 @@ async fn until(time: Option<MonotonicTime>) {
 }
 
 /// Something that ends an agent more often than this will go on to.
-const MOST_RESTARTS: u32 = 10;
-const LEAST_CONFIRMATION: Nanos = Nanos::from_millis(10);
-const LEAST_LEAD: Nanos = Nanos::from_millis(250);
+const MAX_RESTARTS: u32 = 10;
+const MIN_CONFIRMATION: Nanos = Nanos::from_millis(10);
+const MIN_LEAD: Nanos = Nanos::from_millis(250);
 const START_GRID: Nanos = Nanos::from_millis(1_000);
 
 #[cfg(test)]

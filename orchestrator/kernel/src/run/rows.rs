@@ -198,7 +198,7 @@ impl<'a> RowMaker<'a> {
             flow_id: flow.id,
             policy: self.policy.to_owned(),
             cc: CONGESTION_CONTROL.to_owned(),
-            physics: None,
+            semantics: None,
             src_host: src.name.clone(),
             dst_host: dst.name.clone(),
             src_dc: self.dc_name(src.dc).to_owned(),

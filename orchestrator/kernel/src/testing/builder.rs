@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, net::Ipv4Addr};
 
 use lab_plan::{
-    CcPlan, Physics, TransportPlan, WindowPlan,
+    CcPlan, Semantics, TransportPlan, WindowPlan,
     address::{self, Place},
     model::{
         Dc, Estimate, Link, LinkKind, MeasurePlan, Node, PLAN_FORMAT, Plan, Port, Rdma, Role,
@@ -237,7 +237,7 @@ impl Builder {
                 flow_deadline_ns: Nanos::ZERO,
             },
             transport: TransportPlan {
-                physics: Physics::Paper,
+                semantics: Semantics::Paper,
                 payload_bytes: 4096,
                 cc: CcPlan::None,
                 window: WindowPlan::None,

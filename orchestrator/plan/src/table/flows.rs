@@ -30,7 +30,7 @@ pub(super) fn section(plan: &Plan) -> String {
         "last start",
     ];
     let mut rows = vec![heads.map(str::to_owned)];
-    let shown = pairs.iter().take(MOST_PAIRS);
+    let shown = pairs.iter().take(MAX_PAIRS);
     rows.extend(shown.map(|((from, to), flows)| pair_row(plan, *from, *to, flows)));
     let right = Side::Right;
     let sides = [
@@ -44,11 +44,8 @@ pub(super) fn section(plan: &Plan) -> String {
         right,
     ];
     let mut text = format!("Flows (paper units)\n{}", columns(2, sides, &rows));
-    if pairs.len() > MOST_PAIRS {
-        text.push_str(&format!(
-            "  … and {} more pairs\n",
-            pairs.len() - MOST_PAIRS
-        ));
+    if pairs.len() > MAX_PAIRS {
+        text.push_str(&format!("  … and {} more pairs\n", pairs.len() - MAX_PAIRS));
     }
     let rdma = &plan.rdma;
     let facts = format!(
@@ -81,4 +78,4 @@ fn pair_row(plan: &Plan, from: DcId, to: DcId, flows: &[&Flow]) -> [String; 8] {
 }
 
 /// Pairs of datacenters shown; all pairs of many datacenters would hide the rest.
-const MOST_PAIRS: usize = 40;
+const MAX_PAIRS: usize = 40;

@@ -6,7 +6,7 @@ use crate::{
     frame,
     model::Plan,
     text::{about_bytes, about_time, paragraph},
-    transport::{CcPlan, Physics, TimelyStep, TransportPlan, WindowPlan},
+    transport::{CcPlan, Semantics, TimelyStep, TransportPlan, WindowPlan},
 };
 
 pub(super) fn section(plan: &Plan) -> String {
@@ -15,7 +15,7 @@ pub(super) fn section(plan: &Plan) -> String {
         return String::new();
     }
     let rows = [
-        ("physics", physics(transport)),
+        ("semantics", semantics(transport)),
         ("congestion control", congestion_control(&transport.cc)),
         ("hosts", hosts(transport)),
         ("switches", switches(transport)),
@@ -26,7 +26,7 @@ pub(super) fn section(plan: &Plan) -> String {
 
 /// As without a section `transport`.
 fn is_plain(transport: &TransportPlan) -> bool {
-    transport.physics == Physics::Paper
+    transport.semantics == Semantics::Paper
         && transport.cc == CcPlan::None
         && is_default_window(transport)
         && !transport.pfc
@@ -42,10 +42,12 @@ fn is_default_window(transport: &TransportPlan) -> bool {
     }
 }
 
-fn physics(transport: &TransportPlan) -> String {
-    match transport.physics {
-        Physics::Paper => "paper".to_owned(),
-        Physics::Artifact => "artifact: wraps, aliases and headers of the authors' code".to_owned(),
+fn semantics(transport: &TransportPlan) -> String {
+    match transport.semantics {
+        Semantics::Paper => "paper".to_owned(),
+        Semantics::Artifact => {
+            "artifact: wraps, aliases and headers of the authors' code".to_owned()
+        }
     }
 }
 

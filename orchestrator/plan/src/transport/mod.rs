@@ -3,7 +3,7 @@
 mod cc;
 mod resolve;
 
-pub use lab_scenario::Physics;
+pub use lab_scenario::Semantics;
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub(crate) use resolve::{Lab, payload, resolve};
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct TransportPlan {
     /// Whose semantics.
-    pub physics: Physics,
+    pub semantics: Semantics,
     /// Payload of a full packet; packets are not scaled.
     pub payload_bytes: u32,
     /// Congestion control of every QP.

@@ -1,8 +1,8 @@
 //! What a scenario says of transport, emulated, with defaults filled in.
 
 use lab_scenario::{
-    CcSpec, DcqcnSpec, DctcpSpec, Generator, HpccSpec, Physics, Scenario, TimelySpec, TimeoutSpec,
-    TransportSpec, WindowSpec,
+    CcSpec, DcqcnSpec, DctcpSpec, Generator, HpccSpec, Scenario, Semantics, TimelySpec,
+    TimeoutSpec, TransportSpec, WindowSpec,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 
@@ -32,19 +32,19 @@ pub(crate) struct Lab<'a> {
 /// Resolves the scenario's transport.
 pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPlan, PlanError> {
     let spec = &scenario.transport;
-    let base = match spec.physics {
-        Physics::Paper => Defaults::paper(lab.rdma),
-        Physics::Artifact => Defaults::ARTIFACT,
+    let base = match spec.semantics {
+        Semantics::Paper => Defaults::paper(lab.rdma),
+        Semantics::Artifact => Defaults::ARTIFACT,
     };
     let cc = spec.cc.as_ref().unwrap_or(&base.cc);
     let payload_bytes = payload(spec, &scenario.generator);
-    let is_like_rxe = lab.engine.is_like_rxe() && spec.physics == Physics::Paper;
+    let is_like_rxe = lab.engine.is_like_rxe() && spec.semantics == Semantics::Paper;
     Ok(TransportPlan {
-        physics: spec.physics,
+        semantics: spec.semantics,
         payload_bytes,
         cc: Parameters {
             lab,
-            physics: spec.physics,
+            semantics: spec.semantics,
         }
         .cc(cc)?,
         window: match spec.window {
@@ -88,9 +88,9 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
 
 /// Payload of a full packet.
 pub(crate) fn payload(spec: &TransportSpec, generator: &Generator) -> u32 {
-    spec.payload.unwrap_or(match spec.physics {
-        Physics::Paper => generator.mtu,
-        Physics::Artifact => ARTIFACT_PAYLOAD,
+    spec.payload.unwrap_or(match spec.semantics {
+        Semantics::Paper => generator.mtu,
+        Semantics::Artifact => ARTIFACT_PAYLOAD,
     })
 }
 
@@ -108,7 +108,7 @@ fn buffer(
     }
 }
 
-/// What a physics means when a scenario does not say.
+/// What a semantics means when a scenario does not say.
 struct Defaults {
     cc: CcSpec,
     /// Emulated.
@@ -134,7 +134,7 @@ impl Defaults {
     /// `BUFFER_SIZE` and `DCI_BUFFER_SIZE` of the artifact's configuration, which count MiB, and DCQCN, the default of the paper's experiments.
     const ARTIFACT: Self = Self {
         cc: CcSpec::Dcqcn(DcqcnSpec {
-            preset: Some(Physics::Artifact),
+            preset: Some(Semantics::Artifact),
             gain: None,
             cnp_interval: None,
             alpha_interval: None,
@@ -164,16 +164,16 @@ const NACK_INTERVAL: Nanos = Nanos::new(500_000);
 /// Resolves the parameters of congestion controls.
 struct Parameters<'a> {
     lab: &'a Lab<'a>,
-    physics: Physics,
+    semantics: Semantics,
 }
 
 impl Parameters<'_> {
     fn cc(&self, spec: &CcSpec) -> Result<CcPlan, PlanError> {
         Ok(match spec {
             CcSpec::None => CcPlan::None,
-            CcSpec::Dcqcn(spec) => match spec.preset.unwrap_or(self.physics) {
-                Physics::Paper => CcPlan::Dcqcn(self.dcqcn(spec, DcqcnPlan::PAPER)?),
-                Physics::Artifact => {
+            CcSpec::Dcqcn(spec) => match spec.preset.unwrap_or(self.semantics) {
+                Semantics::Paper => CcPlan::Dcqcn(self.dcqcn(spec, DcqcnPlan::PAPER)?),
+                Semantics::Artifact => {
                     let preset = ArtifactDcqcnPlan::ARTIFACT;
                     CcPlan::ArtifactDcqcn(self.artifact_dcqcn(spec, preset)?)
                 }
@@ -246,12 +246,12 @@ impl Parameters<'_> {
 
     fn hpcc(&self, spec: &HpccSpec) -> Result<HpccPlan, PlanError> {
         let rate = |key, said, preset| self.rate("hpcc", key, said, preset);
-        let preset = match spec.preset.unwrap_or(self.physics) {
-            Physics::Paper => HpccPlan {
+        let preset = match spec.preset.unwrap_or(self.semantics) {
+            Semantics::Paper => HpccPlan {
                 int_hops: longest_path(self.lab).max(HpccPlan::PAPER.int_hops),
                 ..HpccPlan::PAPER
             },
-            Physics::Artifact => HpccPlan::ARTIFACT,
+            Semantics::Artifact => HpccPlan::ARTIFACT,
         };
         Ok(HpccPlan {
             utilisation: spec.utilisation.unwrap_or(preset.utilisation),
@@ -265,9 +265,9 @@ impl Parameters<'_> {
     fn timely(&self, spec: &TimelySpec) -> Result<TimelyPlan, PlanError> {
         let time = |key, said, preset| self.time("timely", key, said, preset);
         let rate = |key, said, preset| self.rate("timely", key, said, preset);
-        let preset = match spec.preset.unwrap_or(self.physics) {
-            Physics::Paper => TimelyPlan::PAPER,
-            Physics::Artifact => TimelyPlan::ARTIFACT,
+        let preset = match spec.preset.unwrap_or(self.semantics) {
+            Semantics::Paper => TimelyPlan::PAPER,
+            Semantics::Artifact => TimelyPlan::ARTIFACT,
         };
         Ok(TimelyPlan {
             step: match preset.step {
@@ -289,9 +289,9 @@ impl Parameters<'_> {
     }
 
     fn dctcp(&self, spec: &DctcpSpec) -> Result<DctcpPlan, PlanError> {
-        let preset = match spec.preset.unwrap_or(self.physics) {
-            Physics::Paper => DctcpPlan::PAPER,
-            Physics::Artifact => DctcpPlan::ARTIFACT,
+        let preset = match spec.preset.unwrap_or(self.semantics) {
+            Semantics::Paper => DctcpPlan::PAPER,
+            Semantics::Artifact => DctcpPlan::ARTIFACT,
         };
         let additive = spec.additive_rate.or(preset.additive_bps);
         let additive = additive.map(|rate| self.rate("dctcp", "additive_rate", None, rate));

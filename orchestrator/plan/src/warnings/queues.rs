@@ -35,11 +35,11 @@ pub(super) fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
 
 pub(super) fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
     let packet = frame::data(u64::from(inspection.rdma.path_mtu), 0);
-    let least = Bytes::new(packet * LEAST_QUEUE_PACKETS);
+    let least = Bytes::new(packet * MIN_QUEUE_PACKETS);
     let mut links = inspection.network.links.iter();
     let tiny = links.find(|link| link.emu.buffer_bytes < least)?;
     let text = format!(
-        "`{}` queues {} after scaling, less than {LEAST_QUEUE_PACKETS} packets, so any burst drops \
+        "`{}` queues {} after scaling, less than {MIN_QUEUE_PACKETS} packets, so any burst drops \
          (hint: scale sizes less, or raise `buffer`)",
         tiny.name, tiny.emu.buffer_bytes,
     );
@@ -84,4 +84,4 @@ pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
 const NAMED_LINKS: usize = 8;
 
 /// Fewer packets are not a queue.
-const LEAST_QUEUE_PACKETS: u64 = 8;
+const MIN_QUEUE_PACKETS: u64 = 8;

@@ -6,7 +6,7 @@ use crate::{
     model::{Scale, Warning},
     rdma,
     text::about_time,
-    transport::{Physics, TransportPlan, WindowPlan},
+    transport::{Semantics, TransportPlan, WindowPlan},
 };
 
 /// What the kernel engine leaves out of what the scenario asks for.
@@ -25,7 +25,7 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// What is not as it is without a section `transport`.
 fn departures(transport: &TransportPlan) -> Vec<String> {
-    let is_artifact = transport.physics == Physics::Artifact;
+    let is_artifact = transport.semantics == Semantics::Artifact;
     let cc = transport.cc.name();
     let window = match transport.window {
         // Where rxe's is not the default, this is.
@@ -37,7 +37,7 @@ fn departures(transport: &TransportPlan) -> Vec<String> {
     };
     let waits_for_ever = !is_artifact && transport.retransmit_timeout_ns.is_none();
     [
-        is_artifact.then(|| "`physics: artifact`".to_owned()),
+        is_artifact.then(|| "`semantics: artifact`".to_owned()),
         (cc != "none").then(|| format!("`cc: {cc}`")),
         window,
         waits_for_ever.then(|| "`retransmit_timeout: none`".to_owned()),
@@ -81,9 +81,9 @@ pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// The authors' wraps and codes are of the paper's numbers.
 pub(super) fn scaled_artifact(inspection: &Inspection<'_>) -> Option<Warning> {
-    let is_artifact = inspection.transport.physics == Physics::Artifact;
+    let is_artifact = inspection.transport.semantics == Semantics::Artifact;
     (is_artifact && *inspection.scale != Scale::PAPER).then(|| {
-        let text = "`physics: artifact` wraps at fixed numbers, which scaled ones do not meet (hint: \
+        let text = "`semantics: artifact` wraps at fixed numbers, which scaled ones do not meet (hint: \
                     run it unscaled)";
         warning("artifact-scaled", text.to_owned())
     })

@@ -51,10 +51,10 @@ fn the_flows_are_the_kernels() {
 
 /// The formula is tested beside it; here it is about whose formula a plan uses.
 #[test]
-fn ideals_are_the_authors_where_the_physics_is() {
+fn ideals_are_the_authors_where_the_semantics_is() {
     let text = common::scenario_text("8dc-fabric.yaml").replace("40 Gbit", "25 Gbit");
     let theirs = simulated(
-        &format!("{text}\ntransport: {{ physics: artifact }}\n"),
+        &format!("{text}\ntransport: {{ semantics: artifact }}\n"),
         false,
     );
     assert!(

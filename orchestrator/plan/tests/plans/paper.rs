@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-use lab_plan::{Engine, Physics, Plan, PlanOptions, resolve};
+use lab_plan::{Engine, Plan, PlanOptions, Semantics, resolve};
 
 fn folder() -> PathBuf {
     crate::common::scenarios().join("paper")
@@ -54,7 +54,7 @@ fn every_figures_plan_in_a_line() {
     let mut lines = String::new();
     for name in names() {
         let plan = plan(&name, Engine::Simulator { is_scaled: false });
-        assert_eq!(plan.transport.physics, Physics::Artifact, "{name}");
+        assert_eq!(plan.transport.semantics, Semantics::Artifact, "{name}");
         assert_eq!(format!("{}.yaml", plan.name), name);
         let bytes: u64 = plan.flows.iter().map(|flow| flow.size_bytes.get()).sum();
         let labels: Vec<_> = plan.policies.iter().map(|run| run.label.as_str()).collect();

@@ -1,7 +1,7 @@
 //! Transport, from the scenario into the plan.
 
 use lab_plan::{
-    CcPlan, Engine, Physics, Plan, PlanOptions, WindowPlan, rdma, render_table,
+    CcPlan, Engine, Plan, PlanOptions, Semantics, WindowPlan, rdma, render_table,
     transport::{ArtifactDcqcnPlan, DcqcnPlan, DctcpPlan, HpccPlan, TimelyPlan, TimelyStep},
 };
 use lab_units::{BitsPerSec, Bytes, Nanos};
@@ -40,7 +40,7 @@ fn mbit(rate: u64) -> BitsPerSec {
 fn unless_told_otherwise_the_simulator_does_as_the_kernel() {
     let plan = simulated("");
     let transport = &plan.transport;
-    assert_eq!(transport.physics, Physics::Paper);
+    assert_eq!(transport.semantics, Semantics::Paper);
     assert_eq!(transport.cc, CcPlan::None);
     assert_eq!(transport.window, WindowPlan::Bdp);
     assert!(!transport.pfc && !transport.ack_priority);
@@ -54,8 +54,8 @@ fn unless_told_otherwise_the_simulator_does_as_the_kernel() {
 }
 
 #[test]
-fn the_artifacts_physics_comes_with_its_configuration() {
-    let plan = simulated("physics: artifact");
+fn the_artifacts_semantics_comes_with_its_configuration() {
+    let plan = simulated("semantics: artifact");
     let transport = &plan.transport;
     let dcqcn = CcPlan::ArtifactDcqcn(ArtifactDcqcnPlan::ARTIFACT);
     assert_eq!(transport.cc, dcqcn);
@@ -68,13 +68,13 @@ fn the_artifacts_physics_comes_with_its_configuration() {
 }
 
 #[test]
-fn a_presets_parameters_are_the_physics_unless_said() {
+fn a_presets_parameters_are_the_semantics_unless_said() {
     let cc = |text: &str| simulated(text).transport.cc;
     assert_eq!(cc("cc: dcqcn"), CcPlan::Dcqcn(DcqcnPlan::PAPER));
     assert_eq!(cc("cc: dctcp"), CcPlan::Dctcp(DctcpPlan::PAPER));
     assert_eq!(cc("cc: timely"), CcPlan::Timely(TimelyPlan::PAPER));
     assert_eq!(cc("cc: hpcc"), CcPlan::Hpcc(HpccPlan::PAPER));
-    let artifact = |name: &str| cc(&format!("physics: artifact, cc: {name}"));
+    let artifact = |name: &str| cc(&format!("semantics: artifact, cc: {name}"));
     assert_eq!(artifact("hpcc"), CcPlan::Hpcc(HpccPlan::ARTIFACT));
     assert_eq!(artifact("timely"), CcPlan::Timely(TimelyPlan::ARTIFACT));
     assert_eq!(artifact("dctcp"), CcPlan::Dctcp(DctcpPlan::ARTIFACT));
@@ -205,20 +205,20 @@ fn the_artifacts_wraps_are_not_scaled() {
         engine: Engine::Simulator { is_scaled: true },
         ..PlanOptions::default()
     };
-    let text = text("physics: artifact");
+    let text = text("semantics: artifact");
     let scaled = common::try_plan(&text, &options).unwrap();
     assert!(codes(&scaled).contains(&"artifact-scaled"));
-    assert!(!codes(&simulated("physics: artifact")).contains(&"artifact-scaled"));
+    assert!(!codes(&simulated("semantics: artifact")).contains(&"artifact-scaled"));
 }
 
 #[test]
 fn the_table_shows_transport() {
     let asked = [
         "cc: dcqcn, pfc: true",
-        "physics: artifact",
+        "semantics: artifact",
         "cc: hpcc, window: 1 MB, ack_priority: true",
         "cc: { timely: { preset: artifact } }, window: none",
-        "physics: artifact, cc: dctcp",
+        "semantics: artifact, cc: dctcp",
         "cc: timely, retransmit_timeout: none",
         "cc: dctcp",
     ];

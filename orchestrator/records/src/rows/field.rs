@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
 use super::{DcPath, FlowStatus, List, PfcEvent, StoryEvent};
-use crate::Physics;
+use crate::Semantics;
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,4 +55,4 @@ macro_rules! fields {
 }
 fields!(Integer: u8, u16, u32, u64, BitsPerSec, Bytes, FlowId, Nanos);
 fields!(Float: f64);
-fields!(Text: String, Ipv4Addr, DcPath, FlowStatus, PfcEvent, Physics, StoryEvent);
+fields!(Text: String, Ipv4Addr, DcPath, FlowStatus, PfcEvent, Semantics, StoryEvent);

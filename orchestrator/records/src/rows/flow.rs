@@ -9,7 +9,7 @@ use serde::{
 };
 
 use super::row;
-use crate::Physics;
+use crate::Semantics;
 
 row! {
     /// One flow of one policy's run. There is a row for every flow, whatever happened to it.
@@ -23,7 +23,7 @@ row! {
         /// Congestion control of the sender: `none` for rxe.
         pub cc: String,
         /// The rules of the simulated network; empty for a real one.
-        pub physics: Option<Physics>,
+        pub semantics: Option<Semantics>,
         /// Sending host.
         pub src_host: String,
         /// Receiving host.
@@ -95,7 +95,7 @@ impl FlowRow {
     pub fn is_too_fast(&self) -> bool {
         let known_to = self.emu_fct_resolution_ns.unwrap_or(Nanos::ZERO);
         let known_to = Self::slowdown_of(known_to, self.emu_ideal_fct_ns).unwrap_or(0.0);
-        self.physics != Some(Physics::Artifact)
+        self.semantics != Some(Semantics::Artifact)
             && self
                 .slowdown
                 .is_some_and(|slowdown| slowdown + known_to < 1.0)

@@ -10,7 +10,7 @@ row! {
     ///
     /// Both engines write it. A simulated switch has an agent that is never killed and tables that
     /// are never too old, so that it has no `restarts` and nothing is `stale`. It pins only flows
-    /// that it has a choice for, except in the artifact's physics, where it pins all, those to its
+    /// that it has a choice for, except in the artifact's semantics, where it pins all, those to its
     /// own spines too; a switch of the kernel pins all that go to another datacenter.
     pub struct SwitchRow in "switches.csv" {
         /// Label of the policy.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{end, flow, info, now};
 use lab_records::{
-    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, Physics, PortRow,
-    QueueRow, Row, RunDir, RunWriter, StoryEvent, StoryRow, SwitchRow,
+    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow,
+    Row, RunDir, RunWriter, Semantics, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use proptest::prelude::*;
@@ -49,13 +49,13 @@ prop_compose! {
             Just(FlowStatus::Unparsable), Just(FlowStatus::NotReady), Just(FlowStatus::Aborted),
             Just(FlowStatus::Interrupted),
         ],
-        physics in prop::option::of(prop_oneof![Just(Physics::Paper), Just(Physics::Artifact)]),
+        semantics in prop::option::of(prop_oneof![Just(Semantics::Paper), Just(Semantics::Artifact)]),
         id in any::<u32>(),
     ) -> FlowRow {
         FlowRow {
             flow_id: FlowId(id),
             policy,
-            physics,
+            semantics,
             src_host,
             reason,
             size_bytes: size,

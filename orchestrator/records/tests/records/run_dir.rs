@@ -4,7 +4,7 @@ use std::{fs, path::Path, time::Duration};
 
 use crate::common::{end, flow, info, now, unfinished};
 use lab_records::{
-    FlowRow, Phase, Physics, RecordsError, RunDir, RunWriter, Table, Tally, UtcTime, Verdict,
+    FlowRow, Phase, RecordsError, RunDir, RunWriter, Semantics, Table, Tally, UtcTime, Verdict,
     point_latest, stamp,
 };
 use lab_units::Nanos;
@@ -329,10 +329,10 @@ fn a_run_is_clean_only_if_every_flow_finished_in_time_and_plausibly() {
 
 #[test]
 fn no_flow_beats_its_ideal_but_what_the_authors_code_takes_for_one() {
-    let below_one = |physics, fct| {
+    let below_one = |semantics, fct| {
         let (fct, ideal) = (Nanos::new(fct), Nanos::new(1_000_000));
         let row = FlowRow {
-            physics: Some(physics),
+            semantics: Some(semantics),
             fct_ns: Some(fct),
             ideal_fct_ns: ideal,
             slowdown: FlowRow::slowdown_of(fct, ideal),
@@ -340,8 +340,8 @@ fn no_flow_beats_its_ideal_but_what_the_authors_code_takes_for_one() {
         };
         std::iter::once(&row).collect::<Tally>().below_one
     };
-    assert_eq!(below_one(Physics::Artifact, 999_999), 0);
-    assert_eq!(below_one(Physics::Paper, 999_999), 1);
+    assert_eq!(below_one(Semantics::Artifact, 999_999), 0);
+    assert_eq!(below_one(Semantics::Paper, 999_999), 1);
 }
 
 /// perftest prints six decimals: 126 us of a flow of two seconds.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Whose semantics a simulation follows, and where unset parameters come from.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Physics {
+pub enum Semantics {
     /// 64-bit arithmetic, unique flow keys, the plan's buffers, RoCEv2's headers; parameters as
     /// published.
     #[default]
@@ -15,12 +15,12 @@ pub enum Physics {
     Artifact,
 }
 
-/// Hosts' transport and switches' buffers in the simulator; what is `None` is as the physics has
+/// Hosts' transport and switches' buffers in the simulator; what is `None` is as the semantics has
 /// it.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct TransportSpec {
     /// Whose semantics.
-    pub physics: Physics,
+    pub semantics: Semantics,
     /// Congestion control of every QP.
     pub cc: Option<CcSpec>,
     /// Payload of a full packet in bytes.
@@ -82,8 +82,8 @@ pub enum CcSpec {
 /// DCQCN's parameters; what is `None` keeps the preset's value.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct DcqcnSpec {
-    /// The algorithm and where unset parameters come from; the physics if `None`.
-    pub preset: Option<Physics>,
+    /// The algorithm and where unset parameters come from; the semantics if `None`.
+    pub preset: Option<Semantics>,
     /// Weight of a new mark in α.
     pub gain: Option<Ratio>,
     /// The shortest time between two CNPs of one QP (preset `paper`).
@@ -109,8 +109,8 @@ pub struct DcqcnSpec {
 /// HPCC's parameters; what is `None` keeps the preset's value.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct HpccSpec {
-    /// Where unset parameters come from; the physics if `None`.
-    pub preset: Option<Physics>,
+    /// Where unset parameters come from; the semantics if `None`.
+    pub preset: Option<Semantics>,
     /// Share of a link's rate that is aimed at.
     pub utilisation: Option<Ratio>,
     /// Additive raises before a multiplicative one.
@@ -126,8 +126,8 @@ pub struct HpccSpec {
 /// TIMELY's parameters; what is `None` keeps the preset's value.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct TimelySpec {
-    /// Where unset parameters come from; the physics if `None`.
-    pub preset: Option<Physics>,
+    /// Where unset parameters come from; the semantics if `None`.
+    pub preset: Option<Semantics>,
     /// Bytes acknowledged between steps (preset `paper`; the other steps once a round trip).
     pub segment: Option<Bytes>,
     /// Weight of a new difference of round trips.
@@ -153,8 +153,8 @@ pub struct TimelySpec {
 /// DCTCP's parameters; what is `None` keeps the preset's value.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct DctcpSpec {
-    /// Where unset parameters come from; the physics if `None`.
-    pub preset: Option<Physics>,
+    /// Where unset parameters come from; the semantics if `None`.
+    pub preset: Option<Semantics>,
     /// Weight of a new share of marks in α.
     pub gain: Option<Ratio>,
     /// Raise of the rate in a round trip without marks.

@@ -8,7 +8,7 @@ use super::policy::NoParameters;
 use crate::{
     error::ProblemKind,
     limits,
-    model::{Physics, TimeoutSpec, WindowSpec},
+    model::{Semantics, TimeoutSpec, WindowSpec},
     suggest::did_you_mean,
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
@@ -21,14 +21,14 @@ pub struct Transport {
     /// Whose semantics: `paper`, what the paper says; `artifact`, what its authors' NS-3 code
     /// does. Defaults depend on it.
     #[serde(default)]
-    #[schemars(extend("default" = Physics::default()))]
-    pub physics: Maybe<Text<Physics>>,
+    #[schemars(extend("default" = Semantics::default()))]
+    pub semantics: Maybe<Text<Semantics>>,
     /// Congestion control of every QP: `none`, `dcqcn`, `hpcc`, `timely`, `dctcp`, or one of these
-    /// as a key, with parameters. With physics `paper`, `none` unless said otherwise; with
+    /// as a key, with parameters. With semantics `paper`, `none` unless said otherwise; with
     /// `artifact`, `dcqcn`.
     #[serde(default)]
     pub cc: Maybe<At<WordOr<CcName, Cc>>>,
-    /// Payload of a full packet in bytes. With physics `paper`, `generator.mtu` unless said
+    /// Payload of a full packet in bytes. With semantics `paper`, `generator.mtu` unless said
     /// otherwise; with `artifact`, 1000.
     #[serde(default)]
     #[schemars(extend("minimum" = limits::MIN_PAYLOAD, "maximum" = limits::MAX_PAYLOAD))]
@@ -42,7 +42,7 @@ pub struct Transport {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub ack_priority: Maybe<Text<bool>>,
-    /// Switches pause their upstream neighbours instead of dropping. With physics `paper`, off
+    /// Switches pause their upstream neighbours instead of dropping. With semantics `paper`, off
     /// unless said otherwise; with `artifact`, on.
     #[serde(default)]
     pub pfc: Maybe<Text<bool>>,
@@ -50,16 +50,16 @@ pub struct Transport {
     /// otherwise.
     #[serde(default)]
     pub nack_interval: Maybe<Text<Nanos>>,
-    /// When a QP with nothing coming back sends again: a time, or `none`. With physics `paper`, twice
+    /// When a QP with nothing coming back sends again: a time, or `none`. With semantics `paper`, twice
     /// the longest round trip with full queues unless said otherwise; with `artifact`, `none`. In the
     /// kernel, and in the simulator beside it, it is rounded up to 4.096 us times a power of two.
     #[serde(default)]
     pub retransmit_timeout: Maybe<Text<TimeoutSpec>>,
-    /// Buffer that the ports of a leaf or spine share. With physics `paper`, 32 MB unless said
+    /// Buffer that the ports of a leaf or spine share. With semantics `paper`, 32 MB unless said
     /// otherwise; with `artifact`, 32 MiB.
     #[serde(default)]
     pub fabric_buffer: Maybe<Text<Bytes>>,
-    /// Buffer that the ports of a DCI switch share. With physics `paper`, 6 GB unless said
+    /// Buffer that the ports of a DCI switch share. With semantics `paper`, 6 GB unless said
     /// otherwise; with `artifact`, 128 MiB.
     #[serde(default)]
     pub dci_buffer: Maybe<Text<Bytes>>,
@@ -117,9 +117,9 @@ pub struct Cc {
 #[serde(deny_unknown_fields)]
 pub struct Dcqcn {
     /// `paper`, DCQCN as published, with CNPs; `artifact`, what the paper's authors run, with marks
-    /// in ACKs. As `transport.physics` unless said otherwise.
+    /// in ACKs. As `transport.semantics` unless said otherwise.
     #[serde(default)]
-    pub preset: Maybe<Text<Physics>>,
+    pub preset: Maybe<Text<Semantics>>,
     /// Weight of a new mark in α (g).
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
@@ -158,9 +158,9 @@ pub struct Dcqcn {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hpcc {
-    /// Where unset parameters come from; as `transport.physics` unless said otherwise.
+    /// Where unset parameters come from; as `transport.semantics` unless said otherwise.
     #[serde(default)]
-    pub preset: Maybe<Text<Physics>>,
+    pub preset: Maybe<Text<Semantics>>,
     /// Share of a link's rate that is aimed at (η).
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
@@ -186,9 +186,9 @@ pub struct Hpcc {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timely {
-    /// Where unset parameters come from; as `transport.physics` unless said otherwise.
+    /// Where unset parameters come from; as `transport.semantics` unless said otherwise.
     #[serde(default)]
-    pub preset: Maybe<Text<Physics>>,
+    pub preset: Maybe<Text<Semantics>>,
     /// Bytes acknowledged between steps (preset `paper`; with `artifact` it steps once a round
     /// trip).
     #[serde(default)]
@@ -229,9 +229,9 @@ pub struct Timely {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dctcp {
-    /// Where unset parameters come from; as `transport.physics` unless said otherwise.
+    /// Where unset parameters come from; as `transport.semantics` unless said otherwise.
     #[serde(default)]
-    pub preset: Maybe<Text<Physics>>,
+    pub preset: Maybe<Text<Semantics>>,
     /// Weight of a new share of marks in α (g).
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]

@@ -8,7 +8,7 @@ use crate::{
     error::ProblemKind,
     limits,
     model::{
-        CcSpec, DcqcnSpec, DctcpSpec, HpccSpec, Physics, TimelySpec, TimeoutSpec, TransportSpec,
+        CcSpec, DcqcnSpec, DctcpSpec, HpccSpec, Semantics, TimelySpec, TimeoutSpec, TransportSpec,
         WindowSpec,
     },
     raw::{self, CcName},
@@ -20,7 +20,7 @@ pub(super) fn transport(context: &mut Context<'_>, raw: Option<&raw::Transport>)
     let Some(raw) = raw else {
         return TransportSpec::default();
     };
-    let physics = context.read_or(&raw.physics, Physics::default());
+    let semantics = context.read_or(&raw.semantics, Semantics::default());
     let buffers = limits::MIN_BUFFER..=limits::MAX_BUFFER;
     let mut buffer = |text: &Maybe<Text<Bytes>>| context.within(text.as_ref()?, buffers.clone());
     let (fabric_buffer, dci_buffer) = (buffer(&raw.fabric_buffer), buffer(&raw.dci_buffer));
@@ -30,8 +30,8 @@ pub(super) fn transport(context: &mut Context<'_>, raw: Option<&raw::Transport>)
     let payload = raw.payload.as_ref();
     let cc = raw.cc.as_ref();
     TransportSpec {
-        physics,
-        cc: cc.and_then(|raw| congestion_control(context, raw, physics)),
+        semantics,
+        cc: cc.and_then(|raw| congestion_control(context, raw, semantics)),
         payload: payload.and_then(|text| context.within(text, payloads)),
         window: window(context, &raw.window),
         ack_priority,
@@ -71,7 +71,7 @@ fn timeout(context: &mut Context<'_>, text: &Maybe<Text<TimeoutSpec>>) -> Option
 fn congestion_control(
     context: &mut Context<'_>,
     raw: &At<WordOr<CcName, raw::Cc>>,
-    physics: Physics,
+    semantics: Semantics,
 ) -> Option<CcSpec> {
     let cc = match &raw.value {
         WordOr::Word(word, _) => return context.word(&raw.range, word).map(without_parameters),
@@ -86,13 +86,13 @@ fn congestion_control(
     ];
     context.one_key(&raw.range, &keys);
     if let Some(raw) = cc.dcqcn.as_ref() {
-        return Some(CcSpec::Dcqcn(dcqcn(context, raw, physics)));
+        return Some(CcSpec::Dcqcn(dcqcn(context, raw, semantics)));
     }
     if let Some(raw) = cc.hpcc.as_ref() {
         return Some(CcSpec::Hpcc(hpcc(context, raw)));
     }
     if let Some(raw) = cc.timely.as_ref() {
-        return Some(CcSpec::Timely(timely(context, raw, physics)));
+        return Some(CcSpec::Timely(timely(context, raw, semantics)));
     }
     if let Some(raw) = cc.dctcp.as_ref() {
         return Some(CcSpec::Dctcp(dctcp(context, raw)));
@@ -110,10 +110,10 @@ fn without_parameters(name: CcName) -> CcSpec {
     }
 }
 
-fn dcqcn(context: &mut Context<'_>, raw: &raw::Dcqcn, physics: Physics) -> DcqcnSpec {
+fn dcqcn(context: &mut Context<'_>, raw: &raw::Dcqcn, semantics: Semantics) -> DcqcnSpec {
     let preset = preset(context, &raw.preset);
-    match preset.unwrap_or(physics) {
-        Physics::Paper => {
+    match preset.unwrap_or(semantics) {
+        Semantics::Paper => {
             not_of_preset(
                 context,
                 &raw.decrease_interval,
@@ -121,7 +121,7 @@ fn dcqcn(context: &mut Context<'_>, raw: &raw::Dcqcn, physics: Physics) -> Dcqcn
                 "artifact",
             );
         }
-        Physics::Artifact => {
+        Semantics::Artifact => {
             not_of_preset(context, &raw.cnp_interval, "cnp_interval", "paper");
             not_of_preset(context, &raw.byte_counter, "byte_counter", "paper");
         }
@@ -154,9 +154,9 @@ fn hpcc(context: &mut Context<'_>, raw: &raw::Hpcc) -> HpccSpec {
     }
 }
 
-fn timely(context: &mut Context<'_>, raw: &raw::Timely, physics: Physics) -> TimelySpec {
+fn timely(context: &mut Context<'_>, raw: &raw::Timely, semantics: Semantics) -> TimelySpec {
     let preset = preset(context, &raw.preset);
-    if preset.unwrap_or(physics) == Physics::Artifact {
+    if preset.unwrap_or(semantics) == Semantics::Artifact {
         not_of_preset(context, &raw.segment, "segment", "paper");
     }
     let (t_low, t_high) = (timer(context, &raw.t_low), timer(context, &raw.t_high));
@@ -203,7 +203,7 @@ fn dctcp(context: &mut Context<'_>, raw: &raw::Dctcp) -> DctcpSpec {
     }
 }
 
-fn preset(context: &mut Context<'_>, text: &Maybe<Text<Physics>>) -> Option<Physics> {
+fn preset(context: &mut Context<'_>, text: &Maybe<Text<Semantics>>) -> Option<Semantics> {
     context.read(text.as_ref()?)
 }
 

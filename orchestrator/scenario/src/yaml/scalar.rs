@@ -5,7 +5,7 @@ use schemars::{Schema, json_schema};
 
 use crate::{
     error::ProblemKind,
-    model::{Agent, Arrivals, LcmpPreset, LoadBase, Physics, Tool},
+    model::{Agent, Arrivals, LcmpPreset, LoadBase, Semantics, Tool},
     suggest::did_you_mean,
 };
 
@@ -189,7 +189,7 @@ words! {
     Arrivals: "an arrival process" { "poisson" => Self::Poisson, "even" => Self::Even }
     LcmpPreset: "a preset" { "paper" => Self::Paper, "artifact" => Self::Artifact }
     LoadBase: "a load base" { "host-nic" => Self::HostNic, "dci-egress" => Self::DciEgress }
-    Physics: "a set of semantics" { "paper" => Self::Paper, "artifact" => Self::Artifact }
+    Semantics: "a set of semantics" { "paper" => Self::Paper, "artifact" => Self::Artifact }
     Tool: "a perftest program" {
         "ib_send_bw" => Self::IbSendBw,
         "ib_write_bw" => Self::IbWriteBw,
@@ -276,7 +276,7 @@ mod tests {
         words_are_the_serde_form::<Arrivals>();
         words_are_the_serde_form::<LcmpPreset>();
         words_are_the_serde_form::<LoadBase>();
-        words_are_the_serde_form::<Physics>();
+        words_are_the_serde_form::<Semantics>();
         words_are_the_serde_form::<Tool>();
     }
 

@@ -1,6 +1,6 @@
 //! From a plan's congestion control to its type, once for a whole simulation.
 
-use lab_plan::{CcPlan, Physics};
+use lab_plan::{CcPlan, Semantics};
 
 use super::{
     ArtifactDcqcn, CongestionControl, Dcqcn, Dctcp, Hpcc, NoControl, Timely, hpcc, timely,
@@ -11,7 +11,7 @@ use super::{
 /// The hot path is then compiled for each type by itself.
 ///
 /// ```
-/// use lab_plan::{CcPlan, Physics};
+/// use lab_plan::{CcPlan, Semantics};
 /// use lab_sim::cc::{CongestionControl, WithControl, with_control};
 ///
 /// struct Size;
@@ -24,7 +24,7 @@ use super::{
 ///     }
 /// }
 ///
-/// assert_eq!(with_control(&CcPlan::None, Physics::Paper, Size), 8);
+/// assert_eq!(with_control(&CcPlan::None, Semantics::Paper, Size), 8);
 /// ```
 pub trait WithControl {
     /// What comes of it.
@@ -35,13 +35,13 @@ pub trait WithControl {
 }
 
 /// Does `what` with `cc`.
-pub fn with_control<W: WithControl>(cc: &CcPlan, physics: Physics, what: W) -> W::Output {
+pub fn with_control<W: WithControl>(cc: &CcPlan, semantics: Semantics, what: W) -> W::Output {
     match cc {
         CcPlan::None => what.run::<NoControl>(()),
         CcPlan::Dcqcn(plan) => what.run::<Dcqcn>(plan.into()),
         CcPlan::ArtifactDcqcn(plan) => what.run::<ArtifactDcqcn>(plan.into()),
-        CcPlan::Hpcc(plan) => what.run::<Hpcc>(hpcc::Parameters::new(plan, physics)),
-        CcPlan::Timely(plan) => what.run::<Timely>(timely::Parameters::new(plan, physics)),
+        CcPlan::Hpcc(plan) => what.run::<Hpcc>(hpcc::Parameters::new(plan, semantics)),
+        CcPlan::Timely(plan) => what.run::<Timely>(timely::Parameters::new(plan, semantics)),
         CcPlan::Dctcp(plan) => what.run::<Dctcp>(plan.into()),
     }
 }

@@ -35,7 +35,7 @@
 //!
 //! Parameters: [`lab_plan::transport::HpccPlan`].
 
-use lab_plan::{Physics, transport::HpccPlan};
+use lab_plan::{Semantics, transport::HpccPlan};
 use lab_units::BitsPerSec;
 
 use super::{
@@ -48,7 +48,7 @@ use crate::time::SimTime;
 /// Parameters of [`Hpcc`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    physics: Physics,
+    semantics: Semantics,
     /// η.
     utilisation: f64,
     max_stage: u32,
@@ -58,11 +58,11 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Of a plan; the physics decides what telemetry's fields hold.
+    /// Of a plan; the semantics decides what telemetry's fields hold.
     #[must_use]
-    pub fn new(plan: &HpccPlan, physics: Physics) -> Self {
+    pub fn new(plan: &HpccPlan, semantics: Semantics) -> Self {
         Self {
-            physics,
+            semantics,
             utilisation: float(plan.utilisation),
             max_stage: plan.max_stage,
             additive: plan.additive_bps,
@@ -110,9 +110,9 @@ impl CongestionControl for Hpcc {
         let bytes = parameters.int_bytes;
         ExtraBytes {
             data: bytes,
-            ack: match parameters.physics {
-                Physics::Paper => bytes,
-                Physics::Artifact => int::artifact_ack_bytes(bytes),
+            ack: match parameters.semantics {
+                Semantics::Paper => bytes,
+                Semantics::Artifact => int::artifact_ack_bytes(bytes),
             },
         }
     }
@@ -127,7 +127,7 @@ impl CongestionControl for Hpcc {
             base_rtt: facts.base_rtt,
             stage: 0,
             update_after: 0,
-            has_window: parameters.physics == Physics::Paper,
+            has_window: parameters.semantics == Semantics::Paper,
             hops: Vec::new(),
         }
     }
@@ -172,9 +172,9 @@ impl Hpcc {
     fn measure(&mut self, hops: &[IntHop], parameters: &Parameters) {
         let mut most: Option<(f64, u64)> = None;
         for (before, hop) in self.hops.iter_mut().zip(hops) {
-            let passage = match parameters.physics {
-                Physics::Paper => Passage::between(before, hop),
-                Physics::Artifact => int::artifact_passage(before, hop),
+            let passage = match parameters.semantics {
+                Semantics::Paper => Passage::between(before, hop),
+                Semantics::Artifact => int::artifact_passage(before, hop),
             };
             *before = *hop;
             let Some(used) = used(&passage, self.line, self.full_window) else {
@@ -187,7 +187,7 @@ impl Hpcc {
         let Some((used, ticks)) = most else {
             return;
         };
-        let base = int::ticks(self.base_rtt, parameters.physics).max(1);
+        let base = int::ticks(self.base_rtt, parameters.semantics).max(1);
         let ticks = ticks.min(base);
         let kept = self.utilisation * count(base - ticks);
         self.utilisation = (kept + used * count(ticks)) / count(base);
@@ -231,11 +231,11 @@ mod tests {
     const FULL_WINDOW: u64 = 125_000;
 
     fn published() -> Parameters {
-        Parameters::new(&HpccPlan::PAPER, Physics::Paper)
+        Parameters::new(&HpccPlan::PAPER, Semantics::Paper)
     }
 
     fn artifact() -> Parameters {
-        Parameters::new(&HpccPlan::ARTIFACT, Physics::Artifact)
+        Parameters::new(&HpccPlan::ARTIFACT, Semantics::Artifact)
     }
 
     fn begun(parameters: &Parameters) -> Hpcc {

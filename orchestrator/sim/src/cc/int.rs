@@ -4,7 +4,7 @@
 //! 128, 17 of queue in units of 80, 3 of a code for the rate. All but the rate wrap, at 16.8 ms,
 //! 134 MB and 10.5 MB.
 
-use lab_plan::Physics;
+use lab_plan::Semantics;
 
 use super::IntHop;
 use crate::time::SimTime;
@@ -60,10 +60,10 @@ pub(super) fn artifact_passage(before: &IntHop, now: &IntHop) -> Passage {
 }
 
 /// A length of time as [`Passage::ticks`]: picoseconds, or the artifact's nanoseconds.
-pub(super) const fn ticks(time: SimTime, physics: Physics) -> u64 {
-    match physics {
-        Physics::Paper => time.picos(),
-        Physics::Artifact => time.nanos_trunc().get(),
+pub(super) const fn ticks(time: SimTime, semantics: Semantics) -> u64 {
+    match semantics {
+        Semantics::Paper => time.picos(),
+        Semantics::Artifact => time.nanos_trunc().get(),
     }
 }
 

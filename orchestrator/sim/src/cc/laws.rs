@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use lab_plan::{
-    CcPlan, Physics,
+    CcPlan, Semantics,
     transport::{ArtifactDcqcnPlan, DcqcnPlan, DctcpPlan, HpccPlan, TimelyPlan},
 };
 use lab_units::BitsPerSec;
@@ -185,17 +185,17 @@ proptest! {
 
     #[test]
     fn hpcc_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
-        let parameters = HpccParameters::new(&HpccPlan::PAPER, Physics::Paper);
+        let parameters = HpccParameters::new(&HpccPlan::PAPER, Semantics::Paper);
         laws::<Hpcc>(&parameters, line, &happenings);
-        let parameters = HpccParameters::new(&HpccPlan::ARTIFACT, Physics::Artifact);
+        let parameters = HpccParameters::new(&HpccPlan::ARTIFACT, Semantics::Artifact);
         laws::<Hpcc>(&parameters, line, &happenings);
     }
 
     #[test]
     fn timely_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
-        let parameters = TimelyParameters::new(&TimelyPlan::PAPER, Physics::Paper);
+        let parameters = TimelyParameters::new(&TimelyPlan::PAPER, Semantics::Paper);
         laws::<Timely>(&parameters, line, &happenings);
-        let parameters = TimelyParameters::new(&TimelyPlan::ARTIFACT, Physics::Artifact);
+        let parameters = TimelyParameters::new(&TimelyPlan::ARTIFACT, Semantics::Artifact);
         laws::<Timely>(&parameters, line, &happenings);
     }
 
@@ -226,6 +226,6 @@ fn a_plans_control_is_run_as_its_type_and_is_small() {
         CcPlan::Timely(TimelyPlan::PAPER),
         CcPlan::Dctcp(DctcpPlan::PAPER),
     ];
-    let sizes = plans.map(|plan| with_control(&plan, Physics::Paper, Size));
+    let sizes = plans.map(|plan| with_control(&plan, Semantics::Paper, Size));
     assert_eq!(sizes, [8, 64, 64, 88, 56, 88]);
 }

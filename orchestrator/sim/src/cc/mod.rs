@@ -44,10 +44,10 @@ pub struct QpFacts {
     /// Rate of the host's NIC, at which a QP begins.
     pub line_rate: BitsPerSec,
     /// The round trip that the controller takes for an empty network's: the flow's own, or the
-    /// largest of the plan (`physics: artifact`).
+    /// largest of the plan (`semantics: artifact`).
     pub base_rtt: SimTime,
-    /// Bytes that fill the way for `base_rtt` at `line_rate`, as the physics computes them: the
-    /// bandwidth-delay product, or the plan's largest (`physics: artifact`).
+    /// Bytes that fill the way for `base_rtt` at `line_rate`, as the semantics computes them: the
+    /// bandwidth-delay product, or the plan's largest (`semantics: artifact`).
     pub full_window: u64,
     /// Payload of a full packet.
     pub payload_bytes: u32,
@@ -114,7 +114,7 @@ pub trait CongestionControl: Sized {
 
     /// Whether the authors' code moves the packet after the last one sent when it sets a new rate
     /// (`RdmaHw::ChangeRate`). It does for HPCC alone; the others' new rate counts from the next
-    /// packet on (`physics: artifact`).
+    /// packet on (`semantics: artifact`).
     const ARTIFACT_MOVES_NEXT: bool = false;
 
     /// A QP that begins at `now`.

@@ -27,7 +27,7 @@
 //! Parameters: [`lab_plan::transport::TimelyPlan`].
 
 use lab_plan::{
-    Physics,
+    Semantics,
     transport::{TimelyPlan, TimelyStep},
 };
 use lab_units::BitsPerSec;
@@ -69,13 +69,13 @@ enum Step {
 }
 
 impl Parameters {
-    /// Of a plan; the physics decides what packets carry.
+    /// Of a plan; the semantics decides what packets carry.
     #[must_use]
-    pub fn new(plan: &TimelyPlan, physics: Physics) -> Self {
+    pub fn new(plan: &TimelyPlan, semantics: Semantics) -> Self {
         Self {
-            stamp_bytes: match physics {
-                Physics::Paper => 0,
-                Physics::Artifact => 8,
+            stamp_bytes: match semantics {
+                Semantics::Paper => 0,
+                Semantics::Artifact => 8,
             },
             step: match plan.step {
                 TimelyStep::Segment(bytes) => Step::Segment(bytes.get()),
@@ -223,11 +223,11 @@ mod tests {
     }
 
     fn published() -> Parameters {
-        Parameters::new(&TimelyPlan::PAPER, Physics::Paper)
+        Parameters::new(&TimelyPlan::PAPER, Semantics::Paper)
     }
 
     fn artifact() -> Parameters {
-        Parameters::new(&TimelyPlan::ARTIFACT, Physics::Artifact)
+        Parameters::new(&TimelyPlan::ARTIFACT, Semantics::Artifact)
     }
 
     fn begun(parameters: &Parameters) -> Timely {

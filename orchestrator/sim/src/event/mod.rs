@@ -19,7 +19,7 @@ pub enum What {
     Arrive,
     /// This port may have something to send.
     Wake,
-    /// The NIC of this port has slept ([`crate::physics::Physics::NIC_OVERSLEEPS`]).
+    /// The NIC of this port has slept ([`crate::semantics::Semantics::NIC_OVERSLEEPS`]).
     Slept,
     /// The next flow of the shard's schedule starts.
     Start,

@@ -18,7 +18,7 @@ use self::{station::Shared, worker::Worker};
 use crate::{
     cc::CongestionControl,
     note::Note,
-    physics::Physics,
+    semantics::Semantics,
     shard::{Told, Work},
     time::SimTime,
     world::World,
@@ -86,7 +86,7 @@ pub enum EndReason {
 ///
 /// # Panics
 /// If a thread panics; the others are ended first.
-pub fn run<P: Physics, C: CongestionControl + Send>(
+pub fn run<P: Semantics, C: CongestionControl + Send>(
     world: &World<'_, P, C>,
     options: &RunOptions,
     observer: &mut dyn Observer,

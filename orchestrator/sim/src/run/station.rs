@@ -14,14 +14,14 @@ use crate::{
     cc::CongestionControl,
     network::count,
     note::Note,
-    physics::Physics,
+    semantics::Semantics,
     shard::{Mail, Shard, Work},
     time::SimTime,
     world::World,
 };
 
 /// A datacenter, which any thread may take for a window or an exchange.
-pub(super) struct Station<'w, P: Physics, C: CongestionControl> {
+pub(super) struct Station<'w, P: Semantics, C: CongestionControl> {
     pub shard: Mutex<Shard<'w, P, C>>,
     /// What is on its way there.
     pub mail: Mutex<Vec<Mail>>,
@@ -48,7 +48,7 @@ pub(super) struct Standing {
 }
 
 /// What threads share.
-pub(super) struct Shared<'w, P: Physics, C: CongestionControl> {
+pub(super) struct Shared<'w, P: Semantics, C: CongestionControl> {
     pub world: &'w World<'w, P, C>,
     pub until: SimTime,
     pub barrier: Barrier,
@@ -65,7 +65,7 @@ pub(super) struct Shared<'w, P: Physics, C: CongestionControl> {
     ended: Mutex<Option<(EndReason, SimTime)>>,
 }
 
-impl<'w, P: Physics, C: CongestionControl> Shared<'w, P, C> {
+impl<'w, P: Semantics, C: CongestionControl> Shared<'w, P, C> {
     pub fn new(world: &'w World<'w, P, C>, options: &'w RunOptions, threads: usize) -> Self {
         let station = |dc| Station {
             shard: Mutex::new(Shard::new(world, dc, &options.told)),

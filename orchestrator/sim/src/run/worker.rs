@@ -10,15 +10,15 @@ use super::{
     EndReason, Observer, Progress,
     station::{Shared, Standing, Station, lock},
 };
-use crate::{cc::CongestionControl, note::Note, physics::Physics, time::SimTime};
+use crate::{cc::CongestionControl, note::Note, semantics::Semantics, time::SimTime};
 
 /// A thread, which takes datacenters as it comes to them.
-pub(super) struct Worker<'s, 'w, P: Physics, C: CongestionControl> {
+pub(super) struct Worker<'s, 'w, P: Semantics, C: CongestionControl> {
     shared: &'s Shared<'w, P, C>,
     me: usize,
 }
 
-impl<'s, 'w, P: Physics, C: CongestionControl> Worker<'s, 'w, P, C> {
+impl<'s, 'w, P: Semantics, C: CongestionControl> Worker<'s, 'w, P, C> {
     pub const fn new(shared: &'s Shared<'w, P, C>, me: usize) -> Self {
         Self { shared, me }
     }

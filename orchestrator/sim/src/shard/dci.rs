@@ -13,8 +13,8 @@ use crate::{
     flow_table::FlowTable,
     note::{DecisionNote, HopNote, Note, Tally},
     packet::{Kind, Packet},
-    physics::Physics,
     port::Port,
+    semantics::Semantics,
     time::SimTime,
     world::{RunPolicy, Way, World},
 };
@@ -45,7 +45,7 @@ pub(super) struct Watched {
 const FLOW_TABLE_ROWS: u32 = 50_000;
 
 impl<'w> Dci<'w> {
-    pub fn new<P: Physics, C: CongestionControl>(world: &'w World<'_, P, C>, dc: u32) -> Self {
+    pub fn new<P: Semantics, C: CongestionControl>(world: &'w World<'_, P, C>, dc: u32) -> Self {
         let switch = &world.switches[dc as usize];
         let ways: Vec<&[Way]> = switch.ways.iter().map(Vec::as_slice).collect();
         let ports = world.network.nodes[switch.node as usize].ports.clone();
@@ -85,7 +85,7 @@ impl<'w> Dci<'w> {
 }
 
 impl Watched {
-    fn new<P: Physics, C: CongestionControl>(
+    fn new<P: Semantics, C: CongestionControl>(
         world: &World<'_, P, C>,
         wire: &lab_plan::WirePlan,
         config: &LcmpConfig,
@@ -101,7 +101,7 @@ impl Watched {
     }
 
     /// Takes the thresholds of a new rate or buffer.
-    pub fn provision<P: Physics, C: CongestionControl>(
+    pub fn provision<P: Semantics, C: CongestionControl>(
         &mut self,
         world: &World<'_, P, C>,
         wire: &lab_plan::WirePlan,
@@ -120,7 +120,7 @@ impl Watched {
     }
 }
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// The port by which `packet` leaves the DCI switch `node`.
     #[inline]
     pub(super) fn choose(&mut self, node: u32, packet: &Packet) -> Option<u32> {

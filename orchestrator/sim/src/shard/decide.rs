@@ -10,11 +10,11 @@ use super::Shard;
 use crate::{
     cc::CongestionControl,
     packet::Packet,
-    physics::Physics,
+    semantics::Semantics,
     world::{RunPolicy, Way},
 };
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// A decision, and the ports of its candidates.
     pub(super) fn decide(
         &mut self,

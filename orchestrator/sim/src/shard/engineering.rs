@@ -7,7 +7,7 @@ use crate::{
     cc::CongestionControl,
     event::What,
     packet::{Kind, Packet},
-    physics::Physics,
+    semantics::Semantics,
     te::Buckets,
     world::{Way, World},
 };
@@ -21,7 +21,10 @@ pub(super) struct Engineered {
 }
 
 impl Engineered {
-    pub fn new<P: Physics, C: CongestionControl>(world: &World<'_, P, C>, dc: u32) -> Option<Self> {
+    pub fn new<P: Semantics, C: CongestionControl>(
+        world: &World<'_, P, C>,
+        dc: u32,
+    ) -> Option<Self> {
         let is_engineered = world.board.is_some() && !world.switches[dc as usize].is_legacy;
         is_engineered.then(|| Self {
             sent: vec![0; world.network.dcs.len()],
@@ -41,7 +44,7 @@ impl Engineered {
     }
 }
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// Counts a packet that leaves for `to_dc`, if it is one of this datacenter's own.
     #[inline]
     pub(super) fn count_demand(&mut self, to_dc: u32, packet: &Packet) {

@@ -10,12 +10,12 @@ use crate::{
     fifo::Queued,
     note::{Note, PfcNote},
     packet::{Kind, Packet, STRICT},
-    physics::Physics,
     prefetch::prefetch,
+    semantics::Semantics,
     time::SimTime,
 };
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// Puts `packet` into the egress queue of `port`.
     #[inline]
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet) {

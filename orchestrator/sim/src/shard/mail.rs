@@ -1,7 +1,7 @@
 //! What leaves a datacenter for another one.
 
 use super::{Shard, Telemetry};
-use crate::{cc::CongestionControl, fifo::Queued, packet::Kind, physics::Physics};
+use crate::{cc::CongestionControl, fifo::Queued, packet::Kind, semantics::Semantics};
 
 /// Packets on their way by one link to another datacenter.
 pub struct Mail {
@@ -36,7 +36,7 @@ impl Mail {
     }
 }
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// Puts a packet on the wire to another datacenter that `outbox` is for.
     #[inline]
     pub(super) fn post(&mut self, outbox: u32, queued: Queued) {

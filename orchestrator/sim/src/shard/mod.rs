@@ -52,14 +52,14 @@ use crate::{
     network::{PortFacts, count},
     note::{Note, StoryNote},
     packet::Packet,
-    physics::Physics,
     port::Port,
+    semantics::Semantics,
     time::SimTime,
     world::{World, nic_rate},
 };
 
 /// One datacenter.
-pub struct Shard<'w, P: Physics, C: CongestionControl> {
+pub struct Shard<'w, P: Semantics, C: CongestionControl> {
     world: &'w World<'w, P, C>,
     dc: u32,
     /// Nodes and ports before these belong to others.
@@ -164,7 +164,7 @@ enum ShardChange {
     Ways(usize),
 }
 
-impl<'w, P: Physics, C: CongestionControl> Shard<'w, P, C> {
+impl<'w, P: Semantics, C: CongestionControl> Shard<'w, P, C> {
     /// Of datacenter `dc`, before anything happened.
     #[must_use]
     pub fn new(world: &'w World<'w, P, C>, dc: u32, told: &'w Told) -> Self {
@@ -344,7 +344,10 @@ fn range(range: &std::ops::Range<u32>) -> std::ops::Range<usize> {
     range.start as usize..range.end as usize
 }
 
-fn make_port<P: Physics, C: CongestionControl>(world: &World<'_, P, C>, facts: &PortFacts) -> Port {
+fn make_port<P: Semantics, C: CongestionControl>(
+    world: &World<'_, P, C>,
+    facts: &PortFacts,
+) -> Port {
     let link = &world.plan.links[facts.plan.link().index()];
     // Each port has its own sequence, so that what happens at one does not change another's.
     let seed = world.plan.seed ^ (u64::from(facts.plan.0) + 1) << 32;
@@ -361,7 +364,7 @@ fn make_port<P: Physics, C: CongestionControl>(world: &World<'_, P, C>, facts: &
     port
 }
 
-fn make_mmu<P: Physics, C: CongestionControl>(
+fn make_mmu<P: Semantics, C: CongestionControl>(
     world: &World<'_, P, C>,
     node: u32,
 ) -> Option<Mmu<P>> {
@@ -388,7 +391,7 @@ fn make_mmu<P: Physics, C: CongestionControl>(
     Some(Mmu::new(buffer.get(), &ports))
 }
 
-fn shard_faults<P: Physics, C: CongestionControl>(
+fn shard_faults<P: Semantics, C: CongestionControl>(
     world: &World<'_, P, C>,
     dc: u32,
 ) -> Vec<ShardFault> {

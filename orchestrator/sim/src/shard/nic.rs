@@ -7,7 +7,7 @@ use crate::{
     cc::CongestionControl,
     event::What,
     packet::{DATA_CLASS, Packet},
-    physics::Physics,
+    semantics::Semantics,
     time::SimTime,
 };
 
@@ -35,7 +35,7 @@ enum Turn {
     Nothing,
 }
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     pub(super) fn nic(&mut self, node: u32) -> &mut Nic {
         &mut self.nics[(node - self.first_node) as usize]
     }
@@ -87,7 +87,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         self.wake_after_packet(port, node);
     }
 
-    /// The artifact's sleep: see [`Physics::NIC_OVERSLEEPS`].
+    /// The artifact's sleep: see [`Semantics::NIC_OVERSLEEPS`].
     fn sleep(&mut self, node: u32, port: u32) {
         let now = self.now;
         let nic = &self.nics[(node - self.first_node) as usize];

@@ -2,7 +2,7 @@
 
 use lab_units::BitsPerSec;
 
-use crate::{cc::CongestionControl, network::WireClock, physics::Physics, time::SimTime};
+use crate::{cc::CongestionControl, network::WireClock, semantics::Semantics, time::SimTime};
 
 /// No place in a slab.
 pub(super) const NONE: u32 = u32::MAX;
@@ -53,7 +53,7 @@ impl<C: CongestionControl> Qp<C> {
     ///
     /// The packet after the last one sent may leave a packet's time at the new rate after that one.
     /// In the authors' code it moves for some congestion controls only.
-    pub fn follow_rate<P: Physics>(&mut self) -> bool {
+    pub fn follow_rate<P: Semantics>(&mut self) -> bool {
         let rate = self.control.rate();
         if rate == self.rate {
             return false;

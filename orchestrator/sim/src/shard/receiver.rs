@@ -4,7 +4,7 @@ use super::Shard;
 use crate::{
     cc::{CongestionControl, Notification},
     packet::{Kind, Packet, STRICT},
-    physics::Physics,
+    semantics::Semantics,
     time::SimTime,
 };
 
@@ -32,7 +32,7 @@ impl Default for Receiver {
     }
 }
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// A packet is for the host at the end of `port`'s wire.
     pub(super) fn receive(&mut self, port: u32, packet: Packet) {
         match packet.kind {

@@ -7,7 +7,7 @@ use crate::network::count;
 /// A QP that has sent all leaves the round, and comes last if it has to go back. In the authors' code
 /// (`keeps`) it keeps its place until it has all its ACKs and a look for the next turn comes by; then
 /// all that finished behind the first one seen go at once, and whose turn it was is not moved with
-/// them ([`crate::physics::Physics::ROUND_KEEPS`]).
+/// them ([`crate::semantics::Semantics::ROUND_KEEPS`]).
 ///
 /// A look costs what is ready, not what waits: over 250 ms a host has fifty QPs that wait for ACKs.
 pub(super) struct Round {

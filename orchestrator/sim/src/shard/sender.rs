@@ -16,11 +16,11 @@ use crate::{
     network::{WireClock, count},
     note::{FlowEnd, Note},
     packet::{DATA_CLASS, Kind, Packet},
-    physics::Physics,
+    semantics::Semantics,
     time::SimTime,
 };
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// The next flow of the schedule gets its QP.
     pub(super) fn start_flow(&mut self) {
         let Some(&id) = self.starts.get(self.started) else {

@@ -8,11 +8,11 @@ use crate::{
     cc::CongestionControl,
     mmu::Mmu,
     packet::{Kind, Packet, STRICT},
-    physics::Physics,
+    semantics::Semantics,
     world::SimFlow,
 };
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// Passes on a packet that came in by `ingress`.
     #[inline]
     pub(super) fn forward(&mut self, ingress: u32, mut packet: Packet) {

@@ -3,9 +3,9 @@
 use lab_records::StoryEvent;
 
 use super::Shard;
-use crate::{cc::CongestionControl, event::What, physics::Physics, time::SimTime};
+use crate::{cc::CongestionControl, event::What, semantics::Semantics, time::SimTime};
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// Follows what congestion control may have changed.
     pub(super) fn after_control(&mut self, place: u32) {
         let world = self.world;
@@ -80,7 +80,7 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
         }
         // Nothing is missing while nothing is unacknowledged.
         let is_silent = qp.heard_at + timeout <= now && qp.next > qp.acked;
-        if is_silent && qp.tries == MOST_TRIES {
+        if is_silent && qp.tries == MAX_TRIES {
             return self.give_up(place);
         }
         if is_silent {
@@ -102,4 +102,4 @@ impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
 
 /// Time-outs in a row after which a QP breaks: the largest retry count of InfiniBand (volume 1,
 /// 9.7.5.2.8 has three bits), which perftest asks for.
-const MOST_TRIES: u8 = 7;
+const MAX_TRIES: u8 = 7;

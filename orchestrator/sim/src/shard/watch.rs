@@ -9,12 +9,12 @@ use crate::{
     cc::CongestionControl,
     event::What,
     note::{Note, PortNote, QueueNote, SwitchNote},
-    physics::Physics,
+    semantics::Semantics,
     time::SimTime,
     world::RunPolicy,
 };
 
-impl<P: Physics, C: CongestionControl> Shard<'_, P, C> {
+impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     pub(super) fn schedule_watch(&mut self) {
         if let RunPolicy::Lcmp(config) = &self.world.policy {
             if config.preset == Preset::Paper {

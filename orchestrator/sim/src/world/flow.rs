@@ -6,7 +6,7 @@ use lab_units::FlowId;
 use crate::{
     error::SimError,
     network::Network,
-    physics::{FlowIdentity, Identities},
+    semantics::{FlowIdentity, Identities},
     time::SimTime,
 };
 

@@ -25,13 +25,13 @@ use crate::{
     cc::CongestionControl,
     error::SimError,
     network::Network,
-    physics::{NextHopOrder, Physics},
+    semantics::{NextHopOrder, Semantics},
     te::Board,
     time::SimTime,
 };
 
 /// One policy's run of one repetition, before it starts.
-pub struct World<'p, P: Physics, C: CongestionControl> {
+pub struct World<'p, P: Semantics, C: CongestionControl> {
     /// The plan.
     pub plan: &'p Plan,
     /// Its network.
@@ -64,10 +64,10 @@ pub struct World<'p, P: Physics, C: CongestionControl> {
     pub transport: Transport,
     /// The shortest way from one datacenter to another: shards may be this far apart in time.
     pub lookahead: SimTime,
-    physics: PhantomData<P>,
+    semantics: PhantomData<P>,
 }
 
-impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
+impl<'p, P: Semantics, C: CongestionControl> World<'p, P, C> {
     /// Of the plan's policy at `policy` and its repetition `repetition`.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
     }
 
     /// The same with equal next hops in `order`, as a routing table has them, instead of in that of
-    /// the physics.
+    /// the semantics.
     ///
     /// # Errors
     /// What cannot be simulated: see [`SimError`].
@@ -137,7 +137,7 @@ impl<'p, P: Physics, C: CongestionControl> World<'p, P, C> {
             is_plain_ecmp,
             control,
             transport,
-            physics: PhantomData,
+            semantics: PhantomData,
         })
     }
 

@@ -6,7 +6,7 @@ use lab_units::NodeId;
 use super::ways::Way;
 use crate::{
     network::{Network, count},
-    physics::NextHopOrder,
+    semantics::NextHopOrder,
 };
 
 /// Puts equal next hops inside datacenters in the order given, where there is one.

@@ -6,7 +6,7 @@ use lab_units::BitsPerSec;
 use crate::{
     cc::CongestionControl,
     packet::{DATA_CLASS, STRICT},
-    physics::Physics,
+    semantics::Semantics,
     time::SimTime,
 };
 
@@ -33,7 +33,7 @@ pub struct Transport {
     pub pfc: bool,
 }
 
-pub(super) fn transport<P: Physics, C: CongestionControl>(
+pub(super) fn transport<P: Semantics, C: CongestionControl>(
     plan: &TransportPlan,
     control: &C::Parameters,
 ) -> Transport {

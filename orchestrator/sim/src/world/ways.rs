@@ -6,7 +6,7 @@ use lab_units::{BitsPerSec, Nanos};
 use super::order::order_ways;
 use crate::{
     network::{Network, count},
-    physics::NextHopOrder,
+    semantics::NextHopOrder,
     time::SimTime,
 };
 

@@ -9,7 +9,7 @@ use crate::lab::simulate_text;
 ///
 /// Where headrooms are larger than the buffer gigabytes seem to be free, so that PFC stops nobody and
 /// the device's own limit of 1,000 MiB is met.
-fn overflow(physics: &str) -> String {
+fn overflow(semantics: &str) -> String {
     let flows = (1..=8).map(|host| format!("{{ from: dc1/h{host}, to: dc2/h1, size: 150 MB }}"));
     let flows: Vec<String> = flows.collect();
     format!(
@@ -26,7 +26,7 @@ topology:
 traffic:
   - flows: [{}, {{ from: dc1/h1, to: dc2/h1, size: 9000 B, start: 20 s }}]
 policies: [ecmp]
-transport: {{ physics: {physics}, pfc: true, payload: 9000, dci_buffer: 128 MiB }}
+transport: {{ semantics: {semantics}, pfc: true, payload: 9000, dci_buffer: 128 MiB }}
 ",
         flows.join(", ")
     )

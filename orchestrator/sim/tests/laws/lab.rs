@@ -6,8 +6,8 @@ use lab_sim::{
     Observer, Outcome, Progress, RunOptions, SimTime, Told, World,
     cc::{CongestionControl, WithControl, with_control},
     note::{DecisionNote, Note, PfcNote, PortNote, QueueNote, StoryNote, SwitchNote},
-    physics::{Artifact, Paper, Physics},
     run,
+    semantics::{Artifact, Paper, Semantics},
 };
 
 /// A full packet of 4,154 B at 100 Gbit/s, in picoseconds.
@@ -69,7 +69,7 @@ pub fn simulate_until(plan: &Plan, policy: usize, threads: usize, until: u64) ->
         policy,
         options,
     };
-    with_control(&plan.transport.cc, plan.transport.physics, runner)
+    with_control(&plan.transport.cc, plan.transport.semantics, runner)
 }
 
 /// Runs the only policy of a scenario's text on one thread.
@@ -87,15 +87,15 @@ impl WithControl for Runner<'_> {
     type Output = Run;
 
     fn run<C: CongestionControl + Send + 'static>(self, parameters: C::Parameters) -> Run {
-        match self.plan.transport.physics {
-            lab_plan::Physics::Paper => self.run_with::<Paper, C>(parameters),
-            lab_plan::Physics::Artifact => self.run_with::<Artifact, C>(parameters),
+        match self.plan.transport.semantics {
+            lab_plan::Semantics::Paper => self.run_with::<Paper, C>(parameters),
+            lab_plan::Semantics::Artifact => self.run_with::<Artifact, C>(parameters),
         }
     }
 }
 
 impl Runner<'_> {
-    fn run_with<P: Physics, C: CongestionControl + Send + 'static>(
+    fn run_with<P: Semantics, C: CongestionControl + Send + 'static>(
         self,
         parameters: C::Parameters,
     ) -> Run {

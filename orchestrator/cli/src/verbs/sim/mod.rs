@@ -19,7 +19,8 @@ use lab_artifact::ImportOptions;
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{Phase, RunEnd, RunWriter, SimWork, UtcTime};
 use lab_sim::{
-    EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, physics::NextHopOrder,
+    EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime,
+    semantics::NextHopOrder,
 };
 use lab_units::{Bytes, Nanos};
 use nix::sys::resource::{UsageWho, getrusage};

@@ -8,7 +8,7 @@ use lab_artifact::{NodeIds, ids, routing_table};
 use lab_plan::{Flow, Plan, standalone::Standalone};
 use lab_units::BitsPerSec;
 
-use super::{FlowIdentity, Identities, NextHopOrder, Physics};
+use super::{FlowIdentity, Identities, NextHopOrder, Semantics};
 use crate::time::SimTime;
 
 pub mod wraps;
@@ -17,7 +17,7 @@ pub mod wraps;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Artifact;
 
-impl Physics for Artifact {
+impl Semantics for Artifact {
     /// PPP 14, IPv4 20, UDP 8, sequence and time 6; congestion control adds its own.
     const DATA_HEADER_BYTES: u32 = 48;
     const PAYLOAD_ALIGN: u32 = 1;
@@ -95,7 +95,7 @@ impl Physics for Artifact {
     }
 }
 
-/// [`Physics::RESERVE_BYTES`], in the code's bits.
+/// [`Semantics::RESERVE_BYTES`], in the code's bits.
 const RESERVE: u32 = 4_096;
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
         }
         text.push_str(
             "traffic:\n  - flows: [{ from: dc1/h1, to: dc8/h1, size: 1 MB }]\npolicies: [ecmp]\n\
-             transport: { physics: artifact }\n",
+             transport: { semantics: artifact }\n",
         );
         crate::testing::plan(&text)
     }

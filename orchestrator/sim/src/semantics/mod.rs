@@ -17,7 +17,7 @@ pub use identity::{FlowIdentity, Identities, NextHopOrder};
 pub use paper::Paper;
 
 /// One set of semantics.
-pub trait Physics: Copy + Send + Sync + 'static {
+pub trait Semantics: Copy + Send + Sync + 'static {
     /// Bytes of a data packet besides its payload and what congestion control adds.
     const DATA_HEADER_BYTES: u32;
     /// Payloads are padded to a multiple of this.

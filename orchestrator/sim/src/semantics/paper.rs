@@ -3,14 +3,14 @@
 use lab_plan::{Flow, Plan, frame};
 use lab_units::BitsPerSec;
 
-use super::{Identities, Physics, identity};
+use super::{Identities, Semantics, identity};
 use crate::time::SimTime;
 
 /// The paper's semantics.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Paper;
 
-impl Physics for Paper {
+impl Semantics for Paper {
     const DATA_HEADER_BYTES: u32 = small(frame::HEADERS);
     /// RoCEv2 pads payloads to four bytes.
     const PAYLOAD_ALIGN: u32 = 4;
