@@ -49,7 +49,6 @@ pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
 
 /// For tests: the directory, where it is beside the project. Where it is not, says that `test` is
 /// skipped.
-#[cfg(feature = "beside")]
 #[must_use]
 #[expect(
     clippy::print_stdout,

@@ -14,7 +14,7 @@
 //! - [`directory`]: where runs are, and the link to the newest
 //! - [`writer`], [`reader`]: what is in a run directory
 //! - [`columnar`]: copies of large tables by column
-//! - `sample` (feature `sample`): a small run, for tests
+//! - [`sample`][]: a small run, for tests
 //! - [`percentile`]: percentiles by the nearest-rank rule
 //! - [`mod@format`]: the format version and file names
 //! - [`time`]: points in time as text
@@ -38,7 +38,6 @@ pub mod percentile;
 pub mod reader;
 pub mod rows;
 pub mod run_file;
-#[cfg(feature = "sample")]
 pub mod sample;
 pub mod time;
 pub mod verdict;
