@@ -1,20 +1,12 @@
-//! Which crate may use which: the architecture's directions, held by what cargo resolves.
+//! The architecture's directions between crates, held by what cargo resolves.
 
 use std::{collections::BTreeSet, process::Command};
 
-/// Every crate the workspace member `package` is built with, directly or not.
-fn dependencies(package: &str) -> BTreeSet<String> {
+/// What `cargo tree` prints with `arguments`, a line each.
+fn cargo_tree(arguments: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--locked",
-            "--edges",
-            "normal",
-            "--prefix",
-            "none",
-            "--package",
-            package,
-        ])
+        .args(["tree", "--locked", "--prefix", "none"])
+        .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
@@ -24,10 +16,25 @@ fn dependencies(package: &str) -> BTreeSet<String> {
         String::from_utf8_lossy(&output.stderr)
     );
     let tree = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
-    tree.lines()
-        .filter_map(|line| line.split(' ').next())
-        .map(str::to_owned)
-        .collect()
+    let repeated = |line: &str| line.trim_end_matches(" (*)").to_owned();
+    tree.lines().map(repeated).collect()
+}
+
+/// Every crate the workspace member `package` is built with, directly or not.
+fn dependencies(package: &str) -> BTreeSet<String> {
+    let tree = cargo_tree(&["--edges", "normal", "--package", package]);
+    let names = tree.iter().filter_map(|line| line.split(' ').next());
+    names.map(str::to_owned).collect()
+}
+
+/// Cargo builds a dependency again for every other set of features, polars for minutes.
+#[test]
+fn the_program_and_the_tests_share_every_dependency() {
+    let features = ["--format", "{p} {f}", "--edges"];
+    let program = cargo_tree(&[&features[..], &["normal,build"]].concat());
+    let tests = cargo_tree(&[&features[..], &["normal,build,dev", "--workspace"]].concat());
+    let alone: Vec<_> = program.difference(&tests).collect();
+    assert!(alone.is_empty(), "tests build these once more: {alone:#?}");
 }
 
 #[track_caller]
