@@ -1,0 +1,129 @@
+//! The documents name what exists, and doc comments read as the style asks.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The clone's root.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every file of the workspace's folders with the extension, what cargo built left out.
+fn files(extension: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let folders = [
+        "orchestrator",
+        "agents",
+        "perftest-wrappers",
+        "reports",
+        "scenarios",
+        "vagrant",
+    ];
+    let mut folders: Vec<_> = folders.iter().map(|folder| root().join(folder)).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|found| found == extension) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The texts between backticks on one line each.
+fn code_spans(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+}
+
+/// True if the source defines `name`: a function, type or constant, in Rust or C.
+fn defines(source: &str, name: &str) -> bool {
+    let rust = ["fn ", "struct ", "enum ", "const ", "trait "];
+    let defined = |line: &str| {
+        let words = rust.iter().filter_map(|word| line.split_once(word));
+        let mut names = words.map(|(_, rest)| rest);
+        let is_name = |rest: &str| {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+            &rest[..end.unwrap_or(rest.len())] == name
+        };
+        names.any(is_name) || line.starts_with("static ") && line.contains(&format!(" {name}("))
+    };
+    source.lines().any(defined)
+}
+
+#[test]
+fn the_papers_map_names_what_exists() {
+    let map = fs::read_to_string(root().join("agents/README.md")).unwrap();
+    let mut named = 0;
+    for span in code_spans(&map) {
+        let (path, name) = span.split_once(':').unwrap_or((span, ""));
+        if !path.contains('/') {
+            continue;
+        }
+        let path = root().join(path);
+        assert!(path.exists(), "there is no `{span}`");
+        if !name.is_empty() {
+            let source = fs::read_to_string(&path).unwrap();
+            assert!(defines(&source, name), "`{span}` is not defined there");
+            named += 1;
+        }
+    }
+    assert!(named >= 30, "{named} names");
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut documents = files("md");
+    documents.push(root().join("README.md"));
+    for document in documents {
+        let text = fs::read_to_string(&document).unwrap();
+        let targets = text.split("](").skip(1);
+        for target in targets.filter_map(|rest| rest.split([')', '#']).next()) {
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let path = document.parent().unwrap().join(target);
+            assert!(path.exists(), "{}: `{target}`", document.display());
+        }
+    }
+}
+
+/// Openings that make a reader look for the noun elsewhere.
+const VAGUE: [&str; 6] = ["What", "Whether", "How", "When", "It", "Where"];
+
+/// Doc comments of 1,000 that may open with one of these words.
+const MAX_VAGUE_PER_MILLE: usize = 50;
+
+#[test]
+fn doc_comments_open_with_a_noun_or_a_verb() {
+    let (mut all, mut vague) = (0, Vec::new());
+    for path in files("rs") {
+        let text = fs::read_to_string(&path).unwrap();
+        let mut before = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim_start();
+            let comment = line.strip_prefix("///").or(line.strip_prefix("//!"));
+            if let Some(comment) = comment
+                && !before
+            {
+                all += 1;
+                let word = comment.split_whitespace().next().unwrap_or_default();
+                if VAGUE.contains(&word) {
+                    vague.push(format!("{}:{number}: {line}", path.display()));
+                }
+            }
+            before = comment.is_some();
+        }
+    }
+    let per_mille = vague.len() * 1_000 / all;
+    assert!(
+        per_mille <= MAX_VAGUE_PER_MILLE,
+        "{per_mille} of 1,000 doc comments: {vague:#?}"
+    );
+}
