@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         );
     };
     let wanted = rest.first().map_or("ib_send_bw", String::as_str);
-    let tool = Tool::ALL.into_iter().find(|tool| tool.program() == wanted);
+    let tool = Tool::ALL.into_iter().find(|tool| tool.name() == wanted);
     let tool = tool.ok_or("the tool is ib_send_bw, ib_write_bw or ib_read_bw")?;
     let gap: Nanos = argument(rest, 1, "50 ms")?;
     let first: Bytes = argument(rest, 2, "20 kB")?;

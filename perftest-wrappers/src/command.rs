@@ -2,7 +2,9 @@
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 
-use crate::{job::FlowJob, tool::Side};
+use lab_units::Side;
+
+use crate::job::FlowJob;
 
 /// A command line: what is run, and in which network namespace. No shell reads it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -54,7 +56,7 @@ fn command(job: &FlowJob, side: Side, port: u16) -> CommandLine {
         args.push("-e".into());
     }
     CommandLine {
-        program: job.tool.program().into(),
+        program: job.tool.name().into(),
         args,
         netns: end.netns.clone(),
     }
@@ -86,8 +88,10 @@ fn quoted(text: &std::ffi::OsStr) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lab_units::Tool;
+
     use super::*;
-    use crate::{job::tests::job, tool::Tool};
+    use crate::job::tests::job;
 
     #[test]
     fn command_lines_of_each_tool() {

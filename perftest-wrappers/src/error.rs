@@ -2,12 +2,11 @@
 
 use std::{io, path::PathBuf};
 
-use lab_units::{Bytes, FlowId};
+use lab_units::{Bytes, FlowId, Side, Tool};
 
 use crate::{
     job::{MAX_MESSAGE, MIN_MESSAGES},
     qp::MAX_QP_TIMEOUT,
-    tool::{Side, Tool},
 };
 
 /// A flow that perftest cannot make.

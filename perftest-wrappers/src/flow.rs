@@ -2,7 +2,7 @@
 
 use std::{io, net::TcpStream, time::Duration};
 
-use lab_units::Nanos;
+use lab_units::{Nanos, Side};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::{sleep, timeout},
@@ -19,7 +19,6 @@ use crate::{
     release::Due,
     report::{self, Bandwidth, ReportError},
     stops::Stops,
-    tool::Side,
 };
 
 /// A flow whose two processes wait to be let go.

@@ -25,11 +25,12 @@
 
 use std::net::Ipv6Addr;
 
+use lab_units::{Side, Tool};
+
 use crate::{
     error::HandshakeError,
     outcome::{QpAddress, QpNumber},
     probe::KNOWN_VERSION,
-    tool::{Side, Tool},
 };
 
 /// Both sides' half of a handshake, up to the message that starts the data.

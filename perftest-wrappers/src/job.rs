@@ -2,14 +2,10 @@
 
 use std::path::PathBuf;
 
-use lab_units::{Bytes, FlowId, Nanos};
+use lab_units::{Bytes, FlowId, Nanos, Side, Tool};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    error::JobError,
-    qp::MAX_QP_TIMEOUT,
-    tool::{Side, Tool},
-};
+use crate::{error::JobError, qp::MAX_QP_TIMEOUT};
 
 /// One end of a flow.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

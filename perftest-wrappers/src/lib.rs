@@ -28,7 +28,7 @@
 //! - flows over a path that loses everything end at their deadline only: rxe takes the retry count
 //!   of perftest's queue pairs, 7, for "for ever".
 //!
-//! - [`tool`], [`job`], [`command`]: what is to be run, and its command lines
+//! - [`Tool`], [`job`], [`command`]: what is to be run, and its command lines
 //! - [`session`], [`outcome`]: running it, and what became of it
 //! - [`report`], [`fct`]: what perftest says, and the FCT in it
 //! - [`qp`]: what a queue pair can do; [`mod@probe`]: what is installed; [`clock`], [`error`]
@@ -91,7 +91,8 @@ pub mod report;
 pub mod session;
 mod start;
 mod stops;
-pub mod tool;
+
+pub use lab_units::{Side, Tool};
 
 pub use clock::MonotonicTime;
 pub use command::{CommandLine, client_command, server_command};
@@ -103,4 +104,3 @@ pub use probe::{Installed, probe};
 pub use qp::wire_bytes;
 pub use report::{Bandwidth, ReportError};
 pub use session::{Aborter, Options, Session};
-pub use tool::{Side, Tool};

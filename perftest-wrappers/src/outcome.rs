@@ -2,7 +2,7 @@
 
 use std::{fmt, net::Ipv6Addr};
 
-use lab_units::{FlowId, Nanos};
+use lab_units::{FlowId, Nanos, Side};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -12,7 +12,6 @@ use crate::{
     fct::{Fct, Sign},
     process::Output,
     report::{Bandwidth, ReportError},
-    tool::Side,
 };
 
 /// The row of one flow. There is one for every job, whatever happened.

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use lab_units::{Side, Tool};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -21,7 +22,6 @@ use crate::{
     netns::Netns,
     outcome::{Exit, Status},
     process::Process,
-    tool::{Side, Tool},
 };
 
 /// A client and a server, and the gate between them: the client's connection ends here, and from

@@ -2,9 +2,10 @@
 
 use std::{io, path::Path, process::Stdio};
 
+use lab_units::Tool;
 use tokio::process::Command;
 
-use crate::{error::ProbeError, tool::Tool};
+use crate::error::ProbeError;
 
 /// An installed tool.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,7 +29,7 @@ impl Installed {
 /// # Errors
 /// When it is missing, does not run, or answers something else.
 pub async fn probe(tool: Tool) -> Result<Installed, ProbeError> {
-    probe_program(tool, Path::new(tool.program())).await
+    probe_program(tool, Path::new(tool.name())).await
 }
 
 async fn probe_program(tool: Tool, program: &Path) -> Result<Installed, ProbeError> {

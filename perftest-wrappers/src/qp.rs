@@ -1,8 +1,6 @@
 //! What a queue pair of SoftRoCE can do: its window, the range of its timer, its packets.
 
-use lab_units::Bytes;
-
-use crate::tool::Tool;
+use lab_units::{Bytes, Tool};
 
 /// The number of data packets that one message of `message` becomes.
 #[must_use]

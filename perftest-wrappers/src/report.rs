@@ -152,11 +152,11 @@ fn micros(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use lab_units::Bytes;
+    use lab_units::{Bytes, Tool};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{job::tests::job, tool::Tool};
+    use crate::job::tests::job;
 
     const SEND: &str = include_str!("../fixtures/send.stdout");
     const WRITE: &str = include_str!("../fixtures/write.stdout");

@@ -8,6 +8,8 @@ use std::{
 
 use tokio::time::timeout;
 
+use lab_units::Side;
+
 use crate::{
     command::{CommandLine, client_command, server_command},
     error::{HandshakeError, SessionError},
@@ -18,7 +20,6 @@ use crate::{
     outcome::Status,
     pair::{Pair, Start, not_ready},
     session::Options,
-    tool::Side,
 };
 
 /// What processes are started with. Dropping it ends the launcher's thread, and every process.

@@ -323,8 +323,8 @@ impl Draw<'_> {
         let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
         for fault in &self.run.info.faults {
             let change = match fault.change {
-                LinkChange::Cut => "cut",
-                LinkChange::Restored => "back",
+                LinkChange::Down => "cut",
+                LinkChange::Up => "back",
                 LinkChange::Changed => "changed",
             };
             let what = format!("{} {change}", fault.link);

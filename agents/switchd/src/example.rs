@@ -3,10 +3,10 @@
 use std::net::Ipv4Addr;
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, MacAddr,
-    PolicyConfig, PortConfig,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, PolicyConfig,
+    PortConfig,
 };
-use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
+use lab_units::{BitsPerSec, Bytes, Mac, Nanos, PortId, Ratio};
 
 pub(crate) fn rate(bits_per_sec: u64) -> BitsPerSec {
     BitsPerSec::new(bits_per_sec).expect("not zero")
@@ -19,8 +19,8 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
         PortConfig {
             id: PortId(id),
             interface: interface.to_owned(),
-            src_mac: MacAddr([2, 1, 0, 0, 0, last]),
-            dst_mac: MacAddr([2, 2, 0, 0, 0, last]),
+            src_mac: Mac([2, 1, 0, 0, 0, last]),
+            dst_mac: Mac([2, 2, 0, 0, 0, last]),
             is_queue_sampled,
             is_enabled: true,
             rate_bps: rate(8_000_000),

@@ -2,9 +2,12 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
-use clap::{Args, Command, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Command, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use lab_kernel::run::tune::Change;
-use lab_units::Nanos;
+use lab_units::{Clock, Nanos};
 
 use crate::verbs::{artifact::PUBLISHED_MAX_DELAY, sim::StoryArg};
 
@@ -289,8 +292,8 @@ pub struct UpArgs {
     ///
     /// A virtual clock counts instructions and jumps over idle time: results are exact and repeat,
     /// whatever else this machine does.
-    #[arg(long, value_enum, value_name = "CLOCK", conflicts_with = "here")]
-    pub clock: Option<ClockArg>,
+    #[arg(long, value_parser = clock(), value_name = "CLOCK", conflicts_with = "here")]
+    pub clock: Option<Clock>,
     /// Leave the lab up after its flows; `lcmp-lab down` takes it down
     ///
     /// A lab in a guest stays with its guest, which a background process keeps. On a virtual clock
@@ -377,23 +380,13 @@ pub struct ValidateArgs {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// What a guest counts time by.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub enum ClockArg {
-    /// Instructions executed
-    Virtual,
-    /// The machine's own time
-    Real,
-}
-
-impl ClockArg {
-    /// As on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Virtual => "virtual",
-            Self::Real => "real",
-        }
-    }
+/// Parser of a clock's word, with help for each word.
+fn clock() -> impl TypedValueParser<Value = Clock> {
+    PossibleValuesParser::new([
+        PossibleValue::new(Clock::Virtual.name()).help("Instructions executed"),
+        PossibleValue::new(Clock::Real.name()).help("The machine's own time"),
+    ])
+    .try_map(|word| word.parse::<Clock>())
 }
 
 /// What `exec` takes.

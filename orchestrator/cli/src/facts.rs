@@ -3,11 +3,11 @@
 use lab_kernel::run::LinkMeasurement;
 use lab_plan::{
     Plan,
-    model::{FaultChange, FaultPlan, LinkKind, Role},
+    model::{FaultPlan, LinkKind, Role},
 };
 use lab_records::{
-    Clock, DcInfo, DelayMethod, Engine, FaultInfo, Granularity, LinkChange, LinkInfo, MeasuredLink,
-    Place, RunInfo, ScaleInfo, SimInfo,
+    Clock, DcInfo, DelayMethod, EngineInfo, FaultInfo, Granularity, LinkInfo, MeasuredLink, Place,
+    RunInfo, ScaleInfo, SimInfo,
 };
 use sha2::{Digest, Sha256};
 
@@ -21,7 +21,7 @@ pub struct Setting {
     /// What runs a guest's instructions.
     pub accel: Option<String>,
     /// What plays the plan.
-    pub engine: Engine,
+    pub engine: EngineInfo,
 }
 
 impl Setting {
@@ -34,18 +34,16 @@ impl Setting {
                 place: Place::Here,
                 clock: Clock::Real,
                 accel: None,
-                engine: Engine::Kernel,
+                engine: EngineInfo::Kernel,
             };
         }
-        let clock = match variable(lab_guest::inside::CLOCK_VARIABLE).as_deref() {
-            Some("virtual") => Clock::Virtual,
-            _ => Clock::Real,
-        };
         Self {
             place: Place::Guest,
-            clock,
+            clock: variable(lab_guest::inside::CLOCK_VARIABLE)
+                .and_then(|word| word.parse().ok())
+                .unwrap_or(Clock::Real),
             accel: variable(lab_guest::inside::ACCEL_VARIABLE),
-            engine: Engine::Kernel,
+            engine: EngineInfo::Kernel,
         }
     }
 
@@ -54,7 +52,7 @@ impl Setting {
     pub fn simulated(plan: &Plan, threads: usize) -> Self {
         let cc = plan.transport.cc.name();
         let info = SimInfo {
-            semantics: lab_sim::record::semantics(plan.transport.semantics),
+            semantics: plan.transport.semantics,
             cc: plan.policies.iter().map(|_| cc.to_owned()).collect(),
             threads: u32::try_from(threads).unwrap_or(u32::MAX),
         };
@@ -62,7 +60,7 @@ impl Setting {
             place: Place::Here,
             clock: Clock::Virtual,
             accel: None,
-            engine: Engine::Sim(info),
+            engine: EngineInfo::Sim(info),
         }
     }
 }
@@ -142,11 +140,7 @@ fn fault_info(plan: &Plan, fault: &FaultPlan) -> FaultInfo {
     FaultInfo {
         time_ns: fault.paper_at_ns,
         link: plan.links[fault.link.index()].name.clone(),
-        change: match fault.change {
-            FaultChange::Down => LinkChange::Cut,
-            FaultChange::Up => LinkChange::Restored,
-            FaultChange::Wire(_) => LinkChange::Changed,
-        },
+        change: fault.change.kind(),
     }
 }
 

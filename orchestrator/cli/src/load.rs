@@ -68,6 +68,7 @@ pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Resul
         seed: arguments.seed,
         policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
         engine: Engine::Kernel,
+        is_scaled: true,
     };
     resolve(loaded, &arguments.scenario, &options)
 }

@@ -54,12 +54,14 @@ mod run;
 mod session;
 mod wire;
 
+pub use lab_units::Clock;
+
 pub use error::GuestError;
 pub use kvm::KvmVerdict;
 pub use machine::VIRTUAL_EPOCH;
-pub use outcome::{ClockFacts, CpuUse, Engine, GuestEvent, GuestOutcome, Sinks};
+pub use outcome::{Accelerator, ClockFacts, CpuUse, GuestEvent, GuestOutcome, Sinks};
 pub use probe::{Finding, Need};
-pub use request::{Accel, Clock, GuestDoor, GuestRequest, Terminal, memory_for};
+pub use request::{Accel, GuestDoor, GuestRequest, Terminal, memory_for};
 pub use run::{StayingGuest, run, run_and_stay};
 
 /// The hidden verb of the binary that makes it the guest's init.

@@ -10,12 +10,12 @@ use std::{
 
 use lab_units::Bytes;
 
-use crate::{Clock, Engine, wire::Export};
+use crate::{Accelerator, Clock, wire::Export};
 
 /// Everything the command line says.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
-    pub engine: Engine,
+    pub engine: Accelerator,
     pub clock: Clock,
     pub vcpus: NonZeroU8,
     pub memory: Bytes,
@@ -84,9 +84,11 @@ impl Machine {
     fn time_and_cpu(&self, line: &mut Line) {
         match self.engine {
             // `thread=multi` is refused with an instruction count, which wants one thread.
-            Engine::Tcg if self.clock == Clock::Virtual => line.words("-accel tcg,thread=single"),
-            Engine::Tcg => line.words("-accel tcg,thread=multi"),
-            Engine::Kvm => line.words("-accel kvm -cpu host"),
+            Accelerator::Tcg if self.clock == Clock::Virtual => {
+                line.words("-accel tcg,thread=single")
+            }
+            Accelerator::Tcg => line.words("-accel tcg,thread=multi"),
+            Accelerator::Kvm => line.words("-accel kvm -cpu host"),
         }
         match self.clock {
             Clock::Virtual => {
@@ -221,7 +223,7 @@ mod tests {
     use super::*;
     use crate::request::DEFAULT_VCPUS;
 
-    fn machine(engine: Engine, clock: Clock) -> Machine {
+    fn machine(engine: Accelerator, clock: Clock) -> Machine {
         let share = |tag: &str, path: &str, writable| Share {
             export: Export {
                 tag: tag.to_owned(),
@@ -262,17 +264,17 @@ mod tests {
 
     #[test]
     fn virtual_clock_counts_instructions_on_one_cpu() {
-        insta::assert_snapshot!(lines(&machine(Engine::Tcg, Clock::Virtual)));
+        insta::assert_snapshot!(lines(&machine(Accelerator::Tcg, Clock::Virtual)));
     }
 
     #[test]
     fn real_clock_under_kvm_has_the_asked_for_cpus() {
-        insta::assert_snapshot!(lines(&machine(Engine::Kvm, Clock::Real)));
+        insta::assert_snapshot!(lines(&machine(Accelerator::Kvm, Clock::Real)));
     }
 
     #[test]
     fn real_clock_under_emulation_runs_cpus_in_parallel() {
-        let text = lines(&machine(Engine::Tcg, Clock::Real));
+        let text = lines(&machine(Accelerator::Tcg, Clock::Real));
         assert!(text.contains("tcg,thread=multi"), "{text}");
         assert!(!text.contains("-icount"), "{text}");
     }

@@ -10,14 +10,14 @@ use crate::Clock;
 /// The accelerator a guest runs on.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Engine {
+pub enum Accelerator {
     /// Software emulation.
     Tcg,
     /// Hardware virtualisation.
     Kvm,
 }
 
-impl Engine {
+impl Accelerator {
     /// The engine as users and the guest's environment spell it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -37,7 +37,7 @@ pub enum GuestEvent {
     /// The machine was started.
     Booting {
         /// The accelerator chosen.
-        engine: Engine,
+        engine: Accelerator,
         /// The clock chosen.
         clock: Clock,
         /// The guest's kernel release.
@@ -110,7 +110,7 @@ pub struct ClockFacts {
     /// The guest's clock.
     pub clock: Clock,
     /// The accelerator.
-    pub engine: Engine,
+    pub engine: Accelerator,
     /// The guest's kernel release.
     pub kernel: String,
     /// The kernel's clock source; anything but `tsc` makes measured rates doubtful.

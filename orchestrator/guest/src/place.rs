@@ -7,7 +7,7 @@ use std::{
 
 use nix::unistd::{AccessFlags, access};
 
-use crate::{Accel, Clock, Engine, GuestError, GuestRequest};
+use crate::{Accel, Accelerator, Clock, GuestError, GuestRequest};
 
 /// The accelerator and clock a request gets on a machine where KVM works or does not.
 ///
@@ -20,18 +20,18 @@ pub fn choose(
     accel: Accel,
     clock: Option<Clock>,
     kvm_works: impl FnOnce() -> bool,
-) -> Result<(Engine, Clock), GuestError> {
+) -> Result<(Accelerator, Clock), GuestError> {
     match (accel, clock) {
         (Accel::Kvm, Some(Clock::Virtual)) => Err(GuestError::VirtualClockNeedsEmulation),
-        (Accel::Kvm, None | Some(Clock::Real)) => Ok((Engine::Kvm, Clock::Real)),
+        (Accel::Kvm, None | Some(Clock::Real)) => Ok((Accelerator::Kvm, Clock::Real)),
         (Accel::Tcg, None) | (Accel::Tcg | Accel::Auto, Some(Clock::Virtual)) => {
-            Ok((Engine::Tcg, Clock::Virtual))
+            Ok((Accelerator::Tcg, Clock::Virtual))
         }
-        (Accel::Tcg, Some(Clock::Real)) => Ok((Engine::Tcg, Clock::Real)),
+        (Accel::Tcg, Some(Clock::Real)) => Ok((Accelerator::Tcg, Clock::Real)),
         (Accel::Auto, None | Some(Clock::Real)) => Ok(if kvm_works() {
-            (Engine::Kvm, Clock::Real)
+            (Accelerator::Kvm, Clock::Real)
         } else {
-            (Engine::Tcg, clock.unwrap_or(Clock::Virtual))
+            (Accelerator::Tcg, clock.unwrap_or(Clock::Virtual))
         }),
     }
 }
@@ -92,15 +92,15 @@ mod tests {
     #[test]
     fn software_emulation_takes_the_virtual_clock_unless_told_otherwise() {
         let chosen = choose(Accel::Auto, None, || false).unwrap();
-        assert_eq!(chosen, (Engine::Tcg, Clock::Virtual));
+        assert_eq!(chosen, (Accelerator::Tcg, Clock::Virtual));
         let chosen = choose(Accel::Tcg, Some(Clock::Real), || true).unwrap();
-        assert_eq!(chosen, (Engine::Tcg, Clock::Real));
+        assert_eq!(chosen, (Accelerator::Tcg, Clock::Real));
     }
 
     #[test]
     fn working_kvm_is_taken_with_the_real_clock() {
         let chosen = choose(Accel::Auto, None, || true).unwrap();
-        assert_eq!(chosen, (Engine::Kvm, Clock::Real));
+        assert_eq!(chosen, (Accelerator::Kvm, Clock::Real));
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         let chosen = choose(Accel::Auto, Some(Clock::Virtual), || {
             unreachable!("the answer does not matter")
         });
-        assert_eq!(chosen.unwrap(), (Engine::Tcg, Clock::Virtual));
+        assert_eq!(chosen.unwrap(), (Accelerator::Tcg, Clock::Virtual));
     }
 
     #[test]

@@ -8,32 +8,7 @@ use std::{
     time::Duration,
 };
 
-use lab_units::Bytes;
-use serde::{Deserialize, Serialize};
-
-/// How time passes inside the guest.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Clock {
-    /// Guest time advances by instructions executed, one nanosecond each, and jumps over idle.
-    ///
-    /// The lab then cannot be too slow for its own clock, whatever the host's load. One virtual
-    /// CPU and software emulation only.
-    Virtual,
-    /// Guest time is the host's.
-    Real,
-}
-
-impl Clock {
-    /// The clock as users and the guest's environment spell it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Virtual => "virtual",
-            Self::Real => "real",
-        }
-    }
-}
+use lab_units::{Bytes, Clock};
 
 /// Which accelerator is asked for.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    Clock, Engine, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks,
+    Accelerator, Clock, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks,
     cache::Kernel,
     channel::{self, Event},
     exec::Door,
@@ -171,7 +171,7 @@ fn start(
 fn inner_request(
     request: &GuestRequest,
     kernel: &Kernel,
-    (engine, clock): (Engine, Clock),
+    (engine, clock): (Accelerator, Clock),
     stays: bool,
 ) -> InnerRequest {
     let door = request.door.as_ref();

@@ -11,7 +11,8 @@ use std::{
 use lab_units::Nanos;
 
 use crate::{
-    Clock, ClockFacts, CpuUse, Engine, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks,
+    Accelerator, Clock, ClockFacts, CpuUse, GuestError, GuestEvent, GuestOutcome, GuestRequest,
+    Sinks,
     channel::{Event, Forwarding, STREAMS},
     console,
     exec::{Clients, Door, Knock, talk::Order},
@@ -22,7 +23,7 @@ use crate::{
 /// A machine being followed.
 pub(crate) struct Session<'a> {
     request: &'a GuestRequest,
-    engine: Engine,
+    engine: Accelerator,
     clock: Clock,
     /// Taken away before the machine is, so that nobody comes in to nothing.
     door: Option<Door>,
@@ -60,7 +61,7 @@ struct Exit {
 impl<'a> Session<'a> {
     pub(crate) fn new(
         request: &'a GuestRequest,
-        (engine, clock): (Engine, Clock),
+        (engine, clock): (Accelerator, Clock),
         (qemu, control): (Qemu, UnixStream),
         (events, forwarding, door): (Receiver<Event>, Forwarding, Option<Door>),
         started: Instant,

@@ -9,7 +9,7 @@ use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Clock, CpuUse, Engine,
+    Accelerator, Clock, CpuUse,
     exec::talk::{Answer, Order},
 };
 
@@ -36,7 +36,7 @@ pub(crate) struct InnerRequest {
     pub cwd: PathBuf,
     pub writable: Vec<Export>,
     pub clock: Clock,
-    pub engine: Engine,
+    pub engine: Accelerator,
     pub stdout_is_terminal: bool,
     pub stderr_is_terminal: bool,
     pub terminal_size: Option<(u16, u16)>,

@@ -17,7 +17,7 @@
 
 use std::net::Ipv4Addr;
 
-use lab_units::{DcId, NodeId, PortId};
+use lab_units::{DcId, Mac, NodeId, PortId};
 
 use crate::model::{Prefix, Role};
 
@@ -119,9 +119,9 @@ pub fn fabric_end(slot: u8, dc: DcId, number: u32) -> Ipv4Addr {
 
 /// The hardware address of a port: locally administered, slot, port id.
 #[must_use]
-pub fn mac(slot: u8, port: PortId) -> [u8; 6] {
+pub fn mac(slot: u8, port: PortId) -> Mac {
     let [high, upper, lower, low] = port.0.to_be_bytes();
-    [0x02, 0x40 | slot, high, upper, lower, low]
+    Mac([0x02, 0x40 | slot, high, upper, lower, low])
 }
 
 /// The interface at `near` of a link to `far`: `l0d1-d2`, and `l0d1-d2_2` for the second link
@@ -274,6 +274,6 @@ mod tests {
 
     #[test]
     fn a_hardware_address_is_local_and_unicast() {
-        assert_eq!(mac(2, PortId(0x01_0203)), [0x02, 0x42, 0, 1, 2, 3]);
+        assert_eq!(mac(2, PortId(0x01_0203)), Mac([0x02, 0x42, 0, 1, 2, 3]));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_scenario::{Fault, LinkChange, Scenario, Wire};
+use lab_scenario::{Fault, FaultSpec, Scenario, Wire};
 use lab_units::LinkId;
 
 use crate::{
@@ -53,16 +53,16 @@ pub(crate) fn resolve(
 
 fn change(
     path: &str,
-    change: LinkChange,
+    change: FaultSpec,
     wire: &mut Wire,
     scale: &Scale,
 ) -> Result<FaultChange, PlanError> {
     match change {
-        LinkChange::Down => return Ok(FaultChange::Down),
-        LinkChange::Up => return Ok(FaultChange::Up),
-        LinkChange::Rate(rate) => wire.rate = rate,
-        LinkChange::Delay(delay) => wire.delay = delay,
-        LinkChange::Loss(loss) => wire.loss = loss,
+        FaultSpec::Down => return Ok(FaultChange::Down),
+        FaultSpec::Up => return Ok(FaultChange::Up),
+        FaultSpec::Rate(rate) => wire.rate = rate,
+        FaultSpec::Delay(delay) => wire.delay = delay,
+        FaultSpec::Loss(loss) => wire.loss = loss,
     }
     scale.wire(path, wire).map(FaultChange::Wire)
 }

@@ -65,13 +65,13 @@ pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
     let (mut forward, mut backward) = (Pipe::new(path), Pipe::new(&back));
     let mut done = 0;
     match transfer.tool {
-        Tool::IbSendBw | Tool::IbWriteBw => {
+        Tool::SendBw | Tool::WriteBw => {
             for _ in 0..transfer.messages {
                 done = send_message(&mut forward, 0, transfer);
             }
             done = backward.send(done, frame::ACK);
         }
-        Tool::IbReadBw => {
+        Tool::ReadBw => {
             for _ in 0..transfer.messages {
                 let asked = backward.send(0, frame::READ_REQUEST);
                 done = send_message(&mut forward, asked, transfer);
@@ -99,9 +99,9 @@ fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer) -> u128 {
     let packets = frame::packets(transfer.message_bytes, transfer.path_mtu);
     let last_payload = transfer.message_bytes.get() - (packets - 1) * mtu;
     let (first_extra, last_extra) = match transfer.tool {
-        Tool::IbSendBw => (0, 0),
-        Tool::IbWriteBw => (frame::RETH, 0),
-        Tool::IbReadBw => (frame::AETH, frame::AETH),
+        Tool::SendBw => (0, 0),
+        Tool::WriteBw => (frame::RETH, 0),
+        Tool::ReadBw => (frame::AETH, frame::AETH),
     };
     if packets == 1 {
         let extra = first_extra.max(last_extra);
@@ -200,12 +200,12 @@ mod tests {
     fn one_packet_on_one_link() {
         let path = [hop("8 Mbit", "5 ms")];
         // 1,058 B out and 62 B back.
-        let fct = completion(&path, &transfer(Tool::IbSendBw, 1, 1000));
+        let fct = completion(&path, &transfer(Tool::SendBw, 1, 1000));
         assert_eq!(fct.to_string(), "11120 us");
-        let fct = completion(&path, &transfer(Tool::IbWriteBw, 1, 1000));
+        let fct = completion(&path, &transfer(Tool::WriteBw, 1, 1000));
         assert_eq!(fct.to_string(), "11136 us");
         // 74 B out and 1,062 B back.
-        let fct = completion(&path, &transfer(Tool::IbReadBw, 1, 1000));
+        let fct = completion(&path, &transfer(Tool::ReadBw, 1, 1000));
         assert_eq!(fct.to_string(), "11136 us");
     }
 
@@ -220,7 +220,7 @@ mod tests {
         ];
         let data = (1_058 + 2_116 + 1_058) + 9 * 2_116 + 4_000;
         let ack = (62 + 124 + 62) + 4_000;
-        let fct = completion(&path, &transfer(Tool::IbSendBw, 5, 2000));
+        let fct = completion(&path, &transfer(Tool::SendBw, 5, 2000));
         assert_eq!(fct, Nanos::new((data + ack) * 1_000));
     }
 
@@ -228,7 +228,7 @@ mod tests {
     fn a_short_last_packet_catches_up_behind_a_bottleneck() {
         // 1,058 B, then 158 B: on the second link the short one waits for the full one.
         let path = [hop("8 Mbit", "0"), hop("4 Mbit", "0")];
-        let fct = completion(&path, &transfer(Tool::IbSendBw, 1, 1100));
+        let fct = completion(&path, &transfer(Tool::SendBw, 1, 1100));
         let expected = 1_058 + 2_116 + 316 + 62 + 124;
         assert_eq!(fct, Nanos::new(expected * 1_000));
     }
@@ -236,14 +236,14 @@ mod tests {
     #[test]
     fn payload_is_padded_to_four_bytes() {
         let path = [hop("8 Mbit", "0")];
-        let fct = completion(&path, &transfer(Tool::IbSendBw, 5, 1));
+        let fct = completion(&path, &transfer(Tool::SendBw, 5, 1));
         assert_eq!(fct, Nanos::new((5 * 62 + 62) * 1_000));
     }
 
     #[test]
     fn the_first_write_packet_of_each_message_is_longer() {
         let path = [hop("8 Mbit", "0")];
-        let fct = completion(&path, &transfer(Tool::IbWriteBw, 5, 2000));
+        let fct = completion(&path, &transfer(Tool::WriteBw, 5, 2000));
         let expected = 5 * (1_074 + 1_058) + 62;
         assert_eq!(fct, Nanos::new(expected * 1_000));
     }
@@ -252,7 +252,7 @@ mod tests {
     fn read_responses_follow_their_requests() {
         let path = [hop("8 Mbit", "0")];
         // The first request takes 74 µs, the others travel beside the responses.
-        let fct = completion(&path, &transfer(Tool::IbReadBw, 5, 3000));
+        let fct = completion(&path, &transfer(Tool::ReadBw, 5, 3000));
         let expected = 74 + 5 * (1_062 + 1_058 + 1_062);
         assert_eq!(fct, Nanos::new(expected * 1_000));
     }
@@ -262,7 +262,7 @@ mod tests {
         // The second packet of data, 162 B, waits behind the first on the slow second link; the
         // other way round the links, it would wait on the fast one: 2,124 + 1,062 + 162 µs.
         let path = [hop("8 Mbit", "0"), hop("4 Mbit", "0")];
-        let fct = completion(&path, &transfer(Tool::IbReadBw, 1, 1100));
+        let fct = completion(&path, &transfer(Tool::ReadBw, 1, 1100));
         let request = 148 + 74;
         assert_eq!(fct, Nanos::new((request + 1_062 + 2_124 + 324) * 1_000));
     }
@@ -275,7 +275,7 @@ mod tests {
         let up = hop("400 Gbit", "1 us");
         let inter = hop("25 Gbit", "5 ms");
         let path = [fabric, fabric, up, inter, inter, up, fabric, fabric];
-        let rtt = round_trip(&path, Tool::IbSendBw, 1000);
+        let rtt = round_trip(&path, Tool::SendBw, 1000);
         let bits = |bytes: u64| 8_000 * bytes * (4 * 1_000 + 2 * 250 + 2 * 4_000) / 100_000;
         let (data, ack) = (bits(1_058), bits(62));
         assert_eq!(rtt.get(), 2 * 10_006_000 + (data + ack) / 1_000);
@@ -310,7 +310,7 @@ mod tests {
                     delay: Nanos::new(rate * 7),
                 })
                 .collect();
-            let transfer = transfer(Tool::IbSendBw, 5, message_bytes);
+            let transfer = transfer(Tool::SendBw, 5, message_bytes);
             let mut pipe = Pipe::new(&path);
             let mut end = 0;
             for _ in 0..transfer.messages {
@@ -331,7 +331,7 @@ mod tests {
                     delay: Nanos::from_millis(1),
                 })
                 .collect();
-            let fct = completion(&path, &transfer(Tool::IbSendBw, 5, message_bytes));
+            let fct = completion(&path, &transfer(Tool::SendBw, 5, message_bytes));
             let slowest = path.iter().map(|hop| hop.rate).min().unwrap();
             let payload = slowest.serialize(Bytes::new(5 * message_bytes)).unwrap();
             let floor = payload.get() + 2_000_000 * u64::try_from(path.len()).unwrap();

@@ -85,12 +85,14 @@ mod warnings;
 mod ways;
 mod workload;
 
+pub use lab_units::{Engine, LinkChange, Semantics};
+
 pub use ageing::{AgeingWay, FlowAge, ages};
 pub use error::PlanError;
 pub use explain::{Explained, Explanation, Question, QueueState, explain, render_explanation};
 pub use graph::render_svg;
 pub use model::*;
-pub use resolve::{Engine, PlanOptions, resolve};
+pub use resolve::{PlanOptions, resolve};
 pub use table::render_table;
 pub use text::{about_bytes, about_rate, about_time, commas};
-pub use transport::{CcPlan, Semantics, TransportPlan, WindowPlan};
+pub use transport::{CcPlan, TransportPlan, WindowPlan};

@@ -7,8 +7,10 @@
 use std::net::Ipv4Addr;
 
 use lab_policy::{UcmpConfig, lcmp::LcmpConfig};
-pub use lab_scenario::Tool;
-use lab_units::{BitsPerSec, Bytes, DcId, FlowId, LinkId, Nanos, NodeId, PortId, Ratio};
+pub use lab_units::Tool;
+use lab_units::{
+    BitsPerSec, Bytes, DcId, FlowId, LinkChange, LinkId, Mac, Nanos, NodeId, PortId, Ratio,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{frame, transport::TransportPlan};
@@ -209,7 +211,7 @@ pub struct Port {
     /// Interface name, at most 15 characters, unique on the machine among labs of other slots.
     pub interface: String,
     /// Hardware address, derived from slot and port id.
-    pub mac: [u8; 6],
+    pub mac: Mac,
     /// This end's address on the link, for routes and traceroute; a host's is the host's own.
     pub addr: Ipv4Addr,
 }
@@ -490,6 +492,18 @@ pub enum FaultChange {
     Up,
     /// New rate and delay line.
     Wire(WirePlan),
+}
+
+impl FaultChange {
+    /// Kind of the change, as records name it.
+    #[must_use]
+    pub const fn kind(self) -> LinkChange {
+        match self {
+            Self::Down => LinkChange::Down,
+            Self::Up => LinkChange::Up,
+            Self::Wire(_) => LinkChange::Changed,
+        }
+    }
 }
 
 /// What a run of the plan costs.

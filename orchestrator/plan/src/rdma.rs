@@ -1,6 +1,6 @@
 //! How QPs are set.
 
-use lab_scenario::{Generator, TimeoutSpec, Tool, TransportSpec};
+use lab_scenario::{Generator, TimeoutSpec, TransportSpec};
 use lab_units::{BitsPerSec, Nanos};
 
 use crate::{
@@ -52,16 +52,6 @@ pub(crate) fn settings(
 #[must_use]
 pub fn timeout(exponent: u8) -> Nanos {
     Nanos::new(TIMEOUT_UNIT << exponent.min(MAX_EXPONENT))
-}
-
-/// The name of a perftest program.
-#[must_use]
-pub const fn program(tool: Tool) -> &'static str {
-    match tool {
-        Tool::IbSendBw => "ib_send_bw",
-        Tool::IbWriteBw => "ib_write_bw",
-        Tool::IbReadBw => "ib_read_bw",
-    }
 }
 
 /// The least exponent whose time-out is over twice `round_trip`, so that nothing is sent again that

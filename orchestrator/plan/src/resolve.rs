@@ -1,6 +1,7 @@
 //! Scenario to plan, from top to bottom.
 
 use lab_scenario::{Files, ScaleSpec, Scenario};
+use lab_units::Engine;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -28,31 +29,17 @@ pub struct PlanOptions {
     pub seed: Option<u64>,
     /// Labels of the policies to run; all of the scenario's if absent.
     pub policies: Option<Vec<String>>,
-    /// What the plan is made for.
+    /// Engine that the plan is made for.
     pub engine: Engine,
+    /// True if a plan for the simulator is scaled by the scenario's `scale`, to compare with the
+    /// kernel engine; a plan for the kernel always is.
+    pub is_scaled: bool,
 }
 
-/// What makes a plan true.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Engine {
-    /// The kernel: scaled to what a machine forwards, flows made by perftest.
-    #[default]
-    Kernel,
-    /// The simulator: each flow is one message of exactly its size.
-    Simulator {
-        /// As the scenario's `scale` says, to compare with the kernel; else nothing is scaled.
-        is_scaled: bool,
-    },
-}
-
-impl Engine {
-    /// Whether what rxe does goes where the scenario does not say: in the kernel it does it, and
-    /// beside the kernel the simulator does the same.
-    pub(crate) const fn is_like_rxe(self) -> bool {
-        match self {
-            Self::Kernel => true,
-            Self::Simulator { is_scaled } => is_scaled,
-        }
+impl PlanOptions {
+    /// True if the plan is scaled, and unset transport parameters follow SoftRoCE.
+    pub(crate) fn follows_rxe(&self) -> bool {
+        self.engine == Engine::Kernel || self.is_scaled
     }
 }
 
@@ -74,8 +61,8 @@ pub fn resolve(
     let ways = Ways::find(&paper);
     let drafts = schedule::draft(scenario, files, seed, &paper)?;
     let demands = demand::of_scenario(scenario, &paper)?;
-    let scale = match (options.engine, scenario.scale) {
-        (Engine::Simulator { is_scaled: false }, _) => Scale::PAPER,
+    let scale = match (options.follows_rxe(), scenario.scale) {
+        (false, _) => Scale::PAPER,
         (_, ScaleSpec::Fixed { rate, time }) => Scale::new(rate, time)?,
         (_, ScaleSpec::Auto) => auto::pick(scenario, &paper, &ways, &drafts)?,
     };
@@ -112,7 +99,7 @@ pub fn resolve(
             ways: &ways,
             scale: &scale,
             rdma: &rdma,
-            engine: options.engine,
+            follows_rxe: options.follows_rxe(),
         },
     )?;
     let surroundings = Surroundings {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lab_scenario::{
     Files, Generator, Scenario, Semantics, SizeCdf, Tool, Traffic, TransportSpec, Workload, limits,
 };
-use lab_units::{Bytes, FlowId, Nanos, NodeId, Ratio};
+use lab_units::{Bytes, Engine, FlowId, Nanos, NodeId, Ratio};
 
 use crate::{
     error::PlanError,
@@ -13,7 +13,6 @@ use crate::{
     ideal::{self, Hop, Transfer},
     model::{Flow, Scale},
     network::Network,
-    resolve::Engine,
     standalone::Standalone,
     transport,
     ways::{self, Ways},
@@ -92,7 +91,7 @@ pub(crate) fn flows(drafts: &[(u32, Draft)], making: &Making<'_>) -> Result<Vec<
         let size = making.scale.size;
         let (messages, message_bytes) = match making.engine {
             Engine::Kernel => messages(size, draft.size),
-            Engine::Simulator { .. } => (1, one_message(size, draft.size)),
+            Engine::Sim => (1, one_message(size, draft.size)),
         };
         let (base_rtt_ns, ideal_fct_ns) = making.alone(hops, messages, message_bytes);
         flows.push(Flow {
@@ -118,11 +117,11 @@ impl Making<'_> {
     fn alone(&self, path: &[Hop], messages: u32, message_bytes: Bytes) -> (Nanos, Nanos) {
         let payload = transport::payload(self.transport, self.generator);
         let (tool, path_mtu) = match (self.engine, self.transport.semantics) {
-            (Engine::Simulator { .. }, Semantics::Artifact) => {
+            (Engine::Sim, Semantics::Artifact) => {
                 let standalone = Standalone::of(path, payload);
                 return (standalone.base_rtt, standalone.completion(message_bytes));
             }
-            (Engine::Simulator { .. }, Semantics::Paper) => (Tool::IbSendBw, payload),
+            (Engine::Sim, Semantics::Paper) => (Tool::SendBw, payload),
             (Engine::Kernel, _) => (self.generator.tool, self.generator.mtu),
         };
         let transfer = Transfer {

@@ -1,6 +1,6 @@
 //! What a run is: everything known before its first flow.
 
-use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use lab_units::{BitsPerSec, Bytes, Clock, LinkChange, Nanos, Ratio, Semantics};
 use serde::{Deserialize, Serialize};
 
 /// What is run, with what, where.
@@ -20,7 +20,7 @@ pub struct RunInfo {
     /// engine is the simulator.
     pub kernel_release: String,
     /// What played the plan.
-    pub engine: Engine,
+    pub engine: EngineInfo,
     /// Where.
     pub place: Place,
     /// By which clock.
@@ -54,7 +54,7 @@ pub struct RunInfo {
 /// What plays a plan.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Engine {
+pub enum EngineInfo {
     /// The Linux kernel: namespaces, tc, SoftRoCE, eBPF.
     Kernel,
     /// The simulator.
@@ -72,16 +72,6 @@ pub struct SimInfo {
     pub threads: u32,
 }
 
-/// The rules a simulated network follows.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Semantics {
-    /// As the paper says: 64-bit counters, its buffers, one key for each flow.
-    Paper,
-    /// As the authors' simulator does: every wrap, alias and header size of it.
-    Artifact,
-}
-
 /// Where a run happened.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -90,16 +80,6 @@ pub enum Place {
     Here,
     /// In a QEMU guest.
     Guest,
-}
-
-/// What time is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Clock {
-    /// The work done: a guest's instructions, with jumps over idle; the simulator's events.
-    Virtual,
-    /// The machine's.
-    Real,
 }
 
 /// Emulated ÷ paper: rates by `rate`, times by `time`, sizes by `size = rate · time`.
@@ -150,18 +130,6 @@ pub struct FaultInfo {
     pub link: String,
     /// What becomes of it.
     pub change: LinkChange,
-}
-
-/// What a fault does to a link.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkChange {
-    /// It is cut.
-    Cut,
-    /// It is back.
-    Restored,
-    /// It gets another rate, delay or loss.
-    Changed,
 }
 
 /// What it costs that packets are not scaled.

@@ -46,9 +46,10 @@ pub mod writer;
 pub use directory::{create_run_dir, point_latest};
 pub use end::{DelayMethod, GuestCpu, MeasuredLink, Phase, RunEnd, SimWork};
 pub use error::RecordsError;
+pub use lab_units::{Clock, LinkChange, Semantics};
+
 pub use info::{
-    Clock, DcInfo, Engine, FaultInfo, Granularity, LinkChange, LinkInfo, Place, RunInfo, ScaleInfo,
-    Semantics, SimInfo,
+    DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Place, RunInfo, ScaleInfo, SimInfo,
 };
 pub use percentile::nearest_rank;
 pub use reader::{RunDir, Table};

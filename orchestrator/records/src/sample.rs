@@ -5,7 +5,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{
-    Clock, DcInfo, DcPath, DelayMethod, Engine, FlowRow, FlowStatus, Granularity, GuestCpu,
+    Clock, DcInfo, DcPath, DelayMethod, EngineInfo, FlowRow, FlowStatus, Granularity, GuestCpu,
     LinkInfo, MeasuredLink, Phase, Place, RunEnd, RunInfo, ScaleInfo, UtcTime,
 };
 use lab_units::{Bytes, FlowId, Nanos};
@@ -32,7 +32,7 @@ pub fn info() -> RunInfo {
         plan_hash: "1f2e3d4c".repeat(8),
         tool_version: "0.1.0".into(),
         kernel_release: "6.1.0-56-amd64".into(),
-        engine: Engine::Kernel,
+        engine: EngineInfo::Kernel,
         place: Place::Guest,
         clock: Clock::Virtual,
         accel: Some("tcg".into()),

@@ -35,7 +35,7 @@ pub const SCALE: ScaleSpec = ScaleSpec::Auto;
 /// The largest RoCE MTU, for the fewest packets; DSCP 26 with ECT(0), the class RoCE networks
 /// commonly treat as lossless and ECN-capable.
 pub const GENERATOR: Generator = Generator {
-    tool: Tool::IbSendBw,
+    tool: Tool::SendBw,
     mtu: 4096,
     traffic_class: 0x6a,
 };

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+pub use lab_units::{Semantics, Tool};
 use serde::{Deserialize, Serialize};
 
 use crate::defaults;
@@ -12,8 +13,7 @@ use crate::defaults;
 mod transport;
 
 pub use transport::{
-    CcSpec, DcqcnSpec, DctcpSpec, HpccSpec, Semantics, TimelySpec, TimeoutSpec, TransportSpec,
-    WindowSpec,
+    CcSpec, DcqcnSpec, DctcpSpec, HpccSpec, TimelySpec, TimeoutSpec, TransportSpec, WindowSpec,
 };
 
 /// One experiment: a topology, traffic over it, and the policies to compare.
@@ -415,19 +415,6 @@ pub struct Generator {
     pub traffic_class: u8,
 }
 
-/// A perftest program.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tool {
-    /// SEND, waiting for completions by events.
-    #[default]
-    IbSendBw,
-    /// RDMA WRITE, which polls for completions.
-    IbWriteBw,
-    /// RDMA READ, waiting for completions by events.
-    IbReadBw,
-}
-
 /// How often things are recorded, in paper time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Measure {
@@ -447,12 +434,12 @@ pub struct Fault {
     /// The datacenters at the link's ends.
     pub link: [String; 2],
     /// What changes.
-    pub change: LinkChange,
+    pub change: FaultSpec,
 }
 
 /// What a fault changes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-pub enum LinkChange {
+pub enum FaultSpec {
     /// The link is cut.
     Down,
     /// The link is back.

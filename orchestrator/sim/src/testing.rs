@@ -7,7 +7,7 @@ pub(crate) fn plan(text: &str) -> Plan {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).expect("a scenario");
     let files = lab_scenario::Files::new();
     let options = PlanOptions {
-        engine: Engine::Simulator { is_scaled: false },
+        engine: Engine::Sim,
         ..PlanOptions::default()
     };
     lab_plan::resolve(&scenario, text, &files, &options).expect("a plan")

@@ -23,7 +23,7 @@ fn plan(directory: &Path) -> Plan {
     let text = published::scenario(&read(directory, TOPOLOGY), &flows).expect("a scenario");
     let scenario = lab_scenario::parse("figure1.yaml", text.as_bytes()).expect("a scenario");
     let options = PlanOptions {
-        engine: Engine::Simulator { is_scaled: false },
+        engine: Engine::Sim,
         ..PlanOptions::default()
     };
     let files = [(FLOWS.to_owned(), flows)];

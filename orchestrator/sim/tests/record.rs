@@ -32,7 +32,8 @@ measure: { links: 5 ms, queues: 5 ms, switches: 5 ms }
 fn plan(text: &str, is_scaled: bool) -> Plan {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).expect("a scenario");
     let options = PlanOptions {
-        engine: Engine::Simulator { is_scaled },
+        engine: Engine::Sim,
+        is_scaled,
         ..PlanOptions::default()
     };
     lab_plan::resolve(&scenario, text, &lab_scenario::Files::new(), &options).expect("a plan")

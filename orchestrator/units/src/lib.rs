@@ -12,6 +12,8 @@
 //! - [`time`][]: [`Nanos`], a length of time
 //! - [`ratio`][]: [`Ratio`], an exact fraction such as `1/1000`
 //! - [`ids`][]: what a plan's tables are indexed with
+//! - [`kinds`][]: closed sets that several crates name, such as [`Engine`] and [`Clock`]; [`Mac`]
+//! - [`tool`][]: perftest programs
 //! - `text` (feature `serde`): the text forms as serde fields; the types' own serde form is the
 //!   integer, for plans and records
 //!
@@ -28,16 +30,20 @@ extern crate alloc;
 
 pub mod bytes;
 pub mod ids;
+pub mod kinds;
 pub mod parse;
 pub mod rate;
 pub mod ratio;
 #[cfg(feature = "serde")]
 pub mod text;
 pub mod time;
+pub mod tool;
 
 pub use bytes::Bytes;
 pub use ids::{DcId, FlowId, LinkId, NodeId, PortId};
+pub use kinds::{Clock, Engine, LinkChange, Mac, Semantics};
 pub use parse::ParseQuantityError;
 pub use rate::BitsPerSec;
 pub use ratio::Ratio;
 pub use time::Nanos;
+pub use tool::{Side, Tool};

@@ -27,7 +27,7 @@ impl Bench {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let tools = tempfile::tempdir().unwrap();
         for tool in Tool::ALL {
-            symlink(fake(), tools.path().join(tool.program())).unwrap();
+            symlink(fake(), tools.path().join(tool.name())).unwrap();
         }
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}x{count}", process::id());

@@ -166,7 +166,7 @@ mod tests {
         let fault = FaultInfo {
             time_ns: Nanos::from_millis(time),
             link: "dc2-dc3".into(),
-            change: LinkChange::Cut,
+            change: LinkChange::Down,
         };
         RunInfo {
             faults: vec![fault],

@@ -1,7 +1,7 @@
 //! What the run was.
 
 use lab_records::{
-    Clock, Engine, GuestCpu, Phase, Place, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
+    Clock, EngineInfo, GuestCpu, Phase, Place, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
 };
 use maud::{Markup, html};
 
@@ -12,13 +12,13 @@ use crate::{run::Run, text};
 pub fn headline(run: &Run) -> String {
     let info = &run.info;
     let place = match (&info.engine, info.place) {
-        (Engine::Sim(sim), _) => {
+        (EngineInfo::Sim(sim), _) => {
             format!("in the simulator, semantics {}", semantics(sim.semantics))
         }
-        (Engine::Kernel, Place::Here) => {
+        (EngineInfo::Kernel, Place::Here) => {
             format!("on this machine's kernel {}", info.kernel_release)
         }
-        (Engine::Kernel, Place::Guest) => {
+        (EngineInfo::Kernel, Place::Guest) => {
             format!("on kernel {} in a QEMU guest", info.kernel_release)
         }
     };
@@ -43,10 +43,10 @@ pub fn list(run: &Run) -> Markup {
             (fact("place", &place(run)))
             (fact("kernel", &info.kernel_release))
             (fact("clock", match (info.clock, &info.engine) {
-                (Clock::Virtual, Engine::Kernel) => {
+                (Clock::Virtual, EngineInfo::Kernel) => {
                     "virtual: instructions executed, and jumps over idle"
                 }
-                (Clock::Virtual, Engine::Sim(_)) => "virtual: the simulator's events",
+                (Clock::Virtual, EngineInfo::Sim(_)) => "virtual: the simulator's events",
                 (Clock::Real, _) => "real",
             }))
             (fact("scale", &format!(
@@ -74,8 +74,8 @@ pub fn list(run: &Run) -> Markup {
 
 fn engine(info: &RunInfo) -> Markup {
     match &info.engine {
-        Engine::Kernel => fact("engine", "kernel: namespaces, tc, SoftRoCE, eBPF"),
-        Engine::Sim(sim) => html! {
+        EngineInfo::Kernel => fact("engine", "kernel: namespaces, tc, SoftRoCE, eBPF"),
+        EngineInfo::Sim(sim) => html! {
             (fact("engine", &format!("simulator, {}", counted(sim.threads.into(), "thread"))))
             (fact("semantics", semantics(sim.semantics)))
             (fact("congestion control", &congestion_control(info, sim)))
@@ -177,7 +177,7 @@ fn flows(run: &Run) -> String {
 
 /// How far starts and FCTs are from what they should be; a simulator's are.
 fn exactness(run: &Run) -> Option<String> {
-    if matches!(run.info.engine, Engine::Sim(_)) {
+    if matches!(run.info.engine, EngineInfo::Sim(_)) {
         return None;
     }
     let flows = run.flows.iter();

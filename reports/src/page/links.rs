@@ -1,6 +1,6 @@
 //! What each link was and what it carried.
 
-use lab_records::{DelayMethod, Engine, LinkInfo, MeasuredLink};
+use lab_records::{DelayMethod, EngineInfo, LinkInfo, MeasuredLink};
 use lab_units::Bytes;
 use maud::{Markup, html};
 
@@ -11,7 +11,7 @@ use crate::{figure::attributes, frames::LinkUse, text};
 pub fn tables(page: &Page<'_>) -> Markup {
     html! {
         // A simulated link is what it was configured to be.
-        @if matches!(page.run.info.engine, Engine::Kernel) {
+        @if matches!(page.run.info.engine, EngineInfo::Kernel) {
             h3 { "Measured against configured" }
             (measured(page))
         }

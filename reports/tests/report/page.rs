@@ -235,7 +235,7 @@ fn what_happened_around_faults_is_shown_if_there_were_any() {
         link: "dc1-dc6".into(),
         change,
     };
-    run.info.faults = vec![fault(20, LinkChange::Cut), fault(40, LinkChange::Restored)];
+    run.info.faults = vec![fault(20, LinkChange::Down), fault(40, LinkChange::Up)];
     let (_, with) = report(&run.write("faulty"));
     assert!(with.contains("id=\"around-faults\""));
     for label in [

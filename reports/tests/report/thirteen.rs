@@ -1,7 +1,7 @@
 //! A made-up run of the simulator: the paper's 13 datacenters, all to all, five policies.
 
 use lab_records::{
-    Clock, DcInfo, DcPath, Engine, FlowRow, LinkInfo, PfcEvent, PfcRow, Phase, Place, RunEnd,
+    Clock, DcInfo, DcPath, EngineInfo, FlowRow, LinkInfo, PfcEvent, PfcRow, Phase, Place, RunEnd,
     RunInfo, ScaleInfo, Semantics, SimInfo, SimWork, UtcTime,
     sample::{self, THIRTEEN_DCS},
 };
@@ -56,7 +56,7 @@ fn info(count: u32) -> RunInfo {
     RunInfo {
         scenario: "13dc".into(),
         description: "The paper's 13 datacenters, all to all".into(),
-        engine: Engine::Sim(SimInfo {
+        engine: EngineInfo::Sim(SimInfo {
             semantics: Semantics::Paper,
             cc: POLICIES.map(|_| "dcqcn".to_owned()).into(),
             threads: 2,

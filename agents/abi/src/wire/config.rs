@@ -6,10 +6,9 @@
 use alloc::{string::String, vec::Vec};
 use core::net::Ipv4Addr;
 
-use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
+use lab_units::{BitsPerSec, Bytes, Mac, Nanos, PortId, Ratio};
 use serde::{Deserialize, Serialize};
 
-use super::MacAddr;
 use crate::LcmpConfig;
 
 /// The longest name Linux gives an interface.
@@ -135,9 +134,9 @@ pub struct PortConfig {
     /// Its interface in the agent's network namespace.
     pub interface: String,
     /// Its own Ethernet address.
-    pub src_mac: MacAddr,
+    pub src_mac: Mac,
     /// The Ethernet address at the other end of its link.
-    pub dst_mac: MacAddr,
+    pub dst_mac: Mac,
     /// Whether its queue is sampled and reported: true for the inter-DC ports.
     pub is_queue_sampled: bool,
     /// False: held dead, whatever its link says.

@@ -4,11 +4,9 @@
 //! - [`validate`][]: whether it fits a switch's tables
 //! - `apply`: what a command makes of it
 //! - [`message`][]: JSON lines over the controller's unix socket, both ways
-//! - [`mac`][]: Ethernet addresses
 
 mod apply;
 pub mod config;
-pub mod mac;
 pub mod message;
 pub mod validate;
 
@@ -16,7 +14,6 @@ pub use config::{
     AgeConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
     PolicyConfig, PortConfig,
 };
-pub use mac::MacAddr;
 pub use message::{
     AgentCommand, AgentMessage, Attachment, BucketRow, CandidateReport, DecisionReport,
     DemandReport, Demands, FlowReport, LinkReport, Links, PortLiveness, QueueReport, Queues, Ready,

@@ -319,17 +319,17 @@ const MIN_INTERVAL_NS: u64 = 10_000;
 pub(super) mod tests {
     use alloc::{string::ToString, vec};
 
-    use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+    use lab_units::{BitsPerSec, Bytes, Mac, Nanos, Ratio};
 
     use super::*;
-    use crate::wire::{AttachMode, LocalPrefix, MacAddr, PolicyConfig};
+    use crate::wire::{AttachMode, LocalPrefix, PolicyConfig};
 
     fn port(id: u32, interface: &str) -> PortConfig {
         PortConfig {
             id: PortId(id),
             interface: interface.to_string(),
-            src_mac: MacAddr([2, 0, 0, 0, 0, 1]),
-            dst_mac: MacAddr([2, 0, 0, 0, 0, 2]),
+            src_mac: Mac([2, 0, 0, 0, 0, 1]),
+            dst_mac: Mac([2, 0, 0, 0, 0, 2]),
             is_queue_sampled: true,
             is_enabled: true,
             rate_bps: BitsPerSec::new(200_000_000).expect("not zero"),

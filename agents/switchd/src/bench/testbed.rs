@@ -10,10 +10,10 @@ use std::{
 };
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, MacAddr,
-    PolicyConfig, PortConfig,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, PolicyConfig,
+    PortConfig,
 };
-use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
+use lab_units::{BitsPerSec, Bytes, Mac, Nanos, PortId, Ratio};
 use nix::sched::{CloneFlags, setns};
 
 use crate::SwitchdError;
@@ -151,7 +151,7 @@ impl Testbed {
             ),
         ] {
             let (left, right) = (testbed.name(left), testbed.name(right));
-            let (mac, peer) = (MacAddr(mac).to_string(), MacAddr(peer).to_string());
+            let (mac, peer) = (Mac(mac).to_string(), Mac(peer).to_string());
             let words = [
                 "link", "add", left_end, "address", &mac, "netns", &left, "type", "veth", "peer",
                 "name", right_end, "address", &peer, "netns", &right,
@@ -236,8 +236,8 @@ impl Testbed {
         let port = |id, interface: &str, src_mac, dst_mac, is_queue_sampled| PortConfig {
             id,
             interface: interface.to_owned(),
-            src_mac: MacAddr(src_mac),
-            dst_mac: MacAddr(dst_mac),
+            src_mac: Mac(src_mac),
+            dst_mac: Mac(dst_mac),
             is_queue_sampled,
             is_enabled: true,
             rate_bps: RATE,

@@ -11,10 +11,10 @@ use std::{
 };
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, MacAddr,
-    PolicyConfig, PortConfig,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, PolicyConfig,
+    PortConfig,
 };
-use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
+use lab_units::{BitsPerSec, Bytes, Mac, Nanos, PortId, Ratio};
 use nix::{
     mount::{MntFlags, MsFlags, mount, umount2},
     sched::{CloneFlags, setns},
@@ -223,8 +223,8 @@ impl Lab {
         let port = |id, interface: &str, own: u8, far: [u8; 2], is_queue_sampled| PortConfig {
             id,
             interface: interface.to_owned(),
-            src_mac: MacAddr([2, 0, 0, 0, 1, own]),
-            dst_mac: MacAddr([2, 0, 0, 0, far[0], far[1]]),
+            src_mac: Mac([2, 0, 0, 0, 1, own]),
+            dst_mac: Mac([2, 0, 0, 0, far[0], far[1]]),
             is_queue_sampled,
             is_enabled: true,
             rate_bps: BitsPerSec::new(RATE_BPS).expect("not zero"),

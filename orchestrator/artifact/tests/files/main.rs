@@ -17,7 +17,7 @@ fn plan(text: &str, files: &[(&str, &str)]) -> lab_plan::Plan {
         .iter()
         .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     let options = lab_plan::PlanOptions {
-        engine: lab_plan::Engine::Simulator { is_scaled: false },
+        engine: lab_plan::Engine::Sim,
         ..lab_plan::PlanOptions::default()
     };
     lab_plan::resolve(&scenario, text, &files.collect(), &options).expect("a plan")

@@ -78,7 +78,7 @@ pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
     let options = PlanOptions {
         seed: arguments.seed,
         policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
-        engine: Engine::Simulator { is_scaled: false },
+        engine: Engine::Sim,
         ..PlanOptions::default()
     };
     let plan = load::resolve(&loaded, &arguments.scenario, &options)?;

@@ -35,7 +35,7 @@ fn plan(arguments: &ExplainArgs) -> Result<Plan, Failure> {
     let loaded = load::load(&arguments.scenario)?;
     let options = PlanOptions {
         policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
-        engine: Engine::Simulator { is_scaled: false },
+        engine: Engine::Sim,
         ..PlanOptions::default()
     };
     load::resolve(&loaded, &arguments.scenario, &options)

@@ -11,7 +11,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use thiserror::Error;
 
 use crate::{
-    Clock, Engine,
+    Accelerator, Clock,
     cache::Kernel,
     files::{in_memory, output_pipe},
     initramfs::{self, TRIAL_WORD},
@@ -43,7 +43,7 @@ pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
     let (console, its_console) = output_pipe()?;
     let (word, its_word) = output_pipe()?;
     let machine = Machine {
-        engine: Engine::Kvm,
+        engine: Accelerator::Kvm,
         clock: Clock::Real,
         vcpus: DEFAULT_VCPUS,
         memory: MEMORY,

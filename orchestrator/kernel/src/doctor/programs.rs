@@ -39,7 +39,7 @@ fn versions() -> std::io::Result<Vec<Probed>> {
 }
 
 fn perftest((tool, probed): (Tool, Probed)) -> Finding {
-    let subject = tool.program();
+    let subject = tool.name();
     match probed {
         Ok(installed) if installed.is_known() => {
             Finding::ok(subject, format!("version {}", installed.version), FLOWS)

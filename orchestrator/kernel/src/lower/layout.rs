@@ -77,14 +77,14 @@ impl<'a> Layout<'a> {
     }
 
     pub fn mac(&self, port: PortId) -> Mac {
-        Mac(self.port(port).mac)
+        self.port(port).mac
     }
 
     /// The hardware address of the end in the fiber: the port's with one more bit set.
     pub fn fiber_mac(&self, port: PortId) -> Mac {
-        let mut mac = self.port(port).mac;
-        mac[1] |= FIBER_MAC_BIT;
-        Mac(mac)
+        let Mac(mut bytes) = self.port(port).mac;
+        bytes[1] |= FIBER_MAC_BIT;
+        Mac(bytes)
     }
 
     /// The largest frame an interface sends.

@@ -21,6 +21,7 @@ mod node;
 mod tests;
 
 use lab_plan::model::Plan;
+pub use lab_units::Clock;
 
 pub use self::fault::{FaultError, lower_fault, lower_repair};
 pub(crate) use self::{
@@ -68,16 +69,6 @@ pub enum HostPlacement {
     RootNamespace,
     /// Each in a namespace of its own, for kernels whose rxe can send from there.
     OwnNamespace,
-}
-
-/// What time is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Clock {
-    /// Counted by instructions on one CPU: timers are never late.
-    Virtual,
-    /// The machine's: timers are late now and then, and CPUs race.
-    Real,
 }
 
 /// The steps that make the plan's lab on a machine that has nothing of it, in order.

@@ -6,7 +6,7 @@ use lab_units::PortId;
 use super::{Layout, host};
 use crate::{
     name::NetnsName,
-    step::{MAIN_TABLE, Mac, NextHop, Place, Route, Step, Way},
+    step::{MAIN_TABLE, NextHop, Place, Route, Step, Way},
 };
 
 /// A whole window of every QP may arrive at one CPU at once; the kernel's default of 1,000 packets
@@ -100,7 +100,7 @@ pub(super) fn neighbour(layout: &Layout<'_>, place: &Place, port: PortId) -> Ste
         place: place.clone(),
         dev: layout.port(port).interface.clone(),
         addr: peer.addr,
-        mac: Mac(peer.mac),
+        mac: peer.mac,
     }
 }
 

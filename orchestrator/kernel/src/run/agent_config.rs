@@ -1,8 +1,8 @@
 //! The configuration of a DCI switch's agent, from the plan.
 
 use lab_abi::wire::{
-    AgeConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, MacAddr,
-    OwnPolicy, PolicyConfig, PortConfig,
+    AgeConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
+    PolicyConfig, PortConfig,
 };
 use lab_plan::{
     AgeingWay, ages,
@@ -122,8 +122,8 @@ fn ports(plan: &Plan, switch: &Switch) -> Vec<PortConfig> {
         PortConfig {
             id,
             interface: plan.ports[id.index()].interface.clone(),
-            src_mac: MacAddr(plan.ports[id.index()].mac),
-            dst_mac: MacAddr(plan.ports[id.peer().index()].mac),
+            src_mac: plan.ports[id.index()].mac,
+            dst_mac: plan.ports[id.peer().index()].mac,
             is_queue_sampled: link.kind == LinkKind::InterDc,
             is_enabled: true,
             rate_bps: link.emu.rate_bps,

@@ -51,7 +51,7 @@ impl<'a> Driving<'a> {
         let (sender, inputs) = mpsc::unbounded_channel();
         let policy = &plan.policies[place.policy];
         Self {
-            repetition: Repetition::new(plan, policy, place.number, jobs::tool(plan)),
+            repetition: Repetition::new(plan, policy, place.number, plan.rdma.tool),
             agents: Vec::new(),
             inputs,
             sender,

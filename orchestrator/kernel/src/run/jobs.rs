@@ -1,6 +1,6 @@
 //! Flows of the plan as jobs for perftest.
 
-use lab_perftest::{Endpoint, FlowJob, Options, Tool};
+use lab_perftest::{Endpoint, FlowJob, Options};
 use lab_plan::model::{Flow, Plan};
 use lab_units::NodeId;
 
@@ -28,20 +28,11 @@ pub(super) fn options(lab: &Lab) -> Options {
     }
 }
 
-/// The perftest program of a plan's flows.
-pub(super) const fn tool(plan: &Plan) -> Tool {
-    match plan.rdma.tool {
-        lab_plan::Tool::IbSendBw => Tool::SendBw,
-        lab_plan::Tool::IbWriteBw => Tool::WriteBw,
-        lab_plan::Tool::IbReadBw => Tool::ReadBw,
-    }
-}
-
 fn job(plan: &Plan, lab: &Lab, flow: &Flow) -> Result<FlowJob, RunError> {
     let rdma = &plan.rdma;
     Ok(FlowJob {
         flow: flow.id,
-        tool: tool(plan),
+        tool: rdma.tool,
         src: endpoint(plan, lab, flow.src)?,
         dst: endpoint(plan, lab, flow.dst)?,
         message_bytes: flow.message_bytes,

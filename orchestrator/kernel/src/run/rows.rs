@@ -212,7 +212,7 @@ impl<'a> RowMaker<'a> {
             ack_path: ways.ack,
             status: status(&outcome.status),
             reason: fct.map_or_else(|| outcome.status.to_string(), |_| String::new()),
-            generator: self.tool.program().to_owned(),
+            generator: self.tool.name().to_owned(),
             launch_lateness_ns: released.map(|release| release.lateness),
             emu_size_bytes: flow.size_bytes,
             emu_start_ns: emu_start,

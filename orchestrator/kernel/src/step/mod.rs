@@ -12,11 +12,12 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
+pub use lab_units::Mac;
+
 pub(crate) use self::show::MAIN_TABLE;
 pub use self::{
     qdisc::{Handle, Netem, Parent, Qdisc, Red, Tbf},
     routing::{Matches, NextHop, Route, Rule, Way},
-    show::Mac,
     undo::Undo,
 };
 use crate::name::NetnsName;

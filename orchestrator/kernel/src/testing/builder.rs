@@ -229,7 +229,7 @@ impl Builder {
             repetitions: 1,
             flows: Vec::new(),
             rdma: Rdma {
-                tool: Tool::IbSendBw,
+                tool: Tool::SendBw,
                 path_mtu: 4096,
                 interface_mtu: 4176,
                 traffic_class: 106,

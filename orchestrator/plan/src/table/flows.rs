@@ -50,7 +50,7 @@ pub(super) fn section(plan: &Plan) -> String {
     let rdma = &plan.rdma;
     let facts = format!(
         "{} of {} B packets, traffic class 0x{:02x}; QPs wait {}; a flow is given up after {}",
-        rdma::program(rdma.tool),
+        rdma.tool,
         rdma.path_mtu,
         rdma.traffic_class,
         about_time(rdma::timeout(rdma.qp_timeout)),

@@ -3,7 +3,7 @@
 mod cc;
 mod resolve;
 
-pub use lab_scenario::Semantics;
+pub use lab_units::Semantics;
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 

@@ -16,7 +16,6 @@ use crate::{
     model::{Rdma, Scale},
     network::Network,
     rdma,
-    resolve::Engine,
     ways::{self, Ways},
 };
 
@@ -26,7 +25,8 @@ pub(crate) struct Lab<'a> {
     pub ways: &'a Ways,
     pub scale: &'a Scale,
     pub rdma: &'a Rdma,
-    pub engine: Engine,
+    /// True if unset parameters default to SoftRoCE's behaviour (kernel engine, `sim --scaled`).
+    pub follows_rxe: bool,
 }
 
 /// Resolves the scenario's transport.
@@ -38,7 +38,7 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
     };
     let cc = spec.cc.as_ref().unwrap_or(&base.cc);
     let payload_bytes = payload(spec, &scenario.generator);
-    let is_like_rxe = lab.engine.is_like_rxe() && spec.semantics == Semantics::Paper;
+    let is_like_rxe = lab.follows_rxe && spec.semantics == Semantics::Paper;
     Ok(TransportPlan {
         semantics: spec.semantics,
         payload_bytes,

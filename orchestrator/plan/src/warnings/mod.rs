@@ -8,15 +8,14 @@ mod queues;
 mod ties;
 mod transport;
 
-use lab_scenario::Tool;
 use lab_units::Nanos;
+use lab_units::{Engine, Tool};
 
 use crate::{
     demand::Demand,
     estimate, frame,
     model::{Estimate, Flow, PolicyRun, Rdma, Scale, Switch, Warning},
     network::Network,
-    resolve::Engine,
     round_trip::RoundTrips,
     text::about_time,
     transport::TransportPlan,
@@ -56,7 +55,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
             warnings.extend(engine::not_in_kernel(inspection));
             warnings.extend(of_the_kernel(inspection).into_iter().flatten());
         }
-        Engine::Simulator { .. } => {}
+        Engine::Sim => {}
     }
     warnings
 }
@@ -65,7 +64,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
 fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     let found = match inspection.engine {
         Engine::Kernel => [transport::not_rxes(inspection), None],
-        Engine::Simulator { .. } => [
+        Engine::Sim => [
             transport::without_marks(inspection),
             transport::scaled_artifact(inspection),
         ],
@@ -155,7 +154,7 @@ fn packet_vs_delay(inspection: &Inspection<'_>) -> Option<Warning> {
 }
 
 fn busy_polling(inspection: &Inspection<'_>) -> Option<Warning> {
-    (inspection.rdma.tool == Tool::IbWriteBw).then(|| {
+    (inspection.rdma.tool == Tool::WriteBw).then(|| {
         let text = "ib_write_bw polls for completions, which takes the CPU that forwards packets \
                     and keeps a virtual clock from jumping over idle time (hint: `ib_send_bw` waits \
                     for events)";

@@ -6,7 +6,8 @@ use crate::common;
 
 fn simulated(text: &str, is_scaled: bool) -> Plan {
     let options = PlanOptions {
-        engine: Engine::Simulator { is_scaled },
+        engine: Engine::Sim,
+        is_scaled,
         ..PlanOptions::default()
     };
     common::try_plan(text, &options).unwrap()

@@ -1,7 +1,7 @@
 //! What cannot be planned, and what is said about it.
 
 use lab_plan::{PlanOptions, resolve};
-use lab_scenario::{Fabric, Fault, LinkChange, Traffic};
+use lab_scenario::{Fabric, Fault, FaultSpec, Traffic};
 use lab_units::Nanos;
 
 use crate::common;
@@ -121,7 +121,7 @@ fn names_that_nothing_has() {
         plan(&|scenario| scenario.faults.push(Fault {
             at: Nanos::ZERO,
             link: ["dc1".to_owned(), "dc1".to_owned()],
-            change: LinkChange::Down,
+            change: FaultSpec::Down,
         })),
         "`faults[0].link`: there is no inter-DC link `dc1-dc1`"
     );

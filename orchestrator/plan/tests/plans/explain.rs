@@ -12,7 +12,7 @@ use crate::common;
 
 fn plan() -> Plan {
     let options = PlanOptions {
-        engine: Engine::Simulator { is_scaled: false },
+        engine: Engine::Sim,
         ..PlanOptions::default()
     };
     common::try_plan(&common::scenario_text("ablation.yaml"), &options).unwrap()

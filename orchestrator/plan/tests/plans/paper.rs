@@ -53,7 +53,7 @@ fn digest(plan: &Plan) -> u64 {
 fn every_figures_plan_in_a_line() {
     let mut lines = String::new();
     for name in names() {
-        let plan = plan(&name, Engine::Simulator { is_scaled: false });
+        let plan = plan(&name, Engine::Sim);
         assert_eq!(plan.transport.semantics, Semantics::Artifact, "{name}");
         assert_eq!(format!("{}.yaml", plan.name), name);
         let bytes: u64 = plan.flows.iter().map(|flow| flow.size_bytes.get()).sum();

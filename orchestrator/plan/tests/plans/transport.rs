@@ -21,7 +21,7 @@ fn plan(transport: &str) -> Plan {
 /// Nothing is scaled.
 fn simulated(transport: &str) -> Plan {
     let options = PlanOptions {
-        engine: Engine::Simulator { is_scaled: false },
+        engine: Engine::Sim,
         ..PlanOptions::default()
     };
     common::try_plan(&text(transport), &options).unwrap()
@@ -111,13 +111,13 @@ fn rxes_window_and_timeouts_are_those_of_the_kernel_and_of_what_is_beside_it() {
     let with = |transport: &str, engine| {
         let options = PlanOptions {
             engine,
+            is_scaled: true,
             ..PlanOptions::default()
         };
         common::try_plan(&text(transport), &options).unwrap()
     };
-    let beside = Engine::Simulator { is_scaled: true };
     let rxes = WindowPlan::Bytes(Bytes::new(128 * 4096));
-    for engine in [Engine::Kernel, beside] {
+    for engine in [Engine::Kernel, Engine::Sim] {
         let plain = with("retransmit_timeout: 6 ms", engine).transport;
         assert_eq!(plain.window, rxes);
         assert_eq!(plain.retransmit_timeout_ns, Some(rdma::timeout(14)));
@@ -187,7 +187,7 @@ fn congestion_control_by_marks_needs_marks() {
         let text = format!("cc: {cc}");
         assert_eq!(is_said(&simulated(&text)), needs_marks, "{cc}");
         let options = PlanOptions {
-            engine: Engine::Simulator { is_scaled: false },
+            engine: Engine::Sim,
             ..PlanOptions::default()
         };
         let marked = self::text(&text).replace("delay: 5 ms", marks);
@@ -202,7 +202,8 @@ fn congestion_control_by_marks_needs_marks() {
 #[test]
 fn the_artifacts_wraps_are_not_scaled() {
     let options = PlanOptions {
-        engine: Engine::Simulator { is_scaled: true },
+        engine: Engine::Sim,
+        is_scaled: true,
         ..PlanOptions::default()
     };
     let text = text("semantics: artifact");

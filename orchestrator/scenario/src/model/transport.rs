@@ -1,19 +1,7 @@
 //! What a scenario says of transport in the simulator.
 
-use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio, Semantics};
 use serde::{Deserialize, Serialize};
-
-/// Whose semantics a simulation follows, and where unset parameters come from.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Semantics {
-    /// 64-bit arithmetic, unique flow keys, the plan's buffers, RoCEv2's headers; parameters as
-    /// published.
-    #[default]
-    Paper,
-    /// The authors' NS-3 code, with its wraps, aliases, headers and parameters.
-    Artifact,
-}
 
 /// Hosts' transport and switches' buffers in the simulator; what is `None` is as the semantics has
 /// it.

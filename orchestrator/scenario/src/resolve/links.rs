@@ -15,7 +15,7 @@ use crate::{
     defaults,
     error::ProblemKind,
     limits,
-    model::{Fault, InterDcLink, LinkChange, Wire},
+    model::{Fault, FaultSpec, InterDcLink, Wire},
     raw,
     yaml::{At, Maybe, Text},
 };
@@ -191,7 +191,7 @@ fn same(a: &[String; 2], b: &[String; 2]) -> bool {
     a == b || (a[0] == b[1] && a[1] == b[0])
 }
 
-fn change(context: &mut Context<'_>, raw: &At<raw::Fault>) -> Option<LinkChange> {
+fn change(context: &mut Context<'_>, raw: &At<raw::Fault>) -> Option<FaultSpec> {
     let fault = &raw.value;
     let keys = [
         ("down", fault.down.as_ref().is_some()),
@@ -202,21 +202,21 @@ fn change(context: &mut Context<'_>, raw: &At<raw::Fault>) -> Option<LinkChange>
     ];
     context.one_key(&raw.range, &keys);
     if fault.down.as_ref().is_some() {
-        return is_true(context, &fault.down, "down", "up").then_some(LinkChange::Down);
+        return is_true(context, &fault.down, "down", "up").then_some(FaultSpec::Down);
     }
     if fault.up.as_ref().is_some() {
-        return is_true(context, &fault.up, "up", "down").then_some(LinkChange::Up);
+        return is_true(context, &fault.up, "up", "down").then_some(FaultSpec::Up);
     }
     if let Some(rate) = fault.rate.as_ref() {
         let rate = context.within(rate, limits::MIN_RATE..=limits::MAX_RATE);
-        return rate.map(LinkChange::Rate);
+        return rate.map(FaultSpec::Rate);
     }
     if let Some(delay) = fault.delay.as_ref() {
         let delay = context.within(delay, Nanos::ZERO..=limits::MAX_DELAY);
-        return delay.map(LinkChange::Delay);
+        return delay.map(FaultSpec::Delay);
     }
     let share = fault.loss.as_ref().and_then(|text| loss(context, text));
-    share.map(LinkChange::Loss)
+    share.map(FaultSpec::Loss)
 }
 
 fn is_true(
@@ -244,9 +244,9 @@ fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::Fault>, Fault)]
         let mut link = fault.link.each_ref().map(String::as_str);
         link.sort_unstable();
         let state = match fault.change {
-            LinkChange::Down => (!down.insert(link)).then_some("down"),
-            LinkChange::Up => (!down.remove(&link)).then_some("up"),
-            LinkChange::Rate(_) | LinkChange::Delay(_) | LinkChange::Loss(_) => None,
+            FaultSpec::Down => (!down.insert(link)).then_some("down"),
+            FaultSpec::Up => (!down.remove(&link)).then_some("up"),
+            FaultSpec::Rate(_) | FaultSpec::Delay(_) | FaultSpec::Loss(_) => None,
         };
         if let Some(state) = state {
             context.problem(&raw.range, ProblemKind::FaultChangesNothing { state });

@@ -165,9 +165,12 @@ fn whole_number(text: &str) -> Option<u64> {
 
 /// Implements [`Word`] and [`Scalar`] for types that are a closed set of words.
 macro_rules! words {
-    ($($type:ty: $expected:literal { $($word:literal => $meaning:expr),* $(,)? })*) => {$(
+    ($($type:ty: $expected:literal { $($word:literal => $meaning:expr),* $(,)? })*) => {
+        $crate::yaml::scalar::words! { $($type: $expected = &[$(($word, $meaning)),*];)* }
+    };
+    ($($type:ty: $expected:literal = $words:expr;)*) => {$(
         impl $crate::yaml::Word for $type {
-            const WORDS: &'static [(&'static str, Self)] = &[$(($word, $meaning)),*];
+            const WORDS: &'static [(&'static str, Self)] = $words;
             const EXPECTED: &'static str = $expected;
         }
 
@@ -189,12 +192,11 @@ words! {
     Arrivals: "an arrival process" { "poisson" => Self::Poisson, "even" => Self::Even }
     LcmpPreset: "a preset" { "paper" => Self::Paper, "artifact" => Self::Artifact }
     LoadBase: "a load base" { "host-nic" => Self::HostNic, "dci-egress" => Self::DciEgress }
-    Semantics: "a set of semantics" { "paper" => Self::Paper, "artifact" => Self::Artifact }
-    Tool: "a perftest program" {
-        "ib_send_bw" => Self::IbSendBw,
-        "ib_write_bw" => Self::IbWriteBw,
-        "ib_read_bw" => Self::IbReadBw,
-    }
+}
+
+words! {
+    Semantics: "a set of semantics" = Self::WORDS;
+    Tool: "a perftest program" = Self::WORDS;
 }
 
 impl Scalar for bool {
@@ -276,8 +278,6 @@ mod tests {
         words_are_the_serde_form::<Arrivals>();
         words_are_the_serde_form::<LcmpPreset>();
         words_are_the_serde_form::<LoadBase>();
-        words_are_the_serde_form::<Semantics>();
-        words_are_the_serde_form::<Tool>();
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn plan(load_percent: u32, duration_ms: u32) -> Plan {
     let scenario = lab_scenario::parse("figure1.yaml", text.as_bytes()).expect("a scenario");
     let files = [("websearch.csv".to_owned(), WEBSEARCH.to_owned())];
     let options = PlanOptions {
-        engine: Engine::Simulator { is_scaled: false },
+        engine: Engine::Sim,
         ..PlanOptions::default()
     };
     lab_plan::resolve(&scenario, &text, &files.into(), &options).expect("a plan")

@@ -13,7 +13,6 @@ mod ways;
 use lab_records::{RecordsError, RunWriter};
 
 use self::recorder::Recorder;
-pub use self::rows::semantics;
 use crate::{
     error::SimError,
     run::{Observer, Outcome, Progress, RunOptions},

@@ -107,7 +107,7 @@ impl<'w> RowMaker<'w> {
             flow_id: planned.id,
             policy: self.policy.to_owned(),
             cc: self.plan.transport.cc.name().to_owned(),
-            semantics: Some(semantics(self.plan.transport.semantics)),
+            semantics: Some(self.plan.transport.semantics),
             src_host: src.name.clone(),
             dst_host: dst.name.clone(),
             src_dc: self.dc_name(src.dc.0).to_owned(),
@@ -389,12 +389,3 @@ impl<'w> RowMaker<'w> {
 
 /// What `flows.csv` calls the program that made the flows.
 const GENERATOR: &str = "sim";
-
-/// The records' word for the plan's.
-#[must_use]
-pub const fn semantics(semantics: lab_plan::Semantics) -> lab_records::Semantics {
-    match semantics {
-        lab_plan::Semantics::Paper => lab_records::Semantics::Paper,
-        lab_plan::Semantics::Artifact => lab_records::Semantics::Artifact,
-    }
-}

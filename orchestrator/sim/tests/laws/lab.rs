@@ -38,7 +38,7 @@ pub fn plan(text: &str) -> Plan {
     };
     let files = lab_scenario::Files::new();
     let options = PlanOptions {
-        engine: Engine::Simulator { is_scaled: false },
+        engine: Engine::Sim,
         ..PlanOptions::default()
     };
     lab_plan::resolve(&scenario, text, &files, &options).expect("a plan")

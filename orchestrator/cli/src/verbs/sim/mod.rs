@@ -44,9 +44,8 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     let options = PlanOptions {
         seed: arguments.seed,
         policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
-        engine: Engine::Simulator {
-            is_scaled: arguments.scaled,
-        },
+        engine: Engine::Sim,
+        is_scaled: arguments.scaled,
         ..PlanOptions::default()
     };
     let plan = load::resolve(&loaded, &path, &options)?;

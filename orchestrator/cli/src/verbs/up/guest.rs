@@ -9,7 +9,7 @@ use std::{
 };
 
 use lab_guest::{
-    Clock, GuestDoor, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks, StayingGuest,
+    GuestDoor, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks, StayingGuest,
 };
 use lab_kernel::{LabName, doctor::Finding, journal, lab::Claim};
 use lab_plan::Plan;
@@ -18,7 +18,6 @@ use lab_units::Bytes;
 
 use super::{Request, make_run_dir};
 use crate::{
-    args::ClockArg,
     failure::{During, Exit, Failure, with_causes},
     load,
     output::note,
@@ -144,10 +143,7 @@ fn guest_request(
     let cwd = std::env::current_dir().during("find the working directory")?;
     let mut guest = GuestRequest::new(command(request, dir, now)?, &cwd, &console)
         .during("find this program")?;
-    guest.clock = request.arguments.clock.map(|clock| match clock {
-        ClockArg::Virtual => Clock::Virtual,
-        ClockArg::Real => Clock::Real,
-    });
+    guest.clock = request.arguments.clock;
     guest.seed = request.plan.seed;
     guest.memory = memory(&request.plan);
     guest.writable = vec![dir.to_owned()];

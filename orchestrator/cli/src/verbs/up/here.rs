@@ -11,7 +11,7 @@ use lab_guest::inside;
 use lab_kernel::{
     Lab,
     lab::{Claim, LabError, LabErrorKind},
-    lower::{Clock, HostPlacement, LowerOptions},
+    lower::{HostPlacement, LowerOptions},
     run::{AgentLauncher, RunError, RunReport, Runner, measure_links},
 };
 use lab_plan::Plan;
@@ -130,10 +130,7 @@ impl<'a> Here<'a> {
             lab: self.request.lab.clone(),
             hosts: lab_kernel::doctor::probe_host_placement()
                 .unwrap_or(HostPlacement::RootNamespace),
-            clock: match self.setting.clock {
-                lab_records::Clock::Virtual => Clock::Virtual,
-                lab_records::Clock::Real => Clock::Real,
-            },
+            clock: self.setting.clock,
             delay_lines: true,
             cpus: std::thread::available_parallelism()
                 .map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
@@ -287,7 +284,7 @@ impl<'a> Here<'a> {
 
 /// Reads what flows will run from, so that no flow waits for the host's disk.
 fn preload() -> Result<(), Failure> {
-    let tools = lab_perftest::Tool::ALL.map(|tool| Path::new("/usr/bin").join(tool.program()));
+    let tools = lab_perftest::Tool::ALL.map(|tool| Path::new("/usr/bin").join(tool.name()));
     let providers =
         ["/etc/libibverbs.d", "/usr/lib/x86_64-linux-gnu/libibverbs"].map(PathBuf::from);
     let mut paths: Vec<PathBuf> = tools

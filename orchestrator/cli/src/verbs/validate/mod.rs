@@ -97,7 +97,7 @@ fn plan(files: &Files<'_>) -> Result<Plan, Failure> {
     };
     let loaded = artifact::loaded(&files.path(TOPOLOGY), &files.path(FLOWS), FLOWS, &options)?;
     let options = PlanOptions {
-        engine: Engine::Simulator { is_scaled: false },
+        engine: Engine::Sim,
         ..PlanOptions::default()
     };
     load::resolve(&loaded, files.0, &options)

@@ -1,0 +1,211 @@
+//! Closed sets that several crates name: engine, clock, semantics, link change.
+
+use alloc::string::{String, ToString};
+use core::{fmt, str::FromStr};
+
+/// Error of a text that is none of the words of a closed set.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{text}` is not {expected} (hint: words are {words})")]
+pub struct ParseKindError {
+    text: String,
+    expected: &'static str,
+    words: String,
+}
+
+impl ParseKindError {
+    pub(crate) fn new<T>(text: &str, expected: &'static str, words: &[(&str, T)]) -> Self {
+        let words: alloc::vec::Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        Self {
+            text: text.to_string(),
+            expected,
+            words: words.join(", "),
+        }
+    }
+}
+
+/// Declares an enum whose variants are words: in text, on the command line, in YAML and in records.
+macro_rules! kind {
+    ($(#[$meta:meta])* $name:ident: $expected:literal {
+        $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        pub enum $name {
+            $($(#[$variant_meta])* #[cfg_attr(feature = "serde", serde(rename = $word))] $variant,)+
+        }
+
+        impl $name {
+            /// Each word with its meaning, in the order of declaration.
+            pub const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+
+            /// Word in texts, YAML and records.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl core::str::FromStr for $name {
+            type Err = $crate::kinds::ParseKindError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let found = Self::WORDS.iter().find(|(word, _)| *word == text);
+                found.map(|(_, kind)| *kind).ok_or_else(|| {
+                    $crate::kinds::ParseKindError::new(text, $expected, Self::WORDS)
+                })
+            }
+        }
+    };
+}
+pub(crate) use kind;
+
+kind! {
+    /// Program that carries out a plan.
+    #[derive(Default)]
+    Engine: "an engine" {
+        /// Linux kernel: namespaces, tc, SoftRoCE, eBPF, flows by perftest.
+        #[default]
+        Kernel = "kernel",
+        /// Simulator: each flow is one message of exactly its size.
+        Sim = "sim",
+    }
+}
+
+kind! {
+    /// Time base of a run.
+    Clock: "a clock" {
+        /// Work done: a guest's instructions, one nanosecond each on one CPU, with jumps over idle
+        /// time, or the simulator's events. Timers are never late.
+        Virtual = "virtual",
+        /// The machine's own time: timers are late now and then, and CPUs race.
+        Real = "real",
+    }
+}
+
+kind! {
+    /// Rules that a simulated network follows, and the source of unset parameters.
+    #[derive(Default)]
+    Semantics: "a set of semantics" {
+        /// 64-bit arithmetic, unique flow keys, the plan's buffers, RoCEv2's headers; parameters as
+        /// published.
+        #[default]
+        Paper = "paper",
+        /// The authors' NS-3 code, with its wraps, aliases, headers and parameters.
+        Artifact = "artifact",
+    }
+}
+
+kind! {
+    /// Kind of change that a fault makes to a link.
+    LinkChange: "a link change" {
+        /// The link is cut.
+        #[cfg_attr(feature = "serde", serde(alias = "cut"))]
+        Down = "down",
+        /// The link is restored.
+        #[cfg_attr(feature = "serde", serde(alias = "restored"))]
+        Up = "up",
+        /// The link gets another rate, delay or loss.
+        Changed = "changed",
+    }
+}
+
+/// MAC address, written like `02:4c:00:00:00:01`.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Mac(pub [u8; 6]);
+
+/// Error of a text that is not a MAC address.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{text}` is not a MAC address (hint: write it like `02:00:00:00:00:01`)")]
+pub struct ParseMacError {
+    text: String,
+}
+
+impl FromStr for Mac {
+    type Err = ParseMacError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        mac_bytes(text).map(Self).ok_or_else(|| ParseMacError {
+            text: text.to_string(),
+        })
+    }
+}
+
+fn mac_bytes(text: &str) -> Option<[u8; 6]> {
+    let mut parts = text.split(':');
+    let mut bytes = [0; 6];
+    for byte in &mut bytes {
+        let part = parts.next().filter(|part| part.len() == 2)?;
+        let digits = part.bytes().all(|digit| digit.is_ascii_hexdigit());
+        *byte = digits.then(|| u8::from_str_radix(part, 16).ok())??;
+    }
+    parts.next().is_none().then_some(bytes)
+}
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Mac {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        crate::text::serialize(self, serializer)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Mac {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::deserialize(deserializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_read_as_it_is_printed_and_other_words_are_listed() {
+        for (word, kind) in Clock::WORDS {
+            assert_eq!(word.parse(), Ok(*kind));
+            assert_eq!(kind.to_string(), *word);
+        }
+        let error = "cpu".parse::<Clock>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`cpu` is not a clock (hint: words are virtual, real)"
+        );
+    }
+
+    #[test]
+    fn a_mac_is_read_as_it_is_printed() {
+        let mac = Mac([2, 0, 0xab, 0xcd, 0xef, 0xff]);
+        assert_eq!(mac.to_string(), "02:00:ab:cd:ef:ff");
+        assert_eq!(mac.to_string().parse(), Ok(mac));
+    }
+
+    #[test]
+    fn signs_gaps_and_wrong_lengths_are_no_mac() {
+        for text in [
+            "",
+            "02:00:00:00:00",
+            "02:00:00:00:00:01:02",
+            "2:0:0:0:0:1",
+            "02:00:00:00:00:+1",
+            "02-00-00-00-00-01",
+        ] {
+            assert!(text.parse::<Mac>().is_err(), "{text}");
+        }
+    }
+}
