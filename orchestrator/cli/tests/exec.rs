@@ -96,14 +96,9 @@ impl Drop for InGuest {
     }
 }
 
-/// Whether a process is there and runs.
+/// Returns true while a process runs; a zombie does not.
 fn is_alive(process: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(')')
-        .next()
-        .and_then(|rest| rest.trim().chars().next());
-    state.is_some_and(|state| state != 'Z' && state != 'X')
+    lab_kernel::ProcessId::of(process).is_some_and(lab_kernel::ProcessId::is_alive)
 }
 
 fn signal(process: &Child, signal: Signal) {

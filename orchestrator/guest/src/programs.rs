@@ -1,7 +1,7 @@
 //! Programs a guest is made with.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -13,13 +13,6 @@ pub(crate) const QEMU_PACKAGE: &str = "qemu-system-x86";
 
 /// The package the statically linked busybox comes in.
 pub(crate) const BUSYBOX_PACKAGE: &str = "busybox-static";
-
-/// Where `PATH` has a program of this name.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?)
-        .map(|dir| dir.join(name))
-        .find(|file| file.is_file())
-}
 
 /// The statically linked busybox.
 pub(crate) fn find_busybox() -> Option<PathBuf> {
@@ -44,13 +37,7 @@ mod tests {
 
     #[test]
     fn a_program_with_an_interpreter_is_not_static() {
-        assert!(!is_static(&env::current_exe().unwrap()));
+        assert!(!is_static(&std::env::current_exe().unwrap()));
         assert!(!is_static(Path::new("/nonexistent")));
-    }
-
-    #[test]
-    fn programs_are_found_where_path_says() {
-        assert!(find("sh").is_some_and(|path| path.is_absolute()));
-        assert_eq!(find("no-such-program-of-ours"), None);
     }
 }

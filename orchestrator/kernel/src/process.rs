@@ -1,32 +1,29 @@
-//! Processes, told apart from later ones of the same number.
+//! Processes, distinguished from later ones with the same process ID.
 
-use std::{fs, io, path::Path};
+use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
 use nix::{errno::Errno, sys::signal::Signal, unistd::Pid};
+use procfs::process::{Process, Stat, all_processes};
 use serde::{Deserialize, Serialize};
 
-/// A process: its number and when it started, so that a later process of the same number is not
-/// taken for it.
+/// A process ID with the process's start time, so that a later process with the same ID differs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ProcessId {
-    /// The process id.
+    /// The process ID.
     pub pid: i32,
-    /// When it started, in clock ticks since the machine did.
+    /// Start time in clock ticks since boot.
     pub start: u64,
 }
 
 impl ProcessId {
-    /// The process of this number; `None` if there is none.
+    /// Identifies the process that has the ID `pid` now; `None` if there is none.
     #[must_use]
     pub fn of(pid: i32) -> Option<Self> {
-        let stat = Stat::read(pid)?;
-        Some(Self {
-            pid,
-            start: stat.start,
-        })
+        let start = stat(pid)?.starttime;
+        Some(Self { pid, start })
     }
 
-    /// The calling process.
+    /// Identifies the calling process.
     ///
     /// # Errors
     /// When `/proc` cannot be read.
@@ -35,86 +32,64 @@ impl ProcessId {
         Self::of(pid).ok_or_else(|| io::Error::other("cannot read `/proc/self/stat`"))
     }
 
-    /// Whether the process is still there. One that has ended and waits for its parent is not.
+    /// Returns true while the process runs; a zombie does not.
     #[must_use]
     pub fn is_alive(self) -> bool {
-        Stat::read(self.pid).is_some_and(|stat| stat.start == self.start && !stat.ended)
+        let runs = |stat: Stat| stat.starttime == self.start && !matches!(stat.state, 'Z' | 'X');
+        stat(self.pid).is_some_and(runs)
     }
 
-    /// Sends a signal to the process, and to no other that took its number.
+    /// Sends a signal to this process, never to a later one with the same ID.
     pub(crate) fn signal(self, signal: Signal) -> Result<(), Errno> {
         if !self.is_alive() {
             return Ok(());
         }
         match nix::sys::signal::kill(Pid::from_raw(self.pid), signal) {
             Err(Errno::ESRCH) => Ok(()),
-            done => done,
+            result => result,
         }
     }
 }
 
-/// The command line of a process, as typed.
+fn stat(pid: i32) -> Option<Stat> {
+    Process::new(pid).ok()?.stat().ok()
+}
+
+/// Returns the command line of a process, its arguments separated by spaces.
 pub(crate) fn command(pid: i32) -> String {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let words = bytes.split(|&b| b == 0).map(String::from_utf8_lossy);
-    words.collect::<Vec<_>>().join(" ").trim_end().to_owned()
+    let words = Process::new(pid).and_then(|process| process.cmdline());
+    words.unwrap_or_default().join(" ")
 }
 
-/// The numbers of all processes.
+/// Lists the IDs of all processes.
 pub(crate) fn all() -> io::Result<Vec<i32>> {
-    let mut pids = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        pids.extend(
-            entry?
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse::<i32>().ok()),
-        );
-    }
-    Ok(pids)
+    let processes = all_processes().map_err(io::Error::other)?;
+    Ok(processes.flatten().map(|process| process.pid()).collect())
 }
 
-/// The inode of the network namespace a process is in.
+/// Returns the inode of a process's network namespace.
 pub(crate) fn netns_inode(pid: i32) -> Option<u64> {
     inode(Path::new(&format!("/proc/{pid}/ns/net")))
 }
 
-/// The inode behind a path.
+/// Returns the inode that a path leads to.
 pub(crate) fn inode(path: &Path) -> Option<u64> {
-    use std::os::unix::fs::MetadataExt;
     fs::metadata(path).ok().map(|metadata| metadata.ino())
 }
 
-/// What tells this run of the machine from others.
+/// Returns the kernel's random ID of this boot.
 pub(crate) fn boot_id() -> io::Result<String> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
-    Ok(text.trim().to_owned())
-}
-
-struct Stat {
-    start: u64,
-    ended: bool,
-}
-
-impl Stat {
-    /// `/proc/<pid>/stat`: number, name in parentheses (which may hold any byte), state, and from
-    /// there the 20th field is the start time.
-    fn read(pid: i32) -> Option<Self> {
-        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        let stat = String::from_utf8_lossy(&stat);
-        let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
-        let ended = matches!(fields.next()?, "Z" | "X");
-        let start = fields.nth(18)?.parse().ok()?;
-        Some(Self { start, ended })
-    }
+    procfs::sys::kernel::random::boot_id().map_err(io::Error::other)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
-    fn a_process_is_itself_and_not_another_of_its_number() {
+    fn a_process_differs_from_an_earlier_one_with_its_id() {
         let own = ProcessId::own().unwrap();
         assert!(own.is_alive());
         let earlier = ProcessId {
@@ -125,13 +100,12 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_has_ended_is_not_alive_even_before_it_is_waited_for() {
+    fn a_zombie_is_not_alive() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
-        let pid = i32::try_from(child.id()).unwrap();
-        let process = ProcessId::of(pid);
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        let process = ProcessId::of(i32::try_from(child.id()).unwrap());
+        let deadline = Instant::now() + Duration::from_secs(60);
         while process.is_some_and(ProcessId::is_alive) {
-            assert!(std::time::Instant::now() < deadline);
+            assert!(Instant::now() < deadline);
         }
         child.wait().unwrap();
     }

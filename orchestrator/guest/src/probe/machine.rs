@@ -70,7 +70,7 @@ fn processor(architecture: &'static str) -> Result<String, Finding> {
 }
 
 fn emulator() -> Result<String, Finding> {
-    if programs::find(QEMU).is_none() {
+    if which::which(QEMU).is_err() {
         return Err(Finding::ProgramMissing {
             program: QEMU,
             package: QEMU_PACKAGE,
@@ -89,7 +89,7 @@ fn emulator() -> Result<String, Finding> {
 fn file_server() -> Result<String, Finding> {
     let asked = ask(&["-device", "virtio-9p-pci,help"]);
     match asked {
-        Err(said) if programs::find(QEMU).is_some() => Err(Finding::ProgramUnfit {
+        Err(said) if which::which(QEMU).is_ok() => Err(Finding::ProgramUnfit {
             program: QEMU,
             package: QEMU_PACKAGE,
             what: "has no 9p file server",

@@ -95,14 +95,10 @@ impl Started {
     }
 }
 
-/// Whether a process is there and runs.
+/// Returns true while a process runs; a zombie does not.
 pub fn is_alive(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(')')
-        .next()
-        .and_then(|rest| rest.trim().chars().next());
-    state.is_some_and(|state| state != 'Z' && state != 'X')
+    let stat = procfs::process::Process::new(process.cast_signed()).and_then(|found| found.stat());
+    stat.is_ok_and(|stat| !matches!(stat.state, 'Z' | 'X'))
 }
 
 /// Standard error of an ended program.

@@ -1,12 +1,8 @@
 //! Programs: perftest and its driver, and what helps to look at a lab.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use lab_perftest::{Installed, Tool};
-use nix::unistd::{AccessFlags, access};
 
 use super::{finding::Finding, scratch};
 
@@ -16,7 +12,7 @@ pub(super) fn findings() -> Vec<Finding> {
         Err(error) => vec![Finding::fail("perftest", error.to_string(), FLOWS)],
     };
     findings.push(driver());
-    findings.push(helpers(|program| find(program).is_some()));
+    findings.push(helpers(|program| which::which(program).is_ok()));
     findings
 }
 
@@ -92,13 +88,6 @@ fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
     .mended_by(format!("apt-get install {}", packages.join(" ")))
 }
 
-/// A program of `PATH`.
-pub(super) fn find(program: &str) -> Option<PathBuf> {
-    let directories = env::var_os("PATH")?;
-    let mut candidates = env::split_paths(&directories).map(|directory| directory.join(program));
-    candidates.find(|path| path.is_file() && access(path, AccessFlags::X_OK).is_ok())
-}
-
 const FLOWS: &str = "flows are made with it";
 
 /// Programs that no lab needs, and their packages; those of one package are together.
@@ -144,11 +133,5 @@ mod tests {
             "fail  ib_read_bw: it is not installed; flows are made with it \
              (hint: apt-get install perftest)"
         );
-    }
-
-    #[test]
-    fn programs_are_found_in_the_path() {
-        assert!(find("sh").is_some());
-        assert!(find("no-such-program-of-lcmp-lab").is_none());
     }
 }

@@ -8,9 +8,7 @@ use std::{
     sync::Mutex,
 };
 
-use super::{
-    Level, everywhere, here, missing_here, probe_host_placement, programs, scratch, trial::Feature,
-};
+use super::{Level, everywhere, here, missing_here, probe_host_placement, scratch, trial::Feature};
 use crate::{
     exec::Space,
     lower::{Clock, HostPlacement, LowerOptions, lower},
@@ -190,7 +188,7 @@ fn cannot_compare() -> Option<String> {
     }
     let missing = ["ip", "tc", "unshare"]
         .into_iter()
-        .find(|name| programs::find(name).is_none());
+        .find(|name| which::which(name).is_err());
     missing.map(|name| format!("`{name}` is not installed"))
 }
 
