@@ -6,7 +6,7 @@
 //! - [`rows`][]: map rows and ring buffer records (`repr(C)`), table sizes, constants
 //! - [`layout`][]: how a row is told once for Rust and for C
 //! - [`header`][]: `abi.h`
-//! - [`lcmp`][]: LCMP's parameters and presets
+//! - [`lcmp`][]: LCMP's parameters, declared in `lab-parameters`
 //! - [`decision`][]: what caused a decision and what rule it followed
 //! - `wire` (feature `wire`): the agent's configuration, its messages and its commands
 //!
@@ -23,10 +23,9 @@ extern crate alloc;
 pub mod decision;
 pub mod header;
 pub mod layout;
-pub mod lcmp;
 pub mod rows;
 #[cfg(feature = "wire")]
 pub mod wire;
 
 pub use decision::{Rule, Trigger};
-pub use lcmp::{LcmpConfig, LcmpConfigError, Preset};
+pub use lab_parameters::{LcmpConfig, ParameterError, Preset, lcmp};

@@ -21,7 +21,7 @@
 //!
 //! let fast: BitsPerSec = "200 Gbit".parse()?;
 //! let slow: BitsPerSec = "40 Gbit".parse()?;
-//! let config = LcmpConfig { max_delay_shift: 19, ..LcmpConfig::paper(fast) };
+//! let config = LcmpConfig { max_delay_ns: Nanos::new(524_288_000), ..LcmpConfig::paper(fast) };
 //! let near = lcmp::path_score(Nanos::from_millis(50), fast, &config);
 //! let far = lcmp::path_score(Nanos::from_millis(100), slow, &config);
 //! let route = |path| Candidate { path, congestion: 0, is_alive: true, buckets: 1 };
@@ -49,6 +49,6 @@ pub mod wcmp;
 pub use candidate::{Candidate, Decision, Scored};
 pub use hash::{FlowTuple, flow_hash};
 pub use lab_abi::{Rule, Trigger, rows::MAX_CANDIDATES};
-pub use lcmp::{LcmpConfig, LcmpConfigError, Preset};
+pub use lcmp::{LcmpConfig, ParameterError, Preset};
 pub use own::OwnPolicy;
 pub use ucmp::UcmpConfig;

@@ -261,7 +261,7 @@ pub struct Candidate {
 pub struct PolicyRun {
     /// Name in records and plots.
     pub label: String,
-    /// The policy and its parameters. Times in it are emulated; `max_delay_shift` and
+    /// The policy and its parameters. Times in it are emulated; `max_delay_ns` and
     /// `max_capacity_bps`, which only path scores depend on, are paper units.
     pub policy: PolicyPlan,
     /// One for each switch, one row for each destination, one score for each candidate, in the

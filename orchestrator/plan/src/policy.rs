@@ -4,7 +4,7 @@
 //! sampling, garbage collection, idle time-out — is in the time of the emulated network.
 
 use lab_policy::{
-    lcmp::{LcmpConfig, Preset, path_score},
+    lcmp::{LcmpConfig, Preset, delay_of_shift, path_score},
     own, ucmp, ucmp_artifact, wcmp,
 };
 use lab_scenario::{LcmpPreset, LcmpSpec, OwnSpec, PolicySpec, UcmpSpec};
@@ -239,10 +239,7 @@ fn config(
         w_tl: spec.w_tl.unwrap_or(preset.w_tl),
         w_dp: spec.w_dp.unwrap_or(preset.w_dp),
         s_cong: spec.s_cong.unwrap_or(preset.s_cong),
-        max_delay_shift: match spec.max_delay {
-            None => preset.max_delay_shift,
-            Some(delay) => delay_shift(path, spec.preset, delay)?,
-        },
+        max_delay_ns: spec.max_delay.unwrap_or(preset.max_delay_ns),
         max_capacity_bps: spec.max_capacity.unwrap_or(preset.max_capacity_bps),
         trend_shift: spec.trend_shift.unwrap_or(preset.trend_shift),
         duration_shift: spec.duration_shift.unwrap_or(preset.duration_shift),
@@ -285,40 +282,14 @@ fn table_parameters(path: &str, surroundings: &Surroundings<'_>) -> Result<LcmpC
     let longest = delays.max().unwrap_or(Nanos::ZERO).get() / 1_000;
     let above = u64::BITS - longest.leading_zeros();
     let shift = u8::try_from(above).unwrap_or(u8::MAX);
-    parameters.max_delay_shift = parameters.max_delay_shift.max(shift);
+    let longest = delay_of_shift(shift, parameters.preset);
+    parameters.max_delay_ns = parameters.max_delay_ns.max(longest);
     Ok(parameters)
 }
 
 /// Five times the longest base RTT, already emulated; a lab without delays still has a second.
 fn idle_timeout(trips: RoundTrips) -> Nanos {
     Nanos::new(trips.base.get().saturating_mul(5)).max(Nanos::from_millis(1_000))
-}
-
-/// The delay of exponent `shift`, in the unit the preset counts delays in.
-pub(crate) fn max_delay(shift: u8, preset: Preset) -> String {
-    let units = 1u64 << shift;
-    match preset {
-        Preset::Paper => format!("{units} us"),
-        Preset::Artifact => format!("{units} ms"),
-    }
-}
-
-/// The exponent of a power of two, of the unit the preset counts delays in.
-fn delay_shift(path: &str, preset: LcmpPreset, delay: Nanos) -> Result<u8, PlanError> {
-    let (unit, name) = match preset {
-        LcmpPreset::Paper => (1_000, "us"),
-        LcmpPreset::Artifact => (1_000_000, "ms"),
-    };
-    let units = delay.get() / unit;
-    if delay.get().is_multiple_of(unit) && units.is_power_of_two() {
-        return Ok(u8::try_from(units.ilog2()).unwrap_or(u8::MAX));
-    }
-    let above = units.saturating_add(1).checked_next_power_of_two();
-    let hint = above.map_or(String::new(), |power| {
-        format!(" (hint: the next one is `{power} {name}`)")
-    });
-    let why = format!("is {delay}, it must be a power of two of {name}{hint}");
-    Err(parameter(path, "max_delay", why))
 }
 
 fn parameter(path: &str, key: &str, why: String) -> PlanError {

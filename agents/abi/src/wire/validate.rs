@@ -9,7 +9,7 @@ use super::config::{
     AgeConfig, AgentConfig, CandidateConfig, DestinationConfig, MAX_INTERFACE_NAME, PortConfig,
 };
 use crate::{
-    LcmpConfigError,
+    ParameterError,
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{MAX_AGES, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS},
 };
@@ -132,7 +132,7 @@ pub enum AgentConfigError {
     },
     /// Parameters LCMP cannot compute with.
     #[error("policy: {0}")]
-    Lcmp(#[from] LcmpConfigError),
+    Lcmp(#[from] ParameterError),
 }
 
 impl AgentConfig {

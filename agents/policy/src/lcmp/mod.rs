@@ -13,7 +13,10 @@ pub mod port;
 pub mod thresholds;
 
 pub use decide::{decide, decide_stale};
-pub use lab_abi::lcmp::{LEVELS, LcmpConfig, LcmpConfigError, Preset};
+pub use lab_abi::{
+    LcmpConfig, ParameterError, Preset,
+    lcmp::{LEVELS, MAX_DELAY_SHIFT, delay_of_shift},
+};
 pub use path::{capacity_score, delay_score, path_score, separating_shift};
 pub use port::{Levels, PortState};
 pub use thresholds::{PortProvision, PortThresholds};

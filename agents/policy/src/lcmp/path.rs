@@ -1,9 +1,8 @@
 //! Path quality: one byte per candidate path, computed by the control plane.
 
-use lab_abi::lcmp::{LEVELS, LcmpConfig, MAX_DELAY_SHIFT, Preset};
 use lab_units::{BitsPerSec, Nanos};
 
-use super::{LEVEL_SCORES, saturate};
+use super::{LEVEL_SCORES, LEVELS, LcmpConfig, MAX_DELAY_SHIFT, Preset, saturate};
 
 /// The cost of a path, C_path (Eq. 2): min((w_dl·delay + w_lc·capacity) >> S_path, 255).
 ///
@@ -24,7 +23,7 @@ pub fn path_score(delay: Nanos, capacity: BitsPerSec, config: &LcmpConfig) -> u8
 /// difference to the score.
 #[must_use]
 pub fn delay_score(delay: Nanos, config: &LcmpConfig) -> u8 {
-    delay_score_at(delay, config.preset, config.max_delay_shift)
+    delay_score_at(delay, config.preset, config.max_delay_shift())
 }
 
 /// The capacity's part of the path cost (Alg. 2): 255 less the level of the highest class reached.
@@ -45,7 +44,7 @@ pub fn capacity_score(capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
     score
 }
 
-/// The smallest `max_delay_shift` that covers all `delays` and gives differing ones differing scores.
+/// The smallest exponent of `max_delay` that covers all `delays` and gives differing ones differing scores.
 ///
 /// Covered means not saturated: a delay that scores 255 equals every longer one that a later link
 /// may bring. `None` when no shift tells the delays apart: some differ by less than a score's step.
@@ -82,7 +81,7 @@ fn delay_score_at(delay: Nanos, preset: Preset, shift: u8) -> u8 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{super::delay_of_shift, *};
 
     const MS: u64 = 1_000_000;
 
@@ -93,7 +92,7 @@ mod tests {
     /// The paper's testbed: rate and one-way delay per link, two links per path; 2^19 µs.
     fn testbed() -> LcmpConfig {
         LcmpConfig {
-            max_delay_shift: 19,
+            max_delay_ns: delay_of_shift(19, Preset::Paper),
             ..LcmpConfig::paper(gbit(200))
         }
     }
@@ -186,16 +185,17 @@ mod tests {
             w_dl: u8,
             w_lc: u8,
             s_path in 0..=16u8,
-            max_delay_shift in 0..=MAX_DELAY_SHIFT,
+            shift in 0..=MAX_DELAY_SHIFT,
             capacity in 1..=u64::MAX,
         ) -> LcmpConfig {
             let capacity = BitsPerSec::new(capacity).expect("not zero");
+            let preset = if artifact { Preset::Artifact } else { Preset::Paper };
             LcmpConfig {
-                preset: if artifact { Preset::Artifact } else { Preset::Paper },
+                preset,
                 w_dl,
                 w_lc,
                 s_path,
-                max_delay_shift,
+                max_delay_ns: delay_of_shift(shift, preset),
                 ..LcmpConfig::paper(capacity)
             }
         }

@@ -76,7 +76,7 @@ fn lcmp(config: &LcmpConfig) -> String {
         config.w_ql,
         config.w_tl,
         config.w_dp,
-        policy::max_delay(config.max_delay_shift, config.preset),
+        config.max_delay_ns,
         config.max_capacity_bps,
         about_time(config.sample_interval_ns),
         about_time(config.idle_timeout_ns),

@@ -1,6 +1,6 @@
 //! Paths that a policy cannot tell apart.
 
-use lab_policy::lcmp::{LcmpConfig, Preset, delay_score, separating_shift};
+use lab_policy::lcmp::{LcmpConfig, Preset, delay_of_shift, delay_score, separating_shift};
 use lab_units::{DcId, Nanos};
 
 use super::{Inspection, warning};
@@ -77,7 +77,7 @@ fn separation(rows: &[DelayRow<'_>], config: &LcmpConfig) -> String {
     let shift = shifts.and_then(|shifts| shifts.into_iter().max());
     let separates = |shift: &u8| {
         let trial = LcmpConfig {
-            max_delay_shift: *shift,
+            max_delay_ns: delay_of_shift(*shift, config.preset),
             ..config.clone()
         };
         rows.iter()
@@ -85,7 +85,7 @@ fn separation(rows: &[DelayRow<'_>], config: &LcmpConfig) -> String {
     };
     match shift.filter(separates) {
         Some(shift) => {
-            let smallest = policy::max_delay(shift, config.preset);
+            let smallest = delay_of_shift(shift, config.preset);
             format!("`max_delay: {smallest}` is the smallest that separates all")
         }
         None => "no `max_delay` separates all: its steps are 1/255 of it".to_owned(),

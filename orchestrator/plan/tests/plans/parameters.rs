@@ -37,7 +37,7 @@ fn what_a_scenario_sets_is_what_a_switch_runs_with() {
         w_tl: 7,
         w_dp: 8,
         s_cong: 9,
-        max_delay_shift: 10,
+        max_delay_ns: Nanos::from_millis(1_024),
         max_capacity_bps: BitsPerSec::new(40_000_000_000).unwrap(),
         trend_shift: 11,
         duration_shift: 12,

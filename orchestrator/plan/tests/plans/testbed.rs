@@ -145,7 +145,7 @@ fn times_of_a_switch_agent_are_emulated_and_path_parameters_are_not() {
         panic!("the second policy is lcmp");
     };
     assert_eq!(config.sample_interval_ns, Nanos::from_millis(10));
-    assert_eq!(config.max_delay_shift, 19);
+    assert_eq!(config.max_delay_shift(), 19);
     assert_eq!(config.max_capacity_bps.to_string(), "200 Gbit");
     // Five times the route by DC3: two links of 2.5 s each way, and one packet and its ACK.
     let idle = config.idle_timeout_ns.get();

@@ -1,0 +1,221 @@
+//! LCMP's parameters.
+
+use lab_units::{BitsPerSec, Nanos};
+
+use crate::{
+    limits::{INTERVALS, megabits, micros, millis, numbers},
+    set::{ParameterError, ParameterSet, Preset, parameters},
+    value::{Domain, Value},
+};
+
+/// Number of classes of every level table.
+///
+/// The level scores, capacity classes and queue levels are all tenths; the paper's example.
+pub const LEVELS: usize = 10;
+
+/// Maximum exponent of `max_delay`: 2^40 µs are twelve days, and delay · 255 still fits 64 bits.
+pub const MAX_DELAY_SHIFT: u8 = 40;
+
+/// Maximum number of rows of a flow table: the paper's deployment, 1.2 MB of 24-byte entries.
+pub const MAX_FLOW_TABLE_ENTRIES: u32 = 50_000;
+
+/// Right shifts of a weighted sum; larger ones would always give 0.
+const SCORE_SHIFTS: Domain = numbers(0, 16);
+
+/// Right shifts of the trend and of the duration counter, which have 32 bits.
+const STATE_SHIFTS: Domain = numbers(0, 31);
+
+parameters! {
+    /// LCMP's parameters.
+    ///
+    /// `max_delay_ns` and `max_capacity_bps` are paper units, as path costs are computed from the
+    /// paper's paths. The intervals are paper time in a preset, emulated time in a plan.
+    pub struct LcmpConfig(label) by preset = "LCMP" {
+        /// Weight of the path cost C_path in the total cost (α, Eq. 1).
+        alpha: u8 = 3 => { is_tunable: true };
+        /// Weight of the congestion cost C_cong in the total cost (β, Eq. 1).
+        beta: u8 = 1 => { is_tunable: true };
+        /// Weight of the delay score in the path cost (Eq. 2).
+        w_dl: u8 = 3 => { is_tunable: true };
+        /// Weight of the capacity score in the path cost (Eq. 2).
+        w_lc: u8 = 1 => { is_tunable: true };
+        /// Right shift of the path cost (Eq. 2): the weighted sum is divided by 2^`s_path`.
+        s_path: u8 = 2 => { is_tunable: true, domain: SCORE_SHIFTS };
+        /// Weight of the queue level in the congestion cost (Eq. 5).
+        w_ql: u8 = 2 => { is_tunable: true };
+        /// Weight of the trend level in the congestion cost (Eq. 5).
+        w_tl: u8 = 1 => { is_tunable: true };
+        /// Weight of the duration level in the congestion cost (Eq. 5).
+        w_dp: u8 = 1 => { is_tunable: true };
+        /// Right shift of the congestion cost (Eq. 5): the weighted sum is divided by 2^`s_cong`.
+        s_cong: u8 = 2 => { is_tunable: true, domain: SCORE_SHIFTS };
+        /// Delay from which the delay score is 255: a power of two, of microseconds with the preset
+        /// `paper`, of milliseconds with `artifact`. Candidates with longer delays have equal scores.
+        max_delay_ns: Nanos = micros(1 << 15), millis(1 << 5) => {
+            domain: INTERVALS,
+            is_scaled: false,
+        };
+        /// Capacity whose tenths are the capacity classes; this capacity scores best. The artifact
+        /// calls it `MAX_BW`.
+        max_capacity_bps: BitsPerSec = megabits(400_000) => {
+            derived: Some("the maximum rate of an inter-DC link"),
+            is_scaled: false,
+        };
+        /// Shift K of the queue trend: each sample replaces 2^-K of the trend.
+        trend_shift: u8 = 3 => { is_tunable: true, domain: STATE_SHIFTS };
+        /// Right shift from the duration counter to its level: the number of samples at or above
+        /// `high_water` is divided by 2^`duration_shift`.
+        duration_shift: u8 = 2 => { is_tunable: true, domain: STATE_SHIFTS };
+        /// Queue level from which the duration counter rises; above `low_water`. ⌈0.8 · 255⌉.
+        high_water: u8 = 204 => { is_tunable: true, domain: numbers(1, 255) };
+        /// Queue level up to which the duration counter falls; below `high_water`. ⌊0.4 · 255⌋.
+        low_water: u8 = 102 => { is_tunable: true, domain: numbers(0, 254) };
+        /// Time between two samples of an egress queue.
+        sample_interval_ns: Nanos = millis(1) => { domain: INTERVALS };
+        /// Time between two runs of flow-cache garbage collection.
+        gc_interval_ns: Nanos = millis(1_000) => { domain: INTERVALS };
+        /// Time without a packet after which a flow table entry is idle, and collected.
+        idle_timeout_ns: Nanos = millis(5_000), millis(2_000) => {
+            domain: INTERVALS,
+            derived: Some("five times the longest base RTT, at least 1 s of emulated time"),
+        };
+        /// Capacity of the flow table; beyond it the least recently used flow is evicted.
+        flow_table_entries: u32 = MAX_FLOW_TABLE_ENTRIES => {
+            domain: numbers(1, MAX_FLOW_TABLE_ENTRIES as u64),
+        };
+        /// Congestion cost from which a candidate counts as highly congested; if all do, the
+        /// cheapest is chosen.
+        congested_threshold: u8 = 204 => { is_tunable: true, only: Some(Preset::Paper) };
+        /// Total cost from which a candidate is dropped.
+        drop_threshold: u8 = 204 => { is_tunable: true, only: Some(Preset::Artifact) };
+    }
+    conflicts [water_marks, max_delay, weights]
+}
+
+impl LcmpConfig {
+    /// Defaults of the preset `paper` in a topology whose fastest inter-DC link has `max_capacity`.
+    ///
+    /// `idle_timeout_ns` is five times the longest base RTT of the 8-DC testbed.
+    #[must_use]
+    pub const fn paper(max_capacity: BitsPerSec) -> Self {
+        Self {
+            max_capacity_bps: max_capacity,
+            ..Self::PAPER
+        }
+    }
+
+    /// Defaults of the preset `artifact`.
+    #[must_use]
+    pub const fn artifact() -> Self {
+        Self::ARTIFACT
+    }
+
+    /// Checks every value and that all fit together.
+    ///
+    /// # Errors
+    /// The first value that does not fit.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        self.check()
+    }
+
+    /// Exponent of `max_delay_ns`: its logarithm to base two, in the preset's unit of delay.
+    #[must_use]
+    pub fn max_delay_shift(&self) -> u8 {
+        let units = self.max_delay_ns.get() / delay_unit(self.preset).0;
+        let shift = units.checked_ilog2().unwrap_or(0);
+        u8::try_from(shift).unwrap_or(u8::MAX)
+    }
+}
+
+/// Delay of 2^`shift` units of `preset`: microseconds of the paper, milliseconds of the artifact.
+#[must_use]
+pub const fn delay_of_shift(shift: u8, preset: Preset) -> Nanos {
+    Nanos::new(delay_unit(preset).0 << shift)
+}
+
+/// Unit in which `preset` counts delays, in ns, and its name.
+const fn delay_unit(preset: Preset) -> (u64, &'static str) {
+    match preset {
+        Preset::Paper => (1_000, "us"),
+        Preset::Artifact => (1_000_000, "ms"),
+    }
+}
+
+/// Between the two marks the counter rests; were they to meet, it would rise and fall at once.
+fn water_marks(config: &LcmpConfig) -> Option<ParameterError> {
+    let (low, high) = (config.low_water, config.high_water);
+    (low >= high).then(|| ParameterError::Order {
+        low: ("low_water", Value::Number(low.into())),
+        high: ("high_water", Value::Number(high.into())),
+        may_meet: false,
+    })
+}
+
+/// The delay score is a shift, so that the delay it saturates at is a power of two.
+fn max_delay(config: &LcmpConfig) -> Option<ParameterError> {
+    let (unit, name) = delay_unit(config.preset);
+    let delay = config.max_delay_ns.get();
+    let units = delay / unit;
+    if delay.is_multiple_of(unit) && units.is_power_of_two() {
+        return None;
+    }
+    let below = units.checked_ilog2().map_or(1, |shift| 1 << shift);
+    Some(ParameterError::NotPowerOfTwo {
+        name: "max_delay",
+        value: config.max_delay_ns,
+        unit: name,
+        nearest: [below, 2 * below],
+    })
+}
+
+fn weights(config: &LcmpConfig) -> Option<ParameterError> {
+    (config.alpha == 0 && config.beta == 0).then_some(ParameterError::BothZero {
+        names: ["alpha", "beta"],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn both_presets_are_valid() {
+        for preset in [LcmpConfig::PAPER, LcmpConfig::ARTIFACT] {
+            assert_eq!(preset.validate(), Ok(()));
+        }
+        assert_eq!(LcmpConfig::PAPER.max_delay_shift(), 15);
+        assert_eq!(LcmpConfig::ARTIFACT.max_delay_shift(), 5);
+    }
+
+    #[test]
+    fn values_that_do_not_fit_are_named_with_their_bound() {
+        let error = |change: fn(&mut LcmpConfig)| {
+            let mut config = LcmpConfig::ARTIFACT;
+            change(&mut config);
+            config.validate().unwrap_err().to_string()
+        };
+        for (change, message) in [
+            (
+                (|config| config.s_cong = 17) as fn(&mut LcmpConfig),
+                "`s_cong` is 17, it must be 0 to 16",
+            ),
+            (
+                |config| config.low_water = 204,
+                "`low_water` is 204, it must be below `high_water`, which is 204",
+            ),
+            (
+                |config| config.max_delay_ns = millis(500),
+                "`max_delay` is 500 ms, it must be a power of two of ms (hint: the nearest are \
+                 `256 ms`, `512 ms`)",
+            ),
+            (
+                |config| (config.alpha, config.beta) = (0, 0),
+                "`alpha` and `beta` are both zero, so that all paths cost the same",
+            ),
+        ] {
+            assert_eq!(error(change), message);
+        }
+    }
+}

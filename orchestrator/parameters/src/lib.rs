@@ -1,0 +1,48 @@
+//! Parameters of policies and congestion controls, each declared once.
+//!
+//! A declaration names a parameter, its type, meaning, range, and defaults. The scenario's reader,
+//! its JSON Schema and reference, the plan with its scaling and tables, and `tune` follow the
+//! declarations; adding a parameter is one declaration and the line that uses the value.
+//!
+//! Must not contain: clocks, floats, I/O, allocation.
+//!
+//! - [`value`][]: [`Value`] of a parameter and its [`Domain`]
+//! - [`set`][]: [`Parameter`], [`ParameterSet`], and the macro that declares a set
+//! - [`limits`][]: bounds shared by several parameters
+//! - [`lcmp`][], [`ucmp`][], [`te`][]: sets of policies
+//! - [`dcqcn`][], [`hpcc`][], [`timely`][], [`dctcp`][]: sets of congestion controls
+//!
+//! ```
+//! use lab_parameters::{LcmpConfig, ParameterSet, Preset, Value};
+//!
+//! let mut lcmp = LcmpConfig::preset(Preset::Paper);
+//! assert_eq!(lcmp.get("alpha"), Some(Value::Number(3)));
+//! lcmp.set("s_path", Value::Number(4)).unwrap();
+//! let error = lcmp.set("s_path", Value::Number(17)).unwrap_err();
+//! assert_eq!(error.to_string(), "`s_path` is 17, it must be 0 to 16");
+//! ```
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod dcqcn;
+pub mod dctcp;
+pub mod hpcc;
+pub mod lcmp;
+pub mod limits;
+pub mod set;
+pub mod te;
+pub mod timely;
+pub mod ucmp;
+pub mod value;
+
+pub use dcqcn::DcqcnConfig;
+pub use dctcp::DctcpConfig;
+pub use hpcc::HpccConfig;
+pub use lcmp::LcmpConfig;
+pub use set::{Parameter, ParameterError, ParameterSet, Preset};
+pub use te::TeConfig;
+pub use timely::TimelyConfig;
+pub use ucmp::UcmpConfig;
+pub use value::{Domain, Hundredths, Value};

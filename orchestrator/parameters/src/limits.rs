@@ -1,0 +1,54 @@
+//! Bounds shared by several parameters, and the domains they make.
+
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+
+use crate::value::Domain;
+
+/// Minimum rate of a link or a congestion control.
+pub const MIN_RATE: BitsPerSec = BitsPerSec::new(1_000).expect("not zero");
+/// Maximum rate of a link or a congestion control.
+pub const MAX_RATE: BitsPerSec = BitsPerSec::new(100_000_000_000_000).expect("not zero");
+/// Maximum egress queue, and maximum amount of bytes of any parameter.
+pub const MAX_BUFFER: Bytes = Bytes::new(1_000_000_000_000);
+/// Minimum interval of a switch agent and of measurement; an agent is a process, not a clock.
+pub const MIN_INTERVAL: Nanos = micros(1);
+/// Maximum interval of a switch agent and of measurement.
+pub const MAX_INTERVAL: Nanos = Nanos::from_millis(3_600_000);
+/// Minimum interval or timeout of transport.
+pub const MIN_TIMER: Nanos = Nanos::new(100);
+/// Maximum interval or timeout of transport.
+pub const MAX_TIMER: Nanos = Nanos::from_millis(3_600_000);
+/// Maximum number of stages of a congestion control before its larger raises.
+pub const MAX_STAGES: u64 = 1_000;
+
+/// Intervals of a switch agent.
+pub(crate) const INTERVALS: Domain = Domain::Time {
+    min: MIN_INTERVAL,
+    max: MAX_INTERVAL,
+};
+/// Intervals of transport.
+pub(crate) const TIMERS: Domain = Domain::Time {
+    min: MIN_TIMER,
+    max: MAX_TIMER,
+};
+
+/// Whole numbers from `min` to `max`.
+pub(crate) const fn numbers(min: u64, max: u64) -> Domain {
+    Domain::Number { min, max }
+}
+
+pub(crate) const fn micros(time: u64) -> Nanos {
+    Nanos::new(time * 1_000)
+}
+
+pub(crate) const fn millis(time: u64) -> Nanos {
+    Nanos::from_millis(time)
+}
+
+pub(crate) const fn megabits(rate: u64) -> BitsPerSec {
+    BitsPerSec::new(rate * 1_000_000).expect("a declared rate is not zero")
+}
+
+pub(crate) const fn ratio(numerator: u64, denominator: u64) -> Ratio {
+    Ratio::new(numerator, denominator).expect("a declared denominator is not zero")
+}

@@ -1,0 +1,316 @@
+//! Sets of parameters and their declaration.
+
+use core::fmt;
+
+use lab_units::Nanos;
+
+use crate::value::{Domain, Value};
+
+/// Source of a set's defaults, and where the two differ its algorithm.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Preset {
+    /// The publication.
+    #[default]
+    Paper,
+    /// NS-3 code of LCMP's authors, with its wrap-arounds.
+    Artifact,
+}
+
+impl Preset {
+    /// Name in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Artifact => "artifact",
+        }
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Declaration of a parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Key in a scenario: the field's name without its unit.
+    pub name: &'static str,
+    /// Meaning, in sentences; lines begin with a blank.
+    pub doc: &'static str,
+    /// Kind and range of values.
+    pub domain: Domain,
+    /// Preset whose algorithm has the parameter, if not both have.
+    pub only: Option<Preset>,
+    /// Default of the preset `paper` in words, if it depends on the topology.
+    pub derived: Option<&'static str>,
+    /// True if similitude scales times, rates and sizes; false if the plan keeps paper units.
+    pub is_scaled: bool,
+    /// True if `tune` may change the parameter while flows run.
+    pub is_tunable: bool,
+}
+
+impl Parameter {
+    /// Declaration of `field`, scaled and not tunable, of both presets.
+    pub(crate) const fn new(field: &'static str, doc: &'static str, domain: Domain) -> Self {
+        Self {
+            name: without_unit(field),
+            doc,
+            domain,
+            only: None,
+            derived: None,
+            is_scaled: true,
+            is_tunable: false,
+        }
+    }
+
+    /// True if the algorithm of `preset` has the parameter.
+    #[must_use]
+    pub fn is_of(&self, preset: Preset) -> bool {
+        self.only.is_none_or(|only| only == preset)
+    }
+}
+
+/// Parameters of one policy or congestion control, with values.
+pub trait ParameterSet: Clone + Sized + 'static {
+    /// Name of the policy or congestion control, as its publication writes it.
+    const TITLE: &'static str;
+    /// Keys in a scenario: `preset` and `label` where the set has them, then the parameters' names.
+    const KEYS: &'static [&'static str];
+    /// Declarations.
+    const PARAMETERS: &'static [Parameter];
+    /// Checks of several parameters together.
+    const CONFLICTS: &'static [Conflict<Self>];
+
+    /// Defaults of `preset`; a derived one has a stand-in.
+    fn preset(preset: Preset) -> Self;
+
+    /// Value of the parameter `name`; `None` if the set has none.
+    fn get(&self, name: &str) -> Option<Value>;
+
+    /// Sets the parameter `name`.
+    ///
+    /// # Errors
+    /// A value outside the parameter's domain.
+    fn set(&mut self, name: &str, value: Value) -> Result<(), ParameterError>;
+
+    /// Checks that every value is in its domain and that all fit together.
+    ///
+    /// # Errors
+    /// The first value that does not fit.
+    fn check(&self) -> Result<(), ParameterError> {
+        for parameter in Self::PARAMETERS {
+            if let Some(value) = self.get(parameter.name) {
+                parameter.check(value)?;
+            }
+        }
+        let conflict = Self::CONFLICTS.iter().find_map(|check| check(self));
+        conflict.map_or(Ok(()), Err)
+    }
+}
+
+/// Check of several parameters of a set together.
+pub type Conflict<S> = fn(&S) -> Option<ParameterError>;
+
+impl Parameter {
+    /// Checks that the parameter may have `value`.
+    ///
+    /// # Errors
+    /// The value and the domain it is outside of.
+    pub fn check(&self, value: Value) -> Result<(), ParameterError> {
+        if self.domain.contains(value) {
+            return Ok(());
+        }
+        Err(ParameterError::OutOfRange {
+            name: self.name,
+            value,
+            domain: self.domain,
+        })
+    }
+}
+
+/// Value that does not fit its parameter or the other values of its set.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
+pub enum ParameterError {
+    #[error("`{name}` is {value}, it must be {domain}")]
+    OutOfRange {
+        name: &'static str,
+        value: Value,
+        domain: Domain,
+    },
+    #[error(
+        "`{}` is {}, it must {} `{}`, which is {}",
+        low.0, low.1, if *may_meet { "not be above" } else { "be below" }, high.0, high.1
+    )]
+    Order {
+        low: (&'static str, Value),
+        high: (&'static str, Value),
+        may_meet: bool,
+    },
+    #[error(
+        "`{name}` is {value}, it must be a power of two of {unit} (hint: the nearest are \
+         `{} {unit}`, `{} {unit}`)",
+        nearest[0], nearest[1]
+    )]
+    NotPowerOfTwo {
+        name: &'static str,
+        value: Nanos,
+        unit: &'static str,
+        nearest: [u64; 2],
+    },
+    #[error("`{}` and `{}` are both zero, so that all paths cost the same", names[0], names[1])]
+    BothZero { names: [&'static str; 2] },
+}
+
+impl ParameterError {
+    /// Names of the parameters concerned.
+    #[must_use]
+    pub const fn names(&self) -> [&'static str; 2] {
+        match self {
+            Self::OutOfRange { name, .. } | Self::NotPowerOfTwo { name, .. } => [name, name],
+            Self::Order { low, high, .. } => [low.0, high.0],
+            Self::BothZero { names } => *names,
+        }
+    }
+}
+
+/// Name of a field without the unit it ends with.
+pub(crate) const fn without_unit(field: &'static str) -> &'static str {
+    let unit = match field.as_bytes() {
+        [.., b'_', b'n', b's'] => "_ns",
+        [.., b'_', b'b', b'p', b's'] => "_bps",
+        [.., b'_', b'b', b'y', b't', b'e', b's'] => "_bytes",
+        [.., b'_', b'p', b'e', b'r', b'c', b'e', b'n', b't'] => "_percent",
+        _ => "",
+    };
+    field.split_at(field.len() - unit.len()).0
+}
+
+/// `head`, then the names of `parameters`; `N` is the number of both.
+pub(crate) const fn keys<const N: usize>(
+    head: &[&'static str],
+    parameters: &[Parameter],
+) -> [&'static str; N] {
+    let mut keys = [""; N];
+    let mut at = 0;
+    while at < N {
+        keys[at] = if at < head.len() {
+            head[at]
+        } else {
+            parameters[at - head.len()].name
+        };
+        at += 1;
+    }
+    keys
+}
+
+/// Declares a set: `field: type = default of the paper, default of the artifact => { … };`, where the
+/// second default is left out if it is the same, and the braces hold the fields of [`Parameter`]
+/// that differ from [`Parameter::new`]. `(label)`: scenarios may name the set, as they do policies;
+/// `by preset`: there are two presets.
+macro_rules! parameters {
+    (
+        $(#[doc = $about:literal])*
+        $(#[derive($derived:ident)])?
+        pub struct $set:ident $(($label:ident))? $(by $preset:ident)? = $title:literal {
+            $(
+                $(#[doc = $doc:literal])*
+                $field:ident: $type:ty = $paper:expr $(, $artifact:expr)?
+                    $(=> { $($key:ident: $value:expr),* $(,)? })?;
+            )*
+        }
+        conflicts [$($conflict:ident),*]
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Clone, $($derived,)? Debug, Eq, Hash, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+        pub struct $set {
+            $(
+                /// Source of the defaults, and where the two differ the algorithm.
+                pub $preset: $crate::set::Preset,
+            )?
+            $($(#[doc = $doc])* pub $field: $type,)*
+        }
+
+        impl $set {
+            /// Defaults of the preset `paper`, in paper units.
+            pub const PAPER: Self = Self {
+                $($preset: $crate::set::Preset::Paper,)?
+                $($field: $paper,)*
+            };
+
+            /// Defaults of the preset `artifact`, in paper units.
+            pub const ARTIFACT: Self = Self {
+                $($preset: $crate::set::Preset::Artifact,)?
+                $($field: $crate::set::last!($paper $(, $artifact)?),)*
+            };
+        }
+
+        impl $crate::set::ParameterSet for $set {
+            const TITLE: &'static str = $title;
+            const KEYS: &'static [&'static str] = {
+                const HEAD: &[&str] = &[$(stringify!($preset),)? $(stringify!($label),)?];
+                const COUNT: usize = HEAD.len() + <$set>::PARAMETERS.len();
+                &$crate::set::keys::<COUNT>(HEAD, <$set>::PARAMETERS)
+            };
+            const PARAMETERS: &'static [$crate::set::Parameter] = &[$(
+                $crate::set::Parameter {
+                    $($($key: $value,)*)?
+                    ..$crate::set::Parameter::new(
+                        stringify!($field),
+                        concat!($($doc),*),
+                        <$type as $crate::value::Field>::DOMAIN,
+                    )
+                }
+            ),*];
+            const CONFLICTS: &'static [$crate::set::Conflict<Self>] = &[$($conflict),*];
+
+            fn preset(preset: $crate::set::Preset) -> Self {
+                match preset {
+                    $crate::set::Preset::Paper => Self::PAPER,
+                    $crate::set::Preset::Artifact => Self::ARTIFACT,
+                }
+            }
+
+            fn get(&self, name: &str) -> Option<$crate::value::Value> {
+                $(if name == $crate::set::without_unit(stringify!($field)) {
+                    return $crate::value::Field::value(self.$field);
+                })*
+                None
+            }
+
+            fn set(
+                &mut self,
+                name: &str,
+                value: $crate::value::Value,
+            ) -> Result<(), $crate::set::ParameterError> {
+                let declared = Self::PARAMETERS.iter().find(|declared| declared.name == name);
+                declared.map_or(Ok(()), |declared| declared.check(value))?;
+                $(if name == $crate::set::without_unit(stringify!($field))
+                    && let Some(value) = $crate::value::Field::from_value(value)
+                {
+                    self.$field = value;
+                })*
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use parameters;
+
+/// The last of one or two expressions.
+macro_rules! last {
+    ($one:expr) => {
+        $one
+    };
+    ($one:expr, $last:expr) => {
+        $last
+    };
+}
+pub(crate) use last;

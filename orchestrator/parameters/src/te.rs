@@ -1,0 +1,26 @@
+//! Parameters of centralised traffic engineering.
+
+use lab_units::Nanos;
+
+use crate::{
+    limits::{INTERVALS, millis, numbers},
+    set::parameters,
+};
+
+parameters! {
+    /// Parameters of centralised traffic engineering.
+    #[derive(Copy)]
+    pub struct TeConfig(label) = "TE" {
+        /// Time over which demands are measured, and after which their split is installed; 100 ms is
+        /// the published control loop.
+        interval_ns: Nanos = millis(100) => { domain: INTERVALS };
+        /// Number of hash buckets that a destination's next hops share.
+        buckets: u16 = 100 => { domain: numbers(1, 1_000) };
+    }
+    conflicts []
+}
+
+impl TeConfig {
+    /// Defaults.
+    pub const DEFAULT: Self = Self::PAPER;
+}

@@ -1,0 +1,34 @@
+//! UCMP's parameters.
+
+use lab_units::Nanos;
+
+use crate::{
+    limits::{MAX_INTERVAL, micros},
+    set::parameters,
+    value::{Domain, Hundredths},
+};
+
+parameters! {
+    /// Parameters of UCMP's uniform cost (Li et al., SIGCOMM '24).
+    #[derive(Copy)]
+    pub struct UcmpConfig(label) = "UCMP" {
+        /// Weight of a flow's use of its links against delay, in steps of 0.01 (α); 0.5 in the
+        /// published experiments.
+        alpha_percent: Hundredths = Hundredths(50);
+        /// Difference up to which two costs are equal, and their paths hashed over; a tenth of the
+        /// paper's shortest inter-DC delay.
+        quantum_ns: Nanos = micros(100) => {
+            domain: Domain::Time { min: Nanos::ZERO, max: MAX_INTERVAL },
+            is_scaled: false,
+        };
+        /// Flow ageing: a flow is re-routed to the cheapest path for the bytes sent so far. Without
+        /// it a flow keeps the path of its first packet, for which delay alone counts.
+        ageing: bool = false;
+    }
+    conflicts []
+}
+
+impl UcmpConfig {
+    /// Defaults.
+    pub const DEFAULT: Self = Self::PAPER;
+}

@@ -1,0 +1,185 @@
+//! Values of parameters, their domains, and the Rust types that hold them.
+
+use core::fmt;
+
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+
+use crate::limits;
+
+/// Value of a parameter.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(untagged))]
+pub enum Value {
+    /// Switch.
+    Flag(bool),
+    /// Whole number without a unit.
+    Number(u64),
+    /// Length of time.
+    Time(Nanos),
+    /// Rate of a link or flow.
+    Rate(BitsPerSec),
+    /// Amount of data.
+    Size(Bytes),
+    /// Exact fraction.
+    Ratio(Ratio),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Time(time) => time.fmt(f),
+            Self::Rate(rate) => rate.fmt(f),
+            Self::Size(size) => size.fmt(f),
+            Self::Ratio(ratio) => ratio.fmt(f),
+        }
+    }
+}
+
+/// Kind and range of a parameter's values; bounds are inclusive.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(missing_docs, reason = "`min` and `max` are the bounds")]
+pub enum Domain {
+    /// `true` or `false`.
+    Flag,
+    /// Whole numbers without a unit.
+    Number { min: u64, max: u64 },
+    /// Lengths of time.
+    Time { min: Nanos, max: Nanos },
+    /// Rates.
+    Rate { min: BitsPerSec, max: BitsPerSec },
+    /// Amounts of data.
+    Size { min: Bytes, max: Bytes },
+    /// Fractions above zero and at most one.
+    Share,
+    /// Multiples of 0.01 from zero to `max`.
+    Hundredths { max: u64 },
+}
+
+impl Domain {
+    /// True if the parameter may have `value`.
+    #[must_use]
+    pub fn contains(self, value: Value) -> bool {
+        match (self, value) {
+            (Self::Flag, Value::Flag(_)) => true,
+            (Self::Number { min, max }, Value::Number(number)) => (min..=max).contains(&number),
+            (Self::Time { min, max }, Value::Time(time)) => (min..=max).contains(&time),
+            (Self::Rate { min, max }, Value::Rate(rate)) => (min..=max).contains(&rate),
+            (Self::Size { min, max }, Value::Size(size)) => (min..=max).contains(&size),
+            (Self::Share, Value::Ratio(share)) => share > Ratio::ZERO && share <= Ratio::ONE,
+            (Self::Hundredths { max }, Value::Ratio(ratio)) => ratio
+                .scale_exact(100)
+                .is_some_and(|percent| percent <= 100 * max),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("`true` or `false`"),
+            Self::Number { min, max } => write!(f, "{min} to {max}"),
+            Self::Time { min, max } => write!(f, "{min} to {max}"),
+            Self::Rate { min, max } => write!(f, "{min} to {max}"),
+            Self::Size { min, max } => write!(f, "{min} to {max}"),
+            Self::Share => f.write_str("above 0 and at most 1"),
+            Self::Hundredths { max } => write!(f, "0 to {max} in steps of 0.01"),
+        }
+    }
+}
+
+/// Fraction in whole hundredths.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
+pub struct Hundredths(pub u16);
+
+/// Type of a set's field.
+pub trait Field: Copy {
+    /// Domain of a parameter of this type whose declaration gives none.
+    const DOMAIN: Domain;
+
+    /// Value held; `None` where the field has nothing to say.
+    fn value(self) -> Option<Value>;
+
+    /// Field that holds `value`; `None` if the type cannot.
+    fn from_value(value: Value) -> Option<Self>;
+}
+
+macro_rules! number_fields {
+    ($($type:ty),*) => {$(
+        impl Field for $type {
+            const DOMAIN: Domain = Domain::Number { min: 0, max: <$type>::MAX as u64 };
+
+            fn value(self) -> Option<Value> {
+                Some(Value::Number(self.into()))
+            }
+
+            fn from_value(value: Value) -> Option<Self> {
+                match value {
+                    Value::Number(number) => number.try_into().ok(),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+number_fields!(u8, u16, u32);
+
+macro_rules! fields {
+    ($($type:ty: $variant:ident in $domain:expr;)*) => {$(
+        impl Field for $type {
+            const DOMAIN: Domain = $domain;
+
+            fn value(self) -> Option<Value> {
+                Some(Value::$variant(self))
+            }
+
+            fn from_value(value: Value) -> Option<Self> {
+                match value {
+                    Value::$variant(value) => Some(value),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+fields! {
+    bool: Flag in Domain::Flag;
+    Nanos: Time in limits::TIMERS;
+    BitsPerSec: Rate in Domain::Rate { min: limits::MIN_RATE, max: limits::MAX_RATE };
+    Bytes: Size in Domain::Size { min: Bytes::new(1), max: limits::MAX_BUFFER };
+    Ratio: Ratio in Domain::Share;
+}
+
+impl Field for Hundredths {
+    const DOMAIN: Domain = Domain::Hundredths { max: 10 };
+
+    fn value(self) -> Option<Value> {
+        Ratio::new(self.0.into(), 100).map(Value::Ratio)
+    }
+
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Ratio(ratio) => ratio.scale_exact(100)?.try_into().ok().map(Self),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Field> Field for Option<T> {
+    const DOMAIN: Domain = T::DOMAIN;
+
+    fn value(self) -> Option<Value> {
+        self.and_then(T::value)
+    }
+
+    fn from_value(value: Value) -> Option<Self> {
+        T::from_value(value).map(Some)
+    }
+}
