@@ -8,16 +8,15 @@
 //! flows only, looks at no delay, and has learned nothing. It is an upper bound on what an agent
 //! that learns this objective reaches at the same cadence, and not such an agent.
 //!
-//! Must not contain: clocks, threads, I/O, state between calls. Floats stay inside; what comes out
-//! is integers, and rounded so that the last bits of a float do not show.
+//! Must not contain: clocks, threads, I/O. Floats stay inside; what comes out is integers, and rounded
+//! so that the last bits of a float do not show.
 //!
 //! - [`topology`][]: which next hops there are, and over which links
 //! - [`program`][]: the linear program
 //! - [`tables`](mod@tables)[]: splits as buckets
+//! - [`controller`][]: windows of measurement, solved and installed one window later, in both engines
 //!
-//! What the controller does around it, with the interval's end as tick k: collect the demands and
-//! capacities of all switches, call [`tables()`], and install what comes back at tick k + 1. Where
-//! nothing comes back for a destination nothing was sent there, and what is installed stays.
+//! Where the tables have nothing for a destination nothing was sent there, and what is installed stays.
 //!
 //! ```
 //! use lab_te::{Hop, Measured, Row, Topology, tables};
@@ -37,11 +36,13 @@
 //! # Ok::<(), lab_te::TeError>(())
 //! ```
 
+pub mod controller;
 mod error;
 pub mod program;
 pub mod tables;
 pub mod topology;
 
+pub use controller::Controller;
 pub use error::TeError;
 pub use tables::{Tables, tables};
 pub use topology::{Hop, Measured, Row, Topology};

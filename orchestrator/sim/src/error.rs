@@ -1,6 +1,6 @@
-//! Why a plan cannot be simulated.
+//! Errors of a simulation.
 
-/// Why a plan cannot be simulated.
+/// Error of a simulation.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum SimError {
     /// The plan's routes do not lead everywhere.
@@ -58,4 +58,7 @@ pub enum SimError {
         /// Which.
         link: String,
     },
+    /// The program of traffic engineering has no solution; the simulation ended there.
+    #[error(transparent)]
+    Engineering(#[from] lab_te::TeError),
 }

@@ -142,6 +142,7 @@ impl<A: Audience> Staged<'_, A> {
             flows: &world.flows,
         };
         let mut play = |observer: &mut dyn Observer| run::run(&world, self.options, observer);
-        Ok(self.audience.attend(scene, &mut play))
+        let output = self.audience.attend(scene, &mut play);
+        world.failure().map_or(Ok(output), Err)
     }
 }

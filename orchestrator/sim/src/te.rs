@@ -1,51 +1,44 @@
-//! Traffic engineering: where the demands of all datacenters meet.
+//! Traffic engineering: the TE controller of all datacenters.
 //!
-//! At every tick each switch posts what its own datacenter sent in the interval that ends there, and
-//! what its links are. What is computed from that is taken at the next tick. Windows of virtual time
-//! are no longer than the interval ([`crate::World::lookahead`]), so that by then every switch has
-//! posted, and everybody finds the same demands: whoever is first computes the tables, the others
-//! take them, and it does not matter who that is.
+//! At every tick each switch reports what its own datacenter sent in the interval that ends there, and
+//! the rates of its links. The tables computed from these reports are installed at the next tick.
+//! Windows of virtual time are no longer than the interval ([`crate::World::lookahead`]), so that by
+//! then every switch has reported: the first switch to ask computes the tables, the others find them,
+//! and the order of switches changes nothing.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lab_plan::PolicyPlan;
-use lab_te::{Hop, Measured, Row, Tables, Topology};
+use lab_te::{Controller, Hop, Row, TeError, Topology};
 use lab_units::{BitsPerSec, Bytes};
 
 use crate::{time::SimTime, world::SwitchFacts};
 
-/// The demands of the last ticks, and the tables made of them.
+/// TE controller that all datacenters share.
 #[derive(Debug)]
-pub struct Board {
+pub struct TeController {
     /// Time between two ticks.
     pub interval: SimTime,
-    buckets: u16,
-    topology: Topology,
-    /// By switch and row, the destination's datacenter and the ports of its ways.
+    /// By switch and row, the destination's datacenter and the ports of its next hops.
     rows: Vec<Vec<(u32, Vec<u32>)>>,
-    rounds: Mutex<BTreeMap<u64, Round>>,
+    state: Mutex<State>,
 }
 
-/// What is known of one tick.
 #[derive(Debug)]
-struct Round {
-    /// By switch and row.
-    demands: Vec<Vec<Bytes>>,
-    /// By port; those that are not an egress of a DCI switch have none.
-    capacities: Vec<Option<BitsPerSec>>,
-    tables: Option<Arc<Tables>>,
+struct State {
+    controller: Controller,
+    /// First error of the solver, after which nothing is computed.
+    failure: Option<TeError>,
 }
 
-/// The new buckets of the ways to a datacenter: each port and its share.
+/// New buckets of the next hops to a datacenter: each port and its share.
 pub type Buckets = Vec<(u32, u16)>;
 
-impl Board {
-    /// For `policy`, if it is traffic engineering, over the ways of `switches`.
+impl TeController {
+    /// Creates the controller of `policy` over the next hops of `switches`; none for a policy that is
+    /// not traffic engineering.
     #[must_use]
-    pub fn of(policy: &PolicyPlan, switches: &[SwitchFacts], peers: &[u32]) -> Option<Self> {
+    pub fn new(policy: &PolicyPlan, switches: &[SwitchFacts], peers: &[u32]) -> Option<Self> {
         let PolicyPlan::Te(plan) = policy else {
             return None;
         };
@@ -71,67 +64,119 @@ impl Board {
             };
             rows.iter().map(row).collect()
         });
+        let topology = Topology::new(topology.collect());
         Some(Self {
             interval: plan.interval_ns.into(),
-            buckets: plan.buckets,
-            topology: Topology::new(topology.collect()),
             rows,
-            rounds: Mutex::default(),
+            state: Mutex::new(State {
+                controller: Controller::new(topology, plan.buckets),
+                failure: None,
+            }),
         })
     }
 
-    /// Notes what the switch of `dc` has seen in the interval before `tick`: bytes by datacenter,
-    /// and its links' rates, as far as they are up.
-    pub fn post(&self, tick: u64, dc: u32, bytes: &[u64], links: &[(u32, Option<BitsPerSec>)]) {
-        let mut rounds = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);
-        let round = rounds.entry(tick).or_insert_with(|| Round {
-            demands: self
-                .rows
-                .iter()
-                .map(|rows| vec![Bytes::ZERO; rows.len()])
-                .collect(),
-            capacities: Vec::new(),
-            tables: None,
-        });
-        let rows = &self.rows[dc as usize];
-        for (demand, (to_dc, _)) in round.demands[dc as usize].iter_mut().zip(rows) {
-            *demand = Bytes::new(bytes[*to_dc as usize]);
-        }
+    /// Takes the report of the switch of `dc` about the interval before `tick`: bytes by datacenter, and
+    /// the rates of its links, none for a link that is down.
+    pub fn report(&self, tick: u64, dc: u32, bytes: &[u64], links: &[(u32, Option<BitsPerSec>)]) {
+        let rows = self.rows[dc as usize].iter();
+        let demands: Vec<Bytes> = rows
+            .map(|(to_dc, _)| Bytes::new(bytes[*to_dc as usize]))
+            .collect();
+        let controller = &mut self.state().controller;
+        controller.add_demands(tick, dc as usize, &demands);
         for &(port, rate) in links {
-            let port = port as usize;
-            if round.capacities.len() <= port {
-                round.capacities.resize(port + 1, None);
-            }
-            round.capacities[port] = rate;
+            controller.set_capacity(tick, port as usize, rate);
         }
-        round.tables = None;
     }
 
-    /// What `dc` installs at the tick after `tick`, by datacenter; what is not there stays.
-    ///
-    /// # Panics
-    /// When the solver gives up: every program that is built here has a solution.
+    /// Returns what the switch of `dc` installs at `tick`, by datacenter; a datacenter that is absent
+    /// keeps its buckets. After an error of the solver, which ends the run, there is nothing.
     #[must_use]
-    pub fn tables(&self, tick: u64, dc: u32) -> Vec<(u32, Buckets)> {
-        let mut rounds = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);
-        rounds.retain(|&other, _| other >= tick);
-        let Some(round) = rounds.get_mut(&tick) else {
-            return Vec::new();
+    pub fn due(&self, tick: u64, dc: u32) -> Vec<(u32, Buckets)> {
+        let State {
+            controller,
+            failure,
+        } = &mut *self.state();
+        let tables = match (&failure, controller.due(tick)) {
+            (None, Ok(Some(tables))) => tables,
+            (None, Err(error)) => {
+                *failure = Some(error);
+                return Vec::new();
+            }
+            (Some(_), _) | (None, Ok(None)) => return Vec::new(),
         };
-        let tables = Arc::clone(round.tables.get_or_insert_with(|| {
-            let measured = Measured {
-                demands: &round.demands,
-                capacities: &round.capacities,
-            };
-            let tables = lab_te::tables(&self.topology, &measured, self.buckets);
-            Arc::new(tables.unwrap_or_else(|error| panic!("traffic engineering: {error}")))
-        }));
-        drop(rounds);
         let rows = self.rows[dc as usize].iter().zip(&tables.rows[dc as usize]);
         let new = rows.filter_map(|((to_dc, ports), buckets)| {
             let buckets = buckets.as_ref()?.iter().copied();
             Some((*to_dc, ports.iter().copied().zip(buckets).collect()))
         });
         new.collect()
+    }
+
+    /// Returns the first error of the solver.
+    #[must_use]
+    pub fn failure(&self) -> Option<TeError> {
+        self.state().failure.clone()
+    }
+
+    /// A thread that panicked has ended the run, and what it left is not used.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        EndReason, Observer, Progress, RunOptions, World, cc::NoControl, note::Note, run,
+        semantics::Paper,
+    };
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn note(&mut self, _: Note) {}
+
+        fn progress(&mut self, _: Progress) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_solver_that_gives_up_ends_the_run_with_its_error() {
+        let plan = crate::testing::plan(
+            "
+name: pair
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }]
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 20 MB }]
+policies: [te: { interval: 1 ms }]
+",
+        );
+        let mut world: World<'_, Paper, NoControl> = World::new(&plan, 0, 0, ()).expect("a world");
+        // No switch reports the capacity of this link.
+        let hop = Hop { link: 9, next: 1 };
+        let row = Row {
+            to: 1,
+            hops: vec![hop],
+            is_alike: false,
+        };
+        let topology = Topology::new(vec![vec![row.clone()], vec![row]]);
+        let te = world.te.as_mut().expect("traffic engineering");
+        te.state.get_mut().expect("not shared").controller = Controller::new(topology, 100);
+
+        for threads in [1, 2] {
+            let options = RunOptions {
+                threads,
+                ..RunOptions::default()
+            };
+            let outcome = run::run(&world, &options, &mut Silent);
+            assert_eq!(outcome.reason, EndReason::Stopped);
+            let error = world.failure().expect("an error").to_string();
+            assert!(error.contains("the topology has 10"), "{error}");
+        }
     }
 }

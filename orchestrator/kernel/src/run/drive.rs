@@ -13,7 +13,7 @@ use super::{
     agents::Agent,
     fault, jobs,
     repetition::{Heard, Input, Repetition},
-    te::Engineering,
+    te::TeController,
     tune::{Change, Pending, Tuned, changed, tunable},
 };
 use crate::lower::lower_fault;
@@ -39,8 +39,8 @@ pub(super) struct Driving<'a> {
     place: Place<'a>,
     /// So many of the plan's faults have happened.
     struck: usize,
-    /// Where demands meet, if the policy is traffic engineering.
-    engineering: Option<Engineering<'a>>,
+    /// TE controller, if the policy is traffic engineering.
+    te: Option<TeController<'a>>,
     /// [`Runner::host_waits`] when the latest flow was delivered.
     waits_at_delivery: u64,
 }
@@ -57,7 +57,7 @@ impl<'a> Driving<'a> {
             sender,
             place,
             struck: 0,
-            engineering: Engineering::of(plan, policy),
+            te: TeController::new(plan, policy),
             waits_at_delivery: 0,
         }
     }
@@ -229,8 +229,8 @@ impl Runner<'_> {
     ) -> Result<(), RunError> {
         let steps = lower_fault(self.plan, self.lab.options(), fault)?;
         self.lab.apply(&steps)?;
-        if let Some(engineering) = &mut driving.engineering {
-            engineering.strike(fault);
+        if let Some(te) = &mut driving.te {
+            te.apply_fault(fault);
         }
         driving.struck += 1;
         let agents = &driving.agents;
@@ -340,9 +340,8 @@ impl Runner<'_> {
         driving: &mut Driving<'_>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
-        if let (Some((dc, demands)), Some(engineering)) = (&heard.demands, &mut driving.engineering)
-        {
-            for (dc, command) in engineering.hear(*dc, demands)? {
+        if let (Some((dc, demands)), Some(te)) = (&heard.demands, &mut driving.te) {
+            for (dc, command) in te.report(*dc, demands)? {
                 if let Some(agent) = driving.agents.iter_mut().find(|agent| agent.dc() == dc) {
                     agent.tell(&command)?;
                 }

@@ -1,40 +1,38 @@
-//! Traffic engineering: from all switches' demands to their new hash buckets.
+//! Traffic engineering: from the demands of all switches to their new hash buckets.
 //!
-//! Agents tell at the end of every interval what their hosts sent. Once all have told of one interval,
-//! its tables are computed, to be installed when all have told of the next one: like the simulator,
-//! and like a controller far away, it steers by what was an interval ago. A switch whose agent is
-//! killed misses intervals; the others do not wait for it longer than to the next one.
+//! Agents report at the end of every interval what their hosts sent. A window of the TE controller
+//! ends when all agents have reported, and its tables are installed at the end of the next one, as in
+//! the simulator. A killed agent misses intervals; the other switches wait for its report no longer
+//! than to the next interval.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::wire::{AgentCommand, BucketRow, Demands};
 use lab_plan::model::{FaultChange, FaultPlan, LinkKind, Plan, PolicyPlan, PolicyRun};
-use lab_te::{Hop, Measured, Row, Tables, TeError, Topology};
+use lab_te::{Controller, Hop, Row, Tables, TeError, Topology};
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 
-/// The demands of an interval, and what is steered by those of the one before.
+/// TE controller of a repetition.
 #[derive(Debug)]
-pub(super) struct Engineering<'a> {
+pub(super) struct TeController<'a> {
     plan: &'a Plan,
     interval: Nanos,
-    buckets: u16,
-    topology: Topology,
-    /// By port: the directed link that leaves by it.
+    controller: Controller,
+    /// Capacity by port, of the directed link that leaves by the port; none while it is down.
     capacities: Vec<Option<BitsPerSec>>,
     /// Datacenters whose switches have an agent.
     agents: BTreeSet<DcId>,
-    /// The number of the interval that is being told of, and who has told.
+    /// Number of the latest interval that was reported.
     tick: u64,
-    heard: BTreeSet<DcId>,
-    /// By switch and destination.
-    demands: Vec<Vec<Bytes>>,
-    /// Of the interval before.
-    tables: Option<Tables>,
+    /// Number of the open window; windows in which no agent reports are not counted.
+    window: u64,
+    /// Datacenters that have reported in the open window.
+    reported: BTreeSet<DcId>,
 }
 
-impl<'a> Engineering<'a> {
-    /// For `run`, if it is traffic engineering.
-    pub(super) fn of(plan: &'a Plan, run: &PolicyRun) -> Option<Self> {
+impl<'a> TeController<'a> {
+    /// Creates the controller of `run`; none for a policy that is not traffic engineering.
+    pub(super) fn new(plan: &'a Plan, run: &PolicyRun) -> Option<Self> {
         let PolicyPlan::Te(te) = run.policy else {
             return None;
         };
@@ -65,19 +63,17 @@ impl<'a> Engineering<'a> {
         Some(Self {
             plan,
             interval: te.interval_ns,
-            buckets: te.buckets,
-            topology: Topology::new(rows.collect()),
+            controller: Controller::new(Topology::new(rows.collect()), te.buckets),
             capacities: capacities.collect(),
             agents: all.filter(|(_, dc)| !dc.legacy).map(|(id, _)| id).collect(),
             tick: 0,
-            heard: BTreeSet::new(),
-            demands: nothing(plan),
-            tables: None,
+            window: 1,
+            reported: BTreeSet::new(),
         })
     }
 
-    /// A link changes: the tables computed from here on know.
-    pub(super) fn strike(&mut self, fault: &FaultPlan) {
+    /// Changes the capacity of the link of `fault` for all windows that end from here on.
+    pub(super) fn apply_fault(&mut self, fault: &FaultPlan) {
         let rate = match fault.change {
             FaultChange::Down => None,
             FaultChange::Up => Some(self.plan.links[fault.link.index()].emu.rate_bps),
@@ -88,34 +84,33 @@ impl<'a> Engineering<'a> {
         }
     }
 
-    /// Takes in what a datacenter's hosts sent; the commands that follow, when an interval is over.
+    /// Takes the report of a datacenter's agent; returns the commands to install, if a window ends.
     ///
     /// # Errors
-    /// When the solver gives up.
-    pub(super) fn hear(
+    /// A solver that gives up.
+    pub(super) fn report(
         &mut self,
         dc: DcId,
         demands: &Demands,
     ) -> Result<Vec<(DcId, AgentCommand)>, TeError> {
-        // Agents tell at multiples of the interval, as near as they wake.
+        // Agents report at multiples of the interval, as near as they wake.
         let interval = self.interval.get();
         let tick = demands.time_ns.saturating_add(interval / 2) / interval;
         let mut commands = Vec::new();
-        if tick > self.tick && !self.heard.is_empty() {
-            commands = self.turn()?;
+        if tick > self.tick && !self.reported.is_empty() {
+            commands = self.end_window()?;
         }
         self.tick = self.tick.max(tick);
         self.add(dc, demands);
-        self.heard.insert(dc);
-        if self.heard == self.agents {
-            commands.extend(self.turn()?);
+        self.reported.insert(dc);
+        if self.reported == self.agents {
+            commands.extend(self.end_window()?);
         }
         Ok(commands)
     }
 
     fn add(&mut self, dc: DcId, demands: &Demands) {
-        let plan = self.plan;
-        let Some(rows) = self.demands.get_mut(dc.index()) else {
+        let Some(switch) = self.plan.switches.get(dc.index()) else {
             return;
         };
         let sent: BTreeMap<_, _> = demands
@@ -123,53 +118,48 @@ impl<'a> Engineering<'a> {
             .iter()
             .map(|row| ((row.addr, row.prefix_len), row.bytes))
             .collect();
-        for (row, demand) in plan.switches[dc.index()].destinations.iter().zip(rows) {
-            let prefix = plan.dcs[row.dc.index()].prefix;
-            let bytes = sent.get(&(prefix.addr, prefix.len)).copied().unwrap_or(0);
-            *demand = Bytes::new(demand.get().saturating_add(bytes));
+        let rows = switch.destinations.iter().map(|row| {
+            let prefix = self.plan.dcs[row.dc.index()].prefix;
+            Bytes::new(sent.get(&(prefix.addr, prefix.len)).copied().unwrap_or(0))
+        });
+        let rows: Vec<Bytes> = rows.collect();
+        self.controller.add_demands(self.window, dc.index(), &rows);
+    }
+
+    fn end_window(&mut self) -> Result<Vec<(DcId, AgentCommand)>, TeError> {
+        for (port, capacity) in self.capacities.iter().enumerate() {
+            self.controller.set_capacity(self.window, port, *capacity);
         }
-    }
-
-    /// An interval is over: what was computed from the one before is installed.
-    fn turn(&mut self) -> Result<Vec<(DcId, AgentCommand)>, TeError> {
-        let measured = Measured {
-            demands: &self.demands,
-            capacities: &self.capacities,
-        };
-        let next = lab_te::tables(&self.topology, &measured, self.buckets)?;
-        self.demands = nothing(self.plan);
-        self.heard.clear();
-        let due = self.tables.replace(next);
-        Ok(due.map_or_else(Vec::new, |due| self.commands(&due)))
-    }
-
-    fn commands(&self, tables: &Tables) -> Vec<(DcId, AgentCommand)> {
-        let switches = self.plan.switches.iter().zip(&tables.rows);
-        let switches = (0u32..).map(DcId).zip(switches);
-        let commands = switches.filter(|(dc, _)| self.agents.contains(dc));
-        commands
-            .filter_map(|(dc, (switch, rows))| {
-                let rows = switch.destinations.iter().zip(rows);
-                let rows: Vec<_> = rows
-                    .filter_map(|(destination, buckets)| {
-                        let prefix = self.plan.dcs[destination.dc.index()].prefix;
-                        Some(BucketRow {
-                            addr: prefix.addr,
-                            prefix_len: prefix.len,
-                            buckets: buckets.clone()?,
-                        })
-                    })
-                    .collect();
-                (!rows.is_empty()).then_some((dc, AgentCommand::SetBuckets(rows)))
-            })
-            .collect()
+        self.controller.solve(self.window)?;
+        let due = self.controller.due(self.window)?;
+        let commands =
+            due.map_or_else(Vec::new, |tables| commands(self.plan, &self.agents, tables));
+        self.window += 1;
+        self.reported.clear();
+        Ok(commands)
     }
 }
 
-fn nothing(plan: &Plan) -> Vec<Vec<Bytes>> {
-    let switches = plan.switches.iter();
-    switches
-        .map(|switch| vec![Bytes::ZERO; switch.destinations.len()])
+/// Returns the commands by which agents install `tables`.
+fn commands(plan: &Plan, agents: &BTreeSet<DcId>, tables: &Tables) -> Vec<(DcId, AgentCommand)> {
+    let switches = plan.switches.iter().zip(&tables.rows);
+    let switches = (0u32..).map(DcId).zip(switches);
+    let commands = switches.filter(|(dc, _)| agents.contains(dc));
+    commands
+        .filter_map(|(dc, (switch, rows))| {
+            let rows = switch.destinations.iter().zip(rows);
+            let rows: Vec<_> = rows
+                .filter_map(|(destination, buckets)| {
+                    let prefix = plan.dcs[destination.dc.index()].prefix;
+                    Some(BucketRow {
+                        addr: prefix.addr,
+                        prefix_len: prefix.len,
+                        buckets: buckets.clone()?,
+                    })
+                })
+                .collect();
+            (!rows.is_empty()).then_some((dc, AgentCommand::SetBuckets(rows)))
+        })
         .collect()
 }
 
@@ -195,7 +185,7 @@ mod tests {
         }
     }
 
-    /// All that a datacenter's hosts sent in an interval, the same to everybody.
+    /// Report of one interval in which a datacenter's hosts sent `bytes` to every other datacenter.
     fn demands(plan: &Plan, dc: usize, tick: u64, bytes: u64) -> Demands {
         let rows = plan.switches[dc].destinations.iter();
         Demands {
@@ -215,17 +205,17 @@ mod tests {
         }
     }
 
-    fn all_tell(te: &mut Engineering<'_>, tick: u64, bytes: u64) -> Vec<(DcId, AgentCommand)> {
+    fn report_all(te: &mut TeController<'_>, tick: u64, bytes: u64) -> Vec<(DcId, AgentCommand)> {
         let plan = te.plan;
-        let told = (0..4u32).flat_map(|dc| {
+        let commands = (0..4u32).flat_map(|dc| {
             let demands = demands(plan, dc as usize, tick, bytes);
-            te.hear(DcId(dc), &demands).unwrap()
+            te.report(DcId(dc), &demands).unwrap()
         });
-        told.collect()
+        commands.collect()
     }
 
-    fn buckets(told: &[(DcId, AgentCommand)], dc: u32) -> Vec<u16> {
-        let of_dc = told.iter().find(|(to, _)| *to == DcId(dc));
+    fn buckets(commands: &[(DcId, AgentCommand)], dc: u32) -> Vec<u16> {
+        let of_dc = commands.iter().find(|(to, _)| *to == DcId(dc));
         match of_dc {
             Some((_, AgentCommand::SetBuckets(rows))) => rows[0].buckets.clone(),
             other => panic!("{other:?}"),
@@ -233,60 +223,60 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_steers_one_interval_later() {
+    fn tables_are_installed_one_interval_after_their_measurement() {
         let plan = testing::routed(0);
         let run = run();
-        let mut te = Engineering::of(&plan, &run).unwrap();
-        assert_eq!(all_tell(&mut te, 1, 1_000_000), []);
-        // Two ways of the same rate.
-        let told = all_tell(&mut te, 2, 0);
-        assert_eq!(buckets(&told, 0), [50, 50]);
-        assert_eq!(buckets(&told, 3), [50, 50]);
+        let mut te = TeController::new(&plan, &run).unwrap();
+        assert_eq!(report_all(&mut te, 1, 1_000_000), []);
+        // Two next hops of the same rate.
+        let commands = report_all(&mut te, 2, 0);
+        assert_eq!(buckets(&commands, 0), [50, 50]);
+        assert_eq!(buckets(&commands, 3), [50, 50]);
         // Nothing was sent in the second one: what is installed stays.
-        assert_eq!(all_tell(&mut te, 3, 0), []);
+        assert_eq!(report_all(&mut te, 3, 0), []);
     }
 
     #[test]
-    fn a_link_that_is_cut_gets_nothing_and_one_that_is_back_its_share() {
+    fn a_cut_link_gets_nothing_and_a_restored_link_its_share() {
         let plan = testing::routed(0);
         let run = run();
-        let mut te = Engineering::of(&plan, &run).unwrap();
-        let cut = |change| FaultPlan {
+        let mut te = TeController::new(&plan, &run).unwrap();
+        let fault = |change| FaultPlan {
             at_ns: Nanos::ZERO,
             paper_at_ns: Nanos::ZERO,
             link: plan.switches[0].destinations[0].candidates[0].port.link(),
             change,
             rescored: Vec::new(),
         };
-        te.strike(&cut(FaultChange::Down));
-        all_tell(&mut te, 1, 1_000_000);
-        te.strike(&cut(FaultChange::Up));
-        assert_eq!(buckets(&all_tell(&mut te, 2, 1_000_000), 0), [0, 100]);
-        assert_eq!(buckets(&all_tell(&mut te, 3, 1_000_000), 0), [50, 50]);
+        te.apply_fault(&fault(FaultChange::Down));
+        report_all(&mut te, 1, 1_000_000);
+        te.apply_fault(&fault(FaultChange::Up));
+        assert_eq!(buckets(&report_all(&mut te, 2, 1_000_000), 0), [0, 100]);
+        assert_eq!(buckets(&report_all(&mut te, 3, 1_000_000), 0), [50, 50]);
     }
 
     #[test]
-    fn a_switch_that_does_not_tell_holds_the_others_up_by_no_more_than_an_interval() {
+    fn a_silent_switch_delays_the_others_by_no_more_than_an_interval() {
         let plan = testing::routed(0);
         let run = run();
-        let mut te = Engineering::of(&plan, &run).unwrap();
-        let mut told = Vec::new();
+        let mut te = TeController::new(&plan, &run).unwrap();
+        let mut commands = Vec::new();
         for tick in 1..=3 {
             for dc in [0u32, 3] {
                 let demands = demands(&plan, dc as usize, tick, 1_000_000);
-                told.extend(te.hear(DcId(dc), &demands).unwrap());
+                commands.extend(te.report(DcId(dc), &demands).unwrap());
             }
         }
-        assert_eq!(buckets(&told, 0), [50, 50]);
+        assert_eq!(buckets(&commands, 0), [50, 50]);
     }
 
     #[test]
-    fn other_policies_are_not_engineered() {
+    fn other_policies_have_no_controller() {
         let plan = testing::routed(0);
         assert!(
             plan.policies
                 .iter()
-                .all(|run| Engineering::of(&plan, run).is_none())
+                .all(|run| TeController::new(&plan, run).is_none())
         );
     }
 }

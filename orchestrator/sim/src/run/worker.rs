@@ -119,6 +119,9 @@ impl<'s, 'w, P: Semantics, C: CongestionControl> Worker<'s, 'w, P, C> {
             lock(&station.notes).append(&mut shard.notes);
             *lock(&station.work) = shard.work;
         }
+        if shared.world.failure().is_some() {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
         if self.me == 0 {
             shared.exchanged.store(0, Ordering::Relaxed);
         }

@@ -25,7 +25,7 @@ impl Engineered {
         world: &World<'_, P, C>,
         dc: u32,
     ) -> Option<Self> {
-        let is_engineered = world.board.is_some() && !world.switches[dc as usize].is_legacy;
+        let is_engineered = world.te.is_some() && !world.switches[dc as usize].is_legacy;
         is_engineered.then(|| Self {
             sent: vec![0; world.network.dcs.len()],
             tables: vec![Vec::new(); world.network.dcs.len()],
@@ -63,8 +63,8 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     }
 
     pub(super) fn schedule_engineering(&mut self) {
-        if let Some(board) = &self.world.board {
-            let at = self.now.saturating_add(board.interval);
+        if let Some(te) = &self.world.te {
+            let at = self.now.saturating_add(te.interval);
             self.events.push(at, What::Engineer, 0);
         }
     }
@@ -74,19 +74,19 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// The links of a switch without an agent are known all the same, for they are provisioned; what
     /// its datacenter sends is not.
     pub(super) fn engineer(&mut self) {
-        let Some(board) = &self.world.board else {
+        let Some(te) = &self.world.te else {
             return;
         };
         let links = self.link_rates();
         let nothing = vec![0; self.world.network.dcs.len()];
-        let tick = self.now.picos() / board.interval.picos().max(1);
+        let tick = self.now.picos() / te.interval.picos().max(1);
         match &mut self.dci.engineered {
-            None => board.post(tick, self.dc, &nothing, &links),
+            None => te.report(tick, self.dc, &nothing, &links),
             Some(engineered) => {
-                for (to_dc, buckets) in board.tables(tick - 1, self.dc) {
+                for (to_dc, buckets) in te.due(tick, self.dc) {
                     engineered.tables[to_dc as usize] = buckets;
                 }
-                board.post(tick, self.dc, &engineered.sent, &links);
+                te.report(tick, self.dc, &engineered.sent, &links);
                 engineered.sent = nothing;
             }
         }

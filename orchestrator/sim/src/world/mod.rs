@@ -26,7 +26,7 @@ use crate::{
     error::SimError,
     network::Network,
     semantics::{NextHopOrder, Semantics},
-    te::Board,
+    te::TeController,
     time::SimTime,
 };
 
@@ -44,8 +44,8 @@ pub struct World<'p, P: Semantics, C: CongestionControl> {
     pub switches: Vec<SwitchFacts>,
     /// How they decide.
     pub policy: RunPolicy,
-    /// Where their demands meet, under traffic engineering.
-    pub board: Option<Board>,
+    /// TE controller, if the policy is traffic engineering.
+    pub te: Option<TeController>,
     /// Paper bytes for one here.
     pub paper_size: Ratio,
     /// Paper rate for one here.
@@ -115,16 +115,16 @@ impl<'p, P: Semantics, C: CongestionControl> World<'p, P, C> {
         let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
         let switches = ways::switches(plan, &network, run, order);
         let peers: Vec<u32> = network.ports.iter().map(|port| port.peer_dc).collect();
-        let board = Board::of(&run.policy, &switches, &peers);
+        let te = TeController::new(&run.policy, &switches, &peers);
         let least_delay = lookahead(plan)?;
         Ok(Self {
             hash_seeds: by_sim_node(&network, &identities.hash_seeds),
             // What is told at one tick must be known to all before the next.
-            lookahead: board
+            lookahead: te
                 .as_ref()
-                .map_or(least_delay, |board| least_delay.min(board.interval)),
+                .map_or(least_delay, |te| least_delay.min(te.interval)),
             switches,
-            board,
+            te,
             paper_size: inverse(plan.scale.size),
             paper_rate: inverse(plan.scale.rate),
             common_base_rtt: identities.common_base_rtt,
@@ -139,6 +139,12 @@ impl<'p, P: Semantics, C: CongestionControl> World<'p, P, C> {
             transport,
             semantics: PhantomData,
         })
+    }
+
+    /// Returns the error that ends the run, once there is one.
+    #[must_use]
+    pub fn failure(&self) -> Option<SimError> {
+        Some(self.te.as_ref()?.failure()?.into())
     }
 
     /// Bytes a QP at `rate` may have unacknowledged, on a line of `line_rate`.

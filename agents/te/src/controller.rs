@@ -1,0 +1,171 @@
+//! The controller: measurement windows, each solved once and installed one window later.
+
+use std::collections::BTreeMap;
+
+use lab_units::{BitsPerSec, Bytes};
+
+use crate::{
+    TeError,
+    tables::{Tables, tables},
+    topology::{Measured, Topology},
+};
+
+/// Controller of all switches, without clock and transport.
+///
+/// Windows are numbered in order of time; a window is one interval. At the end of window k an engine
+/// installs [`Controller::due`] (the tables of window k − 1) and reports the demands and capacities of
+/// window k, so that every table steers by what was measured one interval before.
+#[derive(Debug)]
+pub struct Controller {
+    topology: Topology,
+    /// Hash buckets per destination.
+    buckets: u16,
+    /// Windows by number, from the one before the last installed on.
+    windows: BTreeMap<u64, Window>,
+}
+
+/// Measurements of one window, and the tables computed from them.
+#[derive(Debug, Default)]
+struct Window {
+    /// Bytes by switch and row.
+    demands: Vec<Vec<Bytes>>,
+    /// Capacity by directed link; none while a link is down.
+    capacities: Vec<Option<BitsPerSec>>,
+    tables: Option<Tables>,
+}
+
+impl Controller {
+    /// Creates a controller that deals out `buckets` buckets per destination.
+    #[must_use]
+    pub const fn new(topology: Topology, buckets: u16) -> Self {
+        Self {
+            topology,
+            buckets,
+            windows: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the bytes that the hosts of a switch's datacenter sent in `window`, by row.
+    pub fn add_demands(&mut self, window: u64, switch: usize, demands: &[Bytes]) {
+        let sums = &mut self.window(window).demands[switch];
+        for (sum, bytes) in sums.iter_mut().zip(demands) {
+            *sum = Bytes::new(sum.get().saturating_add(bytes.get()));
+        }
+    }
+
+    /// Sets the capacity of a directed link at the end of `window`; none while the link is down.
+    pub fn set_capacity(&mut self, window: u64, link: usize, capacity: Option<BitsPerSec>) {
+        let capacities = &mut self.window(window).capacities;
+        if capacities.len() <= link {
+            capacities.resize(link + 1, None);
+        }
+        capacities[link] = capacity;
+    }
+
+    /// Returns the tables of `window`, computed at the first call; none if nothing was reported of it.
+    ///
+    /// # Errors
+    /// Measurements that are not of the topology, or a solver that gives up.
+    pub fn solve(&mut self, window: u64) -> Result<Option<&Tables>, TeError> {
+        let Some(window) = self.windows.get_mut(&window) else {
+            return Ok(None);
+        };
+        if window.tables.is_none() {
+            let measured = Measured {
+                demands: &window.demands,
+                capacities: &window.capacities,
+            };
+            window.tables = Some(tables(&self.topology, &measured, self.buckets)?);
+        }
+        Ok(window.tables.as_ref())
+    }
+
+    /// Returns the tables to install at the end of `window`, which are those of the window before, and
+    /// forgets all windows before that one.
+    ///
+    /// # Errors
+    /// As [`Controller::solve`].
+    pub fn due(&mut self, window: u64) -> Result<Option<&Tables>, TeError> {
+        let Some(before) = window.checked_sub(1) else {
+            return Ok(None);
+        };
+        self.windows.retain(|&number, _| number >= before);
+        self.solve(before)
+    }
+
+    /// Returns a window whose measurements are about to change.
+    fn window(&mut self, number: u64) -> &mut Window {
+        let rows = self.topology.rows();
+        let window = self.windows.entry(number).or_insert_with(|| Window {
+            demands: rows
+                .iter()
+                .map(|rows| vec![Bytes::ZERO; rows.len()])
+                .collect(),
+            ..Window::default()
+        });
+        window.tables = None;
+        window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{Hop, Row};
+
+    /// Switch 0 reaches switch 1 over links 0 and 1.
+    fn controller() -> Controller {
+        let hops = [0, 1].map(|link| Hop { link, next: 1 });
+        let row = Row {
+            to: 1,
+            hops: hops.into(),
+            is_alike: false,
+        };
+        Controller::new(Topology::new(vec![vec![row], Vec::new()]), 100)
+    }
+
+    fn report(controller: &mut Controller, window: u64, bytes: u64, rates: [u64; 2]) {
+        controller.add_demands(window, 0, &[Bytes::new(bytes)]);
+        for (link, rate) in rates.into_iter().enumerate() {
+            controller.set_capacity(window, link, BitsPerSec::new(rate));
+        }
+    }
+
+    fn due(controller: &mut Controller, window: u64) -> Option<Vec<u16>> {
+        let tables = controller.due(window).unwrap();
+        tables.and_then(|tables| tables.rows[0][0].clone())
+    }
+
+    #[test]
+    fn tables_are_installed_one_window_after_their_measurement() {
+        let mut controller = controller();
+        assert_eq!(due(&mut controller, 0), None);
+        assert_eq!(due(&mut controller, 1), None);
+        report(&mut controller, 1, 1_000, [1_000, 1_000]);
+        assert_eq!(due(&mut controller, 2), Some(vec![50, 50]));
+        report(&mut controller, 2, 1_000, [0, 1_000]);
+        assert_eq!(due(&mut controller, 3), Some(vec![0, 100]));
+        report(&mut controller, 3, 0, [1_000, 1_000]);
+        assert_eq!(due(&mut controller, 4), None, "nothing was sent");
+        assert_eq!(due(&mut controller, 6), None, "window 5 was not reported");
+        assert!(controller.windows.is_empty());
+    }
+
+    #[test]
+    fn a_report_after_the_first_solution_counts() {
+        let mut controller = controller();
+        report(&mut controller, 1, 0, [1_000, 1_000]);
+        assert_eq!(due(&mut controller, 2), None);
+        controller.add_demands(1, 0, &[Bytes::new(7)]);
+        assert_eq!(due(&mut controller, 2), Some(vec![50, 50]));
+    }
+
+    #[test]
+    fn a_window_without_capacities_is_an_error() {
+        let mut controller = controller();
+        controller.add_demands(1, 0, &[Bytes::new(7)]);
+        let error = controller.due(2).unwrap_err();
+        let text = "there are 0 link capacities, the topology has 2";
+        assert_eq!(error.to_string(), text);
+    }
+}
