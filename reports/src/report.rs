@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::format::{FIGURES_DIR, REPORT_FILE};
+use lab_records::directory::{FIGURES_DIR, REPORT_FILE};
 
 use crate::{
     error::ReportError,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use lab_records::{
-    DecisionRow, FlowRow, RecordsError, RunDir, RunEnd, RunInfo, Tally, UtcTime, Verdict,
+    DecisionRow, FlowCounts, FlowRow, RecordsError, RunDir, RunEnd, RunInfo, UtcTime, Verdict,
 };
 
 use crate::frames::{LinkSeries, LinkTally, LinkUse, PauseTally, Pauses, SeriesTally};
@@ -25,7 +25,7 @@ pub struct Run {
     /// The labels of policies: those of the run, then any that only rows have.
     pub policies: Vec<String>,
     /// What the flow rows add up to, counted again.
-    pub tally: Tally,
+    pub tally: FlowCounts,
     /// Whether it can be trusted, judged again from the rows.
     pub verdict: Verdict,
     /// The flows.
@@ -45,7 +45,7 @@ impl Run {
     pub fn read(dir: &Path) -> Result<Self, RecordsError> {
         let run = RunDir::open(dir)?;
         let flows = run.flows()?;
-        let mut torn = flows.torn;
+        let mut torn = flows.truncated;
         let mut links = LinkTally::default();
         let mut around = SeriesTally::new(run.info());
         torn += run.visit(|row| {
@@ -58,12 +58,12 @@ impl Run {
             *decisions.entry((row.policy, row.reason)).or_default() += 1;
         })?;
         let mut pauses = PauseTally::default();
-        torn += run.visit_if_there(|row| pauses.add(row))?;
+        torn += run.visit(|row| pauses.add(row))?;
         let end = run.outcome().map(|outcome| outcome.end.clone());
         let tally = flows.rows.iter().collect();
         let mut verdict = Verdict::of(run.info(), end.as_ref(), &tally);
         if torn > 0 {
-            verdict.doubt(format!(
+            verdict.add_reason(format!(
                 "tables that end in a row cut off in the middle, which is left out: {torn}"
             ));
         }

@@ -6,8 +6,8 @@ use lab_plan::{
     model::{FaultPlan, LinkKind, Role},
 };
 use lab_records::{
-    Clock, DcInfo, DelayMethod, EngineInfo, FaultInfo, Granularity, LinkInfo, MeasuredLink, Place,
-    RunInfo, ScaleInfo, SimInfo,
+    Clock, DcInfo, DelayMethod, EngineInfo, FaultInfo, Granularity, LinkInfo, Machine,
+    MeasuredLink, RunInfo, ScaleInfo, SimInfo,
 };
 use sha2::{Digest, Sha256};
 
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// On this machine's kernel or in a guest.
-    pub place: Place,
+    pub machine: Machine,
     /// What time is.
     pub clock: Clock,
     /// What runs a guest's instructions.
@@ -31,14 +31,14 @@ impl Setting {
         let variable = |name| std::env::var(name).ok();
         if !lab_guest::inside::is_inside() {
             return Self {
-                place: Place::Here,
+                machine: Machine::Here,
                 clock: Clock::Real,
                 accel: None,
                 engine: EngineInfo::Kernel,
             };
         }
         Self {
-            place: Place::Guest,
+            machine: Machine::Guest,
             clock: variable(lab_guest::inside::CLOCK_VARIABLE)
                 .and_then(|word| word.parse().ok())
                 .unwrap_or(Clock::Real),
@@ -57,7 +57,7 @@ impl Setting {
             threads: u32::try_from(threads).unwrap_or(u32::MAX),
         };
         Self {
-            place: Place::Here,
+            machine: Machine::Here,
             clock: Clock::Virtual,
             accel: None,
             engine: EngineInfo::Sim(info),
@@ -84,7 +84,7 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &Setting) -> RunInfo {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel_release: kernel_release(),
         engine: setting.engine.clone(),
-        place: setting.place,
+        machine: setting.machine,
         clock: setting.clock,
         accel: setting.accel.clone(),
         scale: ScaleInfo {

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use lab_records::{FlowRow, RunDir, format::LATEST};
+use lab_records::{DecisionRow, FlowRow, RunDir, directory::LATEST};
 
 use self::common::{Said, obstacle};
 
@@ -59,7 +59,7 @@ scale: { rate: 1/2000, time: 100 }
 /// The decisions of a run where there was a choice, in order: switch, flow, reason, and the way
 /// chosen. Where there is none only the kernel's switch decides.
 fn decisions(run: &RunDir) -> BTreeSet<(String, Option<u32>, String, Option<String>)> {
-    let rows = run.decisions().unwrap().rows.into_iter();
+    let rows = run.table::<DecisionRow>().unwrap().rows.into_iter();
     let rows = rows.filter(|row| row.candidates.0.len() > 1);
     rows.map(|row| {
         let flow = row.flow_id.map(|flow| flow.0);

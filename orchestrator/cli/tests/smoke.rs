@@ -5,7 +5,7 @@ mod common;
 
 use std::{path::Path, process::Command};
 
-use lab_records::{RunDir, format::LATEST};
+use lab_records::{RunDir, directory::LATEST};
 
 use self::common::obstacle;
 

@@ -1,7 +1,9 @@
-//! Making run directories: `results/20261121T093000Z-8dc-1f2e3d4c`.
+//! The files of a run directory, and where run directories are:
+//! `results/20261121T093000Z-8dc-1f2e3d4c`.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io::{self, Write},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -10,14 +12,41 @@ use std::{
 use crate::{
     UtcTime,
     error::{Operation, RecordsError},
-    format::LATEST,
 };
 
-/// Makes an empty run directory under `results_dir`, named after `now`, the scenario and the plan's
+/// Version of the run directory: the only one that this lcmp-lab writes and reads. It grows with
+/// every change of a column, a field or a meaning; records are made again in minutes, and a run
+/// that is half understood misleads.
+///
+/// - 1: the kernel's runs
+/// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
+///   `story.csv`
+/// - 3: `switches.csv`, `ports.csv`
+pub const FORMAT_VERSION: u32 = 3;
+
+/// File of the run's facts and outcome.
+pub const RUN_FILE: &str = "run.json";
+
+/// File of the scenario's text.
+pub const SCENARIO_FILE: &str = "scenario.yaml";
+
+/// File of the plan.
+pub const PLAN_FILE: &str = "plan.json";
+
+/// Directory of the figures.
+pub const FIGURES_DIR: &str = "figures";
+
+/// File of the report.
+pub const REPORT_FILE: &str = "report.html";
+
+/// Link to the newest run, beside the run directories.
+pub const LATEST: &str = "latest";
+
+/// Creates an empty run directory under `results_dir`, named after `now`, the scenario and the plan's
 /// hash, and points `latest` at it.
 ///
 /// # Errors
-/// When a directory or the link cannot be made.
+/// If a directory or the link cannot be created.
 pub fn create_run_dir(
     results_dir: &Path,
     now: SystemTime,
@@ -33,17 +62,27 @@ pub fn create_run_dir(
 /// Points `latest` in `results_dir` at its directory `run_name`, replacing the link at once.
 ///
 /// # Errors
-/// When the link cannot be made, for instance because `latest` is a directory.
+/// If the link cannot be created, for instance because `latest` is a directory.
 pub fn point_latest(results_dir: &Path, run_name: &str) -> Result<(), RecordsError> {
     let latest = results_dir.join(LATEST);
     let draft = results_dir.join(format!(".{LATEST}-{}", std::process::id()));
-    // A draft of an earlier process with our id; without one there is nothing to remove.
+    // An earlier process with the same id may have left its draft.
     let _ = fs::remove_file(&draft);
     symlink(run_name, &draft).map_err(Operation::CreateFile.failed(&draft))?;
     fs::rename(&draft, &latest).map_err(|source| {
         let _ = fs::remove_file(&draft);
         Operation::Replace.failed(&latest)(source)
     })
+}
+
+/// Writes `text` to `path`, so that a reader sees the old file or the new one.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), RecordsError> {
+    let draft = path.with_extension("draft");
+    let mut file = File::create(&draft).map_err(Operation::CreateFile.failed(&draft))?;
+    file.write_all(text.as_bytes())
+        .map_err(Operation::Write.failed(&draft))?;
+    file.sync_all().map_err(Operation::Sync.failed(&draft))?;
+    fs::rename(&draft, path).map_err(Operation::Replace.failed(path))
 }
 
 fn run_name(now: SystemTime, scenario: &str, plan_hash: &str) -> String {
@@ -54,7 +93,8 @@ fn run_name(now: SystemTime, scenario: &str, plan_hash: &str) -> String {
     format!("{}-{scenario}-{hash}", UtcTime::new(now).file_name())
 }
 
-/// Makes the directory `name`, or `name-2` and so on if another run of the same second has it.
+/// Creates the directory `name`, or `name-2` and so on if a run of the same second has it, and
+/// returns its name.
 fn make_run_dir(results_dir: &Path, name: &str) -> Result<String, RecordsError> {
     for attempt in 1..=MAX_SAME_SECOND {
         let name = match attempt {
@@ -72,11 +112,11 @@ fn make_run_dir(results_dir: &Path, name: &str) -> Result<String, RecordsError> 
     unreachable!("the last attempt returns")
 }
 
-/// Characters of a scenario's name in a directory's name.
+/// Maximum number of characters of a scenario's name in a directory's name.
 const MAX_NAME: usize = 32;
 
-/// Digits of a hash that people tell runs apart by.
+/// Number of digits of the plan's hash in a directory's name.
 const SHORT_HASH: usize = 8;
 
-/// Runs of one plan started in one second that get a directory of their own.
+/// Maximum number of runs of one plan that start in one second.
 const MAX_SAME_SECOND: u32 = 100;

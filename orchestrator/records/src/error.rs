@@ -1,50 +1,50 @@
-//! What can go wrong with a run directory.
+//! Errors of reading and writing run directories.
 
 use std::{io, path::PathBuf};
 
-use crate::format::FORMAT_VERSION;
+use crate::directory::FORMAT_VERSION;
 
-/// Why a run directory cannot be written or read.
+/// Error of reading or writing a run directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
     /// A file system operation failed.
     #[error("cannot {operation} `{}`", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         operation: Operation,
-        /// On what.
+        /// Its target.
         path: PathBuf,
-        /// Why it failed.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It is no run directory.
+    /// The directory is no run directory.
     #[error(
         "`{}` is not a run directory: it has no `run.json` (hint: runs are the directories under \
          `results/`, the newest is `results/latest`)",
         path.display()
     )]
     NotARun {
-        /// Where.
+        /// The directory.
         path: PathBuf,
     },
-    /// Another version of lcmp-lab wrote it.
+    /// Another format version of lcmp-lab wrote the directory.
     #[error(
         "`{}` has format {found}, this lcmp-lab reads {FORMAT_VERSION} (hint: {})",
         path.display(),
         if *found > FORMAT_VERSION { "update lcmp-lab" } else { "run its `scenario.yaml` again" }
     )]
     OtherFormat {
-        /// The file that says so.
+        /// The `run.json`.
         path: PathBuf,
-        /// What it says.
+        /// Its format version.
         found: u32,
     },
-    /// `run.json` cannot be understood or written.
+    /// `run.json` cannot be parsed or written.
     #[error("`{}` is not a run's description", path.display())]
     Json {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Cause.
         source: serde_json::Error,
     },
     /// A row cannot be written.
@@ -52,44 +52,44 @@ pub enum RecordsError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Cause.
         source: csv::Error,
     },
-    /// A table by column cannot be written or read.
+    /// A Parquet copy cannot be written or read.
     #[error(
-        "`{}` is not a table by column (hint: without it the `.csv` beside it is read)",
+        "`{}` is not a Parquet table (hint: without it the `.csv` beside it is read)",
         path.display()
     )]
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Cause.
         source: parquet::errors::ParquetError,
     },
-    /// A row that is not the torn last one cannot be understood.
+    /// A row cannot be parsed, and is not a truncated last one.
     #[error("`{}` cannot be read at line {line}", path.display())]
     Row {
         /// The file.
         path: PathBuf,
-        /// The line, from 1; in a table by column, the row.
+        /// The line, from 1; in a Parquet table, the row.
         line: u64,
-        /// What is wrong.
-        source: csv::Error,
+        /// Cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
-/// What was tried on the file system.
+/// An operation on the file system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Operation {
-    /// Make a directory.
+    /// Create a directory.
     CreateDir,
-    /// Make a file.
+    /// Create a file.
     CreateFile,
     /// Read a file.
     Read,
     /// Write a file.
     Write,
-    /// Bring a file to the disk.
+    /// Sync a file to the disk.
     Sync,
     /// Replace a symbolic link or a file.
     Replace,
@@ -102,14 +102,14 @@ impl std::fmt::Display for Operation {
             Self::CreateFile => "create",
             Self::Read => "read",
             Self::Write => "write",
-            Self::Sync => "bring to the disk",
+            Self::Sync => "sync to the disk",
             Self::Replace => "replace",
         })
     }
 }
 
 impl Operation {
-    /// The error of this operation on `path`.
+    /// Returns a function that makes the error of this operation on `path`.
     pub(crate) fn failed(self, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> RecordsError {
         let path = path.into();
         move |source| RecordsError::Io {

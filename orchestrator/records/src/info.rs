@@ -1,9 +1,9 @@
-//! What a run is: everything known before its first flow.
+//! Facts of a run that are known before its first flow.
 
 use lab_units::{BitsPerSec, Bytes, Clock, LinkChange, Nanos, Ratio, Semantics};
 use serde::{Deserialize, Serialize};
 
-/// What is run, with what, where.
+/// Scenario, versions, engine and network of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// The scenario's name.
@@ -16,27 +16,28 @@ pub struct RunInfo {
     pub plan_hash: String,
     /// Version of lcmp-lab.
     pub tool_version: String,
-    /// Release of the kernel it ran on, as `uname -r` says it; it carried the packets, unless the
-    /// engine is the simulator.
+    /// Release of the kernel that the run was on, as `uname -r` prints it; with the kernel engine,
+    /// this kernel carried the packets.
     pub kernel_release: String,
-    /// What played the plan.
+    /// Engine of the run.
     pub engine: EngineInfo,
-    /// Where.
-    pub place: Place,
-    /// By which clock.
+    /// Machine that the run was on.
+    #[serde(rename = "place")]
+    pub machine: Machine,
+    /// Clock of the run's times.
     pub clock: Clock,
-    /// What ran the guest's instructions: `kvm`, `tcg`; nothing outside a guest.
+    /// Accelerator of the guest: `kvm`, `tcg`; none outside a guest.
     pub accel: Option<String>,
-    /// Emulated ÷ paper.
+    /// Scale factors, emulated ÷ paper.
     pub scale: ScaleInfo,
-    /// Seed of everything sampled.
+    /// Seed of all sampled values.
     pub seed: u64,
-    /// How often each policy runs.
+    /// Number of repetitions of each policy.
     pub repetitions: u32,
-    /// Labels of the policies, in the order of the scenario: the first is what others are compared
-    /// with.
+    /// Labels of the policies, in the order of the scenario; the first is the baseline of
+    /// comparisons.
     pub policies: Vec<String>,
-    /// Flows of the schedule, over all repetitions; each policy runs all of them.
+    /// Number of scheduled flows, over all repetitions; each policy runs all of them.
     pub scheduled_flows: u64,
     /// The datacenters, in the order of the plan.
     pub dcs: Vec<DcInfo>,
@@ -45,13 +46,13 @@ pub struct RunInfo {
     /// The faults, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultInfo>,
-    /// What packets cost that are not scaled.
+    /// Error that comes from packets of unscaled size.
     pub granularity: Granularity,
-    /// What the plan warns of.
+    /// Warnings of the plan.
     pub warnings: Vec<String>,
 }
 
-/// What plays a plan.
+/// An engine with its settings.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineInfo {
@@ -61,10 +62,10 @@ pub enum EngineInfo {
     Sim(SimInfo),
 }
 
-/// What a simulated run is.
+/// Settings of a simulated run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct SimInfo {
-    /// The rules its network follows.
+    /// Semantics of the simulated network.
     pub semantics: Semantics,
     /// Congestion control of each policy's senders, in the order of [`RunInfo::policies`].
     pub cc: Vec<String>,
@@ -72,71 +73,80 @@ pub struct SimInfo {
     pub threads: u32,
 }
 
-/// Where a run happened.
+/// The machine that a run is on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
-    /// On this machine, not in a guest.
+pub enum Machine {
+    /// This machine.
     Here,
-    /// In a QEMU guest.
+    /// A QEMU guest.
     Guest,
 }
 
-/// Emulated ÷ paper: rates by `rate`, times by `time`, sizes by `size = rate · time`.
+/// Scale factors, emulated ÷ paper; `size = rate · time`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ScaleInfo {
-    /// Of rates.
+    /// Factor of rates.
     pub rate: Ratio,
-    /// Of times.
+    /// Factor of times.
     pub time: Ratio,
-    /// Of sizes.
+    /// Factor of sizes.
     pub size: Ratio,
 }
 
 /// A datacenter.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct DcInfo {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its hosts, by name.
+    /// Names of the hosts.
     pub hosts: Vec<String>,
-    /// Its DCI switch runs no agent: plain kernel ECMP.
+    /// True if the DCI switch runs no agent: plain kernel ECMP.
     pub legacy: bool,
 }
 
-/// An inter-DC link, as the scenario has it.
+/// An inter-DC link of the scenario.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LinkInfo {
-    /// Its name: `dc1-dc2`.
+    /// Name: `dc1-dc2`.
     pub name: String,
-    /// The DC at one end.
+    /// Datacenter at one end.
     pub a: String,
-    /// The DC at the other end.
+    /// Datacenter at the other end.
     pub b: String,
     /// Rate of each direction.
     pub rate_bps: BitsPerSec,
     /// One-way propagation delay.
     pub delay_ns: Nanos,
-    /// Egress queue at each end.
+    /// Size of the egress queue at each end.
     pub buffer_bytes: Bytes,
 }
 
 /// A fault of an inter-DC link.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FaultInfo {
-    /// When, from a repetition's start.
+    /// Time of the fault, from a repetition's start.
     pub time_ns: Nanos,
     /// The link.
     pub link: String,
-    /// What becomes of it.
+    /// Effect on the link.
     pub change: LinkChange,
 }
 
-/// What it costs that packets are not scaled.
+/// Error that comes from packets of unscaled size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Granularity {
     /// Share of flows whose emulated size is under one packet, in percent.
     pub sub_packet_flows_percent: u32,
-    /// Longest serialisation of one full packet against the shortest inter-DC delay, in percent.
+    /// Longest serialisation time of a full packet ÷ shortest inter-DC delay, in percent.
     pub packet_vs_delay_percent: u32,
+}
+
+impl RunInfo {
+    /// Returns the number of flow rows of a complete run: each policy runs the whole schedule.
+    #[must_use]
+    pub fn total_flows(&self) -> u64 {
+        let policies = u64::try_from(self.policies.len()).unwrap_or(u64::MAX);
+        self.scheduled_flows.saturating_mul(policies)
+    }
 }

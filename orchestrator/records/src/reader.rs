@@ -1,18 +1,13 @@
 //! Reading a run directory.
 
-use std::{
-    fs::File,
-    io::{self, Read, Seek, SeekFrom},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use crate::{
-    DecisionRow, FlowRow, LinkRow, Outcome, PfcRow, PortRow, QueueRow, Row, RunFile, RunInfo,
-    StoryRow, SwitchRow, UtcTime, columnar,
-    error::{Operation, RecordsError},
+    FlowRow, Outcome, Row, RunFile, RunInfo, UtcTime, columns::Batch, csv_table,
+    error::RecordsError, parquet_table, rows::Column,
 };
 
-/// A run directory of this format version or an earlier one.
+/// A run directory of this format version.
 #[derive(Clone, Debug)]
 pub struct RunDir {
     path: PathBuf,
@@ -24,200 +19,112 @@ pub struct RunDir {
 pub struct Table<R> {
     /// The rows, in the order they were written.
     pub rows: Vec<R>,
-    /// Rows at the end that were cut off in the middle when their writer died: 0 or 1.
-    pub torn: u64,
+    /// Number of rows at the end that were truncated because their writer died: 0 or 1.
+    pub truncated: u64,
 }
 
 impl RunDir {
     /// Opens the run directory at `path`.
     ///
     /// # Errors
-    /// When it is none, or one of a later version.
+    /// If `path` is no run directory, or one of another format version.
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         let path = path.to_owned();
         RunFile::read(&path).map(|file| Self { path, file })
     }
 
-    /// Where it is.
+    /// Returns the directory's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the run was.
+    /// Returns the facts of the run.
     #[must_use]
     pub const fn info(&self) -> &RunInfo {
         &self.file.info
     }
 
-    /// When it began.
+    /// Returns the time of the run's start.
     #[must_use]
     pub const fn started_at(&self) -> UtcTime {
         self.file.started_at
     }
 
-    /// How it went; nothing if it did not end.
+    /// Returns the outcome; `None` if the run did not end.
     #[must_use]
     pub const fn outcome(&self) -> Option<&Outcome> {
         self.file.outcome.as_ref()
     }
 
-    /// The flows.
+    /// Reads the flows.
     ///
     /// # Errors
-    /// When the table is missing or a row of it is wrong.
+    /// If the table is missing or has an invalid row.
     pub fn flows(&self) -> Result<Table<FlowRow>, RecordsError> {
         self.table()
     }
 
-    /// The link counters.
+    /// Reads all rows of a table; none if the run lacks a table that is not [`Row::REQUIRED`].
     ///
     /// # Errors
-    /// When the table is missing or a row of it is wrong.
-    pub fn links(&self) -> Result<Table<LinkRow>, RecordsError> {
-        self.table()
-    }
-
-    /// The queue samples.
-    ///
-    /// # Errors
-    /// When the table is missing or a row of it is wrong.
-    pub fn queues(&self) -> Result<Table<QueueRow>, RecordsError> {
-        self.table()
-    }
-
-    /// The decisions.
-    ///
-    /// # Errors
-    /// When the table is missing or a row of it is wrong.
-    pub fn decisions(&self) -> Result<Table<DecisionRow>, RecordsError> {
-        self.table()
-    }
-
-    /// How the switches fared; nothing if the run has no such table.
-    ///
-    /// # Errors
-    /// When a row of the table is wrong.
-    pub fn switches(&self) -> Result<Table<SwitchRow>, RecordsError> {
-        self.table_if_there()
-    }
-
-    /// The pauses and resumes of ports; none if the run has no such table.
-    ///
-    /// # Errors
-    /// When a row of the table is wrong.
-    pub fn pfc(&self) -> Result<Table<PfcRow>, RecordsError> {
-        self.table_if_there()
-    }
-
-    /// The totals of ports; none if the run has no such table.
-    ///
-    /// # Errors
-    /// When a row of the table is wrong.
-    pub fn ports(&self) -> Result<Table<PortRow>, RecordsError> {
-        self.table_if_there()
-    }
-
-    /// What happened to single flows; nothing if the run has no such table.
-    ///
-    /// # Errors
-    /// When a row of the table is wrong.
-    pub fn story(&self) -> Result<Table<StoryRow>, RecordsError> {
-        self.table_if_there()
-    }
-
-    fn table_if_there<R: Row>(&self) -> Result<Table<R>, RecordsError> {
+    /// If a required table is missing, or the table has an invalid row.
+    pub fn table<R: Row>(&self) -> Result<Table<R>, RecordsError> {
         let mut rows = Vec::new();
-        let torn = self.visit_if_there(|row| rows.push(row))?;
-        Ok(Table { rows, torn })
+        let truncated = self.visit(|row| rows.push(row))?;
+        Ok(Table { rows, truncated })
     }
 
-    fn table<R: Row>(&self) -> Result<Table<R>, RecordsError> {
-        let mut rows = Vec::new();
-        let torn = self.visit(|row| rows.push(row))?;
-        Ok(Table { rows, torn })
-    }
-
-    /// The same as [`RunDir::visit`] for a table that not every run has.
+    /// Calls `visit` with every row of a table, in order, and returns the number of truncated rows
+    /// at the end. Only a batch of rows is in memory at a time.
     ///
     /// # Errors
-    /// When a row of the table is wrong.
-    pub fn visit_if_there<R: Row>(&self, row: impl FnMut(R)) -> Result<u64, RecordsError> {
-        if self.path.join(R::FILE).exists() || columnar::path_of::<R>(&self.path).exists() {
-            return self.visit(row);
-        }
-        Ok(0)
-    }
-
-    /// Calls `row` with every row of a table, in order, without holding them all; gives the rows
-    /// at the end that were cut off in the middle. A copy by column is read rather than the CSV.
-    ///
-    /// # Errors
-    /// When the table is missing or a row of it is wrong.
-    pub fn visit<R: Row>(&self, mut row: impl FnMut(R)) -> Result<u64, RecordsError> {
-        let copy = columnar::path_of::<R>(&self.path);
-        if copy.exists() {
-            return columnar::visit(&copy, &mut row).map(|()| 0);
-        }
-        let path = self.path.join(R::FILE);
-        visit_csv(&path, &mut row)
-    }
-}
-
-/// Reads a table. A writer ends every row with a line feed, so a last row without one was being
-/// written when its writer died; it is counted, not trusted, even where what is left of it could
-/// be read.
-fn visit_csv<R: Row>(path: &Path, visit: &mut dyn FnMut(R)) -> Result<u64, RecordsError> {
-    let unreadable = |error| Operation::Read.failed(path)(error);
-    let mut file = File::open(path).map_err(unreadable)?;
-    let (whole, length) = whole_lines(&mut file).map_err(unreadable)?;
-    let mut torn = u64::from(whole < length);
-    let reader = csv::Reader::from_reader(file.take(whole));
-    let mut records = reader.into_deserialize().peekable();
-    while let Some(record) = records.next() {
-        match record {
-            Ok(row) => visit(row),
-            // Cut off at a line feed inside quotes: too few fields, and nothing after it.
-            Err(error) if is_short(&error) && records.peek().is_none() => torn = 1,
-            Err(source) => {
-                return Err(RecordsError::Row {
+    /// If a required table is missing, or the table has an invalid row.
+    pub fn visit<R: Row>(&self, mut visit: impl FnMut(R)) -> Result<u64, RecordsError> {
+        self.read(R::FILE, R::REQUIRED, R::COLUMNS, |path, batch| {
+            for index in 0..batch.len() {
+                visit(batch.row(index).map_err(|source| RecordsError::Row {
                     path: path.to_owned(),
-                    line: source.position().map_or(1, csv::Position::line),
-                    source,
-                });
+                    line: batch.line(index),
+                    source: source.into(),
+                })?);
             }
-        }
+            Ok(())
+        })
     }
-    Ok(torn)
-}
 
-/// The length of `file` up to its last line feed, and all of it; the file is left at its start.
-fn whole_lines(file: &mut File) -> io::Result<(u64, u64)> {
-    let length = file.seek(SeekFrom::End(0))?;
-    let mut block = vec![0; BLOCK];
-    let mut end = length;
-    let mut whole = 0;
-    while end > 0 {
-        let start = end.saturating_sub(BLOCK as u64);
-        let block = &mut block[..usize::try_from(end - start).unwrap_or(BLOCK)];
-        file.seek(SeekFrom::Start(start))?;
-        file.read_exact(block)?;
-        if let Some(last) = block.iter().rposition(|&byte| byte == b'\n') {
-            whole = start + last as u64 + 1;
-            break;
-        }
-        end = start;
+    /// Calls `visit` with every batch of the named columns of the table of `R`, in order, and
+    /// returns the number of truncated rows at the end.
+    ///
+    /// # Errors
+    /// If a required table is missing, the table has an invalid field, or `visit` fails.
+    pub fn visit_batches<R: Row, E: From<RecordsError>>(
+        &self,
+        columns: &[&str],
+        mut visit: impl FnMut(&Batch) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let named = |column: &&Column| columns.contains(&column.name);
+        let columns: Vec<Column> = R::COLUMNS.iter().filter(named).copied().collect();
+        self.read(R::FILE, R::REQUIRED, &columns, |_, batch| visit(batch))
     }
-    file.rewind()?;
-    Ok((whole, length))
-}
 
-fn is_short(error: &csv::Error) -> bool {
-    matches!(
-        error.kind(),
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } if len < expected_len
-    )
+    /// Reads the Parquet copy of a table if there is one, else the CSV.
+    fn read<E: From<RecordsError>>(
+        &self,
+        file: &str,
+        required: bool,
+        columns: &[Column],
+        mut visit: impl FnMut(&Path, &Batch) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let csv = self.path.join(file);
+        let copy = parquet_table::path_of(&csv);
+        if copy.exists() {
+            let visit = &mut |batch: &Batch| visit(&copy, batch);
+            return parquet_table::read(&copy, columns, visit).map(|()| 0);
+        }
+        if !required && !csv.exists() {
+            return Ok(0);
+        }
+        csv_table::read(&csv, columns, &mut |batch| visit(&csv, batch))
+    }
 }
-
-/// A last row is seldom longer.
-const BLOCK: usize = 1 << 16;

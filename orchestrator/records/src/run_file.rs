@@ -1,42 +1,30 @@
-//! `run.json`.
+//! `run.json`: the facts of a run and its outcome.
 
 use std::{fs, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Phase, RunEnd, RunInfo, Tally, UtcTime, Verdict,
+    Outcome, Phase, RunInfo, UtcTime,
+    directory::{FORMAT_VERSION, RUN_FILE, write_whole},
     error::{Operation, RecordsError},
-    file::write_whole,
-    format::{FORMAT_VERSION, RUN_FILE},
 };
 
-/// All of `run.json`.
+/// Contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
-    /// [`FORMAT_VERSION`] of its writer.
+    /// [`FORMAT_VERSION`] of the writer.
     pub format: u32,
-    /// When the run began.
+    /// Time of the run's start.
     pub started_at: UtcTime,
-    /// What the run is.
+    /// Facts of the run.
     pub info: RunInfo,
-    /// How it went; nothing while it runs, and for ever if it died.
+    /// Outcome; none until the run ends, and if it dies.
     pub outcome: Option<Outcome>,
 }
 
-/// How a run went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// What the engine knows.
-    pub end: RunEnd,
-    /// What the flow rows add up to.
-    pub tally: Tally,
-    /// Whether the run can be trusted.
-    pub verdict: Verdict,
-}
-
 impl RunFile {
-    /// Writes it into `run_dir`.
+    /// Writes the file into `run_dir`.
     pub(crate) fn write(&self, run_dir: &Path) -> Result<(), RecordsError> {
         let path = run_dir.join(RUN_FILE);
         let text = serde_json::to_string_pretty(self).map_err(|source| RecordsError::Json {
@@ -46,7 +34,7 @@ impl RunFile {
         write_whole(&path, &(text + "\n"))
     }
 
-    /// Reads it from `run_dir`. The version comes first: another's file may differ in everything else.
+    /// Reads the file from `run_dir`, its version first: the rest may differ in another version.
     pub(crate) fn read(run_dir: &Path) -> Result<Self, RecordsError> {
         let path = run_dir.join(RUN_FILE);
         let text = fs::read_to_string(&path).map_err(|source| match source.kind() {
@@ -70,11 +58,11 @@ impl RunFile {
     }
 }
 
-/// Writes into a finished run when it ended and how long its phases took, by the clock of whoever
-/// followed it: a guest has no clock that is right. Nothing where the run is not finished.
+/// Replaces the end time and the phases of a finished run by those that the host measured: a
+/// guest's clock is not right. Does nothing if the run is not finished.
 ///
 /// # Errors
-/// When `run.json` cannot be read or written.
+/// If `run.json` cannot be read or written.
 pub fn stamp(run_dir: &Path, ended_at: UtcTime, phases: Vec<Phase>) -> Result<(), RecordsError> {
     let mut run = RunFile::read(run_dir)?;
     let Some(outcome) = &mut run.outcome else {
@@ -85,7 +73,7 @@ pub fn stamp(run_dir: &Path, ended_at: UtcTime, phases: Vec<Phase>) -> Result<()
     run.write(run_dir)
 }
 
-/// What every version of `run.json` has.
+/// The part of `run.json` that every version has.
 #[derive(Deserialize)]
 struct Head {
     format: u32,

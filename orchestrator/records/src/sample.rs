@@ -1,22 +1,21 @@
-//! A small run, for tests of what writes and reads runs: two datacenters, one link, in the guest.
-//!
-//! Tests take it as it is, or change what they are about and keep the rest.
+//! A small run for tests: two datacenters, one link, in a guest. A test changes the fields that it
+//! is about and keeps the rest.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{
     Clock, DcInfo, DcPath, DelayMethod, EngineInfo, FlowRow, FlowStatus, Granularity, GuestCpu,
-    LinkInfo, MeasuredLink, Phase, Place, RunEnd, RunInfo, ScaleInfo, UtcTime,
+    LinkInfo, Machine, MeasuredLink, Phase, RunEnd, RunInfo, ScaleInfo, UtcTime,
 };
 use lab_units::{Bytes, FlowId, Nanos};
 
-/// When it began: 2026-11-21T09:30:00Z.
+/// Returns the start of the run: 2026-11-21T09:30:00Z.
 #[must_use]
 pub fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_795_253_400)
 }
 
-/// What it is.
+/// Returns the facts of the run.
 #[must_use]
 pub fn info() -> RunInfo {
     let ratio = |text: &str| text.parse().expect("a ratio");
@@ -33,7 +32,7 @@ pub fn info() -> RunInfo {
         tool_version: "0.1.0".into(),
         kernel_release: "6.1.0-56-amd64".into(),
         engine: EngineInfo::Kernel,
-        place: Place::Guest,
+        machine: Machine::Guest,
         clock: Clock::Virtual,
         accel: Some("tcg".into()),
         scale: ScaleInfo {
@@ -63,7 +62,7 @@ pub fn info() -> RunInfo {
     }
 }
 
-/// How it went.
+/// Returns the end of the run.
 #[must_use]
 pub fn end() -> RunEnd {
     RunEnd {
@@ -94,7 +93,7 @@ pub fn end() -> RunEnd {
     }
 }
 
-/// A flow of it that finished.
+/// Returns a finished flow of the run.
 #[must_use]
 pub fn flow(policy: &str) -> FlowRow {
     FlowRow {
@@ -126,7 +125,7 @@ pub fn flow(policy: &str) -> FlowRow {
     }
 }
 
-/// The links of the paper's 13-DC topology: ends, Gb/s and ms.
+/// Links of the paper's 13-DC topology: numbers of the DCs at both ends, Gbit/s and ms.
 pub const THIRTEEN_DCS: [(u32, u32, u64, u64); 20] = [
     (1, 3, 200, 1),
     (2, 3, 40, 1),

@@ -1,4 +1,4 @@
-//! Points in time, as records write them.
+//! Times of day, as records write them.
 
 use std::{
     fmt,
@@ -9,12 +9,12 @@ use std::{
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A point in time, to the millisecond, in UTC: `2026-11-21T09:30:00.000Z`.
+/// A time in UTC, to the millisecond: `2026-11-21T09:30:00.000Z`.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct UtcTime(SystemTime);
 
-/// Why something is not a point in time records can hold.
+/// Error of parsing a [`UtcTime`].
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a time (hint: write it like `2026-11-21T09:30:00.000Z`)")]
 pub struct ParseTimeError {
@@ -22,7 +22,7 @@ pub struct ParseTimeError {
 }
 
 impl UtcTime {
-    /// `time`, cut to the millisecond and to the years 1970 to 9999.
+    /// Returns `time`, truncated to the millisecond and clamped to the years 1970 to 9999.
     #[must_use]
     pub fn new(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
@@ -31,14 +31,14 @@ impl UtcTime {
         Self(UNIX_EPOCH + Duration::from_millis(millis))
     }
 
-    /// From `earlier` to this; no time if it was not earlier.
+    /// Returns the time from `earlier` to this; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Nanos {
         let span = self.0.duration_since(earlier.0).unwrap_or(Duration::ZERO);
         Nanos::new(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// As part of a file name, to the second: `20261121T093000Z`.
+    /// Returns the text for a file name, to the second: `20261121T093000Z`.
     #[must_use]
     pub fn file_name(self) -> String {
         let text = humantime::format_rfc3339_seconds(self.0).to_string();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::nearest_rank;
 use lab_units::Bytes;
 use plotters::{prelude::DrawingBackend, series::LineSeries, style::RGBColor};
 
@@ -15,7 +14,7 @@ use super::{
     render::Figure,
     theme::{SMALL, WIDTH, extra_widths},
 };
-use crate::{error::DrawError, text};
+use crate::{error::DrawError, stats::nearest_rank, text};
 
 /// The figure.
 pub struct BySize {

@@ -1,7 +1,7 @@
 //! What the run was.
 
 use lab_records::{
-    Clock, EngineInfo, GuestCpu, Phase, Place, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
+    Clock, EngineInfo, GuestCpu, Machine, Phase, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
 };
 use maud::{Markup, html};
 
@@ -11,14 +11,14 @@ use crate::{run::Run, text};
 /// The run in one line.
 pub fn headline(run: &Run) -> String {
     let info = &run.info;
-    let place = match (&info.engine, info.place) {
+    let place = match (&info.engine, info.machine) {
         (EngineInfo::Sim(sim), _) => {
             format!("in the simulator, semantics {}", semantics(sim.semantics))
         }
-        (EngineInfo::Kernel, Place::Here) => {
+        (EngineInfo::Kernel, Machine::Here) => {
             format!("on this machine's kernel {}", info.kernel_release)
         }
-        (EngineInfo::Kernel, Place::Guest) => {
+        (EngineInfo::Kernel, Machine::Guest) => {
             format!("on kernel {} in a QEMU guest", info.kernel_release)
         }
     };
@@ -156,10 +156,10 @@ fn guest_cpu(cpu: GuestCpu) -> String {
 
 fn place(run: &Run) -> String {
     let accel = run.info.accel.as_deref();
-    match (run.info.place, accel) {
-        (Place::Here, _) => "here".into(),
-        (Place::Guest, None) => "QEMU guest".into(),
-        (Place::Guest, Some(accel)) => format!("QEMU guest ({accel})"),
+    match (run.info.machine, accel) {
+        (Machine::Here, _) => "here".into(),
+        (Machine::Guest, None) => "QEMU guest".into(),
+        (Machine::Guest, Some(accel)) => format!("QEMU guest ({accel})"),
     }
 }
 

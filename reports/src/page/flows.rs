@@ -68,7 +68,7 @@ fn rows(run: &Run, flows: &[&FlowRow]) -> Markup {
                         td.t { (or_none(flow.ack_path.as_ref().map(ToString::to_string))) }
                         td.n { (or_none(flow.launch_lateness_ns.map(text::time))) }
                         td.bad[!flow.status.is_finished()] {
-                            (flow.status.words())
+                            (flow.status.label())
                             @if !flow.reason.is_empty() { ": " (flow.reason) }
                         }
                     }

@@ -111,7 +111,7 @@ fn intervals(
 
 #[cfg(test)]
 mod tests {
-    use lab_records::nearest_rank;
+    use crate::stats::nearest_rank;
     use proptest::prelude::*;
 
     use super::*;

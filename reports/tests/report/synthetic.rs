@@ -93,10 +93,10 @@ impl Synthetic {
         for row in &self.flows {
             writer.append_flow(row).expect("a flow");
         }
-        writer.append_links(&self.links).expect("links");
-        writer.append_queues(&self.queues).expect("queues");
-        writer.append_decisions(&self.decisions).expect("decisions");
-        writer.append_pfc(&self.pauses).expect("pauses");
+        writer.append(&self.links).expect("links");
+        writer.append(&self.queues).expect("queues");
+        writer.append(&self.decisions).expect("decisions");
+        writer.append(&self.pauses).expect("pauses");
         let dir = writer.dir().to_owned();
         if let Some(end) = &self.end {
             writer.finish(end.clone()).expect("the end");

@@ -1,7 +1,7 @@
 //! A made-up run of the simulator: the paper's 13 datacenters, all to all, five policies.
 
 use lab_records::{
-    Clock, DcInfo, DcPath, EngineInfo, FlowRow, LinkInfo, PfcEvent, PfcRow, Phase, Place, RunEnd,
+    Clock, DcInfo, DcPath, EngineInfo, FlowRow, LinkInfo, Machine, PfcEvent, PfcRow, Phase, RunEnd,
     RunInfo, ScaleInfo, Semantics, SimInfo, SimWork, UtcTime,
     sample::{self, THIRTEEN_DCS},
 };
@@ -61,7 +61,7 @@ fn info(count: u32) -> RunInfo {
             cc: POLICIES.map(|_| "dcqcn".to_owned()).into(),
             threads: 2,
         }),
-        place: Place::Here,
+        machine: Machine::Here,
         clock: Clock::Virtual,
         accel: None,
         scale: ScaleInfo {

@@ -89,7 +89,7 @@ fn tales(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<Tale>, Failure> {
         }
     })
     .during("read the decisions")?;
-    run.visit_if_there(|row: StoryRow| {
+    run.visit(|row: StoryRow| {
         if row.flow_id == id
             && let Some(tale) = find(&mut tales, &row.policy)
         {

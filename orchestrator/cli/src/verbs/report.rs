@@ -9,7 +9,7 @@ use crate::{
 
 /// Writes the report of a run again.
 pub fn report(arguments: &ReportArgs, global: &Global) -> Outcome {
-    let newest = || global.results.join(lab_records::format::LATEST);
+    let newest = || global.results.join(lab_records::directory::LATEST);
     let run = match &arguments.run {
         Some(run) => load::absolute(run)?,
         None => load::absolute(&newest()).map_err(|_| {
@@ -19,11 +19,11 @@ pub fn report(arguments: &ReportArgs, global: &Global) -> Outcome {
             ))
         })?,
     };
-    if !run.join(lab_records::format::RUN_FILE).is_file() {
+    if !run.join(lab_records::directory::RUN_FILE).is_file() {
         return Err(Failure::usage(format_args!(
             "`{}` is no run directory: it has no `{}`",
             run.display(),
-            lab_records::format::RUN_FILE
+            lab_records::directory::RUN_FILE
         )));
     }
     up::conclude(&run, global)

@@ -91,13 +91,13 @@ fn a_killed_agent_is_missed_at_once_and_its_successor_keeps_the_flow_table() {
             stage.end();
             let records = RunDir::open(stage.runner.records.dir()).unwrap();
             let of_dc1 = |row: &&SwitchRow| row.switch == "dc1";
-            let switches = records.switches().unwrap().rows;
+            let switches = records.table::<SwitchRow>().unwrap().rows;
             let last = switches.iter().rfind(of_dc1).unwrap();
             assert_eq!((last.restarts, last.failovers, last.evicted), (1, 0, 0));
             assert_eq!((last.decisions, last.occupancy), (16, 16));
             // The program forwarded them all, not the kernel's routes.
             assert_eq!(last.hits, sent);
-            let decisions = records.decisions().unwrap().rows;
+            let decisions = records.table::<DecisionRow>().unwrap().rows;
             let at_dc1 = decisions.iter().filter(|row| row.switch == "dc1").count();
             assert_eq!(at_dc1, pinned.len(), "nothing is decided again");
             let others = switches.iter().filter(|row| row.switch != "dc1");

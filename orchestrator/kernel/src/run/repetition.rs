@@ -251,10 +251,10 @@ impl<'a> Repetition<'a> {
 impl Rows {
     /// Appends all of them.
     pub(super) fn write(&self, records: &mut RunWriter) -> Result<(), RecordsError> {
-        records.append_decisions(&self.decisions)?;
-        records.append_queues(&self.queues)?;
-        records.append_links(&self.links)?;
-        records.append_switches(&self.switches)?;
+        records.append(&self.decisions)?;
+        records.append(&self.queues)?;
+        records.append(&self.links)?;
+        records.append(&self.switches)?;
         self.flows
             .iter()
             .try_for_each(|row| records.append_flow(row))

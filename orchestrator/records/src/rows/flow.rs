@@ -1,4 +1,4 @@
-//! What became of each flow.
+//! Rows of flows.
 
 use std::fmt;
 
@@ -12,17 +12,17 @@ use super::row;
 use crate::Semantics;
 
 row! {
-    /// One flow of one policy's run. There is a row for every flow, whatever happened to it.
-    pub struct FlowRow in "flows.csv" {
-        /// The repetition, from 0.
+    /// One flow under one policy. Every scheduled flow that the engine reached has a row.
+    pub struct FlowRow in "flows.csv", required: true {
+        /// Repetition, from 0.
         pub repetition: u32,
-        /// Its place in the plan's schedule.
+        /// Position in the plan's schedule.
         pub flow_id: FlowId,
         /// Label of the policy.
         pub policy: String,
         /// Congestion control of the sender: `none` for rxe.
         pub cc: String,
-        /// The rules of the simulated network; empty for a real one.
+        /// Semantics of the simulated network; empty for a real one.
         pub semantics: Option<Semantics>,
         /// Sending host.
         pub src_host: String,
@@ -34,41 +34,41 @@ row! {
         pub dst_dc: String,
         /// Size.
         pub size_bytes: Bytes,
-        /// When it was let go, from the repetition's start; scheduled, if it never was.
+        /// Start time; the scheduled one if the flow never started.
         pub start_ns: Nanos,
-        /// From the start to the sender's completion.
+        /// Flow completion time, from the start to the last acknowledgement at the sender.
         pub fct_ns: Option<Nanos>,
         /// FCT of this flow alone on the path of least delay.
         pub ideal_fct_ns: Nanos,
-        /// FCT ÷ ideal FCT, unclipped: under 1 is an error to find.
+        /// FCT ÷ ideal FCT, unclipped: a value under 1 is an error to find.
         #[serde(deserialize_with = "finite")]
         pub slowdown: Option<f64>,
-        /// The DCs its data crossed.
+        /// Datacenters crossed by the flow's data.
         pub path: Option<DcPath>,
-        /// The DCs its acknowledgements crossed.
+        /// Datacenters crossed by the flow's acknowledgements.
         pub ack_path: Option<DcPath>,
-        /// How it ended.
+        /// Outcome of the flow.
         pub status: FlowStatus,
-        /// Why it did not finish, in a sentence; empty for a finished flow.
+        /// Reason why the flow did not finish, in a sentence; empty for a finished flow.
         pub reason: String,
-        /// The program that made it: `ib_write_bw`.
+        /// Program that generated the flow: `ib_write_bw`.
         pub generator: String,
-        /// How much later than scheduled it was let go, in emulated time; empty if it never was.
+        /// Actual less scheduled start, in emulated time; empty if the flow never started.
         pub launch_lateness_ns: Option<Nanos>,
-        /// Bytes moved.
+        /// Bytes transferred.
         pub emu_size_bytes: Bytes,
-        /// When it was let go, emulated; scheduled, if it never was.
+        /// Start time, emulated; the scheduled one if the flow never started.
         pub emu_start_ns: Nanos,
-        /// The FCT as measured.
+        /// FCT as measured.
         pub emu_fct_ns: Option<Nanos>,
-        /// The ideal FCT, emulated.
+        /// Ideal FCT, emulated.
         pub emu_ideal_fct_ns: Nanos,
-        /// The measured FCT is within this of the true one; empty if that is not known.
+        /// Bound of the error of the measured FCT; empty if it is not known.
         pub emu_fct_resolution_ns: Option<Nanos>,
     }
 }
 
-/// A number that can be drawn and compared: a table edited by hand may say `inf`.
+/// Reads a number that can be drawn and compared: a table edited by hand may hold `inf`.
 fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let number = Option::<f64>::deserialize(deserializer)?;
     match number {
@@ -81,16 +81,17 @@ fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::
 }
 
 impl FlowRow {
-    /// Whether it was let go more than `tolerance` after its scheduled start.
+    /// True if the flow started more than `tolerance` after its scheduled start.
     #[must_use]
     pub fn is_late(&self, tolerance: Nanos) -> bool {
         self.launch_lateness_ns.is_some_and(|late| late > tolerance)
     }
 
-    /// Whether it was faster than it can be, even if its FCT was as long as its resolution allows.
+    /// True if the FCT is under the ideal one by more than its resolution.
     ///
-    /// What the authors' code divides by is no bound: it has a full packet on every link of the nearest
-    /// way, whatever the flow's own packets are, and a way of more delay may have more capacity.
+    /// With the artifact's semantics this is no error: the authors' ideal FCT counts a full packet
+    /// on every link of the path of least delay, whatever the flow's packets are, and a path of
+    /// more delay may have more capacity.
     #[must_use]
     pub fn is_too_fast(&self) -> bool {
         let known_to = self.emu_fct_resolution_ns.unwrap_or(Nanos::ZERO);
@@ -101,7 +102,7 @@ impl FlowRow {
                 .is_some_and(|slowdown| slowdown + known_to < 1.0)
     }
 
-    /// FCT ÷ ideal FCT of emulated times; `None` without an ideal.
+    /// Returns FCT ÷ ideal FCT; `None` if the ideal FCT is zero.
     #[must_use]
     pub fn slowdown_of(fct: Nanos, ideal: Nanos) -> Option<f64> {
         #[expect(
@@ -113,36 +114,36 @@ impl FlowRow {
     }
 }
 
-/// How a flow ended.
+/// Outcome of a flow.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowStatus {
-    /// All its bytes were acknowledged.
+    /// All bytes were acknowledged.
     Finished,
-    /// It had not ended at its deadline.
+    /// The flow had not ended at its deadline.
     TimedOut,
-    /// Its generator ended with an error.
+    /// The flow's generator ended with an error.
     Failed,
-    /// Its generator ended well and what it said cannot be understood.
+    /// The flow's generator succeeded, but its output cannot be parsed.
     Unparsable,
-    /// It never became ready to start.
+    /// The flow's generator never became ready.
     NotReady,
-    /// The engine gave the run up before it ended.
+    /// The engine aborted the run before the flow ended.
     Aborted,
-    /// The user ended the run before it ended.
+    /// The user interrupted the run before the flow ended.
     Interrupted,
 }
 
 impl FlowStatus {
-    /// Whether there is an FCT.
+    /// True if the flow has an FCT.
     #[must_use]
     pub const fn is_finished(self) -> bool {
         matches!(self, Self::Finished)
     }
 
-    /// The words of tables.
+    /// Returns the text of the status in tables.
     #[must_use]
-    pub const fn words(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Finished => "finished",
             Self::TimedOut => "timed out",
@@ -155,13 +156,13 @@ impl FlowStatus {
     }
 }
 
-/// The DCs something crossed, from first to last: `dc1-dc4-dc8`.
+/// The datacenters of a path, from first to last: `dc1-dc4-dc8`.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DcPath(String);
 
 impl DcPath {
-    /// The path over `dcs`.
+    /// Returns the path over `dcs`.
     #[must_use]
     pub fn new<I: IntoIterator<Item: AsRef<str>>>(dcs: I) -> Self {
         let mut text = String::new();
@@ -174,15 +175,15 @@ impl DcPath {
         Self(text)
     }
 
-    /// As it is written.
+    /// Returns the path's text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The DCs of the path, out of `dcs`; `None` if it is not a path over those.
+    /// Returns the path's datacenters, out of `dcs`; `None` if the text is no path over them.
     ///
-    /// A name may hold a `-` itself, so that splitting there would be wrong.
+    /// A datacenter's name may contain a `-` itself, so the text cannot be split there.
     #[must_use]
     pub fn hops<'a>(&self, dcs: &[&'a str]) -> Option<Vec<&'a str>> {
         fn walk<'a>(rest: &str, dcs: &[&'a str], hops: &mut Vec<&'a str>) -> bool {

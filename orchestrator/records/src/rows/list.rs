@@ -1,28 +1,28 @@
-//! Several values in one field.
+//! Lists in one field.
 
 use std::{fmt::Display, ops::Deref, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-/// Values in one field, joined by `|`; no value is an empty text.
+/// Values in one field, joined by `|`; an empty list is an empty text.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct List<T>(pub Vec<T>);
 
-/// Why a list is no field.
+/// Error of writing or reading a list.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
-    /// It could not be read back.
+    /// An item could not be read back.
     #[error("`{item}` cannot be in a list: it is empty or has a `{SEPARATOR}`")]
     Item {
         /// The item.
         item: String,
     },
-    /// It is not of the list's type.
+    /// An item is not of the list's type.
     #[error("`{item}` in a list: {problem}")]
     Parse {
         /// The item.
         item: String,
-        /// What is wrong with it.
+        /// Error of the item's type.
         problem: String,
     },
 }
@@ -75,5 +75,5 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for List<T> {
     }
 }
 
-/// Needs no quotes in CSV and stands in no name.
+/// Separator of items: needs no quotes in CSV and occurs in no name.
 const SEPARATOR: char = '|';

@@ -2,45 +2,87 @@
 //!
 //! Main columns are in paper units; a column named `emu_…` holds the emulated value as it was
 //! measured. Times count from the repetition's start. An empty field is a value that does not
-//! exist, such as the FCT of a flow that did not finish.
+//! exist, such as the FCT of a flow that did not finish. `reports/README.md` explains every column.
 
-mod decision;
-mod field;
+mod counters;
+mod events;
 mod flow;
-mod link;
 mod list;
-mod pfc;
-mod port;
-mod queue;
-mod story;
-mod switch;
 
+use std::net::Ipv4Addr;
+
+use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use serde::{Serialize, de::DeserializeOwned};
 
-pub use decision::DecisionRow;
-pub use field::{Column, Kind};
+use crate::Semantics;
+pub use counters::{LinkRow, PortRow, QueueRow, SwitchRow};
+pub use events::{DecisionRow, PfcEvent, PfcRow, StoryEvent, StoryRow};
 pub use flow::{DcPath, FlowRow, FlowStatus};
-pub use link::LinkRow;
 pub use list::{List, ListError};
-pub use pfc::{PfcEvent, PfcRow};
-pub use port::PortRow;
-pub use queue::QueueRow;
-pub use story::{StoryEvent, StoryRow};
-pub use switch::SwitchRow;
 
 /// A row of one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {
-    /// The file the table is in.
+    /// Name of the table's file.
     const FILE: &'static str;
+    /// True if every run has the table; false if the file is made with its first row.
+    const REQUIRED: bool;
     /// The columns, in the order they are written.
     const COLUMNS: &'static [Column];
 }
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Kind of its values.
+    pub kind: Kind,
+    /// True if a row may have no value.
+    pub optional: bool,
+}
+
+/// The kind of a column's values.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// Whole numbers from 0 to 2^64 − 1.
+    Integer,
+    /// Floating-point numbers.
+    Float,
+    /// Anything else.
+    Text,
+}
+
+/// A type of a row's field.
+trait Field {
+    const KIND: Kind;
+    const OPTIONAL: bool = false;
+}
+
+impl<T: Field> Field for Option<T> {
+    const KIND: Kind = T::KIND;
+    const OPTIONAL: bool = true;
+}
+
+impl<T> Field for List<T> {
+    const KIND: Kind = Kind::Text;
+}
+
+macro_rules! fields {
+    ($kind:ident: $($type:ty),*) => {
+        $(impl Field for $type {
+            const KIND: Kind = Kind::$kind;
+        })*
+    };
+}
+fields!(Integer: u8, u16, u32, u64, BitsPerSec, Bytes, FlowId, Nanos);
+fields!(Float: f64);
+fields!(Text: String, Ipv4Addr, DcPath, FlowStatus, PfcEvent, Semantics, StoryEvent);
 
 /// Declares a row type whose columns are its fields.
 macro_rules! row {
     (
         $(#[$doc:meta])*
-        pub struct $name:ident in $file:literal {
+        pub struct $name:ident in $file:literal, required: $required:literal {
             $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)*
         }
     ) => {
@@ -52,10 +94,11 @@ macro_rules! row {
 
         impl $crate::rows::Row for $name {
             const FILE: &'static str = $file;
+            const REQUIRED: bool = $required;
             const COLUMNS: &'static [$crate::rows::Column] = &[$($crate::rows::Column {
                 name: stringify!($field),
-                kind: <$type as $crate::rows::field::Field>::KIND,
-                optional: <$type as $crate::rows::field::Field>::OPTIONAL,
+                kind: <$type as $crate::rows::Field>::KIND,
+                optional: <$type as $crate::rows::Field>::OPTIONAL,
             }),*];
         }
     };

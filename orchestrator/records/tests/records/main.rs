@@ -1,6 +1,5 @@
 //! Run directories, written and read.
 
-mod columnar;
-mod common;
 mod laws;
+mod parquet;
 mod run_dir;

@@ -2,12 +2,27 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use crate::common::{end, flow, info, now, unfinished};
 use lab_records::{
-    FlowRow, Phase, RecordsError, RunDir, RunWriter, Semantics, Table, Tally, UtcTime, Verdict,
-    point_latest, stamp,
+    DecisionRow, FlowCounts, FlowRow, FlowStatus, LinkRow, Phase, QueueRow, RecordsError, RunDir,
+    RunWriter, Semantics, Table, UtcTime, Verdict, point_latest,
+    sample::{end, flow, info, now},
+    stamp,
 };
 use lab_units::Nanos;
+
+/// A flow that timed out.
+fn unfinished(policy: &str) -> FlowRow {
+    FlowRow {
+        fct_ns: None,
+        slowdown: None,
+        emu_fct_ns: None,
+        emu_fct_resolution_ns: None,
+        path: None,
+        status: FlowStatus::TimedOut,
+        reason: "not ended after 60 s, said \"a, b\"\nand more".into(),
+        ..flow(policy)
+    }
+}
 
 fn results() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
@@ -40,10 +55,10 @@ fn a_run_reads_back_as_it_was_written() {
     assert_eq!(run.started_at().to_string(), "2026-11-21T09:30:00.000Z");
     let flows = run.flows().expect("flows");
     assert_eq!(flows.rows, rows);
-    assert_eq!(flows.torn, 0);
-    assert_eq!(run.links().expect("links").rows, []);
-    assert_eq!(run.queues().expect("queues").rows, []);
-    assert_eq!(run.decisions().expect("decisions").rows, []);
+    assert_eq!(flows.truncated, 0);
+    assert_eq!(run.table::<LinkRow>().expect("links").rows, []);
+    assert_eq!(run.table::<QueueRow>().expect("queues").rows, []);
+    assert_eq!(run.table::<DecisionRow>().expect("decisions").rows, []);
     let scenario = fs::read_to_string(dir.join("scenario.yaml")).expect("scenario");
     assert_eq!(scenario, "name: 8dc\n");
 }
@@ -114,7 +129,7 @@ fn a_table_cut_anywhere_gives_its_whole_rows() {
         .position(|&byte| byte == b'\n')
         .expect("header")
         + 1;
-    let mut torn_seen = 0;
+    let mut truncated_seen = 0;
     for cut in 0..=whole.len() {
         fs::write(&table, &whole[..cut]).expect("the cut table");
         let flows = read_flows(&dir);
@@ -127,10 +142,10 @@ fn a_table_cut_anywhere_gives_its_whole_rows() {
                 let mut reader = csv_rows(rest);
                 reader.next_back().is_none_or(|length| length == 25)
             };
-        assert_eq!(flows.torn, u64::from(!at_a_rows_end), "cut at {cut}");
-        torn_seen += flows.torn;
+        assert_eq!(flows.truncated, u64::from(!at_a_rows_end), "cut at {cut}");
+        truncated_seen += flows.truncated;
     }
-    assert!(torn_seen > 100, "{torn_seen}");
+    assert!(truncated_seen > 100, "{truncated_seen}");
     fs::write(&table, &whole).expect("the whole table");
     assert_eq!(read_flows(&dir).rows, rows);
 }
@@ -207,11 +222,17 @@ fn an_unknown_column_is_ignored_and_a_missing_one_is_named() {
                 tx_packets,marks";
     let row = "ecmp,0,5,dc1-dc8,dc1,dc8,10,1,200,,";
     fs::write(&table, format!("{head},drops,colour\n{row},7,red\n")).expect("a table");
-    let links = RunDir::open(&dir).expect("a run").links().expect("links");
+    let links = RunDir::open(&dir)
+        .expect("a run")
+        .table::<LinkRow>()
+        .expect("links");
     assert_eq!(links.rows[0].drops, 7);
 
     fs::write(&table, format!("{head}\n{row}\n")).expect("a table");
-    let error = RunDir::open(&dir).expect("a run").links().unwrap_err();
+    let error = RunDir::open(&dir)
+        .expect("a run")
+        .table::<LinkRow>()
+        .unwrap_err();
     let RecordsError::Row { source, .. } = error else {
         panic!("{error:?}");
     };
@@ -315,14 +336,14 @@ fn results_that_cannot_be_made_are_an_error_with_the_path() {
 fn a_run_is_clean_only_if_every_flow_finished_in_time_and_plausibly() {
     let (info, mut end) = (info(), end());
     let clean = [flow("ecmp"), flow("lcmp")];
-    assert!(Verdict::of(&info, Some(&end), &Tally::from_iter(&clean)).clean);
+    assert!(Verdict::of(&info, Some(&end), &FlowCounts::from_iter(&clean)).clean);
 
     let mut fast = flow("ecmp");
     fast.slowdown = Some(0.99);
     let doubtful = [fast, unfinished("lcmp")];
     end.late_launches = 1;
     end.problems.push("a switch agent died".into());
-    let verdict = Verdict::of(&info, Some(&end), &Tally::from_iter(&doubtful));
+    let verdict = Verdict::of(&info, Some(&end), &FlowCounts::from_iter(&doubtful));
     assert!(!verdict.clean);
     assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
 }
@@ -338,7 +359,7 @@ fn no_flow_beats_its_ideal_but_what_the_authors_code_takes_for_one() {
             slowdown: FlowRow::slowdown_of(fct, ideal),
             ..flow("ecmp")
         };
-        std::iter::once(&row).collect::<Tally>().below_one
+        std::iter::once(&row).collect::<FlowCounts>().below_one
     };
     assert_eq!(below_one(Semantics::Artifact, 999_999), 0);
     assert_eq!(below_one(Semantics::Paper, 999_999), 1);

@@ -180,13 +180,13 @@ impl<'w> Recorder<'w> {
             story,
         } = std::mem::take(&mut self.pending);
         let mut write = || {
-            self.writer.append_links(&links)?;
-            self.writer.append_queues(&queues)?;
-            self.writer.append_switches(&switches)?;
-            self.writer.append_decisions(&decisions)?;
-            self.writer.append_pfc(&pfc)?;
-            self.writer.append_ports(&ports)?;
-            self.writer.append_story(&story)
+            self.writer.append(&links)?;
+            self.writer.append(&queues)?;
+            self.writer.append(&switches)?;
+            self.writer.append(&decisions)?;
+            self.writer.append(&pfc)?;
+            self.writer.append(&ports)?;
+            self.writer.append(&story)
         };
         if self.error.is_none() {
             self.error = write().err();

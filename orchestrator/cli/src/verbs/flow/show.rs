@@ -48,7 +48,7 @@ fn policy(tale: &Tale) -> String {
             )
         }
         (Some(fct), None) => format!("finished after {}", about_time(fct)),
-        (None, _) => format!("{}: {}", flow.status.words(), flow.reason),
+        (None, _) => format!("{}: {}", flow.status.label(), flow.reason),
     };
     let _ = writeln!(text, "  {end}");
     let _ = writeln!(
@@ -107,7 +107,7 @@ fn event(row: &StoryRow) -> String {
         "  {:>10}  {:<10} {}",
         about_time(row.time_ns),
         row.node,
-        row.event.words()
+        row.event.label()
     );
     if row.count > 1 {
         let _ = write!(text, " {} times", row.count);

@@ -110,7 +110,7 @@ impl Prepared {
 
     /// The run directory, if the lab inside has left records, with the times that only this side knows.
     fn dir_after(&self, outcome: &GuestOutcome, phases: Vec<Phase>) -> Result<PathBuf, Failure> {
-        if self.dir.join(lab_records::format::RUN_FILE).exists() {
+        if self.dir.join(lab_records::directory::RUN_FILE).exists() {
             lab_records::stamp(&self.dir, UtcTime::new(SystemTime::now()), phases)
                 .during("write the times of the run's phases")?;
             return Ok(self.dir.clone());

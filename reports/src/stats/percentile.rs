@@ -5,7 +5,6 @@
 /// values, and for a `percent` outside 1 to 100.
 ///
 /// The rank is ⌈percent · n / 100⌉ in integers: in floats 7 % of 100 values would be the eighth.
-#[must_use]
 pub fn nearest_rank<T: Copy>(sorted: &[T], percent: u32) -> Option<T> {
     if !(1..=100).contains(&percent) {
         return None;

@@ -1,11 +1,12 @@
-//! Large tables by column.
+//! Parquet copies of large tables.
 
 use std::{fs, path::Path};
 
-use lab_records::{LinkRow, RecordsError, RunDir, RunWriter};
+use lab_records::{
+    LinkRow, RecordsError, RunDir, RunWriter,
+    sample::{end, flow, info, now},
+};
 use lab_units::{Bytes, Nanos};
-
-use crate::common::{end, flow, info, now};
 
 fn link_rows(count: u64) -> Vec<LinkRow> {
     let row = |number: u64| LinkRow {
@@ -30,14 +31,14 @@ fn write(results: &Path, links: &[LinkRow], large: u64) -> RunDir {
     let mut writer = writer.with_large_table(large);
     writer.append_flow(&flow("ecmp")).expect("a row");
     for rows in links.chunks(10_000) {
-        writer.append_links(rows).expect("rows");
+        writer.append(rows).expect("rows");
     }
     let (dir, _) = writer.finish(end()).expect("the end");
     RunDir::open(&dir).expect("a run")
 }
 
 #[test]
-fn a_table_over_the_bound_and_no_other_is_copied_by_column() {
+fn only_a_table_over_the_bound_has_a_parquet_copy() {
     let results = tempfile::tempdir().expect("a directory");
     for (rows, is_copied) in [(10, false), (11, true)] {
         let run = write(results.path(), &link_rows(rows), 10);
@@ -45,7 +46,7 @@ fn a_table_over_the_bound_and_no_other_is_copied_by_column() {
         assert_eq!(copy("links.parquet"), is_copied, "{rows} rows");
         assert!(!copy("flows.parquet"));
         assert!(!copy("links.draft"));
-        assert!(copy("links.csv"), "the table itself stays");
+        assert!(copy("links.csv"), "the CSV stays");
     }
 }
 
@@ -55,24 +56,24 @@ fn a_copy_of_several_row_groups_reads_back_in_order_without_its_table() {
     let rows = link_rows(140_000);
     let run = write(results.path(), &rows, 100_000);
     fs::remove_file(run.path().join("links.csv")).expect("the table goes");
-    assert_eq!(run.links().expect("links").rows, rows);
+    assert_eq!(run.table::<LinkRow>().expect("links").rows, rows);
     let mut seen = 0;
-    let torn = run.visit(|_: LinkRow| seen += 1).expect("rows");
-    assert_eq!((seen, torn), (140_000, 0));
+    let truncated = run.visit(|_: LinkRow| seen += 1).expect("rows");
+    assert_eq!((seen, truncated), (140_000, 0));
 }
 
 #[test]
-fn a_damaged_copy_is_an_error_that_says_how_to_do_without() {
+fn a_damaged_copy_is_an_error_with_a_hint() {
     let results = tempfile::tempdir().expect("a directory");
     let run = write(results.path(), &link_rows(20), 10);
     let copy = run.path().join("links.parquet");
     let whole = fs::read(&copy).expect("the copy");
     for cut in [0, 4, whole.len() / 2, whole.len() - 1] {
         fs::write(&copy, &whole[..cut]).expect("a damaged copy");
-        let error = run.links().unwrap_err();
+        let error = run.table::<LinkRow>().unwrap_err();
         assert!(matches!(error, RecordsError::Parquet { .. }), "{error:?}");
         assert!(error.to_string().contains("hint: without it the `.csv`"));
     }
     fs::remove_file(&copy).expect("the copy goes");
-    assert_eq!(run.links().expect("links").rows, link_rows(20));
+    assert_eq!(run.table::<LinkRow>().expect("links").rows, link_rows(20));
 }

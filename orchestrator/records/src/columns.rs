@@ -1,0 +1,230 @@
+//! Batches of typed columns: both file formats are read into them, and rows and frames are made
+//! of them.
+
+use std::ops::Range;
+
+use serde::{
+    Deserializer,
+    de::{
+        IntoDeserializer, Visitor,
+        value::{Error, MapDeserializer},
+    },
+    forward_to_deserialize_any,
+};
+
+use crate::{
+    Row,
+    rows::{Column, Kind},
+};
+
+/// Consecutive rows of one table, column by column; at most [`BATCH_ROWS`].
+#[derive(Debug)]
+pub struct Batch {
+    columns: Vec<(Column, Values)>,
+    lines: Vec<u64>,
+}
+
+/// The values of one column: one for each row, `None` where the row has no value.
+#[derive(Debug)]
+pub enum Values {
+    /// Whole numbers.
+    Integers(Vec<Option<u64>>),
+    /// Floating-point numbers.
+    Floats(Vec<Option<f64>>),
+    /// Texts.
+    Texts(Texts),
+}
+
+/// Texts in one buffer, so that a value costs no allocation.
+#[derive(Debug, Default)]
+pub struct Texts {
+    buffer: String,
+    spans: Vec<Option<Range<usize>>>,
+}
+
+impl Batch {
+    pub(crate) fn new(columns: &[Column]) -> Self {
+        let values = |column: &Column| match column.kind {
+            Kind::Integer => Values::Integers(Vec::new()),
+            Kind::Float => Values::Floats(Vec::new()),
+            Kind::Text => Values::Texts(Texts::default()),
+        };
+        let columns = columns.iter().map(|column| (*column, values(column)));
+        Self {
+            columns: columns.collect(),
+            lines: Vec::new(),
+        }
+    }
+
+    pub(crate) fn from_columns(columns: Vec<(Column, Values)>, lines: Range<u64>) -> Self {
+        Self {
+            columns,
+            lines: lines.collect(),
+        }
+    }
+
+    /// Appends one row; `texts` has a text for each column, empty for no value.
+    pub(crate) fn push<'a>(
+        &mut self,
+        texts: impl Iterator<Item = &'a str>,
+        line: u64,
+    ) -> Result<(), String> {
+        self.lines.push(line);
+        for ((column, values), text) in self.columns.iter_mut().zip(texts) {
+            let text = Some(text).filter(|text| !(column.optional && text.is_empty()));
+            values.push(text)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.lines.clear();
+        for (_, values) in &mut self.columns {
+            match values {
+                Values::Integers(values) => values.clear(),
+                Values::Floats(values) => values.clear(),
+                Values::Texts(texts) => {
+                    texts.buffer.clear();
+                    texts.spans.clear();
+                }
+            }
+        }
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// True if the batch has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The columns that were asked for, in the order of the table.
+    pub fn columns(&self) -> impl Iterator<Item = (&Column, &Values)> {
+        self.columns.iter().map(|(column, values)| (column, values))
+    }
+
+    /// Line of the row at `index` in a CSV file, from 1; number of the row in a Parquet file.
+    pub(crate) fn line(&self, index: usize) -> u64 {
+        self.lines[index]
+    }
+
+    /// Returns the row at `index` of a batch with all columns of `R`.
+    pub(crate) fn row<R: Row>(&self, index: usize) -> Result<R, Error> {
+        let fields = self.columns();
+        let fields = fields.map(|(column, values)| (column.name, values.value(index)));
+        R::deserialize(MapDeserializer::new(fields))
+    }
+}
+
+impl Values {
+    fn push(&mut self, text: Option<&str>) -> Result<(), String> {
+        fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+            text.parse()
+                .map_err(|_| format!("`{text}` is not a number"))
+        }
+        match self {
+            Self::Integers(values) => values.push(text.map(number).transpose()?),
+            Self::Floats(values) => values.push(text.map(number).transpose()?),
+            Self::Texts(texts) => texts.push(text),
+        }
+        Ok(())
+    }
+
+    fn value(&self, index: usize) -> Value<'_> {
+        let value = match self {
+            Self::Integers(values) => values[index].map(Value::Integer),
+            Self::Floats(values) => values[index].map(Value::Float),
+            Self::Texts(texts) => texts.at(index).map(Value::Text),
+        };
+        value.unwrap_or(Value::None)
+    }
+}
+
+impl Texts {
+    pub(crate) fn push(&mut self, text: Option<&str>) {
+        let start = self.buffer.len();
+        self.buffer.push_str(text.unwrap_or_default());
+        self.spans.push(text.map(|_| start..self.buffer.len()));
+    }
+
+    fn at(&self, index: usize) -> Option<&str> {
+        let span = self.spans[index].clone();
+        span.map(|span| &self.buffer[span])
+    }
+
+    /// The texts, in the order of the rows.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
+        let spans = self.spans.iter().cloned();
+        spans.map(|span| span.map(|span| &self.buffer[span]))
+    }
+}
+
+/// One field of one row, as serde reads it.
+#[derive(Clone, Copy)]
+enum Value<'a> {
+    None,
+    Integer(u64),
+    Float(f64),
+    Text(&'a str),
+}
+
+impl<'de> IntoDeserializer<'de> for Value<'_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Value<'_> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Self::None => visitor.visit_none(),
+            Self::Integer(number) => visitor.visit_u64(number),
+            Self::Float(number) => visitor.visit_f64(number),
+            Self::Text(text) => visitor.visit_str(text),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Self::None => visitor.visit_none(),
+            value => visitor.visit_some(value),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self {
+            Self::Text(text) => visitor.visit_enum(text.into_deserializer()),
+            value => value.deserialize_any(visitor),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// Rows of a batch, and of a row group of a Parquet file: about 20 MB of the widest table.
+pub const BATCH_ROWS: usize = 1 << 16;

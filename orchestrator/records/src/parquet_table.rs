@@ -1,0 +1,201 @@
+//! Parquet copies of large tables, beside the CSV.
+//!
+//! A table grows as CSV, so that nothing is lost if its writer dies; a large one is copied when
+//! its run is closed. The copy has the same columns and values; a column that may be empty is
+//! optional. Both directions go a row group at a time, so that memory does not grow with the table.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use parquet::{
+    basic::{Compression, LogicalType, Repetition, Type as Physical},
+    column::reader::{ColumnReader, ColumnReaderImpl},
+    data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type},
+    errors::ParquetError,
+    file::{
+        properties::WriterProperties,
+        reader::{FileReader, RowGroupReader, SerializedFileReader},
+        writer::{SerializedColumnWriter, SerializedFileWriter},
+    },
+    schema::types::{Type, TypePtr},
+};
+
+use crate::{
+    columns::{Batch, Texts, Values},
+    csv_table,
+    error::{Operation, RecordsError},
+    rows::{Column, Kind},
+};
+
+/// Number of rows above which a table has a Parquet copy.
+pub const LARGE_TABLE_ROWS: u64 = 1_000_000;
+
+/// Returns the path of the copy of the table at `csv`.
+pub(crate) fn path_of(csv: &Path) -> PathBuf {
+    csv.with_extension("parquet")
+}
+
+/// Copies the table at `csv`, so that a reader sees the whole copy or none.
+pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
+    let target = path_of(csv);
+    let draft = target.with_extension("draft");
+    let file = File::create(&draft).map_err(Operation::CreateFile.failed(&draft))?;
+    let failed = |source| RecordsError::Parquet {
+        path: draft.clone(),
+        source,
+    };
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    let properties = Arc::new(properties.build());
+    let schema = schema(columns).map_err(failed)?;
+    let mut writer = SerializedFileWriter::new(file, schema, properties).map_err(failed)?;
+    csv_table::read(csv, columns, &mut |batch| {
+        write_group(&mut writer, batch).map_err(failed)
+    })?;
+    writer.finish().map_err(failed)?;
+    let synced = writer.inner().sync_all();
+    synced.map_err(Operation::Sync.failed(&draft))?;
+    fs::rename(&draft, &target).map_err(Operation::Replace.failed(target))
+}
+
+/// Calls `visit` with each row group of `columns` of the copy at `path`, in order.
+pub(crate) fn read<E: From<RecordsError>>(
+    path: &Path,
+    columns: &[Column],
+    visit: &mut dyn FnMut(&Batch) -> Result<(), E>,
+) -> Result<(), E> {
+    let file = File::open(path).map_err(Operation::Read.failed(path))?;
+    let failed = |source| RecordsError::Parquet {
+        path: path.to_owned(),
+        source,
+    };
+    let file = SerializedFileReader::new(file).map_err(failed)?;
+    let mut first = 1;
+    for index in 0..file.num_row_groups() {
+        let group = file.get_row_group(index).map_err(failed)?;
+        let values = |column: &Column| Ok((*column, read_column(group.as_ref(), column)?));
+        let values = columns.iter().map(values).collect::<Result<_, _>>();
+        let end = first + u64::try_from(group.metadata().num_rows()).unwrap_or(0);
+        visit(&Batch::from_columns(values.map_err(failed)?, first..end))?;
+        first = end;
+    }
+    Ok(())
+}
+
+fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
+    let field = |column: &Column| {
+        let (physical, logical) = match column.kind {
+            Kind::Integer => (Physical::INT64, Some(LogicalType::integer(64, false))),
+            Kind::Float => (Physical::DOUBLE, None),
+            Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let repetition = match column.optional {
+            true => Repetition::OPTIONAL,
+            false => Repetition::REQUIRED,
+        };
+        let field = Type::primitive_type_builder(column.name, physical)
+            .with_repetition(repetition)
+            .with_logical_type(logical);
+        field.build().map(Arc::new)
+    };
+    let fields = columns.iter().map(field).collect::<Result<_, _>>()?;
+    let schema = Type::group_type_builder("row").with_fields(fields);
+    schema.build().map(Arc::new)
+}
+
+fn write_group(file: &mut SerializedFileWriter<File>, batch: &Batch) -> Result<(), ParquetError> {
+    let mut group = file.next_row_group()?;
+    for (column, values) in batch.columns() {
+        let Some(mut writer) = group.next_column()? else {
+            break;
+        };
+        let (to, optional) = (&mut writer, column.optional);
+        match values {
+            // The logical type says that the bits are unsigned.
+            Values::Integers(values) => {
+                let values = values.iter().map(|value| value.map(u64::cast_signed));
+                write_column::<Int64Type>(to, values, optional)?;
+            }
+            Values::Floats(values) => {
+                write_column::<DoubleType>(to, values.iter().copied(), optional)?;
+            }
+            Values::Texts(texts) => {
+                let texts = texts.iter().map(|text| text.map(ByteArray::from));
+                write_column::<ByteArrayType>(to, texts, optional)?;
+            }
+        }
+        writer.close()?;
+    }
+    group.close().map(drop)
+}
+
+fn write_column<T: DataType>(
+    writer: &mut SerializedColumnWriter<'_>,
+    values: impl Iterator<Item = Option<T::T>>,
+    optional: bool,
+) -> Result<(), ParquetError> {
+    let (mut levels, mut present) = (Vec::new(), Vec::new());
+    for value in values {
+        levels.push(i16::from(value.is_some()));
+        present.extend(value);
+    }
+    let levels = optional.then_some(&levels[..]);
+    let column = writer.typed::<T>();
+    column.write_batch(&present, levels, None).map(drop)
+}
+
+fn read_column(group: &dyn RowGroupReader, column: &Column) -> Result<Values, ParquetError> {
+    let metadata = group.metadata();
+    let rows = usize::try_from(metadata.num_rows()).unwrap_or(0);
+    let mut names = metadata.schema_descr().columns().iter();
+    let general = |problem: String| ParquetError::General(problem);
+    let index = names
+        .position(|found| found.name() == column.name)
+        .ok_or_else(|| general(format!("column `{}` is missing", column.name)))?;
+    Ok(match group.get_column_reader(index)? {
+        ColumnReader::Int64ColumnReader(reader) => {
+            Values::Integers(read_values(reader, rows, i64::cast_unsigned)?)
+        }
+        ColumnReader::DoubleColumnReader(reader) => {
+            Values::Floats(read_values(reader, rows, |number| number)?)
+        }
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            let mut texts = Texts::default();
+            for bytes in read_values(reader, rows, |bytes: ByteArray| bytes)? {
+                texts.push(bytes.as_ref().map(ByteArray::as_utf8).transpose()?);
+            }
+            Values::Texts(texts)
+        }
+        ColumnReader::BoolColumnReader(_)
+        | ColumnReader::Int32ColumnReader(_)
+        | ColumnReader::Int96ColumnReader(_)
+        | ColumnReader::FloatColumnReader(_)
+        | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+            let problem = format!("column `{}` has a type that no table has", column.name);
+            return Err(general(problem));
+        }
+    })
+}
+
+fn read_values<T: DataType, V>(
+    mut reader: ColumnReaderImpl<T>,
+    rows: usize,
+    convert: impl Fn(T::T) -> V,
+) -> Result<Vec<Option<V>>, ParquetError> {
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    while levels.len().max(values.len()) < rows {
+        let (read, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+        if read == 0 {
+            let read = levels.len().max(values.len());
+            return Err(ParquetError::General(format!("{read} of {rows} values")));
+        }
+    }
+    let mut values = values.into_iter().map(convert);
+    if levels.is_empty() {
+        return Ok(values.map(Some).collect());
+    }
+    let value = |level| if level == 0 { None } else { values.next() };
+    Ok(levels.into_iter().map(value).collect())
+}
