@@ -8,14 +8,14 @@ use crate::{
     frame,
     model::{Estimate, Flow, LinkKind, MeasurePlan, PolicyRun, Rdma, Role},
     network::Network,
-    schedule,
-    ways::{self, Ways},
+    paths::{self, Paths},
+    round_trip,
 };
 
 /// What is being estimated.
 pub(crate) struct Load<'a> {
     pub network: &'a Network,
-    pub ways: &'a Ways,
+    pub paths: &'a Paths,
     pub flows: &'a [Flow],
     pub repetitions: u32,
     pub rdma: &'a Rdma,
@@ -28,7 +28,7 @@ pub(crate) fn estimate(load: &Load<'_>) -> Estimate {
     let offers = offers(load);
     let data_packets = offers.iter().map(|offer| offer.data_packets).sum();
     let packet_hops = offers.iter().map(|offer| offer.packet_hops).sum();
-    let span_ns = schedule::ideal_end(load.flows);
+    let span_ns = round_trip::ideal_end(load.flows);
     let processes = 2 * count(load.flows.len());
     let cpu = [
         saturating_times(HOP_CPU, packet_hops),
@@ -75,7 +75,7 @@ fn offers(load: &Load<'_>) -> Vec<Offer> {
     let mut lengths: BTreeMap<(NodeId, NodeId), usize> = BTreeMap::new();
     let offers = load.flows.iter().map(|flow| {
         let links = *lengths.entry((flow.src, flow.dst)).or_insert_with(|| {
-            ways::host_path(load.network, load.ways, flow.src, flow.dst, None).len()
+            paths::host_path(load.network, load.paths, flow.src, flow.dst, None).len()
         });
         let packets = frame::packets(flow.message_bytes, load.rdma.path_mtu);
         Offer::new(

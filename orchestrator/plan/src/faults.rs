@@ -9,7 +9,7 @@ use crate::{
     error::PlanError,
     model::{FaultChange, FaultPlan, PolicyRun, Scale, Switch},
     network::Network,
-    rescore::Scores,
+    path_costs::PathCosts,
 };
 
 /// Link changes by time, then position in the scenario; a pair of datacenters with several links
@@ -25,7 +25,7 @@ pub(crate) fn resolve(
     faults.sort_by_key(|(index, fault)| (fault.at, *index));
     // What each link has become so far, in paper units: a change keeps those before it.
     let mut wires: BTreeMap<LinkId, Wire> = BTreeMap::new();
-    let mut scores = Scores::new(network, switches, policies);
+    let mut scores = PathCosts::new(network, switches, policies);
     let mut plan = Vec::new();
     for (index, fault) in faults {
         let path = format!("faults[{index}]");
@@ -34,7 +34,7 @@ pub(crate) fn resolve(
                 .entry(link)
                 .or_insert_with(|| scenario.topology.links[link.index()].wire);
             let change = change(&path, fault.change, wire, scale)?;
-            let rescored = match change {
+            let path_cost_updates = match change {
                 // A port that is dead is known to be: what its path would cost does not change.
                 FaultChange::Down | FaultChange::Up => Vec::new(),
                 FaultChange::Wire(_) => scores.provision(link, wire.rate, wire.delay)?,
@@ -44,7 +44,7 @@ pub(crate) fn resolve(
                 paper_at_ns: fault.at,
                 link,
                 change,
-                rescored,
+                path_cost_updates,
             });
         }
     }

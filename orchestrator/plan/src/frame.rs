@@ -3,9 +3,7 @@
 //! Wire bytes are those a qdisc counts: from the Ethernet header to the invariant CRC, without
 //! preamble, frame check sequence and gap.
 
-use lab_units::Bytes;
-
-use crate::model::WirePlan;
+use lab_units::{BitsPerSec, Bytes, Nanos};
 
 /// Ethernet 14, IPv4 20, UDP 8, BTH 12, invariant CRC 4.
 pub const HEADERS: u64 = 58;
@@ -60,12 +58,13 @@ pub fn data(payload: u64, extended: u64) -> u64 {
     HEADERS + extended + payload.next_multiple_of(4)
 }
 
-/// Packets a delay line must hold so that it never drops: all that fits on the wire and, if the
-/// queue before it empties in one burst, all that fits in the queue, counted in the smallest frame.
+/// Returns the packets that netem must hold so that a link's byte limits are reached before netem
+/// drops: bytes in flight and, if the queue empties in one burst, bytes queued, both in ACKs, the
+/// smallest frame. Inter-DC and intra-DC links count alike.
 #[must_use]
-pub fn delay_line_packets(wire: &WirePlan) -> u32 {
-    let in_flight = wire.rate_bps.bytes_in(wire.delay_ns).get().div_ceil(ACK);
-    let queued = wire.buffer_bytes.get().div_ceil(ACK);
+pub fn netem_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes) -> u32 {
+    let in_flight = rate.bytes_in(delay).get().div_ceil(ACK);
+    let queued = buffer.get().div_ceil(ACK);
     let needed = in_flight.saturating_add(queued);
     u32::try_from(needed).unwrap_or(u32::MAX).max(MIN_LINE)
 }
@@ -75,31 +74,18 @@ const MIN_LINE: u32 = 4_096;
 
 #[cfg(test)]
 mod tests {
-    use lab_units::{BitsPerSec, Ratio};
-
     use super::*;
 
-    fn wire(rate: &str, delay: &str, buffer: &str) -> WirePlan {
-        WirePlan {
-            rate_bps: rate.parse::<BitsPerSec>().unwrap(),
-            delay_ns: delay.parse().unwrap(),
-            buffer_bytes: buffer.parse().unwrap(),
-            delay_line_packets: 0,
-            loss: "0".parse::<Ratio>().unwrap(),
-            ecn: None,
-        }
-    }
-
     #[test]
-    fn a_delay_line_holds_the_bandwidth_delay_product_in_acks() {
+    fn netem_holds_the_bandwidth_delay_product_in_acks() {
+        let packets = |rate: &str, delay: &str, buffer: &str| {
+            let (rate, delay, buffer) = (rate.parse(), delay.parse(), buffer.parse());
+            netem_packets(rate.unwrap(), delay.unwrap(), buffer.unwrap())
+        };
         // 100 Mbit/s for 2.5 s are 31,250,000 B or 504,033 ACKs; 620 kB are 10,000 more.
-        let long = wire("100 Mbit", "2500 ms", "620 kB");
-        assert_eq!(delay_line_packets(&long), 504_033 + 10_000);
-    }
-
-    #[test]
-    fn a_delay_line_is_never_the_kernels_default() {
-        assert_eq!(delay_line_packets(&wire("1 Mbit", "0", "0")), MIN_LINE);
+        let long = packets("100 Mbit", "2500 ms", "620 kB");
+        assert_eq!(long, 504_033 + 10_000);
+        assert_eq!(packets("1 Mbit", "0", "0"), MIN_LINE);
     }
 
     #[test]

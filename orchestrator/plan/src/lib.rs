@@ -24,7 +24,7 @@
 //! - `ways`, `routes`: next hops and their attributes; kernel routes
 //! - `schedule`, `demand`, `workload`, `flow_list`, `sample`: flows, sampled or written down
 //! - `auto`, `scale`: similitude, pinned or picked
-//! - `round_trip`, `policy`, `faults`, `rescore`: what depends on the emulated network
+//! - `round_trip`, `policy`, `faults`, `path_costs`: what depends on the emulated network
 //! - `estimate`, `warnings`: what it costs, and what to know before trusting it
 //!
 //! How it is shown: [`render_table`][], [`render_svg`][], by `text` and `graph`; what a switch would
@@ -54,22 +54,23 @@
 
 pub mod account;
 pub mod address;
-mod ageing;
-mod auto;
+mod auto_scale;
 mod demand;
+mod drafts;
 pub mod error;
 mod estimate;
 mod explain;
 mod faults;
-mod flow_list;
+mod flow_ageing;
 pub mod frame;
 mod graph;
 pub mod ideal;
 pub mod model;
 mod network;
+mod path_costs;
+mod paths;
 mod policy;
 pub mod rdma;
-mod rescore;
 mod resolve;
 mod round_trip;
 mod routes;
@@ -82,14 +83,13 @@ mod text;
 mod topology;
 pub mod transport;
 mod warnings;
-mod ways;
 mod workload;
 
 pub use lab_units::{Engine, LinkChange, Semantics};
 
-pub use ageing::{AgeingWay, FlowAge, ages};
 pub use error::PlanError;
 pub use explain::{Explained, Explanation, Question, QueueState, explain, render_explanation};
+pub use flow_ageing::{SizeThreshold, size_thresholds};
 pub use graph::render_svg;
 pub use model::*;
 pub use resolve::{PlanOptions, resolve};

@@ -174,6 +174,30 @@ pub struct Link {
     pub emu: WirePlan,
 }
 
+impl Link {
+    /// Packets that netem holds at the end of a node of `role`: a host waits for its NIC and never
+    /// drops, so the limit is above all QPs' windows together.
+    #[must_use]
+    pub const fn netem_packets(&self, role: Role) -> u32 {
+        match role {
+            Role::Host => HOST_QUEUE_PACKETS,
+            Role::DciSwitch | Role::Spine | Role::Leaf => self.emu.delay_line_packets,
+        }
+    }
+
+    /// Bytes that the egress queue holds at the end of a node of `role`, emulated.
+    #[must_use]
+    pub const fn queue_bytes(&self, role: Role) -> Bytes {
+        match role {
+            Role::Host => HOST_QUEUE_BYTES,
+            Role::DciSwitch | Role::Spine | Role::Leaf => self.emu.buffer_bytes,
+        }
+    }
+}
+
+const HOST_QUEUE_PACKETS: u32 = 1_000_000;
+const HOST_QUEUE_BYTES: Bytes = Bytes::new(1 << 30);
+
 /// What a link is like.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct WirePlan {
@@ -183,8 +207,7 @@ pub struct WirePlan {
     pub delay_ns: Nanos,
     /// Egress queue at each end.
     pub buffer_bytes: Bytes,
-    /// Packets the delay line must hold: the bandwidth-delay product in smallest packets, plus
-    /// slack. Never the kernel's default of 1,000.
+    /// Packets that netem holds at a switch's or fiber's end: [`frame::netem_packets`].
     pub delay_line_packets: u32,
     /// Share of packets lost at random.
     pub loss: Ratio,
@@ -405,10 +428,20 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Packets its messages are cut into.
+    /// Number of packets that its messages are cut into.
     #[must_use]
     pub fn packets(&self, path_mtu: u32) -> u64 {
         u64::from(self.messages) * frame::packets(self.message_bytes, path_mtu)
+    }
+
+    /// Upper bound of its data's wire bytes.
+    ///
+    /// Headers are under a sixteenth of full packets of the smallest MTU; each message also has one
+    /// packet that is not full.
+    pub(crate) fn max_wire_bytes(&self) -> Bytes {
+        let payload = self.size_bytes.get();
+        let partial = u64::from(self.messages) * frame::data(0, frame::RETH);
+        Bytes::new(payload.saturating_add(payload / 16).saturating_add(partial))
     }
 }
 
@@ -455,12 +488,12 @@ pub struct FaultPlan {
     pub change: FaultChange,
     /// Candidates whose order, path or buckets change with it, under every policy whose tables are
     /// made of what links are provisioned with.
-    pub rescored: Vec<Rescored>,
+    pub path_cost_updates: Vec<PathCostUpdate>,
 }
 
 /// The candidates of one destination at one switch, once its paths are provisioned otherwise.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct Rescored {
+pub struct PathCostUpdate {
     /// Position in [`Plan::policies`].
     pub policy: usize,
     /// Position in [`Plan::switches`].

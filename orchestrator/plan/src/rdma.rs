@@ -8,8 +8,7 @@ use crate::{
     frame,
     model::{Flow, LinkKind, Rdma, Scale},
     network::Network,
-    round_trip::RoundTrips,
-    schedule,
+    round_trip::{self, RoundTrips},
 };
 
 /// What QPs have to fit.
@@ -95,12 +94,12 @@ impl Patience {
     /// the slowest link would take, the round trips that rxe's window makes of the largest on the
     /// longest way, and a QP's own patience on top.
     fn deadline(&self, flows: &[Flow]) -> Nanos {
-        let wire_bytes = schedule::most_wire_bytes(flows);
+        let wire_bytes = round_trip::max_wire_bytes(flows);
         let drained = self.slowest.and_then(|rate| rate.serialize(wire_bytes));
         let packets = flows.iter().map(|flow| flow.packets(self.path_mtu)).max();
         let trips = frame::rxe_round_trips(packets.unwrap_or(0));
         let times = |time: Nanos, count| Nanos::new(time.get().saturating_mul(count));
-        schedule::ideal_end(flows)
+        round_trip::ideal_end(flows)
             .saturating_add(drained.unwrap_or(Nanos::ZERO))
             .saturating_add(times(self.round_trip, trips))
             .saturating_add(times(self.timeout, QP_TRIES))

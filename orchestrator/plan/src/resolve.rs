@@ -5,19 +5,19 @@ use lab_units::Engine;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    auto, demand,
+    auto_scale, demand,
     error::PlanError,
     estimate::{self, Load},
     faults,
     model::{MeasurePlan, PLAN_FORMAT, Plan, Scale},
+    paths::{self, Paths},
     policy::{self, Surroundings},
     rdma,
-    round_trip::RoundTrips,
+    round_trip::{self, RoundTrips},
     routes,
     schedule::{self, Making},
     topology, transport,
     warnings::{self, Inspection},
-    ways::{self, Ways},
 };
 
 /// What a plan depends on besides the scenario.
@@ -58,17 +58,17 @@ pub fn resolve(
 ) -> Result<Plan, PlanError> {
     let seed = options.seed.unwrap_or(scenario.seed);
     let paper = topology::build(&scenario.topology, options.slot, &Scale::PAPER)?;
-    let ways = Ways::find(&paper);
+    let paths = Paths::find(&paper);
     let drafts = schedule::draft(scenario, files, seed, &paper)?;
     let demands = demand::of_scenario(scenario, &paper)?;
     let scale = match (options.follows_rxe(), scenario.scale) {
         (false, _) => Scale::PAPER,
         (_, ScaleSpec::Fixed { rate, time }) => Scale::new(rate, time)?,
-        (_, ScaleSpec::Auto) => auto::pick(scenario, &paper, &ways, &drafts)?,
+        (_, ScaleSpec::Auto) => auto_scale::pick(scenario, &paper, &paths, &drafts)?,
     };
     let mut network = topology::build(&scenario.topology, options.slot, &scale)?;
-    let switches = ways::switches(&network, &ways)?;
-    routes::add(&mut network, &ways)?;
+    let switches = paths::switches(&network, &paths)?;
+    routes::add(&mut network, &paths)?;
     let flows = schedule::flows(
         &drafts,
         &Making {
@@ -77,11 +77,11 @@ pub fn resolve(
             transport: &scenario.transport,
             scale: &scale,
             network: &network,
-            ways: &ways,
+            paths: &paths,
         },
     )?;
-    let sent = schedule::most_wire_bytes(&flows);
-    let trips = RoundTrips::longest(&network, &ways, scenario.generator.mtu, sent)?;
+    let sent = round_trip::max_wire_bytes(&flows);
+    let trips = RoundTrips::longest(&network, &paths, scenario.generator.mtu, sent)?;
     let rdma = rdma::settings(
         &scenario.generator,
         &scenario.transport,
@@ -92,11 +92,11 @@ pub fn resolve(
             flows: &flows,
         },
     )?;
-    let transport = transport::resolve(
+    let transport = transport::resolve::resolve(
         scenario,
-        &transport::Lab {
+        &transport::resolve::Lab {
             network: &network,
-            ways: &ways,
+            paths: &paths,
             scale: &scale,
             rdma: &rdma,
             follows_rxe: options.follows_rxe(),
@@ -118,7 +118,7 @@ pub fn resolve(
     let faults = faults::resolve(scenario, &network, &switches, &policies, &scale)?;
     let estimate = estimate::estimate(&Load {
         network: &network,
-        ways: &ways,
+        paths: &paths,
         flows: &flows,
         repetitions: scenario.repetitions,
         rdma: &rdma,
@@ -127,7 +127,7 @@ pub fn resolve(
     });
     let warnings = warnings::inspect(&Inspection {
         network: &network,
-        ways: &ways,
+        paths: &paths,
         switches: &switches,
         policies: &policies,
         demands: &demands,

@@ -5,9 +5,9 @@ use lab_units::{Bytes, DcId, Nanos};
 use crate::{
     error::PlanError,
     frame,
-    model::{Dc, WirePlan},
+    model::{Dc, Flow, WirePlan},
     network::Network,
-    ways::{self, Ways},
+    paths::{self, Paths},
 };
 
 /// The longest round trips between any two hosts, emulated.
@@ -23,7 +23,7 @@ impl RoundTrips {
     /// Of a packet of `path_mtu` bytes and its ACK, among flows that are `sent` bytes at most.
     pub fn longest(
         network: &Network,
-        ways: &Ways,
+        paths: &Paths,
         path_mtu: u32,
         sent: Bytes,
     ) -> Result<Self, PlanError> {
@@ -40,21 +40,36 @@ impl RoundTrips {
             base(wire).saturating_add(drain).saturating_add(drain)
         };
         Ok(Self {
-            base: longest(network, ways, base)?,
-            queued: longest(network, ways, queued)?,
+            base: longest(network, paths, base)?,
+            queued: longest(network, paths, queued)?,
         })
     }
+}
+
+/// Returns an upper bound of the wire bytes of data that the flows of one repetition send.
+pub(crate) fn max_wire_bytes(flows: &[Flow]) -> Bytes {
+    let repetitions = flows.chunk_by(|a, b| a.repetition == b.repetition);
+    let sums = repetitions.map(|flows| flows.iter().map(Flow::max_wire_bytes).sum());
+    sums.max().unwrap_or(Bytes::ZERO)
+}
+
+/// Returns the time from a repetition's start to the ideal end of its last flow.
+pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
+    let ends = flows
+        .iter()
+        .map(|flow| flow.start_ns.saturating_add(flow.ideal_fct_ns));
+    ends.max().unwrap_or(Nanos::ZERO)
 }
 
 /// The most that a path between two hosts costs, the cost of a path being the sum of its links'.
 fn longest(
     network: &Network,
-    ways: &Ways,
+    paths: &Paths,
     cost: impl Fn(&WirePlan) -> Nanos,
 ) -> Result<Nanos, PlanError> {
     let inside = |dc: &Dc| -> Nanos {
         let host = dc.hosts.first();
-        let links = host.map(|host| ways::climb(network, *host));
+        let links = host.map(|host| paths::climb(network, *host));
         let links = links.unwrap_or_default().into_iter();
         links.map(|port| cost(&network.link(port.link()).emu)).sum()
     };
@@ -62,10 +77,10 @@ fn longest(
     let mut most = Nanos::ZERO;
     for (to, end) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {
         let mut nearest_first: Vec<DcId> = all().map(|(id, _)| id).collect();
-        nearest_first.sort_by_key(|from| ways.hops(*from, to));
+        nearest_first.sort_by_key(|from| paths.hops(*from, to));
         let mut worst = vec![Nanos::ZERO; network.dcs.len()];
         for from in nearest_first.into_iter().filter(|from| *from != to) {
-            let candidates = ways.candidates(network, from, to)?;
+            let candidates = paths.candidates(network, from, to)?;
             let through = candidates.iter().map(|candidate| {
                 let link = network.link(candidate.port.link());
                 worst[candidate.next_dc.index()].saturating_add(cost(&link.emu))

@@ -7,19 +7,19 @@ use crate::{
     error::PlanError,
     model::{Role, Route},
     network::Network,
-    ways::Ways,
+    paths::Paths,
 };
 
 /// Gives every node of `network` its routes.
-pub(crate) fn add(network: &mut Network, ways: &Ways) -> Result<(), PlanError> {
+pub(crate) fn add(network: &mut Network, paths: &Paths) -> Result<(), PlanError> {
     for index in 0..network.nodes.len() {
         let node = NodeId::from_index(index).expect("nodes are numbered in 32 bits");
-        network.nodes[index].routes = of_node(network, ways, node)?;
+        network.nodes[index].routes = of_node(network, paths, node)?;
     }
     Ok(())
 }
 
-fn of_node(network: &Network, ways: &Ways, node: NodeId) -> Result<Vec<Route>, PlanError> {
+fn of_node(network: &Network, paths: &Paths, node: NodeId) -> Result<Vec<Route>, PlanError> {
     match network.node(node).role {
         Role::Host => Ok(vec![Route {
             to: address::EVERYWHERE,
@@ -27,7 +27,7 @@ fn of_node(network: &Network, ways: &Ways, node: NodeId) -> Result<Vec<Route>, P
         }]),
         Role::Leaf => Ok(leaf_routes(network, node)),
         Role::Spine => Ok(spine_routes(network, node)),
-        Role::DciSwitch => dci_routes(network, ways, node),
+        Role::DciSwitch => dci_routes(network, paths, node),
     }
 }
 
@@ -61,7 +61,7 @@ fn spine_routes(network: &Network, spine: NodeId) -> Vec<Route> {
 }
 
 /// Everything of the own DC below; other DCs over all candidates.
-fn dci_routes(network: &Network, ways: &Ways, dci: NodeId) -> Result<Vec<Route>, PlanError> {
+fn dci_routes(network: &Network, paths: &Paths, dci: NodeId) -> Result<Vec<Route>, PlanError> {
     let own = network.node(dci).dc;
     let down: Vec<_> = network.ports_to(dci, Role::Spine).collect();
     let mut routes = below(network, dci, Role::Host);
@@ -75,7 +75,7 @@ fn dci_routes(network: &Network, ways: &Ways, dci: NodeId) -> Result<Vec<Route>,
     }));
     for (id, dc) in (0u32..).map(DcId).zip(&network.dcs) {
         if id != own {
-            let candidates = ways.candidates(network, own, id)?;
+            let candidates = paths.candidates(network, own, id)?;
             let mut via: Vec<_> = candidates.iter().map(|candidate| candidate.port).collect();
             via.sort_unstable();
             let to = dc.prefix;

@@ -85,16 +85,17 @@ impl Scale {
                 p_max: ecn.p_max,
             })
         };
-        let mut wire = WirePlan {
-            rate_bps: self.rate(&format!("{path}.rate"), paper.rate)?,
-            delay_ns: self.time(&format!("{path}.delay"), paper.delay)?,
-            buffer_bytes: self.size(&format!("{path}.buffer"), paper.buffer)?,
-            delay_line_packets: 0,
+        let rate_bps = self.rate(&format!("{path}.rate"), paper.rate)?;
+        let delay_ns = self.time(&format!("{path}.delay"), paper.delay)?;
+        let buffer_bytes = self.size(&format!("{path}.buffer"), paper.buffer)?;
+        Ok(WirePlan {
+            rate_bps,
+            delay_ns,
+            buffer_bytes,
+            delay_line_packets: frame::netem_packets(rate_bps, delay_ns, buffer_bytes),
             loss: paper.loss,
             ecn: paper.ecn.map(ecn).transpose()?,
-        };
-        wire.delay_line_packets = frame::delay_line_packets(&wire);
-        Ok(wire)
+        })
     }
 }
 

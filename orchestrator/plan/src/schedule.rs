@@ -8,25 +8,16 @@ use lab_scenario::{
 use lab_units::{Bytes, Engine, FlowId, Nanos, NodeId, Ratio};
 
 use crate::{
+    drafts::{self, Draft},
     error::PlanError,
-    flow_list, frame,
     ideal::{self, Hop, Transfer},
     model::{Flow, Scale},
     network::Network,
+    paths::{self, Paths},
     standalone::Standalone,
     transport,
-    ways::{self, Ways},
     workload::{self, Drawing},
 };
-
-/// A flow before scaling.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Draft {
-    pub src: NodeId,
-    pub dst: NodeId,
-    pub size: Bytes,
-    pub start: Nanos,
-}
 
 /// Samples and reads every flow; by repetition, then start, then position in the scenario.
 pub(crate) fn draft(
@@ -75,17 +66,17 @@ pub(crate) struct Making<'a> {
     pub transport: &'a TransportSpec,
     pub scale: &'a Scale,
     pub network: &'a Network,
-    pub ways: &'a Ways,
+    pub paths: &'a Paths,
 }
 
 /// Scales `drafts` and finds what each would take alone.
 pub(crate) fn flows(drafts: &[(u32, Draft)], making: &Making<'_>) -> Result<Vec<Flow>, PlanError> {
-    let mut paths: BTreeMap<(NodeId, NodeId), Vec<Hop>> = BTreeMap::new();
+    let mut best_paths: BTreeMap<(NodeId, NodeId), Vec<Hop>> = BTreeMap::new();
     let mut flows = Vec::with_capacity(drafts.len());
     for (repetition, draft) in drafts {
-        let hops = paths.entry((draft.src, draft.dst)).or_insert_with(|| {
-            let (network, ways) = (making.network, making.ways);
-            let ports = ways::host_path(network, ways, draft.src, draft.dst, None);
+        let hops = best_paths.entry((draft.src, draft.dst)).or_insert_with(|| {
+            let (network, paths) = (making.network, making.paths);
+            let ports = paths::host_path(network, paths, draft.src, draft.dst, None);
             ideal::hops(network, &ports)
         });
         let size = making.scale.size;
@@ -115,7 +106,7 @@ pub(crate) fn flows(drafts: &[(u32, Draft)], making: &Making<'_>) -> Result<Vec<
 impl Making<'_> {
     /// Base round trip and FCT of a flow alone on `path`.
     fn alone(&self, path: &[Hop], messages: u32, message_bytes: Bytes) -> (Nanos, Nanos) {
-        let payload = transport::payload(self.transport, self.generator);
+        let payload = transport::resolve::payload(self.transport, self.generator);
         let (tool, path_mtu) = match (self.engine, self.transport.semantics) {
             (Engine::Sim, Semantics::Artifact) => {
                 let standalone = Standalone::of(path, payload);
@@ -162,10 +153,10 @@ fn read<'a>(
             let sizes = sizes.map_err(|source| PlanError::File { path, source })?;
             Ok(Read::Sampled(workload, sizes))
         }
-        Traffic::Flows(specs) => flow_list::listed(network, &path, specs).map(Read::Written),
+        Traffic::Flows(specs) => drafts::listed(network, &path, specs).map(Read::Written),
         Traffic::FlowFile { path: file } => {
             let (path, text) = text(format!("{path}.flow_file"), file)?;
-            flow_list::from_file(network, &path, file, text).map(Read::Written)
+            drafts::from_file(network, &path, file, text).map(Read::Written)
         }
     }
 }
@@ -189,28 +180,6 @@ pub(crate) fn messages(scale: Ratio, paper: Bytes) -> (u32, Bytes) {
 /// The bytes of a flow of `paper` bytes that nothing cuts into messages.
 fn one_message(scale: Ratio, paper: Bytes) -> Bytes {
     Bytes::new(scale.scale_nearest(paper.get()).max(1))
-}
-
-/// When the last flow of any repetition would end if none met another.
-pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
-    let ends = flows
-        .iter()
-        .map(|flow| flow.start_ns.saturating_add(flow.ideal_fct_ns));
-    ends.max().unwrap_or(Nanos::ZERO)
-}
-
-/// The most wire bytes of data that the flows of one repetition are.
-pub(crate) fn most_wire_bytes(flows: &[Flow]) -> Bytes {
-    // Headers are under a sixteenth of full packets of the smallest MTU; each message also has one
-    // that is not full.
-    let wire = |flow: &Flow| {
-        let payload = flow.size_bytes.get();
-        let partial = u64::from(flow.messages) * frame::data(0, frame::RETH);
-        Bytes::new(payload.saturating_add(payload / 16).saturating_add(partial))
-    };
-    let repetitions = flows.chunk_by(|a, b| a.repetition == b.repetition);
-    let sums = repetitions.map(|flows| flows.iter().map(wire).sum());
-    sums.max().unwrap_or(Bytes::ZERO)
 }
 
 /// perftest's least number of iterations.

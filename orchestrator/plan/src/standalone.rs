@@ -19,7 +19,7 @@ use crate::{
     ideal::{self, Hop},
     model::Plan,
     network::Network,
-    ways::{self, Ways},
+    paths::{self, Paths},
 };
 
 /// Headers of their packets.
@@ -67,7 +67,7 @@ impl Standalone {
     #[must_use]
     pub fn of_all_pairs(plan: &Plan) -> Vec<Self> {
         let network = Network::of(plan);
-        let ways = Ways::find(&network);
+        let paths = Paths::find(&network);
         let ends = plan.dcs.iter().flat_map(|dc| {
             let ends = [dc.hosts.first(), dc.hosts.last()];
             ends.into_iter().flatten().copied()
@@ -78,7 +78,7 @@ impl Standalone {
             .flat_map(|src| ends.iter().map(move |dst| (src, dst)));
         let pairs = pairs.filter(|(src, dst)| src != dst);
         let standalone = |(src, dst): (&NodeId, &NodeId)| {
-            let ports = ways::host_path(&network, &ways, *src, *dst, None);
+            let ports = paths::host_path(&network, &paths, *src, *dst, None);
             Self::of(&ideal::hops(&network, &ports), plan.transport.payload_bytes)
         };
         pairs.map(standalone).collect()

@@ -11,10 +11,10 @@ use lab_units::Nanos;
 
 use crate::{
     demand::{self, Demand},
+    drafts::Draft,
     error::PlanError,
     network::Network,
     sample::{Stream, StreamName, float, nearest},
-    schedule::Draft,
 };
 
 /// Which of the scenario's workloads, in which repetition.

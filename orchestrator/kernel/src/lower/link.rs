@@ -137,20 +137,12 @@ pub(super) fn egress(
     let first = match link.kind {
         LinkKind::InterDc => Qdisc::Tbf(shaper(layout, wire, wire.buffer_bytes)),
         LinkKind::Fabric | LinkKind::Host if full => Qdisc::Netem(Netem {
-            limit: match role {
-                Role::Host => HOST_QUEUE_PACKETS,
-                Role::DciSwitch | Role::Spine | Role::Leaf => intra_dc_packets(layout, wire),
-            },
+            limit: link.netem_packets(role),
             ..line(wire)
         }),
-        LinkKind::Fabric | LinkKind::Host => Qdisc::Tbf(shaper(
-            layout,
-            wire,
-            match role {
-                Role::Host => HOST_QUEUE_BYTES,
-                Role::DciSwitch | Role::Spine | Role::Leaf => wire.buffer_bytes,
-            },
-        )),
+        LinkKind::Fabric | LinkKind::Host => {
+            Qdisc::Tbf(shaper(layout, wire, link.queue_bytes(role)))
+        }
     };
     let marks = wire.ecn.filter(|_| full && link.kind == LinkKind::InterDc);
     let second = marks.map(|ecn| QdiscAt {
@@ -214,15 +206,6 @@ fn line(wire: &WirePlan) -> Netem {
     }
 }
 
-/// Packets that wait and are in flight on an intra-DC link whose queue is full of full frames:
-/// netem counts packets, and counts both.
-fn intra_dc_packets(layout: &Layout<'_>, wire: &WirePlan) -> u32 {
-    let frame = layout.frame().get();
-    let queued = wire.buffer_bytes.get().div_ceil(frame).max(1);
-    let in_flight = wire.rate_bps.bytes_in(wire.delay_ns).get().div_ceil(frame);
-    u32::try_from(queued.saturating_add(in_flight)).unwrap_or(u32::MAX)
-}
-
 const ROOT: Handle = Handle(1);
 const CHILD: Handle = Handle(0x10);
 /// The kernel's own number for it.
@@ -239,10 +222,6 @@ const ROOT_GROUP: u32 = 0x6c63_6d00;
 
 /// Interfaces queue in their disciplines, which have limits of their own.
 const QUEUE_LEN: u32 = 1_000;
-
-/// A host waits for its NIC, it does not drop: more than all QPs' windows together.
-const HOST_QUEUE_PACKETS: u32 = 1_000_000;
-const HOST_QUEUE_BYTES: Bytes = Bytes::new(1 << 30);
 
 /// Timers of a guest in virtual time wait for the instructions of packets before them: 15 µs for
 /// each.

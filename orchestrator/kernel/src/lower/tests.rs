@@ -98,7 +98,7 @@ fn fault(link: LinkId, at: u64, change: FaultChange) -> FaultPlan {
         paper_at_ns: Nanos::new(at),
         link,
         change,
-        rescored: Vec::new(),
+        path_cost_updates: Vec::new(),
     }
 }
 

@@ -5,8 +5,8 @@ use lab_abi::wire::{
     PolicyConfig, PortConfig,
 };
 use lab_plan::{
-    AgeingWay, ages,
-    model::{LinkKind, Plan, PolicyPlan, PolicyRun, Switch},
+    model::{Candidate, LinkKind, Plan, PolicyPlan, PolicyRun, Switch},
+    size_thresholds,
 };
 use lab_units::{Nanos, PortId};
 
@@ -67,15 +67,15 @@ pub(super) fn destination(
     policy: &PolicyPlan,
     switch_index: usize,
     row: usize,
-    candidates: impl Iterator<Item = (CandidateConfig, AgeingWay)>,
+    candidates: impl Iterator<Item = (CandidateConfig, Candidate)>,
 ) -> DestinationConfig {
     let row = &plan.switches[switch_index].destinations[row];
     let prefix = plan.dcs[row.dc.index()].prefix;
-    let (candidates, ways): (_, Vec<_>) = candidates.unzip();
-    let ages = ages(policy, &ways, row.hops, plan.scale.size);
+    let (candidates, paths): (_, Vec<_>) = candidates.unzip();
+    let ages = size_thresholds(policy, &paths, row.hops, plan.scale.size);
     let ages = ages.into_iter().map(|age| AgeConfig {
         from_bytes: age.from_bytes,
-        cheapest: age.cheapest,
+        cheapest: age.is_cheapest,
     });
     DestinationConfig {
         addr: prefix.addr,
@@ -151,8 +151,7 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
                     c_path: score(column),
                     buckets: run.buckets_of(switch_index, row, column),
                 };
-                let way = (candidate.paper_delay_ns, candidate.paper_bottleneck_bps);
-                (config, way)
+                (config, *candidate)
             });
             destination(plan, &run.policy, switch_index, row, candidates)
         })

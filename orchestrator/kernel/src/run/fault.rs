@@ -4,7 +4,7 @@ use lab_abi::{
     LcmpConfig,
     wire::{AgentCommand, CandidateConfig, DestinationConfig},
 };
-use lab_plan::model::{Candidate, FaultChange, FaultPlan, Plan, Rescored, ScoredCandidate};
+use lab_plan::model::{Candidate, FaultChange, FaultPlan, PathCostUpdate, Plan, ScoredCandidate};
 use lab_units::DcId;
 
 use super::agent_config;
@@ -33,7 +33,7 @@ pub(super) fn commands<'a>(
             commands.push((dc, command));
         }
     }
-    let rescored = fault.rescored.iter();
+    let rescored = fault.path_cost_updates.iter();
     for change in rescored.filter(|change| change.policy == policy) {
         let switch = &plan.switches[change.switch];
         let dc = plan.nodes[switch.node.index()].dc;
@@ -45,7 +45,7 @@ pub(super) fn commands<'a>(
                 c_path: parameters.map_or(scored.c_path, |by| way.path_score(by)),
                 buckets: scored.buckets,
             };
-            (config, (way.paper_delay_ns, way.paper_bottleneck_bps))
+            (config, *way)
         };
         let candidates = change.candidates.iter().map(candidate);
         let policy = &plan.policies[policy].policy;
@@ -84,10 +84,13 @@ fn candidates(
     (policy, switch, row): (usize, usize, usize),
     struck: &[FaultPlan],
 ) -> Vec<Candidate> {
-    let is_meant = |change: &&Rescored| {
+    let is_meant = |change: &&PathCostUpdate| {
         (change.policy, change.switch, change.destination) == (policy, switch, row)
     };
-    let mut changes = struck.iter().rev().flat_map(|fault| &fault.rescored);
+    let mut changes = struck
+        .iter()
+        .rev()
+        .flat_map(|fault| &fault.path_cost_updates);
     match changes.find(is_meant) {
         Some(change) => change.candidates.iter().map(|row| row.candidate).collect(),
         None => plan.switches[switch].destinations[row].candidates.clone(),
@@ -96,19 +99,19 @@ fn candidates(
 
 #[cfg(test)]
 mod tests {
-    use lab_plan::model::Rescored;
+    use lab_plan::model::PathCostUpdate;
     use lab_units::{LinkId, Nanos, PortId};
 
     use super::*;
     use crate::testing;
 
-    fn fault(change: FaultChange, rescored: Vec<Rescored>) -> FaultPlan {
+    fn fault(change: FaultChange, path_cost_updates: Vec<PathCostUpdate>) -> FaultPlan {
         FaultPlan {
             at_ns: Nanos::ZERO,
             paper_at_ns: Nanos::ZERO,
             link: LinkId(0),
             change,
-            rescored,
+            path_cost_updates,
         }
     }
 
@@ -116,7 +119,7 @@ mod tests {
     fn both_ends_are_told_of_a_new_rate_and_everyone_concerned_of_new_path_costs() {
         let plan = testing::routed(0);
         let wire = testing::wire("10 Mbit", "40 ms", "310 kB");
-        let rescored = |policy, switch, c_path| Rescored {
+        let rescored = |policy, switch, c_path| PathCostUpdate {
             policy,
             switch,
             destination: 0,
@@ -213,7 +216,7 @@ mod tests {
             c_path: 7,
             buckets: 1,
         });
-        let rescored = |candidates: &[ScoredCandidate]| Rescored {
+        let rescored = |candidates: &[ScoredCandidate]| PathCostUpdate {
             policy: 1,
             switch: 0,
             destination: 0,

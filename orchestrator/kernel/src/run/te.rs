@@ -246,7 +246,7 @@ mod tests {
             paper_at_ns: Nanos::ZERO,
             link: plan.switches[0].destinations[0].candidates[0].port.link(),
             change,
-            rescored: Vec::new(),
+            path_cost_updates: Vec::new(),
         };
         te.apply_fault(&fault(FaultChange::Down));
         report_all(&mut te, 1, 1_000_000);

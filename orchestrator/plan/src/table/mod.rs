@@ -2,9 +2,9 @@
 
 mod flows;
 mod links;
+mod paths;
 mod policies;
 mod transport;
-mod ways;
 
 use lab_units::DcId;
 
@@ -21,7 +21,7 @@ pub fn render_table(plan: &Plan) -> String {
         head(plan),
         dcs(plan),
         links::section(plan),
-        ways::section(plan),
+        paths::section(plan),
         policies::section(plan),
         transport::section(plan),
         flows::section(plan),

@@ -1,14 +1,13 @@
 //! What the simulator's hosts and switches do, which may be more than what rxe and the kernel do.
 
 mod cc;
-mod resolve;
+pub(crate) mod resolve;
 
 pub use lab_units::Semantics;
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 pub use cc::{ArtifactDcqcnPlan, CcPlan, DcqcnPlan, DctcpPlan, HpccPlan, TimelyPlan, TimelyStep};
-pub(crate) use resolve::{Lab, payload, resolve};
 
 /// Hosts' transport and switches' buffers in the simulator, emulated.
 ///

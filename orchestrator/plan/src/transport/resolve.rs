@@ -15,14 +15,14 @@ use crate::{
     frame,
     model::{Rdma, Scale},
     network::Network,
+    paths::{self, Paths},
     rdma,
-    ways::{self, Ways},
 };
 
 /// What transport depends on besides the scenario.
 pub(crate) struct Lab<'a> {
     pub network: &'a Network,
-    pub ways: &'a Ways,
+    pub paths: &'a Paths,
     pub scale: &'a Scale,
     pub rdma: &'a Rdma,
     /// True if unset parameters default to SoftRoCE's behaviour (kernel engine, `sim --scaled`).
@@ -341,14 +341,14 @@ impl Parameters<'_> {
 fn longest_path(lab: &Lab<'_>) -> u32 {
     let dcs = || (0..).map(DcId).zip(&lab.network.dcs);
     let heights: Vec<_> = dcs()
-        .filter_map(|(id, dc)| Some((id, ways::climb(lab.network, *dc.hosts.first()?).len())))
+        .filter_map(|(id, dc)| Some((id, paths::climb(lab.network, *dc.hosts.first()?).len())))
         .collect();
     let pairs = heights
         .iter()
         .flat_map(|a| heights.iter().map(move |b| (a, b)));
     let switches = pairs.filter_map(|((from, up), (to, down))| {
         // As many switches as links, less one: both ends are hosts.
-        let between = lab.ways.hops(*from, *to)?;
+        let between = lab.paths.hops(*from, *to)?;
         let links = u32::try_from(up + down).unwrap_or(u32::MAX);
         Some(links.saturating_add(between).saturating_sub(1))
     });

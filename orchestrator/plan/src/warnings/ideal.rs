@@ -8,8 +8,8 @@ use super::{Inspection, warning};
 use crate::{
     ideal::{self, Transfer},
     model::{Flow, Warning},
+    paths,
     text::about_time,
-    ways,
 };
 
 /// Flows that another candidate path would end sooner than the path of least delay, when alone.
@@ -69,7 +69,7 @@ fn faster_way(inspection: &Inspection<'_>, flow: &Flow) -> Option<(String, Nanos
     };
     let times = candidates.iter().map(|candidate| {
         let port = Some(candidate.port);
-        let ports = ways::host_path(network, inspection.ways, flow.src, flow.dst, port);
+        let ports = paths::host_path(network, inspection.paths, flow.src, flow.dst, port);
         let fct = ideal::completion(&ideal::hops(network, &ports), &transfer);
         (fct, candidate)
     });

@@ -16,16 +16,16 @@ use crate::{
     estimate, frame,
     model::{Estimate, Flow, PolicyRun, Rdma, Scale, Switch, Warning},
     network::Network,
+    paths::Paths,
     round_trip::RoundTrips,
     text::about_time,
     transport::TransportPlan,
-    ways::Ways,
 };
 
 /// What is looked at.
 pub(crate) struct Inspection<'a> {
     pub network: &'a Network,
-    pub ways: &'a Ways,
+    pub paths: &'a Paths,
     pub switches: &'a [Switch],
     pub policies: &'a [PolicyRun],
     pub demands: &'a [Demand],

@@ -6,11 +6,11 @@ use super::{Inspection, warning};
 use crate::{
     frame,
     model::{Link, LinkKind, Warning},
-    schedule,
+    round_trip,
 };
 
 pub(super) fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
-    let sent = schedule::most_wire_bytes(inspection.flows);
+    let sent = round_trip::max_wire_bytes(inspection.flows);
     let is_short = |link: &&Link| {
         let wire = &link.emu;
         let way = wire.rate_bps.bytes_in(wire.delay_ns);

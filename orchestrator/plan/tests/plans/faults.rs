@@ -1,6 +1,6 @@
 //! Link changes.
 
-use lab_plan::{FaultChange, FaultPlan, Plan, Rescored, ScoredCandidate};
+use lab_plan::{FaultChange, FaultPlan, PathCostUpdate, Plan, ScoredCandidate};
 use lab_units::Nanos;
 
 use crate::common;
@@ -59,18 +59,19 @@ fn a_change_keeps_those_before_it() {
 
 /// The DCs whose switches are told of a fault.
 fn told(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
-    let switch = |change: &Rescored| {
+    let switch = |change: &PathCostUpdate| {
         assert_eq!(plan.policies[change.policy].label, "lcmp");
         let node = plan.switches[change.switch].node;
         plan.dcs[plan.nodes[node.index()].dc.index()].name.clone()
     };
-    fault.rescored.iter().map(switch).collect()
+    fault.path_cost_updates.iter().map(switch).collect()
 }
 
 /// What DC1 is told of its six ways to DC8: the DC each leads to and its score.
 fn told_dc1(plan: &Plan, fault: &FaultPlan) -> Vec<(String, u8)> {
-    let mut rescored = fault.rescored.iter();
-    let change = rescored.find(|change| change.switch == 0 && change.candidates.len() == 6);
+    let mut path_cost_updates = fault.path_cost_updates.iter();
+    let change =
+        path_cost_updates.find(|change| change.switch == 0 && change.candidates.len() == 6);
     let next = |scored: &ScoredCandidate| {
         let node = plan.ports[scored.candidate.port.peer().index()].node;
         let dc = plan.nodes[node.index()].dc;
@@ -122,5 +123,9 @@ fn cuts_and_losses_rescore_nothing() {
     let plan = common::plan(&with_faults(
         "  - { at: 10 ms, link: [dc1, dc6], down: true }\n  - { at: 20 ms, link: [dc1, dc6], up: true }\n  - { at: 30 ms, link: [dc1, dc6], loss: 1/1000 }\n",
     ));
-    assert!(plan.faults.iter().all(|fault| fault.rescored.is_empty()));
+    assert!(
+        plan.faults
+            .iter()
+            .all(|fault| fault.path_cost_updates.is_empty())
+    );
 }

@@ -19,8 +19,8 @@ fn dc1_has_six_ways_to_dc8_by_delay() {
     let plan = crate::common::plan(&crate::common::testbed_text());
     assert_eq!(by(&plan, 1, 8), [6, 4, 2, 7, 5, 3]);
     assert_eq!(by(&plan, 8, 1), [6, 4, 2, 7, 5, 3]);
-    let ways = &switch(&plan, 1).destinations[0].candidates;
-    let delays = ways
+    let paths = &switch(&plan, 1).destinations[0].candidates;
+    let delays = paths
         .iter()
         .map(|way| way.paper_delay_ns.whole_millis_trunc());
     assert_eq!(delays.collect::<Vec<_>>(), [10, 20, 50, 100, 200, 500]);
@@ -63,11 +63,11 @@ fn transit_datacenters_of_the_full_network_have_two_ways() {
     let mut several = 0;
     for from in 1..=8 {
         for to in (1..=8).filter(|to| *to != from) {
-            let ways = by(&plan, from, to).len();
+            let paths = by(&plan, from, to).len();
             let transit = (2..=7).contains(&from) && (2..=7).contains(&to);
             let ends = from != to && [1, 8].contains(&from) && [1, 8].contains(&to);
             assert_eq!(
-                ways,
+                paths,
                 if ends {
                     6
                 } else if transit {
@@ -76,7 +76,7 @@ fn transit_datacenters_of_the_full_network_have_two_ways() {
                     1
                 }
             );
-            several += usize::from(ways > 1 && from < to);
+            several += usize::from(paths > 1 && from < to);
         }
     }
     assert_eq!(several, 16);

@@ -89,7 +89,11 @@ pub(super) fn switches(
 pub(super) fn rescored(plan: &Plan, network: &Network, policy: usize) -> Vec<Rescored> {
     let mut all = Vec::new();
     for fault in &plan.faults {
-        for row in fault.rescored.iter().filter(|row| row.policy == policy) {
+        for row in fault
+            .path_cost_updates
+            .iter()
+            .filter(|row| row.policy == policy)
+        {
             let destination = &plan.switches[row.switch].destinations[row.destination];
             let way = |scored: &lab_plan::ScoredCandidate| Way {
                 port: network.port(scored.candidate.port),

@@ -264,7 +264,7 @@ fn a_changed_link_changes_path_scores_from_then_on() {
         .replace("dc4/h4, size: 20 MB", "dc4/h4, size: 20 MB, start: 600 ms");
     let plan = plan(&text);
     assert!(
-        !plan.faults[0].rescored.is_empty(),
+        !plan.faults[0].path_cost_updates.is_empty(),
         "the plan has new scores"
     );
     let run = simulate(&plan, 0, 1);

@@ -82,7 +82,7 @@ fn fault(lab: &mut Lab, change: FaultChange) {
         paper_at_ns: Nanos::ZERO,
         link: LinkId(0),
         change,
-        rescored: Vec::new(),
+        path_cost_updates: Vec::new(),
     };
     let steps = lower_fault(lab.plan(), lab.options(), &fault).unwrap();
     lab.apply(&steps).unwrap();

@@ -1,4 +1,4 @@
-//! Ways between datacenters: candidate next hops, what is behind them, paths between hosts.
+//! Paths between datacenters: candidate next hops, what is behind them, paths between hosts.
 //!
 //! As in the paper's testbed, the next hops of a destination are all neighbours one hop nearer to
 //! it, found by breadth-first search over the DCI switches; delay and rate play no part in which
@@ -16,7 +16,7 @@ use crate::{
 
 /// Equal-hop ways between all datacenters.
 #[derive(Clone, Debug)]
-pub(crate) struct Ways {
+pub(crate) struct Paths {
     /// By destination, then by the DC one is in.
     towards: Vec<Vec<Option<Stage>>>,
 }
@@ -58,7 +58,7 @@ impl Stage {
     }
 }
 
-impl Ways {
+impl Paths {
     pub fn find(network: &Network) -> Self {
         let towards = (0u32..)
             .map(DcId)
@@ -160,16 +160,16 @@ fn stages(network: &Network, to: DcId) -> Vec<Option<Stage>> {
 }
 
 /// The routing state of every DCI switch.
-pub(crate) fn switches(network: &Network, ways: &Ways) -> Result<Vec<Switch>, PlanError> {
+pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, PlanError> {
     let all = || (0u32..).map(DcId).zip(&network.dcs);
     all()
         .map(|(from, dc)| {
             let others = all().filter(|(to, dc)| *to != from && !dc.hosts.is_empty());
             let destinations = others.map(|(to, _)| {
-                let candidates = ways.candidates(network, from, to)?;
+                let candidates = paths.candidates(network, from, to)?;
                 Ok(Destination {
                     dc: to,
-                    hops: ways.hops(from, to).unwrap_or(0),
+                    hops: paths.hops(from, to).unwrap_or(0),
                     candidates,
                 })
             });
@@ -187,7 +187,7 @@ pub(crate) fn switches(network: &Network, ways: &Ways) -> Result<Vec<Switch>, Pl
 /// given. Inside a DC all ways are alike, so the first of each tier stands for them.
 pub(crate) fn host_path(
     network: &Network,
-    ways: &Ways,
+    paths: &Paths,
     src: NodeId,
     dst: NodeId,
     first: Option<PortId>,
@@ -198,7 +198,7 @@ pub(crate) fn host_path(
     let turn = (from == to).then(|| meeting(network, &up, &down));
     let steps = turn.unwrap_or(up.len());
     let mut path: Vec<_> = up[..steps].to_vec();
-    path.extend(ways.ports(network, from, to, first.filter(|_| from != to)));
+    path.extend(paths.ports(network, from, to, first.filter(|_| from != to)));
     let steps = turn.unwrap_or(down.len());
     path.extend(down[..steps].iter().rev().map(|port| port.peer()));
     path

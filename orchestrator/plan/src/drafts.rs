@@ -1,13 +1,22 @@
-//! Flows that are written down: in the scenario, or in a file of the paper's artifact.
+//! Flows before scaling, and those listed in the scenario or in a flow file of the artifact.
 
 use std::collections::BTreeMap;
 
 use lab_scenario::{FlowSpec, parse_flow_file};
-use lab_units::{Nanos, NodeId};
+use lab_units::{Bytes, Nanos, NodeId};
 
-use crate::{error::PlanError, model::Role, network::Network, schedule::Draft};
+use crate::{error::PlanError, model::Role, network::Network};
 
-/// The flows of a list in the scenario.
+/// A flow before scaling, in paper units.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Draft {
+    pub src: NodeId,
+    pub dst: NodeId,
+    pub size: Bytes,
+    pub start: Nanos,
+}
+
+/// Returns the flows of a list in the scenario.
 pub(crate) fn listed(
     network: &Network,
     path: &str,
@@ -41,10 +50,10 @@ pub(crate) fn listed(
     specs.iter().enumerate().map(draft).collect()
 }
 
-/// The flows of the artifact's file `file`, whose text is `text`.
+/// Returns the flows of the artifact's flow file `file`, whose text is `text`.
 ///
-/// Its hosts are numbered from 0, 16 to a datacenter, and its clock starts its flows at two
-/// seconds; ours starts them at zero.
+/// The file numbers hosts from 0, 16 to a datacenter. Its flows start at two seconds of its clock,
+/// which is zero here.
 pub(crate) fn from_file(
     network: &Network,
     path: &str,
@@ -105,8 +114,8 @@ fn host_hint(network: &Network, name: &str) -> String {
     }
 }
 
-/// The artifact's generator starts flows two seconds into its simulation.
+/// Start of the first flow in the artifact's simulation.
 const FILE_EPOCH: Nanos = Nanos::from_millis(2_000);
 
-/// The artifact's topologies have 16 hosts per datacenter.
+/// Hosts per datacenter in the artifact's topologies.
 const FILE_HOSTS_PER_DC: u32 = 16;

@@ -11,15 +11,16 @@ use lab_units::{BitsPerSec, LinkId, Nanos, PortId};
 use crate::{
     error::PlanError,
     model::{
-        Destination, EbpfPlan, PolicyPlan, PolicyRun, Rescored, ScoredCandidate, Switch, UcmpPlan,
+        Destination, EbpfPlan, PathCostUpdate, PolicyPlan, PolicyRun, ScoredCandidate, Switch,
+        UcmpPlan,
     },
     network::Network,
+    paths::{self, Paths},
     policy,
-    ways::{self, Ways},
 };
 
 /// The scored candidates of all policies, link change by link change.
-pub(crate) struct Scores<'a> {
+pub(crate) struct PathCosts<'a> {
     /// The network as the changes so far made it.
     network: Network,
     policies: &'a [PolicyRun],
@@ -27,7 +28,7 @@ pub(crate) struct Scores<'a> {
     tables: Vec<Vec<Vec<Vec<ScoredCandidate>>>>,
 }
 
-impl<'a> Scores<'a> {
+impl<'a> PathCosts<'a> {
     /// As the plan begins.
     pub fn new(network: &Network, switches: &[Switch], policies: &'a [PolicyRun]) -> Self {
         Self {
@@ -43,10 +44,10 @@ impl<'a> Scores<'a> {
         link: LinkId,
         rate: BitsPerSec,
         delay: Nanos,
-    ) -> Result<Vec<Rescored>, PlanError> {
+    ) -> Result<Vec<PathCostUpdate>, PlanError> {
         let paper = &mut self.network.links[link.index()].paper;
         (paper.rate_bps, paper.delay_ns) = (rate, delay);
-        let switches = ways::switches(&self.network, &Ways::find(&self.network))?;
+        let switches = paths::switches(&self.network, &Paths::find(&self.network))?;
         let mut changes = Vec::new();
         for (policy, run) in self.policies.iter().enumerate() {
             let after = tables(&switches, run);
@@ -56,7 +57,7 @@ impl<'a> Scores<'a> {
                 let changed = changed.filter(|(at, candidates)| {
                     told(&run.policy, &before[*at]) != told(&run.policy, candidates)
                 });
-                changes.extend(changed.map(|(destination, candidates)| Rescored {
+                changes.extend(changed.map(|(destination, candidates)| PathCostUpdate {
                     policy,
                     switch,
                     destination,

@@ -12,21 +12,21 @@ use lab_scenario::{Generator, Scenario};
 use lab_units::{Nanos, NodeId, Ratio};
 
 use crate::{
+    drafts::Draft,
     error::PlanError,
     estimate::{self, Offer},
     frame,
     model::{LinkKind, Scale},
     network::Network,
-    schedule::{self, Draft},
-    topology,
-    ways::{self, Ways},
+    paths::{self, Paths},
+    schedule, topology,
 };
 
 /// Picks the scale of `scenario`, whose unscaled network and flows are given.
 pub(crate) fn pick(
     scenario: &Scenario,
     paper: &Network,
-    ways: &Ways,
+    paths: &Paths,
     drafts: &[(u32, Draft)],
 ) -> Result<Scale, PlanError> {
     let generator = &scenario.generator;
@@ -41,7 +41,7 @@ pub(crate) fn pick(
     let sizes = series().filter(|size| fits_window(drafts, generator, *size));
     let mut why = "no scale of sizes lets 19 of 20 flows fit SoftRoCE's window";
     for size in sizes {
-        let offers = offers(paper, ways, drafts, generator, size);
+        let offers = offers(paper, paths, drafts, generator, size);
         let hops: u64 = offers.iter().map(|offer| offer.packet_hops).sum();
         if hops.saturating_mul(estimate::HOP_CPU.get()) > MAX_CPU.get() {
             why = "it has more packets than the guest forwards in 15 minutes";
@@ -89,7 +89,7 @@ fn fits_window(drafts: &[(u32, Draft)], generator: &Generator, size: Ratio) -> b
 
 fn offers(
     paper: &Network,
-    ways: &Ways,
+    paths: &Paths,
     drafts: &[(u32, Draft)],
     generator: &Generator,
     size: Ratio,
@@ -98,7 +98,7 @@ fn offers(
     let offers = drafts.iter().map(|(repetition, draft)| {
         let links = *lengths
             .entry((draft.src, draft.dst))
-            .or_insert_with(|| ways::host_path(paper, ways, draft.src, draft.dst, None).len());
+            .or_insert_with(|| paths::host_path(paper, paths, draft.src, draft.dst, None).len());
         let (messages, message_bytes) = schedule::messages(size, draft.size);
         let packets = frame::packets(message_bytes, generator.mtu);
         Offer::new(*repetition, draft.start, messages, packets, links)

@@ -1,0 +1,97 @@
+//! UCMP flow ageing: size thresholds, in the bytes that a switch of the lab counts.
+
+use lab_policy::ucmp;
+use lab_units::{Bytes, Ratio};
+
+use crate::model::{Candidate, PolicyPlan, UcmpPlan};
+
+/// Least-cost next hops of a flow from so many sent bytes on.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SizeThreshold {
+    /// Emulated bytes that the flow has sent.
+    pub from_bytes: Bytes,
+    /// For each candidate, true if its cost is the least.
+    pub is_cheapest: Vec<bool>,
+}
+
+/// Returns the size thresholds of a flow over `candidates` of `hops` links, where `size` emulated
+/// bytes are one of the paper's; none under a policy without flow ageing.
+#[must_use]
+pub fn size_thresholds<'a>(
+    policy: &PolicyPlan,
+    candidates: impl IntoIterator<Item = &'a Candidate>,
+    hops: u32,
+    size: Ratio,
+) -> Vec<SizeThreshold> {
+    let PolicyPlan::Ucmp(plan @ UcmpPlan { ageing: true, .. }) = policy else {
+        return Vec::new();
+    };
+    let path = |candidate: &Candidate| ucmp::Way {
+        delay: candidate.paper_delay_ns,
+        capacity: candidate.paper_bottleneck_bps,
+        hops,
+    };
+    let paths: Vec<ucmp::Way> = candidates.into_iter().map(path).collect();
+    let ages = ucmp::ages(&paths, &plan.config());
+    let threshold = |age: &ucmp::Age| SizeThreshold {
+        from_bytes: first_reaching(age.from, size),
+        is_cheapest: age.buckets[..paths.len()].iter().map(|&n| n > 0).collect(),
+    };
+    ages.as_slice().iter().map(threshold).collect()
+}
+
+/// Returns the smallest number of emulated bytes that are at least `paper`.
+fn first_reaching(paper: Bytes, size: Ratio) -> Bytes {
+    let product = u128::from(paper.get()) * u128::from(size.numerator());
+    let emulated = product.div_ceil(u128::from(size.denominator()));
+    Bytes::new(u64::try_from(emulated).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_units::{DcId, Nanos, PortId};
+
+    use super::*;
+
+    fn ucmp(ageing: bool) -> PolicyPlan {
+        PolicyPlan::Ucmp(UcmpPlan {
+            alpha_percent: 50,
+            paper_quantum_ns: Nanos::new(100_000),
+            ageing,
+        })
+    }
+
+    fn candidate(millis: u64, rate: &str) -> Candidate {
+        let (delay, rate) = (Nanos::from_millis(millis), rate.parse().expect("a rate"));
+        Candidate {
+            port: PortId(0),
+            next_dc: DcId(0),
+            paper_delay_ns: delay,
+            paper_bottleneck_bps: rate,
+            paper_first_link_delay_ns: delay,
+            paper_first_link_bps: rate,
+        }
+    }
+
+    /// 10 ms at 40 Gbit/s and 20 ms at 100 Gbit/s cost the same at 83.3 MB, less and more a hundredth
+    /// for the quantum: at 82,500,000 B and 84,166,667 B.
+    #[test]
+    fn emulated_thresholds_are_the_papers_times_the_scale_of_sizes() {
+        let candidates = [candidate(10, "40 Gbit"), candidate(20, "100 Gbit")];
+        let size = Ratio::new(1, 20_000).expect("a ratio");
+        let found = size_thresholds(&ucmp(true), &candidates, 2, size);
+        let rows: Vec<_> = found
+            .iter()
+            .map(|row| (row.from_bytes.get(), &row.is_cheapest[..]))
+            .collect();
+        let expected: [(u64, &[bool]); 3] = [
+            (0, &[true, false]),
+            (4_125, &[true, true]),
+            (4_209, &[false, true]),
+        ];
+        assert_eq!(rows, expected);
+        for policy in [ucmp(false), PolicyPlan::Wcmp] {
+            assert_eq!(size_thresholds(&policy, &candidates, 2, size), []);
+        }
+    }
+}
