@@ -1,15 +1,13 @@
-//! The command line, as clap reads it. The doc comments are the help texts.
+//! Command line as clap parses it. Doc comments of fields and variants are the help texts.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::{num::NonZeroUsize, path::PathBuf, str::FromStr};
 
 use clap::{
     Args, Command, Parser, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use lab_kernel::run::tune::Change;
-use lab_units::{Clock, Nanos};
-
-use crate::verbs::{artifact::PUBLISHED_MAX_DELAY, sim::StoryArg};
+use lab_units::{Clock, FlowId, Nanos};
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
 ///
@@ -23,21 +21,21 @@ pub struct Cli {
     /// What to do
     #[command(subcommand)]
     pub verb: Verb,
-    /// Flags every verb takes
+    /// Flags of every verb
     #[command(flatten)]
     pub global: Global,
 }
 
 const EXIT_CODES: &str = "\
 Start with:
-  lcmp-lab check scenarios/8dc.yaml    is the scenario sound, and what will it cost?
-  lcmp-lab up scenarios/8dc.yaml       build it, run it, read the report
+  lcmp-lab check scenarios/8dc.yaml    check the scenario and estimate its cost
+  lcmp-lab up scenarios/8dc.yaml       build the lab, run the flows, write the report
 
 Exit codes:
   0  pass
   1  an assertion failed: `validate` found a difference out of bounds
   2  usage, or an error in the scenario
-  3  environment: something is missing or went wrong here (`lcmp-lab doctor` says what to do)
+  3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
   4  inconclusive: the run ended, but its results cannot be trusted (unfinished or late flows,
      or a run in a guest that was interrupted)";
 
@@ -47,55 +45,55 @@ See the RoCEv2 packets of a run, from another terminal while it runs:
   lcmp-lab exec dc1 -- tcpdump -ni any -c 5 udp port 4791
   lcmp-lab exec dc1 -- tcpdump -ni any -w - udp port 4791 > dc1.pcap
 
-Standard input, output and error are the command's, Ctrl-C reaches it, and its exit code is
-passed on; 2 and 3 are also this tool's own, with an `error:` line.
+Standard streams, signals and the exit code are passed between this process and the command; 2 and 3
+are also this tool's own exit codes, with an `error:` line.
 
-In a guest the command finds this machine's files, but what it writes to files is thrown away with
-the guest: write to standard output. While flows run it takes time of the guest's CPU from them; the
-run then has a warning not to compare its times. On a virtual clock a kept guest's time passes only
-while a command runs, and jumps over idle: `sleep 100` takes a moment.";
+In a guest the command reads this machine's files, but files it writes are discarded with the guest:
+write to standard output. While flows run, the command takes CPU time from them, and the run gets a
+warning that its times are not comparable. On a virtual clock, the time of a kept guest passes only
+while a command runs and jumps over idle time: `sleep 100` ends at once.";
 
 const EXPLAIN_EXAMPLES: &str = "\
-An idle network, then 600 MB waiting for dc2 that grow by 20 MB a sample and have been too many for
-40 samples, then the link to dc2 down:
+An idle network; then a queue of 600 MB to dc2 that grows by 20 MB per sample and has been over its
+threshold for 40 samples; then the link to dc2 down:
   lcmp-lab explain scenarios/8dc.yaml --from dc1 --to dc8
   lcmp-lab explain scenarios/8dc.yaml --from dc1 --to dc8 --queues dc2=600MB:20MB:40
   lcmp-lab explain scenarios/8dc.yaml --from dc1 --to dc8 --dead dc2
 
-All quantities are the paper's. scenarios/explain-8dc.md does the same by hand.";
+All quantities are in paper units. scenarios/explain-8dc.md calculates the same by hand.";
 
 const TUNE_EXAMPLES: &str = "\
 From another terminal while flows run:
-  lcmp-lab tune dc1                   what the weights and thresholds are
-  lcmp-lab tune dc1 alpha=1 beta=3    the next flow is decided by these
-  lcmp-lab tune dc1 w_dl=0            its paths cost by their capacity alone
+  lcmp-lab tune dc1                   show the weights and thresholds
+  lcmp-lab tune dc1 alpha=1 beta=3    use these weights from the next decision on
+  lcmp-lab tune dc1 w_dl=0            score paths by capacity alone
 
-What is tuned lasts until the policy's flows have ended; every repetition begins with the scenario's.
-max_delay and max_capacity, where scores end, are the scenario's for all switches and cannot be tuned.";
+Tuned values hold until the policy's flows have ended; every repetition starts with the scenario's.
+max_delay and max_capacity, the bounds of the scores, are the same at all switches and cannot be tuned.";
 
 const SIM_EXAMPLES: &str = "\
-A short look at a long experiment, then all of it:
+The start of a long experiment, then all of it:
   lcmp-lab sim scenarios/8dc.yaml --policies lcmp --until '100 ms'
   lcmp-lab sim scenarios/8dc.yaml
 
-What became of flow 7:
+The events of flow 7:
   lcmp-lab sim scenarios/8dc.yaml --story 7
   lcmp-lab flow results/latest 7
 
 The same scenario and seed give the same records, byte for byte, on any number of threads and any
 machine. Ctrl-C keeps the flows that have finished; the run is then marked as interrupted, exit
-code 4. A plan that this machine has no memory for (3), or that would take more than a day (2), is
-refused before it starts.";
+code 4. A plan that needs more memory than this machine has (3), or more than a day (2), is refused
+before it starts.";
 
 const VALIDATE_BOUNDS: &str = "\
-ECMP, UCMP and LCMP, each beside its published output. Bounds, out of which the exit code is 1:
+Compares ECMP, UCMP and LCMP with their published outputs. Bounds, outside of which the exit code is 1:
 every flow finishes and has the published standalone FCT; |ΔFCT| / FCT is at most 1e-3 for half of
 the flows and 3 % for 99 of 100; a link's average utilisation is within 1 % of the published one
 (whose Gbit is 2^30 bit, and which relates the two links of 25 Gbit/s to the paper's 40).";
 
-/// `command` without its hidden verbs and flags, which completions would offer.
+/// Returns `command` without its hidden verbs and flags, which completions would offer.
 ///
-/// clap keeps names for as long as the program runs, so those that are made here are never freed.
+/// Leaks the names of verbs, since clap takes `&'static str`.
 pub fn without_hidden(command: &Command) -> Command {
     let flags = command.get_arguments().filter(|flag| !flag.is_hide_set());
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
@@ -112,13 +110,13 @@ pub fn without_hidden(command: &Command) -> Command {
     offered
 }
 
-/// Flags every verb takes.
+/// Flags of every verb
 #[derive(Args, Clone, Debug)]
 pub struct Global {
     /// Print results as JSON on standard output
     #[arg(long, global = true)]
     pub json: bool,
-    /// Directory that run directories are made in
+    /// Directory for run directories
     #[arg(long, global = true, value_name = "DIR", default_value = "results")]
     #[arg(env = "LCMP_LAB_RESULTS")]
     pub results: PathBuf,
@@ -128,53 +126,53 @@ pub struct Global {
     /// Install what is missing without asking (read by the launcher of a clone)
     #[arg(long, short, global = true)]
     pub yes: bool,
-    /// What to log on standard error, as tracing filters
+    /// Log filter for standard error, in the syntax of tracing
     #[arg(long, global = true, value_name = "FILTER", default_value = "warn")]
     #[arg(env = "LCMP_LAB_LOG", hide_short_help = true)]
     pub log: String,
 }
 
-/// The verbs, in the order a person works.
+/// Verbs in the order of a user's work.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Check a scenario: errors with their place, warnings, and what it will cost
+    /// Check a scenario: errors with file, line and column, warnings, and its estimated cost
     Check(ScenarioArgs),
-    /// Show the plan of a scenario: everything decided before time starts
+    /// Show the plan of a scenario: everything decided before the run
     Plan(PlanArgs),
     /// Draw the inter-DC map of a scenario as SVG
     Graph(GraphArgs),
-    /// Explain a decision: a switch's candidates with every score, and which it keeps and chooses
+    /// Explain a routing decision: all candidates with their scores, the kept ones and the chosen one
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
-    /// Account for what deciding takes of a switch, beside what the paper counts: bytes, operations
+    /// Count the bytes and operations of each switch's decisions, beside the paper's counts
     Account(ScenarioArgs),
-    /// Say where labs run on this machine, what they lack, and the commands that mend it
+    /// Check where labs can run on this machine, and list what is missing with the commands to fix it
     Doctor,
-    /// Install what running labs takes, on Debian and Ubuntu
+    /// Install the programs and kernels that labs need, on Debian and Ubuntu
     Provision(ProvisionArgs),
     /// Build the lab, run every policy's flows, write the report, take the lab down
     Up(UpArgs),
-    /// Play the plan in virtual time, packet by packet, unscaled, without root
+    /// Simulate the plan in virtual time, packet by packet, unscaled, without root
     #[command(after_help = SIM_EXAMPLES)]
     Sim(SimArgs),
-    /// Make a scenario of a topology and flows of the paper's NS-3 artifact
+    /// Convert a topology and a flow file of the paper's NS-3 artifact to a scenario
     Import(ImportArgs),
-    /// Simulate the paper's Figure 1 and compare it flow by flow with the published outputs
+    /// Simulate the paper's Figure 1 and compare every flow with the published outputs
     #[command(after_help = VALIDATE_BOUNDS)]
     Validate(ValidateArgs),
     /// List the labs of this machine
     Status,
-    /// Run a command on a node of a lab that is up, here or in a guest
+    /// Run a command on a node of a running lab, on this kernel or in a guest
     #[command(after_help = EXEC_EXAMPLES)]
     Exec(ExecArgs),
-    /// Change LCMP's weights and thresholds at a DCI switch while flows run, here or in a guest
+    /// Change LCMP's weights and thresholds at a DCI switch while flows run
     #[command(after_help = TUNE_EXAMPLES)]
     Tune(TuneArgs),
-    /// Take a lab down: everything it made goes, nothing else is touched
+    /// Take a lab down: remove every object it created, and nothing else
     Down(DownArgs),
-    /// Write the report of a run again
+    /// Rewrite the report of a run
     Report(ReportArgs),
-    /// Tell what became of one flow of a run: what each DCI switch chose and from what, and its FCT
+    /// Show one flow of a run: its path, its FCT, and every switch's decision with all candidates
     Flow(FlowArgs),
     /// Measure this tool: lab creation, decisions, forwarding, failover
     Bench(BenchArgs),
@@ -185,12 +183,12 @@ pub enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// The agent of one DCI switch; reads its configuration from standard input
+    /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
     Switchd,
 }
 
-/// A scenario and what may be said differently from it.
+/// A scenario file and overrides of it.
 #[derive(Args, Clone, Debug)]
 pub struct ScenarioArgs {
     /// The scenario file
@@ -204,18 +202,18 @@ pub struct ScenarioArgs {
     pub policies: Vec<String>,
 }
 
-/// What `plan` takes.
+/// Arguments of `plan`.
 #[derive(Args, Debug)]
 pub struct PlanArgs {
     /// The scenario
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Show the steps that build the lab, in the words of ip, tc and rdma
+    /// Show the steps that build the lab, in the syntax of ip, tc and rdma
     #[arg(long)]
     pub steps: bool,
 }
 
-/// What `graph` takes.
+/// Arguments of `graph`.
 #[derive(Args, Debug)]
 pub struct GraphArgs {
     /// The scenario
@@ -226,101 +224,101 @@ pub struct GraphArgs {
     pub output: Option<PathBuf>,
 }
 
-/// What `explain` takes.
+/// Arguments of `explain`.
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
     /// The scenario file
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
-    /// The datacenter whose DCI switch decides
+    /// Datacenter of the DCI switch that decides
     #[arg(long, value_name = "DC")]
     pub from: String,
-    /// The datacenter the flow goes to
+    /// Destination datacenter of the flow
     #[arg(long, value_name = "DC")]
     pub to: String,
-    /// Egress queues towards neighbours: bytes, their trend, samples they were full [default: empty]
+    /// Egress queues to neighbours: bytes, trend per sample, samples over threshold [default: empty]
     #[arg(
         long,
         value_name = "DC=BYTES[:TREND[:SAMPLES]],…",
         value_delimiter = ','
     )]
     pub queues: Vec<String>,
-    /// Neighbours whose link is down
+    /// Neighbours behind a link that is down
     #[arg(long, value_name = "DC,…", value_delimiter = ',')]
     pub dead: Vec<String>,
     /// Only these policies of the scenario, by label
     #[arg(long, alias = "policy", value_name = "LABEL,…", value_delimiter = ',')]
     pub policies: Vec<String>,
-    /// The sending host [default: the first of its datacenter]
+    /// Sending host [default: the first of its datacenter]
     #[arg(long, value_name = "HOST")]
     pub src: Option<String>,
-    /// The receiving host [default: the first of its datacenter]
+    /// Receiving host [default: the first of its datacenter]
     #[arg(long, value_name = "HOST")]
     pub dst: Option<String>,
-    /// The flow's UDP source port
+    /// UDP source port of the flow
     #[arg(long, value_name = "PORT", default_value_t = 49_152)]
     pub sport: u16,
 }
 
-/// What `provision` takes.
+/// Arguments of `provision`.
 #[derive(Args, Debug)]
 pub struct ProvisionArgs {
     /// List what is missing and install nothing
     #[arg(long)]
     pub check: bool,
-    /// Bring what a guest takes even if this kernel has what a lab is made of
+    /// Install what a guest needs even if this kernel has all modules of a lab
     #[arg(long, conflicts_with = "no_guest")]
     pub guest: bool,
-    /// Bring nothing for a guest
+    /// Install nothing for a guest
     #[arg(long)]
     pub no_guest: bool,
 }
 
-/// What `up` takes.
+/// Arguments of `up`.
 #[derive(Args, Clone, Debug)]
 pub struct UpArgs {
     /// The scenario
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Run in this kernel, or fail if it lacks a module
+    /// Run on this kernel, or fail if it lacks a module
     #[arg(long, conflicts_with = "guest")]
     pub here: bool,
     /// Run in a QEMU guest even if this kernel has the modules
     #[arg(long)]
     pub guest: bool,
-    /// The guest's clock [default: virtual under software emulation, else real]
+    /// Clock of the guest [default: virtual under software emulation, else real]
     ///
-    /// A virtual clock counts instructions and jumps over idle time: results are exact and repeat,
-    /// whatever else this machine does.
+    /// A virtual clock counts instructions and jumps over idle time: results repeat exactly under
+    /// any load of this machine.
     #[arg(long, value_parser = clock(), value_name = "CLOCK", conflicts_with = "here")]
     pub clock: Option<Clock>,
     /// Leave the lab up after its flows; `lcmp-lab down` takes it down
     ///
-    /// A lab in a guest stays with its guest, which a background process keeps. On a virtual clock
-    /// the guest's time passes only while `lcmp-lab exec` runs something.
+    /// A background process owns the guest of a kept lab. On a virtual clock the guest's time passes
+    /// only while `lcmp-lab exec` runs a command.
     #[arg(long)]
     pub keep: bool,
     /// Write records into this existing run directory and no report (the guest's part of `up`)
     #[arg(long, hide = true, value_name = "DIR")]
     pub into: Option<PathBuf>,
-    /// Be the process that keeps a guest, for the process of this number
+    /// Be the background process that owns a kept guest, started by process PID
     #[arg(long, hide = true, value_name = "PID", requires = "keep")]
-    pub keeper_for: Option<i32>,
-    /// When the run started by the host's clock
+    pub owner_for: Option<i32>,
+    /// Start time of the run by the host's clock
     #[arg(long, hide = true, value_name = "TIME")]
     pub started_at: Option<lab_records::UtcTime>,
 }
 
-/// What `sim` takes.
+/// Arguments of `sim`.
 #[derive(Args, Clone, Debug)]
 pub struct SimArgs {
     /// The scenario file
     #[arg(value_name = "SCENARIO", required_unless_present = "artifact")]
     pub scenario: Option<PathBuf>,
-    /// Files of the paper's NS-3 artifact instead of a scenario; `import` shows what they become
+    /// Files of the paper's NS-3 artifact instead of a scenario; `import` shows them as a scenario
     #[arg(long, num_args = 2, value_names = ["TOPOLOGY", "FLOWS"], conflicts_with = "scenario")]
     pub artifact: Vec<PathBuf>,
-    /// The artifact's routing table, for the order of its equal next hops [default: by port]
+    /// Routing table of the artifact, for the order of equal next hops [default: by port]
     #[arg(
         long,
         value_name = "CSV",
@@ -334,25 +332,23 @@ pub struct SimArgs {
     /// Only these policies of the scenario, by label
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policies: Vec<String>,
-    /// Stop at this time, finished or not: `200 ms`
+    /// Virtual time to stop at, in paper time: `200 ms`
     #[arg(long, value_name = "TIME")]
     pub until: Option<Nanos>,
     /// Threads that share the datacenters; results do not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-    /// Keep the scenario's `scale`, to compare with a lab of it like with like
-    ///
-    /// Without it nothing is scaled: rates, delays and sizes are the paper's.
+    /// Apply the scenario's `scale`, as in a lab [default: rates, delays and sizes of the paper]
     #[arg(long)]
     pub scaled: bool,
-    /// Record what happens to these flows, or to `all`: rates, marks, pauses, losses
+    /// Record the events of these flows, or of `all`: rates, marks, pauses, losses
     ///
-    /// `lcmp-lab flow RUN ID` tells it.
+    /// `lcmp-lab flow RUN ID` shows them.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub story: Vec<StoryArg>,
 }
 
-/// What `import` takes.
+/// Arguments of `import`.
 #[derive(Args, Debug)]
 pub struct ImportArgs {
     /// The topology file
@@ -369,10 +365,10 @@ pub struct ImportArgs {
     pub max_delay: Nanos,
 }
 
-/// What `validate` takes.
+/// Arguments of `validate`.
 #[derive(Args, Debug)]
 pub struct ValidateArgs {
-    /// The artifact's directory: `topology`, `traffic`, `fct/fig1` and `published` in it
+    /// Directory of the artifact, with `topology`, `traffic`, `fct/fig1` and `published`
     #[arg(long, value_name = "DIR")]
     pub artifact: PathBuf,
     /// Threads that share the datacenters; results do not depend on them [default: all cores]
@@ -380,39 +376,39 @@ pub struct ValidateArgs {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// Parser of a clock's word, with help for each word.
+/// Returns the parser of a clock's name, with help for each name.
 fn clock() -> impl TypedValueParser<Value = Clock> {
     PossibleValuesParser::new([
         PossibleValue::new(Clock::Virtual.name()).help("Instructions executed"),
-        PossibleValue::new(Clock::Real.name()).help("The machine's own time"),
+        PossibleValue::new(Clock::Real.name()).help("Time of this machine"),
     ])
     .try_map(|word| word.parse::<Clock>())
 }
 
-/// What `exec` takes.
+/// Arguments of `exec`.
 #[derive(Args, Debug)]
 pub struct ExecArgs {
-    /// The node: `dc1` for a DCI switch, `dc1/h1`, `dc1/l1`, `dc1/s1` behind it
+    /// Node: `dc1` for a DCI switch; `dc1/h1`, `dc1/l1`, `dc1/s1` for a host, leaf or spine of its DC
     pub node: String,
     /// The command and its arguments
     #[arg(required = true, last = true, value_name = "CMD")]
     pub command: Vec<std::ffi::OsString>,
 }
 
-/// What `tune` takes.
+/// Arguments of `tune`.
 #[derive(Args, Debug)]
 pub struct TuneArgs {
-    /// The datacenter whose DCI switch is meant
+    /// Datacenter of the DCI switch
     pub dc: String,
-    /// Parameters and their values from now on, such as `alpha=1` [default: only show them]
+    /// New values of parameters, such as `alpha=1` [default: show the values]
     #[arg(value_name = "NAME=VALUE")]
     pub changes: Vec<Change>,
 }
 
-/// What `down` takes.
+/// Arguments of `down`.
 #[derive(Args, Debug)]
 pub struct DownArgs {
-    /// The lab [default: the only one there is]
+    /// Name of the lab [default: the only one of this machine]
     #[arg(value_name = "LAB")]
     pub name: Option<String>,
     /// Take down every lab of this machine
@@ -420,7 +416,7 @@ pub struct DownArgs {
     pub all: bool,
 }
 
-/// What `report` takes.
+/// Arguments of `report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
     /// The run directory [default: the newest]
@@ -428,13 +424,13 @@ pub struct ReportArgs {
     pub run: Option<PathBuf>,
 }
 
-/// What `flow` takes.
+/// Arguments of `flow`.
 #[derive(Args, Debug)]
 pub struct FlowArgs {
     /// The run directory: `results/latest`
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// The flow's number, as in `flows.csv`
+    /// Number of the flow, as in `flows.csv`
     #[arg(value_name = "ID")]
     pub id: u32,
     /// Only under this policy, by label
@@ -442,7 +438,7 @@ pub struct FlowArgs {
     pub policy: Option<String>,
 }
 
-/// What `bench` takes.
+/// Arguments of `bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
     /// What to measure
@@ -460,7 +456,7 @@ pub struct BenchArgs {
     pub repeat: u32,
 }
 
-/// What `bench` measures.
+/// Subject of `bench`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum BenchSubject {
     /// Namespaces and links up and down
@@ -471,4 +467,40 @@ pub enum BenchSubject {
     Forwarding,
     /// How long a flow is cut off when its link dies, with few and many flows pinned to it
     Failover,
+}
+
+/// A word of `--story`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum StoryArg {
+    /// All flows
+    All,
+    /// One flow
+    Flow(FlowId),
+}
+
+impl FromStr for StoryArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let id = text.parse().map(FlowId).map(Self::Flow);
+        id.map_err(|_| "neither `all` nor the number of a flow".to_owned())
+    }
+}
+
+/// Delay at which LCMP's delay score saturates in the artifact's published code.
+pub const PUBLISHED_MAX_DELAY: Nanos = Nanos::from_millis(32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_story_names_all_flows_or_one() {
+        assert_eq!("all".parse(), Ok(StoryArg::All));
+        assert_eq!("17".parse(), Ok(StoryArg::Flow(FlowId(17))));
+        assert!("dc1".parse::<StoryArg>().is_err());
+    }
 }

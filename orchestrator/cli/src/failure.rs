@@ -1,4 +1,4 @@
-//! How a verb fails: a message for a person and a documented exit code.
+//! Failures of verbs: a message for the user and a documented exit code.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Exit {
-    /// All is well.
+    /// Success.
     Pass = 0,
-    /// What was asserted does not hold.
+    /// A failed assertion.
     Failed = 1,
-    /// Usage, or an error in the scenario.
+    /// A usage error, or an error in the scenario.
     Usage = 2,
-    /// Something is missing or went wrong on this machine.
+    /// An error of this machine: a missing program, right or module, or a failed system call.
     Environment = 3,
-    /// The run ended, but its results cannot be trusted.
+    /// A run that ended with results that cannot be trusted.
     Inconclusive = 4,
 }
 
 impl Exit {
-    /// A guest that could not be had is the environment's fault, unless it was asked for wrongly.
+    /// Returns the exit code for a guest that failed with `code`.
     pub const fn of_guest(code: u8) -> Self {
         if code == Self::Usage.code() {
             Self::Usage
@@ -31,26 +31,26 @@ impl Exit {
         }
     }
 
-    /// The number the process ends with.
+    /// Returns the exit code as a number.
     pub const fn code(self) -> u8 {
         self as u8
     }
 }
 
-/// A verb that did not do what it was asked.
+/// Failure of a verb.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Failure {
-    /// What the process ends with.
+    /// Exit code of the process.
     pub exit: Exit,
-    /// What to say.
+    /// Message for the user, without the `error:` heading.
     pub message: String,
 }
 
-/// What verbs return.
+/// Result of a verb.
 pub type Outcome = Result<Exit, Failure>;
 
 impl Failure {
-    /// The scenario or the command line is wrong.
+    /// Returns the failure of a wrong scenario or command line.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self {
             exit: Exit::Usage,
@@ -58,7 +58,7 @@ impl Failure {
         }
     }
 
-    /// Something is missing or went wrong here.
+    /// Returns the failure of this machine.
     pub fn environment(message: impl fmt::Display) -> Self {
         Self {
             exit: Exit::Environment,
@@ -67,9 +67,9 @@ impl Failure {
     }
 }
 
-/// Says what was tried when it fails.
+/// Conversion of errors to failures that name the failed action.
 pub trait During<T> {
-    /// `cannot {action}: {error and its causes}`, exit code 3.
+    /// Converts an error to `cannot {action}: {error and its causes}`, exit code 3.
     fn during(self, action: impl fmt::Display) -> Result<T, Failure>;
 }
 
@@ -81,7 +81,7 @@ impl<T, E: std::error::Error> During<T> for Result<T, E> {
     }
 }
 
-/// An error and what caused it, in one line; a cause that the error already tells is not repeated.
+/// Returns an error with its causes in one line; a cause that the text already contains is left out.
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_are_told_once() {
+    fn causes_are_not_repeated() {
         let inner = std::io::Error::other("disk on fire");
         let outer = std::io::Error::other(inner);
         assert_eq!(with_causes(&outer), "disk on fire");

@@ -1,4 +1,4 @@
-//! From a path on the command line to a plan.
+//! Reading and planning the scenario that a path on the command line names.
 
 use std::{
     fs,
@@ -7,24 +7,25 @@ use std::{
 };
 
 use lab_plan::{Engine, Plan, PlanOptions};
-use lab_scenario::{Files, Scenario, limits};
+use lab_scenario::{Files, PolicySpec, Scenario, limits};
+use lab_switchd::{ObjectError, read_object};
 
 use crate::{args::ScenarioArgs, failure::Failure};
 
-/// A scenario and the texts it was read from.
+/// A parsed scenario with the texts it was read from.
 pub struct Loaded {
-    /// What it says.
+    /// Parsed scenario.
     pub scenario: Scenario,
-    /// Its text.
+    /// YAML text of the scenario.
     pub text: String,
-    /// The texts of the files it names.
+    /// Texts of the files that the scenario names.
     pub files: Files,
 }
 
 /// Reads a scenario and the files it names.
 ///
 /// # Errors
-/// With exit code 2, whatever is wrong: the file is the user's.
+/// A file that cannot be read or parsed, with exit code 2.
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let name = path.display().to_string();
     let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES)?;
@@ -48,20 +49,20 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     })
 }
 
-/// Reads and plans a scenario for the lab slot `slot`.
+/// Reads a scenario and plans it for the lab slot `slot`.
 ///
 /// # Errors
-/// With exit code 2.
+/// A scenario that cannot be read or planned, with exit code 2.
 pub fn plan(arguments: &ScenarioArgs, slot: u8) -> Result<(Loaded, Plan), Failure> {
     let loaded = load(&arguments.scenario)?;
     let plan = plan_loaded(&loaded, arguments, slot)?;
     Ok((loaded, plan))
 }
 
-/// Plans a scenario that was read.
+/// Plans a loaded scenario for the lab slot `slot`.
 ///
 /// # Errors
-/// With exit code 2.
+/// A scenario that cannot be planned, with exit code 2.
 pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Result<Plan, Failure> {
     let options = PlanOptions {
         slot,
@@ -73,10 +74,10 @@ pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Resul
     resolve(loaded, &arguments.scenario, &options)
 }
 
-/// Plans a scenario that was read from `path`.
+/// Plans a scenario that was loaded from `path`.
 ///
 /// # Errors
-/// With exit code 2.
+/// A scenario that cannot be planned, with exit code 2.
 pub fn resolve(loaded: &Loaded, path: &Path, options: &PlanOptions) -> Result<Plan, Failure> {
     lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, options)
         .map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))
@@ -85,13 +86,13 @@ pub fn resolve(loaded: &Loaded, path: &Path, options: &PlanOptions) -> Result<Pl
 /// Reads a text of at most `limit` bytes.
 ///
 /// # Errors
-/// With exit code 2.
+/// A file that cannot be read, is too large or is not UTF-8, with exit code 2.
 pub fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
     String::from_utf8(read_limited(path, limit)?)
         .map_err(|error| Failure::usage(format_args!("`{}` is not UTF-8: {error}", path.display())))
 }
 
-/// One byte more than allowed is read, so that a larger file is refused without being held.
+/// Reads at most `limit` + 1 bytes, so that a larger file is refused without holding it in memory.
 fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
     let unreadable = |source: std::io::Error| {
         Failure::usage(format_args!("cannot read `{}`: {source}", path.display()))
@@ -104,10 +105,8 @@ fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
         )));
     }
     let mut bytes = Vec::new();
-    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    file.take(most)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+    let max = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    file.take(max).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() > limit {
         return Err(Failure::usage(format_args!(
             "`{}` is larger than {limit} bytes, the most such a file may have",
@@ -117,12 +116,58 @@ fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// An absolute path, so that it names the same file inside a guest.
+/// Returns the absolute path of an existing file, which names the same file inside a guest.
 ///
 /// # Errors
-/// When the file is not there.
+/// A file that does not exist, with exit code 2.
 pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|source| {
         Failure::usage(format_args!("cannot read `{}`: {source}", path.display()))
     })
+}
+
+/// Checks that every eBPF object of the policies of `plan` is a switch program; `scenario` is the path
+/// that the objects' paths are relative to.
+///
+/// # Errors
+/// Every object that is not, with exit code 2.
+pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<(), Failure> {
+    let base = scenario.parent().unwrap_or(Path::new(""));
+    let is_run = |spec: &PolicySpec| plan.policies.iter().any(|run| run.label == spec.label());
+    let policies = loaded.scenario.policies.iter().enumerate();
+    let wrong = policies
+        .filter(|(_, spec)| is_run(spec))
+        .filter_map(|(at, spec)| {
+            let PolicySpec::Ebpf(own) = spec else {
+                return None;
+            };
+            let error = read_object(&base.join(&own.object)).err()?;
+            Some(format!(
+                "{}: `policies[{at}].ebpf`: `{}` is no switch program: {}",
+                scenario.display(),
+                own.object,
+                with_hint(&error),
+            ))
+        });
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(wrong.join("\nerror: ")))
+}
+
+/// Returns the text of an object's error, with a hint.
+fn with_hint(error: &ObjectError) -> String {
+    match error {
+        ObjectError::Read(_) | ObjectError::NoFile => format!(
+            "{error} (hint: the path is relative to the scenario, agents/ebpf/build.sh SOURCE.c \
+             OBJECT.o makes one)"
+        ),
+        ObjectError::TooLarge { .. }
+        | ObjectError::NotAnObject { .. }
+        | ObjectError::License { .. }
+        | ObjectError::NoProgram
+        | ObjectError::NoMap { .. }
+        | ObjectError::OtherMap { .. } => error.to_string(),
+    }
 }

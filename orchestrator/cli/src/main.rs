@@ -1,15 +1,19 @@
-//! The lcmp-lab command: flags, progress, exit codes, choice of place. What it does is in the
-//! crates below it.
+//! The `lcmp-lab` command: arguments, progress, exit codes, and the location of a run. All other logic
+//! is in the crates below.
+//!
+//! - `args`: command line; uses no other module
+//! - `failure`, `terminal`: exit codes, standard streams and signals
+//! - `load`, `facts`, `run_dir`: from a scenario to a plan, and to the directory of a run
+//! - `progress`: phases of a run on standard error
+//! - `verbs`: one module per group of verbs
 
 mod args;
 mod facts;
 mod failure;
-mod interrupt;
 mod load;
-mod objects;
-mod output;
 mod progress;
-mod summary;
+mod run_dir;
+mod terminal;
 mod verbs;
 
 use std::process::ExitCode;
@@ -19,11 +23,11 @@ use clap::{CommandFactory, Parser};
 use crate::{
     args::{Cli, Verb},
     failure::{Exit, Outcome},
-    output::note,
+    terminal::note,
 };
 
 fn main() -> ExitCode {
-    // The guest's init runs before there is anything to parse arguments for.
+    // The guest's init has no arguments to parse.
     if std::env::args_os()
         .nth(1)
         .is_some_and(|verb| verb == lab_guest::INIT_VERB)
@@ -34,7 +38,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
-            // Asking for help is no usage error.
+            // Help and version are printed to standard output.
             let exit = if error.use_stderr() {
                 Exit::Usage
             } else {
@@ -56,7 +60,7 @@ fn main() -> ExitCode {
         .without_time()
         .init();
     let exit = run(cli).unwrap_or_else(|failure| {
-        // Errors of a scenario come with their heading, source line and caret.
+        // Errors of a scenario already have a heading, source line and caret.
         let heading = if failure.message.starts_with("error:") {
             ""
         } else {
@@ -78,7 +82,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Explain(arguments) => verbs::explain::run(&arguments, global.json),
         Verb::Schema => verbs::inspect::schema(),
         Verb::Doctor => verbs::doctor::doctor(global),
-        Verb::Provision(arguments) => verbs::provision::provision(&arguments),
+        Verb::Provision(arguments) => verbs::doctor::provision(&arguments),
         Verb::Up(arguments) => verbs::up::up(&arguments, global),
         Verb::Sim(arguments) => verbs::sim::sim(&arguments, global),
         Verb::Import(arguments) => verbs::artifact::import(&arguments),
@@ -87,15 +91,15 @@ fn run(cli: Cli) -> Outcome {
         Verb::Exec(arguments) => verbs::labs::exec(&arguments, global),
         Verb::Tune(arguments) => verbs::labs::tune(&arguments, global),
         Verb::Down(arguments) => verbs::labs::down(&arguments, global),
-        Verb::Report(arguments) => verbs::report::report(&arguments, global),
-        Verb::Flow(arguments) => verbs::flow::flow(&arguments, global),
+        Verb::Report(arguments) => verbs::runs::report(&arguments, global),
+        Verb::Flow(arguments) => verbs::runs::flow(&arguments, global),
         Verb::Bench(arguments) => verbs::bench::bench(&arguments, global.json),
-        Verb::Switchd => verbs::switchd::switchd(),
+        Verb::Switchd => verbs::labs::switchd(),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             let mut offered = args::without_hidden(&Cli::command());
             clap_complete::generate(shell, &mut offered, "lcmp-lab", &mut script);
-            output::print(&String::from_utf8_lossy(&script));
+            terminal::print(&String::from_utf8_lossy(&script));
             Ok(Exit::Pass)
         }
     }

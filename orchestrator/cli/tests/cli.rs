@@ -272,7 +272,7 @@ fn completions_offer_nothing_hidden() {
         let script = result(&["completions", shell]);
         for hidden in [
             "switchd",
-            "keeper-for",
+            "owner-for",
             "started-at",
             "--into",
             "'into'",

@@ -1,11 +1,10 @@
-//! What a run is doing, by the clock of the machine that shows it.
+//! Progress of a run on standard error, and the times of its phases.
 //!
-//! In a guest nothing is shown: what happens is relayed to the host, whose clock times the phases. A
-//! guest's virtual clock leaps while it waits for the host, so that its seconds mean something only
-//! while flows run.
+//! A guest sends its progress to the host, which shows it and times the phases: the guest's virtual
+//! clock jumps during waits for the host and is meaningful only while flows run.
 //!
 //! - `screen`: bars on a terminal, lines elsewhere
-//! - `relay`: what happens in a guest, from there to the host
+//! - `relay`: progress messages from a guest to the host
 
 mod relay;
 mod screen;
@@ -17,30 +16,33 @@ use lab_kernel::run::RunEvent;
 use lab_records::{Clock, Phase};
 use lab_units::Nanos;
 
-pub use self::{relay::Listener, screen::draws_bars};
+pub use self::{
+    relay::GuestStderr,
+    screen::{REDRAWS_PER_SECOND, bar},
+};
 use self::{
-    relay::{Relay, Told},
+    relay::{Message, Relay},
     screen::Screen,
 };
 use crate::facts::Setting;
 
-/// Says how a run is doing.
+/// Progress of a run.
 pub struct Progress {
-    shown: Shown,
-    phase: Option<Open>,
+    output: Output,
+    phase: Option<OpenPhase>,
     phases: Vec<Phase>,
-    /// Whether this process is on a virtual clock.
+    /// True if the clock of this process is virtual.
     is_virtual: bool,
 }
 
-/// Where progress is shown.
-enum Shown {
-    Here(Screen),
-    ByHost(Relay),
+/// Output of progress: this process's standard error, or messages to the host.
+enum Output {
+    Screen(Screen),
+    Host(Relay),
 }
 
-/// The phase under way.
-struct Open {
+/// Phase that has not ended.
+struct OpenPhase {
     name: String,
     since: Instant,
     done: u64,
@@ -48,14 +50,14 @@ struct Open {
 }
 
 impl Progress {
-    /// For standard error as it is, or for the host's.
+    /// Returns the progress of a run of this process.
     #[must_use]
     pub fn new() -> Self {
         Self {
-            shown: if inside::is_inside() {
-                Shown::ByHost(Relay::new())
+            output: if inside::is_inside() {
+                Output::Host(Relay::new())
             } else {
-                Shown::Here(Screen::new())
+                Output::Screen(Screen::new())
             },
             phase: None,
             phases: Vec::new(),
@@ -63,32 +65,32 @@ impl Progress {
         }
     }
 
-    /// A phase begins; the one before it has ended.
+    /// Ends the phase before and begins one of `total` steps.
     pub fn begin(&mut self, name: &str, total: u64) {
         self.end_phase(false);
-        self.phase = Some(Open {
+        self.phase = Some(OpenPhase {
             name: name.to_owned(),
             since: Instant::now(),
             done: 0,
             total,
         });
-        match &self.shown {
-            Shown::Here(screen) => screen.begin(name, total),
-            Shown::ByHost(relay) => relay.tell(&Told::Begin {
+        match &self.output {
+            Output::Screen(screen) => screen.begin(name, total),
+            Output::Host(relay) => relay.send(&Message::Begin {
                 name: name.to_owned(),
                 total,
             }),
         }
     }
 
-    /// Shows how far the lab is.
+    /// Shows the progress of a lab's creation.
     pub fn built(&mut self, at: lab_kernel::lab::Progress) {
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let step = at.phase.to_string();
         self.set(count(at.done), count(at.total), &step, false);
     }
 
-    /// Shows what the run says of itself.
+    /// Shows an event of the run.
     pub fn show(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Phase { name, steps } => self.begin(name, *steps),
@@ -97,55 +99,55 @@ impl Progress {
                     .phase
                     .as_ref()
                     .map_or((1, 1), |open| (open.done + 1, open.total));
-                // A line for each of hundreds of steps would hide the phases.
+                // Lines for hundreds of steps would hide the phases.
                 self.set(done, total, text, is_milestone(done, total));
             }
             RunEvent::FlowsEnd => self.end_phase(true),
         }
     }
 
-    /// Says a line without tearing a bar.
+    /// Writes a line above the bar.
     pub fn say(&self, text: &str) {
-        self.pass(format!("{text}\n").as_bytes());
+        self.write(format!("{text}\n").as_bytes());
     }
 
-    /// Nothing more will come. How long the phases took, if this is the process that knows.
+    /// Ends the progress and returns the phases with their times; none in a guest.
     pub fn finish(&mut self) -> Vec<Phase> {
         self.end_phase(false);
-        if let Shown::Here(screen) = &self.shown {
+        if let Output::Screen(screen) = &self.output {
             screen.finish();
         }
         std::mem::take(&mut self.phases)
     }
 
-    /// What a guest tells of its own progress.
-    fn follow(&mut self, told: Told) {
-        match told {
-            Told::Begin { name, total } => self.begin(&name, total),
-            Told::At {
+    /// Applies a progress message of a guest.
+    fn apply(&mut self, message: Message) {
+        match message {
+            Message::Begin { name, total } => self.begin(&name, total),
+            Message::Step {
                 done,
                 total,
                 text,
                 is_milestone,
             } => self.set(done, total, &text, is_milestone),
-            Told::End { virtual_ns } => self.close(virtual_ns),
+            Message::End { virtual_ns } => self.close(virtual_ns),
         }
     }
 
-    /// Passes on bytes for standard error.
-    fn pass(&self, bytes: &[u8]) {
-        match &self.shown {
-            Shown::Here(screen) => screen.pass(bytes),
-            Shown::ByHost(_) => screen::write(bytes),
+    /// Writes bytes to standard error, above the bar.
+    fn write(&self, bytes: &[u8]) {
+        match &self.output {
+            Output::Screen(screen) => screen.write(bytes),
+            Output::Host(_) => screen::write(bytes),
         }
     }
 
     fn set(&mut self, done: u64, total: u64, text: &str, is_milestone: bool) {
         let Some(open) = &mut self.phase else { return };
         open.done = done;
-        match &self.shown {
-            Shown::Here(screen) => screen.at(&open.name, done, total, text, is_milestone),
-            Shown::ByHost(relay) => relay.tell(&Told::At {
+        match &self.output {
+            Output::Screen(screen) => screen.set(&open.name, done, total, text, is_milestone),
+            Output::Host(relay) => relay.send(&Message::Step {
                 done,
                 total,
                 text: text.to_owned(),
@@ -154,32 +156,32 @@ impl Progress {
         }
     }
 
-    /// Ends the phase under way; of one in which flows ran, this clock's time means something.
-    fn end_phase(&mut self, of_flows: bool) {
+    /// Ends the open phase; a virtual clock's time is recorded only if flows ran in the phase.
+    fn end_phase(&mut self, has_flows: bool) {
         let took = self.phase.as_ref().map(|open| nanos(open.since.elapsed()));
-        self.close(took.filter(|_| of_flows && self.is_virtual));
+        self.close(took.filter(|_| has_flows && self.is_virtual));
     }
 
     fn close(&mut self, virtual_ns: Option<Nanos>) {
         let Some(open) = self.phase.take() else {
             return;
         };
-        match &self.shown {
-            Shown::Here(screen) => {
+        match &self.output {
+            Output::Screen(screen) => {
                 let phase = Phase {
                     name: open.name,
                     took_ns: nanos(open.since.elapsed()),
                     virtual_ns,
                 };
-                screen.pass(ended(&phase).as_bytes());
+                screen.write(ended(&phase).as_bytes());
                 self.phases.push(phase);
             }
-            Shown::ByHost(relay) => relay.tell(&Told::End { virtual_ns }),
+            Output::Host(relay) => relay.send(&Message::End { virtual_ns }),
         }
     }
 }
 
-/// The line of a phase that is over.
+/// Returns the line for an ended phase.
 fn ended(phase: &Phase) -> String {
     let took = lab_plan::about_time(phase.took_ns);
     let aside = phase.virtual_ns.map_or_else(String::new, |time| {
@@ -188,12 +190,12 @@ fn ended(phase: &Phase) -> String {
     format!("{:>10}  done in {took}{aside}\n", phase.name)
 }
 
-/// Every quarter of a phase, the last step included.
+/// Returns true at each quarter of a phase, the last step included.
 fn is_milestone(done: u64, total: u64) -> bool {
     total > 0 && done * 4 / total > (done - 1) * 4 / total
 }
 
-/// A length of time as a person reads it.
+/// Returns a duration with a unit and two significant digits.
 #[must_use]
 pub fn about(time: Duration) -> String {
     lab_plan::about_time(nanos(time))
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_says_which_clock_its_times_are_of() {
+    fn the_line_of_a_phase_names_the_clock_of_each_time() {
         let phase = |virtual_ns| Phase {
             name: "lcmp flows".to_owned(),
             took_ns: Nanos::from_millis(2_340),

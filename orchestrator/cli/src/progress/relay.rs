@@ -1,7 +1,7 @@
-//! What happens in a guest, from there to the host: JSON lines between those of standard error.
+//! Progress messages from a guest to the host: JSON lines among the other lines of standard error.
 //!
-//! Each begins with the record separator of JSON text sequences (RFC 7464), which no other line of
-//! the lab's does.
+//! Each message begins with the record separator of JSON text sequences (RFC 7464); no other line of
+//! the lab does.
 
 use std::{
     cell::RefCell,
@@ -13,26 +13,26 @@ use serde::{Deserialize, Serialize};
 
 use super::{Progress, screen};
 
-/// One thing that happened.
+/// Progress message.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Told {
-    /// A phase begins.
+pub(super) enum Message {
+    /// Begin of a phase of `total` steps.
     Begin { name: String, total: u64 },
-    /// So far it is.
-    At {
+    /// Number of the phase's steps that are done.
+    Step {
         done: u64,
         total: u64,
         text: String,
         is_milestone: bool,
     },
-    /// It has ended; how long that was on the guest's clock, where that means something.
+    /// End of the phase, with its virtual time if flows ran in it, ns.
     End { virtual_ns: Option<Nanos> },
 }
 
-/// The guest's end.
+/// Sender of progress messages, in the guest.
 pub(super) struct Relay {
-    /// Whether the host draws bars; else milestones are all it shows.
+    /// True if the host draws bars; otherwise it shows only milestones.
     all_steps: bool,
 }
 
@@ -43,26 +43,26 @@ impl Relay {
         }
     }
 
-    /// Tells the host, unless it would not show it: every byte is time of the guest's CPU.
-    pub(super) fn tell(&self, told: &Told) {
-        let is_shown = match told {
-            Told::At { is_milestone, .. } => self.all_steps || *is_milestone,
-            Told::Begin { .. } | Told::End { .. } => true,
+    /// Sends a message if the host shows it: each byte costs CPU time of the guest.
+    pub(super) fn send(&self, message: &Message) {
+        let is_shown = match message {
+            Message::Step { is_milestone, .. } => self.all_steps || *is_milestone,
+            Message::Begin { .. } | Message::End { .. } => true,
         };
         if is_shown {
-            screen::write(&encode(told));
+            screen::write(&encode(message));
         }
     }
 }
 
-/// The host's end: takes the guest's standard error apart into progress and everything else.
-pub struct Listener<'a> {
+/// Receiver of a guest's standard error, on the host: separates progress messages from other lines.
+pub struct GuestStderr<'a> {
     progress: &'a RefCell<Progress>,
     line: Vec<u8>,
 }
 
-impl<'a> Listener<'a> {
-    /// Shows what it hears by `progress`.
+impl<'a> GuestStderr<'a> {
+    /// Returns a receiver that applies messages to `progress`.
     #[must_use]
     pub const fn new(progress: &'a RefCell<Progress>) -> Self {
         Self {
@@ -71,46 +71,46 @@ impl<'a> Listener<'a> {
         }
     }
 
-    fn take(&self, line: &[u8]) {
+    fn handle(&self, line: &[u8]) {
         match decode(line) {
-            Some(told) => self.progress.borrow_mut().follow(told),
-            None => self.progress.borrow().pass(line),
+            Some(message) => self.progress.borrow_mut().apply(message),
+            None => self.progress.borrow().write(line),
         }
     }
 }
 
-impl Write for Listener<'_> {
+impl Write for GuestStderr<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.line.extend_from_slice(bytes);
         while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.line.drain(..=end).collect();
-            self.take(&line);
+            self.handle(&line);
         }
         Ok(bytes.len())
     }
 
-    /// A line that is not complete may still become progress.
+    /// Keeps an incomplete line, which may become a message.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-impl Drop for Listener<'_> {
+impl Drop for GuestStderr<'_> {
     fn drop(&mut self) {
         if !self.line.is_empty() {
-            self.take(&self.line);
+            self.handle(&self.line);
         }
     }
 }
 
-fn encode(told: &Told) -> Vec<u8> {
+fn encode(message: &Message) -> Vec<u8> {
     let mut line = vec![RECORD_SEPARATOR];
-    line.extend(serde_json::to_vec(told).expect("progress is plain data"));
+    line.extend(serde_json::to_vec(message).expect("a message is plain data"));
     line.push(b'\n');
     line
 }
 
-fn decode(line: &[u8]) -> Option<Told> {
+fn decode(line: &[u8]) -> Option<Message> {
     serde_json::from_slice(line.strip_prefix(&[RECORD_SEPARATOR])?).ok()
 }
 
@@ -120,8 +120,8 @@ const RECORD_SEPARATOR: u8 = 0x1e;
 mod tests {
     use super::*;
 
-    fn step(text: &str) -> Told {
-        Told::At {
+    fn step(text: &str) -> Message {
+        Message::Step {
             done: 3,
             total: 4,
             text: text.to_owned(),
@@ -130,25 +130,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_one_line_whatever_its_text() {
-        for told in [
-            Told::Begin {
+    fn a_message_is_one_line_whatever_its_text() {
+        for message in [
+            Message::Begin {
                 name: "lcmp flows".to_owned(),
                 total: 44,
             },
             step("two\nlines, a \u{1e} and a \"quote\""),
-            Told::End {
+            Message::End {
                 virtual_ns: Some(Nanos::from_millis(7_200)),
             },
         ] {
-            let line = encode(&told);
+            let line = encode(&message);
             assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
-            assert_eq!(decode(&line), Some(told));
+            assert_eq!(decode(&line), Some(message));
         }
     }
 
     #[test]
-    fn other_lines_are_not_taken_for_progress() {
+    fn other_lines_are_no_messages() {
         for line in [
             "ERROR left behind\n",
             "{\"end\":{}}\n",
@@ -160,23 +160,23 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_followed_however_the_bytes_are_cut() {
+    fn messages_are_applied_however_their_bytes_are_split() {
         let progress = RefCell::new(Progress::new());
-        let mut listener = Listener::new(&progress);
-        let said = [
-            encode(&Told::Begin {
+        let mut stderr = GuestStderr::new(&progress);
+        let messages = [
+            encode(&Message::Begin {
                 name: "flows".to_owned(),
                 total: 4,
             }),
             encode(&step("flow 3")),
-            encode(&Told::End {
+            encode(&Message::End {
                 virtual_ns: Some(Nanos::from_millis(9)),
             }),
         ];
-        for piece in said.concat().chunks(7) {
-            listener.write_all(piece).unwrap();
+        for piece in messages.concat().chunks(7) {
+            stderr.write_all(piece).unwrap();
         }
-        drop(listener);
+        drop(stderr);
         let phases = progress.borrow_mut().finish();
         assert_eq!(phases.len(), 1);
         assert_eq!(phases[0].name, "flows");

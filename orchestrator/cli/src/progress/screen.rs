@@ -1,4 +1,4 @@
-//! Progress on standard error: bars on a terminal, lines elsewhere.
+//! Progress on standard error: a bar on a terminal, lines elsewhere.
 
 use std::{
     env,
@@ -8,24 +8,18 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab_guest::inside;
 
-use crate::output::note;
+use crate::terminal::note;
 
-/// Standard error.
+/// Standard error with a bar, if it is a terminal.
 pub(super) struct Screen {
     bar: Option<ProgressBar>,
 }
 
 impl Screen {
     pub(super) fn new() -> Self {
-        let bar = draws_bars().then(|| {
-            let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
-            let bar = ProgressBar::with_draw_target(Some(0), target);
-            let template = "{prefix:>10} {bar:30.cyan/dim} {pos}/{len} {msg}";
-            let style = ProgressStyle::with_template(template).expect("the template is constant");
-            bar.set_style(style.progress_chars("━━╌"));
-            bar
-        });
-        Self { bar }
+        Self {
+            bar: bar(0, "{prefix:>10} {bar:30.cyan/dim} {pos}/{len} {msg}"),
+        }
     }
 
     pub(super) fn begin(&self, name: &str, total: u64) {
@@ -37,8 +31,8 @@ impl Screen {
         }
     }
 
-    /// Shows how far a phase is; without a bar its milestones are enough.
-    pub(super) fn at(&self, name: &str, done: u64, total: u64, text: &str, is_milestone: bool) {
+    /// Shows the number of a phase's steps that are done; without a bar, only milestones.
+    pub(super) fn set(&self, name: &str, done: u64, total: u64, text: &str, is_milestone: bool) {
         match &self.bar {
             Some(bar) => {
                 bar.set_length(total);
@@ -50,8 +44,8 @@ impl Screen {
         }
     }
 
-    /// Writes bytes without tearing the bar.
-    pub(super) fn pass(&self, bytes: &[u8]) {
+    /// Writes bytes above the bar.
+    pub(super) fn write(&self, bytes: &[u8]) {
         match &self.bar {
             Some(bar) => bar.suspend(|| write(bytes)),
             None => write(bytes),
@@ -65,8 +59,19 @@ impl Screen {
     }
 }
 
-/// Whether a bar can be drawn: on a terminal, or in a guest whose host has one.
-pub fn draws_bars() -> bool {
+/// Returns a bar of `length` by a constant indicatif template, or `None` where none can be drawn.
+pub fn bar(length: u64, template: &'static str) -> Option<ProgressBar> {
+    draws_bars().then(|| {
+        let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
+        let bar = ProgressBar::with_draw_target(Some(length), target);
+        let style = ProgressStyle::with_template(template).expect("the template is constant");
+        bar.set_style(style.progress_chars("━━╌"));
+        bar
+    })
+}
+
+/// Returns true if standard error is a terminal, or the host's standard error is one.
+pub(super) fn draws_bars() -> bool {
     match env::var(inside::PROGRESS_VARIABLE).as_deref() {
         Ok("bar") => true,
         Ok("plain") => false,
@@ -74,9 +79,10 @@ pub fn draws_bars() -> bool {
     }
 }
 
-/// Standard error that nobody reads is no reason to end.
+/// Writes to standard error; a failure is ignored.
 pub(super) fn write(bytes: &[u8]) {
     let _ = io::stderr().lock().write_all(bytes);
 }
 
-const REDRAWS_PER_SECOND: u8 = 5;
+/// Redraws of a bar per second.
+pub const REDRAWS_PER_SECOND: u8 = 5;

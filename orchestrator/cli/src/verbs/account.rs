@@ -15,7 +15,7 @@ use crate::{
     args::ScenarioArgs,
     failure::{Exit, Outcome, with_causes},
     load,
-    output::{print, print_json},
+    terminal::{print, print_json},
 };
 
 /// Everything that is told.

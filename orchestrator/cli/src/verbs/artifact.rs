@@ -1,4 +1,4 @@
-//! Files of the paper's NS-3 artifact: `import`, and as scenarios of `sim --artifact`.
+//! Files of the paper's NS-3 artifact as scenarios: `import`, and `sim --artifact`.
 
 use std::{
     fs,
@@ -9,16 +9,15 @@ use lab_artifact::{ImportOptions, RoutingTable, Source};
 use lab_plan::Plan;
 use lab_scenario::limits;
 use lab_sim::semantics::NextHopOrder;
-use lab_units::Nanos;
 
 use crate::{
     args::ImportArgs,
     failure::{During, Exit, Failure, Outcome},
     load::{self, Loaded},
-    output::{note, print},
+    terminal::{note, print},
 };
 
-/// `lcmp-lab import`.
+/// Runs `lcmp-lab import`.
 pub fn import(arguments: &ImportArgs) -> Outcome {
     let folder = match &arguments.output {
         Some(file) => file.parent().map_or_else(PathBuf::new, Path::to_owned),
@@ -44,10 +43,10 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// The scenario of `topology` and `flows`, which it calls `named`.
+/// Returns the scenario of `topology` and `flows`; the scenario refers to the flow file as `named`.
 ///
 /// # Errors
-/// What is wrong with the files, with exit code 2.
+/// A file that cannot be read or parsed, with exit code 2.
 pub fn loaded(
     topology: &Path,
     flows: &Path,
@@ -76,10 +75,10 @@ pub fn loaded(
     })
 }
 
-/// The order of equal next hops in `plan` that the routing table at `path` has.
+/// Returns the order of equal next hops in `plan` by the routing table at `path`.
 ///
 /// # Errors
-/// What is wrong with the table, with exit code 2.
+/// A table that cannot be read, parsed or applied to the plan, with exit code 2.
 pub fn order(path: &Path, plan: &Plan) -> Result<NextHopOrder, Failure> {
     let text = load::read_text(path, limits::MAX_FILE_BYTES)?;
     let table = RoutingTable::parse(&path.display().to_string(), &text);
@@ -89,7 +88,7 @@ pub fn order(path: &Path, plan: &Plan) -> Result<NextHopOrder, Failure> {
     })
 }
 
-/// A scenario's name, of a file's: letters, digits and `-`.
+/// Returns a scenario name of letters, digits and `-` for a file.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let kept = stem.chars().map(|c| match c.is_ascii_alphanumeric() {
@@ -103,7 +102,7 @@ pub fn name_of(path: &Path) -> String {
     }
 }
 
-/// `file` as seen from `folder`.
+/// Returns the relative path from `folder` to `file`.
 fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     let folder = match folder.as_os_str().is_empty() {
         true => load::absolute(Path::new("."))?,
@@ -118,10 +117,7 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// The delay at which LCMP's delay score saturates in the published code.
-pub const PUBLISHED_MAX_DELAY: Nanos = Nanos::from_millis(32);
-
-/// Longer names would be cut in those of run directories.
+/// Maximum length of a scenario's name; names of run directories cut longer ones.
 const MAX_NAME: usize = 32;
 
 #[cfg(test)]

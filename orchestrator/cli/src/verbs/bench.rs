@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     args::{BenchArgs, BenchSubject},
     failure::{During, Exit, Failure, Outcome, with_causes},
-    interrupt, load,
-    output::{print, print_json},
+    load,
     progress::about,
+    terminal::{self, print, print_json},
 };
 
 /// `lcmp-lab bench`.
@@ -42,7 +42,7 @@ struct LabTimes {
 /// Without delay lines, so that it runs on every kernel: what is measured is creation.
 fn bench_lab(arguments: &BenchArgs, json: bool) -> Outcome {
     let cancel = CancellationToken::new();
-    interrupt::cancel_on_signal(&cancel).during("listen to signals")?;
+    terminal::cancel_on_signal(&cancel).during("listen to signals")?;
     let loaded = load::load(&arguments.scenario)?;
     let lab: LabName = "bench".parse().map_err(Failure::usage)?;
     let mut times: Vec<UpDown> = Vec::new();

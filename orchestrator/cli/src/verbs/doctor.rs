@@ -1,15 +1,15 @@
-//! `lcmp-lab doctor`.
+//! `lcmp-lab doctor` and `provision`: what this machine lacks, and its installation.
 
-use std::path::Path;
+use std::{os::unix::process::ExitStatusExt, path::Path, process::Command};
 
 use lab_guest::{KvmVerdict, Need, cache, probe};
 use lab_kernel::doctor::{self, Finding, Level};
 use serde::Serialize;
 
 use crate::{
-    args::Global,
-    failure::{Exit, Outcome},
-    output::{print, print_json},
+    args::{Global, ProvisionArgs},
+    failure::{During, Exit, Failure, Outcome},
+    terminal::{print, print_json},
 };
 
 /// What was found, by where it matters.
@@ -132,6 +132,40 @@ fn text(examination: &Examination) -> String {
         None => "no lab runs on this machine until what is marked `fail` is mended",
     }
 }
+
+/// Installs what is missing, or says what is.
+pub fn provision(arguments: &ProvisionArgs) -> Outcome {
+    let mut command = Command::new("bash");
+    // The script's text is ours; what the user says are arguments to it. This program is built.
+    command.args(["-c", SCRIPT, NAME, "--run-only"]);
+    let options = [
+        (arguments.check, "--check"),
+        (arguments.guest, "--guest"),
+        (arguments.no_guest, "--no-guest"),
+    ];
+    command.args(
+        options
+            .into_iter()
+            .filter_map(|(on, name)| on.then_some(name)),
+    );
+    let status = command.status().during("run `bash`")?;
+    if status.success() {
+        return Ok(Exit::Pass);
+    }
+    Err(Failure::environment(match status.signal() {
+        Some(signal) => format!("provisioning was ended by signal {signal}"),
+        None if arguments.check => {
+            "what is listed above is missing (hint: sudo lcmp-lab provision)".to_owned()
+        }
+        None => "not everything could be installed (hint: the reason is above)".to_owned(),
+    }))
+}
+
+/// Provisioning script of the repository, so that the program alone can install everything.
+const SCRIPT: &str = include_str!("../../../../vagrant/provision.sh");
+
+/// Name of the script in its messages.
+const NAME: &str = "lcmp-lab provision";
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use crate::{
     args::ExplainArgs,
     failure::{Exit, Failure, Outcome},
     load,
-    output::{print, print_json},
+    terminal::{print, print_json},
 };
 
 /// `lcmp-lab explain`.

@@ -9,8 +9,8 @@ use serde::Serialize;
 use crate::{
     args::{GraphArgs, PlanArgs, ScenarioArgs},
     failure::{During, Exit, Failure, Outcome},
-    load, objects,
-    output::{note, print, print_json},
+    load,
+    terminal::{note, print, print_json},
 };
 
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ struct Checked<'a> {
 /// `lcmp-lab check`.
 pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
     let (loaded, plan) = load::plan(arguments, 0)?;
-    objects::check(&loaded, &arguments.scenario, &plan)?;
+    load::check_objects(&loaded, &arguments.scenario, &plan)?;
     if json {
         print_json(&Checked {
             scenario: &plan.name,

@@ -1,6 +1,10 @@
 //! The verbs for labs that are there: `status`, `exec`, `tune`, `down`.
 
-use std::{collections::BTreeMap, ffi::OsString, io};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io::{self, Read},
+};
 
 use lab_guest::{
     exec::{self as guest, ExecError},
@@ -17,7 +21,7 @@ use lab_kernel::{
 use crate::{
     args::{DownArgs, ExecArgs, Global, TuneArgs},
     failure::{During, Exit, Failure, Outcome, with_causes},
-    output::{note, print, print_json},
+    terminal::{note, print, print_json},
 };
 
 /// `lcmp-lab status`.
@@ -75,7 +79,7 @@ fn exec_in_guest(lab: &Status, arguments: &ExecArgs) -> Outcome {
     }
     let mut words = vec![arguments.node.clone().into(), "--".into()];
     words.extend(arguments.command.iter().cloned());
-    let code = guest::run(&super::up::door(name), words).map_err(|error| {
+    let code = guest::run(&super::up::exec_socket(name), words).map_err(|error| {
         let failure = match &error {
             ExecError::TooLong { .. } => Failure::usage,
             _ => Failure::environment,
@@ -186,6 +190,18 @@ pub fn down(arguments: &DownArgs, global: &Global) -> Outcome {
         }
     }
     Ok(exit)
+}
+
+/// Runs the agent of a DCI switch by the configuration on standard input, until a signal ends it.
+pub fn switchd() -> Outcome {
+    let mut text = String::new();
+    io::stdin()
+        .read_to_string(&mut text)
+        .during("read the agent's configuration")?;
+    let config: lab_abi::wire::AgentConfig = serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format_args!("the agent's configuration: {error}")))?;
+    lab_switchd::run(&config).during("run the agent")?;
+    Ok(Exit::Pass)
 }
 
 fn down_text(lab: &LabName, result: Result<Vec<UndoError>, DownError>) -> (String, bool) {

@@ -1,4 +1,4 @@
-//! What a simulation will cost, and plans that are refused for it.
+//! Estimated cost of a simulation, and the refusal of too large ones.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use sysinfo::System;
 use super::{meter::short, nanos};
 use crate::failure::Failure;
 
-/// What a plan's simulation will cost.
+/// Estimated cost of a plan's simulation.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    /// By repetition.
+    /// Estimates of one policy's job, by repetition.
     repetitions: Vec<Estimate>,
     policies: u64,
 }
 
 impl Budget {
-    /// Of `plan` until `until`.
+    /// Estimates the simulation of `plan` until `until`.
     ///
     /// # Errors
     /// A plan that cannot be simulated.
@@ -33,16 +33,16 @@ impl Budget {
         })
     }
 
-    /// Of one policy's run of a repetition.
+    /// Returns the estimate of one policy's job of a repetition.
     pub fn of_repetition(&self, repetition: u32) -> Estimate {
-        let place = usize::try_from(repetition).unwrap_or(usize::MAX);
-        self.repetitions.get(place).copied().unwrap_or_default()
+        let index = usize::try_from(repetition).unwrap_or(usize::MAX);
+        self.repetitions.get(index).copied().unwrap_or_default()
     }
 
-    /// Refuses what this machine has no memory for, and what nobody would wait for.
+    /// Checks the estimate against the free memory of this machine and the maximum time.
     ///
     /// # Errors
-    /// With the estimate.
+    /// A simulation that exceeds one of them, with the estimate.
     pub fn check(&self) -> Result<(), Failure> {
         let available = available_memory();
         if let Some(available) = available.filter(|&available| self.memory() > available) {
@@ -52,11 +52,11 @@ impl Budget {
                 lab_plan::about_bytes(available),
             )));
         }
-        if self.time() > LONGEST {
+        if self.time() > MAX_TIME {
             return Err(Failure::usage(format_args!(
                 "{}, more than the {} that are allowed (hint: {HINT})",
                 self.words(),
-                about_hours(LONGEST),
+                about_hours(MAX_TIME),
             )));
         }
         Ok(())
@@ -75,7 +75,7 @@ impl Budget {
         )
     }
 
-    /// Of the largest repetition: one is held at a time.
+    /// Returns the memory of the largest repetition; one is simulated at a time.
     fn memory(&self) -> Bytes {
         let each = self.repetitions.iter().map(|estimate| estimate.memory);
         each.max().unwrap_or(Bytes::ZERO)
@@ -89,7 +89,7 @@ impl Budget {
         Duration::from_secs(self.packet_hops() / PACKET_HOPS_PER_SECOND)
     }
 
-    /// Over all policies and repetitions.
+    /// Returns the sum of `count` over all policies and repetitions.
     fn total(&self, count: fn(&Estimate) -> u64) -> u64 {
         let once = self.repetitions.iter().map(count);
         let once = once.fold(0, u64::saturating_add);
@@ -104,8 +104,8 @@ fn about_hours(time: Duration) -> String {
     }
 }
 
-/// Memory that can be had without swapping, within the limit of a container; `None` where the system
-/// does not say.
+/// Returns the memory that is available without swapping, within the limit of a container; `None` if
+/// the system does not report it.
 fn available_memory() -> Option<Bytes> {
     let mut system = System::new().ok()?;
     system.refresh_memory();
@@ -116,12 +116,12 @@ fn available_memory() -> Option<Bytes> {
 
 const HINT: &str = "--until, fewer flows: `duration`, `load` or `max_flows`";
 
-/// What one thread does, measured with the size of the paper's Figure 1 and records on: the README of
-/// `lab-sim` has the machine.
+/// Rate of one thread, measured on a simulation of the size of the paper's Figure 1 with records; the
+/// README of `lab-sim` names the machine.
 const PACKET_HOPS_PER_SECOND: u64 = 9_000_000;
 
-/// A day: longer is a mistake in the scenario more often than a wish.
-const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+/// Maximum estimated time of a simulation; a longer one is most often a mistake in the scenario.
+const MAX_TIME: Duration = Duration::from_secs(24 * 3_600);
 
 #[cfg(test)]
 mod tests {
@@ -141,12 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_allowed() {
+    fn a_simulation_that_fits_is_allowed() {
         assert!(budget(1_000_000_000, 1_000_000).check().is_ok());
     }
 
     #[test]
-    fn more_memory_than_there_is_is_the_machines_fault() {
+    fn too_little_memory_is_an_error_of_the_environment() {
         let failure = budget(1_000, u64::MAX).check().expect_err("too much");
         assert_eq!(failure.exit, crate::failure::Exit::Environment);
         assert!(
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn years_are_a_mistake() {
+    fn too_long_a_simulation_is_a_usage_error() {
         let failure = budget(1 << 50, 1_000).check().expect_err("too long");
         assert_eq!(failure.exit, crate::failure::Exit::Usage);
         assert!(

@@ -1,17 +1,17 @@
-//! How far a simulation is, on standard error: a bar on a terminal, lines elsewhere.
+//! Progress of a simulation on standard error: a bar on a terminal, lines elsewhere.
 
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use lab_sim::{Estimate, Outcome, Progress, RunOptions, SimTime};
 use lab_units::{Nanos, Ratio};
 
 use crate::{
-    output::note,
-    progress::{about, draws_bars},
+    progress::{REDRAWS_PER_SECOND, about, bar},
+    terminal::note,
 };
 
-/// Says how far a simulation is.
+/// Progress of a simulation's jobs.
 pub struct Meter {
     bar: Option<ProgressBar>,
     paper_per_emu_time: Ratio,
@@ -19,56 +19,49 @@ pub struct Meter {
     expected: Estimate,
     until: Option<SimTime>,
     since: Instant,
-    said: Instant,
+    /// Time of the last message.
+    shown: Instant,
 }
 
 impl Meter {
-    /// Before anything is simulated.
+    /// Returns the progress of a plan whose times are scaled by `emu_per_paper_time`.
     pub fn new(emu_per_paper_time: Ratio) -> Self {
-        let bar = draws_bars().then(|| {
-            let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
-            let bar = ProgressBar::with_draw_target(Some(PARTS), target);
-            let style = ProgressStyle::with_template("{prefix:>10} {bar:24.cyan/dim} {msg}");
-            let style = style.expect("the template is constant");
-            bar.set_style(style.progress_chars("━━╌"));
-            bar
-        });
         let now = Instant::now();
         Self {
-            bar,
+            bar: bar(PARTS, "{prefix:>10} {bar:24.cyan/dim} {msg}"),
             paper_per_emu_time: emu_per_paper_time.inverse().unwrap_or(Ratio::ONE),
             name: String::new(),
             expected: Estimate::default(),
             until: None,
             since: now,
-            said: now,
+            shown: now,
         }
     }
 
-    /// A run of that name begins.
+    /// Begins a job.
     pub fn begin(&mut self, name: &str, expected: Estimate, options: &RunOptions) {
         name.clone_into(&mut self.name);
         self.expected = expected;
         self.until = options.until;
         self.since = Instant::now();
-        self.said = self.since;
+        self.shown = self.since;
         if let Some(bar) = &self.bar {
             bar.reset();
             bar.set_prefix(name.to_owned());
         }
     }
 
-    /// It is that far. Looking at the clock costs as much as a packet, and windows have many.
+    /// Shows the progress of the job, at most `REDRAWS_PER_SECOND` times a second.
     pub fn show(&mut self, progress: Progress) {
         let every = match self.bar {
             Some(_) => Duration::from_millis(1_000 / u64::from(REDRAWS_PER_SECOND)),
             None => BETWEEN_LINES,
         };
         let now = Instant::now();
-        if now - self.said < every {
+        if now - self.shown < every {
             return;
         }
-        self.said = now;
+        self.shown = now;
         let elapsed = now - self.since;
         let share = self.share(&progress);
         let message = format!(
@@ -88,7 +81,7 @@ impl Meter {
         }
     }
 
-    /// It has ended.
+    /// Ends the job.
     pub fn end(&self, outcome: &Outcome, took: Duration) {
         let text = format!(
             "{:>10}  {}/{} flows in {}: {} virtual, {} events/s, {} packet-hops/s",
@@ -109,7 +102,7 @@ impl Meter {
         }
     }
 
-    /// How much is done of [`PARTS`], by packets or by time, whichever will end it first.
+    /// Returns the share that is done, in [`PARTS`]: by packets or by time, whichever is larger.
     fn share(&self, progress: &Progress) -> u64 {
         let by_packets = part(progress.work.packet_hops, self.expected.packet_hops);
         let by_time = self
@@ -126,7 +119,7 @@ impl Meter {
     }
 }
 
-/// `done` of `all` in [`PARTS`], never quite all.
+/// Returns `done` of `all` in [`PARTS`], at most `PARTS - 1`.
 fn part(done: u64, all: u64) -> u64 {
     let part = u128::from(done) * u128::from(PARTS) / u128::from(all.max(1));
     u64::try_from(part).unwrap_or(PARTS).min(PARTS - 1)
@@ -134,7 +127,7 @@ fn part(done: u64, all: u64) -> u64 {
 
 fn left(share: u64, elapsed: Duration) -> String {
     if share * 100 < PARTS || elapsed < Duration::from_secs(1) {
-        return "time left not known yet".to_owned();
+        return "time left unknown".to_owned();
     }
     let whole = elapsed.as_secs_f64() * (parts(PARTS) / parts(share));
     let left = Duration::from_secs_f64(whole).saturating_sub(elapsed);
@@ -153,7 +146,7 @@ fn per_second(count: u64, time: Duration) -> u64 {
     u64::try_from(u128::from(count) * 1_000_000_000 / nanos).unwrap_or(u64::MAX)
 }
 
-/// A count as a person reads it: `12.8 M`.
+/// Returns a count with a decimal prefix: `12.8 M`.
 pub fn short(count: u64) -> String {
     let (unit, name) = match count {
         0..10_000 => return count.to_string(),
@@ -166,12 +159,10 @@ pub fn short(count: u64) -> String {
     format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
-/// Parts of the bar.
+/// Length of the bar.
 const PARTS: u64 = 10_000;
 
-const REDRAWS_PER_SECOND: u8 = 5;
-
-/// Between lines that no terminal shows.
+/// Time between lines where no bar is drawn.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -188,15 +179,15 @@ mod tests {
     }
 
     #[test]
-    fn time_left_is_told_once_it_can_be() {
-        let second = Duration::from_secs(10);
-        assert_eq!(left(PARTS / 4, second), "about 30 s left");
-        assert_eq!(left(PARTS - 1, second), "about 1 s left");
-        assert_eq!(left(0, second), "time left not known yet");
+    fn time_left_is_estimated_after_one_percent() {
+        let elapsed = Duration::from_secs(10);
+        assert_eq!(left(PARTS / 4, elapsed), "about 30 s left");
+        assert_eq!(left(PARTS - 1, elapsed), "about 1 s left");
+        assert_eq!(left(0, elapsed), "time left unknown");
     }
 
     #[test]
-    fn a_share_is_never_quite_all() {
+    fn a_share_is_below_the_whole_until_the_end() {
         assert_eq!(part(5, 10), PARTS / 2);
         assert_eq!(part(20, 10), PARTS - 1);
         assert_eq!(part(1, 0), PARTS - 1);

@@ -1,16 +1,15 @@
-//! `lcmp-lab sim`: the plan in virtual time.
+//! `lcmp-lab sim`: simulates the plan in virtual time.
 //!
-//! - `budget`: what it will cost, and plans that are refused for it
-//! - `meter`: how far it is
-//! - `story`: whose stories are told
+//! - `budget`: estimated cost of a simulation, and the refusal of too large ones
+//! - `meter`: progress of a simulation
 
 mod budget;
 mod meter;
-mod story;
 
 use std::{
+    collections::BTreeSet,
     num::NonZeroUsize,
-    path::{Path, PathBuf},
+    path::PathBuf,
     thread,
     time::{Duration, Instant, SystemTime},
 };
@@ -19,7 +18,7 @@ use lab_artifact::ImportOptions;
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{Phase, RunEnd, RunWriter, SimWork, UtcTime};
 use lab_sim::{
-    EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime,
+    EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, Told,
     semantics::NextHopOrder,
 };
 use lab_units::{Bytes, Nanos};
@@ -28,17 +27,15 @@ use tokio_util::sync::CancellationToken;
 
 use self::{budget::Budget, meter::Meter};
 use crate::{
-    args::{Global, SimArgs},
-    facts::{self, Setting},
+    args::{Global, PUBLISHED_MAX_DELAY, SimArgs, StoryArg},
+    facts::Setting,
     failure::{During, Failure, Outcome, with_causes},
-    interrupt,
     load::{self, Loaded},
-    verbs::{artifact, inspect, up},
+    run_dir, terminal,
+    verbs::{artifact, inspect},
 };
 
-pub use story::StoryArg;
-
-/// `lcmp-lab sim`.
+/// Runs `lcmp-lab sim`.
 pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     let (path, loaded) = loaded(arguments)?;
     let options = PlanOptions {
@@ -53,13 +50,13 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     let options = RunOptions {
         threads: arguments.threads.map_or_else(cores, NonZeroUsize::get),
         until: arguments.until.map(|until| emulated(&plan, until)),
-        told: story::told(&arguments.story, &plan)?,
+        told: traced_flows(&arguments.story, &plan)?,
     };
     let budget = Budget::of(&plan, options.until)?;
     budget.check()?;
     let routes = arguments.routes.as_deref();
     let order = routes.map(|routes| artifact::order(routes, &plan));
-    let run_dir = Simulation {
+    let dir = Simulation {
         order: order.transpose()?,
         loaded,
         plan,
@@ -67,15 +64,15 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
         budget,
     }
     .run(global)?;
-    up::conclude(&run_dir, global)
+    run_dir::conclude(&dir, global)
 }
 
-/// The scenario, and what messages call it.
+/// Returns the scenario and its path for messages.
 fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
     if let [topology, flows] = arguments.artifact.as_slice() {
         let options = ImportOptions {
             name: artifact::name_of(flows),
-            max_delay: artifact::PUBLISHED_MAX_DELAY,
+            max_delay: PUBLISHED_MAX_DELAY,
         };
         let named = flows.display().to_string();
         let loaded = artifact::loaded(topology, flows, &named, &options)?;
@@ -86,9 +83,35 @@ fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
     Ok((path, loaded))
 }
 
-/// Everything that is decided before virtual time starts.
+/// Returns the flows that `--story` names.
+///
+/// # Errors
+/// A flow that is not in the plan.
+fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<Told, Failure> {
+    let mut flows = BTreeSet::new();
+    for word in words {
+        match *word {
+            StoryArg::All => return Ok(Told::All),
+            StoryArg::Flow(id) if id.index() < plan.flows.len() => {
+                flows.insert(id);
+            }
+            StoryArg::Flow(id) => {
+                return Err(Failure::usage(format_args!(
+                    "`--story {id}`: the plan has {} flows, numbered from 0",
+                    plan.flows.len()
+                )));
+            }
+        }
+    }
+    Ok(match flows.is_empty() {
+        true => Told::None,
+        false => Told::Flows(flows),
+    })
+}
+
+/// Inputs of a simulation.
 struct Simulation {
-    /// The order of equal next hops, where a routing table was given.
+    /// Order of equal next hops, if a routing table was given.
     order: Option<NextHopOrder>,
     loaded: Loaded,
     plan: Plan,
@@ -96,7 +119,7 @@ struct Simulation {
     budget: Budget,
 }
 
-/// What was done so far.
+/// Work and times of the jobs that have ended.
 #[derive(Default)]
 struct Done {
     phases: Vec<Phase>,
@@ -104,19 +127,21 @@ struct Done {
     packet_hops: u64,
     virtual_time: Nanos,
     wall: Duration,
-    /// Runs that were not begun, where one was interrupted.
+    /// Names of the jobs that were not started, if the simulation was interrupted.
     interrupted: Option<Vec<String>>,
 }
 
 impl Simulation {
     fn run(&self, global: &Global) -> Result<PathBuf, Failure> {
         let stop = CancellationToken::new();
-        interrupt::on_signal(&stop, "interrupted: keeping what is finished", "writing")
+        terminal::on_signal(&stop, "interrupted: keeping what is finished", "writing")
             .during("listen to signals")?;
         let now = SystemTime::now();
         let since = Instant::now();
-        let dir = up::make_run_dir(&global.results, &self.plan, now)?;
-        let mut records = self.start_records(&dir, now)?;
+        let dir = run_dir::create(&global.results, &self.plan, now)?;
+        let setting = Setting::simulated(&self.plan, self.options.threads);
+        let mut records =
+            run_dir::start_records(&dir, &self.plan, &self.loaded.text, &setting, now)?;
         let mut done = Done::default();
         let failure = self.run_all(&mut records, &stop, &mut done).err();
         let mut problems: Vec<String> = failure.iter().map(|f| f.message.clone()).collect();
@@ -135,18 +160,7 @@ impl Simulation {
         failure.map_or(Ok(dir), Err)
     }
 
-    fn start_records(&self, dir: &Path, now: SystemTime) -> Result<RunWriter, Failure> {
-        let text = facts::plan_text(&self.plan);
-        let setting = Setting::simulated(&self.plan, self.options.threads);
-        let info = facts::run_info(&self.plan, &facts::hash(&text), &setting);
-        let records = RunWriter::create_in(dir, now, &info).during("start the records")?;
-        let scenario = records.write_scenario(&self.loaded.text);
-        scenario.during("keep the scenario")?;
-        records.write_plan(&text).during("keep the plan")?;
-        Ok(records)
-    }
-
-    /// Every policy, every repetition, until one is interrupted.
+    /// Runs every repetition of every policy until `stop` is cancelled.
     fn run_all(
         &self,
         records: &mut RunWriter,
@@ -175,7 +189,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Every repetition of every policy.
+    /// Returns a job for every repetition of every policy.
     fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
         let policies = 0..self.plan.policies.len();
         policies.flat_map(move |policy| {
@@ -219,7 +233,7 @@ impl Done {
     }
 }
 
-/// What a reader of an interrupted run has to know: runs that were not begun have no rows.
+/// Returns the problem text of an interrupted simulation; jobs that were not started have no rows.
 fn interruption(not_begun: &[String]) -> String {
     match not_begun {
         [] => "the run was interrupted".to_owned(),
@@ -241,7 +255,7 @@ fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// A point in paper time, in the plan's.
+/// Converts paper time to the plan's emulated time.
 fn emulated(plan: &Plan, paper: Nanos) -> SimTime {
     Nanos::new(plan.scale.time.scale_nearest(paper.get())).into()
 }
@@ -250,7 +264,7 @@ fn nanos(time: Duration) -> Nanos {
     Nanos::new(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Most memory this process had.
+/// Returns the peak resident set size of this process.
 fn peak_memory() -> Option<Bytes> {
     let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
     let kibibytes = u64::try_from(usage.max_rss()).ok()?;

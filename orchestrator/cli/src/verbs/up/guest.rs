@@ -1,4 +1,4 @@
-//! `up` in a guest: the same command again, inside.
+//! `up` in a guest: the host boots a guest that runs the same command.
 
 use std::{
     cell::RefCell,
@@ -11,65 +11,51 @@ use std::{
 use lab_guest::{
     GuestDoor, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks, StayingGuest,
 };
-use lab_kernel::{LabName, doctor::Finding, journal, lab::Claim};
+use lab_kernel::{LabName, journal, lab::Claim};
 use lab_plan::Plan;
 use lab_records::{Phase, UtcTime};
 use lab_units::Bytes;
 
-use super::{Request, make_run_dir};
+use super::Request;
 use crate::{
     failure::{During, Exit, Failure, with_causes},
     load,
-    output::note,
-    progress::{Listener, Progress, about},
+    progress::{GuestStderr, Progress, about},
+    run_dir,
 };
 
-/// Says why the lab does not run on this kernel.
-pub fn say_why(missing: &[Finding]) {
-    let names: Vec<&str> = missing
-        .iter()
-        .map(|finding| finding.subject.as_str())
-        .collect();
-    if !names.is_empty() {
-        note(&format!(
-            "this kernel has no {}: running in a guest",
-            names.join(", ")
-        ));
-    }
-}
-
-/// Boots a guest, runs the lab in it and gives back the run directory.
+/// Boots a guest, runs the lab in it and returns the run directory.
 pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
     let prepared = Prepared::new(request)?;
-    let (outcome, phases) = prepared.follow(&mut io::stdout(), lab_guest::run)?;
-    prepared.dir_after(&outcome, phases)
+    let (outcome, phases) = prepared.run(&mut io::stdout(), lab_guest::run)?;
+    prepared.finish(&outcome, phases)
 }
 
-/// Boots a guest and runs the lab in it; `then` goes on with the guest and the run directory, where
-/// the lab inside was left up.
+/// Boots a guest and runs the lab in it; calls `then` with the guest and the run directory if the lab
+/// was kept.
 pub fn run_and_stay(
     request: &Request<'_>,
     then: impl FnOnce(StayingGuest<'_>, &Path) -> Result<(), GuestError>,
 ) -> Result<PathBuf, Failure> {
     let prepared = Prepared::new(request)?;
-    // Standard output is the caller's.
-    let ((outcome, guest), phases) = prepared.follow(&mut io::stderr(), lab_guest::run_and_stay)?;
-    let dir = prepared.dir_after(&outcome, phases)?;
+    // Standard output carries the result of the run to the caller.
+    let ((outcome, guest), phases) = prepared.run(&mut io::stderr(), lab_guest::run_and_stay)?;
+    let dir = prepared.finish(&outcome, phases)?;
     if KEPT_CODES.contains(&outcome.exit_code) {
         then(guest, &dir).map_err(guest_failure)?;
     }
     Ok(dir)
 }
 
-/// The socket by which `exec` reaches a lab in a guest. It is in the lab's directory and so goes with
-/// the lab, however its owner ends.
-pub fn door(lab: &LabName) -> PathBuf {
+/// Returns the exec socket of a lab in a guest. The socket is removed with the lab's directory, even
+/// if the owner of the lab is killed.
+pub fn exec_socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("exec.sock")
 }
 
-/// Everything before the guest boots.
+/// Claim, run directory and request of a guest that has not booted.
 struct Prepared {
-    /// Nothing of the lab is made on this kernel, but its name is taken.
+    /// Claim of the lab's name; no object of the lab is created on this kernel.
     _claim: Claim,
     dir: PathBuf,
     guest: GuestRequest,
@@ -80,7 +66,7 @@ impl Prepared {
         let now = SystemTime::now();
         let claim = Claim::take_for_guest(&request.lab, &request.plan)
             .map_err(|error| Failure::environment(with_causes(&error)))?;
-        let dir = make_run_dir(&request.global.results, &request.plan, now)?;
+        let dir = run_dir::create(&request.global.results, &request.plan, now)?;
         let guest = guest_request(request, &dir, now)?;
         Ok(Self {
             _claim: claim,
@@ -89,41 +75,41 @@ impl Prepared {
         })
     }
 
-    /// Has `run` run the guest, and tells what it says. How long the lab's phases took is known here.
-    fn follow<'a, T>(
+    /// Runs the guest by `run`, shows its progress, and returns the phases of the lab in host time.
+    fn run<'a, T>(
         &'a self,
         stdout: &mut dyn Write,
         run: impl FnOnce(&'a GuestRequest, &mut Sinks<'_>) -> Result<T, GuestError>,
     ) -> Result<(T, Vec<Phase>), Failure> {
         let progress = RefCell::new(Progress::new());
-        let mut stderr = Listener::new(&progress);
+        let mut stderr = GuestStderr::new(&progress);
         let mut sinks = Sinks {
             stdout,
             stderr: &mut stderr,
-            events: &mut |event| tell(&progress.borrow(), &event),
+            events: &mut |event| show(&progress.borrow(), &event),
         };
-        let ran = run(&self.guest, &mut sinks);
+        let ended = run(&self.guest, &mut sinks);
         drop(stderr);
         let phases = progress.borrow_mut().finish();
-        Ok((ran.map_err(guest_failure)?, phases))
+        Ok((ended.map_err(guest_failure)?, phases))
     }
 
-    /// The run directory, if the lab inside has left records, with the times that only this side knows.
-    fn dir_after(&self, outcome: &GuestOutcome, phases: Vec<Phase>) -> Result<PathBuf, Failure> {
+    /// Writes the host's times into the records and returns the run directory.
+    ///
+    /// # Errors
+    /// A lab that ended without records.
+    fn finish(&self, outcome: &GuestOutcome, phases: Vec<Phase>) -> Result<PathBuf, Failure> {
         if self.dir.join(lab_records::directory::RUN_FILE).exists() {
             lab_records::stamp(&self.dir, UtcTime::new(SystemTime::now()), phases)
                 .during("write the times of the run's phases")?;
             return Ok(self.dir.clone());
         }
         let code = outcome.exit_code;
-        Err(Failure {
-            exit: Exit::Environment,
-            message: format!(
-                "the lab in the guest ended with exit code {code} before it had records \
-                 (its console: {})",
-                console_log(&self.dir).display()
-            ),
-        })
+        Err(Failure::environment(format_args!(
+            "the lab in the guest ended with exit code {code} before it wrote records \
+             (its console: {})",
+            console_log(&self.dir).display()
+        )))
     }
 }
 
@@ -147,17 +133,14 @@ fn guest_request(
     guest.seed = request.plan.seed;
     guest.memory = memory(&request.plan);
     guest.writable = vec![dir.to_owned()];
-    for name in PASSED_ON {
-        guest.env.extend(
-            std::env::var(name)
-                .ok()
-                .map(|value| (name.to_owned(), value)),
-        );
-    }
+    let variable = |name: &str| Some((name.to_owned(), std::env::var(name).ok()?));
+    guest
+        .env
+        .extend(PASSED_VARIABLES.iter().filter_map(|name| variable(name)));
     let program = std::env::current_exe().during("find this program")?;
     let words = ["exec", "--lab", request.lab.as_str()];
     guest.door = Some(GuestDoor {
-        socket: door(&request.lab),
+        socket: exec_socket(&request.lab),
         prefix: [program.into()]
             .into_iter()
             .chain(words.map(OsString::from))
@@ -166,12 +149,12 @@ fn guest_request(
     Ok(guest)
 }
 
-/// What a guest for `plan` may touch.
+/// Returns the memory of a guest for `plan`.
 pub fn memory(plan: &Plan) -> Bytes {
     lab_guest::memory_for(plan.estimate.memory_bytes)
 }
 
-fn tell(progress: &Progress, event: &GuestEvent) {
+fn show(progress: &Progress, event: &GuestEvent) {
     match event {
         GuestEvent::TryingKvm => progress.say("     guest  trying KVM"),
         GuestEvent::Booting {
@@ -194,9 +177,9 @@ fn tell(progress: &Progress, event: &GuestEvent) {
     }
 }
 
-/// The command inside: this program, the same scenario, records into the run directory.
+/// Returns the command of the guest's part of `up`, which writes its records into `dir`.
 fn command(request: &Request<'_>, dir: &Path, now: SystemTime) -> Result<Vec<OsString>, Failure> {
-    let mut command = again(request)?;
+    let mut command = repeat_command(request)?;
     let mut option = |name: &str, value: OsString| command.extend([OsString::from(name), value]);
     option("--into", dir.into());
     option("--started-at", UtcTime::new(now).to_string().into());
@@ -206,8 +189,8 @@ fn command(request: &Request<'_>, dir: &Path, now: SystemTime) -> Result<Vec<OsS
     Ok(command)
 }
 
-/// The words of the same request to another process of this program.
-pub fn again(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
+/// Returns the command of the same `up` for another process of this program.
+pub fn repeat_command(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
     let program = std::env::current_exe().during("find this program")?;
     let arguments = &request.arguments;
     let scenario = load::absolute(&arguments.scenario.scenario)?;
@@ -222,13 +205,13 @@ pub fn again(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
     Ok(command)
 }
 
-/// Where the guest's console goes.
+/// Returns the file of the guest's console in a run directory.
 pub fn console_log(dir: &Path) -> PathBuf {
     dir.join("console.log")
 }
 
-/// What the command inside may know of this process's environment.
-const PASSED_ON: [&str; 4] = ["PATH", "HOME", "TERM", "LANG"];
+/// Environment variables that the command in the guest inherits.
+const PASSED_VARIABLES: [&str; 4] = ["PATH", "HOME", "TERM", "LANG"];
 
-/// Exit codes of an `up` inside that has left its lab up.
+/// Exit codes of the guest's part of an `up` that has kept its lab.
 const KEPT_CODES: [u8; 2] = [Exit::Pass.code(), Exit::Inconclusive.code()];

@@ -1,5 +1,4 @@
-//! `up` on this kernel.
-
+//! `up` on this kernel, which is a guest's kernel in the guest's part of `up`.
 use std::{
     ffi::OsString,
     fs, io,
@@ -20,33 +19,34 @@ use lab_records::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Request, make_run_dir};
+use super::Request;
 use crate::{
     facts::{self, Setting},
     failure::{During, Exit, Failure, Outcome, with_causes},
-    interrupt, load,
+    load,
     progress::Progress,
+    run_dir, terminal,
 };
 
-/// Runs the lab here and gives back the run directory.
+/// Runs the lab on this kernel and returns the run directory.
 pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
     let now = SystemTime::now();
-    let dir = make_run_dir(&request.global.results, &request.plan, now)?;
-    Here::new(request, &dir, now, None).run()?;
+    let dir = run_dir::create(&request.global.results, &request.plan, now)?;
+    Run::new(request, &dir, now, None).run()?;
     Ok(dir)
 }
 
-/// The guest's part: records are made in memory, where writing them does not disturb the clock, and
-/// brought to `dir` between policies.
-pub fn into(request: &Request<'_>, dir: &Path) -> Outcome {
-    let stage = Path::new(STAGE);
-    fs::create_dir_all(stage).during(format_args!("make `{STAGE}`"))?;
+/// Runs the guest's part of `up`: records are written to memory, which leaves the virtual clock alone,
+/// and copied to `dir` between policies.
+pub fn run_in_guest(request: &Request<'_>, dir: &Path) -> Outcome {
+    let staged = Path::new(STAGED_RECORDS);
+    fs::create_dir_all(staged).during(format_args!("make `{STAGED_RECORDS}`"))?;
     let started = request
         .arguments
         .started_at
         .unwrap_or_else(|| UtcTime::new(SystemTime::now()));
     preload()?;
-    let outcome = Here::new(request, stage, started.into(), Some(dir)).run()?;
+    let outcome = Run::new(request, staged, started.into(), Some(dir)).run()?;
     Ok(if outcome.verdict.clean {
         Exit::Pass
     } else {
@@ -54,29 +54,30 @@ pub fn into(request: &Request<'_>, dir: &Path) -> Outcome {
     })
 }
 
-struct Here<'a> {
+/// Run of a lab on this kernel.
+struct Run<'a> {
     request: &'a Request<'a>,
-    /// Where records are written.
+    /// Directory that records are written to.
     dir: &'a Path,
-    /// Where they are brought, if not left where they are written.
-    kept_in: Option<&'a Path>,
+    /// Directory that records are copied to, in a guest.
+    copy_to: Option<&'a Path>,
     started: SystemTime,
     since: Instant,
     setting: Setting,
     cancel: CancellationToken,
 }
 
-impl<'a> Here<'a> {
+impl<'a> Run<'a> {
     fn new(
         request: &'a Request<'a>,
         dir: &'a Path,
         started: SystemTime,
-        kept_in: Option<&'a Path>,
+        copy_to: Option<&'a Path>,
     ) -> Self {
         Self {
             request,
             dir,
-            kept_in,
+            copy_to,
             started,
             since: Instant::now(),
             setting: Setting::of_this_process(),
@@ -85,13 +86,19 @@ impl<'a> Here<'a> {
     }
 
     fn run(&self) -> Result<RunOutcome, Failure> {
-        interrupt::cancel_on_signal(&self.cancel).during("listen to signals")?;
+        terminal::cancel_on_signal(&self.cancel).during("listen to signals")?;
         let request = self.request;
         let mut progress = Progress::new();
-        // The lab's slot decides its addresses, so the plan is made for the slot it gets.
+        // Addresses depend on the lab's slot, so the plan is made again for the claimed slot.
         let claim = Claim::take(&request.lab, &request.plan.name).map_err(environment)?;
         let plan = load::plan_loaded(&request.loaded, &request.arguments.scenario, claim.slot())?;
-        let mut records = self.start_records(&plan)?;
+        let mut records = run_dir::start_records(
+            self.dir,
+            &plan,
+            &request.loaded.text,
+            &self.setting,
+            self.started,
+        )?;
         let mut lab = self.build(claim, &plan, &mut progress)?;
         progress.begin("links", 0);
         let measured = self.measure(&plan, &lab)?;
@@ -104,25 +111,13 @@ impl<'a> Here<'a> {
             let left: Vec<String> = lab.down().iter().map(ToString::to_string).collect();
             if !left.is_empty() {
                 return Err(Failure::environment(format_args!(
-                    "the lab could not be taken down whole:\n  {}",
+                    "some objects of the lab could not be removed:\n  {}",
                     left.join("\n  ")
                 )));
             }
         }
         let phases = progress.finish();
         self.finish(&plan, records, measured, phases, result)
-    }
-
-    fn start_records(&self, plan: &Plan) -> Result<RunWriter, Failure> {
-        let text = facts::plan_text(plan);
-        let info = facts::run_info(plan, &facts::hash(&text), &self.setting);
-        let records = RunWriter::create_in(self.dir, self.started, &info);
-        let records = records.during("start the records")?;
-        records
-            .write_scenario(&self.request.loaded.text)
-            .during("keep the scenario")?;
-        records.write_plan(&text).during("keep the plan")?;
-        Ok(records)
     }
 
     fn build(&self, claim: Claim, plan: &Plan, progress: &mut Progress) -> Result<Lab, Failure> {
@@ -167,9 +162,9 @@ impl<'a> Here<'a> {
             command: vec![program.into(), OsString::from("switchd")],
             socket_dir: lab.directory(),
             lab: self.request.lab.to_string(),
-            programs: self.programs(),
+            programs: self.object_dir(),
         };
-        // One thread: what happens first is seen first, in every run.
+        // A single thread handles events in the same order in every run.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -180,7 +175,7 @@ impl<'a> Here<'a> {
             agents,
             records,
             events: &mut |event| progress.show(event),
-            checkpoint: &mut || self.bring_records(),
+            checkpoint: &mut || self.copy_records(),
             settle: &mut || inside::settle().map(drop),
             host_waits: &|| match is_inside {
                 true => inside::host_waits().unwrap_or(0),
@@ -195,11 +190,11 @@ impl<'a> Here<'a> {
         })
     }
 
-    /// Where a user's own switch programs are: beside the scenario.
-    fn programs(&self) -> PathBuf {
+    /// Returns the directory that paths of eBPF objects are relative to: the scenario's.
+    fn object_dir(&self) -> PathBuf {
         let scenario = &self.request.arguments.scenario.scenario;
-        let beside = scenario.parent().map(Path::to_owned).unwrap_or_default();
-        std::path::absolute(&beside).unwrap_or(beside)
+        let dir = scenario.parent().map(Path::to_owned).unwrap_or_default();
+        std::path::absolute(&dir).unwrap_or(dir)
     }
 
     fn keep(&self, lab: Lab, progress: &Progress) -> Result<(), Failure> {
@@ -226,9 +221,9 @@ impl<'a> Here<'a> {
         };
         let dc_name = |dc: lab_units::DcId| plan.dcs[dc.index()].name.clone();
         let mut warnings = report.warnings(dc_name);
-        warnings.extend(Self::visitors_warning());
+        warnings.extend(exec_warning());
         let end = RunEnd {
-            // In a guest this is as good as it gets; the host puts its own time here.
+            // In a guest, the host replaces this time of the virtual clock.
             ended_at: UtcTime::new(self.started + self.since.elapsed()),
             phases,
             guest_cpu: report.guest_cpu,
@@ -242,47 +237,46 @@ impl<'a> Here<'a> {
                 .collect(),
         };
         let (_, outcome) = records.finish(end).during("finish the records")?;
-        self.bring_records()
-            .during("bring the records to the host")?;
+        self.copy_records().during("copy the records to the host")?;
         match failure {
             Some(failure) => Err(failure),
             None => Ok(outcome),
         }
     }
 
-    /// What a reader should know of commands that ran beside the flows.
-    fn visitors_warning() -> Option<String> {
-        let count = inside::commands_come_in().unwrap_or(0);
-        (count > 0).then(|| {
-            format!(
-                "commands that `exec` ran in the guest before the flows had ended: {count}; they took \
-                 time of its CPU, so do not compare this run's times with another's"
-            )
-        })
-    }
-
-    /// Copies the records to where they are kept. A file that is kept stays whole until the next copy
-    /// of it is, so that what a run wrote before it ran out of space can be read.
-    fn bring_records(&self) -> io::Result<()> {
-        let Some(kept_in) = self.kept_in else {
+    /// Copies the records out of the guest. A copy replaces the one before only once it is complete,
+    /// so that the records stay readable if the disk becomes full.
+    fn copy_records(&self) -> io::Result<()> {
+        let Some(copy_to) = self.copy_to else {
             return Ok(());
         };
         for entry in fs::read_dir(self.dir)? {
             let entry = entry?;
-            let draft = kept_in.join(DRAFT);
-            let kept = fs::copy(entry.path(), &draft)
-                .and_then(|_| fs::rename(&draft, kept_in.join(entry.file_name())));
-            if kept.is_err() {
-                // What was copied of it takes room that there is too little of.
-                let _ = fs::remove_file(&draft);
+            let partial = copy_to.join(PARTIAL_COPY);
+            let copied = fs::copy(entry.path(), &partial)
+                .and_then(|_| fs::rename(&partial, copy_to.join(entry.file_name())));
+            if copied.is_err() {
+                // A partial copy would take up space on a full disk.
+                let _ = fs::remove_file(&partial);
             }
-            kept?;
+            copied?;
         }
         Ok(())
     }
 }
 
-/// Reads what flows will run from, so that no flow waits for the host's disk.
+/// Returns a warning if `exec` ran commands in the guest beside the flows.
+fn exec_warning() -> Option<String> {
+    let count = inside::commands_come_in().unwrap_or(0);
+    (count > 0).then(|| {
+        format!(
+            "`exec` ran {count} commands in the guest before the flows had ended; they took CPU time, \
+             so do not compare the times of this run with those of another"
+        )
+    })
+}
+
+/// Copies the programs of the run into the guest's memory, so that no flow waits for the host's disk.
 fn preload() -> Result<(), Failure> {
     let tools = lab_perftest::Tool::ALL.map(|tool| Path::new("/usr/bin").join(tool.name()));
     let providers =
@@ -313,8 +307,8 @@ fn environment(error: impl std::error::Error) -> Failure {
     Failure::environment(with_causes(&error))
 }
 
-/// A record while it is copied.
-const DRAFT: &str = ".copy";
+/// Name of a record's copy until the copy is complete.
+const PARTIAL_COPY: &str = ".copy";
 
-/// In the guest's memory.
-const STAGE: &str = "/run/lcmp-lab-records";
+/// Directory of the records in the guest's memory.
+const STAGED_RECORDS: &str = "/run/lcmp-lab-records";

@@ -1,142 +1,112 @@
-//! `lcmp-lab up`: here, or in a guest where this kernel lacks modules.
+//! `lcmp-lab up`: runs a lab on this kernel, or in a guest if this kernel lacks modules.
+//!
+//! - `decide`: location of the run and reasons for a refusal, a pure function of facts
+//! - `here`, `guest`: the run on this kernel and in a guest
+//! - `owner`: the background process that owns the guest of a kept lab
 
+mod decide;
 mod guest;
 mod here;
-mod keeper;
-mod ready;
+mod owner;
 
-use std::{
-    path::{Path, PathBuf},
-    time::SystemTime,
+use std::path::Path;
+
+use lab_guest::{
+    cache,
+    probe::{self, Finding},
 };
-
-use lab_kernel::LabName;
+use lab_kernel::{LabName, doctor};
 use lab_plan::Plan;
 
+use self::decide::{Location, Machine};
 use crate::{
     args::{Global, UpArgs},
-    facts,
-    failure::{During, Exit, Failure, Outcome},
+    failure::{Failure, Outcome},
     load::{self, Loaded},
-    objects,
-    output::{note, print, print_json},
-    progress::Progress,
-    summary,
+    run_dir,
+    terminal::note,
     verbs::inspect,
 };
 
-pub use guest::door;
+pub use guest::exec_socket;
 
-/// What `up` was asked for, read and checked.
+/// Arguments of an `up` with the scenario and plan they name.
 struct Request<'a> {
     arguments: &'a UpArgs,
     global: &'a Global,
     loaded: Loaded,
-    /// For slot 0; a lab in another slot is planned again, with other addresses.
+    /// Plan for slot 0; a lab in another slot is planned again, since its addresses differ.
     plan: Plan,
     lab: LabName,
 }
 
-/// `lcmp-lab up`.
+/// Runs `lcmp-lab up`.
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
-    let (loaded, plan) = load::plan(&arguments.scenario, 0)?;
-    refuse_foreign_policies(&plan)?;
-    objects::check(&loaded, &arguments.scenario.scenario, &plan)?;
-    let lab = global
-        .lab
-        .as_deref()
-        .unwrap_or(&plan.name)
-        .parse()
-        .map_err(Failure::usage)?;
-    let request = Request {
-        arguments,
-        global,
-        loaded,
-        plan,
-        lab,
-    };
+    let request = Request::new(arguments, global)?;
     if let Some(dir) = &arguments.into {
-        return here::into(&request, dir);
+        return here::run_in_guest(&request, dir);
     }
-    if let Some(caller) = arguments.keeper_for {
-        return keeper::keep(&request, caller);
+    if let Some(caller) = arguments.owner_for {
+        return owner::own(&request, caller);
     }
     inspect::warn(&request.plan);
-    if !nix::unistd::geteuid().is_root() {
-        return Err(Failure::environment(
-            "a lab needs root: it makes namespaces and loads eBPF (hint: sudo lcmp-lab up …)",
-        ));
+    let machine = Machine::examine(&request);
+    let location = decide::location(arguments, &machine)?;
+    if location != Location::Here
+        && let Some(reason) = decide::guest_reason(&machine.kernel_lacks)
+    {
+        note(&reason);
     }
-    let missing = lab_kernel::doctor::missing_here();
-    let in_guest = arguments.guest || (!arguments.here && !missing.is_empty());
-    let guest_memory = in_guest.then(|| guest::memory(&request.plan));
-    ready::check(&global.results, guest_memory)?;
-    let run_dir = if in_guest {
-        guest::say_why(&missing);
-        if arguments.keep {
-            keeper::start(&request)?
-        } else {
-            guest::run(&request)?
-        }
-    } else if missing.is_empty() {
-        here::run(&request)?
-    } else {
-        let findings: Vec<String> = missing.iter().map(ToString::to_string).collect();
-        return Err(Failure::environment(format_args!(
-            "this kernel cannot run the lab (hint: leave out --here to use a guest):\n  {}",
-            findings.join("\n  ")
-        )));
+    let dir = match location {
+        Location::Here => here::run(&request)?,
+        Location::Guest => guest::run(&request)?,
+        Location::KeptGuest => owner::start(&request)?,
     };
-    conclude(&run_dir, global)
+    run_dir::conclude(&dir, global)
 }
 
-/// Refuses policies that the kernel engine cannot run: what it made of them would bear their name.
-fn refuse_foreign_policies(plan: &Plan) -> Result<(), Failure> {
-    let mut policies = plan.policies.iter();
-    let foreign = policies.find_map(|run| Some((&run.label, run.policy.not_in_kernel()?)));
-    match foreign {
-        None => Ok(()),
-        Some((label, why)) => Err(Failure::usage(format_args!(
-            "the kernel engine does not run policy `{label}`: {why} (hint: the simulator does, \
-             `lcmp-lab sim`; `--policies` chooses among the others)"
-        ))),
+impl<'a> Request<'a> {
+    fn new(arguments: &'a UpArgs, global: &'a Global) -> Result<Self, Failure> {
+        let (loaded, plan) = load::plan(&arguments.scenario, 0)?;
+        decide::check_policies(&plan)?;
+        load::check_objects(&loaded, &arguments.scenario.scenario, &plan)?;
+        let lab = global.lab.as_deref().unwrap_or(&plan.name).parse();
+        Ok(Self {
+            arguments,
+            global,
+            loaded,
+            lab: lab.map_err(Failure::usage)?,
+            plan,
+        })
     }
 }
 
-/// Writes the report of a run and says how it went.
-pub fn conclude(run_dir: &Path, global: &Global) -> Outcome {
-    let mut progress = Progress::new();
-    progress.begin("report", 0);
-    let report = lab_reports::render(run_dir)
-        .during(format_args!("write the report of `{}`", run_dir.display()))?;
-    progress.finish();
-    let summary = &report.summary;
-    if global.json {
-        print_json(summary);
-    } else {
-        print(&summary::table(summary));
-        print(&format!("report: {}", report.html.display()));
+impl Machine {
+    /// Examines this machine for the request's run; without root, modules cannot be probed.
+    fn examine(request: &Request<'_>) -> Self {
+        let is_root = nix::unistd::geteuid().is_root();
+        let kernel_lacks = match is_root {
+            true => doctor::missing_here(),
+            false => Vec::new(),
+        };
+        let guest_lacks = match is_root && decide::needs_guest(request.arguments, &kernel_lacks) {
+            true => guest_lacks(&request.plan, &cache::default_dir()),
+            false => Vec::new(),
+        };
+        Self {
+            is_root,
+            kernel_lacks,
+            results: doctor::results_directory(&request.global.results),
+            guest_lacks,
+        }
     }
-    if summary.clean {
-        return Ok(Exit::Pass);
-    }
-    for reason in &summary.reasons {
-        note(&format!("not clean: {reason}"));
-    }
-    Ok(Exit::Inconclusive)
 }
 
-/// Makes the directory in `results` that the records of a run of `plan` go to.
-pub fn make_run_dir(results: &Path, plan: &Plan, now: SystemTime) -> Result<PathBuf, Failure> {
-    let dir = lab_records::create_run_dir(
-        results,
-        now,
-        &plan.name,
-        &facts::hash(&facts::plan_text(plan)),
-    );
-    let dir = dir.during(format_args!(
-        "make a run directory in `{}`",
-        results.display()
-    ))?;
-    load::absolute(&dir)
+/// Returns the things that a guest for `plan` needs and this machine lacks.
+fn guest_lacks(plan: &Plan, cache: &Path) -> Vec<Finding> {
+    let mut lacks = probe::lacking(cache);
+    // The memory of this plan's guest counts, not that of the smallest guest.
+    lacks.retain(|finding| !matches!(finding, Finding::NoMemory { .. }));
+    lacks.extend(probe::lacking_memory(guest::memory(plan)));
+    lacks
 }

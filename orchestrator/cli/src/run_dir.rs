@@ -1,0 +1,106 @@
+//! The directory of a run: created with the plan and scenario, concluded by its report.
+
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use lab_plan::Plan;
+use lab_records::RunWriter;
+use lab_reports::{Change, PolicySummary, Summary};
+
+use crate::{
+    args::Global,
+    facts::{self, Setting},
+    failure::{During, Exit, Failure, Outcome},
+    load,
+    progress::Progress,
+    terminal::{note, print, print_json},
+};
+
+/// Creates the directory of a run of `plan` in `results` and returns its absolute path.
+pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<PathBuf, Failure> {
+    let hash = facts::hash(&facts::plan_text(plan));
+    let dir = lab_records::create_run_dir(results, now, &plan.name, &hash).during(format_args!(
+        "make a run directory in `{}`",
+        results.display()
+    ))?;
+    load::absolute(&dir)
+}
+
+/// Starts the records of a run in `dir`, with the text of its scenario and its plan.
+pub fn start_records(
+    dir: &Path,
+    plan: &Plan,
+    scenario: &str,
+    setting: &Setting,
+    started: SystemTime,
+) -> Result<RunWriter, Failure> {
+    let text = facts::plan_text(plan);
+    let info = facts::run_info(plan, &facts::hash(&text), setting);
+    let records = RunWriter::create_in(dir, started, &info).during("start the records")?;
+    records
+        .write_scenario(scenario)
+        .during("write the scenario")?;
+    records.write_plan(&text).during("write the plan")?;
+    Ok(records)
+}
+
+/// Writes the report of the run in `dir`, prints its summary, and returns the run's exit code.
+pub fn conclude(dir: &Path, global: &Global) -> Outcome {
+    let mut progress = Progress::new();
+    progress.begin("report", 0);
+    let report =
+        lab_reports::render(dir).during(format_args!("write the report of `{}`", dir.display()))?;
+    progress.finish();
+    let summary = &report.summary;
+    if global.json {
+        print_json(summary);
+    } else {
+        print(&table(summary));
+        print(&format!("report: {}", report.html.display()));
+    }
+    if summary.clean {
+        return Ok(Exit::Pass);
+    }
+    for reason in &summary.reasons {
+        note(&format!("not clean: {reason}"));
+    }
+    Ok(Exit::Inconclusive)
+}
+
+/// Returns the FCT slowdowns of all policies, one line each.
+fn table(summary: &Summary) -> String {
+    let mut lines = vec![format!(
+        "{:<14} {:>9} {:>9} {:>9} {:>9} {:>9}   {}",
+        "FCT slowdown", "flows", "p50", "p95", "p99", "mean", "against the first"
+    )];
+    lines.extend(summary.policies.iter().map(line));
+    lines.join("\n")
+}
+
+fn line(policy: &PolicySummary) -> String {
+    let flows = format!("{}/{}", policy.finished, policy.flows);
+    let Some(slowdown) = &policy.slowdown else {
+        return format!("{:<14} {flows:>9} no flow finished", policy.policy);
+    };
+    let text = format!(
+        "{:<14} {flows:>9} {:>9.2} {:>9.2} {:>9.2} {:>9.2}   {}",
+        policy.policy,
+        slowdown.p50.value,
+        slowdown.p95.value,
+        slowdown.p99.value,
+        slowdown.mean.value,
+        policy.change.as_ref().map(change).unwrap_or_default(),
+    );
+    text.trim_end().to_owned()
+}
+
+fn change(change: &Change) -> String {
+    let percent = |value: f64| format!("{:+.0} %", value * 100.0);
+    format!(
+        "p50 {}, p99 {}",
+        percent(change.p50.value),
+        percent(change.p99.value)
+    )
+}

@@ -1,0 +1,89 @@
+//! Standard streams and signals: results on standard output, everything else on standard error.
+
+use std::{
+    io::{self, Write},
+    thread,
+};
+
+use serde::Serialize;
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::Exit;
+
+/// Writes a result, with a final newline. A closed pipe, as in `lcmp-lab schema | head`, is no error;
+/// any other failure ends the process.
+pub fn print(text: &str) {
+    if let Err(error) = write(text)
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        note(&format!("error: cannot write to standard output: {error}"));
+        std::process::exit(i32::from(Exit::Environment.code()));
+    }
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()
+}
+
+/// Writes a result as JSON.
+pub fn print_json<T: Serialize>(value: &T) {
+    match serde_json::to_string_pretty(value) {
+        Ok(text) => print(&text),
+        Err(error) => note(&format!("error: cannot write JSON: {error}")),
+    }
+}
+
+/// Writes a line to standard error.
+pub fn note(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(stderr, "{text}");
+}
+
+/// Cancels `token` at the first SIGINT, SIGTERM or SIGHUP. Later signals only write a message: a
+/// teardown that ends half-way would leave kernel objects behind.
+///
+/// # Errors
+/// The signal handlers cannot be installed.
+pub fn cancel_on_signal(token: &CancellationToken) -> io::Result<()> {
+    on_signal(
+        token,
+        "interrupted: taking the lab down",
+        "still taking the lab down",
+    )
+}
+
+/// Cancels `token` and writes `first` at the first SIGINT, SIGTERM or SIGHUP; writes `later` at every
+/// further one.
+///
+/// # Errors
+/// The signal handlers cannot be installed.
+pub fn on_signal(
+    token: &CancellationToken,
+    first: &'static str,
+    later: &'static str,
+) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let token = token.clone();
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            for _ in signals.forever() {
+                if token.is_cancelled() {
+                    note(later);
+                } else {
+                    note(first);
+                    token.cancel();
+                }
+            }
+        })?;
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! Decides where `up` runs a lab, or why it cannot run, before anything is created.
+
+use lab_guest::probe::Finding as GuestFinding;
+use lab_kernel::doctor::{Finding, Level};
+use lab_plan::Plan;
+
+use crate::{args::UpArgs, failure::Failure};
+
+/// Facts about this machine that the decision depends on.
+#[derive(Debug)]
+pub struct Machine {
+    /// True if this process runs as root.
+    pub is_root: bool,
+    /// Modules and rights that a lab needs and this kernel lacks.
+    pub kernel_lacks: Vec<Finding>,
+    /// State of the results directory.
+    pub results: Finding,
+    /// Things that the plan's guest needs and this machine lacks; empty if no guest is used.
+    pub guest_lacks: Vec<GuestFinding>,
+}
+
+/// Location of a run.
+#[derive(Debug, Eq, PartialEq)]
+pub enum Location {
+    /// This kernel.
+    Here,
+    /// A guest that this process owns.
+    Guest,
+    /// A guest that a background process owns, since the lab is kept.
+    KeptGuest,
+}
+
+/// Returns the location of the run that `arguments` ask for.
+///
+/// # Errors
+/// The things that this machine lacks for the run, with exit code 3.
+pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failure> {
+    if !machine.is_root {
+        return Err(Failure::environment(
+            "a lab needs root to create namespaces and load eBPF (hint: sudo lcmp-lab up …)",
+        ));
+    }
+    if machine.results.level == Level::Fail {
+        let hint = machine.results.mend.as_ref();
+        return Err(Failure::environment(format_args!(
+            "results: {}{}",
+            machine.results.what,
+            hint.map_or_else(String::new, |mend| format!(" (hint: {mend})"))
+        )));
+    }
+    if !needs_guest(arguments, &machine.kernel_lacks) {
+        return if machine.kernel_lacks.is_empty() {
+            Ok(Location::Here)
+        } else {
+            let findings: Vec<String> = texts(&machine.kernel_lacks);
+            Err(Failure::environment(format_args!(
+                "this kernel cannot run the lab (hint: leave out --here to use a guest):\n  {}",
+                findings.join("\n  ")
+            )))
+        };
+    }
+    if !machine.guest_lacks.is_empty() {
+        let lacks = machine.guest_lacks.iter();
+        let lacks: Vec<String> = lacks
+            .map(|finding| format!("{finding} (hint: {})", finding.remedy()))
+            .collect();
+        return Err(Failure::environment(format_args!(
+            "this machine cannot run a guest: {}",
+            lacks.join("; ")
+        )));
+    }
+    Ok(match arguments.keep {
+        true => Location::KeptGuest,
+        false => Location::Guest,
+    })
+}
+
+/// Returns true if the lab runs in a guest: on request, or since this kernel lacks something.
+pub fn needs_guest(arguments: &UpArgs, kernel_lacks: &[Finding]) -> bool {
+    arguments.guest || (!arguments.here && !kernel_lacks.is_empty())
+}
+
+/// Returns the reason why a lab runs in a guest, or `None` if a guest was only asked for.
+pub fn guest_reason(kernel_lacks: &[Finding]) -> Option<String> {
+    let subjects = kernel_lacks.iter().map(|finding| finding.subject.as_str());
+    let subjects: Vec<&str> = subjects.collect();
+    (!subjects.is_empty()).then(|| {
+        format!(
+            "this kernel has no {}: running in a guest",
+            subjects.join(", ")
+        )
+    })
+}
+
+/// Checks that the kernel engine can run every policy of `plan`.
+///
+/// # Errors
+/// The first policy that it cannot run, with exit code 2.
+pub fn check_policies(plan: &Plan) -> Result<(), Failure> {
+    let mut policies = plan.policies.iter();
+    match policies.find_map(|run| Some((&run.label, run.policy.not_in_kernel()?))) {
+        None => Ok(()),
+        Some((label, why)) => Err(Failure::usage(format_args!(
+            "the kernel engine does not run policy `{label}`: {why} (hint: the simulator does, \
+             `lcmp-lab sim`; `--policies` chooses among the others)"
+        ))),
+    }
+}
+
+fn texts(findings: &[Finding]) -> Vec<String> {
+    findings.iter().map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::{
+        args::{Cli, Verb},
+        failure::Exit,
+    };
+
+    fn up(flags: &[&str]) -> UpArgs {
+        let words = ["lcmp-lab", "up", "scenario.yaml"];
+        let cli = Cli::parse_from(words.iter().chain(flags));
+        match cli.verb {
+            Verb::Up(arguments) => arguments,
+            verb => panic!("{verb:?}"),
+        }
+    }
+
+    /// A machine that has everything, or a kernel without one module.
+    fn machine(has_module: bool) -> Machine {
+        let missing = Finding::fail("netem", "there is no module", "delays");
+        Machine {
+            is_root: true,
+            kernel_lacks: (!has_module).then_some(missing).into_iter().collect(),
+            results: Finding::ok("results", "10 GB free", "records"),
+            guest_lacks: Vec::new(),
+        }
+    }
+
+    fn refusal(flags: &[&str], machine: &Machine) -> String {
+        let failure = location(&up(flags), machine).expect_err("a refusal");
+        assert_eq!(failure.exit, Exit::Environment);
+        failure.message
+    }
+
+    #[test]
+    fn a_lab_runs_on_this_kernel_or_else_in_a_guest() {
+        for (flags, has_module, expected) in [
+            ([].as_slice(), true, Location::Here),
+            (&["--keep"], true, Location::Here),
+            (&["--here"], true, Location::Here),
+            (&["--guest"], true, Location::Guest),
+            (&[], false, Location::Guest),
+            (&["--keep"], false, Location::KeptGuest),
+            (&["--guest", "--keep"], true, Location::KeptGuest),
+        ] {
+            let decided = location(&up(flags), &machine(has_module));
+            assert_eq!(decided.ok(), Some(expected), "{flags:?} {has_module}");
+        }
+    }
+
+    #[test]
+    fn a_reason_is_given_only_for_what_the_kernel_lacks() {
+        assert_eq!(guest_reason(&machine(true).kernel_lacks), None);
+        assert_eq!(
+            guest_reason(&machine(false).kernel_lacks).as_deref(),
+            Some("this kernel has no netem: running in a guest")
+        );
+    }
+
+    #[test]
+    fn everything_that_is_missing_is_named_with_its_remedy() {
+        let message = refusal(&["--here"], &machine(false));
+        assert!(message.contains("leave out --here") && message.contains("netem"));
+        let no_root = Machine {
+            is_root: false,
+            ..machine(true)
+        };
+        assert!(refusal(&[], &no_root).starts_with("a lab needs root"));
+        let no_room = Machine {
+            results: Finding::fail("results", "1 MB free", "records").mended_by("free some"),
+            ..machine(true)
+        };
+        assert_eq!(
+            refusal(&[], &no_room),
+            "results: 1 MB free (hint: free some)"
+        );
+        let no_emulator = Machine {
+            guest_lacks: vec![GuestFinding::ProgramMissing {
+                program: "qemu",
+                package: "qemu-system-x86",
+            }],
+            ..machine(false)
+        };
+        assert_eq!(
+            refusal(&[], &no_emulator),
+            "this machine cannot run a guest: `qemu` is not installed (hint: sudo apt-get install \
+             qemu-system-x86)"
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! `up --keep` in a guest: a background process owns the guest, so that `up` can return.
+//!
+//! QEMU dies with the process that started it. `up` therefore starts an owner process, which starts
+//! QEMU; `up` forwards signals to the owner, reads the result of the run from the owner's standard
+//! output, a pipe, and concludes the run.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use lab_guest::{GuestError, StayingGuest};
+use nix::{
+    sys::{
+        prctl,
+        signal::{Signal, kill},
+    },
+    unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, getppid, setsid},
+};
+use serde::{Deserialize, Serialize};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+use super::{Request, guest};
+use crate::{
+    failure::{During, Exit, Failure, Outcome},
+    terminal::note,
+};
+
+/// Result of the run, from the owner to the process that started it.
+#[derive(Debug, Deserialize, Serialize)]
+enum RunResult {
+    /// Directory of the records of a run whose flows have ended.
+    Ended(PathBuf),
+    /// Failure of a run without records.
+    Failed(Failure),
+}
+
+/// Starts an owner and returns the run directory once the flows have ended.
+pub fn start(request: &Request<'_>) -> Result<PathBuf, Failure> {
+    let mut words = guest::repeat_command(request)?.into_iter();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command
+        .args(words)
+        .arg("--results")
+        .arg(&request.global.results)
+        .args(["--guest", "--keep", "--owner-for"])
+        .arg(std::process::id().to_string());
+    if let Some(clock) = request.arguments.clock {
+        command.arg("--clock").arg(clock.name());
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut owner = command.spawn().during("start the owner of the guest")?;
+    let has_result = Arc::new(AtomicBool::new(false));
+    forward_signals(Pid::from_raw(owner.id().cast_signed()), has_result.clone())
+        .during("listen to signals")?;
+    let mut result = Vec::new();
+    if let Some(stdout) = &mut owner.stdout {
+        stdout
+            .read_to_end(&mut result)
+            .during("read from the owner of the guest")?;
+    }
+    has_result.store(true, Ordering::Relaxed);
+    match serde_json::from_slice(&result) {
+        Ok(RunResult::Ended(dir)) => Ok(dir),
+        Ok(RunResult::Failed(failure)) => Err(failure),
+        Err(_) => {
+            let status = owner.wait().during("wait for the owner of the guest")?;
+            Err(Failure::environment(format_args!(
+                "the process that owns the guest ended early: {status}"
+            )))
+        }
+    }
+}
+
+/// Forwards signals to the owner, which takes the lab down, until `has_result`; later signals end
+/// this process alone.
+fn forward_signals(owner: Pid, has_result: Arc<AtomicBool>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            if has_result.load(Ordering::Relaxed) {
+                std::process::exit(128 + signal);
+            }
+            // An owner that has ended closes its standard output, which `start` sees.
+            let _ = Signal::try_from(signal).and_then(|signal| kill(owner, signal));
+        }
+    });
+    Ok(())
+}
+
+/// Runs as the owner that process `caller` started.
+pub fn own(request: &Request<'_>, caller: i32) -> Outcome {
+    // In a session of its own, the owner gets a Ctrl-C of the terminal only from the caller, and none
+    // once the lab is kept.
+    setsid().during("leave the terminal")?;
+    // Until the lab is kept, the owner ends with its caller.
+    prctl::set_pdeathsig(Signal::SIGTERM).during("follow the caller")?;
+    if getppid() != Pid::from_raw(caller) {
+        return Err(Failure::environment("the caller has ended"));
+    }
+    match guest::run_and_stay(request, stay) {
+        Ok(dir) => send(&RunResult::Ended(dir)),
+        Err(failure) => {
+            let exit = failure.exit;
+            send(&RunResult::Failed(failure));
+            return Ok(exit);
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+/// Detaches from the caller and serves exec sessions until a signal ends this process.
+fn stay(guest: StayingGuest<'_>, dir: &Path) -> Result<(), GuestError> {
+    detach(dir).map_err(|source| GuestError::Host { source })?;
+    let served = guest.serve();
+    if let Err(error) = &served {
+        // Standard error leads nowhere any more.
+        let console = OpenOptions::new()
+            .append(true)
+            .open(guest::console_log(dir));
+        let _ = console.and_then(|mut console| writeln!(console, "lcmp-lab: {error}"));
+    }
+    served
+}
+
+/// Sends the result and drops the caller's streams and its death signal.
+fn detach(dir: &Path) -> io::Result<()> {
+    prctl::set_pdeathsig(None)?;
+    send(&RunResult::Ended(dir.to_owned()));
+    let null = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
+    dup2_stdin(&null)?;
+    dup2_stdout(&null)?;
+    dup2_stderr(&null)?;
+    Ok(())
+}
+
+/// Sends the result of the run to the caller. After a detached owner's first result, standard output
+/// is `/dev/null`.
+fn send(result: &RunResult) {
+    let sent = serde_json::to_vec(result)
+        .map_err(io::Error::from)
+        .and_then(|text| io::stdout().write_all(&text))
+        .and_then(|()| io::stdout().flush());
+    if let Err(error) = sent {
+        note(&format!("the caller has ended: {error}"));
+    }
+}
