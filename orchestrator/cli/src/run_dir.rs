@@ -6,12 +6,13 @@ use std::{
 };
 
 use lab_plan::Plan;
+use lab_recorder::{RunSetting, run_info};
 use lab_records::RunWriter;
 use lab_reports::{Change, PolicySummary, Summary};
 
 use crate::{
     args::Global,
-    facts::{self, Setting},
+    facts,
     failure::{During, Exit, Failure, Outcome},
     load,
     progress::Progress,
@@ -33,11 +34,11 @@ pub fn start_records(
     dir: &Path,
     plan: &Plan,
     scenario: &str,
-    setting: &Setting,
+    setting: &RunSetting,
     started: SystemTime,
 ) -> Result<RunWriter, Failure> {
     let text = facts::plan_text(plan);
-    let info = facts::run_info(plan, &facts::hash(&text), setting);
+    let info = run_info(plan, &facts::hash(&text), setting);
     let records = RunWriter::create_in(dir, started, &info).during("start the records")?;
     records
         .write_scenario(scenario)

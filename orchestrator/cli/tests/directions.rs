@@ -89,6 +89,12 @@ fn reports_see_records_alone() {
 }
 
 #[test]
+fn the_recorder_knows_no_engine() {
+    assert_never_uses("lab-recorder", &ENGINES);
+    assert_never_uses("lab-recorder", &["lab-sim", "lab-kernel", "nix", "libc"]);
+}
+
+#[test]
 fn records_know_neither_engines_nor_plots() {
     assert_never_uses(
         "lab-records",

@@ -24,7 +24,7 @@ use self::{
     relay::{Message, Relay},
     screen::Screen,
 };
-use crate::facts::Setting;
+use crate::facts;
 
 /// Progress of a run.
 pub struct Progress {
@@ -61,7 +61,7 @@ impl Progress {
             },
             phase: None,
             phases: Vec::new(),
-            is_virtual: Setting::of_this_process().clock == Clock::Virtual,
+            is_virtual: facts::kernel_setting().clock == Clock::Virtual,
         }
     }
 

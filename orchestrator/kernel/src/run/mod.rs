@@ -7,7 +7,7 @@
 //!
 //! - `drive`: a repetition from its agents' start to its flows' end; all that has effects
 //! - `repetition`: what is known of one, and what follows from what is heard; pure
-//! - `rows`, `pins`: telemetry, decisions and outcomes as rows; which way flows took
+//! - `rows`, `paths`: telemetry, decisions and outcomes as rows; paths of flows
 //! - `agents`, `agent_config`: the agents' processes; what they are told at their start
 //! - `fault`: what agents are told when a link changes
 //! - `te`: traffic engineering, where the switches' demands meet
@@ -25,7 +25,7 @@ mod fault;
 mod jobs;
 #[cfg(test)]
 mod live;
-mod pins;
+mod paths;
 mod probe;
 mod repetition;
 mod report;
@@ -38,7 +38,7 @@ pub mod tune;
 pub use agents::AgentLauncher;
 pub use error::{AgentError, RunError};
 pub use event::RunEvent;
-pub use probe::{LinkMeasurement, measure_links};
+pub use probe::measure_links;
 pub use report::RunReport;
 
 use std::io;

@@ -1,8 +1,8 @@
-//! What each inter-DC link really does: a train of UDP frames each way, timed by the kernel.
+//! Measurement of inter-DC links: a train of UDP frames each way, timed by the kernel.
 //!
 //! The train's first frame gives the one-way delay (both ends read one clock), the spacing of the
-//! others the rate. It runs before the first flow, so the facts of a run say what the network was,
-//! not only what it was told to be.
+//! others the rate. Trains run before the first flow, so that the facts of a run have the measured
+//! network beside the configured one.
 
 use std::{
     ffi::OsString,
@@ -15,6 +15,7 @@ use std::{
 };
 
 use lab_plan::model::{Link, LinkKind, Plan, Port};
+use lab_records::{DelayMethod, MeasuredLink};
 use lab_units::{BitsPerSec, Bytes, LinkId, Nanos, NodeId};
 use nix::{
     sys::{
@@ -26,20 +27,7 @@ use nix::{
 
 use crate::exec::netns;
 
-/// What one direction of a link was measured to do.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct LinkMeasurement {
-    /// The link.
-    pub link: LinkId,
-    /// From end `a` to end `b`, or back.
-    pub forward: bool,
-    /// Emulated rate; `None` when fewer than two frames arrived.
-    pub rate_bps: Option<BitsPerSec>,
-    /// Emulated one-way delay without serialisation; `None` when the first frame was lost.
-    pub delay_ns: Option<Nanos>,
-}
-
-/// UDP port of the measurement; nothing else runs in a switch's namespace.
+/// UDP port of the measurement; no other program runs in a switch's namespace.
 const PROBE_PORT: u16 = 4790;
 /// Ethernet, IPv4 and UDP headers of a probe frame.
 const FRAME_HEADERS: u64 = 14 + 20 + 8;
@@ -47,13 +35,11 @@ const FRAME_HEADERS: u64 = 14 + 20 + 8;
 const PAYLOAD: usize = 4096;
 /// Frames in a train where the egress queue can hold them.
 const TRAIN: u64 = 16;
-/// Waiting beyond what the link should take, for a real clock on a busy machine.
+/// Wait beyond the time the link should take, for a real clock on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 struct Direction<'a> {
     link: &'a Link,
-    id: LinkId,
-    forward: bool,
     from: &'a Port,
     to: &'a Port,
 }
@@ -69,49 +55,34 @@ struct Train {
 /// `namespace` gives the path of a node's network namespace.
 ///
 /// # Errors
-/// When a socket cannot be opened in a switch's namespace.
+/// A socket that cannot be opened in a switch's namespace.
 pub fn measure_links(
     plan: &Plan,
     namespace: impl Fn(NodeId) -> PathBuf,
-) -> io::Result<Vec<LinkMeasurement>> {
-    let directions: Vec<Direction<'_>> = directions(plan);
-    let mut trains = Vec::with_capacity(directions.len());
-    for direction in &directions {
-        trains.push(send_train(direction, &namespace)?);
-    }
+) -> io::Result<Vec<MeasuredLink>> {
+    let directions = directions(plan);
+    let trains = directions
+        .iter()
+        .map(|direction| send_train(direction, &namespace))
+        .collect::<io::Result<Vec<Train>>>()?;
     directions
         .iter()
         .zip(trains)
-        .map(|(direction, train)| receive_train(direction, &train))
+        .map(|(direction, train)| {
+            let arrivals = receive_train(&train)?;
+            Ok(measured(plan, direction, train.sent_ns, &arrivals))
+        })
         .collect()
 }
 
 fn directions(plan: &Plan) -> Vec<Direction<'_>> {
-    let mut all = Vec::new();
-    for (index, link) in plan.links.iter().enumerate() {
-        let Some(id) = LinkId::from_index(index).filter(|_| link.kind == LinkKind::InterDc) else {
-            continue;
-        };
-        let (a, b) = (
-            &plan.ports[id.port_a().index()],
-            &plan.ports[id.port_b().index()],
-        );
-        all.push(Direction {
-            link,
-            id,
-            forward: true,
-            from: a,
-            to: b,
-        });
-        all.push(Direction {
-            link,
-            id,
-            forward: false,
-            from: b,
-            to: a,
-        });
-    }
-    all
+    let links = (0u32..).map(LinkId).zip(&plan.links);
+    let inter_dc = links.filter(|(_, link)| link.kind == LinkKind::InterDc);
+    let both = inter_dc.flat_map(|(id, link)| {
+        let [a, b] = [id.port_a(), id.port_b()].map(|port| &plan.ports[port.index()]);
+        [(a, b), (b, a)].map(|(from, to)| Direction { link, from, to })
+    });
+    both.collect()
 }
 
 fn send_train(
@@ -148,7 +119,8 @@ fn send_train(
     })
 }
 
-fn receive_train(direction: &Direction<'_>, train: &Train) -> io::Result<LinkMeasurement> {
+/// Returns the sequence number and arrival of each frame that came in time.
+fn receive_train(train: &Train) -> io::Result<Vec<(u64, u64)>> {
     let mut arrivals: Vec<(u64, u64)> = Vec::new();
     while arrivals
         .last()
@@ -159,10 +131,10 @@ fn receive_train(direction: &Direction<'_>, train: &Train) -> io::Result<LinkMea
             None => break,
         }
     }
-    Ok(summarise(direction, train.sent_ns, &arrivals))
+    Ok(arrivals)
 }
 
-/// One frame's sequence number and arrival, or `None` when the wait is over.
+/// Returns a frame's sequence number and arrival; none once the wait is over.
 fn receive_frame(receiver: &UdpSocket) -> io::Result<Option<(u64, u64)>> {
     let mut payload = [0u8; PAYLOAD];
     let mut buffers = [IoSliceMut::new(&mut payload)];
@@ -186,17 +158,20 @@ fn receive_frame(receiver: &UdpSocket) -> io::Result<Option<(u64, u64)>> {
     Ok(arrival.map(|at| (sequence, at)))
 }
 
-fn summarise(direction: &Direction<'_>, sent_ns: u64, arrivals: &[(u64, u64)]) -> LinkMeasurement {
-    let serialisation = direction
-        .link
-        .emu
-        .rate_bps
-        .serialize(frame())
-        .unwrap_or_default();
+/// Returns one direction of a link as measured by the train sent at `sent_ns`: no rate if fewer than
+/// two frames arrived, no delay if the first frame was lost.
+fn measured(
+    plan: &Plan,
+    direction: &Direction<'_>,
+    sent_ns: u64,
+    arrivals: &[(u64, u64)],
+) -> MeasuredLink {
+    let emu = &direction.link.emu;
+    let serialisation = emu.rate_bps.serialize(frame()).unwrap_or_default();
     let first = arrivals.first().filter(|(sequence, _)| *sequence == 0);
-    let delay_ns =
+    let delay =
         first.map(|(_, at)| Nanos::new(at.saturating_sub(sent_ns)).saturating_sub(serialisation));
-    let rate_bps = match (arrivals.first(), arrivals.last()) {
+    let rate = match (arrivals.first(), arrivals.last()) {
         // A lost frame still took its time on the wire: count by sequence number.
         (Some((first, start)), Some((last, end))) if last > first && end > start => {
             let bits = (last - first) * frame().get() * 8;
@@ -205,15 +180,20 @@ fn summarise(direction: &Direction<'_>, sent_ns: u64, arrivals: &[(u64, u64)]) -
         }
         _ => None,
     };
-    LinkMeasurement {
-        link: direction.id,
-        forward: direction.forward,
-        rate_bps,
-        delay_ns,
+    let name = |port: &Port| plan.nodes[port.node.index()].name.clone();
+    MeasuredLink {
+        link: direction.link.name.clone(),
+        from_dc: name(direction.from),
+        to_dc: name(direction.to),
+        emu_rate_bps: emu.rate_bps,
+        emu_measured_rate_bps: rate,
+        emu_delay_ns: emu.delay_ns,
+        emu_measured_delay_ns: delay,
+        delay_method: DelayMethod::OneWay,
     }
 }
 
-/// A socket keeps the namespace it was opened in.
+/// Opens a socket in a namespace, which the socket keeps.
 fn socket_in(namespace: PathBuf, address: SocketAddr) -> io::Result<UdpSocket> {
     let namespace = File::open(namespace)?;
     netns::inside(namespace, || UdpSocket::bind(address))?

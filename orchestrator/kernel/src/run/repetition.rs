@@ -13,7 +13,7 @@ use lab_plan::{
 use lab_records::{DecisionRow, FlowRow, LinkRow, QueueRow, RecordsError, RunWriter, SwitchRow};
 use lab_units::{DcId, FlowId};
 
-use super::{AgentError, RunError, agents::AgentEvent, rows::RowMaker};
+use super::{AgentError, RunError, agents::AgentEvent, rows::ReportRows};
 
 /// What agents and flows tell the run.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(super) struct Repetition<'a> {
     number: u32,
     /// Its part of the schedule.
     pub flows: Vec<&'a Flow>,
-    rows: RowMaker<'a>,
+    rows: ReportRows<'a>,
     /// Flows that have ended and are not written, as their decisions are still to come.
     waiting: BTreeMap<FlowId, FlowOutcome>,
     agents: usize,
@@ -82,7 +82,7 @@ impl<'a> Repetition<'a> {
             policy,
             number,
             flows: flows.filter(|flow| flow.repetition == number).collect(),
-            rows: RowMaker::new(plan, &policy.label, number, tool),
+            rows: ReportRows::new(plan, &policy.label, number, tool),
             waiting: BTreeMap::new(),
             agents: 0,
             ready_agents: 0,
@@ -203,8 +203,8 @@ impl<'a> Repetition<'a> {
                 heard.rows.decisions = rows.map(|report| self.rows.decision(dc, report)).collect();
                 heard.rows.flows = self.take_known()?;
             }
-            AgentMessage::Queues(queues) => heard.rows.queues = self.rows.queues(dc, &queues),
-            AgentMessage::Links(links) => heard.rows.links = self.rows.links(dc, &links),
+            AgentMessage::Queues(queues) => heard.rows.queues = self.rows.queues(&queues),
+            AgentMessage::Links(links) => heard.rows.links = self.rows.links(&links),
             AgentMessage::Stats(stats) => {
                 heard.rows.switches.extend(self.rows.switch(dc, &stats));
                 heard.stats = Some((dc, stats));

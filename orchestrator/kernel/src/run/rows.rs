@@ -1,252 +1,187 @@
-//! What agents and flows said, as rows: emulated to paper units, decisions joined to flows.
+//! Reports of agents and flows as rows.
 
 use std::collections::BTreeMap;
 
 use lab_abi::wire::{DecisionReport, LinkReport, Links, QueueReport, Queues, Stats};
 use lab_perftest::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
 use lab_plan::model::{Flow, Plan};
+use lab_recorder::{
+    CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, QueueLevels, RowMaker,
+    SwitchCounters,
+};
 use lab_records::{DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, SwitchRow};
-use lab_units::{Bytes, DcId, Nanos, PortId, Ratio};
+use lab_units::{Bytes, DcId, Nanos, PortId};
 
-use super::pins::{Pins, Ways, next_dc};
+use super::paths::{FlowPaths, PinnedPaths};
 
-/// Turns what one policy's repetition reports into rows.
+/// Maker of the rows of one repetition's reports.
 #[derive(Debug)]
-pub(super) struct RowMaker<'a> {
-    plan: &'a Plan,
-    policy: &'a str,
-    repetition: u32,
-    tool: Tool,
-    /// When the repetition's time starts, once that is known.
+pub(super) struct ReportRows<'a> {
+    rows: RowMaker<'a>,
+    /// Start of the repetition's time; the end of all time until the start is known.
     start: MonotonicTime,
-    paper_per_emu_time: Ratio,
-    paper_per_emu_size: Ratio,
-    pins: Pins<'a>,
-    /// What each port had sent when the repetition started.
-    before: BTreeMap<PortId, LinkReport>,
-    /// The row of each switch before, and how often its agent was started again.
-    switches: BTreeMap<DcId, SwitchBefore>,
+    paths: PinnedPaths<'a>,
+    /// Counters of each port when the repetition started.
+    baseline: BTreeMap<PortId, LinkReport>,
+    /// Number of times the agent of each switch was restarted.
+    restarts: BTreeMap<DcId, u64>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct SwitchBefore {
-    time: Nanos,
-    decisions: u64,
-    restarts: u64,
-}
-
-impl<'a> RowMaker<'a> {
-    /// For a repetition that has not started.
+impl<'a> ReportRows<'a> {
+    /// Creates the maker for a repetition that has not started.
     pub(super) fn new(plan: &'a Plan, policy: &'a str, repetition: u32, tool: Tool) -> Self {
-        let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
+        let generator = FlowGenerator {
+            program: tool.name(),
+            congestion_control: CONGESTION_CONTROL,
+            semantics: None,
+        };
         Self {
-            plan,
-            policy,
-            repetition,
-            tool,
+            rows: RowMaker::new(plan, policy, repetition, generator),
             start: MonotonicTime::from_nanos(u64::MAX),
-            paper_per_emu_time: inverse(plan.scale.time),
-            paper_per_emu_size: inverse(plan.scale.size),
-            pins: Pins::new(plan, tool),
-            before: BTreeMap::new(),
-            switches: BTreeMap::new(),
+            paths: PinnedPaths::new(plan, tool),
+            baseline: BTreeMap::new(),
+            restarts: BTreeMap::new(),
         }
     }
 
-    /// The repetition's time starts at `start`.
+    /// Sets the start of the repetition's time.
     pub(super) const fn start_at(&mut self, start: MonotonicTime) {
         self.start = start;
     }
 
     /// Learns the QPs of a flow, by which its decisions are known.
     pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
-        self.pins.connect(flow, client_qp, server_qp);
+        self.paths.connect(flow, client_qp, server_qp);
     }
 
-    /// A decision's row, remembered for the path of its flow.
+    /// Returns a decision's row, and keeps the chosen port for the path of its flow.
     pub(super) fn decision(&mut self, dc: DcId, report: &DecisionReport) -> DecisionRow {
-        let flow_id = self.pins.decide(dc, report);
-        let candidates = || report.candidates.iter();
-        DecisionRow {
-            policy: self.policy.to_owned(),
-            repetition: self.repetition,
-            time_ns: self.paper_time(report.time_ns),
-            switch: self.dc_name(dc).to_owned(),
-            flow_id,
+        let decision = Decision {
+            time: self.time(report.time_ns),
+            dc,
+            flow: self.paths.decide(dc, report),
             src: report.src_ip,
             dst: report.dst_ip,
             sport: report.sport,
-            reason: report.trigger.reason(report.rule).to_owned(),
-            candidates: candidates().map(|c| self.to_dc(c.port)).collect(),
-            c_path: candidates().map(|c| c.c_path).collect(),
-            c_cong: candidates().map(|c| c.c_cong).collect(),
-            cost: candidates().map(|c| c.cost).collect(),
-            kept: candidates().map(|c| u8::from(c.is_kept)).collect(),
-            chosen: Some(self.to_dc(report.port)),
-        }
+            trigger: report.trigger,
+            rule: report.rule,
+            chosen: Some(report.port),
+        };
+        let candidates = report.candidates.iter();
+        let scores = candidates.clone().map(|candidate| CandidateScore {
+            c_path: candidate.c_path,
+            c_cong: candidate.c_cong,
+            cost: candidate.cost,
+            is_kept: candidate.is_kept,
+        });
+        let ports = candidates.map(|candidate| candidate.port);
+        self.rows.decision(&decision, ports, scores)
     }
 
-    /// The rows of a report about a switch's queues; none for one from before the start.
-    pub(super) fn queues(&self, dc: DcId, report: &Queues) -> Vec<QueueRow> {
+    /// Returns the rows of a report of a switch's queues; none for a report from before the start.
+    pub(super) fn queues(&self, report: &Queues) -> Vec<QueueRow> {
         if report.time_ns < self.start.as_nanos() {
             return Vec::new();
         }
-        let row = |port: &QueueReport| QueueRow {
-            policy: self.policy.to_owned(),
-            repetition: self.repetition,
-            time_ns: self.paper_time(report.time_ns),
-            switch: self.dc_name(dc).to_owned(),
-            port: self.plan.ports[port.port.index()].interface.clone(),
-            to_dc: self.to_dc(port.port),
-            backlog_bytes: self.paper_size(Bytes::new(port.backlog_bytes)),
-            emu_backlog_bytes: Bytes::new(port.backlog_bytes),
-            queue_level: port.q,
-            trend_level: port.t,
-            duration_level: port.d,
-            congestion_cost: port.c_cong,
+        let row = |port: &QueueReport| {
+            let levels = QueueLevels {
+                queue: port.q,
+                trend: port.t,
+                duration: port.d,
+                congestion: port.c_cong,
+            };
+            let backlog = Bytes::new(port.backlog_bytes);
+            self.rows
+                .queue(self.time(report.time_ns), port.port, backlog, levels)
         };
         report.ports.iter().map(row).collect()
     }
 
-    /// The rows of a report about what a switch's ports sent; none for one from before the start,
-    /// which only says what they had sent until then.
-    pub(super) fn links(&mut self, dc: DcId, report: &Links) -> Vec<LinkRow> {
+    /// Returns the rows of a report of a switch's port counters; none for a report from before the
+    /// start, which is the baseline of later ones.
+    pub(super) fn links(&mut self, report: &Links) -> Vec<LinkRow> {
         if report.time_ns < self.start.as_nanos() {
-            self.before
-                .extend(report.ports.iter().map(|port| (port.port, *port)));
+            let ports = report.ports.iter().map(|port| (port.port, *port));
+            self.baseline.extend(ports);
             return Vec::new();
         }
-        let row = |port: &LinkReport| self.link(dc, report.time_ns, port);
+        let row = |port: &LinkReport| self.link(report.time_ns, port);
         report.ports.iter().map(row).collect()
     }
 
-    /// A switch's agent is started again.
+    /// Counts a restart of a switch's agent.
     pub(super) fn restart(&mut self, dc: DcId) {
-        self.switches.entry(dc).or_default().restarts += 1;
+        *self.restarts.entry(dc).or_default() += 1;
     }
 
-    /// The row of a switch's counters; none for what it says before the start.
+    /// Returns the row of a switch's counters; none for counters from before the start.
     pub(super) fn switch(&mut self, dc: DcId, stats: &Stats) -> Option<SwitchRow> {
         if stats.time_ns < self.start.as_nanos() {
             return None;
         }
-        let time = self.paper_time(stats.time_ns);
-        let decisions = stats.new_flows + stats.failovers + stats.outgrown;
-        let before = self.switches.entry(dc).or_default();
-        let restarts = before.restarts;
-        let more = decisions.saturating_sub(before.decisions);
-        let span = time.saturating_sub(before.time);
-        *before = SwitchBefore {
-            time,
-            decisions,
-            restarts,
-        };
-        Some(SwitchRow {
-            policy: self.policy.to_owned(),
-            repetition: self.repetition,
-            time_ns: time,
-            switch: self.dc_name(dc).to_owned(),
+        let counters = SwitchCounters {
             occupancy: stats.occupancy,
-            decisions,
-            decisions_per_s: SwitchRow::pace_of(more, span),
+            decisions: stats.new_flows + stats.failovers + stats.outgrown,
             failovers: stats.failovers,
             fallbacks: stats.fallbacks,
             stale: stats.stale,
             evicted: stats.evicted,
             expired: stats.expired,
             hits: stats.hits,
-            restarts,
-        })
-    }
-
-    fn link(&self, dc: DcId, time_ns: u64, now: &LinkReport) -> LinkRow {
-        let link = &self.plan.links[now.port.link().index()];
-        let since_start = |count: fn(&LinkReport) -> u64| {
-            let before = self.before.get(&now.port).map_or(0, count);
-            count(now).saturating_sub(before)
+            restarts: self.restarts.get(&dc).copied().unwrap_or(0),
         };
-        let sent = Bytes::new(since_start(|port| port.tx_bytes));
-        LinkRow {
-            policy: self.policy.to_owned(),
-            repetition: self.repetition,
-            time_ns: self.paper_time(time_ns),
-            link: link.name.clone(),
-            from_dc: self.dc_name(dc).to_owned(),
-            to_dc: self.to_dc(now.port),
-            tx_bytes: self.paper_size(sent),
-            emu_tx_bytes: sent,
-            rate_bps: link.paper.rate_bps,
-            drops: since_start(|port| port.drops),
-            tx_packets: Some(since_start(|port| port.tx_packets)),
-            marks: None,
-        }
+        let time = self.time(stats.time_ns);
+        Some(self.rows.switch(time, dc, counters))
     }
 
-    /// The row of a flow that ended, with the path its decisions say.
+    /// Returns the row of a flow that ended, with its path by the decisions so far.
     pub(super) fn flow(&self, flow: &Flow, outcome: &FlowOutcome) -> FlowRow {
         let fct = outcome.status.fct();
-        let ways = match (outcome.client_qp, outcome.server_qp) {
-            (Some(client), Some(server)) => self.pins.ways(flow, client, server),
-            _ => Ways::default(),
+        let paths = match (outcome.client_qp, outcome.server_qp) {
+            (Some(client), Some(server)) => self.paths.of(flow, client, server),
+            _ => FlowPaths::default(),
         };
-        let node = |node: lab_units::NodeId| &self.plan.nodes[node.index()];
-        let (src, dst) = (node(flow.src), node(flow.dst));
-        let released = outcome.release.as_ref();
-        let emu_start = released.map_or(flow.start_ns, |release| release.at.since(self.start));
-        FlowRow {
-            repetition: self.repetition,
-            flow_id: flow.id,
-            policy: self.policy.to_owned(),
-            cc: CONGESTION_CONTROL.to_owned(),
-            semantics: None,
-            src_host: src.name.clone(),
-            dst_host: dst.name.clone(),
-            src_dc: self.dc_name(src.dc).to_owned(),
-            dst_dc: self.dc_name(dst.dc).to_owned(),
-            size_bytes: self.paper_size(flow.size_bytes),
-            start_ns: self.paper_span(emu_start),
-            fct_ns: fct.map(|fct| self.paper_span(fct)),
-            ideal_fct_ns: self.paper_span(flow.ideal_fct_ns),
-            slowdown: fct.and_then(|fct| FlowRow::slowdown_of(fct, flow.ideal_fct_ns)),
-            path: ways.data,
-            ack_path: ways.ack,
-            status: status(&outcome.status),
-            reason: fct.map_or_else(|| outcome.status.to_string(), |_| String::new()),
-            generator: self.tool.name().to_owned(),
-            launch_lateness_ns: released.map(|release| release.lateness),
-            emu_size_bytes: flow.size_bytes,
-            emu_start_ns: emu_start,
-            emu_fct_ns: fct,
-            emu_ideal_fct_ns: flow.ideal_fct_ns,
-            emu_fct_resolution_ns: match &outcome.status {
+        let release = outcome.release.as_ref();
+        let result = FlowResult {
+            start: release.map_or(flow.start_ns, |release| release.at.since(self.start)),
+            fct,
+            fct_resolution: match &outcome.status {
                 Status::Finished(fct) => Some(fct.resolution),
                 _ => None,
             },
-        }
+            lateness: release.map(|release| release.lateness),
+            status: status(&outcome.status),
+            reason: fct.map_or_else(|| outcome.status.to_string(), |_| String::new()),
+            path: paths.data,
+            ack_path: paths.ack,
+        };
+        self.rows.flow(flow, result)
     }
 
-    fn to_dc(&self, port: PortId) -> String {
-        self.dc_name(next_dc(self.plan, port)).to_owned()
+    fn link(&self, time_ns: u64, now: &LinkReport) -> LinkRow {
+        let since_start = |count: fn(&LinkReport) -> u64| {
+            let before = self.baseline.get(&now.port).map_or(0, count);
+            count(now).saturating_sub(before)
+        };
+        let counters = LinkCounters {
+            tx_bytes: Bytes::new(since_start(|port| port.tx_bytes)),
+            tx_packets: since_start(|port| port.tx_packets),
+            drops: since_start(|port| port.drops),
+            marks: None,
+        };
+        // Agents do not report rates: a row has the scenario's, whatever a fault made of it.
+        let link = &self.rows.plan.links[now.port.link().index()];
+        let rate = link.emu.rate_bps;
+        self.rows.link(self.time(time_ns), now.port, rate, counters)
     }
 
-    fn dc_name(&self, dc: DcId) -> &str {
-        &self.plan.dcs[dc.index()].name
-    }
-
-    fn paper_time(&self, monotonic_ns: u64) -> Nanos {
-        self.paper_span(MonotonicTime::from_nanos(monotonic_ns).since(self.start))
-    }
-
-    fn paper_span(&self, span: Nanos) -> Nanos {
-        Nanos::new(self.paper_per_emu_time.scale_nearest(span.get()))
-    }
-
-    fn paper_size(&self, size: Bytes) -> Bytes {
-        Bytes::new(self.paper_per_emu_size.scale_nearest(size.get()))
+    /// Returns an instant of the monotonic clock as time since the repetition's start.
+    fn time(&self, monotonic_ns: u64) -> Nanos {
+        MonotonicTime::from_nanos(monotonic_ns).since(self.start)
     }
 }
 
-/// SoftRoCE has none: it marks nothing and reacts to nothing but loss.
+/// Congestion control of SoftRoCE, which marks nothing and reacts to nothing but loss.
 const CONGESTION_CONTROL: &str = "none";
 
 fn status(status: &Status) -> FlowStatus {
@@ -267,29 +202,23 @@ mod tests {
 
     const START: u64 = 5_000_000_000;
 
-    /// Started at [`START`].
-    fn rows(plan: &Plan) -> RowMaker<'_> {
-        let mut rows = RowMaker::new(plan, "lcmp", 2, Tool::SendBw);
+    /// Maker of a repetition that started at [`START`].
+    fn rows(plan: &Plan) -> ReportRows<'_> {
+        let mut rows = ReportRows::new(plan, "lcmp", 2, Tool::SendBw);
         rows.start_at(MonotonicTime::from_nanos(START));
         rows
     }
 
     #[test]
-    fn what_was_sent_before_the_start_is_not_counted() {
+    fn bytes_sent_before_the_start_are_not_counted() {
         let plan = plan();
-        let mut rows = RowMaker::new(&plan, "lcmp", 2, Tool::SendBw);
+        let mut rows = ReportRows::new(&plan, "lcmp", 2, Tool::SendBw);
         let port = PortId(0);
-        assert!(
-            rows.links(DcId(0), &links(4_000_000_000, port, 1_000, 1))
-                .is_empty()
-        );
+        assert!(rows.links(&links(4_000_000_000, port, 1_000, 1)).is_empty());
         rows.start_at(MonotonicTime::from_nanos(START));
-        assert!(
-            rows.links(DcId(0), &links(4_900_000_000, port, 1_500, 2))
-                .is_empty()
-        );
+        assert!(rows.links(&links(4_900_000_000, port, 1_500, 2)).is_empty());
         let row = rows
-            .links(DcId(0), &links(START + 20_000_000, port, 9_500, 5))
+            .links(&links(START + 20_000_000, port, 9_500, 5))
             .remove(0);
         assert_eq!(row.emu_tx_bytes, Bytes::new(8_000));
         assert_eq!((row.tx_packets, row.drops), (Some(3), 3));
@@ -304,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_is_told_of_with_its_pace_since_the_row_before() {
+    fn decisions_per_second_are_those_since_the_row_before() {
         let plan = plan();
         let mut rows = rows(&plan);
         let stats = |emulated_ms: u64, new_flows| Stats {
@@ -331,16 +260,11 @@ mod tests {
     }
 
     #[test]
-    fn queue_rows_are_the_queues_since_the_start() {
+    fn queues_before_the_start_have_no_row() {
         let plan = plan();
         let rows = rows(&plan);
-        assert!(
-            rows.queues(DcId(0), &queues(START - 1, PortId(2), 400))
-                .is_empty()
-        );
-        let row = rows
-            .queues(DcId(0), &queues(START, PortId(2), 400))
-            .remove(0);
+        assert!(rows.queues(&queues(START - 1, PortId(2), 400)).is_empty());
+        let row = rows.queues(&queues(START, PortId(2), 400)).remove(0);
         assert_eq!(row.time_ns, Nanos::ZERO);
         assert_eq!((&*row.switch, &*row.to_dc), ("dc1", "dc3"));
         assert_eq!(row.emu_backlog_bytes, Bytes::new(400));
@@ -349,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_says_what_each_way_would_have_cost_and_whose_it_was() {
+    fn a_decision_has_its_flow_and_the_cost_of_each_candidate() {
         let plan = plan();
         let mut rows = rows(&plan);
         rows.connect(&flow(), CLIENT, SERVER);
@@ -378,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_given_up_at_its_deadline_is_a_row_with_a_reason() {
+    fn a_flow_that_timed_out_is_a_row_with_a_reason() {
         let plan = plan();
         let at = MonotonicTime::from_nanos(START);
         let outcome = FlowOutcome {
@@ -397,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_never_started_has_the_start_it_was_to_have() {
+    fn a_flow_that_never_started_has_its_planned_start() {
         let plan = plan();
         let outcome = FlowOutcome {
             status: Status::Aborted,

@@ -1,14 +1,14 @@
 //! A simulation as a run directory's rows, written while it goes.
 //!
-//! - `rows`: a note as a row: names for numbers, paper units for the plan's
-//! - `ways`: which datacenters a flow crosses
-//! - `story`: what happened to single flows, repeated events in one row
-//! - `recorder`: the observer that writes them
+//! - `rows`: a note as a row
+//! - `paths`: the datacenters a flow crosses
+//! - `story`: events of single flows, repeated events in one row
+//! - `recorder`: the observer that writes all of them
 
+mod paths;
 mod recorder;
 mod rows;
 mod story;
-mod ways;
 
 use lab_records::{RecordsError, RunWriter};
 

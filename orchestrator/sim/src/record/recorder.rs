@@ -8,7 +8,8 @@ use lab_records::{
 };
 
 use super::{
-    rows::{End, RowMaker, Ways},
+    paths::FlowPaths,
+    rows::{End, NoteRows},
     story::Stories,
 };
 use crate::{
@@ -23,11 +24,11 @@ use crate::{
 pub struct Recorder<'w> {
     scene: Scene<'w>,
     told: &'w Told,
-    rows: RowMaker<'w>,
+    rows: NoteRows<'w>,
     writer: &'w mut RunWriter,
     watch: &'w mut dyn FnMut(Progress) -> bool,
-    /// Ways of flows under way, as far as they are known.
-    ways: BTreeMap<u32, Ways>,
+    /// Paths of flows that have started and not ended.
+    paths: BTreeMap<u32, FlowPaths>,
     /// By flow.
     has_ended: Vec<bool>,
     stories: Stories,
@@ -58,10 +59,10 @@ impl<'w> Recorder<'w> {
         Self {
             scene,
             told,
-            rows: RowMaker::new(scene),
+            rows: NoteRows::new(scene),
             writer,
             watch,
-            ways: BTreeMap::new(),
+            paths: BTreeMap::new(),
             has_ended: vec![false; scene.flows.len()],
             stories: Stories::default(),
             pending: Pending::default(),
@@ -122,9 +123,9 @@ impl<'w> Recorder<'w> {
 
     fn end_flow(&mut self, flow: u32, end: &End) {
         self.has_ended[flow as usize] = true;
-        let ways = self.ways.remove(&flow);
-        let ways = ways.unwrap_or_else(|| self.rows.no_ways(flow));
-        let row = self.rows.flow(flow, end, &ways);
+        let paths = self.paths.remove(&flow);
+        let paths = paths.unwrap_or_else(|| self.rows.no_paths(flow));
+        let row = self.rows.flow(flow, end, &paths);
         let written = self.writer.append_flow(&row);
         self.keep(written);
         self.pending.story.extend(self.stories.end(flow));
@@ -137,13 +138,14 @@ impl<'w> Recorder<'w> {
         }
         let (from, to) = self.rows.hop(note.port);
         let rows = &self.rows;
-        let ways = self.ways.entry(note.flow);
-        let ways = ways.or_insert_with(|| rows.no_ways(note.flow));
-        if note.is_ack {
-            ways.ack.hop(from, to);
+        let paths = self.paths.entry(note.flow);
+        let paths = paths.or_insert_with(|| rows.no_paths(note.flow));
+        let trace = if note.is_ack {
+            &mut paths.ack
         } else {
-            ways.data.hop(from, to);
-        }
+            &mut paths.data
+        };
+        trace.hop(from, to);
     }
 
     fn decided(&mut self, note: &DecisionNote) {

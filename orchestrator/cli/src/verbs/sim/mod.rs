@@ -16,6 +16,7 @@ use std::{
 
 use lab_artifact::ImportOptions;
 use lab_plan::{Engine, Plan, PlanOptions};
+use lab_recorder::RunSetting;
 use lab_records::{Phase, RunEnd, RunWriter, SimWork, UtcTime};
 use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, Told,
@@ -28,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use self::{budget::Budget, meter::Meter};
 use crate::{
     args::{Global, PUBLISHED_MAX_DELAY, SimArgs, StoryArg},
-    facts::Setting,
+    facts,
     failure::{During, Failure, Outcome, with_causes},
     load::{self, Loaded},
     run_dir, terminal,
@@ -139,7 +140,8 @@ impl Simulation {
         let now = SystemTime::now();
         let since = Instant::now();
         let dir = run_dir::create(&global.results, &self.plan, now)?;
-        let setting = Setting::simulated(&self.plan, self.options.threads);
+        let threads = self.options.threads;
+        let setting = RunSetting::simulated(&self.plan, threads, facts::kernel_release());
         let mut records =
             run_dir::start_records(&dir, &self.plan, &self.loaded.text, &setting, now)?;
         let mut done = Done::default();

@@ -14,6 +14,7 @@ use lab_kernel::{
     run::{AgentLauncher, RunError, RunReport, Runner, measure_links},
 };
 use lab_plan::Plan;
+use lab_recorder::RunSetting;
 use lab_records::{
     GuestCpu, MeasuredLink, Outcome as RunOutcome, Phase, RunEnd, RunWriter, UtcTime,
 };
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Request;
 use crate::{
-    facts::{self, Setting},
+    facts,
     failure::{During, Exit, Failure, Outcome, with_causes},
     load,
     progress::Progress,
@@ -63,7 +64,7 @@ struct Run<'a> {
     copy_to: Option<&'a Path>,
     started: SystemTime,
     since: Instant,
-    setting: Setting,
+    setting: RunSetting,
     cancel: CancellationToken,
 }
 
@@ -80,7 +81,7 @@ impl<'a> Run<'a> {
             copy_to,
             started,
             since: Instant::now(),
-            setting: Setting::of_this_process(),
+            setting: facts::kernel_setting(),
             cancel: CancellationToken::new(),
         }
     }
@@ -142,11 +143,7 @@ impl<'a> Run<'a> {
 
     fn measure(&self, plan: &Plan, lab: &Lab) -> Result<Vec<MeasuredLink>, Failure> {
         let namespace = |node| lab.netns_path(node).unwrap_or_default();
-        let measured = measure_links(plan, namespace).during("measure the links")?;
-        Ok(measured
-            .iter()
-            .map(|link| facts::measured_link(plan, link))
-            .collect())
+        measure_links(plan, namespace).during("measure the links")
     }
 
     fn run_flows(

@@ -1,4 +1,4 @@
-//! Which way flows took, by what the switches said they pinned.
+//! Paths of flows, from the ports that switches pinned them to.
 
 use std::{collections::BTreeMap, net::Ipv4Addr};
 
@@ -8,18 +8,19 @@ use lab_plan::model::{Flow, Plan};
 use lab_records::DcPath;
 use lab_units::{DcId, FlowId, PortId};
 
-/// The port each DCI switch pinned each direction of a flow to.
+/// Ports that DCI switches pinned flows to, and the paths that follow.
 #[derive(Debug)]
-pub(super) struct Pins<'a> {
+pub(super) struct PinnedPaths<'a> {
     plan: &'a Plan,
     tool: Tool,
-    /// At a switch's first decision: a failover is not the way the flow began on.
+    /// Ports by direction and switch, of each switch's first decision: a failover does not change the
+    /// path on which a flow began.
     ports: BTreeMap<Direction, BTreeMap<DcId, PortId>>,
-    /// The flow each direction belongs to, once its QPs are known.
+    /// Flows by direction, once their QPs are known.
     flows: BTreeMap<Direction, FlowId>,
 }
 
-/// One direction of a flow, as every switch on its way sees it.
+/// One direction of a flow, as every switch on its path sees it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Direction {
     src: Ipv4Addr,
@@ -27,14 +28,15 @@ struct Direction {
     dest_qp: u32,
 }
 
-/// The ways of a flow's data and of its acknowledgements; nothing where that is not known yet.
+/// Paths of a flow's data and of its acknowledgements; none while a path is not known.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Ways {
+pub(super) struct FlowPaths {
     pub data: Option<DcPath>,
     pub ack: Option<DcPath>,
 }
 
-impl<'a> Pins<'a> {
+impl<'a> PinnedPaths<'a> {
+    /// Creates an empty set for the flows of `tool`.
     pub(super) const fn new(plan: &'a Plan, tool: Tool) -> Self {
         Self {
             plan,
@@ -51,7 +53,7 @@ impl<'a> Pins<'a> {
         self.flows.insert(ack, flow.id);
     }
 
-    /// Takes in a decision; the flow it was about, if that is one of the schedule's.
+    /// Takes a decision; returns its flow, if the flow is one of the schedule.
     pub(super) fn decide(&mut self, dc: DcId, report: &DecisionReport) -> Option<FlowId> {
         let direction = Direction {
             src: report.src_ip,
@@ -63,11 +65,11 @@ impl<'a> Pins<'a> {
         self.flows.get(&direction).copied()
     }
 
-    /// The ways of a flow of these QPs.
-    pub(super) fn ways(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> Ways {
+    /// Returns the paths of a flow of these QPs.
+    pub(super) fn of(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> FlowPaths {
         let (data, ack) = self.directions(flow, client_qp, server_qp);
         let dc = |node: lab_units::NodeId| self.plan.nodes[node.index()].dc;
-        Ways {
+        FlowPaths {
             data: self.path(data, dc(flow.src), dc(flow.dst)),
             ack: self.path(ack, dc(flow.dst), dc(flow.src)),
         }
@@ -93,13 +95,13 @@ impl<'a> Pins<'a> {
         (direction(src, dst, data), direction(dst, src, ack))
     }
 
-    /// The DCs a direction crosses; `None` where a switch on the way said nothing and had a choice.
+    /// Returns the DCs a direction crosses; none if a switch with a choice has reported no decision.
     fn path(&self, direction: Direction, from: DcId, to: DcId) -> Option<DcPath> {
         let ports = self.ports.get(&direction);
         let mut crossed = vec![from];
         while let Some(&at) = crossed.last().filter(|at| **at != to) {
             let pinned = ports.and_then(|ports| ports.get(&at)).copied();
-            let next = next_dc(self.plan, pinned.or_else(|| self.only_way(at, to))?);
+            let next = next_dc(self.plan, pinned.or_else(|| self.only_port(at, to))?);
             if crossed.contains(&next) {
                 return None;
             }
@@ -111,7 +113,7 @@ impl<'a> Pins<'a> {
         ))
     }
 
-    fn only_way(&self, at: DcId, to: DcId) -> Option<PortId> {
+    fn only_port(&self, at: DcId, to: DcId) -> Option<PortId> {
         let mut destinations = self.plan.switches.get(at.index())?.destinations.iter();
         match destinations.find(|row| row.dc == to)?.candidates.as_slice() {
             [only] => Some(only.port),
@@ -120,8 +122,8 @@ impl<'a> Pins<'a> {
     }
 }
 
-/// The DC at the other end of a port's link.
-pub(super) fn next_dc(plan: &Plan, port: PortId) -> DcId {
+/// Returns the DC at the other end of a port's link.
+fn next_dc(plan: &Plan, port: PortId) -> DcId {
     plan.nodes[plan.ports[port.peer().index()].node.index()].dc
 }
 
@@ -130,66 +132,53 @@ mod tests {
     use super::*;
     use crate::run::testing::{CLIENT, SERVER, decision, flow, plan};
 
-    /// DC1's switch pins data to the way over DC2, DC4's its acknowledgements to the one over DC3.
-    fn pinned() -> Vec<(u32, DecisionReport)> {
+    /// Paths of the flow of `tool` after the decisions of `(dc, destination QP, candidate)`.
+    fn paths(tool: Tool, decisions: &[(u32, QpAddress, usize)]) -> [Option<String>; 2] {
         let plan = plan();
-        vec![
-            (0, decision(&plan, 0, SERVER, 0)),
-            (3, decision(&plan, 3, CLIENT, 1)),
-        ]
-    }
-
-    #[test]
-    fn a_flow_went_where_the_switches_with_a_choice_pinned_it() {
-        let plan = plan();
-        let mut pins = Pins::new(&plan, Tool::SendBw);
-        pins.connect(&flow(), CLIENT, SERVER);
-        for (dc, report) in pinned() {
-            assert_eq!(pins.decide(DcId(dc), &report), Some(FlowId(0)));
+        let mut paths = PinnedPaths::new(&plan, tool);
+        paths.connect(&flow(), CLIENT, SERVER);
+        for &(dc, qp, candidate) in decisions {
+            let report = decision(&plan, dc, qp, candidate);
+            assert_eq!(paths.decide(DcId(dc), &report), Some(FlowId(0)));
         }
-        let ways = pins.ways(&flow(), CLIENT, SERVER);
-        assert_eq!(ways.data.unwrap().to_string(), "dc1-dc2-dc4");
-        assert_eq!(ways.ack.unwrap().to_string(), "dc4-dc3-dc1");
+        let FlowPaths { data, ack } = paths.of(&flow(), CLIENT, SERVER);
+        [data, ack].map(|path| Some(path?.to_string()))
     }
 
     #[test]
-    fn until_a_switch_with_a_choice_has_spoken_the_way_is_not_known() {
-        let plan = plan();
-        let mut pins = Pins::new(&plan, Tool::SendBw);
-        let (dc, report) = pinned().remove(0);
-        pins.decide(DcId(dc), &report);
-        let ways = pins.ways(&flow(), CLIENT, SERVER);
-        assert!(ways.data.is_some() && ways.ack.is_none());
+    fn a_path_follows_the_first_decision_of_each_switch_with_a_choice() {
+        let some = |path: &str| Some(path.to_owned());
+        let (send, read) = (Tool::SendBw, Tool::ReadBw);
+        for (tool, decisions, expected) in [
+            (send, &[(0, SERVER, 0)][..], [some("dc1-dc2-dc4"), None]),
+            (
+                send,
+                &[(0, SERVER, 0), (3, CLIENT, 1)],
+                [some("dc1-dc2-dc4"), some("dc4-dc3-dc1")],
+            ),
+            // A failover.
+            (
+                send,
+                &[(0, SERVER, 0), (0, SERVER, 1)],
+                [some("dc1-dc2-dc4"), None],
+            ),
+            // A read sends its data towards the client.
+            (read, &[(0, CLIENT, 1)], [some("dc1-dc3-dc4"), None]),
+        ] {
+            assert_eq!(paths(tool, decisions), expected, "{decisions:?}");
+        }
     }
 
     #[test]
-    fn the_way_a_flow_began_on_stays_its_way_after_a_failover() {
+    fn a_decision_on_other_packets_has_no_flow() {
         let plan = plan();
-        let mut pins = Pins::new(&plan, Tool::SendBw);
-        pins.decide(DcId(0), &decision(&plan, 0, SERVER, 0));
-        pins.decide(DcId(0), &decision(&plan, 0, SERVER, 1));
-        let ways = pins.ways(&flow(), CLIENT, SERVER);
-        assert_eq!(ways.data.unwrap().to_string(), "dc1-dc2-dc4");
-    }
-
-    #[test]
-    fn what_is_no_flow_of_the_schedule_is_not_taken_for_one() {
-        let plan = plan();
-        let mut pins = Pins::new(&plan, Tool::SendBw);
-        assert_eq!(pins.decide(DcId(0), &decision(&plan, 0, SERVER, 0)), None);
+        let mut paths = PinnedPaths::new(&plan, Tool::SendBw);
+        let report = decision(&plan, 0, SERVER, 0);
+        assert_eq!(paths.decide(DcId(0), &report), None);
         let not_roce = DecisionReport {
             dest_qp: None,
-            ..decision(&plan, 0, SERVER, 0)
+            ..report
         };
-        assert_eq!(pins.decide(DcId(0), &not_roce), None);
-    }
-
-    #[test]
-    fn a_read_sends_its_data_towards_the_client() {
-        let plan = plan();
-        let mut pins = Pins::new(&plan, Tool::ReadBw);
-        pins.decide(DcId(0), &decision(&plan, 0, CLIENT, 1));
-        let ways = pins.ways(&flow(), CLIENT, SERVER);
-        assert_eq!(ways.data.unwrap().to_string(), "dc1-dc3-dc4");
+        assert_eq!(paths.decide(DcId(0), &not_roce), None);
     }
 }

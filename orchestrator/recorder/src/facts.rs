@@ -1,0 +1,123 @@
+//! Facts of a run, from its plan and its setting.
+
+use lab_plan::{
+    Plan,
+    model::{FaultPlan, LinkKind},
+};
+use lab_records::{
+    Clock, DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Machine, RunInfo, ScaleInfo,
+    SimInfo,
+};
+use lab_units::NodeId;
+
+/// Machine, clock and engine of a run.
+#[derive(Clone, Debug)]
+pub struct RunSetting {
+    /// Release of the kernel that the program runs on, as `uname -r` prints it.
+    pub kernel_release: String,
+    /// This machine or a guest.
+    pub machine: Machine,
+    /// Clock of the run.
+    pub clock: Clock,
+    /// Accelerator of the guest's instructions; none outside a guest.
+    pub accel: Option<String>,
+    /// Engine that plays the plan.
+    pub engine: EngineInfo,
+}
+
+impl RunSetting {
+    /// Returns the setting of a simulation of `plan` on `threads` threads of this process.
+    #[must_use]
+    pub fn simulated(plan: &Plan, threads: usize, kernel_release: String) -> Self {
+        let cc = plan.transport.cc.name();
+        let info = SimInfo {
+            semantics: plan.transport.semantics,
+            cc: plan.policies.iter().map(|_| cc.to_owned()).collect(),
+            threads: u32::try_from(threads).unwrap_or(u32::MAX),
+        };
+        Self {
+            kernel_release,
+            machine: Machine::Here,
+            clock: Clock::Virtual,
+            accel: None,
+            engine: EngineInfo::Sim(info),
+        }
+    }
+}
+
+/// Returns the facts of a run of `plan`, whose text has the hash `plan_hash`.
+#[must_use]
+pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
+    let dc_name = |node: NodeId| {
+        let dc = plan.nodes[node.index()].dc;
+        plan.dcs[dc.index()].name.clone()
+    };
+    let links = plan.links.iter();
+    let inter_dc = links.filter(|link| link.kind == LinkKind::InterDc);
+    RunInfo {
+        scenario: plan.name.clone(),
+        description: plan.description.clone(),
+        scenario_hash: plan.scenario_hash.clone(),
+        plan_hash: plan_hash.to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel_release: setting.kernel_release.clone(),
+        engine: setting.engine.clone(),
+        machine: setting.machine,
+        clock: setting.clock,
+        accel: setting.accel.clone(),
+        scale: ScaleInfo {
+            rate: plan.scale.rate,
+            time: plan.scale.time,
+            size: plan.scale.size,
+        },
+        seed: plan.seed,
+        repetitions: plan.repetitions,
+        policies: plan.policies.iter().map(|run| run.label.clone()).collect(),
+        scheduled_flows: u64::try_from(plan.flows.len()).unwrap_or(u64::MAX),
+        dcs: plan
+            .dcs
+            .iter()
+            .map(|dc| DcInfo {
+                name: dc.name.clone(),
+                hosts: dc
+                    .hosts
+                    .iter()
+                    .map(|host| plan.nodes[host.index()].name.clone())
+                    .collect(),
+                legacy: dc.legacy,
+            })
+            .collect(),
+        links: inter_dc
+            .map(|link| LinkInfo {
+                name: link.name.clone(),
+                a: dc_name(link.a),
+                b: dc_name(link.b),
+                rate_bps: link.paper.rate_bps,
+                delay_ns: link.paper.delay_ns,
+                buffer_bytes: link.paper.buffer_bytes,
+            })
+            .collect(),
+        faults: plan
+            .faults
+            .iter()
+            .map(|fault| fault_info(plan, fault))
+            .collect(),
+        granularity: Granularity {
+            sub_packet_flows_percent: plan.estimate.sub_packet_flows_percent,
+            packet_vs_delay_percent: plan.estimate.packet_vs_delay_percent,
+        },
+        warnings: plan
+            .warnings
+            .iter()
+            .map(|warning| warning.text.clone())
+            .collect(),
+    }
+}
+
+fn fault_info(plan: &Plan, fault: &FaultPlan) -> FaultInfo {
+    FaultInfo {
+        time_ns: fault.paper_at_ns,
+        link: plan.links[fault.link.index()].name.clone(),
+        change: fault.change.kind(),
+    }
+}

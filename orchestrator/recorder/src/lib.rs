@@ -1,0 +1,21 @@
+//! Records of a run, whatever its engine: the plan and what was measured become run facts and rows.
+//!
+//! Both engines measure in emulated units and name nodes, ports and datacenters by the plan's ids. This
+//! crate gives them names and paper units, so that a row means the same in both.
+//!
+//! Must not contain: clocks, the kernel, files (`lab-records` writes), knowledge of one engine.
+//!
+//! - [`facts`][]: a plan as the facts of `run.json`
+//! - [`paper`][]: emulated to paper units
+//! - [`rows`][]: measurements as rows
+
+pub mod facts;
+pub mod paper;
+pub mod rows;
+
+pub use facts::{RunSetting, run_info};
+pub use paper::PaperUnits;
+pub use rows::{
+    CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals, QueueLevels,
+    RowMaker, SwitchCounters,
+};

@@ -1,0 +1,44 @@
+//! Emulated quantities in paper units.
+
+use lab_plan::model::Scale;
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+
+/// Factors from emulated to paper units, the inverse of a plan's [`Scale`]. Results are rounded to the
+/// nearest whole unit.
+#[derive(Clone, Copy, Debug)]
+pub struct PaperUnits {
+    rate: Ratio,
+    time: Ratio,
+    size: Ratio,
+}
+
+impl PaperUnits {
+    /// Creates the factors that undo `scale`.
+    #[must_use]
+    pub fn new(scale: &Scale) -> Self {
+        let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
+        Self {
+            rate: inverse(scale.rate),
+            time: inverse(scale.time),
+            size: inverse(scale.size),
+        }
+    }
+
+    /// Converts a time, or an instant counted from the repetition's start.
+    #[must_use]
+    pub fn time(&self, emulated: Nanos) -> Nanos {
+        Nanos::new(self.time.scale_nearest(emulated.get()))
+    }
+
+    /// Converts a size.
+    #[must_use]
+    pub fn size(&self, emulated: Bytes) -> Bytes {
+        Bytes::new(self.size.scale_nearest(emulated.get()))
+    }
+
+    /// Converts a rate; one too small to convert stays as it is.
+    #[must_use]
+    pub fn rate(&self, emulated: BitsPerSec) -> BitsPerSec {
+        BitsPerSec::new(self.rate.scale_nearest(emulated.get())).unwrap_or(emulated)
+    }
+}

@@ -1,0 +1,423 @@
+//! Measurements as rows: names for the plan's ids, paper units beside emulated ones.
+//!
+//! Every time that comes in is emulated and counted from the repetition's start.
+
+use std::net::Ipv4Addr;
+
+use lab_abi::{Rule, Trigger};
+use lab_plan::model::{Flow, Link, Plan};
+use lab_records::{
+    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow,
+    StoryEvent, StoryRow, SwitchRow,
+};
+use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantics};
+
+use crate::PaperUnits;
+
+/// Maker of the rows of one policy's repetition.
+#[derive(Debug)]
+pub struct RowMaker<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Conversion to paper units.
+    pub paper: PaperUnits,
+    policy: &'a str,
+    repetition: u32,
+    generator: FlowGenerator<'a>,
+    /// By datacenter, the paper time of its switch's last row and the decisions until then.
+    switches: Vec<(Nanos, u64)>,
+}
+
+/// Program that made the flows of a run, and its transport.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowGenerator<'a> {
+    /// Name of the program.
+    pub program: &'a str,
+    /// Name of the congestion control.
+    pub congestion_control: &'a str,
+    /// Semantics of the simulator; none in the kernel engine.
+    pub semantics: Option<Semantics>,
+}
+
+/// Result of a flow.
+#[derive(Clone, Debug)]
+pub struct FlowResult {
+    /// Start, as measured or, for a flow that never started, as planned.
+    pub start: Nanos,
+    /// FCT; none for a flow that did not finish.
+    pub fct: Option<Nanos>,
+    /// Resolution of the FCT.
+    pub fct_resolution: Option<Nanos>,
+    /// Start minus planned start; none for a flow that never started.
+    pub lateness: Option<Nanos>,
+    /// Status.
+    pub status: FlowStatus,
+    /// Reason for a status other than finished; else empty.
+    pub reason: String,
+    /// Path of the data, as far as it is known.
+    pub path: Option<DcPath>,
+    /// Path of the acknowledgements, as far as it is known.
+    pub ack_path: Option<DcPath>,
+}
+
+/// Decision of a DCI switch.
+#[derive(Clone, Copy, Debug)]
+pub struct Decision {
+    /// Time of the decision.
+    pub time: Nanos,
+    /// Datacenter of the switch.
+    pub dc: DcId,
+    /// Flow of the packet, if it is one of the schedule.
+    pub flow: Option<FlowId>,
+    /// Source address of the packet.
+    pub src: Ipv4Addr,
+    /// Destination address of the packet.
+    pub dst: Ipv4Addr,
+    /// UDP source port of the packet.
+    pub sport: u16,
+    /// Cause of the decision.
+    pub trigger: Trigger,
+    /// Rule that the decision followed.
+    pub rule: Rule,
+    /// Chosen port; none if there was no choice.
+    pub chosen: Option<PortId>,
+}
+
+/// Costs of one candidate of a decision.
+#[derive(Clone, Copy, Debug)]
+pub struct CandidateScore {
+    /// C_path.
+    pub c_path: u8,
+    /// C_cong.
+    pub c_cong: u8,
+    /// C, the total cost.
+    pub cost: u32,
+    /// True if the choice was made among this candidate and others like it.
+    pub is_kept: bool,
+}
+
+/// Counters of one direction of a link since the repetition's start.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkCounters {
+    /// Bytes sent.
+    pub tx_bytes: Bytes,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets ECN-marked; none if the engine does not mark.
+    pub marks: Option<u64>,
+}
+
+/// Totals of a port at the end of a repetition.
+#[derive(Clone, Copy, Debug)]
+pub struct PortTotals {
+    /// Bytes sent.
+    pub tx_bytes: Bytes,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Packets ECN-marked.
+    pub marks: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Largest backlog of the egress queue.
+    pub peak_queue: Bytes,
+    /// Pause frames that reached the port.
+    pub pauses: u64,
+    /// Time the port was paused.
+    pub paused: Nanos,
+}
+
+/// LCMP's levels of an egress queue, all 0 under other policies.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueLevels {
+    /// Q, the level of the queue's length.
+    pub queue: u8,
+    /// T, the level of the queue's trend.
+    pub trend: u8,
+    /// D, the level of the queue's duration.
+    pub duration: u8,
+    /// C_cong.
+    pub congestion: u8,
+}
+
+/// Counters of a DCI switch since the repetition's start; names as in [`SwitchRow`].
+#[expect(
+    missing_docs,
+    reason = "SwitchRow documents the columns of these names"
+)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SwitchCounters {
+    pub occupancy: u64,
+    pub decisions: u64,
+    pub failovers: u64,
+    pub fallbacks: u64,
+    pub stale: u64,
+    pub evicted: u64,
+    pub expired: u64,
+    pub hits: u64,
+    pub restarts: u64,
+}
+
+impl<'a> RowMaker<'a> {
+    /// Creates the row maker of a repetition of the policy with the label `policy`.
+    #[must_use]
+    pub fn new(
+        plan: &'a Plan,
+        policy: &'a str,
+        repetition: u32,
+        generator: FlowGenerator<'a>,
+    ) -> Self {
+        Self {
+            plan,
+            paper: PaperUnits::new(&plan.scale),
+            policy,
+            repetition,
+            generator,
+            switches: vec![(Nanos::ZERO, 0); plan.dcs.len()],
+        }
+    }
+
+    /// Returns the row of a flow.
+    #[must_use]
+    pub fn flow(&self, flow: &Flow, result: FlowResult) -> FlowRow {
+        let node = |node: NodeId| &self.plan.nodes[node.index()];
+        let (src, dst) = (node(flow.src), node(flow.dst));
+        let ideal = flow.ideal_fct_ns;
+        FlowRow {
+            repetition: self.repetition,
+            flow_id: flow.id,
+            policy: self.policy.to_owned(),
+            cc: self.generator.congestion_control.to_owned(),
+            semantics: self.generator.semantics,
+            src_host: src.name.clone(),
+            dst_host: dst.name.clone(),
+            src_dc: self.dc(src.dc),
+            dst_dc: self.dc(dst.dc),
+            size_bytes: self.paper.size(flow.size_bytes),
+            start_ns: self.paper.time(result.start),
+            fct_ns: result.fct.map(|fct| self.paper.time(fct)),
+            ideal_fct_ns: self.paper.time(ideal),
+            slowdown: result.fct.and_then(|fct| FlowRow::slowdown_of(fct, ideal)),
+            path: result.path,
+            ack_path: result.ack_path,
+            status: result.status,
+            reason: result.reason,
+            generator: self.generator.program.to_owned(),
+            launch_lateness_ns: result.lateness,
+            emu_size_bytes: flow.size_bytes,
+            emu_start_ns: result.start,
+            emu_fct_ns: result.fct,
+            emu_ideal_fct_ns: ideal,
+            emu_fct_resolution_ns: result.fct_resolution,
+        }
+    }
+
+    /// Returns the row of a decision among `ports`, with the scores of each, in the same order.
+    #[must_use]
+    pub fn decision(
+        &self,
+        decision: &Decision,
+        ports: impl Iterator<Item = PortId>,
+        scores: impl Iterator<Item = CandidateScore>,
+    ) -> DecisionRow {
+        let mut row = DecisionRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: self.paper.time(decision.time),
+            switch: self.dc(decision.dc),
+            flow_id: decision.flow,
+            src: decision.src,
+            dst: decision.dst,
+            sport: decision.sport,
+            reason: decision.trigger.reason(decision.rule).to_owned(),
+            candidates: ports.map(|port| self.next_dc(port)).collect(),
+            c_path: List::default(),
+            c_cong: List::default(),
+            cost: List::default(),
+            kept: List::default(),
+            chosen: decision.chosen.map(|port| self.next_dc(port)),
+        };
+        for score in scores {
+            row.c_path.0.push(score.c_path);
+            row.c_cong.0.push(score.c_cong);
+            row.cost.0.push(score.cost);
+            row.kept.0.push(u8::from(score.is_kept));
+        }
+        row
+    }
+
+    /// Returns the row of the link that leaves by `port`, whose rate is `rate` now.
+    #[must_use]
+    pub fn link(
+        &self,
+        time: Nanos,
+        port: PortId,
+        rate: BitsPerSec,
+        counters: LinkCounters,
+    ) -> LinkRow {
+        let link = self.link_of(port);
+        LinkRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: self.paper.time(time),
+            link: link.name.clone(),
+            from_dc: self.dc(self.dc_of(port)),
+            to_dc: self.next_dc(port),
+            tx_bytes: self.paper.size(counters.tx_bytes),
+            emu_tx_bytes: counters.tx_bytes,
+            rate_bps: self.paper_rate(rate, link),
+            drops: counters.drops,
+            tx_packets: Some(counters.tx_packets),
+            marks: counters.marks,
+        }
+    }
+
+    /// Returns the row of a port's totals, whose rate is `rate` now.
+    #[must_use]
+    pub fn port(&self, time: Nanos, port: PortId, rate: BitsPerSec, totals: PortTotals) -> PortRow {
+        PortRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: self.paper.time(time),
+            node: self.node(port),
+            port: self.interface(port),
+            peer: self.node(port.peer()),
+            rate_bps: self.paper_rate(rate, self.link_of(port)),
+            tx_bytes: self.paper.size(totals.tx_bytes),
+            emu_tx_bytes: totals.tx_bytes,
+            tx_packets: totals.tx_packets,
+            marks: totals.marks,
+            drops: totals.drops,
+            peak_queue_bytes: self.paper.size(totals.peak_queue),
+            pauses: totals.pauses,
+            paused_ns: self.paper.time(totals.paused),
+        }
+    }
+
+    /// Returns the row of the egress queue of `port`.
+    #[must_use]
+    pub fn queue(
+        &self,
+        time: Nanos,
+        port: PortId,
+        backlog: Bytes,
+        levels: QueueLevels,
+    ) -> QueueRow {
+        QueueRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: self.paper.time(time),
+            switch: self.dc(self.dc_of(port)),
+            port: self.interface(port),
+            to_dc: self.next_dc(port),
+            backlog_bytes: self.paper.size(backlog),
+            emu_backlog_bytes: backlog,
+            queue_level: levels.queue,
+            trend_level: levels.trend,
+            duration_level: levels.duration,
+            congestion_cost: levels.congestion,
+        }
+    }
+
+    /// Returns the row of a DCI switch; its decisions per second are those since the row before.
+    pub fn switch(&mut self, time: Nanos, dc: DcId, counters: SwitchCounters) -> SwitchRow {
+        let time = self.paper.time(time);
+        let now = (time, counters.decisions);
+        let before = std::mem::replace(&mut self.switches[dc.index()], now);
+        let decided = counters.decisions.saturating_sub(before.1);
+        SwitchRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: time,
+            switch: self.dc(dc),
+            occupancy: counters.occupancy,
+            decisions: counters.decisions,
+            decisions_per_s: SwitchRow::pace_of(decided, time.saturating_sub(before.0)),
+            failovers: counters.failovers,
+            fallbacks: counters.fallbacks,
+            stale: counters.stale,
+            evicted: counters.evicted,
+            expired: counters.expired,
+            hits: counters.hits,
+            restarts: counters.restarts,
+        }
+    }
+
+    /// Returns the row of a PFC frame that reached `port`.
+    #[must_use]
+    pub fn pfc(&self, time: Nanos, port: PortId, priority: u8, event: PfcEvent) -> PfcRow {
+        PfcRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: self.paper.time(time),
+            node: self.node(port),
+            port: self.interface(port),
+            peer: self.node(port.peer()),
+            priority,
+            event,
+        }
+    }
+
+    /// Returns the row of an event of a flow at `node`, without peer, rate and offset.
+    #[must_use]
+    pub fn story(&self, time: Nanos, flow: FlowId, event: StoryEvent, node: String) -> StoryRow {
+        StoryRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            flow_id: flow,
+            time_ns: self.paper.time(time),
+            event,
+            count: 1,
+            node,
+            peer: None,
+            rate_bps: None,
+            offset_bytes: None,
+        }
+    }
+
+    /// Returns the path over `dcs`.
+    #[must_use]
+    pub fn path(&self, dcs: impl IntoIterator<Item = DcId>) -> DcPath {
+        let names = dcs.into_iter().map(|dc| &self.plan.dcs[dc.index()].name);
+        DcPath::new(names)
+    }
+
+    /// Returns the name of a datacenter.
+    #[must_use]
+    pub fn dc(&self, dc: DcId) -> String {
+        self.plan.dcs[dc.index()].name.clone()
+    }
+
+    /// Returns the name of the datacenter at the other end of a port's link.
+    #[must_use]
+    pub fn next_dc(&self, port: PortId) -> String {
+        self.dc(self.dc_of(port.peer()))
+    }
+
+    fn dc_of(&self, port: PortId) -> DcId {
+        self.plan.nodes[self.plan.ports[port.index()].node.index()].dc
+    }
+
+    fn node(&self, port: PortId) -> String {
+        let node = self.plan.ports[port.index()].node;
+        self.plan.nodes[node.index()].name.clone()
+    }
+
+    fn interface(&self, port: PortId) -> String {
+        self.plan.ports[port.index()].interface.clone()
+    }
+
+    fn link_of(&self, port: PortId) -> &'a Link {
+        &self.plan.links[port.link().index()]
+    }
+
+    /// Returns the paper rate of a link: the scenario's, unless a fault changed the emulated one.
+    fn paper_rate(&self, emulated: BitsPerSec, link: &Link) -> BitsPerSec {
+        if emulated == link.emu.rate_bps {
+            link.paper.rate_bps
+        } else {
+            self.paper.rate(emulated)
+        }
+    }
+}
