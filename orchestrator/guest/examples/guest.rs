@@ -1,10 +1,10 @@
 //! Runs a command inside a guest: `guest CONSOLE_LOG [OPTION]... COMMAND [ARGUMENT]...`.
 //!
 //! Options: `--virtual`, `--real`, `--writable DIR`, `--cache DIR`, `--boot-timeout SECONDS`,
-//! `--silence SECONDS`. The tests use it as the program that is on both sides; `guest timings` is what
-//! they run inside. As cargo's runner it runs other crates' tests in a guest, where there can be one:
-//! `guest needs` says what it lacks for that, with exit code 3.
-//! `guest preload PATH...` and `guest waits` show inside what a script would do to the clock.
+//! `--silence SECONDS`. The tests use this program on the host and in the guest, with `guest timings`
+//! inside. As cargo's runner it runs other crates' tests in a guest; `guest needs` lists what this
+//! machine lacks for that, with exit code 3. `guest preload PATH...` and `guest waits` measure inside
+//! how a script affects the clock.
 #![expect(clippy::print_stdout, reason = "it is a command")]
 
 use std::{
@@ -89,14 +89,14 @@ fn waits() -> Result<u8, Box<dyn Error>> {
     Ok(0)
 }
 
-/// Prints the median and the total, in nanoseconds, of 1,000 sleeps and sums from a settled moment
-/// on, and how often the guest waited for the host meanwhile and while it started 100 processes.
+/// Prints the medians and totals, in nanoseconds, of 1,000 sleeps and 1,000 sums after an alignment of
+/// the clock, and the number of waits for the host during them and the start of 100 processes.
 fn timings() -> Result<u8, Box<dyn Error>> {
     inside::preload(&["/bin/true"])?;
-    // Once for the caches, once settled.
+    // The first measurement fills the caches.
     Command::new("/bin/true").status()?;
     measure();
-    inside::settle()?;
+    inside::align_clock()?;
     let waits = inside::host_waits()?;
     let measured = measure();
     for _ in 0..100 {

@@ -1,8 +1,7 @@
-//! The unpacked kernel package guests boot from.
+//! Cache of unpacked kernel packages that guests boot from.
 //!
-//! `lcmp-lab provision` fills the directory: the distribution's kernel package is downloaded,
-//! unpacked and indexed with `depmod`, never installed. Several releases may lie side by side; the
-//! newest complete one is taken.
+//! `lcmp-lab provision` downloads the distribution's kernel package, unpacks it in the cache and
+//! indexes it with `depmod`; the package is never installed. Guests boot the newest complete release.
 
 use std::{
     cmp::Ordering,
@@ -14,19 +13,19 @@ use thiserror::Error;
 
 use crate::modules::ModuleIndex;
 
-/// Where the kernel package is unpacked unless told otherwise.
+/// Default directory of the cache.
 pub const DEFAULT_DIR: &str = "/var/cache/lcmp-lab";
 
-/// Names another directory than [`DEFAULT_DIR`].
+/// Environment variable that overrides [`DEFAULT_DIR`].
 pub const DIR_VARIABLE: &str = "LCMP_LAB_CACHE";
 
-/// The command that fills the cache.
+/// Command that fills the cache.
 pub(crate) const FILL_COMMAND: &str = "sudo lcmp-lab provision --guest";
 
-/// Modules that bring up the root file system.
+/// Modules for the guest's root file system.
 pub const BOOT_MODULES: &[&str] = &["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 
-/// Modules a lab is made of.
+/// Modules that labs need.
 pub const LAB_MODULES: &[&str] = &[
     "ib_uverbs",
     "rdma_rxe",
@@ -40,11 +39,11 @@ pub const LAB_MODULES: &[&str] = &[
     "act_mirred",
 ];
 
-/// Modules loaded only where the kernel has them: rxe computes its checksums with the first, and
-/// loading it early spares the kernel a call of modprobe while flows start.
+/// Modules that are loaded if the kernel has them. rxe computes checksums with `crc32_generic`; loaded
+/// early, it spares a call of modprobe while flows start.
 pub(crate) const USEFUL_MODULES: &[&str] = &["crc32_generic"];
 
-/// The directory the environment names, or the default.
+/// Returns the directory in [`DIR_VARIABLE`], or the default.
 #[must_use]
 pub fn default_dir() -> PathBuf {
     std::env::var_os(DIR_VARIABLE)
@@ -52,60 +51,59 @@ pub fn default_dir() -> PathBuf {
         .map_or_else(|| PathBuf::from(DEFAULT_DIR), PathBuf::from)
 }
 
-/// Why no kernel of the cache can be booted.
+/// Error of a cache without a bootable kernel.
 #[derive(Debug, Error)]
 pub enum CacheError {
-    /// Nothing is there.
+    /// Cache without an unpacked package.
     #[error("no kernel package is unpacked in `{}`", dir.display())]
     Empty {
-        /// The directory looked in.
+        /// Directory of the cache.
         dir: PathBuf,
     },
-    /// The modules have no index.
+    /// Kernel without an index of its modules.
     #[error("kernel `{release}` in `{}` has no module index: {source}", dir.display())]
     NotIndexed {
-        /// The cache.
+        /// Directory of the cache.
         dir: PathBuf,
-        /// The kernel release.
+        /// Release of the kernel.
         release: String,
-        /// What reading the index failed with.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The kernel has not all modules a lab needs.
+    /// Kernel that lacks modules of labs or guests.
     #[error(
         "kernel `{release}` in `{}` lacks the modules {}, as the cloud flavour does",
         dir.display(),
         names(missing)
     )]
     Incomplete {
-        /// The cache.
+        /// Directory of the cache.
         dir: PathBuf,
-        /// The kernel release.
+        /// Release of the kernel.
         release: String,
-        /// The modules it lacks.
+        /// Names of the missing modules.
         missing: Vec<String>,
     },
 }
 
-/// A kernel that guests can boot.
+/// Kernel that guests can boot.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Its release, e.g. `6.1.0-56-amd64`.
+    /// Release, e.g. `6.1.0-56-amd64`.
     pub release: String,
-    /// The image: unpacked where provisioning could unpack it, as emulating the kernel's own
-    /// unpacking takes three seconds of every boot.
+    /// Image, uncompressed if possible: emulating the kernel's decompression takes 3 s of every boot.
     pub image: PathBuf,
-    /// The directory holding the modules of all releases, `lib/modules`.
+    /// Directory of the modules of all releases, `lib/modules`.
     pub modules_root: PathBuf,
     modules: ModuleIndex,
 }
 
 impl Kernel {
-    /// The newest kernel in `dir` that has every module a lab needs.
+    /// Returns the newest kernel in `dir` with all modules of labs and guests.
     ///
     /// # Errors
     ///
-    /// Fails when there is none, with what the newest one lacks.
+    /// Fails with the error of the newest kernel if there is none.
     pub fn find(dir: &Path) -> Result<Self, CacheError> {
         let mut newest_error = None;
         for release in releases(dir) {
@@ -157,12 +155,12 @@ impl Kernel {
         })
     }
 
-    /// The files that bring up the root file system, in load order.
+    /// Returns the files of [`BOOT_MODULES`] in load order.
     pub(crate) fn boot_modules(&self) -> Vec<PathBuf> {
         self.modules.load_order(BOOT_MODULES)
     }
 
-    /// The files of the lab's modules, in load order, without those loaded at boot.
+    /// Returns the files of the lab's modules in load order, without those loaded at boot.
     pub(crate) fn lab_modules(&self) -> Vec<PathBuf> {
         let boot = self.boot_modules();
         let mut files = self
@@ -173,7 +171,7 @@ impl Kernel {
     }
 }
 
-/// Releases with an image in `dir`, newest first.
+/// Returns the releases with an image in `dir`, newest first.
 fn releases(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir.join("boot")) else {
         return Vec::new();
@@ -186,7 +184,7 @@ fn releases(dir: &Path) -> Vec<String> {
     releases
 }
 
-/// Orders releases by their numbers, so that `6.1.0-9` comes before `6.1.0-10`.
+/// Compares releases by their numbers: `6.1.0-9` is less than `6.1.0-10`.
 fn compare_releases(a: &str, b: &str) -> Ordering {
     let numbers = |release: &str| -> Vec<u64> {
         release

@@ -1,7 +1,7 @@
-//! The streams from the machine and the signals from the user, as one queue of events.
+//! Queue of events from the machine's streams, the user's signals and exec clients.
 //!
-//! Each stream has a thread that only ever reads and enqueues: a slow terminal must not make the
-//! guest wait, whose virtual time would not stand still meanwhile.
+//! A thread per stream only reads and enqueues: a guest that waits for a slow terminal would see its
+//! virtual clock jump.
 
 use std::{
     io::{self, BufRead, BufReader, PipeReader, Read},
@@ -16,27 +16,26 @@ use signal_hook::{
     iterator::{Handle, Signals},
 };
 
-use crate::{exec::Knock, wire::ToHost};
+use crate::{exec::ClientEvent, wire::ToHost};
 
-/// Something that happened.
+/// Event of a guest run.
 #[derive(Debug)]
 pub(crate) enum Event {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
     Control(ToHost),
-    /// QEMU itself wrote a line.
+    /// Line that QEMU itself wrote.
     Machine(String),
-    /// A stream of the machine's ended, which they do together when it ends.
+    /// End of a stream; all streams end with the machine.
     Closed,
     Signal(i32),
-    /// Someone is at the door.
-    Door(Knock),
+    Client(ClientEvent),
 }
 
-/// Streams that end with the machine: two of output, control, and QEMU's own messages.
+/// Number of streams that end with the machine: two of output, control, and QEMU's own messages.
 pub(crate) const STREAMS: usize = 4;
 
-/// Enqueues what comes over an output stream.
+/// Enqueues the bytes of an output stream.
 pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u8>) -> Event) {
     thread::spawn(move || {
         let mut buffer = [0; 16 << 10];
@@ -45,7 +44,7 @@ pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u
                 return;
             }
         }
-        // The receiver may be gone with the run, and so is the need to tell it.
+        // The receiver ends with the run.
         let _ = queue.send(Event::Closed);
     });
 }
@@ -57,7 +56,7 @@ pub(crate) fn pump_control(stream: UnixStream, queue: Sender<Event>) {
             let message = match serde_json::from_slice(&line) {
                 Ok(message) => message,
                 Err(error) => {
-                    tracing::debug!(%error, "control line not understood");
+                    tracing::debug!(%error, "invalid control line");
                     continue;
                 }
             };
@@ -69,7 +68,7 @@ pub(crate) fn pump_control(stream: UnixStream, queue: Sender<Event>) {
     });
 }
 
-/// Enqueues what QEMU itself writes.
+/// Enqueues the lines that QEMU itself writes.
 pub(crate) fn pump_machine(stream: ChildStderr, queue: Sender<Event>) {
     thread::spawn(move || {
         for line in BufReader::new(stream).lines().map_while(Result::ok) {
@@ -81,10 +80,10 @@ pub(crate) fn pump_machine(stream: ChildStderr, queue: Sender<Event>) {
     });
 }
 
-/// Signals enqueued for as long as this lives.
+/// Signal handlers; dropping the value ends the forwarding.
 pub(crate) struct Forwarding(Handle);
 
-/// Enqueues the signals that end a program, instead of letting them end this one.
+/// Enqueues SIGHUP, SIGINT and SIGTERM, which no longer end this process.
 pub(crate) fn forward_signals(queue: Sender<Event>) -> io::Result<Forwarding> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     let handle = signals.handle();

@@ -1,4 +1,4 @@
-//! Why a guest run failed.
+//! Errors of guest runs.
 
 use std::{io, path::PathBuf, process::ExitStatus, time::Duration};
 
@@ -6,147 +6,147 @@ use thiserror::Error;
 
 use crate::cache::{CacheError, FILL_COMMAND};
 
-/// A run that did not get to the end of the inner command.
+/// Error of a run that ended before its command.
 #[derive(Debug, Error)]
 pub enum GuestError {
-    /// The clock and the accelerator exclude each other.
+    /// Virtual clock requested with KVM.
     #[error(
-        "the virtual clock counts emulated instructions and cannot be had with KVM (hint: leave \
-         the clock out, or ask for the real one)"
+        "the virtual clock counts emulated instructions and is not available with KVM (hint: leave \
+         the clock out, or use the real one)"
     )]
     VirtualClockNeedsEmulation,
-    /// No command was given, or it is not an absolute path.
+    /// Command that is empty or not an absolute path.
     #[error("command `{}` is not an absolute path", command.display())]
     RelativeCommand {
-        /// The command, empty when there is none.
+        /// Requested command, or an empty path.
         command: PathBuf,
     },
-    /// A path lies where the guest has file systems of its own.
+    /// Path in a file system that the guest has of its own.
     #[error(
         "`{}` cannot be seen inside the guest, which has its own `{}` (hint: move it elsewhere)",
         path.display(), own.display()
     )]
     Hidden {
-        /// The path needed inside.
+        /// Path that the guest needs.
         path: PathBuf,
-        /// The guest's own directory that hides it.
+        /// Directory of the guest that hides the path.
         own: PathBuf,
     },
-    /// A directory to be written is not one.
+    /// Writable directory that does not exist or is not writable.
     #[error("writable directory `{}`: {source}", path.display())]
     Writable {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Cause.
         source: io::Error,
     },
-    /// There is no kernel to boot.
+    /// Cache without a kernel to boot.
     #[error("{0} (hint: {FILL_COMMAND})")]
     Cache(#[from] CacheError),
-    /// A program is not installed.
+    /// Program that is not installed.
     #[error("`{program}` is not installed (hint: sudo apt-get install {package})")]
     ProgramMissing {
-        /// The program.
+        /// Name of the program.
         program: &'static str,
-        /// The package it comes in.
+        /// Debian package of the program.
         package: &'static str,
     },
-    /// The initramfs could not be made.
+    /// Failure to create the initramfs.
     #[error("initramfs: {source}")]
     Initramfs {
-        /// What failed.
+        /// Cause.
         source: io::Error,
     },
-    /// The console log could not be made.
+    /// Failure to create the console log.
     #[error("console log `{}`: {source}", path.display())]
     ConsoleLog {
-        /// The file.
+        /// Path of the log.
         path: PathBuf,
-        /// What failed.
+        /// Cause.
         source: io::Error,
     },
-    /// The socket for commands that come in could not be opened.
-    #[error("socket for `exec` at `{}`: {source}", path.display())]
-    Door {
-        /// The socket.
+    /// Failure to open the exec socket.
+    #[error("exec socket `{}`: {source}", path.display())]
+    ExecSocket {
+        /// Path of the socket.
         path: PathBuf,
-        /// What failed.
+        /// Cause.
         source: io::Error,
     },
-    /// The machine could not be started.
+    /// Failure to start QEMU.
     #[error("start of `qemu-system-x86_64`: {source}")]
     Start {
-        /// What failed.
+        /// Cause.
         source: io::Error,
     },
-    /// The guest did not get to the inner command in time.
+    /// Boot that exceeded its maximum time.
     #[error(
         "guest boot: not ready within {} s (hint: its console is in `{}`)",
         limit.as_secs(), console.display()
     )]
     BootTimeout {
-        /// The time allowed.
+        /// Maximum host time of the boot.
         limit: Duration,
-        /// The console log.
+        /// Path of the console log.
         console: PathBuf,
     },
-    /// The guest said nothing for too long.
+    /// Guest that was killed since it gave no sign of life.
     #[error(
-        "guest: no output and no heartbeat for {} s, it was ended (hint: its console is in `{}`)",
+        "guest: no output and no heartbeat for {} s, it was killed (hint: its console is in `{}`)",
         limit.as_secs(), console.display()
     )]
     Silent {
-        /// The time allowed.
+        /// Maximum host time without a sign of life.
         limit: Duration,
-        /// The console log.
+        /// Path of the console log.
         console: PathBuf,
     },
-    /// The guest's kernel panicked.
+    /// Panic of the guest's kernel.
     #[error("guest kernel: {message} (hint: its console is in `{}`)", console.display())]
     Panicked {
-        /// The kernel's own words.
+        /// Message of the kernel.
         message: String,
-        /// The console log.
+        /// Path of the console log.
         console: PathBuf,
     },
-    /// The machine went away before the inner command ended.
+    /// End of QEMU before the command's.
     #[error(
         "guest machine: it ended early, {status}{} (hint: its console is in `{}`)",
-        quoted(said), console.display()
+        quoted(messages), console.display()
     )]
     MachineDied {
-        /// How the process ended.
+        /// Exit status of QEMU.
         status: ExitStatus,
-        /// The last it wrote.
-        said: String,
-        /// The console log.
+        /// Last lines that QEMU wrote.
+        messages: String,
+        /// Path of the console log.
         console: PathBuf,
     },
-    /// The guest's init could not start the inner command.
+    /// Failure of the guest's init before the command's start.
     #[error("guest set-up: {reason} (hint: its console is in `{}`)", console.display())]
     SetUp {
-        /// What failed inside.
+        /// Error in the guest.
         reason: String,
-        /// The console log.
+        /// Path of the console log.
         console: PathBuf,
     },
-    /// A signal came before the inner command had started, or was repeated to force the end.
+    /// Signal before the command's start, or a third signal after it.
     #[error("guest: ended by signal {signal}")]
     Interrupted {
-        /// The signal.
+        /// Number of the signal.
         signal: i32,
     },
-    /// The host side of the run failed.
+    /// Failure of a system call on the host.
     #[error("guest run: {source}")]
     Host {
-        /// What failed.
+        /// Cause.
         source: io::Error,
     },
 }
 
 impl GuestError {
-    /// The exit code of a program that ends with this error: 2 for a wrong request, 3 for the
-    /// environment, 128 plus the signal for an interruption.
+    /// Returns the exit code for this error: 2 for a wrong request, 3 for the environment, 128 plus
+    /// the signal's number for an interruption.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -158,7 +158,7 @@ impl GuestError {
             | Self::ProgramMissing { .. }
             | Self::Initramfs { .. }
             | Self::ConsoleLog { .. }
-            | Self::Door { .. }
+            | Self::ExecSocket { .. }
             | Self::Start { .. }
             | Self::BootTimeout { .. }
             | Self::Silent { .. }
@@ -170,10 +170,10 @@ impl GuestError {
     }
 }
 
-fn quoted(said: &str) -> String {
-    if said.is_empty() {
+fn quoted(messages: &str) -> String {
+    if messages.is_empty() {
         String::new()
     } else {
-        format!(", saying `{said}`")
+        format!(": `{messages}`")
     }
 }

@@ -1,21 +1,23 @@
-//! The file system a guest starts from, made in memory.
-//!
-//! An uncompressed cpio archive in the "newc" format the kernel unpacks
+//! Initramfs of a guest: an uncompressed cpio archive in the "newc" format
 //! (<https://github.com/torvalds/linux/blob/v6.1/Documentation/driver-api/early-userspace/buffer-format.rst>).
-//! It is a few megabytes: copying them costs less than unpacking a compressed form.
+//!
+//! The archive has a few megabytes; the kernel copies them faster than it unpacks a compressed form.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
+
+use cpio::newc::{Builder, ModeFileType};
 
 use crate::{
     cache::Kernel,
     wire::{InnerRequest, REQUEST_FILE},
 };
 
-/// The whole initramfs: busybox, the boot modules, the init script and the request.
+/// Returns the initramfs of a guest: busybox, the boot modules, the init script and the request.
 pub(crate) fn build(
     kernel: &Kernel,
     busybox: &Path,
@@ -24,7 +26,7 @@ pub(crate) fn build(
 ) -> io::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for dir in DIRS {
-        archive.dir(dir);
+        archive.dir(dir)?;
     }
     archive.file("init", 0o755, INIT_SCRIPT.as_bytes())?;
     archive.file("bin/busybox", 0o755, &read(busybox)?)?;
@@ -36,33 +38,33 @@ pub(crate) fn build(
     archive.symlink("host-modules", &modules)?;
     archive.symlink("guest/init", init_program)?;
     let mut request = serde_json::to_vec(request)?;
-    // Unpacking takes time by size, and time up to the drawing of random keys must not vary.
+    // Unpacking takes time by size, and the time at which random keys are drawn must not vary.
     request.resize(request.len().next_multiple_of(REQUEST_PADDING), b' ');
     archive.file(&format!("guest/{REQUEST_FILE}"), 0o600, &request)?;
-    Ok(archive.finish())
+    archive.finish()
 }
 
-/// An initramfs that only says over the second serial port that it runs.
+/// Returns an initramfs that writes [`TRIAL_MARKER`] to the second serial port.
 pub(crate) fn build_trial(busybox: &Path) -> io::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for dir in ["bin", "dev"] {
-        archive.dir(dir);
+        archive.dir(dir)?;
     }
     archive.file("init", 0o755, TRIAL_SCRIPT.as_bytes())?;
     archive.file("bin/busybox", 0o755, &read(busybox)?)?;
-    Ok(archive.finish())
+    archive.finish()
 }
 
-/// What the trial's initramfs says.
-pub(crate) const TRIAL_WORD: &str = "kvm-works";
+/// Text that the first program of a trial boot writes.
+pub(crate) const TRIAL_MARKER: &str = "kvm-works";
 
-/// Names the file in the error, which the bare one does not.
+/// Reads a file and names it in the error.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
         .map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))
 }
 
-/// A cpio archive in the making.
+/// A cpio archive that numbers its entries.
 #[derive(Default)]
 struct Archive {
     bytes: Vec<u8>,
@@ -70,71 +72,48 @@ struct Archive {
 }
 
 impl Archive {
-    fn dir(&mut self, name: &str) {
-        self.entry(name, S_IFDIR | 0o755, &[], 0);
+    fn dir(&mut self, name: &str) -> io::Result<()> {
+        self.entry(name, ModeFileType::Directory, 0o755, &[])
     }
 
     fn file(&mut self, name: &str, mode: u32, data: &[u8]) -> io::Result<()> {
-        let size = archive_size(data)?;
-        self.entry(name, S_IFREG | mode, data, size);
-        Ok(())
+        self.entry(name, ModeFileType::Regular, mode, data)
     }
 
     fn symlink(&mut self, name: &str, target: &Path) -> io::Result<()> {
         let target = target.as_os_str().as_bytes();
-        let size = archive_size(target)?;
-        self.entry(name, S_IFLNK | 0o777, target, size);
-        Ok(())
+        self.entry(name, ModeFileType::Symlink, 0o777, target)
     }
 
-    fn entry(&mut self, name: &str, mode: u32, data: &[u8], size: u32) {
+    fn entry(&mut self, name: &str, kind: ModeFileType, mode: u32, data: &[u8]) -> io::Result<()> {
+        let entry = Builder::new(name).mode(mode).set_mode_file_type(kind);
+        self.append(entry, data)
+    }
+
+    fn append(&mut self, entry: Builder, data: &[u8]) -> io::Result<()> {
+        let size = u32::try_from(data.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
         self.inode += 1;
-        // Inode, mode, uid, gid, links, mtime, size, device (2), special device (2), length of the
-        // name with its NUL, checksum (unused in this format).
-        let name_size = u32::try_from(name.len() + 1).expect("names are ours and short");
-        let links = 1;
-        let fields = [
-            self.inode, mode, 0, 0, links, 0, size, 0, 0, 0, 0, name_size, 0,
-        ];
-        self.bytes.extend_from_slice(b"070701");
-        for field in fields {
-            self.bytes
-                .extend_from_slice(format!("{field:08x}").as_bytes());
-        }
-        self.bytes.extend_from_slice(name.as_bytes());
-        self.bytes.push(0);
-        self.pad();
-        self.bytes.extend_from_slice(data);
-        self.pad();
+        let mut writer = entry.ino(self.inode).write(&mut self.bytes, size);
+        writer.write_all(data)?;
+        writer.finish().map(drop)
     }
 
-    fn pad(&mut self) {
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        self.entry("TRAILER!!!", 0, &[], 0);
-        self.bytes
+    fn finish(mut self) -> io::Result<Vec<u8>> {
+        self.append(Builder::new("TRAILER!!!"), &[])?;
+        Ok(self.bytes)
     }
 }
 
-fn archive_size(data: &[u8]) -> io::Result<u32> {
-    u32::try_from(data.len()).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))
-}
-
-/// More than two runs of one scenario differ in, which is the name of the run directory.
+/// Multiple of the request's size, bytes; larger than the difference between two runs of a scenario,
+/// which is the name of the run directory.
 const REQUEST_PADDING: usize = 16 << 10;
-
-const S_IFDIR: u32 = 0o040_000;
-const S_IFREG: u32 = 0o100_000;
-const S_IFLNK: u32 = 0o120_000;
 
 /// Directories of the archive, parents first.
 const DIRS: &[&str] = &[
     "bin", "dev", "guest", "host", "modules", "overlay", "proc", "root", "sys",
 ];
 
-/// Constants only: nothing of a request's is in the script's text.
+/// Init script; it contains constants only, nothing of a request.
 const INIT_SCRIPT: &str = include_str!("init.sh");
 
 const TRIAL_SCRIPT: &str = include_str!("trial.sh");
@@ -144,29 +123,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_have_the_newc_header_and_are_padded_to_four_bytes() {
+    fn an_archive_is_in_the_newc_format() {
         let mut archive = Archive::default();
+        archive.dir("dev").unwrap();
         archive.file("abc", 0o644, b"hello").unwrap();
-        let bytes = archive.finish();
-        let text = String::from_utf8(bytes.clone()).unwrap();
-        assert!(text.starts_with("07070100000001000081a4"));
-        // 110 bytes of header and 4 of name leave 2 of padding, then 5 of data leave 3.
-        assert_eq!(&bytes[110..114], b"abc\0");
-        assert_eq!(&bytes[116..124], b"hello\0\0\0");
-        assert_eq!(&bytes[124..130], b"070701");
+        let target = Path::new("/a b/$(c)\n,d");
+        archive.symlink("link", target).unwrap();
+        let bytes = archive.finish().unwrap();
         assert_eq!(bytes.len() % 4, 0);
+        let mut rest = bytes.as_slice();
+        for (inode, name, mode, data) in [
+            (1, "dev", 0o040_755, b"".as_slice()),
+            (2, "abc", 0o100_644, b"hello"),
+            (3, "link", 0o120_777, target.as_os_str().as_bytes()),
+            (4, "TRAILER!!!", 0, b""),
+        ] {
+            let header = format!("070701{inode:08x}{mode:08x}{:016x}{:08x}", 0, 1);
+            assert!(rest.starts_with(header.as_bytes()), "{name}");
+            // A header has 110 bytes; name, with its NUL, and data are padded to four bytes.
+            let (head, after) = rest.split_at((110 + name.len() + 1).next_multiple_of(4));
+            assert_eq!(&head[110..110 + name.len()], name.as_bytes());
+            assert!(after.starts_with(data), "{name}");
+            rest = &after[data.len().next_multiple_of(4)..];
+        }
+        assert!(rest.is_empty());
     }
 
     #[test]
-    fn the_trial_says_the_word_it_is_asked_for() {
-        assert!(TRIAL_SCRIPT.contains(TRIAL_WORD));
-    }
-
-    #[test]
-    fn a_link_keeps_any_path() {
-        let mut archive = Archive::default();
-        archive.symlink("l", Path::new("/a b/$(c)\n,d")).unwrap();
-        let text = String::from_utf8(archive.finish()).unwrap();
-        assert!(text.contains("/a b/$(c)\n,d"));
+    fn the_trial_script_writes_the_marker() {
+        assert!(TRIAL_SCRIPT.contains(TRIAL_MARKER));
     }
 }

@@ -1,4 +1,4 @@
-//! The QEMU command line of a guest, as data.
+//! QEMU command line of a guest, as data.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -12,30 +12,30 @@ use lab_units::Bytes;
 
 use crate::{Accelerator, Clock, wire::Export};
 
-/// Everything the command line says.
+/// Properties of the machine that QEMU emulates.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
-    pub engine: Accelerator,
+    pub accelerator: Accelerator,
     pub clock: Clock,
     pub vcpus: NonZeroU8,
     pub memory: Bytes,
     pub seed: u64,
     pub image: PathBuf,
-    /// The number of the inherited file holding the initramfs.
+    /// Number of the inherited file with the initramfs.
     pub initramfs: RawFd,
-    /// The first is the kernel's console.
+    /// Serial ports; the first is the kernel's console.
     pub ports: Vec<Port>,
-    /// What of the kernel's messages goes to the console.
+    /// Kernel messages on the console.
     pub messages: Messages,
     pub shares: Vec<Share>,
 }
 
-/// How much the kernel says on its console.
+/// Kernel messages on the console.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Messages {
-    /// Errors.
+    /// Errors only.
     Errors,
-    /// Everything, from its first moment.
+    /// All messages from the start of the boot.
     All,
 }
 
@@ -48,16 +48,16 @@ impl Messages {
     }
 }
 
-/// A serial port, and the inherited file it leads to.
+/// Serial port, with the number of the inherited file it is connected to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Port {
-    /// A pipe or file that takes what the guest writes.
+    /// Pipe or file for the guest's output.
     Output(RawFd),
-    /// A connected socket.
+    /// Connected socket for both directions.
     Both(RawFd),
 }
 
-/// A host directory the guest may mount.
+/// Host directory that the guest may mount.
 #[derive(Clone, Debug)]
 pub(crate) struct Share {
     pub export: Export,
@@ -65,7 +65,7 @@ pub(crate) struct Share {
 }
 
 impl Machine {
-    /// The arguments of `qemu-system-x86_64`.
+    /// Returns the arguments of `qemu-system-x86_64`.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut line = Line::default();
         line.words("-nodefaults -no-user-config -display none -no-reboot -net none");
@@ -82,10 +82,10 @@ impl Machine {
     }
 
     fn time_and_cpu(&self, line: &mut Line) {
-        match self.engine {
-            // `thread=multi` is refused with an instruction count, which wants one thread.
+        match self.accelerator {
+            // QEMU refuses `thread=multi` together with an instruction count.
             Accelerator::Tcg if self.clock == Clock::Virtual => {
-                line.words("-accel tcg,thread=single")
+                line.words("-accel tcg,thread=single");
             }
             Accelerator::Tcg => line.words("-accel tcg,thread=multi"),
             Accelerator::Kvm => line.words("-accel kvm -cpu host"),
@@ -103,8 +103,8 @@ impl Machine {
         line.option("-seed", self.seed.to_string());
     }
 
-    /// Each port has an interrupt of its own: the customary sharing of two among four ports loses
-    /// some under load.
+    /// Adds the serial ports, each with an interrupt of its own: two interrupts shared among four
+    /// ports, as on a PC, get lost under load.
     fn serial_ports(&self, line: &mut Line) {
         for (index, (port, interrupt)) in self.ports.iter().zip(PORT_INTERRUPTS).enumerate() {
             let backend = match port {
@@ -120,7 +120,7 @@ impl Machine {
     }
 
     fn kernel_command_line(&self) -> String {
-        // The kernel mixes its command line into its random numbers, which makes the seed theirs.
+        // The kernel mixes its command line, and thereby the seed, into its random numbers.
         let mut words = format!(
             "{} {} lcmp_lab.seed={}",
             KERNEL_WORDS.join(" "),
@@ -151,8 +151,8 @@ impl Line {
     fn share(&mut self, share: &Share) {
         let Export { tag, path } = &share.export;
         let readonly = if share.writable { "off" } else { "on" };
-        // Without a security model a guest's files have the owner and mode its root gives them,
-        // and where QEMU may not give them, they have QEMU's.
+        // Without a security model, files have the owner and mode that the guest's root sets; if QEMU
+        // may not set them, they have QEMU's.
         let mut fsdev = OsString::from(format!(
             "local,id={tag},security_model=none,multidevs=remap,readonly={readonly},path="
         ));
@@ -169,7 +169,7 @@ fn inherited(fd: RawFd) -> String {
     format!("/proc/self/fd/{fd}")
 }
 
-/// QEMU ends a value at a comma and takes two for one.
+/// Doubles the commas of a path, since QEMU ends a value at a single one.
 fn escaped(path: &Path) -> OsString {
     let mut bytes = Vec::new();
     for &byte in path.as_os_str().as_bytes() {
@@ -181,23 +181,23 @@ fn escaped(path: &Path) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// The date every guest on the virtual clock starts at: fixed, so that runs repeat.
+/// Start date of every guest on the virtual clock, UTC; fixed, so that runs repeat exactly.
 pub const VIRTUAL_EPOCH: &str = "2026-01-01T00:00:00";
 
-/// Interrupts of the four serial ports: the customary two, and two of the unused printer ports.
+/// Interrupts of the four serial ports: the usual two, and two of the unused printer ports.
 const PORT_INTERRUPTS: [u8; 4] = [4, 3, 5, 7];
 
 const KERNEL_WORDS: &[&str] = &[
     "console=ttyS0",
-    // A panic or an oops ends the machine (`-no-reboot`) and so reaches the user.
+    // A panic or an oops ends the machine (`-no-reboot`), which the host reports.
     "panic=-1",
     "oops=panic",
-    // Without these the guest measures the time-stamp counter, distrusts it and falls back to the
-    // hpet: each clock read is then a trap, and perftest prints rates of infinity and zero.
+    // Without these the guest finds the time-stamp counter unstable and uses the hpet: every clock
+    // read then traps, and perftest prints rates of infinity and zero.
     "tsc=reliable",
     "clocksource=tsc",
-    // The guest is thrown away and nobody else is in it: what hardens and watches a kernel costs
-    // time, of which emulation has little. Without the last four starting a process took 4 % longer.
+    // A guest is single-user and discarded, and emulation is slow, so hardening and monitoring are
+    // off. With the last four at their defaults, starting a process took 4 % longer.
     "mitigations=off",
     "nowatchdog",
     "audit=0",
@@ -207,14 +207,14 @@ const KERNEL_WORDS: &[&str] = &[
     "psi=0",
 ];
 
-/// For one virtual CPU on the virtual clock.
+/// Words for one CPU on the virtual clock.
 const VIRTUAL_WORDS: &[&str] = &[
-    // Addresses that differ between boots change hash orders and with them timings.
+    // Addresses that differ between boots change hash orders and thereby timings.
     "nokaslr",
     "norandmaps",
-    // The local timer is calibrated by reading the time-stamp counter for 0.1 s, each read a way out
-    // of translated code: two seconds of every boot. The hpet needs no calibration, and 100,000
-    // sleeps were measured at 4.7 s of host time with it against 8.1 s, equally late in the guest.
+    // The calibration of the local timer reads the time-stamp counter for 0.1 s, and each read leaves
+    // translated code: 2 s of every boot. The hpet needs no calibration; 100,000 sleeps took 4.7 s of
+    // host time with it and 8.1 s with the local timer, at the same precision in the guest.
     "nolapic_timer",
 ];
 
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use crate::request::DEFAULT_VCPUS;
 
-    fn machine(engine: Accelerator, clock: Clock) -> Machine {
+    fn machine(accelerator: Accelerator, clock: Clock) -> Machine {
         let share = |tag: &str, path: &str, writable| Share {
             export: Export {
                 tag: tag.to_owned(),
@@ -232,7 +232,7 @@ mod tests {
             writable,
         };
         Machine {
-            engine,
+            accelerator,
             clock,
             vcpus: DEFAULT_VCPUS,
             memory: Bytes::new(2 << 30),

@@ -1,4 +1,4 @@
-//! Kernel modules of an unpacked kernel package, and the order to load them in.
+//! Kernel modules of an unpacked kernel package, and their load order.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,17 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The modules of one kernel, as `depmod` indexed them.
+/// Modules of one kernel, as indexed by `depmod`.
 #[derive(Debug)]
 pub(crate) struct ModuleIndex {
     dir: PathBuf,
-    /// File and the files it needs, relative to `dir`, by module name.
+    /// File and the files it depends on, relative to `dir`, by module name.
     loadable: BTreeMap<String, (String, Vec<String>)>,
     builtin: BTreeSet<String>,
 }
 
 impl ModuleIndex {
-    /// Reads the index of the modules under `dir` (`lib/modules/RELEASE`).
+    /// Reads the index of the modules in `dir`, `lib/modules/RELEASE`.
     pub(crate) fn read(dir: &Path) -> io::Result<Self> {
         let dep = fs::read_to_string(dir.join("modules.dep"))?;
         let builtin = fs::read_to_string(dir.join("modules.builtin"))?;
@@ -39,7 +39,7 @@ impl ModuleIndex {
         }
     }
 
-    /// Those of `names` this kernel has neither built in nor as a module.
+    /// Returns those of `names` that this kernel has neither built in nor as a module.
     pub(crate) fn missing<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
         names
             .iter()
@@ -54,19 +54,19 @@ impl ModuleIndex {
             .is_some_and(|(file, _)| self.dir.join(file).is_file())
     }
 
-    /// Files to load so that all of `names` are there, each after those it needs.
+    /// Returns the files of `names` and their dependencies, each after those it depends on.
     ///
-    /// Built-in names need no file; unknown ones are left out, which [`Self::missing`] reports.
+    /// Built-in and unknown modules have no file; [`Self::missing`] reports the unknown ones.
     pub(crate) fn load_order(&self, names: &[&str]) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let mut seen = BTreeSet::new();
         for name in names {
-            self.visit(name, &mut seen, &mut files);
+            self.add_with_needs(name, &mut seen, &mut files);
         }
         files
     }
 
-    fn visit(&self, name: &str, seen: &mut BTreeSet<String>, files: &mut Vec<PathBuf>) {
+    fn add_with_needs(&self, name: &str, seen: &mut BTreeSet<String>, files: &mut Vec<PathBuf>) {
         let Some((file, needs)) = self.loadable.get(name) else {
             return;
         };
@@ -74,13 +74,13 @@ impl ModuleIndex {
             return;
         }
         for need in needs {
-            self.visit(&module_name(need), seen, files);
+            self.add_with_needs(&module_name(need), seen, files);
         }
         files.push(self.dir.join(file));
     }
 }
 
-/// `kernel/net/sched/sch-netem.ko` is module `sch_netem`.
+/// Returns the module name of a file: `sch_netem` for `kernel/net/sched/sch-netem.ko`.
 fn module_name(file: &str) -> String {
     let base = file.rsplit('/').next().unwrap_or(file);
     let stem = base.split_once(".ko").map_or(base, |(stem, _)| stem);

@@ -1,4 +1,4 @@
-//! What a guest run tells its caller, during and after.
+//! Events and outcome of a guest run.
 
 use std::{ffi::OsString, io, time::Duration};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Clock;
 
-/// The accelerator a guest runs on.
+/// Accelerator of a guest.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accelerator {
@@ -18,7 +18,7 @@ pub enum Accelerator {
 }
 
 impl Accelerator {
-    /// The engine as users and the guest's environment spell it.
+    /// Returns the accelerator's spelling for users and in the guest's environment.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,64 +28,63 @@ impl Accelerator {
     }
 }
 
-/// What happens around the inner command, for progress displays.
+/// Event of a guest run, for progress displays.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum GuestEvent {
-    /// A trial boot is made to see whether KVM works; it takes up to six seconds, once per boot of
-    /// this machine.
+    /// Start of a trial boot of KVM, which takes up to 6 s once per boot of this machine.
     TryingKvm,
-    /// The machine was started.
+    /// Start of the machine.
     Booting {
-        /// The accelerator chosen.
-        engine: Accelerator,
-        /// The clock chosen.
+        /// Accelerator of the guest.
+        accelerator: Accelerator,
+        /// Clock of the guest.
         clock: Clock,
-        /// The guest's kernel release.
+        /// Release of the guest's kernel.
         kernel: String,
     },
-    /// The guest is up and the inner command is about to start.
+    /// Start of the command in the guest.
     Ready {
-        /// Host time from start to here.
+        /// Host time since the machine's start.
         boot_wall: Duration,
     },
-    /// A signal of the host's was passed to the inner command.
+    /// Signal forwarded to the command.
     Forwarded {
-        /// Its number.
+        /// Number of the signal.
         signal: i32,
     },
-    /// A command comes in by the door; it takes time of what runs there.
-    CommandCameIn {
-        /// Its words, without those the door puts before them.
+    /// Start of an exec session, which takes CPU time from the command.
+    ExecStarted {
+        /// Words of the session's command, without the prefix in [`crate::ExecConfig`].
         words: Vec<OsString>,
     },
-    /// The inner command ended; the machine is being taken away, unless it stays.
+    /// End of the command.
     Ended {
-        /// Its exit code.
+        /// Exit code of the command.
         exit_code: u8,
     },
 }
 
-/// Where the inner command's output goes.
+/// Receivers of the command's output and of events.
 pub struct Sinks<'a> {
-    /// Standard output of the inner command.
+    /// Receiver of standard output.
     pub stdout: &'a mut dyn io::Write,
-    /// Standard error of the inner command.
+    /// Receiver of standard error.
     pub stderr: &'a mut dyn io::Write,
-    /// Called as things happen.
+    /// Receiver of events.
     pub events: &'a mut dyn FnMut(GuestEvent),
 }
 
-/// CPU time of the guest, in its own time.
+/// CPU time of the guest by the guest's clock.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CpuUse {
-    /// Time some CPU did work, summed over CPUs.
+    /// Busy time, summed over CPUs.
     pub busy_ns: Nanos,
-    /// Time CPUs idled, summed over CPUs.
+    /// Idle time, summed over CPUs.
     pub idle_ns: Nanos,
 }
 
 impl CpuUse {
-    /// What was used between two readings.
+    /// Returns the CPU time since an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -94,7 +93,7 @@ impl CpuUse {
         }
     }
 
-    /// The busy share of all CPU time, in parts per thousand; `None` when no time passed.
+    /// Returns the busy share of all CPU time in parts per thousand; `None` if no time has passed.
     #[must_use]
     pub fn busy_permille(self) -> Option<u16> {
         let busy = u128::from(self.busy_ns.get());
@@ -104,34 +103,34 @@ impl CpuUse {
     }
 }
 
-/// How time passed in a guest.
+/// Clock of a guest and its readings.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct ClockFacts {
-    /// The guest's clock.
+    /// Clock of the guest.
     pub clock: Clock,
-    /// The accelerator.
-    pub engine: Accelerator,
-    /// The guest's kernel release.
+    /// Accelerator of the guest.
+    pub accelerator: Accelerator,
+    /// Release of the guest's kernel.
     pub kernel: String,
-    /// The kernel's clock source; anything but `tsc` makes measured rates doubtful.
+    /// Clock source of the kernel; measured rates are reliable only with `tsc`.
     pub clocksource: String,
-    /// Guest uptime when the inner command started.
+    /// Guest uptime at the command's start.
     pub ready_uptime_ns: Nanos,
-    /// Guest uptime when the inner command ended.
+    /// Guest uptime at the command's end.
     pub exit_uptime_ns: Nanos,
-    /// CPU use from the one to the other.
+    /// CPU time between start and end.
     pub cpu: CpuUse,
 }
 
-/// How a run ended whose inner command ended by itself.
+/// Outcome of a run whose command has ended.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GuestOutcome {
-    /// Exit code of the inner command, or 128 plus the signal that ended it.
+    /// Exit code of the command, or 128 plus the signal that ended it.
     pub exit_code: u8,
-    /// Host time from starting the machine to the inner command's start.
+    /// Host time from the machine's start to the command's start.
     pub boot_wall: Duration,
     /// Host time of the whole run.
     pub total_wall: Duration,
-    /// How time passed inside.
+    /// Clock of the guest.
     pub clock: ClockFacts,
 }

@@ -1,33 +1,34 @@
-//! The QEMU process and the files it inherits.
+//! QEMU process: its programs, the files it inherits, and the console log it leaves.
 
 use std::{
     ffi::OsString,
-    io,
+    fs::{self, File},
+    io::{self, PipeReader, PipeWriter, Write},
     os::{fd::OwnedFd, unix::process::CommandExt},
+    path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, ExitStatus, Stdio},
 };
 
 use nix::{
     fcntl::{FcntlArg, FdFlag, fcntl},
     sys::{
+        memfd::{MFdFlags, memfd_create},
         prctl,
         signal::{Signal, kill},
     },
     unistd::{Pid, getpid, getppid},
 };
 
-use crate::programs::QEMU;
-
-/// A running machine; dropping it kills the process and waits for it.
+/// QEMU that is running; dropping it kills the process and waits for its end.
 pub(crate) struct Qemu {
     child: Child,
 }
 
 impl Qemu {
-    /// Starts the emulator with `arguments`, letting it inherit `files` under their numbers.
+    /// Starts QEMU with `arguments`; it inherits `files` under their numbers.
     ///
-    /// The machine is in a process group of its own, so that a Ctrl-C at the terminal reaches it
-    /// only through us. It dies with the calling thread, which therefore must outlive it.
+    /// QEMU is in a process group of its own, so that a Ctrl-C of the terminal does not reach it. It
+    /// dies with the calling thread, which must outlive it.
     pub(crate) fn start(arguments: &[OsString], files: Vec<OwnedFd>) -> io::Result<Self> {
         let mut command = Command::new(QEMU);
         command
@@ -41,18 +42,18 @@ impl Qemu {
         Ok(Self { child })
     }
 
-    /// The machine's standard error; `None` the second time.
+    /// Returns QEMU's standard error; `None` the second time.
     pub(crate) fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.child.stderr.take()
     }
 
-    /// Lets the machine, and with it its virtual time, stand still.
-    pub(crate) fn freeze(&self) -> nix::Result<()> {
+    /// Stops the machine and its virtual clock.
+    pub(crate) fn stop(&self) -> nix::Result<()> {
         kill(self.pid(), Signal::SIGSTOP)
     }
 
-    /// Lets a frozen machine go on.
-    pub(crate) fn thaw(&self) -> nix::Result<()> {
+    /// Continues a stopped machine.
+    pub(crate) fn resume(&self) -> nix::Result<()> {
         kill(self.pid(), Signal::SIGCONT)
     }
 
@@ -60,9 +61,8 @@ impl Qemu {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    /// Ends the machine and says how it ended, by itself or by us.
+    /// Kills QEMU unless it has ended, and returns its exit status.
     pub(crate) fn end(&mut self) -> io::Result<ExitStatus> {
-        // A machine that has ended already keeps its own status.
         self.child.kill()?;
         self.child.wait()
     }
@@ -70,12 +70,12 @@ impl Qemu {
 
 impl Drop for Qemu {
     fn drop(&mut self) {
-        // Killing fails only when it has ended, and then waiting is all there is to do.
+        // Killing fails only if the process has ended.
         let _ = self.end();
     }
 }
 
-/// What the child does between fork and exec: keep `files` open, and die with us.
+/// Sets the actions of the child between fork and exec: keep `files` open, and die with this thread.
 #[expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
 fn prepare_child(command: &mut Command, files: Vec<OwnedFd>, parent: Pid) {
     let hook = move || {
@@ -83,7 +83,7 @@ fn prepare_child(command: &mut Command, files: Vec<OwnedFd>, parent: Pid) {
             fcntl(file, FcntlArg::F_SETFD(FdFlag::empty()))?;
         }
         prctl::set_pdeathsig(Signal::SIGKILL)?;
-        // The parent may have died before the line above.
+        // The parent may have died before the death signal was set.
         if getppid() == parent {
             Ok(())
         } else {
@@ -94,5 +94,90 @@ fn prepare_child(command: &mut Command, files: Vec<OwnedFd>, parent: Pid) {
     // nor takes locks.
     unsafe {
         command.pre_exec(hook);
+    }
+}
+
+/// Returns an anonymous file with `bytes`, which disappears with the last process that has it open.
+pub(crate) fn in_memory(bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::from(memfd_create(c"lcmp-lab-initramfs", MFdFlags::MFD_CLOEXEC)?);
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+/// Returns a pipe for an output port.
+///
+/// A guest that waits for a full port sees its virtual clock jump. The port writes single bytes; a
+/// socket buffers a few hundred of them, a pipe as many as its size.
+pub(crate) fn output_pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    fcntl(&writer, FcntlArg::F_SETPIPE_SZ(OUTPUT_PIPE_SIZE))?;
+    Ok((reader, writer))
+}
+
+/// Returns the last panic message in a console log.
+pub(crate) fn panic_message(log: &Path) -> Option<String> {
+    let bytes = fs::read(log).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().rev().find_map(|line| {
+        let at = line.find(PANIC)?;
+        Some(line[at..].trim_end().to_owned())
+    })
+}
+
+/// Returns the path of the statically linked busybox.
+pub(crate) fn find_busybox() -> Option<PathBuf> {
+    ["/bin/busybox", "/usr/bin/busybox"]
+        .into_iter()
+        .map(PathBuf::from)
+        .find(|path| is_static(path))
+}
+
+/// Returns true if a program is statically linked: a dynamically linked one names its interpreter in
+/// its first page.
+fn is_static(program: &Path) -> bool {
+    const INTERPRETER: &[u8] = b"/ld-";
+    fs::read(program).is_ok_and(|bytes| {
+        let head = &bytes[..bytes.len().min(4096)];
+        !head.windows(INTERPRETER.len()).any(|at| at == INTERPRETER)
+    })
+}
+
+/// Name of the emulator, looked up in `PATH`.
+pub(crate) const QEMU: &str = "qemu-system-x86_64";
+
+/// Debian package of the emulator.
+pub(crate) const QEMU_PACKAGE: &str = "qemu-system-x86";
+
+/// Debian package of the statically linked busybox.
+pub(crate) const BUSYBOX_PACKAGE: &str = "busybox-static";
+
+/// Maximum size of a pipe that an unprivileged process may set, bytes.
+const OUTPUT_PIPE_SIZE: i32 = 1 << 20;
+
+const PANIC: &str = "Kernel panic - ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_panic_line_is_found_without_its_time_stamp() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("console.log");
+        let text = "[ 1.0] ok\r\n[    1.5] Kernel panic - not syncing: sysrq\r\n[ 1.6] CPU: 0\r\n";
+        fs::write(&log, text).unwrap();
+        let message = panic_message(&log).unwrap();
+        assert_eq!(message, "Kernel panic - not syncing: sysrq");
+    }
+
+    #[test]
+    fn a_log_without_panic_or_no_log_gives_nothing() {
+        assert_eq!(panic_message(Path::new("/nonexistent")), None);
+    }
+
+    #[test]
+    fn a_program_with_an_interpreter_is_not_static() {
+        assert!(!is_static(&std::env::current_exe().unwrap()));
+        assert!(!is_static(Path::new("/nonexistent")));
     }
 }

@@ -1,47 +1,80 @@
-//! What is asked of a guest.
+//! Request for a guest run: the command, the location it runs in, and the guest's properties.
 
 use std::{
     ffi::OsString,
-    io::IsTerminal,
+    fs,
+    io::{self, IsTerminal},
     num::NonZeroU8,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use lab_units::{Bytes, Clock};
+use nix::unistd::{AccessFlags, access};
 
-/// Which accelerator is asked for.
+use crate::{Accelerator, GuestError};
+
+/// Requested accelerator.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Accel {
-    /// KVM where a trial boot has shown that it works, else software emulation.
+    /// KVM if a trial boot has shown that it works, else software emulation.
     #[default]
     Auto,
     /// Software emulation.
     Tcg,
-    /// KVM, without a trial.
+    /// KVM, without a trial boot.
     Kvm,
 }
 
-/// How much of the host's terminal the inner command may use.
+impl Accel {
+    /// Returns the accelerator and clock of a guest.
+    ///
+    /// `kvm_works` is called only if the result depends on it, since it may boot a guest.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a virtual clock is requested with KVM.
+    pub(crate) fn choose(
+        self,
+        clock: Option<Clock>,
+        kvm_works: impl FnOnce() -> bool,
+    ) -> Result<(Accelerator, Clock), GuestError> {
+        match (self, clock) {
+            (Self::Kvm, Some(Clock::Virtual)) => Err(GuestError::VirtualClockNeedsEmulation),
+            (Self::Kvm, None | Some(Clock::Real)) => Ok((Accelerator::Kvm, Clock::Real)),
+            (Self::Tcg, None) | (Self::Tcg | Self::Auto, Some(Clock::Virtual)) => {
+                Ok((Accelerator::Tcg, Clock::Virtual))
+            }
+            (Self::Tcg, Some(Clock::Real)) => Ok((Accelerator::Tcg, Clock::Real)),
+            (Self::Auto, None | Some(Clock::Real)) => Ok(if kvm_works() {
+                (Accelerator::Kvm, Clock::Real)
+            } else {
+                (Accelerator::Tcg, clock.unwrap_or(Clock::Virtual))
+            }),
+        }
+    }
+}
+
+/// Terminal that the command's output is connected to.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Terminal {
-    /// Standard output is a terminal.
+    /// True if standard output is a terminal.
     pub stdout: bool,
-    /// Standard error is a terminal.
+    /// True if standard error is a terminal.
     pub stderr: bool,
-    /// Columns and rows, where one of the two is a terminal.
+    /// Columns and rows, if one of the two is a terminal.
     pub size: Option<(u16, u16)>,
 }
 
 impl Terminal {
-    /// The terminal of this process.
+    /// Returns the terminal of this process.
     #[must_use]
     pub fn of_this_process() -> Self {
-        let stdout = std::io::stdout().is_terminal();
-        let stderr = std::io::stderr().is_terminal();
+        let stdout = io::stdout().is_terminal();
+        let stderr = io::stderr().is_terminal();
         let size = stderr
-            .then(|| window_size(std::io::stderr()))
-            .or_else(|| stdout.then(|| window_size(std::io::stdout())));
+            .then(|| window_size(io::stderr()))
+            .or_else(|| stdout.then(|| window_size(io::stdout())));
         Self {
             stdout,
             stderr,
@@ -50,65 +83,64 @@ impl Terminal {
     }
 }
 
-/// How commands come into a guest while it runs.
+/// Exec sessions of a guest: commands that run in it on request of other processes.
 #[derive(Clone, Debug)]
-pub struct GuestDoor {
-    /// The socket to listen on, where there is nothing yet; only the owner of this process may open
-    /// it.
+pub struct ExecConfig {
+    /// Unix socket that clients connect to; it must not exist, and is removed with the guest.
     pub socket: PathBuf,
-    /// The words before those of every command that comes in. The first is an absolute path.
+    /// Words before those of every command, the path of a program first.
     pub prefix: Vec<OsString>,
 }
 
-/// A command to run inside a guest, and the guest to run it in.
+/// A command and the guest to run it in.
 ///
-/// Everything that is not named here comes from the host: its root file system is the guest's,
-/// read-only with a throw-away overlay. `/proc`, `/sys`, `/dev` and `/run` are the guest's own. What
-/// the guest has read once it does not ask for again: a file rewritten on the host meanwhile is seen
-/// as it was.
+/// The host's root file system is the guest's, read-only with a throw-away overlay; `/proc`, `/sys`,
+/// `/dev` and `/run` are the guest's own. The guest caches files that it has read: it does not see
+/// later changes on the host.
 #[derive(Clone, Debug)]
 pub struct GuestRequest {
-    /// The command and its arguments. The command is an absolute path.
+    /// Command and its arguments; the command is an absolute path.
     pub argv: Vec<OsString>,
-    /// The command's whole environment, apart from the `LCMP_LAB_*` variables the guest adds.
+    /// Environment of the command, apart from the `LCMP_LAB_*` variables that the guest adds.
     pub env: Vec<(String, String)>,
-    /// The command's working directory.
+    /// Working directory of the command.
     pub cwd: PathBuf,
-    /// Host directories mounted writable at the same path; all else is discarded at the end.
+    /// Host directories mounted writable at the same path; writes to all others are discarded.
     pub writable: Vec<PathBuf>,
-    /// How time passes; `None` is virtual under software emulation and real under KVM.
+    /// Clock; `None` is virtual under software emulation and real under KVM.
     pub clock: Option<Clock>,
-    /// The accelerator.
+    /// Accelerator.
     pub accel: Accel,
-    /// The guest's memory.
+    /// Memory of the guest.
     pub memory: Bytes,
-    /// Virtual CPUs in real time; in virtual time there is one.
+    /// Virtual CPUs on the real clock; on the virtual clock there is one.
     pub vcpus: NonZeroU8,
-    /// Seed of the guest's random numbers, so that two runs draw the same ones.
+    /// Seed of the guest's random numbers.
     pub seed: u64,
-    /// The file the kernel's console is written to, on the host.
+    /// File on the host that the kernel's console is written to.
     pub console_log: PathBuf,
-    /// Host time a boot may take.
+    /// Maximum host time of the boot.
     pub boot_timeout: Duration,
-    /// Host time without output or heartbeat after which the guest is ended; `None` never ends it.
+    /// Host time without output or heartbeat after which the guest is killed; `None` never kills it.
     pub silence_timeout: Option<Duration>,
-    /// How other commands come in, if they may.
-    pub door: Option<GuestDoor>,
-    /// What the command's output is connected to.
+    /// Exec sessions, if allowed.
+    pub exec: Option<ExecConfig>,
+    /// Terminal of the command's output.
     pub terminal: Terminal,
-    /// The directory with the unpacked kernel package.
+    /// Directory of the unpacked kernel package.
     pub cache: PathBuf,
-    /// The program whose hidden verb [`crate::INIT_VERB`] calls [`crate::inside::main`].
+    /// Program whose hidden verb [`crate::INIT_VERB`] calls [`crate::inside::main`].
     pub init_program: PathBuf,
 }
 
 impl GuestRequest {
-    /// A request to run `argv` in `cwd`, with this program as the guest's init and the defaults.
+    /// Returns a request to run `argv` in `cwd` with default properties and this program as the
+    /// guest's init.
     ///
     /// # Errors
     ///
-    /// Fails when the path of the running program is not known.
-    pub fn new(argv: Vec<OsString>, cwd: &Path, console_log: &Path) -> std::io::Result<Self> {
+    /// Fails if the path of the running program is not known.
+    pub fn new(argv: Vec<OsString>, cwd: &Path, console_log: &Path) -> io::Result<Self> {
         Ok(Self {
             argv,
             env: Vec::new(),
@@ -122,12 +154,43 @@ impl GuestRequest {
             console_log: console_log.to_owned(),
             boot_timeout: DEFAULT_BOOT_TIMEOUT,
             silence_timeout: Some(DEFAULT_SILENCE_TIMEOUT),
-            door: None,
+            exec: None,
             terminal: Terminal::of_this_process(),
             cache: crate::cache::default_dir(),
             init_program: std::env::current_exe()?,
         })
     }
+
+    /// Checks that the guest will see the paths of the request.
+    pub(crate) fn check_paths(&self) -> Result<(), GuestError> {
+        let command = self.argv.first().map(PathBuf::from).unwrap_or_default();
+        if !command.is_absolute() {
+            return Err(GuestError::RelativeCommand { command });
+        }
+        for path in [&command, &self.cwd, &self.init_program, &self.cache] {
+            let hides = |own: &&&str| path.starts_with(own);
+            if let Some(own) = OWN_DIRS.iter().find(hides) {
+                return Err(GuestError::Hidden {
+                    path: path.clone(),
+                    own: own.into(),
+                });
+            }
+        }
+        self.writable.iter().try_for_each(|path| {
+            check_writable(path).map_err(|source| GuestError::Writable {
+                path: path.clone(),
+                source,
+            })
+        })
+    }
+}
+
+fn check_writable(path: &Path) -> io::Result<()> {
+    if !path.is_absolute() {
+        return Err(io::Error::other("it is not an absolute path"));
+    }
+    fs::read_dir(path)?;
+    Ok(access(path, AccessFlags::W_OK)?)
 }
 
 fn window_size(of: impl std::os::fd::AsFd) -> Option<(u16, u16)> {
@@ -135,7 +198,8 @@ fn window_size(of: impl std::os::fd::AsFd) -> Option<(u16, u16)> {
     (size.ws_col > 0).then_some((size.ws_col, size.ws_row))
 }
 
-/// The memory of a guest whose command needs `command` of it, in whole GiB, [`DEFAULT_MEMORY`] at least.
+/// Returns the memory of a guest whose command needs `command`: whole GiB, at least
+/// [`DEFAULT_MEMORY`].
 #[must_use]
 pub fn memory_for(command: Bytes) -> Bytes {
     let all = command.get().saturating_add(OWN_MEMORY);
@@ -143,25 +207,28 @@ pub fn memory_for(command: Bytes) -> Bytes {
     Bytes::new(gibibytes * GIBIBYTE).max(DEFAULT_MEMORY)
 }
 
-/// Memory of a guest whose command needs little: the lab of 32 hosts and 300 QPs was measured at
-/// 0.4 GB. The host gives only what is touched.
+/// File systems that the guest has of its own; writable directories may lie below them.
+const OWN_DIRS: &[&str] = &["/run", "/proc", "/sys", "/dev"];
+
+/// Minimum memory of a guest: a lab of 32 hosts and 300 QPs was measured at 0.4 GB. The host provides
+/// only pages that the guest touches.
 pub const DEFAULT_MEMORY: Bytes = Bytes::new(2 * GIBIBYTE);
 
-/// For the kernel, the files it keeps in memory, and what the command writes: the overlay and `/run`
-/// are in memory, each of half of it at most.
+/// Memory for the kernel, its page cache and the files that the command writes, bytes. The overlay and
+/// `/run` each hold at most half of the guest's memory.
 const OWN_MEMORY: u64 = GIBIBYTE;
 
 const GIBIBYTE: u64 = 1 << 30;
 
-/// Virtual CPUs in real time: more than two gained nothing where it was measured.
+/// Virtual CPUs on the real clock; more than two were measured to gain nothing.
 pub const DEFAULT_VCPUS: NonZeroU8 = NonZeroU8::new(2).expect("two is not zero");
 
-/// A boot takes 4 to 7 s of host time on two idle cores; on two that four others wanted too, 25 s were
-/// seen.
+/// Maximum host time of a boot: 4 to 7 s on two idle cores, 25 s on two cores with four other busy
+/// processes.
 pub const DEFAULT_BOOT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The guest's heartbeat comes every few seconds of its own time, which under software emulation
-/// on a busy host was seen to take up to half a minute.
+/// Maximum host time without a sign of life: a heartbeat comes every 10 s of guest time, which took up
+/// to 30 s under software emulation on a busy host.
 pub const DEFAULT_SILENCE_TIMEOUT: Duration = Duration::from_secs(300);
 
 #[cfg(test)]
@@ -175,5 +242,29 @@ mod tests {
         assert_eq!(gibibytes(GIBIBYTE), 2);
         assert_eq!(gibibytes(GIBIBYTE + 1), 3);
         assert_eq!(memory_for(Bytes::new(u64::MAX)).get() % GIBIBYTE, 0);
+    }
+
+    #[test]
+    fn kvm_has_the_real_clock_and_emulation_the_virtual_one_by_default() {
+        for (accel, clock, kvm_works, expected) in [
+            (Accel::Auto, None, false, (Accelerator::Tcg, Clock::Virtual)),
+            (Accel::Auto, None, true, (Accelerator::Kvm, Clock::Real)),
+            (
+                Accel::Tcg,
+                Some(Clock::Real),
+                true,
+                (Accelerator::Tcg, Clock::Real),
+            ),
+        ] {
+            assert_eq!(accel.choose(clock, || kvm_works).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_virtual_clock_is_emulated_without_a_trial_of_kvm() {
+        let chosen = Accel::Auto.choose(Some(Clock::Virtual), || unreachable!("no trial"));
+        assert_eq!(chosen.unwrap(), (Accelerator::Tcg, Clock::Virtual));
+        let error = Accel::Kvm.choose(Some(Clock::Virtual), || true);
+        assert_eq!(error.unwrap_err().exit_code(), 2);
     }
 }

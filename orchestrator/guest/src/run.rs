@@ -1,4 +1,4 @@
-//! A guest run from start to end, on the host's side.
+//! Run of a guest from start to end, on the host's side.
 
 use std::{
     fs::File,
@@ -16,27 +16,24 @@ use crate::{
     Accelerator, Clock, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks,
     cache::Kernel,
     channel::{self, Event},
-    exec::Door,
-    files::{in_memory, output_pipe},
+    exec::ExecSocket,
     initramfs,
     kvm::{self, KvmVerdict},
     machine::{Machine, Messages, Port, Share},
-    place,
-    process::Qemu,
-    programs::{self, BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE},
+    process::{BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE, Qemu, find_busybox, in_memory, output_pipe},
     session::Session,
     wire::{Export, InnerRequest},
 };
 
 /// Runs a command inside a guest and waits for its end.
 ///
-/// SIGINT, SIGTERM and SIGHUP are passed to the command from when it runs; before, they end the
-/// guest, as does the third while it runs. The handlers stay in place afterwards.
+/// The first two of SIGINT, SIGTERM and SIGHUP are forwarded to the command. The third, and any signal
+/// before the command has started, ends the guest. The signal handlers remain installed.
 ///
 /// # Errors
 ///
-/// Fails when the guest does not get to the end of the command; the machine is gone then too. A
-/// command that fails is no error but an exit code.
+/// Fails if the guest ends before the command; QEMU has ended then too. The exit code of a failed
+/// command is no error.
 pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<GuestOutcome, GuestError> {
     let mut session = begin(request, false, sinks)?;
     let outcome = session.follow(sinks)?;
@@ -44,33 +41,32 @@ pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<GuestOutcome
     Ok(outcome)
 }
 
-/// Runs a command inside a guest as [`run`] does, and leaves the guest up at the command's end, for
-/// other commands to come in. Dropping the guest takes it away.
+/// Runs a command inside a guest as [`run`] does, and keeps the guest for exec sessions after the
+/// command's end. Dropping the guest ends it.
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// Fails as [`run`].
 pub fn run_and_stay<'a>(
     request: &'a GuestRequest,
     sinks: &mut Sinks<'_>,
 ) -> Result<(GuestOutcome, StayingGuest<'a>), GuestError> {
     let mut session = begin(request, true, sinks)?;
     let outcome = session.follow(sinks)?;
-    session.pass_late_output(sinks);
+    session.write_late_output(sinks);
     Ok((outcome, StayingGuest(session)))
 }
 
-/// A guest whose command has ended. It belongs to the thread that started it.
+/// Guest whose command has ended. It ends with the thread that started it.
 pub struct StayingGuest<'a>(Session<'a>);
 
 impl StayingGuest<'_> {
-    /// Serves those who come in by the door until a signal asks this process to end. While there are
-    /// none, a guest on the virtual clock stands still: it would spend all its time jumping over
-    /// idle.
+    /// Serves exec sessions until a signal asks this process to end. A guest on the virtual clock is
+    /// stopped while there are none: it would jump over idle time without end.
     ///
     /// # Errors
     ///
-    /// Fails when the machine ends before it is told to.
+    /// Fails if the machine ends first.
     pub fn serve(self) -> Result<(), GuestError> {
         self.0.serve()
     }
@@ -81,46 +77,46 @@ fn begin<'a>(
     stays: bool,
     sinks: &mut Sinks<'_>,
 ) -> Result<Session<'a>, GuestError> {
-    place::check_paths(request)?;
+    request.check_paths()?;
     let kernel = Kernel::find(&request.cache)?;
-    let (engine, clock) = place::choose(request.accel, request.clock, || {
+    let (accelerator, clock) = request.accel.choose(request.clock, || {
         let on_trial = || (sinks.events)(GuestEvent::TryingKvm);
         kvm::verdict(&request.cache, &kernel, on_trial) == KvmVerdict::Works
     })?;
     let (queue, events) = mpsc::channel();
     let forwarding = channel::forward_signals(queue.clone()).map_err(host_error)?;
-    let door = request.door.as_ref().map(|door| {
-        Door::open(&door.socket, queue.clone()).map_err(|source| GuestError::Door {
-            path: door.socket.clone(),
+    let exec = request.exec.as_ref().map(|exec| {
+        ExecSocket::open(&exec.socket, queue.clone()).map_err(|source| GuestError::ExecSocket {
+            path: exec.socket.clone(),
             source,
         })
     });
-    let door = door.transpose()?;
+    let exec = exec.transpose()?;
     let started = Instant::now();
     (sinks.events)(GuestEvent::Booting {
-        engine,
+        accelerator,
         clock,
         kernel: kernel.release.clone(),
     });
-    let inner = inner_request(request, &kernel, (engine, clock), stays);
+    let inner = inner_request(request, &kernel, (accelerator, clock), stays);
     let (qemu, control) = start(request, &kernel, &inner, &queue)?;
     Ok(Session::new(
         request,
-        (engine, clock),
+        (accelerator, clock),
         (qemu, control),
-        (events, forwarding, door),
+        (events, forwarding, exec),
         started,
     ))
 }
 
-/// Starts the machine and the threads that listen to it.
+/// Starts the machine and the threads that read its streams.
 fn start(
     request: &GuestRequest,
     kernel: &Kernel,
     inner: &InnerRequest,
     queue: &Sender<Event>,
 ) -> Result<(Qemu, UnixStream), GuestError> {
-    let busybox = programs::find_busybox().ok_or(GuestError::ProgramMissing {
+    let busybox = find_busybox().ok_or(GuestError::ProgramMissing {
         program: "busybox",
         package: BUSYBOX_PACKAGE,
     })?;
@@ -135,7 +131,7 @@ fn start(
     let (stderr, its_stderr) = output_pipe().map_err(host_error)?;
     let (control, its_control) = UnixStream::pair().map_err(host_error)?;
     let machine = Machine {
-        engine: inner.engine,
+        accelerator: inner.accelerator,
         clock: inner.clock,
         vcpus: request.vcpus,
         memory: request.memory,
@@ -171,22 +167,22 @@ fn start(
 fn inner_request(
     request: &GuestRequest,
     kernel: &Kernel,
-    (engine, clock): (Accelerator, Clock),
+    (accelerator, clock): (Accelerator, Clock),
     stays: bool,
 ) -> InnerRequest {
-    let door = request.door.as_ref();
+    let exec = request.exec.as_ref();
     InnerRequest {
         argv: request.argv.clone(),
         env: request.env.clone(),
         cwd: request.cwd.clone(),
         writable: exports(&request.writable),
         clock,
-        engine,
+        accelerator,
         stdout_is_terminal: request.terminal.stdout,
         stderr_is_terminal: request.terminal.stderr,
         terminal_size: request.terminal.size,
         modules: kernel.lab_modules(),
-        exec_prefix: door.map(|door| door.prefix.clone()).unwrap_or_default(),
+        exec_prefix: exec.map(|exec| exec.prefix.clone()).unwrap_or_default(),
         stays,
     }
 }

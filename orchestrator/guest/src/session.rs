@@ -1,4 +1,4 @@
-//! Following a machine from its start to the end of the inner command, and beyond where it stays.
+//! Session of a machine: from its start to the end of the command, and beyond if the guest stays.
 
 use std::{
     collections::VecDeque,
@@ -14,35 +14,34 @@ use crate::{
     Accelerator, Clock, ClockFacts, CpuUse, GuestError, GuestEvent, GuestOutcome, GuestRequest,
     Sinks,
     channel::{Event, Forwarding, STREAMS},
-    console,
-    exec::{Clients, Door, Knock, talk::Order},
-    process::Qemu,
+    exec::{ClientEvent, Clients, ExecRequest, ExecSocket},
+    process::{Qemu, panic_message},
     wire::{ToGuest, ToHost},
 };
 
-/// A machine being followed.
+/// Session of a running machine.
 pub(crate) struct Session<'a> {
     request: &'a GuestRequest,
-    engine: Accelerator,
+    accelerator: Accelerator,
     clock: Clock,
-    /// Taken away before the machine is, so that nobody comes in to nothing.
-    door: Option<Door>,
+    /// Exec socket, which is removed before the machine ends, so that no client connects to nothing.
+    exec: Option<ExecSocket>,
     qemu: Qemu,
     control: UnixStream,
     events: Receiver<Event>,
     _forwarding: Forwarding,
     clients: Clients,
     started: Instant,
-    /// When the machine last gave a sign of life.
-    heard: Instant,
+    /// Time of the machine's last sign of life.
+    last_sign: Instant,
     ready: Option<Ready>,
-    is_frozen: bool,
+    is_stopped: bool,
     signals: u32,
     open_streams: usize,
-    /// The last lines QEMU itself wrote.
-    said: VecDeque<String>,
-    /// Events that came while late output was waited for.
-    late: VecDeque<Event>,
+    /// Last lines that QEMU itself wrote.
+    messages: VecDeque<String>,
+    /// Events that were received during the wait for late output.
+    deferred: VecDeque<Event>,
 }
 
 struct Ready {
@@ -61,39 +60,39 @@ struct Exit {
 impl<'a> Session<'a> {
     pub(crate) fn new(
         request: &'a GuestRequest,
-        (engine, clock): (Accelerator, Clock),
+        (accelerator, clock): (Accelerator, Clock),
         (qemu, control): (Qemu, UnixStream),
-        (events, forwarding, door): (Receiver<Event>, Forwarding, Option<Door>),
+        (events, forwarding, exec): (Receiver<Event>, Forwarding, Option<ExecSocket>),
         started: Instant,
     ) -> Self {
         Self {
             request,
-            engine,
+            accelerator,
             clock,
             qemu,
             control,
             events,
             _forwarding: forwarding,
-            door,
+            exec,
             clients: Clients::default(),
             started,
-            heard: started,
+            last_sign: started,
             ready: None,
-            is_frozen: false,
+            is_stopped: false,
             signals: 0,
             open_streams: STREAMS,
-            said: VecDeque::new(),
-            late: VecDeque::new(),
+            messages: VecDeque::new(),
+            deferred: VecDeque::new(),
         }
     }
 
-    /// Passes output and signals on until the inner command has ended.
+    /// Forwards output and signals until the command has ended.
     pub(crate) fn follow(&mut self, sinks: &mut Sinks<'_>) -> Result<GuestOutcome, GuestError> {
         let exit = loop {
             match self.next()? {
                 Event::Signal(number) => self.signal(number, sinks)?,
                 event => {
-                    if let Some(exit) = self.attend(event, sinks)? {
+                    if let Some(exit) = self.handle(event, sinks)? {
                         break exit;
                     }
                 }
@@ -105,29 +104,28 @@ impl<'a> Session<'a> {
         self.outcome(&exit)
     }
 
-    /// Takes the machine away and passes on what output is still on its way.
+    /// Kills the machine and writes the output that is still in the pipes.
     pub(crate) fn finish(mut self, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
-        self.door = None;
-        // Everything the command wrote has left the guest by now: results are synced and output
-        // lies in our pipes. Killing the machine spares the wait for its shutdown.
+        self.exec = None;
+        // The command's files are synced and its output is in our pipes, so the machine is killed
+        // without a shutdown.
         self.qemu.end().map_err(host_error)?;
         while self.open_streams > 0 {
             match self.events.recv() {
                 Ok(Event::Stdout(bytes)) => write(sinks.stdout, &bytes),
                 Ok(Event::Stderr(bytes)) => write(sinks.stderr, &bytes),
                 Ok(Event::Closed) => self.open_streams -= 1,
-                Ok(Event::Control(_) | Event::Machine(_) | Event::Signal(_) | Event::Door(_)) => {}
+                Ok(Event::Control(_) | Event::Machine(_) | Event::Signal(_) | Event::Client(_)) => {
+                }
                 Err(_) => break,
             }
         }
         Ok(())
     }
 
-    /// Passes on what the ended command wrote and has not come through the pipes yet: it has left the
-    /// guest, so that it only takes our own threads a moment. The moment does not start anew with
-    /// each event: an idle guest on the virtual clock jumps from heartbeat to heartbeat and never
-    /// leaves a pause between them.
-    pub(crate) fn pass_late_output(&mut self, sinks: &mut Sinks<'_>) {
+    /// Writes the ended command's output that our reader threads have not enqueued yet, for at most
+    /// [`LATE_OUTPUT`] in total: an idle guest on the virtual clock sends heartbeats without a pause.
+    pub(crate) fn write_late_output(&mut self, sinks: &mut Sinks<'_>) {
         let end = Instant::now() + LATE_OUTPUT;
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -140,12 +138,12 @@ impl<'a> Session<'a> {
             match event {
                 Event::Stdout(bytes) => write(sinks.stdout, &bytes),
                 Event::Stderr(bytes) => write(sinks.stderr, &bytes),
-                other => self.late.push_back(other),
+                other => self.deferred.push_back(other),
             }
         }
     }
 
-    /// Serves clients until a signal comes.
+    /// Serves exec sessions until a signal is received.
     pub(crate) fn serve(mut self) -> Result<(), GuestError> {
         let mut sinks = Sinks {
             stdout: &mut io::sink(),
@@ -153,99 +151,106 @@ impl<'a> Session<'a> {
             events: &mut |_| (),
         };
         loop {
-            self.freeze_or_thaw().map_err(host_error)?;
+            self.stop_if_idle().map_err(host_error)?;
             match self.next()? {
                 Event::Signal(_) => return Ok(()),
                 event => {
-                    self.attend(event, &mut sinks)?;
+                    self.handle(event, &mut sinks)?;
                 }
             }
         }
     }
 
-    /// Does what an event asks for; the end of the inner command is returned.
-    fn attend(&mut self, event: Event, sinks: &mut Sinks<'_>) -> Result<Option<Exit>, GuestError> {
+    /// Handles an event other than a signal; returns the end of the command.
+    fn handle(&mut self, event: Event, sinks: &mut Sinks<'_>) -> Result<Option<Exit>, GuestError> {
         match event {
             Event::Stdout(bytes) => write(sinks.stdout, &bytes),
             Event::Stderr(bytes) => write(sinks.stderr, &bytes),
             Event::Machine(line) => self.remember(line),
             Event::Closed => self.closed()?,
-            Event::Door(knock) => self.at_door(knock, sinks)?,
-            Event::Control(message) => return self.control(message, sinks),
+            Event::Client(event) => self.handle_client(event, sinks)?,
+            Event::Control(message) => return self.handle_control(message, sinks),
             Event::Signal(_) => {}
         }
         Ok(None)
     }
 
-    fn at_door(&mut self, knock: Knock, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
-        let words = match &knock {
-            Knock::Wants(_, Order::Start(start)) => Some(start.words.clone()),
+    fn handle_client(
+        &mut self,
+        event: ClientEvent,
+        sinks: &mut Sinks<'_>,
+    ) -> Result<(), GuestError> {
+        let words = match &event {
+            ClientEvent::Requested(_, ExecRequest::Start(start)) => Some(start.words.clone()),
             _ => None,
         };
         let obstacle = self.ready.is_none().then_some(BOOTING);
-        let Some(message) = self.clients.knock(knock, obstacle) else {
+        let Some(message) = self.clients.handle(event, obstacle) else {
             return Ok(());
         };
         if let Some(words) = words {
-            (sinks.events)(GuestEvent::CommandCameIn { words });
+            (sinks.events)(GuestEvent::ExecStarted { words });
         }
-        self.tell(&message)
+        self.send(&message)
     }
 
-    /// Lets a guest that stays stand still while nobody is in it. On the real clock an idle guest
-    /// sleeps by itself, and would find its clock wrong after having stood still.
-    fn freeze_or_thaw(&mut self) -> io::Result<()> {
-        let freeze = self.clock == Clock::Virtual && self.clients.is_idle();
-        if freeze == self.is_frozen {
+    /// Stops a machine on the virtual clock while it has no exec session, and continues it otherwise.
+    /// A guest on the real clock sleeps when idle, and its clock would be wrong after a stop.
+    fn stop_if_idle(&mut self) -> io::Result<()> {
+        let is_idle = self.clock == Clock::Virtual && self.clients.is_idle();
+        if is_idle == self.is_stopped {
             return Ok(());
         }
-        if freeze {
-            self.qemu.freeze()?;
+        if is_idle {
+            self.qemu.stop()?;
         } else {
-            self.qemu.thaw()?;
-            self.heard = Instant::now();
+            self.qemu.resume()?;
+            self.last_sign = Instant::now();
         }
-        self.is_frozen = freeze;
+        self.is_stopped = is_idle;
         Ok(())
     }
 
-    /// The next event, or the error of the time-out that came first.
+    /// Returns the next event, or the error of a timeout that expires first.
     fn next(&mut self) -> Result<Event, GuestError> {
-        let event = match self.late.pop_front() {
+        let event = match self.deferred.pop_front() {
             Some(event) => event,
             None => self.wait()?,
         };
-        if !matches!(event, Event::Signal(_) | Event::Door(_)) {
-            self.heard = Instant::now();
+        if !matches!(event, Event::Signal(_) | Event::Client(_)) {
+            self.last_sign = Instant::now();
         }
         Ok(event)
     }
 
     fn wait(&self) -> Result<Event, GuestError> {
-        let Some((deadline, late)) = self.deadline() else {
+        let Some((deadline, timeout)) = self.deadline() else {
             return self.events.recv().map_err(|_| queue_lost());
         };
         let left = deadline.saturating_duration_since(Instant::now());
         match self.events.recv_timeout(left) {
             Ok(event) => Ok(event),
-            Err(RecvTimeoutError::Timeout) => Err(late),
+            Err(RecvTimeoutError::Timeout) => Err(timeout),
             Err(RecvTimeoutError::Disconnected) => Err(queue_lost()),
         }
     }
 
-    /// Until when something must be heard, and what it means if not.
+    /// Returns the deadline for the next sign of life and the error if there is none.
     fn deadline(&self) -> Option<(Instant, GuestError)> {
         let console = self.request.console_log.clone();
         if self.ready.is_none() {
             let limit = self.request.boot_timeout;
-            let late = GuestError::BootTimeout { limit, console };
-            return Some((self.started + limit, late));
+            let timeout = GuestError::BootTimeout { limit, console };
+            return Some((self.started + limit, timeout));
         }
-        let limit = self.request.silence_timeout.filter(|_| !self.is_frozen)?;
-        Some((self.heard + limit, GuestError::Silent { limit, console }))
+        let limit = self.request.silence_timeout.filter(|_| !self.is_stopped)?;
+        Some((
+            self.last_sign + limit,
+            GuestError::Silent { limit, console },
+        ))
     }
 
-    fn control(
+    fn handle_control(
         &mut self,
         message: ToHost,
         sinks: &mut Sinks<'_>,
@@ -276,9 +281,9 @@ impl<'a> Session<'a> {
                 uptime_ns,
                 cpu,
             })),
-            ToHost::Command { id, answer } => {
-                if let Some(message) = self.clients.answer(id, &answer) {
-                    self.tell(&message)?;
+            ToHost::Exec { id, reply } => {
+                if let Some(message) = self.clients.reply(id, &reply) {
+                    self.send(&message)?;
                 }
                 Ok(None)
             }
@@ -294,15 +299,15 @@ impl<'a> Session<'a> {
         if self.ready.is_none() || self.signals > FORWARDED_SIGNALS {
             return Err(GuestError::Interrupted { signal: number });
         }
-        self.tell(&ToGuest::Signal { number })?;
+        self.send(&ToGuest::Signal { number })?;
         (sinks.events)(GuestEvent::Forwarded { signal: number });
         Ok(())
     }
 
-    fn tell(&mut self, message: &ToGuest) -> Result<(), GuestError> {
+    fn send(&mut self, message: &ToGuest) -> Result<(), GuestError> {
         let mut line = serde_json::to_vec(message).map_err(|error| host_error(error.into()))?;
         line.push(b'\n');
-        // A machine that has just ended says so by its closed streams.
+        // The end of the machine is detected by its closed streams.
         if let Err(error) = self.control.write_all(&line) {
             tracing::debug!(%error, "message not sent");
         }
@@ -310,30 +315,27 @@ impl<'a> Session<'a> {
     }
 
     fn remember(&mut self, line: String) {
-        if self.said.len() == REMEMBERED_LINES {
-            self.said.pop_front();
+        if self.messages.len() == REMEMBERED_LINES {
+            self.messages.pop_front();
         }
-        self.said.push_back(line);
+        self.messages.push_back(line);
     }
 
-    /// Counts an ended stream; after the last one the machine has ended early.
+    /// Counts a closed stream; returns the error of an early end after the last one.
     fn closed(&mut self) -> Result<(), GuestError> {
         self.open_streams -= 1;
         if self.open_streams > 0 {
             return Ok(());
         }
         let console = self.request.console_log.clone();
-        let status = self
-            .qemu
-            .end()
-            .map_err(|source| GuestError::Host { source })?;
-        if let Some(message) = console::panic_message(&console) {
+        let status = self.qemu.end().map_err(host_error)?;
+        if let Some(message) = panic_message(&console) {
             return Err(GuestError::Panicked { message, console });
         }
-        let said = Vec::from(std::mem::take(&mut self.said)).join("; ");
+        let messages = Vec::from(std::mem::take(&mut self.messages)).join("; ");
         Err(GuestError::MachineDied {
             status,
-            said,
+            messages,
             console,
         })
     }
@@ -346,7 +348,7 @@ impl<'a> Session<'a> {
             total_wall: self.started.elapsed(),
             clock: ClockFacts {
                 clock: self.clock,
-                engine: self.engine,
+                accelerator: self.accelerator,
                 kernel: ready.kernel.clone(),
                 clocksource: ready.clocksource.clone(),
                 ready_uptime_ns: ready.uptime_ns,
@@ -357,10 +359,10 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A reader that has gone away, such as `head`, is no reason to end the run.
+/// Writes output; a reader that has closed its end, such as `head`, does not end the run.
 fn write(sink: &mut dyn Write, bytes: &[u8]) {
     if let Err(error) = sink.write_all(bytes).and_then(|()| sink.flush()) {
-        tracing::debug!(%error, "output not passed on");
+        tracing::debug!(%error, "output not written");
     }
 }
 
@@ -372,15 +374,14 @@ fn host_error(source: io::Error) -> GuestError {
     GuestError::Host { source }
 }
 
-/// The first asks the command to end, the second reaches it too and finds it at its undo; taking
-/// away the whole guest at the third undoes everything at once.
+/// Number of signals that are forwarded to the command; the next one ends the guest, and with it every
+/// object in it.
 const FORWARDED_SIGNALS: u32 = 2;
 
-/// QEMU says why it cannot go on in a line or two.
+/// Number of QEMU's last lines for the error message.
 const REMEMBERED_LINES: usize = 5;
 
-/// What came out of the guest is in our pipes, and our threads were seen to take it within a
-/// millisecond.
+/// Maximum host time to wait for output that has left the guest; reader threads took up to 1 ms.
 const LATE_OUTPUT: Duration = Duration::from_millis(100);
 
 const BOOTING: &str = "it is still booting (hint: try again in a few seconds)";

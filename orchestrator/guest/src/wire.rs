@@ -1,7 +1,7 @@
-//! What host and guest say to each other, and the devices they say it on.
+//! Messages between host and guest, and the devices they use.
 //!
-//! The request travels in the initramfs. After that there is one control line each way, a JSON
-//! object per line on a serial port of its own, so that output can hold any byte.
+//! The initramfs contains the request. All later messages are JSON objects, one per line, on a serial
+//! port of their own, so that output may contain any byte.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Accelerator, Clock, CpuUse,
-    exec::talk::{Answer, Order},
+    exec::{ExecReply, ExecRequest},
 };
 
-/// Where the init script leaves the request and the link to the init program.
+/// Directory that the init script copies the request and the link to the init program to.
 pub(crate) const GUEST_DIR: &str = "/run/lcmp-lab-guest";
 
-/// The request's file name in [`GUEST_DIR`].
+/// File name of the request in [`GUEST_DIR`].
 pub(crate) const REQUEST_FILE: &str = "request.json";
 
-/// The serial port of the inner command's standard output.
+/// Serial port of the command's standard output.
 pub(crate) const STDOUT_PORT: &str = "/dev/ttyS1";
 
-/// The serial port of the inner command's standard error.
+/// Serial port of the command's standard error.
 pub(crate) const STDERR_PORT: &str = "/dev/ttyS2";
 
-/// The serial port of the control lines.
+/// Serial port of the control lines.
 pub(crate) const CONTROL_PORT: &str = "/dev/ttyS3";
 
-/// What the guest's init is to do.
+/// Request for the guest's init.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct InnerRequest {
     pub argv: Vec<OsString>,
@@ -36,55 +36,55 @@ pub(crate) struct InnerRequest {
     pub cwd: PathBuf,
     pub writable: Vec<Export>,
     pub clock: Clock,
-    pub engine: Accelerator,
+    pub accelerator: Accelerator,
     pub stdout_is_terminal: bool,
     pub stderr_is_terminal: bool,
     pub terminal_size: Option<(u16, u16)>,
-    /// Module files to load, in order.
+    /// Module files in load order.
     pub modules: Vec<PathBuf>,
-    /// The words before those of every command that comes in.
+    /// Words before those of every exec session's command.
     pub exec_prefix: Vec<OsString>,
-    /// The guest stays after the command's end.
+    /// True if the guest stays up after the command's end.
     pub stays: bool,
 }
 
-/// A host directory exported over 9p.
+/// Host directory exported over 9p.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Export {
     pub tag: String,
     pub path: PathBuf,
 }
 
-/// A control line from the guest.
+/// Control line from the guest.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ToHost {
-    /// The inner command is about to start.
+    /// Sent right before the command starts.
     Ready {
         kernel: String,
         clocksource: String,
         uptime_ns: Nanos,
     },
-    /// The guest's kernel and init are alive.
+    /// Heartbeat of the guest's init.
     Alive,
-    /// The inner command ended and what it wrote is on the host.
+    /// End of the command, sent once its output and files are on the host.
     Exit {
         code: u8,
         uptime_ns: Nanos,
         cpu: CpuUse,
     },
-    /// The guest could not start the inner command.
+    /// Failure to set the guest up or to start the command.
     Failed { reason: String },
-    /// Of a command that came in.
-    Command { id: u32, answer: Answer },
+    /// Reply of an exec session.
+    Exec { id: u32, reply: ExecReply },
 }
 
-/// A control line to the guest.
+/// Control line to the guest.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ToGuest {
-    /// Send this signal to the inner command's process group.
+    /// Signal for the command's process group.
     Signal { number: i32 },
-    /// For a command that comes in.
-    Command { id: u32, order: Order },
+    /// Request of an exec session.
+    Exec { id: u32, request: ExecRequest },
 }

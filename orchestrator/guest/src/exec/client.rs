@@ -1,4 +1,4 @@
-//! The other side of the door: one command, with this process's standard streams as its own.
+//! Client of an exec session: connects this process's standard streams to one command in a guest.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -17,108 +17,107 @@ use signal_hook::{
 };
 use thiserror::Error;
 
-use super::talk::{Answer, Bytes, INPUT_WINDOW, MAX_ORDER, Order, Start};
+use super::{Bytes, ExecReply, ExecRequest, INPUT_WINDOW, MAX_REQUEST, Start};
 use crate::Terminal;
 
-/// Why a command did not run to its end in a guest.
+/// Error of a command that did not run to its end in a guest.
 #[derive(Debug, Error)]
 pub enum ExecError {
-    /// The process that owns the guest cannot be reached.
+    /// Connection to the owner of the guest failed.
     #[error("cannot reach the guest by `{}`: {source}", socket.display())]
     Unreachable {
-        /// The door.
+        /// Path of the exec socket.
         socket: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// The command has too many words to be asked for.
-    #[error("the command is too long: asking for it takes {length} bytes, at most {MAX_ORDER}")]
+    /// Request with more than the maximum number of bytes.
+    #[error("the command is too long: its request has {length} bytes, at most {MAX_REQUEST} fit")]
     TooLong {
-        /// Bytes of the request.
+        /// Length of the request, bytes.
         length: usize,
     },
-    /// The command was not started.
-    #[error("the guest does not run it: {reason}")]
+    /// Command that the guest did not start.
+    #[error("the guest refused the command: {reason}")]
     Refused {
-        /// Why.
+        /// Reason that the guest gave.
         reason: String,
     },
-    /// The guest ended first.
+    /// End of the guest before the command's.
     #[error("the guest ended before the command")]
     GuestEnded,
-    /// The streams of this process cannot be used.
+    /// Error of this process's streams or signals.
     #[error("cannot {what}: {source}")]
     Here {
-        /// What was tried.
+        /// Failed action.
         what: &'static str,
-        /// Why it did not work.
+        /// Cause.
         source: io::Error,
     },
 }
 
-/// Runs a command in the guest whose door is at `socket` and waits for its end; its exit code, or
-/// 128 plus the signal that ended it.
+/// Runs a command in the guest with the exec socket `socket` and returns its exit code, or 128 plus
+/// the number of the signal that ended it.
 ///
-/// `words` follow the words that the door's owner puts before every command. Standard input is passed
-/// in, standard output and standard error come out apart, and signals that would end this process are
-/// passed to the command. When this process goes, the command is ended.
+/// `words` follow the prefix in [`crate::ExecConfig`]. This process's standard streams are those of the
+/// command, and its signals are forwarded to the command. The command is killed when this process ends.
 ///
 /// # Errors
 ///
-/// Fails when the guest cannot be reached, does not start the command, or ends before it.
+/// Fails if the guest cannot be reached, refuses the command, or ends first.
 pub fn run(socket: &Path, words: Vec<std::ffi::OsString>) -> Result<u8, ExecError> {
     let stream = UnixStream::connect(socket).map_err(|source| ExecError::Unreachable {
         socket: socket.to_owned(),
         source,
     })?;
-    let answers = stream.try_clone().map_err(here("use the socket"))?;
-    let orders = Orders(Arc::new(Mutex::new(stream)));
+    let replies = stream.try_clone().map_err(here("use the socket"))?;
+    let requests = Requests(Arc::new(Mutex::new(stream)));
     let terminal = Terminal::of_this_process();
-    let start = line(&Order::Start(Start {
+    let start = line(&ExecRequest::Start(Start {
         words,
         cwd: std::env::current_dir().map_err(here("find the working directory"))?,
         terminal: terminal
             .stdout
             .then(|| terminal.size.unwrap_or(DEFAULT_SIZE)),
     }));
-    if start.len() > MAX_ORDER {
+    if start.len() > MAX_REQUEST {
         let length = start.len();
         return Err(ExecError::TooLong { length });
     }
-    orders.send(&start);
-    pass_signals(orders.clone()).map_err(here("listen to signals"))?;
-    let (taken, room) = mpsc::channel();
-    let input = orders.clone();
-    thread::spawn(move || pass_input(&input, &room));
-    follow(BufReader::new(answers), &orders, &taken)
+    requests.send_line(&start);
+    forward_signals(requests.clone()).map_err(here("listen to signals"))?;
+    let (acks, acked) = mpsc::channel();
+    let input = requests.clone();
+    thread::spawn(move || forward_input(&input, &acked));
+    handle_replies(BufReader::new(replies), &requests, &acks)
 }
 
-/// Passes answers on until the last.
-fn follow(
-    mut answers: impl BufRead,
-    orders: &Orders,
-    taken: &Sender<usize>,
+/// Writes the output in `replies` until the last reply, whose exit code it returns.
+fn handle_replies(
+    mut replies: impl BufRead,
+    requests: &Requests,
+    acks: &Sender<usize>,
 ) -> Result<u8, ExecError> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        // A closed socket and a torn line both mean that the other side is gone.
-        let _ = answers.read_until(b'\n', &mut line);
-        let answer = serde_json::from_slice(&line).map_err(|_| ExecError::GuestEnded)?;
-        let (written, count) = match answer {
-            Answer::Stdout(Bytes(bytes)) => (pass(io::stdout(), &bytes), bytes.len()),
-            Answer::Stderr(Bytes(bytes)) => (pass(io::stderr(), &bytes), bytes.len()),
-            Answer::Taken(count) => {
-                // The thread that reads input has ended with it.
-                let _ = taken.send(count);
+        // A closed socket and an incomplete line both mean that the guest has ended.
+        let _ = replies.read_until(b'\n', &mut line);
+        let reply = serde_json::from_slice(&line).map_err(|_| ExecError::GuestEnded)?;
+        let (written, count) = match reply {
+            ExecReply::Stdout(Bytes(bytes)) => (write(io::stdout(), &bytes), bytes.len()),
+            ExecReply::Stderr(Bytes(bytes)) => (write(io::stderr(), &bytes), bytes.len()),
+            ExecReply::Ack(count) => {
+                // At the end of input its thread has ended.
+                let _ = acks.send(count);
                 continue;
             }
-            Answer::Exit(code) => return Ok(code),
-            Answer::Refused(reason) => return Err(ExecError::Refused { reason }),
+            ExecReply::Exit(code) => return Ok(code),
+            ExecReply::Refused(reason) => return Err(ExecError::Refused { reason }),
         };
         match written {
-            Ok(()) => orders.give(&Order::Taken(count)),
-            // Here the command would be ended by this signal.
+            Ok(()) => requests.send(&ExecRequest::Ack(count)),
+            // A local command would end by this signal.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return Ok(u8::try_from(128 + SIGPIPE).unwrap_or(u8::MAX));
             }
@@ -127,55 +126,54 @@ fn follow(
     }
 }
 
-fn pass(mut stream: impl Write, bytes: &[u8]) -> io::Result<()> {
+fn write(mut stream: impl Write, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(bytes)?;
     stream.flush()
 }
 
-/// The way to the door, for several threads.
+/// Sender of requests, shared by threads. A closed socket is detected by the reader of replies.
 #[derive(Clone)]
-struct Orders(Arc<Mutex<UnixStream>>);
+struct Requests(Arc<Mutex<UnixStream>>);
 
-impl Orders {
-    fn give(&self, order: &Order) {
-        self.send(&line(order));
+impl Requests {
+    fn send(&self, request: &ExecRequest) {
+        self.send_line(&line(request));
     }
 
-    /// That the other side is gone is what the end of its answers tells.
-    fn send(&self, line: &[u8]) {
+    fn send_line(&self, line: &[u8]) {
         let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = stream.write_all(line);
     }
 }
 
-fn line(order: &Order) -> Vec<u8> {
-    let mut line = serde_json::to_vec(order).expect("an order is plain data");
+fn line(request: &ExecRequest) -> Vec<u8> {
+    let mut line = serde_json::to_vec(request).expect("a request is plain data");
     line.push(b'\n');
     line
 }
 
-fn pass_signals(orders: Orders) -> io::Result<()> {
+fn forward_signals(requests: Requests) -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
     thread::spawn(move || {
         for (signal, before) in signals.forever().zip(0..) {
-            if before == PASSED_SIGNALS {
+            if before == FORWARDED_SIGNALS {
                 std::process::exit(128 + signal);
             }
-            orders.give(&Order::Signal(signal));
+            requests.send(&ExecRequest::Signal(signal));
         }
     });
     Ok(())
 }
 
-/// Passes standard input in, never more than the window beyond what `room` says was taken.
-fn pass_input(orders: &Orders, room: &Receiver<usize>) {
+/// Forwards standard input, at most [`INPUT_WINDOW`] bytes beyond those acknowledged.
+fn forward_input(requests: &Requests, acked: &Receiver<usize>) {
     let mut stdin = io::stdin();
     let mut left = INPUT_WINDOW;
     let mut buffer = [0; INPUT_WINDOW];
     loop {
-        left += room.try_iter().sum::<usize>();
+        left += acked.try_iter().sum::<usize>();
         while left == 0 {
-            match room.recv() {
+            match acked.recv() {
                 Ok(count) => left += count,
                 Err(_) => return,
             }
@@ -183,10 +181,10 @@ fn pass_input(orders: &Orders, room: &Receiver<usize>) {
         match stdin.read(&mut buffer[..left]) {
             Ok(count @ 1..) => {
                 left -= count;
-                orders.give(&Order::Input(Bytes(buffer[..count].to_vec())));
+                requests.send(&ExecRequest::Input(Bytes(buffer[..count].to_vec())));
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            _ => return orders.give(&Order::InputEnd),
+            _ => return requests.send(&ExecRequest::InputEnd),
         }
     }
 }
@@ -195,8 +193,8 @@ fn here(what: &'static str) -> impl Fn(io::Error) -> ExecError {
     move |source| ExecError::Here { what, source }
 }
 
-/// Columns and rows of a terminal that does not say, as ever.
+/// Columns and rows of a terminal that does not report its size.
 const DEFAULT_SIZE: (u16, u16) = (80, 24);
 
-/// A command that two signals do not end is abandoned at the third, and killed by that.
-const PASSED_SIGNALS: u32 = 2;
+/// Number of signals that are forwarded; the next one ends this process and thereby kills the command.
+const FORWARDED_SIGNALS: u32 = 2;

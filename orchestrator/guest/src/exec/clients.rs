@@ -1,90 +1,88 @@
-//! The clients that have come in by the door.
+//! Clients that are connected to the exec socket.
 
 use std::{collections::BTreeMap, io::Write, os::unix::net::UnixStream};
 
-use super::{
-    Knock,
-    talk::{Answer, MAX_COMMANDS, Order},
-};
+use super::{ClientEvent, ExecReply, ExecRequest, MAX_SESSIONS};
 use crate::wire::ToGuest;
 
-/// Clients, by their commands' numbers.
+/// Connected clients by the numbers of their exec sessions.
 #[derive(Debug, Default)]
-pub(crate) struct Clients {
-    inside: BTreeMap<u32, Client>,
-}
+pub(crate) struct Clients(BTreeMap<u32, Client>);
 
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
-    /// Its command was ordered.
+    /// True if the client's start request was sent to the guest.
     has_started: bool,
 }
 
 impl Clients {
-    /// Whether no command is under way.
+    /// Returns true if no exec session has started.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.inside.values().any(|client| client.has_started)
+        self.started() == 0
     }
 
-    /// What the guest is to hear of what happened at the door. `obstacle` says why no command can
-    /// be started, if so.
-    pub(crate) fn knock(&mut self, knock: Knock, obstacle: Option<&str>) -> Option<ToGuest> {
-        let (id, order) = match knock {
-            Knock::Arrived(id, stream) => {
+    fn started(&self) -> usize {
+        self.0.values().filter(|client| client.has_started).count()
+    }
+
+    /// Handles an event of a client and returns the message for the guest, if any. `obstacle` is the
+    /// reason why no session can be started now.
+    pub(crate) fn handle(&mut self, event: ClientEvent, obstacle: Option<&str>) -> Option<ToGuest> {
+        let (id, request) = match event {
+            ClientEvent::Connected(id, stream) => {
                 let has_started = false;
                 let client = Client {
                     stream,
                     has_started,
                 };
-                self.inside.insert(id, client);
+                self.0.insert(id, client);
                 return None;
             }
-            Knock::Wants(id, order) => (id, order),
-            Knock::Left(id) => {
-                let client = self.inside.remove(&id)?;
-                let order = Order::Abandon;
-                return client.has_started.then_some(ToGuest::Command { id, order });
+            ClientEvent::Requested(id, request) => (id, request),
+            ClientEvent::Disconnected(id) => {
+                let client = self.0.remove(&id)?;
+                return client.has_started.then(|| abandon(id));
             }
         };
-        let commands = self.inside.values().filter(|client| client.has_started);
-        let commands = commands.count();
-        let client = self.inside.get_mut(&id)?;
-        let refusal = match (&order, client.has_started) {
-            (Order::Start(_), false) if commands >= MAX_COMMANDS => Some(format!(
-                "{commands} commands run in the guest, which is the most"
+        let sessions = self.started();
+        let client = self.0.get_mut(&id)?;
+        let refusal = match (&request, client.has_started) {
+            (ExecRequest::Start(_), false) if sessions >= MAX_SESSIONS => Some(format!(
+                "{sessions} commands run in the guest, the maximum number"
             )),
-            (Order::Start(_), false) => obstacle.map(ToOwned::to_owned),
-            (Order::Start(_), true) => Some("a client has one command".to_owned()),
+            (ExecRequest::Start(_), false) => obstacle.map(ToOwned::to_owned),
+            (ExecRequest::Start(_), true) => Some("a client has only one command".to_owned()),
             (_, true) => None,
-            (_, false) => Some("the first order is to start a command".to_owned()),
+            (_, false) => Some("the first request must start a command".to_owned()),
         };
         if let Some(reason) = refusal {
-            self.answer(id, &Answer::Refused(reason));
+            self.reply(id, &ExecReply::Refused(reason));
             return None;
         }
         client.has_started = true;
-        Some(ToGuest::Command { id, order })
+        Some(ToGuest::Exec { id, request })
     }
 
-    /// Passes an answer on. What the guest is to hear when the client cannot be reached.
-    pub(crate) fn answer(&mut self, id: u32, answer: &Answer) -> Option<ToGuest> {
-        let client = self.inside.get_mut(&id)?;
-        let reached = serde_json::to_vec(answer).is_ok_and(|mut line| {
+    /// Sends a reply to its client. Returns the end of the session, for the guest, if the client
+    /// cannot be reached.
+    pub(crate) fn reply(&mut self, id: u32, reply: &ExecReply) -> Option<ToGuest> {
+        let client = self.0.get_mut(&id)?;
+        let is_sent = serde_json::to_vec(reply).is_ok_and(|mut line| {
             line.push(b'\n');
             client.stream.write_all(&line).is_ok()
         });
-        if answer.is_last() {
-            self.inside.remove(&id);
+        if is_sent && !reply.is_last() {
             return None;
         }
-        if reached {
-            return None;
-        }
-        self.inside.remove(&id);
-        let order = Order::Abandon;
-        Some(ToGuest::Command { id, order })
+        self.0.remove(&id);
+        (!reply.is_last()).then(|| abandon(id))
     }
+}
+
+const fn abandon(id: u32) -> ToGuest {
+    let request = ExecRequest::Abandon;
+    ToGuest::Exec { id, request }
 }
 
 #[cfg(test)]
@@ -92,89 +90,90 @@ mod tests {
     use std::io::{BufRead, BufReader};
 
     use super::*;
-    use crate::exec::talk::{Bytes, Start};
+    use crate::exec::{Bytes, Start};
 
-    fn start() -> Order {
-        Order::Start(Start {
-            words: vec!["dc1".into()],
-            cwd: "/".into(),
-            terminal: None,
-        })
+    fn start(id: u32) -> ClientEvent {
+        ClientEvent::Requested(
+            id,
+            ExecRequest::Start(Start {
+                words: vec!["dc1".into()],
+                cwd: "/".into(),
+                terminal: None,
+            }),
+        )
     }
 
-    fn enter(clients: &mut Clients, id: u32) -> BufReader<UnixStream> {
+    fn connect(clients: &mut Clients, id: u32) -> BufReader<UnixStream> {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        assert_eq!(clients.knock(Knock::Arrived(id, ours), None), None);
+        assert_eq!(clients.handle(ClientEvent::Connected(id, ours), None), None);
         BufReader::new(theirs)
     }
 
-    fn hears(client: &mut BufReader<UnixStream>) -> Answer {
+    fn read(client: &mut BufReader<UnixStream>) -> ExecReply {
         let mut line = String::new();
         client.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap()
     }
 
     #[test]
-    fn a_command_is_under_way_from_its_start_to_its_last_answer() {
+    fn a_session_lasts_from_its_start_to_its_last_reply() {
         let mut clients = Clients::default();
-        let mut client = enter(&mut clients, 7);
+        let mut client = connect(&mut clients, 7);
         assert!(clients.is_idle());
-        let order = start();
-        let told = clients.knock(Knock::Wants(7, order.clone()), None);
-        assert_eq!(told, Some(ToGuest::Command { id: 7, order }));
+        let message = clients.handle(start(7), None);
+        assert!(matches!(
+            message,
+            Some(ToGuest::Exec {
+                id: 7,
+                request: ExecRequest::Start(_)
+            })
+        ));
         assert!(!clients.is_idle());
-        let output = Answer::Stdout(Bytes(b"x".to_vec()));
-        assert_eq!(clients.answer(7, &output), None);
-        assert_eq!(clients.answer(7, &Answer::Exit(3)), None);
+        let output = ExecReply::Stdout(Bytes(b"x".to_vec()));
+        assert_eq!(clients.reply(7, &output), None);
+        assert_eq!(clients.reply(7, &ExecReply::Exit(3)), None);
         assert!(clients.is_idle());
-        assert_eq!(hears(&mut client), output);
-        assert_eq!(hears(&mut client), Answer::Exit(3));
-        // That it leaves now is no news to the guest.
-        assert_eq!(clients.knock(Knock::Left(7), None), None);
+        assert_eq!(read(&mut client), output);
+        assert_eq!(read(&mut client), ExecReply::Exit(3));
+        // The guest has nothing left to abandon.
+        assert_eq!(clients.handle(ClientEvent::Disconnected(7), None), None);
     }
 
     #[test]
-    fn a_client_that_leaves_early_abandons_its_command() {
+    fn a_client_that_disconnects_or_stops_reading_abandons_its_command() {
         let mut clients = Clients::default();
-        let _client = enter(&mut clients, 1);
-        clients.knock(Knock::Wants(1, start()), None);
-        let order = Order::Abandon;
-        let told = clients.knock(Knock::Left(1), None);
-        assert_eq!(told, Some(ToGuest::Command { id: 1, order }));
+        let _client = connect(&mut clients, 1);
+        clients.handle(start(1), None);
+        let message = clients.handle(ClientEvent::Disconnected(1), None);
+        assert_eq!(message, Some(abandon(1)));
         assert!(clients.is_idle());
+
+        drop(connect(&mut clients, 2));
+        clients.handle(start(2), None);
+        let message = clients.reply(2, &ExecReply::Stdout(Bytes(b"x".to_vec())));
+        assert_eq!(message, Some(abandon(2)));
     }
 
     #[test]
-    fn a_client_that_reads_no_more_abandons_its_command() {
+    fn an_impossible_request_is_refused_with_the_reason() {
         let mut clients = Clients::default();
-        drop(enter(&mut clients, 1));
-        clients.knock(Knock::Wants(1, start()), None);
-        let order = Order::Abandon;
-        let told = clients.answer(1, &Answer::Stdout(Bytes(b"x".to_vec())));
-        assert_eq!(told, Some(ToGuest::Command { id: 1, order }));
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused_with_the_reason() {
-        let mut clients = Clients::default();
-        let mut early = enter(&mut clients, 0);
-        let wants = |id| Knock::Wants(id, start());
-        assert_eq!(clients.knock(wants(0), Some("it boots")), None);
-        assert_eq!(hears(&mut early), Answer::Refused("it boots".to_owned()));
-        let mut hasty = enter(&mut clients, 1);
-        clients.knock(Knock::Wants(1, Order::InputEnd), None);
-        assert!(matches!(hears(&mut hasty), Answer::Refused(_)));
+        let mut early = connect(&mut clients, 0);
+        assert_eq!(clients.handle(start(0), Some("it boots")), None);
+        assert_eq!(read(&mut early), ExecReply::Refused("it boots".to_owned()));
+        let mut hasty = connect(&mut clients, 1);
+        clients.handle(ClientEvent::Requested(1, ExecRequest::InputEnd), None);
+        assert!(matches!(read(&mut hasty), ExecReply::Refused(_)));
         let ids = 2..;
         let mut full: Vec<_> = ids
-            .take(MAX_COMMANDS + 1)
-            .map(|id| (id, enter(&mut clients, id)))
+            .take(MAX_SESSIONS + 1)
+            .map(|id| (id, connect(&mut clients, id)))
             .collect();
         let started = full
             .iter()
-            .filter(|(id, _)| clients.knock(wants(*id), None).is_some())
+            .filter(|(id, _)| clients.handle(start(*id), None).is_some())
             .count();
-        assert_eq!(started, MAX_COMMANDS);
+        assert_eq!(started, MAX_SESSIONS);
         let (_, last) = full.last_mut().unwrap();
-        assert!(matches!(hears(last), Answer::Refused(_)));
+        assert!(matches!(read(last), ExecReply::Refused(_)));
     }
 }

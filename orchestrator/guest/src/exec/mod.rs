@@ -1,19 +1,137 @@
-//! Commands that come into a guest while it runs.
+//! Commands that run in a guest on request of other processes, while the guest runs.
 //!
-//! The process that owns the guest listens on a Unix socket, the door. Whoever may open it asks for a
-//! command and is its standard streams from then on. Each command has a number; the two control
-//! lines carry all of them at once.
+//! The process that owns the guest listens on a Unix socket, the exec socket. A client connects, asks
+//! for a command, and is connected to the command's standard streams. Each exec session has a number;
+//! the control lines between host and guest carry the messages of all sessions.
 //!
-//! - `talk`: what is said, the same at the door and on the control line
-//! - `door`: where clients come in
-//! - `clients`: those who are in
-//! - `client`: the other side of the door
+//! Messages are JSON objects, one per line, on the exec socket and on the control lines. The guest's
+//! serial line drops bytes for which its kernel has no buffer, so every stream has a window, and its
+//! receiver acknowledges bytes.
+//!
+//! - `socket`: accepts clients
+//! - `clients`: connected clients
+//! - `client`: the client's side
+
+use std::{ffi::OsString, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 mod client;
 mod clients;
-mod door;
-pub(crate) mod talk;
+mod socket;
 
 pub use client::{ExecError, run};
 pub(crate) use clients::Clients;
-pub(crate) use door::{Door, Knock};
+pub(crate) use socket::{ClientEvent, ExecSocket};
+
+/// Message from a client to the guest.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ExecRequest {
+    /// Start of a command; the first message of every client.
+    Start(Start),
+    /// Bytes of the command's standard input.
+    Input(Bytes),
+    /// End of standard input.
+    InputEnd,
+    /// Number of bytes of output that were written.
+    Ack(usize),
+    /// Signal for the command's process group.
+    Signal(i32),
+    /// End of the session, since the client has disconnected.
+    Abandon,
+}
+
+/// Command of an exec session.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Start {
+    /// Words after the prefix that [`crate::ExecConfig`] puts before every command.
+    pub words: Vec<OsString>,
+    /// Working directory; the root directory if the guest has no such directory.
+    pub cwd: PathBuf,
+    /// Columns and rows, if standard output is a terminal.
+    pub terminal: Option<(u16, u16)>,
+}
+
+/// Message from the guest to a client.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ExecReply {
+    /// Bytes of the command's standard output.
+    Stdout(Bytes),
+    /// Bytes of the command's standard error.
+    Stderr(Bytes),
+    /// Number of bytes of input that were written.
+    Ack(usize),
+    /// Exit code of the command; the last message.
+    Exit(u8),
+    /// Reason why the command was not started; the last message.
+    Refused(String),
+}
+
+impl ExecReply {
+    /// Returns true if no message follows this one.
+    pub(crate) const fn is_last(&self) -> bool {
+        matches!(self, Self::Exit(_) | Self::Refused(_))
+    }
+}
+
+/// Bytes, encoded as base64.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Bytes(pub Vec<u8>);
+
+impl From<Bytes> for String {
+    fn from(bytes: Bytes) -> Self {
+        use base64::Engine;
+        base64::engine::general_purpose::STANDARD.encode(bytes.0)
+    }
+}
+
+impl TryFrom<String> for Bytes {
+    type Error = base64::DecodeError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        use base64::Engine;
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text)?;
+        Ok(Self(bytes))
+    }
+}
+
+/// Maximum number of bytes in one message.
+pub(crate) const CHUNK: usize = 4 << 10;
+
+/// Maximum number of unacknowledged bytes of output. As messages they fit into the buffer of a Unix
+/// socket, so that a slow client never blocks the process that serves it.
+pub(crate) const OUTPUT_WINDOW: usize = 16 * CHUNK;
+
+/// Maximum number of unacknowledged bytes of input. The guest's kernel buffers 64 KiB of an unread
+/// serial line, which is more than [`MAX_SESSIONS`] clients may send.
+pub(crate) const INPUT_WINDOW: usize = CHUNK;
+
+/// Maximum number of concurrent exec sessions.
+pub(crate) const MAX_SESSIONS: usize = 8;
+
+/// Maximum length of a request, in bytes, which bounds the words of a command.
+pub(crate) const MAX_REQUEST: usize = 32 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_one_line_that_is_longer_by_a_third() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(CHUNK).collect();
+        let reply = ExecReply::Stdout(Bytes(bytes));
+        let line = serde_json::to_string(&reply).unwrap();
+        assert!(!line.contains('\n') && line.len() < CHUNK * 4 / 3 + 32);
+        assert_eq!(serde_json::from_str::<ExecReply>(&line).unwrap(), reply);
+    }
+
+    #[test]
+    fn input_of_all_sessions_fits_into_the_buffer_of_the_serial_line() {
+        let line =
+            serde_json::to_string(&ExecRequest::Input(Bytes(vec![0; INPUT_WINDOW]))).unwrap();
+        assert!(MAX_SESSIONS * (line.len() + 64) < 64 << 10);
+    }
+}

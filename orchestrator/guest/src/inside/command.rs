@@ -1,4 +1,4 @@
-//! The inner command as a process.
+//! Process of the guest's command.
 
 use std::{
     fs::File,
@@ -21,19 +21,16 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{
-    inside::{
-        ACCEL_VARIABLE, CLOCK_VARIABLE, GUEST_VARIABLE, PROGRESS_VARIABLE, error::InsideError,
-        ports::Ports,
-    },
-    wire::{InnerRequest, STDERR_PORT, STDOUT_PORT},
+use super::{
+    ACCEL_VARIABLE, CLOCK_VARIABLE, GUEST_VARIABLE, InsideError, PROGRESS_VARIABLE, ports::Ports,
 };
+use crate::wire::{InnerRequest, STDERR_PORT, STDOUT_PORT};
 
-/// The command while it runs.
+/// Running command.
 pub(crate) struct Running {
     pid: Pid,
-    /// Output that does not go to a terminal on the host comes through a pipe, so that the command
-    /// does not take the serial port for one.
+    /// Pipe for output that is no terminal on the host, since a serial port would be one; likewise
+    /// `stderr`.
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
 }
@@ -66,28 +63,28 @@ impl Running {
         })
     }
 
-    /// The pipes to wait on.
+    /// Returns the pipes to poll.
     pub(crate) fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let stdout = self.stdout.iter().map(AsFd::as_fd);
         stdout.chain(self.stderr.iter().map(AsFd::as_fd))
     }
 
-    /// Passes on what the pipes hold now.
-    pub(crate) fn pass_available(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
-        pass(&mut self.stdout, &mut ports.stdout).map_err(port_error(STDOUT_PORT))?;
-        pass(&mut self.stderr, &mut ports.stderr).map_err(port_error(STDERR_PORT))
+    /// Forwards the bytes that one read of each readable pipe returns.
+    pub(crate) fn forward_available(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
+        forward(&mut self.stdout, &mut ports.stdout).map_err(InsideError::port(STDOUT_PORT))?;
+        forward(&mut self.stderr, &mut ports.stderr).map_err(InsideError::port(STDERR_PORT))
     }
 
-    /// Passes on all that comes until the pipes are closed.
-    pub(crate) fn pass_rest(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
-        pass_all(&mut self.stdout, &mut ports.stdout).map_err(port_error(STDOUT_PORT))?;
-        pass_all(&mut self.stderr, &mut ports.stderr).map_err(port_error(STDERR_PORT))
+    /// Forwards all output until the pipes are closed.
+    pub(crate) fn forward_rest(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
+        forward_all(&mut self.stdout, &mut ports.stdout).map_err(InsideError::port(STDOUT_PORT))?;
+        forward_all(&mut self.stderr, &mut ports.stderr).map_err(InsideError::port(STDERR_PORT))
     }
 
-    /// Passes on all that the pipes hold, and leaves those open that someone may still write to.
-    pub(crate) fn pass_held(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
+    /// Forwards the output in the pipes and keeps open the pipes that other processes may write to.
+    pub(crate) fn forward_pending(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
         while self.pipes().any(is_readable) {
-            self.pass_available(ports)?;
+            self.forward_available(ports)?;
         }
         Ok(())
     }
@@ -97,7 +94,7 @@ impl Running {
         signal_group(self.pid, number);
     }
 
-    /// The process that leads the command.
+    /// Returns the leader of the command's process group.
     pub(crate) const fn pid(&self) -> Pid {
         self.pid
     }
@@ -106,13 +103,13 @@ impl Running {
 /// Sends a signal to a process group.
 pub(crate) fn signal_group(leader: Pid, number: i32) {
     let sent = Signal::try_from(number).and_then(|signal| killpg(leader, signal));
-    // It may have ended just now; a number no signal has cannot come from the host's handlers.
+    // The group may have just ended.
     if let Err(error) = sent {
         eprintln!("guest init: signal {number} not sent: {error}");
     }
 }
 
-/// Collects the next ended process, with its exit code.
+/// Reaps the next ended process and returns its exit code.
 pub(crate) fn reap() -> nix::Result<Option<(Pid, u8)>> {
     loop {
         let (pid, code) = match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
@@ -134,7 +131,7 @@ fn output(port: &File, is_terminal: bool) -> io::Result<Stdio> {
     }
 }
 
-/// The environment of every command.
+/// Returns the environment of every command in the guest.
 pub(crate) fn environment(request: &InnerRequest) -> Vec<(String, String)> {
     let progress = if request.stderr_is_terminal {
         "bar"
@@ -150,15 +147,15 @@ pub(crate) fn environment(request: &InnerRequest) -> Vec<(String, String)> {
     let facts = [
         (GUEST_VARIABLE, "1"),
         (CLOCK_VARIABLE, request.clock.name()),
-        (ACCEL_VARIABLE, request.engine.name()),
+        (ACCEL_VARIABLE, request.accelerator.name()),
         (PROGRESS_VARIABLE, progress),
     ];
     environment.extend(facts.map(|(name, value)| (name.to_owned(), value.to_owned())));
     environment
 }
 
-/// Passes on what one read gives, and closes a pipe that has ended.
-fn pass<R: Read + AsFd>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()> {
+/// Forwards the bytes of one read if the pipe is readable; closes a pipe that has ended.
+fn forward<R: Read + AsFd>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()> {
     let Some(open) = pipe else { return Ok(()) };
     if !is_readable(open.as_fd()) {
         return Ok(());
@@ -171,23 +168,19 @@ fn pass<R: Read + AsFd>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()>
     port.write_all(&buffer[..count])
 }
 
-/// Whether a read would not wait.
+/// Returns true if a read would not block.
 fn is_readable(pipe: BorrowedFd<'_>) -> bool {
     let mut ready = [PollFd::new(pipe, PollFlags::POLLIN)];
     poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0)
 }
 
-fn pass_all<R: Read>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()> {
+fn forward_all<R: Read>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()> {
     pipe.take()
         .map_or(Ok(()), |mut open| io::copy(&mut open, port).map(drop))
 }
 
-fn port_error(port: &'static str) -> impl Fn(io::Error) -> InsideError {
-    move |source| InsideError::Port { port, source }
-}
-
-/// Programs of the lab live in these; the request's environment may say otherwise.
+/// Default `PATH`; the request's environment may override it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Shells add this to the number of the signal that ended a program.
+/// Exit code of a process ended by a signal, less the signal's number, as in shells.
 const SIGNAL_EXIT_BASE: i32 = 128;

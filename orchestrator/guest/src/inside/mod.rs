@@ -1,71 +1,65 @@
-//! The guest's side: the init that sets the guest up and runs one command in it.
+//! Guest's side: the init, which sets the guest up and runs one command in it.
 //!
-//! - `setup`, `softirq`: file systems, modules, limits, priorities
-//! - `ports`: the serial ports that lead to the host
+//! - `setup`: file systems, modules, limits, priorities
+//! - `ports`: serial ports to the host
 //! - `supervise`, `command`: the command, its output and its signals
-//! - [`commands_come_in`], `visits`, `visit`: commands that come in while the guest runs
-//! - [`cpu_usage`]: how busy the guest is, in its own time
-//! - [`preload`]: bringing files into the guest's memory before time matters
-//! - [`host_waits`]: how often the guest has waited for the host
-//! - [`settle`]: bringing a guest to the same moment in every run
+//! - `sessions`: exec sessions
+//! - `preload`: copies files into the guest's memory
+//! - `clock`: alignment of the clock, CPU time, waits for the host
 //!
-//! A command that measures in virtual time first makes everything, then calls [`preload`] with all
-//! it will run or read, then [`settle`], and writes to memory (`/dev/shm` or `/run`) until it has
-//! measured: writing to a directory of the host's is a wait for the host too.
+//! A command that measures in virtual time first creates everything, then calls [`preload`] with all
+//! files it will run or read, then [`align_clock`]. Until the end of the measurement it writes to
+//! `/dev/shm` or `/run` only, since the virtual clock jumps at each wait for the host.
 
+mod clock;
 mod command;
-mod cpu;
-mod error;
 mod ports;
 mod preload;
-mod settle;
+mod sessions;
 mod setup;
-mod softirq;
 mod supervise;
-mod visit;
-mod visits;
-mod waits;
 
-use std::path::Path;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use nix::{
     sys::reboot::{RebootMode, reboot},
     unistd::getpid,
 };
+use thiserror::Error;
 
-pub use cpu::cpu_usage;
+pub use clock::{align_clock, cpu_usage, host_waits};
 pub use preload::preload;
-pub use settle::settle;
-pub use visits::commands_come_in;
-pub use waits::host_waits;
+pub use sessions::exec_session_count;
 
-use crate::{
-    inside::{error::InsideError, ports::Ports, supervise::Supervisor},
-    wire::{GUEST_DIR, InnerRequest, REQUEST_FILE, ToHost},
-};
+use self::{ports::Ports, supervise::Supervisor};
+use crate::wire::{GUEST_DIR, InnerRequest, REQUEST_FILE, ToHost};
 
-/// Set in the inner command's environment, to `1`.
+/// Environment variable of commands in a guest; its value is `1`.
 pub const GUEST_VARIABLE: &str = "LCMP_LAB_GUEST";
 
-/// `virtual` or `real` in the inner command's environment.
+/// Environment variable of commands in a guest; its value is `virtual` or `real`.
 pub const CLOCK_VARIABLE: &str = "LCMP_LAB_CLOCK";
 
-/// `tcg` or `kvm` in the inner command's environment.
+/// Environment variable of commands in a guest; its value is `tcg` or `kvm`.
 pub const ACCEL_VARIABLE: &str = "LCMP_LAB_ACCEL";
 
-/// `bar` in the inner command's environment where the host's standard error is a terminal, else
-/// `plain`.
+/// Environment variable of commands in a guest; its value is `bar` if the host's standard error is a
+/// terminal, else `plain`.
 pub const PROGRESS_VARIABLE: &str = "LCMP_LAB_PROGRESS";
 
-/// Whether this process runs inside a guest.
+/// Returns true if this process runs inside a guest.
 #[must_use]
 pub fn is_inside() -> bool {
     std::env::var_os(GUEST_VARIABLE).is_some_and(|value| value == "1")
 }
 
-/// The guest's init: sets the guest up, runs the command, tells the host its end and powers off.
+/// Runs the guest's init: sets the guest up, runs the command, reports its end to the host and powers
+/// off.
 ///
-/// Call it first thing in a program whose first argument is [`crate::INIT_VERB`].
+/// A program whose first argument is [`crate::INIT_VERB`] calls this function first.
 pub fn main() -> ! {
     if getpid().as_raw() != 1 || !Path::new(GUEST_DIR).exists() {
         eprintln!("`{}` is for the init of a guest", crate::INIT_VERB);
@@ -74,7 +68,7 @@ pub fn main() -> ! {
     if let Err(error) = run() {
         eprintln!("guest init: {error}");
     }
-    // The host kills the machine once it has heard the last word; this is for when it has not.
+    // Normally the host has killed the machine at the last message.
     let _ = reboot(RebootMode::RB_POWER_OFF);
     loop {
         std::thread::park();
@@ -88,7 +82,7 @@ fn run() -> Result<(), InsideError> {
     };
     let request = match set_up() {
         Ok(request) => request,
-        Err(error) => return say_last(&mut ports, &failed(error)),
+        Err(error) => return send_last(&mut ports, &failed(error)),
     };
     let supervisor = Supervisor::new(&request, &mut ports);
     match supervisor.and_then(|mut supervisor| {
@@ -97,8 +91,8 @@ fn run() -> Result<(), InsideError> {
         Ok((supervisor, end))
     }) {
         Ok((supervisor, end)) if request.stays => supervisor.stay(&end),
-        Ok((_, end)) => say_last(&mut ports, &end),
-        Err(error) => say_last(&mut ports, &failed(error)),
+        Ok((_, end)) => send_last(&mut ports, &end),
+        Err(error) => send_last(&mut ports, &failed(error)),
     }
 }
 
@@ -108,21 +102,65 @@ fn set_up() -> Result<InnerRequest, InsideError> {
     Ok(request)
 }
 
-/// Says the last word, once all output has left the guest.
-fn say_last(ports: &mut Ports, word: &ToHost) -> Result<(), InsideError> {
+/// Sends the last message once all output has left the guest.
+fn send_last(ports: &mut Ports, message: &ToHost) -> Result<(), InsideError> {
     ports.drain()?;
-    ports.say(word)?;
+    ports.send(message)?;
     ports.drain()
 }
 
 fn read_request() -> Result<InnerRequest, InsideError> {
-    let file = Path::new(GUEST_DIR).join(REQUEST_FILE);
-    let bytes = std::fs::read(&file).map_err(|source| InsideError::File {
-        path: file.clone(),
-        source,
-    })?;
-    serde_json::from_slice(&bytes).map_err(|source| InsideError::File {
-        path: file,
-        source: source.into(),
-    })
+    let path = Path::new(GUEST_DIR).join(REQUEST_FILE);
+    std::fs::read(&path)
+        .and_then(|bytes| Ok(serde_json::from_slice(&bytes)?))
+        .map_err(|source| InsideError::File { path, source })
+}
+
+/// Error of the guest's init.
+#[derive(Debug, Error)]
+pub(crate) enum InsideError {
+    #[error("file `{}`: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("mount of `{what}` at `{}`: {source}", at.display())]
+    Mount {
+        what: String,
+        at: PathBuf,
+        source: io::Error,
+    },
+    #[error("module `{}`: {source}", path.display())]
+    Module { path: PathBuf, source: io::Error },
+    #[error("serial port `{port}`: {source}")]
+    Port {
+        port: &'static str,
+        source: io::Error,
+    },
+    #[error("{what}: {source}")]
+    Kernel {
+        what: &'static str,
+        source: io::Error,
+    },
+    #[error("command `{}` in `{}`: {source}", command.display(), cwd.display())]
+    Command {
+        command: PathBuf,
+        cwd: PathBuf,
+        source: io::Error,
+    },
+}
+
+impl InsideError {
+    /// Returns a conversion of errors of a kernel interface that names no object.
+    pub(crate) fn kernel<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> Self {
+        move |source| Self::Kernel {
+            what,
+            source: source.into(),
+        }
+    }
+
+    /// Returns a conversion of errors of a serial port.
+    pub(crate) fn port<E: Into<io::Error>>(port: &'static str) -> impl Fn(E) -> Self {
+        move |source| Self::Port {
+            port,
+            source: source.into(),
+        }
+    }
 }

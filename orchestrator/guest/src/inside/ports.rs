@@ -1,4 +1,4 @@
-//! The serial ports that lead to the host.
+//! Serial ports to the host.
 
 use std::{
     fs::{File, OpenOptions},
@@ -9,70 +9,56 @@ use std::{
 use nix::sys::termios::{SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::{
-    inside::error::InsideError,
-    wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT, ToGuest, ToHost},
-};
+use super::InsideError;
+use crate::wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT, ToGuest, ToHost};
 
-/// The three channels to the host.
+/// Serial ports to the host.
 pub(crate) struct Ports {
     pub stdout: File,
     pub stderr: File,
     pub control: File,
-    /// Control input up to the line that is not complete yet.
-    heard: Vec<u8>,
+    /// Received part of an incomplete control line.
+    received: Vec<u8>,
 }
 
 impl Ports {
-    /// Opens the ports so that every byte passes as it is.
+    /// Opens the ports in raw mode.
     pub(crate) fn open() -> Result<Self, InsideError> {
-        let open = |port| open_raw(port).map_err(|source| InsideError::Port { port, source });
+        let open = |port| open_raw(port).map_err(InsideError::port(port));
         Ok(Self {
             stdout: open(STDOUT_PORT)?,
             stderr: open(STDERR_PORT)?,
             control: open(CONTROL_PORT)?,
-            heard: Vec::new(),
+            received: Vec::new(),
         })
     }
 
-    /// Gives the output ports the size of the host's terminal.
-    pub(crate) fn resize(&self, (columns, rows): (u16, u16)) -> Result<(), InsideError> {
-        let size = Winsize {
-            ws_col: columns,
-            ws_row: rows,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+    /// Sets the output ports to the size of the host's terminal: columns and rows.
+    pub(crate) fn resize(&self, size: (u16, u16)) -> Result<(), InsideError> {
         for port in [&self.stdout, &self.stderr] {
-            tcsetwinsize(port, size).map_err(InsideError::kernel("terminal size"))?;
+            tcsetwinsize(port, window_size(size)).map_err(InsideError::kernel("terminal size"))?;
         }
         Ok(())
     }
 
     /// Writes a control line.
-    pub(crate) fn say(&mut self, message: &ToHost) -> Result<(), InsideError> {
+    pub(crate) fn send(&mut self, message: &ToHost) -> Result<(), InsideError> {
         let mut line = serde_json::to_vec(message).map_err(InsideError::kernel("control line"))?;
         line.push(b'\n');
         self.control
             .write_all(&line)
-            .map_err(|source| InsideError::Port {
-                port: CONTROL_PORT,
-                source,
-            })
+            .map_err(InsideError::port(CONTROL_PORT))
     }
 
-    /// Reads the control lines that have come.
-    pub(crate) fn hear(&mut self) -> Result<Vec<ToGuest>, InsideError> {
+    /// Reads the control lines that are available.
+    pub(crate) fn receive(&mut self) -> Result<Vec<ToGuest>, InsideError> {
         let mut buffer = [0; 1024];
         let count = self
             .control
             .read(&mut buffer)
-            .map_err(|source| InsideError::Port {
-                port: CONTROL_PORT,
-                source,
-            })?;
-        self.heard.extend_from_slice(&buffer[..count]);
-        Ok(take_lines(&mut self.heard))
+            .map_err(InsideError::port(CONTROL_PORT))?;
+        self.received.extend_from_slice(&buffer[..count]);
+        Ok(take_lines(&mut self.received))
     }
 
     /// Waits until all output has left the guest.
@@ -82,10 +68,7 @@ impl Ports {
             (&self.stderr, STDERR_PORT),
             (&self.control, CONTROL_PORT),
         ] {
-            tcdrain(file).map_err(|error| InsideError::Port {
-                port,
-                source: error.into(),
-            })?;
+            tcdrain(file).map_err(InsideError::port(port))?;
         }
         Ok(())
     }
@@ -103,12 +86,22 @@ fn open_raw(port: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// Takes the complete lines out of `heard`; one that is no message is passed over.
-fn take_lines(heard: &mut Vec<u8>) -> Vec<ToGuest> {
-    let Some(end) = heard.iter().rposition(|&byte| byte == b'\n') else {
+/// Returns the size of a terminal of so many columns and rows.
+pub(crate) const fn window_size((columns, rows): (u16, u16)) -> Winsize {
+    Winsize {
+        ws_col: columns,
+        ws_row: rows,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    }
+}
+
+/// Removes the complete lines from `received` and parses them; invalid lines are ignored.
+fn take_lines(received: &mut Vec<u8>) -> Vec<ToGuest> {
+    let Some(end) = received.iter().rposition(|&byte| byte == b'\n') else {
         return Vec::new();
     };
-    let lines: Vec<u8> = heard.drain(..=end).collect();
+    let lines: Vec<u8> = received.drain(..=end).collect();
     lines
         .split(|&byte| byte == b'\n')
         .filter_map(|line| serde_json::from_slice(line).ok())
@@ -122,11 +115,11 @@ mod tests {
     #[test]
     fn a_line_in_pieces_is_taken_once_it_is_complete() {
         let line = serde_json::to_vec(&ToGuest::Signal { number: 2 }).unwrap();
-        let mut heard = line[..5].to_vec();
-        assert_eq!(take_lines(&mut heard), []);
-        heard.extend_from_slice(&line[5..]);
-        heard.extend_from_slice(b"\nnoise\n{");
-        assert_eq!(take_lines(&mut heard), [ToGuest::Signal { number: 2 }]);
-        assert_eq!(heard, b"{");
+        let mut received = line[..5].to_vec();
+        assert_eq!(take_lines(&mut received), []);
+        received.extend_from_slice(&line[5..]);
+        received.extend_from_slice(b"\nnoise\n{");
+        assert_eq!(take_lines(&mut received), [ToGuest::Signal { number: 2 }]);
+        assert_eq!(received, b"{");
     }
 }

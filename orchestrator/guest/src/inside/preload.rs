@@ -1,4 +1,4 @@
-//! Bringing files into the guest's memory before time matters.
+//! Copies files into the guest's memory before a measurement.
 
 use std::{
     fs,
@@ -16,41 +16,40 @@ use nix::{
 
 use crate::inside::is_inside;
 
-/// Brings every file of `paths` into the guest's memory, and every file below those that are
-/// directories, and the shared libraries of those that are programs, with all links on the way.
+/// Copies files into the guest's memory: `paths`, all files below directories among them, the shared
+/// libraries of programs, and all symbolic links on the way. Returns the size of the files.
 ///
-/// Reading ahead would not do: over 9p the opening of a file, the following of a link and the listing
-/// of a directory ask the host each time, whatever is cached, and in virtual time a wait for the host
-/// lets the guest's clock leap. So files are copied up into the overlay, where they are the guest's
-/// own, and directories, which the overlay would still list from both, are covered by a copy. What a program
-/// loads by name while it runs must be named too, e.g. `/etc/libibverbs.d` and the providers'
-/// directory for anything that speaks verbs. Whether something was forgotten is what
-/// [`host_waits`](crate::inside::host_waits) tells.
+/// Reading ahead is not enough: over 9p, opening a file, following a link and listing a directory ask
+/// the host even if their data is cached, and the virtual clock jumps at each wait for the host.
+/// Files are therefore copied up into the overlay; a directory, which the overlay would still list from
+/// the host, is covered by a copy. Files that a program opens at run time must be named too, e.g.
+/// `/etc/libibverbs.d` and the providers' directory for programs that use verbs.
+/// [`host_waits`](crate::inside::host_waits) shows if a file is missing.
 ///
-/// Outside a guest it does nothing.
+/// Outside a guest this function does nothing.
 ///
 /// # Errors
 ///
-/// Fails with the first file that cannot be brought, which is named.
+/// Fails with the name of the first file that cannot be copied.
 pub fn preload<P: AsRef<Path>>(paths: &[P]) -> io::Result<Bytes> {
     if !is_inside() {
         return Ok(Bytes::ZERO);
     }
-    let mut bytes = bring(Path::new(LOADER_CACHE))?;
+    let mut bytes = load(Path::new(LOADER_CACHE))?;
     for path in paths.iter().map(AsRef::as_ref) {
-        bytes = bytes + bring(path)?;
+        bytes = bytes + load(path)?;
         cover_if_directory(path).map_err(named(path))?;
     }
     Ok(bytes)
 }
 
-/// Brings a file with all it needs, or a directory with all that is below.
-fn bring(path: &Path) -> io::Result<Bytes> {
+/// Copies up a file with its libraries, or a directory with all files below; returns their size.
+fn load(path: &Path) -> io::Result<Bytes> {
     let file = copy_up_links(path, MAX_LINKS).map_err(named(path))?;
     if file.is_dir() {
         let mut bytes = Bytes::ZERO;
         for entry in fs::read_dir(&file).map_err(named(path))? {
-            bytes = bytes + bring(&entry.map_err(named(path))?.path())?;
+            bytes = bytes + load(&entry.map_err(named(path))?.path())?;
         }
         return Ok(bytes);
     }
@@ -64,12 +63,12 @@ fn bring(path: &Path) -> io::Result<Bytes> {
     Ok(bytes)
 }
 
-/// Names the file in the error, which the bare one does not.
+/// Returns a conversion of errors that adds the file's name.
 fn named(path: &Path) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }
 
-/// Copies up the links a path leads through; what it leads to in the end.
+/// Copies up the symbolic links in a path and returns the file that the path resolves to.
 fn copy_up_links(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     let mut reached = PathBuf::new();
     let mut components = path.components();
@@ -98,14 +97,14 @@ fn copy_up_links(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     Ok(reached)
 }
 
-/// Makes the overlay take a file or link over, by giving it the owner it has; its size.
+/// Copies up a file or link by setting its owner to the current one; returns its size.
 fn copy_up(path: &Path) -> io::Result<Bytes> {
     let metadata = fs::symlink_metadata(path)?;
     lchown(path, Some(metadata.uid()), Some(metadata.gid()))?;
     Ok(Bytes::new(metadata.len()))
 }
 
-/// Covers a directory by a copy of itself in memory.
+/// Mounts a copy of a directory, in memory, over the directory.
 fn cover_if_directory(path: &Path) -> io::Result<()> {
     let dir = path.canonicalize()?;
     if !dir.is_dir() {
@@ -145,7 +144,7 @@ fn is_program(file: &Path) -> io::Result<bool> {
     Ok(head == ELF_MAGIC)
 }
 
-/// The shared libraries of a program, as the dynamic loader finds them; none for a static one.
+/// Returns the shared libraries of a program, as found by the dynamic loader; none of a static one.
 fn libraries(program: &Path) -> Vec<PathBuf> {
     Command::new(DYNAMIC_LOADER)
         .arg("--list")
@@ -155,7 +154,7 @@ fn libraries(program: &Path) -> Vec<PathBuf> {
         .unwrap_or_default()
 }
 
-/// Takes the paths out of lines like `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)`.
+/// Returns the paths in lines like `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)`.
 fn parse_list(list: &str) -> Vec<PathBuf> {
     list.lines()
         .filter_map(|line| line.rsplit_once(" (")?.0.split("=>").last())
@@ -164,16 +163,16 @@ fn parse_list(list: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Where the x86-64 ABI puts it; there are no guests of other machines.
+/// Dynamic loader by the x86-64 ABI; there are no guests of other architectures.
 const DYNAMIC_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
-/// Every dynamic program reads it.
+/// Cache of the dynamic loader, which every dynamic program reads.
 const LOADER_CACHE: &str = "/etc/ld.so.cache";
 
-/// Where copies of directories are, in the guest's memory.
+/// Directory for copies of directories, in the guest's memory.
 const COPIES: &str = "/run/lcmp-lab-guest/preloaded";
 
-/// As many as the kernel follows.
+/// Maximum number of symbolic links in a path, as in Linux.
 const MAX_LINKS: u32 = 40;
 
 const ELF_MAGIC: &[u8] = b"\x7fELF";
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn links_in_a_circle_are_an_error() {
+    fn a_loop_of_links_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         symlink("b", dir.path().join("a")).unwrap();
         symlink("a", dir.path().join("b")).unwrap();
@@ -232,8 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_brought_is_named() {
-        let error = bring(Path::new("/nonexistent/file")).unwrap_err();
+    fn a_file_that_cannot_be_copied_is_named() {
+        let error = load(Path::new("/nonexistent/file")).unwrap_err();
         assert!(error.to_string().contains("`/nonexistent/file`"));
     }
 

@@ -1,4 +1,4 @@
-//! The inner command: its output, its signals and its end, and what comes in meanwhile.
+//! Supervision of the command and of exec sessions: output, signals and ends of processes.
 
 use std::{fs, io, os::fd::AsFd};
 
@@ -14,31 +14,30 @@ use nix::{
     unistd::Pid,
 };
 
+use super::{
+    InsideError, clock,
+    command::{Running, reap},
+    ports::Ports,
+    sessions::ExecSessions,
+};
 use crate::{
     CpuUse,
-    inside::{
-        command::{Running, reap},
-        cpu,
-        error::InsideError,
-        ports::Ports,
-        visits::Visits,
-    },
     wire::{InnerRequest, ToGuest, ToHost},
 };
 
-/// The request's command and those that come in meanwhile.
+/// Running command and exec sessions.
 pub(crate) struct Supervisor<'a> {
     request: &'a InnerRequest,
     ports: &'a mut Ports,
     heartbeat: TimerFd,
     children: SignalFd,
     running: Running,
-    visits: Visits,
+    sessions: ExecSessions,
     cpu_before: CpuUse,
 }
 
-/// What there is to attend to.
-struct Woken {
+/// Readable sources of events.
+struct Ready {
     output: bool,
     control: bool,
     heartbeat: bool,
@@ -54,10 +53,10 @@ impl<'a> Supervisor<'a> {
         if let Some(size) = request.terminal_size {
             ports.resize(size)?;
         }
-        ports.say(&ready()?)?;
+        ports.send(&ready()?)?;
         let cpu_before = cpu_use()?;
         let running = Running::start(request, ports)?;
-        // Only now: a command inherits the signals that are blocked.
+        // A command inherits the signal mask, so SIGCHLD is blocked only now.
         let children = child_signals().map_err(InsideError::kernel("signal of ended children"))?;
         Ok(Self {
             request,
@@ -65,27 +64,27 @@ impl<'a> Supervisor<'a> {
             heartbeat,
             children,
             running,
-            visits: Visits::default(),
+            sessions: ExecSessions::default(),
             cpu_before,
         })
     }
 
-    /// Passes output and signals on until the request's command has ended.
+    /// Forwards output and signals until the command has ended; returns the message of its end.
     pub(crate) fn until_end(&mut self) -> Result<ToHost, InsideError> {
         let code = loop {
             if let Some(code) = self.reap()? {
                 break code;
             }
-            self.attend()?;
+            self.handle_events()?;
         };
         let cpu = cpu_use()?.since(self.cpu_before);
         let uptime_ns = uptime()?;
         if self.request.stays {
-            self.running.pass_held(self.ports)?;
+            self.running.forward_pending(self.ports)?;
         } else {
-            // What the command left running would keep its output and its directories open.
+            // Processes of the command that still run would keep its output and directories open.
             let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
-            self.running.pass_rest(self.ports)?;
+            self.running.forward_rest(self.ports)?;
         }
         Ok(ToHost::Exit {
             code,
@@ -94,49 +93,49 @@ impl<'a> Supervisor<'a> {
         })
     }
 
-    /// Tells the host of the command's end, and goes on with the commands that come in until the
-    /// host takes the guest away.
+    /// Sends the message of the command's end and serves exec sessions until the host kills the guest.
     pub(crate) fn stay(mut self, end: &ToHost) -> Result<(), InsideError> {
         self.ports.drain()?;
-        self.ports.say(end)?;
+        self.ports.send(end)?;
         loop {
-            self.attend()?;
+            self.handle_events()?;
             self.reap()?;
         }
     }
 
-    /// Waits until there is something to do, and does it.
-    fn attend(&mut self) -> Result<(), InsideError> {
-        let woken = self
+    /// Waits for events and handles them.
+    fn handle_events(&mut self) -> Result<(), InsideError> {
+        let ready = self
             .wait()
             .map_err(InsideError::kernel("wait for events"))?;
-        if woken.output {
-            self.running.pass_available(self.ports)?;
+        if ready.output {
+            self.running.forward_available(self.ports)?;
         }
-        if woken.control {
-            for message in self.ports.hear()? {
-                self.obey(message)?;
+        if ready.control {
+            for message in self.ports.receive()? {
+                self.handle(message)?;
             }
         }
-        if woken.heartbeat {
+        if ready.heartbeat {
             let beat = self.heartbeat.wait();
             beat.map_err(InsideError::kernel("heartbeat"))?;
-            self.ports.say(&ToHost::Alive)?;
+            self.ports.send(&ToHost::Alive)?;
         }
-        self.visits.advance(self.ports)
+        self.sessions.advance(self.ports)
     }
 
-    fn obey(&mut self, message: ToGuest) -> Result<(), InsideError> {
+    fn handle(&mut self, message: ToGuest) -> Result<(), InsideError> {
         match message {
             ToGuest::Signal { number } => self.running.signal(number),
-            ToGuest::Command { id, order } => {
-                self.visits.take(id, order, self.request, self.ports)?;
+            ToGuest::Exec { id, request } => {
+                self.sessions
+                    .handle(id, request, self.request, self.ports)?;
             }
         }
         Ok(())
     }
 
-    /// Collects ended processes; the exit code once the request's command is among them.
+    /// Reaps ended processes; returns the exit code of the command if it is among them.
     fn reap(&mut self) -> Result<Option<u8>, InsideError> {
         while let Ok(Some(_)) = self.children.read_signal() {}
         let mut code = None;
@@ -144,13 +143,13 @@ impl<'a> Supervisor<'a> {
             if pid == self.running.pid() {
                 code = Some(its_code);
             }
-            self.visits.ended(pid, its_code);
+            self.sessions.record_end(pid, its_code);
         }
-        self.visits.advance(self.ports)?;
+        self.sessions.advance(self.ports)?;
         Ok(code)
     }
 
-    fn wait(&self) -> nix::Result<Woken> {
+    fn wait(&self) -> nix::Result<Ready> {
         let mut fds = vec![
             PollFd::new(self.ports.control.as_fd(), PollFlags::POLLIN),
             PollFd::new(self.heartbeat.as_fd(), PollFlags::POLLIN),
@@ -162,14 +161,14 @@ impl<'a> Supervisor<'a> {
                 .pipes()
                 .map(|fd| PollFd::new(fd, PollFlags::POLLIN)),
         );
-        let visits = fds.len();
-        fds.extend(self.visits.poll_fds());
+        let sessions = fds.len();
+        fds.extend(self.sessions.poll_fds());
         poll(&mut fds, PollTimeout::NONE)?;
         let is_ready = |fd: &PollFd<'_>| fd.any().unwrap_or(false);
-        Ok(Woken {
+        Ok(Ready {
             control: is_ready(&fds[0]),
             heartbeat: is_ready(&fds[1]),
-            output: fds[output..visits].iter().any(is_ready),
+            output: fds[output..sessions].iter().any(is_ready),
         })
     }
 }
@@ -191,14 +190,14 @@ fn line_of(path: &str) -> Result<String, InsideError> {
 }
 
 fn uptime() -> Result<lab_units::Nanos, InsideError> {
-    cpu::uptime().map_err(InsideError::kernel("uptime"))
+    clock::uptime().map_err(InsideError::kernel("uptime"))
 }
 
 fn cpu_use() -> Result<CpuUse, InsideError> {
-    cpu::cpu_usage().map_err(InsideError::kernel("CPU use"))
+    clock::cpu_usage().map_err(InsideError::kernel("CPU use"))
 }
 
-/// Ended children as a file to wait on, opened before there are any.
+/// Blocks SIGCHLD and returns a file that is readable at the end of a child.
 fn child_signals() -> nix::Result<SignalFd> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGCHLD);
@@ -206,7 +205,7 @@ fn child_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
 }
 
-/// Beats on whole multiples of the period, so that they meet two runs at the same moments.
+/// Returns a timer that expires at whole multiples of the period, at the same times in every run.
 fn heartbeat() -> io::Result<TimerFd> {
     let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
     let period = TimeSpec::new(HEARTBEAT_SECONDS, 0);
@@ -220,6 +219,6 @@ fn heartbeat() -> io::Result<TimerFd> {
     Ok(timer)
 }
 
-/// Guest time between heartbeats: rare enough to cost the lab nothing, and often enough for the
-/// host's patience when emulation is slow.
+/// Period of heartbeats, s of guest time: long enough to cost no CPU time, short enough for the host's
+/// silence timeout under slow emulation.
 const HEARTBEAT_SECONDS: i64 = 10;

@@ -1,21 +1,22 @@
-//! Whether KVM works here, found out by a bounded trial boot.
+//! State of KVM on this machine, found by a trial boot and cached until the next boot.
 //!
-//! `/dev/kvm` alone says nothing: under nested virtualisation without hardware help the device is
-//! there, and a guest takes minutes to boot or dies of a register its host does not emulate.
-//!
-//! - `trial`: the boot
-//! - `memory`: its result, remembered until this machine boots again
+//! `/dev/kvm` alone proves nothing: under nested virtualisation without hardware support the device
+//! exists, but a guest takes minutes to boot or dies of a register that its host does not emulate.
 
-mod memory;
 mod trial;
 
-use std::{fmt, fs::OpenOptions, io, path::Path};
+use std::{
+    env, fmt, fs,
+    fs::OpenOptions,
+    io,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Kernel;
 
-/// What is known of KVM on this machine.
+/// State of KVM on this machine.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KvmVerdict {
@@ -23,11 +24,11 @@ pub enum KvmVerdict {
     Works,
     /// There is no `/dev/kvm`.
     Absent,
-    /// `/dev/kvm` may not be opened by this user.
+    /// This user may not open `/dev/kvm`.
     Denied,
     /// A guest did not boot.
     Fails {
-        /// How the trial ended.
+        /// End of the trial boot.
         reason: String,
     },
 }
@@ -37,25 +38,24 @@ impl fmt::Display for KvmVerdict {
         match self {
             Self::Works => f.write_str("works"),
             Self::Absent => f.write_str("there is no `/dev/kvm`"),
-            Self::Denied => f.write_str("`/dev/kvm` may not be opened by this user"),
+            Self::Denied => f.write_str("this user may not open `/dev/kvm`"),
             Self::Fails { reason } => write!(f, "a trial boot failed: {reason}"),
         }
     }
 }
 
-/// Whether a guest of `kernel` boots under KVM.
+/// Returns the state of KVM for guests of `kernel`.
 ///
-/// The answer is remembered until the next boot of this machine, in `cache` or, where that may not
-/// be written, in the user's own cache directory. `on_trial` is called before a trial, which takes
-/// up to six seconds.
+/// The verdict is cached until the next boot of this machine, in `cache` or, if that is not writable,
+/// in the user's cache directory. `on_trial` is called before a trial boot, which takes up to 6 s.
 pub fn verdict(cache: &Path, kernel: &Kernel, on_trial: impl FnOnce()) -> KvmVerdict {
     match OpenOptions::new().read(true).write(true).open(DEVICE) {
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return KvmVerdict::Denied,
         Err(_) => return KvmVerdict::Absent,
     }
-    let key = memory::Key::of_this_machine(&kernel.release);
-    if let Some(verdict) = memory::recall(cache, &key) {
+    let key = Key::of_this_machine(&kernel.release);
+    if let Some(verdict) = load(cache, &key) {
         return verdict;
     }
     on_trial();
@@ -65,9 +65,123 @@ pub fn verdict(cache: &Path, kernel: &Kernel, on_trial: impl FnOnce()) -> KvmVer
             reason: reason.to_string(),
         },
     };
-    tracing::info!(%verdict, "KVM was tried");
-    memory::remember(cache, &key, &verdict);
+    tracing::info!(%verdict, "trial boot of KVM");
+    store(cache, &key, &verdict);
     verdict
 }
 
+/// Properties of this machine that a verdict depends on.
+#[derive(Debug, Deserialize, Eq, PartialEq, Serialize)]
+struct Key {
+    /// Release of the guest's kernel.
+    kernel: String,
+    /// Model of the first CPU.
+    cpu: String,
+    /// Random number of this boot, since the next may have other virtualisation settings.
+    boot_id: String,
+}
+
+/// A verdict in its file.
+#[derive(Deserialize, Serialize)]
+struct Record {
+    key: Key,
+    verdict: KvmVerdict,
+}
+
+impl Key {
+    fn of_this_machine(kernel: &str) -> Self {
+        let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        Self {
+            kernel: kernel.to_owned(),
+            cpu: cpu_model(&cpus),
+            boot_id: boot_id.trim_end().to_owned(),
+        }
+    }
+}
+
+/// Returns the cached verdict for `key`.
+fn load(cache: &Path, key: &Key) -> Option<KvmVerdict> {
+    cache_dirs(cache)
+        .into_iter()
+        .filter_map(|dir| fs::read(dir.join(FILE)).ok())
+        .filter_map(|bytes| serde_json::from_slice::<Record>(&bytes).ok())
+        .find(|record| record.key == *key)
+        .map(|record| record.verdict)
+}
+
+/// Writes a verdict to the first writable directory; without one, the next run tries KVM again.
+fn store(cache: &Path, key: &Key, verdict: &KvmVerdict) {
+    let Ok(json) = serde_json::to_vec(&serde_json::json!({ "key": key, "verdict": verdict }))
+    else {
+        return;
+    };
+    let is_stored = cache_dirs(cache)
+        .iter()
+        .any(|dir| write(dir, &json).is_ok());
+    if !is_stored {
+        tracing::debug!("no directory for the verdict on KVM is writable");
+    }
+}
+
+/// Writes a temporary file and renames it, so that no reader sees a partial one.
+fn write(dir: &Path, json: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let partial = dir.join(format!("{FILE}.{}", std::process::id()));
+    fs::write(&partial, json)?;
+    fs::rename(&partial, dir.join(FILE))
+}
+
+fn cache_dirs(cache: &Path) -> Vec<PathBuf> {
+    let user = env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")));
+    let user = user.map(|dir| dir.join("lcmp-lab"));
+    [cache.to_owned()].into_iter().chain(user).collect()
+}
+
+/// Returns the model of the first CPU in `/proc/cpuinfo`.
+fn cpu_model(cpuinfo: &str) -> String {
+    let fields = ["vendor_id", "cpu family", "model", "model name", "stepping"];
+    let values = cpuinfo
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_once(':'))
+        .filter(|(name, _)| fields.contains(&name.trim()))
+        .map(|(_, value)| value.trim());
+    values.collect::<Vec<_>>().join(" ")
+}
+
 const DEVICE: &str = "/dev/kvm";
+
+const FILE: &str = "kvm-trial.json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(boot_id: &str) -> Key {
+        Key {
+            kernel: "6.1.0".to_owned(),
+            cpu: "cpu".to_owned(),
+            boot_id: boot_id.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_verdict_holds_until_the_next_boot() {
+        let cache = tempfile::tempdir().unwrap();
+        store(cache.path(), &key("a"), &KvmVerdict::Works);
+        assert_eq!(load(cache.path(), &key("a")), Some(KvmVerdict::Works));
+        assert_eq!(load(cache.path(), &key("b")), None);
+        fs::write(cache.path().join(FILE), "{").unwrap();
+        assert_eq!(load(cache.path(), &key("a")), None, "a damaged file");
+    }
+
+    #[test]
+    fn the_model_is_that_of_the_first_cpu() {
+        let info =
+            "processor\t: 0\nmodel\t\t: 167\nmodel name\t: X\ncpu MHz\t: 2600.1\n\nmodel\t: 9\n";
+        assert_eq!(cpu_model(info), "167 X");
+    }
+}

@@ -1,4 +1,4 @@
-//! A boot under KVM that only has to show that it works.
+//! Trial boot under KVM.
 
 use std::{
     io::{self, PipeReader, Read},
@@ -13,37 +13,35 @@ use thiserror::Error;
 use crate::{
     Accelerator, Clock,
     cache::Kernel,
-    files::{in_memory, output_pipe},
-    initramfs::{self, TRIAL_WORD},
+    initramfs::{self, TRIAL_MARKER},
     machine::{Machine, Messages, Port},
-    process::Qemu,
-    programs,
+    process::{Qemu, find_busybox, in_memory, output_pipe},
     request::DEFAULT_VCPUS,
 };
 
-/// Why a trial boot is no proof that KVM works.
+/// Error of a trial boot.
 #[derive(Debug, Error)]
 pub(crate) enum TrialError {
     #[error("`busybox` is not installed")]
     NoBusybox,
-    #[error("its kernel said nothing within {} s", FIRST_SIGN.as_secs())]
-    NoSign,
-    #[error("it ran no program within {} s", WHOLE.as_secs())]
+    #[error("its kernel wrote nothing within {} s", FIRST_OUTPUT_TIMEOUT.as_secs())]
+    NoOutput,
+    #[error("it ran no program within {} s", BOOT_TIMEOUT.as_secs())]
     TooSlow,
-    #[error("its machine ended early{}", after_colon(said))]
-    Ended { said: String },
+    #[error("its machine ended early{}", after_colon(messages))]
+    Ended { messages: String },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Boots `kernel` under KVM until it runs a program or it is clear that it will not.
+/// Boots `kernel` under KVM until it runs a program or a timeout expires.
 pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
-    let busybox = programs::find_busybox().ok_or(TrialError::NoBusybox)?;
+    let busybox = find_busybox().ok_or(TrialError::NoBusybox)?;
     let initramfs = in_memory(&initramfs::build_trial(&busybox)?)?;
     let (console, its_console) = output_pipe()?;
-    let (word, its_word) = output_pipe()?;
+    let (marker, its_marker) = output_pipe()?;
     let machine = Machine {
-        engine: Accelerator::Kvm,
+        accelerator: Accelerator::Kvm,
         clock: Clock::Real,
         vcpus: DEFAULT_VCPUS,
         memory: MEMORY,
@@ -52,82 +50,81 @@ pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
         initramfs: initramfs.as_raw_fd(),
         ports: vec![
             Port::Output(its_console.as_raw_fd()),
-            Port::Output(its_word.as_raw_fd()),
+            Port::Output(its_marker.as_raw_fd()),
         ],
         messages: Messages::All,
         shares: Vec::new(),
     };
-    let files = vec![initramfs.into(), its_console.into(), its_word.into()];
+    let files = vec![initramfs.into(), its_console.into(), its_marker.into()];
     let mut qemu = Qemu::start(&machine.arguments(), files)?;
-    match watch(console, word) {
+    match watch(console, marker) {
         Err(TrialError::Ended { .. }) => {
-            let mut said = String::new();
-            if let Some(mut messages) = qemu.take_stderr() {
-                messages.read_to_string(&mut said)?;
+            let mut messages = String::new();
+            if let Some(mut stderr) = qemu.take_stderr() {
+                stderr.read_to_string(&mut messages)?;
             }
-            // Of an assertion's long story the first line says what broke.
-            let said = said.lines().next().unwrap_or_default().to_owned();
-            Err(TrialError::Ended { said })
+            // The first line of a failed assertion names it.
+            let messages = messages.lines().next().unwrap_or_default().to_owned();
+            Err(TrialError::Ended { messages })
         }
         outcome => outcome,
     }
 }
 
-/// Waits for the word, as long as the boot shows the progress a working one would.
-fn watch(mut console: PipeReader, mut word: PipeReader) -> Result<(), TrialError> {
+/// Waits for the marker of the trial's first program, within the timeouts.
+fn watch(mut console: PipeReader, mut marker: PipeReader) -> Result<(), TrialError> {
     let started = Instant::now();
-    let mut seen_sign = false;
-    let mut said = Vec::new();
+    let mut has_output = false;
+    let mut received = Vec::new();
     let mut buffer = [0; 4096];
     loop {
-        let limit = if seen_sign { WHOLE } else { FIRST_SIGN };
-        let Some(left) = limit.checked_sub(started.elapsed()) else {
-            return Err(if seen_sign {
-                TrialError::TooSlow
-            } else {
-                TrialError::NoSign
-            });
+        let (limit, error) = match has_output {
+            true => (BOOT_TIMEOUT, TrialError::TooSlow),
+            false => (FIRST_OUTPUT_TIMEOUT, TrialError::NoOutput),
         };
-        let [on_console, on_word] = wait(&console, &word, left)?;
+        let Some(left) = limit.checked_sub(started.elapsed()) else {
+            return Err(error);
+        };
+        let [on_console, on_marker] = wait(&console, &marker, left)?;
         if on_console {
             let count = console.read(&mut buffer)?;
             if count == 0 {
                 return Err(TrialError::Ended {
-                    said: String::new(),
+                    messages: String::new(),
                 });
             }
-            seen_sign = true;
+            has_output = true;
         }
-        if on_word {
-            let count = word.read(&mut buffer)?;
-            said.extend_from_slice(&buffer[..count]);
-            if String::from_utf8_lossy(&said).contains(TRIAL_WORD) {
+        if on_marker {
+            let count = marker.read(&mut buffer)?;
+            received.extend_from_slice(&buffer[..count]);
+            if String::from_utf8_lossy(&received).contains(TRIAL_MARKER) {
                 return Ok(());
             }
         }
     }
 }
 
-fn wait(console: &PipeReader, word: &PipeReader, left: Duration) -> io::Result<[bool; 2]> {
-    let mut fds = [console.as_fd(), word.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+fn wait(console: &PipeReader, marker: &PipeReader, left: Duration) -> io::Result<[bool; 2]> {
+    let mut fds = [console.as_fd(), marker.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
     let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
     poll(&mut fds, timeout)?;
     Ok(fds.map(|fd| fd.any().unwrap_or(false)))
 }
 
-fn after_colon(said: &str) -> String {
-    if said.is_empty() {
+fn after_colon(messages: &str) -> String {
+    if messages.is_empty() {
         String::new()
     } else {
-        format!(": `{said}`")
+        format!(": `{messages}`")
     }
 }
 
-/// The kernel's first line comes within half a second where KVM works.
-const FIRST_SIGN: Duration = Duration::from_secs(3);
+/// Maximum time to the kernel's first line, which takes up to 0.5 s where KVM works.
+const FIRST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// And its first program within two.
-const WHOLE: Duration = Duration::from_secs(6);
+/// Maximum time to the first program, which takes up to 2 s where KVM works.
+const BOOT_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Enough for the kernel and a program.
+/// Memory for the kernel and one program.
 const MEMORY: Bytes = Bytes::new(512 << 20);

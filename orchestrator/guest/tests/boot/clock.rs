@@ -1,4 +1,4 @@
-//! The virtual clock does not depend on the host.
+//! Independence of the virtual clock from the host's load.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -30,8 +30,8 @@ fn two_runs_measure_the_same_whatever_the_host_does() {
         assert_eq!(quiet.name, busy.name);
         let median = quiet.median.abs_diff(busy.median);
         assert!(median < MICROSECOND, "{quiet:?} {busy:?}");
-        // The kernel's own periodic work falls on different sleeps in different runs: some tens of
-        // microseconds in half a second. The bound is what flows are held to.
+        // The kernel's periodic work falls on different sleeps in different runs: tens of microseconds
+        // in 0.5 s. The bound is the one for flows.
         let total = quiet.total.abs_diff(busy.total);
         assert!(total <= quiet.total / 1000, "{quiet:?} {busy:?}");
     }
@@ -47,7 +47,7 @@ struct Timing {
     total: u64,
 }
 
-/// Measures in a guest, which must not wait for the host meanwhile.
+/// Measures in a guest, which must not wait for the host during the measurement.
 fn timings(guest: &Guest) -> [Timing; 2] {
     let program = program();
     let output = guest.run(&[], &[program.to_str().unwrap(), "timings"]);

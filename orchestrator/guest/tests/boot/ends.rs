@@ -1,13 +1,13 @@
-//! The ways a run ends that are not its command's.
+//! Ends of a run before its command's.
 
-use std::{fs, thread, time::Duration};
+use std::fs;
 
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
 
-use crate::guest::{Guest, Started, is_alive, stderr};
+use crate::guest::{Guest, Started, stderr, wait_for_end};
 
 fn send(process: u32, signal: Signal) {
     kill(Pid::from_raw(process.cast_signed()), signal).unwrap();
@@ -39,7 +39,7 @@ fn interrupts_reach_the_command_and_the_third_ends_the_guest() {
     let (code, rest) = started.end();
     assert_eq!(code, Some(130), "{rest}");
     assert!(rest.contains("ended by signal 2"), "{rest}");
-    assert!(!is_alive(machine));
+    wait_for_end(machine);
 }
 
 #[test]
@@ -77,14 +77,9 @@ fn the_machine_dies_with_a_killed_program() {
     };
     let mut started = started(&guest, &[], "echo inside >&2; sleep 1000");
     let machine = started.machine();
-    assert!(is_alive(machine));
     started.child.kill().unwrap();
     started.child.wait().unwrap();
-    let gone = (0..100).any(|_| {
-        thread::sleep(Duration::from_millis(50));
-        !is_alive(machine)
-    });
-    assert!(gone, "process {machine} is still there");
+    wait_for_end(machine);
 }
 
 #[test]
@@ -93,11 +88,11 @@ fn a_panicking_kernel_is_quoted_and_its_console_kept() {
         return;
     };
     let output = guest.run(&[], &["/bin/bash", "-c", "echo c >/proc/sysrq-trigger"]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(
-        said.contains("guest kernel: Kernel panic - not syncing: sysrq"),
-        "{said}"
+        text.contains("guest kernel: Kernel panic - not syncing: sysrq"),
+        "{text}"
     );
     let console = fs::read_to_string(guest.console()).unwrap();
     assert!(console.contains("sysrq triggered crash"), "{console}");
@@ -108,16 +103,16 @@ fn a_silent_guest_is_ended() {
     let Some(guest) = Guest::for_test("a_silent_guest_is_ended") else {
         return;
     };
-    let started = started(&guest, &["--silence", "8"], "echo inside >&2; sleep 1000");
+    let started = started(&guest, &["--silence", "30"], "echo inside >&2; sleep 1000");
     let machine = started.machine();
     send(machine, Signal::SIGSTOP);
     let (code, rest) = started.end();
     assert_eq!(code, Some(3), "{rest}");
     assert!(
-        rest.contains("no output and no heartbeat for 8 s"),
+        rest.contains("no output and no heartbeat for 30 s"),
         "{rest}"
     );
-    assert!(!is_alive(machine));
+    wait_for_end(machine);
 }
 
 #[test]
@@ -126,9 +121,9 @@ fn a_boot_that_takes_too_long_is_ended() {
         return;
     };
     let output = guest.run(&["--boot-timeout", "1"], &["/bin/true"]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("not ready within 1 s"), "{said}");
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("not ready within 1 s"), "{text}");
 }
 
 #[test]

@@ -1,28 +1,30 @@
-//! Starting the example program that runs a command inside a guest.
+//! Runs of the example program, which runs a command inside a guest.
 
 use std::{
     fs,
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use lab_guest::{cache, probe};
 use tempfile::TempDir;
 
-/// The example program, in a directory of its own.
+/// Directory for runs of the example program.
 pub struct Guest {
     pub dir: TempDir,
 }
 
-/// A started one.
+/// Running example program.
 pub struct Started {
     pub child: Child,
     stderr: BufReader<ChildStderr>,
 }
 
 impl Guest {
-    /// A guest for the test `name`, or the reason there is none, printed.
+    /// Returns a guest for the test `name`, or prints the reason why there is none.
     pub fn for_test(name: &str) -> Option<Self> {
         if let Some(finding) = probe::lacking(&cache::default_dir()).first() {
             eprintln!("skipped: {name}: {finding}");
@@ -36,7 +38,7 @@ impl Guest {
         self.dir.path().join("console.log")
     }
 
-    /// The program with `options` and the command to run inside.
+    /// Returns the program with `options` and the command to run inside.
     pub fn command(&self, options: &[&str], command: &[&str]) -> Command {
         let mut program = Command::new(program());
         program
@@ -47,12 +49,12 @@ impl Guest {
         program
     }
 
-    /// Runs to the end.
+    /// Runs the program to its end.
     pub fn run(&self, options: &[&str], command: &[&str]) -> Output {
         self.command(options, command).output().unwrap()
     }
 
-    /// Starts, to be followed by its standard error.
+    /// Starts the program.
     pub fn start(&self, options: &[&str], command: &[&str]) -> Started {
         let mut child = self
             .command(options, command)
@@ -79,14 +81,14 @@ impl Started {
         }
     }
 
-    /// The exit code and the rest of standard error.
+    /// Returns the exit code and the rest of standard error.
     pub fn end(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.stderr.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap().code(), rest)
     }
 
-    /// The emulator's process.
+    /// Returns the process ID of QEMU.
     pub fn machine(&self) -> u32 {
         let us = self.child.id();
         let children = format!("/proc/{us}/task/{us}/children");
@@ -95,18 +97,32 @@ impl Started {
     }
 }
 
-/// Returns true while a process runs; a zombie does not.
-pub fn is_alive(process: u32) -> bool {
-    let stat = procfs::process::Process::new(process.cast_signed()).and_then(|found| found.stat());
-    stat.is_ok_and(|stat| !matches!(stat.state, 'Z' | 'X'))
+/// Waits until a process has ended.
+pub fn wait_for_end(process: u32) {
+    let is_alive = || {
+        let found = procfs::process::Process::new(process.cast_signed());
+        let stat = found.and_then(|found| found.stat());
+        stat.is_ok_and(|stat| !matches!(stat.state, 'Z' | 'X'))
+    };
+    let since = Instant::now();
+    while is_alive() {
+        assert!(
+            since.elapsed() < PATIENCE,
+            "process {process} has not ended"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
-/// Standard error of an ended program.
+/// Maximum time that a test waits for a condition.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Returns the standard error of an ended program.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// `cargo test` builds examples beside the tests.
+/// Returns the path of the example program, which `cargo test` builds beside the tests.
 pub fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.ancestors().nth(2).map(Path::to_owned).unwrap();

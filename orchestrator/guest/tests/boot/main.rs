@@ -1,7 +1,6 @@
-//! Real guests: each test boots one or two, some seven seconds each.
+//! Tests with real guests: each test boots one or two, about 7 s each.
 //!
-//! Where there is no emulator, busybox or kernel for a guest, every test prints that it is skipped
-//! and why.
+//! Without an emulator, busybox or a kernel for guests, every test prints that it is skipped and why.
 
 mod clock;
 mod ends;

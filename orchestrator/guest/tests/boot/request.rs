@@ -1,10 +1,10 @@
-//! What is asked for is what happens inside.
+//! Properties of a request, as seen inside the guest.
 
 use std::fs;
 
 use crate::guest::{Guest, stderr};
 
-/// Everything a single boot can show.
+/// All properties that a single boot can show.
 #[test]
 fn a_command_runs_as_if_it_ran_here() {
     let Some(guest) = Guest::for_test("a_command_runs_as_if_it_ran_here") else {
@@ -33,15 +33,15 @@ fn a_command_runs_as_if_it_ran_here() {
         &["/bin/bash", "-c", script, "script", odd, results_text],
     );
 
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(7), "{said}");
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(7), "{text}");
     let stdout = String::from_utf8(output.stdout).unwrap();
     let (text, bulk) = stdout.split_at(stdout.len() - 300_000);
     assert_eq!(text, format!("to stdout: {odd}\nhere: changed\nlo\n"));
     assert!(bulk.bytes().all(|byte| byte == b'x'));
-    assert!(said.contains("to stderr: 1 virtual tcg plain\n"), "{said}");
-    assert!(!said.contains("to stdout"), "{said}");
-    assert!(said.contains("clocksource: \"tsc\""), "{said}");
+    assert!(text.contains("to stderr: 1 virtual tcg plain\n"), "{text}");
+    assert!(!text.contains("to stdout"), "{text}");
+    assert!(text.contains("clocksource: \"tsc\""), "{text}");
 
     assert_eq!(
         fs::read_to_string(results.join("new")).unwrap(),
@@ -88,10 +88,10 @@ fn a_wrong_request_is_refused_before_anything_is_started() {
     ];
     for (options, command, code, message) in cases {
         let output = guest.run(options, &[command]);
-        let said = stderr(&output);
-        assert!(said.contains(message), "{said}");
-        assert!(!said.contains("Booting"), "{said}");
-        assert_eq!(output.status.code(), Some(code), "{said}");
+        let text = stderr(&output);
+        assert!(text.contains(message), "{text}");
+        assert!(!text.contains("Booting"), "{text}");
+        assert_eq!(output.status.code(), Some(code), "{text}");
     }
 }
 
@@ -101,10 +101,10 @@ fn a_command_that_does_not_exist_is_named() {
         return;
     };
     let output = guest.run(&[], &["/nonexistent/program"]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(
-        said.contains("guest set-up: command `/nonexistent/program`"),
-        "{said}"
+        text.contains("guest set-up: command `/nonexistent/program`"),
+        "{text}"
     );
 }

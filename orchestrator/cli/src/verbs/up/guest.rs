@@ -9,7 +9,7 @@ use std::{
 };
 
 use lab_guest::{
-    GuestDoor, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks, StayingGuest,
+    ExecConfig, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks, StayingGuest,
 };
 use lab_kernel::{LabName, journal, lab::Claim};
 use lab_plan::Plan;
@@ -139,7 +139,7 @@ fn guest_request(
         .extend(PASSED_VARIABLES.iter().filter_map(|name| variable(name)));
     let program = std::env::current_exe().during("find this program")?;
     let words = ["exec", "--lab", request.lab.as_str()];
-    guest.door = Some(GuestDoor {
+    guest.exec = Some(ExecConfig {
         socket: exec_socket(&request.lab),
         prefix: [program.into()]
             .into_iter()
@@ -158,18 +158,18 @@ fn show(progress: &Progress, event: &GuestEvent) {
     match event {
         GuestEvent::TryingKvm => progress.say("     guest  trying KVM"),
         GuestEvent::Booting {
-            engine,
+            accelerator,
             clock,
             kernel,
         } => progress.say(&format!(
             "     guest  Linux {kernel} under {}, {} clock",
-            engine.name(),
+            accelerator.name(),
             clock.name()
         )),
         GuestEvent::Ready { boot_wall } => {
             progress.say(&format!("     guest  up in {}", about(*boot_wall)));
         }
-        GuestEvent::CommandCameIn { words } => {
+        GuestEvent::ExecStarted { words } => {
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             progress.say(&format!("      exec  {}", words.join(" ")));
         }

@@ -173,7 +173,7 @@ impl<'a> Run<'a> {
             records,
             events: &mut |event| progress.show(event),
             checkpoint: &mut || self.copy_records(),
-            settle: &mut || inside::settle().map(drop),
+            settle: &mut || inside::align_clock().map(drop),
             host_waits: &|| match is_inside {
                 true => inside::host_waits().unwrap_or(0),
                 false => 0,
@@ -264,7 +264,7 @@ impl<'a> Run<'a> {
 
 /// Returns a warning if `exec` ran commands in the guest beside the flows.
 fn exec_warning() -> Option<String> {
-    let count = inside::commands_come_in().unwrap_or(0);
+    let count = inside::exec_session_count().unwrap_or(0);
     (count > 0).then(|| {
         format!(
             "`exec` ran {count} commands in the guest before the flows had ended; they took CPU time, \

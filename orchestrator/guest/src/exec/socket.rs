@@ -1,0 +1,182 @@
+//! Exec socket, which accepts clients.
+
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    os::{
+        fd::AsRawFd,
+        unix::net::{UnixListener, UnixStream},
+    },
+    path::{Path, PathBuf},
+    sync::mpsc::Sender,
+    thread,
+    time::Duration,
+};
+
+use nix::{
+    sys::{
+        socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket},
+        stat::{Mode, fchmod},
+    },
+    unistd::unlink,
+};
+
+use super::{ExecRequest, MAX_REQUEST};
+use crate::channel::Event;
+
+/// Event of a client of the exec socket.
+#[derive(Debug)]
+pub(crate) enum ClientEvent {
+    /// Connection, with the number of the client's session.
+    Connected(u32, UnixStream),
+    /// Request of a client.
+    Requested(u32, ExecRequest),
+    /// End of a connection, or its first line that is not a request.
+    Disconnected(u32),
+}
+
+/// Listening Unix socket; dropping it removes its file.
+pub(crate) struct ExecSocket {
+    path: PathBuf,
+}
+
+impl ExecSocket {
+    /// Opens the socket `path`, accessible to the owner of this process alone, and sends the events of
+    /// its clients to `queue`.
+    pub(crate) fn open(path: &Path, queue: Sender<Event>) -> io::Result<Self> {
+        let listener = listener(path)?;
+        let socket = Self {
+            path: path.to_owned(),
+        };
+        thread::Builder::new()
+            .name("exec".into())
+            .spawn(move || accept(&listener, &queue))?;
+        Ok(socket)
+    }
+}
+
+impl Drop for ExecSocket {
+    fn drop(&mut self) {
+        if let Err(error) = unlink(&self.path) {
+            tracing::debug!(%error, path = %self.path.display(), "exec socket not removed");
+        }
+    }
+}
+
+/// Returns a listening socket. Its mode is set before it is bound, so that no other user can connect
+/// in between.
+fn listener(path: &Path) -> io::Result<UnixListener> {
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
+    fchmod(&socket, Mode::S_IRUSR | Mode::S_IWUSR)?;
+    bind(socket.as_raw_fd(), &UnixAddr::new(path)?)?;
+    listen(&socket, Backlog::new(BACKLOG)?)?;
+    Ok(socket.into())
+}
+
+fn accept(listener: &UnixListener, queue: &Sender<Event>) {
+    for (client, id) in listener.incoming().zip(0..) {
+        let accepted = client.and_then(|client| {
+            // Replies fit into the socket's buffer; a client that acknowledges bytes it has not read
+            // must not block the others.
+            client.set_write_timeout(Some(WRITE_TIMEOUT))?;
+            let reader = client.try_clone()?;
+            Ok((client, reader))
+        });
+        let (client, reader) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::debug!(%error, "client not accepted");
+                continue;
+            }
+        };
+        if queue
+            .send(Event::Client(ClientEvent::Connected(id, client)))
+            .is_err()
+        {
+            return;
+        }
+        let queue = queue.clone();
+        thread::spawn(move || {
+            read_requests(id, reader, &queue);
+            // The receiver ends with the run.
+            let _ = queue.send(Event::Client(ClientEvent::Disconnected(id)));
+        });
+    }
+}
+
+/// Sends a client's requests to `queue` until it disconnects or sends a line that is no request.
+fn read_requests(id: u32, stream: UnixStream, queue: &Sender<Event>) {
+    let mut stream = BufReader::new(stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let max = u64::try_from(MAX_REQUEST).unwrap_or(u64::MAX);
+        match stream.by_ref().take(max).read_until(b'\n', &mut line) {
+            Ok(1..) if line.ends_with(b"\n") => {}
+            _ => return,
+        }
+        let Ok(request) = serde_json::from_slice(&line) else {
+            return;
+        };
+        let event = ClientEvent::Requested(id, request);
+        if queue.send(Event::Client(event)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Maximum number of clients that wait to be accepted.
+const BACKLOG: i32 = 16;
+
+/// Time after which a write to a client that does not read fails.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Write, os::unix::fs::PermissionsExt, sync::mpsc};
+
+    use super::*;
+
+    #[test]
+    fn a_socket_is_private_and_removed_on_drop() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("exec.sock");
+        let (queue, _events) = mpsc::channel();
+        let socket = ExecSocket::open(&path, queue).unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        drop(socket);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn an_existing_file_is_an_error_and_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("exec.sock");
+        std::fs::write(&path, "").unwrap();
+        let (queue, _events) = mpsc::channel();
+        let error = ExecSocket::open(&path, queue).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_line_that_is_no_request_ends_the_connection() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("exec.sock");
+        let (queue, events) = mpsc::channel();
+        let _socket = ExecSocket::open(&path, queue).unwrap();
+        let mut client = UnixStream::connect(&path).unwrap();
+        client.write_all(b"\"input-end\"\nnonsense\n").unwrap();
+        let next = || match events.recv().unwrap() {
+            Event::Client(event) => event,
+            event => panic!("{event:?}"),
+        };
+        assert!(matches!(next(), ClientEvent::Connected(0, _)));
+        assert!(matches!(
+            next(),
+            ClientEvent::Requested(0, ExecRequest::InputEnd)
+        ));
+        assert!(matches!(next(), ClientEvent::Disconnected(0)));
+    }
+}

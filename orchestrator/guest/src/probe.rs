@@ -1,0 +1,326 @@
+//! Requirements of a guest, and their state on this machine.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use lab_units::Bytes;
+use nix::sys::statvfs::statvfs;
+use thiserror::Error;
+
+use crate::{
+    cache::{CacheError, DIR_VARIABLE, FILL_COMMAND, Kernel},
+    kvm::{self, KvmVerdict},
+    process::{BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE, find_busybox},
+    request::DEFAULT_MEMORY,
+};
+
+/// A requirement of guests and its state on this machine.
+#[derive(Debug)]
+pub struct Need {
+    /// Name in a word or two: `busybox`, `guest memory`.
+    pub subject: &'static str,
+    /// Purpose for a guest.
+    pub why: &'static str,
+    /// Description of the thing found, or of its absence.
+    pub found: Result<String, Finding>,
+}
+
+/// A requirement of guests that this machine does not meet.
+#[derive(Debug, Error)]
+pub enum Finding {
+    /// Processor other than x86-64; guests run this machine's programs.
+    #[error("this is {architecture}, there are guests for x86_64 only")]
+    Architecture {
+        /// Architecture of this machine.
+        architecture: &'static str,
+    },
+    /// Program that is not installed.
+    #[error("`{program}` is not installed")]
+    ProgramMissing {
+        /// Name of the program.
+        program: &'static str,
+        /// Debian package of the program.
+        package: &'static str,
+    },
+    /// Program that does not run or lacks a feature.
+    #[error("`{program}` {what}: {message}")]
+    ProgramUnfit {
+        /// Name of the program.
+        program: &'static str,
+        /// Debian package of the program.
+        package: &'static str,
+        /// Description of the fault.
+        what: &'static str,
+        /// Message of the program.
+        message: String,
+    },
+    /// Cache without a kernel for guests.
+    #[error(transparent)]
+    GuestKernel(#[from] CacheError),
+    /// Too little disk space for the guest's kernel.
+    #[error("`{}` has {free} free, a guest's kernel takes {needed}", dir.display())]
+    NoSpace {
+        /// Directory of the cache.
+        dir: PathBuf,
+        /// Free space.
+        free: Bytes,
+        /// Required space.
+        needed: Bytes,
+    },
+    /// Too little memory for a guest.
+    #[error("{free} is available, the guest takes up to {needed}")]
+    NoMemory {
+        /// Memory available without swapping.
+        free: Bytes,
+        /// Memory that the guest may touch.
+        needed: Bytes,
+    },
+}
+
+impl Finding {
+    /// Returns the command that fixes the finding, or an advice if no command does.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Architecture { .. } => {
+                "use an x86_64 machine, or a kernel with all modules of a lab".to_owned()
+            }
+            Self::ProgramMissing { package, .. } => format!("sudo apt-get install {package}"),
+            Self::ProgramUnfit { package, .. } => {
+                format!("sudo apt-get install --reinstall {package}")
+            }
+            Self::GuestKernel(_) => FILL_COMMAND.to_owned(),
+            Self::NoSpace { dir, .. } => format!(
+                "free some space in `{}`, or name another directory in {DIR_VARIABLE}",
+                dir.display(),
+            ),
+            Self::NoMemory { .. } => "end other programs, or scale the scenario down".to_owned(),
+        }
+    }
+}
+
+/// Returns all requirements of a guest with kernels in `cache`, in the order in which a user would
+/// meet them.
+#[must_use]
+pub fn needs(cache: &Path) -> Vec<Need> {
+    let need = |subject, why, found| Need {
+        subject,
+        why,
+        found,
+    };
+    let kernel = Kernel::find(cache)
+        .map(|kernel| format!("Linux {} in `{}`", kernel.release, cache.display()));
+    let space = kernel.is_err().then(|| {
+        let why = "the package is unpacked there";
+        need("room for a kernel", why, room(cache))
+    });
+    let memory = available_memory().map(|free| {
+        let why = "the host provides the pages that a guest touches";
+        need("guest memory", why, memory(free, DEFAULT_MEMORY))
+    });
+    let mut needs = vec![
+        need(
+            "processor",
+            "a guest runs this machine's own programs",
+            processor(env::consts::ARCH),
+        ),
+        need(QEMU, "it is the guest's machine", emulator()),
+        need(
+            "9p",
+            "the guest reads this machine's files by it",
+            file_server(),
+        ),
+        need("busybox", "it is the guest's first program", busybox()),
+        need(
+            "guest kernel",
+            "it has the modules that this kernel may lack",
+            kernel.map_err(Finding::from),
+        ),
+    ];
+    needs.extend(space);
+    needs.extend(memory);
+    needs
+}
+
+/// Returns the requirements of a guest that this machine does not meet.
+#[must_use]
+pub fn lacking(cache: &Path) -> Vec<Finding> {
+    let needs = needs(cache).into_iter();
+    needs.filter_map(|need| need.found.err()).collect()
+}
+
+/// Returns a finding if less than `memory` is available; `None` also if the kernel does not report
+/// the available memory.
+#[must_use]
+pub fn lacking_memory(memory: Bytes) -> Option<Finding> {
+    self::memory(available_memory()?, memory).err()
+}
+
+/// Returns the state of KVM on this machine; `None` without a kernel for a trial boot.
+///
+/// Takes up to 6 s, once per boot of this machine.
+#[must_use]
+pub fn kvm(cache: &Path) -> Option<KvmVerdict> {
+    let kernel = Kernel::find(cache).ok()?;
+    Some(kvm::verdict(cache, &kernel, || {}))
+}
+
+fn processor(architecture: &'static str) -> Result<String, Finding> {
+    if architecture == "x86_64" {
+        Ok(architecture.to_owned())
+    } else {
+        Err(Finding::Architecture { architecture })
+    }
+}
+
+fn emulator() -> Result<String, Finding> {
+    if which::which(QEMU).is_err() {
+        return Err(Finding::ProgramMissing {
+            program: QEMU,
+            package: QEMU_PACKAGE,
+        });
+    }
+    run_qemu(&["--version"]).map_err(|message| Finding::ProgramUnfit {
+        program: QEMU,
+        package: QEMU_PACKAGE,
+        what: "does not run",
+        message,
+    })
+}
+
+/// Checks that the distribution has built QEMU with 9p; without QEMU, only QEMU counts as missing.
+fn file_server() -> Result<String, Finding> {
+    match run_qemu(&["-device", "virtio-9p-pci,help"]) {
+        Err(message) if which::which(QEMU).is_ok() => Err(Finding::ProgramUnfit {
+            program: QEMU,
+            package: QEMU_PACKAGE,
+            what: "has no 9p file server",
+            message,
+        }),
+        Err(_) => Ok("not known without the emulator".to_owned()),
+        Ok(_) => Ok("the emulator serves it".to_owned()),
+    }
+}
+
+/// Runs QEMU and returns its first line of output, or of its messages if it fails.
+fn run_qemu(arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(QEMU)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let first = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        text.lines().next().unwrap_or_default().trim().to_owned()
+    };
+    if output.status.success() {
+        return Ok(first(&output.stdout));
+    }
+    match first(&output.stderr) {
+        message if message.is_empty() => Err(output.status.to_string()),
+        message => Err(message),
+    }
+}
+
+fn busybox() -> Result<String, Finding> {
+    let found = find_busybox().ok_or(Finding::ProgramMissing {
+        program: "busybox (statically linked)",
+        package: BUSYBOX_PACKAGE,
+    })?;
+    Ok(format!("`{}`, statically linked", found.display()))
+}
+
+fn room(cache: &Path) -> Result<String, Finding> {
+    let Some((dir, free)) = free_in(cache) else {
+        return Ok("not known".to_owned());
+    };
+    if free < SPACE_NEEDED {
+        let needed = SPACE_NEEDED;
+        return Err(Finding::NoSpace { dir, free, needed });
+    }
+    Ok(format!(
+        "{} free in `{}`",
+        in_megabytes(free),
+        dir.display()
+    ))
+}
+
+fn free_in(cache: &Path) -> Option<(PathBuf, Bytes)> {
+    let dir = cache.ancestors().find(|ancestor| ancestor.exists())?;
+    let stat = statvfs(dir).ok()?;
+    let free = Bytes::new(stat.blocks_available().saturating_mul(stat.fragment_size()));
+    Some((dir.to_owned(), free))
+}
+
+fn memory(free: Bytes, needed: Bytes) -> Result<String, Finding> {
+    if free < needed {
+        let free = in_megabytes(free);
+        let needed = in_megabytes(needed);
+        return Err(Finding::NoMemory { free, needed });
+    }
+    Ok(format!("{} free", in_megabytes(free)))
+}
+
+fn available_memory() -> Option<Bytes> {
+    available_in(&fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+fn available_in(meminfo: &str) -> Option<Bytes> {
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(Bytes::new(kibibytes * 1024))
+}
+
+/// Rounds down to whole MB, for messages.
+fn in_megabytes(amount: Bytes) -> Bytes {
+    Bytes::new(amount.get() / 1_000_000 * 1_000_000)
+}
+
+/// Disk space of the downloaded package (70 MB), its unpacked files (410 MB) and the unpacked image
+/// (65 MB).
+const SPACE_NEEDED: Bytes = Bytes::new(600_000_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_the_kernels_available_memory() {
+        let meminfo = "MemTotal:  100 kB\nMemFree:  1 kB\nMemAvailable:   2048 kB\n";
+        assert_eq!(available_in(meminfo), Some(Bytes::new(2 << 20)));
+        assert_eq!(available_in("MemTotal:  100 kB\n"), None);
+        let needed = Bytes::new(2_345_600_000);
+        let lacking = memory(Bytes::new(900_000_000), needed).unwrap_err();
+        assert_eq!(
+            lacking.to_string(),
+            "900 MB is available, the guest takes up to 2345 MB"
+        );
+        let enough = Bytes::new(2_345_678_901);
+        assert_eq!(memory(enough, needed).unwrap(), "2345 MB free");
+    }
+
+    #[test]
+    fn a_cache_without_kernel_is_found_with_the_command_that_fills_it() {
+        let cache = tempfile::tempdir().unwrap();
+        let needs = needs(cache.path());
+        let kernel = needs.iter().find(|need| need.subject == "guest kernel");
+        let finding = kernel.unwrap().found.as_ref().unwrap_err();
+        assert!(finding.remedy().contains("provision --guest"));
+        assert!(needs.iter().any(|need| need.subject == "room for a kernel"));
+    }
+
+    #[test]
+    fn guests_are_of_one_architecture() {
+        assert!(processor("x86_64").is_ok());
+        let finding = processor("aarch64").unwrap_err();
+        assert_eq!(
+            finding.to_string(),
+            "this is aarch64, there are guests for x86_64 only"
+        );
+    }
+}
