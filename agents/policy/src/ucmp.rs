@@ -24,6 +24,7 @@
 //! The comparison is exact: rates in whole kbit/s, products in 128 bits, no division.
 
 use lab_abi::rows::{MAX_AGES, MAX_CANDIDATES};
+pub use lab_parameters::UcmpConfig;
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
 /// A path, in paper units.
@@ -35,24 +36,6 @@ pub struct Way {
     pub capacity: BitsPerSec,
     /// h: links on the way.
     pub hops: u32,
-}
-
-/// The parameters of UCMP.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct UcmpConfig {
-    /// α in hundredths.
-    pub alpha_percent: u16,
-    /// q: costs that differ by less are alike.
-    pub quantum: Nanos,
-}
-
-impl UcmpConfig {
-    /// α = 0.5, the value of the published experiments; a tenth of the shortest inter-DC delay of
-    /// LCMP's as the quantum.
-    pub const DEFAULT: Self = Self {
-        alpha_percent: 50,
-        quantum: Nanos::new(100_000),
-    };
 }
 
 /// From so many bytes on, these buckets.
@@ -154,9 +137,9 @@ impl Lead {
         let (own, others) = (kilobits(way.capacity), kilobits(other.capacity));
         let behind = i128::from(way.delay.get())
             - i128::from(other.delay.get())
-            - i128::from(config.quantum.get());
+            - i128::from(config.quantum_ns.get());
         // Bytes over kbit/s, in nanoseconds: f · 8 · 10^6 / c.
-        let per_byte = i128::from(config.alpha_percent) * 8_000_000;
+        let per_byte = i128::from(config.alpha_percent.0) * 8_000_000;
         let slope = i128::from(way.hops) * others - i128::from(other.hops) * own;
         Self {
             base: (100 * own * others).saturating_mul(behind),
@@ -194,6 +177,8 @@ mod tests {
     use std::vec::Vec;
 
     use proptest::prelude::*;
+
+    use lab_parameters::Hundredths;
 
     use super::*;
 
@@ -264,7 +249,7 @@ mod tests {
     #[test]
     fn without_weight_size_does_not_count() {
         let config = UcmpConfig {
-            alpha_percent: 0,
+            alpha_percent: Hundredths(0),
             ..UcmpConfig::DEFAULT
         };
         assert_eq!(ages(&testbed(), &config).as_slice().len(), 1);
@@ -297,7 +282,11 @@ mod tests {
 
     prop_compose! {
         fn any_config()(alpha_percent in 0..=1_000u16, quantum in 0..1_000_000_000u64) -> UcmpConfig {
-            UcmpConfig { alpha_percent, quantum: Nanos::new(quantum) }
+            UcmpConfig {
+                alpha_percent: Hundredths(alpha_percent),
+                quantum_ns: Nanos::new(quantum),
+                ageing: false,
+            }
         }
     }
 

@@ -55,6 +55,15 @@ fn the_policy_is_integers_and_its_arguments() {
 }
 
 #[test]
+fn parameters_are_declared_without_their_users() {
+    assert_never_uses("lab-parameters", &ENGINES);
+    assert_never_uses(
+        "lab-parameters",
+        &["lab-scenario", "lab-plan", "lab-policy"],
+    );
+}
+
+#[test]
 fn traffic_engineering_is_a_function_of_demands() {
     assert_never_uses("lab-te", &ENGINES);
     assert_never_uses("lab-te", &["lab-plan", "lab-abi", "rand_core"]);

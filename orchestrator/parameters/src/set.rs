@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use lab_units::Nanos;
+use lab_units::{Bytes, Nanos, Semantics};
 
 use crate::value::{Domain, Value};
 
@@ -25,6 +25,16 @@ impl Preset {
         match self {
             Self::Paper => "paper",
             Self::Artifact => "artifact",
+        }
+    }
+}
+
+/// Preset of congestion controls that name none.
+impl From<Semantics> for Preset {
+    fn from(semantics: Semantics) -> Self {
+        match semantics {
+            Semantics::Paper => Self::Paper,
+            Semantics::Artifact => Self::Artifact,
         }
     }
 }
@@ -92,20 +102,23 @@ pub trait ParameterSet: Clone + Sized + 'static {
     /// Value of the parameter `name`; `None` if the set has none.
     fn get(&self, name: &str) -> Option<Value>;
 
-    /// Sets the parameter `name`.
-    ///
-    /// # Errors
-    /// A value outside the parameter's domain.
-    fn set(&mut self, name: &str, value: Value) -> Result<(), ParameterError>;
+    /// Sets the parameter `name`; a value of another kind, or too large for the field, is ignored.
+    fn set(&mut self, name: &str, value: Value);
 
     /// Checks that every value is in its domain and that all fit together.
+    ///
+    /// Domains are paper units; a scaled parameter, which may be emulated, only must not be zero.
     ///
     /// # Errors
     /// The first value that does not fit.
     fn check(&self) -> Result<(), ParameterError> {
         for parameter in Self::PARAMETERS {
-            if let Some(value) = self.get(parameter.name) {
-                parameter.check(value)?;
+            match self.get(parameter.name) {
+                Some(Value::Time(time)) if parameter.is_scaled && time > Nanos::ZERO => {}
+                Some(Value::Size(size)) if parameter.is_scaled && size > Bytes::ZERO => {}
+                Some(Value::Rate(_)) if parameter.is_scaled => {}
+                Some(value) => parameter.check(value)?,
+                None => {}
             }
         }
         let conflict = Self::CONFLICTS.iter().find_map(|check| check(self));
@@ -117,7 +130,7 @@ pub trait ParameterSet: Clone + Sized + 'static {
 pub type Conflict<S> = fn(&S) -> Option<ParameterError>;
 
 impl Parameter {
-    /// Checks that the parameter may have `value`.
+    /// Checks that the parameter may have `value`, in paper units.
     ///
     /// # Errors
     /// The value and the domain it is outside of.
@@ -285,19 +298,12 @@ macro_rules! parameters {
                 None
             }
 
-            fn set(
-                &mut self,
-                name: &str,
-                value: $crate::value::Value,
-            ) -> Result<(), $crate::set::ParameterError> {
-                let declared = Self::PARAMETERS.iter().find(|declared| declared.name == name);
-                declared.map_or(Ok(()), |declared| declared.check(value))?;
+            fn set(&mut self, name: &str, value: $crate::value::Value) {
                 $(if name == $crate::set::without_unit(stringify!($field))
                     && let Some(value) = $crate::value::Field::from_value(value)
                 {
                     self.$field = value;
                 })*
-                Ok(())
             }
         }
     };

@@ -188,12 +188,6 @@ pub enum PlanError {
         /// What is wrong, with value, bound and hint.
         why: String,
     },
-    /// Two policies of one name.
-    #[error("`policies`: `{label}` is there twice (hint: give each variant a `label`)")]
-    SameLabel {
-        /// The name.
-        label: String,
-    },
     /// No policy is left to run.
     #[error("`policies` has nothing to run")]
     NoPolicies,

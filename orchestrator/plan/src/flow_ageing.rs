@@ -1,9 +1,9 @@
 //! UCMP flow ageing: size thresholds, in the bytes that a switch of the lab counts.
 
-use lab_policy::ucmp;
+use lab_policy::{UcmpConfig, ucmp};
 use lab_units::{Bytes, Ratio};
 
-use crate::model::{Candidate, PolicyPlan, UcmpPlan};
+use crate::model::{Candidate, PolicyPlan};
 
 /// Least-cost next hops of a flow from so many sent bytes on.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -23,7 +23,7 @@ pub fn size_thresholds<'a>(
     hops: u32,
     size: Ratio,
 ) -> Vec<SizeThreshold> {
-    let PolicyPlan::Ucmp(plan @ UcmpPlan { ageing: true, .. }) = policy else {
+    let PolicyPlan::Ucmp(config @ UcmpConfig { ageing: true, .. }) = policy else {
         return Vec::new();
     };
     let path = |candidate: &Candidate| ucmp::Way {
@@ -32,7 +32,7 @@ pub fn size_thresholds<'a>(
         hops,
     };
     let paths: Vec<ucmp::Way> = candidates.into_iter().map(path).collect();
-    let ages = ucmp::ages(&paths, &plan.config());
+    let ages = ucmp::ages(&paths, config);
     let threshold = |age: &ucmp::Age| SizeThreshold {
         from_bytes: first_reaching(age.from, size),
         is_cheapest: age.buckets[..paths.len()].iter().map(|&n| n > 0).collect(),
@@ -54,10 +54,9 @@ mod tests {
     use super::*;
 
     fn ucmp(ageing: bool) -> PolicyPlan {
-        PolicyPlan::Ucmp(UcmpPlan {
-            alpha_percent: 50,
-            paper_quantum_ns: Nanos::new(100_000),
+        PolicyPlan::Ucmp(UcmpConfig {
             ageing,
+            ..UcmpConfig::DEFAULT
         })
     }
 

@@ -67,6 +67,7 @@ mod graph;
 pub mod ideal;
 pub mod model;
 mod network;
+mod parameters;
 mod path_costs;
 mod paths;
 mod policy;

@@ -6,7 +6,7 @@
 
 use std::net::Ipv4Addr;
 
-use lab_policy::{UcmpConfig, lcmp::LcmpConfig};
+use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
 pub use lab_units::Tool;
 use lab_units::{
     BitsPerSec, Bytes, DcId, FlowId, LinkChange, LinkId, Mac, Nanos, NodeId, PortId, Ratio,
@@ -313,11 +313,11 @@ pub enum PolicyPlan {
     /// 5-tuple hash over the candidates in proportion to their ways' capacity.
     Wcmp,
     /// 5-tuple hash over the candidates of least uniform cost.
-    Ucmp(UcmpPlan),
+    Ucmp(UcmpConfig),
     /// 5-tuple hash over the candidates of the widest first link.
     UcmpArtifact,
     /// Centralised traffic engineering.
-    Te(TePlan),
+    Te(TeConfig),
     /// LCMP, parameters resolved.
     Lcmp(LcmpConfig),
     /// The policy of the user's own of this name.
@@ -333,37 +333,6 @@ pub struct EbpfPlan {
     pub object: String,
     /// What C_path and C_cong in its tables are computed with.
     pub parameters: LcmpConfig,
-}
-
-/// The parameters of UCMP's uniform cost.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct UcmpPlan {
-    /// α in hundredths.
-    pub alpha_percent: u16,
-    /// Costs that differ by no more are alike, in paper time.
-    pub paper_quantum_ns: Nanos,
-    /// Flows that have grown are moved.
-    pub ageing: bool,
-}
-
-impl UcmpPlan {
-    /// What costs are computed with.
-    #[must_use]
-    pub const fn config(&self) -> UcmpConfig {
-        UcmpConfig {
-            alpha_percent: self.alpha_percent,
-            quantum: self.paper_quantum_ns,
-        }
-    }
-}
-
-/// The parameters of centralised traffic engineering.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct TePlan {
-    /// Time over which demands are measured, and after which their split is installed; emulated.
-    pub interval_ns: Nanos,
-    /// Hash buckets that a destination's next hops share.
-    pub buckets: u16,
 }
 
 impl PolicyPlan {

@@ -5,14 +5,13 @@
 //! by increasing one-way delay, their scores and their buckets do not. Traffic engineering is not
 //! told: its controller sees what links are, and tells the switches itself.
 
-use lab_policy::lcmp::{LcmpConfig, Preset};
+use lab_policy::{LcmpConfig, Preset, UcmpConfig};
 use lab_units::{BitsPerSec, LinkId, Nanos, PortId};
 
 use crate::{
     error::PlanError,
     model::{
         Destination, EbpfPlan, PathCostUpdate, PolicyPlan, PolicyRun, ScoredCandidate, Switch,
-        UcmpPlan,
     },
     network::Network,
     paths::{self, Paths},
@@ -116,7 +115,7 @@ fn told(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64
             parameters: LcmpConfig { preset, .. },
             ..
         }) => rows.map(|row| path(row, *preset)).collect(),
-        PolicyPlan::Own(_) | PolicyPlan::Ucmp(UcmpPlan { ageing: true, .. }) => {
+        PolicyPlan::Own(_) | PolicyPlan::Ucmp(UcmpConfig { ageing: true, .. }) => {
             rows.map(|row| path(row, Preset::Paper)).collect()
         }
         // In another order the same next hops have the same buckets.

@@ -3,20 +3,19 @@
 //! Path scores are computed here, from paper quantities. What a switch agent computes with later —
 //! sampling, garbage collection, idle time-out — is in the time of the emulated network.
 
+use lab_parameters::{Preset, Value};
 use lab_policy::{
-    lcmp::{LcmpConfig, Preset, delay_of_shift, path_score},
+    lcmp::{LcmpConfig, delay_of_shift, path_score},
     own, ucmp, ucmp_artifact, wcmp,
 };
-use lab_scenario::{LcmpPreset, LcmpSpec, OwnSpec, PolicySpec, UcmpSpec};
+use lab_scenario::{OwnSpec, PolicySpec, Settings};
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::{
     error::PlanError,
-    model::{
-        Candidate, Destination, EbpfPlan, LinkKind, PolicyPlan, PolicyRun, Scale, Switch, TePlan,
-        UcmpPlan,
-    },
+    model::{Candidate, Destination, EbpfPlan, LinkKind, PolicyPlan, PolicyRun, Scale, Switch},
     network::Network,
+    parameters::resolve,
     round_trip::RoundTrips,
 };
 
@@ -28,17 +27,13 @@ pub(crate) struct Surroundings<'a> {
     pub trips: RoundTrips,
 }
 
-/// Resolves `specs`, those whose label is in `wanted` if given.
+/// Resolves `specs`, whose labels differ; if `wanted` is given, those whose label is in it.
 pub(crate) fn runs(
     specs: &[PolicySpec],
     wanted: Option<&[String]>,
     surroundings: &Surroundings<'_>,
 ) -> Result<Vec<PolicyRun>, PlanError> {
     let labels: Vec<&str> = specs.iter().map(PolicySpec::label).collect();
-    if let Some(again) = (1..labels.len()).find(|&at| labels[..at].contains(&labels[at])) {
-        let label = labels[again].to_owned();
-        return Err(PlanError::SameLabel { label });
-    }
     for name in wanted.unwrap_or_default() {
         if !labels.contains(&name.as_str()) {
             return Err(PlanError::Unknown {
@@ -67,18 +62,20 @@ fn run(
     surroundings: &Surroundings<'_>,
 ) -> Result<PolicyRun, PlanError> {
     let path = |key: &str| format!("policies[{index}].{key}");
+    let scale = surroundings.scale;
     let policy = match spec {
         PolicySpec::Ecmp => PolicyPlan::Ecmp,
         PolicySpec::Wcmp => PolicyPlan::Wcmp,
-        PolicySpec::Ucmp(spec) => PolicyPlan::Ucmp(uniform_cost(&path("ucmp"), spec)?),
+        PolicySpec::Ucmp(settings) => {
+            PolicyPlan::Ucmp(resolve(&path("ucmp"), settings, Preset::Paper, &[], scale)?)
+        }
         PolicySpec::UcmpArtifact => PolicyPlan::UcmpArtifact,
-        PolicySpec::Te(spec) => PolicyPlan::Te(TePlan {
-            interval_ns: surroundings
-                .scale
-                .time(&path("te.interval"), spec.interval)?,
-            buckets: spec.buckets,
-        }),
-        PolicySpec::Lcmp(spec) => PolicyPlan::Lcmp(config(&path("lcmp"), spec, surroundings)?),
+        PolicySpec::Te(settings) => {
+            PolicyPlan::Te(resolve(&path("te"), settings, Preset::Paper, &[], scale)?)
+        }
+        PolicySpec::Lcmp(settings) => {
+            PolicyPlan::Lcmp(lcmp(&path("lcmp"), settings, surroundings)?)
+        }
         PolicySpec::Own(spec) => PolicyPlan::Own(known_own(&path("own"), spec)?),
         PolicySpec::Ebpf(spec) => PolicyPlan::Ebpf(EbpfPlan {
             object: spec.object.clone(),
@@ -144,7 +141,7 @@ pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
             return vec![1; candidates.len()];
         }
         PolicyPlan::Wcmp | PolicyPlan::Te(_) => wcmp::buckets(&by(|way| way.paper_bottleneck_bps)),
-        PolicyPlan::Ucmp(plan) => ucmp::buckets(&ways(row), Bytes::ZERO, &plan.config()),
+        PolicyPlan::Ucmp(config) => ucmp::buckets(&ways(row), Bytes::ZERO, config),
         PolicyPlan::UcmpArtifact => ucmp_artifact::buckets(&by(|way| way.paper_first_link_bps)),
     };
     buckets[..candidates.len()].to_vec()
@@ -166,20 +163,6 @@ fn of_destinations<T>(switches: &[Switch], of: impl Fn(&Destination) -> T) -> Ve
         .iter()
         .map(|switch| switch.destinations.iter().map(&of).collect());
     by_switch.collect()
-}
-
-fn uniform_cost(path: &str, spec: &UcmpSpec) -> Result<UcmpPlan, PlanError> {
-    let percent = spec.alpha.scale_exact(100);
-    let percent = percent.and_then(|percent| u16::try_from(percent).ok());
-    let alpha_percent = percent.ok_or_else(|| {
-        let why = format!("is {}, it must be a whole number of hundredths", spec.alpha);
-        parameter(path, "alpha", why)
-    })?;
-    Ok(UcmpPlan {
-        alpha_percent,
-        paper_quantum_ns: spec.quantum,
-        ageing: spec.ageing,
-    })
 }
 
 fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {
@@ -206,72 +189,28 @@ pub(crate) fn scored(candidate: &Candidate, preset: Preset) -> (Nanos, BitsPerSe
     }
 }
 
-/// A preset's parameters; `max_capacity` is the largest rate of an inter-DC link.
-pub(crate) const fn preset(preset: Preset, max_capacity: BitsPerSec) -> LcmpConfig {
-    match preset {
-        Preset::Paper => LcmpConfig::paper(max_capacity),
-        Preset::Artifact => LcmpConfig::artifact(),
-    }
-}
-
-fn config(
+fn lcmp(
     path: &str,
-    spec: &LcmpSpec,
+    settings: &Settings,
     surroundings: &Surroundings<'_>,
 ) -> Result<LcmpConfig, PlanError> {
-    let preset = match spec.preset {
-        LcmpPreset::Paper => Preset::Paper,
-        LcmpPreset::Artifact => Preset::Artifact,
-    };
-    let preset = self::preset(preset, largest_rate(surroundings.network));
-    let time = |key: &str, value: Option<Nanos>, preset: Nanos| {
-        let key = format!("{path}.{key}");
-        surroundings.scale.time(&key, value.unwrap_or(preset))
-    };
-    let config = LcmpConfig {
-        preset: preset.preset,
-        alpha: spec.alpha.unwrap_or(preset.alpha),
-        beta: spec.beta.unwrap_or(preset.beta),
-        w_dl: spec.w_dl.unwrap_or(preset.w_dl),
-        w_lc: spec.w_lc.unwrap_or(preset.w_lc),
-        s_path: spec.s_path.unwrap_or(preset.s_path),
-        w_ql: spec.w_ql.unwrap_or(preset.w_ql),
-        w_tl: spec.w_tl.unwrap_or(preset.w_tl),
-        w_dp: spec.w_dp.unwrap_or(preset.w_dp),
-        s_cong: spec.s_cong.unwrap_or(preset.s_cong),
-        max_delay_ns: spec.max_delay.unwrap_or(preset.max_delay_ns),
-        max_capacity_bps: spec.max_capacity.unwrap_or(preset.max_capacity_bps),
-        trend_shift: spec.trend_shift.unwrap_or(preset.trend_shift),
-        duration_shift: spec.duration_shift.unwrap_or(preset.duration_shift),
-        high_water: spec.high_water.unwrap_or(preset.high_water),
-        low_water: spec.low_water.unwrap_or(preset.low_water),
-        congested_threshold: spec
-            .congested_threshold
-            .unwrap_or(preset.congested_threshold),
-        drop_threshold: spec.drop_threshold.unwrap_or(preset.drop_threshold),
-        sample_interval_ns: time(
-            "sample_interval",
-            spec.sample_interval,
-            preset.sample_interval_ns,
-        )?,
-        gc_interval_ns: time("gc_interval", spec.gc_interval, preset.gc_interval_ns)?,
-        idle_timeout_ns: match (spec.idle_timeout, spec.preset) {
-            (None, LcmpPreset::Paper) => idle_timeout(surroundings.trips),
-            (idle, _) => time("idle_timeout", idle, preset.idle_timeout_ns)?,
-        },
-        flow_table_entries: spec.flow_table_entries.unwrap_or(preset.flow_table_entries),
-    };
-    config.validate().map_err(|error| PlanError::Parameter {
-        path: path.to_owned(),
-        why: error.to_string(),
-    })?;
-    Ok(config)
+    let derived = [
+        (
+            "max_capacity",
+            Value::Rate(largest_rate(surroundings.network)),
+        ),
+        (
+            "idle_timeout",
+            Value::Time(idle_timeout(surroundings.trips)),
+        ),
+    ];
+    resolve(path, settings, Preset::Paper, &derived, surroundings.scale)
 }
 
 /// What a switch program of the user's own finds in its tables: the paper's scores, of delays up to
 /// that of the longest path, so that no two paths are alike only for being long.
 fn table_parameters(path: &str, surroundings: &Surroundings<'_>) -> Result<LcmpConfig, PlanError> {
-    let mut parameters = config(path, &LcmpSpec::default(), surroundings)?;
+    let mut parameters = lcmp(path, &Settings::default(), surroundings)?;
     let rows = surroundings
         .switches
         .iter()
@@ -292,13 +231,6 @@ fn idle_timeout(trips: RoundTrips) -> Nanos {
     Nanos::new(trips.base.get().saturating_mul(5)).max(Nanos::from_millis(1_000))
 }
 
-fn parameter(path: &str, key: &str, why: String) -> PlanError {
-    PlanError::Parameter {
-        path: format!("{path}.{key}"),
-        why,
-    }
-}
-
 /// The largest rate of an inter-DC link, in paper units.
 fn largest_rate(network: &Network) -> BitsPerSec {
     let inter_dc = network
@@ -307,5 +239,5 @@ fn largest_rate(network: &Network) -> BitsPerSec {
         .filter(|link| link.kind == LinkKind::InterDc);
     let largest = inter_dc.map(|link| link.paper.rate_bps).max();
     // A lab of one datacenter has no path to score.
-    largest.unwrap_or(LcmpConfig::artifact().max_capacity_bps)
+    largest.unwrap_or(LcmpConfig::ARTIFACT.max_capacity_bps)
 }

@@ -51,30 +51,6 @@ pub const MEASURE: Measure = Measure {
 /// agent is gone not to steer by a queue of long ago.
 pub const MAX_TABLE_AGE: Nanos = Nanos::from_millis(1_000);
 
-/// Queue level from which LCMP counts a sample as congested: ⌈0.8 · 255⌉, in both presets.
-pub const HIGH_WATER: u8 = 204;
-
-/// Queue level up to which LCMP counts one off again: ⌊0.4 · 255⌋, in both presets.
-pub const LOW_WATER: u8 = 102;
-
-/// α of UCMP's published experiments.
-pub const UCMP_ALPHA: Ratio = Ratio::new(1, 2).expect("two is not zero");
-
-/// Uniform costs that differ by no more are alike: a tenth of the paper's shortest inter-DC delay.
-pub const UCMP_QUANTUM: Nanos = Nanos::new(100_000);
-
-/// The control loop that distributed traffic engineering is published with.
-pub const TE_INTERVAL: Nanos = Nanos::from_millis(100);
-
-/// Entries of a destination in its rule tables.
-pub const TE_BUCKETS: u16 = 100;
-
-/// Round trips below which TIMELY always raises the rate, in both presets.
-pub const TIMELY_LOW: Nanos = Nanos::new(50_000);
-
-/// Round trips above which TIMELY always cuts it, in both presets.
-pub const TIMELY_HIGH: Nanos = Nanos::new(500_000);
-
 const fn intra_dc(gigabits: u64) -> Wire {
     Wire {
         rate: BitsPerSec::new(gigabits * 1_000_000_000).expect("a link has a rate"),

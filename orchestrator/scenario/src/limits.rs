@@ -1,6 +1,9 @@
 //! The bounds of what a scenario may say. Beyond them a scenario is refused, with the bound.
 
-use lab_units::{BitsPerSec, Bytes, Nanos};
+pub use lab_parameters::limits::{
+    MAX_BUFFER, MAX_INTERVAL, MAX_RATE, MAX_TIMER, MIN_INTERVAL, MIN_RATE, MIN_TIMER,
+};
+use lab_units::{Bytes, Nanos};
 
 /// Largest scenario text in bytes; it keeps a wrong file (a log, an image) from being parsed.
 pub const MAX_SCENARIO_BYTES: usize = 1 << 20;
@@ -38,16 +41,10 @@ pub const MAX_FABRIC_SWITCHES: u32 = 64;
 /// Most inter-DC links.
 pub const MAX_LINKS: usize = 1_024;
 
-/// Least rate of a link.
-pub const MIN_RATE: BitsPerSec = BitsPerSec::new(1_000).expect("it is not zero");
-/// Largest rate of a link.
-pub const MAX_RATE: BitsPerSec = BitsPerSec::new(100_000_000_000_000).expect("it is not zero");
 /// Longest one-way delay of a link.
 pub const MAX_DELAY: Nanos = Nanos::from_millis(10_000);
 /// Least egress queue: two packets of the largest MTU, with headers.
 pub const MIN_BUFFER: Bytes = Bytes::new(10_000);
-/// Largest egress queue.
-pub const MAX_BUFFER: Bytes = Bytes::new(1_000_000_000_000);
 
 /// Most sources of flows.
 pub const MAX_TRAFFIC: usize = 256;
@@ -68,21 +65,6 @@ pub const MAX_FAULTS: usize = 1_000;
 pub const MAX_POLICIES: usize = 32;
 /// Longest label of a policy.
 pub const MAX_LABEL: usize = 16;
-/// Largest weight of a flow's size in UCMP's uniform cost.
-pub const MAX_UCMP_ALPHA: u64 = 10;
-/// Most hash buckets of a destination in traffic engineering.
-pub const MAX_TE_BUCKETS: u16 = 1_000;
-/// Largest right shift of a switch agent's weighted sums; all scores would be zero with more.
-pub const MAX_SCORE_SHIFT: u8 = 16;
-/// Largest right shift of a switch agent's trend and of its count of congested samples, which have
-/// 32 bits.
-pub const MAX_STATE_SHIFT: u8 = 31;
-/// Most flows of a switch's flow table: the paper's 1.2 MB of 24 bytes each.
-pub const MAX_FLOW_TABLE_ENTRIES: u32 = 50_000;
-/// Longest sampling, collection or time-out interval of a switch agent, and of measurement.
-pub const MAX_INTERVAL: Nanos = Nanos::from_millis(3_600_000);
-/// Shortest of these; a switch agent is a process, not a clock.
-pub const MIN_INTERVAL: Nanos = Nanos::new(1_000);
 
 /// Largest factor a scale may divide by or multiply with.
 pub const MAX_SCALE: u64 = 1_000_000;
@@ -93,11 +75,3 @@ pub const MTUS: &[u32] = &[1024, 2048, 4096];
 pub const MIN_PAYLOAD: u32 = 64;
 /// Largest payload of a full packet in the simulator: a jumbo frame's.
 pub const MAX_PAYLOAD: u32 = 9_000;
-/// Shortest interval or time-out of transport.
-pub const MIN_TIMER: Nanos = Nanos::new(100);
-/// Longest interval or time-out of transport.
-pub const MAX_TIMER: Nanos = Nanos::from_millis(3_600_000);
-/// Most stages of a congestion control before its larger raises.
-pub const MAX_STAGES: u32 = 1_000;
-/// Most hops that packets have room for.
-pub const MAX_INT_HOPS: u32 = 64;

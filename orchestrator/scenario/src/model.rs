@@ -4,17 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use lab_parameters::{Preset, Value};
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 pub use lab_units::{Semantics, Tool};
 use serde::{Deserialize, Serialize};
 
-use crate::defaults;
-
 mod transport;
 
-pub use transport::{
-    CcSpec, DcqcnSpec, DctcpSpec, HpccSpec, TimelySpec, TimeoutSpec, TransportSpec, WindowSpec,
-};
+pub use transport::{CcSpec, TimeoutSpec, TransportSpec, WindowSpec};
 
 /// One experiment: a topology, traffic over it, and the policies to compare.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -236,13 +233,13 @@ pub enum PolicySpec {
     /// 5-tuple hash over the candidates in proportion to their ways' capacity.
     Wcmp,
     /// 5-tuple hash over the candidates of least uniform cost.
-    Ucmp(UcmpSpec),
+    Ucmp(Settings),
     /// 5-tuple hash over the candidates of the widest first link: UCMP in the authors' code.
     UcmpArtifact,
     /// Centralised traffic engineering.
-    Te(TeSpec),
+    Te(Settings),
     /// Long-haul cost-aware multi-path routing.
-    Lcmp(LcmpSpec),
+    Lcmp(Settings),
     /// A policy of the user's own, compiled in.
     Own(OwnSpec),
     /// A switch program of the user's own.
@@ -256,49 +253,37 @@ impl PolicySpec {
         match self {
             Self::Ecmp => "ecmp",
             Self::Wcmp => "wcmp",
-            Self::Ucmp(spec) => spec.label.as_deref().unwrap_or("ucmp"),
+            Self::Ucmp(settings) => settings.label.as_deref().unwrap_or("ucmp"),
             Self::UcmpArtifact => "ucmp-artifact",
-            Self::Te(spec) => &spec.label,
-            Self::Lcmp(spec) => spec.label.as_deref().unwrap_or("lcmp"),
+            Self::Te(settings) => settings.label.as_deref().unwrap_or("te"),
+            Self::Lcmp(settings) => settings.label.as_deref().unwrap_or("lcmp"),
             Self::Own(spec) => spec.label.as_deref().unwrap_or(&spec.name),
             Self::Ebpf(spec) => spec.name(),
         }
     }
 }
 
-/// The parameters of UCMP's uniform cost.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct UcmpSpec {
-    /// Shown instead of `ucmp` in records and plots.
+/// Parameters as a scenario sets them; what is not set keeps its default.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct Settings {
+    /// Source of the defaults; if `None`, `paper` for policies, that of `transport.semantics` for
+    /// congestion controls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Preset>,
+    /// Name of the policy in records and plots.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Weight of what a flow takes of its links; a whole number of hundredths.
-    pub alpha: Ratio,
-    /// Costs that differ by no more are alike.
-    pub quantum: Nanos,
-    /// Flows that have grown are moved.
-    pub ageing: bool,
+    /// Values by parameter name, in paper units.
+    pub values: BTreeMap<&'static str, Value>,
 }
 
-impl Default for UcmpSpec {
-    fn default() -> Self {
-        Self {
-            label: None,
-            alpha: defaults::UCMP_ALPHA,
-            quantum: defaults::UCMP_QUANTUM,
-            ageing: false,
-        }
+impl Settings {
+    /// Sets the parameter `name`.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: Value) -> Self {
+        self.values.insert(name, value);
+        self
     }
-}
-
-/// The parameters of centralised traffic engineering.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct TeSpec {
-    /// The name in records and plots.
-    pub label: String,
-    /// Time over which demands are measured.
-    pub interval: Nanos,
-    /// Hash buckets that a destination's next hops share.
-    pub buckets: u16,
 }
 
 /// A policy of the user's own.
@@ -324,69 +309,6 @@ impl EbpfSpec {
         let file = self.object.rsplit('/').next().unwrap_or_default();
         file.split('.').next().unwrap_or_default()
     }
-}
-
-/// LCMP's parameters; what is `None` keeps the preset's value.
-#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-pub struct LcmpSpec {
-    /// Where unset parameters come from.
-    pub preset: LcmpPreset,
-    /// Shown instead of `lcmp` in records and plots, to tell variants apart.
-    pub label: Option<String>,
-    /// Weight of path quality (Eq. 1).
-    pub alpha: Option<u8>,
-    /// Weight of congestion (Eq. 1).
-    pub beta: Option<u8>,
-    /// Weight of delay in path quality (Eq. 2).
-    pub w_dl: Option<u8>,
-    /// Weight of link capacity in path quality (Eq. 2).
-    pub w_lc: Option<u8>,
-    /// Right shift of path quality (Eq. 2).
-    pub s_path: Option<u8>,
-    /// Weight of the queue level (Eq. 5).
-    pub w_ql: Option<u8>,
-    /// Weight of the queue trend (Eq. 5).
-    pub w_tl: Option<u8>,
-    /// Weight of congestion persistence (Eq. 5).
-    pub w_dp: Option<u8>,
-    /// Right shift of congestion (Eq. 5).
-    pub s_cong: Option<u8>,
-    /// Delay at which the delay score saturates; a power of two of microseconds with the preset
-    /// `paper`, of milliseconds with `artifact`.
-    pub max_delay: Option<Nanos>,
-    /// Capacity that scores best.
-    pub max_capacity: Option<BitsPerSec>,
-    /// The queue trend forgets 2^-`trend_shift` of itself per sample.
-    pub trend_shift: Option<u8>,
-    /// Right shift from the count of congested samples to congestion persistence.
-    pub duration_shift: Option<u8>,
-    /// Queue level from which samples count as congested; above `low_water`.
-    pub high_water: Option<u8>,
-    /// Queue level up to which they are counted off again.
-    pub low_water: Option<u8>,
-    /// How often egress queues are sampled.
-    pub sample_interval: Option<Nanos>,
-    /// How often idle flow table entries are collected.
-    pub gc_interval: Option<Nanos>,
-    /// When a flow table entry is idle.
-    pub idle_timeout: Option<Nanos>,
-    /// Most flows of the flow table.
-    pub flow_table_entries: Option<u32>,
-    /// Congestion score from which a path counts as highly congested (preset `paper`).
-    pub congested_threshold: Option<u8>,
-    /// Cost from which a candidate is dropped (preset `artifact`).
-    pub drop_threshold: Option<u8>,
-}
-
-/// Where LCMP's parameters come from.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LcmpPreset {
-    /// What the paper says.
-    #[default]
-    Paper,
-    /// What the authors' code does.
-    Artifact,
 }
 
 /// How paper quantities become emulated ones: rates by `rate`, times by `time`, sizes by their

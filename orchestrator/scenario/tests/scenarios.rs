@@ -2,8 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
-use lab_scenario::{LcmpPreset, LcmpSpec, PolicySpec, Scenario, SizeCdf, files, parse};
-use lab_units::{BitsPerSec, Nanos};
+use lab_parameters::{LcmpConfig, ParameterSet, Preset};
+use lab_scenario::{PolicySpec, Scenario, SizeCdf, files, parse};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -79,31 +79,17 @@ fn every_parameter_of_lcmp_can_be_set() {
         gc_interval: 16 ms, idle_timeout: 17 ms, flow_table_entries: 50000, \
         congested_threshold: 19, drop_threshold: 255 }";
     let text = text.replace("  - lcmp\n", &format!("  - lcmp: {parameters}\n"));
-    let expected = LcmpSpec {
-        preset: LcmpPreset::Artifact,
-        label: Some("tuned".to_owned()),
-        alpha: Some(1),
-        beta: Some(2),
-        w_dl: Some(3),
-        w_lc: Some(4),
-        s_path: Some(16),
-        w_ql: Some(6),
-        w_tl: Some(7),
-        w_dp: Some(8),
-        s_cong: Some(0),
-        max_delay: Some(Nanos::from_millis(1_024)),
-        max_capacity: BitsPerSec::new(40_000_000_000),
-        trend_shift: Some(31),
-        duration_shift: Some(12),
-        high_water: Some(1),
-        low_water: Some(0),
-        sample_interval: Some(Nanos::from_millis(15)),
-        gc_interval: Some(Nanos::from_millis(16)),
-        idle_timeout: Some(Nanos::from_millis(17)),
-        flow_table_entries: Some(50_000),
-        congested_threshold: Some(19),
-        drop_threshold: Some(255),
+    let PolicySpec::Lcmp(settings) = &read("smoke.yaml", text.as_bytes()).policies[1] else {
+        panic!("the second policy is LCMP")
     };
-    let scenario = read("smoke.yaml", text.as_bytes());
-    assert_eq!(scenario.policies[1], PolicySpec::Lcmp(expected));
+    assert_eq!(settings.preset, Some(Preset::Artifact));
+    assert_eq!(settings.label.as_deref(), Some("tuned"));
+    let mut given = parameters.split(", ").skip(2);
+    for parameter in LcmpConfig::PARAMETERS {
+        let (name, value) = given.next().unwrap().split_once(": ").unwrap();
+        assert_eq!(name, parameter.name);
+        let value = value.trim_end_matches(" }");
+        assert_eq!(settings.values[name].to_string(), value, "{name}");
+    }
+    assert_eq!(given.next(), None);
 }

@@ -82,11 +82,7 @@ fn memory(plan: &Plan, estimate: &Estimate) -> Bytes {
     let packets = estimate.data_packets.min(room).saturating_mul(2);
     let each = match plan.transport.cc {
         CcPlan::Hpcc(_) => PACKET_MEMORY + TELEMETRY_MEMORY,
-        CcPlan::None
-        | CcPlan::Dcqcn(_)
-        | CcPlan::ArtifactDcqcn(_)
-        | CcPlan::Timely(_)
-        | CcPlan::Dctcp(_) => PACKET_MEMORY,
+        CcPlan::None | CcPlan::Dcqcn(_) | CcPlan::Timely(_) | CcPlan::Dctcp(_) => PACKET_MEMORY,
     };
     let flows = estimate.flows.saturating_mul(FLOW_MEMORY);
     Bytes::new(packets.saturating_mul(each).saturating_add(flows))

@@ -124,7 +124,7 @@ fn fill_ages(row: &mut DestinationRow, rates: &[BitsPerSec], random: &mut Random
     };
     let ways: Vec<_> = rates.iter().map(&mut way).collect();
     let config = UcmpConfig {
-        quantum: Nanos::new(1),
+        quantum_ns: Nanos::new(1),
         ..UcmpConfig::DEFAULT
     };
     let ages = ucmp::ages(&ways, &config);

@@ -166,7 +166,7 @@ fn commands(plan: &Plan, agents: &BTreeSet<DcId>, tables: &Tables) -> Vec<(DcId,
 #[cfg(test)]
 mod tests {
     use lab_abi::wire::DemandReport;
-    use lab_plan::model::TePlan;
+    use lab_parameters::TeConfig;
 
     use super::*;
     use crate::testing;
@@ -176,7 +176,7 @@ mod tests {
     fn run() -> PolicyRun {
         PolicyRun {
             label: "te".to_owned(),
-            policy: PolicyPlan::Te(TePlan {
+            policy: PolicyPlan::Te(TeConfig {
                 interval_ns: INTERVAL,
                 buckets: 100,
             }),

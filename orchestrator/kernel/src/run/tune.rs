@@ -13,6 +13,7 @@ use std::{
 };
 
 use lab_abi::LcmpConfig;
+use lab_parameters::{Parameter, ParameterSet, Value};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
@@ -197,52 +198,34 @@ fn serve(stream: UnixStream, wishes: &mpsc::Sender<Pending>) -> io::Result<()> {
 pub(super) fn changed(parameters: &LcmpConfig, changes: &[Change]) -> Result<LcmpConfig, String> {
     let mut parameters = parameters.clone();
     for Change { name, value } in changes {
-        let place = TUNABLE.iter().find(|(tunable, _)| tunable == name);
-        let Some((_, field)) = place else {
-            let names: Vec<&str> = TUNABLE.iter().map(|(name, _)| *name).collect();
+        let Some(parameter) = declared().find(|parameter| parameter.name == name) else {
+            let names: Vec<&str> = declared().map(|parameter| parameter.name).collect();
             let names = names.join("`, `");
             return Err(format!(
                 "there is no `{name}` to tune (hint: there are `{names}`)"
             ));
         };
-        *field(&mut parameters) = *value;
+        parameters.set(parameter.name, Value::Number((*value).into()));
     }
     parameters.validate().map_err(|error| error.to_string())?;
-    if (parameters.alpha, parameters.beta) == (0, 0) {
-        return Err("`alpha` and `beta` are both zero, so that all paths cost the same".to_owned());
-    }
     Ok(parameters)
 }
 
-/// The weights and thresholds that can be tuned.
+/// The weights and thresholds that can be tuned, with their values.
 pub(super) fn tunable(parameters: &LcmpConfig) -> Tuned {
-    let mut parameters = parameters.clone();
-    let all = TUNABLE.iter();
-    all.map(|(name, field)| ((*name).to_owned(), *field(&mut parameters)))
-        .collect()
+    let values = declared().filter_map(|parameter| match parameters.get(parameter.name)? {
+        Value::Number(value) => Some((parameter.name.to_owned(), u8::try_from(value).ok()?)),
+        _ => None,
+    });
+    values.collect()
 }
 
-type Field = fn(&mut LcmpConfig) -> &mut u8;
-
-/// What path costs, samples and decisions are made by. What their scales end at, `max_delay` and
-/// `max_capacity`, is the plan's, for all its paths together.
-const TUNABLE: [(&str, Field); 15] = [
-    ("alpha", |all| &mut all.alpha),
-    ("beta", |all| &mut all.beta),
-    ("w_dl", |all| &mut all.w_dl),
-    ("w_lc", |all| &mut all.w_lc),
-    ("s_path", |all| &mut all.s_path),
-    ("w_ql", |all| &mut all.w_ql),
-    ("w_tl", |all| &mut all.w_tl),
-    ("w_dp", |all| &mut all.w_dp),
-    ("s_cong", |all| &mut all.s_cong),
-    ("trend_shift", |all| &mut all.trend_shift),
-    ("duration_shift", |all| &mut all.duration_shift),
-    ("high_water", |all| &mut all.high_water),
-    ("low_water", |all| &mut all.low_water),
-    ("congested_threshold", |all| &mut all.congested_threshold),
-    ("drop_threshold", |all| &mut all.drop_threshold),
-];
+/// Declarations of the tunable parameters: all but those that scale for all paths together, and
+/// those of intervals and tables, which a running agent has set up.
+fn declared() -> impl Iterator<Item = &'static Parameter> {
+    let parameters = LcmpConfig::PARAMETERS.iter();
+    parameters.filter(|parameter| parameter.is_tunable)
+}
 
 /// How long either side waits for the other.
 const PATIENCE: Duration = Duration::from_secs(10);

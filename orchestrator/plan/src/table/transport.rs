@@ -1,12 +1,13 @@
 //! The simulator's transport, where a scenario asks for more than rxe's.
 
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::Nanos;
 
 use crate::{
     frame,
     model::Plan,
+    parameters::list,
     text::{about_bytes, about_time, paragraph},
-    transport::{CcPlan, Semantics, TimelyStep, TransportPlan, WindowPlan},
+    transport::{CcPlan, Semantics, TransportPlan, WindowPlan},
 };
 
 pub(super) fn section(plan: &Plan) -> String {
@@ -52,80 +53,14 @@ fn semantics(transport: &TransportPlan) -> String {
 }
 
 fn congestion_control(cc: &CcPlan) -> String {
-    match cc {
-        CcPlan::None => "none".to_owned(),
-        CcPlan::Dcqcn(dcqcn) => format!(
-            "dcqcn as published; gain {}, CNPs every {} at most, α every {}, raises every {} and \
-             {}, {} of them fast; {}",
-            dcqcn.gain,
-            about_time(dcqcn.cnp_interval_ns),
-            about_time(dcqcn.alpha_interval_ns),
-            about_time(dcqcn.increase_interval_ns),
-            about_bytes(dcqcn.byte_counter_bytes),
-            dcqcn.fast_recovery,
-            rates(
-                Some(dcqcn.additive_bps),
-                Some(dcqcn.hyper_bps),
-                dcqcn.min_bps
-            ),
-        ),
-        CcPlan::ArtifactDcqcn(dcqcn) => format!(
-            "dcqcn as in the artifact; gain {}, marks in ACKs, α every {}, cuts every {}, raises \
-             every {}, {} of them fast; {}",
-            dcqcn.gain,
-            about_time(dcqcn.alpha_interval_ns),
-            about_time(dcqcn.decrease_interval_ns),
-            about_time(dcqcn.increase_interval_ns),
-            dcqcn.fast_recovery,
-            rates(
-                Some(dcqcn.additive_bps),
-                Some(dcqcn.hyper_bps),
-                dcqcn.min_bps
-            ),
-        ),
-        CcPlan::Hpcc(hpcc) => format!(
-            "hpcc; utilisation {}, {} additive raises, room for {} hops; {}",
-            hpcc.utilisation,
-            hpcc.max_stage,
-            hpcc.int_hops,
-            rates(Some(hpcc.additive_bps), None, hpcc.min_bps),
-        ),
-        CcPlan::Timely(timely) => format!(
-            "timely; steps {}, difference weight {}, decrease {}, round trips of {} to {}, unit {}, \
-             {} small raises; {}",
-            match timely.step {
-                TimelyStep::Segment(bytes) => format!("every {}", about_bytes(bytes)),
-                TimelyStep::RoundTrip => "once a round trip".to_owned(),
-            },
-            timely.difference_weight,
-            timely.decrease,
-            about_time(timely.t_low_ns),
-            about_time(timely.t_high_ns),
-            about_time(timely.min_rtt_ns),
-            timely.hyper_after,
-            rates(
-                Some(timely.additive_bps),
-                Some(timely.hyper_bps),
-                timely.min_bps
-            ),
-        ),
-        CcPlan::Dctcp(dctcp) => format!(
-            "dctcp; gain {}, {}; {}",
-            dctcp.gain,
-            if dctcp.reacts_to_loss {
-                "halves on loss"
-            } else {
-                "does not react to loss"
-            },
-            rates(dctcp.additive_bps, None, dctcp.min_bps),
-        ),
-    }
-}
-
-fn rates(additive: Option<BitsPerSec>, hyper: Option<BitsPerSec>, least: BitsPerSec) -> String {
-    let raise = additive.map_or("one packet".to_owned(), |rate| rate.to_string());
-    let hyper = hyper.map_or(String::new(), |rate| format!(", then {rate}"));
-    format!("raises of {raise}{hyper}, at least {least}")
+    let (preset, parameters) = match cc {
+        CcPlan::None => return "none".to_owned(),
+        CcPlan::Dcqcn(config) => (config.preset, list(config, config.preset)),
+        CcPlan::Hpcc(config) => (config.preset, list(config, config.preset)),
+        CcPlan::Timely(config) => (config.preset, list(config, config.preset)),
+        CcPlan::Dctcp(config) => (config.preset, list(config, config.preset)),
+    };
+    format!("{}, preset {preset}; {parameters}", cc.name())
 }
 
 fn hosts(transport: &TransportPlan) -> String {

@@ -7,7 +7,8 @@ pub use lab_units::Semantics;
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-pub use cc::{ArtifactDcqcnPlan, CcPlan, DcqcnPlan, DctcpPlan, HpccPlan, TimelyPlan, TimelyStep};
+pub use cc::CcPlan;
+pub use lab_parameters::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
 
 /// Hosts' transport and switches' buffers in the simulator, emulated.
 ///

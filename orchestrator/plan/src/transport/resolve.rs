@@ -1,20 +1,18 @@
 //! What a scenario says of transport, emulated, with defaults filled in.
 
-use lab_scenario::{
-    CcSpec, DcqcnSpec, DctcpSpec, Generator, HpccSpec, Scenario, Semantics, TimelySpec,
-    TimeoutSpec, TransportSpec, WindowSpec,
-};
-use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
+use std::collections::BTreeMap;
 
-use super::{
-    ArtifactDcqcnPlan, CcPlan, DcqcnPlan, DctcpPlan, HpccPlan, TimelyPlan, TimelyStep,
-    TransportPlan, WindowPlan,
-};
+use lab_parameters::{HpccConfig, Preset, Value};
+use lab_scenario::{CcSpec, Generator, Scenario, Settings, TimeoutSpec, TransportSpec, WindowSpec};
+use lab_units::{Bytes, DcId, Nanos, Semantics};
+
+use super::{CcPlan, TransportPlan, WindowPlan};
 use crate::{
     error::PlanError,
     frame,
     model::{Rdma, Scale},
     network::Network,
+    parameters,
     paths::{self, Paths},
     rdma,
 };
@@ -42,11 +40,7 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
     Ok(TransportPlan {
         semantics: spec.semantics,
         payload_bytes,
-        cc: Parameters {
-            lab,
-            semantics: spec.semantics,
-        }
-        .cc(cc)?,
+        cc: congestion_control(lab, cc, spec.semantics)?,
         window: match spec.window {
             None if is_like_rxe && *cc == CcSpec::None => {
                 WindowPlan::Bytes(frame::rxe_window(payload_bytes))
@@ -133,18 +127,10 @@ impl Defaults {
 
     /// `BUFFER_SIZE` and `DCI_BUFFER_SIZE` of the artifact's configuration, which count MiB, and DCQCN, the default of the paper's experiments.
     const ARTIFACT: Self = Self {
-        cc: CcSpec::Dcqcn(DcqcnSpec {
-            preset: Some(Semantics::Artifact),
-            gain: None,
-            cnp_interval: None,
-            alpha_interval: None,
-            decrease_interval: None,
-            increase_interval: None,
-            byte_counter: None,
-            fast_recovery: None,
-            additive_rate: None,
-            hyper_rate: None,
-            min_rate: None,
+        cc: CcSpec::Dcqcn(Settings {
+            preset: Some(Preset::Artifact),
+            label: None,
+            values: BTreeMap::new(),
         }),
         retransmit_timeout: None,
         pfc: true,
@@ -161,180 +147,48 @@ const NACK_KEY: &str = "transport.nack_interval";
 /// The `NACK Generation Interval` of the authors' `RdmaHw`.
 const NACK_INTERVAL: Nanos = Nanos::new(500_000);
 
-/// Resolves the parameters of congestion controls.
-struct Parameters<'a> {
-    lab: &'a Lab<'a>,
+/// Resolves a congestion control.
+fn congestion_control(
+    lab: &Lab<'_>,
+    cc: &CcSpec,
     semantics: Semantics,
-}
-
-impl Parameters<'_> {
-    fn cc(&self, spec: &CcSpec) -> Result<CcPlan, PlanError> {
-        Ok(match spec {
-            CcSpec::None => CcPlan::None,
-            CcSpec::Dcqcn(spec) => match spec.preset.unwrap_or(self.semantics) {
-                Semantics::Paper => CcPlan::Dcqcn(self.dcqcn(spec, DcqcnPlan::PAPER)?),
-                Semantics::Artifact => {
-                    let preset = ArtifactDcqcnPlan::ARTIFACT;
-                    CcPlan::ArtifactDcqcn(self.artifact_dcqcn(spec, preset)?)
-                }
-            },
-            CcSpec::Hpcc(spec) => CcPlan::Hpcc(self.hpcc(spec)?),
-            CcSpec::Timely(spec) => CcPlan::Timely(self.timely(spec)?),
-            CcSpec::Dctcp(spec) => CcPlan::Dctcp(self.dctcp(spec)?),
-        })
-    }
-
-    fn dcqcn(&self, spec: &DcqcnSpec, preset: DcqcnPlan) -> Result<DcqcnPlan, PlanError> {
-        let time = |key, said, preset| self.time("dcqcn", key, said, preset);
-        let rate = |key, said, preset| self.rate("dcqcn", key, said, preset);
-        Ok(DcqcnPlan {
-            gain: spec.gain.unwrap_or(preset.gain),
-            cnp_interval_ns: time("cnp_interval", spec.cnp_interval, preset.cnp_interval_ns)?,
-            alpha_interval_ns: time(
-                "alpha_interval",
-                spec.alpha_interval,
-                preset.alpha_interval_ns,
-            )?,
-            increase_interval_ns: time(
-                "increase_interval",
-                spec.increase_interval,
-                preset.increase_interval_ns,
-            )?,
-            byte_counter_bytes: self.size(
-                "dcqcn",
-                "byte_counter",
-                spec.byte_counter,
-                preset.byte_counter_bytes,
-            )?,
-            fast_recovery: spec.fast_recovery.unwrap_or(preset.fast_recovery),
-            additive_bps: rate("additive_rate", spec.additive_rate, preset.additive_bps)?,
-            hyper_bps: rate("hyper_rate", spec.hyper_rate, preset.hyper_bps)?,
-            min_bps: rate("min_rate", spec.min_rate, preset.min_bps)?,
-        })
-    }
-
-    fn artifact_dcqcn(
-        &self,
-        spec: &DcqcnSpec,
-        preset: ArtifactDcqcnPlan,
-    ) -> Result<ArtifactDcqcnPlan, PlanError> {
-        let time = |key, said, preset| self.time("dcqcn", key, said, preset);
-        let rate = |key, said, preset| self.rate("dcqcn", key, said, preset);
-        Ok(ArtifactDcqcnPlan {
-            gain: spec.gain.unwrap_or(preset.gain),
-            alpha_interval_ns: time(
-                "alpha_interval",
-                spec.alpha_interval,
-                preset.alpha_interval_ns,
-            )?,
-            decrease_interval_ns: time(
-                "decrease_interval",
-                spec.decrease_interval,
-                preset.decrease_interval_ns,
-            )?,
-            increase_interval_ns: time(
-                "increase_interval",
-                spec.increase_interval,
-                preset.increase_interval_ns,
-            )?,
-            fast_recovery: spec.fast_recovery.unwrap_or(preset.fast_recovery),
-            additive_bps: rate("additive_rate", spec.additive_rate, preset.additive_bps)?,
-            hyper_bps: rate("hyper_rate", spec.hyper_rate, preset.hyper_bps)?,
-            min_bps: rate("min_rate", spec.min_rate, preset.min_bps)?,
-        })
-    }
-
-    fn hpcc(&self, spec: &HpccSpec) -> Result<HpccPlan, PlanError> {
-        let rate = |key, said, preset| self.rate("hpcc", key, said, preset);
-        let preset = match spec.preset.unwrap_or(self.semantics) {
-            Semantics::Paper => HpccPlan {
-                int_hops: longest_path(self.lab).max(HpccPlan::PAPER.int_hops),
-                ..HpccPlan::PAPER
-            },
-            Semantics::Artifact => HpccPlan::ARTIFACT,
-        };
-        Ok(HpccPlan {
-            utilisation: spec.utilisation.unwrap_or(preset.utilisation),
-            max_stage: spec.max_stage.unwrap_or(preset.max_stage),
-            additive_bps: rate("additive_rate", spec.additive_rate, preset.additive_bps)?,
-            min_bps: rate("min_rate", spec.min_rate, preset.min_bps)?,
-            int_hops: spec.int_hops.unwrap_or(preset.int_hops),
-        })
-    }
-
-    fn timely(&self, spec: &TimelySpec) -> Result<TimelyPlan, PlanError> {
-        let time = |key, said, preset| self.time("timely", key, said, preset);
-        let rate = |key, said, preset| self.rate("timely", key, said, preset);
-        let preset = match spec.preset.unwrap_or(self.semantics) {
-            Semantics::Paper => TimelyPlan::PAPER,
-            Semantics::Artifact => TimelyPlan::ARTIFACT,
-        };
-        Ok(TimelyPlan {
-            step: match preset.step {
-                TimelyStep::RoundTrip => TimelyStep::RoundTrip,
-                TimelyStep::Segment(segment) => {
-                    TimelyStep::Segment(self.size("timely", "segment", spec.segment, segment)?)
-                }
-            },
-            difference_weight: spec.difference_weight.unwrap_or(preset.difference_weight),
-            decrease: spec.decrease.unwrap_or(preset.decrease),
-            t_low_ns: time("t_low", spec.t_low, preset.t_low_ns)?,
-            t_high_ns: time("t_high", spec.t_high, preset.t_high_ns)?,
-            min_rtt_ns: time("min_rtt", spec.min_rtt, preset.min_rtt_ns)?,
-            additive_bps: rate("additive_rate", spec.additive_rate, preset.additive_bps)?,
-            hyper_bps: rate("hyper_rate", spec.hyper_rate, preset.hyper_bps)?,
-            hyper_after: spec.hyper_after.unwrap_or(preset.hyper_after),
-            min_bps: rate("min_rate", spec.min_rate, preset.min_bps)?,
-        })
-    }
-
-    fn dctcp(&self, spec: &DctcpSpec) -> Result<DctcpPlan, PlanError> {
-        let preset = match spec.preset.unwrap_or(self.semantics) {
-            Semantics::Paper => DctcpPlan::PAPER,
-            Semantics::Artifact => DctcpPlan::ARTIFACT,
-        };
-        let additive = spec.additive_rate.or(preset.additive_bps);
-        let additive = additive.map(|rate| self.rate("dctcp", "additive_rate", None, rate));
-        Ok(DctcpPlan {
-            gain: spec.gain.unwrap_or(preset.gain),
-            additive_bps: additive.transpose()?,
-            reacts_to_loss: preset.reacts_to_loss,
-            min_bps: self.rate("dctcp", "min_rate", spec.min_rate, preset.min_bps)?,
-        })
-    }
-
-    fn time(
-        &self,
-        cc: &str,
-        key: &str,
-        said: Option<Nanos>,
-        preset: Nanos,
-    ) -> Result<Nanos, PlanError> {
-        let path = format!("transport.cc.{cc}.{key}");
-        self.lab.scale.time(&path, said.unwrap_or(preset))
-    }
-
-    fn rate(
-        &self,
-        cc: &str,
-        key: &str,
-        said: Option<BitsPerSec>,
-        preset: BitsPerSec,
-    ) -> Result<BitsPerSec, PlanError> {
-        let path = format!("transport.cc.{cc}.{key}");
-        self.lab.scale.rate(&path, said.unwrap_or(preset))
-    }
-
-    fn size(
-        &self,
-        cc: &str,
-        key: &str,
-        said: Option<Bytes>,
-        preset: Bytes,
-    ) -> Result<Bytes, PlanError> {
-        let path = format!("transport.cc.{cc}.{key}");
-        self.lab.scale.size(&path, said.unwrap_or(preset))
-    }
+) -> Result<CcPlan, PlanError> {
+    let (scale, preset) = (lab.scale, semantics.into());
+    Ok(match cc {
+        CcSpec::None => CcPlan::None,
+        CcSpec::Dcqcn(settings) => CcPlan::Dcqcn(parameters::resolve(
+            "transport.cc.dcqcn",
+            settings,
+            preset,
+            &[],
+            scale,
+        )?),
+        CcSpec::Hpcc(settings) => {
+            let hops = longest_path(lab).max(HpccConfig::PAPER.int_hops);
+            let derived = [("int_hops", Value::Number(hops.into()))];
+            CcPlan::Hpcc(parameters::resolve(
+                "transport.cc.hpcc",
+                settings,
+                preset,
+                &derived,
+                scale,
+            )?)
+        }
+        CcSpec::Timely(settings) => CcPlan::Timely(parameters::resolve(
+            "transport.cc.timely",
+            settings,
+            preset,
+            &[],
+            scale,
+        )?),
+        CcSpec::Dctcp(settings) => CcPlan::Dctcp(parameters::resolve(
+            "transport.cc.dctcp",
+            settings,
+            preset,
+            &[],
+            scale,
+        )?),
+    })
 }
 
 /// Switches on the path with the most of them between two hosts.

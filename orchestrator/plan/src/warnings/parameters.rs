@@ -1,39 +1,37 @@
 //! Parameters that change nothing.
 
-use lab_policy::lcmp::{LcmpConfig, Preset};
+use lab_parameters::{Parameter, ParameterSet, Value};
+use lab_policy::lcmp::LcmpConfig;
 
 use super::{Inspection, warning};
-use crate::{model::Warning, policy};
+use crate::model::Warning;
 
-/// Thresholds that were set for a preset without the rule they belong to: one warning for each.
+/// Parameters of LCMP that are set though only the other preset has a rule for them: one warning
+/// for each policy.
 pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lcmp = inspection
         .policies
         .iter()
         .filter_map(|run| Some((run.label.as_str(), unused(run.policy.lcmp()?)?)));
-    lcmp.map(|(label, (name, value, preset))| {
+    lcmp.map(|(label, (parameter, value))| {
+        let preset = parameter.only.unwrap_or_default();
         let text = format!(
-            "policy `{label}`: `{name}` is {value}, which changes nothing, as only the preset \
-             `{preset}` has a rule for it (hint: leave it out, or set `preset: {preset}`)"
+            "policy `{label}`: `{}` is {value}, which changes nothing, as only the preset \
+             `{preset}` has a rule for it (hint: leave it out, or set `preset: {preset}`)",
+            parameter.name,
         );
         warning("unused-parameter", text)
     })
     .collect()
 }
 
-/// A threshold of the other preset's rule, its value, and that preset.
-fn unused(config: &LcmpConfig) -> Option<(&'static str, u8, &'static str)> {
-    let preset = policy::preset(config.preset, config.max_capacity_bps);
-    match config.preset {
-        Preset::Paper => (config.drop_threshold != preset.drop_threshold).then_some((
-            "drop_threshold",
-            config.drop_threshold,
-            "artifact",
-        )),
-        Preset::Artifact => (config.congested_threshold != preset.congested_threshold).then_some((
-            "congested_threshold",
-            config.congested_threshold,
-            "paper",
-        )),
-    }
+/// The first parameter of the other preset that is not at its default, and its value.
+fn unused(config: &LcmpConfig) -> Option<(&'static Parameter, Value)> {
+    let default = LcmpConfig::preset(config.preset);
+    let others = LcmpConfig::PARAMETERS.iter();
+    let mut others = others.filter(|parameter| !parameter.is_of(config.preset));
+    others.find_map(|parameter| {
+        let value = config.get(parameter.name)?;
+        (default.get(parameter.name) != Some(value)).then_some((parameter, value))
+    })
 }

@@ -134,17 +134,3 @@ fn names_that_nothing_has() {
         "datacenter `dc1` has 128 leaves, the address plan holds at most 127"
     );
 }
-
-#[test]
-fn a_limit_of_delay_that_is_no_power_of_two() {
-    let (mut scenario, files) = common::read(&common::testbed_text());
-    if let lab_scenario::PolicySpec::Lcmp(lcmp) = &mut scenario.policies[1] {
-        lcmp.max_delay = Some(Nanos::from_millis(500));
-    }
-    let plan = resolve(&scenario, "", &files, &PlanOptions::default());
-    assert_eq!(
-        plan.unwrap_err().to_string(),
-        "`policies[1].lcmp.max_delay`: is 500 ms, it must be a power of two of us (hint: the next \
-         one is `524288 us`)"
-    );
-}

@@ -1,6 +1,7 @@
 //! What becomes of a scenario's policies.
 
-use lab_plan::{FaultChange, Plan, PolicyPlan, TePlan, UcmpPlan};
+use lab_parameters::{TeConfig, UcmpConfig};
+use lab_plan::{FaultChange, Plan, PolicyPlan};
 use lab_units::Nanos;
 
 use crate::common;
@@ -60,12 +61,10 @@ fn a_first_packet_goes_the_nearest_way_under_ucmp() {
     assert_eq!(plan.policies[0].buckets[0][0], [1, 0, 0, 0, 0, 0]);
     assert_eq!(plan.policies[1].buckets[0][0], [1, 1, 0, 0, 0, 0]);
     assert_eq!(plan.switches[0].destinations[0].hops, 2);
-    let expected = UcmpPlan {
-        alpha_percent: 50,
-        paper_quantum_ns: Nanos::new(100_000),
-        ageing: false,
-    };
-    assert_eq!(plan.policies[0].policy, PolicyPlan::Ucmp(expected));
+    assert_eq!(
+        plan.policies[0].policy,
+        PolicyPlan::Ucmp(UcmpConfig::DEFAULT)
+    );
 }
 
 #[test]
@@ -73,7 +72,7 @@ fn traffic_engineering_begins_with_capacity_and_its_interval_is_scaled() {
     let plan = common::plan(&testbed("  - wcmp\n  - te-100ms"));
     assert_eq!(plan.policies[0].buckets, plan.policies[1].buckets);
     // Times ten.
-    let expected = TePlan {
+    let expected = TeConfig {
         interval_ns: Nanos::from_millis(1_000),
         buckets: 100,
     };

@@ -2,7 +2,7 @@
 
 use lab_plan::{
     CcPlan, Engine, Plan, PlanOptions, Semantics, WindowPlan, rdma, render_table,
-    transport::{ArtifactDcqcnPlan, DcqcnPlan, DctcpPlan, HpccPlan, TimelyPlan, TimelyStep},
+    transport::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig},
 };
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
@@ -57,7 +57,7 @@ fn unless_told_otherwise_the_simulator_does_as_the_kernel() {
 fn the_artifacts_semantics_comes_with_its_configuration() {
     let plan = simulated("semantics: artifact");
     let transport = &plan.transport;
-    let dcqcn = CcPlan::ArtifactDcqcn(ArtifactDcqcnPlan::ARTIFACT);
+    let dcqcn = CcPlan::Dcqcn(DcqcnConfig::ARTIFACT);
     assert_eq!(transport.cc, dcqcn);
     assert_eq!(transport.window, WindowPlan::Bdp);
     assert!(transport.pfc && !transport.ack_priority);
@@ -70,18 +70,18 @@ fn the_artifacts_semantics_comes_with_its_configuration() {
 #[test]
 fn a_presets_parameters_are_the_semantics_unless_said() {
     let cc = |text: &str| simulated(text).transport.cc;
-    assert_eq!(cc("cc: dcqcn"), CcPlan::Dcqcn(DcqcnPlan::PAPER));
-    assert_eq!(cc("cc: dctcp"), CcPlan::Dctcp(DctcpPlan::PAPER));
-    assert_eq!(cc("cc: timely"), CcPlan::Timely(TimelyPlan::PAPER));
-    assert_eq!(cc("cc: hpcc"), CcPlan::Hpcc(HpccPlan::PAPER));
+    assert_eq!(cc("cc: dcqcn"), CcPlan::Dcqcn(DcqcnConfig::PAPER));
+    assert_eq!(cc("cc: dctcp"), CcPlan::Dctcp(DctcpConfig::PAPER));
+    assert_eq!(cc("cc: timely"), CcPlan::Timely(TimelyConfig::PAPER));
+    assert_eq!(cc("cc: hpcc"), CcPlan::Hpcc(HpccConfig::PAPER));
     let artifact = |name: &str| cc(&format!("semantics: artifact, cc: {name}"));
-    assert_eq!(artifact("hpcc"), CcPlan::Hpcc(HpccPlan::ARTIFACT));
-    assert_eq!(artifact("timely"), CcPlan::Timely(TimelyPlan::ARTIFACT));
-    assert_eq!(artifact("dctcp"), CcPlan::Dctcp(DctcpPlan::ARTIFACT));
+    assert_eq!(artifact("hpcc"), CcPlan::Hpcc(HpccConfig::ARTIFACT));
+    assert_eq!(artifact("timely"), CcPlan::Timely(TimelyConfig::ARTIFACT));
+    assert_eq!(artifact("dctcp"), CcPlan::Dctcp(DctcpConfig::ARTIFACT));
     assert_eq!(artifact("none"), CcPlan::None);
     assert_eq!(
         artifact("{ dcqcn: { preset: paper } }"),
-        CcPlan::Dcqcn(DcqcnPlan::PAPER)
+        CcPlan::Dcqcn(DcqcnConfig::PAPER)
     );
 }
 
@@ -95,7 +95,7 @@ fn parameters_are_scaled_like_everything_else() {
     };
     assert_eq!(dcqcn.alpha_interval_ns, Nanos::new(550_000));
     let rate = scale.rate("", mbit(40)).unwrap();
-    assert_eq!(dcqcn.additive_bps, rate);
+    assert_eq!(dcqcn.additive_rate_bps, rate);
     assert_ne!(rate, mbit(40));
     let window = scale.size("", Bytes::new(10_000_000)).unwrap();
     assert_eq!(dcqcn.byte_counter_bytes, window);
@@ -144,7 +144,7 @@ fn a_timely_that_steps_by_segments_scales_them() {
     let CcPlan::Timely(timely) = plan.transport.cc else {
         panic!("{:?}", plan.transport.cc)
     };
-    assert_eq!(timely.step, TimelyStep::Segment(segment));
+    assert_eq!(timely.segment_bytes, segment);
     assert_eq!(timely.t_low_ns, Nanos::from_millis(10));
 }
 

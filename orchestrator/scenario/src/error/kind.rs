@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use lab_units::{Bytes, Nanos, ParseQuantityError, ratio::ParseRatioError};
+use lab_parameters::{ParameterError, Preset};
+use lab_units::{Bytes, ParseQuantityError, ratio::ParseRatioError};
 
 use crate::{
     files::{CdfError, FlowFileError},
@@ -188,50 +189,28 @@ pub enum ProblemKind {
     )]
     DuplicateLabel { label: String, first_line: usize },
     #[error(
-        "`{found}` is not a power of two of {unit} (hint: the nearest are {})",
-        list(nearest)
-    )]
-    NotPowerOfTwo {
-        found: Nanos,
-        unit: &'static str,
-        nearest: Vec<String>,
-    },
-    #[error(
         "the path has no file name to call the policy by (hint: such as `own/two-choice.bpf.o`)"
     )]
     NoObjectName,
-    #[error("both weights are zero, so that all paths cost the same")]
-    ZeroWeights,
     #[error("`{key}` is what `{name}` sets to 0 (hint: leave it out, or write `lcmp` instead)")]
     FixedWeight {
         key: &'static str,
         name: &'static str,
     },
     #[error(
-        "`low_water` is {low}, it must be below `high_water`, which is {high}{}",
-        unsaid.map_or_else(String::new, |key| format!(" (hint: `{key}` is the preset's, set both)"))
+        "{error}{}",
+        unset.map_or_else(String::new, |key| format!(" (hint: `{key}` is the preset's, set both)"))
     )]
-    WaterMarks {
-        low: u8,
-        high: u8,
-        unsaid: Option<&'static str>,
+    Parameter {
+        error: ParameterError,
+        unset: Option<&'static str>,
     },
 
     // Transport.
     #[error(
         "`{key}` is of the preset `{preset}` alone (hint: leave it out, or set `preset: {preset}`)"
     )]
-    NotOfPreset {
-        key: &'static str,
-        preset: &'static str,
-    },
-    #[error("`t_low` is {low}, it must not be above `t_high`, which is {high}{}",
-            unsaid.map_or_else(String::new, |key| format!(" (hint: `{key}` is the preset's, set both)")))]
-    TimelyOrder {
-        low: Nanos,
-        high: Nanos,
-        unsaid: Option<&'static str>,
-    },
+    NotOfPreset { key: &'static str, preset: Preset },
 
     // Scale.
     #[error("`{missing}` is missing: a scale needs both factors (hint: or write `scale: auto`)")]

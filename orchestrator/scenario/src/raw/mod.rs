@@ -6,6 +6,7 @@
 //! Alternatives are written as a mapping with one key (`- workload: {…}`): serde's untagged and
 //! flattened forms lose both the places and the reasons of errors.
 
+pub mod parameters;
 pub mod policy;
 pub mod topology;
 pub mod traffic;
@@ -15,10 +16,11 @@ use lab_units::{Nanos, Ratio};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use policy::{Lcmp, Policy, PolicyName, Te, Ucmp};
+pub use parameters::Parameters;
+pub use policy::{NoParameters, Policy, PolicyName};
 pub use topology::{Dc, Ecn, HostWire, InterDcWire, Link, NoEcn, Topology};
 pub use traffic::{AllToAll, Fault, Flow, Pair, Traffic, Workload};
-pub use transport::{Cc, CcName, Dcqcn, Dctcp, Hpcc, Timely, Transport};
+pub use transport::{Cc, CcName, Transport};
 
 use crate::{
     defaults, limits,

@@ -1,14 +1,15 @@
 //! Transport in the simulator, as written.
 
-use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use lab_parameters::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
+use lab_units::{Bytes, Nanos, Semantics};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::Deserialize;
 
-use super::policy::NoParameters;
+use super::{NoParameters, Parameters};
 use crate::{
     error::ProblemKind,
     limits,
-    model::{Semantics, TimeoutSpec, WindowSpec},
+    model::{TimeoutSpec, WindowSpec},
     suggest::did_you_mean,
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
@@ -100,149 +101,16 @@ pub struct Cc {
     pub none: Maybe<NoParameters>,
     /// DCQCN (SIGCOMM '15).
     #[serde(default)]
-    pub dcqcn: Maybe<Dcqcn>,
+    pub dcqcn: Maybe<Parameters<DcqcnConfig>>,
     /// HPCC (SIGCOMM '19).
     #[serde(default)]
-    pub hpcc: Maybe<Hpcc>,
+    pub hpcc: Maybe<Parameters<HpccConfig>>,
     /// TIMELY (SIGCOMM '15).
     #[serde(default)]
-    pub timely: Maybe<Timely>,
+    pub timely: Maybe<Parameters<TimelyConfig>>,
     /// DCTCP (RFC 8257), by rate.
     #[serde(default)]
-    pub dctcp: Maybe<Dctcp>,
-}
-
-/// DCQCN's parameters; those left out keep the preset's value.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Dcqcn {
-    /// `paper`, DCQCN as published, with CNPs; `artifact`, what the paper's authors run, with marks
-    /// in ACKs. As `transport.semantics` unless said otherwise.
-    #[serde(default)]
-    pub preset: Maybe<Text<Semantics>>,
-    /// Weight of a new mark in α (g).
-    #[serde(default)]
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-    pub gain: Maybe<Text<Ratio>>,
-    /// The shortest time between two CNPs of one QP (preset `paper`).
-    #[serde(default)]
-    pub cnp_interval: Maybe<Text<Nanos>>,
-    /// How often α is updated.
-    #[serde(default)]
-    pub alpha_interval: Maybe<Text<Nanos>>,
-    /// How often the rate may be cut (preset `artifact`).
-    #[serde(default)]
-    pub decrease_interval: Maybe<Text<Nanos>>,
-    /// How often the rate is raised.
-    #[serde(default)]
-    pub increase_interval: Maybe<Text<Nanos>>,
-    /// Bytes sent after which the rate is raised (preset `paper`).
-    #[serde(default)]
-    pub byte_counter: Maybe<Text<Bytes>>,
-    /// Raises by halving the gap to the target, before the target itself is raised.
-    #[serde(default)]
-    #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_STAGES))]
-    pub fast_recovery: Maybe<Text<u32>>,
-    /// Raise of the target after fast recovery.
-    #[serde(default)]
-    pub additive_rate: Maybe<Text<BitsPerSec>>,
-    /// Raise of the target after that.
-    #[serde(default)]
-    pub hyper_rate: Maybe<Text<BitsPerSec>>,
-    /// Least rate.
-    #[serde(default)]
-    pub min_rate: Maybe<Text<BitsPerSec>>,
-}
-
-/// HPCC's parameters; those left out keep the preset's value.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Hpcc {
-    /// Where unset parameters come from; as `transport.semantics` unless said otherwise.
-    #[serde(default)]
-    pub preset: Maybe<Text<Semantics>>,
-    /// Share of a link's rate that is aimed at (η).
-    #[serde(default)]
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-    pub utilisation: Maybe<Text<Ratio>>,
-    /// Additive raises before a multiplicative one (maxStage); with 0, all are multiplicative.
-    #[serde(default)]
-    #[schemars(extend("maximum" = limits::MAX_STAGES))]
-    pub max_stage: Maybe<Text<u32>>,
-    /// Additive raise: the window's W_AI in a round trip.
-    #[serde(default)]
-    pub additive_rate: Maybe<Text<BitsPerSec>>,
-    /// Least rate.
-    #[serde(default)]
-    pub min_rate: Maybe<Text<BitsPerSec>>,
-    /// Hops that packets have room for. With the preset `paper`, those of the longest path unless
-    /// said otherwise; with `artifact`, 64.
-    #[serde(default)]
-    #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_INT_HOPS))]
-    pub int_hops: Maybe<Text<u32>>,
-}
-
-/// TIMELY's parameters; those left out keep the preset's value.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Timely {
-    /// Where unset parameters come from; as `transport.semantics` unless said otherwise.
-    #[serde(default)]
-    pub preset: Maybe<Text<Semantics>>,
-    /// Bytes acknowledged between steps (preset `paper`; with `artifact` it steps once a round
-    /// trip).
-    #[serde(default)]
-    pub segment: Maybe<Text<Bytes>>,
-    /// Weight of a new difference of round trips (α).
-    #[serde(default)]
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-    pub difference_weight: Maybe<Text<Ratio>>,
-    /// How far a rate is cut (β).
-    #[serde(default)]
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-    pub decrease: Maybe<Text<Ratio>>,
-    /// Round trips below always raise the rate.
-    #[serde(default)]
-    pub t_low: Maybe<Text<Nanos>>,
-    /// Round trips above always cut it.
-    #[serde(default)]
-    pub t_high: Maybe<Text<Nanos>>,
-    /// Unit of the gradient: a round trip of an empty network.
-    #[serde(default)]
-    pub min_rtt: Maybe<Text<Nanos>>,
-    /// Raise (δ).
-    #[serde(default)]
-    pub additive_rate: Maybe<Text<BitsPerSec>>,
-    /// Raise after `hyper_after` raises in a row.
-    #[serde(default)]
-    pub hyper_rate: Maybe<Text<BitsPerSec>>,
-    /// Raises before the larger ones.
-    #[serde(default)]
-    #[schemars(extend("maximum" = limits::MAX_STAGES))]
-    pub hyper_after: Maybe<Text<u32>>,
-    /// Least rate.
-    #[serde(default)]
-    pub min_rate: Maybe<Text<BitsPerSec>>,
-}
-
-/// DCTCP's parameters; those left out keep the preset's value.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Dctcp {
-    /// Where unset parameters come from; as `transport.semantics` unless said otherwise.
-    #[serde(default)]
-    pub preset: Maybe<Text<Semantics>>,
-    /// Weight of a new share of marks in α (g).
-    #[serde(default)]
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-    pub gain: Maybe<Text<Ratio>>,
-    /// Raise of the rate in a round trip without marks. With the preset `paper`, one packet more in
-    /// a round trip unless said otherwise.
-    #[serde(default)]
-    pub additive_rate: Maybe<Text<BitsPerSec>>,
-    /// Least rate.
-    #[serde(default)]
-    pub min_rate: Maybe<Text<BitsPerSec>>,
+    pub dctcp: Maybe<Parameters<DctcpConfig>>,
 }
 
 impl Scalar for WindowSpec {

@@ -5,10 +5,12 @@ use std::{
     ops::{Range, RangeInclusive},
 };
 
+use lab_parameters::{Parameter, Value};
 use lab_units::ParseQuantityError;
 
 use crate::{
     error::{Finding, ProblemKind, ScenarioErrors, SourceText, Unit},
+    raw::parameters::read,
     suggest::did_you_mean,
     yaml::{Locator, Maybe, Scalar, Text, Word},
 };
@@ -69,8 +71,32 @@ impl<'a> Context<'a> {
         T: Scalar + PartialOrd + Display,
     {
         let bounds = || format!("{} to {}", range.start(), range.end());
-        match T::read(text.as_str()) {
-            Ok(value) if range.contains(&value) => return Some(value),
+        let read = T::read(text.as_str());
+        self.accept(text, read, |value| range.contains(value), bounds)
+    }
+
+    /// Reads a parameter's value.
+    pub fn parameter(&mut self, parameter: &Parameter, text: &Text<Value>) -> Option<Value> {
+        let domain = parameter.domain;
+        let read = read(domain, text.as_str());
+        self.accept(
+            text,
+            read,
+            |value| domain.contains(*value),
+            || domain.to_string(),
+        )
+    }
+
+    /// The value, if `text` was read and is within its bounds.
+    fn accept<T, M>(
+        &mut self,
+        text: &Text<M>,
+        read: Result<T, ProblemKind>,
+        contains: impl Fn(&T) -> bool,
+        bounds: impl Fn() -> String,
+    ) -> Option<T> {
+        match read {
+            Ok(value) if contains(&value) => return Some(value),
             // The bounds that count here are narrower than those of the type.
             Err(ProblemKind::NotWholeNumber { found, .. }) => {
                 let bounds = bounds();

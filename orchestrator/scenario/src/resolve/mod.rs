@@ -5,6 +5,7 @@ mod context;
 mod flows;
 mod links;
 mod names;
+mod parameters;
 mod policies;
 mod topology;
 mod traffic;

@@ -1,11 +1,12 @@
 //! Single values: how each kind is written, read and described in the schema.
 
+use lab_parameters::Preset;
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 use schemars::{Schema, json_schema};
 
 use crate::{
     error::ProblemKind,
-    model::{Agent, Arrivals, LcmpPreset, LoadBase, Semantics, Tool},
+    model::{Agent, Arrivals, LoadBase, Semantics, Tool},
     suggest::did_you_mean,
 };
 
@@ -190,7 +191,10 @@ pub(crate) use words;
 words! {
     Agent: "an agent" { "policy" => Self::Policy, "legacy" => Self::Legacy }
     Arrivals: "an arrival process" { "poisson" => Self::Poisson, "even" => Self::Even }
-    LcmpPreset: "a preset" { "paper" => Self::Paper, "artifact" => Self::Artifact }
+    Preset: "a preset" {
+        "paper" => Self::Paper,
+        "artifact" => Self::Artifact,
+    }
     LoadBase: "a load base" { "host-nic" => Self::HostNic, "dci-egress" => Self::DciEgress }
 }
 
@@ -276,7 +280,7 @@ mod tests {
     fn words_are_those_of_the_model() {
         words_are_the_serde_form::<Agent>();
         words_are_the_serde_form::<Arrivals>();
-        words_are_the_serde_form::<LcmpPreset>();
+        words_are_the_serde_form::<Preset>();
         words_are_the_serde_form::<LoadBase>();
     }
 

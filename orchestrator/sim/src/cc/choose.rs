@@ -1,6 +1,7 @@
 //! From a plan's congestion control to its type, once for a whole simulation.
 
 use lab_plan::{CcPlan, Semantics};
+use lab_policy::Preset;
 
 use super::{
     ArtifactDcqcn, CongestionControl, Dcqcn, Dctcp, Hpcc, NoControl, Timely, hpcc, timely,
@@ -38,8 +39,10 @@ pub trait WithControl {
 pub fn with_control<W: WithControl>(cc: &CcPlan, semantics: Semantics, what: W) -> W::Output {
     match cc {
         CcPlan::None => what.run::<NoControl>(()),
-        CcPlan::Dcqcn(plan) => what.run::<Dcqcn>(plan.into()),
-        CcPlan::ArtifactDcqcn(plan) => what.run::<ArtifactDcqcn>(plan.into()),
+        CcPlan::Dcqcn(plan) => match plan.preset {
+            Preset::Paper => what.run::<Dcqcn>(plan.into()),
+            Preset::Artifact => what.run::<ArtifactDcqcn>(plan.into()),
+        },
         CcPlan::Hpcc(plan) => what.run::<Hpcc>(hpcc::Parameters::new(plan, semantics)),
         CcPlan::Timely(plan) => what.run::<Timely>(timely::Parameters::new(plan, semantics)),
         CcPlan::Dctcp(plan) => what.run::<Dctcp>(plan.into()),

@@ -27,9 +27,9 @@
 //! 7 `F` − 1 (`max(t, b) < F`): the text is followed. It does not say how hyper increase grows; the
 //! authors' NS-3 code, as QCN (802.1Qau), multiplies by how far both counters are past `F`.
 //!
-//! Parameters: [`lab_plan::transport::DcqcnPlan`]. Payload, headers and CRC count as bytes sent.
+//! Parameters: [`lab_plan::transport::DcqcnConfig`]. Payload, headers and CRC count as bytes sent.
 
-use lab_plan::transport::DcqcnPlan;
+use lab_plan::transport::DcqcnConfig;
 use lab_units::BitsPerSec;
 
 use super::{
@@ -60,8 +60,8 @@ pub struct Parameters {
     least: BitsPerSec,
 }
 
-impl From<&DcqcnPlan> for Parameters {
-    fn from(plan: &DcqcnPlan) -> Self {
+impl From<&DcqcnConfig> for Parameters {
+    fn from(plan: &DcqcnConfig) -> Self {
         Self {
             gain: float(plan.gain),
             cnp_interval: plan.cnp_interval_ns.into(),
@@ -69,9 +69,9 @@ impl From<&DcqcnPlan> for Parameters {
             increase_interval: plan.increase_interval_ns.into(),
             byte_counter: plan.byte_counter_bytes.get(),
             fast_recovery: plan.fast_recovery,
-            additive: plan.additive_bps,
-            hyper: plan.hyper_bps,
-            least: plan.min_bps,
+            additive: plan.additive_rate_bps,
+            hyper: plan.hyper_rate_bps,
+            least: plan.min_rate_bps,
         }
     }
 }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     fn parameters() -> Parameters {
-        Parameters::from(&DcqcnPlan::PAPER)
+        Parameters::from(&DcqcnConfig::PAPER)
     }
 
     fn begun() -> Dcqcn {

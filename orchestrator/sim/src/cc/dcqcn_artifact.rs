@@ -26,9 +26,9 @@
 //! a cut was (`T` is a multiple of `D`, so this happens), and both come before an ACK, which was
 //! sent later than either was scheduled.
 //!
-//! Parameters: [`lab_plan::transport::ArtifactDcqcnPlan`].
+//! Parameters: [`lab_plan::transport::DcqcnConfig`].
 
-use lab_plan::transport::ArtifactDcqcnPlan;
+use lab_plan::transport::DcqcnConfig;
 use lab_units::BitsPerSec;
 
 use super::{
@@ -57,17 +57,17 @@ pub struct Parameters {
     least: BitsPerSec,
 }
 
-impl From<&ArtifactDcqcnPlan> for Parameters {
-    fn from(plan: &ArtifactDcqcnPlan) -> Self {
+impl From<&DcqcnConfig> for Parameters {
+    fn from(plan: &DcqcnConfig) -> Self {
         Self {
             gain: float(plan.gain),
             alpha_interval: plan.alpha_interval_ns.into(),
             decrease_interval: plan.decrease_interval_ns.into(),
             increase_interval: plan.increase_interval_ns.into(),
             fast_recovery: plan.fast_recovery,
-            additive: plan.additive_bps,
-            hyper: plan.hyper_bps,
-            least: plan.min_bps,
+            additive: plan.additive_rate_bps,
+            hyper: plan.hyper_rate_bps,
+            least: plan.min_rate_bps,
         }
     }
 }
@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn parameters() -> Parameters {
-        Parameters::from(&ArtifactDcqcnPlan::ARTIFACT)
+        Parameters::from(&DcqcnConfig::ARTIFACT)
     }
 
     fn begun() -> ArtifactDcqcn {

@@ -22,9 +22,9 @@
 //! The packets of a window are counted as the artifact does: bytes under way, over the payload,
 //! plus one.
 //!
-//! Parameters: [`lab_plan::transport::DctcpPlan`].
+//! Parameters: [`lab_plan::transport::DctcpConfig`].
 
-use lab_plan::transport::DctcpPlan;
+use lab_plan::transport::DctcpConfig;
 use lab_units::BitsPerSec;
 
 use super::{
@@ -43,13 +43,13 @@ pub struct Parameters {
     least: BitsPerSec,
 }
 
-impl From<&DctcpPlan> for Parameters {
-    fn from(plan: &DctcpPlan) -> Self {
+impl From<&DctcpConfig> for Parameters {
+    fn from(plan: &DctcpConfig) -> Self {
         Self {
             gain: float(plan.gain),
-            additive: plan.additive_bps,
-            reacts_to_loss: plan.reacts_to_loss,
-            least: plan.min_bps,
+            additive: plan.additive_rate_bps,
+            reacts_to_loss: plan.reacts_to_loss(),
+            least: plan.min_rate_bps,
         }
     }
 }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn published() -> Parameters {
-        Parameters::from(&DctcpPlan::PAPER)
+        Parameters::from(&DctcpConfig::PAPER)
     }
 
     fn begun(parameters: &Parameters) -> Dctcp {
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_artifact_adds_a_gigabit_and_ignores_loss() {
-        let parameters = Parameters::from(&DctcpPlan::ARTIFACT);
+        let parameters = Parameters::from(&DctcpConfig::ARTIFACT);
         let mut control = begun(&parameters);
         acked(&mut control, [1, 2], true, &parameters);
         acked(&mut control, [3, 4], false, &parameters);

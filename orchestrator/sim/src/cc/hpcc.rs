@@ -33,9 +33,9 @@
 //! A hop whose clock has not moved says nothing. In the artifact, that divides by zero when two
 //! ACKs meet a hop 2^24 ns apart to the nanosecond, and the QP's `U` is lost for good.
 //!
-//! Parameters: [`lab_plan::transport::HpccPlan`].
+//! Parameters: [`lab_plan::transport::HpccConfig`].
 
-use lab_plan::{Semantics, transport::HpccPlan};
+use lab_plan::{Semantics, transport::HpccConfig};
 use lab_units::BitsPerSec;
 
 use super::{
@@ -60,13 +60,13 @@ pub struct Parameters {
 impl Parameters {
     /// Of a plan; the semantics decides what telemetry's fields hold.
     #[must_use]
-    pub fn new(plan: &HpccPlan, semantics: Semantics) -> Self {
+    pub fn new(plan: &HpccConfig, semantics: Semantics) -> Self {
         Self {
             semantics,
             utilisation: float(plan.utilisation),
             max_stage: plan.max_stage,
-            additive: plan.additive_bps,
-            least: plan.min_bps,
+            additive: plan.additive_rate_bps,
+            least: plan.min_rate_bps,
             int_bytes: int::HEADER_BYTES + plan.int_hops * int::HOP_BYTES,
         }
     }
@@ -231,11 +231,11 @@ mod tests {
     const FULL_WINDOW: u64 = 125_000;
 
     fn published() -> Parameters {
-        Parameters::new(&HpccPlan::PAPER, Semantics::Paper)
+        Parameters::new(&HpccConfig::PAPER, Semantics::Paper)
     }
 
     fn artifact() -> Parameters {
-        Parameters::new(&HpccPlan::ARTIFACT, Semantics::Artifact)
+        Parameters::new(&HpccConfig::ARTIFACT, Semantics::Artifact)
     }
 
     fn begun(parameters: &Parameters) -> Hpcc {

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use lab_plan::{
     CcPlan, Semantics,
-    transport::{ArtifactDcqcnPlan, DcqcnPlan, DctcpPlan, HpccPlan, TimelyPlan},
+    transport::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig},
 };
 use lab_units::BitsPerSec;
 use proptest::{collection::vec, prelude::*};
@@ -175,34 +175,34 @@ fn lines() -> impl Strategy<Value = u64> {
 proptest! {
     #[test]
     fn dcqcn_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
-        laws::<Dcqcn>(&(&DcqcnPlan::PAPER).into(), line, &happenings);
+        laws::<Dcqcn>(&(&DcqcnConfig::PAPER).into(), line, &happenings);
     }
 
     #[test]
     fn the_artifacts_dcqcn_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
-        laws::<ArtifactDcqcn>(&(&ArtifactDcqcnPlan::ARTIFACT).into(), line, &happenings);
+        laws::<ArtifactDcqcn>(&(&DcqcnConfig::ARTIFACT).into(), line, &happenings);
     }
 
     #[test]
     fn hpcc_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
-        let parameters = HpccParameters::new(&HpccPlan::PAPER, Semantics::Paper);
+        let parameters = HpccParameters::new(&HpccConfig::PAPER, Semantics::Paper);
         laws::<Hpcc>(&parameters, line, &happenings);
-        let parameters = HpccParameters::new(&HpccPlan::ARTIFACT, Semantics::Artifact);
+        let parameters = HpccParameters::new(&HpccConfig::ARTIFACT, Semantics::Artifact);
         laws::<Hpcc>(&parameters, line, &happenings);
     }
 
     #[test]
     fn timely_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
-        let parameters = TimelyParameters::new(&TimelyPlan::PAPER, Semantics::Paper);
+        let parameters = TimelyParameters::new(&TimelyConfig::PAPER, Semantics::Paper);
         laws::<Timely>(&parameters, line, &happenings);
-        let parameters = TimelyParameters::new(&TimelyPlan::ARTIFACT, Semantics::Artifact);
+        let parameters = TimelyParameters::new(&TimelyConfig::ARTIFACT, Semantics::Artifact);
         laws::<Timely>(&parameters, line, &happenings);
     }
 
     #[test]
     fn dctcp_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
-        laws::<Dctcp>(&(&DctcpPlan::PAPER).into(), line, &happenings);
-        laws::<Dctcp>(&(&DctcpPlan::ARTIFACT).into(), line, &happenings);
+        laws::<Dctcp>(&(&DctcpConfig::PAPER).into(), line, &happenings);
+        laws::<Dctcp>(&(&DctcpConfig::ARTIFACT).into(), line, &happenings);
     }
 }
 
@@ -220,11 +220,11 @@ fn a_plans_control_is_run_as_its_type_and_is_small() {
 
     let plans = [
         CcPlan::None,
-        CcPlan::Dcqcn(DcqcnPlan::PAPER),
-        CcPlan::ArtifactDcqcn(ArtifactDcqcnPlan::ARTIFACT),
-        CcPlan::Hpcc(HpccPlan::PAPER),
-        CcPlan::Timely(TimelyPlan::PAPER),
-        CcPlan::Dctcp(DctcpPlan::PAPER),
+        CcPlan::Dcqcn(DcqcnConfig::PAPER),
+        CcPlan::Dcqcn(DcqcnConfig::ARTIFACT),
+        CcPlan::Hpcc(HpccConfig::PAPER),
+        CcPlan::Timely(TimelyConfig::PAPER),
+        CcPlan::Dctcp(DctcpConfig::PAPER),
     ];
     let sizes = plans.map(|plan| with_control(&plan, Semantics::Paper, Size));
     assert_eq!(sizes, [8, 64, 64, 88, 56, 88]);

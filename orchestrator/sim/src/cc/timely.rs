@@ -24,12 +24,10 @@
 //! between datacenters is far above `T_high`, so that each step cuts. That is the algorithm, not an
 //! accident of this file; set them for other networks.
 //!
-//! Parameters: [`lab_plan::transport::TimelyPlan`].
+//! Parameters: [`lab_plan::transport::TimelyConfig`].
 
-use lab_plan::{
-    Semantics,
-    transport::{TimelyPlan, TimelyStep},
-};
+use lab_plan::{Semantics, transport::TimelyConfig};
+use lab_policy::Preset;
 use lab_units::BitsPerSec;
 
 use super::{
@@ -71,25 +69,25 @@ enum Step {
 impl Parameters {
     /// Of a plan; the semantics decides what packets carry.
     #[must_use]
-    pub fn new(plan: &TimelyPlan, semantics: Semantics) -> Self {
+    pub fn new(plan: &TimelyConfig, semantics: Semantics) -> Self {
         Self {
             stamp_bytes: match semantics {
                 Semantics::Paper => 0,
                 Semantics::Artifact => 8,
             },
-            step: match plan.step {
-                TimelyStep::Segment(bytes) => Step::Segment(bytes.get()),
-                TimelyStep::RoundTrip => Step::RoundTrip,
+            step: match plan.preset {
+                Preset::Paper => Step::Segment(plan.segment_bytes.get()),
+                Preset::Artifact => Step::RoundTrip,
             },
             difference_weight: float(plan.difference_weight),
             decrease: float(plan.decrease),
             low: plan.t_low_ns.get(),
             high: plan.t_high_ns.get(),
             least_round_trip: plan.min_rtt_ns.get(),
-            additive: plan.additive_bps,
-            hyper: plan.hyper_bps,
+            additive: plan.additive_rate_bps,
+            hyper: plan.hyper_rate_bps,
             hyper_after: plan.hyper_after,
-            least: plan.min_bps,
+            least: plan.min_rate_bps,
         }
     }
 }
@@ -223,11 +221,11 @@ mod tests {
     }
 
     fn published() -> Parameters {
-        Parameters::new(&TimelyPlan::PAPER, Semantics::Paper)
+        Parameters::new(&TimelyConfig::PAPER, Semantics::Paper)
     }
 
     fn artifact() -> Parameters {
-        Parameters::new(&TimelyPlan::ARTIFACT, Semantics::Artifact)
+        Parameters::new(&TimelyConfig::ARTIFACT, Semantics::Artifact)
     }
 
     fn begun(parameters: &Parameters) -> Timely {

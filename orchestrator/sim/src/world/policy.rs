@@ -1,6 +1,6 @@
 //! How DCI switches decide.
 
-use lab_plan::{PolicyPlan, UcmpPlan};
+use lab_plan::PolicyPlan;
 use lab_policy::{LcmpConfig, OwnPolicy, UcmpConfig, own};
 
 use crate::error::SimError;
@@ -21,7 +21,7 @@ pub enum RunPolicy {
 impl RunPolicy {
     pub(super) fn of(plan: &PolicyPlan) -> Result<Self, SimError> {
         Ok(match plan {
-            PolicyPlan::Ucmp(plan @ UcmpPlan { ageing: true, .. }) => Self::Ageing(plan.config()),
+            PolicyPlan::Ucmp(config @ UcmpConfig { ageing: true, .. }) => Self::Ageing(*config),
             PolicyPlan::Ecmp
             | PolicyPlan::Wcmp
             | PolicyPlan::Ucmp(_)

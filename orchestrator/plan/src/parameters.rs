@@ -1,0 +1,103 @@
+//! Parameters of policies and congestion controls, resolved: settings over defaults, scaled.
+
+use lab_parameters::{Parameter, ParameterError, ParameterSet, Preset, Value};
+use lab_scenario::Settings;
+
+use crate::{
+    error::PlanError,
+    model::Scale,
+    text::{about_bytes, about_time},
+};
+
+/// Default that depends on the topology: a parameter's name and its emulated value.
+pub(crate) type Derived = (&'static str, Value);
+
+/// Resolves the `settings` at the YAML path `path`; `preset` is the one of those that name none.
+///
+/// What is not set is one of the `derived` defaults of the preset `paper`, or the preset's own.
+pub(crate) fn resolve<S: ParameterSet>(
+    path: &str,
+    settings: &Settings,
+    preset: Preset,
+    derived: &[Derived],
+    scale: &Scale,
+) -> Result<S, PlanError> {
+    let preset = settings.preset.unwrap_or(preset);
+    let mut set = S::preset(preset);
+    for parameter in S::PARAMETERS {
+        let key = format!("{path}.{}", parameter.name);
+        let given = settings.values.get(parameter.name).copied();
+        let derived = derived.iter().find(|(name, _)| *name == parameter.name);
+        if let Some(given) = given {
+            parameter
+                .check(given)
+                .map_err(|error| refused(path, error))?;
+        }
+        let value = match (given, derived, preset) {
+            (None, Some((_, derived)), Preset::Paper) => Some(*derived),
+            (None, _, _) if !parameter.is_of(preset) => None,
+            (given, _, _) => {
+                let paper = given.or_else(|| set.get(parameter.name));
+                paper
+                    .map(|paper| emulated(scale, &key, parameter, paper))
+                    .transpose()?
+            }
+        };
+        if let Some(value) = value {
+            set.set(parameter.name, value);
+        }
+    }
+    set.check().map_err(|error| refused(path, error))?;
+    Ok(set)
+}
+
+fn refused(path: &str, error: ParameterError) -> PlanError {
+    PlanError::Parameter {
+        path: path.to_owned(),
+        why: error.to_string(),
+    }
+}
+
+/// The emulated value of `paper`.
+fn emulated(
+    scale: &Scale,
+    path: &str,
+    parameter: &Parameter,
+    paper: Value,
+) -> Result<Value, PlanError> {
+    if !parameter.is_scaled {
+        return Ok(paper);
+    }
+    Ok(match paper {
+        Value::Time(time) => Value::Time(scale.time(path, time)?),
+        Value::Rate(rate) => Value::Rate(scale.rate(path, rate)?),
+        Value::Size(size) => Value::Size(scale.size(path, size)?),
+        Value::Flag(_) | Value::Number(_) | Value::Ratio(_) => paper,
+    })
+}
+
+/// Names and values of the parameters that the preset has, in one line.
+pub(crate) fn list<S: ParameterSet>(set: &S, preset: Preset) -> String {
+    named(set, preset, |_| true)
+}
+
+/// As [`list`], without the parameters that have the preset's value in paper units.
+pub(crate) fn departures<S: ParameterSet>(set: &S, preset: Preset) -> String {
+    let default = S::preset(preset);
+    named(set, preset, |name| set.get(name) != default.get(name))
+}
+
+fn named<S: ParameterSet>(set: &S, preset: Preset, is_shown: impl Fn(&str) -> bool) -> String {
+    let parameters = S::PARAMETERS.iter();
+    let shown = parameters.filter(|each| each.is_of(preset) && is_shown(each.name));
+    let words = shown.filter_map(|parameter| {
+        let value = match set.get(parameter.name) {
+            Some(Value::Time(time)) if parameter.is_scaled => about_time(time),
+            Some(Value::Size(size)) if parameter.is_scaled => about_bytes(size),
+            Some(value) => value.to_string(),
+            None => parameter.derived?.to_owned(),
+        };
+        Some(format!("{} {value}", parameter.name))
+    });
+    words.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,216 @@
+//! Parameters of a policy or congestion control, as written.
+
+use std::{borrow::Cow, fmt, marker::PhantomData};
+
+use lab_parameters::{Domain, Parameter, ParameterSet, Preset, Value};
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, Error, MapAccess, Visitor},
+};
+use serde_json::json;
+
+use crate::{
+    error::ProblemKind,
+    limits,
+    yaml::{Scalar, Text},
+};
+
+/// Texts of the parameters that a scenario sets of `S`, by its declarations.
+#[derive(Clone, Debug)]
+pub struct Parameters<S> {
+    /// Source of the defaults.
+    pub preset: Option<Text<Preset>>,
+    /// Name in records and plots.
+    pub label: Option<Text<String>>,
+    /// Text of each parameter, in the order of the scenario.
+    pub texts: Vec<(&'static Parameter, Text<Value>)>,
+    set: PhantomData<S>,
+}
+
+impl<S> Parameters<S> {
+    /// Text of the parameter `name`, if the scenario sets it.
+    pub fn text(&self, name: &str) -> Option<&Text<Value>> {
+        let mut texts = self.texts.iter();
+        let found = texts.find(|(parameter, _)| parameter.name == name);
+        found.map(|(_, text)| text)
+    }
+}
+
+impl<'de, S: ParameterSet> Deserialize<'de> for Parameters<S> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_struct(S::TITLE, S::KEYS, SetVisitor(PhantomData))
+    }
+}
+
+struct SetVisitor<S>(PhantomData<S>);
+
+impl<'de, S: ParameterSet> Visitor<'de> for SetVisitor<S> {
+    type Value = Parameters<S>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "parameters of {}", S::TITLE)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut parameters = Parameters {
+            preset: None,
+            label: None,
+            texts: Vec::new(),
+            set: PhantomData,
+        };
+        while let Some(key) = map.next_key_seed(Key(S::KEYS))? {
+            match S::PARAMETERS.iter().find(|declared| declared.name == key) {
+                Some(declared) => parameters.texts.push((declared, map.next_value()?)),
+                None if key == "preset" => parameters.preset = Some(map.next_value()?),
+                None => parameters.label = Some(map.next_value()?),
+            }
+        }
+        Ok(parameters)
+    }
+}
+
+/// One of the keys given.
+struct Key(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = &'static str;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for Key {
+    type Value = &'static str;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+        let known = self.0.iter().find(|known| **known == key);
+        known.copied().ok_or_else(|| E::unknown_field(key, self.0))
+    }
+}
+
+/// Reads a value of `domain`'s kind, in or out of its bounds.
+///
+/// # Errors
+/// The reason why the text is not of that kind.
+pub fn read(domain: Domain, text: &str) -> Result<Value, ProblemKind> {
+    Ok(match domain {
+        Domain::Flag => Value::Flag(bool::read(text)?),
+        Domain::Number { .. } => Value::Number(u64::read(text)?),
+        Domain::Time { .. } => Value::Time(Nanos::read(text)?),
+        Domain::Rate { .. } => Value::Rate(BitsPerSec::read(text)?),
+        Domain::Size { .. } => Value::Size(Bytes::read(text)?),
+        Domain::Share | Domain::Hundredths { .. } => Value::Ratio(Ratio::read(text)?),
+    })
+}
+
+impl<S: ParameterSet> JsonSchema for Parameters<S> {
+    fn schema_name() -> Cow<'static, str> {
+        S::TITLE.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut properties = serde_json::Map::new();
+        let has = |key| S::KEYS.contains(&key);
+        if has("preset") {
+            properties.insert("preset".to_owned(), preset_schema(has("label")).to_value());
+        }
+        if has("label") {
+            properties.insert("label".to_owned(), label_schema().to_value());
+        }
+        for parameter in S::PARAMETERS {
+            let schema = parameter_schema::<S>(parameter).to_value();
+            properties.insert(parameter.name.to_owned(), schema);
+        }
+        json_schema!({
+            "description": format!(
+                "{}'s parameters; those left out keep their default. Times, rates and sizes are \
+                 paper units.",
+                S::TITLE,
+            ),
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": false,
+        })
+    }
+}
+
+/// Policies have a label, and `paper` as their default preset.
+fn preset_schema(is_policy: bool) -> Schema {
+    let mut schema = Preset::schema();
+    let description = "Source of the defaults: `paper`, the publication; `artifact`, the code of \
+                       LCMP's authors.";
+    let description = if is_policy {
+        schema.insert("default".to_owned(), Preset::default().name().into());
+        description.to_owned()
+    } else {
+        format!("{description} Default: as `transport.semantics`.")
+    };
+    schema.insert("description".to_owned(), description.into());
+    schema
+}
+
+fn label_schema() -> Schema {
+    json_schema!({
+        "type": "string",
+        "description": "Name in records and plots instead of the policy's, to tell variants apart.",
+        "pattern": limits::NAME_PATTERN,
+        "maxLength": limits::MAX_LABEL,
+    })
+}
+
+fn parameter_schema<S: ParameterSet>(parameter: &Parameter) -> Schema {
+    let mut schema = match parameter.domain {
+        Domain::Flag => bool::schema(),
+        Domain::Number { min, max } => {
+            json_schema!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        Domain::Time { .. } => Nanos::schema(),
+        Domain::Rate { .. } => BitsPerSec::schema(),
+        Domain::Size { .. } => Bytes::schema(),
+        Domain::Share => bounded_ratio("exclusiveMinimum", 1),
+        Domain::Hundredths { max } => bounded_ratio("minimum", max),
+    };
+    let [paper, artifact] =
+        [Preset::Paper, Preset::Artifact].map(|preset| default::<S>(parameter, preset));
+    let default = match (&paper, &artifact) {
+        (Some(paper), Some(artifact)) if paper != artifact => {
+            format!(" Default: {paper} (preset `paper`), {artifact} (preset `artifact`).")
+        }
+        (Some(paper), Some(_)) => format!(" Default: {paper}."),
+        (Some(default), None) => format!(" Preset `paper` alone; default: {default}."),
+        (None, Some(default)) => format!(" Preset `artifact` alone; default: {default}."),
+        (None, None) => String::new(),
+    };
+    let description = format!("{}{default}", parameter.doc.trim());
+    schema.insert("description".to_owned(), description.into());
+    schema
+}
+
+fn bounded_ratio(minimum: &str, max: u64) -> Schema {
+    let mut schema = Ratio::schema();
+    schema.remove("minimum");
+    schema.insert(minimum.to_owned(), json!(0));
+    schema.insert("maximum".to_owned(), json!(max));
+    schema
+}
+
+/// Default of a parameter in words; `None` if the algorithm of `preset` does not have it.
+pub fn default<S: ParameterSet>(parameter: &Parameter, preset: Preset) -> Option<String> {
+    if !parameter.is_of(preset) {
+        return None;
+    }
+    match (preset, parameter.derived) {
+        (Preset::Paper, Some(derived)) => Some(derived.to_owned()),
+        (Preset::Paper | Preset::Artifact, _) => {
+            let value = S::preset(preset).get(parameter.name)?;
+            Some(format!("`{value}`"))
+        }
+    }
+}
