@@ -9,6 +9,7 @@ use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
 use lab_records::RunWriter;
 use lab_reports::{Change, PolicySummary, Summary};
+use lab_units::show::{self, Side, sides};
 
 use crate::{
     args::Global,
@@ -72,29 +73,40 @@ pub fn conclude(dir: &Path, global: &Global) -> Outcome {
 
 /// Returns the FCT slowdowns of all policies, one line each.
 fn table(summary: &Summary) -> String {
-    let mut lines = vec![format!(
-        "{:<14} {:>9} {:>9} {:>9} {:>9} {:>9}   {}",
-        "FCT slowdown", "flows", "p50", "p95", "p99", "mean", "against the first"
-    )];
-    lines.extend(summary.policies.iter().map(line));
-    lines.join("\n")
+    let heads = [
+        "FCT slowdown",
+        "flows",
+        "p50",
+        "p95",
+        "p99",
+        "mean",
+        "against the first",
+    ];
+    let mut rows = vec![heads.map(str::to_owned)];
+    rows.extend(summary.policies.iter().map(row));
+    let mut columns = sides(1);
+    columns[6] = Side::Left;
+    show::table(0, columns, &rows).trim_end().to_owned()
 }
 
-fn line(policy: &PolicySummary) -> String {
+fn row(policy: &PolicySummary) -> [String; 7] {
+    let name = policy.policy.clone();
     let flows = format!("{}/{}", policy.finished, policy.flows);
     let Some(slowdown) = &policy.slowdown else {
-        return format!("{:<14} {flows:>9} no flow finished", policy.policy);
+        let none = || "-".to_owned();
+        let last = "no flow finished".to_owned();
+        return [name, flows, none(), none(), none(), none(), last];
     };
-    let text = format!(
-        "{:<14} {flows:>9} {:>9.2} {:>9.2} {:>9.2} {:>9.2}   {}",
-        policy.policy,
-        slowdown.p50.value,
-        slowdown.p95.value,
-        slowdown.p99.value,
-        slowdown.mean.value,
+    let decimal = |value: f64| format!("{value:.2}");
+    [
+        name,
+        flows,
+        decimal(slowdown.p50.value),
+        decimal(slowdown.p95.value),
+        decimal(slowdown.p99.value),
+        decimal(slowdown.mean.value),
         policy.change.as_ref().map(change).unwrap_or_default(),
-    );
-    text.trim_end().to_owned()
+    ]
 }
 
 fn change(change: &Change) -> String {

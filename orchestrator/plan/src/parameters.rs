@@ -3,11 +3,9 @@
 use lab_parameters::{Parameter, ParameterError, ParameterSet, Preset, Value};
 use lab_scenario::Settings;
 
-use crate::{
-    error::PlanError,
-    model::Scale,
-    text::{about_bytes, about_time},
-};
+use lab_units::show::{about_bytes, about_time};
+
+use crate::{error::PlanError, model::Scale};
 
 /// Default that depends on the topology: a parameter's name and its emulated value.
 pub(crate) type Derived = (&'static str, Value);

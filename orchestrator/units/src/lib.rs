@@ -14,6 +14,7 @@
 //! - [`ids`][]: what a plan's tables are indexed with
 //! - [`kinds`][]: closed sets that several crates name, such as [`Engine`] and [`Clock`]; [`Mac`]
 //! - [`tool`][]: perftest programs
+//! - [`show`][]: rounded quantities, tables and paragraphs for people
 //! - `text` (feature `serde`): the text forms as serde fields; the types' own serde form is the
 //!   integer, for plans and records
 //!
@@ -34,6 +35,7 @@ pub mod kinds;
 pub mod parse;
 pub mod rate;
 pub mod ratio;
+pub mod show;
 #[cfg(feature = "serde")]
 pub mod text;
 pub mod time;

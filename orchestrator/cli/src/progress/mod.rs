@@ -183,9 +183,12 @@ impl Progress {
 
 /// Returns the line for an ended phase.
 fn ended(phase: &Phase) -> String {
-    let took = lab_plan::about_time(phase.took_ns);
+    let took = lab_units::show::about_time(phase.took_ns);
     let aside = phase.virtual_ns.map_or_else(String::new, |time| {
-        format!(", {} in the lab's virtual time", lab_plan::about_time(time))
+        format!(
+            ", {} in the lab's virtual time",
+            lab_units::show::about_time(time)
+        )
     });
     format!("{:>10}  done in {took}{aside}\n", phase.name)
 }
@@ -198,7 +201,7 @@ fn is_milestone(done: u64, total: u64) -> bool {
 /// Returns a duration with a unit and two significant digits.
 #[must_use]
 pub fn about(time: Duration) -> String {
-    lab_plan::about_time(nanos(time))
+    lab_units::show::about_time(nanos(time))
 }
 
 fn nanos(time: Duration) -> Nanos {

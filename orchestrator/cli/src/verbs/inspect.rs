@@ -42,8 +42,8 @@ pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
         arguments.scenario.display(),
         plan.flows.len(),
         labels(&plan).join(", "),
-        lab_plan::about_time(plan.estimate.cpu_ns),
-        lab_plan::about_time(plan.estimate.span_ns),
+        lab_units::show::about_time(plan.estimate.cpu_ns),
+        lab_units::show::about_time(plan.estimate.span_ns),
     ));
     Ok(Exit::Pass)
 }

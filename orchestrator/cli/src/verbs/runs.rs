@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use lab_plan::{about_bytes, about_time};
 use lab_records::{DcPath, DecisionRow, FlowRow, RunDir, StoryRow};
-use lab_units::{FlowId, Nanos};
+use lab_units::{
+    FlowId, Nanos,
+    show::{about_bytes, about_rate, about_time},
+};
 use serde::Serialize;
 
 use crate::{
@@ -294,7 +296,7 @@ fn event(row: &StoryRow) -> String {
         let _ = write!(text, ", {peer}");
     }
     if let Some(rate) = row.rate_bps {
-        let _ = write!(text, ", at {}", lab_plan::about_rate(rate.get()));
+        let _ = write!(text, ", at {}", about_rate(rate.get()));
     }
     if let Some(offset) = row.offset_bytes {
         let _ = write!(text, ", byte {}", offset.get());

@@ -6,12 +6,9 @@ use std::collections::BTreeMap;
 
 use lab_abi::wire::{AgentMessage, Demands, Stats};
 use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
-use lab_plan::{
-    about_time,
-    model::{Flow, Plan, PolicyRun},
-};
+use lab_plan::model::{Flow, Plan, PolicyRun};
 use lab_records::{DecisionRow, FlowRow, LinkRow, QueueRow, RecordsError, RunWriter, SwitchRow};
-use lab_units::{DcId, FlowId};
+use lab_units::{DcId, FlowId, show::about_time};
 
 use super::{AgentError, RunError, agents::AgentEvent, rows::ReportRows};
 

@@ -1,7 +1,8 @@
 //! An explanation for a person.
 
+use lab_units::show::{about_bytes, sides, table};
+
 use super::{Explained, Explanation};
-use crate::text::{Side, about_bytes, columns};
 
 /// The candidates in the table's order, with what was kept and chosen.
 #[must_use]
@@ -18,23 +19,20 @@ pub fn render(explanation: &Explanation) -> String {
     let rule = rule.unwrap_or("no link is up");
     let head = format!("{from} to {to} under {policy}: hash {hash}, {rule}\n");
     head + &if *is_scored {
-        table(SCORED, candidates, scored)
+        candidate_table(SCORED, candidates, scored)
     } else {
-        table(BUCKETS, candidates, in_buckets)
+        candidate_table(BUCKETS, candidates, in_buckets)
     }
 }
 
-/// Names to the left, all else to the right.
-fn table<const N: usize>(
+fn candidate_table<const N: usize>(
     heads: [&str; N],
     candidates: &[Explained],
     cells: fn(&Explained) -> [String; N],
 ) -> String {
-    let mut sides = [Side::Right; N];
-    sides[0] = Side::Left;
     let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(candidates.iter().map(cells));
-    columns(2, sides, &rows)
+    table(2, sides(1), &rows)
 }
 
 const SCORED: [&str; 13] = [

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use lab_units::show::{about_bytes, about_time, paragraph, sides, table};
 use lab_units::{Bytes, DcId, Nanos, NodeId};
 
 use super::dc_name;
 use crate::{
     model::{Flow, Plan},
     rdma,
-    text::{Side, about_bytes, about_time, columns, paragraph},
 };
 
 /// Flows by pair of datacenters, in paper units, then how their QPs are set.
@@ -32,18 +32,7 @@ pub(super) fn section(plan: &Plan) -> String {
     let mut rows = vec![heads.map(str::to_owned)];
     let shown = pairs.iter().take(MAX_PAIRS);
     rows.extend(shown.map(|((from, to), flows)| pair_row(plan, *from, *to, flows)));
-    let right = Side::Right;
-    let sides = [
-        Side::Left,
-        Side::Left,
-        right,
-        right,
-        right,
-        right,
-        right,
-        right,
-    ];
-    let mut text = format!("Flows (paper units)\n{}", columns(2, sides, &rows));
+    let mut text = format!("Flows (paper units)\n{}", table(2, sides(2), &rows));
     if pairs.len() > MAX_PAIRS {
         text.push_str(&format!("  … and {} more pairs\n", pairs.len() - MAX_PAIRS));
     }

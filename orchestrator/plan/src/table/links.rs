@@ -1,12 +1,10 @@
 //! The links of a plan, as the scenario has them and as they are made.
 
 use lab_units::DcId;
+use lab_units::show::{about_bytes, commas, sides, table};
 
 use super::dc_name;
-use crate::{
-    model::{Link, LinkKind, Plan, Role},
-    text::{Side, about_bytes, columns, commas},
-};
+use crate::model::{Link, LinkKind, Plan, Role};
 
 /// Inter-DC links one by one, those inside datacenters by kind.
 pub(super) fn section(plan: &Plan) -> String {
@@ -32,9 +30,7 @@ pub(super) fn section(plan: &Plan) -> String {
     for group in groups(plan) {
         rows.push(wire_row(group.name(plan), group.links[0]));
     }
-    let right = Side::Right;
-    let sides = [Side::Left, right, right, right, right, right, right, right];
-    format!("Links\n{}", columns(2, sides, &rows))
+    format!("Links\n{}", table(2, sides(1), &rows))
 }
 
 fn wire_row(name: String, link: &Link) -> [String; 8] {

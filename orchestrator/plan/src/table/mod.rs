@@ -7,11 +7,9 @@ mod policies;
 mod transport;
 
 use lab_units::DcId;
+use lab_units::show::{Side, about_bytes, about_time, commas, paragraph, table};
 
-use crate::{
-    model::{FaultChange, Plan},
-    text::{Side, about_bytes, about_time, columns, commas, paragraph},
-};
+use crate::model::{FaultChange, Plan};
 
 /// `plan` as text of at most 100 columns: what is built, what the ways are worth, what flows, what
 /// it costs, and what to know before trusting it.
@@ -61,7 +59,7 @@ fn dcs(plan: &Plan) -> String {
         ]
     }));
     let sides = [Side::Left, Side::Right, Side::Left, Side::Left, Side::Left];
-    format!("Datacenters\n{}", columns(2, sides, &rows))
+    format!("Datacenters\n{}", table(2, sides, &rows))
 }
 
 fn faults(plan: &Plan) -> String {
@@ -85,7 +83,7 @@ fn faults(plan: &Plan) -> String {
         })
         .collect();
     let sides = [Side::Right, Side::Left, Side::Left];
-    format!("Faults (paper time)\n{}", columns(2, sides, &rows))
+    format!("Faults (paper time)\n{}", table(2, sides, &rows))
 }
 
 fn estimate(plan: &Plan) -> String {
@@ -118,7 +116,7 @@ fn estimate(plan: &Plan) -> String {
             format!("{} %", estimate.packet_vs_delay_percent),
         ),
     ];
-    let table = columns(2, [Side::Left, Side::Left], &rows);
+    let table = table(2, [Side::Left, Side::Left], &rows);
     format!("Estimate (one policy, on the reference guest)\n{table}")
 }
 

@@ -3,12 +3,10 @@
 use std::{collections::BTreeMap, fmt::Display};
 
 use lab_units::DcId;
+use lab_units::show::{paragraph, sides, table};
 
 use super::dc_name;
-use crate::{
-    model::{Candidate, Destination, Plan, PolicyRun, Switch},
-    text::{Side, columns, paragraph},
-};
+use crate::model::{Candidate, Destination, Plan, PolicyRun, Switch};
 
 /// Destinations with several candidates, with what policies see of them, then those without a
 /// choice.
@@ -39,12 +37,9 @@ pub(super) fn section(plan: &Plan) -> String {
             }
         }
     }
-    let left = Side::Left;
-    let right = Side::Right;
-    let sides = [left, left, left, left, right, right, right, right];
     let choices = match rows.len() {
         1 => "  no datacenter has more than one way to another\n".to_owned(),
-        _ => columns(2, sides, &rows),
+        _ => table(2, sides(4), &rows),
     };
     format!("Ways\n{choices}{}", only_ways(plan))
 }

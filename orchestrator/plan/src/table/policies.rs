@@ -2,11 +2,11 @@
 
 use lab_parameters::Preset;
 use lab_policy::{OwnPolicy, own};
+use lab_units::show::paragraph;
 
 use crate::{
     model::{Plan, PolicyPlan},
     parameters::{departures, list},
-    text::paragraph,
 };
 
 pub(super) fn section(plan: &Plan) -> String {

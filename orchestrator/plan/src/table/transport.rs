@@ -1,12 +1,14 @@
 //! The simulator's transport, where a scenario asks for more than rxe's.
 
-use lab_units::Nanos;
+use lab_units::{
+    Nanos,
+    show::{about_bytes, about_time, paragraph},
+};
 
 use crate::{
     frame,
     model::Plan,
     parameters::list,
-    text::{about_bytes, about_time, paragraph},
     transport::{CcPlan, Semantics, TransportPlan, WindowPlan},
 };
 

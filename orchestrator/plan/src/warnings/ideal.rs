@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use lab_units::Nanos;
+use lab_units::show::about_time;
 
 use super::{Inspection, warning};
 use crate::{
     ideal::{self, Transfer},
     model::{Flow, Warning},
     paths,
-    text::about_time,
 };
 
 /// Flows that another candidate path would end sooner than the path of least delay, when alone.

@@ -9,6 +9,7 @@ mod ties;
 mod transport;
 
 use lab_units::Nanos;
+use lab_units::show::about_time;
 use lab_units::{Engine, Tool};
 
 use crate::{
@@ -18,7 +19,6 @@ use crate::{
     network::Network,
     paths::Paths,
     round_trip::RoundTrips,
-    text::about_time,
     transport::TransportPlan,
 };
 

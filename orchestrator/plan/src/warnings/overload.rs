@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lab_units::show::about_rate;
 use lab_units::{DcId, NodeId, PortId};
 
 use super::{Inspection, warning};
 use crate::{
     demand::Demand,
     model::{Candidate, Warning},
-    text::about_rate,
 };
 
 /// Hosts that are to send more than their NICs carry.

@@ -1,11 +1,12 @@
 //! Transport that an engine does not have, or that has nothing to go by.
 
+use lab_units::show::about_time;
+
 use super::{Inspection, warning};
 use crate::{
     frame,
     model::{Scale, Warning},
     rdma,
-    text::about_time,
     transport::{Semantics, TransportPlan, WindowPlan},
 };
 

@@ -1,18 +1,16 @@
 //! What is drawn for a datacenter.
 
+use lab_map::Area;
 use lab_records::DcInfo;
 use plotters::{
     prelude::DrawingBackend,
     style::text_anchor::{HPos, VPos},
 };
 
-use super::{
-    super::{
-        canvas::{Canvas, Drawn, Lettering, Point},
-        font,
-        theme::{INK, MUTED, SMALL, TEXT},
-    },
-    placing::Area,
+use super::super::{
+    canvas::{Canvas, Drawn, Lettering, Point},
+    font,
+    theme::{INK, MUTED, SMALL, TEXT},
 };
 use crate::{error::DrawError, text};
 

@@ -1,12 +1,9 @@
 //! The layout in pixels.
 
+use lab_map::Layout;
 use lab_records::{DcInfo, LinkInfo};
 
-use super::{
-    super::{canvas::Point, theme::WIDTH},
-    layout::Layout,
-};
-use crate::text;
+use super::super::{canvas::Point, theme::WIDTH};
 
 /// Where things are in a panel.
 pub struct Grid {
@@ -21,15 +18,17 @@ pub struct Grid {
 impl Grid {
     /// A grid for the map of `dcs` and `links`.
     pub fn new(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
-        let layout = Layout::new(dcs, links);
+        let index = |name: &str| dcs.iter().position(|dc| dc.name == name);
+        let ends = links
+            .iter()
+            .filter_map(|link| Some((index(&link.a)?, index(&link.b)?)));
+        let ends: Vec<_> = ends.collect();
+        let sites = (0..dcs.len()).filter(|dc| !dcs[*dc].hosts.is_empty());
+        let layout = Layout::new(dcs.len(), &ends, &sites.collect::<Vec<_>>());
         let narrow = layout.columns > WIDE_COLUMNS;
-        let column = |name: &str| {
-            let index = dcs.iter().position(|dc| dc.name == name);
-            index.map(|index| layout.places[index].0.to_bits())
-        };
-        let mut links = links.iter();
+        let in_column = |&(a, b): &(usize, usize)| layout.rows_between(a, b).is_some();
         Self {
-            tall: narrow || links.any(|link| column(&link.a) == column(&link.b)),
+            tall: narrow || ends.iter().any(in_column),
             narrow,
             layout,
         }
@@ -41,13 +40,13 @@ impl Grid {
 
     /// Height of a panel.
     pub fn panel_height(&self) -> f64 {
-        TITLE + self.row() * text::to_float(self.layout.rows as u64) + 12.0
+        TITLE + self.row() * f64::from(self.layout.rows) + 12.0
     }
 
     /// The middle of a DC in the panel at `top`.
     pub fn place(&self, dc: usize, top: f64) -> Point {
         let (column, row) = self.layout.places[dc];
-        let last = text::to_float(self.layout.columns.saturating_sub(1) as u64).max(1.0);
+        let last = f64::from(self.layout.columns.saturating_sub(1)).max(1.0);
         let side = if self.narrow { NARROW_SIDE } else { SIDE };
         let x = side + (WIDTH - 2.0 * side) * column / last;
         (x, top + TITLE + self.row() * (row + 0.5))
@@ -58,18 +57,21 @@ impl Grid {
     /// How far the middle of a link is right of the straight: a link within a column goes around
     /// the DCs between its ends and their labels, on the side where there is room.
     pub fn bend(&self, from: usize, to: usize) -> f64 {
-        let (from, to) = (self.layout.places[from], self.layout.places[to]);
-        let rows = (from.1 - to.1).abs();
-        if (from.0 - to.0).abs() > 0.5 || rows < 1.5 {
-            return 0.0;
-        }
+        let rows = match self.layout.rows_between(from, to) {
+            Some(between) if between > 0.5 => between + 1.0,
+            _ => return 0.0,
+        };
         let around = if self.narrow {
             24.0 + 22.0 * rows
         } else {
             105.0 + 12.0 * rows
         };
-        let last = text::to_float(self.layout.columns as u64) - 1.5;
-        if from.0 > last { -around } else { around }
+        let last = f64::from(self.layout.columns) - 1.5;
+        if self.layout.places[from].0 > last {
+            -around
+        } else {
+            around
+        }
     }
 }
 
@@ -85,4 +87,4 @@ const ROW: f64 = 62.0;
 const TALL_ROW: f64 = 92.0;
 
 /// Columns that leave room for wide labels between them.
-const WIDE_COLUMNS: usize = 4;
+const WIDE_COLUMNS: u32 = 4;

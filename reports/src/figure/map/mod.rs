@@ -1,12 +1,10 @@
 //! The inter-DC map with the paths taken under each policy.
 
-mod curve;
 mod dc;
 mod grid;
 mod label;
-mod layout;
-mod placing;
 
+use lab_map::{Area, Curve, place_labels};
 use lab_records::{DcInfo, LinkInfo};
 use plotters::{
     prelude::DrawingBackend,
@@ -17,11 +15,9 @@ use plotters::{
 };
 
 use self::{
-    curve::Curve,
     dc::{box_of, draw_dc},
     grid::{Grid, TITLE},
     label::Label,
-    placing::Area,
 };
 use super::{
     canvas::{Canvas, Drawn, Lettering},
@@ -141,20 +137,10 @@ impl PathMap {
     fn curve(&self, at: usize, grid: &Grid, top: f64) -> Option<Curve> {
         let link = &self.links[at];
         let index = |name: &str| self.dcs.iter().position(|dc| dc.name == name);
-        let (a, b) = (index(&link.a)?, index(&link.b)?);
-        let (from, to) = if self.degree(&link.a) >= self.degree(&link.b) {
-            (a, b)
-        } else {
-            (b, a)
-        };
+        let (from, to) = grid.layout.from_hub((index(&link.a)?, index(&link.b)?));
         let bend = grid.bend(from, to);
         let (from, to) = (grid.place(from, top), grid.place(to, top));
-        Some(Curve::new(from, to, bend))
-    }
-
-    fn degree(&self, dc: &str) -> usize {
-        let ends = self.links.iter().flat_map(|link| [&link.a, &link.b]);
-        ends.filter(|end| *end == dc).count()
+        Some(Curve::new(from, to, (bend, 0.0)))
     }
 }
 
@@ -184,8 +170,8 @@ struct Edge {
 }
 
 fn label_places(edges: &[Edge], boxes: &[Area]) -> Vec<Area> {
-    let wanted = edges.iter().map(|edge| (&edge.curve, edge.label.half));
-    placing::place(&wanted.collect::<Vec<_>>(), boxes)
+    let wanted = edges.iter().map(|edge| (edge.curve, edge.label.half));
+    place_labels(&wanted.collect::<Vec<_>>(), boxes)
 }
 
 fn counted(flows: u64) -> String {

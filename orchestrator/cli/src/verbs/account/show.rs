@@ -1,11 +1,9 @@
-//! An account for a person.
+//! Text form of an account.
 
 use std::fmt::Write;
 
-use lab_plan::{
-    account::{Counted, FLOW_BYTES, PATH_BYTES, PORT_BYTES, PRIMITIVES_PER_CANDIDATE},
-    commas,
-};
+use lab_plan::account::{Counted, FLOW_BYTES, PATH_BYTES, PORT_BYTES, PRIMITIVES_PER_CANDIDATE};
+use lab_units::show::{Side, commas, sides, table};
 
 use super::{ProgramTold, RowBytes, TableTold, Told};
 
@@ -32,15 +30,20 @@ fn rows(text: &mut String, rows: &RowBytes, paper: Counted) {
     let flow = rows.flow_key + rows.flow_entry;
     let times = |count: u64, bytes: usize| commas(count * bytes as u64);
     let lines = [
-        (
+        [
+            "Bytes".to_owned(),
+            "paper (Sec. 4)".to_owned(),
+            "here".to_owned(),
+        ],
+        [
             "a port".to_owned(),
             format!("{PORT_BYTES} B"),
             format!(
                 "{} B of state in the agent, {} B in the program's table",
                 rows.port_state, rows.port_row
             ),
-        ),
-        (
+        ],
+        [
             format!("{} ports", paper.ports),
             format!("{} B", commas(paper.port_bytes)),
             format!(
@@ -48,49 +51,39 @@ fn rows(text: &mut String, rows: &RowBytes, paper: Counted) {
                 times(paper.ports, rows.port_state),
                 times(paper.ports, rows.port_row)
             ),
-        ),
-        (
+        ],
+        [
             "a flow".to_owned(),
             format!("{FLOW_BYTES} B"),
             format!(
                 "{flow} B: a key of {} B, the whole 5-tuple, and {} B with counters",
                 rows.flow_key, rows.flow_entry
             ),
-        ),
-        (
+        ],
+        [
             format!("{} flows", commas(paper.flows)),
             format!("{} B", commas(paper.flow_bytes)),
             format!("{} B", times(paper.flows, flow)),
-        ),
-        (
+        ],
+        [
             "a path's score".to_owned(),
             format!("{PATH_BYTES} B"),
             format!("{} B with its port and buckets", rows.candidate),
-        ),
-        (
+        ],
+        [
             "level and class tables".to_owned(),
             "a few dozen B".to_owned(),
             format!(
                 "{} B, and {} B of thresholds a port",
                 paper.table_bytes, rows.port_thresholds
             ),
-        ),
+        ],
     ];
-    let _ = writeln!(text, "{:<24}{:>16}  here", "Bytes", "paper (Sec. 4)");
-    for (what, paper, here) in lines {
-        let _ = writeln!(text, "  {what:<22}{paper:>16}  {here}");
-    }
+    text.push_str(&table(0, [Side::Left, Side::Right, Side::Left], &lines));
 }
 
 fn switches(text: &mut String, told: &Told) {
-    let _ = writeln!(
-        text,
-        "\nSwitches by the paper's counting, with room for {} flows\n  {:<10}{:>6}{:>8}{:>7}{:>9}{:>12}{:>7}  operations of a decision",
-        commas(
-            told.switches
-                .first()
-                .map_or(0, |switch| switch.counted.flows)
-        ),
+    let heads = [
         "switch",
         "ports",
         "bytes",
@@ -98,30 +91,37 @@ fn switches(text: &mut String, told: &Told) {
         "bytes",
         "flow bytes",
         "most m",
-    );
-    for switch in &told.switches {
-        if switch.is_legacy {
-            let _ = writeln!(text, "  {:<10}  legacy: no agent, no tables", switch.dc);
-            continue;
-        }
+        "operations of a decision",
+    ];
+    let mut rows = vec![heads.map(str::to_owned)];
+    rows.extend(told.switches.iter().map(|switch| {
         let counted = &switch.counted;
-        let _ = writeln!(
-            text,
-            "  {:<10}{:>6}{:>8}{:>7}{:>9}{:>12}{:>7}  {}",
-            switch.dc,
-            counted.ports,
+        if switch.is_legacy {
+            let mut row = [const { String::new() }; 8];
+            row[0].clone_from(&switch.dc);
+            "legacy: no agent, no tables".clone_into(&mut row[7]);
+            return row;
+        }
+        [
+            switch.dc.clone(),
+            counted.ports.to_string(),
             commas(counted.port_bytes),
-            counted.paths,
+            counted.paths.to_string(),
             commas(counted.path_bytes),
             commas(counted.flow_bytes),
-            counted.candidates,
+            counted.candidates.to_string(),
             operations(counted),
-        );
-    }
+        ]
+    }));
+    let mut columns = sides(1);
+    columns[7] = Side::Left;
+    let flows = told.switches.first();
     let _ = writeln!(
         text,
-        "  {:<10}  {}, at {} candidates",
-        "paper",
+        "\nSwitches by the paper's counting, with room for {} flows\n{}  paper's example: {}, at {} \
+         candidates",
+        commas(flows.map_or(0, |switch| switch.counted.flows)),
+        table(2, columns, &rows),
         operations(&told.paper),
         told.paper.candidates
     );
@@ -140,7 +140,7 @@ fn operations(counted: &Counted) -> String {
 fn of_program(text: &mut String, program: &ProgramTold) {
     let verified = match program.verified_instructions {
         Some(count) => format!(
-            "the verifier walked {} over all ways through them",
+            "the verifier walked {} over all paths through them",
             commas(count.into())
         ),
         None => "this kernel does not tell how many the verifier walked".to_owned(),
@@ -156,21 +156,21 @@ fn of_program(text: &mut String, program: &ProgramTold) {
 }
 
 fn tables(text: &mut String, tables: &[TableTold]) {
-    let _ = writeln!(
-        text,
-        "\nTables of the switch program, on one CPU\n  {:<14}{:>8}{:>8}{:>10}{:>12}{:>14}",
-        "table", "key B", "value B", "rows", "B", "in the kernel"
-    );
-    for table in tables {
-        let _ = writeln!(
-            text,
-            "  {:<14}{:>8}{:>8}{:>10}{:>12}{:>14}",
-            table.name,
-            table.key_bytes,
-            table.value_bytes,
+    let heads = ["table", "key B", "value B", "rows", "B", "in the kernel"];
+    let mut rows = vec![heads.map(str::to_owned)];
+    rows.extend(tables.iter().map(|table| {
+        [
+            table.name.clone(),
+            table.key_bytes.to_string(),
+            table.value_bytes.to_string(),
             commas(table.rows.into()),
             commas(table.bytes),
             table.kernel_bytes.map_or_else(|| "-".to_owned(), commas),
-        );
-    }
+        ]
+    }));
+    let _ = write!(
+        text,
+        "\nTables of the switch program, on one CPU\n{}",
+        table(2, sides(1), &rows)
+    );
 }

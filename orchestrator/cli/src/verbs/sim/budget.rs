@@ -49,7 +49,7 @@ impl Budget {
             return Err(Failure::environment(format_args!(
                 "{}, and this machine has {} free (hint: {HINT})",
                 self.words(),
-                lab_plan::about_bytes(available),
+                lab_units::show::about_bytes(available),
             )));
         }
         if self.time() > MAX_TIME {
@@ -71,7 +71,7 @@ impl Budget {
             short(packets),
             short(self.packet_hops()),
             about_hours(self.time()),
-            lab_plan::about_bytes(self.memory()),
+            lab_units::show::about_bytes(self.memory()),
         )
     }
 
@@ -99,7 +99,7 @@ impl Budget {
 
 fn about_hours(time: Duration) -> String {
     match time.as_secs() {
-        0..7_200 => lab_plan::about_time(nanos(time)),
+        0..7_200 => lab_units::show::about_time(nanos(time)),
         seconds => format!("{} h", seconds / 3_600),
     }
 }

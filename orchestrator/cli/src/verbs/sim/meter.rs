@@ -115,7 +115,7 @@ impl Meter {
         let paper = self
             .paper_per_emu_time
             .scale_nearest(time.nanos_trunc().get());
-        lab_plan::about_time(Nanos::new(paper))
+        lab_units::show::about_time(Nanos::new(paper))
     }
 }
 

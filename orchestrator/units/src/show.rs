@@ -1,20 +1,27 @@
-//! Aligned columns, wrapped paragraphs, and quantities rounded for reading.
+//! Text for people: rounded quantities, aligned tables, wrapped paragraphs.
+//!
+//! The exact text of a quantity is its `Display`. The rounded forms here have one decimal.
 
-use lab_units::{Bytes, Nanos};
+use alloc::{borrow::ToOwned, format, string::String};
 
-/// How a column's cells stand.
+use crate::{Bytes, Nanos};
+
+/// Columns of a terminal and of a pull request that no table or paragraph exceeds.
+pub const WIDTH: usize = 100;
+
+/// Side of a column that its cells touch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Side {
+pub enum Side {
+    /// Names.
     Left,
+    /// Numbers.
     Right,
 }
 
-/// Rows as lines: columns as wide as their widest cell, two blanks apart, none at the end.
-pub(crate) fn columns<const N: usize>(
-    indent: usize,
-    sides: [Side; N],
-    rows: &[[String; N]],
-) -> String {
+/// Returns rows as lines, indented by `indent`: columns as wide as their widest cell, two blanks
+/// apart, no blanks at the end.
+#[must_use]
+pub fn table<const N: usize>(indent: usize, sides: [Side; N], rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -25,12 +32,10 @@ pub(crate) fn columns<const N: usize>(
     for row in rows {
         let mut line = " ".repeat(indent);
         for ((cell, width), side) in row.iter().zip(widths).zip(sides) {
-            let blanks = " ".repeat(width - cell.chars().count());
-            let (before, after) = match side {
-                Side::Left => ("", blanks.as_str()),
-                Side::Right => (blanks.as_str(), ""),
+            line += &match side {
+                Side::Left => format!("{cell:<width$}  "),
+                Side::Right => format!("{cell:>width$}  "),
             };
-            line.extend([before, cell, after, "  "]);
         }
         text.push_str(line.trim_end());
         text.push('\n');
@@ -38,9 +43,22 @@ pub(crate) fn columns<const N: usize>(
     text
 }
 
-/// `words` in lines of at most [`WIDTH`] characters, the first one behind `head`, the others below
-/// its words.
-pub(crate) fn paragraph(head: &str, words: &str) -> String {
+/// Returns the sides of a table whose first `left` columns are names and whose others are numbers.
+#[must_use]
+pub const fn sides<const N: usize>(left: usize) -> [Side; N] {
+    let mut sides = [Side::Right; N];
+    let mut at = 0;
+    while at < left {
+        sides[at] = Side::Left;
+        at += 1;
+    }
+    sides
+}
+
+/// Returns `words` in lines of at most [`WIDTH`] characters, the first one behind `head`, the others
+/// below its words.
+#[must_use]
+pub fn paragraph(head: &str, words: &str) -> String {
     let indent = head.chars().count();
     let mut text = head.to_owned();
     let mut column = indent;
@@ -62,10 +80,10 @@ pub(crate) fn paragraph(head: &str, words: &str) -> String {
     text
 }
 
-/// A count with commas: `1,234,567`.
+/// Returns a count with commas: `1,234,567`.
 #[must_use]
 pub fn commas(count: u64) -> String {
-    let digits = count.to_string();
+    let digits = format!("{count}");
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
@@ -76,16 +94,18 @@ pub fn commas(count: u64) -> String {
     text
 }
 
-/// About `bytes`, in the unit that leaves one to three digits before the point.
+/// Returns `bytes` rounded, in the unit that leaves one to three digits before the point.
+#[must_use]
 pub fn about_bytes(bytes: Bytes) -> String {
     about(bytes.get(), "B", &["kB", "MB", "GB", "TB"])
 }
 
-/// About `time`, in the unit that leaves one to three digits before the point; from two minutes on in
-/// minutes and seconds, from two hours on in hours and minutes.
+/// Returns `time` rounded, in the unit that leaves one to three digits before the point; from two
+/// minutes on in minutes and seconds, from two hours on in hours and minutes.
+#[must_use]
 pub fn about_time(time: Nanos) -> String {
     let ns = time.get();
-    // What would be rounded up to a limit is beyond it.
+    // A time that would be rounded up to a limit is beyond it.
     if ns < 2 * MINUTE - SECOND / 20 {
         return about(ns, "ns", &["us", "ms", "s"]);
     }
@@ -102,7 +122,9 @@ pub fn about_time(time: Nanos) -> String {
     }
 }
 
-/// About so many bits per second, in the unit that leaves one to three digits before the point.
+/// Returns `bps` bits per second rounded, in the unit that leaves one to three digits before the
+/// point.
+#[must_use]
 pub fn about_rate(bps: u64) -> String {
     about(bps, "bit/s", &["kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"])
 }
@@ -133,9 +155,6 @@ const SECOND: u64 = 1_000_000_000;
 
 const MINUTE: u64 = 60 * SECOND;
 
-/// What a terminal and a pull request show without wrapping.
-pub(crate) const WIDTH: usize = 100;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,7 +163,7 @@ mod tests {
     fn columns_line_up_without_trailing_blanks() {
         let row = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
         let rows = [row("name", "n"), row("a", "1,000"), row("b", "")];
-        let text = columns(1, [Side::Left, Side::Right], &rows);
+        let text = table(1, sides(1), &rows);
         assert_eq!(text, " name      n\n a     1,000\n b\n");
     }
 

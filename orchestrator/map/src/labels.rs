@@ -1,0 +1,164 @@
+//! Lines of links, and labels on them.
+
+/// Coordinates in pixels.
+pub type Point = (f64, f64);
+
+/// Quadratic Bézier line of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Curve {
+    /// Start of the line.
+    pub from: Point,
+    /// Control point.
+    pub control: Point,
+    /// End of the line.
+    pub to: Point,
+}
+
+impl Curve {
+    /// A line whose middle is `bend` away from the straight's.
+    #[must_use]
+    pub fn new(from: Point, to: Point, bend: Point) -> Self {
+        let control = (
+            f64::midpoint(from.0, to.0) + 2.0 * bend.0,
+            f64::midpoint(from.1, to.1) + 2.0 * bend.1,
+        );
+        Self { from, control, to }
+    }
+
+    /// The point at `share` of the line, 0 to 1.
+    #[must_use]
+    pub fn at(&self, share: f64) -> Point {
+        let rest = 1.0 - share;
+        let mix = |from: f64, control: f64, to: f64| {
+            rest * rest * from + 2.0 * rest * share * control + share * share * to
+        };
+        (
+            mix(self.from.0, self.control.0, self.to.0),
+            mix(self.from.1, self.control.1, self.to.1),
+        )
+    }
+
+    /// The points to draw the line through.
+    #[must_use]
+    pub fn points(&self) -> Vec<Point> {
+        shares(24).map(|share| self.at(share)).collect()
+    }
+
+    /// A rectangle that holds the line.
+    fn hull(&self) -> Area {
+        let span = |a: f64, b: f64, c: f64| {
+            let (low, high) = (a.min(b).min(c), a.max(b).max(c));
+            (f64::midpoint(low, high), (high - low) / 2.0 + 1.0)
+        };
+        let (x, width) = span(self.from.0, self.control.0, self.to.0);
+        let (y, height) = span(self.from.1, self.control.1, self.to.1);
+        Area {
+            middle: (x, y),
+            half: (width, height),
+        }
+    }
+}
+
+/// Upright rectangle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Area {
+    /// Its middle.
+    pub middle: Point,
+    /// Half its width and half its height.
+    pub half: Point,
+}
+
+impl Area {
+    /// Area that both cover, in square pixels.
+    #[must_use]
+    pub fn overlap(&self, other: &Self) -> f64 {
+        let common = |a: f64, a_half: f64, b: f64, b_half: f64| {
+            ((a + a_half).min(b + b_half) - (a - a_half).max(b - b_half)).max(0.0)
+        };
+        let width = common(self.middle.0, self.half.0, other.middle.0, other.half.0);
+        let height = common(self.middle.1, self.half.1, other.middle.1, other.half.1);
+        width * height
+    }
+
+    fn is_crossed_by(&self, curve: &Curve) -> bool {
+        let holds = |(x, y): Point| {
+            (x - self.middle.0).abs() < self.half.0 && (y - self.middle.1).abs() < self.half.1
+        };
+        self.overlap(&curve.hull()) > 0.0 && shares(60).any(|share| holds(curve.at(share)))
+    }
+}
+
+/// Places a label of half the size beside it on each link: with the least overlap of `obstacles` and
+/// of the labels before, then crossed by the fewest other links, then nearest to [`BEST_SHARE`].
+#[must_use]
+pub fn place_labels(links: &[(Curve, Point)], obstacles: &[Area]) -> Vec<Area> {
+    let mut taken = obstacles.to_vec();
+    for (at, &(link, half)) in links.iter().enumerate() {
+        let tried = shares(48).filter(|share| (MIN_SHARE..=1.0 - MIN_SHARE).contains(share));
+        let ranked = tried.map(|share| {
+            let middle = link.at(share);
+            let area = Area { middle, half };
+            let overlap: f64 = taken.iter().map(|other| area.overlap(other)).sum();
+            let others = links.iter().enumerate().filter(|(other, _)| *other != at);
+            let crossings = others.filter(|(_, (other, _))| area.is_crossed_by(other));
+            let rank = (overlap, crossings.count(), (share - BEST_SHARE).abs());
+            (rank, area)
+        });
+        let best = ranked.min_by(|((overlap, crossings, off), _), (other, _)| {
+            let by_overlap = overlap.total_cmp(&other.0);
+            by_overlap
+                .then(crossings.cmp(&other.1))
+                .then(off.total_cmp(&other.2))
+        });
+        taken.extend(best.map(|(_, area)| area));
+    }
+    taken.split_off(obstacles.len())
+}
+
+/// 0, 1/`parts`, 2/`parts` … 1.
+fn shares(parts: u32) -> impl Iterator<Item = f64> {
+    (0..=parts).map(move |part| f64::from(part) / f64::from(parts))
+}
+
+/// Share of a link at which its label is best: a little nearer to the end, which the caller lets be
+/// the one with fewer links and more room.
+const BEST_SHARE: f64 = 0.5625;
+
+/// Share of a link below which a label would seem to belong to the datacenter.
+const MIN_SHARE: f64 = 0.1875;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HALF: Point = (20.0, 8.0);
+
+    fn straight(from: Point, to: Point) -> Curve {
+        Curve::new(from, to, (0.0, 0.0))
+    }
+
+    #[test]
+    fn a_label_alone_is_a_little_past_the_middle() {
+        let link = straight((0.0, 0.0), (100.0, 0.0));
+        assert_eq!(place_labels(&[(link, HALF)], &[])[0].middle, (56.25, 0.0));
+    }
+
+    #[test]
+    fn crossing_links_have_their_labels_apart_and_off_the_other_link() {
+        let down = straight((0.0, 0.0), (400.0, 400.0));
+        let up = straight((0.0, 400.0), (400.0, 0.0));
+        let areas = place_labels(&[(down, HALF), (up, HALF)], &[]);
+        assert!(areas[0].overlap(&areas[1]) <= 0.0, "{areas:?}");
+        assert!(!areas[0].is_crossed_by(&up) && !areas[1].is_crossed_by(&down));
+    }
+
+    #[test]
+    fn a_label_without_room_still_has_a_place() {
+        let link = straight((0.0, 0.0), (10.0, 0.0));
+        let everywhere = Area {
+            middle: (0.0, 0.0),
+            half: (1e3, 1e3),
+        };
+        assert_eq!(place_labels(&[(link, HALF)], &[everywhere]).len(), 1);
+    }
+}

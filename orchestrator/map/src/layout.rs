@@ -1,0 +1,224 @@
+//! Columns and rows of datacenters.
+
+use std::{cmp::Reverse, collections::VecDeque};
+
+/// Places of nodes 0, 1, … in a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// Column and row of each node; rows may be halves.
+    pub places: Vec<(f64, f64)>,
+    /// Number of columns.
+    pub columns: u32,
+    /// Number of rows of the longest column.
+    pub rows: u32,
+    /// Number of links of each node.
+    degrees: Vec<usize>,
+}
+
+impl Layout {
+    /// Lays out `nodes` nodes joined by `links`.
+    ///
+    /// Of the nodes `sites` the two that are the most hops apart are at the left and the right. Each
+    /// node is as many columns from the left as it is hops away from the leftmost one, so that links
+    /// lead from a column to the next or stay within one; unreachable nodes have a last column of
+    /// their own. Within a column, nodes are in the order in which links cross least and neighbours
+    /// are nearest.
+    #[must_use]
+    pub fn new(nodes: usize, links: &[(usize, usize)], sites: &[usize]) -> Self {
+        let mut neighbours = vec![Vec::new(); nodes];
+        for &(a, b) in links {
+            neighbours[a].push(b);
+            neighbours[b].push(a);
+        }
+        let mut columns = columns(&neighbours, leftmost(&neighbours, sites));
+        for column in 0..columns.len() {
+            let (left, rest) = columns.split_at_mut(column);
+            let left = left.last().map_or(&[][..], Vec::as_slice);
+            rest[0] = best_order(&rest[0], left, &neighbours);
+        }
+        let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+        let mut places = vec![(0.0, 0.0); nodes];
+        for (column, members) in columns.iter().enumerate() {
+            let above = f64::from(int(rows - members.len())) / 2.0;
+            for (row, &node) in members.iter().enumerate() {
+                places[node] = (f64::from(int(column)), above + f64::from(int(row)));
+            }
+        }
+        Self {
+            places,
+            columns: int(columns.len()),
+            rows: int(rows),
+            degrees: neighbours.iter().map(Vec::len).collect(),
+        }
+    }
+
+    /// Returns a link's ends, the one with more links first.
+    #[must_use]
+    pub fn from_hub(&self, (a, b): (usize, usize)) -> (usize, usize) {
+        if self.degrees[a] >= self.degrees[b] {
+            (a, b)
+        } else {
+            (b, a)
+        }
+    }
+
+    /// Returns the rows that lie between two nodes of one column; `None` for nodes of two columns.
+    #[must_use]
+    pub fn rows_between(&self, a: usize, b: usize) -> Option<f64> {
+        let (a, b) = (self.places[a], self.places[b]);
+        ((a.0 - b.0).abs() < 0.5).then_some((a.1 - b.1).abs() - 1.0)
+    }
+}
+
+/// The first of `sites` that is the farthest from another of them.
+fn leftmost(neighbours: &[Vec<usize>], sites: &[usize]) -> usize {
+    let reach = |site: &usize| {
+        let hops = hops(neighbours, *site);
+        sites.iter().filter_map(|other| hops[*other]).max()
+    };
+    let farthest = sites.iter().map(|site| (Reverse(reach(site)), *site));
+    farthest.min().map_or(0, |(_, site)| site)
+}
+
+/// Hops of every node from `start`; `None` for unreachable ones.
+fn hops(neighbours: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
+    let mut hops = vec![None; neighbours.len()];
+    let mut queue = VecDeque::from([(start, 0)]);
+    while let Some((node, distance)) = queue.pop_front() {
+        if hops[node].is_none() {
+            hops[node] = Some(distance);
+            queue.extend(neighbours[node].iter().map(|near| (*near, distance + 1)));
+        }
+    }
+    hops
+}
+
+/// The nodes of each column.
+fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
+    if neighbours.is_empty() {
+        return Vec::new();
+    }
+    let hops = hops(neighbours, first);
+    let farthest = hops.iter().flatten().max().copied().unwrap_or(0);
+    let mut columns = vec![Vec::new(); farthest + 2];
+    for (node, hops) in hops.iter().enumerate() {
+        columns[hops.unwrap_or(farthest + 1)].push(node);
+    }
+    columns.retain(|column| !column.is_empty());
+    columns
+}
+
+/// The best order of a column's members beside the column `left` of it: of few members the one of
+/// least [`disorder`], of many that of their neighbours' mean rows.
+fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> Vec<usize> {
+    if members.len() <= MAX_TRIED {
+        // Of equals the first, which is the nearest to the order of nodes.
+        let orders = permutations(members).into_iter();
+        let best = orders.min_by_key(|order| disorder(order, left, neighbours));
+        return best.unwrap_or_default();
+    }
+    let mean = |&node: &usize| {
+        let rows = neighbours[node].iter();
+        let rows = rows.filter_map(|near| left.iter().position(|other| other == near));
+        let rows: Vec<usize> = rows.collect();
+        f64::from(int(rows.iter().sum())) / f64::from(int(rows.len().max(1)))
+    };
+    let mut order = members.to_vec();
+    order.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
+    order
+}
+
+/// Crossings of links with the column to the left, plus the rows that links within the column pass.
+fn disorder(order: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> usize {
+    let row_in = |column: &[usize], node: usize| column.iter().position(|&other| other == node);
+    let mut links = Vec::new();
+    let mut passed = 0;
+    for (row, &node) in order.iter().enumerate() {
+        for &near in &neighbours[node] {
+            if let Some(left_row) = row_in(left, near) {
+                links.push((left_row, row));
+            }
+            if let Some(other) = row_in(order, near) {
+                passed += other.saturating_sub(row + 1);
+            }
+        }
+    }
+    let crosses = |a: &(usize, usize), b: &(usize, usize)| {
+        (a.0 < b.0 && a.1 > b.1) || (a.0 > b.0 && a.1 < b.1)
+    };
+    let pairs = links.iter().enumerate();
+    let crossings = pairs.flat_map(|(at, a)| links[..at].iter().filter(move |b| crosses(a, b)));
+    crossings.count() + passed
+}
+
+/// All orders of `items`, in lexicographic order of their positions.
+fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
+    if items.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (at, &first) in items.iter().enumerate() {
+        let mut rest = items.to_vec();
+        rest.remove(at);
+        for mut order in permutations(&rest) {
+            order.insert(0, first);
+            all.push(order);
+        }
+    }
+    all
+}
+
+fn int(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Largest column of which all orders are tried.
+const MAX_TRIED: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_hops_from_the_site_farthest_from_another() {
+        // 1 and 3 are sites, 0 and 2 are between them.
+        let layout = Layout::new(4, &[(1, 0), (1, 2), (0, 3), (2, 3)], &[1, 3]);
+        let places = [(1.0, 0.0), (0.0, 0.5), (1.0, 1.0), (2.0, 0.5)];
+        assert_eq!(layout.places, places);
+        assert_eq!((layout.columns, layout.rows), (3, 2));
+        // A chain whose first site is in the middle.
+        let layout = Layout::new(3, &[(0, 1), (0, 2)], &[0, 1, 2]);
+        assert_eq!(layout.places, [(1.0, 0.0), (0.0, 0.0), (2.0, 0.0)]);
+    }
+
+    #[test]
+    fn a_column_is_ordered_by_its_neighbours_so_that_links_do_not_cross() {
+        let layout = Layout::new(5, &[(0, 1), (0, 2), (2, 3), (1, 4)], &[0]);
+        assert_eq!(layout.places[3..], [(2.0, 1.0), (2.0, 0.0)]);
+    }
+
+    #[test]
+    fn neighbours_within_a_column_are_beside_each_other() {
+        let layout = Layout::new(4, &[(0, 1), (0, 2), (0, 3), (1, 3)], &[0]);
+        let rows: Vec<f64> = layout.places.iter().map(|place| place.1).collect();
+        assert_eq!(rows, [1.0, 0.0, 2.0, 1.0]);
+        assert_eq!(layout.rows_between(1, 2), Some(1.0));
+        assert_eq!(layout.rows_between(0, 1), None);
+    }
+
+    #[test]
+    fn a_long_column_is_ordered_by_its_neighbours_too() {
+        let mut links = vec![(0, 1), (0, 2)];
+        links.extend((0..8).map(|number| (if number % 2 == 0 { 2 } else { 1 }, 3 + number)));
+        let places = Layout::new(11, &links, &[0]).places;
+        let rows: Vec<f64> = places.iter().map(|place| place.1).collect();
+        assert_eq!(rows[3..], [4.0, 0.0, 5.0, 1.0, 6.0, 2.0, 7.0, 3.0]);
+    }
+
+    #[test]
+    fn unreachable_nodes_have_a_place_too() {
+        let layout = Layout::new(2, &[], &[0, 1]);
+        assert_eq!(layout.places, [(0.0, 0.0), (1.0, 0.0)]);
+        assert_eq!(Layout::new(0, &[], &[]).columns, 0);
+    }
+}

@@ -1,0 +1,17 @@
+//! Layout of the inter-DC map, for `graph` and the report: datacenters in columns, labels on links.
+//!
+//! Coordinates are abstract columns and rows in [`Layout`], pixels in [`Curve`] and [`Area`]; drawing
+//! is the caller's. The same input gives the same map on every machine. Must not contain: I/O,
+//! drawing, randomness.
+//!
+//! ```
+//! let testbed = [(0, 1), (0, 2), (1, 3), (2, 3)];
+//! let layout = lab_map::Layout::new(4, &testbed, &[0, 3]);
+//! assert_eq!(layout.places, [(0.0, 0.5), (1.0, 0.0), (1.0, 1.0), (2.0, 0.5)]);
+//! ```
+
+mod labels;
+mod layout;
+
+pub use labels::{Area, Curve, Point, place_labels};
+pub use layout::Layout;

@@ -1,0 +1,293 @@
+//! The inter-DC map of a plan as SVG: datacenters, and links with rate and delay.
+//!
+//! A line is as wide as its rate is large; its tooltip has the emulated values. Coordinates are
+//! whole pixels, so the same plan is the same picture.
+
+use std::fmt::Write;
+
+use lab_map::{Area, Curve, Layout, Point, place_labels};
+
+use crate::model::{Dc, Link, LinkKind, Plan};
+
+/// Returns the inter-DC map of `plan`.
+#[must_use]
+pub fn render_svg(plan: &Plan) -> String {
+    let links = inter_dc(plan);
+    let map = Map::new(plan, &links);
+    let curves: Vec<_> = (0..links.len()).map(|at| map.curve(at)).collect();
+    let texts: Vec<_> = links.iter().map(|link| label(link)).collect();
+    let labels = curves.iter().zip(&texts);
+    let labels: Vec<_> = labels
+        .map(|(curve, text)| (*curve, half_of(text)))
+        .collect();
+    let places: Vec<_> = (0..plan.dcs.len()).map(|dc| map.place(dc)).collect();
+    let boxes: Vec<_> = places.iter().map(|place| box_area(*place)).collect();
+    let areas = place_labels(&labels, &boxes);
+    let is_free = |at: usize| {
+        let before = areas[..at].iter().chain(&boxes);
+        before.map(|other| areas[at].overlap(other)).sum::<f64>() <= 0.0
+    };
+
+    let mut svg = map.open(plan);
+    for (link, curve) in links.iter().zip(&curves) {
+        draw_link(&mut svg, link, curve);
+    }
+    let (free, crowded): (Vec<usize>, Vec<usize>) = (0..areas.len()).partition(|at| is_free(*at));
+    for at in free {
+        draw_label(&mut svg, &texts[at], &areas[at]);
+    }
+    for (dc, place) in plan.dcs.iter().zip(&places) {
+        draw_dc(&mut svg, dc, *place);
+    }
+    map.draw_notes(&mut svg, crowded.len());
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn inter_dc(plan: &Plan) -> Vec<&Link> {
+    let links = plan.links.iter();
+    links
+        .filter(|link| link.kind == LinkKind::InterDc)
+        .collect()
+}
+
+fn label(link: &Link) -> String {
+    format!("{}, {}", link.paper.rate_bps, link.paper.delay_ns)
+}
+
+/// Layout of the inter-DC links, in pixels.
+struct Map {
+    layout: Layout,
+    /// Datacenters of each link.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Map {
+    fn new(plan: &Plan, links: &[&Link]) -> Self {
+        // A DCI switch has its datacenter's number.
+        let ends = links.iter().map(|link| (link.a.index(), link.b.index()));
+        let ends: Vec<_> = ends.collect();
+        let has_hosts = |dc: &usize| !plan.dcs[*dc].hosts.is_empty();
+        let sites: Vec<_> = (0..plan.dcs.len()).filter(has_hosts).collect();
+        let layout = Layout::new(plan.dcs.len(), &ends, &sites);
+        Self { layout, ends }
+    }
+
+    fn place(&self, dc: usize) -> Point {
+        let (column, row) = self.layout.places[dc];
+        (MARGIN_X + COLUMN_GAP * column, MARGIN_TOP + ROW_GAP * row)
+    }
+
+    /// The line of a link: straight between columns; within one, bent around the datacenters between
+    /// its ends; bent more for each link of the same pair before.
+    fn curve(&self, at: usize) -> Curve {
+        let (a, b) = self.ends[at];
+        let same = |pair: &&(usize, usize)| **pair == (a, b) || **pair == (b, a);
+        let twins = TWIN_BEND * count(self.ends[..at].iter().filter(same).count());
+        let bend = match self.layout.rows_between(a, b) {
+            None => (0.0, twins),
+            Some(rows) if rows < 0.5 => (twins, 0.0),
+            Some(rows) => (twins + NODE_WIDTH / 2.0 + CLEARANCE * rows, 0.0),
+        };
+        let (from, to) = self.layout.from_hub((a, b));
+        Curve::new(self.place(from), self.place(to), bend)
+    }
+
+    fn width(&self) -> f64 {
+        2.0 * MARGIN_X + COLUMN_GAP * f64::from(self.layout.columns.saturating_sub(1))
+    }
+
+    fn height(&self) -> f64 {
+        MARGIN_TOP + MARGIN_BOTTOM + ROW_GAP * f64::from(self.layout.rows.saturating_sub(1))
+    }
+
+    /// Left edge of the picture, which is at least wide enough for a description.
+    fn left(&self) -> f64 {
+        (self.width() - self.width().max(MIN_WIDTH)) / 2.0
+    }
+
+    fn open(&self, plan: &Plan) -> String {
+        let (name, description) = (escape(&plan.name), escape(&plan.description));
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{left} 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" font-family=\"Helvetica, Arial, 'DejaVu Sans', \
+             sans-serif\">\n<title>{name}</title>\n<rect x=\"{left}\" width=\"{width}\" \
+             height=\"{height}\" fill=\"#ffffff\"/>\n<text x=\"{text}\" y=\"32\" font-size=\"18\" \
+             font-weight=\"bold\" fill=\"#1b2733\">{name}</text>\n<text x=\"{text}\" y=\"52\" \
+             font-size=\"12\" fill=\"#5b6b7a\">{description}</text>\n",
+            left = self.left(),
+            width = self.width().max(MIN_WIDTH),
+            height = self.height(),
+            text = self.left() + 24.0,
+        )
+    }
+
+    /// Draws the caption, with the number of links whose labels have no room.
+    fn draw_notes(&self, svg: &mut String, crowded: usize) {
+        let mut note = "rate and one-way delay of each link, as in the scenario".to_owned();
+        if crowded > 0 {
+            let _ = write!(
+                note,
+                "; {crowded} links have no room for theirs: see their tooltips"
+            );
+        }
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"{}\" font-size=\"11\" fill=\"#5b6b7a\">{note}</text>",
+            self.left() + 24.0,
+            self.height() - 18.0,
+        );
+    }
+}
+
+/// Half the size of a label; viewers substitute fonts, so there is room for wider ones.
+fn half_of(text: &str) -> Point {
+    let width = CHARACTER_WIDTH * count(text.chars().count()) / 2.0;
+    (width + 5.0, LINE_HEIGHT / 2.0)
+}
+
+fn box_area(middle: Point) -> Area {
+    Area {
+        middle,
+        half: (NODE_WIDTH / 2.0 + 4.0, NODE_HEIGHT / 2.0 + 4.0),
+    }
+}
+
+fn count(items: usize) -> f64 {
+    f64::from(u32::try_from(items).unwrap_or(u32::MAX))
+}
+
+fn draw_link(svg: &mut String, link: &Link, curve: &Curve) {
+    let Curve { from, control, to } = curve;
+    let tooltip = format!(
+        "{}: {}, {}, buffer {}; emulated {}, {}, {}",
+        link.name,
+        link.paper.rate_bps,
+        link.paper.delay_ns,
+        link.paper.buffer_bytes,
+        link.emu.rate_bps,
+        link.emu.delay_ns,
+        link.emu.buffer_bytes,
+    );
+    let _ = writeln!(
+        svg,
+        "<path d=\"M{:.0} {:.0}Q{:.0} {:.0} {:.0} {:.0}\" fill=\"none\" stroke=\"#8fa9c2\" \
+         stroke-width=\"{}\"><title>{}</title></path>",
+        from.0,
+        from.1,
+        control.0,
+        control.1,
+        to.0,
+        to.1,
+        stroke(link.paper.rate_bps.get()),
+        escape(&tooltip),
+    );
+}
+
+/// A pixel more for each doubling from 10 Gb/s on, within reason.
+fn stroke(bits_per_second: u64) -> u32 {
+    (bits_per_second / 10_000_000_000)
+        .max(1)
+        .ilog2()
+        .clamp(1, 7)
+        + 1
+}
+
+/// Draws the text on white, so that its line does not run through it.
+fn draw_label(svg: &mut String, text: &str, area: &Area) {
+    let (x, y) = area.middle;
+    // Less than the room that is kept for wider fonts, so that other lines are seldom cut.
+    let (half_width, half_height) = (area.half.0 - 5.0, area.half.1 - 2.5);
+    let _ = writeln!(
+        svg,
+        "<rect x=\"{:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{:.0}\" rx=\"4\" \
+         fill=\"#ffffff\"/><text x=\"{x:.0}\" y=\"{:.0}\" font-size=\"12\" \
+         text-anchor=\"middle\" fill=\"#22384d\">{}</text>",
+        x - half_width,
+        y - half_height,
+        2.0 * half_width,
+        2.0 * half_height,
+        y + 4.0,
+        escape(text),
+    );
+}
+
+fn draw_dc(svg: &mut String, dc: &Dc, (x, y): Point) {
+    let (fill, text) = if dc.hosts.is_empty() {
+        ("#eef2f6", "#33475b")
+    } else {
+        ("#1f5d8c", "#ffffff")
+    };
+    let hosts = match dc.hosts.len() {
+        0 => "transit".to_owned(),
+        1 => "1 host".to_owned(),
+        hosts => format!("{hosts} hosts"),
+    };
+    // Dashes for a datacenter that only routes as the kernel does.
+    let (dashes, role) = if dc.legacy {
+        (" stroke-dasharray=\"6 4\"", format!("{hosts}, legacy"))
+    } else {
+        ("", hosts)
+    };
+    let border = if dc.legacy { "#e8a33d" } else { "#17466a" };
+    let _ = writeln!(
+        svg,
+        "<rect x=\"{}\" y=\"{}\" width=\"{NODE_WIDTH}\" height=\"{NODE_HEIGHT}\" rx=\"8\" \
+         fill=\"{fill}\" stroke=\"{border}\" stroke-width=\"2\"{dashes}/>\
+         <text x=\"{x}\" y=\"{}\" font-size=\"15\" font-weight=\"bold\" text-anchor=\"middle\" \
+         fill=\"{text}\">{}</text><text x=\"{x}\" y=\"{}\" font-size=\"11\" text-anchor=\"middle\" \
+         fill=\"{text}\">{role}</text>",
+        x - NODE_WIDTH / 2.0,
+        y - NODE_HEIGHT / 2.0,
+        y - 2.0,
+        escape(&dc.name),
+        y + 14.0,
+    );
+}
+
+/// `text` as XML character data, also within attributes; what XML cannot hold is left out.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\t' | '\n' | '\r' => escaped.push(' '),
+            control if control.is_control() => {}
+            '\u{fffe}' | '\u{ffff}' => {}
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+const NODE_WIDTH: f64 = 104.0;
+const NODE_HEIGHT: f64 = 46.0;
+const CHARACTER_WIDTH: f64 = 7.0;
+const LINE_HEIGHT: f64 = 20.0;
+
+/// Room for a label between two datacenters side by side.
+const COLUMN_GAP: f64 = 300.0;
+
+/// Room for a label between two datacenters one above the other, and for those of a fan.
+const ROW_GAP: f64 = 104.0;
+
+const MARGIN_X: f64 = 90.0;
+
+/// Room for the name and the description.
+const MARGIN_TOP: f64 = 110.0;
+
+/// Room for the notes.
+const MARGIN_BOTTOM: f64 = 78.0;
+
+/// Room for a description.
+const MIN_WIDTH: f64 = 640.0;
+
+/// Distance at which a bent link passes each datacenter that it goes around.
+const CLEARANCE: f64 = 22.0;
+
+/// Distance of a second link between the same two datacenters from the first.
+const TWIN_BEND: f64 = 28.0;
