@@ -1,5 +1,4 @@
-//! The command as people and scripts meet it: its words, its exit codes, and which stream says what.
-//! None of this needs root, a kernel module or a network.
+//! The command's texts, exit codes and streams, for verbs that need no root, kernel module or network.
 
 mod common;
 
@@ -12,16 +11,16 @@ use std::{
 
 use tempfile::TempDir;
 
-use self::common::Said;
+use self::common::Outcome;
 
-/// The root of the workspace, where people start the command.
+/// Returns the root of the workspace.
 fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.join("../..").canonicalize().unwrap()
 }
 
-/// The command in `folder`, with nothing of this process's environment: neither a terminal's width
-/// nor a person's settings change what it says.
+/// Returns the command in `folder` with an empty environment, so that its output does not depend on the
+/// terminal or the user.
 fn command_in(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
     command
@@ -32,32 +31,28 @@ fn command_in(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn run_in(folder: &Path, arguments: &[&str]) -> Said {
+fn run_in(folder: &Path, arguments: &[&str]) -> Outcome {
     command_in(folder, arguments).output().unwrap().into()
 }
 
-/// The result of a command that does what it is asked and has nothing to add.
+/// Returns the standard output of a command that must succeed without messages.
 #[track_caller]
 fn result(arguments: &[&str]) -> String {
-    let said = run_in(&root(), arguments);
-    assert_eq!((said.exit, said.stderr.as_str()), (Some(0), ""), "{said:?}");
-    assert!(said.stdout.ends_with('\n'), "{said:?}");
-    said.stdout
+    let out = run_in(&root(), arguments);
+    assert_eq!((out.exit, out.stderr.as_str()), (Some(0), ""), "{out:?}");
+    assert!(out.stdout.ends_with('\n'), "{out:?}");
+    out.stdout
 }
 
-/// The message of a command that does not do what it is asked.
+/// Returns the message of a command that must fail with `exit` and without a result.
 #[track_caller]
 fn refusal(folder: &Path, arguments: &[&str], exit: i32) -> String {
-    let said = run_in(folder, arguments);
-    assert_eq!(
-        (said.exit, said.stdout.as_str()),
-        (Some(exit), ""),
-        "{said:?}"
-    );
-    said.stderr
+    let out = run_in(folder, arguments);
+    assert_eq!((out.exit, out.stdout.as_str()), (Some(exit), ""), "{out:?}");
+    out.stderr
 }
 
-/// A folder with the smallest scenario, after `change`, as `smoke.yaml`, and the files it names.
+/// Returns a folder with the smallest scenario, after `change`, as `smoke.yaml`, and the files it names.
 fn changed_smoke(change: impl Fn(&str) -> String) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let scenarios = root().join("scenarios");
@@ -72,14 +67,14 @@ fn changed_smoke(change: impl Fn(&str) -> String) -> TempDir {
 }
 
 #[test]
-fn help_teaches_the_verbs_and_the_exit_codes() {
+fn help_lists_the_verbs_and_the_exit_codes() {
     insta::assert_snapshot!("help", result(&["--help"]));
     insta::assert_snapshot!("help_up", result(&["up", "--help"]));
     assert_eq!(result(&["help", "up"]), result(&["up", "--help"]));
 }
 
 #[test]
-fn a_switch_program_of_ones_own_is_looked_into_before_anything_is_built() {
+fn ebpf_objects_are_checked_before_anything_is_created() {
     let own = "  - ecmp\n  - ebpf: missing.o\n  - ebpf: script.o\n  - ebpf: bench.bpf.o\n  - ebpf: own.o\n";
     let folder = changed_smoke(|text| text.replace("  - ecmp\n  - lcmp\n", own));
     let objects = root().join("agents/ebpf");
@@ -102,22 +97,22 @@ fn a_switch_program_of_ones_own_is_looked_into_before_anything_is_built() {
          `switch_ingress` in the section `classifier` (hint: include switch.bpf.h",
     ];
     for verb in ["check", "up"] {
-        let said = refusal(folder.path(), &[verb, "smoke.yaml"], 2);
-        let lines: Vec<&str> = said.lines().collect();
-        assert_eq!(lines.len(), expected.len(), "{said}");
+        let out = refusal(folder.path(), &[verb, "smoke.yaml"], 2);
+        let lines: Vec<&str> = out.lines().collect();
+        assert_eq!(lines.len(), expected.len(), "{out}");
         for (line, expected) in lines.iter().zip(expected) {
             assert!(line.starts_with(expected), "{line}");
         }
         assert!(!folder.path().join("results").exists());
     }
-    // Those that are not run are not looked at.
+    // Objects of other policies are not checked.
     let sound = ["check", "smoke.yaml", "--policies", "ecmp,own"];
     assert_eq!(run_in(folder.path(), &sound).exit, Some(0));
 }
 
-/// `scenarios/explain-8dc.md` is a hand calculation; what it shows is what the verb says.
+/// The console blocks of `scenarios/explain-8dc.md`, a hand calculation, are the verb's output.
 #[test]
-fn the_hand_calculation_is_what_explain_says() {
+fn explain_prints_the_hand_calculation() {
     let text = fs::read_to_string(root().join("scenarios/explain-8dc.md")).unwrap();
     let mut shown = 0;
     for block in text.split("```console\n$ lcmp-lab ").skip(1) {
@@ -130,10 +125,9 @@ fn the_hand_calculation_is_what_explain_says() {
     assert_eq!(shown, 4);
 }
 
-/// The program itself is only known where the kernel takes it, and its tables are those of its ABI:
-/// what is counted is the same everywhere.
+/// The switch program's own figures need a kernel that loads it; the others are the same everywhere.
 #[test]
-fn account_sets_our_numbers_beside_the_papers() {
+fn account_compares_our_numbers_with_the_papers() {
     let text = result(&["account", "scenarios/8dc.yaml"]);
     let counted = text.split("\nTables of the switch program").next().unwrap();
     insta::assert_snapshot!("account_8dc", counted);
@@ -146,7 +140,7 @@ fn account_sets_our_numbers_beside_the_papers() {
 }
 
 #[test]
-fn explain_says_what_it_does_not_know() {
+fn explain_refuses_unknown_names() {
     let ask = |more: &[&str]| {
         let from = ["explain", "scenarios/8dc.yaml", "--from", "dc1", "--to"];
         refusal(&root(), &[&from[..], more].concat(), 2)
@@ -167,7 +161,7 @@ fn every_verb_has_help_of_its_own() {
     let verbs: Vec<&str> = verbs
         .lines()
         .filter_map(|line| line.strip_prefix("  "))
-        // What a verb does may go on in a line of its own, further in.
+        // A verb's text may continue on a line that is further indented.
         .filter(|line| !line.starts_with(' '))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|verb| *verb != "help")
@@ -180,23 +174,23 @@ fn every_verb_has_help_of_its_own() {
 }
 
 #[test]
-fn its_version_is_the_packages() {
+fn the_version_is_that_of_the_package() {
     let version = concat!("lcmp-lab ", env!("CARGO_PKG_VERSION"), "\n");
     assert_eq!(result(&["--version"]), version);
 }
 
 #[test]
-fn check_says_that_a_scenario_is_sound_and_what_it_costs() {
+fn check_reports_the_cost_of_a_sound_scenario() {
     insta::assert_snapshot!("check_8dc", result(&["check", "scenarios/8dc.yaml"]));
 }
 
 #[test]
-fn plan_shows_what_is_decided_before_time_starts() {
+fn plan_prints_the_tables_of_a_plan() {
     insta::assert_snapshot!("plan_smoke", result(&["plan", "scenarios/smoke.yaml"]));
 }
 
 #[test]
-fn plan_shows_steps_in_the_words_of_ip_and_tc() {
+fn plan_prints_steps_in_the_syntax_of_ip_and_tc() {
     let steps = result(&["plan", "--steps", "scenarios/smoke.yaml"]);
     insta::assert_snapshot!("plan_smoke_steps", steps);
 }
@@ -207,9 +201,9 @@ fn graph_draws_the_map_on_standard_output_or_into_a_file() {
     insta::assert_snapshot!("graph_smoke", svg);
 
     let folder = changed_smoke(|text| format!("{text}# elsewhere\n"));
-    let said = run_in(folder.path(), &["graph", "smoke.yaml", "-o", "map.svg"]);
+    let out = run_in(folder.path(), &["graph", "smoke.yaml", "-o", "map.svg"]);
     assert_eq!(
-        (said.exit, said.stdout.as_str(), said.stderr.as_str()),
+        (out.exit, out.stdout.as_str(), out.stderr.as_str()),
         (Some(0), "", "wrote map.svg\n")
     );
     let written = fs::read_to_string(folder.path().join("map.svg")).unwrap();
@@ -242,7 +236,7 @@ fn results_as_json_are_json_alone() {
 }
 
 #[test]
-fn what_is_said_on_the_command_line_counts_for_the_scenarios() {
+fn the_command_line_overrides_the_scenario() {
     let json = |arguments: &[&str]| -> serde_json::Value {
         serde_json::from_str(&result(arguments)).unwrap()
     };
@@ -292,7 +286,7 @@ fn bash_completes_a_verb() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("completions.bash");
     fs::write(&file, result(&["completions", "bash"])).unwrap();
-    // What bash does at `lcmp-lab ch<Tab>`.
+    // The steps of bash at `lcmp-lab ch<Tab>`.
     let asked = "source \"$0\" && completer=$(complete -p lcmp-lab) && completer=${completer##*-F }
         COMP_WORDS=(lcmp-lab ch) COMP_CWORD=1
         ${completer%% *} lcmp-lab ch lcmp-lab
@@ -301,7 +295,7 @@ fn bash_completes_a_verb() {
         .args(["--norc", "-c", asked])
         .arg(&file)
         .output();
-    let said: Said = match bash {
+    let out: Outcome = match bash {
         Ok(output) => output.into(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             eprintln!("skipped: {NAME}: there is no bash");
@@ -310,13 +304,13 @@ fn bash_completes_a_verb() {
         Err(error) => panic!("{error}"),
     };
     assert_eq!(
-        (said.exit, said.stdout.as_str(), said.stderr.as_str()),
+        (out.exit, out.stdout.as_str(), out.stderr.as_str()),
         (Some(0), "check\n", "")
     );
 }
 
 #[test]
-fn a_bad_scenario_is_shown_at_its_place() {
+fn an_error_in_a_scenario_has_line_and_column() {
     let folder = changed_smoke(|text| text.replacen("rate: 100 Gbit", "rte: 100 Gbit", 1));
     for verb in ["check", "plan", "graph", "up"] {
         let message = refusal(folder.path(), &[verb, "smoke.yaml"], 2);
@@ -330,7 +324,7 @@ fn a_bad_scenario_is_shown_at_its_place() {
 }
 
 #[test]
-fn a_bad_file_that_a_scenario_names_is_shown_at_its_place() {
+fn an_error_in_a_file_of_a_scenario_has_line_and_column() {
     let folder = changed_smoke(|text| format!("{text}# elsewhere\n"));
     let sizes = folder.path().join("workloads/bulk.csv");
     fs::write(&sizes, "bytes,percent\n2000000,0\n5000000,ten\n").unwrap();
@@ -346,7 +340,7 @@ fn a_bad_file_that_a_scenario_names_is_shown_at_its_place() {
 }
 
 #[test]
-fn what_is_no_scenario_is_the_users_error() {
+fn an_unreadable_scenario_is_a_usage_error() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |arguments: &[&str]| refusal(folder.path(), arguments, 2);
     for verb in ["check", "plan", "graph", "up"] {
@@ -364,8 +358,8 @@ fn what_is_no_scenario_is_the_users_error() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_a_usage_error() {
-    for (arguments, said) in [
+fn invalid_arguments_are_usage_errors() {
+    for (arguments, expected) in [
         (["chekc"].as_slice(), "'chekc'"),
         (&[], "Usage: lcmp-lab"),
         (&["check"], "<SCENARIO>"),
@@ -389,31 +383,31 @@ fn what_cannot_be_meant_is_a_usage_error() {
         (&["completions", "csh"], "'csh'"),
     ] {
         let message = refusal(&root(), arguments, 2);
-        assert!(message.contains(said), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
     }
 }
 
 #[test]
-fn warnings_are_no_results() {
+fn warnings_are_written_to_standard_error() {
     let folder = changed_smoke(|text| text.replace("load: 0.15", "load: 0.3"));
-    let said = run_in(folder.path(), &["check", "smoke.yaml"]);
-    assert_eq!(said.exit, Some(0), "{said:?}");
+    let out = run_in(folder.path(), &["check", "smoke.yaml"]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
     assert!(
-        said.stderr.starts_with("warning: overload: `dc1` offers"),
-        "{said:?}"
+        out.stderr.starts_with("warning: overload: `dc1` offers"),
+        "{out:?}"
     );
-    assert_eq!(said.stdout.lines().count(), 1, "{said:?}");
-    assert!(said.stdout.starts_with("smoke.yaml: sound;"), "{said:?}");
+    assert_eq!(out.stdout.lines().count(), 1, "{out:?}");
+    assert!(out.stdout.starts_with("smoke.yaml: sound;"), "{out:?}");
 
-    let said = run_in(folder.path(), &["check", "--json", "smoke.yaml"]);
-    assert_eq!((said.exit, said.stderr.as_str()), (Some(0), ""), "{said:?}");
-    let check: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let out = run_in(folder.path(), &["check", "--json", "smoke.yaml"]);
+    assert_eq!((out.exit, out.stderr.as_str()), (Some(0), ""), "{out:?}");
+    let check: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
     assert_eq!(check["warnings"][0]["code"], "overload");
 }
 
-/// As in `lcmp-lab schema | head -1`, but closed before the first byte in every run.
+/// As in `lcmp-lab schema | head -1`, but the pipe is closed before the first byte.
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     for arguments in [
         ["schema"].as_slice(),
         &["plan", "--json", "scenarios/8dc.yaml"],
@@ -422,7 +416,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     ] {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
-        let said: Said = command_in(&root(), arguments)
+        let out: Outcome = command_in(&root(), arguments)
             .stdout(writer)
             .stderr(Stdio::piped())
             .spawn()
@@ -430,15 +424,15 @@ fn a_reader_that_has_seen_enough_is_no_error() {
             .wait_with_output()
             .unwrap()
             .into();
-        assert_eq!((said.exit, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+        assert_eq!((out.exit, out.stderr.as_str()), (Some(0), ""), "{out:?}");
     }
 }
 
-/// Started by root, this test becomes nobody; started by anybody else, it stays who it is.
+/// Runs the command as user `nobody` if the test runs as root.
 #[test]
-fn a_lab_without_root_is_refused_before_anything_is_made() {
+fn a_lab_without_root_is_refused_before_anything_is_created() {
     let folder = changed_smoke(|text| format!("{text}# elsewhere\n"));
-    // Nobody may not be allowed to look into the build folder.
+    // User `nobody` may lack access to the build folder.
     let program = folder.path().join("lcmp-lab");
     fs::copy(env!("CARGO_BIN_EXE_lcmp-lab"), &program).unwrap();
     let results = folder.path().join("results");
@@ -457,15 +451,15 @@ fn a_lab_without_root_is_refused_before_anything_is_made() {
         if nix::unistd::geteuid().is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
-        let said: Said = command.output().unwrap().into();
+        let out: Outcome = command.output().unwrap().into();
         assert_eq!(
-            (said.exit, said.stdout.as_str()),
+            (out.exit, out.stdout.as_str()),
             (Some(3), ""),
-            "{place:?}: {said:?}"
+            "{place:?}: {out:?}"
         );
         assert!(
-            said.stderr.starts_with("error: a lab needs root") && said.stderr.contains("(hint: "),
-            "{place:?}: {said:?}"
+            out.stderr.starts_with("error: a lab needs root") && out.stderr.contains("(hint: "),
+            "{place:?}: {out:?}"
         );
         let made = fs::read_dir(&results).unwrap().count();
         assert_eq!(made, 0, "{place:?}: a run directory was made");

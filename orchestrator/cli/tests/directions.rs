@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, process::Command};
 
-/// What `cargo tree` prints with `arguments`, a line each.
+/// Returns the lines that `cargo tree` prints with `arguments`.
 fn cargo_tree(arguments: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--prefix", "none"])
@@ -20,7 +20,7 @@ fn cargo_tree(arguments: &[&str]) -> BTreeSet<String> {
     tree.lines().map(repeated).collect()
 }
 
-/// Every crate the workspace member `package` is built with, directly or not.
+/// Returns all crates that the workspace member `package` depends on, directly or indirectly.
 fn dependencies(package: &str) -> BTreeSet<String> {
     let tree = cargo_tree(&["--edges", "normal", "--package", package]);
     let names = tree.iter().filter_map(|line| line.split(' ').next());

@@ -1,42 +1,33 @@
-//! The two engines beside each other: the kernel's packets and the simulator's, of one plan.
+//! Agreement of the two engines on one plan: the kernel's packets and the simulator's.
 
 mod common;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
-    process::Command,
 };
 
 use lab_records::{DecisionRow, FlowRow, RunDir, directory::LATEST};
 
-use self::common::{Said, obstacle};
+use self::common::{lcmp_lab, skips_without_a_lab};
 
-/// The run of a scenario by an engine, in the lab `lab` if there is one.
+/// Runs a scenario by a verb, in the lab `lab` if the verb creates one.
 fn run(results: &Path, verb: &[&str], scenario: &str, lab: &str) -> RunDir {
-    let said: Said = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"))
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .args(["--lab", lab])
-        .args(verb)
-        .arg(scenario)
-        .arg("--results")
-        .arg(results)
-        .output()
-        .unwrap()
-        .into();
-    assert_eq!(said.exit, Some(0), "{said:?}");
+    let out = lcmp_lab(results, &[&["--lab", lab], verb, &[scenario]].concat());
+    assert_eq!(out.exit, Some(0), "{out:?}");
     RunDir::open(&results.join(LATEST)).unwrap()
 }
 
-/// The flows of `scenarios/8dc.yaml` by policy and number.
-fn flows(results: &Path, verb: &[&str]) -> BTreeMap<(String, u32), FlowRow> {
-    let run = run(results, verb, "scenarios/8dc.yaml", "engines");
+/// Returns the flows of `scenarios/8dc.yaml` by policy and number.
+fn flows(verb: &[&str]) -> BTreeMap<(String, u32), FlowRow> {
+    let results = tempfile::tempdir().unwrap();
+    let run = run(results.path(), verb, "scenarios/8dc.yaml", "engines");
     let rows = run.flows().unwrap().rows.into_iter();
     rows.map(|row| ((row.policy.clone(), row.flow_id.0), row))
         .collect()
 }
 
-/// Two ways whose costs are the same for 4.125 MB; flows of less and of more.
+/// Two paths of equal cost at 4.125 MB, with flows below and above that size.
 const AGEING: &str = "
 name: ageing
 topology:
@@ -56,9 +47,11 @@ policies:
 scale: { rate: 1/2000, time: 100 }
 ";
 
-/// The decisions of a run where there was a choice, in order: switch, flow, reason, and the way
-/// chosen. Where there is none only the kernel's switch decides.
-fn decisions(run: &RunDir) -> BTreeSet<(String, Option<u32>, String, Option<String>)> {
+/// Switch, flow, reason and chosen DC of a decision.
+type Decision = (String, Option<u32>, String, Option<String>);
+
+/// Returns the decisions among several candidates; only the kernel's switches also decide with one.
+fn decisions(run: &RunDir) -> BTreeSet<Decision> {
     let rows = run.table::<DecisionRow>().unwrap().rows.into_iter();
     let rows = rows.filter(|row| row.candidates.0.len() > 1);
     rows.map(|row| {
@@ -69,62 +62,71 @@ fn decisions(run: &RunDir) -> BTreeSet<(String, Option<u32>, String, Option<Stri
 }
 
 #[test]
-fn flows_that_have_grown_are_moved_alike_in_kernel_and_simulator() {
-    if let Some(reason) = obstacle() {
-        eprintln!(
-            "skipped: flows_that_have_grown_are_moved_alike_in_kernel_and_simulator: {reason}"
-        );
+fn kernel_and_simulator_reroute_the_same_aged_flows() {
+    if skips_without_a_lab("kernel_and_simulator_reroute_the_same_aged_flows") {
         return;
     }
     let results = tempfile::tempdir().unwrap();
     let scenario = results.path().join("ageing.yaml");
     std::fs::write(&scenario, AGEING).unwrap();
     let scenario = scenario.to_str().unwrap();
-    let results = |engine: &str| results.path().join(engine);
-    let run = |results: &Path, verb: &[&str]| run(results, verb, scenario, "engines-ageing");
-    let kernel = run(&results("kernel"), &["up"]);
-    let simulator = run(&results("simulator"), &["sim", "--scaled"]);
-    let (kernel, simulator) = (decisions(&kernel), decisions(&simulator));
+    let run = |engine: &str, verb: &[&str]| {
+        decisions(&run(
+            &results.path().join(engine),
+            verb,
+            scenario,
+            "engines-ageing",
+        ))
+    };
+    let kernel = run("kernel", &["up"]);
+    let simulator = run("simulator", &["sim", "--scaled"]);
     assert_eq!(kernel, simulator);
-    let moved = |switch: &str, flow| {
-        let of_age = |(at, of, reason, chosen): &&(String, Option<u32>, String, Option<String>)| {
-            at == switch && *of == Some(flow) && reason == "age" && chosen.as_deref() == Some("dc3")
-        };
-        kernel.iter().any(|row| of_age(&row))
+    let is_rerouted = |switch: &str, flow| {
+        let aged = ("age".to_owned(), Some("dc3".to_owned()));
+        kernel.contains(&(switch.to_owned(), Some(flow), aged.0, aged.1))
     };
     assert!(
-        moved("dc1", 0) && !moved("dc1", 1) && moved("dc4", 2),
+        is_rerouted("dc1", 0) && !is_rerouted("dc1", 1) && is_rerouted("dc4", 2),
         "{kernel:?}"
     );
 }
 
+/// The README's statement on `scenarios/8dc.yaml`: all flows take the same paths for data and
+/// acknowledgements, half of the FCTs agree within 0.01 %, 19 of 20 within 1 %.
+///
+/// FCTs differ most where many short flows share a link: a flow of perftest is five messages, each with
+/// a short last packet; a flow of the simulator is one.
 #[test]
 fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
-    if let Some(reason) = obstacle() {
-        eprintln!(
-            "skipped: kernel_and_simulator_choose_the_same_paths_and_take_the_same_times: {reason}"
-        );
+    if skips_without_a_lab("kernel_and_simulator_choose_the_same_paths_and_take_the_same_times") {
         return;
     }
-    let (kernel, simulator) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let kernel = flows(kernel.path(), &["up"]);
-    let simulator = flows(simulator.path(), &["sim", "--scaled"]);
-    assert!(kernel.len() >= 88, "{}", kernel.len());
+    let kernel = flows(&["up"]);
+    let simulator = flows(&["sim", "--scaled"]);
+    assert_eq!(kernel.len(), FLOWS);
     assert!(kernel.keys().eq(simulator.keys()));
-    let mut apart = Vec::new();
-    for (seen, played) in kernel.values().zip(simulator.values()) {
+    // Differences of FCTs, parts per million of the simulator's.
+    let mut differences = Vec::new();
+    for (kernel, simulator) in kernel.values().zip(simulator.values()) {
         assert_eq!(
-            (&seen.path, &seen.ack_path),
-            (&played.path, &played.ack_path),
-            "{seen:?} {played:?}"
+            (&kernel.path, &kernel.ack_path),
+            (&simulator.path, &simulator.ack_path),
+            "{kernel:?} {simulator:?}"
         );
-        let [seen, played] = [seen, played].map(|row| row.emu_fct_ns.expect("it finished").get());
-        apart.push(seen.abs_diff(played) * 1_000_000 / played);
+        let fct = |row: &FlowRow| row.emu_fct_ns.expect("it finished").get();
+        let (kernel, simulator) = (fct(kernel), fct(simulator));
+        differences.push(kernel.abs_diff(simulator) * 1_000_000 / simulator);
     }
-    apart.sort_unstable();
-    let parts_per_million = |percent| apart[apart.len() * percent / 100];
-    // Where many short flows share one link, which packet is first decides by more: perftest's flow is
-    // five messages, each with a short last packet, and the simulator's is one.
-    assert!(parts_per_million(50) <= 1_000, "{apart:?}");
-    assert!(parts_per_million(95) <= 20_000, "{apart:?}");
+    differences.sort_unstable();
+    // Nearest rank.
+    let percentile = |percent: usize| differences[(FLOWS * percent).div_ceil(100) - 1];
+    let measured = [50, 95, 100].map(percentile);
+    eprintln!(
+        "{FLOWS} flows on the same paths; FCTs differ by {measured:?} ppm (p50, p95, maximum)"
+    );
+    assert!(measured[0] <= 100, "p50 above 0.01 %: {differences:?}");
+    assert!(measured[1] <= 10_000, "p95 above 1 %: {differences:?}");
 }
+
+/// Flows of `scenarios/8dc.yaml`: 44 of each of six policies.
+const FLOWS: usize = 264;

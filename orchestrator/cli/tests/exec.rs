@@ -1,5 +1,4 @@
-//! Labs in a guest, as those meet them who are not their owner: `exec`, `status` and `down` while the
-//! lab runs and after it was kept.
+//! `exec`, `status` and `down` of a lab in a guest, while its flows run and after it was kept.
 
 mod common;
 
@@ -18,9 +17,9 @@ use nix::{
 };
 use tempfile::TempDir;
 
-use self::common::Said;
+use self::common::Outcome;
 
-/// A lab in a guest, by its name; whatever is left of it goes with this value.
+/// Lab in a guest, by its name; taken down on drop.
 struct InGuest {
     lab: &'static str,
     results: TempDir,
@@ -45,11 +44,11 @@ impl InGuest {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Said {
+    fn run(&self, arguments: &[&str]) -> Outcome {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// Runs a shell's script on a DCI switch.
+    /// Returns a command that runs a shell script on a DCI switch.
     fn script(&self, script: &str) -> Command {
         self.command(&["exec", "dc1", "--", "sh", "-c", script])
     }
@@ -61,7 +60,7 @@ impl InGuest {
         labs.find(|lab| lab["lab"] == self.lab).cloned()
     }
 
-    /// The process that owns the lab, and its machine.
+    /// Returns the process that owns the lab, and its QEMU.
     fn owner_and_machine(&self) -> (i32, i32) {
         let owner = self.status().expect("it is there")["owner_pid"]
             .as_i64()
@@ -73,61 +72,66 @@ impl InGuest {
 
     #[track_caller]
     fn assert_nothing_left(&self, machine: i32) {
-        let patience = Instant::now() + Duration::from_secs(10);
-        while is_alive(machine) {
-            assert!(
-                Instant::now() < patience,
-                "machine {machine} is still there"
-            );
-            thread::sleep(Duration::from_millis(20));
-        }
+        wait_for_end(machine);
         assert_eq!(self.status(), None);
         assert!(!Path::new("/run/lcmp-lab").join(self.lab).exists());
-        let said = self.run(&["exec", "dc1", "--", "true"]);
-        assert_eq!(said.exit, Some(2), "{said:?}");
-        assert!(said.stderr.contains("there is no lab"), "{said:?}");
+        let out = self.run(&["exec", "dc1", "--", "true"]);
+        assert_eq!(out.exit, Some(2), "{out:?}");
+        assert!(out.stderr.contains("there is no lab"), "{out:?}");
     }
 }
 
 impl Drop for InGuest {
     fn drop(&mut self) {
-        // A test that failed did not.
+        // A failed test leaves its lab.
         let _ = self.command(&["down", self.lab]).output();
     }
 }
 
-/// Returns true while a process runs; a zombie does not.
-fn is_alive(process: i32) -> bool {
-    lab_kernel::ProcessId::of(process).is_some_and(lab_kernel::ProcessId::is_alive)
+/// Waits until a process has ended; a zombie has.
+#[track_caller]
+fn wait_for_end(process: i32) {
+    let is_alive = || {
+        let process = lab_kernel::ProcessId::of(process);
+        process.is_some_and(lab_kernel::ProcessId::is_alive)
+    };
+    let since = Instant::now();
+    while is_alive() {
+        assert!(since.elapsed() < PATIENCE, "process {process} still runs");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
+
+/// Maximum time that a test waits for a condition.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn signal(process: &Child, signal: Signal) {
     kill(Pid::from_raw(process.id().cast_signed()), signal).unwrap();
 }
 
-/// Why there can be no guest, in the words of an `up` that did not get one.
-fn obstacle(said: &Said) -> Option<&str> {
+/// Returns the message of an `up` that failed since this machine cannot run a guest.
+fn obstacle(out: &Outcome) -> Option<&str> {
     let lacks = ["a lab needs root", "is not installed", "no kernel package"];
     let is_reason = |line: &&str| lacks.iter().any(|lack| line.contains(lack));
-    let reason = said.stderr.lines().find(is_reason)?;
-    (said.exit == Some(3)).then_some(reason)
+    let reason = out.stderr.lines().find(is_reason)?;
+    (out.exit == Some(3)).then_some(reason)
 }
 
 #[test]
-fn a_lab_kept_in_a_guest_is_reached_and_leaves_nothing_even_when_its_keeper_is_killed() {
+fn a_lab_kept_in_a_guest_is_reached_and_leaves_nothing_even_if_its_owner_is_killed() {
     let guest = InGuest::new("exec-kept");
     let up = ["up", "--guest", "--keep", "--policies", "ecmp"];
-    let said = guest.run(&[&up[..], &["scenarios/smoke.yaml"]].concat());
-    if let Some(reason) = obstacle(&said) {
+    let out = guest.run(&[&up[..], &["scenarios/smoke.yaml"]].concat());
+    if let Some(reason) = obstacle(&out) {
         eprintln!(
-            "skipped: a_lab_kept_in_a_guest_is_reached_and_leaves_nothing_even_when_its_keeper_is_\
+            "skipped: a_lab_kept_in_a_guest_is_reached_and_leaves_nothing_even_if_its_owner_is_\
              killed: {reason}"
         );
         return;
     }
-    assert_eq!(said.exit, Some(0), "{said:?}");
-    assert!(said.stdout.contains("report: "), "{said:?}");
-    assert!(said.stderr.contains("lab `exec-kept` stays up"), "{said:?}");
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    assert!(out.stdout.contains("report: "), "{out:?}");
+    assert!(out.stderr.contains("lab `exec-kept` stays up"), "{out:?}");
     let status = guest.status().expect("it was kept");
     assert_eq!(
         (&status["state"], &status["place"], &status["switches"]),
@@ -138,34 +142,30 @@ fn a_lab_kept_in_a_guest_is_reached_and_leaves_nothing_even_when_its_keeper_is_k
     assert_eq!(again.exit, Some(3), "{again:?}");
     assert!(again.stderr.contains("is running: process"), "{again:?}");
 
-    streams_and_exit_codes_pass(&guest);
-    signals_pass(&guest);
-    a_client_that_goes_takes_its_command_along(&guest);
+    streams_and_exit_codes_are_forwarded(&guest);
+    signals_are_forwarded(&guest);
+    a_command_ends_with_its_client(&guest);
     packets_on_a_link_are_roce(&guest);
 
-    let (keeper, machine) = guest.owner_and_machine();
-    kill(Pid::from_raw(keeper), Signal::SIGKILL).unwrap();
-    let patience = Instant::now() + Duration::from_secs(10);
-    while is_alive(machine) {
-        assert!(Instant::now() < patience, "the machine outlives its keeper");
-        thread::sleep(Duration::from_millis(20));
-    }
+    let (owner, machine) = guest.owner_and_machine();
+    kill(Pid::from_raw(owner), Signal::SIGKILL).unwrap();
+    wait_for_end(machine);
     assert_eq!(guest.status().expect("it is dead")["state"], "dead");
-    let said = guest.run(&["exec", "dc1", "--", "true"]);
-    assert_eq!(said.exit, Some(3), "{said:?}");
-    assert!(said.stderr.contains("is dead"), "{said:?}");
-    let said = guest.run(&["down", "exec-kept"]);
-    assert_eq!(said.exit, Some(0), "{said:?}");
+    let out = guest.run(&["exec", "dc1", "--", "true"]);
+    assert_eq!(out.exit, Some(3), "{out:?}");
+    assert!(out.stderr.contains("is dead"), "{out:?}");
+    let out = guest.run(&["down", "exec-kept"]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
     guest.assert_nothing_left(machine);
 }
 
-fn streams_and_exit_codes_pass(guest: &InGuest) {
+fn streams_and_exit_codes_are_forwarded(guest: &InGuest) {
     let mut child = guest
         .script("cat; echo from inside >&2; exit 7")
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    // More than fits into any buffer on the way, and no text.
+    // Binary data that is larger than all buffers between the processes.
     let bytes: Vec<u8> = (0..=255).cycle().take(200_000).collect();
     let mut stdin = child.stdin.take().unwrap();
     let sent = bytes.clone();
@@ -177,21 +177,21 @@ fn streams_and_exit_codes_pass(guest: &InGuest) {
     assert_eq!(output.stderr, b"from inside\n");
 
     let quoted = "two words; $(not run) 'quoted'";
-    let said = guest.run(&["exec", "dc1", "--", "printf", "%s", quoted]);
+    let out = guest.run(&["exec", "dc1", "--", "printf", "%s", quoted]);
     assert_eq!(
-        (said.exit, said.stdout.as_str()),
+        (out.exit, out.stdout.as_str()),
         (Some(0), quoted),
-        "{said:?}"
+        "{out:?}"
     );
-    let said = guest.run(&["exec", "dc9", "--", "true"]);
-    assert_eq!((said.exit, said.stdout.as_str()), (Some(2), ""), "{said:?}");
-    assert!(said.stderr.contains("no node `dc9`"), "{said:?}");
-    let said = guest.run(&["exec", "dc1", "--", "/nonexistent/program"]);
-    assert_eq!(said.exit, Some(2), "{said:?}");
-    assert!(said.stderr.contains("cannot run"), "{said:?}");
+    let out = guest.run(&["exec", "dc9", "--", "true"]);
+    assert_eq!((out.exit, out.stdout.as_str()), (Some(2), ""), "{out:?}");
+    assert!(out.stderr.contains("no node `dc9`"), "{out:?}");
+    let out = guest.run(&["exec", "dc1", "--", "/nonexistent/program"]);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(out.stderr.contains("cannot run"), "{out:?}");
 }
 
-fn signals_pass(guest: &InGuest) {
+fn signals_are_forwarded(guest: &InGuest) {
     let script = "trap 'echo undone; exit 42' INT; echo ready; read line";
     let mut child = guest.script(script).stdin(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -207,8 +207,7 @@ fn signals_pass(guest: &InGuest) {
     );
 }
 
-fn a_client_that_goes_takes_its_command_along(guest: &InGuest) {
-    // Reading from a pipe nobody writes to does not end by itself, whatever the clock.
+fn a_command_ends_with_its_client(guest: &InGuest) {
     let script = "echo ready; sleep 1000000000";
     let mut child = guest.script(script).spawn().unwrap();
     let mut line = String::new();
@@ -216,11 +215,11 @@ fn a_client_that_goes_takes_its_command_along(guest: &InGuest) {
     lines.read_line(&mut line).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    let said = guest.run(&["exec", "dc1", "--", "pgrep", "-x", "sleep"]);
-    assert_eq!((said.exit, said.stdout.as_str()), (Some(1), ""), "{said:?}");
+    let out = guest.run(&["exec", "dc1", "--", "pgrep", "-x", "sleep"]);
+    assert_eq!((out.exit, out.stdout.as_str()), (Some(1), ""), "{out:?}");
 }
 
-/// Two hosts by hand: what a kept lab is for.
+/// Runs perftest between two hosts of the kept lab and tcpdump on a switch.
 fn packets_on_a_link_are_roce(guest: &InGuest) {
     let on = |node, words: &[&str]| {
         let words = [&["exec", node, "--"], words].concat();
@@ -247,19 +246,19 @@ fn packets_on_a_link_are_roce(guest: &InGuest) {
         [&words[..], more].concat()
     };
     let server = on("dc3/h1", &bw("rxe_l0d3h1", &[]));
-    let patience = Instant::now() + Duration::from_secs(60);
+    let since = Instant::now();
     let client = loop {
         let output = on("dc1/h1", &bw("rxe_l0d1h1", &["127.0.0.1"])).wait_with_output();
-        let said = Said::from(output.unwrap());
-        // The server may not listen yet.
-        if said.exit == Some(0) || Instant::now() > patience {
-            break said;
+        let out = Outcome::from(output.unwrap());
+        // The client fails until the server listens.
+        if out.exit == Some(0) || since.elapsed() > PATIENCE {
+            break out;
         }
     };
     assert_eq!(client.exit, Some(0), "{client:?}");
-    let server = Said::from(server.wait_with_output().unwrap());
+    let server = Outcome::from(server.wait_with_output().unwrap());
     assert_eq!(server.exit, Some(0), "{server:?}");
-    let seen = Said::from(tcpdump.wait_with_output().unwrap());
+    let seen = Outcome::from(tcpdump.wait_with_output().unwrap());
     assert_eq!(seen.exit, Some(0), "{seen:?}");
     let packets = seen
         .stdout
@@ -276,27 +275,27 @@ fn a_lab_that_runs_in_a_guest_is_reached_and_taken_down() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(up.stderr.take().unwrap()).lines();
-    let mut said = String::new();
+    let mut out = String::new();
     let is_up = lines.by_ref().map(Result::unwrap).any(|line| {
-        said += &line;
-        said.push('\n');
+        out += &line;
+        out.push('\n');
         line.contains("agents  done in")
     });
     if !is_up {
         let exit = up.wait().unwrap().code();
-        let (stdout, stderr) = (String::new(), said);
-        let said = Said {
+        let (stdout, stderr) = (String::new(), out);
+        let out = Outcome {
             exit,
             stdout,
             stderr,
         };
-        let reason = obstacle(&said).unwrap_or_else(|| panic!("{said:?}"));
+        let reason = obstacle(&out).unwrap_or_else(|| panic!("{out:?}"));
         eprintln!("skipped: a_lab_that_runs_in_a_guest_is_reached_and_taken_down: {reason}");
         return;
     }
-    let said = guest.run(&["exec", "dc1", "--", "sh", "-c", "ls /sys/class/net; exit 5"]);
-    assert_eq!(said.exit, Some(5), "{said:?}");
-    assert!(said.stdout.contains("l0d1-d3"), "{said:?}");
+    let out = guest.run(&["exec", "dc1", "--", "sh", "-c", "ls /sys/class/net; exit 5"]);
+    assert_eq!(out.exit, Some(5), "{out:?}");
+    assert!(out.stdout.contains("l0d1-d3"), "{out:?}");
 
     let (owner, machine) = guest.owner_and_machine();
     assert_eq!(owner, up.id().cast_signed());

@@ -1,9 +1,9 @@
-//! What a lab is made of is said in three places that cannot use one another: what the doctor tries,
-//! what a guest's kernel must have, and what provisioning looks for before there is a program to ask.
+//! Equality of the three lists of modules that cannot use one another: the doctor's, the guest's, and
+//! the provisioning script's.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// The words of a list in the provisioning script.
+/// Returns a list in the provisioning script.
 fn provisioned(list: &str) -> BTreeSet<String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vagrant/provision.sh");
     let script = fs::read_to_string(script).unwrap();
@@ -18,7 +18,7 @@ fn set<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_lab_is_made_of_the_same_modules_everywhere() {
+fn labs_need_the_same_modules_everywhere() {
     let tried = set(lab_kernel::doctor::kernel_modules());
     assert!(tried.contains("rdma_rxe"), "{tried:?}");
     assert_eq!(set(lab_guest::cache::LAB_MODULES.iter().copied()), tried);
@@ -26,7 +26,7 @@ fn a_lab_is_made_of_the_same_modules_everywhere() {
 }
 
 #[test]
-fn a_guest_boots_with_the_same_modules_everywhere() {
+fn guests_boot_with_the_same_modules_everywhere() {
     let needed = set(lab_guest::cache::BOOT_MODULES.iter().copied());
     assert_eq!(provisioned("guest_modules"), needed);
 }

@@ -1,5 +1,5 @@
-//! The simulator as people meet it: `sim`, `import`, `validate` and `flow`, their exit codes, what they
-//! leave behind, and that it is the same however often and on however many threads.
+//! `sim`, `import`, `validate` and `flow`: exit codes, messages, records, and their repetition byte for
+//! byte on any number of threads.
 
 mod common;
 
@@ -19,15 +19,15 @@ use nix::{
 };
 use tempfile::TempDir;
 
-use self::common::Said;
+use self::common::Outcome;
 
-/// Where the scenarios of the project are.
+/// Returns the directory of the repository's scenarios.
 fn scenarios() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.join("../../scenarios").canonicalize().unwrap()
 }
 
-/// A folder to work in, with the results that it gets.
+/// Working directory of commands.
 struct Bench(TempDir);
 
 impl Bench {
@@ -45,28 +45,28 @@ impl Bench {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Said {
+    fn run(&self, arguments: &[&str]) -> Outcome {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// Runs what is to end with `exit`; all that it said.
+    /// Runs a command that must end with `exit`.
     #[track_caller]
-    fn said(&self, arguments: &[&str], exit: i32) -> Said {
-        let said = self.run(arguments);
-        assert_eq!(said.exit, Some(exit), "{arguments:?}: {said:?}");
-        said
+    fn expect_exit(&self, arguments: &[&str], exit: i32) -> Outcome {
+        let out = self.run(arguments);
+        assert_eq!(out.exit, Some(exit), "{arguments:?}: {out:?}");
+        out
     }
 
-    /// Simulates the smallest scenario; the directory of the run.
+    /// Simulates the smallest scenario; returns the directory of the run.
     #[track_caller]
     fn sim_smoke(&self, more: &[&str], exit: i32) -> Run {
         let smoke = scenarios().join("smoke.yaml");
         let arguments = [&["sim", smoke.to_str().unwrap()], more].concat();
-        self.said(&arguments, exit);
+        self.expect_exit(&arguments, exit);
         self.latest()
     }
 
-    /// The newest run.
+    /// Returns the newest run.
     fn latest(&self) -> Run {
         let latest = self.0.path().join("results/latest");
         Run(latest.canonicalize().unwrap())
@@ -123,7 +123,7 @@ impl Run {
         rows.collect()
     }
 
-    /// All that a simulation says of itself but how long it took.
+    /// Returns all tables of a simulation and its plan.
     fn tables(&self) -> Vec<String> {
         let tables = [
             "flows",
@@ -148,18 +148,18 @@ impl Run {
 fn a_simulation_ends_with_its_table_and_report() {
     let bench = Bench::new();
     let smoke = scenarios().join("smoke.yaml");
-    let said = bench.said(&["sim", smoke.to_str().unwrap()], 0);
-    assert!(said.stdout.starts_with("FCT slowdown"), "{said:?}");
-    assert!(said.stderr.contains("6/6 flows in "), "{said:?}");
+    let out = bench.expect_exit(&["sim", smoke.to_str().unwrap()], 0);
+    assert!(out.stdout.starts_with("FCT slowdown"), "{out:?}");
+    assert!(out.stderr.contains("6/6 flows in "), "{out:?}");
     let run = bench.latest();
     let flows = run.flows();
     assert_eq!(flows.len(), 12, "six of each policy");
     assert!(flows.iter().all(|flow| flow.status == "finished"));
     let report = run.0.join("report.html");
     assert!(
-        said.stdout
+        out.stdout
             .ends_with(&format!("report: {}\n", report.display())),
-        "{said:?}"
+        "{out:?}"
     );
     assert!(report.is_file());
     let last = flows.iter().filter(|flow| flow.policy == "ecmp");
@@ -193,7 +193,7 @@ fn simulations_are_the_same_bytes_each_time_and_on_any_number_of_threads() {
 }
 
 #[test]
-fn seed_and_policies_count_for_the_scenarios() {
+fn seed_and_policies_override_the_scenarios() {
     let bench = Bench::new();
     let plain = bench.sim_smoke(&[], 0).flows();
     let same = bench.sim_smoke(&["--seed", "1"], 0).flows();
@@ -212,7 +212,7 @@ fn seed_and_policies_count_for_the_scenarios() {
 }
 
 #[test]
-fn what_is_not_finished_in_time_is_said_and_inconclusive() {
+fn flows_unfinished_at_the_time_limit_make_a_run_inconclusive() {
     let bench = Bench::new();
     let run = bench.sim_smoke(&["--until", "4 ms"], 4);
     let flows = run.flows();
@@ -224,11 +224,11 @@ fn what_is_not_finished_in_time_is_said_and_inconclusive() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_a_usage_error() {
+fn arguments_that_cannot_be_simulated_are_usage_errors() {
     let bench = Bench::new();
     let smoke = scenarios().join("smoke.yaml");
     let smoke = smoke.to_str().unwrap();
-    for (arguments, said) in [
+    for (arguments, expected) in [
         (["sim"].as_slice(), "<SCENARIO"),
         (&["sim", "none.yaml"], "cannot read `none.yaml`"),
         (&["sim", smoke, "--threads", "0"], "'0' for '--threads"),
@@ -242,13 +242,13 @@ fn what_cannot_be_simulated_is_a_usage_error() {
         (&["validate", "--artifact", "none"], "none/"),
         (&["flow", "none", "1"], "none"),
     ] {
-        let message = bench.said(arguments, 2).stderr;
-        assert!(message.contains(said), "{arguments:?}: {message}");
+        let message = bench.expect_exit(arguments, 2).stderr;
+        assert!(message.contains(expected), "{arguments:?}: {message}");
     }
     assert!(!bench.0.path().join("results").exists());
 }
 
-/// A scenario of the smallest network with `count` flows of 100 GB.
+/// Returns a scenario of the smallest network with `count` flows of 100 GB.
 fn huge(count: usize) -> String {
     let text = fs::read_to_string(scenarios().join("smoke.yaml")).unwrap();
     let (network, rest) = text.split_once("traffic:\n").unwrap();
@@ -261,10 +261,10 @@ fn huge(count: usize) -> String {
 }
 
 #[test]
-fn what_would_take_days_is_refused_with_the_estimate() {
+fn a_simulation_of_days_is_refused_with_the_estimate() {
     let bench = Bench::new();
     bench.write("days.yaml", &huge(8_000));
-    let message = bench.said(&["sim", "days.yaml"], 2).stderr;
+    let message = bench.expect_exit(&["sim", "days.yaml"], 2).stderr;
     assert!(
         message.contains("the simulation is too large: 16000 flows of ")
             && message.contains(" packet-hops, which take about ")
@@ -275,7 +275,7 @@ fn what_would_take_days_is_refused_with_the_estimate() {
 }
 
 #[test]
-fn what_no_memory_holds_is_refused_with_the_estimate() {
+fn a_simulation_without_enough_memory_is_refused_with_the_estimate() {
     let bench = Bench::new();
     let far = huge(8_000).replacen(
         "rate: 100 Gbit, delay: 5 ms",
@@ -283,7 +283,7 @@ fn what_no_memory_holds_is_refused_with_the_estimate() {
         1,
     );
     bench.write("far.yaml", &far);
-    let message = bench.said(&["sim", "far.yaml"], 3).stderr;
+    let message = bench.expect_exit(&["sim", "far.yaml"], 3).stderr;
     assert!(
         message.contains("the simulation is too large") && message.contains("this machine has "),
         "{message}"
@@ -291,8 +291,7 @@ fn what_no_memory_holds_is_refused_with_the_estimate() {
     assert!(!bench.0.path().join("results").exists());
 }
 
-/// Waits for the directory of a run that has the rows of some flows, and no more are likely to come
-/// before a signal does.
+/// Waits until the records of the run in `results` have the rows of five flows.
 fn wait_for_flows(results: &Path) -> Run {
     let since = Instant::now();
     loop {
@@ -303,13 +302,13 @@ fn wait_for_flows(results: &Path) -> Run {
                 return run;
             }
         }
-        assert!(since.elapsed() < Duration::from_secs(120), "no flow ends");
+        assert!(since.elapsed() < Duration::from_secs(300), "no flow ends");
         thread::sleep(Duration::from_millis(10));
     }
 }
 
 #[test]
-fn an_interrupted_simulation_keeps_what_has_finished_and_says_what_was_not_begun() {
+fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun() {
     let bench = Bench::new();
     let smoke = fs::read_to_string(scenarios().join("smoke.yaml")).unwrap();
     let long = smoke.replace("load: 0.15", "load: 0.5");
@@ -327,11 +326,11 @@ fn an_interrupted_simulation_keeps_what_has_finished_and_says_what_was_not_begun
         Signal::SIGINT,
     )
     .unwrap();
-    let said: Said = child.wait_with_output().unwrap().into();
-    assert_eq!(said.exit, Some(4), "{said:?}");
+    let out: Outcome = child.wait_with_output().unwrap().into();
+    assert_eq!(out.exit, Some(4), "{out:?}");
     let not_begun = "the run was interrupted; not begun, so without rows: lcmp";
     for part in ["interrupted: keeping what is finished", not_begun] {
-        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
+        assert!(out.stderr.contains(part), "{part}: {}", out.stderr);
     }
     assert!(run.text("run.json").contains(not_begun));
     let flows = run.flows();
@@ -344,10 +343,12 @@ fn an_interrupted_simulation_keeps_what_has_finished_and_says_what_was_not_begun
 }
 
 #[test]
-fn a_flow_tells_its_story() {
+fn flow_shows_the_events_of_a_flow() {
     let bench = Bench::new();
     bench.sim_smoke(&["--story", "0"], 0);
-    let text = bench.said(&["flow", "results/latest", "0"], 0).stdout;
+    let text = bench
+        .expect_exit(&["flow", "results/latest", "0"], 0)
+        .stdout;
     assert!(
         text.starts_with("flow 0: 5 MB from dc1/h1 to dc2/h1"),
         "{text}"
@@ -361,21 +362,23 @@ fn a_flow_tells_its_story() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let one = bench.said(&["flow", "results/latest", "0", "--policy", "lcmp"], 0);
+    let one = bench.expect_exit(&["flow", "results/latest", "0", "--policy", "lcmp"], 0);
     assert!(!one.stdout.contains("\necmp ("), "{}", one.stdout);
-    let json = bench.said(&["--json", "flow", "results/latest", "0"], 0);
+    let json = bench.expect_exit(&["--json", "flow", "results/latest", "0"], 0);
     let tales: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(tales.as_array().map(Vec::len), Some(2));
     assert_eq!(tales[0]["flow"]["size_bytes"], 5_000_000);
-    let message = bench.said(&["flow", "results/latest", "99"], 2).stderr;
+    let message = bench
+        .expect_exit(&["flow", "results/latest", "99"], 2)
+        .stderr;
     assert!(message.contains("99"), "{message}");
 }
 
 /// Two hosts of the artifact's network on DCI switches, 5 ms apart.
 const TOPOLOGY: &str = "4 0 2 3\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 40Gbps 5ms 0\n";
 
-/// Source, destination, size, start in nanoseconds. Each shares its NIC with another: with the
-/// artifact's clock, whole nanoseconds below, a flow alone takes a little less than its standalone FCT.
+/// Source, destination, size in bytes, start in ns. Pairs of flows share a NIC: since the artifact's
+/// clock rounds down to ns, a flow alone takes a little less than its standalone FCT.
 const FLOWS: [(u32, u32, u64, u64); 4] = [
     (0, 1, 20_000, 1_000),
     (0, 1, 10_000, 1_500),
@@ -383,7 +386,7 @@ const FLOWS: [(u32, u32, u64, u64); 4] = [
     (1, 0, 5_000, 100_000_000),
 ];
 
-/// Next hops of everybody.
+/// Next hops of all nodes.
 const ROUTES: &str = "src_id,dst_id,next_hop_id\n0,1,2\n2,1,3\n3,1,1\n1,0,3\n3,0,2\n2,0,0\n";
 
 fn flow_file() -> String {
@@ -402,7 +405,7 @@ fn files_of_the_artifact_are_simulated_as_their_import_is() {
     bench.write("flows.txt", &flow_file());
     bench.write("routes.csv", ROUTES);
     let files = ["topology.txt", "flows.txt"];
-    bench.said(&[&["sim", "--artifact"], &files[..]].concat(), 0);
+    bench.expect_exit(&[&["sim", "--artifact"], &files[..]].concat(), 0);
     let direct = bench.latest();
     let flows = direct.flows();
     assert_eq!(flows.len(), 12, "four of each policy");
@@ -420,37 +423,41 @@ fn files_of_the_artifact_are_simulated_as_their_import_is() {
         &["--routes", "routes.csv"],
     ]
     .concat();
-    bench.said(&routed, 0);
-    assert_eq!(bench.latest().flows(), flows, "there is one way alone");
+    bench.expect_exit(&routed, 0);
+    assert_eq!(bench.latest().flows(), flows, "there is only one path");
 
-    let said = bench.said(
+    let out = bench.expect_exit(
         &[&["import"], &files[..], &["-o", "made/it.yaml"]].concat(),
         2,
     );
-    assert!(said.stderr.contains("cannot read `made`"), "{said:?}");
-    let said = bench.said(&[&["import"], &files[..], &["-o", "it.yaml"]].concat(), 0);
+    assert!(out.stderr.contains("cannot read `made`"), "{out:?}");
+    let out = bench.expect_exit(&[&["import"], &files[..], &["-o", "it.yaml"]].concat(), 0);
     assert_eq!(
-        (said.stdout.as_str(), said.stderr.as_str()),
+        (out.stdout.as_str(), out.stderr.as_str()),
         ("", "wrote it.yaml\n")
     );
-    let printed = bench.said(&[&["import"], &files[..]].concat(), 0).stdout;
+    let printed = bench
+        .expect_exit(&[&["import"], &files[..]].concat(), 0)
+        .stdout;
     let written = fs::read_to_string(bench.0.path().join("it.yaml")).unwrap();
     assert_eq!(printed.trim_end(), written.trim_end());
-    bench.said(&["sim", "it.yaml"], 0);
+    bench.expect_exit(&["sim", "it.yaml"], 0);
     assert_eq!(bench.latest().flows(), flows);
 
     bench.write("routes.csv", &ROUTES.replace("3,1,1", "3,1,9"));
-    let message = bench.said(&routed, 2).stderr;
+    let message = bench.expect_exit(&routed, 2).stderr;
     assert!(message.contains("routes.csv"), "{message}");
     bench.write(
         "topology.txt",
         &TOPOLOGY.replace("100Gbps 1us 0\n1", "100GB 1us 0\n1"),
     );
-    let message = bench.said(&[&["import"], &files[..]].concat(), 2).stderr;
+    let message = bench
+        .expect_exit(&[&["import"], &files[..]].concat(), 2)
+        .stderr;
     assert!(message.contains("topology.txt:3"), "{message}");
 }
 
-/// An artifact's directory of these flows whose outputs are a simulation's.
+/// Writes an artifact's directory of these flows with outputs of a simulation.
 fn published_by(bench: &Bench) {
     let folder = |name: &str| format!("artifact/{name}");
     bench.write(&folder(published::TOPOLOGY), TOPOLOGY);
@@ -458,7 +465,7 @@ fn published_by(bench: &Bench) {
     bench.write(&folder(published::ROUTES), ROUTES);
     bench.write(&folder(published::UTILISATION), "Link,ECMP,UCMP,Ours\n");
     let files = [published::TOPOLOGY, published::FLOWS].map(folder);
-    bench.said(&["sim", "--artifact", &files[0], &files[1]], 0);
+    bench.expect_exit(&["sim", "--artifact", &files[0], &files[1]], 0);
     let simulated = bench.latest().flows();
     let names = published::POLICIES.map(|(_, name)| name);
     for (policy, name) in ["ecmp", "ucmp-artifact", "lcmp"].into_iter().zip(names) {
@@ -467,7 +474,7 @@ fn published_by(bench: &Bench) {
             let place: usize = flow.id.parse().unwrap();
             let (src, dst, size, start) = FLOWS[place];
             let [src, dst] = [src, dst].map(|host| ids::address(host).to_bits());
-            // The second flow of the same hosts has the next port.
+            // The second flow between the same hosts has the next port.
             let port = 10_000 + u32::from(place % 2 == 1);
             let (start, fct) = (2_000_000_000 + start, flow.fct.unwrap());
             let _ = writeln!(
@@ -481,17 +488,19 @@ fn published_by(bench: &Bench) {
 }
 
 #[test]
-fn validate_passes_what_agrees_and_fails_what_does_not() {
+fn validate_passes_equal_outputs_and_fails_others() {
     let bench = Bench::new();
     published_by(&bench);
     let validate = ["validate", "--artifact", "artifact", "--threads", "1"];
-    let said = bench.said(&validate, 0);
+    let out = bench.expect_exit(&validate, 0);
     for policy in ["ECMP\n", "UCMP\n", "LCMP\n"] {
-        assert!(said.stdout.contains(policy), "{}", said.stdout);
+        assert!(out.stdout.contains(policy), "{}", out.stdout);
     }
     let agreed = "4 of 4 flows compared; 0 unfinished, 0 unknown";
-    assert_eq!(said.stdout.matches(agreed).count(), 3, "{}", said.stdout);
-    let json = bench.said(&[&["--json"], &validate[..]].concat(), 0).stdout;
+    assert_eq!(out.stdout.matches(agreed).count(), 3, "{}", out.stdout);
+    let json = bench
+        .expect_exit(&[&["--json"], &validate[..]].concat(), 0)
+        .stdout;
     let policies: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(policies[2]["policy"], "LCMP");
     assert_eq!(policies[2]["same_fct"], 4);
@@ -502,16 +511,16 @@ fn validate_passes_what_agrees_and_fails_what_does_not() {
     let fields: Vec<&str> = first.split(' ').collect();
     let slower: u64 = fields[6].parse::<u64>().unwrap() * 2;
     bench.write(&ours, &text.replacen(fields[6], &slower.to_string(), 1));
-    let said = bench.said(&validate, 1);
+    let out = bench.expect_exit(&validate, 1);
     assert!(
-        said.stderr
+        out.stderr
             .contains("out of bounds: LCMP: |ΔFCT| / FCT p99 is 5.0e-1"),
         "{}",
-        said.stderr
+        out.stderr
     );
     assert!(
-        !said.stderr.contains("out of bounds: ECMP"),
+        !out.stderr.contains("out of bounds: ECMP"),
         "{}",
-        said.stderr
+        out.stderr
     );
 }

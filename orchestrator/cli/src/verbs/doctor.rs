@@ -12,27 +12,27 @@ use crate::{
     terminal::{print, print_json},
 };
 
-/// What was found, by where it matters.
+/// Findings by the location of labs that they matter for.
 #[derive(Debug, Serialize)]
 struct Examination {
-    /// Where `up` runs labs on this machine; none where they cannot run.
-    place: Option<Place>,
-    /// What a lab takes wherever it runs.
+    /// Location where `up` runs labs on this machine; `None` if labs cannot run.
+    place: Option<Location>,
+    /// Requirements of all labs.
     everywhere: Vec<Finding>,
-    /// What it takes of the kernel it runs on, found on this one.
+    /// Requirements of a lab on this kernel.
     here: Vec<Finding>,
-    /// What a guest takes; looked at where no lab runs on this kernel.
+    /// Requirements of a guest; `None` if labs run on this kernel.
     guest: Option<Vec<Finding>>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Place {
+enum Location {
     Here,
     Guest,
 }
 
-/// Says where labs run on this machine, what they lack, and the commands that mend it.
+/// Runs `lcmp-lab doctor`.
 pub fn doctor(global: &Global) -> Outcome {
     let examination = examine(&global.results);
     if global.json {
@@ -51,22 +51,26 @@ fn examine(results: &Path) -> Examination {
     let here = doctor::here();
     let guest = fails(&here).then(guest);
     Examination {
-        place: place(&everywhere, &here, guest.as_deref()),
+        place: location(&everywhere, &here, guest.as_deref()),
         everywhere,
         here,
         guest,
     }
 }
 
-fn place(everywhere: &[Finding], here: &[Finding], guest: Option<&[Finding]>) -> Option<Place> {
+fn location(
+    everywhere: &[Finding],
+    here: &[Finding],
+    guest: Option<&[Finding]>,
+) -> Option<Location> {
     if fails(everywhere) {
         None
     } else if !fails(here) {
-        Some(Place::Here)
+        Some(Location::Here)
     } else {
         guest
             .is_some_and(|guest| !fails(guest))
-            .then_some(Place::Guest)
+            .then_some(Location::Guest)
     }
 }
 
@@ -97,13 +101,13 @@ fn need(
     }
 }
 
-/// Without KVM a guest is emulated, on a clock that makes its results exact: nothing is to be mended.
+/// Returns the finding on KVM; without KVM guests are emulated on the virtual clock, which is no fault.
 fn kvm(verdict: &KvmVerdict) -> Finding {
     let what = match verdict {
         KvmVerdict::Works => "it works: guests run on it, on the real clock".to_owned(),
         verdict => format!("{verdict}: guests are emulated, on the virtual clock"),
     };
-    Finding::ok("kvm", what, "it was tried by a boot")
+    Finding::ok("kvm", what, "a boot was tried")
 }
 
 fn text(examination: &Examination) -> String {
@@ -114,9 +118,9 @@ fn text(examination: &Examination) -> String {
         guest,
     } = examination;
     let sections = [
-        ("what every lab takes", Some(everywhere)),
-        ("what it takes to run one on this kernel", Some(here)),
-        ("what it takes to run one in a guest", guest.as_ref()),
+        ("requirements of every lab", Some(everywhere)),
+        ("requirements of a lab on this kernel", Some(here)),
+        ("requirements of a lab in a guest", guest.as_ref()),
     ];
     let mut text = String::new();
     for (heading, findings) in sections {
@@ -127,16 +131,16 @@ fn text(examination: &Examination) -> String {
         }
     }
     text + match place {
-        Some(Place::Here) => "labs run on this kernel",
-        Some(Place::Guest) => "labs run in a guest: this kernel lacks what is marked `fail`",
-        None => "no lab runs on this machine until what is marked `fail` is mended",
+        Some(Location::Here) => "labs run on this kernel",
+        Some(Location::Guest) => "labs run in a guest: this kernel lacks the items marked `fail`",
+        None => "labs cannot run on this machine until the items marked `fail` are fixed",
     }
 }
 
-/// Installs what is missing, or says what is.
+/// Runs `lcmp-lab provision`: installs everything that is missing, or lists it.
 pub fn provision(arguments: &ProvisionArgs) -> Outcome {
     let mut command = Command::new("bash");
-    // The script's text is ours; what the user says are arguments to it. This program is built.
+    // The script's text is constant; the user's options are arguments. `--run-only` builds nothing.
     command.args(["-c", SCRIPT, NAME, "--run-only"]);
     let options = [
         (arguments.check, "--check"),
@@ -155,9 +159,9 @@ pub fn provision(arguments: &ProvisionArgs) -> Outcome {
     Err(Failure::environment(match status.signal() {
         Some(signal) => format!("provisioning was ended by signal {signal}"),
         None if arguments.check => {
-            "what is listed above is missing (hint: sudo lcmp-lab provision)".to_owned()
+            "the items above are missing (hint: sudo lcmp-lab provision)".to_owned()
         }
-        None => "not everything could be installed (hint: the reason is above)".to_owned(),
+        None => "the installation failed (hint: the reason is above)".to_owned(),
     }))
 }
 
@@ -176,35 +180,35 @@ mod tests {
         || vec![Finding::fail("it", "is not there", "it is good").mended_by("get it")];
 
     #[test]
-    fn labs_run_here_or_else_in_a_guest() {
-        assert_eq!(place(&OK(), &OK(), None), Some(Place::Here));
-        assert_eq!(place(&OK(), &FAIL(), Some(&OK())), Some(Place::Guest));
-        assert_eq!(place(&OK(), &FAIL(), Some(&FAIL())), None);
-        assert_eq!(place(&FAIL(), &OK(), None), None);
-        assert_eq!(place(&FAIL(), &FAIL(), Some(&OK())), None);
+    fn labs_run_on_this_kernel_or_else_in_a_guest() {
+        assert_eq!(location(&OK(), &OK(), None), Some(Location::Here));
+        assert_eq!(location(&OK(), &FAIL(), Some(&OK())), Some(Location::Guest));
+        assert_eq!(location(&OK(), &FAIL(), Some(&FAIL())), None);
+        assert_eq!(location(&FAIL(), &OK(), None), None);
+        assert_eq!(location(&FAIL(), &FAIL(), Some(&OK())), None);
     }
 
     #[test]
-    fn every_finding_is_a_line_below_the_place_it_matters_for() {
+    fn findings_are_listed_by_location() {
         let text = text(&Examination {
-            place: Some(Place::Guest),
+            place: Some(Location::Guest),
             everywhere: OK(),
             here: FAIL(),
             guest: Some(OK()),
         });
         insta::assert_snapshot!(text, @"
-        what every lab takes
+        requirements of every lab
           ok    it: is there; it is good
-        what it takes to run one on this kernel
+        requirements of a lab on this kernel
           fail  it: is not there; it is good (hint: get it)
-        what it takes to run one in a guest
+        requirements of a lab in a guest
           ok    it: is there; it is good
-        labs run in a guest: this kernel lacks what is marked `fail`
+        labs run in a guest: this kernel lacks the items marked `fail`
         ");
     }
 
     #[test]
-    fn kvm_that_does_not_work_is_no_fault() {
+    fn missing_kvm_is_no_fault() {
         let finding = kvm(&KvmVerdict::Absent);
         assert_eq!(finding.level, Level::Ok);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `lcmp-lab explain`: what a DCI switch would decide, and why.
+//! `lcmp-lab explain`: a DCI switch's decision for given queues and dead links.
 
 use std::net::Ipv4Addr;
 
@@ -14,7 +14,7 @@ use crate::{
     terminal::{print, print_json},
 };
 
-/// `lcmp-lab explain`.
+/// Runs `lcmp-lab explain`.
 pub fn run(arguments: &ExplainArgs, json: bool) -> Outcome {
     let plan = plan(arguments)?;
     let explanations = explanations(&plan, arguments)?;
@@ -30,7 +30,7 @@ pub fn run(arguments: &ExplainArgs, json: bool) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Unscaled: what is explained are the paper's numbers.
+/// Returns the unscaled plan, whose quantities are in paper units.
 fn plan(arguments: &ExplainArgs) -> Result<Plan, Failure> {
     let loaded = load::load(&arguments.scenario)?;
     let options = PlanOptions {
@@ -60,7 +60,7 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
     let all: Option<Vec<Explanation>> = all.collect();
     all.ok_or_else(|| {
         Failure::usage(format_args!(
-            "the switch of `{}` decides nothing for `{}`: it is the same datacenter, or one without \
+            "the switch of `{}` decides nothing for `{}`: it is the same datacenter, or it has no \
              hosts",
             arguments.from, arguments.to
         ))
@@ -68,8 +68,8 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
 }
 
 fn dc(plan: &Plan, name: &str) -> Result<DcId, Failure> {
-    let place = plan.dcs.iter().position(|dc| dc.name == name);
-    place.and_then(DcId::from_index).ok_or_else(|| {
+    let index = plan.dcs.iter().position(|dc| dc.name == name);
+    index.and_then(DcId::from_index).ok_or_else(|| {
         let names: Vec<&str> = plan.dcs.iter().map(|dc| dc.name.as_str()).collect();
         Failure::usage(format_args!(
             "there is no datacenter `{name}` (hint: there are `{}`)",
@@ -78,7 +78,7 @@ fn dc(plan: &Plan, name: &str) -> Result<DcId, Failure> {
     })
 }
 
-/// `dc6=600MB:20MB:40`.
+/// Parses a queue such as `dc6=600MB:20MB:40`.
 fn queue(plan: &Plan, text: &str) -> Result<(DcId, QueueState), Failure> {
     let Some((name, state)) = text.split_once('=') else {
         return Err(Failure::usage(format_args!(
@@ -88,7 +88,7 @@ fn queue(plan: &Plan, text: &str) -> Result<(DcId, QueueState), Failure> {
     Ok((dc(plan, name)?, state.parse().map_err(Failure::usage)?))
 }
 
-/// The flow between the hosts asked for, else between the first ones.
+/// Returns the flow between the requested hosts, by default the first ones of their datacenters.
 fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<FlowTuple, Failure> {
     let address = |name: &Option<String>, first: Option<Ipv4Addr>| match name {
         None => Ok(first.unwrap_or(Ipv4Addr::UNSPECIFIED)),
@@ -98,7 +98,7 @@ fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<Fl
         let host = plan.dcs[dc.index()].hosts.first()?;
         Some(plan.nodes[host.index()].addr)
     };
-    // A datacenter of transit has no hosts: somebody else's flow is decided there.
+    // A transit datacenter has no hosts: the flow starts at the first host of another datacenter.
     let others = (0u32..).map(DcId).take(plan.dcs.len());
     let sender = first(from).or_else(|| others.filter(|dc| *dc != to).find_map(first));
     Ok(FlowTuple {

@@ -1,4 +1,4 @@
-//! The verbs that need no root and touch nothing: `check`, `plan`, `graph`, `schema`.
+//! Verbs without effects: `check`, `plan`, `graph`, `schema`.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ struct Checked<'a> {
     warnings: &'a [lab_plan::model::Warning],
 }
 
-/// `lcmp-lab check`.
+/// Runs `lcmp-lab check`.
 pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
     let (loaded, plan) = load::plan(arguments, 0)?;
     load::check_objects(&loaded, &arguments.scenario, &plan)?;
@@ -48,7 +48,7 @@ pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// `lcmp-lab plan`.
+/// Runs `lcmp-lab plan`.
 pub fn plan(arguments: &PlanArgs, json: bool) -> Outcome {
     let (_, plan) = load::plan(&arguments.scenario, 0)?;
     if arguments.steps {
@@ -68,7 +68,7 @@ pub fn plan(arguments: &PlanArgs, json: bool) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// `lcmp-lab graph`.
+/// Runs `lcmp-lab graph`.
 pub fn graph(arguments: &GraphArgs) -> Outcome {
     let (_, plan) = load::plan(&arguments.scenario, 0)?;
     let svg = lab_plan::render_svg(&plan);
@@ -82,13 +82,13 @@ pub fn graph(arguments: &GraphArgs) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// `lcmp-lab schema`.
+/// Runs `lcmp-lab schema`.
 pub fn schema() -> Outcome {
     print_json(&lab_scenario::schema());
     Ok(Exit::Pass)
 }
 
-/// Says what a reader should know before trusting results.
+/// Prints the warnings of a plan on standard error.
 pub fn warn(plan: &Plan) {
     for warning in &plan.warnings {
         note(&format!("warning: {}: {}", warning.code, warning.text));

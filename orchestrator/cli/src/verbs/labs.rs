@@ -1,4 +1,4 @@
-//! The verbs for labs that are there: `status`, `exec`, `tune`, `down`.
+//! Verbs for existing labs: `status`, `exec`, `tune`, `down`, and the agent of their switches.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,7 @@ use crate::{
     terminal::{note, print, print_json},
 };
 
-/// `lcmp-lab status`.
+/// Runs `lcmp-lab status`.
 pub fn status(json: bool) -> Outcome {
     let labs = lab::status().during("list the labs")?;
     if json {
@@ -40,12 +40,12 @@ pub fn status(json: bool) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// `lcmp-lab exec`.
+/// Runs `lcmp-lab exec`.
 pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
     let lab = named_or_only(global.lab.as_deref())?;
     let labs = lab::status().during("list the labs")?;
     match labs.into_iter().find(|status| status.lab == lab) {
-        // Of a lab whose owner was killed at its first step not even the nodes are known.
+        // The journal of a lab whose owner was killed at its first step has no nodes.
         Some(status) if status.state == LabState::Dead && status.switches == 0 => {
             Err(Failure::environment(format_args!(
                 "lab `{lab}` is dead (hint: `lcmp-lab down {lab}`)"
@@ -56,7 +56,7 @@ pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
     }
 }
 
-/// Becomes the command.
+/// Executes the command in place of this process.
 fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
     let ready = lab::on_node(lab, &arguments.node, &arguments.command).map_err(enter_failure)?;
     if ready.is_in_root() {
@@ -68,13 +68,12 @@ fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
     Err(enter_failure(ready.exec()))
 }
 
-/// Has the process that owns the guest run this same verb inside.
+/// Runs the same verb in the lab's guest, and ends this process with the command's exit code.
 fn exec_in_guest(lab: &Status, arguments: &ExecArgs) -> Outcome {
     let name = &lab.lab;
     if lab.state == LabState::Dead {
         return Err(Failure::environment(format_args!(
-            "lab `{name}` is dead: its guest ended with the process that owned it (hint: `lcmp-lab \
-             down {name}`)"
+            "lab `{name}` is dead: its guest ended with its owner process (hint: `lcmp-lab down {name}`)"
         )));
     }
     let mut words = vec![arguments.node.clone().into(), "--".into()];
@@ -86,9 +85,7 @@ fn exec_in_guest(lab: &Status, arguments: &ExecArgs) -> Outcome {
         };
         let hint = match &error {
             ExecError::Unreachable { source, .. } => unreachable_hint(source),
-            ExecError::GuestEnded => {
-                " (hint: `lcmp-lab status` says whether the lab is still there)"
-            }
+            ExecError::GuestEnded => " (hint: `lcmp-lab status` shows if the lab still exists)",
             _ => "",
         };
         failure(format!("lab `{name}`: {}{hint}", with_causes(&error)))
@@ -99,19 +96,19 @@ fn exec_in_guest(lab: &Status, arguments: &ExecArgs) -> Outcome {
 fn unreachable_hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            " (hint: the lab belongs to another user; run as that one or as root)"
+            " (hint: the lab belongs to another user; run as that user or as root)"
         }
-        io::ErrorKind::NotFound => " (hint: its guest has not been started yet; try again)",
+        io::ErrorKind::NotFound => " (hint: its guest has not started yet; try again)",
         _ => "",
     }
 }
 
-/// What was asked for is the user's, what this machine does not let happen is not.
+/// Returns a usage failure for wrong arguments, and an environment failure for a failed system call.
 fn enter_failure(error: EnterError) -> Failure {
     let failure: fn(String) -> Failure = match &error {
         EnterError::NoLab { .. } if inside::is_inside() => {
             return Failure::environment(
-                "the lab is not up yet in its guest (hint: try again in a few seconds)",
+                "the lab in the guest is not up yet (hint: try again in a few seconds)",
             );
         }
         EnterError::NoLab { .. }
@@ -125,7 +122,7 @@ fn enter_failure(error: EnterError) -> Failure {
     failure(with_causes(&error))
 }
 
-/// `lcmp-lab tune`.
+/// Runs `lcmp-lab tune`.
 pub fn tune(arguments: &TuneArgs, global: &Global) -> Outcome {
     let lab = named_or_only(global.lab.as_deref())?;
     let labs = lab::status().during("list the labs")?;
@@ -152,7 +149,7 @@ pub fn tune(arguments: &TuneArgs, global: &Global) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Has the process that owns the guest run this same verb inside.
+/// Runs the same verb in the lab's guest.
 fn tune_in_guest(lab: &Status, arguments: &TuneArgs, global: &Global) -> Outcome {
     let program = std::env::current_exe().during("find this program")?;
     let mut command: Vec<OsString> = vec![program.into(), "tune".into()];
@@ -167,7 +164,7 @@ fn tune_in_guest(lab: &Status, arguments: &TuneArgs, global: &Global) -> Outcome
     exec_in_guest(lab, &ExecArgs { node, command })
 }
 
-/// `lcmp-lab down`.
+/// Runs `lcmp-lab down`.
 pub fn down(arguments: &DownArgs, global: &Global) -> Outcome {
     let results = if arguments.all {
         lab::down_all(Live::Stop).during("list the labs")?
@@ -210,7 +207,7 @@ fn down_text(lab: &LabName, result: Result<Vec<UndoError>, DownError>) -> (Strin
         Ok(left) => {
             let left: Vec<String> = left.iter().map(ToString::to_string).collect();
             (
-                format!("lab `{lab}` is not wholly down:\n  {}", left.join("\n  ")),
+                format!("lab `{lab}` is down except for:\n  {}", left.join("\n  ")),
                 true,
             )
         }
@@ -218,7 +215,7 @@ fn down_text(lab: &LabName, result: Result<Vec<UndoError>, DownError>) -> (Strin
     }
 }
 
-/// The lab that is meant: the named one, or the only one there is.
+/// Returns the named lab, or the only one of this machine.
 fn named_or_only(name: Option<&str>) -> Result<LabName, Failure> {
     if let Some(name) = name {
         return name.parse().map_err(Failure::usage);
@@ -242,7 +239,7 @@ fn named_or_only(name: Option<&str>) -> Result<LabName, Failure> {
 fn line(lab: &Status) -> String {
     let owner = match (lab.owner_pid, &lab.owner_command) {
         (Some(pid), Some(command)) => format!("process {pid}, `{command}`"),
-        _ => "nobody known".to_owned(),
+        _ => "an unknown process".to_owned(),
     };
     let place = match lab.place {
         Place::Here => "",

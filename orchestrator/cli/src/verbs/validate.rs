@@ -1,4 +1,4 @@
-//! `lcmp-lab validate`: Figure 1 of the paper, simulated beside its authors' published outputs.
+//! `lcmp-lab validate`: Figure 1 of the paper, simulated and compared with its authors' outputs.
 
 use std::{
     fmt::Write,
@@ -31,18 +31,18 @@ use crate::{
     terminal::{note, print, print_json},
 };
 
-/// A policy beside its published output.
-struct Compared {
+/// Comparison of a policy with its published output.
+struct Comparison {
     label: &'static str,
     flows: Agreement,
     links: Vec<LinkAgreement>,
 }
 
-/// `lcmp-lab validate`.
+/// Runs `lcmp-lab validate`.
 pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
     let files = Files(&arguments.artifact);
     let mut plan = plan(&files)?;
-    // As often as the artifact's monitor.
+    // Sampling period of the artifact's monitor.
     plan.measure.links_ns = Nanos::from_millis(1);
     let order = artifact::order(&files.path(ROUTES), &plan)?;
     let mut runs = Vec::new();
@@ -71,7 +71,7 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
     })
 }
 
-/// The artifact's directory.
+/// Directory of the artifact.
 struct Files<'a>(&'a Path);
 
 impl Files<'_> {
@@ -127,7 +127,7 @@ fn compare(
     files: &Files<'_>,
     plan: &Plan,
     runs: &[(Vec<FctRow>, Played)],
-) -> Result<Vec<Compared>, Failure> {
+) -> Result<Vec<Comparison>, Failure> {
     let (columns, averages) =
         parse_utilisation(UTILISATION, &files.text(UTILISATION)?).map_err(Failure::usage)?;
     let ends = runs.iter().map(|(_, played)| played.last_end());
@@ -136,7 +136,7 @@ fn compare(
     let compared = compared.map(|((published, played), (label, output))| {
         let utilisation = |between| played.utilisation(plan, between, span);
         let column = columns.iter().position(|column| column == output);
-        Compared {
+        Comparison {
             label,
             flows: Agreement::of(published, &played.flows),
             links: column.map_or_else(Vec::new, |column| {
@@ -147,8 +147,8 @@ fn compare(
     Ok(compared.collect())
 }
 
-/// A table for each policy.
-fn text(compared: &[Compared]) -> String {
+/// Returns a table for each policy.
+fn text(compared: &[Comparison]) -> String {
     let mut text = String::new();
     for policy in compared {
         let _ = write!(text, "{}\n{}", policy.label, policy.flows);
@@ -164,9 +164,9 @@ fn text(compared: &[Compared]) -> String {
     text
 }
 
-/// The same as JSON.
-fn to_json(compared: &[Compared]) -> Value {
-    let policy = |policy: &Compared| {
+/// Returns the comparisons as JSON.
+fn to_json(compared: &[Comparison]) -> Value {
+    let policy = |policy: &Comparison| {
         let flows = &policy.flows;
         let links = policy.links.iter().map(|link| {
             json!({
@@ -193,10 +193,10 @@ fn to_json(compared: &[Compared]) -> Value {
     compared.iter().map(policy).collect()
 }
 
-/// What is out of bounds, a sentence each.
-fn out_of_bounds(compared: &[Compared]) -> Vec<String> {
+/// Returns a sentence for each value out of bounds.
+fn out_of_bounds(compared: &[Comparison]) -> Vec<String> {
     let mut broken = Vec::new();
-    for Compared {
+    for Comparison {
         label,
         flows,
         links,
@@ -233,11 +233,11 @@ fn out_of_bounds(compared: &[Compared]) -> Vec<String> {
     broken
 }
 
-/// Half of the flows differ by at most this share of their FCT.
+/// Maximum relative difference of the FCTs of half of the flows.
 const P50: f64 = 1e-3;
 
-/// All but one in a hundred differ by at most this share.
+/// Maximum relative difference of the FCTs of 99 of 100 flows.
 const P99: f64 = 0.03;
 
-/// Links' averages differ by at most this share.
+/// Maximum relative difference of a link's average utilisation.
 const LINK: f64 = 0.01;

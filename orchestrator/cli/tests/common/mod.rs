@@ -1,17 +1,20 @@
-//! What tests of the command share.
-#![allow(dead_code, reason = "no test takes all of it")]
+//! Helpers of the command's tests.
+#![allow(dead_code, reason = "no test uses all of them")]
 
-use std::process::Output;
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
 
-/// What a command said, and what it ended with.
+/// Outcome of a command.
 #[derive(Debug)]
-pub struct Said {
+pub struct Outcome {
     pub exit: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl From<Output> for Said {
+impl From<Output> for Outcome {
     fn from(output: Output) -> Self {
         Self {
             exit: output.status.code(),
@@ -21,8 +24,27 @@ impl From<Output> for Said {
     }
 }
 
-/// Why no lab can run on this machine, here or in a guest.
-pub fn obstacle() -> Option<String> {
+/// Runs the command in the root of the workspace, with run directories in `results`.
+pub fn lcmp_lab(results: &Path, arguments: &[&str]) -> Outcome {
+    let output = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"))
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .env("LCMP_LAB_RESULTS", results)
+        .args(arguments)
+        .output();
+    output.unwrap().into()
+}
+
+/// Returns true, and prints that `test` is skipped, if no lab can run on this machine, neither on its
+/// kernel nor in a guest.
+pub fn skips_without_a_lab(test: &str) -> bool {
+    let obstacle = obstacle();
+    if let Some(obstacle) = &obstacle {
+        eprintln!("skipped: {test}: {obstacle}");
+    }
+    obstacle.is_some()
+}
+
+fn obstacle() -> Option<String> {
     if !nix::unistd::geteuid().is_root() {
         return Some("a lab needs root".to_owned());
     }
