@@ -15,7 +15,7 @@ use lab_kernel::{
     exec::UndoError,
     journal::{LabState, Place, Status},
     lab::{self, DownError, EnterError, Live},
-    run::tune::{self, TuneError, Wish},
+    run::tune::{self, TuneError, TuneRequest},
 };
 
 use crate::{
@@ -130,13 +130,13 @@ pub fn tune(arguments: &TuneArgs, global: &Global) -> Outcome {
     if let Some(status) = place.filter(|status| status.place == Place::Guest) {
         return tune_in_guest(&status, arguments, global);
     }
-    let wish = Wish {
+    let request = TuneRequest {
         dc: arguments.dc.clone(),
         changes: arguments.changes.clone(),
     };
-    let tuned = tune::tune(&lab, &wish).map_err(|error| match error {
+    let tuned = tune::tune(&lab, &request).map_err(|error| match error {
         TuneError::Refused { .. } => Failure::usage(error),
-        TuneError::Unreachable { .. } | TuneError::Silent { .. } => Failure::environment(error),
+        TuneError::Unreachable { .. } | TuneError::NoAnswer { .. } => Failure::environment(error),
     })?;
     if global.json {
         let tuned: BTreeMap<String, u8> = tuned.into_iter().collect();

@@ -1,4 +1,4 @@
-//! The configuration of a DCI switch's agent, from the plan.
+//! Configuration of a DCI switch's agent, from the plan.
 
 use lab_abi::wire::{
     AgeConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
@@ -10,8 +10,8 @@ use lab_plan::{
 };
 use lab_units::{Nanos, PortId};
 
-/// The configuration of the agent of the switch at `switch_index`, without what only its launcher
-/// knows: the lab's name, the controller's socket and where maps are pinned.
+/// Returns the configuration of the agent of the switch at `switch_index`. The launcher adds the lab's
+/// name, the controller's socket and the directory of pinned maps.
 pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) -> AgentConfig {
     let switch = &plan.switches[switch_index];
     let dc = plan.nodes[switch.node.index()].dc;
@@ -85,12 +85,12 @@ pub(super) fn destination(
     }
 }
 
-/// What a switch remembers, and how long.
+/// Sizes and intervals of a switch's memory.
 struct Memory {
     sample: Nanos,
     gc: Nanos,
     idle: Nanos,
-    /// Whether it decides by samples of queues, which are worth nothing once they are old.
+    /// True if decisions use samples of queues, which expire.
     samples_age: bool,
     entries: u32,
 }
@@ -158,7 +158,7 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
         .collect()
 }
 
-/// Rows of the flow table where the policy does not say: LCMP's default, so that policies differ
+/// Rows of the flow table of a policy without this parameter: LCMP's default, so that policies differ
 /// in their decisions alone.
 const BUCKETS_FLOW_TABLE_ENTRIES: u32 = 50_000;
 
@@ -168,7 +168,7 @@ mod tests {
     use crate::testing;
 
     #[test]
-    fn queues_and_links_are_told_of_at_the_plans_two_cadences() {
+    fn queues_and_links_are_reported_at_the_plans_two_intervals() {
         let plan = testing::routed(0);
         for run in &plan.policies {
             let config = agent_config(&plan, run, 0);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_knows_its_ports_and_what_the_paths_behind_them_cost() {
+    fn a_switch_has_its_ports_and_the_costs_of_their_paths() {
         let plan = testing::routed(0);
         let config = agent_config(&plan, &plan.policies[1], 0);
         // Two links to other datacenters, and one to the host.
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn ecmp_has_no_scores_and_no_samples_that_age() {
+    fn ecmp_has_no_scores_and_no_samples_that_expire() {
         let plan = testing::routed(0);
         let config = agent_config(&plan, &plan.policies[0], 0);
         let mut candidates = config.destinations.iter().flat_map(|row| &row.candidates);

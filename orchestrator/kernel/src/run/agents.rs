@@ -1,4 +1,4 @@
-//! The switch agents of one run: started, listened to, stopped.
+//! Processes of the switch agents: start, messages, commands, stop.
 
 use std::{
     ffi::OsString,
@@ -17,41 +17,41 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{AgentError, agent_config::agent_config};
 use crate::Lab;
 
-/// What came from the agent of one datacenter.
+/// Event of a datacenter's agent.
 #[derive(Debug)]
 pub(super) enum AgentEvent {
-    /// A message.
+    /// Message of the agent.
     Message(AgentMessage),
-    /// The socket was closed: the last event of this agent.
+    /// End of the agent's socket, its last event.
     Closed,
 }
 
-/// How agents are started.
+/// Launcher of agents.
 #[derive(Clone, Debug)]
 pub struct AgentLauncher {
-    /// The agent's command; it reads its configuration from standard input.
+    /// Command of the agent, which reads its configuration from standard input.
     pub command: Vec<OsString>,
-    /// Directory for the controller's sockets.
+    /// Directory of the controller's sockets.
     pub socket_dir: PathBuf,
-    /// The lab's name.
+    /// Name of the lab.
     pub lab: String,
-    /// The directory that paths of a user's own switch programs are relative to: the scenario's.
+    /// Directory of the scenario, which paths of a user's own switch programs are relative to.
     pub programs: PathBuf,
 }
 
-/// The agent of one DCI switch.
+/// Agent of one DCI switch.
 #[derive(Debug)]
 pub(super) struct Agent {
     dc: DcId,
     node: NodeId,
-    /// Position in the plan's switches.
+    /// Position of the switch in the plan.
     switch: usize,
-    /// All it has been told.
+    /// Configuration with all commands so far.
     config: AgentConfig,
     process: Process,
 }
 
-/// Its process.
+/// Process of an agent.
 #[derive(Debug)]
 struct Process {
     child: Child,
@@ -59,11 +59,11 @@ struct Process {
 }
 
 impl AgentLauncher {
-    /// Starts the agent of the switch at `switch_index` on its node and passes on what it says. What
-    /// is to outlive it is pinned in a directory of `pins`.
+    /// Starts the agent of the switch at `switch_index` on its node; its messages go to `events`. Maps
+    /// that outlive the agent are pinned in a directory of `pins`.
     ///
     /// # Errors
-    /// When its configuration does not fit or its process cannot be started.
+    /// A configuration that does not fit, or a process that cannot be started.
     pub(super) fn start<T: From<(DcId, AgentEvent)> + Send + 'static>(
         &self,
         lab: &mut Lab,
@@ -90,8 +90,7 @@ impl AgentLauncher {
             dc: name.clone(),
             source,
         })?;
-        // What the agent of an earlier repetition left, if it did not end well, is not to be taken
-        // over: every repetition begins with empty tables.
+        // Every repetition begins with empty tables: maps that an earlier agent left are not adopted.
         if pin_dir.exists() {
             let removed = std::fs::remove_dir_all(&pin_dir);
             removed.map_err(AgentError::io(name, "remove the maps of the one before"))?;
@@ -106,17 +105,17 @@ impl AgentLauncher {
         })
     }
 
-    /// Starts the agent of a switch again, with all that the one before had been told.
+    /// Starts the agent of a switch again, with the configuration and commands of the one before.
     ///
     /// # Errors
-    /// When its process cannot be started.
+    /// A process that cannot be started.
     pub(super) fn restart<T: From<(DcId, AgentEvent)> + Send + 'static>(
         &self,
         lab: &mut Lab,
         agent: &mut Agent,
         events: UnboundedSender<T>,
     ) -> Result<(), AgentError> {
-        // It may have closed its socket and go on: two agents of a switch there must not be.
+        // The process may go on after it closed its socket; a switch must not have two agents.
         let failed = AgentError::io(agent.name(), "end the one before");
         let ended = agent.process.child.kill();
         ended
@@ -176,57 +175,57 @@ impl AgentLauncher {
 }
 
 impl Agent {
-    /// The datacenter whose switch it is the agent of.
+    /// Returns the datacenter of the switch.
     pub(super) const fn dc(&self) -> DcId {
         self.dc
     }
 
-    /// The datacenter's name.
+    /// Returns the name of the datacenter.
     pub(super) fn name(&self) -> &str {
         &self.config.dc
     }
 
-    /// The position of its switch in the plan's.
+    /// Returns the position of the switch in the plan.
     pub(super) const fn switch(&self) -> usize {
         self.switch
     }
 
-    /// All it has been told.
+    /// Returns the configuration with all commands so far.
     pub(super) const fn config(&self) -> &AgentConfig {
         &self.config
     }
 
-    /// Asks the agent to say what it still has to say and to end.
+    /// Asks the agent to send its last messages and to end.
     pub(super) fn stop(&mut self) {
-        self.say(&AgentCommand::Stop);
+        self.write(&AgentCommand::Stop);
     }
 
-    /// Gives the agent a command, and keeps it for the one that may come after it.
+    /// Sends a command, and keeps it for an agent that is started again.
     ///
     /// # Errors
-    /// When it does not fit the switch.
-    pub(super) fn tell(&mut self, command: &AgentCommand) -> Result<(), AgentError> {
+    /// A command that does not fit the switch.
+    pub(super) fn send(&mut self, command: &AgentCommand) -> Result<(), AgentError> {
         self.config
             .apply(command)
             .map_err(|source| AgentError::Config {
                 dc: self.name().to_owned(),
                 source,
             })?;
-        self.say(command);
+        self.write(command);
         Ok(())
     }
 
-    fn say(&mut self, command: &AgentCommand) {
+    fn write(&mut self, command: &AgentCommand) {
         let mut line = serde_json::to_vec(command).expect("a command is plain data");
         line.push(b'\n');
-        // An agent that is already gone closed its socket, which is what its reader reports.
+        // The reader reports the end of an agent that has closed its socket.
         let _ = self.process.stream.write_all(&line);
     }
 
     /// Waits for the process after its socket was closed.
     ///
     /// # Errors
-    /// When it ended by itself with an error.
+    /// A process that ended with an error.
     pub(super) fn wait(mut self) -> Result<(), AgentError> {
         match self.process.child.wait() {
             Ok(status) if status.success() => Ok(()),
@@ -239,7 +238,7 @@ impl Agent {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Only an agent that was not waited for still runs here: the run failed.
+        // Only a run that failed has not waited for its agents.
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = self.child.kill();
             let _ = self.child.wait();
@@ -247,13 +246,12 @@ impl Drop for Process {
     }
 }
 
-/// Waits for the agent to connect, or to end without having done so.
+/// Waits until the agent connects or ends.
 fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use std::os::fd::AsFd;
 
     loop {
-        // The agent says nothing before it connects, so there is only its end to look for.
         let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
         if poll(&mut ready, PollTimeout::from(CONNECT_CHECK_MS))? > 0 {
             return listener.accept().map(|(stream, _)| stream);
@@ -280,5 +278,5 @@ fn listen<T: From<(DcId, AgentEvent)>>(dc: DcId, stream: UnixStream, events: &Un
     let _ = events.send((dc, AgentEvent::Closed).into());
 }
 
-/// How often a start that hangs is checked for a dead process.
+/// Interval at which a start is checked for a process that has ended, in milliseconds.
 const CONNECT_CHECK_MS: u16 = 500;

@@ -1,65 +1,80 @@
-//! One policy's repetition, from the start of its agents to the end of its flows.
+//! Effects of a repetition: agents, flows, faults, rows.
 
 use std::path::Path;
 
 use lab_abi::wire::AgentCommand;
 use lab_perftest::{Event, MonotonicTime, Session};
-use lab_plan::Plan;
-use lab_units::{DcId, Nanos};
+use lab_plan::{FaultPlan, Plan};
+use lab_units::{DcId, Nanos, NodeId};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
 use super::{
     AgentError, LATE_LAUNCH, RunError, RunReport, Runner,
     agents::Agent,
-    fault, jobs,
-    repetition::{Heard, Input, Repetition},
+    commands, jobs,
+    repetition::{Effects, Input, Repetition},
     te::TeController,
-    tune::{Change, Pending, Tuned, changed, tunable},
+    tune::{Change, PendingRequest, Tuned},
 };
 use crate::lower::lower_fault;
 
-/// Which repetition it is, and where its switches' maps are pinned.
+/// Identity of a repetition, and the directory its switches' maps are pinned in.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    /// Position of its policy in the plan.
+pub(super) struct RepetitionSetup<'a> {
+    /// Position of the policy in the plan.
     pub policy: usize,
-    /// Its number, from 0.
+    /// Number of the repetition, from 0.
     pub number: u32,
-    /// A directory of a BPF file system.
-    pub pins: &'a Path,
+    /// Directory of a BPF file system.
+    pub pin_dir: &'a Path,
 }
 
-/// What a repetition is driven with.
-pub(super) struct Driving<'a> {
+/// Repetition under way, with its agents and channels.
+pub(super) struct RunningRepetition<'a> {
     pub(super) repetition: Repetition<'a>,
     pub(super) agents: Vec<Agent>,
     pub(super) inputs: UnboundedReceiver<Input>,
-    /// Where agents' and flows' words come in.
+    /// Other end of `inputs`, for agents and flows.
     sender: UnboundedSender<Input>,
-    place: Place<'a>,
-    /// So many of the plan's faults have happened.
-    struck: usize,
+    setup: RepetitionSetup<'a>,
+    /// Number of the plan's faults that were injected.
+    injected: usize,
     /// TE controller, if the policy is traffic engineering.
     te: Option<TeController<'a>>,
     /// [`Runner::host_waits`] when the latest flow was delivered.
     waits_at_delivery: u64,
 }
 
-impl<'a> Driving<'a> {
-    /// Before anything was started.
-    pub(super) fn new(plan: &'a Plan, place: Place<'a>) -> Self {
+impl<'a> RunningRepetition<'a> {
+    /// Creates a repetition in which nothing was started.
+    pub(super) fn new(plan: &'a Plan, setup: RepetitionSetup<'a>) -> Self {
         let (sender, inputs) = mpsc::unbounded_channel();
-        let policy = &plan.policies[place.policy];
+        let policy = &plan.policies[setup.policy];
         Self {
-            repetition: Repetition::new(plan, policy, place.number, plan.rdma.tool),
+            repetition: Repetition::new(plan, policy, setup.number, plan.rdma.tool),
             agents: Vec::new(),
             inputs,
             sender,
-            place,
-            struck: 0,
+            setup,
+            injected: 0,
             te: TeController::new(plan, policy),
             waits_at_delivery: 0,
         }
+    }
+
+    /// Returns the agent of a datacenter; none for a legacy datacenter.
+    fn agent(&mut self, dc: DcId) -> Option<&mut Agent> {
+        self.agents.iter_mut().find(|agent| agent.dc() == dc)
+    }
+
+    /// Sends each command to the agent of its datacenter.
+    fn send(&mut self, commands: Vec<(DcId, AgentCommand)>) -> Result<(), AgentError> {
+        for (dc, command) in commands {
+            if let Some(agent) = self.agent(dc) {
+                agent.send(&command)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -67,34 +82,37 @@ impl Runner<'_> {
     /// Runs the flows of one repetition.
     pub(super) async fn repetition(
         &mut self,
-        place: Place<'_>,
-        wishes: &mut Receiver<Pending>,
+        setup: RepetitionSetup<'_>,
+        requests: &mut Receiver<PendingRequest>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
-        let mut driving = Driving::new(self.plan, place);
-        self.start_agents(&mut driving)?;
-        self.until_ready(&mut driving, report).await?;
-        let events = driving.sender.clone();
-        let session = self.connect(&driving.repetition, events).await?;
+        let mut running = RunningRepetition::new(self.plan, setup);
+        self.start_agents(&mut running)?;
+        self.wait_until_ready(&mut running, report).await?;
+        let events = running.sender.clone();
+        let session = self.connect(&running.repetition, events).await?;
 
-        (self.settle)().map_err(RunError::Settle)?;
+        (self.align_clock)().map_err(RunError::AlignClock)?;
         let start = start_time(MonotonicTime::now());
-        driving.repetition.start_at(start);
-        self.phase(&driving.repetition, "flows", driving.repetition.flows.len());
+        running.repetition.start_at(start);
+        self.phase(&running.repetition, "flows", running.repetition.flows.len());
         let (waits, cpu) = ((self.host_waits)(), (self.guest_cpu)());
-        driving.waits_at_delivery = waits;
-        self.drive(session, start, &mut driving, wishes, report)
+        running.waits_at_delivery = waits;
+        self.run_flows(session, start, &mut running, requests, report)
             .await?;
-        report.host_waits += driving.waits_at_delivery.saturating_sub(waits);
+        report.host_waits += running.waits_at_delivery.saturating_sub(waits);
         report.add_cpu(cpu, (self.guest_cpu)());
-        driving.agents.into_iter().try_for_each(Agent::wait)?;
+        running.agents.into_iter().try_for_each(Agent::wait)?;
         self.end_flows();
         Ok(())
     }
 
-    pub(super) fn start_agents(&mut self, driving: &mut Driving<'_>) -> Result<(), RunError> {
+    pub(super) fn start_agents(
+        &mut self,
+        running: &mut RunningRepetition<'_>,
+    ) -> Result<(), RunError> {
         let plan = self.plan;
-        let is_legacy = |node: lab_units::NodeId| {
+        let is_legacy = |node: NodeId| {
             let dc = plan.nodes[node.index()].dc;
             plan.dcs[dc.index()].legacy
         };
@@ -103,37 +121,37 @@ impl Runner<'_> {
             .filter(|(_, switch)| !is_legacy(switch.node))
             .map(|(index, _)| index)
             .collect();
-        self.phase(&driving.repetition, "agents", switches.len());
+        self.phase(&running.repetition, "agents", switches.len());
         self.lab.reset()?;
-        driving.repetition.expect_agents(switches.len());
-        let run = &plan.policies[driving.place.policy];
+        running.repetition.expect_agents(switches.len());
+        let run = &plan.policies[running.setup.policy];
         for index in switches {
-            let (pins, sender) = (driving.place.pins, driving.sender.clone());
+            let (pin_dir, sender) = (running.setup.pin_dir, running.sender.clone());
             let agent = self
                 .agents
-                .start(self.lab, plan, run, index, pins, sender)?;
-            driving.agents.push(agent);
+                .start(self.lab, plan, run, index, pin_dir, sender)?;
+            running.agents.push(agent);
         }
         Ok(())
     }
 
-    async fn until_ready(
+    async fn wait_until_ready(
         &mut self,
-        driving: &mut Driving<'_>,
+        running: &mut RunningRepetition<'_>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
-        while !driving.repetition.is_ready() {
+        while !running.repetition.is_ready() {
             let input = tokio::select! {
-                input = driving.inputs.recv() => input.ok_or(RunError::AgentsGone)?,
+                input = running.inputs.recv() => input.ok_or(RunError::AgentsGone)?,
                 () = self.cancel.cancelled() => return Err(RunError::Cancelled),
             };
-            let heard = driving.repetition.hear(input)?;
-            self.act(&heard, driving, report)?;
+            let effects = running.repetition.handle(input)?;
+            self.apply(&effects, running, report)?;
         }
         Ok(())
     }
 
-    /// Starts all flows' processes, up to where only their release is missing.
+    /// Starts and connects all flows' processes, which then wait for their start triggers.
     async fn connect(
         &mut self,
         repetition: &Repetition<'_>,
@@ -150,13 +168,13 @@ impl Runner<'_> {
         }
     }
 
-    /// Lets the flows go and writes down what comes, until every flow has its row.
-    async fn drive(
+    /// Runs the flows and handles all inputs until every flow has its row.
+    async fn run_flows(
         &mut self,
         session: Session,
         start: MonotonicTime,
-        driving: &mut Driving<'_>,
-        wishes: &mut Receiver<Pending>,
+        running: &mut RunningRepetition<'_>,
+        requests: &mut Receiver<PendingRequest>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
         let aborter = session.aborter();
@@ -169,26 +187,28 @@ impl Runner<'_> {
             let next_fault = faults.peek().map(|fault| start.after(fault.at_ns));
             tokio::select! {
                 outcomes = &mut flows => break outcomes.map(drop)?,
-                input = driving.inputs.recv() => {
-                    let heard = driving.repetition.hear(input.ok_or(RunError::AgentsGone)?)?;
-                    self.act(&heard, driving, report)?;
+                input = running.inputs.recv() => {
+                    let effects = running.repetition.handle(input.ok_or(RunError::AgentsGone)?)?;
+                    self.apply(&effects, running, report)?;
                 }
                 () = until(next_fault), if next_fault.is_some() => {
                     let fault = faults.next().expect("its time was peeked at");
-                    self.strike(fault, driving)?;
+                    self.inject(fault, running)?;
                 }
                 () = until(Some(next_confirmation)) => {
                     next_confirmation = MonotonicTime::now().after(confirmation(self.plan));
-                    self.confirm(driving)?;
+                    for agent in &mut running.agents {
+                        agent.send(&AgentCommand::ConfirmTables)?;
+                    }
                 }
-                Some(wish) = wishes.recv() => self.grant(wish, driving),
+                Some(request) = requests.recv() => self.answer(request, running),
                 () = cancel.cancelled(), if !is_cancelled => {
                     is_cancelled = true;
                     aborter.abort();
                 }
             }
         }
-        self.hear_out(driving, report).await?;
+        self.drain(running, report).await?;
         if is_cancelled {
             Err(RunError::Cancelled)
         } else {
@@ -196,187 +216,150 @@ impl Runner<'_> {
         }
     }
 
-    /// Ends the agents and writes down their last words.
-    pub(super) async fn hear_out(
+    /// Stops the agents and handles their last messages.
+    pub(super) async fn drain(
         &mut self,
-        driving: &mut Driving<'_>,
+        running: &mut RunningRepetition<'_>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
-        driving.repetition.end();
-        for agent in &mut driving.agents {
+        running.repetition.end();
+        for agent in &mut running.agents {
             agent.stop();
         }
-        while !driving.repetition.is_over() || !driving.inputs.is_empty() {
-            let Some(input) = driving.inputs.recv().await else {
+        while !running.repetition.is_over() || !running.inputs.is_empty() {
+            let Some(input) = running.inputs.recv().await else {
                 break;
             };
-            let heard = driving.repetition.hear(input)?;
-            self.act(&heard, driving, report)?;
+            let effects = running.repetition.handle(input)?;
+            self.apply(&effects, running, report)?;
         }
-        let rows = driving.repetition.last_rows()?;
-        let heard = Heard {
+        let rows = running.repetition.last_rows()?;
+        let effects = Effects {
             rows,
-            ..Heard::default()
+            ..Effects::default()
         };
-        self.act(&heard, driving, report)
+        self.apply(&effects, running, report)
     }
 
-    /// Makes a fault happen: on the links, then in the switches' tables.
-    fn strike(
+    /// Injects a fault: on the links, then in the switches' tables.
+    fn inject(
         &mut self,
-        fault: &lab_plan::FaultPlan,
-        driving: &mut Driving<'_>,
+        fault: &FaultPlan,
+        running: &mut RunningRepetition<'_>,
     ) -> Result<(), RunError> {
         let steps = lower_fault(self.plan, self.lab.options(), fault)?;
         self.lab.apply(&steps)?;
-        if let Some(te) = &mut driving.te {
+        if let Some(te) = &mut running.te {
             te.apply_fault(fault);
         }
-        driving.struck += 1;
-        let agents = &driving.agents;
+        running.injected += 1;
+        let agents = &running.agents;
         let parameters = |dc| {
             let agent = agents.iter().find(|agent| agent.dc() == dc)?;
             agent.config().policy.congestion()
         };
-        let commands = fault::commands(self.plan, driving.place.policy, fault, parameters);
-        for (dc, command) in commands {
-            // A legacy datacenter has none.
-            if let Some(agent) = driving.agents.iter_mut().find(|agent| agent.dc() == dc) {
-                agent.tell(&command)?;
-            }
-        }
-        Ok(())
+        let commands = commands::of_fault(self.plan, running.setup.policy, fault, parameters);
+        Ok(running.send(commands)?)
     }
 
-    /// Says to all switches that their tables are as they should be.
-    fn confirm(&mut self, driving: &mut Driving<'_>) -> Result<(), RunError> {
-        for agent in &mut driving.agents {
-            agent.tell(&AgentCommand::ConfirmTables)?;
-        }
-        Ok(())
-    }
-
-    /// Tunes a switch as a user wishes, if that can be.
-    fn grant(&mut self, pending: Pending, driving: &mut Driving<'_>) {
-        let dc = pending.wish.dc.clone();
-        let tuned = self.tune(&dc, &pending.wish.changes, driving);
-        if tuned.is_ok() && !pending.wish.changes.is_empty() {
-            let changes = pending.wish.changes.iter();
+    /// Tunes a switch as requested, and answers whoever asked.
+    fn answer(&mut self, pending: PendingRequest, running: &mut RunningRepetition<'_>) {
+        let request = &pending.request;
+        let tuned = self.tune(&request.dc, &request.changes, running);
+        if tuned.is_ok() && !request.changes.is_empty() {
+            let changes = request.changes.iter();
             let changes: Vec<_> = changes
                 .map(|change| format!("{}={}", change.name, change.value))
                 .collect();
-            self.step(format!("{dc} tuned: {}", changes.join(" ")));
+            self.step(format!("{} tuned: {}", request.dc, changes.join(" ")));
         }
         pending.answer(tuned);
     }
 
-    /// Changes the weights and thresholds of a switch, and with them what its paths cost; what they
-    /// are then.
+    /// Changes parameters of a switch; returns all its tunable parameters.
     pub(super) fn tune(
         &self,
         dc: &str,
         changes: &[Change],
-        driving: &mut Driving<'_>,
+        running: &mut RunningRepetition<'_>,
     ) -> Result<Tuned, String> {
-        let mut agents = driving.agents.iter_mut();
+        let mut agents = running.agents.iter_mut();
         let agent = agents.find(|agent| agent.name() == dc);
         let agent = agent.ok_or_else(|| format!("`{dc}` has no agent in this run"))?;
-        let parameters = agent.config().policy.congestion();
-        let parameters = parameters
-            .ok_or_else(|| format!("the policy of `{dc}` has no weights or thresholds"))?;
-        let parameters = changed(parameters, changes)?;
-        let tuned = tunable(&parameters);
-        if changes.is_empty() {
-            return Ok(tuned);
-        }
-        let repriced = fault::repriced(
-            self.plan,
-            (driving.place.policy, agent.switch()),
-            &self.plan.faults[..driving.struck],
-            &agent.config().destinations,
-            &parameters,
-        );
-        let rows = repriced.into_iter().map(AgentCommand::SetDestination);
-        for command in [AgentCommand::SetLcmp(parameters)].into_iter().chain(rows) {
-            let told = agent.tell(&command);
-            told.map_err(|error| error.to_string())?;
+        let at = (running.setup.policy, agent.switch());
+        let faults = &self.plan.faults[..running.injected];
+        let (commands, tuned) =
+            commands::of_changes(self.plan, at, faults, agent.config(), changes)?;
+        for command in commands {
+            let sent = agent.send(&command);
+            sent.map_err(|error| error.to_string())?;
         }
         Ok(tuned)
     }
 
-    /// Starts the agent of a switch again. Its packets are forwarded meanwhile, by the tables as the
-    /// one that was killed left them.
+    /// Starts a killed agent again. Packets of its switch are forwarded meanwhile, by the tables that
+    /// the agent left.
     fn restart(
         &mut self,
         dc: DcId,
-        driving: &mut Driving<'_>,
+        running: &mut RunningRepetition<'_>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
         let times = report.restarts.entry(dc).or_default();
         *times += 1;
         let times = *times;
-        let mut agents = driving.agents.iter_mut();
-        let Some(agent) = agents.find(|agent| agent.dc() == dc) else {
+        let sender = running.sender.clone();
+        let Some(agent) = running.agent(dc) else {
             return Ok(());
         };
         let name = agent.name().to_owned();
         if times > MAX_RESTARTS {
             return Err(AgentError::KilledAgain { dc: name, times }.into());
         }
-        tracing::warn!(
-            dc = name,
-            "the switch's agent was killed, another one is started"
-        );
-        driving.repetition.restart(dc);
-        self.agents
-            .restart(self.lab, agent, driving.sender.clone())?;
+        tracing::warn!(dc = name, "the switch's agent was killed and is restarted");
+        self.agents.restart(self.lab, agent, sender)?;
+        running.repetition.restart(dc);
         Ok(())
     }
 
-    /// Does what follows from what was heard.
-    pub(super) fn act(
+    /// Applies the effects of an input.
+    pub(super) fn apply(
         &mut self,
-        heard: &Heard,
-        driving: &mut Driving<'_>,
+        effects: &Effects,
+        running: &mut RunningRepetition<'_>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
-        if let (Some((dc, demands)), Some(te)) = (&heard.demands, &mut driving.te) {
-            for (dc, command) in te.report(*dc, demands)? {
-                if let Some(agent) = driving.agents.iter_mut().find(|agent| agent.dc() == dc) {
-                    agent.tell(&command)?;
-                }
-            }
+        if let (Some((dc, demands)), Some(te)) = (&effects.demands, &mut running.te) {
+            let commands = te.report(*dc, demands)?;
+            running.send(commands)?;
         }
-        if let Some(dc) = heard.lost {
-            self.restart(dc, driving, report)?;
+        if let Some(dc) = effects.lost {
+            self.restart(dc, running, report)?;
         }
-        if heard.is_delivery {
-            driving.waits_at_delivery = (self.host_waits)();
+        if effects.is_delivery {
+            running.waits_at_delivery = (self.host_waits)();
         }
-        if let Some((dc, stats)) = &heard.stats {
+        if let Some((dc, stats)) = &effects.stats {
             report.switches.insert(*dc, *stats);
         }
-        if let Some(text) = &heard.step {
+        if let Some(text) = &effects.step {
             self.step(text.clone());
         }
-        let late = heard
-            .rows
-            .flows
-            .iter()
-            .filter(|row| row.is_late(LATE_LAUNCH));
-        report.late_launches += u64::try_from(late.count()).unwrap_or(u64::MAX);
-        Ok(heard.rows.write(self.records)?)
+        let flows = effects.rows.flows.iter();
+        let late = flows.filter(|row| row.is_late(LATE_LAUNCH)).count();
+        report.late_launches += u64::try_from(late).unwrap_or(u64::MAX);
+        Ok(effects.rows.write(self.records)?)
     }
 }
 
-/// How often tables are confirmed: a quarter of the age they may reach, so that three confirmations
-/// may be late.
+/// Returns the interval at which tables are confirmed: a quarter of their maximum age, so that three
+/// confirmations may be late.
 fn confirmation(plan: &Plan) -> Nanos {
     Nanos::new(plan.max_table_age_ns.get() / 4).max(MIN_CONFIRMATION)
 }
 
-/// When a repetition's time starts: on a whole second, so that timers which fire on whole multiples
-/// of their interval have the same phase in every run, and late enough for what goes on now to end.
+/// Returns the start of a repetition's time: a whole second, so that timers which fire on whole
+/// multiples of their interval have the same phase in every run, at least [`MIN_LEAD`] from now.
 fn start_time(now: MonotonicTime) -> MonotonicTime {
     now.after(MIN_LEAD).round_up_to(START_GRID)
 }
@@ -395,7 +378,7 @@ async fn until(time: Option<MonotonicTime>) {
     }
 }
 
-/// Something that ends an agent more often than this will go on to.
+/// Restarts of one agent in a run, after which the run fails: the cause will not go away.
 const MAX_RESTARTS: u32 = 10;
 const MIN_CONFIRMATION: Nanos = Nanos::from_millis(10);
 const MIN_LEAD: Nanos = Nanos::from_millis(250);
@@ -407,10 +390,9 @@ mod tests {
 
     #[test]
     fn time_starts_on_a_whole_second_with_a_quarter_to_spare() {
-        let start =
-            |millis: u64| start_time(MonotonicTime::from_nanos(millis * 1_000_000)).as_nanos();
-        assert_eq!(start(100_000), 101_000_000_000);
-        assert_eq!(start(100_750), 101_000_000_000);
-        assert_eq!(start(100_751), 102_000_000_000);
+        for (now_ms, start_s) in [(100_000, 101), (100_750, 101), (100_751, 102)] {
+            let start = start_time(MonotonicTime::from_nanos(now_ms * 1_000_000));
+            assert_eq!(start.as_nanos(), start_s * 1_000_000_000, "{now_ms}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a run did not get to its end.
+//! Errors of a run.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use thiserror::Error;
 
 use crate::{lab::LabErrorKind, lower::FaultError};
 
-/// Why a run did not get to its end.
+/// Error that ends a run.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The user ended it.
+    /// The user cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,
     /// A switch agent failed.
@@ -23,17 +23,17 @@ pub enum RunError {
     /// All agents ended while flows ran.
     #[error("no switch agent is left")]
     AgentsGone,
-    /// perftest could not be run at all.
+    /// perftest cannot be run.
     #[error(transparent)]
     Session(#[from] SessionError),
     /// The lab failed.
     #[error(transparent)]
     Lab(#[from] LabErrorKind),
-    /// There is no place to pin the switches' maps.
+    /// The switches' maps cannot be pinned.
     #[error("cannot mount a BPF file system for the lab: {0}")]
     Pins(io::Error),
-    /// The socket that `tune` asks by cannot be opened.
-    #[error("cannot listen to `lcmp-lab tune`: {0}")]
+    /// The socket for `lcmp-lab tune` cannot be opened.
+    #[error("cannot open the socket for `lcmp-lab tune`: {0}")]
     Tune(io::Error),
     /// The program of traffic engineering has no solution.
     #[error(transparent)]
@@ -41,16 +41,16 @@ pub enum RunError {
     /// A fault cannot be applied.
     #[error(transparent)]
     Fault(#[from] FaultError),
-    /// Rows could not be written.
+    /// Rows cannot be written.
     #[error(transparent)]
     Records(#[from] RecordsError),
-    /// Rows could not be brought to where they are kept.
+    /// Rows cannot be copied out of a guest.
     #[error("cannot keep the rows written so far: {0}")]
     Checkpoint(io::Error),
-    /// The guest did not come to rest.
-    #[error("cannot wait for the moment to start: {0}")]
-    Settle(io::Error),
-    /// A flow's end has no RDMA device.
+    /// The guest's clock cannot be aligned.
+    #[error("cannot align the guest's clock for the start: {0}")]
+    AlignClock(io::Error),
+    /// A host has no RDMA device.
     #[error("host `{host}` has no RDMA device to send from")]
     NoEndpoint {
         /// The host.
@@ -64,7 +64,7 @@ pub enum RunError {
     },
 }
 
-/// Why the agents of a run did not start or did not end well.
+/// Error of an agent.
 #[derive(Debug, Error)]
 pub enum AgentError {
     /// The configuration does not fit a switch's tables.
@@ -72,7 +72,7 @@ pub enum AgentError {
     Config {
         /// The datacenter.
         dc: String,
-        /// What does not fit.
+        /// Cause.
         source: AgentConfigError,
     },
     /// The agent's process could not be started or talked to.
@@ -80,29 +80,29 @@ pub enum AgentError {
     Io {
         /// The datacenter.
         dc: String,
-        /// What was tried.
+        /// Action that failed.
         action: &'static str,
-        /// Why it did not work.
+        /// Cause.
         source: io::Error,
     },
-    /// The agent was killed again and again.
+    /// The agent was killed too often.
     #[error("agent of `{dc}` was killed {times} times (hint: something on this machine ends it)")]
     KilledAgain {
         /// The datacenter.
         dc: String,
-        /// How often.
+        /// Number of times.
         times: u32,
     },
-    /// The agent said why it gave up.
+    /// The agent reported an error.
     #[error("agent of `{dc}`: {message}")]
     Reported {
         /// The datacenter.
         dc: String,
-        /// The agent's own words.
+        /// Message of the agent.
         message: String,
     },
-    /// The agent ended without a word.
-    #[error("agent of `{dc}` ended before it was told to")]
+    /// The agent ended unasked.
+    #[error("agent of `{dc}` ended unasked")]
     Gone {
         /// The datacenter.
         dc: String,
@@ -110,7 +110,7 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// What `action` on the agent of `dc` failed with.
+    /// Returns the error of `action` on the agent of `dc`.
     pub(super) fn io(dc: &str, action: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
         let dc = dc.to_owned();
         move |source| Self::Io { dc, action, source }

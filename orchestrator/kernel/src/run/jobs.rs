@@ -1,4 +1,4 @@
-//! Flows of the plan as jobs for perftest.
+//! Flows of the plan as jobs of perftest.
 
 use lab_perftest::{Endpoint, FlowJob, Options};
 use lab_plan::model::{Flow, Plan};
@@ -7,7 +7,7 @@ use lab_units::NodeId;
 use super::RunError;
 use crate::{Lab, lower::Clock};
 
-/// The jobs of `flows` between a lab's hosts.
+/// Returns the jobs of `flows` between a lab's hosts.
 pub(super) fn jobs<'a>(
     plan: &Plan,
     lab: &Lab,
@@ -16,10 +16,10 @@ pub(super) fn jobs<'a>(
     flows.into_iter().map(|flow| job(plan, lab, flow)).collect()
 }
 
-/// How perftest is run on a lab's clock.
+/// Returns the options of perftest on a lab's clock.
 pub(super) fn options(lab: &Lab) -> Options {
     match lab.options().clock {
-        // The clock leaps while programs are read: no limit would mean anything.
+        // The clock jumps while programs are read from disk, so a limit means nothing.
         Clock::Virtual => Options {
             ready_within: None,
             ..Options::default()

@@ -1,27 +1,25 @@
 //! One run of a plan in a lab that is up: agents, flows, records.
 //!
-//! For each policy and repetition: QPs start from nothing, the agents of all DCI switches attach
-//! and say they are ready, every flow's two processes connect, and only then does time start. So
-//! nothing of the preparation is in a flow's FCT, and in a guest whose clock jumps while it waits
-//! for the host's disk, all that is read from disk has been read.
+//! For each policy and repetition the agents of all DCI switches attach and become ready, every flow's
+//! two processes connect, and only then does time start. So no preparation is in a flow's FCT, and in a
+//! guest, whose clock jumps while the guest waits for the host's disk, all files have been read.
 //!
-//! - `drive`: a repetition from its agents' start to its flows' end; all that has effects
-//! - `repetition`: what is known of one, and what follows from what is heard; pure
+//! - `drive`: a repetition from its agents' start to its flows' end; has all the effects
+//! - `repetition`: the state of a repetition, from inputs to effects; pure
 //! - `rows`, `paths`: telemetry, decisions and outcomes as rows; paths of flows
-//! - `agents`, `agent_config`: the agents' processes; what they are told at their start
-//! - `fault`: what agents are told when a link changes
-//! - `te`: traffic engineering, where the switches' demands meet
-//! - `tune`: what a user tells them while they run
+//! - `agents`, `agent_config`: the agents' processes, and their configurations
+//! - `commands`: commands to agents after a fault or a tuned parameter; pure
+//! - `te`: traffic engineering over the switches' demands
+//! - `tune`: requests of a user while flows run
 //! - `jobs`: flows as perftest's jobs
-//! - `probe`: what each link really does
-//! - `event`, `report`, `error`: what a run says while it goes, in the end, and instead
+//! - `probe`: measurement of each link
+//! - `report`, `error`: progress, report and errors of a run
 
 mod agent_config;
 mod agents;
+mod commands;
 mod drive;
 mod error;
-mod event;
-mod fault;
 mod jobs;
 #[cfg(test)]
 mod live;
@@ -37,9 +35,8 @@ pub mod tune;
 
 pub use agents::AgentLauncher;
 pub use error::{AgentError, RunError};
-pub use event::RunEvent;
 pub use probe::measure_links;
-pub use report::RunReport;
+pub use report::{RunEvent, RunReport};
 
 use std::io;
 
@@ -50,70 +47,70 @@ use lab_units::Nanos;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::{drive::Place, repetition::Repetition};
+use self::{drive::RepetitionSetup, repetition::Repetition};
 use crate::{Lab, lower::Clock};
 
-/// Runs every policy of a plan.
+/// Run of every policy of a plan.
 pub struct Runner<'a> {
-    /// What to run.
+    /// Plan.
     pub plan: &'a Plan,
-    /// Where to run it.
+    /// Lab of the plan.
     pub lab: &'a mut Lab,
-    /// How agents are started.
+    /// Launcher of agents.
     pub agents: AgentLauncher,
-    /// Where rows go.
+    /// Writer of rows.
     pub records: &'a mut RunWriter,
-    /// Told what happens.
+    /// Called with the progress of the run.
     pub events: &'a mut dyn FnMut(&RunEvent),
-    /// Called when a policy's repetition is over and its rows are written.
+    /// Called after the rows of each repetition.
     pub checkpoint: &'a mut dyn FnMut() -> io::Result<()>,
-    /// Called when all is prepared and only time has to start: a guest comes to the same moment of
-    /// its clock in every run.
-    pub settle: &'a mut dyn FnMut() -> io::Result<()>,
-    /// How often this kernel has waited for a host so far. Between a start and the last delivery it
-    /// should not: a guest's virtual clock may leap while it does.
+    /// Called before the flows of a repetition start: aligns a guest's clock to the same phase in
+    /// every run.
+    pub align_clock: &'a mut dyn FnMut() -> io::Result<()>,
+    /// Returns the number of times this kernel has waited for a host, each of which may make a guest's
+    /// virtual clock jump. Between a start and the last delivery there should be none.
     pub host_waits: &'a dyn Fn() -> u64,
-    /// CPU time of this kernel so far, where it is a guest's.
+    /// Returns the CPU time of this kernel so far; none outside a guest.
     pub guest_cpu: &'a dyn Fn() -> Option<GuestCpu>,
-    /// Ends the run early.
+    /// Cancels the run.
     pub cancel: CancellationToken,
 }
 
 impl Runner<'_> {
-    /// Runs every policy, every repetition.
+    /// Runs every repetition of every policy.
     ///
     /// # Errors
-    /// When an agent, the lab or the records fail, or the run was cancelled. A flow that fails is a
-    /// row, not an error.
+    /// An agent, the lab or the records fail, or the run is cancelled. A flow that fails is a row, not
+    /// an error.
     pub async fn run(&mut self) -> Result<RunReport, RunError> {
         let mut report = RunReport::default();
-        let pins = self.lab.bpf_directory().map_err(RunError::Pins)?;
-        let mut wishes = tune::listen(&tune::socket(self.lab.name())).map_err(RunError::Tune)?;
+        let pin_dir = self.lab.bpf_directory().map_err(RunError::Pins)?;
+        let mut requests = tune::listen(&tune::socket(self.lab.name())).map_err(RunError::Tune)?;
         if self.lab.options().clock == Clock::Virtual {
-            self.rehearse().await?;
+            self.warm_up().await?;
         }
         for policy in 0..self.plan.policies.len() {
             for number in 0..self.plan.repetitions {
-                let place = Place {
+                let setup = RepetitionSetup {
                     policy,
                     number,
-                    pins: &pins,
+                    pin_dir: &pin_dir,
                 };
-                self.repetition(place, &mut wishes, &mut report).await?;
+                self.repetition(setup, &mut requests, &mut report).await?;
                 (self.checkpoint)().map_err(RunError::Checkpoint)?;
             }
         }
         Ok(report)
     }
 
-    /// Runs the first flow once without agents, for nothing: what it reads from disk has been read
-    /// then, and no later flow makes the guest's clock leap by reading it.
-    async fn rehearse(&mut self) -> Result<(), RunError> {
+    /// Runs the first flow once without agents and drops its row: its files are read from disk here, so
+    /// that no later flow makes the guest's clock jump.
+    async fn warm_up(&mut self) -> Result<(), RunError> {
         let mut jobs = jobs::jobs(self.plan, self.lab, self.plan.flows.first())?;
         for job in &mut jobs {
             job.start = Nanos::ZERO;
         }
-        let (events, _unheard) = mpsc::unbounded_channel();
+        let (events, _unused) = mpsc::unbounded_channel();
         let session = Session::prepare(jobs, &jobs::options(self.lab), events).await?;
         session.run(MonotonicTime::now()).await?;
         Ok(())
@@ -135,6 +132,6 @@ impl Runner<'_> {
     }
 }
 
-/// A flow let go later than this did not start when the plan says: a hundredth of the shortest
-/// round trip that scenarios of this tool are run with (100 ms, emulated).
+/// Lateness of a start above which a flow counts as late: a hundredth of the shortest round trip of
+/// this project's scenarios (100 ms, emulated).
 pub const LATE_LAUNCH: Nanos = Nanos::from_millis(1);

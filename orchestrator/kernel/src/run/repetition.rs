@@ -1,6 +1,4 @@
-//! One policy's repetition: what is known of it, and what follows from what is heard.
-//!
-//! No I/O: inputs go in, rows come out.
+//! State of one policy's repetition: inputs of agents and flows go in, effects come out. No I/O.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +10,7 @@ use lab_units::{DcId, FlowId, show::about_time};
 
 use super::{AgentError, RunError, agents::AgentEvent, rows::ReportRows};
 
-/// What agents and flows tell the run.
+/// Message of an agent or event of a flow.
 #[derive(Debug)]
 pub(super) enum Input {
     Agent(DcId, AgentEvent),
@@ -25,42 +23,42 @@ impl From<(DcId, AgentEvent)> for Input {
     }
 }
 
-/// A repetition under way.
+/// State of a repetition.
 #[derive(Debug)]
 pub(super) struct Repetition<'a> {
     plan: &'a Plan,
     policy: &'a PolicyRun,
     number: u32,
-    /// Its part of the schedule.
+    /// Flows of the repetition.
     pub flows: Vec<&'a Flow>,
     rows: ReportRows<'a>,
-    /// Flows that have ended and are not written, as their decisions are still to come.
+    /// Flows that have ended and have no row yet, as decisions about them are missing.
     waiting: BTreeMap<FlowId, FlowOutcome>,
     agents: usize,
     ready_agents: usize,
     closed_agents: usize,
-    /// Its agents have been told to end.
+    /// True once the agents were asked to end.
     is_ending: bool,
 }
 
-/// What follows from an input.
+/// Effects of an input.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
-    /// Rows that can be written now.
+pub(super) struct Effects {
+    /// Rows to write.
     pub rows: Rows,
-    /// A step of the phase is done.
+    /// Step of the phase that is done, for people.
     pub step: Option<String>,
-    /// The latest counters of a switch.
+    /// Latest counters of a switch.
     pub stats: Option<(DcId, Stats)>,
-    /// A flow's data is all delivered.
+    /// True if all data of a flow was delivered.
     pub is_delivery: bool,
-    /// An agent is gone that nobody told to go.
+    /// Datacenter of an agent that ended unasked.
     pub lost: Option<DcId>,
-    /// What the hosts of a datacenter sent.
+    /// Bytes that the hosts of a datacenter sent.
     pub demands: Option<(DcId, Demands)>,
 }
 
-/// Rows to be written.
+/// Rows to write.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub flows: Vec<FlowRow>,
@@ -71,7 +69,7 @@ pub(super) struct Rows {
 }
 
 impl<'a> Repetition<'a> {
-    /// The repetition of a policy, before its agents start.
+    /// Creates the state before the agents start.
     pub(super) fn new(plan: &'a Plan, policy: &'a PolicyRun, number: u32, tool: Tool) -> Self {
         let flows = plan.flows.iter();
         Self {
@@ -88,7 +86,7 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// The name of one of its phases.
+    /// Returns the title of a phase.
     pub(super) fn title(&self, phase: &str) -> String {
         match self.plan.repetitions {
             1 => format!("{} {phase}", self.policy.label),
@@ -96,60 +94,59 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// So many agents were started.
+    /// Sets the number of agents that were started.
     pub(super) const fn expect_agents(&mut self, count: usize) {
         self.agents = count;
     }
 
-    /// Whether all agents said that they are ready.
+    /// Returns true once all agents are ready.
     pub(super) const fn is_ready(&self) -> bool {
         self.ready_agents >= self.agents
     }
 
-    /// Whether all agents have said their last word.
+    /// Returns true once all agents have closed their sockets.
     pub(super) const fn is_over(&self) -> bool {
         self.closed_agents >= self.agents
     }
 
-    /// Its time starts at `start`.
+    /// Sets the start of the repetition's time.
     pub(super) const fn start_at(&mut self, start: MonotonicTime) {
         self.rows.start_at(start);
     }
 
-    /// Its agents are told to end.
+    /// Notes that the agents were asked to end.
     pub(super) const fn end(&mut self) {
         self.is_ending = true;
     }
 
-    /// An agent is started again.
+    /// Counts a restart of an agent.
     pub(super) fn restart(&mut self, dc: DcId) {
         self.rows.restart(dc);
     }
 
-    /// Takes in what an agent or a flow said.
+    /// Handles an input and returns its effects.
     ///
     /// # Errors
-    /// When an agent failed, or a flow is none of the schedule's.
-    pub(super) fn hear(&mut self, input: Input) -> Result<Heard, RunError> {
+    /// An agent that failed, or a flow that is not in the schedule.
+    pub(super) fn handle(&mut self, input: Input) -> Result<Effects, RunError> {
         match input {
-            Input::Flow(event) => self.hear_flow(event),
-            Input::Agent(dc, AgentEvent::Message(message)) => self.hear_agent(dc, message),
+            Input::Flow(event) => self.handle_flow(event),
+            Input::Agent(dc, AgentEvent::Message(message)) => self.handle_agent(dc, message),
             Input::Agent(dc, AgentEvent::Closed) if !self.is_ready() => {
                 Err(AgentError::Gone { dc: self.name(dc) }.into())
             }
-            Input::Agent(dc, AgentEvent::Closed) if !self.is_ending => Ok(Heard {
+            Input::Agent(dc, AgentEvent::Closed) if !self.is_ending => Ok(Effects {
                 lost: Some(dc),
-                ..Heard::default()
+                ..Effects::default()
             }),
             Input::Agent(_, AgentEvent::Closed) => {
                 self.closed_agents += 1;
-                Ok(Heard::default())
+                Ok(Effects::default())
             }
         }
     }
 
-    /// The rows of flows whose path is not known and, now that no switch speaks any more, never
-    /// will be.
+    /// Returns the rows of flows whose paths are still unknown after all agents have ended.
     pub(super) fn last_rows(&mut self) -> Result<Rows, RunError> {
         let waiting = std::mem::take(&mut self.waiting).into_values();
         let flows = waiting.map(|outcome| self.row(&outcome));
@@ -159,8 +156,8 @@ impl<'a> Repetition<'a> {
         })
     }
 
-    fn hear_flow(&mut self, event: Event) -> Result<Heard, RunError> {
-        let mut heard = Heard::default();
+    fn handle_flow(&mut self, event: Event) -> Result<Effects, RunError> {
+        let mut effects = Effects::default();
         match event {
             Event::Ready {
                 flow,
@@ -171,52 +168,53 @@ impl<'a> Repetition<'a> {
                 self.rows.connect(flow, client_qp, server_qp);
             }
             Event::Released { .. } => {}
-            Event::Delivered { .. } => heard.is_delivery = true,
+            Event::Delivered { .. } => effects.is_delivery = true,
             Event::Ended(outcome) => {
-                heard.step = Some(ended(&outcome));
+                effects.step = Some(ended(&outcome));
                 self.waiting.insert(outcome.flow, outcome);
-                heard.rows.flows = self.take_known()?;
+                effects.rows.flows = self.take_known()?;
             }
         }
-        Ok(heard)
+        Ok(effects)
     }
 
-    fn hear_agent(&mut self, dc: DcId, message: AgentMessage) -> Result<Heard, RunError> {
-        let mut heard = Heard::default();
+    fn handle_agent(&mut self, dc: DcId, message: AgentMessage) -> Result<Effects, RunError> {
+        let mut effects = Effects::default();
         match message {
             AgentMessage::Ready(ready) if self.is_ready() => {
                 let flows = ready.adopted.unwrap_or(0);
                 let name = self.name(dc);
-                heard.step = Some(format!(
+                effects.step = Some(format!(
                     "agent of {name} is back and took over {flows} flows"
                 ));
             }
             AgentMessage::Ready(_) => {
                 self.ready_agents += 1;
-                heard.step = Some(self.name(dc));
+                effects.step = Some(self.name(dc));
             }
             AgentMessage::Decisions(decisions) => {
                 let rows = decisions.iter();
-                heard.rows.decisions = rows.map(|report| self.rows.decision(dc, report)).collect();
-                heard.rows.flows = self.take_known()?;
+                effects.rows.decisions =
+                    rows.map(|report| self.rows.decision(dc, report)).collect();
+                effects.rows.flows = self.take_known()?;
             }
-            AgentMessage::Queues(queues) => heard.rows.queues = self.rows.queues(&queues),
-            AgentMessage::Links(links) => heard.rows.links = self.rows.links(&links),
+            AgentMessage::Queues(queues) => effects.rows.queues = self.rows.queues(&queues),
+            AgentMessage::Links(links) => effects.rows.links = self.rows.links(&links),
             AgentMessage::Stats(stats) => {
-                heard.rows.switches.extend(self.rows.switch(dc, &stats));
-                heard.stats = Some((dc, stats));
+                effects.rows.switches.extend(self.rows.switch(dc, &stats));
+                effects.stats = Some((dc, stats));
             }
-            AgentMessage::Demands(demands) => heard.demands = Some((dc, demands)),
+            AgentMessage::Demands(demands) => effects.demands = Some((dc, demands)),
             AgentMessage::Error { message } => {
                 let dc = self.name(dc);
                 return Err(AgentError::Reported { dc, message }.into());
             }
             AgentMessage::PortState(_) | AgentMessage::Flows(_) | AgentMessage::Bye => {}
         }
-        Ok(heard)
+        Ok(effects)
     }
 
-    /// Takes the rows of flows that have ended and whose path both ways is known.
+    /// Takes the rows of flows that have ended and whose paths, both ways, are known.
     fn take_known(&mut self) -> Result<Vec<FlowRow>, RunError> {
         let mut known = Vec::new();
         for outcome in self.waiting.values() {
@@ -246,7 +244,7 @@ impl<'a> Repetition<'a> {
 }
 
 impl Rows {
-    /// Appends all of them.
+    /// Appends all rows.
     pub(super) fn write(&self, records: &mut RunWriter) -> Result<(), RecordsError> {
         records.append(&self.decisions)?;
         records.append(&self.queues)?;
@@ -258,7 +256,7 @@ impl Rows {
     }
 }
 
-/// A flow's end for people.
+/// Describes the end of a flow.
 fn ended(outcome: &FlowOutcome) -> String {
     let flow = outcome.flow;
     match &outcome.status {
@@ -297,19 +295,19 @@ mod tests {
         )
     }
 
-    /// Two agents are ready, the flow is connected and time has started.
+    /// Repetition whose two agents are ready, whose flow is connected and whose time has started.
     fn started(plan: &Plan) -> Repetition<'_> {
         let mut repetition = Repetition::new(plan, &plan.policies[1], 0, Tool::SendBw);
         repetition.expect_agents(2);
-        repetition.hear(ready(0)).unwrap();
-        repetition.hear(ready(3)).unwrap();
+        repetition.handle(ready(0)).unwrap();
+        repetition.handle(ready(3)).unwrap();
         repetition.start_at(START);
         let connected = Event::Ready {
             flow: flow().id,
             client_qp: CLIENT,
             server_qp: SERVER,
         };
-        repetition.hear(Input::Flow(connected)).unwrap();
+        repetition.handle(Input::Flow(connected)).unwrap();
         repetition
     }
 
@@ -326,17 +324,17 @@ mod tests {
     }
 
     #[test]
-    fn it_is_ready_once_every_agent_is() {
+    fn a_repetition_is_ready_once_every_agent_is() {
         let plan = plan();
         let mut repetition = Repetition::new(&plan, &plan.policies[0], 0, Tool::SendBw);
         repetition.expect_agents(2);
         assert_eq!(
-            repetition.hear(ready(0)).unwrap().step.as_deref(),
+            repetition.handle(ready(0)).unwrap().step.as_deref(),
             Some("dc1")
         );
         assert!(!repetition.is_ready());
         assert_eq!(
-            repetition.hear(ready(3)).unwrap().step.as_deref(),
+            repetition.handle(ready(3)).unwrap().step.as_deref(),
             Some("dc4")
         );
         assert!(repetition.is_ready() && !repetition.is_over());
@@ -347,22 +345,19 @@ mod tests {
         let plan = plan();
         let mut repetition = Repetition::new(&plan, &plan.policies[0], 0, Tool::SendBw);
         repetition.expect_agents(2);
-        repetition.hear(ready(0)).unwrap();
+        repetition.handle(ready(0)).unwrap();
         let error = repetition
-            .hear(Input::Agent(DcId(3), AgentEvent::Closed))
+            .handle(Input::Agent(DcId(3), AgentEvent::Closed))
             .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "agent of `dc4` ended before it was told to"
-        );
+        assert_eq!(error.to_string(), "agent of `dc4` ended unasked");
     }
 
     #[test]
-    fn an_agent_that_nobody_told_to_end_is_lost_and_its_flows_are_taken_over() {
+    fn an_agent_that_ends_unasked_is_lost_and_its_successor_adopts_its_flows() {
         let plan = plan();
         let mut repetition = started(&plan);
-        let heard = repetition.hear(Input::Agent(DcId(3), AgentEvent::Closed));
-        assert_eq!(heard.unwrap().lost, Some(DcId(3)));
+        let effects = repetition.handle(Input::Agent(DcId(3), AgentEvent::Closed));
+        assert_eq!(effects.unwrap().lost, Some(DcId(3)));
         repetition.restart(DcId(3));
         let again = AgentMessage::Ready(Ready {
             time_ns: 0,
@@ -373,39 +368,39 @@ mod tests {
             load_ns: 0,
             adopted: Some(40),
         });
-        let heard = repetition.hear(message(3, again)).unwrap();
+        let effects = repetition.handle(message(3, again)).unwrap();
         let step = "agent of dc4 is back and took over 40 flows";
-        assert_eq!(heard.step.as_deref(), Some(step));
+        assert_eq!(effects.step.as_deref(), Some(step));
         assert!(!repetition.is_over());
     }
 
     #[test]
-    fn it_is_over_once_every_agent_has_closed() {
+    fn a_repetition_is_over_once_every_agent_has_closed() {
         let plan = plan();
         let mut repetition = started(&plan);
         repetition.end();
         repetition
-            .hear(Input::Agent(DcId(0), AgentEvent::Closed))
+            .handle(Input::Agent(DcId(0), AgentEvent::Closed))
             .unwrap();
         assert!(!repetition.is_over());
         repetition
-            .hear(Input::Agent(DcId(3), AgentEvent::Closed))
+            .handle(Input::Agent(DcId(3), AgentEvent::Closed))
             .unwrap();
         assert!(repetition.is_over());
     }
 
     #[test]
-    fn a_flow_is_a_row_once_its_ways_are_known_whichever_comes_first() {
+    fn a_flow_has_its_row_once_its_end_and_paths_are_known_in_any_order() {
         let plan = plan();
-        type Happening = fn(&Plan) -> Input;
-        let orders: [[Happening; 3]; 3] = [
+        type MakeInput = fn(&Plan) -> Input;
+        let orders: [[MakeInput; 3]; 3] = [
             [|_| end(), |plan| pinned(plan, 0), |plan| pinned(plan, 3)],
             [|plan| pinned(plan, 0), |_| end(), |plan| pinned(plan, 3)],
             [|plan| pinned(plan, 3), |plan| pinned(plan, 0), |_| end()],
         ];
         for order in orders {
             let mut repetition = started(&plan);
-            let rows = order.map(|input| repetition.hear(input(&plan)).unwrap().rows.flows);
+            let rows = order.map(|input| repetition.handle(input(&plan)).unwrap().rows.flows);
             assert_eq!(rows.each_ref().map(Vec::len), [0, 0, 1]);
             assert_eq!(rows[2][0].path.as_ref().unwrap().to_string(), "dc1-dc2-dc4");
             assert!(repetition.last_rows().unwrap().flows.is_empty());
@@ -413,12 +408,12 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_nobody_decided_on_is_a_row_without_a_path_in_the_end() {
+    fn a_flow_without_decisions_has_a_row_without_path_in_the_end() {
         let plan = plan();
         let mut repetition = started(&plan);
-        let heard = repetition.hear(end()).unwrap();
-        assert!(heard.rows.flows.is_empty());
-        assert_eq!(heard.step.as_deref(), Some("flow 0 finished, FCT 300 ms"));
+        let effects = repetition.handle(end()).unwrap();
+        assert!(effects.rows.flows.is_empty());
+        assert_eq!(effects.step.as_deref(), Some("flow 0 finished, FCT 300 ms"));
         let rows = repetition.last_rows().unwrap().flows;
         assert_eq!(
             (rows[0].status, &rows[0].path),
@@ -428,54 +423,55 @@ mod tests {
     }
 
     #[test]
-    fn links_and_queues_are_rows_of_their_own_messages() {
+    fn links_and_queues_become_rows() {
         let plan = plan();
         let mut repetition = started(&plan);
         let at = START.as_nanos() + 1_000_000;
-        let told = repetition.hear(message(
+        let effects = repetition.handle(message(
             0,
             AgentMessage::Links(links(at, PortId(0), 900, 0)),
         ));
-        let rows = told.unwrap().rows;
+        let rows = effects.unwrap().rows;
         assert_eq!((rows.links.len(), rows.queues.len()), (1, 0));
-        let told = repetition.hear(message(0, AgentMessage::Queues(queues(at, PortId(0), 900))));
-        let rows = told.unwrap().rows;
+        let effects =
+            repetition.handle(message(0, AgentMessage::Queues(queues(at, PortId(0), 900))));
+        let rows = effects.unwrap().rows;
         assert_eq!((rows.links.len(), rows.queues.len()), (0, 1));
     }
 
     #[test]
-    fn what_is_said_before_the_start_counts_as_before_it() {
+    fn counters_from_before_the_start_are_the_baseline() {
         let plan = plan();
         let mut repetition = Repetition::new(&plan, &plan.policies[1], 0, Tool::SendBw);
         repetition.expect_agents(1);
-        repetition.hear(ready(0)).unwrap();
+        repetition.handle(ready(0)).unwrap();
         let baseline = links(1_000, PortId(0), 700, 0);
         repetition
-            .hear(message(0, AgentMessage::Links(baseline)))
+            .handle(message(0, AgentMessage::Links(baseline)))
             .unwrap();
         repetition.start_at(START);
         let later = links(START.as_nanos(), PortId(0), 900, 0);
-        let heard = repetition
-            .hear(message(0, AgentMessage::Links(later)))
+        let effects = repetition
+            .handle(message(0, AgentMessage::Links(later)))
             .unwrap();
-        assert_eq!(heard.rows.links[0].emu_tx_bytes.get(), 200);
+        assert_eq!(effects.rows.links[0].emu_tx_bytes.get(), 200);
     }
 
     #[test]
-    fn a_failing_agent_is_quoted_and_a_strange_flow_named() {
+    fn a_failed_agent_is_quoted_and_an_unknown_flow_named() {
         let plan = plan();
         let mut repetition = started(&plan);
         let error = AgentMessage::Error {
             message: "cannot dump queues".into(),
         };
-        let error = repetition.hear(message(3, error)).unwrap_err();
+        let error = repetition.handle(message(3, error)).unwrap_err();
         assert_eq!(error.to_string(), "agent of `dc4`: cannot dump queues");
-        let stranger = FlowOutcome {
+        let unknown = FlowOutcome {
             flow: FlowId(9),
             ..finished(START, Nanos::ZERO)
         };
         let error = repetition
-            .hear(Input::Flow(Event::Ended(stranger)))
+            .handle(Input::Flow(Event::Ended(unknown)))
             .unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -484,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_named_by_policy_and_where_there_are_several_by_repetition() {
+    fn phases_are_titled_by_policy_and_number() {
         let mut plan = plan();
         let title = |plan: &Plan| {
             let repetition = Repetition::new(plan, &plan.policies[1], 1, Tool::SendBw);

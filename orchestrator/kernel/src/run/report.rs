@@ -1,4 +1,4 @@
-//! How a run went.
+//! Progress and report of a run.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,38 @@ use lab_abi::wire::Stats;
 use lab_records::GuestCpu;
 use lab_units::{DcId, Nanos};
 
-/// How a run went, beside its rows.
+/// Event of a run under way, for its display.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum RunEvent {
+    /// A phase begins, and the one before ends.
+    Phase {
+        /// Name of the phase.
+        name: String,
+        /// Number of its steps.
+        steps: u64,
+    },
+    /// A step of the phase is done.
+    Step {
+        /// Description of the step.
+        text: String,
+    },
+    /// The phase of the flows has ended; until the next phase there is none.
+    FlowsEnd,
+}
+
+/// Report of a run, beside its rows.
 #[derive(Clone, Debug, Default)]
 pub struct RunReport {
-    /// Flows let go later than [`super::LATE_LAUNCH`].
+    /// Number of flows started later than [`super::LATE_LAUNCH`].
     pub late_launches: u64,
-    /// Times this kernel waited for its host while flows ran.
+    /// Number of times this kernel waited for its host while flows ran.
     pub host_waits: u64,
-    /// CPU time while flows ran; nothing outside a guest.
+    /// CPU time while flows ran; none outside a guest.
     pub guest_cpu: Option<GuestCpu>,
     /// Counters of the switches. Each agent counts from its start, so they are those of the last
     /// repetition that was run.
     pub switches: BTreeMap<DcId, Stats>,
-    /// How often the agent of each switch was killed and started again, over all repetitions.
+    /// Number of restarts of each switch's agent after it was killed, over all repetitions.
     pub restarts: BTreeMap<DcId, u32>,
 }
 
@@ -39,7 +58,7 @@ impl RunReport {
         sum.available_ns = more(sum.available_ns, before.available_ns, after.available_ns);
     }
 
-    /// What a reader of the results should know of the guest and the switches.
+    /// Returns the warnings about the guest and the switches that a reader of the results needs.
     #[must_use]
     pub fn warnings(&self, name: impl Fn(DcId) -> String) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -52,8 +71,8 @@ impl RunReport {
         }
         for (dc, times) in &self.restarts {
             warnings.push(format!(
-                "{}: its agent was killed and started again {times} times; meanwhile flows went on by \
-                 the tables as they were",
+                "{}: the agent was killed and restarted {times} times; meanwhile its flows kept their \
+                 paths",
                 name(*dc)
             ));
         }
@@ -65,7 +84,7 @@ impl RunReport {
                 ),
                 (
                     stats.stale,
-                    "flows were hashed over all ways: their tables or signals were too old",
+                    "flows were hashed over all next hops: their tables or signals were too old",
                 ),
                 (stats.evicted, "flows were evicted from the flow table"),
                 (
@@ -107,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_run_has_nothing_to_warn_of() {
+    fn a_clean_run_has_no_warnings() {
         let mut report = RunReport::default();
         report.switches.insert(DcId(0), Stats::default());
         assert!(report.warnings(|dc| dc.to_string()).is_empty());
     }
 
     #[test]
-    fn a_switch_that_lost_something_is_named() {
+    fn losses_are_counted_by_switch() {
         let lossy = Stats {
             not_pinned: 3,
             no_destination: 7,

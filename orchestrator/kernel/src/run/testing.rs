@@ -1,4 +1,4 @@
-//! What this module's tests share: a plan with a choice, one flow, and what is said of it.
+//! Plan with a choice, its one flow, and reports about the flow, for the tests of this module.
 
 use std::net::Ipv6Addr;
 
@@ -24,14 +24,14 @@ const fn qp(number: u32) -> QpAddress {
     }
 }
 
-/// DC1 and DC4 with a host each, and a way over DC2 and one over DC3; [`flow`] is its schedule.
+/// Plan of DC1 and DC4 with a host each, and paths over DC2 and DC3; [`flow`] is its schedule.
 pub(super) fn plan() -> Plan {
     let mut plan = testing::routed(0);
     plan.flows = vec![flow()];
     plan
 }
 
-/// From DC1's host to DC4's.
+/// Flow from DC1's host to DC4's.
 pub(super) fn flow() -> Flow {
     Flow {
         id: FlowId(0),
@@ -49,7 +49,7 @@ pub(super) fn flow() -> Flow {
     }
 }
 
-/// The flow, let go at `at` and done after `fct`.
+/// Outcome of the flow, started at `at` and finished after `fct`.
 pub(super) fn finished(at: MonotonicTime, fct: Nanos) -> FlowOutcome {
     FlowOutcome {
         flow: FlowId(0),
@@ -71,7 +71,7 @@ pub(super) fn finished(at: MonotonicTime, fct: Nanos) -> FlowOutcome {
     }
 }
 
-/// A switch pins what goes to a QP of the flow's other end to its `chosen` way there.
+/// Decision of the switch of `dc` that pins packets to the QP `to` to its candidate `chosen`.
 pub(super) fn decision(plan: &Plan, dc: u32, to: QpAddress, chosen: usize) -> DecisionReport {
     let flow = flow();
     let addr = |node: NodeId| plan.nodes[node.index()].addr;
@@ -103,7 +103,7 @@ pub(super) fn decision(plan: &Plan, dc: u32, to: QpAddress, chosen: usize) -> De
     }
 }
 
-/// A report of one port that sent `tx_bytes` in as many packets as it dropped.
+/// Report of one port that sent `tx_bytes` in as many packets as it dropped.
 pub(super) fn links(time_ns: u64, port: PortId, tx_bytes: u64, drops: u64) -> Links {
     let port = LinkReport {
         port,
@@ -117,7 +117,7 @@ pub(super) fn links(time_ns: u64, port: PortId, tx_bytes: u64, drops: u64) -> Li
     }
 }
 
-/// A report of one port's queue.
+/// Report of one port's queue.
 pub(super) fn queues(time_ns: u64, port: PortId, backlog_bytes: u64) -> Queues {
     let port = QueueReport {
         port,

@@ -1,7 +1,7 @@
-//! What a user tells the switches of a run while it goes: `lcmp-lab tune dc1 alpha=1 beta=3`.
+//! Requests to tune switches while flows run: `lcmp-lab tune dc1 alpha=1 beta=3`.
 //!
-//! The run listens on a socket in the lab's directory; whoever may open it sends one line and gets one
-//! back. What is tuned lasts until the repetition ends: the next one begins with the scenario's.
+//! The run listens on a socket in the lab's directory; a client sends one line and gets one back. Tuned
+//! values hold until the repetition ends: the next one begins with the scenario's.
 
 use std::{
     fs, io,
@@ -19,16 +19,16 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{journal, name::LabName};
 
-/// A weight or threshold and its new value, `alpha=1`.
+/// Parameter and its new value, `alpha=1`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Change {
-    /// The parameter's name, as in a scenario.
+    /// Name of the parameter, as in a scenario.
     pub name: String,
-    /// Its value from now on.
+    /// New value.
     pub value: u8,
 }
 
-/// Why a text is no change.
+/// Error of a text that is no change.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is no change (hint: a parameter and its value from 0 to 255, such as `alpha=1`)")]
 pub struct ParseChangeError {
@@ -51,19 +51,19 @@ impl std::str::FromStr for Change {
     }
 }
 
-/// What is asked for.
+/// Request to tune a switch.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Wish {
-    /// The datacenter whose switch is meant.
+pub struct TuneRequest {
+    /// Datacenter of the switch.
     pub dc: String,
-    /// What is to change; nothing: only tell what it is.
+    /// Changes; none to read the values only.
     pub changes: Vec<Change>,
 }
 
-/// What came of it: a switch's weights and thresholds from now on, by name.
+/// Tunable parameters of a switch and their values.
 pub type Tuned = Vec<(String, u8)>;
 
-/// What is said back.
+/// Answer to a request.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
@@ -71,43 +71,43 @@ enum Answer {
     Refused(String),
 }
 
-/// Why nothing was tuned.
+/// Error of a request.
 #[derive(Debug, thiserror::Error)]
 pub enum TuneError {
-    /// No run listens.
-    #[error("no run of lab `{lab}` is at work: {source} (hint: tune while its flows run)")]
+    /// No run listens on the socket.
+    #[error("no flows of lab `{lab}` run: {source} (hint: tune while its flows run)")]
     Unreachable {
-        /// The lab.
+        /// Name of the lab.
         lab: LabName,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// The run does not say what came of it.
+    /// The run did not answer.
     #[error("the run of lab `{lab}` does not answer: {source} (hint: tune while its flows run)")]
-    Silent {
-        /// The lab.
+    NoAnswer {
+        /// Name of the lab.
         lab: LabName,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// The run refused.
+    /// The run refused the request.
     #[error("{reason}")]
     Refused {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
-/// Asks the run of a lab on this kernel to tune a switch.
+/// Sends a request to the run of a lab on this kernel.
 ///
 /// # Errors
-/// When no flows run, or the change does not fit.
-pub fn tune(lab: &LabName, wish: &Wish) -> Result<Tuned, TuneError> {
+/// No flows run, or a change does not fit.
+pub fn tune(lab: &LabName, request: &TuneRequest) -> Result<Tuned, TuneError> {
     let stream = UnixStream::connect(socket(lab)).map_err(|source| TuneError::Unreachable {
         lab: lab.clone(),
         source,
     })?;
-    let answer = ask(stream, wish).map_err(|source| TuneError::Silent {
+    let answer = ask(stream, request).map_err(|source| TuneError::NoAnswer {
         lab: lab.clone(),
         source,
     })?;
@@ -117,9 +117,9 @@ pub fn tune(lab: &LabName, wish: &Wish) -> Result<Tuned, TuneError> {
     }
 }
 
-fn ask(mut stream: UnixStream, wish: &Wish) -> io::Result<Answer> {
+fn ask(mut stream: UnixStream, request: &TuneRequest) -> io::Result<Answer> {
     stream.set_read_timeout(Some(PATIENCE))?;
-    let mut line = serde_json::to_vec(wish)?;
+    let mut line = serde_json::to_vec(request)?;
     line.push(b'\n');
     stream.write_all(&line)?;
     let mut answer = String::new();
@@ -127,61 +127,61 @@ fn ask(mut stream: UnixStream, wish: &Wish) -> io::Result<Answer> {
     Ok(serde_json::from_str(&answer)?)
 }
 
-/// The socket of a lab's run.
+/// Returns the socket of a lab's run.
 pub(super) fn socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("tune.sock")
 }
 
-/// A wish, and where what came of it goes.
+/// Request that waits for its answer.
 #[derive(Debug)]
-pub(super) struct Pending {
-    pub wish: Wish,
+pub(super) struct PendingRequest {
+    pub request: TuneRequest,
     answer: oneshot::Sender<Answer>,
 }
 
-impl Pending {
-    /// Says what came of it. Whoever asked may be gone.
+impl PendingRequest {
+    /// Answers the client, which may be gone.
     pub(super) fn answer(self, result: Result<Tuned, String>) {
         let answer = result.map_or_else(Answer::Refused, Answer::Tuned);
         let _ = self.answer.send(answer);
     }
 }
 
-/// Listens at `path`, one wish after the other, until what is returned is dropped.
-pub(super) fn listen(path: &Path) -> io::Result<mpsc::Receiver<Pending>> {
-    // The socket of an earlier run of this lab leads nowhere any more.
+/// Listens at `path`, one request after the other, until the receiver is dropped.
+pub(super) fn listen(path: &Path) -> io::Result<mpsc::Receiver<PendingRequest>> {
+    // The socket of an earlier run of this lab has no listener any more.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     let listener = UnixListener::bind(path)?;
-    let (sender, wishes) = mpsc::channel(1);
+    let (sender, requests) = mpsc::channel(1);
     thread::Builder::new()
         .name("tune".to_owned())
         .spawn(move || {
             for stream in listener.incoming() {
-                // One who asks nonsense or is gone is no matter of the others.
+                // A client that sends nonsense or is gone does not affect the others.
                 let served = stream.and_then(|stream| serve(stream, &sender));
                 if let Err(error) = served {
-                    tracing::debug!(%error, "a wish was not heard out");
+                    tracing::debug!(%error, "a request to tune was not answered");
                 }
                 if sender.is_closed() {
                     return;
                 }
             }
         })?;
-    Ok(wishes)
+    Ok(requests)
 }
 
-fn serve(stream: UnixStream, wishes: &mpsc::Sender<Pending>) -> io::Result<()> {
+fn serve(stream: UnixStream, requests: &mpsc::Sender<PendingRequest>) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     BufReader::new(&stream).read_line(&mut line)?;
-    let wish = serde_json::from_str(&line)?;
+    let request = serde_json::from_str(&line)?;
     let (answer, answered) = oneshot::channel();
     let gone = |_| io::ErrorKind::BrokenPipe;
-    wishes
-        .blocking_send(Pending { wish, answer })
+    requests
+        .blocking_send(PendingRequest { request, answer })
         .map_err(gone)?;
     let answer = answered
         .blocking_recv()
@@ -227,8 +227,8 @@ fn declared() -> impl Iterator<Item = &'static Parameter> {
     parameters.filter(|parameter| parameter.is_tunable)
 }
 
-/// How long either side waits for the other.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time that either side waits for the other.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
@@ -288,10 +288,10 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_heard_and_answered_and_nonsense_is_not() {
+    fn a_request_is_answered_and_nonsense_is_not() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tune.sock");
-        let mut wishes = listen(&path).unwrap();
+        let mut requests = listen(&path).unwrap();
         let client = |text: &'static str| {
             let path = path.clone();
             thread::spawn(move || {
@@ -304,9 +304,9 @@ mod tests {
         };
         assert_eq!(client("what?\n").join().unwrap(), "");
         let asked = client("{\"dc\":\"dc1\",\"changes\":[{\"name\":\"alpha\",\"value\":1}]}\n");
-        let pending = wishes.blocking_recv().unwrap();
+        let pending = requests.blocking_recv().unwrap();
         assert_eq!(
-            (&*pending.wish.dc, &*pending.wish.changes),
+            (&*pending.request.dc, &*pending.request.changes),
             ("dc1", &[change("alpha=1")][..])
         );
         pending.answer(Ok(vec![("alpha".to_owned(), 1)]));

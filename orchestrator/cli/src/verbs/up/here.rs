@@ -173,7 +173,7 @@ impl<'a> Run<'a> {
             records,
             events: &mut |event| progress.show(event),
             checkpoint: &mut || self.copy_records(),
-            settle: &mut || inside::align_clock().map(drop),
+            align_clock: &mut || inside::align_clock().map(drop),
             host_waits: &|| match is_inside {
                 true => inside::host_waits().unwrap_or(0),
                 false => 0,

@@ -1,21 +1,24 @@
-//! What agents are told when a link changes, and when weights of what paths cost do.
+//! Commands to agents: after a fault, and after a change of parameters.
 
 use lab_abi::{
     LcmpConfig,
-    wire::{AgentCommand, CandidateConfig, DestinationConfig},
+    wire::{AgentCommand, AgentConfig, CandidateConfig, DestinationConfig},
 };
 use lab_plan::model::{Candidate, FaultChange, FaultPlan, PathCostUpdate, Plan, ScoredCandidate};
 use lab_units::DcId;
 
-use super::agent_config;
+use super::{
+    agent_config,
+    tune::{Change, Tuned, changed, tunable},
+};
 
-/// What a fault makes the control plane tell the switches, under the policy at `policy`.
+/// Returns the commands that a fault makes the control plane send, under the policy at `policy`.
 ///
-/// A link's new rate or buffer changes what its queue means at both its ends; its new rate or delay
-/// changes what paths cost, wherever they cross it. That it is cut or back the switches at its ends
-/// see themselves, and no path cost changes with it. A switch that has `parameters` by now, which may
-/// have been tuned, has its path costs by those.
-pub(super) fn commands<'a>(
+/// A link's new rate or buffer scales the queue levels at both its ends; its new rate or delay updates
+/// the costs of all paths over it. The switches at both ends see for themselves that a link is cut or
+/// restored, which updates no path cost. `parameters` are those of a switch by now, tuned ones
+/// included: its path costs follow them.
+pub(super) fn of_fault<'a>(
     plan: &Plan,
     policy: usize,
     fault: &FaultPlan,
@@ -33,66 +36,91 @@ pub(super) fn commands<'a>(
             commands.push((dc, command));
         }
     }
-    let rescored = fault.path_cost_updates.iter();
-    for change in rescored.filter(|change| change.policy == policy) {
-        let switch = &plan.switches[change.switch];
+    let updates = fault.path_cost_updates.iter();
+    for update in updates.filter(|update| update.policy == policy) {
+        let switch = &plan.switches[update.switch];
         let dc = plan.nodes[switch.node.index()].dc;
         let parameters = parameters(dc);
         let candidate = |scored: &ScoredCandidate| {
-            let way = &scored.candidate;
+            let path = &scored.candidate;
             let config = CandidateConfig {
-                port: way.port,
-                c_path: parameters.map_or(scored.c_path, |by| way.path_score(by)),
+                port: path.port,
+                c_path: parameters.map_or(scored.c_path, |by| path.path_score(by)),
                 buckets: scored.buckets,
             };
-            (config, *way)
+            (config, *path)
         };
-        let candidates = change.candidates.iter().map(candidate);
+        let candidates = update.candidates.iter().map(candidate);
         let policy = &plan.policies[policy].policy;
-        let (switch_index, row) = (change.switch, change.destination);
+        let (switch_index, row) = (update.switch, update.destination);
         let row = agent_config::destination(plan, policy, switch_index, row, candidates);
         commands.push((dc, AgentCommand::SetDestination(row)));
     }
     commands
 }
 
-/// The rows of a switch, which was `told` these, whose paths cost otherwise by `parameters`, after the
-/// link changes `struck`.
-pub(super) fn repriced(
+/// Returns the commands that make `changes` to the switch at `switch`, which has `config` by now, and
+/// all its tunable parameters after them. `injected` are the faults so far.
+///
+/// # Errors
+/// A policy without parameters, an unknown parameter, or a value that does not fit.
+pub(super) fn of_changes(
     plan: &Plan,
     (policy, switch): (usize, usize),
-    struck: &[FaultPlan],
-    told: &[DestinationConfig],
+    injected: &[FaultPlan],
+    config: &AgentConfig,
+    changes: &[Change],
+) -> Result<(Vec<AgentCommand>, Tuned), String> {
+    let parameters = config.policy.congestion();
+    let parameters = parameters
+        .ok_or_else(|| format!("the policy of `{}` has no weights or thresholds", config.dc))?;
+    let parameters = changed(parameters, changes)?;
+    let tuned = tunable(&parameters);
+    if changes.is_empty() {
+        return Ok((Vec::new(), tuned));
+    }
+    let at = (policy, switch);
+    let rows = updated_path_costs(plan, at, injected, &config.destinations, &parameters);
+    let rows = rows.into_iter().map(AgentCommand::SetDestination);
+    let commands = [AgentCommand::SetLcmp(parameters)].into_iter().chain(rows);
+    Ok((commands.collect(), tuned))
+}
+
+/// Returns those of a switch's `rows` whose path costs change under `parameters`, given the faults
+/// `injected` so far.
+fn updated_path_costs(
+    plan: &Plan,
+    (policy, switch): (usize, usize),
+    injected: &[FaultPlan],
+    rows: &[DestinationConfig],
     parameters: &LcmpConfig,
 ) -> Vec<DestinationConfig> {
-    let reprice = |(row, told): (usize, &DestinationConfig)| {
-        let mut priced = told.clone();
-        for path in candidates(plan, (policy, switch, row), struck) {
-            let mut hops = priced.candidates.iter_mut();
+    let update = |(index, row): (usize, &DestinationConfig)| {
+        let mut updated = row.clone();
+        for path in candidates(plan, (policy, switch, index), injected) {
+            let mut hops = updated.candidates.iter_mut();
             if let Some(hop) = hops.find(|hop| hop.port == path.port) {
                 hop.c_path = path.path_score(parameters);
             }
         }
-        (priced != *told).then_some(priced)
+        (updated != *row).then_some(updated)
     };
-    told.iter().enumerate().filter_map(reprice).collect()
+    rows.iter().enumerate().filter_map(update).collect()
 }
 
-/// The paths behind a row's next hops after the link changes `struck`.
+/// Returns the paths behind a row's next hops after the faults `injected`.
 fn candidates(
     plan: &Plan,
     (policy, switch, row): (usize, usize, usize),
-    struck: &[FaultPlan],
+    injected: &[FaultPlan],
 ) -> Vec<Candidate> {
-    let is_meant = |change: &&PathCostUpdate| {
-        (change.policy, change.switch, change.destination) == (policy, switch, row)
+    let is_of_row = |update: &&PathCostUpdate| {
+        (update.policy, update.switch, update.destination) == (policy, switch, row)
     };
-    let mut changes = struck
-        .iter()
-        .rev()
-        .flat_map(|fault| &fault.path_cost_updates);
-    match changes.find(is_meant) {
-        Some(change) => change.candidates.iter().map(|row| row.candidate).collect(),
+    let latest_first = injected.iter().rev();
+    let mut updates = latest_first.flat_map(|fault| &fault.path_cost_updates);
+    match updates.find(is_of_row) {
+        Some(update) => update.candidates.iter().map(|row| row.candidate).collect(),
         None => plan.switches[switch].destinations[row].candidates.clone(),
     }
 }
@@ -116,10 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_are_told_of_a_new_rate_and_everyone_concerned_of_new_path_costs() {
+    fn a_new_rate_goes_to_both_ends_and_new_path_costs_to_all_their_switches() {
         let plan = testing::routed(0);
         let wire = testing::wire("10 Mbit", "40 ms", "310 kB");
-        let rescored = |policy, switch, c_path| PathCostUpdate {
+        let update = |policy, switch, c_path| PathCostUpdate {
             policy,
             switch,
             destination: 0,
@@ -131,9 +159,9 @@ mod tests {
         };
         let fault = fault(
             FaultChange::Wire(wire),
-            vec![rescored(1, 0, 77), rescored(1, 2, 78), rescored(2, 0, 79)],
+            vec![update(1, 0, 77), update(1, 2, 78), update(2, 0, 79)],
         );
-        let told = commands(&plan, 1, &fault, |_| None);
+        let sent = of_fault(&plan, 1, &fault, |_| None);
         let link = |port| AgentCommand::SetLink {
             port: PortId(port),
             rate_bps: wire.rate_bps,
@@ -160,21 +188,21 @@ mod tests {
             (DcId(0), row(0, 3, 77)),
             (DcId(2), row(2, 0, 78)),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(sent, expected);
         // ECMP scores nothing.
-        assert_eq!(commands(&plan, 0, &fault, |_| None), expected[..2]);
+        assert_eq!(of_fault(&plan, 0, &fault, |_| None), expected[..2]);
     }
 
     #[test]
-    fn cuts_are_seen_and_not_told() {
+    fn cuts_send_no_commands() {
         let plan = testing::routed(0);
         for change in [FaultChange::Down, FaultChange::Up] {
-            let told = commands(&plan, 1, &fault(change, Vec::new()), |_| None);
-            assert_eq!(told, []);
+            let sent = of_fault(&plan, 1, &fault(change, Vec::new()), |_| None);
+            assert_eq!(sent, []);
         }
     }
 
-    /// LCMP by the delay of paths alone, or by their capacity alone.
+    /// Parameters of LCMP that weigh the delay of paths by `w_dl` and their capacity by `w_lc`.
     fn weights(w_dl: u8, w_lc: u8) -> LcmpConfig {
         LcmpConfig {
             w_dl,
@@ -190,23 +218,23 @@ mod tests {
     }
 
     #[test]
-    fn other_weights_are_other_path_costs_of_the_paths_as_they_are_by_now() {
+    fn new_weights_update_the_costs_of_the_paths_after_the_faults_so_far() {
         let plan = testing::routed(0);
-        let told = agent_config::agent_config(&plan, &plan.policies[1], 0).destinations;
-        assert_eq!(scores(&told), [10, 30]);
+        let rows = agent_config::agent_config(&plan, &plan.policies[1], 0).destinations;
+        assert_eq!(scores(&rows), [10, 30]);
         let of = |candidate: &Candidate| candidate.path_score(&weights(1, 0));
         let row = &plan.switches[0].destinations[0];
-        let repriced = |struck: &[FaultPlan], told: &[DestinationConfig]| {
-            repriced(&plan, (1, 0), struck, told, &weights(1, 0))
+        let updated = |injected: &[FaultPlan], rows: &[DestinationConfig]| {
+            updated_path_costs(&plan, (1, 0), injected, rows, &weights(1, 0))
         };
-        let first = repriced(&[], &told);
+        let first = updated(&[], &rows);
         assert_eq!(
             scores(&first),
             [of(&row.candidates[0]), of(&row.candidates[1])]
         );
-        assert_eq!(repriced(&[], &first), [], "nothing changes any more");
+        assert_eq!(updated(&[], &first), [], "nothing changes any more");
 
-        // The way by the second port is slower since, and the first of the two.
+        // The path by the second port is slower since, and now the first candidate.
         let slower = Candidate {
             paper_delay_ns: Nanos::from_millis(30),
             ..row.candidates[1]
@@ -216,22 +244,24 @@ mod tests {
             c_path: 7,
             buckets: 1,
         });
-        let rescored = |candidates: &[ScoredCandidate]| PathCostUpdate {
+        let update = |candidates: &[ScoredCandidate]| PathCostUpdate {
             policy: 1,
             switch: 0,
             destination: 0,
             candidates: candidates.to_vec(),
         };
-        let struck = [fault(
+        let injected = [fault(
             FaultChange::Wire(testing::wire("10 Mbit", "40 ms", "310 kB")),
-            vec![rescored(&scored)],
+            vec![update(&scored)],
         )];
-        let then = repriced(&struck, &told);
+        let then = updated(&injected, &rows);
         assert_eq!(scores(&then), [of(&row.candidates[0]), of(&slower)]);
         assert!(of(&slower) > of(&row.candidates[1]));
-        // And a change is told by the weights of whoever is told.
+        // A fault's commands follow the weights of their switch.
         let tuned = weights(1, 0);
-        let commands = commands(&plan, 1, &struck[0], |dc| (dc == DcId(0)).then_some(&tuned));
+        let commands = of_fault(&plan, 1, &injected[0], |dc| {
+            (dc == DcId(0)).then_some(&tuned)
+        });
         let Some((_, AgentCommand::SetDestination(row))) = commands.last() else {
             panic!("{commands:?}")
         };
