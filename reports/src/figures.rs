@@ -1,4 +1,4 @@
-//! The figures of a run, from its rows.
+//! The figures of a run, from its records.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,55 +6,45 @@ use std::{
     path::Path,
 };
 
-use lab_records::{FlowRow, LinkChange, LinkInfo};
+use lab_records::{LinkChange, LinkInfo};
 use lab_units::Nanos;
 use plotters::style::RGBColor;
 
 use crate::{
     error::ReportError,
     figure::{
-        AroundFaults, BySize, Cdf, Figure, Image, Lane, LinkBars, Panel, PathMap, Sent, Span,
+        AroundFaults, Bar, BySize, Cdf, Figure, Image, Lane, LinkBars, Panel, PathMap, Sent,
         Timeline, Utilisation, render,
         theme::{SERIES, UNUSED, policy_colors},
     },
-    frames::{FlowFrame, LinkSeries, RouteShare, time_around},
-    route::{Route, Routes},
+    frames::{LinkSeries, RouteShare, Span, time_around},
+    route::Route,
     run::Run,
-    size_bins::SizeBins,
     text,
 };
 
-/// A figure with its words.
+/// A figure with its texts.
 pub struct Captioned {
-    /// What it shows, in a few words.
+    /// Title of the figure.
     pub title: String,
-    /// How to read it; nothing if there is nothing to read.
+    /// Explanation of the figure; none if it has no data.
     pub caption: Option<String>,
-    /// The figure.
+    /// The drawing.
     pub image: Image,
 }
 
 /// Draws all figures of `run`.
-pub fn draw_figures(
-    run: &Run,
-    frame: &FlowFrame,
-    routes: &Routes,
-    bins: &SizeBins,
-    figures_dir: &Path,
-) -> Result<Vec<Captioned>, ReportError> {
-    let colors = policy_colors(&run.policies);
-    let policies = run.policies.iter().cloned().zip(colors);
-    let policies: Vec<(String, RGBColor)> = policies.collect();
+pub fn draw_figures(run: &Run, figures_dir: &Path) -> Result<Vec<Captioned>, ReportError> {
+    let policies = &run.flows.policies;
+    let colors = policy_colors(policies);
     let draw = Draw {
         run,
-        frame,
-        routes,
-        policies,
+        policies: policies.iter().cloned().zip(colors).collect(),
         figures_dir,
     };
     let mut figures = vec![
         draw.cdf()?,
-        draw.by_size(bins)?,
+        draw.by_size()?,
         draw.utilisation()?,
         draw.map()?,
         draw.timeline()?,
@@ -67,8 +57,6 @@ pub fn draw_figures(
 
 struct Draw<'a> {
     run: &'a Run,
-    frame: &'a FlowFrame,
-    routes: &'a Routes,
     policies: Vec<(String, RGBColor)>,
     figures_dir: &'a Path,
 }
@@ -89,13 +77,10 @@ impl Draw<'_> {
     }
 
     fn cdf(&self) -> Result<Captioned, ReportError> {
-        let slowdowns = self.frame.slowdowns()?;
-        let of = |(policy, color): &(String, RGBColor)| {
-            let sorted = slowdowns.get(policy).cloned().unwrap_or_default();
-            (policy.clone(), *color, sorted)
-        };
+        let policies = self.policies.iter().zip(self.run.flows.slowdowns()?);
+        let policies = policies.map(|((policy, color), sorted)| (policy.clone(), *color, sorted));
         let figure = Cdf {
-            policies: self.policies.iter().map(of).collect(),
+            policies: policies.collect(),
         };
         let caption = "Share of each policy's finished flows whose FCT slowdown is at most the \
                        value below. Further left is better; 1 is a flow alone on the path of least \
@@ -103,23 +88,25 @@ impl Draw<'_> {
         self.captioned(&figure, "FCT slowdown", caption.into())
     }
 
-    fn by_size(&self, bins: &SizeBins) -> Result<Captioned, ReportError> {
+    fn by_size(&self) -> Result<Captioned, ReportError> {
+        let bins = &self.run.flows.bins;
         let figure = BySize {
             policies: self.policies.clone(),
             upper: bins.upper().to_vec(),
-            slowdowns: self.frame.slowdowns_by_bin()?,
+            slowdowns: self.run.flows.slowdowns_by_bin()?,
         };
-        let least = figure.slowdowns.values().map(Vec::len).min().unwrap_or(0);
+        let counts = figure.slowdowns.iter().flatten().map(Vec::len);
+        let fewest = counts.filter(|&count| count > 0).min().unwrap_or(0);
         let mut caption = format!(
             "Nearest-rank percentiles in {} of flow sizes with about equally many flows; the \
              smallest flow has {}.",
             text::count(bins.upper().len(), "bin"),
-            text::size(bins.least()),
+            text::size(bins.min()),
         );
-        if least < 100 {
+        if fewest < 100 {
             caption += &format!(
                 " A bin holds as few as {} of a policy: under 100 its p99 is its slowest flow.",
-                text::count(least, "flow")
+                text::count(fewest, "flow")
             );
         }
         self.captioned(&figure, "FCT slowdown by flow size", caption)
@@ -163,15 +150,14 @@ impl Draw<'_> {
 
     fn map(&self) -> Result<Captioned, ReportError> {
         let mut panels = Vec::new();
-        for (policy, color) in &self.policies {
-            let shares = self.frame.routes(policy)?;
+        for (index, (policy, color)) in self.policies.iter().enumerate() {
+            let shares = self.run.flows.routes(index)?;
             let known: u64 = shares.iter().map(|share| share.flows).sum();
-            let rows = self.run.flows.iter().filter(|flow| flow.policy == *policy);
             panels.push(Panel {
                 policy: policy.clone(),
                 color: *color,
                 known,
-                unknown: rows.filter(|flow| flow.path.is_none()).count() as u64,
+                unknown: self.run.flows.counts[index].flows - known,
                 uses: self.uses_of_links(&shares),
             });
         }
@@ -186,10 +172,12 @@ impl Draw<'_> {
         self.captioned(&figure, "Paths taken", caption.into())
     }
 
-    /// Flows over each link, and their share of all bytes.
+    /// Returns the number of flows over each link and their share of all bytes.
     fn uses_of_links(&self, shares: &[RouteShare]) -> Vec<(u64, f64)> {
         let all: u64 = shares.iter().map(|share| share.bytes).sum();
-        let routes = shares.iter().map(|share| self.routes.named(&share.route));
+        let routes = shares
+            .iter()
+            .map(|share| self.run.routes.named(&share.route));
         let routes: Vec<Route> = routes.collect();
         let of = |link: &LinkInfo| {
             let over = shares
@@ -205,30 +193,28 @@ impl Draw<'_> {
     }
 
     fn timeline(&self) -> Result<Captioned, ReportError> {
+        let flows = &self.run.flows;
         let groups = self.colored_groups()?;
-        let most_shown = MAX_TIMELINE_FLOWS / self.policies.len().max(2);
-        let span = |flow: &FlowRow| {
-            let route = self.routes.of(flow);
-            Span {
-                start: text::seconds(flow.start_ns),
-                end: flow
-                    .fct_ns
-                    .map(|fct| text::seconds(flow.start_ns.saturating_add(fct))),
-                route: route.and_then(|route| groups.place(&route)),
-            }
+        let max_shown = MAX_TIMELINE_FLOWS / self.policies.len().max(2);
+        let bar = |span: &Span<'_>| Bar {
+            start: text::seconds(span.start),
+            end: span
+                .fct
+                .map(|fct| text::seconds(span.start.saturating_add(fct))),
+            route: span
+                .route
+                .and_then(|route| groups.position(&self.run.routes.named(route))),
         };
-        let lane = |(policy, _): &(String, RGBColor)| {
-            let rows = self.run.flows.iter();
-            let rows = rows.filter(|flow| flow.policy == *policy && flow.repetition == 0);
-            let mut rows: Vec<&FlowRow> = rows.collect();
-            rows.sort_by_key(|flow| (flow.start_ns, flow.flow_id));
-            let every = rows.len().div_ceil(most_shown).max(1);
-            Lane {
+        let (mut lanes, mut all) = (Vec::new(), 0);
+        for (index, (policy, _)) in self.policies.iter().enumerate() {
+            let spans = flows.spans(index)?;
+            all += spans.len();
+            let every = spans.len().div_ceil(max_shown).max(1);
+            lanes.push(Lane {
                 policy: policy.clone(),
-                flows: rows.into_iter().step_by(every).map(span).collect(),
-            }
-        };
-        let lanes: Vec<Lane> = self.policies.iter().map(lane).collect();
+                flows: spans.iter().step_by(every).map(bar).collect(),
+            });
+        }
         let shown = lanes.iter().map(|lane| lane.flows.len()).max().unwrap_or(0);
         let figure = Timeline {
             routes: groups.labels(|route| self.delay(route)),
@@ -244,18 +230,18 @@ impl Draw<'_> {
         if self.run.info.repetitions > 1 {
             caption += " Only the first repetition is shown.";
         }
-        let first = |flow: &&FlowRow| flow.repetition == 0;
-        let most = self.run.flows.iter().filter(first).count() / self.policies.len().max(1);
-        if most > shown {
-            caption += &format!(" Of {most} flows of a policy {shown} are shown, evenly picked.");
+        let of_policy = all / self.policies.len().max(1);
+        if of_policy > shown {
+            caption +=
+                &format!(" Of {of_policy} flows of a policy {shown} are shown, evenly picked.");
         }
         self.captioned(&figure, "Flows over time", caption)
     }
 
     fn around_faults(&self) -> Result<Captioned, ReportError> {
         let series = &self.run.around_faults;
-        // One colour for where they lead, whichever switch it is, and the nearest first: the colours
-        // of flows over time, where a route is a way by one datacenter.
+        // One colour for each destination, whichever the switch, in order of delay: the colours of
+        // flows over time, where a route crosses one datacenter.
         let label = |one: &LinkSeries| format!("to {}", one.to_dc);
         let delay = |one: &LinkSeries| self.delay(&format!("{}-{}", one.from_dc, one.to_dc));
         let mut labels: BTreeMap<String, Option<Nanos>> = BTreeMap::new();
@@ -297,8 +283,8 @@ impl Draw<'_> {
             .collect();
         let changes = self.changes();
         let faults = changes.into_iter().map(|(time, changes)| {
-            let what = format!("{} at {}", changes.join(", "), text::time(time));
-            (text::seconds(time), what)
+            let label = format!("{} at {}", changes.join(", "), text::time(time));
+            (text::seconds(time), label)
         });
         let (start, end) = time_around(&self.run.info.faults);
         let figure = AroundFaults {
@@ -318,7 +304,7 @@ impl Draw<'_> {
         self.captioned(&figure, "Around the faults", caption)
     }
 
-    /// What became of links, by time.
+    /// Returns the changes of links, by time.
     fn changes(&self) -> BTreeMap<Nanos, Vec<String>> {
         let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
         for fault in &self.run.info.faults {
@@ -327,21 +313,21 @@ impl Draw<'_> {
                 LinkChange::Up => "back",
                 LinkChange::Changed => "changed",
             };
-            let what = format!("{} {change}", fault.link);
-            changes.entry(fault.time_ns).or_default().push(what);
+            let change = format!("{} {change}", fault.link);
+            changes.entry(fault.time_ns).or_default().push(change);
         }
         changes
     }
 
-    /// What flows over time are coloured by.
+    /// Returns the groups that flows over time are coloured by.
     fn colored_groups(&self) -> Result<Groups, ReportError> {
         let mut routes: BTreeSet<String> = BTreeSet::new();
-        for (policy, _) in &self.policies {
-            let shares = self.frame.routes(policy)?;
+        for policy in 0..self.policies.len() {
+            let shares = self.run.flows.routes(policy)?;
             routes.extend(shares.into_iter().map(|share| share.route));
         }
         if routes.len() > SERIES.len() {
-            let routes = routes.iter().map(|route| self.routes.named(route));
+            let routes = routes.iter().map(|route| self.run.routes.named(route));
             let lengths: BTreeSet<usize> = routes.filter_map(|route| links_of(&route)).collect();
             return Ok(Groups::Lengths(
                 lengths.into_iter().take(SERIES.len()).collect(),
@@ -358,20 +344,22 @@ impl Draw<'_> {
     }
 
     fn delay(&self, route: &str) -> Option<Nanos> {
-        self.routes.delay(&self.routes.named(route))
+        let routes = &self.run.routes;
+        routes.delay(&routes.named(route))
     }
 }
 
-/// What flows are coloured by, in the order of the colours.
+/// Groups that flows are coloured by, in the order of the colours.
 enum Groups {
-    /// Their route, the fastest first.
+    /// Routes, the least delay first.
     Routes(Vec<String>),
-    /// The links of their route, the fewest first.
+    /// Numbers of links of the routes, the fewest first.
     Lengths(Vec<usize>),
 }
 
 impl Groups {
-    fn place(&self, route: &Route) -> Option<usize> {
+    /// Returns the position of the group of `route`.
+    fn position(&self, route: &Route) -> Option<usize> {
         match self {
             Self::Routes(routes) => routes.iter().position(|one| *one == route.text),
             Self::Lengths(lengths) => {
@@ -381,7 +369,7 @@ impl Groups {
         }
     }
 
-    /// The name of each group and its colour.
+    /// Returns the label and colour of each group.
     fn labels(&self, delay: impl Fn(&str) -> Option<Nanos>) -> Vec<(String, RGBColor)> {
         let route = |route: &String| match delay(route) {
             Some(delay) => format!("{route} · {}", text::time(delay)),
@@ -398,11 +386,11 @@ impl Groups {
     }
 }
 
-/// The links a route goes over, if it is known.
+/// Returns the number of links of a route, if it is known.
 fn links_of(route: &Route) -> Option<usize> {
     route.hops.len().checked_sub(1)
 }
 
-/// Flows that are shown of all policies, if there are two or more: each is a pixel high at least,
-/// and all panels together should fit on two pages.
+/// Maximum number of flows shown, of two or more policies: each is at least a pixel high, and all
+/// panels together should fit on two pages.
 const MAX_TIMELINE_FLOWS: usize = 1_600;

@@ -10,15 +10,12 @@ use lab_records::directory::{FIGURES_DIR, REPORT_FILE};
 use crate::{
     error::ReportError,
     figures::draw_figures,
-    frames::FlowFrame,
     page::{Page, page},
-    route::Routes,
     run::Run,
-    size_bins::SizeBins,
     summary::Summary,
 };
 
-/// A report that was written.
+/// A written report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The page.
@@ -32,18 +29,14 @@ pub struct Report {
 /// Writes the report of the run directory at `run` into it.
 ///
 /// # Errors
-/// When the records cannot be read, or the report cannot be written.
+/// If the records cannot be read or the report cannot be written.
 pub fn render(run: &Path) -> Result<Report, ReportError> {
     let run = Run::read(run)?;
-    let routes = Routes::new(&run.info);
-    let sizes = run.flows.iter().map(|flow| flow.size_bytes).collect();
-    let bins = SizeBins::new(sizes, run.policies.len());
-    let frame = FlowFrame::new(&run.flows, &routes, &bins)?;
-    let summary = Summary::new(&run, &frame)?;
+    let summary = Summary::new(&run)?;
 
     let figures_dir = run.dir.join(FIGURES_DIR);
     fs::create_dir_all(&figures_dir).map_err(write_failed(&figures_dir))?;
-    let figures = draw_figures(&run, &frame, &routes, &bins, &figures_dir)?;
+    let figures = draw_figures(&run, &figures_dir)?;
     let mut files = Vec::new();
     for figure in &figures {
         let name = figure.image.name;
@@ -58,8 +51,6 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
         run: &run,
         summary: &summary,
         figures: &figures,
-        routes: &routes,
-        frame: &frame,
     })?;
     fs::write(&html, text).map_err(write_failed(&html))?;
     Ok(Report {

@@ -1,26 +1,26 @@
-//! Routes: paths without their direction.
+//! Routes: paths without direction.
 
-use lab_records::{DcPath, FlowRow, LinkInfo, RunInfo};
+use lab_records::{DcPath, LinkInfo, RunInfo};
 use lab_units::Nanos;
 
-/// The routes of a run.
+/// The network that routes are in.
 pub struct Routes {
     /// The datacenters, in the order of the plan.
     dcs: Vec<String>,
     links: Vec<LinkInfo>,
 }
 
-/// A path without its direction: written from the end that comes first in the plan.
+/// A path without direction, written from the end that comes first in the plan.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Route {
-    /// As it is written.
+    /// The route's text: `dc1-dc4-dc8`.
     pub text: String,
-    /// The DCs; none if they are not all known.
+    /// The datacenters; empty if one of them is not known.
     pub hops: Vec<String>,
 }
 
 impl Routes {
-    /// The routes between the datacenters of `info`.
+    /// Returns the network of `info`.
     pub fn new(info: &RunInfo) -> Self {
         Self {
             dcs: info.dcs.iter().map(|dc| dc.name.clone()).collect(),
@@ -28,25 +28,22 @@ impl Routes {
         }
     }
 
-    /// The route of a flow's data, if its path is known.
-    pub fn of(&self, flow: &FlowRow) -> Option<Route> {
-        flow.path.as_ref().map(|path| self.of_path(path))
-    }
-
-    /// The route written `text`.
+    /// Returns the route with this text.
     pub fn named(&self, text: &str) -> Route {
         self.of_path(&DcPath::new([text]))
     }
 
-    /// One-way delay of a route, by the fastest link of each leg; nothing if a leg has none.
+    /// Returns the one-way delay of a route over the link of least delay of each hop; `None` if a
+    /// hop has no link.
     pub fn delay(&self, route: &Route) -> Option<Nanos> {
-        let legs = route.hops.windows(2);
-        let delays = legs.map(|leg| self.link_delay(&leg[0], &leg[1]));
+        let pairs = route.hops.windows(2);
+        let delays = pairs.map(|pair| self.link_delay(&pair[0], &pair[1]));
         let total = delays.sum::<Option<u64>>()?;
         (route.hops.len() > 1).then_some(Nanos::new(total))
     }
 
-    fn of_path(&self, path: &DcPath) -> Route {
+    /// Returns the route of `path`.
+    pub fn of_path(&self, path: &DcPath) -> Route {
         let names: Vec<&str> = self.dcs.iter().map(String::as_str).collect();
         let Some(mut hops) = path.hops(&names) else {
             return Route {
@@ -54,8 +51,8 @@ impl Routes {
                 hops: Vec::new(),
             };
         };
-        let place = |hop: Option<&&str>| names.iter().position(|name| Some(name) == hop);
-        if place(hops.first()) > place(hops.last()) {
+        let position = |hop: Option<&&str>| names.iter().position(|name| Some(name) == hop);
+        if position(hops.first()) > position(hops.last()) {
             hops.reverse();
         }
         Route {
@@ -71,10 +68,10 @@ impl Routes {
 }
 
 impl Route {
-    /// Whether it goes over `link`.
+    /// True if the route goes over `link`.
     pub fn crosses(&self, link: &LinkInfo) -> bool {
-        let mut legs = self.hops.windows(2);
-        legs.any(|leg| joins(link, &leg[0], &leg[1]))
+        let mut pairs = self.hops.windows(2);
+        pairs.any(|pair| joins(link, &pair[0], &pair[1]))
     }
 }
 
@@ -88,7 +85,7 @@ mod tests {
     use crate::testing;
 
     #[test]
-    fn a_routes_delay_is_the_sum_of_its_legs() {
+    fn a_routes_delay_is_the_sum_of_its_links() {
         let routes = Routes::new(&testing::info());
         let delay = |text: &str| routes.delay(&routes.named(text));
         assert_eq!(delay("dc1-dc2-dc3"), Some(Nanos::from_millis(10)));

@@ -1,95 +1,73 @@
-//! A run's records: its flows, and what the other tables add up to.
+//! The records that a report is made from.
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
-use lab_records::{
-    DecisionRow, FlowCounts, FlowRow, RecordsError, RunDir, RunEnd, RunInfo, UtcTime, Verdict,
+use lab_records::{RunDir, RunEnd, RunInfo, UtcTime, Verdict};
+
+use crate::{
+    error::ReportError,
+    frames::{self, DecisionCount, Flows, LinkSeries, LinkUse, Pauses},
+    route::Routes,
 };
 
-use crate::frames::{LinkSeries, LinkTally, LinkUse, PauseTally, Pauses, SeriesTally};
-
-/// What a report is made from.
-#[derive(Clone, Debug)]
+/// A run's facts, flows, and the results of queries on its other tables.
 pub struct Run {
     /// The directory.
     pub dir: PathBuf,
-    /// What the run was.
+    /// Facts of the run.
     pub info: RunInfo,
-    /// When it began.
+    /// Time of the run's start.
     pub started_at: UtcTime,
-    /// How it ended; nothing if it did not.
+    /// End of the run; none if it did not end.
     pub end: Option<RunEnd>,
-    /// The labels of policies: those of the run, then any that only rows have.
-    pub policies: Vec<String>,
-    /// What the flow rows add up to, counted again.
-    pub tally: FlowCounts,
-    /// Whether it can be trusted, judged again from the rows.
+    /// Verdict, judged again from the rows.
     pub verdict: Verdict,
+    /// Routes between the datacenters.
+    pub routes: Routes,
     /// The flows.
-    pub flows: Vec<FlowRow>,
-    /// What each direction of each link carried under each policy.
+    pub flows: Flows,
+    /// Totals of each direction of each link under each policy.
     pub link_uses: Vec<LinkUse>,
-    /// What the switches next to faults sent as time went by.
+    /// Counters over time of the switches next to faults.
     pub around_faults: Vec<LinkSeries>,
-    /// How many decisions were made for each reason, by policy and reason.
-    pub decisions: BTreeMap<(String, String), u64>,
-    /// What priority flow control did under each policy that has pauses.
+    /// Numbers of decisions, by policy and reason.
+    pub decisions: Vec<DecisionCount>,
+    /// Pauses by priority flow control under each policy that has any.
     pub pauses: BTreeMap<String, Pauses>,
 }
 
 impl Run {
     /// Reads the run directory at `dir`.
-    pub fn read(dir: &Path) -> Result<Self, RecordsError> {
+    pub fn read(dir: &Path) -> Result<Self, ReportError> {
         let run = RunDir::open(dir)?;
-        let flows = run.flows()?;
-        let mut torn = flows.truncated;
-        let mut links = LinkTally::default();
-        let mut around = SeriesTally::new(run.info());
-        torn += run.visit(|row| {
-            around.add(&row);
-            links.add(row);
-        })?;
-        torn += run.visit(|row| links.add_queue(row))?;
-        let mut decisions: BTreeMap<(String, String), u64> = BTreeMap::new();
-        torn += run.visit(|row: DecisionRow| {
-            *decisions.entry((row.policy, row.reason)).or_default() += 1;
-        })?;
-        let mut pauses = PauseTally::default();
-        torn += run.visit(|row| pauses.add(row))?;
+        let routes = Routes::new(run.info());
+        let (flows, truncated) = Flows::read(&run, &routes)?;
+        let (link_uses, around_faults, truncated_links) = frames::links(&run)?;
+        let (decisions, truncated_decisions) = frames::decisions(&run)?;
+        let (pauses, truncated_pauses) = frames::pauses(&run)?;
+        let truncated = truncated + truncated_links + truncated_decisions + truncated_pauses;
         let end = run.outcome().map(|outcome| outcome.end.clone());
-        let tally = flows.rows.iter().collect();
-        let mut verdict = Verdict::of(run.info(), end.as_ref(), &tally);
-        if torn > 0 {
+        let mut verdict = Verdict::of(run.info(), end.as_ref(), &flows.total());
+        if truncated > 0 {
             verdict.add_reason(format!(
-                "tables that end in a row cut off in the middle, which is left out: {torn}"
+                "tables whose last row is truncated, which is left out: {truncated}"
             ));
         }
         Ok(Self {
             dir: dir.to_owned(),
-            policies: labels(run.info(), &flows.rows),
             info: run.info().clone(),
             started_at: run.started_at(),
             end,
-            tally,
             verdict,
-            flows: flows.rows,
-            link_uses: links.uses(),
-            around_faults: around.series(),
+            routes,
+            flows,
+            link_uses,
+            around_faults,
             decisions,
-            pauses: pauses.pauses(),
+            pauses,
         })
     }
-}
-
-fn labels(info: &RunInfo, flows: &[FlowRow]) -> Vec<String> {
-    let mut labels = info.policies.clone();
-    for flow in flows {
-        if !labels.contains(&flow.policy) {
-            labels.push(flow.policy.clone());
-        }
-    }
-    labels
 }

@@ -5,15 +5,15 @@ use lab_units::Bytes;
 /// Bins of flow sizes, each with about the same number of flows, from small to large.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SizeBins {
-    /// The largest size of each bin, increasing.
+    /// Largest size of each bin, increasing.
     upper: Vec<Bytes>,
-    /// The smallest size of all.
-    least: Bytes,
+    /// Smallest of all sizes.
+    min: Bytes,
 }
 
 impl SizeBins {
-    /// Bins for the sizes of all policies' flows: the paper's 20 if each gets [`MIN_FLOWS`] flows
-    /// of each policy, else fewer. Flows of one size are never split, so bins can be fewer and
+    /// Returns bins for the sizes of all policies' flows: the paper's 20 if each gets [`MIN_FLOWS`]
+    /// flows of each policy, else fewer. Flows of one size are never split, so bins can be fewer and
     /// unequal where sizes repeat.
     pub fn new(mut sizes: Vec<Bytes>, policies: usize) -> Self {
         sizes.sort_unstable();
@@ -25,32 +25,32 @@ impl SizeBins {
         upper.dedup();
         Self {
             upper,
-            least: sizes.first().copied().unwrap_or_default(),
+            min: sizes.first().copied().unwrap_or_default(),
         }
     }
 
-    /// The bin of a flow of `size`.
+    /// Returns the bin of a flow of `size`.
     pub fn of(&self, size: Bytes) -> u32 {
         let bin = self.upper.partition_point(|&upper| upper < size);
         let last = self.upper.len().saturating_sub(1);
         u32::try_from(bin.min(last)).unwrap_or(u32::MAX)
     }
 
-    /// The largest size of each bin.
+    /// Returns the largest size of each bin.
     pub fn upper(&self) -> &[Bytes] {
         &self.upper
     }
 
-    /// The smallest size of all.
-    pub fn least(&self) -> Bytes {
-        self.least
+    /// Returns the smallest of all sizes.
+    pub fn min(&self) -> Bytes {
+        self.min
     }
 }
 
-/// As in the paper's figures.
+/// Number of bins in the paper's figures.
 const PAPER_BINS: usize = 20;
 
-/// With fewer flows of a policy in a bin its percentiles say little.
+/// Minimum number of flows of each policy in a bin: percentiles of fewer say little.
 const MIN_FLOWS: usize = 10;
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::{
-    frames::FlowFrame,
     run::Run,
     stats::{self, Change, Slowdown},
 };
@@ -13,9 +12,9 @@ use crate::{
 pub struct Summary {
     /// The scenario's name.
     pub scenario: String,
-    /// Whether the run can be trusted.
+    /// True if the run can be trusted.
     pub clean: bool,
-    /// Why not.
+    /// Reasons not to trust the run.
     pub reasons: Vec<String>,
     /// The policies, in the order of the scenario.
     pub policies: Vec<PolicySummary>,
@@ -24,46 +23,41 @@ pub struct Summary {
 /// One policy's results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicySummary {
-    /// Its label.
+    /// Label of the policy.
     pub policy: String,
     /// Flows recorded.
-    pub flows: usize,
+    pub flows: u64,
     /// Flows that finished.
-    pub finished: usize,
-    /// Flows that did not.
-    pub unfinished: usize,
-    /// Finished flows with a slowdown under 1, which cannot be.
-    pub below_one: usize,
-    /// FCT slowdown of the finished flows; nothing if none finished.
+    pub finished: u64,
+    /// Flows that did not finish.
+    pub unfinished: u64,
+    /// Finished flows with a slowdown under 1, which is an error.
+    pub below_one: u64,
+    /// FCT slowdown of the finished flows; none if no flow finished.
     pub slowdown: Option<Slowdown>,
-    /// Against the first policy, by the flows that finished under both; nothing for the first.
+    /// Change against the first policy, of the flows that finished under both; none for the first.
     pub change: Option<Change>,
 }
 
 impl Summary {
-    /// Sums up `run`, whose flows are in `frame`.
-    pub(crate) fn new(run: &Run, frame: &FlowFrame) -> polars::error::PolarsResult<Self> {
-        let slowdowns = frame.slowdowns()?;
+    /// Returns the summary of `run`.
+    pub(crate) fn new(run: &Run) -> polars::error::PolarsResult<Self> {
+        let flows = &run.flows;
+        let slowdowns = flows.slowdowns()?;
         let mut policies = Vec::new();
-        for policy in &run.policies {
-            let sorted = slowdowns.get(policy).map_or(&[][..], Vec::as_slice);
-            let rows = run.flows.iter().filter(|flow| flow.policy == *policy);
-            let flows = rows.clone().count();
-            let below_one = rows.clone().filter(|flow| flow.is_too_fast()).count();
-            let finished = rows.filter(|flow| flow.status.is_finished()).count();
-            let first = &run.policies[0];
-            let change = if policy == first {
-                None
-            } else {
-                stats::change(&frame.pairs(first, policy)?)
+        for (index, policy) in flows.policies.iter().enumerate() {
+            let counts = flows.counts[index];
+            let change = match index {
+                0 => None,
+                _ => stats::change(&flows.pairs(0, index)?),
             };
             policies.push(PolicySummary {
                 policy: policy.clone(),
-                flows,
-                finished,
-                unfinished: flows - finished,
-                below_one,
-                slowdown: stats::slowdown(sorted),
+                flows: counts.flows,
+                finished: counts.finished,
+                unfinished: counts.unfinished,
+                below_one: counts.below_one,
+                slowdown: stats::slowdown(&slowdowns[index]),
                 change,
             });
         }

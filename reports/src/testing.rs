@@ -1,9 +1,30 @@
-//! Rows for tests of what is in this crate.
+//! Runs and rows for the tests of this crate.
 
-use lab_records::{DcInfo, FlowRow, FlowStatus, LinkInfo, RunInfo, sample};
+use lab_records::{
+    DcInfo, FlowRow, FlowStatus, LinkInfo, LinkRow, RecordsError, RunDir, RunInfo, RunWriter,
+    sample,
+};
 use lab_units::{Bytes, FlowId, Nanos};
 
-/// Three datacenters: dc1 and dc3 over dc2, and over a link of their own.
+/// A run directory that is removed with this value.
+pub struct TestRun {
+    pub dir: RunDir,
+    _files: tempfile::TempDir,
+}
+
+/// Writes a run with the rows that `write` appends.
+pub fn run(
+    info: &RunInfo,
+    write: impl FnOnce(&mut RunWriter) -> Result<(), RecordsError>,
+) -> TestRun {
+    let files = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create_in(files.path(), sample::now(), info).unwrap();
+    write(&mut writer).unwrap();
+    let dir = RunDir::open(writer.dir()).unwrap();
+    TestRun { dir, _files: files }
+}
+
+/// Three datacenters: dc1 and dc3 are linked over dc2, and directly.
 pub fn info() -> RunInfo {
     let dc = |name: &str| DcInfo {
         name: name.into(),
@@ -46,5 +67,23 @@ pub fn flow(policy: &str, id: u32, slowdown: Option<f64>) -> FlowRow {
             None => FlowStatus::TimedOut,
         },
         ..sample::flow(policy)
+    }
+}
+
+/// A counter of policy `a` at time 0, of the link from one datacenter to another.
+pub fn counter(from: &str, to: &str) -> LinkRow {
+    LinkRow {
+        policy: "a".into(),
+        repetition: 0,
+        time_ns: Nanos::ZERO,
+        link: "dc1-dc2".into(),
+        from_dc: from.into(),
+        to_dc: to.into(),
+        tx_bytes: Bytes::new(0),
+        emu_tx_bytes: Bytes::new(0),
+        rate_bps: "1 Gbit".parse().unwrap(),
+        drops: 0,
+        tx_packets: None,
+        marks: None,
     }
 }

@@ -1,7 +1,5 @@
 //! p50 and p99 FCT slowdown by flow size.
 
-use std::collections::BTreeMap;
-
 use lab_units::Bytes;
 use plotters::{prelude::DrawingBackend, series::LineSeries, style::RGBColor};
 
@@ -23,17 +21,17 @@ pub struct BySize {
     /// The largest size of each bin.
     pub upper: Vec<Bytes>,
     /// Sorted slowdowns by policy and bin.
-    pub slowdowns: BTreeMap<(String, u32), Vec<f64>>,
+    pub slowdowns: Vec<Vec<Vec<f64>>>,
 }
 
-/// Place and value of a bin.
+/// Position and value of a bin.
 type Dot = (f64, f64);
 
 impl Figure for BySize {
     const NAME: &'static str = "fct-slowdown-by-size";
 
     fn missing(&self) -> Option<String> {
-        let none = self.slowdowns.values().all(Vec::is_empty);
+        let none = self.slowdowns.iter().flatten().all(Vec::is_empty);
         none.then(|| "no flow finished".into())
     }
 
@@ -63,11 +61,12 @@ impl BySize {
         left: f64,
         top: f64,
     ) -> Drawn {
-        let series: Vec<Vec<Dot>> = self
-            .policies
-            .iter()
-            .map(|(policy, _)| self.dots(policy, percent))
-            .collect();
+        let dots = |bins: &Vec<Vec<f64>>| {
+            let dot = |(bin, sorted): (f64, &Vec<f64>)| Some((bin, nearest_rank(sorted, percent)?));
+            let bins = (0u32..).map(f64::from).zip(bins);
+            bins.filter_map(dot).collect()
+        };
+        let series: Vec<Vec<Dot>> = self.slowdowns.iter().map(dots).collect();
         let values = series.iter().flatten().map(|dot| dot.1);
         let y = Axis::of_ratios(values, 6);
         let logarithmic = if y.is_logarithmic() {
@@ -98,15 +97,8 @@ impl BySize {
         Ok(())
     }
 
-    fn dots(&self, policy: &str, percent: u32) -> Vec<Dot> {
-        let dot = |bin: u32| {
-            let sorted = self.slowdowns.get(&(policy.to_owned(), bin))?;
-            Some((f64::from(bin), nearest_rank(sorted, percent)?))
-        };
-        (0..).take(self.upper.len()).filter_map(dot).collect()
-    }
-
-    /// One place for each bin, named by its largest size where there is room for the name.
+    /// Returns an axis with a position for each bin, labelled by its largest size where there is
+    /// room.
     fn size_axis(&self) -> Result<Axis, DrawError> {
         let labels: Vec<String> = self.upper.iter().map(|&size| text::size(size)).collect();
         let mut widest: f64 = 0.0;
@@ -116,14 +108,14 @@ impl BySize {
         let bins = text::to_float(labels.len() as u64);
         let fitting = ((PANEL - 60.0) / (widest + 10.0)).floor().max(1.0);
         let every = (bins / fitting).ceil().max(1.0);
-        let place = (0u32..).map(f64::from);
-        // The largest bin is always named: it is where the axis ends.
-        let ticks = place
+        let position = (0u32..).map(f64::from);
+        // The largest bin, at the end of the axis, always has its label.
+        let ticks = position
             .zip(labels)
             .filter(|(at, _)| (bins - 1.0 - at) % every == 0.0);
         Ok(Axis::bare(-0.5..bins - 0.5).with_ticks(ticks.collect()))
     }
 }
 
-/// Width of a panel, with a space to the next.
+/// Width of a panel, less a space to the next.
 const PANEL: f64 = WIDTH / 2.0 - 12.0;

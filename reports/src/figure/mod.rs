@@ -20,5 +20,5 @@ pub use by_size::BySize;
 pub use cdf::Cdf;
 pub use map::{Panel, PathMap};
 pub use render::{Figure, Image, font_face, render};
-pub use timeline::{Lane, Span, Timeline};
+pub use timeline::{Bar, Lane, Timeline};
 pub use utilisation::{LinkBars, Utilisation, attributes};

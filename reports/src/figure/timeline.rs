@@ -26,12 +26,12 @@ pub struct Lane {
     /// Label of the policy.
     pub policy: String,
     /// The flows of its first repetition, by start.
-    pub flows: Vec<Span>,
+    pub flows: Vec<Bar>,
 }
 
 /// One flow.
 #[derive(Clone, Copy, Debug)]
-pub struct Span {
+pub struct Bar {
     /// When it started, in seconds.
     pub start: f64,
     /// When it ended; nothing if it did not finish.

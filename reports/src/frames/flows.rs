@@ -1,78 +1,144 @@
-//! Questions about flows.
+//! Queries on flows.
 
 use std::collections::BTreeMap;
 
-use lab_records::FlowRow;
+use lab_records::{DcPath, FlowCounts, FlowRow, RunDir};
+use lab_units::{Bytes, Nanos};
 use polars::prelude::*;
 
-use super::values;
-use crate::{route::Routes, size_bins::SizeBins};
+use super::numbers;
+use crate::{error::ReportError, route::Routes, size_bins::SizeBins};
 
-/// The flows of a run, to be asked.
-pub struct FlowFrame {
-    lazy: LazyFrame,
+/// The flows of a run.
+pub struct Flows {
+    /// Labels of the policies: those of the run, then any that only rows have.
+    pub policies: Vec<String>,
+    /// Counts of flows under each policy.
+    pub counts: Vec<FlowCounts>,
+    /// First rows by policy, repetition and id, at most [`MAX_SHOWN`].
+    pub shown: Vec<FlowRow>,
+    /// Latest start against the schedule; none if no flow started.
+    pub max_lateness: Option<Nanos>,
+    /// Largest error bound of a measured FCT; none if it is not known.
+    pub max_resolution: Option<Nanos>,
+    /// Bins of all flows' sizes.
+    pub bins: SizeBins,
+    /// Routes, by the number that the frame has for each.
+    routes: Vec<String>,
+    frame: LazyFrame,
 }
 
-/// The flows over one route.
+/// Flows over one route under one policy.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RouteShare {
     /// The route.
     pub route: String,
-    /// Flows over it.
+    /// Number of flows.
     pub flows: u64,
-    /// Their bytes.
+    /// Sum of their sizes, in bytes.
     pub bytes: u64,
 }
 
 /// Slowdowns of one flow under two policies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// Under the policy compared with.
+    /// Slowdown under the baseline.
     pub base: f64,
-    /// Under the other.
+    /// Slowdown under the other policy.
     pub other: f64,
 }
 
-impl FlowFrame {
-    /// A frame of `flows`, each with its route and size bin.
-    pub fn new(flows: &[FlowRow], routes: &Routes, bins: &SizeBins) -> PolarsResult<Self> {
-        let route = |flow: &FlowRow| routes.of(flow).map(|route| route.text);
-        let columns = vec![
-            Column::new(POLICY.into(), values(flows, |flow| flow.policy.as_str())),
-            Column::new(REPETITION.into(), values(flows, |flow| flow.repetition)),
-            Column::new(FLOW.into(), values(flows, |flow| flow.flow_id.0)),
-            Column::new(BIN.into(), values(flows, |flow| bins.of(flow.size_bytes))),
-            Column::new(BYTES.into(), values(flows, |flow| flow.size_bytes.get())),
-            Column::new(SLOWDOWN.into(), values(flows, |flow| flow.slowdown)),
-            Column::new(ROUTE.into(), values(flows, route)),
-        ];
-        let lazy = DataFrame::new(flows.len(), columns)?.lazy();
-        Ok(Self { lazy })
+/// Time and route of one flow.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Span<'a> {
+    /// Start time.
+    pub start: Nanos,
+    /// FCT; none if the flow did not finish.
+    pub fct: Option<Nanos>,
+    /// The route; none if it is not known.
+    pub route: Option<&'a str>,
+}
+
+/// Columns of the frame, while rows are read: about 50 bytes for each flow.
+#[derive(Default)]
+struct Columns {
+    policies: Vec<u32>,
+    repetitions: Vec<u32>,
+    flows: Vec<u32>,
+    sizes: Vec<u64>,
+    starts: Vec<u64>,
+    fcts: Vec<Option<u64>>,
+    slowdowns: Vec<Option<f64>>,
+    routes: Vec<Option<u32>>,
+}
+
+/// Reader of flows, row by row.
+struct Reader<'a> {
+    known_routes: &'a Routes,
+    flows: Flows,
+    route_of_path: BTreeMap<DcPath, u32>,
+    columns: Columns,
+}
+
+impl Flows {
+    /// Reads the flows of `run`, and the number of truncated rows.
+    pub fn read(run: &RunDir, routes: &Routes) -> Result<(Self, u64), ReportError> {
+        let policies = run.info().policies.clone();
+        let mut reader = Reader {
+            known_routes: routes,
+            flows: Self {
+                counts: vec![FlowCounts::default(); policies.len()],
+                policies,
+                shown: Vec::new(),
+                max_lateness: None,
+                max_resolution: None,
+                bins: SizeBins::new(Vec::new(), 1),
+                routes: Vec::new(),
+                frame: LazyFrame::default(),
+            },
+            route_of_path: BTreeMap::new(),
+            columns: Columns::default(),
+        };
+        let truncated = run.visit(|row| reader.add(row))?;
+        Ok((reader.finish()?, truncated))
     }
 
-    /// The slowdowns of each policy's finished flows, sorted.
-    pub fn slowdowns(&self) -> PolarsResult<BTreeMap<String, Vec<f64>>> {
+    /// Returns the counts of all flows.
+    pub fn total(&self) -> FlowCounts {
+        let mut total = FlowCounts::default();
+        for counts in &self.counts {
+            total.flows += counts.flows;
+            total.finished += counts.finished;
+            total.unfinished += counts.unfinished;
+            total.below_one += counts.below_one;
+        }
+        total
+    }
+
+    /// Returns the sorted slowdowns of each policy's finished flows.
+    pub fn slowdowns(&self) -> PolarsResult<Vec<Vec<f64>>> {
         let frame = self.sorted_slowdowns(&[POLICY])?;
-        let policies = frame.column(POLICY)?.str()?.iter();
-        let slowdowns = frame.column(SLOWDOWN)?.f64()?.iter();
-        Ok(grouped(
-            policies.map(|policy| policy.map(str::to_owned)),
-            slowdowns,
-        ))
+        let mut slowdowns = vec![Vec::new(); self.policies.len()];
+        for (policy, slowdown) in ids(&frame, POLICY)?.zip(floats(&frame, SLOWDOWN)?) {
+            slowdowns[policy].push(slowdown);
+        }
+        Ok(slowdowns)
     }
 
-    /// The slowdowns of each policy's finished flows by size bin, sorted.
-    pub fn slowdowns_by_bin(&self) -> PolarsResult<BTreeMap<(String, u32), Vec<f64>>> {
+    /// Returns the sorted slowdowns of each policy's finished flows in each size bin.
+    pub fn slowdowns_by_bin(&self) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
         let frame = self.sorted_slowdowns(&[POLICY, BIN])?;
-        let policies = frame.column(POLICY)?.str()?.iter();
-        let bins = frame.column(BIN)?.u32()?.iter();
-        let slowdowns = frame.column(SLOWDOWN)?.f64()?.iter();
-        let key = |(policy, bin): (Option<&str>, Option<u32>)| Some((policy?.to_owned(), bin?));
-        Ok(grouped(policies.zip(bins).map(key), slowdowns))
+        let bins = vec![Vec::new(); self.bins.upper().len()];
+        let mut slowdowns = vec![bins; self.policies.len()];
+        let rows = ids(&frame, POLICY)?.zip(ids(&frame, BIN)?);
+        for ((policy, bin), slowdown) in rows.zip(floats(&frame, SLOWDOWN)?) {
+            slowdowns[policy][bin].push(slowdown);
+        }
+        Ok(slowdowns)
     }
 
-    /// The flows that finished under both policies, by repetition and id.
-    pub fn pairs(&self, base: &str, other: &str) -> PolarsResult<Vec<Pair>> {
+    /// Returns the flows that finished under both policies, by repetition and id.
+    pub fn pairs(&self, base: usize, other: usize) -> PolarsResult<Vec<Pair>> {
         let keys = [col(REPETITION), col(FLOW)];
         let inner = JoinArgs::new(JoinType::Inner);
         let of_base =
@@ -82,70 +148,157 @@ impl FlowFrame {
             .join(self.finished(other), keys.clone(), keys, inner)
             .sort([REPETITION, FLOW], SortMultipleOptions::default())
             .collect()?;
-        let bases = frame.column(BASE)?.f64()?.iter();
-        let others = frame.column(SLOWDOWN)?.f64()?.iter();
-        let pair = |(base, other): (Option<f64>, Option<f64>)| {
-            Some(Pair {
-                base: base?,
-                other: other?,
-            })
-        };
-        Ok(bases.zip(others).filter_map(pair).collect())
+        let pairs = floats(&frame, BASE)?.zip(floats(&frame, SLOWDOWN)?);
+        Ok(pairs.map(|(base, other)| Pair { base, other }).collect())
     }
 
-    /// The routes of `policy`'s flows, most bytes first.
-    pub fn routes(&self, policy: &str) -> PolarsResult<Vec<RouteShare>> {
-        let most_bytes = SortMultipleOptions::default().with_order_descending_multi([true, false]);
+    /// Returns the routes of a policy's flows, most bytes first.
+    pub fn routes(&self, policy: usize) -> PolarsResult<Vec<RouteShare>> {
         let frame = self
             .of_policy(policy)
             .filter(col(ROUTE).is_not_null())
             .group_by([col(ROUTE)])
             .agg([col(FLOW).count().cast(DataType::UInt64), col(BYTES).sum()])
-            .sort([BYTES, ROUTE], most_bytes)
             .collect()?;
-        let routes = frame.column(ROUTE)?.str()?.iter();
-        let flows = frame.column(FLOW)?.u64()?.iter();
-        let bytes = frame.column(BYTES)?.u64()?.iter();
-        let share = |((route, flows), bytes): ((Option<&str>, Option<u64>), Option<u64>)| {
-            Some(RouteShare {
-                route: route?.to_owned(),
-                flows: flows?,
-                bytes: bytes?,
-            })
+        let routes = ids(&frame, ROUTE)?.zip(numbers(&frame, FLOW)?);
+        let share = |((route, flows), bytes): ((usize, u64), u64)| RouteShare {
+            route: self.routes[route].clone(),
+            flows,
+            bytes,
         };
-        Ok(routes.zip(flows).zip(bytes).filter_map(share).collect())
+        let mut shares: Vec<RouteShare> = routes.zip(numbers(&frame, BYTES)?).map(share).collect();
+        shares.sort_by(|a, b| (b.bytes, &a.route).cmp(&(a.bytes, &b.route)));
+        Ok(shares)
     }
 
-    fn of_policy(&self, policy: &str) -> LazyFrame {
-        let wanted = col(POLICY).eq(lit(policy.to_owned()));
-        self.lazy.clone().filter(wanted)
+    /// Returns the flows of a policy's first repetition, by start and id.
+    pub fn spans(&self, policy: usize) -> PolarsResult<Vec<Span<'_>>> {
+        let frame = self
+            .of_policy(policy)
+            .filter(col(REPETITION).eq(lit(0u32)))
+            .sort([START, FLOW], SortMultipleOptions::default())
+            .collect()?;
+        let fcts = frame.column(FCT)?.u64()?.iter();
+        let routes = frame.column(ROUTE)?.u32()?.iter();
+        let span = |((start, fct), route): ((u64, Option<u64>), Option<u32>)| Span {
+            start: Nanos::new(start),
+            fct: fct.map(Nanos::new),
+            route: route.map(|route| self.routes[index(route)].as_str()),
+        };
+        let rows = numbers(&frame, START)?.zip(fcts).zip(routes);
+        Ok(rows.map(span).collect())
     }
 
-    fn finished(&self, policy: &str) -> LazyFrame {
+    /// Sorts the rows to show and drops those after the first [`MAX_SHOWN`].
+    fn keep_shown(&mut self) {
+        let policies = &self.policies;
+        let policy = |row: &FlowRow| policies.iter().position(|label| *label == row.policy);
+        let order = |row: &FlowRow| (policy(row), row.repetition, row.flow_id);
+        self.shown.sort_by_key(order);
+        self.shown.truncate(MAX_SHOWN);
+    }
+
+    fn of_policy(&self, policy: usize) -> LazyFrame {
+        let policy = u32::try_from(policy).unwrap_or(u32::MAX);
+        self.frame.clone().filter(col(POLICY).eq(lit(policy)))
+    }
+
+    fn finished(&self, policy: usize) -> LazyFrame {
         self.of_policy(policy).filter(col(SLOWDOWN).is_not_null())
     }
 
     fn sorted_slowdowns(&self, keys: &[&str]) -> PolarsResult<DataFrame> {
         let order: Vec<&str> = keys.iter().copied().chain([SLOWDOWN]).collect();
-        let finished = self.lazy.clone().filter(col(SLOWDOWN).is_not_null());
+        let finished = self.frame.clone().filter(col(SLOWDOWN).is_not_null());
         finished
             .sort(order, SortMultipleOptions::default())
             .collect()
     }
 }
 
-/// Values by key, in their order.
-fn grouped<K: Ord>(
-    keys: impl Iterator<Item = Option<K>>,
-    values: impl Iterator<Item = Option<f64>>,
-) -> BTreeMap<K, Vec<f64>> {
-    let mut groups: BTreeMap<K, Vec<f64>> = BTreeMap::new();
-    for (key, value) in keys.zip(values) {
-        if let (Some(key), Some(value)) = (key, value) {
-            groups.entry(key).or_default().push(value);
+impl Reader<'_> {
+    fn add(&mut self, row: FlowRow) {
+        let flows = &mut self.flows;
+        let known = flows.policies.iter().position(|it| *it == row.policy);
+        let policy = known.unwrap_or_else(|| {
+            flows.policies.push(row.policy.clone());
+            flows.counts.push(FlowCounts::default());
+            flows.policies.len() - 1
+        });
+        flows.counts[policy].add(&row);
+        flows.max_lateness = flows.max_lateness.max(row.launch_lateness_ns);
+        flows.max_resolution = flows.max_resolution.max(row.emu_fct_resolution_ns);
+        let route = row.path.as_ref().map(|path| self.route(path));
+        let columns = &mut self.columns;
+        columns.policies.push(id(policy));
+        columns.repetitions.push(row.repetition);
+        columns.flows.push(row.flow_id.0);
+        columns.sizes.push(row.size_bytes.get());
+        columns.starts.push(row.start_ns.get());
+        columns.fcts.push(row.fct_ns.map(Nanos::get));
+        columns.slowdowns.push(row.slowdown);
+        columns.routes.push(route);
+        self.flows.shown.push(row);
+        if self.flows.shown.len() >= 2 * MAX_SHOWN {
+            self.flows.keep_shown();
         }
     }
-    groups
+
+    /// Returns the number of the route of `path`; most paths are those of earlier flows.
+    fn route(&mut self, path: &DcPath) -> u32 {
+        if let Some(&known) = self.route_of_path.get(path) {
+            return known;
+        }
+        let routes = &mut self.flows.routes;
+        let text = self.known_routes.of_path(path).text;
+        let known = routes.iter().position(|it| *it == text);
+        let route = id(known.unwrap_or_else(|| {
+            routes.push(text);
+            routes.len() - 1
+        }));
+        self.route_of_path.insert(path.clone(), route);
+        route
+    }
+
+    fn finish(self) -> PolarsResult<Flows> {
+        let (mut flows, columns) = (self.flows, self.columns);
+        flows.keep_shown();
+        let sizes: Vec<Bytes> = columns.sizes.iter().copied().map(Bytes::new).collect();
+        let bins = SizeBins::new(sizes.clone(), flows.policies.len());
+        let bin_of: Vec<u32> = sizes.iter().map(|&size| bins.of(size)).collect();
+        let frame = vec![
+            Column::new(POLICY.into(), columns.policies),
+            Column::new(REPETITION.into(), columns.repetitions),
+            Column::new(FLOW.into(), columns.flows),
+            Column::new(BIN.into(), bin_of),
+            Column::new(BYTES.into(), columns.sizes),
+            Column::new(START.into(), columns.starts),
+            Column::new(FCT.into(), columns.fcts),
+            Column::new(SLOWDOWN.into(), columns.slowdowns),
+            Column::new(ROUTE.into(), columns.routes),
+        ];
+        flows.frame = DataFrame::new(sizes.len(), frame)?.lazy();
+        flows.bins = bins;
+        Ok(flows)
+    }
+}
+
+fn id(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+fn index(id: u32) -> usize {
+    usize::try_from(id).unwrap_or(usize::MAX)
+}
+
+fn ids(frame: &DataFrame, name: &str) -> PolarsResult<impl Iterator<Item = usize>> {
+    let ids = frame.column(name)?.u32()?.iter();
+    Ok(ids.map(|id| index(id.unwrap_or_default())))
+}
+
+fn floats(frame: &DataFrame, name: &str) -> PolarsResult<impl Iterator<Item = f64>> {
+    let floats = frame.column(name)?.f64()?.iter();
+    Ok(floats.map(Option::unwrap_or_default))
 }
 
 const POLICY: &str = "policy";
@@ -153,41 +306,45 @@ const REPETITION: &str = "repetition";
 const FLOW: &str = "flow_id";
 const BIN: &str = "bin";
 const BYTES: &str = "size_bytes";
+const START: &str = "start_ns";
+const FCT: &str = "fct_ns";
 const SLOWDOWN: &str = "slowdown";
 const BASE: &str = "base_slowdown";
 const ROUTE: &str = "route";
+
+/// Number of rows of flows on the page; a page with more is slow to open.
+pub const MAX_SHOWN: usize = 2_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing;
 
-    fn frame(flows: &[FlowRow]) -> FlowFrame {
-        let sizes = flows.iter().map(|flow| flow.size_bytes).collect();
-        let bins = SizeBins::new(sizes, 1);
-        FlowFrame::new(flows, &Routes::new(&testing::info()), &bins).unwrap()
+    fn read(rows: &[FlowRow]) -> Flows {
+        let info = testing::info();
+        let run = testing::run(&info, |writer| {
+            rows.iter().try_for_each(|row| writer.append_flow(row))
+        });
+        Flows::read(&run.dir, &Routes::new(&info)).unwrap().0
     }
 
     #[test]
     fn slowdowns_are_sorted_and_unfinished_flows_have_none() {
-        let flows = [
+        let flows = read(&[
             testing::flow("b", 0, Some(3.0)),
             testing::flow("a", 1, None),
             testing::flow("b", 2, Some(1.5)),
             testing::flow("b", 1, None),
-        ];
-        let slowdowns = frame(&flows).slowdowns().unwrap();
-        assert_eq!(
-            slowdowns,
-            BTreeMap::from([("b".to_owned(), vec![1.5, 3.0])])
-        );
-        let by_bin = frame(&flows).slowdowns_by_bin().unwrap();
-        assert_eq!(by_bin[&("b".to_owned(), 0)], [1.5, 3.0]);
+        ]);
+        assert_eq!(flows.slowdowns().unwrap(), [vec![], vec![1.5, 3.0]]);
+        let by_bin = flows.slowdowns_by_bin().unwrap();
+        assert_eq!(by_bin, [[vec![]], [vec![1.5, 3.0]]]);
+        assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
     }
 
     #[test]
     fn only_flows_that_finished_under_both_are_pairs() {
-        let mut flows = vec![
+        let mut rows = vec![
             testing::flow("a", 0, Some(2.0)),
             testing::flow("a", 1, Some(4.0)),
             testing::flow("a", 2, None),
@@ -196,34 +353,54 @@ mod tests {
             testing::flow("b", 0, Some(1.0)),
         ];
         // The same flow of another repetition is another flow.
-        flows.push(FlowRow {
+        rows.push(FlowRow {
             repetition: 1,
             ..testing::flow("b", 2, Some(7.0))
         });
         let pair = |base: f64, other: f64| Pair { base, other };
-        let pairs = frame(&flows).pairs("a", "b").unwrap();
+        let pairs = read(&rows).pairs(0, 1).unwrap();
         assert_eq!(pairs, [pair(2.0, 1.0), pair(4.0, 3.0)]);
-        assert_eq!(frame(&flows).pairs("a", "c").unwrap(), []);
+        assert_eq!(read(&rows[..3]).pairs(0, 1).unwrap(), []);
     }
 
     #[test]
     fn both_directions_of_a_route_are_one_and_unknown_ones_are_none() {
         let on = |id: u32, path: &[&str]| FlowRow {
-            path: (!path.is_empty()).then(|| lab_records::DcPath::new(path)),
+            path: (!path.is_empty()).then(|| DcPath::new(path)),
             ..testing::flow("a", id, Some(2.0))
         };
-        let flows = [
+        let flows = read(&[
             on(0, &["dc1", "dc2", "dc3"]),
             on(1, &["dc3", "dc2", "dc1"]),
             on(2, &["dc1", "dc3"]),
             on(3, &[]),
-        ];
-        let routes = frame(&flows).routes("a").unwrap();
+        ]);
         let share = |route: &str, flows: u64| RouteShare {
             route: route.into(),
             flows,
             bytes: flows * 1_000,
         };
-        assert_eq!(routes, [share("dc1-dc2-dc3", 2), share("dc1-dc3", 1)]);
+        let shares = [share("dc1-dc2-dc3", 2), share("dc1-dc3", 1)];
+        assert_eq!(flows.routes(0).unwrap(), shares);
+        let spans = flows.spans(0).unwrap();
+        let routes: Vec<_> = spans.iter().map(|span| span.route).collect();
+        assert_eq!(routes[1..], [Some("dc1-dc2-dc3"), Some("dc1-dc3"), None]);
+    }
+
+    #[test]
+    fn the_first_rows_by_policy_repetition_and_id_are_shown() {
+        let rows: Vec<FlowRow> = (0..5 * MAX_SHOWN)
+            .map(|number| FlowRow {
+                // Policy `z` is not of the run: it comes last.
+                policy: ["z", "b", "a"][number % 3].into(),
+                ..testing::flow("", id(10_000 - number), None)
+            })
+            .collect();
+        let flows = read(&rows);
+        assert_eq!(flows.policies, ["a", "b", "z"]);
+        let mut expected: Vec<FlowRow> = rows.into_iter().filter(|it| it.policy == "a").collect();
+        expected.sort_by_key(|row| row.flow_id);
+        expected.truncate(MAX_SHOWN);
+        assert_eq!(flows.shown, expected);
     }
 }

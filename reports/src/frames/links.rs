@@ -1,150 +1,174 @@
-//! Questions about links and their queues.
+//! Totals of links and their queues.
 
 use std::collections::BTreeMap;
 
-use lab_records::{LinkRow, QueueRow};
+use lab_records::{LinkRow, QueueRow, RunDir};
+use polars::prelude::*;
 
-/// What one direction of a link carried under one policy, over all repetitions.
+use super::{
+    LinkSeries, ROWS, numbers, reduce,
+    series::{SeriesQuery, series},
+    texts,
+};
+use crate::error::ReportError;
+
+/// Totals of one direction of a link under one policy, over all repetitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkUse {
     /// Label of the policy.
     pub policy: String,
-    /// The link.
+    /// Name of the link.
     pub link: String,
-    /// Where this direction comes from.
+    /// Datacenter that sends in this direction.
     pub from_dc: String,
-    /// Where this direction goes to.
-    pub to_dc: String,
     /// Bytes carried ÷ bytes that fit from a repetition's start to the last sample of any policy's:
-    /// the same time for all, so that they compare like the bytes they carried.
+    /// one duration for all policies, so that their utilisations compare like their bytes.
     pub utilisation: f64,
     /// Bytes carried.
     pub bytes: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Packets ECN-marked; nothing if they were not counted.
+    /// Packets ECN-marked; none if they were not counted.
     pub marks: Option<u64>,
-    /// Most bytes seen waiting; nothing if the queue was not sampled.
+    /// Longest queue seen, in bytes; none if the queue was not sampled.
     pub peak_queue_bytes: Option<u64>,
 }
 
-/// Counters and samples of links, taken in row by row: there may be many millions.
-#[derive(Default)]
-pub struct LinkTally {
-    directions: BTreeMap<Direction, Counters>,
-    /// The last sample of each repetition, of any policy.
-    ends: BTreeMap<u32, u64>,
-    /// The most bytes seen in each queue, by policy, DC of the switch and DC it leads to.
-    peaks: BTreeMap<(String, String, String), u64>,
+/// Reads the totals of every link's directions, by policy, link and direction, and the series of
+/// the links around the run's faults. Returns the number of truncated rows as well.
+pub fn links(run: &RunDir) -> Result<(Vec<LinkUse>, Vec<LinkSeries>, u64), ReportError> {
+    let around = SeriesQuery::new(run.info());
+    let around = |frame| around.apply(frame);
+    let ([counters, rows], truncated) = reduce::<LinkRow, 2>(run, &COLUMNS, [&counters, &around])?;
+    let columns = ["policy", "switch", "to_dc", "backlog_bytes"];
+    let ([peaks], truncated_queues) = reduce::<QueueRow, 1>(run, &columns, [&peaks])?;
+    let uses = uses(&counters, &peaks)?;
+    Ok((uses, series(&rows)?, truncated + truncated_queues))
 }
 
-/// One direction of one link under one policy.
-#[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
-struct Direction {
-    policy: String,
-    link: String,
-    from_dc: String,
-    to_dc: String,
-    repetition: u32,
+/// Reduces counters to one row for each direction, repetition and rate. Counters only grow, so the
+/// largest is the last.
+fn counters(rows: LazyFrame) -> LazyFrame {
+    let largest = ["time_ns", "tx_bytes", "drops", "marks"].map(|name| col(name).max());
+    let keys = KEYS.into_iter().chain(["rate_bps"]).map(col);
+    let totals = largest.into_iter().chain([col(ROWS).sum()]);
+    rows.group_by(keys.collect::<Vec<_>>())
+        .agg(totals.collect::<Vec<_>>())
 }
 
-/// What is known of it. Counters only grow, so the largest is the last. Capacity is averaged over
-/// the samples, which are evenly spaced: a fault may change it.
-#[derive(Clone, Copy, Default)]
+/// Reduces samples of queues to the longest of each switch and next datacenter.
+fn peaks(rows: LazyFrame) -> LazyFrame {
+    rows.group_by(["policy", "switch", "to_dc"].map(col))
+        .agg([col("backlog_bytes").max()])
+}
+
+/// Counters of one direction in one repetition at one rate.
 struct Counters {
+    /// Policy, link and datacenters.
+    direction: [String; 4],
+    repetition: u64,
+    rate: u64,
+    end: u64,
     bytes: u64,
     drops: u64,
     marks: Option<u64>,
-    rate_sum: u128,
     samples: u64,
 }
 
-impl LinkTally {
-    /// Takes in counters of a link.
-    pub fn add(&mut self, row: LinkRow) {
-        let end = self.ends.entry(row.repetition).or_default();
-        *end = row.time_ns.get().max(*end);
-        let direction = Direction {
-            policy: row.policy,
-            link: row.link,
-            from_dc: row.from_dc,
-            to_dc: row.to_dc,
-            repetition: row.repetition,
-        };
-        let counters = self.directions.entry(direction).or_default();
-        counters.bytes = counters.bytes.max(row.tx_bytes.get());
-        counters.drops = counters.drops.max(row.drops);
-        counters.marks = counters.marks.max(row.marks);
-        counters.rate_sum += u128::from(row.rate_bps.get());
-        counters.samples += 1;
+fn uses(counters: &DataFrame, peaks: &DataFrame) -> PolarsResult<Vec<LinkUse>> {
+    let queues = texts(peaks, "policy")?
+        .zip(texts(peaks, "switch")?)
+        .zip(texts(peaks, "to_dc")?);
+    let peaks: BTreeMap<_, u64> = queues.zip(numbers(peaks, "backlog_bytes")?).collect();
+    let counters = read_counters(&counters.sort(KEYS, SortMultipleOptions::default())?)?;
+    let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
+    for row in &counters {
+        let end = ends.entry(row.repetition).or_default();
+        *end = row.end.max(*end);
     }
-
-    /// Takes in a sample of a queue.
-    pub fn add_queue(&mut self, row: QueueRow) {
-        let peak = self.peaks.entry((row.policy, row.switch, row.to_dc));
-        let peak = peak.or_default();
-        *peak = row.backlog_bytes.get().max(*peak);
-    }
-
-    /// What each direction of each link carried under each policy, by policy, link and direction.
-    pub fn uses(self) -> Vec<LinkUse> {
-        let mut sums: BTreeMap<Direction, Sums> = BTreeMap::new();
-        for (direction, counters) in self.directions {
-            let span = self.ends.get(&direction.repetition).copied();
-            let all = Direction {
-                repetition: 0,
-                ..direction
-            };
-            let sums = sums.entry(all).or_default();
-            sums.bytes += counters.bytes;
-            sums.drops += counters.drops;
-            if let Some(marks) = counters.marks {
-                *sums.marks.get_or_insert(0) += marks;
+    let directions = counters.chunk_by(|a, b| a.direction == b.direction);
+    let of = |rows: &[Counters]| {
+        let (mut bytes, mut drops, mut marks, mut capacity) = (0, 0, None, 0);
+        for rows in rows.chunk_by(|a, b| a.repetition == b.repetition) {
+            bytes += rows.iter().map(|row| row.bytes).max().unwrap_or(0);
+            drops += rows.iter().map(|row| row.drops).max().unwrap_or(0);
+            if let Some(more) = rows.iter().filter_map(|row| row.marks).max() {
+                *marks.get_or_insert(0) += more;
             }
-            let byte_nanos = counters.rate_sum * u128::from(span.unwrap_or_default());
-            let samples = u128::from(counters.samples.max(1));
-            sums.capacity += byte_nanos / samples / BIT_NANOS_PER_BYTE_SECOND;
+            // A fault may change the rate; the samples, which are evenly spaced, weigh each one.
+            let rate = |row: &Counters| u128::from(row.rate) * u128::from(row.samples);
+            let samples: u64 = rows.iter().map(|row| row.samples).sum();
+            let bits = rows.iter().map(rate).sum::<u128>() * u128::from(ends[&rows[0].repetition]);
+            capacity += bits / u128::from(samples.max(1)) / BIT_NANOS_PER_BYTE_SECOND;
         }
-        let of = |(direction, sums): (Direction, Sums)| {
-            let queue = (direction.policy, direction.from_dc, direction.to_dc);
-            let peak_queue_bytes = self.peaks.get(&queue).copied();
-            let (policy, from_dc, to_dc) = queue;
-            LinkUse {
-                utilisation: sums.utilisation(),
-                bytes: sums.bytes,
-                drops: sums.drops,
-                marks: sums.marks,
-                peak_queue_bytes,
-                policy,
-                link: direction.link,
-                from_dc,
-                to_dc,
-            }
-        };
-        sums.into_iter().map(of).collect()
-    }
+        let [policy, link, from_dc, to_dc] = rows[0].direction.clone();
+        let queue = ((policy.clone(), from_dc.clone()), to_dc);
+        LinkUse {
+            utilisation: share(bytes, capacity),
+            peak_queue_bytes: peaks.get(&queue).copied(),
+            policy,
+            link,
+            from_dc,
+            bytes,
+            drops,
+            marks,
+        }
+    };
+    Ok(directions.map(of).collect())
 }
 
-/// Sums over repetitions.
-#[derive(Default)]
-struct Sums {
-    bytes: u64,
-    drops: u64,
-    marks: Option<u64>,
-    /// Bytes that would have fitted.
-    capacity: u128,
+fn read_counters(frame: &DataFrame) -> PolarsResult<Vec<Counters>> {
+    let column = |name| numbers(frame, name);
+    let [mut policy, mut link, mut from, mut to] = [
+        texts(frame, "policy")?,
+        texts(frame, "link")?,
+        texts(frame, "from_dc")?,
+        texts(frame, "to_dc")?,
+    ];
+    let [mut repetition, mut rate] = [column("repetition")?, column("rate_bps")?];
+    let [mut end, mut bytes] = [column("time_ns")?, column("tx_bytes")?];
+    let [mut drops, mut samples] = [column("drops")?, column(ROWS)?];
+    let marks = frame.column("marks")?.u64()?.iter();
+    let row = |marks| {
+        Some(Counters {
+            direction: [policy.next()?, link.next()?, from.next()?, to.next()?],
+            repetition: repetition.next()?,
+            rate: rate.next()?,
+            end: end.next()?,
+            bytes: bytes.next()?,
+            drops: drops.next()?,
+            marks,
+            samples: samples.next()?,
+        })
+    };
+    Ok(marks.map_while(row).collect())
 }
 
-impl Sums {
-    fn utilisation(&self) -> f64 {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a share needs no more than 53 bits of bytes"
-        )]
-        let share = self.bytes as f64 / self.capacity.max(1) as f64;
-        share
-    }
+fn share(bytes: u64, capacity: u128) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a share needs no more than 53 bits of bytes"
+    )]
+    let share = bytes as f64 / capacity.max(1) as f64;
+    share
 }
+
+/// Columns that identify a direction of a link in one repetition.
+const KEYS: [&str; 5] = ["policy", "link", "from_dc", "to_dc", "repetition"];
+
+/// Columns of `links.csv` that are read.
+const COLUMNS: [&str; 10] = [
+    "policy",
+    "link",
+    "from_dc",
+    "to_dc",
+    "repetition",
+    "rate_bps",
+    "time_ns",
+    "tx_bytes",
+    "drops",
+    "marks",
+];
 
 /// bit/s · ns in one byte.
 const BIT_NANOS_PER_BYTE_SECOND: u128 = 8 * 1_000_000_000;
@@ -154,12 +178,14 @@ mod tests {
     use lab_units::{BitsPerSec, Bytes, Nanos};
 
     use super::*;
+    use crate::testing;
 
-    fn link_uses(links: &[LinkRow], queues: &[QueueRow]) -> Vec<LinkUse> {
-        let mut tally = LinkTally::default();
-        links.iter().cloned().for_each(|row| tally.add(row));
-        queues.iter().cloned().for_each(|row| tally.add_queue(row));
-        tally.uses()
+    fn link_uses(counters: &[LinkRow], queues: &[QueueRow]) -> Vec<LinkUse> {
+        let run = testing::run(&testing::info(), |writer| {
+            writer.append(counters)?;
+            writer.append(queues)
+        });
+        links(&run.dir).unwrap().0
     }
 
     /// A counter of dc1's direction of `dc1-dc2`, `bytes` after `time` seconds at `rate` bit/s.
@@ -168,39 +194,40 @@ mod tests {
             policy: policy.into(),
             repetition,
             time_ns: Nanos::new(time * 1_000_000_000),
-            link: "dc1-dc2".into(),
-            from_dc: "dc1".into(),
-            to_dc: "dc2".into(),
             tx_bytes: Bytes::new(bytes),
-            emu_tx_bytes: Bytes::new(bytes),
             rate_bps: BitsPerSec::new(rate).unwrap(),
             drops: bytes / 100,
-            tx_packets: None,
             marks: (bytes > 0).then_some(bytes / 10),
+            ..testing::counter("dc1", "dc2")
         }
     }
 
     #[test]
-    fn utilisation_is_what_was_carried_of_what_would_have_fitted() {
-        let rows = [
-            counter("a", 0, 0, 0, 8_000),
-            counter("a", 0, 2, 500, 8_000),
-            counter("b", 0, 1, 1_000, 8_000),
-        ];
-        let uses = link_uses(&rows, &[]);
-        // Policy b was done after half of the time.
+    fn utilisation_is_bytes_carried_over_bytes_that_fit() {
+        let uses = link_uses(
+            &[
+                counter("a", 0, 0, 0, 8_000),
+                counter("a", 0, 2, 500, 8_000),
+                // This policy ended after half of the time.
+                counter("b", 0, 1, 1_000, 8_000),
+            ],
+            &[],
+        );
         let shares: Vec<f64> = uses.iter().map(|one| one.utilisation).collect();
         assert_eq!(shares, [0.25, 0.5]);
         assert_eq!((uses[0].drops, uses[0].peak_queue_bytes), (5, None));
+        assert_eq!(link_uses(&[], &[]), []);
     }
 
     #[test]
     fn repetitions_add_up() {
-        let rows = [
-            counter("a", 0, 2, 500, 8_000),
-            counter("a", 1, 4, 2_500, 8_000),
-        ];
-        let uses = link_uses(&rows, &[]);
+        let uses = link_uses(
+            &[
+                counter("a", 0, 2, 500, 8_000),
+                counter("a", 1, 4, 2_500, 8_000),
+            ],
+            &[],
+        );
         assert_eq!((uses.len(), uses[0].bytes, uses[0].drops), (1, 3_000, 30));
         assert_eq!(uses[0].marks, Some(300));
         assert!((uses[0].utilisation - 0.5).abs() < 1e-12);
@@ -208,16 +235,30 @@ mod tests {
 
     #[test]
     fn a_capacity_that_changes_is_averaged_over_the_samples() {
-        let rows = [
-            counter("a", 0, 1, 100, 16_000),
-            counter("a", 0, 2, 1_500, 8_000),
-        ];
+        let uses = link_uses(
+            &[
+                counter("a", 0, 1, 100, 16_000),
+                counter("a", 0, 2, 1_500, 8_000),
+            ],
+            &[],
+        );
+        assert!((uses[0].utilisation - 0.5).abs() < 1e-12);
+    }
+
+    /// More batches than are reduced at once: parts are reduced again with the rest.
+    #[test]
+    fn a_table_of_many_batches_is_reduced_like_one() {
+        let count = 4 * lab_records::columns::BATCH_ROWS as u64 + 5;
+        let rows: Vec<LinkRow> = (1..=count)
+            .map(|number| counter("a", 0, number, 500 * number, 8_000))
+            .collect();
         let uses = link_uses(&rows, &[]);
+        assert_eq!((uses.len(), uses[0].bytes), (1, 500 * count));
         assert!((uses[0].utilisation - 0.5).abs() < 1e-12);
     }
 
     #[test]
-    fn a_queues_peak_is_its_directions() {
+    fn a_peak_queue_belongs_to_its_direction() {
         let queue = |switch: &str, to: &str, backlog: u64| QueueRow {
             policy: "a".into(),
             repetition: 0,

@@ -1,20 +1,134 @@
-//! What is asked of the rows: of flows groups, joins and sorts, as polars queries; of the tables
-//! that may have many millions of rows only what can be added up on the way.
+//! Queries on a run's tables, by polars.
 //!
-//! Sums are of integers and every result is sorted by its keys, so that neither depends on the
-//! number of threads.
+//! A large table is reduced batch by batch, so that memory grows with the result and not with the
+//! table. Sums are of integers and every result is sorted by its keys, so that neither depends on
+//! the number of threads.
 
 mod flows;
 mod links;
 mod pauses;
 mod series;
 
-pub use flows::{FlowFrame, Pair, RouteShare};
-pub use links::{LinkTally, LinkUse};
-pub use pauses::{PauseTally, Pauses};
-pub use series::{LinkSeries, SeriesTally, time_around};
+use lab_records::{Batch, DecisionRow, Row, RunDir, Values};
+use polars::prelude::*;
 
-/// One value of each row.
-fn values<'a, R, T>(rows: &'a [R], value: impl Fn(&'a R) -> T) -> Vec<T> {
-    rows.iter().map(value).collect()
+use crate::error::ReportError;
+pub use flows::{Flows, Pair, RouteShare, Span};
+pub use links::{LinkUse, links};
+pub use pauses::{Pauses, pauses};
+pub use series::{LinkSeries, time_around};
+
+/// Reads the named columns of the table of `R` and reduces them by each of `queries`. Returns the
+/// reduced frames and the number of truncated rows at the table's end.
+///
+/// A query is applied to every batch, and again to the results of several batches. So it must give
+/// the same columns as it takes, and the same result for the whole as for its reduced parts:
+/// filters, maxima and sums do. Column [`ROWS`] is 1 in every row read; its sum is their number.
+pub fn reduce<R: Row, const N: usize>(
+    run: &RunDir,
+    columns: &[&str],
+    queries: [&dyn Fn(LazyFrame) -> LazyFrame; N],
+) -> Result<([DataFrame; N], u64), ReportError> {
+    let mut reduced: [Option<DataFrame>; N] = std::array::from_fn(|_| None);
+    let mut unmerged = 0;
+    let truncated = run.visit_batches::<R, ReportError>(columns, |batch| {
+        let batch = frame_of(batch)?;
+        unmerged = (unmerged + 1) % MAX_UNMERGED;
+        for (frame, query) in reduced.iter_mut().zip(queries) {
+            let part = query(batch.clone().lazy()).collect()?;
+            let mut whole = match frame.take() {
+                Some(whole) => whole.vstack(&part)?,
+                None => part,
+            };
+            if unmerged == 0 {
+                whole = query(whole.lazy()).collect()?;
+            }
+            *frame = Some(whole);
+        }
+        Ok(())
+    })?;
+    let mut frames = Vec::new();
+    for (frame, query) in reduced.into_iter().zip(queries) {
+        let frame = frame.map_or_else(|| empty::<R>(columns), Ok)?;
+        frames.push(query(frame.lazy()).collect()?);
+    }
+    let frames = frames.try_into();
+    Ok((frames.expect("a frame for each query"), truncated))
 }
+
+/// Number of decisions of one policy for one reason.
+pub struct DecisionCount {
+    /// Label of the policy.
+    pub policy: String,
+    /// Trigger and rule: `new_flow/scored`.
+    pub reason: String,
+    /// Number of decisions.
+    pub count: u64,
+}
+
+/// Reads the number of decisions by policy and reason, sorted, and the number of truncated rows.
+pub fn decisions(run: &RunDir) -> Result<(Vec<DecisionCount>, u64), ReportError> {
+    let count = |frame: LazyFrame| {
+        let keys = [col("policy"), col("reason")];
+        frame.group_by(keys).agg([col(ROWS).sum()])
+    };
+    let ([frame], truncated) = reduce::<DecisionRow, 1>(run, &["policy", "reason"], [&count])?;
+    let frame = frame.sort(["policy", "reason"], SortMultipleOptions::default())?;
+    let (policies, reasons) = (texts(&frame, "policy")?, texts(&frame, "reason")?);
+    let rows = policies.zip(reasons).zip(numbers(&frame, ROWS)?);
+    let count = |((policy, reason), count)| DecisionCount {
+        policy,
+        reason,
+        count,
+    };
+    Ok((rows.map(count).collect(), truncated))
+}
+
+fn frame_of(batch: &Batch) -> PolarsResult<DataFrame> {
+    let column = |(column, values): (&lab_records::Column, &Values)| {
+        let name = column.name.into();
+        match values {
+            Values::Integers(numbers) => Column::new(name, numbers),
+            Values::Floats(numbers) => Column::new(name, numbers),
+            Values::Texts(texts) => {
+                let texts: StringChunked = texts.iter().collect();
+                texts.with_name(name).into_column()
+            }
+        }
+    };
+    let ones = Column::new(ROWS.into(), vec![1u64; batch.len()]);
+    let columns = batch.columns().map(column).chain([ones]);
+    DataFrame::new(batch.len(), columns.collect())
+}
+
+fn empty<R: Row>(columns: &[&str]) -> PolarsResult<DataFrame> {
+    let named = R::COLUMNS.iter().filter(|it| columns.contains(&it.name));
+    let column = |column: &lab_records::Column| {
+        let kind = match column.kind {
+            lab_records::Kind::Integer => DataType::UInt64,
+            lab_records::Kind::Float => DataType::Float64,
+            lab_records::Kind::Text => DataType::String,
+        };
+        Column::new_empty(column.name.into(), &kind)
+    };
+    let rows = Column::new_empty(ROWS.into(), &DataType::UInt64);
+    DataFrame::new(0, named.map(column).chain([rows]).collect())
+}
+
+/// Returns the texts of a column; an empty one for a missing value.
+fn texts(frame: &DataFrame, name: &str) -> PolarsResult<impl Iterator<Item = String>> {
+    let texts = frame.column(name)?.str()?.iter();
+    Ok(texts.map(|text| text.unwrap_or_default().to_owned()))
+}
+
+/// Returns the numbers of a column; 0 for a missing value.
+fn numbers(frame: &DataFrame, name: &str) -> PolarsResult<impl Iterator<Item = u64>> {
+    let numbers = frame.column(name)?.u64()?.iter();
+    Ok(numbers.map(Option::unwrap_or_default))
+}
+
+/// Column of ones in every frame of a batch.
+const ROWS: &str = "rows";
+
+/// Number of batches after which their results are reduced together.
+const MAX_UNMERGED: u32 = 4;

@@ -1,79 +1,69 @@
-//! Questions about pauses of ports.
+//! Pauses of ports by priority flow control.
+//!
+//! A resume ends the pause before it, whatever lies between them in the table: one pass with the
+//! paused ports in a map. A query would have to sort and hold all frames; `README.md` has numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_records::{PfcEvent, PfcRow};
+use lab_records::{PfcEvent, PfcRow, RecordsError, RunDir};
 use lab_units::Nanos;
 
-/// What priority flow control did under each policy, taken in row by row.
-#[derive(Default)]
-pub struct PauseTally {
-    policies: BTreeMap<String, Pauses>,
-    /// Since when each paused priority of a port is so, by policy and repetition.
-    since: BTreeMap<(String, u32, Port, u8), Nanos>,
-}
-
-/// A port of a node.
+/// Node and interface of a port.
 type Port = (String, String);
 
-/// What priority flow control did under one policy.
+/// Pauses under one policy.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Pauses {
-    /// Pauses.
+    /// Number of pause frames.
     pub count: u64,
-    /// The ports that were paused, and how long each was, over all priorities and repetitions. A
-    /// pause that did not end counts up to nothing: when the run ended is not known here.
+    /// Time that each port was paused, over all priorities and repetitions. A pause without a
+    /// resume counts as no time: the run's end is not in the table.
     pub ports: BTreeMap<Port, Nanos>,
-    /// Ports with a pause that did not end.
+    /// Ports with a pause without a resume.
     pub endless: BTreeSet<Port>,
 }
 
-impl PauseTally {
-    /// Takes in a pause or a resume.
-    pub fn add(&mut self, row: PfcRow) {
+/// Reads the pauses under each policy that has any, and the number of truncated rows.
+pub fn pauses(run: &RunDir) -> Result<(BTreeMap<String, Pauses>, u64), RecordsError> {
+    let mut policies: BTreeMap<String, Pauses> = BTreeMap::new();
+    let mut since: BTreeMap<(String, u32, Port, u8), Nanos> = BTreeMap::new();
+    let truncated = run.visit(|row: PfcRow| {
         let port = (row.node, row.port);
         let key = (row.policy, row.repetition, port, row.priority);
         match row.event {
             PfcEvent::Pause => {
-                let pauses = self.policies.entry(key.0.clone()).or_default();
+                let pauses = policies.entry(key.0.clone()).or_default();
                 pauses.count += 1;
                 pauses.ports.entry(key.2.clone()).or_default();
-                // A pause of what is paused only prolongs it.
-                self.since.entry(key).or_insert(row.time_ns);
+                // A pause of a paused priority prolongs it.
+                since.entry(key).or_insert(row.time_ns);
             }
             PfcEvent::Resume => {
-                let Some(since) = self.since.remove(&key) else {
+                let Some(since) = since.remove(&key) else {
                     return;
                 };
-                let pauses = self.policies.entry(key.0).or_default();
+                let pauses = policies.entry(key.0).or_default();
                 let paused = pauses.ports.entry(key.2).or_default();
                 *paused = paused.saturating_add(row.time_ns.saturating_sub(since));
             }
         }
+    })?;
+    for (policy, _, port, _) in since.into_keys() {
+        let pauses = policies.entry(policy).or_default();
+        pauses.endless.insert(port);
     }
-
-    /// The pauses under each policy that has any.
-    pub fn pauses(mut self) -> BTreeMap<String, Pauses> {
-        for (policy, _, port, _) in self.since.into_keys() {
-            self.policies
-                .entry(policy)
-                .or_default()
-                .endless
-                .insert(port);
-        }
-        self.policies
-    }
+    Ok((policies, truncated))
 }
 
 impl Pauses {
-    /// The port that was paused longest.
+    /// Returns the port that was paused longest, with its time.
     pub fn longest(&self) -> Option<(&Port, Nanos)> {
         let ports = self.ports.iter().map(|(port, time)| (port, *time));
         // The first of equals, by name.
         ports.rev().max_by_key(|(_, time)| *time)
     }
 
-    /// Time that ports were paused, added up.
+    /// Returns the sum of the times that ports were paused.
     pub fn total(&self) -> Nanos {
         let times = self.ports.values().copied();
         times.fold(Nanos::ZERO, Nanos::saturating_add)
@@ -83,6 +73,7 @@ impl Pauses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     fn frame(time: u64, port: &str, event: PfcEvent) -> PfcRow {
         PfcRow {
@@ -98,18 +89,16 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_lasts_until_its_resume_however_often_it_is_said() {
-        let mut tally = PauseTally::default();
-        for row in [
+    fn a_pause_lasts_until_its_resume_however_often_it_is_repeated() {
+        let rows = [
             frame(10, "p1", PfcEvent::Pause),
             frame(12, "p1", PfcEvent::Pause),
             frame(15, "p2", PfcEvent::Pause),
             frame(30, "p1", PfcEvent::Resume),
             frame(31, "p1", PfcEvent::Resume),
-        ] {
-            tally.add(row);
-        }
-        let pauses = &tally.pauses()["a"];
+        ];
+        let run = testing::run(&testing::info(), |writer| writer.append(&rows));
+        let pauses = &pauses(&run.dir).unwrap().0["a"];
         let port = |name: &str| ("dc1/l1".to_owned(), name.to_owned());
         assert_eq!(pauses.count, 3);
         assert_eq!(pauses.longest(), Some((&port("p1"), Nanos::new(20))));

@@ -1,101 +1,114 @@
-//! What links carried as time went by, around the faults of a run.
+//! Counters of links over time, around the faults of a run.
 
-use std::collections::BTreeMap;
-
-use lab_records::{FaultInfo, LinkInfo, LinkRow, RunInfo};
+use lab_records::{FaultInfo, LinkInfo, RunInfo};
 use lab_units::Nanos;
+use polars::prelude::*;
 
+use super::{numbers, texts};
 use crate::text::{seconds, to_float};
 
-/// What one direction of a link carried over time under one policy, in the first repetition.
+/// Counters of one direction of a link over time under one policy, in the first repetition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSeries {
     /// Label of the policy.
     pub policy: String,
-    /// Where this direction comes from.
+    /// Datacenter that sends in this direction.
     pub from_dc: String,
-    /// Where this direction goes to.
+    /// Datacenter that receives in this direction.
     pub to_dc: String,
     /// Counters, by time.
     pub counters: Vec<Counter>,
 }
 
-/// A counter at one moment.
+/// A counter at one time.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counter {
-    /// Nanoseconds from the start.
+    /// Time from the repetition's start, ns.
     pub time: u64,
-    /// Bytes carried till then.
+    /// Bytes carried until then.
     pub bytes: u64,
 }
 
-/// Counters of the links around the faults, taken in row by row.
-pub struct SeriesTally {
+/// Filter of the counters that show the effect of the faults: those of the switch at each faulty
+/// link's end with more links, because it had other links to use.
+pub struct SeriesQuery {
     dcs: Vec<String>,
     until: Nanos,
-    directions: BTreeMap<(String, String, String), Thinned>,
 }
 
-/// Evenly picked counters of one direction.
-#[derive(Default)]
-struct Thinned {
-    counters: Vec<Counter>,
-    seen: usize,
-    /// One of 2^halvings is kept.
-    halvings: u32,
-}
-
-impl SeriesTally {
-    /// For the faults of a run: what the switch did that had other links to turn to.
+impl SeriesQuery {
+    /// Returns the filter for the faults of a run.
     pub fn new(info: &RunInfo) -> Self {
-        let mut dcs = Vec::new();
-        let faulty = info.faults.iter();
-        let faulty =
-            faulty.filter_map(|fault| info.links.iter().find(|link| link.name == fault.link));
-        for link in faulty {
-            let end = end_with_more_links(link, &info.links);
-            if !dcs.contains(end) {
-                dcs.push(end.clone());
-            }
-        }
+        let faults = info.faults.iter();
+        let links = faults.filter_map(|fault| info.links.iter().find(|it| it.name == fault.link));
+        let mut dcs: Vec<String> = links
+            .map(|link| end_with_more_links(link, &info.links).clone())
+            .collect();
+        dcs.sort_unstable();
+        dcs.dedup();
         Self {
             dcs,
             until: time_around(&info.faults).1,
-            directions: BTreeMap::new(),
         }
     }
 
-    /// Takes in counters of a link.
-    pub fn add(&mut self, row: &LinkRow) {
-        let is_around = self.dcs.contains(&row.from_dc) && row.time_ns <= self.until;
-        if row.repetition != 0 || !is_around {
-            return;
-        }
-        let direction = (row.from_dc.clone(), row.policy.clone(), row.to_dc.clone());
-        self.directions.entry(direction).or_default().add(Counter {
-            time: row.time_ns.get(),
-            bytes: row.tx_bytes.get(),
-        });
-    }
-
-    /// By switch, policy and where they lead.
-    pub fn series(self) -> Vec<LinkSeries> {
-        let of = |((from_dc, policy, to_dc), mut thinned): (_, Thinned)| {
-            thinned.counters.sort_by_key(|counter| counter.time);
-            LinkSeries {
-                policy,
-                from_dc,
-                to_dc,
-                counters: thinned.counters,
-            }
-        };
-        self.directions.into_iter().map(of).collect()
+    /// Keeps the rows of the first repetition that the series are made of.
+    pub fn apply(&self, rows: LazyFrame) -> LazyFrame {
+        let sent_by = |dc: &String| col("from_dc").eq(lit(dc.clone()));
+        let is_near = self.dcs.iter().map(sent_by).reduce(Expr::or);
+        let is_in_time = col("time_ns").lt_eq(lit(self.until.get()));
+        let is_first = col("repetition").eq(lit(0u64));
+        rows.filter(is_near.unwrap_or(lit(false)).and(is_in_time).and(is_first))
+            .select(
+                [
+                    "policy",
+                    "from_dc",
+                    "to_dc",
+                    "repetition",
+                    "time_ns",
+                    "tx_bytes",
+                ]
+                .map(col),
+            )
     }
 }
 
+/// Returns the series of the rows that a [`SeriesQuery`] kept, by switch, policy and destination.
+pub fn series(rows: &DataFrame) -> PolarsResult<Vec<LinkSeries>> {
+    let order = ["from_dc", "policy", "to_dc", "time_ns"];
+    let by_time = SortMultipleOptions::default().with_maintain_order(true);
+    let rows = rows.sort(order, by_time)?;
+    let directions = texts(&rows, "from_dc")?.zip(texts(&rows, "policy")?);
+    let directions = directions.zip(texts(&rows, "to_dc")?);
+    let counters = numbers(&rows, "time_ns")?.zip(numbers(&rows, "tx_bytes")?);
+    let rows: Vec<_> = directions.zip(counters).collect();
+    let of_direction = rows.chunk_by(|(one, _), (other, _)| one == other);
+    let series = of_direction.map(|rows| {
+        let ((from_dc, policy), to_dc) = rows[0].0.clone();
+        let counter = |&(_, (time, bytes)): &_| Counter { time, bytes };
+        LinkSeries {
+            policy,
+            from_dc,
+            to_dc,
+            counters: thinned(rows.iter().map(counter)),
+        }
+    });
+    Ok(series.collect())
+}
+
+/// Keeps every 2^n-th counter, so many that fewer than [`MAX_COUNTERS`] are left. Counters only
+/// grow: bytes that a counter left out had counted are in the next one.
+fn thinned(counters: impl ExactSizeIterator<Item = Counter>) -> Vec<Counter> {
+    let mut every = 1;
+    while counters.len() / every >= MAX_COUNTERS {
+        every *= 2;
+    }
+    counters.skip(every - 1).step_by(every).collect()
+}
+
 impl LinkSeries {
-    /// Spans of time with what was carried in each, in bytes a second: start, end and rate, in
-    /// seconds.
+    /// Returns start, end and rate of the time between consecutive counters, in seconds and bytes
+    /// per second.
     pub fn rates(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let before = std::iter::once(Counter::default()).chain(self.counters.iter().copied());
         let spans = before.zip(&self.counters);
@@ -121,27 +134,8 @@ fn end_with_more_links<'a>(link: &'a LinkInfo, links: &[LinkInfo]) -> &'a String
     }
 }
 
-impl Thinned {
-    /// Counters only grow: what one that is left out counted is in the next.
-    fn add(&mut self, counter: Counter) {
-        self.seen += 1;
-        if !self.seen.is_multiple_of(1 << self.halvings) {
-            return;
-        }
-        self.counters.push(counter);
-        if self.counters.len() == MAX_COUNTERS {
-            let mut is_kept = true;
-            self.counters.retain(|_| {
-                is_kept = !is_kept;
-                is_kept
-            });
-            self.halvings += 1;
-        }
-    }
-}
-
-/// The time that shows what faults did: as long before the first and after the last as there is
-/// between them, or before the first.
+/// Returns the start and end of the time that shows the effect of `faults`: as long before the
+/// first and after the last as there is between them, or before the first.
 pub fn time_around(faults: &[FaultInfo]) -> (Nanos, Nanos) {
     let times = faults.iter().map(|fault| fault.time_ns);
     let (Some(first), Some(last)) = (times.clone().min(), times.max()) else {
@@ -156,51 +150,46 @@ const MAX_COUNTERS: usize = 800;
 
 #[cfg(test)]
 mod tests {
-    use lab_records::LinkChange;
-    use lab_units::{BitsPerSec, Bytes};
+    use lab_records::{LinkChange, LinkRow};
+    use lab_units::Bytes;
 
-    use super::*;
+    use super::{super::links, *};
     use crate::testing;
 
-    fn info(time: u64) -> RunInfo {
-        let fault = FaultInfo {
-            time_ns: Nanos::from_millis(time),
-            link: "dc2-dc3".into(),
-            change: LinkChange::Down,
-        };
-        RunInfo {
-            faults: vec![fault],
+    fn series_of(fault_ms: u64, rows: &[LinkRow]) -> Vec<LinkSeries> {
+        let info = RunInfo {
+            faults: vec![FaultInfo {
+                time_ns: Nanos::from_millis(fault_ms),
+                link: "dc2-dc3".into(),
+                change: LinkChange::Down,
+            }],
             ..testing::info()
-        }
+        };
+        let run = testing::run(&info, |writer| writer.append(rows));
+        links(&run.dir).unwrap().1
     }
 
     fn row(from: &str, to: &str, millis: u64, bytes: u64) -> LinkRow {
         LinkRow {
-            policy: "a".into(),
-            repetition: 0,
             time_ns: Nanos::from_millis(millis),
-            link: "dc1-dc2".into(),
-            from_dc: from.into(),
-            to_dc: to.into(),
             tx_bytes: Bytes::new(bytes),
-            emu_tx_bytes: Bytes::new(bytes),
-            rate_bps: BitsPerSec::new(1).unwrap(),
-            drops: 0,
-            tx_packets: None,
-            marks: None,
+            ..testing::counter(from, to)
         }
     }
 
     #[test]
-    fn what_a_faulty_links_switch_sent_is_kept_and_nothing_else() {
-        let mut tally = SeriesTally::new(&info(600));
-        for (from, to) in [("dc2", "dc1"), ("dc2", "dc3"), ("dc1", "dc3")] {
-            tally.add(&row(from, to, 500, 20));
-        }
-        tally.add(&row("dc2", "dc3", 1_000, 60));
-        // Too long after it.
-        tally.add(&row("dc2", "dc3", 1_201, 99));
-        let series = tally.series();
+    fn only_counters_of_a_faulty_links_switch_are_kept() {
+        let series = series_of(
+            600,
+            &[
+                row("dc2", "dc1", 500, 20),
+                row("dc2", "dc3", 500, 20),
+                row("dc1", "dc3", 500, 20),
+                row("dc2", "dc3", 1_000, 60),
+                // Too long after the fault.
+                row("dc2", "dc3", 1_201, 99),
+            ],
+        );
         let to: Vec<&str> = series.iter().map(|one| one.to_dc.as_str()).collect();
         assert_eq!(to, ["dc1", "dc3"]);
         let rates: Vec<_> = series[1].rates().collect();
@@ -209,17 +198,13 @@ mod tests {
 
     #[test]
     fn many_counters_are_thinned_and_lose_no_byte() {
-        let mut tally = SeriesTally::new(&info(5_000));
-        for millis in 1..=10_000 {
-            tally.add(&row("dc2", "dc3", millis, millis * 7));
-        }
-        let series = tally.series();
+        let rows: Vec<LinkRow> = (1..=10_000)
+            .map(|millis| row("dc2", "dc3", millis, millis * 7))
+            .collect();
+        let series = series_of(5_000, &rows);
         assert!(series[0].counters.len() <= MAX_COUNTERS);
-        let gaps = series[0].counters.windows(2);
-        assert!(
-            gaps.map(|pair| pair[1].time - pair[0].time)
-                .all(|gap| gap == 16_000_000)
-        );
+        let mut gaps = series[0].counters.windows(2);
+        assert!(gaps.all(|pair| pair[1].time - pair[0].time == 16_000_000));
         let carried: f64 = (series[0].rates())
             .map(|(start, end, rate)| (end - start) * rate)
             .sum();

@@ -1,4 +1,4 @@
-//! What the run was.
+//! Facts of the run.
 
 use lab_records::{
     Clock, EngineInfo, GuestCpu, Machine, Phase, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::counted;
 use crate::{run::Run, text};
 
-/// The run in one line.
+/// Returns the run in one line.
 pub fn headline(run: &Run) -> String {
     let info = &run.info;
     let place = match (&info.engine, info.machine) {
@@ -27,7 +27,7 @@ pub fn headline(run: &Run) -> String {
     format!("{minute} UTC, {place}, seed {}", info.seed)
 }
 
-/// Everything known of the run.
+/// Returns the list of all facts of the run.
 pub fn list(run: &Run) -> Markup {
     let info = &run.info;
     let scale = &info.scale;
@@ -90,7 +90,7 @@ fn semantics(semantics: Semantics) -> &'static str {
     }
 }
 
-/// One for all policies, or each policy's.
+/// Returns the congestion control of all policies, or each policy's if they differ.
 fn congestion_control(info: &RunInfo, sim: &SimInfo) -> String {
     match sim.cc.as_slice() {
         [] => "unknown".to_owned(),
@@ -103,7 +103,7 @@ fn congestion_control(info: &RunInfo, sim: &SimInfo) -> String {
     }
 }
 
-/// What the simulator did, and how fast.
+/// Returns the work of the simulator and its speed.
 fn simulated(work: &SimWork) -> String {
     let per_second = |count: u64| {
         let seconds = text::to_float(work.wall_ns.get().max(1)) / 1e9;
@@ -138,7 +138,7 @@ fn ended(run: &Run, end: &RunEnd) -> Markup {
     }
 }
 
-/// A phase by this machine's clock and, where flows ran in a guest, by theirs.
+/// Returns a phase with its duration, also in virtual time if its flows ran in a guest.
 fn phase(phase: &Phase) -> String {
     let aside = phase.virtual_ns.map_or_else(String::new, |time| {
         format!(" ({} of virtual time)", text::time(time))
@@ -164,41 +164,38 @@ fn place(run: &Run) -> String {
 }
 
 fn flows(run: &Run) -> String {
-    let tally = &run.tally;
+    let counts = run.flows.total();
     format!(
         "{} scheduled, {} recorded, {} finished, {} unfinished, {} with a slowdown under 1",
         run.info.total_flows(),
-        tally.flows,
-        tally.finished,
-        tally.unfinished,
-        tally.below_one
+        counts.flows,
+        counts.finished,
+        counts.unfinished,
+        counts.below_one
     )
 }
 
-/// How far starts and FCTs are from what they should be; a simulator's are.
+/// Returns the error bounds of starts and FCTs; none for the simulator, which has no error.
 fn exactness(run: &Run) -> Option<String> {
     if matches!(run.info.engine, EngineInfo::Sim(_)) {
         return None;
     }
-    let flows = run.flows.iter();
-    let late = flows.clone().filter_map(|flow| flow.launch_lateness_ns);
-    let late = late
-        .max()
-        .map(|late| format!("starts at most {} late", text::time(late)));
-    let resolution = flows.filter_map(|flow| flow.emu_fct_resolution_ns).max();
+    let late = run.flows.max_lateness;
+    let late = late.map(|late| format!("starts at most {} late", text::time(late)));
+    let resolution = run.flows.max_resolution;
     let resolution = resolution.map(|span| format!("FCTs measured to ±{}", text::time(span)));
     let known: Vec<String> = late.into_iter().chain(resolution).collect();
     (!known.is_empty()).then(|| format!("{}, emulated", known.join(", ")))
 }
 
-/// How many of each reason, by policy.
+/// Returns the number of decisions for each reason, by policy.
 fn decisions(run: &Run) -> String {
-    let place = |policy: &str| run.policies.iter().position(|label| label == policy);
+    let policies = &run.flows.policies;
+    let position = |policy: &str| policies.iter().position(|label| label == policy);
     let mut counts: Vec<_> = run.decisions.iter().collect();
-    counts.sort_by_key(|((policy, reason), _)| (place(policy).unwrap_or(usize::MAX), reason));
-    let counts = counts
-        .into_iter()
-        .map(|((policy, reason), count)| format!("{policy}: {count} {reason}"));
+    counts.sort_by_key(|it| (position(&it.policy).unwrap_or(usize::MAX), &it.reason));
+    let counts = counts.into_iter();
+    let counts = counts.map(|it| format!("{}: {} {}", it.policy, it.count, it.reason));
     counts.collect::<Vec<_>>().join(", ")
 }
 

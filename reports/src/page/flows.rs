@@ -1,35 +1,33 @@
-//! Every flow.
+//! The table of flows.
 
 use lab_records::FlowRow;
 use maud::{Markup, html};
 
-use super::or_none;
+use super::{counted, or_none};
 use crate::{run::Run, text};
 
-/// The table of flows, folded.
+/// Returns the table of flows, folded.
 pub fn table(run: &Run) -> Markup {
-    let place = |flow: &FlowRow| run.policies.iter().position(|label| *label == flow.policy);
-    let mut flows: Vec<&FlowRow> = run.flows.iter().collect();
-    flows.sort_by_key(|flow| (place(flow), flow.repetition, flow.flow_id));
-    let shown = flows.len().min(MAX_ROWS);
+    let (all, shown) = (run.flows.total().flows, &run.flows.shown);
     html! {
-        @if flows.is_empty() {
+        @if shown.is_empty() {
             p { "No flow is recorded." }
         } @else {
             details {
                 summary {
-                    (text::count(flows.len(), "row"))
-                    @if shown < flows.len() {
-                        ", of which the first " (shown) " are here and all in " code { "flows.csv" }
+                    (counted(all, "row"))
+                    @if (shown.len() as u64) < all {
+                        ", of which the first " (shown.len()) " are here and all in "
+                        code { "flows.csv" }
                     }
                 }
-                div.wide { (rows(run, &flows[..shown])) }
+                div.wide { (rows(run, shown)) }
             }
         }
     }
 }
 
-fn rows(run: &Run, flows: &[&FlowRow]) -> Markup {
+fn rows(run: &Run, flows: &[FlowRow]) -> Markup {
     let repeated = run.info.repetitions > 1;
     html! {
         table {
@@ -77,6 +75,3 @@ fn rows(run: &Run, flows: &[&FlowRow]) -> Markup {
         }
     }
 }
-
-/// A page with more would be slow to open.
-const MAX_ROWS: usize = 2_000;

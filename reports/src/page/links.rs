@@ -1,4 +1,4 @@
-//! What each link was and what it carried.
+//! Measurements and totals of links.
 
 use lab_records::{DelayMethod, EngineInfo, LinkInfo, MeasuredLink};
 use lab_units::Bytes;
@@ -7,10 +7,10 @@ use maud::{Markup, html};
 use super::{NONE, Page, or_none, policy_name};
 use crate::{figure::attributes, frames::LinkUse, text};
 
-/// The tables of links.
+/// Returns the tables of links.
 pub fn tables(page: &Page<'_>) -> Markup {
     html! {
-        // A simulated link is what it was configured to be.
+        // A simulated link needs no measurement.
         @if matches!(page.run.info.engine, EngineInfo::Kernel) {
             h3 { "Measured against configured" }
             (measured(page))
@@ -111,7 +111,7 @@ fn delay_cell(link: &MeasuredLink) -> Markup {
 }
 
 fn carried(page: &Page<'_>) -> Markup {
-    let policies = &page.run.policies;
+    let policies = &page.run.flows.policies;
     html! {
         table {
             thead {
@@ -139,10 +139,10 @@ fn carried(page: &Page<'_>) -> Markup {
     }
 }
 
-/// What priority flow control did, if anything.
+/// Returns the table of pauses by priority flow control.
 fn paused(page: &Page<'_>) -> Markup {
     let run = page.run;
-    let policies = run.policies.iter();
+    let policies = run.flows.policies.iter();
     let policies = policies.filter_map(|policy| Some((policy, run.pauses.get(policy)?)));
     html! {
         h3 { "Paused by priority flow control" }

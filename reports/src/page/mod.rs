@@ -1,4 +1,4 @@
-//! The HTML page: one file, nothing loaded, no scripts.
+//! The HTML page: one file that loads nothing and has no scripts.
 
 mod facts;
 mod flows;
@@ -13,14 +13,12 @@ use crate::{
     error::ReportError,
     figure::{font_face, theme::policy_colors},
     figures::Captioned,
-    frames::FlowFrame,
-    route::Routes,
     run::Run,
     summary::Summary,
     text,
 };
 
-/// What the page shows.
+/// Contents of the page.
 pub struct Page<'a> {
     /// The records.
     pub run: &'a Run,
@@ -28,13 +26,9 @@ pub struct Page<'a> {
     pub summary: &'a Summary,
     /// The figures.
     pub figures: &'a [Captioned],
-    /// What flows are grouped by.
-    pub routes: &'a Routes,
-    /// The flows, to be asked.
-    pub frame: &'a FlowFrame,
 }
 
-/// The page as text.
+/// Returns the page's HTML.
 pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
     let run = page.run;
     let title = format!("{} · lcmp-lab", run.info.scenario);
@@ -123,10 +117,11 @@ fn captioned(figure: &Captioned) -> Markup {
     }
 }
 
-/// A policy's name behind its colour.
+/// Returns a policy's label after its colour.
 fn policy_name(run: &Run, policy: &str) -> Markup {
-    let colors = policy_colors(&run.policies);
-    let index = run.policies.iter().position(|label| label == policy);
+    let policies = &run.flows.policies;
+    let colors = policy_colors(policies);
+    let index = policies.iter().position(|label| label == policy);
     let color = index.and_then(|index| colors.get(index));
     html! {
         @if let Some(color) = color {
@@ -140,7 +135,7 @@ fn hex(RGBColor(red, green, blue): RGBColor) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }
 
-/// What a table shows where there is nothing.
+/// Text of a table's cell without a value.
 const NONE: &str = "–";
 
 fn or_none(value: Option<String>) -> String {
@@ -149,11 +144,11 @@ fn or_none(value: Option<String>) -> String {
 
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing is loaded and nothing runs; styles and the font are in the page.
+/// Content security policy: nothing is loaded or run; styles and the font are in the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; font-src data:; \
                       base-uri 'none'; form-action 'none'";
 
-/// `count` of a table's cells.
+/// Returns `count` with its noun.
 fn counted(count: u64, noun: &str) -> String {
     text::count(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }

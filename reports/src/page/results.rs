@@ -1,11 +1,11 @@
-//! Each policy's slowdowns, and how they differ.
+//! Slowdowns of each policy, and their changes against the first.
 
 use maud::{Markup, html};
 
 use super::{Page, policy_name};
 use crate::{stats::Estimate, text};
 
-/// The tables of results.
+/// Returns the tables of results.
 pub fn tables(page: &Page<'_>) -> Markup {
     html! {
         h3 { "FCT slowdown of finished flows" }

@@ -1,4 +1,4 @@
-//! Which routes each policy's flows took.
+//! Routes of each policy's flows.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,13 @@ use maud::{Markup, html};
 use super::{NONE, Page, counted, or_none, policy_name};
 use crate::{error::ReportError, frames::RouteShare, text};
 
-/// The table of routes, the fastest first.
+/// Returns the table of routes, the least delay first.
 pub fn table(page: &Page<'_>) -> Result<Markup, ReportError> {
     let mut shares: BTreeMap<(u8, Nanos, String), BTreeMap<&str, RouteShare>> = BTreeMap::new();
-    for policy in &page.run.policies {
-        for share in page.frame.routes(policy)? {
-            let delay = page.routes.delay(&page.routes.named(&share.route));
+    let (policies, routes) = (&page.run.flows.policies, &page.run.routes);
+    for (index, policy) in policies.iter().enumerate() {
+        for share in page.run.flows.routes(index)? {
+            let delay = routes.delay(&routes.named(&share.route));
             let (unknown, delay) = delay.map_or((1, Nanos::ZERO), |delay| (0, delay));
             let key = (unknown, delay, share.route.clone());
             shares.entry(key).or_default().insert(policy, share);
@@ -29,7 +30,7 @@ pub fn table(page: &Page<'_>) -> Result<Markup, ReportError> {
                     tr {
                         th { "route" }
                         th.n { "one-way delay" }
-                        @for policy in &page.run.policies { th.n { (policy_name(page.run, policy)) } }
+                        @for policy in policies { th.n { (policy_name(page.run, policy)) } }
                     }
                 }
                 tbody {
@@ -37,7 +38,7 @@ pub fn table(page: &Page<'_>) -> Result<Markup, ReportError> {
                         tr {
                             th { (route) }
                             td.n { (or_none((*unknown == 0).then(|| text::time(*delay)))) }
-                            @for policy in &page.run.policies {
+                            @for policy in policies {
                                 @match by_policy.get(policy.as_str()) {
                                     Some(share) => td.n {
                                         (counted(share.flows, "flow"))

@@ -124,7 +124,7 @@ fn a_torn_row_is_left_out_and_told() {
         report.summary.reasons,
         [
             "flows recorded: 87 of 88 scheduled",
-            "tables that end in a row cut off in the middle, which is left out: 1",
+            "tables whose last row is truncated, which is left out: 1",
         ]
     );
 }
