@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use lab_kernel::{
     LabName,
-    lab::{Claim, UpDown, bench_up_down},
+    lab::{Reservation, UpDown, bench_up_down},
     lower::{Clock, HostPlacement, LowerOptions},
 };
 use lab_plan::PlanOptions;
@@ -47,9 +47,10 @@ fn bench_lab(arguments: &BenchArgs, json: bool) -> Outcome {
     let lab: LabName = "bench".parse().map_err(Failure::usage)?;
     let mut times: Vec<UpDown> = Vec::new();
     for _ in 0..arguments.repeat.max(1) {
-        let claim = Claim::take(&lab, &loaded.scenario.name).during("make a lab to measure")?;
+        let reservation =
+            Reservation::acquire(&lab, &loaded.scenario.name).during("make a lab to measure")?;
         let options = PlanOptions {
-            slot: claim.slot(),
+            slot: reservation.slot(),
             ..PlanOptions::default()
         };
         let plan = lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, &options)
@@ -61,7 +62,7 @@ fn bench_lab(arguments: &BenchArgs, json: bool) -> Outcome {
             delay_lines: false,
             cpus: 1,
         };
-        times.push(bench_up_down(claim, &plan, &options, &cancel).map_err(environment)?);
+        times.push(bench_up_down(reservation, &plan, &options, &cancel).map_err(environment)?);
     }
     let first = times[0];
     let of = |part: fn(&UpDown) -> Duration| -> Vec<Duration> {

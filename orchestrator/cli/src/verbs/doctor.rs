@@ -95,9 +95,7 @@ fn need(
 ) -> Finding {
     match found {
         Ok(what) => Finding::ok(subject, what, why),
-        Err(missing) => {
-            Finding::fail(subject, missing.to_string(), why).mended_by(missing.remedy())
-        }
+        Err(missing) => Finding::fail(subject, missing.to_string(), why).with_fix(missing.remedy()),
     }
 }
 
@@ -177,7 +175,7 @@ mod tests {
 
     const OK: fn() -> Vec<Finding> = || vec![Finding::ok("it", "is there", "it is good")];
     const FAIL: fn() -> Vec<Finding> =
-        || vec![Finding::fail("it", "is not there", "it is good").mended_by("get it")];
+        || vec![Finding::fail("it", "is not there", "it is good").with_fix("get it")];
 
     #[test]
     fn labs_run_on_this_kernel_or_else_in_a_guest() {

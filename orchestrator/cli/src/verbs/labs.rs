@@ -13,7 +13,7 @@ use lab_guest::{
 use lab_kernel::{
     LabName,
     exec::UndoError,
-    journal::{LabState, Place, Status},
+    journal::{LabState, Location, Status},
     lab::{self, DownError, EnterError, Live},
     run::tune::{self, TuneError, TuneRequest},
 };
@@ -51,15 +51,16 @@ pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
                 "lab `{lab}` is dead (hint: `lcmp-lab down {lab}`)"
             )))
         }
-        Some(status) if status.place == Place::Guest => exec_in_guest(&status, arguments),
+        Some(status) if status.location == Location::Guest => exec_in_guest(&status, arguments),
         _ => exec_here(&lab, arguments),
     }
 }
 
 /// Executes the command in place of this process.
 fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
-    let ready = lab::on_node(lab, &arguments.node, &arguments.command).map_err(enter_failure)?;
-    if ready.is_in_root() {
+    let ready =
+        lab::node_command(lab, &arguments.node, &arguments.command).map_err(enter_failure)?;
+    if ready.runs_in_root() {
         note(&format!(
             "`{}` is an RDMA host in the root namespace: the command runs there",
             arguments.node
@@ -127,7 +128,7 @@ pub fn tune(arguments: &TuneArgs, global: &Global) -> Outcome {
     let lab = named_or_only(global.lab.as_deref())?;
     let labs = lab::status().during("list the labs")?;
     let place = labs.into_iter().find(|status| status.lab == lab);
-    if let Some(status) = place.filter(|status| status.place == Place::Guest) {
+    if let Some(status) = place.filter(|status| status.location == Location::Guest) {
         return tune_in_guest(&status, arguments, global);
     }
     let request = TuneRequest {
@@ -241,9 +242,9 @@ fn line(lab: &Status) -> String {
         (Some(pid), Some(command)) => format!("process {pid}, `{command}`"),
         _ => "an unknown process".to_owned(),
     };
-    let place = match lab.place {
-        Place::Here => "",
-        Place::Guest => "in a guest, ",
+    let place = match lab.location {
+        Location::Here => "",
+        Location::Guest => "in a guest, ",
     };
     format!(
         "{:<16} {:<5} {place}{} switches, {} hosts, for {} s, by {owner}",

@@ -1,4 +1,4 @@
-//! A switch program of two instructions, loaded and attached.
+//! Loading and attaching of a program with two instructions.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.6/include/uapi/linux/bpf.h>
 
@@ -14,8 +14,8 @@ use crate::{
     netlink::{Batch, Socket},
 };
 
-/// Attaches a program to the ingress of an interface of the calling thread's namespace: by tcx, or
-/// where the kernel has none, by a filter on the clsact qdisc the interface has.
+/// Attaches a program to the ingress of an interface of the calling thread's namespace: by tcx, or on
+/// kernels without it, by a filter on the interface's clsact qdisc.
 pub(super) fn attach(socket: &mut Socket, index: u32) -> Result<(), StepCause> {
     let program = load()?;
     let attr = LinkCreate {
@@ -50,7 +50,7 @@ fn filter(socket: &mut Socket, index: u32, program: &OwnedFd) -> Result<(), Step
     Ok(socket.execute_one(batch)?)
 }
 
-/// `return TC_ACT_OK`, as a classifier.
+/// Loads the classifier `return TC_ACT_OK`.
 fn load() -> io::Result<OwnedFd> {
     let instructions: [u64; 2] = [MOVE_0_TO_R0, EXIT];
     let attr = ProgLoad {
@@ -63,7 +63,7 @@ fn load() -> io::Result<OwnedFd> {
     bpf(BPF_PROG_LOAD, &attr)
 }
 
-/// The part of `union bpf_attr` that loads a program.
+/// Part of `union bpf_attr` that loads a program.
 #[repr(C)]
 #[derive(Default)]
 struct ProgLoad {
@@ -76,7 +76,7 @@ struct ProgLoad {
     log_buf: u64,
 }
 
-/// The part of `union bpf_attr` that attaches a program; what follows is zero.
+/// Part of `union bpf_attr` that attaches a program; the rest is zero.
 #[repr(C)]
 #[derive(Default)]
 struct LinkCreate {

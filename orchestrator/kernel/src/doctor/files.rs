@@ -1,4 +1,4 @@
-//! Where a lab writes: records and `/run`.
+//! Directories that a lab writes to: results and `/run`.
 
 use std::path::{Path, PathBuf};
 
@@ -15,14 +15,15 @@ pub(super) fn findings(results: &Path) -> [Finding; 2] {
     [results_directory(results), run()]
 }
 
-/// Whether run directories can be made in `results`, which need not be there yet, and a run fits.
+/// Checks that run directories can be created in `results`, which may not exist yet, and that a run
+/// fits.
 #[must_use]
 pub fn results_directory(results: &Path) -> Finding {
     let (subject, why) = ("results", "records and reports are written there");
     let shown = results.display();
     if results.exists() && !results.is_dir() {
         return Finding::fail(subject, format!("`{shown}` is not a directory"), why)
-            .mended_by(ELSEWHERE);
+            .with_fix(ELSEWHERE);
     }
     let Some(directory) = existing(results) else {
         return Finding::fail(subject, format!("`{shown}` cannot be made"), why);
@@ -33,7 +34,7 @@ pub fn results_directory(results: &Path) -> Finding {
             directory.display(),
             errno.desc()
         );
-        return Finding::fail(subject, what, why).mended_by(ELSEWHERE);
+        return Finding::fail(subject, what, why).with_fix(ELSEWHERE);
     }
     match free(&directory) {
         Ok(free) => room(&shown.to_string(), free),
@@ -51,7 +52,7 @@ fn room(shown: &str, free: Bytes) -> Finding {
     } else {
         return Finding::ok(subject, what, why);
     };
-    finding.mended_by(ELSEWHERE)
+    finding.with_fix(ELSEWHERE)
 }
 
 fn run() -> Finding {
@@ -63,7 +64,7 @@ fn run() -> Finding {
         Ok(()) => Finding::ok(subject, "it can be written to", why),
         Err(errno) => {
             let what = format!("it cannot be written to: {}", errno.desc());
-            Finding::fail(subject, what, why).mended_by(match errno {
+            Finding::fail(subject, what, why).with_fix(match errno {
                 Errno::EROFS | Errno::ENOENT => "mount -t tmpfs tmpfs /run",
                 _ => "sudo lcmp-lab doctor",
             })
@@ -71,7 +72,7 @@ fn run() -> Finding {
     }
 }
 
-/// The directory, or the nearest above it that is there.
+/// Returns the directory or its nearest existing ancestor.
 fn existing(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(path).ok()?;
     let found = absolute.ancestors().find(|ancestor| ancestor.is_dir())?;
@@ -87,9 +88,9 @@ fn free(directory: &Path) -> nix::Result<Bytes> {
 
 const ELSEWHERE: &str = "lcmp-lab --results DIR …";
 
-/// A run of the paper's testbed with its report.
+/// Size of a run of the paper's testbed with its report.
 const ONE_RUN: Bytes = Bytes::new(50_000_000);
-/// An evening's work.
+/// Size of ten runs.
 const MANY_RUNS: Bytes = Bytes::new(500_000_000);
 
 #[cfg(test)]
@@ -98,7 +99,7 @@ mod tests {
     use crate::doctor::Level;
 
     #[test]
-    fn results_may_be_a_directory_that_is_not_there_yet() {
+    fn results_may_be_a_directory_that_does_not_exist_yet() {
         let directory = tempfile::tempdir().unwrap();
         let results = directory.path().join("a/b/results");
         assert_eq!(existing(&results).as_deref(), Some(directory.path()));
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_that_cannot_be_written_to_is_found() {
+    fn a_file_system_that_cannot_be_written_to_fails() {
         let finding = results_directory(Path::new("/proc/results"));
         assert_eq!(finding.level, Level::Fail, "{finding}");
     }

@@ -1,39 +1,39 @@
-//! What was found.
+//! Result of one check.
 
 use std::fmt;
 
 use lab_units::Bytes;
 use serde::Serialize;
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// As it should be.
+    /// The requirement is met.
     Ok,
-    /// A lab runs, and something about it is not as good as it could be.
+    /// A lab runs, with a limitation.
     Warn,
-    /// No lab runs in the place it is found for until it is mended.
+    /// No lab runs here until it is fixed.
     Fail,
 }
 
-/// Something about this machine that a lab depends on.
+/// Result of checking one requirement of a lab on this machine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Finding {
-    /// How much it matters.
+    /// Severity.
     pub level: Level,
-    /// What it is about, in a word or two: `netem`, `open files`.
+    /// Requirement in a word or two: `netem`, `open files`.
     pub subject: String,
-    /// What was found.
+    /// State that was found.
     pub what: String,
-    /// What a lab needs it for.
+    /// Use of the requirement in a lab.
     pub why: String,
-    /// The command that mends it, where one does.
-    pub mend: Option<String>,
+    /// Command that fixes a problem, if there is one.
+    pub fix: Option<String>,
 }
 
 impl Finding {
-    /// Something that is as it should be.
+    /// Returns a finding of level [`Level::Ok`].
     #[must_use]
     pub fn ok(subject: &str, what: impl Into<String>, why: &str) -> Self {
         Self {
@@ -41,11 +41,11 @@ impl Finding {
             subject: subject.to_owned(),
             what: what.into(),
             why: why.to_owned(),
-            mend: None,
+            fix: None,
         }
     }
 
-    /// Something that could be better.
+    /// Returns a finding of level [`Level::Warn`].
     #[must_use]
     pub fn warn(subject: &str, what: impl Into<String>, why: &str) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Finding {
         }
     }
 
-    /// Something that keeps labs from running.
+    /// Returns a finding of level [`Level::Fail`].
     #[must_use]
     pub fn fail(subject: &str, what: impl Into<String>, why: &str) -> Self {
         Self {
@@ -63,11 +63,11 @@ impl Finding {
         }
     }
 
-    /// With the command that mends it.
+    /// Adds the command that fixes the problem.
     #[must_use]
-    pub fn mended_by(self, command: impl Into<String>) -> Self {
+    pub fn with_fix(self, command: impl Into<String>) -> Self {
         Self {
-            mend: Some(command.into()),
+            fix: Some(command.into()),
             ..self
         }
     }
@@ -90,17 +90,17 @@ impl fmt::Display for Finding {
             subject,
             what,
             why,
-            mend,
+            fix,
         } = self;
         write!(f, "{level:<5} {subject}: {what}; {why}")?;
-        match mend {
+        match fix {
             Some(command) => write!(f, " (hint: {command})"),
             None => Ok(()),
         }
     }
 }
 
-/// An amount as a person would say it: its first three digits.
+/// Rounds an amount down to its first three digits.
 pub(super) fn in_short(amount: Bytes) -> Bytes {
     let digits = amount.get().checked_ilog10().unwrap_or(0);
     let unit = 10u64.pow(digits.saturating_sub(2));
@@ -112,21 +112,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_said_with_three_digits() {
+    fn amounts_are_shown_with_three_digits() {
         assert_eq!(in_short(Bytes::new(21_522_976_768)).to_string(), "21500 MB");
         assert_eq!(in_short(Bytes::new(999)).to_string(), "999 B");
         assert_eq!(in_short(Bytes::ZERO).to_string(), "0 B");
     }
 
     #[test]
-    fn a_finding_is_one_line_with_its_mend_at_the_end() {
+    fn a_finding_is_one_line_that_ends_with_its_fix() {
         let finding = Finding::fail(
             "netem",
             "this kernel has no netem qdisc",
             "links get their delay from it",
         );
         assert_eq!(
-            finding.clone().mended_by("modprobe sch_netem").to_string(),
+            finding.clone().with_fix("modprobe sch_netem").to_string(),
             "fail  netem: this kernel has no netem qdisc; links get their delay from it \
              (hint: modprobe sch_netem)"
         );
@@ -137,17 +137,12 @@ mod tests {
     }
 
     #[test]
-    fn findings_sort_by_how_much_they_matter() {
-        assert!(Level::Fail > Level::Warn && Level::Warn > Level::Ok);
-    }
-
-    #[test]
     fn levels_are_words_in_json() {
         let finding = Finding::warn("memory", "little", "queues are in it");
         let json = serde_json::to_string(&finding).unwrap();
         assert_eq!(
             json,
-            r#"{"level":"warn","subject":"memory","what":"little","why":"queues are in it","mend":null}"#
+            r#"{"level":"warn","subject":"memory","what":"little","why":"queues are in it","fix":null}"#
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Packet filters that would not let a lab's packets into the root namespace.
+//! Packet filters that drop a lab's packets in the root namespace.
 
 use std::{
     path::Path,
@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::finding::Finding;
 
-/// Base chains that drop what no rule lets in or out. Nothing is found where there is no packet
-/// filter or no `nft` to list it, and a chain whose last rule drops is not seen.
+/// Lists base chains whose policy drops packets. Returns `None` without a packet filter or without
+/// `nft` to list it; a chain whose last rule drops is not detected.
 pub(super) fn finding() -> Option<Finding> {
-    // Listing would load the module, and a doctor leaves a machine as it was.
+    // Listing would load the module, which would stay.
     if !Path::new("/sys/module/nf_tables").exists() {
         return None;
     }
@@ -50,13 +50,13 @@ fn judge(listing: &Listing) -> Finding {
         "packets that no rule knows are dropped by {}",
         names.join(", ")
     );
-    Finding::warn(subject, what, why).mended_by(format!(
+    Finding::warn(subject, what, why).with_fix(format!(
         "nft insert rule {} udp dport 4791 accept",
         first.path()
     ))
 }
 
-/// `nft --json`, see libnftables-json(5).
+/// Output of `nft --json`, see libnftables-json(5).
 #[derive(Debug, Deserialize)]
 struct Listing {
     nftables: Vec<Object>,
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::doctor::Level;
 
-    /// What nft 1.0.6 printed, with line breaks.
+    /// Output of nft 1.0.6, with line breaks.
     const LISTING: &str = r#"{"nftables": [
         {"metainfo": {"version": "1.0.6", "release_name": "Lester Gooch #5", "json_schema_version": 1}},
         {"chain": {"family": "ip", "table": "filter", "name": "INPUT", "handle": 1, "type": "filter",
@@ -108,19 +108,19 @@ mod tests {
                    "hook": "output", "prio": 0, "policy": "accept"}}]}"#;
 
     #[test]
-    fn a_chain_that_drops_what_comes_in_is_found_and_one_that_forwards_is_not() {
+    fn an_input_chain_that_drops_is_found_and_a_forward_chain_is_not() {
         let finding = judge(&serde_json::from_str(LISTING).unwrap());
         assert_eq!(finding.level, Level::Warn);
         assert_eq!(
             finding.what,
             "packets that no rule knows are dropped by `ip filter INPUT`"
         );
-        let mend = "nft insert rule ip filter INPUT udp dport 4791 accept";
-        assert_eq!(finding.mend.as_deref(), Some(mend));
+        let fix = "nft insert rule ip filter INPUT udp dport 4791 accept";
+        assert_eq!(finding.fix.as_deref(), Some(fix));
     }
 
     #[test]
-    fn chains_that_accept_are_well() {
+    fn chains_that_accept_are_ok() {
         let listing = LISTING.replace("\"drop\"", "\"accept\"");
         let finding = judge(&serde_json::from_str(&listing).unwrap());
         assert_eq!(finding.level, Level::Ok);

@@ -1,9 +1,10 @@
-//! Limits of the machine, against what a lab of eight datacenters with fabrics takes.
+//! Limits of the machine, compared with the needs of a lab of eight datacenters with fabrics.
 
 use std::{fs, path::Path};
 
 use lab_units::Bytes;
 use nix::sys::resource::{Resource, getrlimit};
+use procfs::{Current, LoadAverage, process::Process};
 use sysinfo::System;
 
 use super::finding::{Finding, in_short};
@@ -17,7 +18,7 @@ pub(super) fn findings() -> Vec<Finding> {
     findings.into_iter().flatten().collect()
 }
 
-/// A process raises its own limit up to the hard one.
+/// Checks the hard limit of open files, up to which a lab raises its own.
 fn open_files(hard: u64) -> Finding {
     let (subject, why) = (
         "open files",
@@ -33,19 +34,19 @@ fn open_files(hard: u64) -> Finding {
         0..SMALLEST_LAB => Finding::fail(subject, what, why),
         _ => Finding::warn(subject, what, why),
     };
-    finding.mended_by(format!("ulimit -n {}", needed.next_power_of_two()))
+    finding.with_fix(format!("ulimit -n {}", needed.next_power_of_two()))
 }
 
-/// A lab's own neighbours are permanent, which the limit has not counted since Linux 5.0
-/// (`neigh_alloc` with `exempt_from_gc`), but every namespace's loopback interface has one that is
-/// counted, in one table for all namespaces.
+/// Checks the limit of the neighbour table, which all namespaces share. A lab's neighbours are
+/// permanent and not counted since Linux 5.0 (`neigh_alloc` with `exempt_from_gc`), but that of every
+/// namespace's loopback interface is.
 fn neighbours(limit: u64) -> Finding {
     let (subject, why) = ("neighbour table", "it is shared by all namespaces");
     if limit >= NEIGHBOURS {
         return Finding::ok(subject, format!("up to {limit} entries"), why);
     }
     let what = format!("up to {limit} entries, it should be {NEIGHBOURS}");
-    Finding::warn(subject, what, why).mended_by(format!(
+    Finding::warn(subject, what, why).with_fix(format!(
         "sysctl -w net.ipv4.neigh.default.gc_thresh3={}",
         2 * NEIGHBOURS
     ))
@@ -55,9 +56,9 @@ fn processes(free: u64) -> Finding {
     let (subject, why) = ("processes", "a flow takes two, a DCI switch one");
     let what = format!("{free} more can be started");
     match free {
-        0..FEW_PROCESSES => Finding::fail(subject, what, why).mended_by(RAISE_PROCESSES),
+        0..FEW_PROCESSES => Finding::fail(subject, what, why).with_fix(RAISE_PROCESSES),
         FEW_PROCESSES..MANY_PROCESSES => {
-            Finding::warn(subject, what, why).mended_by(RAISE_PROCESSES)
+            Finding::warn(subject, what, why).with_fix(RAISE_PROCESSES)
         }
         _ => Finding::ok(subject, what, why),
     }
@@ -73,9 +74,9 @@ fn memory(available: Bytes) -> Finding {
     Finding::ok(subject, what, why)
 }
 
-/// Threads the kernel still allows, by whichever of its limits is the lowest.
+/// Returns the number of threads that the lowest limit still allows.
 fn free_processes() -> Option<u64> {
-    let running = running()?;
+    let running = u64::from(LoadAverage::current().ok()?.max);
     let of_kernel = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"]
         .into_iter()
         .filter_map(|path| number(Path::new(path)))
@@ -83,18 +84,11 @@ fn free_processes() -> Option<u64> {
     of_kernel.chain(free_in_cgroup()).min()
 }
 
-/// `/proc/loadavg` counts threads: running and all, with a slash.
-fn running() -> Option<u64> {
-    let text = fs::read_to_string("/proc/loadavg").ok()?;
-    let (_, all) = text.split(' ').nth(3)?.split_once('/')?;
-    all.parse().ok()
-}
-
-/// The lowest of the limits of this process's control group and those above it.
+/// Returns the lowest limit of this process's control group and its ancestors.
 fn free_in_cgroup() -> Option<u64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let path = Path::new("/sys/fs/cgroup").join(own);
+    let groups = Process::myself().ok()?.cgroups().ok()?;
+    let own = groups.into_iter().find(|group| group.hierarchy == 0)?;
+    let path = Path::new("/sys/fs/cgroup").join(own.pathname.trim_start_matches('/'));
     let groups = path
         .ancestors()
         .take_while(|path| path.starts_with("/sys/fs/cgroup"));
@@ -105,7 +99,7 @@ fn free_in_cgroup() -> Option<u64> {
     groups.filter_map(free).min()
 }
 
-/// What the kernel calls available, or what the control group leaves of it.
+/// Returns the available memory of the machine, or of the control group if that is less.
 fn available_memory() -> Option<Bytes> {
     let mut system = System::new().ok()?;
     system.refresh_memory();
@@ -116,7 +110,7 @@ fn available_memory() -> Option<Bytes> {
     ))
 }
 
-/// The number in a file; none where it says `max`.
+/// Reads a number from a file; `None` if the text is `max`.
 fn number(path: &Path) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
@@ -124,18 +118,19 @@ fn number(path: &Path) -> Option<u64> {
 const GC_THRESH3: &str = "/proc/sys/net/ipv4/neigh/default/gc_thresh3";
 const RAISE_PROCESSES: &str = "sysctl -w kernel.pid_max=65536 kernel.threads-max=65536";
 
-/// Eight datacenters with fabrics of 2 spines, 4 leaves and 16 hosts, and the delay lines.
+/// Namespaces of eight datacenters with fabrics of 2 spines, 4 leaves and 16 hosts, and of the delay
+/// lines.
 const NAMESPACES: u64 = 185;
-/// Two datacenters with a host each, and the delay lines.
+/// Namespaces of two datacenters with a host each, and of the delay lines.
 const SMALLEST_LAB: u64 = 5;
 const FILES_PER_NAMESPACE: u64 = 2;
-/// Journals, pipes of flows, telemetry sockets.
+/// Files besides namespaces: journals, pipes of flows, telemetry sockets.
 const OTHER_FILES: u64 = 1_024;
-/// One for each namespace, and as many for whatever else the machine does.
+/// Neighbours: one per namespace, and as many for the rest of the machine.
 const NEIGHBOURS: u64 = 2 * NAMESPACES;
-/// The smallest lab has a few flows at once.
+/// Processes of the smallest lab, with a few flows at once.
 const FEW_PROCESSES: u64 = 50;
-/// A hundred flows at once, with the threads that launch them.
+/// Processes of a hundred flows at once, with the threads that start them.
 const MANY_PROCESSES: u64 = 300;
 /// 32 hosts with 304 QPs were measured at 400 MB.
 const MEMORY: Bytes = Bytes::new(500_000_000);
@@ -146,7 +141,7 @@ mod tests {
     use crate::doctor::Level;
 
     #[test]
-    fn the_limit_of_open_files_says_how_large_a_lab_may_be() {
+    fn the_limit_of_open_files_bounds_the_size_of_a_lab() {
         assert_eq!(open_files(1_048_576).level, Level::Ok);
         let small = open_files(1_124);
         assert_eq!(small.level, Level::Warn);
@@ -154,12 +149,12 @@ mod tests {
             small.what,
             "up to 1124 for a process, enough for 50 namespaces"
         );
-        assert_eq!(small.mend.as_deref(), Some("ulimit -n 2048"));
+        assert_eq!(small.fix.as_deref(), Some("ulimit -n 2048"));
         assert_eq!(open_files(1_024).level, Level::Fail);
     }
 
     #[test]
-    fn the_kernels_own_neighbour_limit_will_do() {
+    fn the_default_neighbour_limit_suffices() {
         assert_eq!(neighbours(1_024).level, Level::Ok);
         assert_eq!(neighbours(128).level, Level::Warn);
     }
@@ -174,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machines_own_limits_are_read() {
+    fn the_limits_of_this_machine_are_read() {
         let subjects: Vec<_> = findings()
             .into_iter()
             .map(|finding| finding.subject)

@@ -1,41 +1,71 @@
-//! What this machine lacks to run a lab, and the commands that mend it.
+//! Requirements of a lab on this machine, and the commands that fix what is missing.
 //!
-//! Nothing is inferred from versions or names of modules: what a lab is made of is made once, in
-//! network namespaces that have no name and go with the process that holds them.
+//! Nothing is inferred from versions or module names: the steps of a two-host lab are applied once,
+//! on a thread with namespaces of its own.
 //!
-//! - `finding`: what was found
-//! - `examine`: the questions, in order
-//! - `kernel`, `trial`, `bpf`, `modules`: whether this kernel has what a lab is made of
-//! - `port`: whether its SoftRoCE can have its UDP port
-//! - `placement`, `pair`: whether its SoftRoCE sends from inside a namespace
-//! - `rights`, `programs`, `files`, `labs`: what a lab takes wherever it runs
-//! - `limits`, `network`, `firewall`: what else it takes of the machine it runs on
-//! - `scratch`: namespaces and RDMA devices to try things with
+//! - `finding`: result of one check
+//! - `feature`: kernel features of a lab, tried one by one with `bpf` and `sandbox`
+//! - `placement`: namespace of hosts' NICs, tried with a flow
+//! - `rights`, `programs`, `files`, `labs`: requirements of every lab
+//! - `limits`, `network`, `firewall`: further requirements of labs on this kernel
 
 mod bpf;
-mod examine;
+mod feature;
 mod files;
 mod finding;
 mod firewall;
-mod kernel;
 mod labs;
 mod limits;
-mod modules;
 mod network;
-mod pair;
 mod placement;
-mod port;
 mod programs;
 mod rights;
-mod scratch;
+mod sandbox;
 #[cfg(test)]
 mod tests;
-mod trial;
+
+use std::path::Path;
 
 pub use self::{
-    examine::{everywhere, here, missing_here},
+    feature::kernel_modules,
     files::results_directory,
     finding::{Finding, Level},
     placement::{ProbeError, probe_host_placement},
-    trial::kernel_modules,
 };
+
+/// Checks the requirements of every lab, in the order in which a person would fix them. Run
+/// directories are created in `results`, which may not exist yet.
+#[must_use]
+pub fn everywhere(results: &Path) -> Vec<Finding> {
+    let mut findings = vec![rights::finding()];
+    findings.extend(programs::findings());
+    findings.extend(files::findings(results));
+    findings.extend(labs::findings());
+    findings
+}
+
+/// Checks the requirements of a lab on this kernel. If this kernel fails, a guest's may do.
+///
+/// Takes some seconds on a kernel with SoftRoCE, where a flow is tried. Everything created is removed;
+/// loaded modules stay.
+#[must_use]
+pub fn here() -> Vec<Finding> {
+    let mut findings = feature::findings();
+    if findings.iter().all(|finding| finding.level == Level::Ok) {
+        findings.push(placement::finding());
+    }
+    findings.extend(limits::findings());
+    findings.extend(network::findings());
+    findings.extend(firewall::finding());
+    findings
+}
+
+/// Lists the features that this kernel lacks for a lab; empty if labs run here.
+///
+/// Takes some tens of milliseconds. Everything created is removed; loaded modules stay.
+#[must_use]
+pub fn missing_here() -> Vec<Finding> {
+    let mut findings = feature::findings();
+    findings.retain(|finding| finding.level == Level::Fail);
+    findings
+}

@@ -1,14 +1,17 @@
-//! The root namespace: what a lab needs of it, and who else is there.
+//! State of the root namespace that matters to labs.
 
 use crate::{
-    exec::Space,
+    exec::NetnsHandle,
     netlink::{NetlinkError, dump},
 };
 
 use super::finding::Finding;
 
 pub(super) fn findings() -> Vec<Finding> {
-    match Space::root().map_err(NetlinkError::from).and_then(root) {
+    match NetnsHandle::root()
+        .map_err(NetlinkError::from)
+        .and_then(root)
+    {
         Ok(findings) => findings,
         Err(error) => {
             let what = format!("cannot be read: {error}");
@@ -21,27 +24,24 @@ pub(super) fn findings() -> Vec<Finding> {
     }
 }
 
-fn root(mut space: Space) -> Result<Vec<Finding>, NetlinkError> {
-    let links = dump::links(&mut space.socket)?;
+fn root(mut handle: NetnsHandle) -> Result<Vec<Finding>, NetlinkError> {
+    let links = dump::links(&mut handle.socket)?;
     let up = links.iter().any(|link| link.name == "lo" && link.up);
     let name = |index| {
         let link = links.iter().find(|link| link.index == index);
         link.map_or("?", |link| link.name.as_str())
     };
-    let addresses = dump::addresses(&mut space.socket)?.into_iter();
-    let own = addresses
-        .filter(|address| {
-            address.addr.octets()[0] == LABS_OCTET && !is_labs(name(address.interface))
-        })
-        .map(|address| {
-            format!(
-                "{}/{} on `{}`",
-                address.addr,
-                address.len,
-                name(address.interface)
-            )
-        })
-        .collect::<Vec<_>>();
+    let mut own = Vec::new();
+    for dump::Address {
+        addr,
+        len,
+        interface,
+    } in dump::addresses(&mut handle.socket)?
+    {
+        if addr.octets()[0] == LABS_OCTET && !is_labs(name(interface)) {
+            own.push(format!("{addr}/{len} on `{}`", name(interface)));
+        }
+    }
     Ok(vec![loopback(up), addresses_of_labs(&own)])
 }
 
@@ -53,12 +53,12 @@ fn loopback(up: bool) -> Finding {
     if up {
         Finding::ok(subject, "it is up", why)
     } else {
-        Finding::fail(subject, "it is down", why).mended_by("ip link set lo up")
+        Finding::fail(subject, "it is down", why).with_fix("ip link set lo up")
     }
 }
 
-/// What the machine has in 10.0.0.0/8 is no harm: a lab keeps to the sixteenth that is free of it,
-/// or behind rules of its own that no other traffic matches.
+/// The machine's own addresses in 10.0.0.0/8 do no harm: a lab takes a sixteenth without any, or stays
+/// behind rules of its own that no other traffic matches.
 fn addresses_of_labs(own: &[String]) -> Finding {
     let what = match own {
         [] => "this machine has none in 10.0.0.0/8".to_owned(),
@@ -71,7 +71,7 @@ fn addresses_of_labs(own: &[String]) -> Finding {
     )
 }
 
-/// A lab's interfaces begin with its slot: `l0d1h1`.
+/// Returns true for an interface of a lab, whose name begins with the slot: `l0d1h1`.
 fn is_labs(dev: &str) -> bool {
     let mut parts = dev.strip_prefix('l').unwrap_or_default().splitn(2, 'd');
     let slot = parts.next().unwrap_or_default();
@@ -89,7 +89,7 @@ mod tests {
     use crate::doctor::Level;
 
     #[test]
-    fn interfaces_of_labs_are_told_from_others() {
+    fn interfaces_of_labs_have_a_slot_and_a_node() {
         for dev in ["l0d1-d2", "lfd255s127-l127", "l3d1h1"] {
             assert!(is_labs(dev), "{dev}");
         }

@@ -1,32 +1,50 @@
-//! Where hosts' NICs can be: whether this kernel's SoftRoCE sends from inside a namespace.
+//! Namespace of hosts' NICs: whether this kernel's SoftRoCE can send from inside a namespace.
 //!
-//! It is tried: two namespaces joined by a pair of interfaces, an RDMA device on each end, and a
-//! flow of five messages from one to the other. rxe of Linux 6.1 looks routes up in the root
-//! namespace and listens only there, so that its first message ends with an error.
+//! Five messages are sent between two hosts of a lab, each in its own namespace. rxe of Linux 6.1
+//! looks up routes in the root namespace and listens only there, so its first message fails.
 
-use super::{finding::Finding, pair::Pair, scratch};
-use crate::{exec::StepCause, lower::HostPlacement};
+use std::io;
 
-/// What SoftRoCE is to be tried with cannot be made, so that no lab can be either.
+use lab_perftest::{
+    Endpoint, FlowJob, HandshakeError, MonotonicTime, Options, Session, Status, Tool,
+};
+use lab_units::{Bytes, FlowId, Nanos, NodeId};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    finding::Finding,
+    sandbox::{self, TwoHosts},
+};
+use crate::{
+    lab::{Lab, LabError, LabErrorKind, ReservationError},
+    lower::HostPlacement,
+};
+
+/// Error of bringing up the two hosts. No other lab can be brought up either.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot make {what} to try SoftRoCE with: {cause}")]
-pub struct ProbeError {
-    /// What cannot be made.
-    pub what: &'static str,
-    /// Why.
-    pub cause: StepCause,
+pub enum ProbeError {
+    /// The private machine cannot be created.
+    #[error("cannot make two hosts to try SoftRoCE with: {0}")]
+    Io(#[from] io::Error),
+    /// The lab cannot be reserved.
+    #[error("cannot make two hosts to try SoftRoCE with: {0}")]
+    Reservation(#[from] ReservationError),
+    /// The lab cannot be brought up.
+    #[error("cannot make two hosts to try SoftRoCE with: {0}")]
+    Lab(#[from] LabError),
 }
 
-/// Finds out where hosts' NICs can be on this kernel: in namespaces of their own if a flow between
-/// two of them ends well, else, and in any doubt, in the root namespace, where every SoftRoCE
-/// sends. The reason is logged.
+/// Determines the namespace of hosts' NICs on this kernel: their own if a flow between two of them
+/// finishes; otherwise, and in any doubt, the root namespace, where every SoftRoCE sends. The reason
+/// is logged.
 ///
-/// Takes a second or two. What is made for it is gone afterwards, whatever happens.
+/// Takes a second or two. Everything created is removed.
 ///
 /// # Errors
-/// When namespaces, interfaces or RDMA devices cannot be made.
+/// When the two hosts cannot be brought up.
 pub fn probe_host_placement() -> Result<HostPlacement, ProbeError> {
-    let Verdict { hosts, reason } = verdict()?;
+    let (hosts, reason) = probe()?;
     tracing::info!(?hosts, reason, "tried SoftRoCE inside namespaces");
     Ok(hosts)
 }
@@ -36,8 +54,8 @@ pub(super) fn finding() -> Finding {
         "hosts",
         "SoftRoCE of some kernels sends from the root namespace only",
     );
-    match verdict() {
-        Ok(Verdict { hosts, reason }) => {
+    match probe() {
+        Ok((hosts, reason)) => {
             let place = match hosts {
                 HostPlacement::OwnNamespace => "each in a namespace of its own",
                 HostPlacement::RootNamespace => "in the root namespace, behind policy routing",
@@ -48,30 +66,150 @@ pub(super) fn finding() -> Finding {
     }
 }
 
-/// Where hosts' NICs can be, and why.
-#[derive(Debug)]
-struct Verdict {
-    hosts: HostPlacement,
-    reason: String,
+/// Returns the placement and its reason.
+fn probe() -> Result<(HostPlacement, String), ProbeError> {
+    Ok(match sandbox::run(try_flow)?? {
+        Ok(()) => {
+            let reason = "a flow from one namespace to another ended well".to_owned();
+            (HostPlacement::OwnNamespace, reason)
+        }
+        Err(reason) => (HostPlacement::RootNamespace, reason),
+    })
 }
 
-fn verdict() -> Result<Verdict, ProbeError> {
-    let mut pair = Pair::new()?;
-    // On a thread of its own: the caller may be on one of a runtime's, which may not block.
-    let tried = scratch::on_thread(|| {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        Ok(runtime.block_on(pair.try_flow()))
-    });
-    Ok(match tried.unwrap_or_else(|error| Err(error.to_string())) {
-        Ok(()) => Verdict {
-            hosts: HostPlacement::OwnNamespace,
-            reason: "a flow from one namespace to another ended well".to_owned(),
-        },
-        Err(reason) => Verdict {
-            hosts: HostPlacement::RootNamespace,
-            reason,
-        },
-    })
+/// Brings two hosts up and sends a flow between them; the inner error says why none was sent.
+fn try_flow() -> Result<Result<(), String>, ProbeError> {
+    let TwoHosts {
+        reservation,
+        plan,
+        options,
+    } = TwoHosts::reserve()?;
+    let cancel = CancellationToken::new();
+    let mut lab = match Lab::up(reservation, &plan, &options, &cancel, &mut |_| {}) {
+        Err(error) if matches!(error.kind, LabErrorKind::NoGid { .. }) => {
+            return Ok(Err(error.to_string()));
+        }
+        lab => lab?,
+    };
+    let hosts: Vec<NodeId> = plan.dcs.iter().flat_map(|dc| dc.hosts.clone()).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let sent = runtime.block_on(send(&lab, &hosts));
+    // A flow that did not use the link did not send from inside its namespace.
+    let used = hosts.iter().try_for_each(|&host| has_sent(&mut lab, host));
+    for error in lab.down() {
+        tracing::warn!(%error, "an object of the doctor's lab remains until its thread ends");
+    }
+    Ok(sent.and(used))
+}
+
+async fn send(lab: &Lab, hosts: &[NodeId]) -> Result<(), String> {
+    let installed = lab_perftest::probe(Tool::SendBw).await;
+    installed.map_err(|error| error.to_string())?;
+    let mut last = String::new();
+    for _ in 0..MAX_ATTEMPTS {
+        match flow(lab, hosts).await? {
+            Status::Finished(_) => return Ok(()),
+            // The clock of a guest may run on while programs are read from the host's disk, so that
+            // a flow times out as soon as it starts. The programs are cached in the next attempt.
+            status if is_timeout(&status) => last = status.to_string(),
+            status => return Err(format!("a flow between two namespaces failed: {status}")),
+        }
+    }
+    Err(format!(
+        "of {MAX_ATTEMPTS} flows between two namespaces none ended: {last}"
+    ))
+}
+
+async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
+    let endpoint = |host: NodeId| {
+        let name = &lab.plan().nodes[host.index()].name;
+        let found = lab.host_endpoint(host);
+        let found = found.ok_or_else(|| format!("`{name}` has no RDMA device"))?;
+        Ok::<_, String>(Endpoint {
+            host: name.clone(),
+            rdma_device: found.rdma_device,
+            gid_index: found.gid_index,
+            netns: found.netns,
+        })
+    };
+    let job = FlowJob {
+        flow: FlowId(0),
+        tool: Tool::SendBw,
+        src: endpoint(hosts[0])?,
+        dst: endpoint(hosts[1])?,
+        message_bytes: Bytes::new(4_096),
+        messages: lab_perftest::job::MIN_MESSAGES,
+        start: Nanos::ZERO,
+        qp_timeout: lab_perftest::qp::MIN_QP_TIMEOUT,
+        path_mtu: 1_024,
+        traffic_class: 0,
+        deadline: DEADLINE,
+    };
+    let options = Options {
+        ready_within: Some(DEADLINE.to_duration()),
+        ..Options::default()
+    };
+    let (events, _) = mpsc::unbounded_channel();
+    let session = Session::prepare(vec![job], &options, events).await;
+    let session = session.map_err(|error| error.to_string())?;
+    let rows = session.run(MonotonicTime::now()).await;
+    let mut rows = rows.map_err(|error| error.to_string())?;
+    let row = rows.pop().ok_or("a flow has no outcome")?;
+    Ok(row.status)
+}
+
+/// Returns an error if no packet left a host by its NIC.
+fn has_sent(lab: &mut Lab, host: NodeId) -> Result<(), String> {
+    let counters = lab.counters(host).map_err(|error| error.to_string())?;
+    match counters.iter().map(|port| port.tx_packets).sum() {
+        0u64 => Err("a flow between two namespaces ended without using their link".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Returns true for a flow that ended only because of a timeout.
+const fn is_timeout(status: &Status) -> bool {
+    matches!(
+        status,
+        Status::TimedOut { .. }
+            | Status::NoReport { .. }
+            | Status::NotReady {
+                error: HandshakeError::TimedOut { .. }
+            }
+    )
+}
+
+/// A flow of five messages ends within a second, or after seven retries of 67 ms each.
+const DEADLINE: Nanos = Nanos::from_millis(60_000);
+const MAX_ATTEMPTS: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use lab_perftest::{Exit, Side};
+
+    use super::*;
+
+    #[test]
+    fn only_a_timeout_is_worth_another_attempt() {
+        let timeout = HandshakeError::TimedOut {
+            seconds: 60,
+            waiting_for: "its processes to connect",
+        };
+        let closed = HandshakeError::Closed { side: Side::Client };
+        let failed = Status::Failed {
+            side: Side::Client,
+            exit: Exit::Code(17),
+            message: String::new(),
+        };
+        for (status, expected) in [
+            (Status::TimedOut { after: DEADLINE }, true),
+            (Status::NotReady { error: timeout }, true),
+            (Status::NotReady { error: closed }, false),
+            (failed, false),
+        ] {
+            assert_eq!(is_timeout(&status), expected, "{status}");
+        }
+    }
 }

@@ -1,10 +1,11 @@
-//! Programs: perftest and its driver, and what helps to look at a lab.
+//! Programs: perftest with its driver, and tools for inspecting a lab.
 
 use std::path::Path;
 
 use lab_perftest::{Installed, Tool};
 
-use super::{finding::Finding, scratch};
+use super::finding::Finding;
+use crate::exec::netns;
 
 pub(super) fn findings() -> Vec<Finding> {
     let mut findings = match versions() {
@@ -19,8 +20,8 @@ pub(super) fn findings() -> Vec<Finding> {
 type Probed = Result<Installed, lab_perftest::ProbeError>;
 
 fn versions() -> std::io::Result<Vec<Probed>> {
-    // On a thread of its own: the caller may be on one of a runtime's, which may not block.
-    scratch::on_thread(|| {
+    // On a new thread: the caller may be on a runtime's, which must not block.
+    netns::on_thread(|| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -51,14 +52,14 @@ fn perftest((tool, probed): (Tool, Probed)) -> Finding {
         ),
         Err(lab_perftest::ProbeError::Missing { .. }) => {
             Finding::fail(subject, "it is not installed", FLOWS)
-                .mended_by("apt-get install perftest")
+                .with_fix("apt-get install perftest")
         }
         Err(error) => Finding::fail(subject, error.to_string(), FLOWS)
-            .mended_by("apt-get install --reinstall perftest"),
+            .with_fix("apt-get install --reinstall perftest"),
     }
 }
 
-/// libibverbs knows its drivers by files of one line.
+/// Checks for the file by which libibverbs finds its driver.
 fn driver() -> Finding {
     let (subject, why) = ("libibverbs", "perftest drives SoftRoCE by it");
     if Path::new("/etc/libibverbs.d/rxe.driver").exists() {
@@ -69,11 +70,14 @@ fn driver() -> Finding {
         "no driver for SoftRoCE in `/etc/libibverbs.d`",
         why,
     )
-    .mended_by("apt-get install ibverbs-providers")
+    .with_fix("apt-get install ibverbs-providers")
 }
 
 fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
-    let (subject, why) = ("helpers", "a person looks at a lab and mends it with them");
+    let (subject, why) = (
+        "helpers",
+        "a person inspects a lab and repairs it with them",
+    );
     let missing = HELPERS.iter().filter(|(program, _)| !is_there(program));
     let (programs, mut packages): (Vec<_>, Vec<_>) = missing.copied().unzip();
     if programs.is_empty() {
@@ -85,12 +89,12 @@ fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
         format!("not installed: {}", programs.join(", ")),
         why,
     )
-    .mended_by(format!("apt-get install {}", packages.join(" ")))
+    .with_fix(format!("apt-get install {}", packages.join(" ")))
 }
 
 const FLOWS: &str = "flows are made with it";
 
-/// Programs that no lab needs, and their packages; those of one package are together.
+/// Optional programs and their packages; programs of one package are adjacent.
 const HELPERS: [(&str, &str); 6] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
@@ -106,19 +110,19 @@ mod tests {
     use crate::doctor::Level;
 
     #[test]
-    fn helpers_that_are_missing_come_with_their_packages_once_each() {
+    fn missing_helpers_come_with_their_packages_once_each() {
         let finding = helpers(|program| program == "ping" || program == "modprobe");
         assert_eq!(finding.level, Level::Warn);
         assert_eq!(finding.what, "not installed: ip, tc, rdma, tcpdump");
         assert_eq!(
-            finding.mend.as_deref(),
+            finding.fix.as_deref(),
             Some("apt-get install iproute2 tcpdump")
         );
         assert_eq!(helpers(|_| true).level, Level::Ok);
     }
 
     #[test]
-    fn perftest_is_judged_by_its_version() {
+    fn perftest_is_checked_by_its_version() {
         let of = |version: &str| {
             let version = version.to_owned();
             let tool = Tool::SendBw;

@@ -1,13 +1,13 @@
-//! Whether this process may do what a lab takes.
+//! Capabilities of this process.
 
-use std::fs;
+use procfs::process::Process;
 
 use super::finding::Finding;
 
 pub(super) fn finding() -> Finding {
     let root = nix::unistd::geteuid().is_root();
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    judge(root, effective(&status).unwrap_or(0))
+    let status = Process::myself().and_then(|process| process.status());
+    judge(root, status.map_or(0, |status| status.capeff))
 }
 
 fn judge(root: bool, capabilities: u64) -> Finding {
@@ -22,7 +22,7 @@ fn judge(root: bool, capabilities: u64) -> Finding {
         (false, []) => Finding::ok("rights", "the capabilities it takes", WHY),
         (true, lacking) => {
             let what = format!("root without {}, as in a container", lacking.join(", "));
-            Finding::fail("rights", what, WHY).mended_by(format!(
+            Finding::fail("rights", what, WHY).with_fix(format!(
                 "docker run {} …",
                 lacking
                     .iter()
@@ -33,17 +33,9 @@ fn judge(root: bool, capabilities: u64) -> Finding {
         }
         (false, lacking) => {
             let what = format!("not root, and without {}", lacking.join(", "));
-            Finding::fail("rights", what, WHY).mended_by("sudo lcmp-lab doctor")
+            Finding::fail("rights", what, WHY).with_fix("sudo lcmp-lab doctor")
         }
     }
-}
-
-/// The effective capabilities in `/proc/<pid>/status`.
-fn effective(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))?;
-    u64::from_str_radix(line.trim(), 16).ok()
 }
 
 const WHY: &str = "a lab makes namespaces, interfaces and mounts, and loads eBPF programs";
@@ -52,7 +44,7 @@ const CAP_NET_ADMIN: u64 = 1 << 12;
 const CAP_SYS_ADMIN: u64 = 1 << 21;
 const CAP_BPF: u64 = 1 << 39;
 
-/// By name, and the capabilities any of which will do.
+/// Needed capabilities by name, each with the bits any of which suffices.
 const NEEDED: [(&str, u64); 3] = [
     ("CAP_NET_ADMIN", CAP_NET_ADMIN),
     ("CAP_SYS_ADMIN", CAP_SYS_ADMIN),
@@ -65,14 +57,7 @@ mod tests {
     use crate::doctor::Level;
 
     #[test]
-    fn capabilities_are_the_effective_ones() {
-        let status = "CapInh:\t0000000000000000\nCapEff:\t000001ffffffffff\nCapBnd:\t0\n";
-        assert_eq!(effective(status), Some(0x1ff_ffff_ffff));
-        assert_eq!(effective("CapBnd:\t0\n"), None);
-    }
-
-    #[test]
-    fn what_is_lacking_is_named() {
+    fn missing_capabilities_are_named() {
         assert_eq!(judge(true, u64::MAX).level, Level::Ok);
         let container = judge(true, CAP_NET_ADMIN);
         assert_eq!(container.level, Level::Fail);
@@ -81,11 +66,11 @@ mod tests {
             "{container}"
         );
         let user = judge(false, 0);
-        assert_eq!(user.mend.as_deref(), Some("sudo lcmp-lab doctor"));
+        assert_eq!(user.fix.as_deref(), Some("sudo lcmp-lab doctor"));
     }
 
     #[test]
-    fn older_kernels_have_no_capability_of_its_own_for_bpf() {
+    fn cap_sys_admin_suffices_for_bpf_on_older_kernels() {
         assert_eq!(judge(true, CAP_NET_ADMIN | CAP_SYS_ADMIN).level, Level::Ok);
     }
 }

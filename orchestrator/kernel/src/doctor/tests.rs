@@ -1,6 +1,5 @@
-//! On this machine, whatever it has: what is found missing is what `ip`, `tc` and `rdma` cannot make
-//! either.
-#![expect(clippy::print_stdout, reason = "what is found is looked at")]
+//! Checks of this machine, compared with what `ip`, `tc` and `unshare` can create.
+#![expect(clippy::print_stdout, reason = "findings are printed for a person")]
 
 use std::{
     collections::BTreeSet,
@@ -8,107 +7,85 @@ use std::{
     sync::Mutex,
 };
 
-use super::{Level, everywhere, here, missing_here, probe_host_placement, scratch, trial::Feature};
+use lab_plan::Plan;
+
+use super::{
+    Level, everywhere, feature::Feature, here, missing_here, probe_host_placement, sandbox,
+};
 use crate::{
-    exec::Space,
-    lower::{Clock, HostPlacement, LowerOptions, lower},
+    exec::NetnsHandle,
+    lower::{HostPlacement, LowerOptions, lower},
     netlink::{Socket, dump, rdma},
-    step::{Qdisc, Step},
     testing::{self, skipped},
 };
 
-/// RDMA devices are the whole machine's: one test at a time, so that what a test sees is its own
-/// doing.
+/// RDMA devices are machine-wide: one test at a time, so that each sees only its own.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
-fn what_is_missing_is_what_the_programs_cannot_make_either() {
+fn missing_features_are_those_that_the_programs_cannot_create_either() {
     let _machine = MACHINE.lock();
     if let Some(reason) = cannot_compare() {
         return skipped(&reason);
     }
     let missing = missing_here();
-    let names: BTreeSet<&str> = missing
-        .iter()
-        .map(|finding| finding.subject.as_str())
-        .collect();
+    let subjects = missing.iter().map(|finding| finding.subject.as_str());
+    let subjects: BTreeSet<&str> = subjects.collect();
     let all: BTreeSet<&str> = BY_PROGRAM.iter().map(|trial| trial.0).collect();
-    let by_program = BY_PROGRAM
+    let failed = BY_PROGRAM
         .iter()
-        .filter(|(_, script)| !in_a_namespace(script));
-    let by_program: BTreeSet<&str> = by_program.map(|trial| trial.0).collect();
-    let compared: BTreeSet<&str> = names.intersection(&all).copied().collect();
-    println!("missing here: {names:?}");
-    assert_eq!(compared, by_program);
-    assert!(
-        missing
-            .iter()
-            .all(|finding| finding.level == Level::Fail && finding.mend.is_some())
-    );
-}
-
-#[test]
-fn what_is_tried_is_what_labs_are_lowered_to() {
-    let mut lowered = BTreeSet::new();
-    for hosts in [HostPlacement::RootNamespace, HostPlacement::OwnNamespace] {
-        let options = LowerOptions {
-            lab: "t".parse().unwrap(),
-            hosts,
-            clock: Clock::Real,
-            delay_lines: true,
-            cpus: 2,
-        };
-        let wire = testing::marking(testing::wire("100 Mbit", "5 ms", "620 kB"));
-        let plan = testing::pair_over(0, wire);
-        lowered.extend(lower(&plan, &options).iter().filter_map(needs));
+        .filter(|(_, script)| !succeeds_in_a_namespace(script));
+    let failed: BTreeSet<&str> = failed.map(|trial| trial.0).collect();
+    println!("missing here: {subjects:?}");
+    let compared: BTreeSet<&str> = subjects.intersection(&all).copied().collect();
+    assert_eq!(compared, failed);
+    for finding in &missing {
+        assert!(
+            finding.level == Level::Fail && finding.fix.is_some(),
+            "{finding}"
+        );
     }
-    let by_programs = [Feature::Bpf, Feature::IbUverbs].map(|feature| feature.words().subject);
-    lowered.extend(by_programs);
-    let tried = Feature::ALL.map(|feature| feature.words().subject);
-    assert_eq!(lowered, BTreeSet::from(tried));
-}
-
-/// What of a kernel a step needs that it may lack.
-fn needs(step: &Step) -> Option<&'static str> {
-    let feature = match step {
-        Step::Netns { .. } => Feature::Namespaces,
-        Step::Veth(_) => Feature::Veth,
-        Step::Qdisc(at) | Step::QdiscChange(at) => match at.qdisc {
-            Qdisc::Tbf(_) => Feature::Tbf,
-            Qdisc::Red(_) => Feature::Red,
-            Qdisc::Netem(_) => Feature::Netem,
-            Qdisc::Clsact => Feature::Clsact,
-        },
-        Step::Redirect { .. } => Feature::Mirred,
-        Step::Rxe { .. } => Feature::RdmaRxe,
-        Step::Sysctl { .. }
-        | Step::SharedSysctl { .. }
-        | Step::Offloads { .. }
-        | Step::LinkUp { .. }
-        | Step::LinkDown { .. }
-        | Step::Address { .. }
-        | Step::Neighbour { .. }
-        | Step::NotLocal { .. }
-        | Step::Route(_)
-        | Step::Rule(_)
-        | Step::Rps { .. } => return None,
-    };
-    Some(feature.words().subject)
 }
 
 #[test]
-fn nothing_is_left_of_what_was_tried() {
+fn a_two_host_lab_needs_every_feature_that_other_labs_need() {
+    let wire = testing::marking(testing::wire("100 Mbit", "5 ms", "620 kB"));
+    let options = sandbox::options("t".parse().unwrap());
+    let features = |plan: &Plan, hosts| -> BTreeSet<Feature> {
+        let options = LowerOptions {
+            hosts,
+            ..options.clone()
+        };
+        lower(plan, &options)
+            .iter()
+            .filter_map(Feature::of)
+            .collect()
+    };
+    let mut tried = features(&sandbox::plan(0), HostPlacement::OwnNamespace);
+    for plan in [testing::pair_over(0, wire), testing::fabrics(0)] {
+        for hosts in [HostPlacement::RootNamespace, HostPlacement::OwnNamespace] {
+            assert!(tried.is_superset(&features(&plan, hosts)));
+        }
+    }
+    // Agents and perftest need these; no step does.
+    tried.extend([Feature::Bpf, Feature::IbUverbs]);
+    assert_eq!(tried, BTreeSet::from(Feature::ALL));
+}
+
+#[test]
+fn checks_leave_nothing_behind() {
     let _machine = MACHINE.lock();
     if !nix::unistd::geteuid().is_root() {
         return skipped("it needs root");
     }
-    let (before, placement, after) = alone(|| {
+    let (before, placement, after) = sandbox::run(|| {
         let before = machine();
         let _ = missing_here();
-        // Fails where there is no SoftRoCE, after it made namespaces and interfaces.
+        // Fails without SoftRoCE, after it created namespaces and interfaces.
         let placement = probe_host_placement();
         (before, placement, machine())
-    });
+    })
+    .unwrap();
     println!("hosts: {placement:?}");
     assert_eq!(after, before);
 }
@@ -128,14 +105,12 @@ fn softroce_of_older_kernels_sends_from_the_root_namespace_only() {
     if version > (6, 12) {
         return skipped(&format!("Linux {release} may do either"));
     }
-    assert_eq!(
-        probe_host_placement().unwrap(),
-        HostPlacement::RootNamespace
-    );
+    let placement = probe_host_placement().unwrap();
+    assert_eq!(placement, HostPlacement::RootNamespace);
 }
 
 #[test]
-fn every_finding_that_is_not_well_says_what_it_is_about_and_why() {
+fn every_finding_has_its_own_subject_and_a_text() {
     let _machine = MACHINE.lock();
     let results = tempfile::tempdir().unwrap();
     let findings = [everywhere(results.path()), here()].concat();
@@ -144,10 +119,10 @@ fn every_finding_that_is_not_well_says_what_it_is_about_and_why() {
         assert!(!finding.subject.is_empty() && !finding.what.is_empty() && !finding.why.is_empty());
     }
     let subjects: BTreeSet<_> = findings.iter().map(|finding| &finding.subject).collect();
-    assert_eq!(subjects.len(), findings.len(), "a subject is there twice");
+    assert_eq!(subjects.len(), findings.len(), "a subject occurs twice");
 }
 
-/// Commands that make one of a feature, each in a namespace that has the interfaces `pa` and `pb`.
+/// Commands that need one feature, each run in a namespace with the interfaces `pa` and `pb`.
 const BY_PROGRAM: [(&str, &[&str]); 6] = [
     ("veth", &[]),
     (
@@ -170,8 +145,8 @@ const BY_PROGRAM: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// Whether all commands of a script succeed in a new namespace. The words are this file's own.
-fn in_a_namespace(script: &[&str]) -> bool {
+/// Returns true if all commands of a script succeed in a new namespace.
+fn succeeds_in_a_namespace(script: &[&str]) -> bool {
     let make = "ip link add pa type veth peer name pb";
     let script = [&[make], script].concat().join(" && ");
     let status = Command::new("unshare")
@@ -186,32 +161,20 @@ fn cannot_compare() -> Option<String> {
     if !nix::unistd::geteuid().is_root() {
         return Some("it needs root".to_owned());
     }
-    let missing = ["ip", "tc", "unshare"]
-        .into_iter()
-        .find(|name| which::which(name).is_err());
+    let mut programs = ["ip", "tc", "unshare"].into_iter();
+    let missing = programs.find(|name| which::which(name).is_err());
     missing.map(|name| format!("`{name}` is not installed"))
 }
 
-/// Does `work` where nobody else makes interfaces and names namespaces.
-fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let done = scratch::on_thread(|| {
-        scratch::alone()?;
-        Ok(work())
-    });
-    done.unwrap()
-}
-
-/// Interfaces, files of `/run`, and RDMA devices of this process.
+/// Lists interfaces, files of `/run`, and RDMA devices of this process.
 fn machine() -> [Vec<String>; 3] {
-    let links = dump::links(&mut Space::root().unwrap().socket).unwrap();
+    let links = dump::links(&mut NetnsHandle::root().unwrap().socket).unwrap();
     let files = std::fs::read_dir("/run").unwrap();
-    // Without the RDMA subsystem there is no device.
+    // A kernel without the RDMA subsystem has no device.
     let devices = Socket::rdma().map(|mut socket| rdma::devices(&mut socket).unwrap());
-    let devices = devices
-        .unwrap_or_default()
-        .into_iter()
-        .map(|device| device.name);
-    let own = format!("lcmp-doctor-{}-", std::process::id());
+    let devices = devices.unwrap_or_default().into_iter();
+    let devices = devices.map(|device| device.name);
+    let own = format!("rxe_{}", sandbox::interface_prefix());
     [
         links.into_iter().map(|link| link.name).collect(),
         files

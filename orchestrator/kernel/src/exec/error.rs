@@ -1,4 +1,4 @@
-//! Why a step could not be done.
+//! Errors of steps.
 
 use std::{fmt, io};
 
@@ -9,29 +9,29 @@ use crate::{
     step::{Qdisc, QdiscAt, Step},
 };
 
-/// A step that could not be done.
+/// Error of a step.
 #[derive(Debug, thiserror::Error)]
 #[error("`{step}` failed: {cause}{}", Hint { step, cause })]
 pub struct StepError {
-    /// The step.
+    /// Step that failed.
     pub step: Box<Step>,
-    /// Why.
+    /// Cause of the failure.
     pub cause: StepCause,
 }
 
-/// Why a step could not be done.
+/// Cause of a step's failure.
 #[derive(Debug, thiserror::Error)]
 pub enum StepCause {
-    /// The kernel refused.
+    /// The kernel refused the request.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),
     /// A system call failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The interface is not there.
+    /// The interface does not exist.
     #[error("there is no interface `{dev}`")]
     NoInterface {
-        /// Its name.
+        /// Name of the interface.
         dev: String,
     },
 }
@@ -49,7 +49,8 @@ impl From<Errno> for StepCause {
 }
 
 impl StepCause {
-    fn errno(&self) -> Option<Errno> {
+    /// Returns the kernel's error number, if it gave one.
+    pub(crate) fn errno(&self) -> Option<Errno> {
         let number = match self {
             Self::Netlink(NetlinkError::Kernel(error)) => Some(error.errno()),
             Self::Netlink(NetlinkError::Socket(error)) | Self::Io(error) => error.raw_os_error(),
@@ -59,7 +60,7 @@ impl StepCause {
     }
 }
 
-/// What would help, where that is known.
+/// Fix of a step's failure, if one is known.
 struct Hint<'a> {
     step: &'a Step,
     cause: &'a StepCause,

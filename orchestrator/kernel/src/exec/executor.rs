@@ -1,171 +1,138 @@
-//! Doing steps.
+//! Application of steps, each group recorded in the journal first.
 
-use std::{collections::BTreeMap, fs, io, os::fd::AsFd};
+use std::{collections::BTreeMap, io, os::fd::AsFd};
 
 use super::{
     StepCause, StepError,
-    message::{CREATE, message},
+    backend::{self, Backend},
+    handle::NetnsHandle,
     netns, shared,
-    space::Space,
-    sysctl,
 };
 use crate::{
     journal::{Entry, Journal, MachineLock},
     name::{LabName, NetnsName},
-    netlink::{Batch, Socket, ethtool, rdma, route},
-    step::{Place, Step},
+    netlink::Batch,
+    step::{Namespace, Step},
 };
 
-/// Does steps, each written down in the journal first.
+/// Applies steps and records them in the journal.
 #[derive(Debug)]
 pub(crate) struct Executor {
     lab: LabName,
     journal: Journal,
-    root: Space,
-    spaces: BTreeMap<NetnsName, Space>,
+    root: NetnsHandle,
+    handles: BTreeMap<NetnsName, NetnsHandle>,
 }
 
-/// Why the steps were not all done.
+/// Error of applying steps.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RunError {
+pub(crate) enum ApplyError {
     /// A step failed.
     #[error(transparent)]
     Step(#[from] StepError),
     /// The journal cannot be written.
     #[error("cannot write the journal: {0}")]
     Journal(#[source] io::Error),
-    /// Someone asked to stop.
+    /// The caller asked to stop.
     #[error("stopped")]
     Cancelled,
 }
 
-/// How a step is done. Steps of one kind in one namespace are done together.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Means {
-    /// On a thread that is in the namespace.
-    Inside,
-    /// By a batch of messages.
-    Messages,
-    /// By ioctls.
-    Ioctl,
-    /// By messages to the RDMA subsystem.
-    Rdma,
-    /// By writing to a `/sys` of the namespace.
-    Sysfs,
-    /// With the machine's lock.
-    Machine,
-}
-
-impl Means {
-    const fn of(step: &Step) -> Self {
-        match step {
-            Step::Netns { .. } | Step::Sysctl { .. } => Self::Inside,
-            Step::Offloads { .. } => Self::Ioctl,
-            Step::Rxe { .. } => Self::Rdma,
-            Step::Rps { .. } => Self::Sysfs,
-            Step::SharedSysctl { .. } => Self::Machine,
-            Step::Veth(_)
-            | Step::LinkUp { .. }
-            | Step::LinkDown { .. }
-            | Step::Address { .. }
-            | Step::Neighbour { .. }
-            | Step::NotLocal { .. }
-            | Step::Route(_)
-            | Step::Rule(_)
-            | Step::Qdisc(_)
-            | Step::QdiscChange(_)
-            | Step::Redirect { .. } => Self::Messages,
-        }
-    }
-}
-
 impl Executor {
-    /// An executor that has done nothing yet.
+    /// Returns an executor that has applied nothing yet.
     pub fn new(lab: LabName, journal: Journal) -> io::Result<Self> {
         Ok(Self {
             lab,
             journal,
-            root: Space::root()?,
-            spaces: BTreeMap::new(),
+            root: NetnsHandle::root()?,
+            handles: BTreeMap::new(),
         })
     }
 
-    /// Does the steps. Before each group of them `cancelled` is asked, after it `done` is told how
-    /// many steps it was.
-    pub fn run(
+    /// Applies steps in groups of one namespace and backend. Calls `cancelled` before each group and
+    /// passes the group to `done` after it.
+    pub fn apply(
         &mut self,
         steps: &[Step],
         cancelled: impl Fn() -> bool,
         mut done: impl FnMut(&[Step]),
-    ) -> Result<(), RunError> {
-        let together = |a: &Step, b: &Step| a.netns() == b.netns() && Means::of(a) == Means::of(b);
+    ) -> Result<(), ApplyError> {
+        let together = |a: &Step, b: &Step| {
+            a.netns_name() == b.netns_name() && Backend::of(a) == Backend::of(b)
+        };
         for group in steps.chunk_by(together) {
             if cancelled() {
-                return Err(RunError::Cancelled);
+                return Err(ApplyError::Cancelled);
             }
-            let entry = Entry::Do(group.to_vec());
-            self.journal.write(&entry).map_err(RunError::Journal)?;
-            self.group(group)?;
+            self.record(&Entry::Do(group.to_vec()))
+                .map_err(ApplyError::Journal)?;
+            self.apply_group(group)?;
             done(group);
         }
         Ok(())
     }
 
-    /// Writes a line about what is not a step.
-    pub fn note(&mut self, entry: &Entry) -> io::Result<()> {
+    /// Writes a journal entry.
+    pub fn record(&mut self, entry: &Entry) -> io::Result<()> {
         self.journal.write(entry)
     }
 
-    /// The conversation with a namespace that the executor made.
-    pub fn space(&mut self, place: &Place) -> Option<&mut Space> {
-        match place {
-            Place::Root => Some(&mut self.root),
-            Place::Netns(name) => self.spaces.get_mut(name),
+    /// Returns the handle of a namespace that the executor created, or of the root namespace.
+    pub fn handle(&mut self, netns: &Namespace) -> Option<&mut NetnsHandle> {
+        match netns {
+            Namespace::Root => Some(&mut self.root),
+            Namespace::Named(name) => self.handles.get_mut(name),
         }
     }
 
-    fn group(&mut self, steps: &[Step]) -> Result<(), RunError> {
+    fn apply_group(&mut self, steps: &[Step]) -> Result<(), ApplyError> {
         let Some(first) = steps.first() else {
             return Ok(());
         };
-        let netns = first.netns().cloned();
-        match (Means::of(first), netns) {
-            (Means::Inside, Some(name)) => self.inside(&name, steps),
-            (Means::Inside, None) => Ok(settings(steps)?),
-            (Means::Messages, netns) => Ok(self.messages(netns.as_ref(), steps)?),
-            (Means::Ioctl, netns) => Ok(each(steps, |step| self.offloads(netns.as_ref(), step))?),
-            (Means::Rdma, netns) => Ok(self.rdma(netns.as_ref(), steps)?),
-            (Means::Sysfs, netns) => Ok(self.sysfs(netns.as_ref(), steps)?),
-            (Means::Machine, _) => Ok(each(steps, |step| self.machine(step))?),
+        if let Step::Netns { name } = first {
+            return self.create_netns(name, steps);
         }
+        let backend = Backend::of(first);
+        let netns = first.netns_name().cloned();
+        let netns = netns.map_or(Namespace::Root, Namespace::Named);
+        let handle = self.known(&netns, first)?;
+        let work: fn(&[Step]) -> Result<(), StepError> = match backend {
+            Backend::Machine => return Ok(each(steps, |step| self.raise_shared(step))?),
+            Backend::Messages => return Ok(self.send_messages(&netns, steps)?),
+            Backend::Ioctl => return Ok(backend::disable_offloads(handle, steps)?),
+            Backend::Inside => backend::write_sysctls,
+            Backend::Rdma => backend::add_rdma_devices,
+            Backend::Sysfs => backend::steer_packets,
+        };
+        let entered = match (&netns, backend) {
+            (Namespace::Root, _) => Ok(work(steps)),
+            (_, Backend::Sysfs) => netns::inside_with_sysfs(handle.as_fd(), || work(steps)),
+            (_, _) => netns::inside(handle.as_fd(), || work(steps)),
+        };
+        Ok(entered.map_err(|error| failed(first, error))??)
     }
 
-    /// A new namespace and its settings, or settings of one that is there.
-    fn inside(&mut self, name: &NetnsName, steps: &[Step]) -> Result<(), RunError> {
-        let Some((Step::Netns { .. }, rest)) = steps.split_first() else {
-            let space = self.known(Some(name), steps)?;
-            let done = netns::inside(space.as_fd(), || settings(steps));
-            return Ok(flatten(steps, done)?);
-        };
-        let made = Space::create(name, || settings(rest));
-        let (space, done) = made.map_err(|error| failed(&steps[0], error))?;
-        self.spaces.insert(name.clone(), space);
-        let inode = netns::inode(name).unwrap_or_default();
+    /// Creates a namespace and writes its sysctls.
+    fn create_netns(&mut self, name: &NetnsName, steps: &[Step]) -> Result<(), ApplyError> {
+        let made = NetnsHandle::create(name, || backend::write_sysctls(&steps[1..]));
+        let (handle, written) = made.map_err(|error| failed(&steps[0], error))?;
+        self.handles.insert(name.clone(), handle);
         let entry = Entry::MadeNetns {
             name: name.clone(),
-            inode,
+            inode: netns::inode(name).unwrap_or_default(),
         };
-        self.journal.write(&entry).map_err(RunError::Journal)?;
-        Ok(done?)
+        self.record(&entry).map_err(ApplyError::Journal)?;
+        Ok(written?)
     }
 
-    fn messages(&mut self, netns: Option<&NetnsName>, steps: &[Step]) -> Result<(), StepError> {
+    fn send_messages(&mut self, netns: &Namespace, steps: &[Step]) -> Result<(), StepError> {
         let mut rest = steps;
-        while !rest.is_empty() {
-            let (batch, count) = self.batch(netns, rest)?;
-            let space = self.known(netns, rest)?;
-            let errors = space.socket.execute(batch);
-            let errors = errors.map_err(|error| failed(&rest[0], error))?;
+        while let Some(first) = rest.first() {
+            let batch = self.batch(netns, rest)?;
+            let count = batch.len();
+            let handle = self.known(netns, first)?;
+            let errors = handle.socket.execute(batch);
+            let errors = errors.map_err(|error| failed(first, error))?;
             if let Some((number, error)) = errors.into_iter().next() {
                 return Err(failed(&rest[number], error));
             }
@@ -174,84 +141,30 @@ impl Executor {
         Ok(())
     }
 
-    /// The messages of as many of the steps as go together, one each, and how many that is.
-    fn batch(
-        &mut self,
-        netns: Option<&NetnsName>,
-        steps: &[Step],
-    ) -> Result<(Batch, usize), StepError> {
+    /// Returns one message for each of the first steps, as many as fit in one batch.
+    fn batch(&mut self, netns: &Namespace, steps: &[Step]) -> Result<Batch, StepError> {
         let mut batch = Batch::new();
         for step in steps {
             if batch.is_full() {
                 break;
             }
-            if let Step::Veth(veth) = step {
-                let elsewhere = veth.b.place != veth.a.place;
-                let other = self.place(&veth.b.place).filter(|_| elsewhere);
-                let message = route::veth(veth, other.map(AsFd::as_fd));
-                batch.route(&message, CREATE);
-            } else {
-                let space = self.known(netns, std::slice::from_ref(step))?;
-                message(space, step, &mut batch).map_err(|cause| failed(step, cause))?;
-            }
-        }
-        let count = batch.len();
-        Ok((batch, count))
-    }
-
-    fn offloads(&mut self, netns: Option<&NetnsName>, step: &Step) -> Result<(), StepCause> {
-        if let Step::Offloads { dev, .. } = step
-            && let Some(space) = self.of(netns)
-        {
-            ethtool::offloads_off(&space.socket, dev)?;
-        }
-        Ok(())
-    }
-
-    fn rdma(&mut self, netns: Option<&NetnsName>, steps: &[Step]) -> Result<(), StepError> {
-        let work = || -> Result<(), StepError> {
-            let mut socket = Socket::rdma().map_err(|error| failed(&steps[0], error))?;
-            for step in steps {
-                if let Step::Rxe { name, dev, .. } = step {
-                    rdma::add_rxe(&mut socket, name, dev).map_err(|error| failed(step, error))?;
-                }
-            }
-            Ok(())
-        };
-        match netns {
-            None => work(),
-            Some(_) => {
-                let space = self.known(netns, steps)?;
-                flatten(steps, netns::inside(space.as_fd(), work))
-            }
-        }
-    }
-
-    fn sysfs(&mut self, netns: Option<&NetnsName>, steps: &[Step]) -> Result<(), StepError> {
-        let work = || {
-            each(steps, |step| {
-                if let Step::Rps { dev, cpus, .. } = step {
-                    let file = format!("/sys/class/net/{dev}/queues/rx-0/rps_cpus");
-                    fs::write(&file, format!("{cpus:x}"))?;
-                    let found = fs::read_to_string(&file)?;
-                    if mask(&found) != Some(*cpus) {
-                        let text = format!("the kernel made it `{}`", found.trim());
-                        return Err(io::Error::other(text).into());
-                    }
-                }
+            let added = if let Step::Veth(veth) = step {
+                let other = match &veth.b.netns {
+                    b if *b == veth.a.netns => None,
+                    Namespace::Root => Some(&self.root),
+                    Namespace::Named(name) => self.handles.get(name),
+                };
+                backend::add_veth(veth, other, &mut batch);
                 Ok(())
-            })
-        };
-        match netns {
-            None => work(),
-            Some(_) => {
-                let space = self.known(netns, steps)?;
-                flatten(steps, netns::inside_with_sysfs(space.as_fd(), work))
-            }
+            } else {
+                backend::add_message(self.known(netns, step)?, step, &mut batch)
+            };
+            added.map_err(|cause| failed(step, cause))?;
         }
+        Ok(batch)
     }
 
-    fn machine(&self, step: &Step) -> Result<(), StepCause> {
+    fn raise_shared(&self, step: &Step) -> Result<(), StepCause> {
         if let Step::SharedSysctl { key, at_least } = step {
             let _lock = MachineLock::take()?;
             shared::raise(&self.lab, key, *at_least)?;
@@ -259,53 +172,14 @@ impl Executor {
         Ok(())
     }
 
-    fn place(&self, place: &Place) -> Option<&Space> {
-        match place {
-            Place::Root => Some(&self.root),
-            Place::Netns(name) => self.spaces.get(name),
-        }
-    }
-
-    fn of(&mut self, netns: Option<&NetnsName>) -> Option<&mut Space> {
-        match netns {
-            None => Some(&mut self.root),
-            Some(name) => self.spaces.get_mut(name),
-        }
-    }
-
-    /// The namespace of steps; that it is not there is an error of the first.
-    fn known(
-        &mut self,
-        netns: Option<&NetnsName>,
-        steps: &[Step],
-    ) -> Result<&mut Space, StepError> {
-        let missing = || io::Error::new(io::ErrorKind::NotFound, "the namespace is not there");
-        self.of(netns).ok_or_else(|| failed(&steps[0], missing()))
+    fn known(&mut self, netns: &Namespace, step: &Step) -> Result<&mut NetnsHandle, StepError> {
+        let unknown = || io::Error::new(io::ErrorKind::NotFound, "the namespace is not there");
+        self.handle(netns).ok_or_else(|| failed(step, unknown()))
     }
 }
 
-/// Sysctls of the namespace the calling thread is in.
-fn settings(steps: &[Step]) -> Result<(), StepError> {
-    each(steps, |step| {
-        if let Step::Sysctl {
-            key,
-            value,
-            optional,
-            ..
-        } = step
-        {
-            sysctl::write(key, value, *optional)?;
-        }
-        Ok(())
-    })
-}
-
-/// A bit mask of CPUs: hexadecimal, with a comma after each 32 bits.
-fn mask(text: &str) -> Option<u64> {
-    u64::from_str_radix(&text.trim().replace(',', ""), 16).ok()
-}
-
-fn each(
+/// Runs `work` on each step until one fails.
+pub(super) fn each(
     steps: &[Step],
     mut work: impl FnMut(&Step) -> Result<(), StepCause>,
 ) -> Result<(), StepError> {
@@ -313,14 +187,61 @@ fn each(
     steps.iter().try_for_each(work)
 }
 
-fn failed(step: &Step, cause: impl Into<StepCause>) -> StepError {
+pub(super) fn failed(step: &Step, cause: impl Into<StepCause>) -> StepError {
     StepError {
         step: Box::new(step.clone()),
         cause: cause.into(),
     }
 }
 
-/// What work on another thread came to; that the thread could not enter is the first step's error.
-fn flatten(steps: &[Step], done: io::Result<Result<(), StepError>>) -> Result<(), StepError> {
-    done.map_err(|error| failed(&steps[0], error))?
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use super::*;
+    use crate::step::{Handle, Parent, Qdisc, QdiscAt};
+
+    #[test]
+    fn a_step_in_an_unknown_namespace_fails_with_any_backend() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::create(directory.path()).unwrap();
+        let lab: LabName = "t".parse().unwrap();
+        let mut executor = Executor::new(lab.clone(), journal).unwrap();
+        let netns = || Namespace::Named(lab.netns("dc9"));
+        let dev = || "l0d9-d1".to_owned();
+        let steps = [
+            Step::Sysctl {
+                netns: netns(),
+                key: "net.ipv4.ip_forward".into(),
+                value: "1".into(),
+                optional: true,
+            },
+            Step::Offloads {
+                netns: netns(),
+                dev: dev(),
+            },
+            Step::Qdisc(QdiscAt {
+                netns: netns(),
+                dev: dev(),
+                parent: Parent::Clsact,
+                handle: Handle(0xffff),
+                qdisc: Qdisc::Clsact,
+            }),
+            Step::Rxe {
+                netns: netns(),
+                name: "rxe_t".into(),
+                dev: dev(),
+            },
+            Step::Rps {
+                netns: netns(),
+                dev: dev(),
+                cpus: 1,
+            },
+        ];
+        for step in steps {
+            let applied = executor.apply(slice::from_ref(&step), || false, |_| {});
+            let error = applied.expect_err(&step.to_string()).to_string();
+            assert!(error.contains("the namespace is not there"), "{error}");
+        }
+    }
 }

@@ -1,15 +1,13 @@
-//! Execution: steps are made true, checked, and undone. No decisions: what to do is in the steps and
-//! in the journal.
+//! Execution: applies steps, reads the result back, and undoes it. Execution decides nothing: the
+//! steps and the journal say what to do.
 
+mod backend;
 mod check;
 mod error;
 mod executor;
-mod made;
-mod message;
+mod handle;
 pub(crate) mod netns;
 pub(crate) mod shared;
-mod space;
-mod sysctl;
 mod undo;
 
 pub use self::{
@@ -19,7 +17,7 @@ pub use self::{
 };
 pub(crate) use self::{
     check::check,
-    executor::{Executor, RunError},
-    space::Space,
+    executor::{ApplyError, Executor},
+    handle::NetnsHandle,
     undo::undo,
 };

@@ -1,7 +1,7 @@
-//! Network namespaces: making, entering, removing.
+//! Creation, entering and removal of network namespaces.
 //!
-//! netns-rs makes the directory of namespaces what `ip netns` expects. It is not used to make the
-//! namespaces themselves, because it would take over a file of the same name.
+//! The crate netns-rs prepares the directory of namespaces as `ip netns` does. It does not create the
+//! namespaces, because it would take over an existing file of the same name.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -17,10 +17,11 @@ use nix::{
     mount::{MntFlags, MsFlags, mount, umount2},
     sched::{CloneFlags, setns, unshare},
 };
+use procfs::{FromRead, process::MountInfos};
 
 use crate::{name::NetnsName, process};
 
-/// The file of a namespace.
+/// Returns the file of a namespace.
 pub(crate) fn path(name: &NetnsName) -> PathBuf {
     directory().join(name.as_str())
 }
@@ -29,27 +30,24 @@ pub(crate) fn directory() -> PathBuf {
     PathBuf::from("/run/netns")
 }
 
-/// Whether the directory of namespaces is what `ip netns` makes it: a mount of its own, so that
-/// unmounting a namespace reaches other mount namespaces too.
+/// Returns true if the directory of namespaces is a mount of its own, as `ip netns` makes it, so that
+/// unmounting a namespace propagates to other mount namespaces.
 pub(crate) fn directory_is_ready() -> io::Result<bool> {
     if !directory().is_dir() {
         return Ok(false);
     }
-    let mounts = fs::read_to_string("/proc/self/mountinfo")?;
-    let point = |line: &str| line.split(' ').nth(4).map(str::to_owned);
-    let wanted = directory();
-    Ok(mounts
-        .lines()
-        .filter_map(point)
-        .any(|point| Path::new(&point) == wanted))
+    // The mounts of this thread, which may be in a mount namespace of its own.
+    let mounts = MountInfos::from_file("/proc/thread-self/mountinfo").map_err(io::Error::other)?;
+    let mut mounts = mounts.into_iter();
+    Ok(mounts.any(|mount| mount.mount_point == directory()))
 }
 
-/// Makes the directory of namespaces what `ip netns` makes it.
+/// Prepares the directory of namespaces as `ip netns` does.
 pub(crate) fn make_directory() -> io::Result<()> {
     RunNetns.init().map_err(io::Error::other)
 }
 
-/// Where `ip netns` looks, on systems whose `/var/run` is not `/run` too.
+/// The directory of `ip netns`, also on systems whose `/var/run` is not `/run`.
 struct RunNetns;
 
 impl Env for RunNetns {
@@ -58,7 +56,7 @@ impl Env for RunNetns {
     }
 }
 
-/// Takes the directory of namespaces away again, unless someone else has a namespace in it.
+/// Removes the directory of namespaces if it is empty.
 pub(crate) fn remove_directory() -> io::Result<()> {
     let mut entries = match fs::read_dir(directory()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -75,8 +73,7 @@ pub(crate) fn remove_directory() -> io::Result<()> {
     fs::remove_dir(directory())
 }
 
-/// Makes a namespace and does `work` in it, on a thread that is thrown away. The namespace outlives
-/// the thread by its file.
+/// Creates a namespace and runs `work` in it on a new thread. Its file keeps the namespace alive.
 pub(crate) fn create<T: Send>(
     name: &NetnsName,
     work: impl FnOnce(File) -> T + Send,
@@ -98,13 +95,13 @@ pub(crate) fn create<T: Send>(
         Ok(work(File::open(&path)?))
     });
     if made.is_err() {
-        // Mounted or not: what exists is ours, as the file was new.
+        // The file was new, so it is ours, mounted or not.
         let _ = remove(&path);
     }
     made
 }
 
-/// Does `work` in a namespace, on a thread that is thrown away.
+/// Runs `work` in a namespace, on a new thread.
 pub(crate) fn inside<T: Send>(
     netns: impl AsFd + Send,
     work: impl FnOnce() -> T + Send,
@@ -115,8 +112,7 @@ pub(crate) fn inside<T: Send>(
     })
 }
 
-/// Does `work` in a namespace, with its own view of `/sys`, whose network part is that of the
-/// namespace it was mounted in.
+/// Runs `work` in a namespace, on a new thread with a `/sys` of the namespace.
 pub(crate) fn inside_with_sysfs<T: Send>(
     netns: impl AsFd + Send,
     work: impl FnOnce() -> T + Send,
@@ -128,8 +124,8 @@ pub(crate) fn inside_with_sysfs<T: Send>(
     })
 }
 
-/// Gives the calling thread a `/sys` of its own for the namespace it is in, with the machine's file
-/// systems below `/sys/fs`, such as that of pinned BPF objects.
+/// Mounts a `/sys` for the calling thread alone, which shows the thread's namespace. `/sys/fs` stays
+/// the machine's, with its file system of pinned BPF objects.
 pub(crate) fn own_sysfs() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     let none = None::<&str>;
@@ -142,10 +138,10 @@ pub(crate) fn own_sysfs() -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a namespace's file. What is in the namespace goes with it, once no process is.
+/// Removes a namespace's file. The namespace ends with its last process.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match umount2(path, MntFlags::MNT_DETACH) {
-        // Not mounted yet, or no longer.
+        // Not mounted yet or any more.
         Ok(()) | Err(Errno::EINVAL) => {}
         Err(Errno::ENOENT) => return Ok(()),
         Err(errno) => return Err(errno.into()),
@@ -156,12 +152,13 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The inode of the namespace a file stands for.
+/// Returns the inode of a namespace.
 pub(crate) fn inode(name: &NetnsName) -> Option<u64> {
     process::inode(&path(name))
 }
 
-fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+/// Runs `work` on a new thread, whose changes of its own namespaces end with it.
+pub(crate) fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let result = thread::scope(|scope| scope.spawn(work).join());
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

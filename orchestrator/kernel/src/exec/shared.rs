@@ -1,37 +1,40 @@
-//! What labs share: sysctls of the whole machine, and the directory of namespaces.
+//! State that labs share: sysctls of the whole machine, and the directory of namespaces.
 //!
-//! The record is `/run/lcmp-lab/shared`, changed under the machine's lock: a lab is in it before
-//! anything is changed, and the last lab to leave puts things back as they were.
+//! The record is `/run/lcmp-lab/shared`, changed under the machine's lock. A lab is in the record
+//! before it changes anything, and the last lab to leave restores the machine.
 
 use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{netns, sysctl};
+use super::{
+    backend::{read_sysctl, write_sysctl},
+    netns,
+};
 use crate::{journal, name::LabName};
 
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 struct Record {
     sysctls: BTreeMap<String, Raised>,
-    /// The labs that need the directory of namespaces, where a lab made it.
+    /// Labs that need the directory of namespaces, if a lab created it.
     netns_directory: Vec<LabName>,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 struct Raised {
-    /// The value before the first lab.
+    /// Value before the first lab.
     before: String,
-    /// The value a lab wrote last.
+    /// Value that a lab wrote last.
     ours: String,
-    /// The labs that need it.
+    /// Labs that need the value.
     labs: Vec<LabName>,
 }
 
-/// Raises a sysctl to at least a value, for a lab. The machine's lock is held.
+/// Raises a sysctl to at least a value, for a lab. The caller holds the machine's lock.
 ///
-/// Inside a container the machine's own sysctls are not there, and cannot be changed.
+/// A container lacks the machine's sysctls; nothing is changed there.
 pub(crate) fn raise(lab: &LabName, key: &str, at_least: u64) -> io::Result<()> {
-    let now = match sysctl::read(key) {
+    let now = match read_sysctl(key) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         now => now?,
     };
@@ -50,10 +53,10 @@ pub(crate) fn raise(lab: &LabName, key: &str, at_least: u64) -> io::Result<()> {
     raised.ours.clone_from(&wanted);
     join(&mut raised.labs, lab);
     record.write()?;
-    sysctl::write(key, &wanted, false)
+    write_sysctl(key, &wanted, false)
 }
 
-/// Gives up a lab's need of a sysctl. The machine's lock is held.
+/// Releases a lab's share of a sysctl. The caller holds the machine's lock.
 pub(crate) fn release(lab: &LabName, key: &str) -> io::Result<()> {
     let mut record = Record::read()?;
     let Some(raised) = record.sysctls.get_mut(key) else {
@@ -61,17 +64,17 @@ pub(crate) fn release(lab: &LabName, key: &str) -> io::Result<()> {
     };
     raised.labs.retain(|other| other != lab);
     if raised.labs.is_empty() {
-        // Someone else's value since then stays.
-        if sysctl::read(key)? == raised.ours {
-            sysctl::write(key, &raised.before, false)?;
+        // A value that someone else wrote since then stays.
+        if read_sysctl(key)? == raised.ours {
+            write_sysctl(key, &raised.before, false)?;
         }
         record.sysctls.remove(key);
     }
     record.write()
 }
 
-/// Makes the directory of namespaces, where there is none yet, for a lab. The machine's lock is
-/// held.
+/// Creates the directory of namespaces for a lab if it does not exist. The caller holds the machine's
+/// lock.
 pub(crate) fn need_netns_directory(lab: &LabName) -> io::Result<()> {
     let mut record = Record::read()?;
     if !record.netns_directory.is_empty() || !netns::directory_is_ready()? {
@@ -84,7 +87,7 @@ pub(crate) fn need_netns_directory(lab: &LabName) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives up a lab's need of the directory of namespaces. The machine's lock is held.
+/// Releases a lab's share of the directory of namespaces. The caller holds the machine's lock.
 pub(crate) fn release_netns_directory(lab: &LabName) -> io::Result<()> {
     let mut record = Record::read()?;
     if !record.netns_directory.contains(lab) {
@@ -111,7 +114,7 @@ impl Record {
         }
     }
 
-    /// Replaces the record in one step, so that a kill leaves the old or the new one.
+    /// Replaces the record atomically.
     fn write(&self) -> io::Result<()> {
         if *self == Self::default() {
             return match fs::remove_file(path()) {

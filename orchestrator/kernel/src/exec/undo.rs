@@ -1,15 +1,17 @@
-//! Undoing a lab from its journal alone.
+//! Removal of a lab by its journal alone.
 //!
-//! Everything is tried whatever failed before it, nothing that is not there is an error, and nothing
-//! is touched that is not what the journal says it is.
+//! A failure does not stop the rest, a missing object is no error, and an object that is not the one
+//! in the journal is left as it is.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::Path,
     thread::sleep,
     time::{Duration, Instant},
 };
 
+use lab_units::Mac;
 use nix::{
     errno::Errno,
     mount::{MntFlags, umount2},
@@ -17,76 +19,87 @@ use nix::{
 };
 use rtnetlink::packet_route::RouteNetlinkMessage;
 
-use super::{made::Made, netns, shared};
+use super::{netns, shared};
 use crate::{
-    journal::Contents,
+    journal::{Contents, Entry, FORMAT},
     name::{LabName, NetnsName},
     netlink::{Batch, KernelError, NetlinkError, Socket, dump, rdma, route},
     process::{self, ProcessId},
-    step::{Mac, Undo},
+    step::{Rule, Step, Undo, Veth},
 };
 
-/// Something that could not be undone.
+/// Object that could not be removed.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    /// What takes a step back failed.
+    /// The inverse of a step failed.
     #[error("`{undo}` failed: {error}")]
     Step {
-        /// Its spelling.
+        /// Command with the same effect.
         undo: String,
-        /// Why.
+        /// Cause of the failure.
         error: NetlinkError,
     },
-    /// A namespace could not be removed.
+    /// The journal has another format, whose steps this program cannot undo.
+    #[error(
+        "the journal of lab `{lab}` has format {found}, this program knows {FORMAT} (hint: take it \
+         down with the program that made it)"
+    )]
+    Format {
+        /// Name of the lab.
+        lab: LabName,
+        /// Format of the journal.
+        found: u32,
+    },
+    /// A namespace cannot be removed.
     #[error("cannot remove namespace `{name}`: {error}")]
     Netns {
-        /// Its name.
+        /// Name of the namespace.
         name: NetnsName,
-        /// Why.
+        /// Cause of the failure.
         error: io::Error,
     },
-    /// Something has the name of what the lab made, but is not that.
+    /// Another object has the name of one of the lab's.
     #[error("`{what}` is not what the lab made, it is left as it is")]
     NotOurs {
-        /// What has the name.
+        /// Name of the object.
         what: String,
     },
-    /// A process did not end.
+    /// A process of the lab did not end.
     #[error("process {pid} of the lab did not end")]
     Process {
-        /// Its number.
+        /// Process ID.
         pid: i32,
     },
-    /// A file or directory could not be removed or changed.
+    /// A file or directory cannot be removed or changed.
     #[error("`{path}`: {error}")]
     File {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Cause of the failure.
         error: io::Error,
     },
 }
 
-/// Undoes all that the journal names. The machine's lock is held.
+/// Removes every object that the journal names. The caller holds the machine's lock.
 pub(crate) fn undo(lab: &LabName, contents: &Contents) -> Vec<UndoError> {
     let mut errors = Vec::new();
-    let made = Made::of(contents);
-    made.end_processes(&mut errors);
-    for path in &made.pins {
+    let inventory = Inventory::of(contents);
+    inventory.end_processes(&mut errors);
+    for path in &inventory.pins {
         errors.extend(remove_pins(path));
     }
     match Socket::route() {
-        Ok(mut socket) => made.undo_in_root(&mut socket, &mut errors),
+        Ok(mut socket) => inventory.undo_in_root(&mut socket, &mut errors),
         Err(error) => errors.push(file("NETLINK_ROUTE", error)),
     }
-    for (name, inode) in made.namespaces.iter().rev() {
+    for (name, inode) in inventory.namespaces.iter().rev() {
         errors.extend(remove_netns(name, *inode));
     }
-    for key in &made.sysctls {
+    for key in &inventory.sysctls {
         let released = shared::release(lab, key);
         errors.extend(released.err().map(|error| file(key, error)));
     }
-    if made.netns_directory {
+    if inventory.netns_directory {
         let removed = shared::release_netns_directory(lab);
         let path = || netns::directory().display().to_string();
         errors.extend(removed.err().map(|error| file(&path(), error)));
@@ -94,8 +107,65 @@ pub(crate) fn undo(lab: &LabName, contents: &Contents) -> Vec<UndoError> {
     errors
 }
 
-impl Made<'_> {
-    /// Ends the lab's processes and whatever else runs in its namespaces, and waits for them.
+/// Objects that a journal names: created, or about to be when its owner ended.
+#[derive(Default)]
+struct Inventory<'a> {
+    processes: Vec<ProcessId>,
+    pins: Vec<&'a Path>,
+    /// Namespaces, each with its inode if the journal says that it was created.
+    namespaces: BTreeMap<&'a NetnsName, Option<u64>>,
+    rxe: Vec<(&'a str, &'a str)>,
+    rules: Vec<&'a Rule>,
+    links: Vec<(&'a str, Mac)>,
+    /// Groups of the interfaces in the root namespace.
+    groups: Vec<u32>,
+    sysctls: Vec<&'a str>,
+    netns_directory: bool,
+}
+
+impl<'a> Inventory<'a> {
+    fn of(contents: &'a Contents) -> Self {
+        let mut found = Self::default();
+        for entry in &contents.entries {
+            match entry {
+                Entry::Do(steps) => steps.iter().for_each(|step| found.step(step)),
+                Entry::MadeNetns { name, inode } => {
+                    found.namespaces.insert(name, Some(*inode));
+                }
+                Entry::NetnsDirectory => found.netns_directory = true,
+                Entry::Process(process) => found.processes.push(*process),
+                Entry::Pins(path) => found.pins.push(path),
+                Entry::Lab(_) | Entry::Nodes(_) | Entry::Kept => {}
+            }
+        }
+        found
+    }
+
+    fn step(&mut self, step: &'a Step) {
+        if let Step::Veth(Veth { a, b, .. }) = step {
+            for group in [a.group, b.group] {
+                if group != 0 && !self.groups.contains(&group) {
+                    self.groups.push(group);
+                }
+            }
+        }
+        match step.undo() {
+            Some(Undo::Netns(name)) => {
+                self.namespaces.entry(name).or_insert(None);
+            }
+            Some(Undo::Link { dev, mac }) => self.links.push((dev, mac)),
+            Some(Undo::Rule(rule)) => self.rules.push(rule),
+            Some(Undo::Rxe { name, dev }) if !self.rxe.contains(&(name, dev)) => {
+                self.rxe.push((name, dev));
+            }
+            Some(Undo::SharedSysctl { key }) => self.sysctls.push(key),
+            Some(Undo::Rxe { .. }) | None => {}
+        }
+    }
+}
+
+impl Inventory<'_> {
+    /// Kills the lab's processes and all others in its namespaces, and waits for them.
     fn end_processes(&self, errors: &mut Vec<UndoError>) {
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         let inodes: Vec<u64> = self
@@ -112,11 +182,11 @@ impl Made<'_> {
         running.extend(found.filter_map(ProcessId::of));
         running.retain(|process| process.pid != own && process.is_alive());
         for process in &running {
-            // A process that may not be signalled is told below, as one that does not end.
+            // A process that cannot be signalled is reported below, since it does not end.
             let _ = process.signal(Signal::SIGKILL);
         }
-        let patience = Instant::now() + PATIENCE;
-        while running.iter().any(|process| process.is_alive()) && Instant::now() < patience {
+        let deadline = Instant::now() + KILL_TIMEOUT;
+        while running.iter().any(|process| process.is_alive()) && Instant::now() < deadline {
             sleep(PAUSE);
         }
         let left = running.iter().filter(|process| process.is_alive());
@@ -180,8 +250,8 @@ impl Made<'_> {
         }
     }
 
-    /// Deletes the interfaces in the root namespace, all of a group at once where the group has no
-    /// other members: one by one costs tens of milliseconds each.
+    /// Deletes the interfaces in the root namespace, a whole group at once if the group has no other
+    /// members: single deletions cost tens of milliseconds each.
     fn delete_links(
         &self,
         socket: &mut Socket,
@@ -235,16 +305,16 @@ fn remove_netns(name: &NetnsName, made: Option<u64>) -> Option<UndoError> {
     })
 }
 
-/// Whether a namespace is mounted on the file, rather than the file left from before.
+/// Returns true if a namespace is mounted on its file.
 fn is_netns(name: &NetnsName) -> bool {
     nix::sys::statfs::statfs(&netns::path(name))
         .is_ok_and(|found| found.filesystem_type() == nix::sys::statfs::NSFS_MAGIC)
 }
 
-/// Takes a BPF file system away, and with it what is pinned there.
+/// Unmounts a BPF file system, which removes the objects pinned there.
 fn remove_pins(path: &Path) -> Option<UndoError> {
     match umount2(path, MntFlags::MNT_DETACH) {
-        // Not mounted yet, or no longer.
+        // Not mounted yet or any more.
         Ok(()) | Err(Errno::EINVAL | Errno::ENOENT) => {}
         Err(errno) => return Some(file(&path.display().to_string(), errno.into())),
     }
@@ -274,8 +344,8 @@ fn file(path: &str, error: io::Error) -> UndoError {
     }
 }
 
-/// Well below what one system call takes.
+/// Rules deleted by one system call, which takes many more.
 const RULES_AT_ONCE: usize = 256;
-/// A killed process is gone at once unless the kernel holds it.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A killed process ends at once unless the kernel blocks it.
+const KILL_TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(2);

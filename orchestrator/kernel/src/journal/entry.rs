@@ -1,4 +1,4 @@
-//! What a journal's lines say.
+//! Entries of a journal.
 
 use std::path::PathBuf;
 
@@ -11,90 +11,89 @@ use crate::{
     step::Step,
 };
 
-/// One line of a journal.
+/// Line of a journal.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
-    /// The first line: what lab this is and whose.
+    /// First line: the lab and its owner.
     Lab(Head),
-    /// The lab's nodes.
+    /// Nodes of the lab.
     Nodes(Vec<NodeEntry>),
-    /// Steps about to be done.
+    /// Steps that are about to be applied.
     Do(Vec<Step>),
-    /// A namespace that was made, by its inode, so that another of the same name is left alone.
+    /// A created namespace with its inode, so that another of the same name is left alone.
     MadeNetns {
-        /// Its name.
+        /// Name of the namespace.
         name: NetnsName,
-        /// The inode of the namespace.
+        /// Inode of the namespace.
         inode: u64,
     },
-    /// The lab needs the directory of namespaces, which is made if it is not there.
+    /// The lab needs the directory of namespaces, which is created if it does not exist.
     NetnsDirectory,
-    /// A process of the lab, to be ended with it.
+    /// A process of the lab, which ends with the lab.
     Process(ProcessId),
-    /// A BPF file system, to be unmounted with the lab.
+    /// A BPF file system, which is unmounted with the lab.
     Pins(PathBuf),
-    /// The lab stays when its owner ends.
+    /// The lab remains when its owner ends.
     Kept,
 }
 
-/// What lab a journal is of, and whose.
+/// Lab and owner of a journal.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    /// Version of the journal's form.
+    /// Version of the journal's format.
     pub format: u32,
-    /// The lab.
+    /// Name of the lab.
     pub lab: LabName,
-    /// What it runs.
+    /// Name of the scenario.
     pub scenario: String,
-    /// Its slot of addresses, tables and names.
+    /// Slot: block of addresses, tables and names, 0 to 15.
     pub slot: u8,
-    /// The boot it was made in; of an earlier one nothing is left but files.
+    /// Boot in which the lab was created; only files survive a reboot.
     pub boot_id: String,
-    /// Who made it.
+    /// Process that created the lab.
     pub owner: Owner,
-    /// When, in seconds since 1970.
+    /// Time of creation, seconds since 1970.
     pub since: u64,
-    /// Where it runs.
-    #[serde(default)]
-    pub place: Place,
+    /// Kernel that the lab runs on.
+    #[serde(rename = "place")]
+    pub location: Location,
 }
 
-/// Where a lab runs.
+/// Kernel that a lab runs on.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
-    /// On this kernel.
+pub enum Location {
+    /// This kernel.
     #[default]
     Here,
-    /// In a guest of the owner's: on this kernel it has nothing but its directory, and it ends with
-    /// its owner.
+    /// A guest of the owner: the lab has only its directory on this kernel and ends with its owner.
     Guest,
 }
 
-/// Who made a lab.
+/// Process that created a lab.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Owner {
-    /// The process.
+    /// Process ID and start time.
     pub process: ProcessId,
-    /// Its command line.
+    /// Command line.
     pub command: String,
 }
 
-/// A node of a lab.
+/// Node of a lab.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct NodeEntry {
-    /// `dc1/h1`.
+    /// Name, e.g. `dc1/h1`.
     pub name: String,
-    /// `dc1-h1`.
+    /// Short name, e.g. `dc1-h1`.
     pub short: String,
-    /// What it is.
+    /// Role of the node.
     pub role: Role,
-    /// Its namespace; none for a host in the root namespace.
+    /// Namespace; `None` for a host in the root namespace.
     pub netns: Option<NetnsName>,
-    /// Its interfaces.
+    /// Interfaces.
     pub interfaces: Vec<String>,
 }
 
-/// Version of the journal's form; another version is left alone.
-pub(crate) const FORMAT: u32 = 1;
+/// Version of the journal's format. A lab whose journal has another is not taken down.
+pub(crate) const FORMAT: u32 = 2;

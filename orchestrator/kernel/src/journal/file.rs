@@ -1,4 +1,4 @@
-//! Writing and reading a journal.
+//! Writer and reader of a journal.
 
 use std::{
     fs::{File, OpenOptions},
@@ -6,16 +6,16 @@ use std::{
     path::Path,
 };
 
-use super::Entry;
+use super::{Entry, FORMAT};
 
-/// A journal being written.
+/// Journal being written.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
 }
 
 impl Journal {
-    /// Starts a journal where there is none.
+    /// Creates a journal; an existing one is an error.
     pub fn create(directory: &Path) -> io::Result<Self> {
         let file = OpenOptions::new()
             .create_new(true)
@@ -24,7 +24,7 @@ impl Journal {
         Ok(Self { file })
     }
 
-    /// Writes a line. Only when this returns may what the line names be done.
+    /// Appends a line. The change that it names may happen only after this returns.
     pub fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
@@ -32,15 +32,15 @@ impl Journal {
     }
 }
 
-/// What a journal says.
+/// Entries of a journal; only the head if the journal has another format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     pub entries: Vec<Entry>,
 }
 
 impl Contents {
-    /// Reads a journal; without one there is nothing to undo. A last line without its end was
-    /// never acted upon.
+    /// Reads a journal; a missing one is empty. The change of a last line without its end never
+    /// happened.
     pub fn read(directory: &Path) -> io::Result<Self> {
         let text = match std::fs::read(directory.join(NAME)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -51,7 +51,7 @@ impl Contents {
             .rposition(|&b| b == b'\n')
             .map_or(0, |at| at + 1);
         let lines = text[..whole].split(|&b| b == b'\n').zip(1..);
-        let lines = lines.filter(|(line, _)| !line.is_empty());
+        let mut lines = lines.filter(|(line, _)| !line.is_empty());
         let entry = |(line, number): (&[u8], u32)| {
             let path = directory.join(NAME);
             serde_json::from_slice(line).map_err(|error| {
@@ -59,11 +59,21 @@ impl Contents {
                 io::Error::new(io::ErrorKind::InvalidData, text)
             })
         };
-        let entries = lines.map(entry).collect::<Result<_, _>>()?;
-        Ok(Self { entries })
+        let mut contents = Self {
+            entries: lines
+                .next()
+                .map(entry)
+                .into_iter()
+                .collect::<Result<_, _>>()?,
+        };
+        if contents.head().is_none_or(|head| head.format == FORMAT) {
+            let rest = lines.map(entry).collect::<Result<Vec<_>, _>>()?;
+            contents.entries.extend(rest);
+        }
+        Ok(contents)
     }
 
-    /// The head, where one was written.
+    /// Returns the head; `None` if the owner was killed before it was written.
     pub fn head(&self) -> Option<&super::Head> {
         self.entries.iter().find_map(|entry| match entry {
             Entry::Lab(head) => Some(head),
@@ -85,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_last_line_was_never_acted_upon() {
+    fn a_torn_last_line_is_ignored() {
         let whole = "\"kept\"\n\"netns-directory\"\n";
         for end in 0..whole.len() {
             let found = read(&whole[..end]).unwrap().entries;
@@ -97,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_understood_is_named() {
+    fn an_unknown_line_is_named() {
         let error = read("\"kept\"\n\"burnt\"\n").unwrap_err().to_string();
         assert!(
             error.contains("line 2") && error.contains("burnt"),
@@ -106,7 +116,17 @@ mod tests {
     }
 
     #[test]
-    fn without_a_journal_there_is_nothing_to_undo() {
+    fn lines_after_the_head_of_another_format_are_not_read() {
+        let head = r#"{"lab":{"format":1,"lab":"t","scenario":"s","slot":0,"boot_id":"b","since":0,
+            "owner":{"process":{"pid":1,"start":1},"command":"c"},"place":"here"}}"#;
+        let text = format!("{}\n\"burnt\"\n", head.replace('\n', " "));
+        let contents = read(&text).unwrap();
+        assert_eq!(contents.head().map(|head| head.format), Some(1));
+        assert_eq!(contents.entries.len(), 1);
+    }
+
+    #[test]
+    fn a_missing_journal_is_empty() {
         let directory = tempfile::tempdir().unwrap();
         assert!(Contents::read(directory.path()).unwrap().entries.is_empty());
     }

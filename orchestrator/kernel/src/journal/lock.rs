@@ -1,4 +1,4 @@
-//! One change of the machine's set of labs at a time.
+//! Lock of the machine's set of labs.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -11,8 +11,8 @@ use std::{
 
 use super::base;
 
-/// Held while labs are claimed, undone or removed. It goes with the process that holds it; the last
-/// one to leave an empty directory removes it.
+/// Lock held while labs are reserved or removed. It ends with its process; the last holder removes an
+/// empty directory.
 #[derive(Debug)]
 pub(crate) struct MachineLock {
     _file: File,
@@ -21,11 +21,11 @@ pub(crate) struct MachineLock {
 impl MachineLock {
     /// Waits until no other process changes the machine's set of labs.
     pub fn take() -> io::Result<Self> {
-        let patience = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             match Self::attempt()? {
                 Some(lock) => return Ok(lock),
-                None if Instant::now() < patience => sleep(PAUSE),
+                None if Instant::now() < deadline => sleep(PAUSE),
                 None => {
                     return Err(io::Error::new(
                         io::ErrorKind::TimedOut,
@@ -37,7 +37,7 @@ impl MachineLock {
         }
     }
 
-    /// `None` while another process holds the lock, or has just removed its file.
+    /// Returns `None` while another process holds the lock or has just removed its file.
     fn attempt() -> io::Result<Option<Self>> {
         fs::create_dir_all(base())?;
         let open = OpenOptions::new()
@@ -54,7 +54,7 @@ impl MachineLock {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // The lock of a file that is no longer there keeps nobody out.
+        // The lock of a removed file excludes nobody.
         let there = fs::metadata(path()).is_ok_and(|there| {
             file.metadata()
                 .is_ok_and(|ours| ours.ino() == there.ino() && ours.dev() == there.dev())
@@ -68,7 +68,7 @@ impl Drop for MachineLock {
         let others = fs::read_dir(base())
             .is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name() != NAME));
         if !others {
-            // Whoever comes in between makes both anew.
+            // A process that comes in between creates both again.
             let _ = fs::remove_file(path());
             let _ = fs::remove_dir(base());
         }
@@ -81,5 +81,5 @@ fn path() -> PathBuf {
 
 const NAME: &str = ".lock";
 /// Taking down the largest lab takes a second or two, more on a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);

@@ -1,8 +1,8 @@
-//! The journal of a lab: everything that was done to the machine, written down before it is done.
+//! Journal of a lab: every change of the machine, recorded before it happens.
 //!
-//! `/run/lcmp-lab/<lab>/journal` has one JSON object on each line. A line is complete before what it
-//! names is made, so whatever the moment an owner is killed at, the journal names at least all there
-//! is; a torn last line names nothing that exists. Undoing needs nothing but the journal.
+//! `/run/lcmp-lab/<lab>/journal` has one JSON object per line. A line is complete before the objects
+//! it names are created. Whenever an owner is killed, the journal therefore names at least every
+//! object that exists; a torn last line names none. Undoing a lab needs nothing but its journal.
 
 mod entry;
 mod file;
@@ -16,7 +16,7 @@ pub(crate) use self::{
     state::{labs, now, read},
 };
 pub use self::{
-    entry::{Entry, Head, NodeEntry, Owner, Place},
+    entry::{Entry, Head, Location, NodeEntry, Owner},
     state::{LabState, Status},
 };
 
@@ -24,7 +24,7 @@ use std::{io, path::PathBuf};
 
 use crate::name::LabName;
 
-/// What would help.
+/// Returns the hint for an I/O error, if there is one.
 pub(crate) fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => " (hint: run as root)",
@@ -32,13 +32,12 @@ pub(crate) fn hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Where all labs of the machine are written down.
+/// Returns the directory of all labs of the machine.
 pub(crate) fn base() -> PathBuf {
     PathBuf::from("/run/lcmp-lab")
 }
 
-/// The directory of a lab, for its journal and for sockets that go with it: whatever is in it is
-/// removed with the lab.
+/// Returns the directory of a lab, for its journal and sockets. It is removed with the lab.
 #[must_use]
 pub fn directory(lab: &LabName) -> PathBuf {
     base().join(lab.as_str())

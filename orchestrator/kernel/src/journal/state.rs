@@ -1,22 +1,22 @@
-//! What labs the machine has, and how they are.
+//! Labs of the machine and their states.
 
 use std::{fmt, io, time::SystemTime};
 
 use lab_plan::model::Role;
 use serde::Serialize;
 
-use super::{Contents, Entry, Head, Place, base, directory};
+use super::{Contents, Entry, Location, base, directory};
 use crate::{name::LabName, process};
 
-/// How a lab is.
+/// State of a lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabState {
-    /// Its owner is at work.
+    /// The owner runs.
     Live,
-    /// Its owner went and left it on purpose.
+    /// The owner ended and kept the lab on purpose.
     Kept,
-    /// Its owner was killed, or the machine was: `down` or the next `up` removes what is left.
+    /// The owner was killed or the machine rebooted; `down` or the next `up` removes the remains.
     Dead,
 }
 
@@ -30,32 +30,33 @@ impl fmt::Display for LabState {
     }
 }
 
-/// A lab of the machine.
+/// Status of a lab of the machine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Status {
-    /// Its name.
+    /// Name of the lab.
     pub lab: LabName,
-    /// How it is.
+    /// State of the lab.
     pub state: LabState,
-    /// Where it runs.
-    pub place: Place,
-    /// What it runs; empty if its journal does not say.
+    /// Kernel that the lab runs on.
+    #[serde(rename = "place")]
+    pub location: Location,
+    /// Name of the scenario; empty if the journal has no head.
     pub scenario: String,
-    /// Its slot; none if its journal does not say.
+    /// Slot; `None` if the journal has no head.
     pub slot: Option<u8>,
-    /// The owner's process id.
+    /// Process ID of the owner.
     pub owner_pid: Option<i32>,
-    /// The owner's command line.
+    /// Command line of the owner.
     pub owner_command: Option<String>,
-    /// Seconds since it was made.
+    /// Age of the lab in seconds.
     pub age_seconds: Option<u64>,
-    /// DCI switches, spines and leaves.
+    /// Number of DCI switches, spines and leaves.
     pub switches: usize,
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: usize,
 }
 
-/// The labs of the machine, by name.
+/// Lists the labs of the machine, by name.
 pub(crate) fn labs() -> io::Result<Vec<LabName>> {
     let entries = match std::fs::read_dir(base()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -77,7 +78,7 @@ pub(crate) fn labs() -> io::Result<Vec<LabName>> {
     Ok(labs)
 }
 
-/// Reads a lab's journal and says how the lab is; `None` if there is no such lab.
+/// Reads a lab's journal and determines the lab's state; `None` if there is no such lab.
 pub(crate) fn read(lab: &LabName) -> io::Result<Option<(Contents, LabState)>> {
     let directory = directory(lab);
     if !directory.is_dir() {
@@ -118,23 +119,19 @@ impl Status {
         Self {
             lab,
             state,
-            place: head.map(|head| head.place).unwrap_or_default(),
+            location: head.map(|head| head.location).unwrap_or_default(),
             scenario: head.map(|head| head.scenario.clone()).unwrap_or_default(),
             slot: head.map(|head| head.slot),
             owner_pid: head.map(|head| head.owner.process.pid),
             owner_command: head.map(|head| head.owner.command.clone()),
-            age_seconds: head.map(age),
+            age_seconds: head.map(|head| now().saturating_sub(head.since)),
             switches: count(|role| role != Role::Host),
             hosts: count(|role| role == Role::Host),
         }
     }
 }
 
-fn age(head: &Head) -> u64 {
-    now().saturating_sub(head.since)
-}
-
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

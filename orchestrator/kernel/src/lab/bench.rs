@@ -1,4 +1,4 @@
-//! How fast labs are made and undone.
+//! Benchmark of bringing labs up and down.
 
 use std::{
     io,
@@ -8,39 +8,39 @@ use std::{
 use lab_plan::model::Plan;
 use tokio_util::sync::CancellationToken;
 
-use super::{Claim, Lab, LabError, LabErrorKind};
+use super::{Lab, LabError, LabErrorKind, Reservation};
 use crate::{
     lower::{LowerOptions, lower},
     step::Step,
 };
 
-/// How long a lab took.
+/// Size of a lab, and the time to bring it up and down.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct UpDown {
-    /// Network namespaces it has.
+    /// Number of network namespaces.
     pub namespaces: usize,
-    /// Pairs of interfaces it has.
+    /// Number of interface pairs.
     pub links: usize,
-    /// Steps it takes.
+    /// Number of steps.
     pub steps: usize,
-    /// To be made and read back.
+    /// Time to apply the steps and read them back.
     pub up: Duration,
-    /// To be undone.
+    /// Time to undo them.
     pub down: Duration,
 }
 
-/// Makes a lab and takes it down again, and says how long each took.
+/// Brings a lab up and down and measures both.
 ///
 /// # Errors
-/// Those of [`Lab::up`], and what could not be undone.
+/// Those of [`Lab::up`], and when the lab cannot be taken down.
 pub fn bench_up_down(
-    claim: Claim,
+    reservation: Reservation,
     plan: &Plan,
     options: &LowerOptions,
     cancel: &CancellationToken,
 ) -> Result<UpDown, LabError> {
     let start = Instant::now();
-    let lab = Lab::up(claim, plan, options, cancel, &mut |_| {})?;
+    let lab = Lab::up(reservation, plan, options, cancel, &mut |_| {})?;
     let up = start.elapsed();
     let steps = lower(plan, options);
     let start = Instant::now();

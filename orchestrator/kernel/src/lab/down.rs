@@ -1,4 +1,4 @@
-//! Taking labs down by their journals, and what labs there are.
+//! Removal of labs by their journals, and the list of labs.
 
 use std::{
     fs, io,
@@ -15,54 +15,43 @@ use crate::{
     process,
 };
 
-/// What to do about a lab whose owner is at work.
+/// Treatment of a lab whose owner runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Live {
-    /// Leave it.
+    /// Leave the lab.
     Refuse,
-    /// Ask the owner to stop, then make it.
+    /// Ask the owner to stop, then kill it.
     Stop,
 }
 
-/// Why a lab cannot be taken down.
+/// Error of taking a lab down.
 #[derive(Debug, thiserror::Error)]
 pub enum DownError {
-    /// There is none of the name.
+    /// No lab has the name.
     #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]
     NoLab {
-        /// The name.
+        /// Name of the lab.
         lab: LabName,
     },
-    /// Its owner is at work.
+    /// The owner runs.
     #[error("lab `{}` is running: process {}", status.lab, status.owner_pid.unwrap_or_default())]
     Live {
-        /// Whose it is.
+        /// Status with the owner.
         status: Box<Status>,
-    },
-    /// Its journal is of another version of this program.
-    #[error(
-        "the journal of lab `{lab}` has format {found}, this program knows {FORMAT} (hint: take it \
-         down with the program that made it)"
-    )]
-    Format {
-        /// The lab.
-        lab: LabName,
-        /// Its journal's format.
-        found: u32,
     },
     /// Files cannot be read or removed.
     #[error("cannot take labs down: {error}{}", journal::hint(error))]
     Io {
-        /// Why.
+        /// Cause of the failure.
         #[from]
         error: io::Error,
     },
 }
 
-/// Takes a lab down, whoever made it and however it ended, and returns what could not be undone.
+/// Takes a lab down, whoever created it, and returns the errors of objects that remain.
 ///
 /// # Errors
-/// When there is no such lab, it is left alone on purpose, or its journal cannot be read.
+/// When there is no such lab, its owner runs, or its journal cannot be read.
 pub fn down(lab: &LabName, live: Live) -> Result<Vec<UndoError>, DownError> {
     let lock = MachineLock::take()?;
     if journal::read(lab)?.is_none() {
@@ -74,27 +63,27 @@ pub fn down(lab: &LabName, live: Live) -> Result<Vec<UndoError>, DownError> {
     }
     let _lock = MachineLock::take()?;
     let Some((contents, state)) = journal::read(lab)? else {
-        // The owner took it down itself.
+        // The owner took the lab down itself.
         return Ok(Vec::new());
     };
     if state == LabState::Live {
         let status = Box::new(Status::of(lab.clone(), &contents, state));
         return Err(DownError::Live { status });
     }
-    clear_known(lab, &contents)
+    Ok(clear(lab, &contents)?)
 }
 
-/// Takes all labs of the machine down, and returns what came of each.
+/// Takes all labs of the machine down and returns each result.
 ///
 /// # Errors
 /// When the labs cannot be listed.
-#[expect(clippy::type_complexity, reason = "a list of what it says")]
+#[expect(clippy::type_complexity, reason = "a list of named results")]
 pub fn down_all(live: Live) -> io::Result<Vec<(LabName, Result<Vec<UndoError>, DownError>)>> {
     let labs = journal::labs()?.into_iter();
     Ok(labs.map(|lab| (lab.clone(), down(&lab, live))).collect())
 }
 
-/// The labs of the machine.
+/// Lists the labs of the machine.
 ///
 /// # Errors
 /// When they cannot be listed.
@@ -107,21 +96,20 @@ pub fn status() -> io::Result<Vec<Status>> {
     Ok(found)
 }
 
-/// Undoes a lab and removes its files; with errors the journal stays, to try again. The machine's
-/// lock is held.
+/// Removes a lab's objects, then its files. After an error the journal stays, for another attempt. The
+/// caller holds the machine's lock.
 pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoError>> {
-    let this_boot = match contents.head() {
-        Some(head) => head.boot_id == process::boot_id()?,
-        None => false,
-    };
-    let errors = if this_boot {
-        undo(lab, contents)
-    } else {
-        // Nothing of an earlier boot is left but files.
-        Vec::new()
+    let errors = match contents.head() {
+        Some(head) if head.format != FORMAT => {
+            let (lab, found) = (lab.clone(), head.format);
+            vec![UndoError::Format { lab, found }]
+        }
+        Some(head) if head.boot_id == process::boot_id()? => undo(lab, contents),
+        // Only files survive a reboot.
+        Some(_) | None => Vec::new(),
     };
     if errors.is_empty() {
-        // The journal last: until then the rest can be found again.
+        // The journal is last, since it names the rest.
         let directory = journal::directory(lab);
         let journal = directory.join("journal");
         for entry in fs::read_dir(&directory)? {
@@ -135,17 +123,7 @@ pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoEr
     Ok(errors)
 }
 
-fn clear_known(lab: &LabName, contents: &Contents) -> Result<Vec<UndoError>, DownError> {
-    match contents.head() {
-        Some(head) if head.format != FORMAT => Err(DownError::Format {
-            lab: lab.clone(),
-            found: head.format,
-        }),
-        _ => Ok(clear(lab, contents)?),
-    }
-}
-
-/// Asks the owner of a live lab to stop and waits; one that does not is killed.
+/// Asks the owner of a live lab to stop, waits, and kills it after a timeout.
 fn stop_owner(lab: &LabName) -> io::Result<()> {
     let owner = match journal::read(lab)? {
         Some((contents, LabState::Live)) => contents.head().map(|head| head.owner.process),
@@ -156,8 +134,8 @@ fn stop_owner(lab: &LabName) -> io::Result<()> {
     };
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         owner.signal(signal)?;
-        let patience = Instant::now() + PATIENCE;
-        while Instant::now() < patience {
+        let deadline = Instant::now() + STOP_TIMEOUT;
+        while Instant::now() < deadline {
             let live = matches!(journal::read(lab)?, Some((_, LabState::Live)));
             if !live {
                 return Ok(());
@@ -176,6 +154,6 @@ fn remove(path: &std::path::Path) -> io::Result<()> {
     }
 }
 
-/// An owner ends its processes and takes its lab down in a few seconds.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// An owner ends its processes and takes its lab down within a few seconds.
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(20);

@@ -1,4 +1,4 @@
-//! Why a lab is not up.
+//! Errors of bringing a lab up.
 
 use std::{fmt, io};
 
@@ -7,69 +7,69 @@ use crate::{
     netlink::NetlinkError,
 };
 
-/// Why a lab is not up, or not as it should be, and what is left of it.
+/// Error of bringing a lab up, with the objects that remain.
 #[derive(Debug, thiserror::Error)]
 pub struct LabError {
-    /// Why.
+    /// Cause of the failure.
     #[source]
     pub kind: LabErrorKind,
-    /// What could not be undone.
+    /// Objects that could not be removed.
     pub left: Vec<UndoError>,
 }
 
-/// Why a lab is not up.
+/// Cause of a failed lab.
 #[derive(Debug, thiserror::Error)]
 pub enum LabErrorKind {
     /// A step failed.
     #[error(transparent)]
     Step(#[from] StepError),
-    /// What the kernel has is not what it was told.
-    #[error("the kernel has other than it was told: {}", list(differences))]
+    /// The kernel's state differs from the steps.
+    #[error("the kernel's state differs from the steps: {}", list(differences))]
     Differs {
-        /// In what.
+        /// All differences.
         differences: Vec<Difference>,
     },
-    /// Something of the name is there already.
+    /// A name of the lab is in use.
     #[error(
         "{what} `{name}` is there already and is not this lab's (hint: `--lab NAME` makes another)"
     )]
     Exists {
-        /// What kind of thing.
+        /// Kind of the object.
         what: &'static str,
-        /// Its name.
+        /// Name of the object.
         name: String,
     },
-    /// The plan was resolved for another place.
+    /// The plan was resolved for another reservation.
     #[error(
-        "the plan is for slot {plan} and lab `{lab}`, the claim is for slot {slot} and `{claimed}`"
+        "the plan is for slot {plan} and lab `{lab}`, the reservation is for slot {slot} and `{reserved}`"
     )]
-    OtherClaim {
-        /// The plan's slot.
+    OtherReservation {
+        /// Slot of the plan.
         plan: u8,
-        /// The lab of the options.
+        /// Lab of the options.
         lab: crate::LabName,
-        /// The claim's slot.
+        /// Slot of the reservation.
         slot: u8,
-        /// The claim's lab.
-        claimed: crate::LabName,
+        /// Lab of the reservation.
+        reserved: crate::LabName,
     },
     /// The process may not open enough files.
     #[error("the lab needs {needed} open files, the limit is {limit} (hint: `ulimit -n {needed}`)")]
     Files {
-        /// How many it needs.
+        /// Number of files that the lab needs.
         needed: u64,
-        /// How many there may be.
+        /// Limit of open files.
         limit: u64,
     },
     /// An RDMA device did not get the address of its interface.
     #[error("RDMA device `{device}` has no RoCE v2 GID for {addr}")]
     NoGid {
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// The address.
+        /// Address of its interface.
         addr: std::net::Ipv4Addr,
     },
-    /// Someone asked to stop.
+    /// The caller asked to stop.
     #[error("stopped")]
     Cancelled,
     /// The kernel's state cannot be read.
@@ -78,9 +78,9 @@ pub enum LabErrorKind {
     /// A file cannot be read or written.
     #[error("{what}: {error}")]
     Io {
-        /// What.
+        /// File or operation.
         what: &'static str,
-        /// Why.
+        /// Cause of the failure.
         error: io::Error,
     },
 }
@@ -96,13 +96,13 @@ impl fmt::Display for LabError {
 }
 
 fn list(differences: &[Difference]) -> String {
-    let shown = differences.iter().take(SHOWN).map(ToString::to_string);
+    let shown = differences.iter().take(MAX_SHOWN).map(ToString::to_string);
     let mut text = shown.collect::<Vec<_>>().join("; ");
-    if differences.len() > SHOWN {
-        text += &format!("; and {} more", differences.len() - SHOWN);
+    if differences.len() > MAX_SHOWN {
+        text += &format!("; and {} more", differences.len() - MAX_SHOWN);
     }
     text
 }
 
-/// More would hide the first.
-const SHOWN: usize = 5;
+/// Maximum number of differences shown.
+const MAX_SHOWN: usize = 5;

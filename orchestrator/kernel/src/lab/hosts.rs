@@ -1,12 +1,6 @@
-//! Hosts: their RDMA devices and the addresses these go by.
+//! RDMA devices of hosts and their GIDs.
 
-use std::{
-    fs,
-    net::Ipv4Addr,
-    path::PathBuf,
-    thread::sleep,
-    time::{Duration, Instant},
-};
+use std::{fs, net::Ipv4Addr, path::PathBuf, thread::sleep, time::Duration};
 
 use lab_plan::model::{Plan, Role};
 use lab_units::NodeId;
@@ -19,21 +13,21 @@ use crate::{
     step::Step,
 };
 
-/// What a program needs to know to send from or to a host.
+/// Parameters with which a program sends from or to a host.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HostEndpoint {
-    /// The RDMA device.
+    /// Name of the RDMA device.
     pub rdma_device: String,
-    /// The index of the GID that is the host's IPv4 address by RoCE v2.
+    /// Index of the RoCE v2 GID of the host's IPv4 address.
     pub gid_index: u8,
-    /// The host's address.
+    /// IPv4 address of the host.
     pub addr: Ipv4Addr,
-    /// The file of the namespace to send from; none for the root namespace.
+    /// File of the host's namespace; `None` for the root namespace.
     pub netns: Option<PathBuf>,
 }
 
 impl Lab {
-    /// How to send from and to a host; `None` if the node is no host, or has no RDMA device.
+    /// Returns the endpoint of a host; `None` if the node is no host or has no RDMA device.
     #[must_use]
     pub fn host_endpoint(&self, host: NodeId) -> Option<HostEndpoint> {
         let layout = Layout::new(&self.plan, &self.options);
@@ -46,16 +40,15 @@ impl Lab {
             gid_index: gid_index(&rdma_device, node.addr)?,
             rdma_device,
             addr: node.addr,
-            netns: layout.place(node).netns().map(netns::path),
+            netns: layout.netns(node).name().map(netns::path),
         })
     }
 
-    /// Makes the lab as it was when it came up: links that faults changed are as planned again, and
-    /// all RDMA devices are replaced by new ones, so that QP numbers, and what follows from them,
-    /// start alike for every run.
+    /// Restores the lab's initial state: undoes the faults of links and replaces all RDMA devices, so
+    /// that QP numbers, and the UDP source ports derived from them, are equal in every run.
     ///
     /// # Errors
-    /// When a link cannot be repaired or a device cannot be deleted or made.
+    /// When a link cannot be restored or a device cannot be replaced.
     pub fn reset(&mut self) -> Result<(), LabErrorKind> {
         self.apply(&lower_repair(&self.plan, &self.options))?;
         if !self.options.delay_lines {
@@ -77,13 +70,12 @@ impl Lab {
     }
 }
 
-/// Waits until every RDMA device knows its interface's address: the kernel tells it later.
+/// Waits until every RDMA device has a GID for its interface's address; the kernel adds it later.
 pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     let layout = Layout::new(plan, options);
     if !options.delay_lines {
         return Ok(());
     }
-    let patience = Instant::now() + PATIENCE;
     for (id, node) in (0..).map(NodeId).zip(&plan.nodes) {
         if node.role != Role::Host {
             continue;
@@ -91,12 +83,11 @@ pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), L
         let Some(device) = rdma_device(&layout, id) else {
             continue;
         };
+        let mut checks = 0..MAX_GID_CHECKS;
         while gid_index(&device, node.addr).is_none() {
-            if Instant::now() > patience {
-                return Err(LabErrorKind::NoGid {
-                    device,
-                    addr: node.addr,
-                });
+            if checks.next().is_none() {
+                let addr = node.addr;
+                return Err(LabErrorKind::NoGid { device, addr });
             }
             sleep(PAUSE);
         }
@@ -104,7 +95,7 @@ pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), L
     Ok(())
 }
 
-/// The index of the GID that is an IPv4 address by RoCE v2.
+/// Returns the index of a device's RoCE v2 GID for an IPv4 address.
 fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
     let port = PathBuf::from("/sys/class/infiniband")
         .join(device)
@@ -117,7 +108,7 @@ fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
         .collect();
     indexes.sort_unstable();
     indexes.into_iter().find(|index| {
-        // Entries that are not set cannot be read.
+        // Unset entries cannot be read.
         let read = |file: PathBuf| fs::read_to_string(file).unwrap_or_default();
         let gid = read(port.join(format!("gids/{index}")));
         let kind = || read(port.join(format!("gid_attrs/types/{index}")));
@@ -125,6 +116,7 @@ fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
     })
 }
 
-/// The kernel's worker does it within milliseconds; a loaded machine may take longer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum number of checks for a GID, which the kernel adds within milliseconds. A count bounds the
+/// wait, since the clock of a guest may jump.
+const MAX_GID_CHECKS: u32 = 10_000;
 const PAUSE: Duration = Duration::from_millis(1);

@@ -1,28 +1,28 @@
-//! A lab on this machine: claiming a place for it, bringing it up, using it, taking it down.
+//! A lab on this machine: reserved, brought up, used, taken down.
 //!
-//! All functions block; from async code call them with `spawn_blocking`.
+//! All functions block; async code calls them through `spawn_blocking`.
 
 mod bench;
-mod claim;
 mod down;
-mod enter;
 mod error;
 mod hosts;
+mod node_command;
+mod preflight;
 mod progress;
-mod ready;
+mod reservation;
 mod slot;
 #[cfg(test)]
 mod tests;
 mod up;
 
-pub(crate) use self::claim::free_slots;
+pub(crate) use self::reservation::free_slots;
 pub use self::{
     bench::{UpDown, bench_up_down},
-    claim::{Claim, ClaimError},
     down::{DownError, Live, down, down_all, status},
-    enter::{EnterError, OnNode, on_node},
     error::{LabError, LabErrorKind},
     hosts::HostEndpoint,
+    node_command::{EnterError, NodeCommand, node_command},
     progress::{Phase, Progress},
+    reservation::{Reservation, ReservationError},
     up::Lab,
 };

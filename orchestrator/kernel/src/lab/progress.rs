@@ -1,32 +1,32 @@
-//! How far a lab is.
+//! Progress of bringing a lab up.
 
 use std::fmt;
 
-use crate::step::{Place, Step};
+use crate::step::{Namespace, Step};
 
-/// What is being made.
+/// Phase of bringing a lab up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Phase {
     /// Namespaces and their settings.
     Namespaces,
-    /// Pairs of interfaces.
+    /// Interface pairs.
     Links,
     /// Queues, addresses, neighbours, routes, rules.
     Nodes,
     /// RDMA devices.
     RdmaDevices,
-    /// All of it read back and compared.
+    /// Comparison of the kernel's state with the steps.
     Check,
 }
 
-/// How far it is.
+/// Progress of bringing a lab up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Progress {
-    /// What is being made.
+    /// Current phase.
     pub phase: Phase,
-    /// Steps done, of all phases.
+    /// Number of applied steps, of all phases.
     pub done: usize,
-    /// Steps in all.
+    /// Total number of steps.
     pub total: usize,
 }
 
@@ -46,9 +46,9 @@ impl Phase {
     pub(super) const fn of(step: &Step) -> Self {
         match step {
             Step::Netns { .. } | Step::SharedSysctl { .. } => Self::Namespaces,
-            Step::Sysctl { place, .. } => match place {
-                Place::Root => Self::Nodes,
-                Place::Netns(_) => Self::Namespaces,
+            Step::Sysctl { netns, .. } => match netns {
+                Namespace::Root => Self::Nodes,
+                Namespace::Named(_) => Self::Namespaces,
             },
             Step::Veth(_) => Self::Links,
             Step::Rxe { .. } => Self::RdmaDevices,

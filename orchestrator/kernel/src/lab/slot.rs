@@ -1,4 +1,4 @@
-//! Which slot a lab gets: the addresses, tables, rules and names that nobody else uses.
+//! Choice of a free slot: addresses, tables, rules and names that nobody else uses.
 
 use std::net::Ipv4Addr;
 
@@ -9,7 +9,7 @@ use lab_plan::{
 
 use crate::netlink::{NetlinkError, Socket, dump};
 
-/// What of the root namespace a slot could clash with.
+/// Objects of the root namespace that a slot could conflict with.
 #[derive(Debug, Default)]
 pub(crate) struct InUse {
     pub slots: Vec<u8>,
@@ -20,7 +20,7 @@ pub(crate) struct InUse {
 }
 
 impl InUse {
-    /// Looks at the root namespace.
+    /// Reads the root namespace.
     pub fn read(socket: &mut Socket) -> Result<Self, NetlinkError> {
         let links = dump::links(socket)?.into_iter();
         let addresses = dump::addresses(socket)?.into_iter();
@@ -40,16 +40,16 @@ impl InUse {
         })
     }
 
-    /// The lowest slot that clashes with nothing. Where the machine's own network covers all of
-    /// them, as 10.0.0.0/8 does, the lowest slot with none of its addresses: the lab's traffic
-    /// never meets the machine's.
+    /// Returns the lowest slot without a conflict. If the machine's own network covers all slots, as
+    /// 10.0.0.0/8 does, this is the lowest slot without any of the machine's addresses: traffic of
+    /// the lab and of the machine stay apart.
     pub fn free_slot(&self) -> Option<u8> {
         let apart = |slot: &u8| !self.overlaps(address::slot_prefix(*slot));
         let free = || (0..SLOTS).filter(|slot| self.is_free(*slot));
         free().find(apart).or_else(|| free().next())
     }
 
-    /// How many slots clash with nothing.
+    /// Returns the number of slots without a conflict.
     pub fn free_slots(&self) -> usize {
         (0..SLOTS).filter(|slot| self.is_free(*slot)).count()
     }
@@ -93,7 +93,7 @@ fn contains(prefix: Prefix, addr: Ipv4Addr) -> bool {
     prefix.addr.to_bits() & mask == addr.to_bits() & mask
 }
 
-/// Tables of a slot, one for each host's node id.
+/// Routing tables of a slot, one per node ID.
 const TABLES: u32 = 1 << 24;
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_slot_that_clashes_with_nothing() {
+    fn the_lowest_slot_without_a_conflict_is_free() {
         let mut in_use = InUse::default();
         assert_eq!(in_use.free_slot(), Some(0));
         in_use.slots.push(0);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_route_clashes_with_nothing() {
+    fn a_default_route_is_no_conflict() {
         let mut in_use = InUse::default();
         in_use.routes.push((254, prefix("0.0.0.0/0")));
         in_use.interfaces.push("lo".into());

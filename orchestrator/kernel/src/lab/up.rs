@@ -1,48 +1,56 @@
-//! A lab that is up.
+//! Lab that is up.
 
 use std::{io, mem, path::PathBuf};
 
 use lab_plan::model::Plan;
 use lab_units::NodeId;
 use nix::mount::{MsFlags, mount};
+use rtnetlink::packet_route::link::Stats64;
 use tokio_util::sync::CancellationToken;
 
-use super::{Claim, LabError, LabErrorKind, Phase, Progress, down, hosts, ready};
+use super::{LabError, LabErrorKind, Phase, Progress, Reservation, down, hosts, preflight};
 use crate::{
-    exec::{Executor, RunError, UndoError, check, netns, shared},
+    exec::{ApplyError, Executor, UndoError, check, netns, shared},
     journal::{self, Entry, MachineLock, NodeEntry},
     lower::{Layout, LowerOptions, lower},
     name::LabName,
+    netlink::{NetlinkError, dump},
     process::ProcessId,
     step::Step,
 };
 
-/// A lab that is up. Dropping it takes it down, unless it is kept.
+/// Lab that is up. Dropping a lab takes it down unless it is kept.
 #[derive(Debug)]
 pub struct Lab {
     pub(super) plan: Plan,
     pub(super) options: LowerOptions,
-    /// None once the lab was taken down or kept.
+    /// `None` after the lab was taken down or kept.
     pub(super) executor: Option<Executor>,
 }
 
 impl Lab {
-    /// Brings a lab up: everything is made, then read back and compared. On failure, or when told
-    /// to stop, what was made is undone.
+    /// Brings a lab up: applies all steps, reads the kernel's state back and compares. After a failure
+    /// or a cancellation, the applied steps are undone.
     ///
-    /// The plan is resolved with the claim's slot, and the options name the claim's lab.
+    /// The plan is resolved with the reservation's slot, and the options name the reservation's lab.
     ///
     /// # Errors
-    /// When a step fails, the kernel has other than it was told, or someone asked to stop.
+    /// When a step fails, the kernel's state differs from the steps, or the caller cancels.
     pub fn up(
-        claim: Claim,
+        reservation: Reservation,
         plan: &Plan,
         options: &LowerOptions,
         cancel: &CancellationToken,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LabError> {
         let steps = lower(plan, options);
-        let mut lab = Self::start(claim, plan, options, &steps)?;
+        let fail = |kind: LabErrorKind| LabError {
+            kind,
+            left: Vec::new(),
+        };
+        preflight::check(&reservation, plan, options, &steps).map_err(fail)?;
+        preflight::allow_files(&steps).map_err(fail)?;
+        let mut lab = Self::open(reservation, plan, options).map_err(fail)?;
         match lab.make(&steps, cancel, progress) {
             Ok(()) => Ok(lab),
             Err(kind) => Err(LabError {
@@ -52,46 +60,69 @@ impl Lab {
         }
     }
 
-    /// The plan it is a lab of.
+    /// Opens a lab with no step applied yet.
+    pub(crate) fn open(
+        reservation: Reservation,
+        plan: &Plan,
+        options: &LowerOptions,
+    ) -> Result<Self, LabErrorKind> {
+        let io = |what| move |error| LabErrorKind::Io { what, error };
+        let journal = reservation.into_journal();
+        let journal = journal.ok_or_else(|| io::Error::other("the reservation was released"))?;
+        let mut lab = Self {
+            plan: plan.clone(),
+            options: options.clone(),
+            executor: Some(Executor::new(options.lab.clone(), journal)?),
+        };
+        let nodes = Entry::Nodes(lab.nodes());
+        lab.record(&nodes).map_err(io("journal"))?;
+        lab.record(&Entry::NetnsDirectory).map_err(io("journal"))?;
+        MachineLock::take()
+            .and_then(|_lock| shared::need_netns_directory(lab.name()))
+            .map_err(io("/run/netns"))?;
+        Ok(lab)
+    }
+
+    /// Returns the plan of the lab.
     #[must_use]
     pub const fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// How the plan was lowered.
+    /// Returns the options with which the plan was lowered.
     #[must_use]
     pub const fn options(&self) -> &LowerOptions {
         &self.options
     }
 
-    /// The lab's name.
+    /// Returns the lab's name.
     #[must_use]
     pub const fn name(&self) -> &LabName {
         &self.options.lab
     }
 
-    /// The file of a node's namespace; none for a host in the root namespace.
+    /// Returns the file of a node's namespace; `None` for a host in the root namespace.
     #[must_use]
     pub fn netns_path(&self, node: NodeId) -> Option<PathBuf> {
         let layout = Layout::new(&self.plan, &self.options);
-        layout.place(layout.node(node)).netns().map(netns::path)
+        layout.netns(layout.node(node)).name().map(netns::path)
     }
 
-    /// The lab's directory, for sockets and other files that go with it.
+    /// Returns the lab's directory, for sockets and other files that go with it.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         journal::directory(self.name())
     }
 
-    /// A BPF file system of the lab's own, which is mounted when it is first asked for and goes with
-    /// the lab and all that is pinned there.
+    /// Returns the lab's own BPF file system, mounted by the first call. It is removed with the lab, and
+    /// with all objects pinned there.
     ///
     /// # Errors
-    /// When it cannot be mounted.
+    /// When the file system cannot be mounted.
     pub fn bpf_directory(&mut self) -> io::Result<PathBuf> {
         let path = self.directory().join("bpf");
         if !path.exists() {
-            self.note(&Entry::Pins(path.clone()))?;
+            self.record(&Entry::Pins(path.clone()))?;
             std::fs::create_dir(&path)?;
             let none = None::<&str>;
             mount(Some("bpf"), &path, Some("bpf"), MsFlags::empty(), none)?;
@@ -99,78 +130,66 @@ impl Lab {
         Ok(path)
     }
 
-    /// Writes down a process of the lab, so that it ends with the lab whatever happens.
+    /// Records a process in the journal, so that it ends with the lab.
     pub(super) fn record_process(&mut self, pid: u32) -> io::Result<()> {
         let process = i32::try_from(pid).ok().and_then(ProcessId::of);
         let gone = || io::Error::new(io::ErrorKind::NotFound, format!("process {pid} is gone"));
         let process = process.ok_or_else(gone)?;
-        self.note(&Entry::Process(process))
+        self.record(&Entry::Process(process))
     }
 
-    /// Does further steps, such as those of a fault.
+    /// Applies further steps, such as those of a fault.
     ///
     /// # Errors
     /// When a step fails.
     pub fn apply(&mut self, steps: &[Step]) -> Result<(), LabErrorKind> {
-        Ok(self.executor()?.run(steps, || false, |_| {})?)
+        Ok(self.executor()?.apply(steps, || false, |_| {})?)
     }
 
-    /// Leaves the lab up when its owner ends.
+    /// Leaves the lab up after its owner ends.
     ///
     /// # Errors
-    /// When the journal cannot be written; the lab is then taken down as ever.
+    /// When the journal cannot be written; the lab is then taken down as usual.
     pub fn keep(mut self) -> io::Result<()> {
-        self.note(&Entry::Kept)?;
+        self.record(&Entry::Kept)?;
         self.executor = None;
         Ok(())
     }
 
-    /// Takes the lab down, and returns what could not be undone.
+    /// Takes the lab down and returns the errors of objects that remain.
     pub fn down(mut self) -> Vec<UndoError> {
         self.take_down()
     }
 
-    pub(super) fn executor(&mut self) -> io::Result<&mut Executor> {
+    /// Returns the executor; an error after the lab was taken down.
+    pub(crate) fn executor(&mut self) -> io::Result<&mut Executor> {
         let down = || io::Error::other("the lab is down");
         self.executor.as_mut().ok_or_else(down)
     }
 
-    fn note(&mut self, entry: &Entry) -> io::Result<()> {
-        self.executor()?.note(entry)
+    /// Returns the traffic counters of a node's interfaces, in the order of its ports.
+    pub(crate) fn counters(&mut self, node: NodeId) -> Result<Vec<Stats64>, NetlinkError> {
+        let layout = Layout::new(&self.plan, &self.options);
+        let node = layout.node(node);
+        let devs = node
+            .ports
+            .iter()
+            .map(|&port| layout.port(port).interface.clone());
+        let (netns, devs) = (layout.netns(node), devs.collect::<Vec<_>>());
+        let gone = || io::Error::other(format!("{netns} is not the lab's"));
+        let handle = self.executor()?.handle(&netns).ok_or_else(gone)?;
+        let links = dump::links(&mut handle.socket)?;
+        let stats = |dev: &String| {
+            links
+                .iter()
+                .find(|link| link.name == *dev)
+                .map(|link| link.stats)
+        };
+        Ok(devs.iter().filter_map(stats).collect())
     }
 
-    /// Checks what can be checked before anything is made.
-    fn start(
-        claim: Claim,
-        plan: &Plan,
-        options: &LowerOptions,
-        steps: &[Step],
-    ) -> Result<Self, LabError> {
-        let fail = |kind: LabErrorKind| LabError {
-            kind,
-            left: Vec::new(),
-        };
-        if plan.slot != claim.slot() || options.lab != *claim.lab() {
-            return Err(fail(LabErrorKind::OtherClaim {
-                plan: plan.slot,
-                lab: options.lab.clone(),
-                slot: claim.slot(),
-                claimed: claim.lab().clone(),
-            }));
-        }
-        ready::allow_files(steps).map_err(fail)?;
-        ready::nothing_is_there(steps).map_err(fail)?;
-        let lab = claim.lab().clone();
-        let executor = claim
-            .into_journal()
-            .ok_or_else(|| io::Error::other("the claim was given up"))
-            .and_then(|journal| Executor::new(lab, journal))
-            .map_err(|error| fail(LabErrorKind::Io { what: "lab", error }))?;
-        Ok(Self {
-            plan: plan.clone(),
-            options: options.clone(),
-            executor: Some(executor),
-        })
+    fn record(&mut self, entry: &Entry) -> io::Result<()> {
+        self.executor()?.record(entry)
     }
 
     fn make(
@@ -179,21 +198,14 @@ impl Lab {
         cancel: &CancellationToken,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), LabErrorKind> {
-        let io = |what| move |error| LabErrorKind::Io { what, error };
-        let entry = Entry::Nodes(self.nodes());
-        self.note(&entry).map_err(io("journal"))?;
-        self.note(&Entry::NetnsDirectory).map_err(io("journal"))?;
-        MachineLock::take()
-            .and_then(|_lock| shared::need_netns_directory(self.name()))
-            .map_err(io("/run/netns"))?;
-        let executor = self.executor().map_err(io("lab"))?;
+        let executor = self.executor()?;
         let (mut done, total) = (0, steps.len());
         let report = |group: &[Step]| {
             done += group.len();
             let phase = group.last().map_or(Phase::Nodes, Phase::of);
             progress(Progress { phase, done, total });
         };
-        executor.run(steps, || cancel.is_cancelled(), report)?;
+        executor.apply(steps, || cancel.is_cancelled(), report)?;
         progress(Progress {
             phase: Phase::Check,
             done: total,
@@ -218,7 +230,7 @@ impl Lab {
                 name: node.name.clone(),
                 short: node.short.clone(),
                 role: node.role,
-                netns: layout.place(node).netns().cloned(),
+                netns: layout.netns(node).name().cloned(),
                 interfaces: ports
                     .map(|&port| layout.port(port).interface.clone())
                     .collect(),
@@ -228,7 +240,7 @@ impl Lab {
     }
 
     fn take_down(&mut self) -> Vec<UndoError> {
-        // Closes the sockets, which would keep the namespaces alive.
+        // Open sockets would keep the namespaces alive.
         let Some(executor) = mem::take(&mut self.executor) else {
             return Vec::new();
         };
@@ -250,20 +262,20 @@ impl Lab {
 impl Drop for Lab {
     fn drop(&mut self) {
         for error in self.take_down() {
-            tracing::error!(lab = %self.name(), %error, "left behind");
+            tracing::error!(lab = %self.name(), %error, "an object of the lab remains");
         }
     }
 }
 
-impl From<RunError> for LabErrorKind {
-    fn from(error: RunError) -> Self {
+impl From<ApplyError> for LabErrorKind {
+    fn from(error: ApplyError) -> Self {
         match error {
-            RunError::Step(error) => Self::Step(error),
-            RunError::Journal(error) => Self::Io {
+            ApplyError::Step(error) => Self::Step(error),
+            ApplyError::Journal(error) => Self::Io {
                 what: "journal",
                 error,
             },
-            RunError::Cancelled => Self::Cancelled,
+            ApplyError::Cancelled => Self::Cancelled,
         }
     }
 }

@@ -8,21 +8,21 @@ use lab_units::{LinkId, PortId};
 use super::{Layout, LowerOptions, link};
 use crate::step::{QdiscAt, Step};
 
-/// Why a fault cannot be lowered.
+/// Error of lowering a fault.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum FaultError {
-    /// Only inter-DC links have a fiber to cut.
+    /// The link has no fiber to cut, since it is not an inter-DC link.
     #[error("link `{link}` is inside a datacenter, only links between datacenters can change")]
     InsideDc {
-        /// The link's name.
+        /// Name of the link.
         link: String,
     },
 }
 
-/// The steps that make a fault happen.
+/// Returns the steps that inject a fault.
 ///
 /// A link is cut in its fiber: both DCI switches lose their carrier, as with a real cable, and
-/// keep their addresses, neighbours and routes. What is in flight is lost.
+/// keep their addresses, neighbours and routes. Packets in flight are lost.
 ///
 /// # Errors
 /// When the link is not an inter-DC link.
@@ -39,23 +39,23 @@ pub fn lower_fault(
         });
     }
     let ports = [fault.link.port_a(), fault.link.port_b()];
-    let place = layout.fiber();
-    let cable = |port: PortId| (place.clone(), layout.fiber_dev(port));
+    let netns = layout.fiber();
+    let cable = |port: PortId| (netns.clone(), layout.fiber_dev(port));
     Ok(match fault.change {
         FaultChange::Down => ports
             .map(cable)
-            .map(|(place, dev)| Step::LinkDown { place, dev })
+            .map(|(netns, dev)| Step::LinkDown { netns, dev })
             .into(),
         FaultChange::Up => ports
             .map(cable)
-            .map(|(place, dev)| Step::LinkUp { place, dev })
+            .map(|(netns, dev)| Step::LinkUp { netns, dev })
             .into(),
         FaultChange::Wire(wire) => changed_qdiscs(&layout, fault.link, &before(plan, fault), &wire),
     })
 }
 
-/// The steps that put all links back that a plan's faults change, for the next run. Which faults
-/// struck does not matter: a run may have ended before the last.
+/// Returns the steps that restore every link that a plan's faults change, before the next run.
+/// They do not depend on which faults were injected: a run may have ended before the last.
 #[must_use]
 pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     let layout = Layout::new(plan, options);
@@ -71,14 +71,14 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
             steps.extend(qdiscs.into_iter().map(Step::QdiscChange));
         }
         steps.extend([id.port_a(), id.port_b()].map(|port| Step::LinkUp {
-            place: layout.fiber(),
+            netns: layout.fiber(),
             dev: layout.fiber_dev(port),
         }));
     }
     steps
 }
 
-/// What a fault's link is like when it strikes: as planned, or as the last fault before made it.
+/// Returns the parameters of a fault's link before the fault: planned, or set by an earlier fault.
 fn before(plan: &Plan, fault: &FaultPlan) -> WirePlan {
     let earlier = plan.faults.iter().take_while(|other| *other != fault);
     let last = earlier
@@ -94,7 +94,8 @@ fn wire_of(fault: &FaultPlan, link: LinkId) -> Option<WirePlan> {
     }
 }
 
-/// Changes the disciplines whose parameters change, and no others: a change empties `red`'s queue.
+/// Returns changes of those disciplines alone whose parameters differ: a change empties `red`'s
+/// queue.
 fn changed_qdiscs(
     layout: &Layout<'_>,
     id: LinkId,
@@ -107,14 +108,14 @@ fn changed_qdiscs(
     after.into_iter().map(Step::QdiscChange).collect()
 }
 
-/// The disciplines of a link, were it like `wire`.
+/// Returns the disciplines of a link with the parameters `wire`.
 fn qdiscs(layout: &Layout<'_>, id: LinkId, wire: &WirePlan) -> Vec<QdiscAt> {
     let mut link = layout.link(id).clone();
     link.emu = *wire;
     let of_port = |port: PortId| {
         let node = layout.node(layout.port(port).node);
-        let (place, dev) = (layout.place(node), &layout.port(port).interface);
-        link::egress(layout, &place, dev, &link, node.role)
+        let (netns, dev) = (layout.netns(node), &layout.port(port).interface);
+        link::egress(layout, &netns, dev, &link, node.role)
             .chain(link::fiber_line(layout, port, wire))
             .collect::<Vec<_>>()
     };

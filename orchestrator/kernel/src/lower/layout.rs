@@ -1,15 +1,15 @@
-//! Where things of a plan are.
+//! Namespaces, interfaces and addresses of a plan's objects.
 
 use lab_plan::{
     address,
     model::{Link, LinkKind, Node, Plan, Port, Role},
 };
-use lab_units::{Bytes, LinkId, NodeId, PortId};
+use lab_units::{Bytes, LinkId, Mac, NodeId, PortId};
 
 use super::{Clock, HostPlacement, LowerOptions};
-use crate::step::{Mac, Place};
+use crate::step::Namespace;
 
-/// A plan with the options it is lowered with, and what follows from the two.
+/// Plan with its lowering options, and the names derived from the two.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout<'a> {
     pub plan: &'a Plan,
@@ -37,12 +37,12 @@ impl<'a> Layout<'a> {
         &self.plan.links[id.index()]
     }
 
-    /// All links with their ids.
+    /// Returns all links with their IDs.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &'a Link)> + use<'a> {
         (0..).map(LinkId).zip(&self.plan.links)
     }
 
-    /// The ports whose cables go into the fiber.
+    /// Returns the ports whose cables lead into the fiber.
     pub fn fiber_ports(&self) -> impl Iterator<Item = PortId> + use<'a> {
         let inter_dc = self
             .links()
@@ -50,28 +50,28 @@ impl<'a> Layout<'a> {
         inter_dc.flat_map(|(id, _)| [id.port_a(), id.port_b()])
     }
 
-    /// A host is in the root namespace if its NIC is.
-    pub fn place(&self, node: &Node) -> Place {
+    /// Returns the namespace of a node; that of a host is the namespace of its NIC.
+    pub fn netns(&self, node: &Node) -> Namespace {
         match (node.role, self.options.hosts) {
-            (Role::Host, HostPlacement::RootNamespace) => Place::Root,
+            (Role::Host, HostPlacement::RootNamespace) => Namespace::Root,
             (Role::Host, HostPlacement::OwnNamespace)
             | (Role::DciSwitch | Role::Spine | Role::Leaf, _) => {
-                Place::Netns(self.options.lab.netns(&node.short))
+                Namespace::Named(self.options.lab.netns(&node.short))
             }
         }
     }
 
-    /// The place of the node a port is on.
-    pub fn port_place(&self, port: PortId) -> Place {
-        self.place(self.node(self.port(port).node))
+    /// Returns the namespace of the node that has a port.
+    pub fn port_netns(&self, port: PortId) -> Namespace {
+        self.netns(self.node(self.port(port).node))
     }
 
-    /// The namespace of the inter-DC links' delay lines.
-    pub fn fiber(&self) -> Place {
-        Place::Netns(self.options.lab.netns(FIBER))
+    /// Returns the namespace of the inter-DC links' delay lines.
+    pub fn fiber(&self) -> Namespace {
+        Namespace::Named(self.options.lab.netns(FIBER))
     }
 
-    /// The end in the fiber of the cable that is plugged into a DCI switch's port.
+    /// Returns the interface in the fiber of the cable at a DCI switch's port.
     pub fn fiber_dev(&self, port: PortId) -> String {
         format!("f{}", port.0)
     }
@@ -80,24 +80,24 @@ impl<'a> Layout<'a> {
         self.port(port).mac
     }
 
-    /// The hardware address of the end in the fiber: the port's with one more bit set.
+    /// Returns the hardware address of the interface in the fiber: the port's with one more bit set.
     pub fn fiber_mac(&self, port: PortId) -> Mac {
         let Mac(mut bytes) = self.port(port).mac;
         bytes[1] |= FIBER_MAC_BIT;
         Mac(bytes)
     }
 
-    /// The largest frame an interface sends.
+    /// Returns the size of the largest frame that an interface sends.
     pub fn frame(&self) -> Bytes {
         Bytes::new(u64::from(self.plan.rdma.interface_mtu) + ETHERNET_HEADER)
     }
 
-    /// The routing table of a host whose NIC is in the root namespace.
+    /// Returns the routing table of a host whose NIC is in the root namespace.
     pub fn table(&self, host: NodeId) -> u32 {
         address::routing_table(self.plan.slot, host)
     }
 
-    /// The CPUs that may receive packets, where more than one do.
+    /// Returns the bit mask of CPUs that receive packets; `None` if there is only one.
     pub fn receiving_cpus(&self) -> Option<u64> {
         match (self.options.clock, self.options.cpus) {
             (Clock::Virtual, _) | (Clock::Real, 0 | 1) => None,
@@ -106,11 +106,12 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The fiber's name among the nodes. No node is called so: a datacenter's name is shorter, and what
-/// follows the hyphen of other nodes ends with a number.
+/// Node name of the fiber. No node has it: a datacenter's name is shorter, and the part after the
+/// hyphen of another node's name ends with a number.
 pub(crate) const FIBER: &str = "delay-lines";
 
-/// Not in the second byte of any port's hardware address, see [`address::mac`].
+/// Bit of the second byte that no port's hardware address has, see [`address::mac`].
 const FIBER_MAC_BIT: u8 = 0x20;
 
+/// Bytes of an Ethernet header.
 const ETHERNET_HEADER: u64 = 14;

@@ -1,12 +1,15 @@
-//! Links: pairs of interfaces, their queues, and the fiber between datacenters.
+//! Links: pairs of interfaces, their queues, and the fibers between datacenters.
 
 use lab_plan::model::{Link, LinkKind, Node, Role, WirePlan};
 use lab_units::{Bytes, Nanos, PortId};
 
 use super::{Clock, Layout};
-use crate::step::{Handle, Netem, Parent, Place, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd};
+use crate::step::{
+    Handle, Namespace, Netem, Parent, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd,
+};
 
-/// Makes all pairs of interfaces, each end where it stays: moving one later costs milliseconds.
+/// Appends all pairs of interfaces. Each end is created in its final namespace, since moving one
+/// later costs milliseconds.
 pub(super) fn pairs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let pair = |a, b| {
         Step::Veth(Veth {
@@ -31,13 +34,13 @@ pub(super) fn pairs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
 }
 
 fn end(layout: &Layout<'_>, port: PortId) -> VethEnd {
-    let place = layout.port_place(port);
-    let (group, index) = match place {
-        Place::Root => (ROOT_GROUP + u32::from(layout.plan.slot), 0),
-        Place::Netns(_) => (0, FIRST_INDEX + port.0),
+    let netns = layout.port_netns(port);
+    let (group, index) = match netns {
+        Namespace::Root => (ROOT_GROUP + u32::from(layout.plan.slot), 0),
+        Namespace::Named(_) => (0, FIRST_INDEX + port.0),
     };
     VethEnd {
-        place,
+        netns,
         dev: layout.port(port).interface.clone(),
         mac: layout.mac(port),
         group,
@@ -48,7 +51,7 @@ fn end(layout: &Layout<'_>, port: PortId) -> VethEnd {
 fn fiber_end(layout: &Layout<'_>, port: PortId) -> VethEnd {
     let ports = u32::try_from(layout.plan.ports.len()).unwrap_or_default();
     VethEnd {
-        place: layout.fiber(),
+        netns: layout.fiber(),
         dev: layout.fiber_dev(port),
         mac: layout.fiber_mac(port),
         group: 0,
@@ -56,78 +59,78 @@ fn fiber_end(layout: &Layout<'_>, port: PortId) -> VethEnd {
     }
 }
 
-/// Readies the interfaces of a node before they are up: attaching a queue to one that is up waits
-/// for the packets of all CPUs, milliseconds each time.
+/// Appends the offload and queue settings of a node's interfaces, before these are up: attaching a
+/// queue to an interface that is up waits for the packets of all CPUs, milliseconds each time.
 pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
-    let place = layout.place(node);
+    let netns = layout.netns(node);
     let devs = node.ports.iter().map(|&id| &layout.port(id).interface);
-    steps.extend(devs.map(|dev| offloads(&place, dev)));
+    steps.extend(devs.map(|dev| offloads(&netns, dev)));
     for &id in &node.ports {
         let dev = &layout.port(id).interface;
         let link = layout.link(id.link());
-        steps.extend(egress(layout, &place, dev, link, node.role).map(Step::Qdisc));
+        steps.extend(egress(layout, &netns, dev, link, node.role).map(Step::Qdisc));
     }
 }
 
-/// The fibers' ends, each sending all that comes in out at the other, after its time in the fiber.
+/// Appends the fibers: each end sends what it receives out at the other, after the fiber's delay.
 pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
-    let place = layout.fiber();
+    let netns = layout.fiber();
     for port in layout.fiber_ports() {
-        steps.push(offloads(&place, &layout.fiber_dev(port)));
+        steps.push(offloads(&netns, &layout.fiber_dev(port)));
     }
     for port in layout.fiber_ports() {
         let (from, to) = (layout.fiber_dev(port), layout.fiber_dev(port.peer()));
         let wire = &layout.link(port.link()).emu;
         steps.extend(fiber_line(layout, port, wire).map(Step::Qdisc));
         steps.push(Step::Qdisc(QdiscAt {
-            place: place.clone(),
+            netns: netns.clone(),
             dev: from.clone(),
             parent: Parent::Clsact,
             handle: CLSACT,
             qdisc: Qdisc::Clsact,
         }));
         steps.push(Step::Redirect {
-            place: place.clone(),
+            netns: netns.clone(),
             from,
             to,
         });
     }
     for port in layout.fiber_ports() {
         steps.push(Step::LinkUp {
-            place: place.clone(),
+            netns: netns.clone(),
             dev: layout.fiber_dev(port),
         });
     }
 }
 
-/// Lets flows choose their CPU on every interface, where there is a choice.
+/// Appends receive packet steering on every interface if more than one CPU receives.
 pub(super) fn receiving_cpus(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let Some(cpus) = layout.receiving_cpus() else {
         return;
     };
-    let rps = |place, dev| Step::Rps { place, dev, cpus };
+    let rps = |netns, dev| Step::Rps { netns, dev, cpus };
     for node in layout.nodes() {
         let devs = node
             .ports
             .iter()
             .map(|&id| layout.port(id).interface.clone());
-        steps.extend(devs.map(|dev| rps(layout.place(node), dev)));
+        steps.extend(devs.map(|dev| rps(layout.netns(node), dev)));
     }
     let fibers = layout.fiber_ports();
     steps.extend(fibers.map(|port| rps(layout.fiber(), layout.fiber_dev(port))));
 }
 
-fn offloads(place: &Place, dev: &str) -> Step {
+fn offloads(netns: &Namespace, dev: &str) -> Step {
     Step::Offloads {
-        place: place.clone(),
+        netns: netns.clone(),
         dev: dev.to_owned(),
     }
 }
 
-/// The queueing disciplines of the egress of one end of a link.
+/// Returns the queueing disciplines at the egress of one end of a link.
 pub(super) fn egress(
     layout: &Layout<'_>,
-    place: &Place,
+    netns: &Namespace,
     dev: &str,
     link: &Link,
     role: Role,
@@ -146,7 +149,7 @@ pub(super) fn egress(
     };
     let marks = wire.ecn.filter(|_| full && link.kind == LinkKind::InterDc);
     let second = marks.map(|ecn| QdiscAt {
-        place: place.clone(),
+        netns: netns.clone(),
         dev: dev.to_owned(),
         parent: Parent::Of(ROOT),
         handle: CHILD,
@@ -157,14 +160,14 @@ pub(super) fn egress(
             probability: ecn.p_max,
         }),
     });
-    [Some(root(place, dev, first)), second]
+    [Some(root(netns, dev, first)), second]
         .into_iter()
         .flatten()
 }
 
-fn root(place: &Place, dev: &str, qdisc: Qdisc) -> QdiscAt {
+fn root(netns: &Namespace, dev: &str, qdisc: Qdisc) -> QdiscAt {
     QdiscAt {
-        place: place.clone(),
+        netns: netns.clone(),
         dev: dev.to_owned(),
         parent: Parent::Root,
         handle: ROOT,
@@ -172,12 +175,12 @@ fn root(place: &Place, dev: &str, qdisc: Qdisc) -> QdiscAt {
     }
 }
 
-/// Rate and queue of a switch's egress.
+/// Returns rate and queue of a switch's egress.
 ///
-/// A bucket of one frame would do if timers were never late: tokens that come while a full bucket
-/// waits for its timer are lost, and with them rate. The bucket holds what comes in the time a timer
-/// may be late by. So much may leave the queue early; it waits in the delay line's `netem` instead,
-/// which sends at the same rate to the nanosecond.
+/// A bucket of one frame would suffice if timers were never late: tokens that arrive while a full
+/// bucket waits for its timer are lost, and rate with them. The bucket therefore holds the bytes of
+/// the greatest timer delay. As many bytes may leave the queue early; they wait in the delay line's
+/// `netem`, which sends at exactly the same rate.
 fn shaper(layout: &Layout<'_>, wire: &WirePlan, limit: Bytes) -> Tbf {
     let late = match layout.options.clock {
         Clock::Virtual => LATEST_VIRTUAL_TIMER,
@@ -190,7 +193,7 @@ fn shaper(layout: &Layout<'_>, wire: &WirePlan, limit: Bytes) -> Tbf {
     }
 }
 
-/// The delay line towards the switch whose port's cable ends here.
+/// Returns the delay line towards the switch at whose port the cable starts.
 pub(super) fn fiber_line(layout: &Layout<'_>, port: PortId, wire: &WirePlan) -> Option<QdiscAt> {
     let line = Qdisc::Netem(line(wire));
     let at = || root(&layout.fiber(), &layout.fiber_dev(port), line);
@@ -208,24 +211,29 @@ fn line(wire: &WirePlan) -> Netem {
 
 const ROOT: Handle = Handle(1);
 const CHILD: Handle = Handle(0x10);
-/// The kernel's own number for it.
+/// Number that the kernel gives to clsact.
 const CLSACT: Handle = Handle(0xffff);
 
-/// Interfaces are numbered by their ports: alike in every run, and never alike at both ends of a
-/// pair, which would make the kernel wait up to a second before it tells that the pair is up
+/// First interface index in namespaces of the lab; the port ID is added.
+///
+/// The indexes are equal in every run and differ between the ends of a pair: with equal ones the
+/// kernel would delay the carrier by up to a second
 /// (<https://github.com/torvalds/linux/blob/v6.1/net/core/link_watch.c>, `linkwatch_urgent_event`).
-const FIRST_INDEX: u32 = 1_000;
+/// No interface of the root namespace, where the kernel counts from 1, has such an index. rxe of
+/// Linux 6.1 looks up routes there by the index of a host's interface; it must not find one and send
+/// the flow to the user's network.
+const FIRST_INDEX: u32 = 0x4c43_0000;
 
-/// Interface groups of the slots, whose members in the root namespace are deleted in one go: one by
-/// one costs tens of milliseconds each. A number nobody types.
+/// First interface group; the slot is added. The members of a group in the root namespace are deleted
+/// in one request, since each single deletion costs tens of milliseconds. Nobody types this number.
 const ROOT_GROUP: u32 = 0x6c63_6d00;
 
-/// Interfaces queue in their disciplines, which have limits of their own.
+/// Transmit queue length in packets; the queueing disciplines have limits of their own.
 const QUEUE_LEN: u32 = 1_000;
 
-/// Timers of a guest in virtual time wait for the instructions of packets before them: 15 µs for
-/// each.
+/// Greatest timer delay in virtual time: a timer waits for the instructions of earlier packets,
+/// 15 µs each.
 const LATEST_VIRTUAL_TIMER: Nanos = Nanos::new(1_000_000);
 
-/// Later than nearly all timers of a loaded software-emulated guest.
+/// Greatest timer delay in real time: nearly no timer of a loaded, emulated guest is later.
 const LATEST_REAL_TIMER: Nanos = Nanos::new(30_000_000);

@@ -1,16 +1,16 @@
-//! Lowering: a plan becomes steps. Pure: the same plan and options give the same steps.
+//! Lowering of a plan to steps. Pure: the same plan and options give the same steps.
 //!
-//! What a link becomes, from left to right, one direction drawn:
+//! One direction of a link:
 //!
 //! ```text
 //! inter-DC   dc1 egress [tbf rate, queue; red marks] ──veth── fiber ⇒ fiber [netem serialisation, delay] ──veth── dc2
 //! intra-DC   egress [netem queue, serialisation, delay] ──veth── ingress
 //! ```
 //!
-//! `tbf` lets a packet go at the start of its time on the wire and so keeps the queue where the
-//! switch is, to be seen and marked; `netem` with the same rate adds that time on the wire. Together
-//! they are an exact store-and-forward link, and the same is true of the one `netem` of an intra-DC
-//! link. The fibers of all inter-DC links are in one namespace of their own, `delay-lines`.
+//! `tbf` releases a packet at the start of its serialisation time and so keeps the queue at the
+//! switch, where it is measured and marked; `netem` with the same rate adds the serialisation time.
+//! Together they are an exact store-and-forward link, as is the one `netem` of an intra-DC link. The
+//! fibers of all inter-DC links are in one namespace of their own, `delay-lines`.
 
 mod fault;
 mod host;
@@ -30,25 +30,25 @@ pub(crate) use self::{
 };
 use crate::{name::LabName, step::Step};
 
-/// What lowering needs to know besides the plan.
+/// Inputs of lowering besides the plan.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LowerOptions {
-    /// The lab, for the names of its namespaces.
+    /// Name of the lab, part of the names of its namespaces.
     pub lab: LabName,
-    /// Where the hosts' NICs are.
+    /// Namespace of the hosts' NICs.
     pub hosts: HostPlacement,
-    /// What time is.
+    /// Clock that the lab runs on.
     pub clock: Clock,
-    /// Delay lines and all that goes with them. Without, for kernels that have no netem, red and
-    /// rxe: links have their rate and queue but no delay, loss or marks, and hosts no RDMA devices.
-    /// Only good to measure how fast a lab is made, and to test that.
+    /// True for a whole lab. False for kernels without netem, red and rxe: links then have rate and
+    /// queue but no delay, loss or marks, and hosts no RDMA devices. Used only to measure and test
+    /// how a lab is brought up.
     pub delay_lines: bool,
-    /// CPUs of the machine.
+    /// Number of CPUs of the machine.
     pub cpus: u32,
 }
 
 impl LowerOptions {
-    /// What a lab is lowered with where nothing else is known: for showing its steps.
+    /// Returns the options with which `plan --steps` shows a lab.
     #[must_use]
     pub const fn shown(lab: LabName) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl LowerOptions {
     }
 }
 
-/// Where the hosts' NICs are.
+/// Namespace of the hosts' NICs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostPlacement {
@@ -71,7 +71,7 @@ pub enum HostPlacement {
     OwnNamespace,
 }
 
-/// The steps that make the plan's lab on a machine that has nothing of it, in order.
+/// Returns the steps, in order, that bring up the plan's lab on a machine that has no part of it.
 #[must_use]
 pub fn lower(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     let layout = Layout::new(plan, options);

@@ -1,4 +1,4 @@
-//! Namespaces, and what a node's interfaces get after their queues.
+//! Namespaces of nodes, and the addresses, neighbours and routes of their interfaces.
 
 use lab_plan::model::{Node, Prefix, Role};
 use lab_units::PortId;
@@ -6,11 +6,11 @@ use lab_units::PortId;
 use super::{Layout, host};
 use crate::{
     name::NetnsName,
-    step::{MAIN_TABLE, NextHop, Place, Route, Step, Way},
+    step::{MAIN_TABLE, Namespace, NextHop, Route, RouteTarget, Step},
 };
 
-/// A whole window of every QP may arrive at one CPU at once; the kernel's default of 1,000 packets
-/// drops silently then.
+/// Returns the step that raises the receive backlog of a CPU: a window of every QP may arrive at
+/// once, and the kernel's default of 1,000 packets would then drop silently.
 pub(super) fn backlog() -> Step {
     Step::SharedSysctl {
         key: "net.core.netdev_max_backlog".into(),
@@ -18,10 +18,11 @@ pub(super) fn backlog() -> Step {
     }
 }
 
-/// A namespace for each switch, for each host that is to have one, and for the delay lines.
+/// Appends a namespace for each switch, for each host outside the root namespace, and for the
+/// delay lines.
 pub(super) fn namespaces(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     for node in layout.nodes() {
-        if let Place::Netns(name) = layout.place(node) {
+        if let Namespace::Named(name) = layout.netns(node) {
             let settings = match node.role {
                 Role::DciSwitch | Role::Spine | Role::Leaf => ROUTER,
                 Role::Host => HOST,
@@ -30,18 +31,18 @@ pub(super) fn namespaces(layout: &Layout<'_>, steps: &mut Vec<Step>) {
         }
     }
     if layout.fiber_ports().next().is_some()
-        && let Place::Netns(name) = layout.fiber()
+        && let Namespace::Named(name) = layout.fiber()
     {
         namespace(name, &[], steps);
     }
 }
 
 fn namespace(name: NetnsName, settings: &[(&str, &str)], steps: &mut Vec<Step>) {
-    let place = Place::Netns(name.clone());
+    let netns = Namespace::Named(name.clone());
     let sysctl = |optional| {
-        let place = place.clone();
+        let netns = netns.clone();
         move |&(key, value): &(&str, &str)| Step::Sysctl {
-            place: place.clone(),
+            netns: netns.clone(),
             key: key.into(),
             value: value.into(),
             optional,
@@ -52,19 +53,19 @@ fn namespace(name: NetnsName, settings: &[(&str, &str)], steps: &mut Vec<Step>) 
     steps.extend(NO_IPV6.iter().map(sysctl(true)));
 }
 
-/// Brings a node's interfaces up and tells it where everything is.
+/// Appends the steps that bring a node's interfaces up and add its addresses and routes.
 pub(super) fn interfaces(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
-    let place = layout.place(node);
-    if place == Place::Root {
+    let netns = layout.netns(node);
+    if netns == Namespace::Root {
         return host::in_root(layout, node, steps);
     }
     steps.push(Step::LinkUp {
-        place: place.clone(),
+        netns: netns.clone(),
         dev: "lo".into(),
     });
     if node.role != Role::Host {
         steps.push(Step::Address {
-            place: place.clone(),
+            netns: netns.clone(),
             dev: "lo".into(),
             addr: node.addr,
         });
@@ -72,45 +73,45 @@ pub(super) fn interfaces(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>
     for &id in &node.ports {
         let port = layout.port(id);
         steps.push(Step::LinkUp {
-            place: place.clone(),
+            netns: netns.clone(),
             dev: port.interface.clone(),
         });
         steps.push(Step::Address {
-            place: place.clone(),
+            netns: netns.clone(),
             dev: port.interface.clone(),
             addr: port.addr,
         });
-        steps.push(neighbour(layout, &place, id));
+        steps.push(neighbour(layout, &netns, id));
     }
     for route in &node.routes {
         steps.push(Step::Route(Route {
-            place: place.clone(),
+            netns: netns.clone(),
             table: MAIN_TABLE,
             to: route.to,
-            way: way(layout, route.to, &route.via),
+            target: route_target(layout, route.to, &route.via),
             src: None,
         }));
     }
 }
 
-/// Who is at the other end of a port's link.
-pub(super) fn neighbour(layout: &Layout<'_>, place: &Place, port: PortId) -> Step {
+/// Returns the neighbour entry for the other end of a port's link.
+pub(super) fn neighbour(layout: &Layout<'_>, netns: &Namespace, port: PortId) -> Step {
     let peer = layout.port(port.peer());
     Step::Neighbour {
-        place: place.clone(),
+        netns: netns.clone(),
         dev: layout.port(port).interface.clone(),
         addr: peer.addr,
         mac: peer.mac,
     }
 }
 
-/// How a plan's route gets there: a host that is at the other end of a link needs no gateway.
-pub(super) fn way(layout: &Layout<'_>, to: Prefix, via: &[PortId]) -> Way {
+/// Converts the next hops of a plan's route; a host at the other end of a link needs no gateway.
+pub(super) fn route_target(layout: &Layout<'_>, to: Prefix, via: &[PortId]) -> RouteTarget {
     if let [port] = *via
         && to.len == 32
         && to.addr == layout.port(port.peer()).addr
     {
-        return Way::Link {
+        return RouteTarget::OnLink {
             dev: layout.port(port).interface.clone(),
         };
     }
@@ -118,12 +119,12 @@ pub(super) fn way(layout: &Layout<'_>, to: Prefix, via: &[PortId]) -> Way {
         gateway: layout.port(port.peer()).addr,
         dev: layout.port(port).interface.clone(),
     };
-    Way::Via(via.iter().map(hop).collect())
+    RouteTarget::Gateways(via.iter().map(hop).collect())
 }
 
-/// A switch forwards, hashes flows by their 5-tuple over equal routes (RoCEv2's UDP source port
-/// tells QPs apart), does not use a route whose cable is cut, and does not second-guess where a
-/// packet comes from. `ip_forward` is first because writing it resets others.
+/// Sysctls of a switch: it forwards, hashes the 5-tuple over equal routes (the UDP source port of
+/// RoCEv2 differs between QPs), ignores routes whose cable is cut, and does not filter by source
+/// address. `ip_forward` is first because writing it resets others.
 const ROUTER: &[(&str, &str)] = &[
     ("net.ipv4.ip_forward", "1"),
     ("net.ipv4.fib_multipath_hash_policy", "1"),
@@ -135,13 +136,14 @@ const ROUTER: &[(&str, &str)] = &[
     ("net.ipv4.conf.default.ignore_routes_with_linkdown", "1"),
 ];
 
+/// Sysctls of a host in its own namespace.
 const HOST: &[(&str, &str)] = &[
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),
 ];
 
-/// The lab speaks IPv4; IPv6's own chatter would be the only traffic nobody planned. Set before
-/// there are interfaces, so that each is born with it.
+/// Sysctls that disable IPv6, whose own packets would be the only unplanned traffic. They are set
+/// before any interface exists and so apply to each.
 const NO_IPV6: &[(&str, &str)] = &[
     ("net.ipv6.conf.all.disable_ipv6", "1"),
     ("net.ipv6.conf.default.disable_ipv6", "1"),

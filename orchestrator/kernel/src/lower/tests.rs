@@ -121,7 +121,7 @@ fn nothing_of_the_root_namespace_is_changed_but_what_is_the_labs_own() {
     let options = options(HostPlacement::RootNamespace, Clock::Real);
     let steps = lower(&testing::testbed(2), &options);
     let ours = |text: &str| text.contains("l2d");
-    for step in steps.iter().filter(|step| step.netns().is_none()) {
+    for step in steps.iter().filter(|step| step.netns_name().is_none()) {
         let own = match step {
             Step::SharedSysctl { .. } => true,
             Step::Rule(rule) => rule.table > 1 << 30,

@@ -1,4 +1,4 @@
-//! Messages to be sent together.
+//! Batches of netlink messages.
 
 use netlink_bindings::traits::{NetlinkRequest, Protocol};
 use rtnetlink::{
@@ -6,16 +6,16 @@ use rtnetlink::{
     packet_route::RouteNetlinkMessage,
 };
 
-/// Messages to be sent together, numbered from 0 in the order they were put in.
+/// Messages to send by one system call, numbered from 0 in the order of insertion.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     bytes: Vec<u8>,
-    /// Where each message starts.
+    /// Offset of each message.
     starts: Vec<usize>,
 }
 
 impl Batch {
-    /// Nothing yet.
+    /// Returns an empty batch.
     pub const fn new() -> Self {
         Self {
             bytes: Vec::new(),
@@ -23,7 +23,7 @@ impl Batch {
         }
     }
 
-    /// Number of messages.
+    /// Returns the number of messages.
     pub const fn len(&self) -> usize {
         self.starts.len()
     }
@@ -32,12 +32,12 @@ impl Batch {
         self.starts.is_empty()
     }
 
-    /// Whether it is time to send: one message more may not fit in one system call.
+    /// Returns true if one more message may not fit in one system call.
     pub const fn is_full(&self) -> bool {
         self.bytes.len() >= FULL
     }
 
-    /// Adds a message about links, addresses, neighbours, routes or rules.
+    /// Adds a message for a link, address, neighbour, route or rule.
     pub fn route(&mut self, message: &RouteNetlinkMessage, flags: u16) {
         let start = self.header(message.message_type(), flags);
         let payload = self.bytes.len();
@@ -46,7 +46,7 @@ impl Batch {
         self.finish(start);
     }
 
-    /// Adds a message about queueing disciplines or filters.
+    /// Adds a message for a queueing discipline or filter.
     pub fn request(&mut self, request: &impl NetlinkRequest) {
         if let Protocol::Raw { request_type, .. } = request.protocol() {
             self.raw(request_type, request.flags(), request.payload());
@@ -60,7 +60,7 @@ impl Batch {
         self.finish(start);
     }
 
-    /// The bytes to send, with an acknowledgement asked for the last message.
+    /// Returns the bytes to send; the last message asks for an acknowledgement.
     pub fn bytes_to_send(&mut self) -> &[u8] {
         if let Some(&last) = self.starts.last() {
             let [low, high] = NLM_F_ACK.to_ne_bytes();
@@ -90,7 +90,7 @@ impl Batch {
     }
 }
 
-/// Offset of the flags in a message's header.
+/// Offset of the flags in a message header.
 const FLAGS: usize = 6;
-/// The kernel copies what is sent into one buffer, which the socket's limit of some 200 KiB bounds.
+/// Bytes of a full batch. The kernel copies a batch into one buffer, limited to about 200 KiB.
 const FULL: usize = 32 << 10;

@@ -1,8 +1,9 @@
-//! What the kernel has: interfaces, addresses, neighbours, routes and rules of a namespace.
+//! Listings of the interfaces, addresses, neighbours, routes and rules of a namespace.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use lab_plan::model::Prefix;
+use lab_units::Mac;
 use rtnetlink::{
     packet_core::Parseable,
     packet_route::{
@@ -16,9 +17,9 @@ use rtnetlink::{
 };
 
 use super::{NetlinkError, Socket};
-use crate::step::{Mac, Matches};
+use crate::step::Selector;
 
-/// An interface.
+/// Interface.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub index: u32,
@@ -28,14 +29,14 @@ pub(crate) struct Link {
     pub queue_len: u32,
     pub group: u32,
     pub veth: bool,
-    /// It is to be up.
+    /// Administrative state.
     pub up: bool,
-    /// It is up, and so is the other end.
+    /// Operational state: true if both ends are up.
     pub running: bool,
     pub stats: Stats64,
 }
 
-/// An address on an interface.
+/// Address on an interface.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Address {
     pub interface: u32,
@@ -43,7 +44,7 @@ pub(crate) struct Address {
     pub len: u8,
 }
 
-/// A neighbour that was put there for good.
+/// Permanent neighbour entry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Neighbour {
     pub interface: u32,
@@ -51,27 +52,27 @@ pub(crate) struct Neighbour {
     pub mac: Mac,
 }
 
-/// A route.
+/// Route.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Route {
     pub table: u32,
     pub to: Prefix,
     pub local: bool,
     pub src: Option<Ipv4Addr>,
-    /// Interface and gateway, in the kernel's order.
+    /// Interface index and gateway of each next hop, in the kernel's order.
     pub hops: Vec<(u32, Option<Ipv4Addr>)>,
 }
 
-/// A policy routing rule that looks up a table.
+/// Policy routing rule that looks up a table.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Rule {
     pub priority: u32,
     pub table: u32,
-    /// `None` for a rule that matches something no rule of a lab does.
-    pub matches: Option<Matches>,
+    /// Selector; `None` if no rule of a lab has one of its kind.
+    pub selector: Option<Selector>,
 }
 
-/// All interfaces.
+/// Lists all interfaces.
 pub(crate) fn links(socket: &mut Socket) -> Result<Vec<Link>, NetlinkError> {
     let request = [0; LINK_HEADER];
     socket.dump(libc::RTM_GETLINK, &request, |message| {
@@ -79,7 +80,7 @@ pub(crate) fn links(socket: &mut Socket) -> Result<Vec<Link>, NetlinkError> {
     })
 }
 
-/// All IPv4 addresses.
+/// Lists all IPv4 addresses.
 pub(crate) fn addresses(socket: &mut Socket) -> Result<Vec<Address>, NetlinkError> {
     socket.dump(libc::RTM_GETADDR, &inet([0; ADDRESS_HEADER]), |message| {
         AddressMessage::parse(message.payload())
@@ -88,7 +89,7 @@ pub(crate) fn addresses(socket: &mut Socket) -> Result<Vec<Address>, NetlinkErro
     })
 }
 
-/// All permanent IPv4 neighbours.
+/// Lists all permanent IPv4 neighbours.
 pub(crate) fn neighbours(socket: &mut Socket) -> Result<Vec<Neighbour>, NetlinkError> {
     socket.dump(
         libc::RTM_GETNEIGH,
@@ -101,14 +102,14 @@ pub(crate) fn neighbours(socket: &mut Socket) -> Result<Vec<Neighbour>, NetlinkE
     )
 }
 
-/// All IPv4 routes of all tables.
+/// Lists the IPv4 routes of all tables.
 pub(crate) fn routes(socket: &mut Socket) -> Result<Vec<Route>, NetlinkError> {
     socket.dump(libc::RTM_GETROUTE, &inet([0; ROUTE_HEADER]), |message| {
         RouteMessage::parse(message.payload()).ok().and_then(route)
     })
 }
 
-/// All IPv4 rules.
+/// Lists all IPv4 rules.
 pub(crate) fn rules(socket: &mut Socket) -> Result<Vec<Rule>, NetlinkError> {
     socket.dump(libc::RTM_GETRULE, &inet([0; ROUTE_HEADER]), |message| {
         RuleMessage::parse(message.payload()).ok().map(rule)
@@ -219,16 +220,16 @@ fn rule(message: RuleMessage) -> Rule {
     let mut rule = Rule {
         priority: 0,
         table: u32::from(message.header.table),
-        matches: None,
+        selector: None,
     };
     for attribute in message.attributes {
         match attribute {
             RuleAttribute::Priority(priority) => rule.priority = priority,
             RuleAttribute::Table(table) => rule.table = table,
-            RuleAttribute::Iifname(dev) => rule.matches = Some(Matches::In(dev)),
-            RuleAttribute::Oifname(dev) => rule.matches = Some(Matches::Out(dev)),
+            RuleAttribute::Iifname(dev) => rule.selector = Some(Selector::Iif(dev)),
+            RuleAttribute::Oifname(dev) => rule.selector = Some(Selector::Oif(dev)),
             RuleAttribute::Source(IpAddr::V4(addr)) if message.header.src_len == 32 => {
-                rule.matches = Some(Matches::From(addr));
+                rule.selector = Some(Selector::From(addr));
             }
             _ => {}
         }
@@ -236,7 +237,7 @@ fn rule(message: RuleMessage) -> Rule {
     rule
 }
 
-/// A request's header for IPv4 alone: the family is its first byte.
+/// Restricts a request header to IPv4: the first byte is the address family.
 fn inet<const N: usize>(mut header: [u8; N]) -> [u8; N] {
     header[0] = u8::from(AddressFamily::Inet);
     header

@@ -1,41 +1,40 @@
-//! What the kernel answers when it refuses.
+//! Errors of netlink requests.
 
 use std::{fmt, io};
 
 use rtnetlink::packet_core::{NLM_F_ACK_TLVS, NLM_F_CAPPED, NetlinkBuffer, NlasIterator};
 
-/// The kernel's refusal of a message: an error number and, where it gives one, its own sentence.
+/// Error of the kernel for one message: a number and, if given, its text.
 #[derive(Debug)]
 pub struct KernelError {
     errno: i32,
     text: Option<String>,
 }
 
-/// Why a conversation with the kernel failed.
+/// Error of a netlink request.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
     /// Sending or receiving failed.
     #[error("netlink socket: {0}")]
     Socket(#[from] io::Error),
-    /// The kernel refused.
+    /// The kernel refused the request.
     #[error("{0}")]
     Kernel(#[from] KernelError),
-    /// An answer that cannot be read.
+    /// The answer cannot be parsed.
     #[error("netlink answer cannot be read: {0}")]
     Answer(String),
 }
 
 impl KernelError {
-    /// The number, as in `errno`.
+    /// Returns the number, as in `errno`.
     pub(crate) const fn errno(&self) -> i32 {
         self.errno
     }
 
-    /// What an error or acknowledgement message says; `None` if it says that all is well.
+    /// Parses an error or acknowledgement message; `None` if it acknowledges.
     ///
-    /// The message is a number, the refused message's header (all of the message unless capped),
-    /// and attributes:
-    /// <https://docs.kernel.org/userspace-api/netlink/intro.html#ext-ack>.
+    /// Its payload is a number, the refused message's header (the whole message unless capped), and
+    /// attributes: <https://docs.kernel.org/userspace-api/netlink/intro.html#ext-ack>.
     pub(crate) fn of_message(message: &NetlinkBuffer<&[u8]>) -> Option<Self> {
         let payload = message.payload();
         let number = payload.first_chunk().map_or(0, |n| i32::from_ne_bytes(*n));
@@ -75,11 +74,11 @@ impl fmt::Display for KernelError {
 
 impl std::error::Error for KernelError {}
 
-fn c_string(bytes: &[u8]) -> String {
+pub(super) fn c_string(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 const NLMSGERR_ATTR_MSG: u16 = 1;
-/// Length of a message's header.
+/// Length of a message header.
 const HEADER: usize = 16;

@@ -1,11 +1,11 @@
-//! Offloads of an interface, by the ethtool ioctl.
+//! Offloads of an interface, through the ethtool ioctl.
 
 use std::os::fd::{AsFd, AsRawFd};
 
 use nix::errno::Errno;
 
-/// Turns off transmit checksums and scatter/gather, and with these all segmentation, which needs
-/// them, and receive offload.
+/// Disables transmit checksums, scatter/gather and receive offload, and so all segmentation offloads,
+/// which depend on the first two.
 pub(crate) fn offloads_off(socket: &impl AsFd, dev: &str) -> Result<(), Errno> {
     for command in [ETHTOOL_STXCSUM, ETHTOOL_SSG, ETHTOOL_SGRO] {
         value(socket, dev, command, 0)?;
@@ -13,7 +13,7 @@ pub(crate) fn offloads_off(socket: &impl AsFd, dev: &str) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The offloads that are on, by their names in `ethtool -k`.
+/// Lists the enabled offloads by their names in `ethtool -k`.
 pub(crate) fn offloads_on(socket: &impl AsFd, dev: &str) -> Result<Vec<&'static str>, Errno> {
     let mut on = Vec::new();
     for (name, command) in QUERIES {

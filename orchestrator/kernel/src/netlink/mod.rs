@@ -1,8 +1,8 @@
-//! Netlink: messages of steps, batches of messages, and what the kernel answers.
+//! Netlink: messages of steps, batches of messages, and the kernel's answers.
 //!
-//! Links, addresses, neighbours, routes and rules are rtnetlink's messages; queueing disciplines and
-//! filters are netlink-bindings', which knows their options. Many messages go in one system call and
-//! only the last asks for an acknowledgement: the kernel reports errors of the others unasked.
+//! The crate rtnetlink encodes links, addresses, neighbours, routes and rules; netlink-bindings
+//! encodes queueing disciplines and filters. A batch is sent by one system call, and only its last
+//! message asks for an acknowledgement: the kernel reports errors of the others anyway.
 
 mod batch;
 pub(crate) mod dump;

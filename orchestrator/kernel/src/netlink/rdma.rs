@@ -1,21 +1,21 @@
-//! RDMA devices: `rdma link add` and `delete`, over their own netlink protocol.
+//! RDMA devices: `rdma link add` and `delete`, through the RDMA netlink protocol.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/include/uapi/rdma/rdma_netlink.h>
 
 use rtnetlink::packet_core::{NetlinkBuffer, NlasIterator};
 
-use super::{Batch, NetlinkError, Socket};
+use super::{Batch, NetlinkError, Socket, error::c_string};
 
-/// An RDMA device.
+/// RDMA device.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct RdmaDevice {
-    /// The number the kernel knows it by.
+    /// Index of the device.
     pub index: u32,
-    /// Its name.
+    /// Name of the device.
     pub name: String,
 }
 
-/// Makes a SoftRoCE device on an interface of the socket's namespace.
+/// Creates a SoftRoCE device on an interface of the socket's namespace.
 pub(crate) fn add_rxe(socket: &mut Socket, name: &str, dev: &str) -> Result<(), NetlinkError> {
     let mut payload = Vec::new();
     text(&mut payload, ATTR_DEV_NAME, name);
@@ -35,17 +35,17 @@ pub(crate) fn delete(socket: &mut Socket, index: u32) -> Result<(), NetlinkError
     socket.execute_one(batch)
 }
 
-/// All RDMA devices the socket's namespace sees.
+/// Lists the RDMA devices visible in the socket's namespace.
 pub(crate) fn devices(socket: &mut Socket) -> Result<Vec<RdmaDevice>, NetlinkError> {
     socket.dump(message(CMD_GET), &[], read_device)
 }
 
-/// The name of the interface that each of a device's ports is on.
+/// Lists the interface of each port of a device.
 pub(crate) fn interfaces(socket: &mut Socket, index: u32) -> Result<Vec<String>, NetlinkError> {
     let mut payload = Vec::new();
     attribute(&mut payload, ATTR_DEV_INDEX, &index.to_ne_bytes());
     socket.dump(message(CMD_PORT_GET), &payload, |message| {
-        let name = |(kind, value): (u16, &[u8])| (kind == ATTR_NDEV_NAME).then(|| c_text(value));
+        let name = |(kind, value): (u16, &[u8])| (kind == ATTR_NDEV_NAME).then(|| c_string(value));
         attributes(message).find_map(name)
     })
 }
@@ -55,7 +55,7 @@ fn read_device(message: &NetlinkBuffer<&[u8]>) -> Option<RdmaDevice> {
     for (kind, value) in attributes(message) {
         match kind {
             ATTR_DEV_INDEX => index = value.first_chunk().map(|n| u32::from_ne_bytes(*n)),
-            ATTR_DEV_NAME => name = Some(c_text(value)),
+            ATTR_DEV_NAME => name = Some(c_string(value)),
             _ => {}
         }
     }
@@ -86,11 +86,6 @@ fn attribute(payload: &mut Vec<u8>, kind: u16, value: &[u8]) {
     payload.extend_from_slice(&kind.to_ne_bytes());
     payload.extend_from_slice(value);
     payload.resize(payload.len().next_multiple_of(4), 0);
-}
-
-fn c_text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 /// `RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command)`.

@@ -1,4 +1,4 @@
-//! Links, addresses, neighbours, routes and rules as rtnetlink messages.
+//! Messages for links, addresses, neighbours, routes and rules.
 
 use std::{
     collections::HashMap,
@@ -6,6 +6,7 @@ use std::{
     os::fd::{AsRawFd, BorrowedFd},
 };
 
+use lab_units::Mac;
 use rtnetlink::packet_route::{
     AddressFamily, RouteNetlinkMessage,
     address::{AddressAttribute, AddressFlags, AddressMessage},
@@ -18,13 +19,13 @@ use rtnetlink::packet_route::{
     rule::{RuleAction, RuleAttribute, RuleMessage},
 };
 
-use crate::step::{Mac, Matches, NextHop, Route, Rule, Veth, VethEnd, Way};
+use crate::step::{NextHop, Route, RouteTarget, Rule, Selector, Veth, VethEnd};
 
-/// The kernel's numbers of a namespace's interfaces, by name.
+/// Interface indexes of a namespace, by name.
 pub(crate) type Interfaces = HashMap<String, u32>;
 
-/// `ip link add … type veth peer …`, seen from the namespace of end `a`; `other` is the namespace
-/// of end `b` where that is another.
+/// Builds `ip link add … type veth peer …` for the namespace of end `a`; `other` is the namespace of
+/// end `b` if it differs.
 pub(crate) fn veth(veth: &Veth, other: Option<BorrowedFd<'_>>) -> RouteNetlinkMessage {
     let mut peer = LinkMessage::default();
     peer.header.index = veth.b.index;
@@ -53,7 +54,7 @@ fn link_attributes(end: &VethEnd, veth: &Veth) -> Vec<LinkAttribute> {
     ]
 }
 
-/// `ip link set dev … up` or `down`.
+/// Builds `ip link set dev … up` or `down`.
 pub(crate) fn link_up(index: u32, up: bool) -> RouteNetlinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -64,21 +65,21 @@ pub(crate) fn link_up(index: u32, up: bool) -> RouteNetlinkMessage {
     RouteNetlinkMessage::NewLink(message)
 }
 
-/// `ip link del dev …`.
+/// Builds `ip link del dev …`.
 pub(crate) fn link_delete(index: u32) -> RouteNetlinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;
     RouteNetlinkMessage::DelLink(message)
 }
 
-/// `ip link del group …`: all members in one go.
+/// Builds `ip link del group …`, which deletes all members at once.
 pub(crate) fn group_delete(group: u32) -> RouteNetlinkMessage {
     let mut message = LinkMessage::default();
     message.attributes = vec![LinkAttribute::Group(group)];
     RouteNetlinkMessage::DelLink(message)
 }
 
-/// `ip addr add …/32 dev … noprefixroute`.
+/// Builds `ip addr add …/32 dev … noprefixroute`.
 pub(crate) fn address(index: u32, addr: Ipv4Addr) -> RouteNetlinkMessage {
     let mut message = AddressMessage::default();
     message.header.family = AddressFamily::Inet;
@@ -92,7 +93,7 @@ pub(crate) fn address(index: u32, addr: Ipv4Addr) -> RouteNetlinkMessage {
     RouteNetlinkMessage::NewAddress(message)
 }
 
-/// `ip neigh add … lladdr … nud permanent dev …`.
+/// Builds `ip neigh add … lladdr … nud permanent dev …`.
 pub(crate) fn neighbour(index: u32, addr: Ipv4Addr, mac: Mac) -> RouteNetlinkMessage {
     let mut message = NeighbourMessage::default();
     message.header.family = AddressFamily::Inet;
@@ -105,7 +106,7 @@ pub(crate) fn neighbour(index: u32, addr: Ipv4Addr, mac: Mac) -> RouteNetlinkMes
     RouteNetlinkMessage::NewNeighbour(message)
 }
 
-/// `ip route del local … dev … table local`.
+/// Builds `ip route del local … dev … table local`.
 pub(crate) fn not_local(index: u32, addr: Ipv4Addr) -> RouteNetlinkMessage {
     let mut message = RouteMessage::default();
     message.header = RouteHeader {
@@ -123,16 +124,16 @@ pub(crate) fn not_local(index: u32, addr: Ipv4Addr) -> RouteNetlinkMessage {
     RouteNetlinkMessage::DelRoute(message)
 }
 
-/// `ip route add …`; an error is the name of an interface that is not there.
+/// Builds `ip route add …`; an error is the name of a missing interface.
 pub(crate) fn route<'a>(
     route: &'a Route,
     interfaces: &Interfaces,
 ) -> Result<RouteNetlinkMessage, &'a str> {
     let index = |dev: &'a String| interfaces.get(dev).copied().ok_or(dev.as_str());
-    let (kind, scope) = match route.way {
-        Way::Local { .. } => (RouteType::Local, RouteScope::Host),
-        Way::Link { .. } => (RouteType::Unicast, RouteScope::Link),
-        Way::Via(_) => (RouteType::Unicast, RouteScope::Universe),
+    let (kind, scope) = match route.target {
+        RouteTarget::Local { .. } => (RouteType::Local, RouteScope::Host),
+        RouteTarget::OnLink { .. } => (RouteType::Unicast, RouteScope::Link),
+        RouteTarget::Gateways(_) => (RouteType::Unicast, RouteScope::Universe),
     };
     let mut message = RouteMessage::default();
     message.header = RouteHeader {
@@ -152,9 +153,11 @@ pub(crate) fn route<'a>(
     }
     let src = route.src.map(RouteAddress::Inet);
     attributes.extend(src.map(RouteAttribute::PrefSource));
-    match &route.way {
-        Way::Local { dev } | Way::Link { dev } => attributes.push(RouteAttribute::Oif(index(dev)?)),
-        Way::Via(hops) => match hops.as_slice() {
+    match &route.target {
+        RouteTarget::Local { dev } | RouteTarget::OnLink { dev } => {
+            attributes.push(RouteAttribute::Oif(index(dev)?));
+        }
+        RouteTarget::Gateways(hops) => match hops.as_slice() {
             [NextHop { gateway, dev }] => {
                 message.header.flags = rtnetlink::packet_route::route::RouteFlags::Onlink;
                 attributes.push(RouteAttribute::Oif(index(dev)?));
@@ -176,15 +179,15 @@ pub(crate) fn route<'a>(
     Ok(RouteNetlinkMessage::NewRoute(message))
 }
 
-/// The message of a rule, for adding or deleting it.
+/// Builds the message that adds or deletes a rule.
 pub(crate) fn rule(rule: &Rule) -> RuleMessage {
     let mut message = RuleMessage::default();
     message.header.family = AddressFamily::Inet;
     message.header.action = RuleAction::ToTable;
-    let matches = match &rule.matches {
-        Matches::In(dev) => RuleAttribute::Iifname(dev.clone()),
-        Matches::Out(dev) => RuleAttribute::Oifname(dev.clone()),
-        Matches::From(addr) => {
+    let selector = match &rule.selector {
+        Selector::Iif(dev) => RuleAttribute::Iifname(dev.clone()),
+        Selector::Oif(dev) => RuleAttribute::Oifname(dev.clone()),
+        Selector::From(addr) => {
             message.header.src_len = 32;
             RuleAttribute::Source(IpAddr::V4(*addr))
         }
@@ -192,10 +195,10 @@ pub(crate) fn rule(rule: &Rule) -> RuleMessage {
     message.attributes = vec![
         RuleAttribute::Priority(rule.priority),
         RuleAttribute::Table(rule.table),
-        matches,
+        selector,
     ];
     message
 }
 
-/// The table the kernel puts a machine's own addresses in.
+/// Routing table to which the kernel adds the machine's own addresses.
 pub(crate) const LOCAL_TABLE: u8 = 255;

@@ -1,4 +1,4 @@
-//! A netlink socket of one namespace.
+//! Netlink socket of one namespace.
 
 use std::{
     io,
@@ -12,7 +12,7 @@ use rtnetlink::{
 
 use super::{Batch, KernelError, NetlinkError};
 
-/// A netlink socket. It stays in the namespace its opener was in, whoever uses it.
+/// Netlink socket. It stays in the namespace in which it was opened, whichever thread uses it.
 #[derive(Debug)]
 pub(crate) struct Socket {
     raw: RawSocket,
@@ -20,13 +20,13 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Opens a socket for links, addresses, routes and queueing disciplines in the namespace of the
-    /// calling thread.
+    /// Opens a socket for links, addresses, routes and queueing disciplines in the calling thread's
+    /// namespace.
     pub fn route() -> io::Result<Self> {
         Self::open(protocols::NETLINK_ROUTE)
     }
 
-    /// Opens a socket for RDMA devices in the namespace of the calling thread.
+    /// Opens a socket for RDMA devices in the calling thread's namespace.
     pub fn rdma() -> io::Result<Self> {
         Self::open(NETLINK_RDMA)
     }
@@ -42,8 +42,8 @@ impl Socket {
         })
     }
 
-    /// Sends a batch and waits until the kernel is done with it. The kernel goes on after an error;
-    /// the errors come with the number of the message they are about.
+    /// Sends a batch, waits until the kernel has processed all of it, and returns each error with
+    /// the number of its message. The kernel goes on after an error.
     pub fn execute(&mut self, mut batch: Batch) -> io::Result<Vec<(usize, KernelError)>> {
         let mut errors = Vec::new();
         if batch.is_empty() {
@@ -66,7 +66,7 @@ impl Socket {
         }
     }
 
-    /// Sends one message and waits until the kernel is done with it.
+    /// Sends one message and waits until the kernel has processed it.
     pub fn execute_one(&mut self, batch: Batch) -> Result<(), NetlinkError> {
         match self.execute(batch)?.pop() {
             Some((_, error)) => Err(error.into()),
@@ -74,14 +74,14 @@ impl Socket {
         }
     }
 
-    /// Asks for all objects of a kind and reads each.
+    /// Lists all objects of a kind, each parsed by `read`.
     pub fn dump<T>(
         &mut self,
         kind: u16,
         payload: &[u8],
         mut read: impl FnMut(&NetlinkBuffer<&[u8]>) -> Option<T>,
     ) -> Result<Vec<T>, NetlinkError> {
-        for _ in 0..DUMP_ATTEMPTS {
+        for _ in 0..MAX_DUMPS {
             let mut batch = Batch::new();
             batch.raw(kind, NLM_F_REQUEST | NLM_F_DUMP, payload);
             self.send(batch.bytes_to_send())?;
@@ -113,7 +113,7 @@ impl Socket {
             }
         }
         Err(NetlinkError::Answer(format!(
-            "objects of kind {kind} changed during {DUMP_ATTEMPTS} listings"
+            "objects of kind {kind} changed during {MAX_DUMPS} listings"
         )))
     }
 
@@ -131,7 +131,7 @@ impl Socket {
         }
     }
 
-    /// Receives once and hands over each message until `read` says that it was the last.
+    /// Receives once and passes each message to `read` until that returns true for the last.
     fn receive(&mut self, mut read: impl FnMut(&NetlinkBuffer<&[u8]>) -> bool) -> io::Result<bool> {
         self.buffer.clear();
         loop {
@@ -172,7 +172,7 @@ fn borrow(raw: &RawSocket) -> BorrowedFd<'_> {
 }
 
 const NETLINK_RDMA: isize = 20;
-/// The kernel fills at most 32 KiB at a time.
+/// Bytes of the receive buffer; the kernel fills at most 32 KiB at a time.
 const RECEIVE: usize = 64 << 10;
-/// A listing that something else disturbs is asked for again.
-const DUMP_ATTEMPTS: u32 = 16;
+/// Maximum number of listings, each repeated because objects changed meanwhile.
+const MAX_DUMPS: u32 = 16;

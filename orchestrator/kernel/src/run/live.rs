@@ -40,7 +40,7 @@ use super::{
 };
 use crate::{
     Lab,
-    lab::Claim,
+    lab::Reservation,
     lower::{Clock, HostPlacement, LowerOptions},
     testing::{self, isolated},
 };
@@ -166,8 +166,8 @@ struct LiveRun<'r, 'l> {
 
 /// Brings a lab of `plan` up, starts the agents of the policy at `policy`, and runs `test`.
 fn with_run(plan: impl FnOnce(u8) -> Plan, policy: usize, test: impl FnOnce(&mut LiveRun<'_, '_>)) {
-    let claim = Claim::take(&"t".parse().unwrap(), "test").unwrap();
-    let mut plan = plan(claim.slot());
+    let reservation = Reservation::acquire(&"t".parse().unwrap(), "test").unwrap();
+    let mut plan = plan(reservation.slot());
     plan.measure.switches_ns = Nanos::from_millis(50);
     let options = LowerOptions {
         lab: "t".parse().unwrap(),
@@ -177,7 +177,7 @@ fn with_run(plan: impl FnOnce(u8) -> Plan, policy: usize, test: impl FnOnce(&mut
         cpus: 1,
     };
     let cancel = CancellationToken::new();
-    let mut lab = Lab::up(claim, &plan, &options, &cancel, &mut |_| {}).unwrap();
+    let mut lab = Lab::up(reservation, &plan, &options, &cancel, &mut |_| {}).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let mut records =
         RunWriter::create_in(directory.path(), sample::now(), &sample::info()).unwrap();

@@ -1,229 +1,272 @@
-//! Steps: everything that is done to the kernel, as data.
+//! Steps: every change of the kernel's state, as data.
 //!
-//! A step says where and what; `Display` is its spelling with `ip`, `tc`, `rdma` and `sysctl`, for
-//! people. Quantities are those the kernel is given.
+//! `Display` prints a step as the `ip`, `tc`, `rdma`, `ethtool` or `sysctl` command with the same
+//! effect. Quantities are those passed to the kernel.
 
 mod qdisc;
-mod routing;
+mod route;
 mod show;
-mod undo;
 
 use std::net::Ipv4Addr;
 
+use lab_units::Mac;
 use serde::{Deserialize, Serialize};
 
-pub use lab_units::Mac;
-
-pub(crate) use self::show::MAIN_TABLE;
+pub(crate) use self::route::MAIN_TABLE;
 pub use self::{
-    qdisc::{Handle, Netem, Parent, Qdisc, Red, Tbf},
-    routing::{Matches, NextHop, Route, Rule, Way},
-    undo::Undo,
+    qdisc::{Handle, Netem, Parent, Qdisc, QdiscAt, Red, Tbf},
+    route::{NextHop, Route, RouteTarget, Rule, Selector},
 };
 use crate::name::NetnsName;
 
-/// Where a step acts.
+/// Network namespace that a step acts in.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum Namespace {
     /// The namespace of the machine's own interfaces.
     Root,
     /// A namespace of the lab.
-    Netns(NetnsName),
+    Named(NetnsName),
 }
 
 /// One change of the kernel's state.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// Make a network namespace.
+    /// Creates a network namespace.
     Netns {
-        /// Its name in `/run/netns`.
+        /// Name in `/run/netns`.
         name: NetnsName,
     },
-    /// Set a sysctl of a namespace or of an interface of the lab; it goes with them.
+    /// Sets a sysctl of a namespace or of an interface of the lab, which goes with them.
     Sysctl {
-        /// Where.
-        place: Place,
-        /// `net.ipv4.ip_forward`; a part in the way of the dots is written with slashes.
+        /// Namespace of the sysctl.
+        netns: Namespace,
+        /// Key, e.g. `net.ipv4.ip_forward`.
         key: String,
-        /// The text to write.
+        /// Text to write.
         value: String,
-        /// The kernel may be built without it.
+        /// True if the kernel may be built without the sysctl.
         optional: bool,
     },
-    /// Raise a sysctl of the whole machine, shared by all labs and restored by the last.
+    /// Raises a sysctl of the whole machine, shared by all labs and restored by the last.
     SharedSysctl {
-        /// `net.core.netdev_max_backlog`.
+        /// Key, e.g. `net.core.netdev_max_backlog`.
         key: String,
-        /// The least value that will do.
+        /// Lowest sufficient value.
         at_least: u64,
     },
-    /// Make a pair of interfaces, each in its place.
+    /// Creates a pair of interfaces, each end in its own namespace.
     Veth(Veth),
-    /// Turn checksum, segmentation and receive offloads off: packets stay packets.
+    /// Disables checksum, segmentation and receive offloads, so that packets are never merged.
     Offloads {
-        /// Where.
-        place: Place,
-        /// Which interface.
+        /// Namespace of the interface.
+        netns: Namespace,
+        /// Interface.
         dev: String,
     },
-    /// Bring an interface up.
+    /// Sets an interface up.
     LinkUp {
-        /// Where.
-        place: Place,
-        /// Which interface.
+        /// Namespace of the interface.
+        netns: Namespace,
+        /// Interface.
         dev: String,
     },
-    /// Take an interface down.
+    /// Sets an interface down.
     LinkDown {
-        /// Where.
-        place: Place,
-        /// Which interface.
+        /// Namespace of the interface.
+        netns: Namespace,
+        /// Interface.
         dev: String,
     },
-    /// Give an interface an address, without the route to its prefix.
+    /// Adds an address to an interface, without the route to its prefix.
     Address {
-        /// Where.
-        place: Place,
-        /// Which interface.
+        /// Namespace of the interface.
+        netns: Namespace,
+        /// Interface.
         dev: String,
-        /// The address, as a /32.
+        /// Address, added as a /32.
         addr: Ipv4Addr,
     },
-    /// Say which hardware address is behind an address, for good.
+    /// Adds a permanent neighbour entry.
     Neighbour {
-        /// Where.
-        place: Place,
-        /// By which interface.
+        /// Namespace of the interface.
+        netns: Namespace,
+        /// Interface towards the neighbour.
         dev: String,
-        /// The neighbour's address.
+        /// IPv4 address of the neighbour.
         addr: Ipv4Addr,
-        /// The neighbour's hardware address.
+        /// Hardware address of the neighbour.
         mac: Mac,
     },
-    /// Take an address that the kernel put there out of the `local` table.
+    /// Removes an address that the kernel added to the `local` table.
     NotLocal {
-        /// Where.
-        place: Place,
-        /// Which interface.
+        /// Namespace of the interface.
+        netns: Namespace,
+        /// Interface.
         dev: String,
-        /// The address.
+        /// Address to remove.
         addr: Ipv4Addr,
     },
-    /// Add a route.
+    /// Adds a route.
     Route(Route),
-    /// Add a policy routing rule.
+    /// Adds a policy routing rule.
     Rule(Rule),
-    /// Add a queueing discipline.
+    /// Adds a queueing discipline.
     Qdisc(QdiscAt),
-    /// Change the parameters of a queueing discipline that is there.
+    /// Changes the parameters of an existing queueing discipline.
     QdiscChange(QdiscAt),
-    /// Send all that comes in by one interface out by another.
+    /// Redirects every packet received on one interface to the egress of another.
     Redirect {
-        /// Where.
-        place: Place,
-        /// Where it comes in; has a clsact qdisc.
+        /// Namespace of both interfaces.
+        netns: Namespace,
+        /// Receiving interface; it has a clsact qdisc.
         from: String,
-        /// Where it goes out.
+        /// Sending interface.
         to: String,
     },
-    /// Make a SoftRoCE device on an interface.
+    /// Creates a SoftRoCE device on an interface.
     Rxe {
-        /// Where.
-        place: Place,
-        /// The RDMA device.
+        /// Namespace of the interface.
+        netns: Namespace,
+        /// Name of the RDMA device, unique on the machine.
         name: String,
-        /// The interface.
+        /// Interface.
         dev: String,
     },
-    /// Let a packet's flow choose the CPU that receives it, so that a flow is never reordered.
+    /// Spreads received packets over CPUs by their flow, so that no flow is reordered.
     Rps {
-        /// Where.
-        place: Place,
-        /// Which interface.
+        /// Namespace of the interface.
+        netns: Namespace,
+        /// Interface.
         dev: String,
         /// Bit mask of CPUs.
         cpus: u64,
     },
 }
 
-/// A pair of interfaces.
+/// Pair of virtual Ethernet interfaces.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Veth {
-    /// One end.
+    /// First end.
     pub a: VethEnd,
-    /// The other end.
+    /// Second end.
     pub b: VethEnd,
-    /// MTU of both.
+    /// MTU of both ends, in bytes.
     pub mtu: u32,
-    /// Transmit queue length of both, in packets.
+    /// Transmit queue length of both ends, in packets.
     pub queue_len: u32,
 }
 
 /// One end of a pair of interfaces.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct VethEnd {
-    /// Where.
-    pub place: Place,
-    /// Its name.
+    /// Namespace of the interface.
+    pub netns: Namespace,
+    /// Name of the interface.
     pub dev: String,
-    /// Its hardware address.
+    /// Hardware address.
     pub mac: Mac,
-    /// The group it can be deleted with; 0 for none.
+    /// Interface group for deletion in one request; 0 for none.
     pub group: u32,
-    /// Its number in its namespace; 0 for the kernel's choice. End `b` has one only if end `a` does.
+    /// Interface index; 0 lets the kernel choose. End `b` has one only if end `a` does.
     pub index: u32,
 }
 
-/// A queueing discipline and where it hangs.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct QdiscAt {
-    /// Where.
-    pub place: Place,
-    /// Which interface.
-    pub dev: String,
-    /// Below what.
-    pub parent: Parent,
-    /// Its own number.
-    pub handle: Handle,
-    /// Kind and parameters.
-    pub qdisc: Qdisc,
+/// Inverse of a step. Most steps need none: objects in a namespace go with the namespace, and
+/// objects on an interface go with the interface.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Undo<'a> {
+    /// Removes a namespace with everything in it.
+    Netns(&'a NetnsName),
+    /// Deletes an interface in the root namespace if it has this hardware address.
+    Link {
+        /// Name of the interface.
+        dev: &'a str,
+        /// Hardware address of the interface.
+        mac: Mac,
+    },
+    /// Deletes a rule in the root namespace.
+    Rule(&'a Rule),
+    /// Deletes an RDMA device if it is on this interface.
+    Rxe {
+        /// Name of the RDMA device.
+        name: &'a str,
+        /// Interface of the device.
+        dev: &'a str,
+    },
+    /// Releases the lab's share of a machine-wide sysctl; the last lab restores its value.
+    SharedSysctl {
+        /// Key.
+        key: &'a str,
+    },
 }
 
 impl Step {
-    /// The namespace the step is done in; none for the root namespace.
+    /// Returns the name of the namespace that the step runs in; `None` for the root namespace.
     #[must_use]
-    pub fn netns(&self) -> Option<&NetnsName> {
-        let place = match self {
+    pub fn netns_name(&self) -> Option<&NetnsName> {
+        let netns = match self {
             Self::Netns { name } => return Some(name),
             Self::SharedSysctl { .. } => return None,
-            Self::Sysctl { place, .. }
-            | Self::Offloads { place, .. }
-            | Self::LinkUp { place, .. }
-            | Self::LinkDown { place, .. }
-            | Self::Address { place, .. }
-            | Self::Neighbour { place, .. }
-            | Self::NotLocal { place, .. }
-            | Self::Redirect { place, .. }
-            | Self::Rxe { place, .. }
-            | Self::Rps { place, .. } => place,
-            Self::Veth(veth) => &veth.a.place,
-            Self::Route(route) => &route.place,
-            Self::Rule(rule) => &rule.place,
-            Self::Qdisc(at) | Self::QdiscChange(at) => &at.place,
+            Self::Sysctl { netns, .. }
+            | Self::Offloads { netns, .. }
+            | Self::LinkUp { netns, .. }
+            | Self::LinkDown { netns, .. }
+            | Self::Address { netns, .. }
+            | Self::Neighbour { netns, .. }
+            | Self::NotLocal { netns, .. }
+            | Self::Redirect { netns, .. }
+            | Self::Rxe { netns, .. }
+            | Self::Rps { netns, .. } => netns,
+            Self::Veth(veth) => &veth.a.netns,
+            Self::Route(route) => &route.netns,
+            Self::Rule(rule) => &rule.netns,
+            Self::Qdisc(at) | Self::QdiscChange(at) => &at.netns,
         };
-        place.netns()
+        netns.name()
+    }
+
+    /// Returns the inverse of the step; `None` if its object goes with a namespace or interface of
+    /// the lab.
+    #[must_use]
+    pub fn undo(&self) -> Option<Undo<'_>> {
+        match self {
+            Self::Netns { name } => Some(Undo::Netns(name)),
+            Self::Veth(veth) => {
+                let mut ends = [&veth.a, &veth.b].into_iter();
+                let end = ends.find(|end| end.netns == Namespace::Root)?;
+                let (dev, mac) = (end.dev.as_str(), end.mac);
+                Some(Undo::Link { dev, mac })
+            }
+            Self::Rule(rule) if rule.netns == Namespace::Root => Some(Undo::Rule(rule)),
+            // Names of RDMA devices are machine-wide, whatever namespace the interface is in.
+            Self::Rxe { name, dev, .. } => Some(Undo::Rxe { name, dev }),
+            Self::SharedSysctl { key, .. } => Some(Undo::SharedSysctl { key }),
+            Self::Sysctl { .. }
+            | Self::Offloads { .. }
+            | Self::LinkUp { .. }
+            | Self::LinkDown { .. }
+            | Self::Address { .. }
+            | Self::Neighbour { .. }
+            | Self::NotLocal { .. }
+            | Self::Route(_)
+            | Self::Rule(_)
+            | Self::Qdisc(_)
+            | Self::QdiscChange(_)
+            | Self::Redirect { .. }
+            | Self::Rps { .. } => None,
+        }
     }
 }
 
-impl Place {
-    /// The namespace's name; none for the root namespace.
+impl Namespace {
+    /// Returns the namespace's name; `None` for the root namespace.
     #[must_use]
-    pub const fn netns(&self) -> Option<&NetnsName> {
+    pub const fn name(&self) -> Option<&NetnsName> {
         match self {
             Self::Root => None,
-            Self::Netns(name) => Some(name),
+            Self::Named(name) => Some(name),
         }
     }
 }

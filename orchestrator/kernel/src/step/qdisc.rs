@@ -5,77 +5,94 @@ use std::fmt;
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 use serde::{Deserialize, Serialize};
 
-/// A queueing discipline.
+use super::Namespace;
+
+/// Queueing discipline and its attachment.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct QdiscAt {
+    /// Namespace of the interface.
+    pub netns: Namespace,
+    /// Interface.
+    pub dev: String,
+    /// Attachment point.
+    pub parent: Parent,
+    /// Number of the discipline itself.
+    pub handle: Handle,
+    /// Kind and parameters.
+    pub qdisc: Qdisc,
+}
+
+/// Kind and parameters of a queueing discipline.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Qdisc {
-    /// Rate and byte queue.
+    /// Rate limit and queue in bytes.
     Tbf(Tbf),
     /// ECN marks by queue length.
     Red(Red),
     /// Delay, exact serialisation and loss.
     Netem(Netem),
-    /// Hooks for classifiers.
+    /// Ingress and egress hooks for classifiers.
     Clsact,
 }
 
-/// A token bucket filter. It lets a packet go at the start of its time on the wire.
+/// Token bucket filter. It releases a packet at the start of the packet's serialisation time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Tbf {
-    /// Rate.
+    /// Link rate.
     pub rate: BitsPerSec,
     /// Depth of the bucket, at least one frame.
     pub burst: Bytes,
-    /// Bytes the queue holds.
+    /// Capacity of the queue.
     pub limit: Bytes,
 }
 
-/// RED on the queue's length itself instead of an average, marking only: a packet that cannot be
-/// marked is queued, and only a full queue drops.
+/// RED on the instantaneous queue length, in marking mode: a packet that cannot be marked is
+/// queued, and only a full queue drops.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Red {
-    /// Bytes the queue holds.
+    /// Capacity of the queue.
     pub limit: Bytes,
-    /// No marks below.
+    /// Queue length below which no packet is marked.
     pub min: Bytes,
-    /// All packets are marked above.
+    /// Queue length above which every packet is marked.
     pub max: Bytes,
     /// Marking probability at `max`.
     pub probability: Ratio,
 }
 
-/// A delay line: `delay` after the last bit has been sent at `rate`.
+/// Delay line: a packet leaves `delay` after its last bit was serialised at `rate`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Netem {
     /// Propagation delay.
     pub delay: Nanos,
     /// Serialisation rate.
     pub rate: BitsPerSec,
-    /// Packets it holds, waiting and in flight.
+    /// Capacity in packets, waiting and in flight.
     pub limit: u32,
-    /// Share of packets lost at random.
+    /// Share of packets dropped at random.
     pub loss: Ratio,
 }
 
-/// The number of a queueing discipline: `1:` is 1.
+/// Major number of a queueing discipline: `1:` is 1.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Handle(pub u16);
 
-/// What a queueing discipline hangs below.
+/// Attachment point of a queueing discipline.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parent {
-    /// The interface's egress.
+    /// Egress of the interface.
     Root,
-    /// The first class of another discipline.
+    /// First class of another discipline.
     Of(Handle),
-    /// The classifier hooks' place.
+    /// Classifier hooks of the interface.
     Clsact,
 }
 
 impl Qdisc {
-    /// Its name in the kernel.
+    /// Returns the kernel's name of the kind.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -100,10 +117,10 @@ impl fmt::Display for Qdisc {
                 let (rate, burst, limit) = (rate.get(), burst.get(), limit.get());
                 write!(f, "tbf rate {rate}bit burst {burst} limit {limit}")
             }
-            // `tc` knows no way to say weight 0, the queue's length itself; the rest is its own.
+            // `tc` has no option for weight 0, the instantaneous queue length.
             Self::Red(red) => {
                 let (limit, min, max) = (red.limit.get(), red.min.get(), red.max.get());
-                let probability = Decimal(red.probability);
+                let probability = Decimal(red.probability, 1);
                 write!(
                     f,
                     "red limit {limit} min {min} max {max} probability {probability} ecn nodrop"
@@ -114,7 +131,7 @@ impl fmt::Display for Qdisc {
                 let delay = netem.delay.get();
                 write!(f, "netem limit {limit} delay {delay}ns rate {rate}bit")?;
                 if netem.loss.numerator() != 0 {
-                    write!(f, " loss {}%", Percent(netem.loss))?;
+                    write!(f, " loss {}%", Decimal(netem.loss, 100))?;
                 }
                 Ok(())
             }
@@ -123,23 +140,12 @@ impl fmt::Display for Qdisc {
     }
 }
 
-/// A fraction as a decimal number of six places, rounded to nearest.
-struct Decimal(Ratio);
+/// Fraction with six decimal places, rounded to nearest; in percent if the factor is 100.
+struct Decimal(Ratio, u64);
 
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let millionths = self.0.scale_nearest(1_000_000);
-        let (whole, part) = (millionths / 1_000_000, millionths % 1_000_000);
-        write!(f, "{whole}.{part:06}")
-    }
-}
-
-/// A fraction as a percentage of six places, rounded to nearest.
-struct Percent(Ratio);
-
-impl fmt::Display for Percent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let millionths = self.0.scale_nearest(100_000_000);
+        let millionths = self.0.scale_nearest(1_000_000 * self.1);
         let (whole, part) = (millionths / 1_000_000, millionths % 1_000_000);
         write!(f, "{whole}.{part:06}")
     }

@@ -41,7 +41,7 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
         ));
     }
     if machine.results.level == Level::Fail {
-        let hint = machine.results.mend.as_ref();
+        let hint = machine.results.fix.as_ref();
         return Err(Failure::environment(format_args!(
             "results: {}{}",
             machine.results.what,
@@ -182,7 +182,7 @@ mod tests {
         };
         assert!(refusal(&[], &no_root).starts_with("a lab needs root"));
         let no_room = Machine {
-            results: Finding::fail("results", "1 MB free", "records").mended_by("free some"),
+            results: Finding::fail("results", "1 MB free", "records").with_fix("free some"),
             ..machine(true)
         };
         assert_eq!(

@@ -11,7 +11,7 @@ use std::{
 use lab_guest::{
     ExecConfig, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks, StayingGuest,
 };
-use lab_kernel::{LabName, journal, lab::Claim};
+use lab_kernel::{LabName, journal, lab::Reservation};
 use lab_plan::Plan;
 use lab_records::{Phase, UtcTime};
 use lab_units::Bytes;
@@ -53,10 +53,10 @@ pub fn exec_socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("exec.sock")
 }
 
-/// Claim, run directory and request of a guest that has not booted.
+/// Reservation, run directory and request of a guest that has not booted.
 struct Prepared {
-    /// Claim of the lab's name; no object of the lab is created on this kernel.
-    _claim: Claim,
+    /// Reservation of the lab's name; no object of the lab is created on this kernel.
+    _reservation: Reservation,
     dir: PathBuf,
     guest: GuestRequest,
 }
@@ -64,12 +64,12 @@ struct Prepared {
 impl Prepared {
     fn new(request: &Request<'_>) -> Result<Self, Failure> {
         let now = SystemTime::now();
-        let claim = Claim::take_for_guest(&request.lab, &request.plan)
+        let reservation = Reservation::acquire_for_guest(&request.lab, &request.plan)
             .map_err(|error| Failure::environment(with_causes(&error)))?;
         let dir = run_dir::create(&request.global.results, &request.plan, now)?;
         let guest = guest_request(request, &dir, now)?;
         Ok(Self {
-            _claim: claim,
+            _reservation: reservation,
             dir,
             guest,
         })

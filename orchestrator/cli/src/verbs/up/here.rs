@@ -9,7 +9,7 @@ use std::{
 use lab_guest::inside;
 use lab_kernel::{
     Lab,
-    lab::{Claim, LabError, LabErrorKind},
+    lab::{LabError, LabErrorKind, Reservation},
     lower::{HostPlacement, LowerOptions},
     run::{AgentLauncher, RunError, RunReport, Runner, measure_links},
 };
@@ -90,9 +90,14 @@ impl<'a> Run<'a> {
         terminal::cancel_on_signal(&self.cancel).during("listen to signals")?;
         let request = self.request;
         let mut progress = Progress::new();
-        // Addresses depend on the lab's slot, so the plan is made again for the claimed slot.
-        let claim = Claim::take(&request.lab, &request.plan.name).map_err(environment)?;
-        let plan = load::plan_loaded(&request.loaded, &request.arguments.scenario, claim.slot())?;
+        // Addresses depend on the lab's slot, so the plan is made again for the reserved slot.
+        let reservation =
+            Reservation::acquire(&request.lab, &request.plan.name).map_err(environment)?;
+        let plan = load::plan_loaded(
+            &request.loaded,
+            &request.arguments.scenario,
+            reservation.slot(),
+        )?;
         let mut records = run_dir::start_records(
             self.dir,
             &plan,
@@ -100,7 +105,7 @@ impl<'a> Run<'a> {
             &self.setting,
             self.started,
         )?;
-        let mut lab = self.build(claim, &plan, &mut progress)?;
+        let mut lab = self.build(reservation, &plan, &mut progress)?;
         progress.begin("links", 0);
         let measured = self.measure(&plan, &lab)?;
         let result = self.run_flows(&plan, &mut lab, &mut records, &mut progress);
@@ -121,7 +126,12 @@ impl<'a> Run<'a> {
         self.finish(&plan, records, measured, phases, result)
     }
 
-    fn build(&self, claim: Claim, plan: &Plan, progress: &mut Progress) -> Result<Lab, Failure> {
+    fn build(
+        &self,
+        reservation: Reservation,
+        plan: &Plan,
+        progress: &mut Progress,
+    ) -> Result<Lab, Failure> {
         let options = LowerOptions {
             lab: self.request.lab.clone(),
             hosts: lab_kernel::doctor::probe_host_placement()
@@ -132,7 +142,7 @@ impl<'a> Run<'a> {
                 .map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
         };
         progress.begin("build-up", 0);
-        Lab::up(claim, plan, &options, &self.cancel, &mut |at| {
+        Lab::up(reservation, plan, &options, &self.cancel, &mut |at| {
             progress.built(at);
         })
         .map_err(|error: LabError| match error.kind {

@@ -1,7 +1,6 @@
-//! Reading back: what the kernel has, against what the steps say.
+//! Comparison of the kernel's state with the applied steps.
 
-mod devices;
-mod network;
+mod objects;
 
 use std::{
     collections::BTreeMap,
@@ -10,62 +9,70 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Executor, Space};
+use super::{Executor, NetnsHandle};
 use crate::{
-    netlink::{NetlinkError, dump, ethtool, tc},
-    step::{Place, Step, VethEnd},
+    netlink::{NetlinkError, dump},
+    step::{Namespace, Step, VethEnd},
 };
 
-/// Something the kernel has other than it was told.
+/// Object of the kernel that differs from its step.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Difference {
-    /// Where.
-    pub place: Place,
-    /// What.
+    /// Namespace of the object.
+    pub netns: Namespace,
+    /// Kind and name of the object.
     pub object: String,
-    /// As it was told.
+    /// State after the step.
     pub wanted: String,
-    /// As it is.
+    /// State in the kernel.
     pub found: String,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            place,
+            netns,
             object,
             wanted,
             found,
         } = self;
-        write!(f, "{object} in {place}: wanted {wanted}, found {found}")
+        write!(f, "{object} in {netns}: wanted {wanted}, found {found}")
     }
 }
 
-/// Compares what the steps made with what the kernel has. Changes of things that are there
-/// ([`Step::LinkDown`], [`Step::QdiscChange`]) are not looked for.
+/// Compares the objects that the steps created with the kernel's. Changes of existing objects
+/// ([`Step::LinkDown`], [`Step::QdiscChange`]) are not compared.
 pub(crate) fn check(
     executor: &mut Executor,
     steps: &[Step],
 ) -> Result<Vec<Difference>, NetlinkError> {
-    let mut places: BTreeMap<Place, Wanted<'_>> = BTreeMap::new();
+    let mut by_netns: BTreeMap<Namespace, Wanted<'_>> = BTreeMap::new();
     for step in steps {
         match step {
             Step::Veth(veth) => {
                 for end in [&veth.a, &veth.b] {
-                    let wanted = places.entry(end.place.clone()).or_default();
+                    let wanted = by_netns.entry(end.netns.clone()).or_default();
                     wanted.ends.push((end, veth.mtu, veth.queue_len));
                 }
             }
             step => {
-                let place = step.netns().cloned().map_or(Place::Root, Place::Netns);
-                places.entry(place).or_default().steps.push(step);
+                let netns = step.netns_name().cloned();
+                let netns = netns.map_or(Namespace::Root, Namespace::Named);
+                by_netns.entry(netns).or_default().steps.push(step);
             }
         }
     }
     let mut differences = Vec::new();
-    for (place, wanted) in &places {
-        if let Some(space) = executor.space(place) {
-            let mut checker = Checker::new(place, space, wanted)?;
+    for (netns, wanted) in &by_netns {
+        if let Some(handle) = executor.handle(netns) {
+            let links = wait_for_links(handle, wanted)?;
+            let mut checker = Checker {
+                netns,
+                handle,
+                wanted,
+                links,
+                differences: Vec::new(),
+            };
             checker.compare()?;
             differences.append(&mut checker.differences);
         }
@@ -73,63 +80,48 @@ pub(crate) fn check(
     Ok(differences)
 }
 
-/// What a namespace is to have.
+/// Objects that the steps create in a namespace.
 #[derive(Default)]
 struct Wanted<'a> {
     ends: Vec<(&'a VethEnd, u32, u32)>,
     steps: Vec<&'a Step>,
 }
 
+/// Interfaces of a namespace, by name.
+type Links = BTreeMap<String, dump::Link>;
+
 struct Checker<'a> {
-    place: &'a Place,
-    space: &'a mut Space,
+    netns: &'a Namespace,
+    handle: &'a mut NetnsHandle,
     wanted: &'a Wanted<'a>,
-    links: BTreeMap<String, dump::Link>,
+    links: Links,
     differences: Vec<Difference>,
 }
 
-impl<'a> Checker<'a> {
-    fn new(
-        place: &'a Place,
-        space: &'a mut Space,
-        wanted: &'a Wanted<'a>,
-    ) -> Result<Self, NetlinkError> {
-        let mut checker = Self {
-            place,
-            space,
-            wanted,
-            links: BTreeMap::new(),
-            differences: Vec::new(),
-        };
-        checker.wait_for_links()?;
-        Ok(checker)
-    }
-
-    /// Carriers come up by themselves, a moment after the second of two ends did.
-    fn wait_for_links(&mut self) -> Result<(), NetlinkError> {
-        let patience = Instant::now() + PATIENCE;
-        loop {
-            let links = dump::links(&mut self.space.socket)?;
-            self.links = links
-                .into_iter()
-                .map(|link| (link.name.clone(), link))
-                .collect();
-            let running = |dev: &str| self.links.get(dev).is_none_or(|link| link.running);
-            let mut ups = self.wanted.steps.iter().filter_map(|step| match step {
-                Step::LinkUp { dev, .. } if dev != "lo" => Some(dev),
-                _ => None,
-            });
-            if ups.all(|dev| running(dev)) || Instant::now() > patience {
-                return Ok(());
-            }
-            sleep(PAUSE);
+/// Lists the interfaces once all of them have a carrier, which follows a moment after both ends of a
+/// pair are up.
+fn wait_for_links(handle: &mut NetnsHandle, wanted: &Wanted<'_>) -> Result<Links, NetlinkError> {
+    let deadline = Instant::now() + CARRIER_TIMEOUT;
+    loop {
+        let links = dump::links(&mut handle.socket)?.into_iter();
+        let links: Links = links.map(|link| (link.name.clone(), link)).collect();
+        let running = |dev: &str| links.get(dev).is_none_or(|link| link.running);
+        let mut ups = wanted.steps.iter().filter_map(|step| match step {
+            Step::LinkUp { dev, .. } if dev != "lo" => Some(dev),
+            _ => None,
+        });
+        if ups.all(|dev| running(dev)) || Instant::now() > deadline {
+            return Ok(links);
         }
+        sleep(PAUSE);
     }
+}
 
+impl Checker<'_> {
     fn compare(&mut self) -> Result<(), NetlinkError> {
-        self.ends();
         let steps = &self.wanted.steps;
         let has = |kind: fn(&Step) -> bool| steps.iter().any(|step| kind(step));
+        self.ends();
         self.interfaces()?;
         if has(|step| matches!(step, Step::Address { .. })) {
             self.addresses()?;
@@ -152,68 +144,16 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn ends(&mut self) {
-        for &(end, mtu, queue_len) in &self.wanted.ends {
-            let show = |mac, mtu, queue_len, group| {
-                format!("veth {mac:?} mtu {mtu} txqueuelen {queue_len} group {group}")
-            };
-            let wanted = show(Some(end.mac), mtu, queue_len, end.group);
-            let found = self.links.get(&end.dev).map(|link| {
-                let shown = show(link.mac, link.mtu, link.queue_len, link.group);
-                if link.veth {
-                    shown
-                } else {
-                    format!("not a {shown}")
-                }
-            });
-            self.same(format!("interface `{}`", end.dev), wanted, found);
-        }
-    }
-
-    fn interfaces(&mut self) -> Result<(), NetlinkError> {
-        for step in &self.wanted.steps {
-            match step {
-                Step::LinkUp { dev, .. } => {
-                    let found = self.links.get(dev).map(|link| {
-                        match (link.up, link.running || dev == "lo") {
-                            (true, true) => "up",
-                            (true, false) => "up, but the other end is not",
-                            (false, _) => "down",
-                        }
-                    });
-                    let found = found.map(str::to_owned);
-                    self.same(format!("interface `{dev}`"), "up".into(), found);
-                }
-                Step::Offloads { dev, .. } => {
-                    let on = ethtool::offloads_on(&self.space.socket, dev);
-                    let on = on.map_err(std::io::Error::from)?.join(" ");
-                    self.same(format!("offloads of `{dev}`"), String::new(), Some(on));
-                }
-                Step::Redirect { from, to, .. } => {
-                    let index = |dev: &str| self.links.get(dev).map(|link| link.index);
-                    let found = match index(from) {
-                        Some(from) => tc::redirected_to(&mut self.space.socket, from)?,
-                        None => None,
-                    };
-                    let name = |index| self.links.values().find(|link| Some(link.index) == index);
-                    let found = name(found).map(|link| link.name.clone());
-                    self.same(format!("redirect of `{from}`"), to.clone(), found);
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// The kernel's number of an interface; 0, which none has, where it is not there.
+    /// Returns the index of an interface; 0, which none has, if it does not exist.
     fn index(&self, dev: &str) -> u32 {
         self.links.get(dev).map_or(0, |link| link.index)
     }
 
     fn same(&mut self, object: String, wanted: String, found: Option<String>) {
+        let or_none = |text: String| if text.is_empty() { "none".into() } else { text };
         if found.as_ref() != Some(&wanted) {
             self.differences.push(Difference {
-                place: self.place.clone(),
+                netns: self.netns.clone(),
                 object,
                 wanted: or_none(wanted),
                 found: found.map_or_else(|| "nothing".into(), or_none),
@@ -222,10 +162,6 @@ impl<'a> Checker<'a> {
     }
 }
 
-fn or_none(text: String) -> String {
-    if text.is_empty() { "none".into() } else { text }
-}
-
-/// The kernel brings carriers up within milliseconds; a loaded machine may take longer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The kernel raises carriers within milliseconds, later on a loaded machine.
+const CARRIER_TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(1);

@@ -14,10 +14,10 @@ use lab_plan::model::{FaultChange, Plan, WirePlan};
 use lab_units::{Bytes, NodeId};
 use tokio_util::sync::CancellationToken;
 
-use super::{counters, fault, left, owners::Owner};
+use super::{fault, left, owners::Owner};
 use crate::{
     doctor,
-    lab::{Claim, DownError, HostEndpoint, Lab, Live, bench_up_down, down},
+    lab::{DownError, HostEndpoint, Lab, Live, Reservation, bench_up_down, down},
     lower::{Clock, HostPlacement, LowerOptions},
     name::LabName,
     testing::{self, Machine, skipped},
@@ -48,9 +48,9 @@ fn a_round_trip_takes_its_delay_and_serialisation() {
 fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
     whole_lab(|| {
         let wire = testing::marking(testing::wire("100 Mbit", "5 ms", "620 kB"));
-        let lab = up(|slot| testing::pair_over(slot, wire));
+        let mut lab = up(|slot| testing::pair_over(slot, wire));
         let mut sender = start_sending(&lab, 400, 65_536);
-        let carried = || counters(&lab, NodeId(0))[0].tx_bytes;
+        let mut carried = || lab.counters(NodeId(0)).unwrap()[0].tx_bytes;
         while carried() < 1_000_000 {
             sleep(Duration::from_millis(1));
         }
@@ -153,10 +153,10 @@ fn whenever_its_owner_is_killed_a_whole_lab_can_be_taken_down_without_a_trace() 
 fn the_testbed_comes_up_whole_and_down_again() {
     whole_lab(|| {
         let lab = LAB.parse().unwrap();
-        let claim = Claim::take(&lab, "test").unwrap();
-        let plan = testing::testbed(claim.slot());
+        let reservation = Reservation::acquire(&lab, "test").unwrap();
+        let plan = testing::testbed(reservation.slot());
         let options = options(lab, HostPlacement::RootNamespace);
-        let took = bench_up_down(claim, &plan, &options, &CancellationToken::new()).unwrap();
+        let took = bench_up_down(reservation, &plan, &options, &CancellationToken::new()).unwrap();
         println!("{took:?}");
         assert_eq!((took.namespaces, took.links), (8 + 1, 12 * 2 + 8));
     });
@@ -191,11 +191,11 @@ fn options(lab: LabName, hosts: HostPlacement) -> LowerOptions {
 
 fn up_with(hosts: HostPlacement, plan: impl FnOnce(u8) -> Plan) -> Lab {
     let lab: LabName = LAB.parse().unwrap();
-    let claim = Claim::take(&lab, "test").unwrap();
-    let plan = plan(claim.slot());
+    let reservation = Reservation::acquire(&lab, "test").unwrap();
+    let plan = plan(reservation.slot());
     let options = options(lab, hosts);
     Lab::up(
-        claim,
+        reservation,
         &plan,
         &options,
         &CancellationToken::new(),
@@ -233,8 +233,8 @@ fn ping(lab: &Lab, payload: u64) -> [u64; 2] {
         let micros = figures.next().unwrap().replace('.', "");
         micros.parse::<u64>().unwrap() * 1_000
     };
-    let (least, _, most) = (nanos(), nanos(), nanos());
-    [least, most]
+    let (min, _, max) = (nanos(), nanos(), nanos());
+    [min, max]
 }
 
 /// A sender and a receiver.

@@ -7,11 +7,13 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{bring_up, host, left, options, ping, up};
+use super::{ANSWERED, bring_up, host, left, options, ping, up};
 use crate::{
     exec::netns,
     journal::LabState,
-    lab::{Claim, ClaimError, Lab, LabErrorKind, Phase, Progress, bench_up_down, status},
+    lab::{
+        Lab, LabErrorKind, Phase, Progress, Reservation, ReservationError, bench_up_down, status,
+    },
     lower::{HostPlacement, LowerOptions},
     name::LabName,
     testing::{self, Machine, isolated, skipped},
@@ -40,7 +42,7 @@ fn two_labs_stand_side_by_side() {
         assert_ne!(first.plan().slot, second.plan().slot);
         for lab in [&mut first, &mut second] {
             let (from, to) = (host(lab, "dc1/h1"), host(lab, "dc2/h1"));
-            assert!(ping(lab, from, to));
+            assert!(ping(lab, from, to, ANSWERED));
         }
         let listed = status().unwrap();
         let states: Vec<_> = listed
@@ -51,7 +53,7 @@ fn two_labs_stand_side_by_side() {
         assert_eq!((listed[0].switches, listed[0].hosts), (2, 2));
         assert!(first.down().is_empty());
         let (from, to) = (host(&second, "dc1/h1"), host(&second, "dc2/h1"));
-        assert!(ping(&mut second, from, to));
+        assert!(ping(&mut second, from, to, ANSWERED));
         assert!(second.down().is_empty());
         before.assert_unchanged();
     });
@@ -71,10 +73,10 @@ fn stopping_midway_undoes_what_was_made() {
                 }
             };
             let lab = "t".parse().unwrap();
-            let claim = Claim::take(&lab, "test").unwrap();
-            let plan = testing::testbed(claim.slot());
+            let reservation = Reservation::acquire(&lab, "test").unwrap();
+            let plan = testing::testbed(reservation.slot());
             let options = options(lab, HostPlacement::RootNamespace);
-            let error = Lab::up(claim, &plan, &options, &cancel, &mut stop).unwrap_err();
+            let error = Lab::up(reservation, &plan, &options, &cancel, &mut stop).unwrap_err();
             assert!(matches!(error.kind, LabErrorKind::Cancelled), "{error}");
             assert!(error.left.is_empty() && seen, "{error}");
             before.assert_unchanged();
@@ -87,11 +89,11 @@ fn a_step_that_fails_undoes_what_was_made_and_says_why() {
     isolated(|| {
         let before = Machine::read();
         let lab: LabName = "t".parse().unwrap();
-        let claim = Claim::take(&lab, "test").unwrap();
-        let mut plan = testing::testbed(claim.slot());
+        let reservation = Reservation::acquire(&lab, "test").unwrap();
+        let mut plan = testing::testbed(reservation.slot());
         plan.rdma.interface_mtu = 100_000;
         let options = options(lab, HostPlacement::RootNamespace);
-        let error = bring_up(claim, &plan, &options).unwrap_err();
+        let error = bring_up(reservation, &plan, &options).unwrap_err();
         assert!(error.left.is_empty(), "{error}");
         let text = error.to_string();
         assert!(
@@ -111,13 +113,15 @@ fn a_module_that_is_missing_is_named_with_the_kernels_own_words() {
             return skipped("this kernel lacks nothing");
         }
         let lab: LabName = "t".parse().unwrap();
-        let claim = Claim::take(&lab, "test").unwrap();
-        let plan = testing::pair(claim.slot());
+        let reservation = Reservation::acquire(&lab, "test").unwrap();
+        let plan = testing::pair(reservation.slot());
         let options = LowerOptions {
             delay_lines: true,
             ..options(lab, HostPlacement::RootNamespace)
         };
-        let text = bring_up(claim, &plan, &options).unwrap_err().to_string();
+        let text = bring_up(reservation, &plan, &options)
+            .unwrap_err()
+            .to_string();
         assert!(text.contains("hint: `modprobe "), "{text}");
         assert!(text.contains("(os error 2): "), "{text}");
         before.assert_unchanged();
@@ -129,12 +133,12 @@ fn a_plan_for_another_place_is_refused() {
     isolated(|| {
         let before = Machine::read();
         let lab: LabName = "t".parse().unwrap();
-        let claim = Claim::take(&lab, "test").unwrap();
-        let plan = testing::pair(claim.slot() + 1);
+        let reservation = Reservation::acquire(&lab, "test").unwrap();
+        let plan = testing::pair(reservation.slot() + 1);
         let options = options(lab, HostPlacement::RootNamespace);
-        let error = bring_up(claim, &plan, &options).unwrap_err();
+        let error = bring_up(reservation, &plan, &options).unwrap_err();
         assert!(
-            matches!(error.kind, LabErrorKind::OtherClaim { .. }),
+            matches!(error.kind, LabErrorKind::OtherReservation { .. }),
             "{error}"
         );
         before.assert_unchanged();
@@ -187,10 +191,10 @@ fn processes_of_a_lab_end_with_it() {
             .spawn()
             .unwrap();
         let name = netns::path(&lab.name().netns("dc1"));
-        let patience = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_secs(60);
         let pid = i32::try_from(guest.id()).unwrap();
         while crate::process::netns_inode(pid) != crate::process::inode(&name) {
-            assert!(Instant::now() < patience);
+            assert!(Instant::now() < deadline);
         }
         let mut bystander = sleeping.spawn().unwrap();
         assert_eq!(left(lab.down()), Vec::<String>::new());
@@ -207,13 +211,13 @@ fn a_claim_that_is_dropped_leaves_nothing() {
     isolated(|| {
         let before = Machine::read();
         let lab: LabName = "t".parse().unwrap();
-        let claim = Claim::take(&lab, "test").unwrap();
+        let reservation = Reservation::acquire(&lab, "test").unwrap();
         assert_eq!(status().unwrap().len(), 1);
         assert!(matches!(
-            Claim::take(&lab, "test"),
-            Err(ClaimError::Live { .. })
+            Reservation::acquire(&lab, "test"),
+            Err(ReservationError::Live { .. })
         ));
-        drop(claim);
+        drop(reservation);
         before.assert_unchanged();
     });
 }
@@ -227,10 +231,11 @@ fn the_eight_fabrics_come_up_and_down_again() {
             (HostPlacement::RootNamespace, 184 - 128 + 1),
         ] {
             let lab: LabName = "t".parse().unwrap();
-            let claim = Claim::take(&lab, "test").unwrap();
-            let plan = testing::fabrics(claim.slot());
+            let reservation = Reservation::acquire(&lab, "test").unwrap();
+            let plan = testing::fabrics(reservation.slot());
             let options = options(lab, hosts);
-            let took = bench_up_down(claim, &plan, &options, &CancellationToken::new()).unwrap();
+            let took =
+                bench_up_down(reservation, &plan, &options, &CancellationToken::new()).unwrap();
             println!("{took:?}");
             assert_eq!((took.namespaces, took.links), (namespaces, 220 + 12));
         }

@@ -1,4 +1,4 @@
-//! Labs on this machine. Those without what its kernel may lack are each in a machine of their own.
+//! Labs on this machine. Those that any kernel can run are each on an isolated machine.
 
 mod exact;
 mod machine;
@@ -12,33 +12,40 @@ use std::{
 
 use lab_plan::model::{FaultChange, FaultPlan, Plan};
 use lab_units::{LinkId, Nanos, NodeId};
-use rtnetlink::packet_route::link::Stats64;
 use tokio_util::sync::CancellationToken;
 
-use super::{Claim, ClaimError, Lab, LabError};
+use super::{Lab, LabError, Reservation, ReservationError};
 use crate::{
-    exec::Space,
-    lower::{Clock, HostPlacement, Layout, LowerOptions, lower_fault},
+    lower::{Clock, HostPlacement, LowerOptions, lower_fault},
     name::LabName,
-    netlink::dump,
 };
 
 #[derive(Debug)]
 enum Refused {
-    Claim(ClaimError),
-    #[expect(dead_code, reason = "shown by tests that fail")]
+    Reservation(ReservationError),
+    #[expect(dead_code, reason = "shown by failing tests")]
     Up(LabError),
 }
 
 fn up(name: &str, hosts: HostPlacement, plan: fn(u8) -> Plan) -> Result<Lab, Refused> {
     let lab: LabName = name.parse().unwrap();
-    let claim = Claim::take(&lab, "test").map_err(Refused::Claim)?;
-    let plan = plan(claim.slot());
-    bring_up(claim, &plan, &options(lab, hosts)).map_err(Refused::Up)
+    let reservation = Reservation::acquire(&lab, "test").map_err(Refused::Reservation)?;
+    let plan = plan(reservation.slot());
+    bring_up(reservation, &plan, &options(lab, hosts)).map_err(Refused::Up)
 }
 
-fn bring_up(claim: Claim, plan: &Plan, options: &LowerOptions) -> Result<Lab, LabError> {
-    Lab::up(claim, plan, options, &CancellationToken::new(), &mut |_| {})
+fn bring_up(
+    reservation: Reservation,
+    plan: &Plan,
+    options: &LowerOptions,
+) -> Result<Lab, LabError> {
+    Lab::up(
+        reservation,
+        plan,
+        options,
+        &CancellationToken::new(),
+        &mut |_| {},
+    )
 }
 
 fn options(lab: LabName, hosts: HostPlacement) -> LowerOptions {
@@ -51,7 +58,7 @@ fn options(lab: LabName, hosts: HostPlacement) -> LowerOptions {
     }
 }
 
-/// Packets can be steered to CPUs that are there.
+/// Returns the number of CPUs, to which packets are steered.
 fn cpus() -> u32 {
     u32::try_from(thread::available_parallelism().unwrap().get()).unwrap()
 }
@@ -61,12 +68,14 @@ fn host(lab: &Lab, name: &str) -> NodeId {
     NodeId::from_index(at.unwrap()).unwrap()
 }
 
-fn ping(lab: &mut Lab, from: NodeId, to: NodeId) -> bool {
+/// Returns true if one echo is answered within `seconds`.
+fn ping(lab: &mut Lab, from: NodeId, to: NodeId, seconds: u32) -> bool {
     let port = lab.plan().nodes[from.index()].ports[0];
     let dev = lab.plan().ports[port.index()].interface.clone();
     let addr = lab.plan().nodes[to.index()].addr.to_string();
     let mut command = Command::new("ping");
-    command.args(["-n", "-q", "-c", "1", "-W", "2", "-I", &dev, &addr]);
+    let wait = seconds.to_string();
+    command.args(["-n", "-q", "-c", "1", "-W", &wait, "-I", &dev, &addr]);
     command.stdout(Stdio::null());
     lab.spawn_on(from, &mut command)
         .unwrap()
@@ -75,7 +84,7 @@ fn ping(lab: &mut Lab, from: NodeId, to: NodeId) -> bool {
         .success()
 }
 
-/// Changes the first link, as a fault of the plan.
+/// Injects a fault into the first link.
 fn fault(lab: &mut Lab, change: FaultChange) {
     let fault = FaultPlan {
         at_ns: Nanos::ZERO,
@@ -89,19 +98,9 @@ fn fault(lab: &mut Lab, change: FaultChange) {
     lab.plan.faults.push(fault);
 }
 
-/// What a node's ports sent since they were made, in the order of its ports.
-fn counters(lab: &Lab, node: NodeId) -> Vec<Stats64> {
-    let path = lab.netns_path(node);
-    let space = path.map_or_else(Space::root, |path| Space::open(&path));
-    let links = dump::links(&mut space.unwrap().socket).unwrap();
-    let layout = Layout::new(&lab.plan, &lab.options);
-    let stats = |&port| {
-        let dev = &layout.port(port).interface;
-        links.iter().find(|link| link.name == *dev).unwrap().stats
-    };
-    layout.node(node).ports.iter().map(stats).collect()
-}
-
 fn left(errors: Vec<crate::exec::UndoError>) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
+
+/// Seconds in which an echo is answered on any machine, however loaded.
+const ANSWERED: u32 = 60;

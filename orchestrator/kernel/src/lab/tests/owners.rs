@@ -13,8 +13,11 @@ use nix::sys::signal::Signal;
 use super::{Refused, exact, left, up};
 use crate::{
     exec::netns,
-    journal::{LabState, Place},
-    lab::{Claim, ClaimError, DownError, EnterError, Live, down, down_all, on_node, status},
+    journal::{LabState, Location},
+    lab::{
+        DownError, EnterError, Live, Reservation, ReservationError, down, down_all, node_command,
+        status,
+    },
     lower::HostPlacement,
     name::LabName,
     process::ProcessId,
@@ -26,7 +29,7 @@ fn a_live_lab_is_refused_and_says_whose_it_is() {
     isolated(|| {
         let mut owner = Owner::start("wait");
         let refused = up(OWNED, HostPlacement::OwnNamespace, testing::pair).unwrap_err();
-        let Refused::Claim(ClaimError::Live { status }) = refused else {
+        let Refused::Reservation(ReservationError::Live { status }) = refused else {
             panic!("{refused:?}");
         };
         assert_eq!(status.owner_pid, Some(owner.pid()));
@@ -80,22 +83,22 @@ fn a_kept_lab_stays_until_it_is_taken_down() {
         assert_eq!(status().unwrap()[0].state, LabState::Kept);
         let refused = up(OWNED, HostPlacement::OwnNamespace, testing::pair).unwrap_err();
         assert!(
-            matches!(refused, Refused::Claim(ClaimError::Kept { .. })),
+            matches!(refused, Refused::Reservation(ReservationError::Kept { .. })),
             "{refused:?}"
         );
         let lab: LabName = OWNED.parse().unwrap();
-        let on_node = |node, command: &[&str]| {
+        let node_command = |node, command: &[&str]| {
             let command: Vec<_> = command.iter().map(Into::into).collect();
-            on_node(&lab, node, &command)
+            node_command(&lab, node, &command)
         };
-        let ready = on_node("dc1", &["ip", "link"]).unwrap();
-        assert!(!ready.is_in_root() && ready.status().unwrap().success());
-        let started = on_node("dc1", &["/nonexistent"]).unwrap().status();
+        let ready = node_command("dc1", &["ip", "link"]).unwrap();
+        assert!(!ready.runs_in_root() && ready.status().unwrap().success());
+        let started = node_command("dc1", &["/nonexistent"]).unwrap().status();
         assert!(
             matches!(started, Err(EnterError::Start { .. })),
             "{started:?}"
         );
-        let error = on_node("dc9", &["true"]).unwrap_err().to_string();
+        let error = node_command("dc9", &["true"]).unwrap_err().to_string();
         assert!(error.contains("no node `dc9`"), "{error}");
         for (_, done) in down_all(Live::Refuse).unwrap() {
             assert_eq!(left(done.unwrap()), Vec::<String>::new());
@@ -110,17 +113,20 @@ fn a_lab_in_a_guest_has_only_its_directory_here() {
         let before = Machine::read();
         let lab: LabName = OWNED.parse().unwrap();
         let plan = testing::pair(0);
-        let claim = Claim::take_for_guest(&lab, &plan).unwrap();
-        std::os::unix::net::UnixListener::bind(claim.directory().join("exec.sock")).unwrap();
+        let reservation = Reservation::acquire_for_guest(&lab, &plan).unwrap();
+        std::os::unix::net::UnixListener::bind(reservation.directory().join("exec.sock")).unwrap();
         let found = &status().unwrap()[0];
-        assert_eq!((found.state, found.place), (LabState::Live, Place::Guest));
+        assert_eq!(
+            (found.state, found.location),
+            (LabState::Live, Location::Guest)
+        );
         assert!(found.switches > 0 && found.hosts > 0);
-        let entered = on_node(&lab, "dc1", &["true".into()]);
+        let entered = node_command(&lab, "dc1", &["true".into()]);
         assert!(
             matches!(entered, Err(EnterError::InGuest { .. })),
             "{entered:?}"
         );
-        drop(claim);
+        drop(reservation);
         assert_eq!(status().unwrap(), []);
         before.assert_unchanged();
     });

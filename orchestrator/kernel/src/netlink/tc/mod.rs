@@ -15,7 +15,7 @@ use self::parameters::{Parameters, options};
 use super::{Batch, NetlinkError, Socket};
 use crate::step::{Handle, Parent, Qdisc};
 
-/// `tc qdisc add`.
+/// Adds the message of `tc qdisc add`.
 pub(crate) fn add(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
     let header = header(index, parent, handle);
     let mut request = Request::new()
@@ -26,7 +26,7 @@ pub(crate) fn add(batch: &mut Batch, index: u32, parent: Parent, handle: Handle,
     batch.request(&request);
 }
 
-/// `tc qdisc change`.
+/// Adds the message of `tc qdisc change`.
 pub(crate) fn change(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
     let header = header(index, parent, handle);
     let mut request = Request::new().op_newqdisc_do(&header);
@@ -34,9 +34,10 @@ pub(crate) fn change(batch: &mut Batch, index: u32, parent: Parent, handle: Hand
     batch.request(&request);
 }
 
+/// Adds the message of
 /// `tc filter add … ingress protocol all u32 match u32 0 0 action mirred egress redirect dev …`.
 ///
-/// An empty u32 match rather than matchall, because every kernel that has filters has it.
+/// The filter is an empty u32 match instead of matchall, since every kernel with filters has u32.
 pub(crate) fn redirect(batch: &mut Batch, from: u32, to: u32) {
     let mut header = Tcmsg::new();
     header.ifindex = from.cast_signed();
@@ -60,22 +61,22 @@ pub(crate) fn redirect(batch: &mut Batch, from: u32, to: u32) {
     batch.request(&request);
 }
 
-/// A queueing discipline as the kernel holds it.
+/// Queueing discipline as the kernel lists it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Held {
-    /// The number of the interface it is on.
+    /// Index of the interface.
     pub interface: u32,
     pub handle: u32,
     pub parent: u32,
     pub parameters: Parameters,
 }
 
-/// All queueing disciplines of the socket's namespace.
+/// Lists the queueing disciplines of the socket's namespace.
 pub(crate) fn qdiscs(socket: &mut Socket) -> Result<Vec<Held>, NetlinkError> {
     socket.dump(libc::RTM_GETQDISC, Tcmsg::new().as_slice(), read)
 }
 
-/// Where what comes in by an interface is redirected to.
+/// Returns the index of the interface to which received packets are redirected.
 pub(crate) fn redirected_to(socket: &mut Socket, from: u32) -> Result<Option<u32>, NetlinkError> {
     let mut header = Tcmsg::new();
     header.ifindex = from.cast_signed();
@@ -96,7 +97,7 @@ pub(crate) fn redirected_to(socket: &mut Socket, from: u32) -> Result<Option<u32
     Ok(targets.first().copied())
 }
 
-/// How the kernel holds a discipline of the lab.
+/// Converts a discipline of the lab to the form in which the kernel lists it.
 pub(crate) fn held(interface: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) -> Held {
     let header = header(interface, parent, handle);
     Held {

@@ -1,5 +1,5 @@
-//! Parameters of queueing disciplines as the kernel holds them: bytes per second, packets, and ticks
-//! of 64 ns (`PSCHED_SHIFT`).
+//! Parameters of queueing disciplines in the kernel's units: bytes per second, packets, and ticks of
+//! 64 ns (`PSCHED_SHIFT`).
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/include/net/pkt_sched.h>
 
@@ -13,7 +13,7 @@ use netlink_bindings::{
 
 use crate::step::Qdisc;
 
-/// Kind and parameters as the kernel holds them.
+/// Kind and parameters in the kernel's units.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Parameters {
     Tbf {
@@ -36,7 +36,7 @@ pub(crate) enum Parameters {
         loss: u32,
     },
     Clsact,
-    /// A kind that the lab does not make.
+    /// A kind that no lab has.
     Other(String),
 }
 
@@ -142,7 +142,7 @@ impl fmt::Display for Parameters {
     }
 }
 
-/// Puts a discipline's kind and parameters into a message.
+/// Appends a discipline's kind and parameters to a message.
 pub(super) fn options(attributes: PushAttrs<&mut Vec<u8>>, qdisc: &Qdisc) {
     match Parameters::of(qdisc) {
         Parameters::Tbf {
@@ -212,12 +212,12 @@ fn ratespec(bytes_per_sec: u64) -> TcRatespec {
     spec
 }
 
-/// Rounded down; never zero, which would be no limit.
+/// Converts a rate, rounded down; never to zero, which would mean unlimited.
 fn bytes_per_sec(rate: BitsPerSec) -> u64 {
     (rate.get() / 8).max(1)
 }
 
-/// `p · 2^32`, at most the largest number.
+/// Converts a probability `p` to `p · 2^32`, saturating.
 fn of_all_ones(probability: Ratio) -> u32 {
     u32::try_from(probability.scale_nearest(u64::from(u32::MAX))).unwrap_or(u32::MAX)
 }
@@ -230,7 +230,7 @@ fn signed(time: Nanos) -> i64 {
     i64::try_from(time.get()).unwrap_or(i64::MAX)
 }
 
-/// The time a bucket takes to fill, as `psched_l2t_ns` computes it, in ticks.
+/// Returns the time in which a bucket fills, in ticks, as `psched_l2t_ns` computes it.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_generic.c>, `psched_ratecfg_precompute`.
 fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
@@ -252,8 +252,8 @@ const TC_LINKLAYER_ETHERNET: u8 = 1;
 const TC_RED_ECN: u32 = 1;
 const TC_RED_NODROP: u32 = 8;
 
-/// RED's table of how much an average shrinks while a queue is idle: to nothing at once, since it
-/// is the queue's length itself.
+/// RED's table of the average's decay while a queue is idle: to zero at once, since the average is
+/// the queue length itself.
 const FORGET_WHEN_IDLE: [u8; 256] = [31; 256];
 
 #[cfg(test)]

@@ -1,18 +1,38 @@
-//! What is checked before anything is made.
+//! Checks before a lab is brought up.
 
 use std::collections::BTreeSet;
 
+use lab_plan::model::Plan;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::LabErrorKind;
+use super::{LabErrorKind, Reservation};
 use crate::{
     exec::netns,
+    lower::LowerOptions,
     netlink::{Socket, dump, rdma},
-    step::{Place, Step},
+    step::{Namespace, Step},
 };
 
-/// Lets the process open as many files as the lab needs: two for each namespace, and some for
-/// everything else.
+/// Checks that the plan and options are the reservation's and that the names of the lab are free.
+pub(super) fn check(
+    reservation: &Reservation,
+    plan: &Plan,
+    options: &LowerOptions,
+    steps: &[Step],
+) -> Result<(), LabErrorKind> {
+    if plan.slot != reservation.slot() || options.lab != *reservation.lab() {
+        return Err(LabErrorKind::OtherReservation {
+            plan: plan.slot,
+            lab: options.lab.clone(),
+            slot: reservation.slot(),
+            reserved: reservation.lab().clone(),
+        });
+    }
+    check_names(steps)
+}
+
+/// Raises the limit of open files to the lab's need: two for each namespace, and some for everything
+/// else.
 pub(super) fn allow_files(steps: &[Step]) -> Result<(), LabErrorKind> {
     let namespaces = steps
         .iter()
@@ -35,15 +55,15 @@ pub(super) fn allow_files(steps: &[Step]) -> Result<(), LabErrorKind> {
     setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(io)
 }
 
-/// Refuses to begin where something has a name that the lab is going to use.
-pub(super) fn nothing_is_there(steps: &[Step]) -> Result<(), LabErrorKind> {
+/// Returns an error if a name that the lab needs is in use.
+fn check_names(steps: &[Step]) -> Result<(), LabErrorKind> {
     let io = |error| LabErrorKind::Io {
         what: "netlink socket",
         error,
     };
     let links = dump::links(&mut Socket::route().map_err(io)?)?;
     let links: BTreeSet<String> = links.into_iter().map(|link| link.name).collect();
-    // Without the RDMA subsystem there is no device.
+    // A kernel without the RDMA subsystem has no device.
     let devices = Socket::rdma().map_err(Into::into);
     let devices = devices.and_then(|mut socket| rdma::devices(&mut socket));
     let devices: BTreeSet<String> = devices
@@ -62,7 +82,8 @@ pub(super) fn nothing_is_there(steps: &[Step]) -> Result<(), LabErrorKind> {
             }
             Step::Veth(veth) => {
                 let mut ends = [&veth.a, &veth.b].into_iter();
-                let taken = ends.find(|end| end.place == Place::Root && links.contains(&end.dev));
+                let taken =
+                    ends.find(|end| end.netns == Namespace::Root && links.contains(&end.dev));
                 if let Some(end) = taken {
                     return exists("interface", &end.dev);
                 }
@@ -76,5 +97,5 @@ pub(super) fn nothing_is_there(steps: &[Step]) -> Result<(), LabErrorKind> {
     Ok(())
 }
 
-/// Journals, pipes of flows, telemetry sockets.
+/// Files besides namespaces: journals, pipes of flows, telemetry sockets.
 const OTHER_FILES: u64 = 1_024;

@@ -1,4 +1,4 @@
-//! A place for a lab on the machine: its name and its slot.
+//! Reservation of a name and a slot for a lab.
 
 use std::{fs, io, path::PathBuf};
 
@@ -7,8 +7,8 @@ use lab_plan::model::{Node, Plan};
 use crate::{
     exec::UndoError,
     journal::{
-        self, Entry, FORMAT, Head, Journal, LabState, MachineLock, NodeEntry, Owner, Place, Status,
-        now,
+        self, Entry, FORMAT, Head, Journal, LabState, Location, MachineLock, NodeEntry, Owner,
+        Status, now,
     },
     lab::slot::InUse,
     name::LabName,
@@ -16,19 +16,20 @@ use crate::{
     process::{self, ProcessId},
 };
 
-/// A place for a lab, written down but with nothing made yet. Dropping it gives it up.
+/// Name and slot of a lab that has no objects yet, recorded in its journal. Dropping the reservation
+/// releases both.
 #[derive(Debug)]
-pub struct Claim {
+pub struct Reservation {
     lab: LabName,
     slot: u8,
-    /// Taken out when the lab is brought up.
+    /// Moved into the lab when it is brought up.
     journal: Option<Journal>,
 }
 
-/// Why there is no place for a lab.
+/// Error of reserving a lab.
 #[derive(Debug, thiserror::Error)]
-pub enum ClaimError {
-    /// Someone is running it.
+pub enum ReservationError {
+    /// The lab runs.
     #[error(
         "lab `{}` is running: process {}, `{}`, for {} s (hint: wait for it, or `lcmp-lab down {0}`)",
         status.lab, status.owner_pid.unwrap_or_default(),
@@ -36,10 +37,10 @@ pub enum ClaimError {
         status.age_seconds.unwrap_or_default(),
     )]
     Live {
-        /// Whose it is.
+        /// Status with the owner.
         status: Box<Status>,
     },
-    /// Someone kept it.
+    /// The lab was kept.
     #[error(
         "lab `{}` was kept {} s ago by `{}` (hint: `lcmp-lab down {0}` removes it, \
          `--lab NAME` makes another)",
@@ -47,76 +48,81 @@ pub enum ClaimError {
         status.owner_command.as_deref().unwrap_or_default(),
     )]
     Kept {
-        /// Whose it is.
+        /// Status with the owner.
         status: Box<Status>,
     },
-    /// A dead lab of the name could not be removed.
+    /// A dead lab of the name cannot be removed.
     #[error("lab `{lab}` is dead and cannot be removed: {}", list(errors))]
     Remains {
-        /// The lab.
+        /// Name of the lab.
         lab: LabName,
-        /// What is left.
+        /// Objects that could not be removed.
         errors: Vec<UndoError>,
     },
-    /// All slots are taken.
+    /// All slots are in use.
     #[error(
         "no address block is free: 10.0.0.0/8 is cut into 16 and each is in use by a lab or by this \
          machine (hint: `lcmp-lab status`, `ip -4 addr`, `ip rule`)"
     )]
     NoSlot,
-    /// The machine cannot be asked.
+    /// The machine's network cannot be read.
     #[error("cannot read the machine's network: {0}")]
     Netlink(#[from] NetlinkError),
-    /// The lab's directory cannot be made.
-    #[error("cannot make a place for the lab: {error}{}", journal::hint(error))]
+    /// The lab's directory cannot be created.
+    #[error("cannot reserve a place for the lab: {error}{}", journal::hint(error))]
     Io {
-        /// Why.
+        /// Cause of the failure.
         #[from]
         error: io::Error,
     },
 }
 
-impl Claim {
-    /// Takes a place for a lab. A dead lab of the name is removed first; a live or kept one is not.
+impl Reservation {
+    /// Reserves a lab on this kernel. A dead lab of the name is removed first; a live or kept one is an
+    /// error.
     ///
     /// # Errors
-    /// When the name or all slots are taken, or the machine cannot be asked.
-    pub fn take(lab: &LabName, scenario: &str) -> Result<Self, ClaimError> {
-        Self::take_at(Place::Here, lab, scenario)
+    /// When the name or all slots are in use, or the machine's network cannot be read.
+    pub fn acquire(lab: &LabName, scenario: &str) -> Result<Self, ReservationError> {
+        Self::acquire_on(Location::Here, lab, scenario)
     }
 
-    /// Takes a place for a lab that runs in a guest of this process's: its name and its directory.
+    /// Reserves a lab that runs in a guest of this process.
     ///
     /// # Errors
-    /// As [`Claim::take`].
-    pub fn take_for_guest(lab: &LabName, plan: &Plan) -> Result<Self, ClaimError> {
-        let mut claim = Self::take_at(Place::Guest, lab, &plan.name)?;
-        if let Some(journal) = &mut claim.journal {
+    /// As [`Reservation::acquire`].
+    pub fn acquire_for_guest(lab: &LabName, plan: &Plan) -> Result<Self, ReservationError> {
+        let mut reservation = Self::acquire_on(Location::Guest, lab, &plan.name)?;
+        if let Some(journal) = &mut reservation.journal {
             journal.write(&Entry::Nodes(nodes_elsewhere(plan)))?;
         }
-        Ok(claim)
+        Ok(reservation)
     }
 
-    fn take_at(place: Place, lab: &LabName, scenario: &str) -> Result<Self, ClaimError> {
+    fn acquire_on(
+        location: Location,
+        lab: &LabName,
+        scenario: &str,
+    ) -> Result<Self, ReservationError> {
         let _lock = MachineLock::take()?;
         if let Some((contents, state)) = journal::read(lab)? {
             let status = || Box::new(Status::of(lab.clone(), &contents, state));
             match state {
-                LabState::Live => return Err(ClaimError::Live { status: status() }),
-                LabState::Kept => return Err(ClaimError::Kept { status: status() }),
+                LabState::Live => return Err(ReservationError::Live { status: status() }),
+                LabState::Kept => return Err(ReservationError::Kept { status: status() }),
                 LabState::Dead => {}
             }
             let errors = super::down::clear(lab, &contents)?;
             if !errors.is_empty() {
                 let lab = lab.clone();
-                return Err(ClaimError::Remains { lab, errors });
+                return Err(ReservationError::Remains { lab, errors });
             }
         }
         let slot = free_slot()?;
         let directory = journal::directory(lab);
         fs::create_dir_all(&directory)?;
         let mut journal = Journal::create(&directory)?;
-        journal.write(&Entry::Lab(head(place, lab, scenario, slot)?))?;
+        journal.write(&Entry::Lab(head(location, lab, scenario, slot)?))?;
         Ok(Self {
             lab: lab.clone(),
             slot,
@@ -124,19 +130,19 @@ impl Claim {
         })
     }
 
-    /// The lab's name.
+    /// Returns the lab's name.
     #[must_use]
     pub const fn lab(&self) -> &LabName {
         &self.lab
     }
 
-    /// The slot that the plan is to be resolved with.
+    /// Returns the slot, which the plan is resolved with.
     #[must_use]
     pub const fn slot(&self) -> u8 {
         self.slot
     }
 
-    /// The lab's directory, for sockets and other files that go with it.
+    /// Returns the lab's directory, for sockets and other files that go with it.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         journal::directory(&self.lab)
@@ -147,27 +153,27 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for Reservation {
     fn drop(&mut self) {
         if self.journal.take().is_some()
             && let Ok(_lock) = MachineLock::take()
             && let Err(error) = fs::remove_dir_all(journal::directory(&self.lab))
         {
-            tracing::warn!(lab = %self.lab, %error, "cannot give up the claim");
+            tracing::warn!(lab = %self.lab, %error, "cannot release the reservation");
         }
     }
 }
 
-/// How many labs could still be made.
-pub(crate) fn free_slots() -> Result<usize, ClaimError> {
+/// Returns the number of labs that can still be reserved.
+pub(crate) fn free_slots() -> Result<usize, ReservationError> {
     Ok(in_use()?.free_slots())
 }
 
-fn free_slot() -> Result<u8, ClaimError> {
-    in_use()?.free_slot().ok_or(ClaimError::NoSlot)
+fn free_slot() -> Result<u8, ReservationError> {
+    in_use()?.free_slot().ok_or(ReservationError::NoSlot)
 }
 
-fn in_use() -> Result<InUse, ClaimError> {
+fn in_use() -> Result<InUse, ReservationError> {
     let mut in_use = InUse::read(&mut Socket::route()?)?;
     for lab in journal::labs()? {
         let slot =
@@ -177,7 +183,7 @@ fn in_use() -> Result<InUse, ClaimError> {
     Ok(in_use)
 }
 
-fn head(place: Place, lab: &LabName, scenario: &str, slot: u8) -> io::Result<Head> {
+fn head(location: Location, lab: &LabName, scenario: &str, slot: u8) -> io::Result<Head> {
     let process = ProcessId::own()?;
     Ok(Head {
         format: FORMAT,
@@ -190,11 +196,11 @@ fn head(place: Place, lab: &LabName, scenario: &str, slot: u8) -> io::Result<Hea
             command: process::command(process.pid),
         },
         since: now(),
-        place,
+        location,
     })
 }
 
-/// The nodes of a lab that has nothing on this kernel.
+/// Returns the nodes of a lab that has no objects on this kernel.
 fn nodes_elsewhere(plan: &Plan) -> Vec<NodeEntry> {
     let entry = |node: &Node| NodeEntry {
         name: node.name.clone(),

@@ -1,4 +1,4 @@
-//! Running programs on a node of a lab.
+//! Programs on a node of a lab.
 
 use std::{
     ffi::OsString,
@@ -6,62 +6,59 @@ use std::{
     io,
     os::unix::process::CommandExt,
     process::{Child, Command},
-    thread,
 };
-
-use nix::sched::{CloneFlags, setns};
 
 use super::Lab;
 use crate::{
     exec::netns,
-    journal::{self, Entry, NodeEntry, Place},
+    journal::{self, Entry, Location, NodeEntry},
     name::LabName,
 };
 
-/// Why a program cannot be run on a node.
+/// Error of running a program on a node.
 #[derive(Debug, thiserror::Error)]
 pub enum EnterError {
-    /// There is no lab of the name.
+    /// No lab has the name.
     #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]
     NoLab {
-        /// The name.
+        /// Name of the lab.
         lab: LabName,
     },
     /// The lab has no such node.
     #[error("lab `{lab}` has no node `{node}` (hint: its nodes are {})", nodes.join(", "))]
     NoNode {
-        /// The lab.
+        /// Name of the lab.
         lab: LabName,
-        /// The name.
+        /// Name of the node.
         node: String,
-        /// The names it has.
+        /// Names of the lab's nodes.
         nodes: Vec<String>,
     },
-    /// There is nothing to run.
+    /// The command is empty.
     #[error("no command given (hint: `lcmp-lab exec NODE -- CMD`)")]
     NoCommand,
-    /// It runs in a guest, where this kernel's namespaces do not lead.
+    /// The lab runs in a guest, which this kernel's namespaces do not reach.
     #[error("lab `{lab}` runs in a guest")]
     InGuest {
-        /// The lab.
+        /// Name of the lab.
         lab: LabName,
     },
     /// The node cannot be entered.
     #[error("cannot enter `{node}`: {error}{}", journal::hint(error))]
     Enter {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// Why.
+        /// Cause of the failure.
         error: io::Error,
     },
     /// The program does not start.
     #[error("cannot run `{}` on `{node}`: {error}", program.display())]
     Start {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The program.
+        /// Program.
         program: OsString,
-        /// Why.
+        /// Cause of the failure.
         error: io::Error,
     },
     /// The journal cannot be read.
@@ -70,50 +67,54 @@ pub enum EnterError {
         journal::hint(error)
     )]
     Journal {
-        /// The lab.
+        /// Name of the lab.
         lab: LabName,
-        /// Why.
+        /// Cause of the failure.
         error: io::Error,
     },
 }
 
-/// A program that is about to run on a node.
+/// Command that is about to run on a node.
 #[derive(Debug)]
-pub struct OnNode {
+pub struct NodeCommand {
     node: NodeEntry,
     program: OsString,
     command: Command,
 }
 
-/// Prepares to run a program on a node of a lab on this kernel, by the node's name (`dc1`, `dc1/h1`
-/// or `dc1-h1`).
+/// Prepares a command for a node of a lab on this kernel. The node's name is `dc1`, `dc1/h1` or
+/// `dc1-h1`.
 ///
 /// # Errors
-/// When there is no such lab or node here.
-pub fn on_node(lab: &LabName, node: &str, command: &[OsString]) -> Result<OnNode, EnterError> {
+/// When there is no such lab or node on this kernel.
+pub fn node_command(
+    lab: &LabName,
+    node: &str,
+    command: &[OsString],
+) -> Result<NodeCommand, EnterError> {
     let [program, arguments @ ..] = command else {
         return Err(EnterError::NoCommand);
     };
     let node = find(lab, node)?;
     let mut command = Command::new(program);
     command.args(arguments);
-    Ok(OnNode {
+    Ok(NodeCommand {
         node,
         program: program.clone(),
         command,
     })
 }
 
-impl OnNode {
-    /// Whether the node has no namespace of its own: the program then runs in the root namespace and
-    /// reaches the lab only by what it binds to the host's interface or RDMA device.
+impl NodeCommand {
+    /// Returns true if the node is in the root namespace: the program then reaches the lab only
+    /// through sockets bound to the host's interface or RDMA device.
     #[must_use]
-    pub const fn is_in_root(&self) -> bool {
+    pub const fn runs_in_root(&self) -> bool {
         self.node.netns.is_none()
     }
 
-    /// Becomes the program: this process's streams, signals and exit code are the program's from here
-    /// on. It returns only when that cannot be.
+    /// Replaces this process by the program, which inherits its streams, signals and exit code.
+    /// Returns only on failure.
     #[must_use]
     pub fn exec(mut self) -> EnterError {
         self.inside(CommandExt::exec)
@@ -126,7 +127,7 @@ impl OnNode {
             .map_err(|error| self.start_error(error))
     }
 
-    /// Hands the command to `work` on a thread that has gone to the node.
+    /// Passes the command to `work` on a thread in the node's namespace.
     fn inside<T: Send>(
         &mut self,
         work: impl FnOnce(&mut Command) -> T + Send,
@@ -135,8 +136,8 @@ impl OnNode {
         let Some(name) = &self.node.netns else {
             return Ok(work(command));
         };
-        let entered =
-            File::open(netns::path(name)).and_then(|file| in_netns(&file, || work(command)));
+        let entered = File::open(netns::path(name))
+            .and_then(|file| netns::inside_with_sysfs(file, || work(command)));
         entered.map_err(|error| EnterError::Enter {
             node: self.node.name.clone(),
             error,
@@ -153,8 +154,8 @@ impl OnNode {
 }
 
 impl Lab {
-    /// Starts a program on a node, in the node's namespace and with its `/sys`, and writes the
-    /// process down.
+    /// Starts a program in a node's namespace, with its `/sys`, and records the process in the
+    /// journal.
     ///
     /// # Errors
     /// When the namespace cannot be entered or the program does not start.
@@ -164,35 +165,18 @@ impl Lab {
         command: &mut Command,
     ) -> io::Result<Child> {
         let file = self.netns_path(node).map(File::open).transpose()?;
-        let mut child = spawn_in(file.as_ref(), command)?;
+        let mut child = match &file {
+            None => command.spawn()?,
+            Some(file) => netns::inside_with_sysfs(file, || command.spawn())??,
+        };
         if let Err(error) = self.record_process(child.id()) {
-            // `down` would not know of it.
+            // `down` would not find the process.
             child.kill()?;
             child.wait()?;
             return Err(error);
         }
         Ok(child)
     }
-}
-
-/// Starts a program in a namespace, from a thread that has gone there: a child is where the thread
-/// was that made it.
-fn spawn_in(file: Option<&File>, command: &mut Command) -> io::Result<Child> {
-    match file {
-        None => command.spawn(),
-        Some(file) => in_netns(file, || command.spawn())?,
-    }
-}
-
-/// Does `work` on a thread that has gone to a namespace and has its `/sys`.
-fn in_netns<T: Send>(file: &File, work: impl FnOnce() -> T + Send) -> io::Result<T> {
-    let work = move || {
-        setns(file, CloneFlags::CLONE_NEWNET)?;
-        netns::own_sysfs()?;
-        Ok(work())
-    };
-    let done = thread::scope(|scope| scope.spawn(work).join());
-    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn find(lab: &LabName, node: &str) -> Result<NodeEntry, EnterError> {
@@ -204,7 +188,7 @@ fn find(lab: &LabName, node: &str) -> Result<NodeEntry, EnterError> {
     let (contents, _) = read.ok_or_else(|| EnterError::NoLab { lab: lab.clone() })?;
     if contents
         .head()
-        .is_some_and(|head| head.place == Place::Guest)
+        .is_some_and(|head| head.location == Location::Guest)
     {
         return Err(EnterError::InGuest { lab: lab.clone() });
     }

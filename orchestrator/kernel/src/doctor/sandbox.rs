@@ -1,0 +1,104 @@
+//! Two-host lab on a private machine: a thread with its own root namespace and its own `/run`.
+
+use std::{
+    io, process,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use lab_plan::{Plan, PlanOptions};
+use nix::{
+    mount::{MsFlags, mount},
+    sched::{CloneFlags, unshare},
+};
+
+use crate::{
+    exec::netns,
+    lab::{Reservation, ReservationError},
+    lower::{Clock, HostPlacement, LowerOptions},
+    name::LabName,
+};
+
+/// Runs `work` on a new thread with an empty root namespace and an empty `/run`. All namespaces,
+/// interfaces, mounts and journals that `work` creates end with the thread at the latest.
+pub(super) fn run<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    netns::on_thread(|| {
+        unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET)?;
+        let none = None::<&str>;
+        mount(none, "/", none, MsFlags::MS_PRIVATE | MsFlags::MS_REC, none)?;
+        mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), none)?;
+        Ok(work())
+    })
+}
+
+/// Lab of two datacenters with a host each, reserved but not up.
+pub(super) struct TwoHosts {
+    pub reservation: Reservation,
+    pub plan: Plan,
+    pub options: LowerOptions,
+}
+
+impl TwoHosts {
+    /// Reserves the lab. Called inside [`run`].
+    pub(super) fn reserve() -> Result<Self, ReservationError> {
+        let lab: LabName = "doctor".parse().expect("the name is valid");
+        let reservation = Reservation::acquire(&lab, "doctor")?;
+        let plan = plan(reservation.slot());
+        Ok(Self {
+            reservation,
+            plan,
+            options: options(lab),
+        })
+    }
+}
+
+pub(super) const fn options(lab: LabName) -> LowerOptions {
+    LowerOptions {
+        lab,
+        hosts: HostPlacement::OwnNamespace,
+        clock: Clock::Real,
+        delay_lines: true,
+        cpus: 1,
+    }
+}
+
+/// Resolves the two-host scenario. RDMA devices are named after interfaces and machine-wide, so the
+/// interfaces have names that no other lab or process uses.
+pub(super) fn plan(slot: u8) -> Plan {
+    let scenario = lab_scenario::parse("doctor.yaml", SCENARIO.as_bytes());
+    let scenario = scenario.expect("the built-in scenario is valid");
+    let options = PlanOptions {
+        slot,
+        ..PlanOptions::default()
+    };
+    let plan = lab_plan::resolve(&scenario, SCENARIO, &lab_scenario::Files::new(), &options);
+    let mut plan = plan.expect("the built-in scenario can be planned");
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    for (port, at) in plan.ports.iter_mut().zip(0..) {
+        port.interface = format!("{}{number}_{at}", interface_prefix());
+    }
+    plan
+}
+
+/// Returns the prefix of this process's interfaces; their RDMA devices have `rxe_` before it.
+pub(super) fn interface_prefix() -> String {
+    format!("p{}n", process::id())
+}
+
+/// Number of the next lab of this process.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// The inter-DC link marks packets, so that every kind of qdisc occurs.
+const SCENARIO: &str = "
+name: doctor
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links:
+    - between: [dc1, dc2]
+      rate: 100 Gbit
+      delay: 1 ms
+      ecn: { k_min: 400 kB, k_max: 1600 kB, p_max: 0.2 }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 2 MB }]
+policies: [ecmp]
+scale: { rate: 1/100, time: 1 }
+";

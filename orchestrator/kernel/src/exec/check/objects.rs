@@ -1,0 +1,193 @@
+//! Comparisons by kind of object.
+
+use std::os::fd::AsFd;
+
+use super::Checker;
+use crate::{
+    exec::netns,
+    netlink::{NetlinkError, Socket, dump, ethtool, rdma, tc},
+    step::{NextHop, Route, RouteTarget, Step},
+};
+
+impl Checker<'_> {
+    pub(super) fn ends(&mut self) {
+        for &(end, mtu, queue_len) in &self.wanted.ends {
+            let show = |mac, mtu, queue_len, group| {
+                format!("veth {mac:?} mtu {mtu} txqueuelen {queue_len} group {group}")
+            };
+            let wanted = show(Some(end.mac), mtu, queue_len, end.group);
+            let found = self.links.get(&end.dev).map(|link| {
+                let shown = show(link.mac, link.mtu, link.queue_len, link.group);
+                if link.veth {
+                    shown
+                } else {
+                    format!("not a {shown}")
+                }
+            });
+            self.same(format!("interface `{}`", end.dev), wanted, found);
+        }
+    }
+
+    pub(super) fn interfaces(&mut self) -> Result<(), NetlinkError> {
+        for step in &self.wanted.steps {
+            match step {
+                Step::LinkUp { dev, .. } => {
+                    let state = |up, running| match (up, running) {
+                        (true, true) => "up",
+                        (true, false) => "up, but the other end is not",
+                        (false, _) => "down",
+                    };
+                    let found = self.links.get(dev);
+                    let found = found.map(|link| state(link.up, link.running || dev == "lo"));
+                    let found = found.map(str::to_owned);
+                    self.same(format!("interface `{dev}`"), "up".into(), found);
+                }
+                Step::Offloads { dev, .. } => {
+                    let on = ethtool::offloads_on(&self.handle.socket, dev);
+                    let on = on.map_err(std::io::Error::from)?.join(" ");
+                    self.same(format!("offloads of `{dev}`"), String::new(), Some(on));
+                }
+                Step::Redirect { from, to, .. } => {
+                    let found = match self.links.get(from).map(|link| link.index) {
+                        Some(from) => tc::redirected_to(&mut self.handle.socket, from)?,
+                        None => None,
+                    };
+                    let mut links = self.links.values();
+                    let found = links.find(|link| Some(link.index) == found);
+                    let found = found.map(|link| link.name.clone());
+                    self.same(format!("redirect of `{from}`"), to.clone(), found);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn addresses(&mut self) -> Result<(), NetlinkError> {
+        let listed = dump::addresses(&mut self.handle.socket)?;
+        for step in &self.wanted.steps {
+            if let Step::Address { dev, addr, .. } = step {
+                let found = listed.iter().find(|found| found.addr == *addr);
+                let found = found.map(|at| format!("/{} on interface {}", at.len, at.interface));
+                let wanted = format!("/32 on interface {}", self.index(dev));
+                self.same(format!("address {addr}"), wanted, found);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn neighbours(&mut self) -> Result<(), NetlinkError> {
+        let listed = dump::neighbours(&mut self.handle.socket)?;
+        for step in &self.wanted.steps {
+            if let Step::Neighbour { dev, addr, mac, .. } = step {
+                let index = self.index(dev);
+                let same = |at: &&dump::Neighbour| at.interface == index && at.addr == *addr;
+                let found = listed.iter().find(same).map(|found| found.mac.to_string());
+                let object = format!("neighbour {addr} on `{dev}`");
+                self.same(object, mac.to_string(), found);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn routes(&mut self) -> Result<(), NetlinkError> {
+        let listed = dump::routes(&mut self.handle.socket)?;
+        for step in &self.wanted.steps {
+            match step {
+                Step::Route(route) => {
+                    let wanted = self.listed_route(route);
+                    let same =
+                        |found: &&dump::Route| found.table == wanted.table && found.to == wanted.to;
+                    let found = listed.iter().find(same).map(|found| format!("{found:?}"));
+                    let object = format!("route to {}/{}", route.to.addr, route.to.len);
+                    self.same(object, format!("{wanted:?}"), found);
+                }
+                Step::NotLocal { addr, .. } => {
+                    let local = |found: &dump::Route| {
+                        found.table == LOCAL_TABLE && found.to.len == 32 && found.to.addr == *addr
+                    };
+                    let found = match listed.iter().any(local) {
+                        true => "there",
+                        false => "not there",
+                    };
+                    let object = format!("route to {addr} in table `local`");
+                    self.same(object, "not there".into(), Some(found.into()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts a step's route to the form in which the kernel lists it.
+    fn listed_route(&self, route: &Route) -> dump::Route {
+        let hops = match &route.target {
+            RouteTarget::Local { dev } | RouteTarget::OnLink { dev } => {
+                vec![(self.index(dev), None)]
+            }
+            RouteTarget::Gateways(hops) => {
+                let hop = |hop: &NextHop| (self.index(&hop.dev), Some(hop.gateway));
+                hops.iter().map(hop).collect()
+            }
+        };
+        dump::Route {
+            table: route.table,
+            to: route.to,
+            local: matches!(route.target, RouteTarget::Local { .. }),
+            src: route.src,
+            hops,
+        }
+    }
+
+    pub(super) fn rules(&mut self) -> Result<(), NetlinkError> {
+        let listed = dump::rules(&mut self.handle.socket)?;
+        for step in &self.wanted.steps {
+            if let Step::Rule(rule) = step {
+                let same = |found: &&dump::Rule| found.selector.as_ref() == Some(&rule.selector);
+                let show = |priority, table| format!("{priority} to {table}");
+                let found = listed.iter().find(same);
+                let found = found.map(|found| show(found.priority, found.table));
+                let object = format!("rule {:?}", rule.selector);
+                self.same(object, show(rule.priority, rule.table), found);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn qdiscs(&mut self) -> Result<(), NetlinkError> {
+        let listed = tc::qdiscs(&mut self.handle.socket)?;
+        for step in &self.wanted.steps {
+            if let Step::Qdisc(at) = step {
+                let wanted = tc::held(self.index(&at.dev), at.parent, at.handle, &at.qdisc);
+                let same = |found: &&tc::Held| {
+                    found.interface == wanted.interface && found.parent == wanted.parent
+                };
+                let show =
+                    |held: &tc::Held| format!("{:x}: {}", held.handle >> 16, held.parameters);
+                let object = format!("{} of `{}`", at.qdisc.kind(), at.dev);
+                self.same(object, show(&wanted), listed.iter().find(same).map(show));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn rdma_devices(&mut self) -> Result<(), NetlinkError> {
+        // The kernel names a device's interface only inside the interface's namespace.
+        let mut socket = netns::inside(self.handle.as_fd(), Socket::rdma)??;
+        let devices = rdma::devices(&mut socket)?;
+        for step in &self.wanted.steps {
+            if let Step::Rxe { name, dev, .. } = step {
+                let device = devices.iter().find(|device| device.name == *name);
+                let on = device.map(|device| rdma::interfaces(&mut socket, device.index));
+                let found = on.transpose()?;
+                let found = found.map(|on| format!("on `{}`", on.join("`, `")));
+                let object = format!("RDMA device `{name}`");
+                self.same(object, format!("on `{dev}`"), found);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Routing table of the machine's own addresses.
+const LOCAL_TABLE: u32 = 255;
