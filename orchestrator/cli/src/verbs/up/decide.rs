@@ -45,7 +45,7 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
         return Err(Failure::environment(format_args!(
             "results: {}{}",
             machine.results.what,
-            hint.map_or_else(String::new, |mend| format!(" (hint: {mend})"))
+            hint.map_or_else(String::new, |fix| format!(" (hint: {fix})"))
         )));
     }
     if !needs_guest(arguments, &machine.kernel_lacks) {
