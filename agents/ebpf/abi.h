@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 #define MAX_CANDIDATES 8
-#define MAX_AGES 17
+#define MAX_SIZE_THRESHOLDS 17
 #define MAX_PORTS 64
 #define MAX_DESTINATIONS 1024
 #define MAX_FLOW_TABLE_ENTRIES 50000
@@ -20,17 +20,17 @@
 #define CANDIDATE_KEPT 2
 #define NO_QP 0xffffffffU
 #define ROCE_PORT 4791
-#define TRIGGER_NEW_FLOW 0 // It is the first of its flow.
-#define TRIGGER_FAILOVER 1 // Its flow's port had died.
-#define TRIGGER_AGE 2 // It has sent so much that its next hop is none of the cheapest any more.
-#define RULE_HASH 0 // Buckets: the hash over the live candidates' buckets.
-#define RULE_SCORED 1 // LCMP: the hash over the cheaper half.
-#define RULE_LEAST_COST 2 // LCMP, `paper`: all highly congested, so the cheapest.
-#define RULE_HASH_ALL 3 // LCMP, `artifact`: none left, so the hash over all.
-#define RULE_STALE 4 // Without fresh tables, or LCMP without fresh signals: the hash over all.
-#define RULE_OWN 5 // By a policy of the user's own.
+#define TRIGGER_NEW_FLOW 0 // First packet of a flow.
+#define TRIGGER_FAILOVER 1 // Packet of a pinned flow whose port is dead (fast failover).
+#define TRIGGER_FLOW_AGEING 2 // Packet past a size threshold whose next hop is not among the cheapest any more.
+#define RULE_HASH 0 // Buckets: hash over the live candidates' buckets.
+#define RULE_SCORED 1 // LCMP: hash over the cheaper half.
+#define RULE_LEAST_COST 2 // LCMP, `paper`: the cheapest, as all are highly congested.
+#define RULE_HASH_ALL 3 // LCMP, `artifact`: hash over all, as no candidate is left.
+#define RULE_STALE 4 // Stale tables, or LCMP with stale signals: hash over all.
+#define RULE_OWN 5 // Choice of a user's own policy.
 
-// A flow: the five-tuple, ports 0 for a protocol without ports and for fragments.
+// Five-tuple of a flow; the ports are 0 for fragments and for protocols without ports.
 struct flow_key {
 	// Source address, in network byte order.
 	__u32 src;
@@ -53,20 +53,20 @@ _Static_assert(__builtin_offsetof(struct flow_key, dport) == 10, "flow_key.dport
 _Static_assert(__builtin_offsetof(struct flow_key, proto) == 12, "flow_key.proto");
 _Static_assert(__builtin_offsetof(struct flow_key, pad) == 13, "flow_key.pad");
 
-// Where a flow is pinned to: with its key 48 bytes, where the paper counts 24, for the key is
-// the whole five-tuple and packets, bytes and decisions are counted for telemetry.
+// Pinned flow: 48 bytes with its key where the paper (Sec. 4) counts 24, because the key is the
+// whole five-tuple and packets, bytes and decisions are counted for telemetry.
 struct flow_entry {
-	// Time of its latest packet, to a tick of the kernel's timer; a decision's is exact.
+	// Time of the latest packet, to a tick of the kernel's timer; exact for a decided packet.
 	__u64 last_seen_ns;
 	// Packets forwarded.
 	__u64 packets;
 	// Bytes forwarded, Ethernet header included.
 	__u64 bytes;
-	// The egress port's slot.
+	// Slot of the egress port.
 	__u16 port;
-	// The row of `demands` its bytes count in, from 1 on; 0: in none.
+	// Row of `demands` that counts the flow's bytes, from 1 on; 0: none.
 	__u16 demand;
-	// Decisions made for it: more than one after a failover.
+	// Decisions made for the flow: more than one after a failover or flow ageing.
 	__u32 decisions;
 };
 _Static_assert(sizeof(struct flow_entry) == 32, "flow_entry");
@@ -77,22 +77,22 @@ _Static_assert(__builtin_offsetof(struct flow_entry, port) == 24, "flow_entry.po
 _Static_assert(__builtin_offsetof(struct flow_entry, demand) == 26, "flow_entry.demand");
 _Static_assert(__builtin_offsetof(struct flow_entry, decisions) == 28, "flow_entry.decisions");
 
-// A destination prefix, in the layout of `BPF_MAP_TYPE_LPM_TRIE` keys.
+// Destination prefix, in the layout of `BPF_MAP_TYPE_LPM_TRIE` keys.
 struct prefix_key {
-	// Leading bits that count.
+	// Prefix length in bits.
 	__u32 bits;
-	// The address, in network byte order.
+	// Address, in network byte order.
 	__u32 addr;
 };
 _Static_assert(sizeof(struct prefix_key) == 8, "prefix_key");
 _Static_assert(__builtin_offsetof(struct prefix_key, bits) == 0, "prefix_key.bits");
 _Static_assert(__builtin_offsetof(struct prefix_key, addr) == 4, "prefix_key.addr");
 
-// A next hop of a destination.
+// Candidate next hop of a destination.
 struct candidate {
-	// The egress port's slot.
+	// Slot of the egress port.
 	__u32 port;
-	// Hash buckets of it, for the bucket mechanism.
+	// Hash buckets of the candidate, for the bucket mechanism.
 	__u16 buckets;
 	// C_path.
 	__u8 path;
@@ -105,53 +105,52 @@ _Static_assert(__builtin_offsetof(struct candidate, buckets) == 4, "candidate.bu
 _Static_assert(__builtin_offsetof(struct candidate, path) == 6, "candidate.path");
 _Static_assert(__builtin_offsetof(struct candidate, pad) == 7, "candidate.pad");
 
-// From so many bytes on, a flow's cheapest next hops. The halves are apart for a row to need no
-// more alignment than the kernel's prefix table gives.
-struct age {
-	// The lower half of the bytes a flow has sent.
+// Cheapest candidates of a flow from a number of sent bytes on (flow ageing). The number is
+// split because the kernel's prefix table aligns rows to four bytes only.
+struct size_threshold {
+	// Lower half of the bytes sent.
 	__u32 from_low;
-	// The upper half.
+	// Upper half of the bytes sent.
 	__u32 from_high;
-	// Bit n: the candidate at n is one of them.
+	// Bit n: candidate n is one of the cheapest.
 	__u8 cheapest;
 	// Zero.
 	__u8 pad[3];
 };
-_Static_assert(sizeof(struct age) == 12, "age");
-_Static_assert(__builtin_offsetof(struct age, from_low) == 0, "age.from_low");
-_Static_assert(__builtin_offsetof(struct age, from_high) == 4, "age.from_high");
-_Static_assert(__builtin_offsetof(struct age, cheapest) == 8, "age.cheapest");
-_Static_assert(__builtin_offsetof(struct age, pad) == 9, "age.pad");
+_Static_assert(sizeof(struct size_threshold) == 12, "size_threshold");
+_Static_assert(__builtin_offsetof(struct size_threshold, from_low) == 0, "size_threshold.from_low");
+_Static_assert(__builtin_offsetof(struct size_threshold, from_high) == 4, "size_threshold.from_high");
+_Static_assert(__builtin_offsetof(struct size_threshold, cheapest) == 8, "size_threshold.cheapest");
+_Static_assert(__builtin_offsetof(struct size_threshold, pad) == 9, "size_threshold.pad");
 
-// The next hops of a destination, nearest first.
+// Candidates of a destination, in order of increasing delay.
 struct destination {
-	// Rows in use.
+	// Candidates in use.
 	__u32 count;
-	// The row of `demands` that what this datacenter's hosts send there counts in, from 1 on; 0:
-	// it is not counted.
+	// Row of `demands` that counts bytes from this datacenter's hosts to the destination, from 1
+	// on; 0: none.
 	__u32 demand;
-	// The next hops.
+	// Candidate next hops.
 	struct candidate candidates[8];
-	// Where flows age, the ages of one that goes there, in order; else, and behind the last, rows
-	// that never begin.
-	struct age ages[17];
+	// Size thresholds of flow ageing in increasing order; unused rows are never reached.
+	struct size_threshold size_thresholds[17];
 };
 _Static_assert(sizeof(struct destination) == 276, "destination");
 _Static_assert(__builtin_offsetof(struct destination, count) == 0, "destination.count");
 _Static_assert(__builtin_offsetof(struct destination, demand) == 4, "destination.demand");
 _Static_assert(__builtin_offsetof(struct destination, candidates) == 8, "destination.candidates");
-_Static_assert(__builtin_offsetof(struct destination, ages) == 72, "destination.ages");
+_Static_assert(__builtin_offsetof(struct destination, size_thresholds) == 72, "destination.size_thresholds");
 
-// An egress port.
+// Egress port.
 struct port {
-	// The port's state in one word, so that it is read and written whole: Q in the low byte,
-	// then T, D and C_cong, and PORT_ALIVE.
+	// Congestion and liveness in one word, read and written whole: Q in the low byte, then T, D
+	// and C_cong, and PORT_ALIVE.
 	__u64 state;
-	// Its interface.
+	// Index of the interface.
 	__u32 ifindex;
-	// Source address of frames leaving it.
+	// Source address of frames that leave by the port.
 	__u8 src_mac[6];
-	// Destination address of frames leaving it.
+	// Destination address of frames that leave by the port.
 	__u8 dst_mac[6];
 };
 _Static_assert(sizeof(struct port) == 24, "port");
@@ -160,16 +159,15 @@ _Static_assert(__builtin_offsetof(struct port, ifindex) == 8, "port.ifindex");
 _Static_assert(__builtin_offsetof(struct port, src_mac) == 12, "port.src_mac");
 _Static_assert(__builtin_offsetof(struct port, dst_mac) == 18, "port.dst_mac");
 
-// How to decide; the weights and thresholds may be written while the program is at work.
+// Decision parameters; weights and thresholds may change while the program runs.
 struct switch_params {
-	// With signals older than this LCMP falls back to a hash over all; 0: they never age.
+	// Age of the congestion signals from which LCMP hashes over all candidates; 0: no limit.
 	__u64 stale_after_ns;
-	// With tables older than this, or none yet, every policy falls back to a hash over all; 0:
-	// they never age.
+	// Age of the tables from which every policy hashes over all candidates; 0: no limit.
 	__u64 max_table_age_ns;
-	// α.
+	// α (Eq. 1).
 	__u32 alpha;
-	// β.
+	// β (Eq. 1).
 	__u32 beta;
 	// Seed of the flow hash.
 	__u32 seed;
@@ -181,12 +179,13 @@ struct switch_params {
 	__u32 congested_threshold;
 	// `artifact`: cost from which a kept candidate is dropped.
 	__u32 drop_threshold;
-	// The first address of the datacenter's own hosts, in network byte order.
+	// Prefix of the datacenter's own hosts, in network byte order.
 	__u32 local_addr;
-	// The bits of an address that say whether it is one of them, in network byte order.
+	// Mask of that prefix, in network byte order.
 	__u32 local_mask;
-	// 1: a flow that has outgrown its next hop is decided again, by the destination's ages.
-	__u32 ageing;
+	// 1: flow ageing re-routes a flow past a size threshold if its next hop is not among the
+	// cheapest any more.
+	__u32 flow_ageing;
 };
 _Static_assert(sizeof(struct switch_params) == 56, "switch_params");
 _Static_assert(__builtin_offsetof(struct switch_params, stale_after_ns) == 0, "switch_params.stale_after_ns");
@@ -200,21 +199,21 @@ _Static_assert(__builtin_offsetof(struct switch_params, congested_threshold) == 
 _Static_assert(__builtin_offsetof(struct switch_params, drop_threshold) == 40, "switch_params.drop_threshold");
 _Static_assert(__builtin_offsetof(struct switch_params, local_addr) == 44, "switch_params.local_addr");
 _Static_assert(__builtin_offsetof(struct switch_params, local_mask) == 48, "switch_params.local_mask");
-_Static_assert(__builtin_offsetof(struct switch_params, ageing) == 52, "switch_params.ageing");
+_Static_assert(__builtin_offsetof(struct switch_params, flow_ageing) == 52, "switch_params.flow_ageing");
 
-// All of a switch but its flows and destinations: one value, so that one lookup finds it.
+// Parameters and ports of a switch in one value, found by one lookup.
 struct switch_table {
-	// How to decide.
+	// Decision parameters.
 	struct switch_params params;
-	// When the ports' congestion was last sampled.
+	// Time of the latest sample of the ports' congestion.
 	__u64 sampled_at_ns;
-	// When the control plane last said that the destinations' rows are right; 0: never.
+	// Time the control plane last wrote or confirmed the destinations' rows; 0: never.
 	__u64 tables_at_ns;
-	// Flows that agents took out of the flow table because they were idle.
+	// Idle flows that the agents' flow-cache garbage collection removed.
 	__u64 expired;
-	// Flows that the kernel evicted from a full flow table, as agents found.
+	// Flows that the kernel evicted from a full flow table, as inferred by the agents.
 	__u64 evicted;
-	// The ports by slot.
+	// Ports by slot.
 	struct port ports[64];
 };
 _Static_assert(sizeof(struct switch_table) == 1624, "switch_table");
@@ -225,31 +224,31 @@ _Static_assert(__builtin_offsetof(struct switch_table, expired) == 72, "switch_t
 _Static_assert(__builtin_offsetof(struct switch_table, evicted) == 80, "switch_table.evicted");
 _Static_assert(__builtin_offsetof(struct switch_table, ports) == 88, "switch_table.ports");
 
-// Packets and decisions of one CPU.
+// Packet and decision counters of one CPU.
 struct counters {
 	// Frames received.
 	__u64 received;
 	// Packets forwarded by their flow's entry.
 	__u64 hits;
-	// Flows decided for the first time.
+	// Decisions for a flow's first packet.
 	__u64 new_flows;
-	// Flows decided again because their port had died.
+	// Decisions for a pinned flow whose port is dead.
 	__u64 failovers;
-	// Flows decided again because they had outgrown their port.
-	__u64 outgrown;
+	// Decisions that flow ageing caused.
+	__u64 aged;
 	// Decisions by a fallback rule.
 	__u64 fallbacks;
-	// Those of them for want of fresh tables or signals.
+	// Decisions by the fallback for stale tables or signals.
 	__u64 stale;
 	// Frames left to the kernel: not IPv4, with IP options, or to no known destination.
 	__u64 passed;
-	// Packets left to the kernel because their TTL ends here.
+	// Packets left to the kernel because their TTL expires.
 	__u64 ttl_expired;
-	// Packets dropped because their destination had no live candidate.
+	// Packets dropped because no candidate of their destination is alive.
 	__u64 no_destination;
-	// Flows that could not be entered in the flow table; each of their packets is decided.
+	// Flows without a row in the flow table; each of their packets is decided.
 	__u64 not_pinned;
-	// Decisions the ring buffer had no room for.
+	// Decision records lost because the ring buffer was full.
 	__u64 records_lost;
 };
 _Static_assert(sizeof(struct counters) == 96, "counters");
@@ -257,7 +256,7 @@ _Static_assert(__builtin_offsetof(struct counters, received) == 0, "counters.rec
 _Static_assert(__builtin_offsetof(struct counters, hits) == 8, "counters.hits");
 _Static_assert(__builtin_offsetof(struct counters, new_flows) == 16, "counters.new_flows");
 _Static_assert(__builtin_offsetof(struct counters, failovers) == 24, "counters.failovers");
-_Static_assert(__builtin_offsetof(struct counters, outgrown) == 32, "counters.outgrown");
+_Static_assert(__builtin_offsetof(struct counters, aged) == 32, "counters.aged");
 _Static_assert(__builtin_offsetof(struct counters, fallbacks) == 40, "counters.fallbacks");
 _Static_assert(__builtin_offsetof(struct counters, stale) == 48, "counters.stale");
 _Static_assert(__builtin_offsetof(struct counters, passed) == 56, "counters.passed");
@@ -266,17 +265,17 @@ _Static_assert(__builtin_offsetof(struct counters, no_destination) == 72, "count
 _Static_assert(__builtin_offsetof(struct counters, not_pinned) == 80, "counters.not_pinned");
 _Static_assert(__builtin_offsetof(struct counters, records_lost) == 88, "counters.records_lost");
 
-// A candidate as it was seen by a decision.
+// Candidate as a decision saw it.
 struct scored_candidate {
-	// C, the total cost; 0 where the rule does not compute it.
+	// C, the total cost (Eq. 1); 0 where the rule does not compute it.
 	__u32 cost;
-	// The egress port's slot.
+	// Slot of the egress port.
 	__u8 port;
 	// C_path.
 	__u8 path;
 	// C_cong.
 	__u8 congestion;
-	// CANDIDATE_ALIVE, CANDIDATE_KEPT.
+	// CANDIDATE_ALIVE and CANDIDATE_KEPT.
 	__u8 flags;
 };
 _Static_assert(sizeof(struct scored_candidate) == 8, "scored_candidate");
@@ -286,28 +285,28 @@ _Static_assert(__builtin_offsetof(struct scored_candidate, path) == 5, "scored_c
 _Static_assert(__builtin_offsetof(struct scored_candidate, congestion) == 6, "scored_candidate.congestion");
 _Static_assert(__builtin_offsetof(struct scored_candidate, flags) == 7, "scored_candidate.flags");
 
-// A decision, as the ring buffer carries it.
+// Decision record of the ring buffer.
 struct decision_record {
-	// When.
+	// Time of the decision.
 	__u64 time_ns;
-	// For which flow.
+	// Flow decided for.
 	struct flow_key flow;
-	// The flow's hash.
+	// Hash of the flow.
 	__u32 hash;
-	// The destination QP of the deciding packet's base transport header, or NO_QP.
+	// Destination QP of the packet's base transport header, or NO_QP.
 	__u32 dest_qp;
-	// The port decided for.
+	// Slot of the chosen port.
 	__u32 port;
-	// TRIGGER_*.
+	// Cause of the decision, TRIGGER_*.
 	__u8 trigger;
-	// RULE_*.
+	// Rule of the decision, RULE_*.
 	__u8 rule;
 	// Candidates in use.
 	__u8 count;
-	// Where flows age, bit n: the candidate at n is one of the cheapest for what the flow has
+	// Under flow ageing, bit n: candidate n is one of the cheapest for the bytes the flow has
 	// sent; else 0.
 	__u8 cheapest;
-	// The candidates.
+	// Candidates in the destination's order.
 	struct scored_candidate candidates[8];
 };
 _Static_assert(sizeof(struct decision_record) == 104, "decision_record");

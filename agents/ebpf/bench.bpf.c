@@ -1,9 +1,9 @@
-// What forwarding is measured with: a source of packets and a sink.
+// Packet source and sink of the forwarding benchmark.
 //
-// `source` runs on frames that the kernel makes up (BPF_PROG_TEST_RUN with live frames) and passes
-// them on as received by its interface; a frame comes back as its last run left it, so all of it that
-// forwarding changes is written again. `sink` drops what arrives at the other end, before the kernel
-// spends time on it, and counts it.
+// `source` runs on frames that the kernel generates (BPF_PROG_TEST_RUN with live frames) and passes them
+// on as received by its interface. A frame is reused as its last run left it, so every field that
+// forwarding changes is written again. `sink` counts and drops frames at the other end, before the
+// kernel spends time on them.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -21,7 +21,7 @@
 
 struct source {
 	__u8 frame[48]; /* HEADERS of it count */
-	__u64 flows; /* how many source ports are taken in turn, from the frame's on */
+	__u64 flows; /* number of source ports used in turn, from the frame's on */
 	__u64 sent;
 };
 
@@ -57,9 +57,9 @@ int source(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-// At the interface itself, for it to be one that frames may come from: drops what its neighbour says.
+// Makes the interface one that live frames may come from; drops the frames of its neighbour.
 SEC("xdp")
-int deaf(struct xdp_md *ctx __attribute__((unused)))
+int drop_received(struct xdp_md *ctx __attribute__((unused)))
 {
 	return XDP_DROP;
 }
@@ -73,7 +73,7 @@ int sink(struct __sk_buff *skb)
 	__u32 zero = 0;
 	__u64 *count;
 
-	// What interfaces say of themselves is not counted.
+	// Neighbour discovery of the interfaces is not counted.
 	if (skb->protocol != bpf_htons(ETH_P_IP) || (void *)(udp + 1) > end ||
 	    ip->protocol != IPPROTO_UDP || udp->dest != bpf_htons(ROCE_PORT))
 		return TC_ACT_OK;

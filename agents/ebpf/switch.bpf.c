@@ -1,12 +1,12 @@
-// The switch program of one DCI switch: tc ingress of all its ports. It decides by hash buckets or by
-// LCMP, for which lab-policy is the reference.
+// The agent's switch program: decides by hash buckets or by LCMP, for which lab-policy is the reference.
 
 #include "switch.bpf.h"
 
-// The candidate of the lowest costs: lab-policy's lcmp::decide, of which there must be one alive.
+// Decides by LCMP's total cost (Eq. 1 and section 3.4): lab-policy's lcmp::decide, for at least one live
+// candidate.
 //
-// A candidate's rank is the number of those before it in order of (dead, cost, place), and those
-// kept are always the first ones in that order, so their number is all that is to be found out.
+// A candidate's rank is the number of candidates before it in order of (dead, cost, index). The kept
+// candidates are the first ones in that order, so only their number has to be found.
 static __always_inline void decide_lcmp(const struct switch_params *params, __u64 alive,
 					struct decision_record *record)
 {
@@ -61,7 +61,7 @@ static __always_inline void decide_lcmp(const struct switch_params *params, __u6
 	record->port = port;
 }
 
-// Buckets or LCMP, as the parameters say; by neither once tables or signals are too old.
+// Decides by buckets or LCMP, as the parameters say; by a hash over all with stale tables or signals.
 static __always_inline __u64 decide(const struct switch_table *switch_table,
 				    const struct destination *destination,
 				    struct decision_record *record)

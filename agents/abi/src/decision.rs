@@ -1,6 +1,6 @@
-//! What caused a decision, and what it followed.
+//! Cause and rule of a decision, shared by switch program, agent and simulator.
 
-/// Declares an enum that travels as a byte and has C constants.
+/// Declares an enum that is one byte in map rows and has C constants.
 macro_rules! byte_enum {
     (
         $(#[doc = $doc:literal])*
@@ -17,11 +17,11 @@ macro_rules! byte_enum {
         }
 
         impl $name {
-            /// The C constants: documentation, name, value.
+            /// Documentation, name and value of each C constant.
             pub const CONSTANTS: &[(&'static str, &'static str, u8)] =
                 &[$((concat!($($variant_doc),*), concat!($prefix, $c_name), $value)),*];
 
-            /// The byte the switch program writes.
+            /// Returns the byte that the switch program writes.
             #[must_use]
             pub const fn to_byte(self) -> u8 {
                 match self {
@@ -29,7 +29,7 @@ macro_rules! byte_enum {
                 }
             }
 
-            /// What `byte` stands for.
+            /// Returns the value of `byte`; `None` if no value has this byte.
             #[must_use]
             pub const fn from_byte(byte: u8) -> Option<Self> {
                 match byte {
@@ -42,49 +42,49 @@ macro_rules! byte_enum {
 }
 
 byte_enum! {
-    /// Why a packet was decided.
+    /// Cause of a decision.
     pub enum Trigger as "TRIGGER_" {
-        /// It is the first of its flow.
+        /// First packet of a flow.
         NewFlow = 0 as "NEW_FLOW",
-        /// Its flow's port had died.
+        /// Packet of a pinned flow whose port is dead (fast failover).
         Failover = 1 as "FAILOVER",
-        /// It has sent so much that its next hop is none of the cheapest any more.
-        Age = 2 as "AGE",
+        /// Packet past a size threshold whose next hop is not among the cheapest any more.
+        FlowAgeing = 2 as "FLOW_AGEING",
     }
 }
 
 byte_enum! {
-    /// Which rule a decision followed.
+    /// Rule of a decision.
     pub enum Rule as "RULE_" {
-        /// Buckets: the hash over the live candidates' buckets.
+        /// Buckets: hash over the live candidates' buckets.
         Hash = 0 as "HASH",
-        /// LCMP: the hash over the cheaper half.
+        /// LCMP: hash over the cheaper half.
         Scored = 1 as "SCORED",
-        /// LCMP, `paper`: all highly congested, so the cheapest.
-        LeastCost = 2 as "MIN_COST",
-        /// LCMP, `artifact`: none left, so the hash over all.
+        /// LCMP, `paper`: the cheapest, as all are highly congested.
+        LeastCost = 2 as "LEAST_COST",
+        /// LCMP, `artifact`: hash over all, as no candidate is left.
         HashAll = 3 as "HASH_ALL",
-        /// Without fresh tables, or LCMP without fresh signals: the hash over all.
+        /// Stale tables, or LCMP with stale signals: hash over all.
         Stale = 4 as "STALE",
-        /// By a policy of the user's own.
+        /// Choice of a user's own policy.
         Own = 5 as "OWN",
     }
 }
 
 impl Trigger {
-    /// The records' word for a decision by `rule`.
+    /// Returns the records' reason for a decision by `rule`.
     #[must_use]
     pub const fn reason(self, rule: Rule) -> &'static str {
         match self {
             Self::NewFlow => rule.word(),
             Self::Failover => "failover",
-            Self::Age => "age",
+            Self::FlowAgeing => "age",
         }
     }
 }
 
 impl Rule {
-    /// The records' word for it.
+    /// Returns the records' word for the rule.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Rule {
         }
     }
 
-    /// Whether LCMP could not decide by its scores.
+    /// Returns true if the policy could not decide by its own rule.
     #[must_use]
     pub const fn is_fallback(self) -> bool {
         match self {

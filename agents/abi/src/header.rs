@@ -1,4 +1,4 @@
-//! `abi.h`: the rows and constants as C.
+//! Printer of `abi.h`: the rows and constants as C declarations.
 
 use alloc::{format, string::String};
 use core::fmt::Write as _;
@@ -8,20 +8,21 @@ use crate::{
     layout::{Field, Row},
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{
-        AgeRow, CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, Counters, DecisionRecord,
-        DestinationRow, FlowEntry, FlowKey, MAX_AGES, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS,
+        CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, Counters, DecisionRecord, DestinationRow,
+        FlowEntry, FlowKey, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS,
         MECHANISM_BUCKETS, MECHANISM_LCMP, NO_QP, PORT_ALIVE, PortRow, PrefixKey, RING_BYTES,
-        RING_WAKE_BYTES, RING_WAKE_STEP, ROCE_PORT, ScoredCandidate, SwitchParams, SwitchTable,
+        RING_WAKE_BYTES, RING_WAKE_STEP, ROCE_PORT, ScoredCandidate, SizeThresholdRow,
+        SwitchParams, SwitchTable,
     },
 };
 
-/// All rows, each after those it contains.
+/// Rows of the header, each after the rows it contains.
 const ROWS: [Row; 12] = [
     FlowKey::ROW,
     FlowEntry::ROW,
     PrefixKey::ROW,
     CandidateRow::ROW,
-    AgeRow::ROW,
+    SizeThresholdRow::ROW,
     DestinationRow::ROW,
     PortRow::ROW,
     SwitchParams::ROW,
@@ -31,13 +32,13 @@ const ROWS: [Row; 12] = [
     DecisionRecord::ROW,
 ];
 
-/// The text of `agents/ebpf/abi.h`.
+/// Returns the text of `agents/ebpf/abi.h`.
 #[must_use]
 pub fn abi_h() -> String {
     let mut text = String::from(PREAMBLE);
     let constants = [
         ("MAX_CANDIDATES", format!("{MAX_CANDIDATES}")),
-        ("MAX_AGES", format!("{MAX_AGES}")),
+        ("MAX_SIZE_THRESHOLDS", format!("{MAX_SIZE_THRESHOLDS}")),
         ("MAX_PORTS", format!("{MAX_PORTS}")),
         ("MAX_DESTINATIONS", format!("{MAX_DESTINATIONS}")),
         (

@@ -1,31 +1,29 @@
-//! A row of a map, told once for Rust and for C.
+//! Declaration of a map row, for Rust and for C at once.
 //!
-//! `row!` declares a `repr(C)` struct and describes its fields, so that the C header can be
-//! printed from the very declaration the agent compiles; [`bytemuck`] refuses padding the
-//! declaration does not name.
+//! `row!` declares a `repr(C)` struct and describes its fields; the C header is printed from that
+//! description. [`bytemuck`] refuses padding that the declaration does not name.
 
-/// How a field's type is spelled in C.
+/// Spelling of a field's type in C.
 pub trait CType {
-    /// The type without array brackets.
+    /// Type without array brackets.
     const BASE: &'static str;
-    /// The number of elements of an array.
+    /// Number of elements of an array.
     const LEN: Option<usize> = None;
 }
 
-impl CType for u8 {
-    const BASE: &'static str = "__u8";
+macro_rules! c_types {
+    ($($rust:ty => $c:literal,)*) => {
+        $(impl CType for $rust {
+            const BASE: &'static str = $c;
+        })*
+    };
 }
 
-impl CType for u16 {
-    const BASE: &'static str = "__u16";
-}
-
-impl CType for u32 {
-    const BASE: &'static str = "__u32";
-}
-
-impl CType for u64 {
-    const BASE: &'static str = "__u64";
+c_types! {
+    u8 => "__u8",
+    u16 => "__u16",
+    u32 => "__u32",
+    u64 => "__u64",
 }
 
 impl<T: CType, const N: usize> CType for [T; N] {
@@ -33,31 +31,31 @@ impl<T: CType, const N: usize> CType for [T; N] {
     const LEN: Option<usize> = Some(N);
 }
 
-/// One field of a row.
+/// Field of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its doc comment, one line per item.
+    /// Lines of the field's doc comment.
     pub doc: &'static [&'static str],
-    /// Its name, the same in both languages.
+    /// Name, the same in both languages.
     pub name: &'static str,
-    /// Its type in C, without array brackets.
+    /// Type in C, without array brackets.
     pub base: &'static str,
-    /// The number of elements of an array.
+    /// Number of elements of an array.
     pub len: Option<usize>,
-    /// Where it starts, in bytes.
+    /// Offset in the row, in bytes.
     pub offset: usize,
 }
 
-/// A row of a map or a record of the ring buffer.
+/// Row of a map, or record of the ring buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Its doc comment, one line per item.
+    /// Lines of the row's doc comment.
     pub doc: &'static [&'static str],
-    /// Its name in C.
+    /// Name in C.
     pub name: &'static str,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: usize,
-    /// Its fields in order.
+    /// Fields in order.
     pub fields: &'static [Field],
 }
 
@@ -97,7 +95,7 @@ macro_rules! row {
         }
 
         impl $name {
-            /// The row's layout, for the C header.
+            /// Layout of the row, for the C header.
             pub const ROW: $crate::layout::Row = $crate::layout::Row {
                 doc: &[$($doc),*],
                 name: $c_name,

@@ -1,13 +1,13 @@
-//! What the switch program, its agent and the controller share.
+//! Interface between the switch program, its agent and the controller.
 //!
-//! The declarations here are the only ones: `agents/ebpf/abi.h` is printed from them, and a test
-//! fails when it is stale. Must not contain: clocks, floats, I/O, decisions.
+//! These declarations are the only ones: `agents/ebpf/abi.h` is printed from them, and a test fails
+//! when that file is stale. Must not contain: clocks, floats, I/O, decisions.
 //!
 //! - [`rows`][]: map rows and ring buffer records (`repr(C)`), table sizes, constants
-//! - [`layout`][]: how a row is told once for Rust and for C
-//! - [`header`][]: `abi.h`
+//! - [`layout`][]: declaration of a row for Rust and C at once
+//! - [`header`][]: printer of `abi.h`
 //! - [`lcmp`][]: LCMP's parameters, declared in `lab-parameters`
-//! - [`decision`][]: what caused a decision and what rule it followed
+//! - [`decision`][]: cause and rule of a decision
 //! - `wire` (feature `wire`): the agent's configuration, its messages and its commands
 //!
 //! ```

@@ -1,57 +1,57 @@
-//! Map rows and ring buffer records, as the switch program sees them.
+//! Map rows and ring buffer records of the switch program.
 //!
 //! Times are `CLOCK_MONOTONIC` nanoseconds, the clock of `bpf_ktime_get_ns`. Addresses and ports
-//! are in network byte order wherever they come out of a packet.
+//! taken from a packet stay in network byte order.
 
 use core::net::Ipv4Addr;
 
 use crate::layout::row;
 
-/// Candidate next hops of one destination.
+/// Largest number of candidate next hops of one destination.
 pub const MAX_CANDIDATES: usize = 8;
 
-/// Ages of a flow that a destination may tell apart: each candidate joins the cheapest and leaves them
-/// at most once.
-pub const MAX_AGES: usize = 2 * MAX_CANDIDATES + 1;
+/// Largest number of size thresholds of one destination: each candidate joins the cheapest and leaves
+/// them at most once as a flow grows.
+pub const MAX_SIZE_THRESHOLDS: usize = 2 * MAX_CANDIDATES + 1;
 
-/// Ports of one switch; a power of two, so that an index can be masked instead of compared.
+/// Largest number of ports of one switch; a power of two, so that an index is masked, not compared.
 pub const MAX_PORTS: usize = 64;
 
-/// Destination prefixes of one switch.
+/// Largest number of destination prefixes of one switch.
 pub const MAX_DESTINATIONS: u32 = 1024;
 
-/// Bytes of the ring buffer of decisions: room for about 4,000 of them.
+/// Size of the ring buffer of decisions in bytes: about 4,000 records.
 pub const RING_BYTES: u32 = 512 * 1024;
 
-/// With this much of the ring buffer filled its reader is woken; else it comes by itself.
+/// Fill level in bytes from which the program wakes the ring buffer's reader, who else polls.
 pub const RING_WAKE_BYTES: u32 = RING_BYTES / 4;
 
-/// Past [`RING_WAKE_BYTES`] its reader is woken once in so many bytes more; a power of two.
+/// Bytes between two wake-ups past [`RING_WAKE_BYTES`]; a power of two.
 pub const RING_WAKE_STEP: u32 = 16 * 1024;
 
-/// Set in a port's state while the port is alive.
+/// Bit of `PortRow::state` that is set while the port is alive.
 pub const PORT_ALIVE: u64 = 1 << 63;
 
-/// `SwitchParams::mechanism`: a hash over the live candidates' buckets.
+/// Value of `SwitchParams::mechanism`: a hash over the live candidates' buckets.
 pub const MECHANISM_BUCKETS: u32 = 0;
 
-/// `SwitchParams::mechanism`: LCMP.
+/// Value of `SwitchParams::mechanism`: LCMP.
 pub const MECHANISM_LCMP: u32 = 1;
 
-/// `ScoredCandidate::flags`: the port was alive.
+/// Bit of `ScoredCandidate::flags`: the port was alive.
 pub const CANDIDATE_ALIVE: u8 = 1;
 
-/// `ScoredCandidate::flags`: the hash was taken over this candidate and those like it.
+/// Bit of `ScoredCandidate::flags`: the candidate was in the set that the hash was taken over.
 pub const CANDIDATE_KEPT: u8 = 2;
 
-/// `DecisionRecord::dest_qp` of a packet that is not RoCEv2.
+/// Value of `DecisionRecord::dest_qp` for a packet that is not RoCEv2.
 pub const NO_QP: u32 = u32::MAX;
 
 /// UDP destination port of RoCEv2.
 pub const ROCE_PORT: u16 = 4791;
 
 row! {
-    /// A flow: the five-tuple, ports 0 for a protocol without ports and for fragments.
+    /// Five-tuple of a flow; the ports are 0 for fragments and for protocols without ports.
     pub struct FlowKey as "flow_key" {
         /// Source address, in network byte order.
         pub src: u32,
@@ -69,7 +69,7 @@ row! {
 }
 
 impl FlowKey {
-    /// The key of a flow.
+    /// Returns the key of a flow.
     #[must_use]
     pub const fn new(src: Ipv4Addr, dst: Ipv4Addr, sport: u16, dport: u16, proto: u8) -> Self {
         Self {
@@ -82,25 +82,25 @@ impl FlowKey {
         }
     }
 
-    /// The source address.
+    /// Returns the source address.
     #[must_use]
     pub const fn source(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(u32::from_be(self.src))
     }
 
-    /// The destination address.
+    /// Returns the destination address.
     #[must_use]
     pub const fn destination(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(u32::from_be(self.dst))
     }
 
-    /// The source port.
+    /// Returns the source port.
     #[must_use]
     pub const fn source_port(self) -> u16 {
         u16::from_be(self.sport)
     }
 
-    /// The destination port.
+    /// Returns the destination port.
     #[must_use]
     pub const fn destination_port(self) -> u16 {
         u16::from_be(self.dport)
@@ -108,36 +108,36 @@ impl FlowKey {
 }
 
 row! {
-    /// Where a flow is pinned to: with its key 48 bytes, where the paper counts 24, for the key is
-    /// the whole five-tuple and packets, bytes and decisions are counted for telemetry.
+    /// Pinned flow: 48 bytes with its key where the paper (Sec. 4) counts 24, because the key is the
+    /// whole five-tuple and packets, bytes and decisions are counted for telemetry.
     pub struct FlowEntry as "flow_entry" {
-        /// Time of its latest packet, to a tick of the kernel's timer; a decision's is exact.
+        /// Time of the latest packet, to a tick of the kernel's timer; exact for a decided packet.
         pub last_seen_ns: u64,
         /// Packets forwarded.
         pub packets: u64,
         /// Bytes forwarded, Ethernet header included.
         pub bytes: u64,
-        /// The egress port's slot.
+        /// Slot of the egress port.
         pub port: u16,
-        /// The row of `demands` its bytes count in, from 1 on; 0: in none.
+        /// Row of `demands` that counts the flow's bytes, from 1 on; 0: none.
         pub demand: u16,
-        /// Decisions made for it: more than one after a failover.
+        /// Decisions made for the flow: more than one after a failover or flow ageing.
         pub decisions: u32,
     }
 }
 
 row! {
-    /// A destination prefix, in the layout of `BPF_MAP_TYPE_LPM_TRIE` keys.
+    /// Destination prefix, in the layout of `BPF_MAP_TYPE_LPM_TRIE` keys.
     pub struct PrefixKey as "prefix_key" {
-        /// Leading bits that count.
+        /// Prefix length in bits.
         pub bits: u32,
-        /// The address, in network byte order.
+        /// Address, in network byte order.
         pub addr: u32,
     }
 }
 
 impl PrefixKey {
-    /// The key of `addr/bits`.
+    /// Returns the key of `addr/bits`.
     #[must_use]
     pub const fn new(addr: Ipv4Addr, bits: u8) -> Self {
         Self {
@@ -148,11 +148,11 @@ impl PrefixKey {
 }
 
 row! {
-    /// A next hop of a destination.
+    /// Candidate next hop of a destination.
     pub struct CandidateRow as "candidate" {
-        /// The egress port's slot.
+        /// Slot of the egress port.
         pub port: u32,
-        /// Hash buckets of it, for the bucket mechanism.
+        /// Hash buckets of the candidate, for the bucket mechanism.
         pub buckets: u16,
         /// C_path.
         pub path: u8,
@@ -162,28 +162,32 @@ row! {
 }
 
 row! {
-    /// From so many bytes on, a flow's cheapest next hops. The halves are apart for a row to need no
-    /// more alignment than the kernel's prefix table gives.
-    pub struct AgeRow as "age" {
-        /// The lower half of the bytes a flow has sent.
+    /// Cheapest candidates of a flow from a number of sent bytes on (flow ageing). The number is
+    /// split because the kernel's prefix table aligns rows to four bytes only.
+    pub struct SizeThresholdRow as "size_threshold" {
+        /// Lower half of the bytes sent.
         pub from_low: u32,
-        /// The upper half.
+        /// Upper half of the bytes sent.
         pub from_high: u32,
-        /// Bit n: the candidate at n is one of them.
+        /// Bit n: candidate n is one of the cheapest.
         pub cheapest: u8,
         /// Zero.
         pub pad: [u8; 3],
     }
 }
 
-impl AgeRow {
-    /// It never begins.
+impl SizeThresholdRow {
+    /// Threshold that no flow reaches.
     pub const NEVER: Self = Self::new(u64::MAX, 0);
 
-    /// From `from` bytes on, of which a switch counts 63 bits, the candidates of these bits.
+    /// Returns the row for `from` bytes, at most [`MAX_SENT_BYTES`], with a bit set of candidates.
     #[expect(clippy::cast_possible_truncation, reason = "the halves")]
     const fn new(from: u64, cheapest: u8) -> Self {
-        let from = if from > MOST { MOST } else { from };
+        let from = if from > MAX_SENT_BYTES {
+            MAX_SENT_BYTES
+        } else {
+            from
+        };
         Self {
             from_low: from as u32,
             from_high: (from >> 32) as u32,
@@ -192,7 +196,7 @@ impl AgeRow {
         }
     }
 
-    /// From `from` bytes on, the candidates for which `cheapest` says so, in their order.
+    /// Returns the row for `from` bytes; `cheapest` is one flag per candidate, in their order.
     #[must_use]
     pub fn of(from: u64, cheapest: impl IntoIterator<Item = bool>) -> Self {
         let bits = cheapest.into_iter().zip(0u32..);
@@ -200,64 +204,62 @@ impl AgeRow {
         Self::new(from, bits.sum())
     }
 
-    /// Whether the candidate at `place` is one of the cheapest.
+    /// Returns true if candidate `index` is one of the cheapest.
     #[must_use]
-    pub const fn has(&self, place: u32) -> bool {
-        self.cheapest >> place & 1 == 1
+    pub const fn is_cheapest(&self, index: u32) -> bool {
+        self.cheapest >> index & 1 == 1
     }
 
-    /// The bytes it begins at.
+    /// Returns the threshold in bytes.
     #[must_use]
     pub const fn from(&self) -> u64 {
         (self.from_high as u64) << 32 | self.from_low as u64
     }
 }
 
-/// The program compares numbers of 63 bits.
-const MOST: u64 = u64::MAX >> 1;
+/// Largest byte count of a threshold: the program compares numbers of 63 bits.
+const MAX_SENT_BYTES: u64 = u64::MAX >> 1;
 
 row! {
-    /// The next hops of a destination, nearest first.
+    /// Candidates of a destination, in order of increasing delay.
     pub struct DestinationRow as "destination" {
-        /// Rows in use.
+        /// Candidates in use.
         pub count: u32,
-        /// The row of `demands` that what this datacenter's hosts send there counts in, from 1 on; 0:
-        /// it is not counted.
+        /// Row of `demands` that counts bytes from this datacenter's hosts to the destination, from 1
+        /// on; 0: none.
         pub demand: u32,
-        /// The next hops.
+        /// Candidate next hops.
         pub candidates: [CandidateRow; MAX_CANDIDATES],
-        /// Where flows age, the ages of one that goes there, in order; else, and behind the last, rows
-        /// that never begin.
-        pub ages: [AgeRow; MAX_AGES],
+        /// Size thresholds of flow ageing in increasing order; unused rows are never reached.
+        pub size_thresholds: [SizeThresholdRow; MAX_SIZE_THRESHOLDS],
     }
 }
 
 row! {
-    /// An egress port.
+    /// Egress port.
     pub struct PortRow as "port" {
-        /// The port's state in one word, so that it is read and written whole: Q in the low byte,
-        /// then T, D and C_cong, and PORT_ALIVE.
+        /// Congestion and liveness in one word, read and written whole: Q in the low byte, then T, D
+        /// and C_cong, and PORT_ALIVE.
         pub state: u64,
-        /// Its interface.
+        /// Index of the interface.
         pub ifindex: u32,
-        /// Source address of frames leaving it.
+        /// Source address of frames that leave by the port.
         pub src_mac: [u8; 6],
-        /// Destination address of frames leaving it.
+        /// Destination address of frames that leave by the port.
         pub dst_mac: [u8; 6],
     }
 }
 
 row! {
-    /// How to decide; the weights and thresholds may be written while the program is at work.
+    /// Decision parameters; weights and thresholds may change while the program runs.
     pub struct SwitchParams as "switch_params" {
-        /// With signals older than this LCMP falls back to a hash over all; 0: they never age.
+        /// Age of the congestion signals from which LCMP hashes over all candidates; 0: no limit.
         pub stale_after_ns: u64,
-        /// With tables older than this, or none yet, every policy falls back to a hash over all; 0:
-        /// they never age.
+        /// Age of the tables from which every policy hashes over all candidates; 0: no limit.
         pub max_table_age_ns: u64,
-        /// α.
+        /// α (Eq. 1).
         pub alpha: u32,
-        /// β.
+        /// β (Eq. 1).
         pub beta: u32,
         /// Seed of the flow hash.
         pub seed: u32,
@@ -269,102 +271,103 @@ row! {
         pub congested_threshold: u32,
         /// `artifact`: cost from which a kept candidate is dropped.
         pub drop_threshold: u32,
-        /// The first address of the datacenter's own hosts, in network byte order.
+        /// Prefix of the datacenter's own hosts, in network byte order.
         pub local_addr: u32,
-        /// The bits of an address that say whether it is one of them, in network byte order.
+        /// Mask of that prefix, in network byte order.
         pub local_mask: u32,
-        /// 1: a flow that has outgrown its next hop is decided again, by the destination's ages.
-        pub ageing: u32,
+        /// 1: flow ageing re-routes a flow past a size threshold if its next hop is not among the
+        /// cheapest any more.
+        pub flow_ageing: u32,
     }
 }
 
 row! {
-    /// All of a switch but its flows and destinations: one value, so that one lookup finds it.
+    /// Parameters and ports of a switch in one value, found by one lookup.
     pub struct SwitchTable as "switch_table" {
-        /// How to decide.
+        /// Decision parameters.
         pub params: SwitchParams,
-        /// When the ports' congestion was last sampled.
+        /// Time of the latest sample of the ports' congestion.
         pub sampled_at_ns: u64,
-        /// When the control plane last said that the destinations' rows are right; 0: never.
+        /// Time the control plane last wrote or confirmed the destinations' rows; 0: never.
         pub tables_at_ns: u64,
-        /// Flows that agents took out of the flow table because they were idle.
+        /// Idle flows that the agents' flow-cache garbage collection removed.
         pub expired: u64,
-        /// Flows that the kernel evicted from a full flow table, as agents found.
+        /// Flows that the kernel evicted from a full flow table, as inferred by the agents.
         pub evicted: u64,
-        /// The ports by slot.
+        /// Ports by slot.
         pub ports: [PortRow; MAX_PORTS],
     }
 }
 
 row! {
-    /// Packets and decisions of one CPU.
+    /// Packet and decision counters of one CPU.
     pub struct Counters as "counters" {
         /// Frames received.
         pub received: u64,
         /// Packets forwarded by their flow's entry.
         pub hits: u64,
-        /// Flows decided for the first time.
+        /// Decisions for a flow's first packet.
         pub new_flows: u64,
-        /// Flows decided again because their port had died.
+        /// Decisions for a pinned flow whose port is dead.
         pub failovers: u64,
-        /// Flows decided again because they had outgrown their port.
-        pub outgrown: u64,
+        /// Decisions that flow ageing caused.
+        pub aged: u64,
         /// Decisions by a fallback rule.
         pub fallbacks: u64,
-        /// Those of them for want of fresh tables or signals.
+        /// Decisions by the fallback for stale tables or signals.
         pub stale: u64,
         /// Frames left to the kernel: not IPv4, with IP options, or to no known destination.
         pub passed: u64,
-        /// Packets left to the kernel because their TTL ends here.
+        /// Packets left to the kernel because their TTL expires.
         pub ttl_expired: u64,
-        /// Packets dropped because their destination had no live candidate.
+        /// Packets dropped because no candidate of their destination is alive.
         pub no_destination: u64,
-        /// Flows that could not be entered in the flow table; each of their packets is decided.
+        /// Flows without a row in the flow table; each of their packets is decided.
         pub not_pinned: u64,
-        /// Decisions the ring buffer had no room for.
+        /// Decision records lost because the ring buffer was full.
         pub records_lost: u64,
     }
 }
 
 row! {
-    /// A candidate as it was seen by a decision.
+    /// Candidate as a decision saw it.
     pub struct ScoredCandidate as "scored_candidate" {
-        /// C, the total cost; 0 where the rule does not compute it.
+        /// C, the total cost (Eq. 1); 0 where the rule does not compute it.
         pub cost: u32,
-        /// The egress port's slot.
+        /// Slot of the egress port.
         pub port: u8,
         /// C_path.
         pub path: u8,
         /// C_cong.
         pub congestion: u8,
-        /// CANDIDATE_ALIVE, CANDIDATE_KEPT.
+        /// CANDIDATE_ALIVE and CANDIDATE_KEPT.
         pub flags: u8,
     }
 }
 
 row! {
-    /// A decision, as the ring buffer carries it.
+    /// Decision record of the ring buffer.
     pub struct DecisionRecord as "decision_record" {
-        /// When.
+        /// Time of the decision.
         pub time_ns: u64,
-        /// For which flow.
+        /// Flow decided for.
         pub flow: FlowKey,
-        /// The flow's hash.
+        /// Hash of the flow.
         pub hash: u32,
-        /// The destination QP of the deciding packet's base transport header, or NO_QP.
+        /// Destination QP of the packet's base transport header, or NO_QP.
         pub dest_qp: u32,
-        /// The port decided for.
+        /// Slot of the chosen port.
         pub port: u32,
-        /// TRIGGER_*.
+        /// Cause of the decision, TRIGGER_*.
         pub trigger: u8,
-        /// RULE_*.
+        /// Rule of the decision, RULE_*.
         pub rule: u8,
         /// Candidates in use.
         pub count: u8,
-        /// Where flows age, bit n: the candidate at n is one of the cheapest for what the flow has
+        /// Under flow ageing, bit n: candidate n is one of the cheapest for the bytes the flow has
         /// sent; else 0.
         pub cheapest: u8,
-        /// The candidates.
+        /// Candidates in the destination's order.
         pub candidates: [ScoredCandidate; MAX_CANDIDATES],
     }
 }
@@ -374,7 +377,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_hold_addresses_as_packets_do() {
+    fn keys_hold_addresses_in_network_byte_order() {
         let key = FlowKey::new(
             Ipv4Addr::new(10, 1, 2, 3),
             Ipv4Addr::LOCALHOST,

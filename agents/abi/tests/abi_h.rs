@@ -1,4 +1,4 @@
-//! The C header in the tree says what the crate says.
+//! Freshness of the C header in the tree.
 
 use std::{env, fs, path::Path};
 

@@ -1,5 +1,5 @@
-// A policy of one's own: the live candidate of the least one-way delay, whatever its capacity and its
-// queue. All flows to a destination take one way until it dies.
+// Own policy: the live candidate of least one-way delay, whatever its capacity and queue. All flows to a
+// destination take one path until it dies.
 //
 // The control plane lists candidates nearest first, so the first one alive is the nearest.
 

@@ -1,11 +1,10 @@
-// A policy of one's own, after DRILL (Ghorbani et al., SIGCOMM '17) with d = 2 and m = 0: of two live
-// candidates that the flow's hash picks, the one whose egress port is less congested.
+// Own policy after DRILL (Ghorbani et al., SIGCOMM '17) with d = 2 and m = 0: of two live candidates that
+// the flow's hash picks, the one whose egress port is less congested.
 //
-// DRILL decides for each packet of a datacenter's fabric; between datacenters flows are pinned, so
-// here it decides once a flow. Congestion is C_cong, which the agent keeps for every port.
+// DRILL decides for each packet of a datacenter's fabric. Between datacenters flows are pinned, so this
+// program decides once per flow. Congestion is C_cong, which the agent computes for every port.
 
 #include "switch.bpf.h"
-
 
 static __always_inline __u64 decide(const struct switch_table *switch_table,
 				    const struct destination *destination,

@@ -1,7 +1,7 @@
-//! A decision in Rust, by policy, at six candidates: `cargo bench -p lab-policy`.
+//! Cost of a decision in Rust, by policy, at six candidates: `cargo bench -p lab-policy`.
 //!
-//! What the simulator pays for a flow's first packet; `lcmp-lab bench decision` says what the switch
-//! program does.
+//! The simulator makes one for each flow's first packet; `lcmp-lab bench decision` measures the switch
+//! program.
 
 use std::hint::black_box;
 
@@ -9,14 +9,14 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use lab_policy::{Candidate, LcmpConfig, ecmp, lcmp, ucmp_artifact, wcmp};
 use lab_units::BitsPerSec;
 
-/// The testbed's six ways from DC1 to DC8.
+/// Returns the testbed's six candidates from DC1 to DC8.
 fn candidates(buckets: [u16; 8]) -> [Candidate; 6] {
     let paths = [54, 38, 18, 87, 104, 182];
-    std::array::from_fn(|place| Candidate {
-        path: paths[place],
-        congestion: u8::try_from(place * 20).unwrap_or(u8::MAX),
+    std::array::from_fn(|index| Candidate {
+        path: paths[index],
+        congestion: u8::try_from(index * 20).unwrap_or(u8::MAX),
         is_alive: true,
-        buckets: buckets[place],
+        buckets: buckets[index],
     })
 }
 

@@ -1,37 +1,37 @@
-//! What a policy is given, and what it answers.
+//! Input and result of a decision.
 
 use lab_abi::{Rule, rows::MAX_CANDIDATES};
 
-/// A next hop of the flow's destination, as the switch sees it when the flow begins.
+/// Candidate next hop of a flow's destination, as the switch sees it at the decision.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Candidate {
-    /// C_path, installed by the control plane.
+    /// C_path (Eq. 2), installed by the control plane.
     pub path: u8,
-    /// C_cong of the egress port.
+    /// C_cong (Eq. 5) of the egress port.
     pub congestion: u8,
-    /// Whether the egress port is alive.
+    /// True if the egress port is alive.
     pub is_alive: bool,
-    /// Its share of a bucket policy's hash buckets; LCMP does not look at it.
+    /// Hash buckets of the candidate; LCMP ignores them.
     pub buckets: u16,
 }
 
-/// A candidate with what the decision made of it.
+/// Candidate with its score in a decision.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Scored {
-    /// The candidate.
+    /// Scored candidate.
     pub candidate: Candidate,
-    /// C, the total cost; 0 where the rule does not compute it.
+    /// C, the total cost (Eq. 1); 0 where the rule does not compute it.
     pub cost: u32,
-    /// Whether the hash was taken over this candidate and those like it.
+    /// True if the candidate was in the set that the hash was taken over.
     pub is_kept: bool,
 }
 
-/// A decision: which candidate, by which rule, and the scores that explain it.
+/// Decision: the chosen candidate, its rule, and the scores that explain it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Decision {
-    /// The chosen candidate's place among those given.
+    /// Index of the chosen candidate.
     pub chosen: usize,
-    /// What the decision followed.
+    /// Rule of the decision.
     pub rule: Rule,
     scored: [Scored; MAX_CANDIDATES],
     count: usize,
@@ -52,26 +52,23 @@ impl Decision {
         }
     }
 
-    /// The candidates in the order given.
+    /// Returns the candidates in the order given.
     #[must_use]
     pub fn candidates(&self) -> &[Scored] {
         &self.scored[..self.count]
     }
 }
 
-/// A table of `candidates` without scores; those past [`MAX_CANDIDATES`] do not fit.
+/// Returns a table of the first [`MAX_CANDIDATES`] candidates without scores, and their number.
 pub(crate) fn unscored(candidates: &[Candidate]) -> ([Scored; MAX_CANDIDATES], usize) {
-    let mut scored = [NOTHING; MAX_CANDIDATES];
+    let mut scored = [UNUSED; MAX_CANDIDATES];
     for (slot, &candidate) in scored.iter_mut().zip(candidates) {
-        *slot = Scored {
-            candidate,
-            ..NOTHING
-        };
+        slot.candidate = candidate;
     }
     (scored, candidates.len().min(MAX_CANDIDATES))
 }
 
-const NOTHING: Scored = Scored {
+const UNUSED: Scored = Scored {
     candidate: Candidate {
         path: 0,
         congestion: 0,

@@ -1,18 +1,17 @@
-//! ECMP, and every policy that is a table of hash buckets.
+//! ECMP (RFC 2992), and every policy that is a table of hash buckets.
 //!
-//! A bucket table says for each hash value which next hop it leads to. Flows are pinned, so only
-//! the number of buckets of a next hop matters and not which ones they are: a table is stored as
-//! run lengths, [`Candidate::buckets`]. ECMP is the table of one bucket each.
+//! A bucket table maps each hash value to a next hop. Flows are pinned, so only the number of a next
+//! hop's buckets matters, not their positions: a table is stored as run lengths,
+//! [`Candidate::buckets`]. ECMP is the table of one bucket each.
 
 use lab_abi::Rule;
 
 use crate::candidate::{Candidate, Decision, unscored};
 
-/// The candidate that `hash` falls on among the buckets of those alive; among all that are alive where
-/// none of those has buckets, as when a switch's table leads to dead ports alone and it is not told of
-/// better ones yet.
+/// Returns the live candidate whose bucket `hash` falls on; `None` if no candidate is alive.
 ///
-/// `None` when no candidate is alive.
+/// If no live candidate has buckets, as when all ports of a weighted table have died and new weights
+/// have not come yet, every live candidate has one.
 #[must_use]
 pub fn decide(candidates: &[Candidate], hash: u32) -> Option<Decision> {
     let buckets = |candidate: &Candidate| u32::from(candidate.buckets);
@@ -20,7 +19,7 @@ pub fn decide(candidates: &[Candidate], hash: u32) -> Option<Decision> {
         .or_else(|| decide_alike(candidates, hash, Rule::HashAll))
 }
 
-/// The hash over all live candidates alike, as the rule that LCMP falls back to.
+/// Returns the choice of the hash over all live candidates alike, recorded as `rule`.
 pub(crate) fn decide_alike(candidates: &[Candidate], hash: u32, rule: Rule) -> Option<Decision> {
     by_buckets(candidates, hash, rule, |_| 1)
 }
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn ecmp_is_the_hash_modulo_the_live_ones() {
+    fn ecmp_is_the_hash_modulo_the_live_candidates() {
         let mut six = candidates(&[1; 6]);
         assert_eq!(chosen(&six, 6 * 7 + 4), Some(4));
         six[1].is_alive = false;
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_alive_means_no_decision() {
+    fn without_a_live_candidate_there_is_no_decision() {
         assert_eq!(decide(&[], 1), None);
         let mut one = candidates(&[1]);
         one[0].is_alive = false;
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_dead_ports_is_a_hash_over_all_alive() {
+    fn a_table_of_dead_ports_is_a_hash_over_all_live_candidates() {
         let mut weighted = candidates(&[3, 0, 0]);
         assert_eq!(
             decide(&weighted, 7).map(|decision| (decision.chosen, decision.rule)),

@@ -1,8 +1,8 @@
-//! The flow hash: which of several equal next hops a flow takes.
+//! Flow identification (section 3.1.2): the hash that spreads flows over equal next hops.
 
 use core::net::Ipv4Addr;
 
-/// What a flow is hashed by.
+/// Fields of a flow that are hashed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct FlowTuple {
     /// Source address.
@@ -15,11 +15,10 @@ pub struct FlowTuple {
     pub dport: u16,
 }
 
-/// MurmurHash3 (x86, 32 bits) over source, destination and `sport | dport << 16`.
+/// Returns MurmurHash3 (x86, 32 bits) of source, destination and `sport | dport << 16`.
 ///
-/// The words are the numbers the addresses and ports stand for, as in the authors' code, so that a
-/// switch of the same id chooses alike here, in the switch program and there. The protocol is not
-/// hashed.
+/// The words are addresses and ports in host byte order, as in the authors' code: a switch of the
+/// same id hashes alike here, in the switch program and in that code. The protocol is not hashed.
 #[must_use]
 pub fn flow_hash(flow: FlowTuple, switch_id: u32) -> u32 {
     let ports = u32::from(flow.sport) | u32::from(flow.dport) << 16;
@@ -38,7 +37,7 @@ fn murmur3(words: [u32; 3], seed: u32) -> u32 {
             .wrapping_mul(5)
             .wrapping_add(0xe654_6b64);
     }
-    hash ^= 12; // The length in bytes.
+    hash ^= 12; // Length in bytes.
     hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
     hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
     hash ^ (hash >> 16)
@@ -54,14 +53,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_murmur3() {
+    fn the_hash_is_murmur3() {
         // Reference: MurmurHash3_x86_32 of the twelve bytes.
         assert_eq!(of_text(b"hello, world", 0), 0x149b_bb7f);
         assert_eq!(of_text(b"\0\0\0\0\0\0\0\0\0\0\0\0", 0), 0xd941_144b);
     }
 
     #[test]
-    fn every_field_and_the_switch_count() {
+    fn the_hash_depends_on_every_field_and_on_the_switch() {
         let flow = FlowTuple {
             src: Ipv4Addr::new(10, 1, 0, 1),
             dst: Ipv4Addr::new(10, 8, 0, 1),

@@ -1,16 +1,18 @@
 //! Routing policies as pure integer functions: the reference of the switch program.
 //!
-//! The switch program mirrors [`ecmp::decide`] and [`lcmp::decide()`] in the shape the kernel's
-//! verifier wants and is tested against them; the simulator and the plan call them directly. Must
+//! The switch program mirrors [`ecmp::decide`] and [`lcmp::decide()`] in a shape that the kernel's
+//! verifier accepts, and is tested against them; the simulator and the plan call them directly. Must
 //! not contain: std, floats, clocks, randomness, unsafe code, unbounded loops.
 //!
 //! - [`hash`][]: the flow hash
-//! - [`candidate`][]: what a policy is given and what it answers
-//! - [`ecmp`][]: ECMP, and every policy that is a table of hash buckets
-//! - [`wcmp`][], [`ucmp`][], [`ucmp_artifact`][]: how such tables are filled
+//! - [`candidate`][]: input and result of a decision
 //! - [`lcmp`][]: LCMP: path cost, congestion, decision
-//! - [`own`][]: policies of your own, compiled in, with a template
-//! - [`legacy`][]: what a DCI switch without an agent does
+//! - [`failover`][]: fast failover of pinned flows
+//! - [`flow_gc`][]: flow-cache garbage collection
+//! - [`ecmp`][]: ECMP, and every policy that is a table of hash buckets
+//! - [`wcmp`][], [`ucmp`][], [`ucmp_artifact`][]: contents of such tables
+//! - [`own`][]: own policies, compiled in, with a template
+//! - [`legacy`][]: ECMP of a DCI switch without an agent
 //!
 //! Times are nanoseconds, rates bits per second and queues bytes, by their types; costs and scores
 //! are bytes and smaller is better.
@@ -38,6 +40,8 @@ extern crate std;
 
 pub mod candidate;
 pub mod ecmp;
+pub mod failover;
+pub mod flow_gc;
 pub mod hash;
 pub mod lcmp;
 pub mod legacy;

@@ -1,165 +1,165 @@
 //! UCMP: the next hops of least uniform cost.
 //!
 //! Li et al., "Uniform-Cost Multi-Path Routing for Reconfigurable Data Center Networks" (SIGCOMM
-//! '24), brings the latency of a path and what a flow takes of its links into one cost,
+//! '24), fuses the latency of a path and a flow's use of its links into one cost,
 //!
 //! ```text
 //! C_i(f) = d_i + α · h_i · f / c_i
 //! ```
 //!
-//! of a path of latency d, h links and capacity c for a flow of f bytes. Taken over to a static
-//! wide-area network: d is the one-way delay (nothing waits for a circuit), c the least capacity on
-//! the way, and ties within a quantum q are hashed over:
+//! of a path of latency d, h links and capacity c for a flow of f bytes. In a static wide-area network
+//! d is the one-way delay (no packet waits for a circuit), c is the least capacity on the path, and
+//! the hash spreads flows over paths within a quantum q:
 //!
 //! ```text
 //! n_i = 1 if C_i(f) ≤ C_j(f) + q for all j, else 0
 //! ```
 //!
-//! A switch does not know how long a flow will be. f is what it has sent so far (flow ageing), so
-//! the first packet sees delays alone. Whether a flow that has grown may be moved is the policy's
-//! own decision ([`Ages`]); a flow is moved only where its next hop is no longer among the cheapest.
-//! As f grows the cheapest have ever more capacity, hence ever more delay: what is under way on the
-//! old path is ahead of what follows on the new one unless it queued for longer than the difference.
+//! A switch does not know the final size of a flow, so f is the number of bytes sent so far (flow
+//! ageing): for the first packet delay alone counts. With flow ageing enabled, a flow past a size
+//! threshold ([`size_thresholds`]) is re-routed if its next hop is not among the cheapest any more. As
+//! f grows, the cheapest paths have more capacity and more delay. Packets on the old path thus arrive
+//! before those on the new path, unless they queue for longer than the difference.
 //!
 //! The comparison is exact: rates in whole kbit/s, products in 128 bits, no division.
 
-use lab_abi::rows::{MAX_AGES, MAX_CANDIDATES};
+use lab_abi::rows::{MAX_CANDIDATES, MAX_SIZE_THRESHOLDS};
 pub use lab_parameters::UcmpConfig;
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
-/// A path, in paper units.
+/// Candidate path to the destination, in paper units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Way {
+pub struct Path {
     /// d: one-way delay from end to end.
     pub delay: Nanos,
-    /// c: the least capacity on the way.
+    /// c: least capacity of its links.
     pub capacity: BitsPerSec,
-    /// h: links on the way.
+    /// h: number of its links.
     pub hops: u32,
 }
 
-/// From so many bytes on, these buckets.
+/// Cheapest next hops of a flow from a number of sent bytes on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Age {
-    /// Bytes a flow has sent.
+pub struct SizeThreshold {
+    /// Bytes sent.
     pub from: Bytes,
-    /// One bucket for each of the cheapest.
+    /// One bucket for each of the cheapest next hops.
     pub buckets: [u16; MAX_CANDIDATES],
 }
 
-/// Which next hops are the cheapest as a flow grows.
+/// Size thresholds of a flow in increasing order; the first is 0 bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Ages {
-    ages: [Age; MAX_AGES],
+pub struct SizeThresholds {
+    rows: [SizeThreshold; MAX_SIZE_THRESHOLDS],
     count: usize,
 }
 
-/// Buckets of each next hop, in the order of `ways`, for a flow that has sent so much.
+/// Returns one bucket for each of the cheapest `paths` of a flow that has sent `sent` bytes.
 ///
-/// Those past [`MAX_CANDIDATES`] do not fit.
+/// Paths past [`MAX_CANDIDATES`] are ignored.
 ///
 /// ```
-/// use lab_policy::ucmp::{self, UcmpConfig, Way};
+/// use lab_policy::ucmp::{self, Path, UcmpConfig};
 /// use lab_units::{Bytes, Nanos};
 ///
-/// let way = |ms, rate: &str| Way {
+/// let path = |ms, rate: &str| Path {
 ///     delay: Nanos::from_millis(ms),
 ///     capacity: rate.parse().unwrap(),
 ///     hops: 2,
 /// };
-/// let ways = [way(10, "40 Gbit"), way(20, "100 Gbit")];
-/// let buckets = |sent| ucmp::buckets(&ways, Bytes::new(sent), &UcmpConfig::DEFAULT);
+/// let paths = [path(10, "40 Gbit"), path(20, "100 Gbit")];
+/// let buckets = |sent| ucmp::buckets(&paths, Bytes::new(sent), &UcmpConfig::DEFAULT);
 /// assert_eq!(buckets(0)[..2], [1, 0]);
 /// assert_eq!(buckets(100_000_000)[..2], [0, 1]);
 /// ```
 #[must_use]
-pub fn buckets(ways: &[Way], sent: Bytes, config: &UcmpConfig) -> [u16; MAX_CANDIDATES] {
-    let ways = &ways[..ways.len().min(MAX_CANDIDATES)];
+pub fn buckets(paths: &[Path], sent: Bytes, config: &UcmpConfig) -> [u16; MAX_CANDIDATES] {
+    let paths = &paths[..paths.len().min(MAX_CANDIDATES)];
     let mut buckets = [0; MAX_CANDIDATES];
-    for (slot, way) in buckets.iter_mut().zip(ways) {
-        let is_cheapest = ways
+    for (slot, path) in buckets.iter_mut().zip(paths) {
+        let is_cheapest = paths
             .iter()
-            .all(|other| Lead::of(way, other, config).holds_at(sent));
+            .all(|other| CostDifference::of(path, other, config).is_within_quantum(sent));
         *slot = u16::from(is_cheapest);
     }
     buckets
 }
 
-/// The ages of a flow over `ways`, the first of which begins at 0 bytes.
+/// Returns the sizes at which the cheapest `paths` of a flow change (flow ageing).
 #[must_use]
-pub fn ages(ways: &[Way], config: &UcmpConfig) -> Ages {
-    let ways = &ways[..ways.len().min(MAX_CANDIDATES)];
-    let begin = |from| Age {
+pub fn size_thresholds(paths: &[Path], config: &UcmpConfig) -> SizeThresholds {
+    let paths = &paths[..paths.len().min(MAX_CANDIDATES)];
+    let row = |from| SizeThreshold {
         from,
-        buckets: buckets(ways, from, config),
+        buckets: buckets(paths, from, config),
     };
-    let mut ages = Ages {
-        ages: [begin(Bytes::ZERO); MAX_AGES],
+    let mut thresholds = SizeThresholds {
+        rows: [row(Bytes::ZERO); MAX_SIZE_THRESHOLDS],
         count: 1,
     };
-    // Between two of the changes nothing changes, and there are at most as many as ages.
-    while ages.count < MAX_AGES {
-        let last = ages.ages[ages.count - 1];
-        let pairs = ways
+    while thresholds.count < MAX_SIZE_THRESHOLDS {
+        let last = thresholds.rows[thresholds.count - 1];
+        let pairs = paths
             .iter()
-            .flat_map(|way| ways.iter().map(move |other| (way, other)));
-        let changes = pairs.filter_map(|(way, other)| Lead::of(way, other, config).changes_at());
+            .flat_map(|path| paths.iter().map(move |other| (path, other)));
+        let changes =
+            pairs.filter_map(|(path, other)| CostDifference::of(path, other, config).changes_at());
         let later = changes
             .filter(|&at| at > last.from)
-            .map(begin)
-            .filter(|age| age.buckets != last.buckets);
-        let Some(next) = later.min_by_key(|age| age.from) else {
+            .map(row)
+            .filter(|row| row.buckets != last.buckets);
+        let Some(next) = later.min_by_key(|row| row.from) else {
             break;
         };
-        ages.ages[ages.count] = next;
-        ages.count += 1;
+        thresholds.rows[thresholds.count] = next;
+        thresholds.count += 1;
     }
-    ages
+    thresholds
 }
 
-impl Ages {
-    /// The ages in order.
+impl SizeThresholds {
+    /// Returns the thresholds in increasing order.
     #[must_use]
-    pub fn as_slice(&self) -> &[Age] {
-        &self.ages[..self.count]
+    pub fn as_slice(&self) -> &[SizeThreshold] {
+        &self.rows[..self.count]
     }
 }
 
-/// How far a way is behind another: base + slope · f is at most 0 where it is not behind by more
-/// than the quantum. Both are in units of 10^-9 s / (100 · c_i · c_j), positive factors left out.
-struct Lead {
+/// Cost of a path less that of another and the quantum, base + slope · f, in units of 10^-9 s / (100 ·
+/// c_i · c_j).
+struct CostDifference {
     base: i128,
     slope: i128,
 }
 
-impl Lead {
-    fn of(way: &Way, other: &Way, config: &UcmpConfig) -> Self {
-        let (own, others) = (kilobits(way.capacity), kilobits(other.capacity));
-        let behind = i128::from(way.delay.get())
+impl CostDifference {
+    fn of(path: &Path, other: &Path, config: &UcmpConfig) -> Self {
+        let (own, others) = (kilobits(path.capacity), kilobits(other.capacity));
+        let behind = i128::from(path.delay.get())
             - i128::from(other.delay.get())
             - i128::from(config.quantum_ns.get());
         // Bytes over kbit/s, in nanoseconds: f · 8 · 10^6 / c.
         let per_byte = i128::from(config.alpha_percent.0) * 8_000_000;
-        let slope = i128::from(way.hops) * others - i128::from(other.hops) * own;
+        let slope = i128::from(path.hops) * others - i128::from(other.hops) * own;
         Self {
             base: (100 * own * others).saturating_mul(behind),
             slope: per_byte.saturating_mul(slope),
         }
     }
 
-    fn holds_at(&self, sent: Bytes) -> bool {
+    fn is_within_quantum(&self, sent: Bytes) -> bool {
         let grown = self.slope.saturating_mul(i128::from(sent.get()));
         self.base.saturating_add(grown) <= 0
     }
 
-    /// The number of bytes from which on the answer is the other one, if it is ever.
+    /// Returns the number of bytes at which [`Self::is_within_quantum`] changes; `None` if it never does.
     fn changes_at(&self) -> Option<Bytes> {
         let (base, slope) = (self.base, self.slope);
         let at = if slope > 0 && base <= 0 {
-            // It holds up to -base / slope.
+            // True up to -base / slope.
             (-base).div_euclid(slope) + 1
         } else if slope < 0 && base > 0 {
-            // It holds from base / -slope on.
+            // True from base / -slope on.
             (base - slope - 1).div_euclid(-slope)
         } else {
             return None;
@@ -182,8 +182,8 @@ mod tests {
 
     use super::*;
 
-    fn way(delay_ms: u64, gbit: u64) -> Way {
-        Way {
+    fn path(delay_ms: u64, gbit: u64) -> Path {
+        Path {
             delay: Nanos::from_millis(delay_ms),
             capacity: BitsPerSec::new(gbit * 1_000_000_000).expect("not zero"),
             hops: 2,
@@ -191,19 +191,19 @@ mod tests {
     }
 
     /// DC1 to DC8 in order of delay: via DC6, DC4, DC2, DC7, DC5, DC3.
-    fn testbed() -> [Way; 6] {
+    fn testbed() -> [Path; 6] {
         [
-            way(10, 40),
-            way(20, 100),
-            way(50, 200),
-            way(100, 40),
-            way(200, 100),
-            way(500, 200),
+            path(10, 40),
+            path(20, 100),
+            path(50, 200),
+            path(100, 40),
+            path(200, 100),
+            path(500, 200),
         ]
     }
 
     #[test]
-    fn a_first_packet_sees_delay_alone() {
+    fn for_a_first_packet_delay_alone_counts() {
         let first = buckets(&testbed(), Bytes::ZERO, &UcmpConfig::DEFAULT);
         assert_eq!(first[..6], [1, 0, 0, 0, 0, 0]);
         assert_eq!(
@@ -216,13 +216,10 @@ mod tests {
     /// DC4 and DC2 where 30 ms = 8f · (1/100G − 1/200G), at 750 MB. The quantum of 0.1 ms lets the
     /// next one in 1 % earlier, and the last one out 1 % later.
     #[test]
-    fn the_testbeds_switch_over_sizes_by_hand() {
-        let ages = ages(&testbed(), &UcmpConfig::DEFAULT);
-        let rows: Vec<_> = ages
-            .as_slice()
-            .iter()
-            .map(|age| (age.from.get(), age.buckets[..3].to_vec()))
-            .collect();
+    fn the_testbeds_size_thresholds_by_hand() {
+        let thresholds = size_thresholds(&testbed(), &UcmpConfig::DEFAULT);
+        let row = |row: &SizeThreshold| (row.from.get(), [0, 1, 2].map(|index| row.buckets[index]));
+        let rows: Vec<_> = thresholds.as_slice().iter().map(row).collect();
         let expected = [
             (0, [1, 0, 0]),
             (82_500_000, [1, 1, 0]),
@@ -230,20 +227,16 @@ mod tests {
             (747_500_000, [0, 1, 1]),
             (752_500_001, [0, 0, 1]),
         ];
-        assert!(
-            rows.iter()
-                .map(|(from, buckets)| (*from, &buckets[..]))
-                .eq(expected.iter().map(|(from, buckets)| (*from, &buckets[..]))),
-            "{rows:?}"
-        );
+        assert_eq!(rows, expected);
     }
 
     #[test]
-    fn equals_share() {
-        let ways = [way(10, 100), way(10, 100), way(11, 100)];
-        let first = buckets(&ways, Bytes::ZERO, &UcmpConfig::DEFAULT);
+    fn paths_of_equal_cost_share() {
+        let paths = [path(10, 100), path(10, 100), path(11, 100)];
+        let first = buckets(&paths, Bytes::ZERO, &UcmpConfig::DEFAULT);
         assert_eq!(first[..3], [1, 1, 0]);
-        assert_eq!(ages(&ways, &UcmpConfig::DEFAULT).as_slice().len(), 1);
+        let thresholds = size_thresholds(&paths, &UcmpConfig::DEFAULT);
+        assert_eq!(thresholds.as_slice().len(), 1);
     }
 
     #[test]
@@ -252,27 +245,25 @@ mod tests {
             alpha_percent: Hundredths(0),
             ..UcmpConfig::DEFAULT
         };
-        assert_eq!(ages(&testbed(), &config).as_slice().len(), 1);
+        assert_eq!(size_thresholds(&testbed(), &config).as_slice().len(), 1);
     }
 
     #[test]
     fn more_links_cost_a_large_flow_more() {
-        let short = Way {
+        let short = Path {
             hops: 1,
-            ..way(20, 100)
+            ..path(20, 100)
         };
-        let ways = [way(10, 100), short];
-        let small = buckets(&ways, Bytes::ZERO, &UcmpConfig::DEFAULT);
-        let large = buckets(&ways, Bytes::new(1_000_000_000), &UcmpConfig::DEFAULT);
-        assert_eq!(
-            (small[..2].to_vec(), large[..2].to_vec()),
-            ([1, 0].into(), [0, 1].into())
-        );
+        let paths = [path(10, 100), short];
+        for (sent, expected) in [(0, [1, 0]), (1_000_000_000, [0, 1])] {
+            let found = buckets(&paths, Bytes::new(sent), &UcmpConfig::DEFAULT);
+            assert_eq!(found[..2], expected);
+        }
     }
 
     prop_compose! {
-        fn any_way()(delay in 0..20_000_000_000u64, rate in 1_000..=100_000_000_000_000u64, hops in 1..8u32) -> Way {
-            Way {
+        fn any_path()(delay in 0..20_000_000_000u64, rate in 1_000..=100_000_000_000_000u64, hops in 1..8u32) -> Path {
+            Path {
                 delay: Nanos::new(delay),
                 capacity: BitsPerSec::new(rate).expect("not zero"),
                 hops,
@@ -292,31 +283,31 @@ mod tests {
 
     proptest! {
         #[test]
-        fn some_way_is_always_the_cheapest(
-            ways in prop::collection::vec(any_way(), 1..=8),
+        fn some_path_is_always_the_cheapest(
+            paths in prop::collection::vec(any_path(), 1..=8),
             sent in 0..=100_000_000_000_u64,
             config in any_config(),
         ) {
-            let kept: u16 = buckets(&ways, Bytes::new(sent), &config).iter().sum();
+            let kept: u16 = buckets(&paths, Bytes::new(sent), &config).iter().sum();
             prop_assert!(kept > 0);
         }
 
         #[test]
-        fn ages_are_the_buckets_at_every_size(
-            ways in prop::collection::vec(any_way(), 1..=8),
+        fn size_thresholds_have_the_buckets_of_every_size(
+            paths in prop::collection::vec(any_path(), 1..=8),
             sizes in prop::collection::vec(0..=100_000_000_000_u64, 1..20),
             config in any_config(),
         ) {
-            let ages = ages(&ways, &config);
-            let ages = ages.as_slice();
-            prop_assert!(ages.windows(2).all(|pair| pair[0].from < pair[1].from));
-            // At random sizes, and on both sides of every change.
-            let edges = ages.iter().flat_map(|age| [age.from.get(), age.from.get().saturating_sub(1)]);
+            let thresholds = size_thresholds(&paths, &config);
+            let rows = thresholds.as_slice();
+            prop_assert!(rows.windows(2).all(|pair| pair[0].from < pair[1].from));
+            // At random sizes, and on both sides of every threshold.
+            let edges = rows.iter().flat_map(|row| [row.from.get(), row.from.get().saturating_sub(1)]);
             for size in sizes.into_iter().chain(edges) {
-                let age = ages.iter().rev().find(|age| age.from.get() <= size);
+                let row = rows.iter().rev().find(|row| row.from.get() <= size);
                 prop_assert_eq!(
-                    age.expect("the first begins at 0").buckets,
-                    buckets(&ways, Bytes::new(size), &config),
+                    row.expect("the first begins at 0").buckets,
+                    buckets(&paths, Bytes::new(size), &config),
                     "{} B", size
                 );
             }
@@ -324,32 +315,31 @@ mod tests {
 
         #[test]
         fn the_choice_does_not_depend_on_the_order(
-            ways in prop::collection::vec(any_way(), 1..=8),
+            paths in prop::collection::vec(any_path(), 1..=8),
             sent in 0..=100_000_000_000_u64,
             config in any_config(),
-            turn: usize,
+            shift: usize,
         ) {
-            let mut turned = ways.clone();
-            let turn = turn % ways.len();
-            turned.rotate_left(turn);
-            let before = buckets(&ways, Bytes::new(sent), &config);
-            let mut after = buckets(&turned, Bytes::new(sent), &config)[..ways.len()].to_vec();
-            after.rotate_right(turn);
-            prop_assert_eq!(&before[..ways.len()], &after[..]);
+            let mut rotated = paths.clone();
+            let shift = shift % paths.len();
+            rotated.rotate_left(shift);
+            let before = buckets(&paths, Bytes::new(sent), &config);
+            let mut after = buckets(&rotated, Bytes::new(sent), &config)[..paths.len()].to_vec();
+            after.rotate_right(shift);
+            prop_assert_eq!(&before[..paths.len()], &after[..]);
         }
 
         #[test]
         fn less_delay_or_more_capacity_never_loses_a_bucket(
-            ways in prop::collection::vec(any_way(), 1..=8),
+            mut paths in prop::collection::vec(any_path(), 1..=8),
             sent in 0..=100_000_000_000_u64,
             config in any_config(),
-            better in any_way(),
+            better in any_path(),
         ) {
-            let before = buckets(&ways, Bytes::new(sent), &config);
-            let mut ways = ways;
-            ways[0].delay = ways[0].delay.min(better.delay);
-            ways[0].capacity = ways[0].capacity.max(better.capacity);
-            prop_assert!(buckets(&ways, Bytes::new(sent), &config)[0] >= before[0]);
+            let before = buckets(&paths, Bytes::new(sent), &config);
+            paths[0].delay = paths[0].delay.min(better.delay);
+            paths[0].capacity = paths[0].capacity.max(better.capacity);
+            prop_assert!(buckets(&paths, Bytes::new(sent), &config)[0] >= before[0]);
         }
     }
 }

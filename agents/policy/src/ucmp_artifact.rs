@@ -1,18 +1,19 @@
-//! UCMP as the LCMP authors' code has it: the next hops of the widest first link, alike.
+//! UCMP as in the LCMP authors' code: ECMP over the next hops of the widest first link.
 //!
 //! ```text
 //! n_i = 1 if r_i = max r_j, else 0
 //! ```
 //!
-//! r_i being the rate of the next hop's own link: what is behind it, delay and flow size, which the
-//! uniform cost of UCMP is made of, do not count. It is here so that their figures can be redone.
+//! where r_i is the rate of the next hop's own link. The rest of the path, its delay and the flow's
+//! size, of which UCMP's uniform cost consists, do not count. The policy reproduces the authors'
+//! figures.
 
 use lab_abi::rows::MAX_CANDIDATES;
 use lab_units::BitsPerSec;
 
-/// Buckets of each next hop, in the order of `rates`, which are those of their links.
+/// Returns the buckets of each next hop by the rate of its link.
 ///
-/// Those past [`MAX_CANDIDATES`] do not fit.
+/// Next hops past [`MAX_CANDIDATES`] are ignored.
 #[must_use]
 pub fn buckets(rates: &[BitsPerSec]) -> [u16; MAX_CANDIDATES] {
     let widest = rates.iter().take(MAX_CANDIDATES).max();

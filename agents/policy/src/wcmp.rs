@@ -1,4 +1,4 @@
-//! WCMP: hash buckets in proportion to what lies behind each next hop.
+//! WCMP: hash buckets in proportion to the capacity of the path behind each next hop.
 //!
 //! Zhou et al., "WCMP: Weighted Cost Multipathing for Improved Fairness in Data Centers"
 //! (EuroSys '14): next hop i owns
@@ -7,20 +7,20 @@
 //! n_i = N · c_i / Σ c_j
 //! ```
 //!
-//! of N buckets, c_i being the capacity of the way behind it. Where the capacities have a ratio of
-//! small numbers, those are the n_i and the split is exact. Else the table is reduced to N =
-//! [`MAX_BUCKETS`]: every next hop has one bucket, the rest are dealt out by largest remainder.
+//! of N buckets, where c_i is the capacity of its path. If the capacities have a ratio of small
+//! numbers, the n_i are these numbers and the split is exact. Else the table is reduced to N =
+//! [`MAX_BUCKETS`]: every next hop has one bucket, and the rest are dealt out by largest remainder.
 //! The split is static: neither delay nor load counts.
 
 use lab_abi::rows::MAX_CANDIDATES;
 use lab_units::BitsPerSec;
 
-/// The most buckets of a destination: what a table of a hardware switch spends on one group.
+/// Largest number of buckets of a destination, as a hardware switch's table spends on one group.
 pub const MAX_BUCKETS: u16 = 64;
 
-/// Buckets of each next hop, in the order of `capacities`, which are those of the ways behind them.
+/// Returns the buckets of each next hop by the capacity of its path.
 ///
-/// Those past [`MAX_CANDIDATES`] do not fit.
+/// Next hops past [`MAX_CANDIDATES`] are ignored.
 ///
 /// ```
 /// use lab_policy::wcmp;
@@ -36,7 +36,7 @@ pub fn buckets(capacities: &[BitsPerSec]) -> [u16; MAX_CANDIDATES] {
         *weight = capacity.get();
     }
     let count = capacities.len().min(MAX_CANDIDATES);
-    in_smallest_numbers(&mut weights[..count]);
+    reduce(&mut weights[..count]);
     let total = total(&weights[..count]);
     let mut buckets = [0; MAX_CANDIDATES];
     if total <= u128::from(MAX_BUCKETS) {
@@ -49,8 +49,8 @@ pub fn buckets(capacities: &[BitsPerSec]) -> [u16; MAX_CANDIDATES] {
     buckets
 }
 
-/// Divides the weights by what divides them all.
-fn in_smallest_numbers(weights: &mut [u64]) {
+/// Divides the weights by their greatest common divisor.
+fn reduce(weights: &mut [u64]) {
     let divisor = weights
         .iter()
         .fold(0, |a, &b| greatest_common_divisor(a, b));
@@ -70,12 +70,11 @@ fn total(weights: &[u64]) -> u128 {
     weights.iter().copied().map(u128::from).sum()
 }
 
-/// One bucket for each weight, the others by largest remainder; of equal ones, the first.
+/// Deals out one bucket for each weight and the rest by largest remainder; of equal ones, the first.
 fn deal(weights: &[u64], total: u128, buckets: &mut [u16]) {
     let mut remainders = [0; MAX_CANDIDATES];
     let mut left = MAX_BUCKETS;
-    let ones: u128 = weights.iter().map(|_| 1).sum();
-    let dealt = u128::from(MAX_BUCKETS) - ones;
+    let dealt = u128::from(MAX_BUCKETS) - weights.len() as u128;
     for ((weight, slot), remainder) in weights.iter().zip(&mut *buckets).zip(&mut remainders) {
         let share = u128::from(*weight) * dealt;
         *slot = 1 + u16::try_from(share / total).unwrap_or(MAX_BUCKETS);
@@ -83,20 +82,14 @@ fn deal(weights: &[u64], total: u128, buckets: &mut [u16]) {
         left -= *slot;
     }
     while left > 0 {
-        let Some(next) = largest(&remainders[..weights.len()]) else {
+        let remainders = remainders.iter_mut().take(weights.len()).enumerate();
+        let Some((next, largest)) = remainders.rev().max_by_key(|(_, share)| **share) else {
             return;
         };
         buckets[next] += 1;
-        remainders[next] = 0;
+        *largest = 0;
         left -= 1;
     }
-}
-
-fn largest(remainders: &[u128]) -> Option<usize> {
-    let places = remainders.iter().enumerate().rev();
-    places
-        .max_by_key(|(_, remainder)| **remainder)
-        .map(|(place, _)| place)
 }
 
 #[cfg(test)]
@@ -132,7 +125,7 @@ mod tests {
 
     #[test]
     fn ratios_of_large_numbers_are_rounded_to_a_full_table() {
-        // 61 buckets to deal: 7.0…, 27 and 26.9…; the one left goes to the largest remainder.
+        // 61 buckets remain: 7.0…, 27 and 26.9…; the last one goes to the largest remainder.
         assert_eq!(of(&[101, 390, 389]), [8, 28, 28]);
         assert_eq!(of(&[1, 1_000_000]), [1, 63]);
     }

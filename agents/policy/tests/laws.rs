@@ -1,4 +1,4 @@
-//! Laws that every policy keeps.
+//! Laws of all policies.
 
 use std::collections::BTreeSet;
 
@@ -49,16 +49,16 @@ const POLICIES: [(&str, Decide); 5] = [
     ("stale", lcmp::decide_stale),
 ];
 
-/// The places of those the hash was taken over, in the order before `turn` steps of rotation.
-fn kept(decision: &Decision, turn: usize) -> BTreeSet<usize> {
+/// Returns the indices of the kept candidates, before a rotation by `shift`.
+fn kept(decision: &Decision, shift: usize) -> BTreeSet<usize> {
     let rows = decision.candidates();
-    let places = (0..rows.len()).filter(|&place| rows[place].is_kept);
-    places.map(|place| (place + turn) % rows.len()).collect()
+    let indices = (0..rows.len()).filter(|&index| rows[index].is_kept);
+    indices.map(|index| (index + shift) % rows.len()).collect()
 }
 
 proptest! {
     #[test]
-    fn something_alive_is_chosen_if_anything_is(rows in candidates(), hash: u32) {
+    fn a_live_candidate_is_chosen_if_there_is_one(rows in candidates(), hash: u32) {
         for (name, decide) in POLICIES {
             let decision = decide(&rows, hash);
             prop_assert_eq!(decision.is_some(), rows.iter().any(|row| row.is_alive), "{}", name);
@@ -69,18 +69,18 @@ proptest! {
             }
         }
         let alive = rows.iter().filter(|row| row.is_alive).count();
-        let place = legacy::place(alive, hash);
-        prop_assert_eq!(place.is_some(), alive > 0);
-        prop_assert!(place.is_none_or(|place| place < alive));
+        let index = legacy::hash_threshold(alive, hash);
+        prop_assert_eq!(index.is_some(), alive > 0);
+        prop_assert!(index.is_none_or(|index| index < alive));
     }
 
-    /// Which candidates the hash is taken over does not depend on the order of the table; which of
-    /// them it falls to does, and so does, stated in the preset `artifact`, who of equals is cut.
+    /// The order of the table decides only which kept candidate the hash falls to and, in the preset
+    /// `artifact`, which of equally cheap candidates is cut.
     #[test]
-    fn who_is_kept_does_not_depend_on_the_order(rows in candidates(), hash: u32, turn: usize) {
-        let turn = turn % rows.len();
+    fn the_kept_candidates_do_not_depend_on_the_order(rows in candidates(), hash: u32, shift: usize) {
+        let shift = shift % rows.len();
         let mut turned = rows.clone();
-        turned.rotate_left(turn);
+        turned.rotate_left(shift);
         for (name, decide) in POLICIES {
             let costs: BTreeSet<_> = rows.iter().map(|row| (row.path, row.congestion)).collect();
             if name == "artifact" && costs.len() < rows.len() {
@@ -94,7 +94,7 @@ proptest! {
                 // Of equally cheap ones under full congestion the first is taken, as stated.
                 continue;
             }
-            prop_assert_eq!(kept(&before, 0), kept(&after, turn), "{}", name);
+            prop_assert_eq!(kept(&before, 0), kept(&after, shift), "{}", name);
         }
     }
 
@@ -102,12 +102,12 @@ proptest! {
     fn costs_stay_in_their_range(rows in candidates(), hash: u32, alpha: u8, beta: u8) {
         for config in [paper(), LcmpConfig::artifact()] {
             let config = LcmpConfig { alpha, beta, ..config };
-            let most = match config.preset {
+            let max = match config.preset {
                 Preset::Paper => 255 * (u32::from(alpha) + u32::from(beta)),
                 Preset::Artifact => 255,
             };
             if let Some(decision) = lcmp::decide(&rows, hash, &config) {
-                prop_assert!(decision.candidates().iter().all(|row| row.cost <= most));
+                prop_assert!(decision.candidates().iter().all(|row| row.cost <= max));
             }
         }
     }
@@ -123,9 +123,10 @@ proptest! {
         prop_assert!(less <= raised.congestion);
     }
 
-    /// A candidate that gets worse is not kept where it was dropped before.
     #[test]
-    fn who_gets_worse_gains_nothing(rows in candidates(), hash: u32, path: u8, congestion: u8) {
+    fn a_dropped_candidate_that_gets_worse_stays_dropped(
+        rows in candidates(), hash: u32, path: u8, congestion: u8,
+    ) {
         let mut worse = rows.clone();
         worse[0].path = worse[0].path.max(path);
         worse[0].congestion = worse[0].congestion.max(congestion);
@@ -139,21 +140,21 @@ proptest! {
     }
 
     #[test]
-    fn buckets_belong_to_next_hops_and_not_to_places(
+    fn buckets_belong_to_next_hops_and_not_to_indices(
         capacities in prop::collection::vec(1..=1_000u64, 1..=8),
-        turn: usize,
+        shift: usize,
     ) {
-        let turn = turn % capacities.len();
+        let shift = shift % capacities.len();
         let rates: Vec<BitsPerSec> = capacities.iter().map(|&bps| rate(bps)).collect();
         let mut turned = rates.clone();
-        turned.rotate_left(turn);
+        turned.rotate_left(shift);
         let wide = (ucmp_artifact::buckets(&rates), ucmp_artifact::buckets(&turned));
         let weighted = (wcmp::buckets(&rates), wcmp::buckets(&turned));
-        for place in 0..rates.len() {
-            let other = (place + rates.len() - turn) % rates.len();
-            prop_assert_eq!(wide.0[place], wide.1[other]);
+        for index in 0..rates.len() {
+            let other = (index + rates.len() - shift) % rates.len();
+            prop_assert_eq!(wide.0[index], wide.1[other]);
             // Of equal remainders the first has one more, as stated.
-            prop_assert!(weighted.0[place].abs_diff(weighted.1[other]) <= 1);
+            prop_assert!(weighted.0[index].abs_diff(weighted.1[other]) <= 1);
         }
         prop_assert_eq!(weighted.0.iter().sum::<u16>(), weighted.1.iter().sum::<u16>());
     }

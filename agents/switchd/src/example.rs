@@ -54,7 +54,7 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
                     buckets: 1,
                 },
             ],
-            ages: Vec::new(),
+            size_thresholds: Vec::new(),
         }],
         local: LocalPrefix {
             addr: Ipv4Addr::new(10, 1, 0, 0),

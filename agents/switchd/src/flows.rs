@@ -5,6 +5,7 @@ use lab_abi::{
     rows::{FlowEntry, FlowKey},
     wire::FlowReport,
 };
+use lab_policy::flow_gc;
 use lab_units::{Nanos, PortId};
 
 use crate::{SwitchdError, install::Slots, program::FlowTable, row::Row};
@@ -41,8 +42,8 @@ pub(crate) fn expire(
     idle_timeout: Nanos,
 ) -> Result<(Vec<(FlowKey, FlowEntry)>, usize), SwitchdError> {
     let all = all(flows, entries)?;
-    let is_idle =
-        |entry: &FlowEntry| Nanos::new(entry.last_seen_ns).saturating_add(idle_timeout) < now;
+    let horizon = now.saturating_sub(idle_timeout);
+    let is_idle = |entry: &FlowEntry| flow_gc::is_idle(Nanos::new(entry.last_seen_ns), horizon);
     let (idle, busy): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, entry)| is_idle(entry));
     for (key, _) in &idle {
         match flows.remove(&Row(*key)) {

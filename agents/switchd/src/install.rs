@@ -3,8 +3,8 @@
 use lab_abi::{
     Preset,
     rows::{
-        AgeRow, CandidateRow, DestinationRow, MAX_AGES, MAX_PORTS, MECHANISM_BUCKETS,
-        MECHANISM_LCMP, PortRow, PrefixKey, SwitchParams, SwitchTable,
+        CandidateRow, DestinationRow, MAX_PORTS, MAX_SIZE_THRESHOLDS, MECHANISM_BUCKETS,
+        MECHANISM_LCMP, PortRow, PrefixKey, SizeThresholdRow, SwitchParams, SwitchTable,
     },
     wire::{AgentConfig, PortConfig},
 };
@@ -67,7 +67,12 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
         max_table_age_ns: config.max_table_age_ns.map_or(0, Nanos::get),
         local_addr: config.local.addr.to_bits().to_be(),
         local_mask: (!free_bits.unwrap_or(0)).to_be(),
-        ageing: u32::from(config.destinations.iter().any(|row| !row.ages.is_empty())),
+        flow_ageing: u32::from(
+            config
+                .destinations
+                .iter()
+                .any(|row| !row.size_thresholds.is_empty()),
+        ),
         ..SwitchParams::default()
     };
     match config.policy.congestion() {
@@ -102,11 +107,11 @@ pub(crate) fn destination(
     let demand = u32::try_from(place + 1).ok().filter(|_| is_counted);
     let mut row = DestinationRow {
         demand: demand.unwrap_or(0),
-        ages: [AgeRow::NEVER; MAX_AGES],
+        size_thresholds: [SizeThresholdRow::NEVER; MAX_SIZE_THRESHOLDS],
         ..DestinationRow::default()
     };
-    for (slot, age) in row.ages.iter_mut().zip(&config.ages) {
-        *slot = AgeRow::of(age.from_bytes.get(), age.cheapest.iter().copied());
+    for (slot, age) in row.size_thresholds.iter_mut().zip(&config.size_thresholds) {
+        *slot = SizeThresholdRow::of(age.from_bytes.get(), age.cheapest.iter().copied());
     }
     for (slot, candidate) in row.candidates.iter_mut().zip(&config.candidates) {
         let port = slots

@@ -26,14 +26,14 @@ pub fn size_thresholds<'a>(
     let PolicyPlan::Ucmp(config @ UcmpConfig { ageing: true, .. }) = policy else {
         return Vec::new();
     };
-    let path = |candidate: &Candidate| ucmp::Way {
+    let path = |candidate: &Candidate| ucmp::Path {
         delay: candidate.paper_delay_ns,
         capacity: candidate.paper_bottleneck_bps,
         hops,
     };
-    let paths: Vec<ucmp::Way> = candidates.into_iter().map(path).collect();
-    let ages = ucmp::ages(&paths, config);
-    let threshold = |age: &ucmp::Age| SizeThreshold {
+    let paths: Vec<ucmp::Path> = candidates.into_iter().map(path).collect();
+    let ages = ucmp::size_thresholds(&paths, config);
+    let threshold = |age: &ucmp::SizeThreshold| SizeThreshold {
         from_bytes: first_reaching(age.from, size),
         is_cheapest: age.buckets[..paths.len()].iter().map(|&n| n > 0).collect(),
     };

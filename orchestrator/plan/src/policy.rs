@@ -148,8 +148,8 @@ pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
 }
 
 /// A destination's candidates as UCMP sees them.
-pub(crate) fn ways(row: &Destination) -> Vec<ucmp::Way> {
-    let way = |candidate: &Candidate| ucmp::Way {
+pub(crate) fn ways(row: &Destination) -> Vec<ucmp::Path> {
+    let way = |candidate: &Candidate| ucmp::Path {
         delay: candidate.paper_delay_ns,
         capacity: candidate.paper_bottleneck_bps,
         hops: row.hops,

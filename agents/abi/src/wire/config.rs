@@ -1,7 +1,7 @@
-//! An agent's configuration.
+//! Configuration of an agent.
 //!
-//! Everything about the lab's own time and queues is in emulated units here. Of LCMP's parameters
-//! the agent takes the numbers without a unit; what it scales itself it scales by the two factors.
+//! Times, rates and queue sizes are emulated units. LCMP's parameters are the paper's: the agent
+//! reads their dimensionless values and scales port thresholds by the two factors.
 
 use alloc::{string::String, vec::Vec};
 use core::net::Ipv4Addr;
@@ -11,77 +11,76 @@ use serde::{Deserialize, Serialize};
 
 use crate::LcmpConfig;
 
-/// The longest name Linux gives an interface.
+/// Length limit of an interface name in Linux, in bytes.
 pub const MAX_INTERFACE_NAME: usize = 15;
 
-/// All that the agent of one DCI switch needs to know.
+/// Configuration of the agent of one DCI switch.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
-    /// The lab's name, for messages.
+    /// Name of the lab, for messages.
     pub lab: String,
-    /// The datacenter's name, for messages.
+    /// Name of the datacenter, for messages.
     pub dc: String,
-    /// The switch's id in the plan: the seed of its flow hash.
+    /// Id of the switch in the plan, and seed of its flow hash.
     pub switch_id: u32,
-    /// How new flows are decided.
+    /// Routing policy.
     pub policy: PolicyConfig,
     /// Emulated time over paper time.
     pub time_scale: Ratio,
     /// Emulated bytes over paper bytes.
     pub size_scale: Ratio,
-    /// The switch's ports, those towards the hosts included.
+    /// Ports of the switch, including those towards the hosts.
     pub ports: Vec<PortConfig>,
-    /// The remote destinations; what is not among them is left to the kernel.
+    /// Remote destinations; the kernel forwards packets to any other.
     pub destinations: Vec<DestinationConfig>,
-    /// The datacenter's own hosts; what they send is its demand.
+    /// Prefix of the datacenter's own hosts, whose traffic is its demand.
     pub local: LocalPrefix,
-    /// Time between two samples of the queues; only policies that look at queues sample for their
-    /// decisions.
+    /// Time between two samples of the queues, for policies that use congestion signals.
     pub sample_interval_ns: Nanos,
     /// Time between two messages about queues and decisions.
     pub record_interval_ns: Nanos,
-    /// Time between two messages about what the links carried.
+    /// Time between two messages about the links' counters.
     pub link_interval_ns: Nanos,
-    /// Time between two messages about the switch as a whole: its counters and its flow table.
+    /// Time between two messages about the switch's counters and flow table.
     pub stats_interval_ns: Nanos,
-    /// Time between two messages about what the datacenter's hosts sent to each destination; `null`:
-    /// it is not counted, which saves every packet a table's row.
+    /// Time between two messages about demands; `null`: demands are not counted, which saves a table
+    /// lookup per packet.
     pub demand_interval_ns: Option<Nanos>,
-    /// Time between two searches for idle flows.
+    /// Time between two runs of the flow-cache garbage collection.
     pub gc_interval_ns: Nanos,
-    /// A flow not seen for this long is forgotten.
+    /// Time without a packet after which a flow's entry is removed.
     pub idle_timeout_ns: Nanos,
-    /// Samples older than this are not decided by; `null`: they never age.
+    /// Age of the congestion signals from which LCMP hashes over all candidates; `null`: no limit.
     pub stale_after_ns: Option<Nanos>,
-    /// Destinations' rows that the controller has neither written nor confirmed for this long are not
-    /// decided by: flows are then hashed over all live candidates. `null`: they never age.
+    /// Time since the controller last wrote or confirmed the tables from which every policy hashes
+    /// over all live candidates; `null`: no limit.
     pub max_table_age_ns: Option<Nanos>,
     /// Rows of the flow table.
     pub flow_table_entries: u32,
-    /// The unix socket the controller listens on.
+    /// Path of the controller's unix socket.
     pub controller_socket: String,
-    /// A directory of a BPF file system, for maps and links to outlive the agent: forwarding then
-    /// goes on without it, and the next agent takes all of it over. `null`: all goes with the agent.
+    /// Directory of a BPF file system where maps and links are pinned: forwarding goes on without the
+    /// agent, and the next agent takes it over. `null`: maps and links end with the agent.
     pub pin_dir: Option<String>,
-    /// How the program is attached to the ports.
+    /// Attachment of the program to the ports.
     pub attach: AttachMode,
 }
 
-/// A routing policy, as far as a switch knows it.
+/// Routing policy, as far as a switch knows it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyConfig {
-    /// The flow's hash over the live candidates' buckets: ECMP, and what weighs its next hops.
+    /// Hash over the live candidates' buckets: ECMP and the weighted policies.
     Buckets,
-    /// LCMP with its parameters; of its times those beside the policy count, not those within.
+    /// LCMP; its time parameters are overridden by those of [`AgentConfig`].
     Lcmp(LcmpConfig),
-    /// A switch program of the user's own.
+    /// Switch program of the user's own.
     Own(OwnPolicy),
 }
 
 impl PolicyConfig {
-    /// What the ports' congestion is computed with, if the policy looks at it.
+    /// Returns the parameters of the ports' congestion, if the policy uses it.
     #[must_use]
     pub const fn congestion(&self) -> Option<&LcmpConfig> {
         match self {
@@ -92,95 +91,95 @@ impl PolicyConfig {
     }
 }
 
-/// A switch program of the user's own, with the maps of the agent's.
+/// Switch program of the user's own, with the maps of the agent's program.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnPolicy {
-    /// The path of its object.
+    /// Path of the eBPF object.
     pub object: String,
-    /// What C_path and C_cong in its tables are computed with.
+    /// Parameters of C_path and C_cong in its tables.
     pub parameters: LcmpConfig,
 }
 
-/// The addresses of a datacenter's hosts.
+/// Prefix of a datacenter's hosts.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalPrefix {
-    /// The prefix's address.
+    /// Address of the prefix.
     pub addr: Ipv4Addr,
-    /// The prefix's length in bits.
+    /// Length of the prefix in bits.
     pub prefix_len: u8,
 }
 
-/// How the program is attached.
+/// Attachment of the program to the ports.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachMode {
-    /// tcx where the kernel has it (6.6), else netlink.
+    /// tcx from Linux 6.6 on, else netlink.
     #[default]
     Auto,
-    /// A tcx link, which ends with the agent.
+    /// tcx link, which ends with the agent unless it is pinned.
     Tcx,
-    /// A clsact filter, which the agent removes when it ends.
+    /// clsact filter, which the agent removes when it ends.
     Netlink,
 }
 
-/// A port of the switch.
+/// Port of the switch.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortConfig {
-    /// The port's id in the plan.
+    /// Id of the port in the plan.
     pub id: PortId,
-    /// Its interface in the agent's network namespace.
+    /// Interface in the agent's network namespace.
     pub interface: String,
-    /// Its own Ethernet address.
+    /// Ethernet address of the port.
     pub src_mac: Mac,
-    /// The Ethernet address at the other end of its link.
+    /// Ethernet address of the link's other end.
     pub dst_mac: Mac,
-    /// Whether its queue is sampled and reported: true for the inter-DC ports.
+    /// True if the port's queue is sampled and reported, as for inter-DC ports.
     pub is_queue_sampled: bool,
-    /// False: held dead, whatever its link says.
+    /// False: the port counts as dead, whatever the state of its link.
     pub is_enabled: bool,
-    /// The link's emulated rate.
+    /// Emulated rate of the link.
     pub rate_bps: BitsPerSec,
-    /// The egress queue's emulated limit.
+    /// Emulated limit of the egress queue.
     pub buffer_bytes: Bytes,
 }
 
-/// A remote destination.
+/// Remote destination.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DestinationConfig {
-    /// The prefix's address.
+    /// Address of the prefix.
     pub addr: Ipv4Addr,
-    /// The prefix's length in bits.
+    /// Length of the prefix in bits.
     pub prefix_len: u8,
-    /// The next hops in order of increasing one-way delay.
+    /// Candidate next hops in order of increasing one-way delay.
     pub candidates: Vec<CandidateConfig>,
-    /// The ages of a flow that goes there, which then decide instead of buckets; none: flows stay
-    /// where they are, however they grow.
+    /// Size thresholds of flow ageing, which replace the buckets; none: flows are never re-routed for
+    /// their size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ages: Vec<AgeConfig>,
+    pub size_thresholds: Vec<SizeThreshold>,
 }
 
-/// The cheapest next hops of a flow that has sent so much.
+/// Cheapest candidates of a flow from a number of sent bytes on (UCMP's flow ageing).
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct AgeConfig {
-    /// Bytes as counted at the switch, headers included.
+pub struct SizeThreshold {
+    /// Bytes sent, as counted at the switch with headers.
     pub from_bytes: Bytes,
-    /// For each candidate, whether it is one of them.
+    /// True at the index of each candidate that is one of the cheapest.
     pub cheapest: Vec<bool>,
 }
 
-/// A next hop of a destination.
+/// Candidate next hop of a destination.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CandidateConfig {
-    /// The egress port.
+    /// Egress port.
     pub port: PortId,
-    /// C_path of the path from here to the destination.
+    /// C_path of the path to the destination.
     pub c_path: u8,
-    /// Hash buckets; none of it: never chosen by buckets.
+    /// Hash buckets; 0: never chosen by buckets.
     pub buckets: u16,
 }

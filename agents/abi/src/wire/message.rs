@@ -1,8 +1,8 @@
-//! What agent and controller say to each other, one JSON value per line.
+//! Messages between agent and controller, one JSON value per line.
 //!
-//! All times are `CLOCK_MONOTONIC` nanoseconds. The first message of an agent is `ready`, the last
-//! one `bye` or `error`; an agent whose socket closes ends. One that was killed says nothing more: its
-//! controller sees the socket closed, and starts another.
+//! All times are `CLOCK_MONOTONIC` nanoseconds. An agent's first message is `ready`, its last is `bye`
+//! or `error`. An agent ends when its socket closes; a controller starts a new agent when the socket
+//! closes without a last message.
 
 use alloc::{string::String, vec::Vec};
 use core::net::Ipv4Addr;
@@ -13,172 +13,172 @@ use serde::{Deserialize, Serialize};
 use super::DestinationConfig;
 use crate::{LcmpConfig, Rule, Trigger};
 
-/// What the controller tells an agent.
+/// Command of the controller to an agent.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentCommand {
-    /// Holds a port dead, or lets its link tell again.
+    /// Holds a port dead, or lets the state of its link decide.
     SetPort {
-        /// The port.
+        /// Port to change.
         port: PortId,
-        /// False: dead whatever its link says.
+        /// False: dead, whatever the state of the link.
         is_enabled: bool,
     },
-    /// A link's provisioning changed: its levels begin elsewhere from the next sample on.
+    /// Changes a link's provisioning, hence its level thresholds from the next sample on.
     SetLink {
-        /// The port.
+        /// Port of the link.
         port: PortId,
-        /// The link's emulated rate.
+        /// Emulated rate of the link.
         rate_bps: BitsPerSec,
-        /// The egress queue's emulated limit.
+        /// Emulated limit of the egress queue.
         buffer_bytes: Bytes,
     },
-    /// A destination's candidates or their path costs changed: new flows are decided by these.
+    /// Writes a destination's candidates and path costs, for new flows.
     SetDestination(DestinationConfig),
-    /// Traffic engineering: the candidates' hash buckets are others; new flows are decided by these.
+    /// Writes the candidates' hash buckets (traffic engineering), for new flows.
     SetBuckets(Vec<BucketRow>),
-    /// LCMP's weights and thresholds are others from the next sample and the next decision on.
+    /// Writes LCMP's weights and thresholds, from the next sample and the next decision on.
     SetLcmp(LcmpConfig),
-    /// All tables are still as they should be: they are young again.
+    /// Confirms all tables, which resets their age.
     ConfirmTables,
-    /// Ends the agent, as closing the socket does, but lets it say what it still has to say.
+    /// Ends the agent after its last reports; closing the socket ends it without them.
     Stop,
 }
 
-/// What an agent tells the controller.
+/// Message of an agent to the controller.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentMessage {
-    /// The program is attached to all ports.
+    /// Program attached to all ports.
     Ready(Ready),
-    /// The queues, every record interval.
+    /// Queues, every record interval.
     Queues(Queues),
-    /// What the links carried: after `ready`, every link interval, and at the end.
+    /// Link counters: after `ready`, every link interval, and at the end.
     Links(Links),
-    /// What the datacenter's hosts sent to each destination, every demand interval.
+    /// Bytes from the datacenter's hosts to each destination, every demand interval.
     Demands(Demands),
-    /// Decisions since the last such message, oldest first.
+    /// Decisions since the previous such message, oldest first.
     Decisions(Vec<DecisionReport>),
-    /// A port came to life or died.
+    /// Change of a port's liveness.
     PortState(PortLiveness),
-    /// Flows that left the flow table, at the end those still in it.
+    /// Flows that garbage collection removed; at the end, flows still in the table.
     Flows(Vec<FlowReport>),
     /// Counters, every stats interval and at the end.
     Stats(Stats),
-    /// Why the agent ends.
+    /// Failure that ends the agent.
     Error {
-        /// The error and its causes.
+        /// Error and its causes on one line.
         message: String,
     },
-    /// The agent ends because it was told to; its program is detached.
+    /// Orderly end of the agent; its program is detached.
     Bye,
 }
 
-/// How a program came to be attached.
+/// Attachment that an agent chose.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attachment {
-    /// By tcx links.
+    /// tcx links.
     Tcx,
-    /// By clsact filters.
+    /// clsact filters.
     Netlink,
 }
 
-/// The program is attached.
+/// Report of an attached program.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Ready {
-    /// When.
+    /// Time of the report.
     pub time_ns: u64,
-    /// The datacenter.
+    /// Name of the datacenter.
     pub dc: String,
-    /// The agent's process.
+    /// Process id of the agent.
     pub pid: u32,
-    /// How the program is attached.
+    /// Attachment of the program.
     pub attachment: Attachment,
-    /// Ports, all with the program at their ingress.
+    /// Number of ports, all with the program at their ingress.
     pub ports: u32,
-    /// Time the kernel took to check and load the program.
+    /// Time the kernel took to verify and load the program.
     pub load_ns: u64,
-    /// Flows of an agent that was killed, taken over with their ports; `null`: there was none.
+    /// Flows taken over from an agent that was killed; `null`: there was none.
     pub adopted: Option<u64>,
 }
 
-/// The hash buckets of a destination.
+/// Hash buckets of a destination.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct BucketRow {
-    /// The prefix's address.
+    /// Address of the prefix.
     pub addr: Ipv4Addr,
-    /// The prefix's length in bits.
+    /// Length of the prefix in bits.
     pub prefix_len: u8,
-    /// Buckets of each candidate, in the order of the configuration's or the latest
+    /// Buckets of each candidate, in the order of the configuration or the latest
     /// [`SetDestination`](AgentCommand::SetDestination).
     pub buckets: Vec<u16>,
 }
 
-/// What the datacenter's hosts sent.
+/// Traffic of the datacenter's hosts in an interval.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Demands {
-    /// From here on: the time of the message before.
+    /// Start of the interval: the time of the previous message.
     pub since_ns: u64,
-    /// To here.
+    /// End of the interval.
     pub time_ns: u64,
-    /// The destinations in the configuration's order.
+    /// Destinations in the configuration's order.
     pub destinations: Vec<DemandReport>,
 }
 
-/// What the datacenter's hosts sent to a destination.
+/// Traffic of the datacenter's hosts to one destination.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct DemandReport {
-    /// The prefix's address.
+    /// Address of the prefix.
     pub addr: Ipv4Addr,
-    /// The prefix's length in bits.
+    /// Length of the prefix in bits.
     pub prefix_len: u8,
-    /// Bytes since the message before, Ethernet headers included.
+    /// Bytes in the interval, Ethernet headers included.
     pub bytes: u64,
 }
 
-/// The queues of the sampled ports.
+/// Queues of the sampled ports.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Queues {
-    /// When they were sampled.
+    /// Time of the sample.
     pub time_ns: u64,
-    /// The ports in the configuration's order.
+    /// Ports in the configuration's order.
     pub ports: Vec<QueueReport>,
 }
 
-/// The egress queue of a port.
+/// Egress queue of a port.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct QueueReport {
-    /// The port.
+    /// Port of the queue.
     pub port: PortId,
     /// Bytes waiting.
     pub backlog_bytes: u64,
-    /// The most bytes seen waiting since the last report.
+    /// Largest backlog since the previous report, in bytes.
     pub max_backlog_bytes: u64,
-    /// Q, the queue's level.
+    /// Q, the queue level.
     pub q: u8,
-    /// T, the trend's level.
+    /// T, the trend level.
     pub t: u8,
-    /// D, the duration's level.
+    /// D, the duration level.
     pub d: u8,
     /// C_cong.
     pub c_cong: u8,
 }
 
-/// What the sampled ports sent.
+/// Counters of the sampled ports.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Links {
-    /// When their counters were read.
+    /// Time the counters were read.
     pub time_ns: u64,
-    /// The ports in the configuration's order.
+    /// Ports in the configuration's order.
     pub ports: Vec<LinkReport>,
 }
 
-/// What a port sent since its qdisc was made.
+/// Counters of a port since its qdisc was made.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct LinkReport {
-    /// The port.
+    /// Port of the counters.
     pub port: PortId,
     /// Bytes sent.
     pub tx_bytes: u64,
@@ -188,123 +188,123 @@ pub struct LinkReport {
     pub drops: u64,
 }
 
-/// A decision.
+/// Decision of the switch program.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct DecisionReport {
-    /// When.
+    /// Time of the decision.
     pub time_ns: u64,
-    /// The flow's source address.
+    /// Source address of the flow.
     pub src_ip: Ipv4Addr,
-    /// The flow's destination address.
+    /// Destination address of the flow.
     pub dst_ip: Ipv4Addr,
-    /// The flow's source port.
+    /// Source port of the flow.
     pub sport: u16,
-    /// The flow's destination port.
+    /// Destination port of the flow.
     pub dport: u16,
-    /// The flow's IP protocol.
+    /// IP protocol of the flow.
     pub proto: u8,
-    /// The destination QP of the deciding packet, if it was RoCEv2.
+    /// Destination QP of the packet; `null`: not RoCEv2.
     pub dest_qp: Option<u32>,
-    /// The flow's hash.
+    /// Hash of the flow.
     pub hash: u32,
-    /// Why it was decided.
+    /// Cause of the decision.
     pub trigger: Trigger,
-    /// By which rule.
+    /// Rule of the decision.
     pub rule: Rule,
-    /// The candidates in the order of the configuration.
+    /// Candidates in the configuration's order.
     pub candidates: Vec<CandidateReport>,
-    /// The port it is pinned to.
+    /// Port the flow is pinned to.
     pub port: PortId,
 }
 
-/// A candidate as a decision saw it.
+/// Candidate as a decision saw it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CandidateReport {
-    /// The egress port.
+    /// Egress port.
     pub port: PortId,
     /// C_path.
     pub c_path: u8,
     /// C_cong.
     pub c_cong: u8,
-    /// C, the total cost; 0 where the rule does not compute it.
+    /// C, the total cost (Eq. 1); 0 where the rule does not compute it.
     pub cost: u32,
-    /// Whether the port was alive.
+    /// True if the port was alive.
     pub is_alive: bool,
-    /// Whether the hash was taken over this candidate and those like it.
+    /// True if the candidate was in the set that the hash was taken over.
     pub is_kept: bool,
 }
 
-/// A port's liveness changed.
+/// Change of a port's liveness.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct PortLiveness {
-    /// When the agent learned of it.
+    /// Time the agent noticed the change.
     pub time_ns: u64,
-    /// The port.
+    /// Port that changed.
     pub port: PortId,
-    /// Whether flows may use it.
+    /// True if flows may use the port.
     pub is_alive: bool,
 }
 
-/// A row of the flow table.
+/// Row of the flow table.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct FlowReport {
-    /// The flow's source address.
+    /// Source address of the flow.
     pub src_ip: Ipv4Addr,
-    /// The flow's destination address.
+    /// Destination address of the flow.
     pub dst_ip: Ipv4Addr,
-    /// The flow's source port.
+    /// Source port of the flow.
     pub sport: u16,
-    /// The flow's destination port.
+    /// Destination port of the flow.
     pub dport: u16,
-    /// The flow's IP protocol.
+    /// IP protocol of the flow.
     pub proto: u8,
-    /// The port it is pinned to.
+    /// Port the flow is pinned to.
     pub port: PortId,
     /// Packets forwarded.
     pub packets: u64,
     /// Bytes forwarded, Ethernet headers included.
     pub bytes: u64,
-    /// Decisions made for it: more than one after a failover.
+    /// Decisions made for the flow: more than one after a failover or flow ageing.
     pub decisions: u32,
-    /// Time of its latest packet.
+    /// Time of the latest packet.
     pub last_seen_ns: u64,
 }
 
 /// Counters of the switch since its program was first attached.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Stats {
-    /// When they were read.
+    /// Time the counters were read.
     pub time_ns: u64,
     /// Frames received.
     pub received: u64,
     /// Packets forwarded by their flow's entry.
     pub hits: u64,
-    /// Flows decided for the first time.
+    /// Decisions for a flow's first packet.
     pub new_flows: u64,
-    /// Flows decided again because their port had died.
+    /// Decisions for a pinned flow whose port is dead.
     pub failovers: u64,
-    /// Flows decided again because they had outgrown their port.
-    pub outgrown: u64,
+    /// Decisions that flow ageing caused.
+    pub aged: u64,
     /// Decisions by a fallback rule.
     pub fallbacks: u64,
-    /// Those of them for want of fresh tables or signals.
+    /// Decisions by the fallback for stale tables or signals.
     pub stale: u64,
     /// Frames left to the kernel: not IPv4, with IP options, or to no known destination.
     pub passed: u64,
-    /// Packets left to the kernel because their TTL ended here.
+    /// Packets left to the kernel because their TTL expired.
     pub ttl_expired: u64,
-    /// Packets dropped because their destination had no live candidate.
+    /// Packets dropped because no candidate of their destination was alive.
     pub no_destination: u64,
-    /// Flows that could not be entered in the flow table.
+    /// Flows without a row in the flow table.
     pub not_pinned: u64,
-    /// Flows in the table: counted at every collection of idle flows and at the end, in between
-    /// those entered since then on top of that.
+    /// Flows in the table: counted by every garbage collection and at the end, in between estimated
+    /// as that count plus the flows entered since.
     pub occupancy: u64,
-    /// Flows forgotten because they were idle.
+    /// Idle flows that flow-cache garbage collection removed.
     pub expired: u64,
-    /// Flows the kernel evicted from a full table, the least recently seen first.
+    /// Flows that the kernel evicted from a full table, the least recently seen first.
     pub evicted: u64,
-    /// Decisions that were not recorded because the ring buffer was full.
+    /// Decision records lost because the ring buffer was full.
     pub records_lost: u64,
     /// Messages dropped because the controller did not read them.
     pub messages_lost: u64,

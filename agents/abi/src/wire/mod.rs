@@ -1,8 +1,8 @@
-//! What the controller hands to an agent, and what the agent says.
+//! Configuration of an agent, and the messages between agent and controller.
 //!
 //! - [`config`][]: the agent's whole configuration, one JSON value
-//! - [`validate`][]: whether it fits a switch's tables
-//! - `apply`: what a command makes of it
+//! - [`validate`][]: checks of a configuration against a switch's tables
+//! - `apply`: effect of a command on a configuration
 //! - [`message`][]: JSON lines over the controller's unix socket, both ways
 
 mod apply;
@@ -11,8 +11,8 @@ pub mod message;
 pub mod validate;
 
 pub use config::{
-    AgeConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
-    PolicyConfig, PortConfig,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
+    PolicyConfig, PortConfig, SizeThreshold,
 };
 pub use message::{
     AgentCommand, AgentMessage, Attachment, BucketRow, CandidateReport, DecisionReport,

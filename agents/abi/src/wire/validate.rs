@@ -1,4 +1,4 @@
-//! Whether a configuration fits a switch's tables.
+//! Checks of a configuration against a switch's tables.
 
 use alloc::string::String;
 use core::net::Ipv4Addr;
@@ -6,141 +6,141 @@ use core::net::Ipv4Addr;
 use lab_units::{Bytes, PortId};
 
 use super::config::{
-    AgeConfig, AgentConfig, CandidateConfig, DestinationConfig, MAX_INTERFACE_NAME, PortConfig,
+    AgentConfig, CandidateConfig, DestinationConfig, MAX_INTERFACE_NAME, PortConfig, SizeThreshold,
 };
 use crate::{
     ParameterError,
     lcmp::MAX_FLOW_TABLE_ENTRIES,
-    rows::{MAX_AGES, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS},
+    rows::{MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS},
 };
 
-/// Why an agent cannot work with a configuration.
+/// Configuration that an agent refuses.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum AgentConfigError {
     /// More rows than a table has.
-    #[error("{count} {what}, a switch has at most {most}")]
+    #[error("{count} {what}, a switch has at most {max}")]
     TooMany {
-        /// Of what.
+        /// Kind of row.
         what: &'static str,
-        /// How many there are.
+        /// Number of rows.
         count: usize,
-        /// How many there may be.
-        most: usize,
+        /// Largest number allowed.
+        max: usize,
     },
     /// Two ports of one id or interface.
     #[error("port {id} (`{interface}`) is there twice")]
     DuplicatePort {
-        /// The second one's id.
+        /// Id of the second port.
         id: PortId,
-        /// The second one's interface.
+        /// Interface of the second port.
         interface: String,
     },
-    /// A name no interface can have.
+    /// Name that no interface can have.
     #[error(
         "port {id}: `{interface}` is no interface name, it must be 1 to {MAX_INTERFACE_NAME} bytes"
     )]
     InterfaceName {
-        /// The port.
+        /// Id of the port.
         id: PortId,
-        /// Its interface.
+        /// Interface of the port.
         interface: String,
     },
-    /// A prefix longer than an address, or with bits set past its length.
+    /// Prefix longer than an address, or with bits set past its length.
     #[error("`{addr}/{prefix_len}` is no prefix (hint: no bits past the length, at most 32)")]
     Prefix {
-        /// The address.
+        /// Address of the prefix.
         addr: Ipv4Addr,
-        /// The length.
+        /// Length of the prefix.
         prefix_len: u8,
     },
     /// Two destinations of one prefix.
     #[error("destination `{addr}/{prefix_len}` is there twice")]
     DuplicateDestination {
-        /// The address.
+        /// Address of the prefix.
         addr: Ipv4Addr,
-        /// The length.
+        /// Length of the prefix.
         prefix_len: u8,
     },
-    /// A destination nothing leads to.
+    /// Destination without a candidate.
     #[error("destination `{addr}/{prefix_len}` has no candidate")]
     NoCandidate {
-        /// The address.
+        /// Address of the prefix.
         addr: Ipv4Addr,
-        /// The length.
+        /// Length of the prefix.
         prefix_len: u8,
     },
-    /// Buckets for a destination that is not there, or not one number for each of its candidates.
+    /// Buckets for an unknown destination, or not one number per candidate.
     #[error("destination `{addr}/{prefix_len}`: buckets for {found} candidates, it has {expected}")]
     Buckets {
-        /// The destination's address.
+        /// Address of the prefix.
         addr: Ipv4Addr,
-        /// The destination's length.
+        /// Length of the prefix.
         prefix_len: u8,
-        /// For how many candidates there are some.
+        /// Number of candidates with buckets.
         found: usize,
-        /// How many candidates it has.
+        /// Number of candidates of the destination.
         expected: usize,
     },
-    /// A candidate through a port the switch does not have, or through the same port twice.
+    /// Candidate through an unknown port, or through the same port as another.
     #[error("destination `{addr}/{prefix_len}`: candidate port {port} is {problem}")]
     CandidatePort {
-        /// The destination's address.
+        /// Address of the prefix.
         addr: Ipv4Addr,
-        /// The destination's length.
+        /// Length of the prefix.
         prefix_len: u8,
-        /// The candidate's port.
+        /// Port of the candidate.
         port: PortId,
-        /// What is wrong with it.
+        /// Problem of the port.
         problem: &'static str,
     },
-    /// Ages that do not begin with a flow, are not in order, or have none of the candidates.
+    /// Size thresholds that do not begin at 0, are out of order, or have no cheapest candidate.
     #[error(
-        "destination `{addr}/{prefix_len}`: ages must begin at 0 bytes, come in order, and each say of every candidate whether it is one of the cheapest, of which there is one"
+        "destination `{addr}/{prefix_len}`: size thresholds must begin at 0 bytes, be in order, and name at least one cheapest candidate each"
     )]
-    Ages {
-        /// The destination's address.
+    SizeThresholds {
+        /// Address of the prefix.
         addr: Ipv4Addr,
-        /// The destination's length.
+        /// Length of the prefix.
         prefix_len: u8,
     },
-    /// A command about a port the switch does not have.
+    /// Command for an unknown port.
     #[error("port {port} is no port of the switch")]
     UnknownPort {
-        /// The port.
+        /// Id of the port.
         port: PortId,
     },
-    /// Weights for a policy that has none.
+    /// Weights for a policy without weights.
     #[error("the policy has no weights or thresholds")]
     NoParameters,
-    /// A number outside its range.
-    #[error("`{field}` is {value}, it must be {least} to {most}")]
+    /// Number outside its range.
+    #[error("`{field}` is {value}, it must be {min} to {max}")]
     OutOfRange {
-        /// The field's name.
+        /// Name of the field.
         field: &'static str,
-        /// What it holds.
+        /// Value of the field.
         value: u64,
-        /// The smallest value allowed.
-        least: u64,
-        /// The largest value allowed.
-        most: u64,
+        /// Smallest value allowed.
+        min: u64,
+        /// Largest value allowed.
+        max: u64,
     },
-    /// A scale of zero.
+    /// Scale of zero.
     #[error("`{field}` is 0, it must be above 0")]
     ZeroScale {
-        /// The field's name.
+        /// Name of the field.
         field: &'static str,
     },
-    /// Parameters LCMP cannot compute with.
+    /// Parameters outside LCMP's ranges.
     #[error("policy: {0}")]
     Lcmp(#[from] ParameterError),
 }
 
 impl AgentConfig {
-    /// Refuses what does not fit the switch's tables.
+    /// Checks that the configuration fits a switch's tables.
     ///
     /// # Errors
     ///
-    /// The first thing found.
+    /// The first problem found.
     pub fn validate(&self) -> Result<(), AgentConfigError> {
         self.validate_numbers()?;
         self.validate_ports()?;
@@ -176,13 +176,13 @@ impl AgentConfig {
             1,
             u64::from(MAX_FLOW_TABLE_ENTRIES),
         );
-        for (field, value, least, most) in in_range.chain([entries]) {
-            if !(least..=most).contains(&value) {
+        for (field, value, min, max) in in_range.chain([entries]) {
+            if !(min..=max).contains(&value) {
                 return Err(AgentConfigError::OutOfRange {
                     field,
                     value,
-                    least,
-                    most,
+                    min,
+                    max,
                 });
             }
         }
@@ -198,7 +198,7 @@ impl AgentConfig {
     }
 
     fn validate_ports(&self) -> Result<(), AgentConfigError> {
-        at_most("ports", self.ports.len(), MAX_PORTS)?;
+        check_count("ports", self.ports.len(), MAX_PORTS)?;
         for (index, port) in self.ports.iter().enumerate() {
             let PortConfig { id, interface, .. } = port;
             if interface.is_empty() || interface.len() > MAX_INTERFACE_NAME {
@@ -222,7 +222,7 @@ impl AgentConfig {
     }
 
     fn validate_destinations(&self) -> Result<(), AgentConfigError> {
-        destinations_fit(self.destinations.len())?;
+        check_destination_count(self.destinations.len())?;
         for (index, destination) in self.destinations.iter().enumerate() {
             let &DestinationConfig {
                 addr, prefix_len, ..
@@ -239,11 +239,11 @@ impl AgentConfig {
         Ok(())
     }
 
-    /// Refuses a destination that does not fit this switch.
+    /// Checks that a destination fits this switch.
     ///
     /// # Errors
     ///
-    /// The first thing found.
+    /// The first problem found.
     pub fn validate_destination(
         &self,
         destination: &DestinationConfig,
@@ -252,10 +252,10 @@ impl AgentConfig {
             addr,
             prefix_len,
             ref candidates,
-            ref ages,
+            ref size_thresholds,
         } = *destination;
         validate_prefix(addr, prefix_len)?;
-        at_most(
+        check_count(
             "candidates of one destination",
             candidates.len(),
             MAX_CANDIDATES,
@@ -278,23 +278,30 @@ impl AgentConfig {
                 problem,
             });
         }
-        at_most("ages of one destination", ages.len(), MAX_AGES)?;
-        let is_first_late = ages.first().is_some_and(|age| age.from_bytes > Bytes::ZERO);
-        let is_in_order = ages.is_sorted_by_key(|age| age.from_bytes);
-        let fits = |age: &AgeConfig| {
-            age.cheapest.len() == candidates.len() && age.cheapest.contains(&true)
+        let thresholds = size_thresholds;
+        check_count(
+            "size thresholds of one destination",
+            thresholds.len(),
+            MAX_SIZE_THRESHOLDS,
+        )?;
+        let starts_at_0 = thresholds
+            .first()
+            .is_none_or(|first| first.from_bytes == Bytes::ZERO);
+        let is_in_order = thresholds.is_sorted_by_key(|threshold| threshold.from_bytes);
+        let fits = |SizeThreshold { cheapest, .. }: &SizeThreshold| {
+            cheapest.len() == candidates.len() && cheapest.contains(&true)
         };
-        if is_first_late || !is_in_order || !ages.iter().all(fits) {
-            return Err(AgentConfigError::Ages { addr, prefix_len });
+        if !starts_at_0 || !is_in_order || !thresholds.iter().all(fits) {
+            return Err(AgentConfigError::SizeThresholds { addr, prefix_len });
         }
         Ok(())
     }
 }
 
 /// Refuses more destinations than a switch has rows for.
-pub(super) fn destinations_fit(count: usize) -> Result<(), AgentConfigError> {
-    let most = usize::try_from(MAX_DESTINATIONS).unwrap_or(usize::MAX);
-    at_most("destinations", count, most)
+pub(super) fn check_destination_count(count: usize) -> Result<(), AgentConfigError> {
+    let max = usize::try_from(MAX_DESTINATIONS).unwrap_or(usize::MAX);
+    check_count("destinations", count, max)
 }
 
 fn validate_prefix(addr: Ipv4Addr, prefix_len: u8) -> Result<(), AgentConfigError> {
@@ -305,19 +312,19 @@ fn validate_prefix(addr: Ipv4Addr, prefix_len: u8) -> Result<(), AgentConfigErro
     Ok(())
 }
 
-fn at_most(what: &'static str, count: usize, most: usize) -> Result<(), AgentConfigError> {
-    if count > most {
-        return Err(AgentConfigError::TooMany { what, count, most });
+fn check_count(what: &'static str, count: usize, max: usize) -> Result<(), AgentConfigError> {
+    if count > max {
+        return Err(AgentConfigError::TooMany { what, count, max });
     }
     Ok(())
 }
 
-/// 10 µs.
+/// Shortest interval of the agent's timers: 10 µs.
 const MIN_INTERVAL_NS: u64 = 10_000;
 
 #[cfg(test)]
 pub(super) mod tests {
-    use alloc::{string::ToString, vec};
+    use alloc::{string::ToString, vec, vec::Vec};
 
     use lab_units::{BitsPerSec, Bytes, Mac, Nanos, Ratio};
 
@@ -354,7 +361,7 @@ pub(super) mod tests {
                     c_path: 18,
                     buckets: 1,
                 }],
-                ages: vec![],
+                size_thresholds: vec![],
             }],
             local: LocalPrefix {
                 addr: Ipv4Addr::new(10, 1, 0, 0),
@@ -376,15 +383,6 @@ pub(super) mod tests {
         }
     }
 
-    fn error(change: impl FnOnce(&mut AgentConfig)) -> String {
-        let mut config = config();
-        change(&mut config);
-        config
-            .validate()
-            .expect_err("it must be refused")
-            .to_string()
-    }
-
     #[test]
     fn a_whole_configuration_is_accepted() {
         assert_eq!(config().validate(), Ok(()));
@@ -392,75 +390,99 @@ pub(super) mod tests {
 
     #[test]
     fn what_does_not_fit_the_tables_is_named() {
-        assert_eq!(
-            error(|c| c.ports[1].id = PortId(0)),
-            "port 0 (`p1`) is there twice"
-        );
-        assert_eq!(
-            error(|c| c.ports[0].interface = "sixteen-bytes-ab".to_string()),
-            "port 0: `sixteen-bytes-ab` is no interface name, it must be 1 to 15 bytes"
-        );
-        assert_eq!(
-            error(|c| c.destinations[0].prefix_len = 8),
-            "`10.8.0.0/8` is no prefix (hint: no bits past the length, at most 32)"
-        );
-        assert_eq!(
-            error(|c| c.destinations[0].prefix_len = 33),
-            "`10.8.0.0/33` is no prefix (hint: no bits past the length, at most 32)"
-        );
-        assert_eq!(
-            error(|c| c.destinations[0].candidates[0].port = PortId(4)),
-            "destination `10.8.0.0/16`: candidate port 4 is no port of the switch"
-        );
-        assert_eq!(
-            error(|c| c.destinations[0].candidates.clear()),
-            "destination `10.8.0.0/16` has no candidate"
-        );
-        let age = |from, cheapest| AgeConfig {
-            from_bytes: Bytes::new(from),
-            cheapest: vec![cheapest],
-        };
-        for ages in [
-            vec![age(1, true)],
-            vec![age(0, true), age(9, true), age(8, true)],
-            vec![age(0, false)],
-        ] {
-            let found = error(|c| c.destinations[0].ages.clone_from(&ages));
-            let begins = "destination `10.8.0.0/16`: ages must begin at 0 bytes, come in order";
-            assert!(found.starts_with(begins), "{found}");
+        type Change = fn(&mut AgentConfig);
+        const THRESHOLDS: &str = "destination `10.8.0.0/16`: size thresholds must begin at 0 bytes, \
+                                  be in order, and name at least one cheapest candidate each";
+        fn thresholds(rows: &[(u64, bool)]) -> Vec<SizeThreshold> {
+            let row = |&(from, is_cheapest): &(u64, bool)| SizeThreshold {
+                from_bytes: Bytes::new(from),
+                cheapest: vec![is_cheapest],
+            };
+            rows.iter().map(row).collect()
         }
-        assert_eq!(
-            error(|c| c.destinations.push(c.destinations[0].clone())),
-            "destination `10.8.0.0/16` is there twice"
-        );
-        assert_eq!(
-            error(|c| c.destinations[0].candidates = vec![c.destinations[0].candidates[0]; 9]),
-            "9 candidates of one destination, a switch has at most 8"
-        );
-        assert_eq!(
-            error(|c| c.ports = (0..65).map(|id| port(id, &id.to_string())).collect()),
-            "65 ports, a switch has at most 64"
-        );
-        assert_eq!(
-            error(|c| c.record_interval_ns = Nanos::ZERO),
-            "`record_interval_ns` is 0, it must be 10000 to 18446744073709551615"
-        );
-        assert_eq!(
-            error(|c| c.link_interval_ns = Nanos::ZERO),
-            "`link_interval_ns` is 0, it must be 10000 to 18446744073709551615"
-        );
-        assert_eq!(
-            error(|c| c.demand_interval_ns = Some(Nanos::ZERO)),
-            "`demand_interval_ns` is 0, it must be 10000 to 18446744073709551615"
-        );
-        assert_eq!(
-            error(|c| c.local.prefix_len = 8),
-            "`10.1.0.0/8` is no prefix (hint: no bits past the length, at most 32)"
-        );
-        assert_eq!(
-            error(|c| c.flow_table_entries = 50_001),
-            "`flow_table_entries` is 50001, it must be 1 to 50000"
-        );
+        let cases: [(Change, &str); 18] = [
+            (
+                |c| c.ports[1].id = PortId(0),
+                "port 0 (`p1`) is there twice",
+            ),
+            (
+                |c| c.ports[0].interface = "sixteen-bytes-ab".to_string(),
+                "port 0: `sixteen-bytes-ab` is no interface name, it must be 1 to 15 bytes",
+            ),
+            (
+                |c| c.destinations[0].prefix_len = 8,
+                "`10.8.0.0/8` is no prefix (hint: no bits past the length, at most 32)",
+            ),
+            (
+                |c| c.destinations[0].prefix_len = 33,
+                "`10.8.0.0/33` is no prefix (hint: no bits past the length, at most 32)",
+            ),
+            (
+                |c| c.destinations[0].candidates[0].port = PortId(4),
+                "destination `10.8.0.0/16`: candidate port 4 is no port of the switch",
+            ),
+            (
+                |c| c.destinations[0].candidates.clear(),
+                "destination `10.8.0.0/16` has no candidate",
+            ),
+            (
+                |c| c.destinations[0].size_thresholds = thresholds(&[(1, true)]),
+                THRESHOLDS,
+            ),
+            (
+                |c| {
+                    c.destinations[0].size_thresholds =
+                        thresholds(&[(0, true), (9, true), (8, true)]);
+                },
+                THRESHOLDS,
+            ),
+            (
+                |c| c.destinations[0].size_thresholds = thresholds(&[(0, false)]),
+                THRESHOLDS,
+            ),
+            (
+                |c| c.destinations.push(c.destinations[0].clone()),
+                "destination `10.8.0.0/16` is there twice",
+            ),
+            (
+                |c| c.destinations[0].candidates = vec![c.destinations[0].candidates[0]; 9],
+                "9 candidates of one destination, a switch has at most 8",
+            ),
+            (
+                |c| c.ports = (0..65).map(|id| port(id, &id.to_string())).collect(),
+                "65 ports, a switch has at most 64",
+            ),
+            (
+                |c| c.record_interval_ns = Nanos::ZERO,
+                "`record_interval_ns` is 0, it must be 10000 to 18446744073709551615",
+            ),
+            (
+                |c| c.link_interval_ns = Nanos::ZERO,
+                "`link_interval_ns` is 0, it must be 10000 to 18446744073709551615",
+            ),
+            (
+                |c| c.demand_interval_ns = Some(Nanos::ZERO),
+                "`demand_interval_ns` is 0, it must be 10000 to 18446744073709551615",
+            ),
+            (
+                |c| c.local.prefix_len = 8,
+                "`10.1.0.0/8` is no prefix (hint: no bits past the length, at most 32)",
+            ),
+            (
+                |c| c.flow_table_entries = 50_001,
+                "`flow_table_entries` is 50001, it must be 1 to 50000",
+            ),
+            (
+                |c| c.time_scale = Ratio::ZERO,
+                "`time_scale` is 0, it must be above 0",
+            ),
+        ];
+        for (change, expected) in cases {
+            let mut config = config();
+            change(&mut config);
+            let error = config.validate().expect_err(expected);
+            assert_eq!(error.to_string(), expected);
+        }
     }
 
     #[test]

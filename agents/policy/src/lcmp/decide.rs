@@ -1,4 +1,4 @@
-//! The choice for a flow's first packet.
+//! Choice for a flow's first packet: cost-based filter, then a hash (sections 3.1.2 and 3.4).
 
 use core::cmp::Reverse;
 
@@ -10,18 +10,18 @@ use crate::{
     ecmp,
 };
 
-/// The candidate for a flow of `hash`; `None` when none is alive.
+/// Returns the choice for a flow of `hash`; `None` if no candidate is alive.
 ///
-/// `candidates` are in order of increasing one-way delay, which breaks ties; those past
-/// [`MAX_CANDIDATES`] are not looked at.
+/// `candidates` are in order of increasing one-way delay, which breaks ties; candidates past
+/// [`MAX_CANDIDATES`] are ignored.
 ///
-/// 1. C = α·C_path + β·C_cong of each (Eq. 1); `artifact`: >> 2, at most 255.
-/// 2. Of those alive, the cheaper half in order of (C, given order) is kept. `paper`: ⌈m/2⌉ and
-///    what costs no more than the last of them. `artifact`: ⌊m/2⌋, or all when that is less than
-///    two, and of them what costs less than `drop_threshold`.
-/// 3. `paper`: when all alive are congested to `congested_threshold` or more, the cheapest one.
-///    `artifact`: when none is left, all alive.
-/// 4. The hash modulo their number is the place in that order.
+/// 1. Each candidate costs C = α·C_path + β·C_cong (Eq. 1); `artifact`: >> 2, at most 255.
+/// 2. The cheaper half of the m live candidates is kept, in order of (C, given order). `paper`: ⌈m/2⌉
+///    and any of equal cost to the last of them. `artifact`: ⌊m/2⌋, or all if that is less than two,
+///    and of them those that cost less than `drop_threshold`.
+/// 3. `paper`: if C_cong of every live candidate is `congested_threshold` or more, only the cheapest
+///    is kept (section 3.4). `artifact`: if none is left, all live candidates are kept.
+/// 4. The hash modulo the number of kept candidates is the index in that order.
 #[must_use]
 pub fn decide(candidates: &[Candidate], hash: u32, config: &LcmpConfig) -> Option<Decision> {
     let (mut scored, count) = unscored(candidates);
@@ -37,17 +37,17 @@ pub fn decide(candidates: &[Candidate], hash: u32, config: &LcmpConfig) -> Optio
     for &index in &order[..kept] {
         scored[index].is_kept = true;
     }
-    let place = usize::try_from(hash).ok()? % kept;
-    Some(Decision::new(order[place], rule, scored, count))
+    let index = usize::try_from(hash).ok()? % kept;
+    Some(Decision::new(order[index], rule, scored, count))
 }
 
-/// The hash over all alive: what is left when the signals are missing or stale.
+/// Returns the choice of the hash over all live candidates, for stale tables or signals (section 5).
 #[must_use]
 pub fn decide_stale(candidates: &[Candidate], hash: u32) -> Option<Decision> {
     ecmp::decide_alike(candidates, hash, Rule::Stale)
 }
 
-/// C (Eq. 1).
+/// Returns C, the total cost (Eq. 1).
 fn cost(candidate: &Candidate, config: &LcmpConfig) -> u32 {
     let cost = u32::from(config.alpha) * u32::from(candidate.path)
         + u32::from(config.beta) * u32::from(candidate.congestion);
@@ -57,7 +57,7 @@ fn cost(candidate: &Candidate, config: &LcmpConfig) -> u32 {
     }
 }
 
-/// The places of those alive, the cheapest first, and their number.
+/// Returns all indices, live candidates first and cheapest first, and the number of live candidates.
 fn cheapest_first(scored: &[Scored; MAX_CANDIDATES]) -> ([usize; MAX_CANDIDATES], usize) {
     let mut order: [usize; MAX_CANDIDATES] = core::array::from_fn(|index| index);
     order.sort_unstable_by_key(|&index| {
@@ -68,25 +68,23 @@ fn cheapest_first(scored: &[Scored; MAX_CANDIDATES]) -> ([usize; MAX_CANDIDATES]
     (order, alive)
 }
 
-/// The rule, and how many of those in `order`, which are not none, the hash is taken over.
+/// Returns the rule, and the number of candidates kept of a non-empty `order`.
 fn keep(scored: &[Scored; MAX_CANDIDATES], order: &[usize], config: &LcmpConfig) -> (Rule, usize) {
-    let row = |place: usize| &scored[order[place]];
+    let row = |rank: usize| &scored[order[rank]];
     let alive = order.len();
     match config.preset {
         Preset::Paper => {
-            let congested = |place| row(place).candidate.congestion >= config.congested_threshold;
+            let congested = |rank| row(rank).candidate.congestion >= config.congested_threshold;
             if (0..alive).all(congested) {
                 return (Rule::LeastCost, 1);
             }
             let cut = row(alive.div_ceil(2) - 1).cost;
-            let kept = (0..alive)
-                .take_while(|&place| row(place).cost <= cut)
-                .count();
+            let kept = (0..alive).take_while(|&rank| row(rank).cost <= cut).count();
             (Rule::Scored, kept)
         }
         Preset::Artifact => {
             let half = if alive / 2 < 2 { alive } else { alive / 2 };
-            let cheap = |place: &usize| row(*place).cost < u32::from(config.drop_threshold);
+            let cheap = |rank: &usize| row(*rank).cost < u32::from(config.drop_threshold);
             match (0..half).take_while(cheap).count() {
                 0 => (Rule::HashAll, alive),
                 kept => (Rule::Scored, kept),
@@ -97,7 +95,7 @@ fn keep(scored: &[Scored; MAX_CANDIDATES], order: &[usize], config: &LcmpConfig)
 
 #[cfg(test)]
 mod tests {
-    use std::{vec, vec::Vec};
+    use std::vec::Vec;
 
     use lab_units::BitsPerSec;
     use proptest::prelude::*;
@@ -160,26 +158,18 @@ mod tests {
     }
 
     #[test]
-    fn equals_of_the_last_kept_stay() {
-        let equal = vec![alive(10, 0); 3];
-        assert_eq!(
-            kept(&decide(&equal, 0, &paper()).expect("alive")),
-            [0, 1, 2]
-        );
-        let routes = [alive(10, 0), alive(20, 0), alive(20, 0), alive(30, 0)];
-        assert_eq!(
-            kept(&decide(&routes, 0, &paper()).expect("alive")),
-            [0, 1, 2]
-        );
-        let artifact = LcmpConfig::artifact();
-        assert_eq!(kept(&decide(&routes, 0, &artifact).expect("alive")), [0, 1]);
-    }
-
-    #[test]
-    fn the_artifact_keeps_all_of_three() {
-        let routes = [alive(10, 0), alive(20, 0), alive(200, 0)];
-        let decision = decide(&routes, 0, &LcmpConfig::artifact()).expect("alive");
-        assert_eq!(kept(&decision), [0, 1, 2]);
+    fn the_number_kept_follows_the_preset() {
+        let equal = [10, 10, 10].as_slice();
+        let tie_at_the_cut = [10, 20, 20, 30].as_slice();
+        for (paths, config, expected) in [
+            (equal, paper(), [0, 1, 2].as_slice()),
+            (tie_at_the_cut, paper(), &[0, 1, 2]),
+            (tie_at_the_cut, LcmpConfig::artifact(), &[0, 1]),
+            (&[10, 20, 200], LcmpConfig::artifact(), &[0, 1, 2]),
+        ] {
+            let routes: Vec<_> = paths.iter().map(|&path| alive(path, 0)).collect();
+            assert_eq!(kept(&decide(&routes, 0, &config).expect("alive")), expected);
+        }
     }
 
     #[test]
@@ -200,19 +190,14 @@ mod tests {
 
     #[test]
     fn when_none_is_left_the_artifact_hashes_over_all() {
-        let routes = [
-            alive(255, 60),
-            alive(255, 70),
-            alive(255, 80),
-            alive(255, 90),
-        ];
+        let routes = [60, 70, 80, 90].map(|congestion| alive(255, congestion));
         let decision = decide(&routes, 6, &LcmpConfig::artifact()).expect("alive");
         assert_eq!((decision.rule, decision.chosen), (Rule::HashAll, 2));
         assert_eq!(kept(&decision), [0, 1, 2, 3]);
     }
 
     #[test]
-    fn the_dead_do_not_count() {
+    fn dead_candidates_do_not_count() {
         let mut routes = testbed();
         routes[2].is_alive = false;
         routes[1].is_alive = false;
@@ -227,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn without_fresh_signals_all_alive_are_alike() {
+    fn with_stale_signals_all_live_candidates_are_alike() {
         let mut routes = testbed();
         routes[0].is_alive = false;
         let decision = decide_stale(&routes, 5 + 3).expect("five are alive");
@@ -261,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_live_and_kept_ones_are_chosen(
+        fn only_live_and_kept_candidates_are_chosen(
             rows in prop::collection::vec(any_candidate(), 0..=8),
             hash: u32,
             config in any_config(),
@@ -269,18 +254,15 @@ mod tests {
             let decision = decide(&rows, hash, &config);
             prop_assert_eq!(decision.is_some(), rows.iter().any(|row| row.is_alive));
             if let Some(decision) = decision {
-                let chosen = decision.candidates()[decision.chosen];
-                prop_assert!(chosen.is_kept);
-                prop_assert!(decision
-                    .candidates()
-                    .iter()
-                    .all(|row| !row.is_kept || row.candidate.is_alive));
-                prop_assert_eq!(decision.candidates().len(), rows.len());
+                let scored = decision.candidates();
+                prop_assert!(scored[decision.chosen].is_kept);
+                prop_assert!(scored.iter().all(|row| !row.is_kept || row.candidate.is_alive));
+                prop_assert_eq!(scored.len(), rows.len());
             }
         }
 
         #[test]
-        fn every_kept_one_is_chosen_by_some_hash_equally_often(
+        fn the_hashes_are_spread_evenly_over_the_kept_candidates(
             rows in prop::collection::vec(any_candidate(), 1..=8),
             config in any_config(),
         ) {
@@ -295,7 +277,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_dropped_is_cheaper_than_what_is_kept(
+        fn no_dropped_candidate_is_cheaper_than_a_kept_one(
             rows in prop::collection::vec(any_candidate(), 1..=8),
             hash: u32,
             config in any_config(),
@@ -310,22 +292,22 @@ mod tests {
                     .filter(move |row| row.candidate.is_alive && row.is_kept == is_kept)
                     .map(|row| row.cost)
             };
-            if let (Some(dearest), Some(cheapest)) = (costs(true).max(), costs(false).min()) {
-                prop_assert!(dearest <= cheapest);
+            if let (Some(max_kept), Some(min_dropped)) = (costs(true).max(), costs(false).min()) {
+                prop_assert!(max_kept <= min_dropped);
             }
         }
 
         #[test]
-        fn a_dead_candidate_is_as_if_it_were_not_there(
+        fn a_dead_candidate_changes_no_decision(
             rows in prop::collection::vec(any_candidate(), 1..=8),
             hash: u32,
             config in any_config(),
         ) {
             let live: Vec<_> = rows.iter().copied().filter(|row| row.is_alive).collect();
-            let with = decide(&rows, hash, &config)
-                .map(|decision| decision.candidates()[decision.chosen].candidate);
-            let without = decide(&live, hash, &config)
-                .map(|decision| decision.candidates()[decision.chosen].candidate);
+            let [with, without] = [&rows, &live].map(|rows| {
+                decide(rows, hash, &config)
+                    .map(|decision| decision.candidates()[decision.chosen].candidate)
+            });
             prop_assert_eq!(with, without);
         }
     }

@@ -1,9 +1,9 @@
-//! LCMP: long-haul cost-aware multipath, as pure functions of its parameters and signals.
+//! LCMP: long-haul cost-aware multipath (EuroSys '26), as pure functions of parameters and signals.
 //!
-//! - [`path`][]: how good a path is, one byte per path (Eq. 2, Alg. 1 and 2)
-//! - [`thresholds`][]: where a port's queue and trend levels begin
-//! - [`port`][]: a port's congestion, in 24 bytes of state (Eq. 3 to 5)
-//! - [`mod@decide`][]: the choice for a flow's first packet (Eq. 1)
+//! - [`path`][]: path quality C_path, one byte per path (section 3.2: Alg. 1, Alg. 2, Eq. 2)
+//! - [`thresholds`][]: thresholds of a port's queue and trend levels (section 3.1.2)
+//! - [`port`][]: a port's congestion C_cong, in 24 bytes of state (section 3.3: Eq. 3 to 5)
+//! - [`mod@decide`][]: the choice for a flow's first packet (sections 3.1.2 and 3.4: Eq. 1)
 //!
 //! Costs and scores are 0 to 255 and smaller is better. Levels are tenths of 255.
 
@@ -17,14 +17,14 @@ pub use lab_abi::{
     LcmpConfig, ParameterError, Preset,
     lcmp::{LEVELS, MAX_DELAY_SHIFT, delay_of_shift},
 };
-pub use path::{capacity_score, delay_score, path_score, separating_shift};
+pub use path::{delay_score, link_cap_score, path_score, separating_shift};
 pub use port::{Levels, PortState};
 pub use thresholds::{PortProvision, PortThresholds};
 
-/// The score of each level: ⌊255·(i+1)/N⌋.
+/// Score of each level (section 3.1.2): ⌊255·(i+1)/N⌋.
 pub const LEVEL_SCORES: [u8; LEVELS] = [25, 51, 76, 102, 127, 153, 178, 204, 229, 255];
 
-/// `score`, at most 255.
+/// Returns `score`, at most 255.
 pub(crate) fn saturate(score: u32) -> u8 {
     u8::try_from(score).unwrap_or(u8::MAX)
 }

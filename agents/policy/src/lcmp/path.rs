@@ -1,36 +1,34 @@
-//! Path quality: one byte per candidate path, computed by the control plane.
+//! Path quality C_path (section 3.2): one byte per candidate path, computed by the control plane.
 
 use lab_units::{BitsPerSec, Nanos};
 
 use super::{LEVEL_SCORES, LEVELS, LcmpConfig, MAX_DELAY_SHIFT, Preset, saturate};
 
-/// The cost of a path, C_path (Eq. 2): min((w_dl·delay + w_lc·capacity) >> S_path, 255).
+/// Returns C_path (Eq. 2): min((w_dl·delayScore + w_lc·linkCapScore) >> S_path, 255).
 ///
-/// `delay` and `capacity` are paper units of the candidate path from end to end: the sum of its
-/// one-way delays and its least rate. (The authors' code takes those of the path's first link; a
-/// plan for the preset `artifact` hands those in.)
+/// `delay` is the sum of the path's one-way delays and `capacity` its least rate, in paper units. (The
+/// authors' code uses the path's first link; a plan for the preset `artifact` passes its values.)
 #[must_use]
 pub fn path_score(delay: Nanos, capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
     let weighted = u32::from(config.w_dl) * u32::from(delay_score(delay, config))
-        + u32::from(config.w_lc) * u32::from(capacity_score(capacity, config));
+        + u32::from(config.w_lc) * u32::from(link_cap_score(capacity, config));
     saturate(weighted >> config.s_path)
 }
 
-/// The delay's part of the path cost (Alg. 1): (d·255) >> shift, and 255 from 2^shift on.
+/// Returns delayScore (Alg. 1): (d·255) >> shift, and 255 from 2^shift on.
 ///
-/// `paper` counts whole microseconds, so that paths under a millisecond differ. `artifact` counts
-/// whole milliseconds in 16 bits, and is not yet saturated at 2^shift itself, which makes no
-/// difference to the score.
+/// `paper` counts whole microseconds, so that paths under a millisecond differ; `artifact` counts
+/// whole milliseconds in 16 bits.
 #[must_use]
 pub fn delay_score(delay: Nanos, config: &LcmpConfig) -> u8 {
     delay_score_at(delay, config.preset, config.max_delay_shift())
 }
 
-/// The capacity's part of the path cost (Alg. 2): 255 less the level of the highest class reached.
+/// Returns linkCapScore (Alg. 2): 255 less the level score of the highest capacity class reached.
 ///
-/// Class i of N is reached at max_capacity·(i+1)/N; 255 below all classes.
+/// Class i of N is reached at max_capacity·(i+1)/N; the score is 255 below all classes.
 #[must_use]
-pub fn capacity_score(capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
+pub fn link_cap_score(capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
     let reached = u128::from(capacity.get()) * LEVELS as u128;
     let step = u128::from(config.max_capacity_bps.get());
     let mut score = u8::MAX;
@@ -44,10 +42,8 @@ pub fn capacity_score(capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
     score
 }
 
-/// The smallest exponent of `max_delay` that covers all `delays` and gives differing ones differing scores.
-///
-/// Covered means not saturated: a delay that scores 255 equals every longer one that a later link
-/// may bring. `None` when no shift tells the delays apart: some differ by less than a score's step.
+/// Returns the smallest exponent of `max_delay` that scores different `delays` differently and none as
+/// saturated (255); `None` if some delays differ by less than a score's step at every exponent.
 #[must_use]
 pub fn separating_shift(delays: &[Nanos], preset: Preset) -> Option<u8> {
     (0..=MAX_DELAY_SHIFT).find(|&shift| {
@@ -145,7 +141,7 @@ mod tests {
             (200, 128),
             (400, 0),
         ] {
-            assert_eq!(capacity_score(gbit(rate), &config), score, "{rate} Gb/s");
+            assert_eq!(link_cap_score(gbit(rate), &config), score, "{rate} Gb/s");
         }
     }
 
@@ -174,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_closer_than_a_step_are_never_told_apart() {
+    fn delays_closer_than_a_step_have_no_separating_shift() {
         let delays = [Nanos::from_millis(100), Nanos::new(100 * MS + 1)];
         assert_eq!(separating_shift(&delays, Preset::Paper), None);
     }

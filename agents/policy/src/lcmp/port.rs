@@ -1,13 +1,13 @@
-//! A port's congestion: its queue, its queue's trend, and how long it has been full.
+//! Congestion of a port (section 3.3): level, trend and duration of its queue, fused to C_cong.
 
 use lab_units::{Bytes, Nanos};
 
 use super::{LcmpConfig, PortThresholds, Preset, saturate};
 
-/// What a port remembers between samples: 24 bytes, the paper's accounting (Sec. 4).
+/// State of a port between samples: 24 bytes, as the paper counts (Sec. 4).
 ///
-/// Queues past 32 bits (4.3 GB) count as that much for the trend; the queue level is taken from
-/// the whole number. The trend saturates too: the authors' code wraps at neither in any run.
+/// For the trend, a queue saturates at 32 bits (4.3 GB), and so does the trend itself; the queue level
+/// uses the whole number. The authors' code reaches neither bound in any run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PortState {
     queue_cur: u32,
@@ -19,21 +19,21 @@ pub struct PortState {
 
 const _: () = assert!(size_of::<PortState>() == 24);
 
-/// A port's congestion at one sample.
+/// Congestion of a port at one sample.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Levels {
-    /// Q: how full the queue is.
+    /// Q: level of the queue.
     pub queue: u8,
-    /// T: how fast it grows.
+    /// T: level of the queue's growth.
     pub trend: u8,
-    /// D: how long it has been full.
+    /// D: penalty for the time the queue has been full.
     pub duration: u8,
-    /// C_cong, the three fused.
+    /// C_cong, fused of Q, T and D.
     pub congestion: u8,
 }
 
 impl Levels {
-    /// C_cong (Eq. 3): min((w_ql·Q + w_tl·T + w_dp·D) >> S_cong, 255).
+    /// Fuses three levels into C_cong (Eq. 4, 5): min((w_ql·Q + w_tl·T + w_dp·D) >> S_cong, 255).
     #[must_use]
     pub fn fuse(queue: u8, trend: u8, duration: u8, config: &LcmpConfig) -> Self {
         let weighted = u32::from(config.w_ql) * u32::from(queue)
@@ -49,7 +49,7 @@ impl Levels {
 }
 
 impl PortState {
-    /// An empty port that begins to be watched at `now`.
+    /// Returns the state of an empty port, first observed at `now`.
     #[must_use]
     pub const fn new(now: Nanos) -> Self {
         Self {
@@ -61,10 +61,10 @@ impl PortState {
         }
     }
 
-    /// One sample of the port's queue: observe, then judge.
+    /// Samples the port's queue: observes it, then computes the levels.
     ///
-    /// `paper` takes one every sample interval, and another at a decision when the last is older.
-    /// Its trend is related to the time since the sample before; `artifact`'s always to 1 ms.
+    /// `paper` samples every interval, and at a decision if the latest sample is older. Its trend is
+    /// related to the time since the previous sample; that of `artifact` always to 1 ms.
     pub fn sample(
         &mut self,
         now: Nanos,
@@ -74,15 +74,16 @@ impl PortState {
     ) -> Levels {
         let interval = match config.preset {
             Preset::Paper => Nanos::new(now.get().saturating_sub(self.last_sample)),
-            Preset::Artifact => thresholds.least_interval(),
+            Preset::Artifact => thresholds.min_interval(),
         };
         self.observe(now, queue, config);
         self.levels_after(queue, interval, thresholds, config)
     }
 
-    /// `artifact`: one run of its monitor, which every candidate of a decision causes at every port.
+    /// Observes the queue at `now` and updates the trend (Eq. 3): t += (Δq >> K) − (t >> K).
     ///
-    /// With m candidates the trend is decayed m−1 times beyond the paper's.
+    /// In `artifact`, every candidate of a decision observes every port: with m candidates the trend
+    /// decays m−1 times more than in the paper.
     pub fn observe(&mut self, now: Nanos, queue: Bytes, config: &LcmpConfig) {
         let queue = u32::try_from(queue.get()).unwrap_or(u32::MAX);
         self.queue_prev = self.queue_cur;
@@ -96,18 +97,19 @@ impl PortState {
         self.last_sample = now.get();
     }
 
-    /// `artifact`: the levels of the queue last observed; one step of the duration per decision.
+    /// Computes the levels of the latest observation (`artifact`); one duration step per decision.
     pub fn judge(&mut self, thresholds: &PortThresholds, config: &LcmpConfig) -> Levels {
         let queue = Bytes::new(u64::from(self.queue_cur));
-        self.levels_after(queue, thresholds.least_interval(), thresholds, config)
+        self.levels_after(queue, thresholds.min_interval(), thresholds, config)
     }
 
-    /// When the port was last observed.
+    /// Returns the time of the latest observation.
     #[must_use]
     pub const fn last_sample(&self) -> Nanos {
         Nanos::new(self.last_sample)
     }
 
+    /// Steps the duration counter at the water marks (section 3.3, D) and computes the levels.
     fn levels_after(
         &mut self,
         queue: Bytes,
@@ -156,11 +158,11 @@ mod tests {
     #[test]
     fn a_queue_that_builds_is_seen_in_all_three_signals() {
         let mut port = PortState::new(ms(0));
-        // 8 MB at once: the top but one queue level, an eighth of the growth as trend.
+        // 8 MB at once: the second highest queue level, an eighth of the growth as trend.
         let levels = port.sample(ms(1), Bytes::new(8_000_000), &thresholds(), &config());
         assert_eq!((levels.queue, levels.trend, levels.duration), (229, 255, 0));
         assert_eq!(levels.congestion, 178, "(2·229 + 255 + 0) >> 2");
-        // It stays: the trend decays by an eighth a sample, the fourth full sample counts.
+        // The queue stays: the trend decays by an eighth per sample, the fourth full sample counts.
         for at in 2..=3 {
             port.sample(ms(at), Bytes::new(8_000_000), &thresholds(), &config());
         }

@@ -1,63 +1,62 @@
-//! Where a port's levels begin: tables made at bootstrap and when a link's provisioning changes.
+//! Thresholds of a port's levels (section 3.1.2), computed at bootstrap and when its link changes.
 
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use super::{LEVEL_SCORES, LEVELS, LcmpConfig, Preset};
 
-/// What a port is provisioned with, in the units of the clock and the queues it is observed with.
+/// Provisioning of a port, in the units of the clock and the queues that observe it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PortProvision {
-    /// The link's rate.
+    /// Rate of the link.
     pub rate: BitsPerSec,
-    /// The limit of the port's egress queue.
+    /// Limit of the egress queue.
     pub buffer: Bytes,
-    /// The shortest time a trend is related to: 1 ms of paper time.
-    pub least_interval: Nanos,
-    /// Observed bytes over paper bytes; only `artifact`, whose buffer is a constant, needs it.
+    /// Shortest time that a trend is related to: 1 ms of paper time.
+    pub min_interval: Nanos,
+    /// Observed bytes over paper bytes; used by `artifact`, whose buffer is a constant.
     pub size_scale: Ratio,
 }
 
 impl PortProvision {
-    /// A port observed in paper units.
+    /// Returns the provisioning of a port observed in paper units.
     #[must_use]
     pub const fn paper_units(rate: BitsPerSec, buffer: Bytes) -> Self {
         Self {
             rate,
             buffer,
-            least_interval: MIN_INTERVAL,
+            min_interval: MIN_INTERVAL,
             size_scale: Ratio::ONE,
         }
     }
 
-    /// A port of a scaled lab, whose `rate` and `buffer` are the emulated ones already.
+    /// Returns the provisioning of a port of a scaled lab; `rate` and `buffer` are emulated units.
     #[must_use]
     pub fn emulated(rate: BitsPerSec, buffer: Bytes, time_scale: Ratio, size_scale: Ratio) -> Self {
         Self {
             rate,
             buffer,
-            least_interval: Nanos::new(time_scale.scale_nearest(MIN_INTERVAL.get())),
+            min_interval: Nanos::new(time_scale.scale_nearest(MIN_INTERVAL.get())),
             size_scale,
         }
     }
 }
 
-/// The levels of one port.
+/// Thresholds of one port's levels.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PortThresholds {
     queue_bytes: [u64; LEVELS],
     rate: BitsPerSec,
-    least_interval: Nanos,
+    min_interval: Nanos,
 }
 
 impl PortThresholds {
-    /// The levels of a port.
+    /// Computes the thresholds of a port.
     ///
     /// Queue levels begin at buffer·i/N. `artifact` takes 5 GB for every port's buffer and stores
-    /// the products in 32 bits, so that the last level begins at 205,032,704 B already.
+    /// the products in 32 bits, so that the last level begins at 205,032,704 B.
     ///
-    /// Trend levels begin at rate/8/1000·(i+1)/N bytes per millisecond. What is compared with is
-    /// that times an interval, and rate times interval is the same whether both are paper units or
-    /// both are emulated and their bytes are scaled along, so a scaled lab needs no other table.
+    /// Trend levels begin at rate/8/1000·(i+1)/N bytes per millisecond. A trend is compared with that
+    /// rate times an interval. The product scales like bytes, so a scaled lab has the same levels.
     #[must_use]
     pub fn new(port: &PortProvision, config: &LcmpConfig) -> Self {
         let tenth = |buffer: u64, index: u64| {
@@ -77,11 +76,11 @@ impl PortThresholds {
         Self {
             queue_bytes,
             rate: port.rate,
-            least_interval: port.least_interval,
+            min_interval: port.min_interval,
         }
     }
 
-    /// Q: 0 for an empty queue, else the score of the highest level begun.
+    /// Returns Q (section 3.3): 0 for an empty queue, else the score of the highest level reached.
     #[must_use]
     pub fn queue_level(&self, queue: Bytes) -> u8 {
         if queue == Bytes::ZERO {
@@ -90,7 +89,8 @@ impl PortThresholds {
         highest(|index| queue.get() >= self.queue_bytes[index])
     }
 
-    /// T: 0 unless the queue grows, else the score of the highest level begun in `interval`.
+    /// Returns T (section 3.3): 0 unless the queue grows, else the score of the highest level reached in
+    /// `interval`.
     #[must_use]
     pub fn trend_level(&self, trend_bytes: i32, interval: Nanos) -> u8 {
         let Ok(growth) = u128::try_from(trend_bytes) else {
@@ -100,31 +100,31 @@ impl PortThresholds {
             return 0;
         }
         // growth ≥ rate/8/10⁹ · interval · (i+1)/N, without the divisions' rounding.
-        let interval = interval.max(self.least_interval);
+        let interval = interval.max(self.min_interval);
         let grown = growth * 8 * 1_000_000_000 * LEVELS as u128;
         let tenth = u128::from(self.rate.get()) * u128::from(interval.get());
         let begins = |index: usize| tenth.saturating_mul(index as u128 + 1);
         highest(|index| grown >= begins(index))
     }
 
-    /// The shortest time a trend is related to.
+    /// Returns the shortest time that a trend is related to.
     #[must_use]
-    pub const fn least_interval(&self) -> Nanos {
-        self.least_interval
+    pub const fn min_interval(&self) -> Nanos {
+        self.min_interval
     }
 }
 
-fn highest(is_begun: impl Fn(usize) -> bool) -> u8 {
+fn highest(is_reached: impl Fn(usize) -> bool) -> u8 {
     (0..LEVELS)
         .rev()
-        .find(|&index| is_begun(index))
+        .find(|&index| is_reached(index))
         .map_or(0, |index| LEVEL_SCORES[index])
 }
 
-/// 1 ms of paper time: the spec's clamp, and the one interval `artifact` knows.
+/// Shortest interval of a trend, 1 ms of paper time; the only interval of `artifact`.
 const MIN_INTERVAL: Nanos = Nanos::from_millis(1);
 
-/// The buffer the authors' code assumes for every port: 5 GB.
+/// Buffer that the authors' code assumes for every port: 5 GB.
 const ARTIFACT_BUFFER: u64 = 5_000_000_000;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The nearest next hop, whatever waits there: LCMP's delay term alone, without its herd mitigation.
+//! Nearest next hop, whatever its queue: LCMP's delay term alone, without herd mitigation.
 
 use super::{NextHop, OwnPolicy};
 
-/// Chooses the next hop of least delay; of equal ones, by the hash.
+/// Policy that chooses the next hop of least delay; equal ones by the hash.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayOnly;
 
@@ -19,14 +19,9 @@ impl OwnPolicy for DelayOnly {
         let least = next_hops.iter().map(|hop| hop.delay).min();
         let is_nearest = |hop: &NextHop| Some(hop.delay) == least;
         let nearest = next_hops.iter().filter(|hop| is_nearest(hop)).count();
-        let Some(turn) = usize::try_from(hash)
-            .ok()
-            .and_then(|hash| hash.checked_rem(nearest))
-        else {
-            return 0;
-        };
-        let mut places = (0..next_hops.len()).filter(|&place| is_nearest(&next_hops[place]));
-        places.nth(turn).unwrap_or(0)
+        let nth = usize::try_from(hash).unwrap_or(0).checked_rem(nearest);
+        let mut indices = (0..next_hops.len()).filter(|&index| is_nearest(&next_hops[index]));
+        indices.nth(nth.unwrap_or(0)).unwrap_or(0)
     }
 }
 
@@ -36,7 +31,7 @@ mod tests {
     use crate::own::tests::next_hop;
 
     #[test]
-    fn the_nearest_is_taken_and_equals_share() {
+    fn the_nearest_is_chosen_and_equals_share() {
         let hops = [
             next_hop(20, 100, 0),
             next_hop(10, 40, 9_000_000),

@@ -1,18 +1,17 @@
-//! Policies of your own, compiled in.
+//! Own policies, compiled in.
 //!
-//! 1. Copy `template.rs` beside it, say to `mine.rs`, give the type and its [`OwnPolicy::name`] a
-//!    name and write [`OwnPolicy::choose`].
+//! 1. Copy `template.rs`, say to `mine.rs`, give the type and [`OwnPolicy::name`] a name and write
+//!    [`OwnPolicy::choose`].
 //! 2. Add `mod mine;` below and the policy to [`ALL`].
-//! 3. Name it in a scenario: `policies: [ecmp, { own: { name: mine } }]`, and simulate.
+//! 3. Name the policy in a scenario: `policies: [ecmp, { own: { name: mine } }]`, and simulate.
 //!
-//! The switch calls it once for each flow, with the next hops that are alive; the flow then stays
-//! where it is put until that port dies. Like every policy it is a pure function of its arguments:
-//! no clock, no randomness, no memory. What comes back is checked, so a policy cannot choose a dead
-//! port.
+//! The switch calls the policy once per flow with the live next hops and pins the flow until its port
+//! dies. A policy is a pure function of its arguments: no clock, no randomness, no memory. Its result
+//! is checked, so a policy cannot choose a dead port.
 //!
 //! - [`delay_only`][]: the nearest next hop
-//! - [`two_choice`][]: of two next hops that the hash names, the one with the shorter queue (DRILL)
-//! - `template`: the one to copy
+//! - [`two_choice`][]: the shorter queue of two next hops that the hash names (DRILL)
+//! - `template`: the policy to copy
 
 pub mod delay_only;
 mod template;
@@ -28,21 +27,21 @@ use crate::{
     ecmp,
 };
 
-/// What a policy of your own sees of a next hop; all of it in paper units.
+/// Next hop as an own policy sees it, in paper units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NextHop {
-    /// One-way delay of the path behind it, from end to end.
+    /// One-way delay of the path from end to end.
     pub delay: Nanos,
-    /// The least capacity on that path.
+    /// Least capacity of the path.
     pub capacity: BitsPerSec,
-    /// The rate of its own link.
+    /// Rate of the first link.
     pub link_rate: BitsPerSec,
-    /// Bytes in the egress queue of its own link, now.
+    /// Present egress queue of the first link.
     pub queue: Bytes,
 }
 
 impl NextHop {
-    /// How long the queue takes to drain, in whole nanoseconds.
+    /// Returns the time that the queue takes to drain, in whole nanoseconds.
     #[must_use]
     pub fn queueing_delay(&self) -> Nanos {
         let nanos = u128::from(self.queue.get()) * 8_000_000_000 / u128::from(self.link_rate.get());
@@ -50,39 +49,37 @@ impl NextHop {
     }
 }
 
-/// A routing policy of your own.
+/// Own routing policy.
 pub trait OwnPolicy: fmt::Debug + Sync {
-    /// How scenarios name it: lowercase letters, digits and dashes.
+    /// Returns the name in scenarios: lowercase letters, digits and dashes.
     fn name(&self) -> &'static str;
 
-    /// What it does, in a few words, for the plan's table.
+    /// Describes the policy in a few words, for the plan's table.
     fn about(&self) -> &'static str;
 
-    /// The place of the chosen next hop among `next_hops`, which are those alive: at least one and
-    /// at most [`MAX_CANDIDATES`], nearest first. `hash` is the flow's.
+    /// Returns the index of the chosen next hop for a flow of `hash`.
     ///
-    /// A place past the end is no choice: the flow is then hashed over all, and counted as a
-    /// fallback.
+    /// `next_hops` are the live ones, 1 to [`MAX_CANDIDATES`], nearest first. For an index past the end
+    /// the flow is hashed over all of them and counted as a fallback.
     fn choose(&self, next_hops: &[NextHop], hash: u32) -> usize;
 }
 
-/// The policies that scenarios can name.
+/// Own policies that scenarios can name.
 pub const ALL: &[&dyn OwnPolicy] = &[
     &delay_only::DelayOnly,
     &two_choice::TwoChoice,
     &template::Template,
 ];
 
-/// The policy of this name.
+/// Returns the policy of this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static dyn OwnPolicy> {
     ALL.iter().copied().find(|policy| policy.name() == name)
 }
 
-/// What `policy` decides for a flow of `hash`; `next_hops` are those of `candidates`, in their
-/// order.
+/// Returns the decision of `policy` for a flow of `hash`; `None` if no candidate is alive.
 ///
-/// `None` when no candidate is alive.
+/// `next_hops` are those of `candidates`, in their order.
 #[must_use]
 pub fn decide(
     policy: &dyn OwnPolicy,
@@ -91,20 +88,18 @@ pub fn decide(
     hash: u32,
 ) -> Option<Decision> {
     let (mut scored, count) = unscored(candidates);
-    let mut places = [0; MAX_CANDIDATES];
-    let mut alive = 0;
-    let mut seen: [Option<NextHop>; MAX_CANDIDATES] = [None; MAX_CANDIDATES];
-    for (place, (candidate, next_hop)) in candidates.iter().zip(next_hops).take(count).enumerate() {
-        if candidate.is_alive {
-            places[alive] = place;
-            seen[alive] = Some(*next_hop);
-            alive += 1;
-        }
+    let rows = candidates.iter().zip(next_hops).take(count).enumerate();
+    let mut live = rows.filter(|(_, (candidate, _))| candidate.is_alive);
+    let (index, (_, &next_hop)) = live.next()?;
+    let mut indices = [index; MAX_CANDIDATES];
+    let mut seen = [next_hop; MAX_CANDIDATES];
+    let mut alive = 1;
+    for (index, (_, &next_hop)) in live {
+        (indices[alive], seen[alive]) = (index, next_hop);
+        alive += 1;
     }
-    let first = seen[0]?;
-    let seen = seen.map(|next_hop| next_hop.unwrap_or(first));
     let chosen = policy.choose(&seen[..alive], hash);
-    let Some(&chosen) = places[..alive].get(chosen) else {
+    let Some(&chosen) = indices[..alive].get(chosen) else {
         return ecmp::decide_alike(candidates, hash, Rule::HashAll);
     };
     scored[chosen].is_kept = true;
@@ -138,13 +133,13 @@ pub(crate) mod tests {
         }
     }
 
-    /// Always past the end.
+    /// Policy that always returns an index past the end.
     #[derive(Debug)]
-    struct Lost;
+    struct PastTheEnd;
 
-    impl OwnPolicy for Lost {
+    impl OwnPolicy for PastTheEnd {
         fn name(&self) -> &'static str {
-            "lost"
+            "past-the-end"
         }
 
         fn about(&self) -> &'static str {
@@ -171,17 +166,17 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_choice_past_the_end_is_a_hash_over_all_alive() {
+    fn a_choice_past_the_end_is_a_hash_over_all_live_candidates() {
         let candidates = [candidate(true), candidate(false), candidate(true)];
         let next_hops = [next_hop(1, 1, 0); 3];
-        let decision = decide(&Lost, &candidates, &next_hops, 1).expect("two are alive");
+        let decision = decide(&PastTheEnd, &candidates, &next_hops, 1).expect("two are alive");
         assert_eq!((decision.rule, decision.chosen), (Rule::HashAll, 2));
         assert!(decision.rule.is_fallback());
     }
 
     proptest! {
         #[test]
-        fn whatever_a_policy_says_the_port_is_alive(
+        fn the_chosen_port_is_alive_whatever_the_policy_returns(
             alive in prop::collection::vec(any::<bool>(), 0..=8),
             queues in prop::collection::vec(0..1_000_000_000u64, 8),
             hash: u32,
@@ -192,7 +187,7 @@ pub(crate) mod tests {
                 .map(|&queue| next_hop(1, 100, queue))
                 .take(alive.len())
                 .collect();
-            for policy in ALL.iter().copied().chain([&Lost as &dyn OwnPolicy]) {
+            for policy in ALL.iter().copied().chain([&PastTheEnd as &dyn OwnPolicy]) {
                 let decision = decide(policy, &candidates, &next_hops, hash);
                 prop_assert_eq!(decision.is_some(), alive.contains(&true), "{}", policy.name());
                 if let Some(decision) = decision {

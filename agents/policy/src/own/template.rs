@@ -1,8 +1,8 @@
-//! Copy this file, rename what is in it, and write `choose`. What it does now is ECMP.
+//! Template of an own policy: copy this file, rename its type, and write `choose`. It is ECMP so far.
 
 use super::{NextHop, OwnPolicy};
 
-/// Say here what it does and where it is from.
+/// Policy description, with its source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Template;
 
@@ -33,7 +33,7 @@ mod tests {
     };
 
     #[test]
-    fn it_chooses_as_ecmp_does() {
+    fn the_template_chooses_as_ecmp_does() {
         let candidates = [true, false, true, true].map(candidate);
         let next_hops = [next_hop(10, 100, 0); 4];
         for hash in 0..12 {

@@ -2,13 +2,13 @@
 //!
 //! Ghorbani et al., "DRILL: Micro Load Balancing for Low-latency Data Center Networks" (SIGCOMM
 //! '17), compares the queues of d random egress ports, and the m least loaded of before, for every
-//! packet. Here it is done once for each flow, as RDMA takes no reordering, with d = 2, both named by
-//! the flow's hash instead of a random number, and m = 0, as a policy has no memory. Queues are
-//! compared by the time they take to drain, as links differ in rate; delay does not count.
+//! packet. This policy compares them once per flow, because RDMA does not tolerate reordering. d = 2,
+//! both named by the flow's hash instead of a random number; m = 0, as a policy has no memory. Queues
+//! are compared by the time they take to drain, because links differ in rate; delay does not count.
 
 use super::{NextHop, OwnPolicy};
 
-/// Chooses the shorter queue of two next hops that the hash names.
+/// Policy that chooses the shorter queue of two next hops that the hash names.
 #[derive(Clone, Copy, Debug)]
 pub struct TwoChoice;
 
@@ -29,7 +29,7 @@ impl OwnPolicy for TwoChoice {
             return 0;
         }
         let first = hash % count;
-        // One of the others: the rest of the hash is independent of its remainder.
+        // Another one: the quotient of the hash is independent of its remainder.
         let second = (first + 1 + hash / count % (count - 1)) % count;
         if next_hops[second].queueing_delay() < next_hops[first].queueing_delay() {
             second
@@ -47,14 +47,14 @@ mod tests {
     use crate::own::tests::next_hop;
 
     #[test]
-    fn the_queue_that_drains_first_is_the_shorter_one() {
+    fn the_queue_that_drains_first_is_chosen() {
         // 1 MB at 200 Gbit/s drains in 40 µs, half of it at 40 Gbit/s in 100 µs.
         let hops = [next_hop(50, 200, 1_000_000), next_hop(10, 40, 500_000)];
         assert!((0..20).all(|hash| TwoChoice.choose(&hops, hash) == 0));
     }
 
     #[test]
-    fn without_queues_it_is_the_hash() {
+    fn without_queues_the_hash_decides() {
         let hops = [next_hop(10, 100, 0); 6];
         assert!((0..60).all(|hash| {
             TwoChoice.choose(&hops, hash) == usize::try_from(hash % 6).expect("small")
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_queue_is_never_taken_and_all_others_are() {
+    fn the_longest_queue_is_never_chosen_and_all_others_are() {
         let mut hops = [next_hop(10, 100, 0); 6];
         hops[3] = next_hop(10, 100, 1_000);
         let chosen: BTreeSet<_> = (0..60).map(|hash| TwoChoice.choose(&hops, hash)).collect();

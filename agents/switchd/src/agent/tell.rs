@@ -126,7 +126,7 @@ impl Agent {
             hits: counters.hits,
             new_flows: counters.new_flows,
             failovers: counters.failovers,
-            outgrown: counters.outgrown,
+            aged: counters.aged,
             fallbacks: counters.fallbacks,
             stale: counters.stale,
             passed: counters.passed,

@@ -145,7 +145,7 @@ impl Agent {
 
     /// Writes the row of a destination of the configuration: new flows are decided by it.
     fn write_destination(&mut self, addr: Ipv4Addr, prefix_len: u8) -> Result<(), SwitchdError> {
-        let Some(place) = self.config.place(addr, prefix_len) else {
+        let Some(place) = self.config.destination_index(addr, prefix_len) else {
             return Ok(());
         };
         let (prefix, row) = install::destination(&self.config, place, &self.slots);

@@ -265,7 +265,7 @@ impl Testbed {
                 addr: PREFIX.0,
                 prefix_len: PREFIX.1,
                 candidates: vec![candidate(P1, 1), candidate(P2, 0)],
-                ages: Vec::new(),
+                size_thresholds: Vec::new(),
             }],
             local: LocalPrefix {
                 addr: Ipv4Addr::new(10, 1, 0, 0),

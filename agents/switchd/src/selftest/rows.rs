@@ -1,7 +1,8 @@
 //! Random rows of the tables.
 
 use lab_abi::rows::{
-    AgeRow, CandidateRow, DestinationRow, MAX_AGES, MAX_CANDIDATES, MAX_PORTS, PORT_ALIVE, PortRow,
+    CandidateRow, DestinationRow, MAX_CANDIDATES, MAX_PORTS, MAX_SIZE_THRESHOLDS, PORT_ALIVE,
+    PortRow, SizeThresholdRow,
 };
 use lab_policy::{
     ucmp::{self, UcmpConfig},
@@ -111,13 +112,13 @@ impl Buckets {
         for (candidate, buckets) in row.candidates[..count].iter_mut().zip(buckets) {
             candidate.buckets = buckets;
         }
-        row.ages = [AgeRow::NEVER; MAX_AGES];
+        row.size_thresholds = [SizeThresholdRow::NEVER; MAX_SIZE_THRESHOLDS];
     }
 }
 
 /// Ways so nearly alike in delay that flows outgrow them within a few packets.
 fn fill_ages(row: &mut DestinationRow, rates: &[BitsPerSec], random: &mut Random) {
-    let mut way = |&capacity: &BitsPerSec| ucmp::Way {
+    let mut way = |&capacity: &BitsPerSec| ucmp::Path {
         delay: Nanos::new(random.below(300).into()),
         capacity,
         hops: 1 + random.below(3),
@@ -127,14 +128,14 @@ fn fill_ages(row: &mut DestinationRow, rates: &[BitsPerSec], random: &mut Random
         quantum_ns: Nanos::new(1),
         ..UcmpConfig::DEFAULT
     };
-    let ages = ucmp::ages(&ways, &config);
+    let ages = ucmp::size_thresholds(&ways, &config);
     let first = ages.as_slice()[0].buckets;
     for (candidate, buckets) in row.candidates.iter_mut().zip(first).take(ways.len()) {
         candidate.buckets = buckets;
     }
-    row.ages = [AgeRow::NEVER; MAX_AGES];
-    for (slot, age) in row.ages.iter_mut().zip(ages.as_slice()) {
-        *slot = AgeRow::of(age.from.get(), age.buckets.map(|buckets| buckets > 0));
+    row.size_thresholds = [SizeThresholdRow::NEVER; MAX_SIZE_THRESHOLDS];
+    for (slot, age) in row.size_thresholds.iter_mut().zip(ages.as_slice()) {
+        *slot = SizeThresholdRow::of(age.from.get(), age.buckets.map(|buckets| buckets > 0));
     }
 }
 

@@ -134,7 +134,7 @@ impl Selftest {
             .switch
             .has_outgrown(flow, entry.port, entry.bytes, sent)
         {
-            return self.expect_moved(flow, entry, &frame, Trigger::Age);
+            return self.expect_moved(flow, entry, &frame, Trigger::FlowAgeing);
         }
         self.report.hits += 1;
         let output = self.run(&frame)?;
@@ -173,7 +173,7 @@ impl Selftest {
                 match trigger {
                     Trigger::NewFlow => {}
                     Trigger::Failover => self.report.failovers += 1,
-                    Trigger::Age => self.report.outgrown += 1,
+                    Trigger::FlowAgeing => self.report.outgrown += 1,
                 }
                 let record = DecisionRecord {
                     trigger: trigger.to_byte(),

@@ -5,9 +5,9 @@ use std::net::Ipv4Addr;
 use lab_abi::{
     Preset, Trigger,
     rows::{
-        AgeRow, CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, DecisionRecord, DestinationRow,
-        FlowKey, MECHANISM_BUCKETS, MECHANISM_LCMP, PORT_ALIVE, PrefixKey, ScoredCandidate,
-        SwitchParams, SwitchTable,
+        CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, DecisionRecord, DestinationRow, FlowKey,
+        MECHANISM_BUCKETS, MECHANISM_LCMP, PORT_ALIVE, PrefixKey, ScoredCandidate,
+        SizeThresholdRow, SwitchParams, SwitchTable,
     },
 };
 use lab_policy::{Candidate, Decision, FlowTuple, LcmpConfig, ecmp, flow_hash, lcmp};
@@ -68,7 +68,7 @@ impl Switch {
         self.buckets = Buckets::any(random);
         let is_ageing = self.buckets == Buckets::Ucmp;
         let is_by_buckets = self.table.params.mechanism == MECHANISM_BUCKETS;
-        self.table.params.ageing = u32::from(is_ageing && is_by_buckets);
+        self.table.params.flow_ageing = u32::from(is_ageing && is_by_buckets);
         *row = random_destination(self.buckets, random);
         (PrefixKey::new(*addr, *bits), index)
     }
@@ -115,7 +115,7 @@ impl Switch {
                 match age {
                     None => candidate,
                     Some(age) => Candidate {
-                        buckets: u16::from(age.has(place)),
+                        buckets: u16::from(age.is_cheapest(place)),
                         ..candidate
                     },
                 }
@@ -144,7 +144,7 @@ impl Switch {
 
     /// Whether flows age.
     pub(super) const fn is_ageing(&self) -> bool {
-        self.table.params.ageing == 1
+        self.table.params.flow_ageing == 1
     }
 
     /// Whether a flow pinned to `port` begins an age with a packet after which it has sent `after`
@@ -156,12 +156,12 @@ impl Switch {
         let (was, is) = (self.age(row, before), self.age(row, after));
         let places = row.candidates.iter().zip(0u32..);
         let mut own = places.filter(|(candidate, _)| candidate.port == u32::from(port));
-        was != is && is.is_some_and(|age| !own.any(|(_, place)| age.has(place)))
+        was != is && is.is_some_and(|age| !own.any(|(_, place)| age.is_cheapest(place)))
     }
 
     /// The age of a flow that has sent so much, where flows age.
-    fn age<'a>(&self, row: &'a DestinationRow, sent: u64) -> Option<&'a AgeRow> {
-        let begun = row.ages.iter().rfind(|age| age.from() <= sent);
+    fn age<'a>(&self, row: &'a DestinationRow, sent: u64) -> Option<&'a SizeThresholdRow> {
+        let begun = row.size_thresholds.iter().rfind(|age| age.from() <= sent);
         begun.filter(|age| self.is_ageing() && age.cheapest != 0)
     }
 

@@ -252,7 +252,7 @@ impl Lab {
                         buckets: 1,
                     })
                     .to_vec(),
-                ages: Vec::new(),
+                size_thresholds: Vec::new(),
             }],
             local: LocalPrefix {
                 addr: Ipv4Addr::new(10, 1, 0, 0),

@@ -1,8 +1,8 @@
 //! Configuration of a DCI switch's agent, from the plan.
 
 use lab_abi::wire::{
-    AgeConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
-    PolicyConfig, PortConfig,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
+    PolicyConfig, PortConfig, SizeThreshold,
 };
 use lab_plan::{
     model::{Candidate, LinkKind, Plan, PolicyPlan, PolicyRun, Switch},
@@ -73,7 +73,7 @@ pub(super) fn destination(
     let prefix = plan.dcs[row.dc.index()].prefix;
     let (candidates, paths): (_, Vec<_>) = candidates.unzip();
     let ages = size_thresholds(policy, &paths, row.hops, plan.scale.size);
-    let ages = ages.into_iter().map(|age| AgeConfig {
+    let ages = ages.into_iter().map(|age| SizeThreshold {
         from_bytes: age.from_bytes,
         cheapest: age.is_cheapest,
     });
@@ -81,7 +81,7 @@ pub(super) fn destination(
         addr: prefix.addr,
         prefix_len: prefix.len,
         candidates,
-        ages: ages.collect(),
+        size_thresholds: ages.collect(),
     }
 }
 

@@ -179,7 +179,7 @@ mod tests {
                 addr: plan.dcs[dc].prefix.addr,
                 prefix_len: plan.dcs[dc].prefix.len,
                 candidates,
-                ages: Vec::new(),
+                size_thresholds: Vec::new(),
             })
         };
         let expected = [

@@ -121,7 +121,7 @@ impl<'a> ReportRows<'a> {
         }
         let counters = SwitchCounters {
             occupancy: stats.occupancy,
-            decisions: stats.new_flows + stats.failovers + stats.outgrown,
+            decisions: stats.new_flows + stats.failovers + stats.aged,
             failovers: stats.failovers,
             fallbacks: stats.fallbacks,
             stale: stats.stale,

@@ -5,7 +5,7 @@ mod table;
 
 use lab_policy::{
     Candidate as Seen, Decision, FlowTuple, LcmpConfig, ecmp, flow_hash,
-    lcmp::{self, capacity_score, delay_score},
+    lcmp::{self, delay_score, link_cap_score},
     own::{self, NextHop},
 };
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
@@ -158,7 +158,7 @@ fn before_decision(
         delay_ns: delay,
         capacity_bps: capacity,
         delay_score: score(|config, delay, _| delay_score(delay, config)),
-        capacity_score: score(|config, _, capacity| capacity_score(capacity, config)),
+        capacity_score: score(|config, _, capacity| link_cap_score(capacity, config)),
         c_path: policy::path_score_of(policy, candidate),
         queue_bytes: queue.bytes,
         q: levels.queue,

@@ -2,7 +2,7 @@
 
 use lab_policy::{
     UcmpConfig,
-    ucmp::{self, Ages},
+    ucmp::{self, SizeThresholds},
 };
 use lab_units::{Bytes, Ratio};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ pub(super) struct Ageing {
     /// Paper bytes for one here.
     paper_size: Ratio,
     /// By datacenter.
-    ages: Vec<Ages>,
+    ages: Vec<SizeThresholds>,
     /// By flow key, bytes so far.
     sent: FxHashMap<u64, Bytes>,
 }
@@ -42,7 +42,7 @@ impl Ageing {
         *sent = sent.saturating_add(Bytes::new(bytes.into()));
         let after = self.paper_size.scale_nearest(sent.get());
         let ages = self.ages[to_dc as usize].as_slice();
-        let begun = |age: &&ucmp::Age| (before + 1..=after).contains(&age.from.get());
+        let begun = |age: &&ucmp::SizeThreshold| (before + 1..=after).contains(&age.from.get());
         ages.iter().any(|age| begun(&age))
     }
 
@@ -62,12 +62,12 @@ impl Ageing {
     }
 }
 
-fn ages(ways: &[Way], config: &UcmpConfig) -> Ages {
-    let way = |way: &Way| ucmp::Way {
+fn ages(ways: &[Way], config: &UcmpConfig) -> SizeThresholds {
+    let way = |way: &Way| ucmp::Path {
         delay: way.delay,
         capacity: way.capacity,
         hops: way.hops,
     };
-    let ways: Vec<ucmp::Way> = ways.iter().map(way).collect();
-    ucmp::ages(&ways, config)
+    let ways: Vec<ucmp::Path> = ways.iter().map(way).collect();
+    ucmp::size_thresholds(&ways, config)
 }

@@ -186,7 +186,7 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
                 self.dci.tally.hits += 1;
                 return Some(port);
             }
-            Some(_) => Trigger::Age,
+            Some(_) => Trigger::FlowAgeing,
             None => Trigger::NewFlow,
         };
         let (decision, ports) = self.decide(node, to_dc, ways, key, packet)?;
@@ -236,7 +236,7 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
     /// Plain ECMP over the ways that are up, as the kernel's routing table has it.
     fn hash_threshold(&self, node: u32, ways: &[Way], packet: &Packet) -> Option<u32> {
         let up = ways.iter().filter(|way| self.is_up(way.port)).count();
-        let place = legacy::place(up, self.hash(node, packet))?;
+        let place = legacy::hash_threshold(up, self.hash(node, packet))?;
         let mut alive = ways.iter().filter(|way| self.is_up(way.port));
         alive.nth(place).map(|way| way.port)
     }

@@ -130,7 +130,7 @@ fn a_flow_moves_with_the_packet_that_makes_it_too_large() {
         of(0),
         [
             (begin, Trigger::NewFlow, 0),
-            (HOST_DELAY + 6_019 * PACKET, Trigger::Age, 1)
+            (HOST_DELAY + 6_019 * PACKET, Trigger::FlowAgeing, 1)
         ]
     );
     // It moved to a longer way: nothing was overtaken, so nothing was sent again.

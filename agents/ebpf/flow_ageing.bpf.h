@@ -1,0 +1,54 @@
+// UCMP's flow ageing: a flow past a size threshold is re-routed if its next hop is not among the
+// cheapest any more.
+#ifndef LAB_FLOW_AGEING_BPF_H
+#define LAB_FLOW_AGEING_BPF_H
+
+#include "abi.h"
+#include "branch_free.bpf.h"
+#include "maps.bpf.h"
+
+// Returns the number of size thresholds that a flow of `sent` bytes has reached, and in `cheapest` the
+// bit set of its cheapest candidates.
+static __always_inline __u64 thresholds_reached(const struct destination *destination, __u64 sent,
+						__u64 *cheapest)
+{
+	__u64 reached = 0;
+
+	*cheapest = 0;
+	_Pragma("clang loop unroll(disable)")
+	for (__u64 i = 0; i < MAX_SIZE_THRESHOLDS; i++) {
+		OPAQUE(i);
+		const struct size_threshold *threshold = &destination->size_thresholds[i];
+		__u64 from = (__u64)threshold->from_high << 32 | threshold->from_low;
+		__u64 is_reached = less(sent, from) ^ 1;
+
+		reached += is_reached;
+		*cheapest = select(is_reached, threshold->cheapest, *cheapest);
+	}
+	return reached;
+}
+
+// Returns true if a pinned flow reaches a size threshold with a packet of `bytes`, and its next hop is
+// not among the cheapest from there on. All packets of a flow arrive by one port, hence on one CPU.
+static __always_inline int must_reroute(const struct flow_key *flow, const struct flow_entry *entry,
+					__u64 bytes)
+{
+	struct prefix_key prefix = { .bits = 32, .addr = flow->dst };
+	const struct destination *destination = bpf_map_lookup_elem(&destinations, &prefix);
+	__u64 cheapest, is_cheap = 0;
+
+	if (!destination)
+		return 0;
+	if (thresholds_reached(destination, entry->bytes, &cheapest) ==
+	    thresholds_reached(destination, entry->bytes + bytes, &cheapest))
+		return 0;
+	EACH_CANDIDATE(i) {
+		OPAQUE(i);
+		__u64 is_own = equal(destination->candidates[i].port, entry->port);
+
+		is_cheap |= is_own & less(i, destination->count) & cheapest >> i;
+	}
+	return !is_cheap;
+}
+
+#endif

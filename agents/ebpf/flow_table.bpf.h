@@ -1,0 +1,120 @@
+// Flow table (section 3.1.2): counts packets of pinned flows, decides and pins new flows.
+#ifndef LAB_FLOW_TABLE_BPF_H
+#define LAB_FLOW_TABLE_BPF_H
+
+#include "abi.h"
+#include "branch_free.bpf.h"
+#include "flow_ageing.bpf.h"
+#include "flow_gc.bpf.h"
+#include "maps.bpf.h"
+#include "parse.bpf.h"
+
+// Fills the record of a flow that is to be decided; returns 0 if no candidate is alive.
+static __always_inline __u64 decide(const struct switch_table *switch_table,
+				    const struct destination *destination,
+				    struct decision_record *record);
+
+// Hands the record to the agent, which polls the ring buffer. The agent is woken only when the ring
+// fills up, and then once in many records: a wake-up is an interrupt, which costs more than a decision.
+static __always_inline void publish(const struct decision_record *record, struct counters *count)
+{
+	__u64 filled = bpf_ringbuf_query(&decisions, BPF_RB_AVAIL_DATA);
+	__u64 past_step = filled & (RING_WAKE_STEP - 1);
+	__u64 wake = filled >= RING_WAKE_BYTES && past_step < sizeof(*record) + BPF_RINGBUF_HDR_SZ
+			     ? BPF_RB_FORCE_WAKEUP
+			     : BPF_RB_NO_WAKEUP;
+
+	if (bpf_ringbuf_output(&decisions, (void *)record, sizeof(*record), wake))
+		count->records_lost++;
+}
+
+static __always_inline void count_demand(__u32 demand, __u64 bytes)
+{
+	__u32 row = demand - 1;
+	__u64 *sum = bpf_map_lookup_elem(&demands, &row);
+
+	if (sum)
+		*sum += bytes;
+}
+
+// Counts a packet of a pinned flow.
+static __always_inline void count_packet(struct flow_entry *entry, __u64 bytes, __u64 now)
+{
+	mark_seen(entry, now);
+	__sync_fetch_and_add(&entry->packets, 1);
+	__sync_fetch_and_add(&entry->bytes, bytes);
+	if (entry->demand)
+		count_demand(entry->demand, bytes);
+}
+
+// Decides a packet and pins its flow; `entry` is null for a new flow, else it is overwritten.
+//
+// Returns the port's slot, or one of these negative numbers.
+#define LEFT_TO_KERNEL -1
+#define UNREACHABLE -2
+static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flow,
+			       struct flow_entry *entry, __u8 trigger,
+			       const struct switch_table *switch_table, struct counters *count)
+{
+	const struct switch_params *params = &switch_table->params;
+	__u64 now = bpf_ktime_get_ns();
+	struct prefix_key prefix = { .bits = 32, .addr = flow->dst };
+	struct destination *destination = bpf_map_lookup_elem(&destinations, &prefix);
+	struct decision_record *record;
+	__u32 zero = 0;
+
+	if (!destination) {
+		count->passed++;
+		return LEFT_TO_KERNEL;
+	}
+	record = bpf_map_lookup_elem(&scratch, &zero);
+	if (!record)
+		return LEFT_TO_KERNEL;
+	record->time_ns = now;
+	record->flow = *flow;
+	record->hash = flow_hash(flow, params->seed);
+	record->trigger = trigger;
+	record->cheapest = 0;
+	if (params->flow_ageing) {
+		__u64 cheapest;
+
+		thresholds_reached(destination, (entry ? entry->bytes : 0) + skb->len, &cheapest);
+		record->cheapest = cheapest;
+	}
+	if (!decide(switch_table, destination, record)) {
+		count->no_destination++;
+		return UNREACHABLE;
+	}
+	record->dest_qp = dest_qp(skb, flow);
+
+	if (entry) {
+		entry->port = record->port;
+		entry->decisions++;
+		count_packet(entry, skb->len, now);
+		count->failovers += equal(trigger, TRIGGER_FAILOVER);
+		count->aged += equal(trigger, TRIGGER_FLOW_AGEING);
+	} else {
+		__u64 is_local = equal(flow->src & params->local_mask, params->local_addr);
+		struct flow_entry first = {
+			.last_seen_ns = now,
+			.packets = 1,
+			.bytes = skb->len,
+			.port = record->port,
+			.demand = destination->demand & -is_local,
+			.decisions = 1,
+		};
+
+		count->new_flows++;
+		if (first.demand)
+			count_demand(first.demand, skb->len);
+		if (bpf_map_update_elem(&flows, flow, &first, BPF_ANY))
+			count->not_pinned++;
+	}
+	count->stale += equal(record->rule, RULE_STALE);
+	count->fallbacks += equal(record->rule, RULE_LEAST_COST) |
+			    equal(record->rule, RULE_HASH_ALL) | equal(record->rule, RULE_STALE);
+	publish(record, count);
+	return record->port;
+}
+
+#endif

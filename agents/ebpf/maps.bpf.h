@@ -1,0 +1,66 @@
+// Maps that a switch program shares with its agent.
+#ifndef LAB_MAPS_BPF_H
+#define LAB_MAPS_BPF_H
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "abi.h"
+
+// Flow table. A full LRU table evicts the least recently seen flow for a new one. In a plain hash
+// table the new flow could not be pinned before the next garbage collection, and its packets would be
+// spread over ports and reordered.
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_FLOW_TABLE_ENTRIES);
+	__type(key, struct flow_key);
+	__type(value, struct flow_entry);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(max_entries, MAX_DESTINATIONS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct prefix_key);
+	__type(value, struct destination);
+} destinations SEC(".maps");
+
+// Parameters and ports. The agent maps this array into its memory and writes the ports' states there.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct switch_table);
+} table SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct counters);
+} counters SEC(".maps");
+
+// Bytes from the datacenter's own hosts to each destination whose demand is counted.
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MAX_DESTINATIONS);
+	__type(key, __u32);
+	__type(value, __u64);
+} demands SEC(".maps");
+
+// Decision record under construction on a CPU: the stack is too small for it.
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct decision_record);
+} scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, RING_BYTES);
+} decisions SEC(".maps");
+
+#endif

@@ -1,0 +1,46 @@
+//! Fast failover (section 3.4): a flow leaves its dead port lazily, by its own next packet.
+//!
+//! A dead port costs one write, however many flows are pinned to it. The next packet of each flow finds
+//! its port dead, is decided among the live candidates like a first packet, and overwrites the flow's
+//! entry in place. `failover.bpf.h` mirrors the rule.
+
+use lab_abi::Trigger;
+
+/// Returns true if a flow pinned to a port must be decided again.
+#[must_use]
+pub const fn must_redecide(is_port_alive: bool) -> bool {
+    !is_port_alive
+}
+
+/// Returns the cause of a decision for a packet of a flow that is pinned to a port, or to none; `None`
+/// if the packet follows the flow's entry.
+///
+/// `must_reroute` tells if flow ageing moves a flow whose port is alive; it is asked only then.
+#[must_use]
+pub fn trigger(
+    is_pinned_port_alive: Option<bool>,
+    must_reroute: impl FnOnce() -> bool,
+) -> Option<Trigger> {
+    match is_pinned_port_alive {
+        None => Some(Trigger::NewFlow),
+        Some(is_alive) if must_redecide(is_alive) => Some(Trigger::Failover),
+        Some(_) => must_reroute().then_some(Trigger::FlowAgeing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dead_port_goes_before_flow_ageing() {
+        for (is_alive, must_reroute, expected) in [
+            (None, true, Some(Trigger::NewFlow)),
+            (Some(false), true, Some(Trigger::Failover)),
+            (Some(true), true, Some(Trigger::FlowAgeing)),
+            (Some(true), false, None),
+        ] {
+            assert_eq!(trigger(is_alive, || must_reroute), expected);
+        }
+    }
+}
