@@ -61,9 +61,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Box<dyn Error>> {
         stderr: &mut io::stderr(),
         events: &mut |event| eprintln!("event: {event:?}"),
     };
-    let outcome = lab_guest::run(&request, &mut sinks)?;
-    eprintln!("outcome: {outcome:?}");
-    Ok(outcome.exit_code)
+    Ok(lab_guest::run(&request, &mut sinks)?)
 }
 
 fn seconds(text: &OsString) -> Result<Duration, Box<dyn Error>> {

@@ -1,6 +1,11 @@
 //! Errors of guest runs.
 
-use std::{io, path::PathBuf, process::ExitStatus, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::ExitStatus,
+    time::Duration,
+};
 
 use thiserror::Error;
 
@@ -9,12 +14,6 @@ use crate::cache::{CacheError, FILL_COMMAND};
 /// Error of a run that ended before its command.
 #[derive(Debug, Error)]
 pub enum GuestError {
-    /// Virtual clock requested with KVM.
-    #[error(
-        "the virtual clock counts emulated instructions and is not available with KVM (hint: leave \
-         the clock out, or use the real one)"
-    )]
-    VirtualClockNeedsEmulation,
     /// Command that is empty or not an absolute path.
     #[error("command `{}` is not an absolute path", command.display())]
     RelativeCommand {
@@ -32,10 +31,12 @@ pub enum GuestError {
         /// Directory of the guest that hides the path.
         own: PathBuf,
     },
-    /// Writable directory that does not exist or is not writable.
-    #[error("writable directory `{}`: {source}", path.display())]
-    Writable {
-        /// Path of the directory.
+    /// Failure to open a file, socket or directory of the request.
+    #[error("{what} `{}`: {source}", path.display())]
+    File {
+        /// Use of the file.
+        what: &'static str,
+        /// Path of the file.
         path: PathBuf,
         /// Cause.
         source: io::Error,
@@ -50,34 +51,6 @@ pub enum GuestError {
         program: &'static str,
         /// Debian package of the program.
         package: &'static str,
-    },
-    /// Failure to create the initramfs.
-    #[error("initramfs: {source}")]
-    Initramfs {
-        /// Cause.
-        source: io::Error,
-    },
-    /// Failure to create the console log.
-    #[error("console log `{}`: {source}", path.display())]
-    ConsoleLog {
-        /// Path of the log.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// Failure to open the exec socket.
-    #[error("exec socket `{}`: {source}", path.display())]
-    ExecSocket {
-        /// Path of the socket.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// Failure to start QEMU.
-    #[error("start of `qemu-system-x86_64`: {source}")]
-    Start {
-        /// Cause.
-        source: io::Error,
     },
     /// Boot that exceeded its maximum time.
     #[error(
@@ -137,29 +110,42 @@ pub enum GuestError {
         signal: i32,
     },
     /// Failure of a system call on the host.
-    #[error("guest run: {source}")]
+    #[error("{what}: {source}")]
     Host {
+        /// Failed action.
+        what: &'static str,
         /// Cause.
         source: io::Error,
     },
 }
 
 impl GuestError {
+    /// Returns the error of a failed system call of the run.
+    pub fn host(source: impl Into<io::Error>) -> Self {
+        let (what, source) = ("guest run", source.into());
+        Self::Host { what, source }
+    }
+
+    /// Returns a conversion of errors of a file, by its use and path.
+    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::File {
+            what,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
     /// Returns the exit code for this error: 2 for a wrong request, 3 for the environment, 128 plus
     /// the signal's number for an interruption.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::VirtualClockNeedsEmulation | Self::RelativeCommand { .. } => 2,
+            Self::RelativeCommand { .. } => 2,
             Self::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
             Self::Hidden { .. }
-            | Self::Writable { .. }
+            | Self::File { .. }
             | Self::Cache(_)
             | Self::ProgramMissing { .. }
-            | Self::Initramfs { .. }
-            | Self::ConsoleLog { .. }
-            | Self::ExecSocket { .. }
-            | Self::Start { .. }
             | Self::BootTimeout { .. }
             | Self::Silent { .. }
             | Self::Panicked { .. }

@@ -7,7 +7,7 @@
 //!
 //! Must not contain: anything of scenarios, plans or labs; a shell command built from values.
 //!
-//! - [`request`], [`outcome`]: input and result of a run
+//! - [`request`]: request for a run
 //! - [`cache`], `modules`: the unpacked kernel package
 //! - [`probe`], [`kvm`]: requirements of a guest on this machine; state of KVM
 //! - `machine`, `initramfs`: QEMU's command line and the guest's first file system, as data
@@ -25,8 +25,8 @@
 //!     stderr: &mut std::io::stderr(),
 //!     events: &mut |event| eprintln!("{event:?}"),
 //! };
-//! let outcome = lab_guest::run(&request, &mut sinks)?;
-//! println!("exit code {}", outcome.exit_code);
+//! let code = lab_guest::run(&request, &mut sinks)?;
+//! println!("exit code {code}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -39,7 +39,6 @@ pub mod inside;
 pub mod kvm;
 mod machine;
 mod modules;
-pub mod outcome;
 pub mod probe;
 mod process;
 pub mod request;
@@ -50,12 +49,11 @@ mod wire;
 pub use lab_units::Clock;
 
 pub use error::GuestError;
+pub use inside::CpuUse;
 pub use kvm::KvmVerdict;
-pub use machine::VIRTUAL_EPOCH;
-pub use outcome::{Accelerator, ClockFacts, CpuUse, GuestEvent, GuestOutcome, Sinks};
 pub use probe::{Finding, Need};
-pub use request::{Accel, ExecConfig, GuestRequest, Terminal, memory_for};
-pub use run::{StayingGuest, run, run_and_stay};
+pub use request::{Accelerator, ExecConfig, GuestRequest, Terminal, memory_for};
+pub use run::{GuestEvent, Sinks, StayingGuest, run, run_and_stay};
 
 /// Hidden verb of the binary that runs the guest's init.
 pub const INIT_VERB: &str = "guest-init";

@@ -182,7 +182,7 @@ fn escaped(path: &Path) -> OsString {
 }
 
 /// Start date of every guest on the virtual clock, UTC; fixed, so that runs repeat exactly.
-pub const VIRTUAL_EPOCH: &str = "2026-01-01T00:00:00";
+const VIRTUAL_EPOCH: &str = "2026-01-01T00:00:00";
 
 /// Interrupts of the four serial ports: the usual two, and two of the unused printer ports.
 const PORT_INTERRUPTS: [u8; 4] = [4, 3, 5, 7];

@@ -11,46 +11,38 @@ use std::{
 
 use lab_units::{Bytes, Clock};
 use nix::unistd::{AccessFlags, access};
+use serde::{Deserialize, Serialize};
 
-use crate::{Accelerator, GuestError};
+use crate::GuestError;
 
-/// Requested accelerator.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Accel {
-    /// KVM if a trial boot has shown that it works, else software emulation.
-    #[default]
-    Auto,
+/// Accelerator of a guest.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accelerator {
     /// Software emulation.
     Tcg,
-    /// KVM, without a trial boot.
+    /// Hardware virtualisation.
     Kvm,
 }
 
-impl Accel {
-    /// Returns the accelerator and clock of a guest.
+impl Accelerator {
+    /// Returns the accelerator's spelling for users and in the guest's environment.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcg => "tcg",
+            Self::Kvm => "kvm",
+        }
+    }
+
+    /// Returns the accelerator and clock of a guest with the requested clock.
     ///
     /// `kvm_works` is called only if the result depends on it, since it may boot a guest.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a virtual clock is requested with KVM.
-    pub(crate) fn choose(
-        self,
-        clock: Option<Clock>,
-        kvm_works: impl FnOnce() -> bool,
-    ) -> Result<(Accelerator, Clock), GuestError> {
-        match (self, clock) {
-            (Self::Kvm, Some(Clock::Virtual)) => Err(GuestError::VirtualClockNeedsEmulation),
-            (Self::Kvm, None | Some(Clock::Real)) => Ok((Accelerator::Kvm, Clock::Real)),
-            (Self::Tcg, None) | (Self::Tcg | Self::Auto, Some(Clock::Virtual)) => {
-                Ok((Accelerator::Tcg, Clock::Virtual))
-            }
-            (Self::Tcg, Some(Clock::Real)) => Ok((Accelerator::Tcg, Clock::Real)),
-            (Self::Auto, None | Some(Clock::Real)) => Ok(if kvm_works() {
-                (Accelerator::Kvm, Clock::Real)
-            } else {
-                (Accelerator::Tcg, clock.unwrap_or(Clock::Virtual))
-            }),
+    pub(crate) fn choose(clock: Option<Clock>, kvm_works: impl FnOnce() -> bool) -> (Self, Clock) {
+        if clock != Some(Clock::Virtual) && kvm_works() {
+            (Self::Kvm, Clock::Real)
+        } else {
+            (Self::Tcg, clock.unwrap_or(Clock::Virtual))
         }
     }
 }
@@ -107,10 +99,8 @@ pub struct GuestRequest {
     pub cwd: PathBuf,
     /// Host directories mounted writable at the same path; writes to all others are discarded.
     pub writable: Vec<PathBuf>,
-    /// Clock; `None` is virtual under software emulation and real under KVM.
+    /// Clock; `None` is real under KVM, if KVM works, and virtual under software emulation.
     pub clock: Option<Clock>,
-    /// Accelerator.
-    pub accel: Accel,
     /// Memory of the guest.
     pub memory: Bytes,
     /// Virtual CPUs on the real clock; on the virtual clock there is one.
@@ -147,7 +137,6 @@ impl GuestRequest {
             cwd: cwd.to_owned(),
             writable: Vec::new(),
             clock: None,
-            accel: Accel::Auto,
             memory: DEFAULT_MEMORY,
             vcpus: DEFAULT_VCPUS,
             seed: 1,
@@ -177,10 +166,7 @@ impl GuestRequest {
             }
         }
         self.writable.iter().try_for_each(|path| {
-            check_writable(path).map_err(|source| GuestError::Writable {
-                path: path.clone(),
-                source,
-            })
+            check_writable(path).map_err(GuestError::file("writable directory", path))
         })
     }
 }
@@ -246,25 +232,17 @@ mod tests {
 
     #[test]
     fn kvm_has_the_real_clock_and_emulation_the_virtual_one_by_default() {
-        for (accel, clock, kvm_works, expected) in [
-            (Accel::Auto, None, false, (Accelerator::Tcg, Clock::Virtual)),
-            (Accel::Auto, None, true, (Accelerator::Kvm, Clock::Real)),
-            (
-                Accel::Tcg,
-                Some(Clock::Real),
-                true,
-                (Accelerator::Tcg, Clock::Real),
-            ),
-        ] {
-            assert_eq!(accel.choose(clock, || kvm_works).unwrap(), expected);
-        }
+        let choose = |clock, kvm_works| Accelerator::choose(clock, || kvm_works);
+        assert_eq!(choose(None, false), (Accelerator::Tcg, Clock::Virtual));
+        assert_eq!(choose(None, true), (Accelerator::Kvm, Clock::Real));
+        let real = Some(Clock::Real);
+        assert_eq!(choose(real, false), (Accelerator::Tcg, Clock::Real));
+        assert_eq!(choose(real, true), (Accelerator::Kvm, Clock::Real));
     }
 
     #[test]
     fn a_virtual_clock_is_emulated_without_a_trial_of_kvm() {
-        let chosen = Accel::Auto.choose(Some(Clock::Virtual), || unreachable!("no trial"));
-        assert_eq!(chosen.unwrap(), (Accelerator::Tcg, Clock::Virtual));
-        let error = Accel::Kvm.choose(Some(Clock::Virtual), || true);
-        assert_eq!(error.unwrap_err().exit_code(), 2);
+        let chosen = Accelerator::choose(Some(Clock::Virtual), || unreachable!("no trial"));
+        assert_eq!(chosen, (Accelerator::Tcg, Clock::Virtual));
     }
 }

@@ -1,6 +1,7 @@
 //! Run of a guest from start to end, on the host's side.
 
 use std::{
+    ffi::OsString,
     fs::File,
     io,
     os::{
@@ -9,11 +10,11 @@ use std::{
     },
     path::PathBuf,
     sync::mpsc::{self, Sender},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crate::{
-    Accelerator, Clock, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks,
+    Accelerator, Clock, GuestError, GuestRequest,
     cache::Kernel,
     channel::{self, Event},
     exec::ExecSocket,
@@ -25,7 +26,45 @@ use crate::{
     wire::{Export, InnerRequest},
 };
 
-/// Runs a command inside a guest and waits for its end.
+/// Event of a guest run, for progress displays.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum GuestEvent {
+    /// Start of a trial boot of KVM, which takes up to 6 s once per boot of this machine.
+    TryingKvm,
+    /// Start of the machine.
+    Booting {
+        /// Accelerator of the guest.
+        accelerator: Accelerator,
+        /// Clock of the guest.
+        clock: Clock,
+        /// Release of the guest's kernel.
+        kernel: String,
+    },
+    /// Start of the command in the guest.
+    Ready {
+        /// Host time since the machine's start.
+        boot_wall: Duration,
+        /// Clock source of the guest's kernel; measured rates are reliable only with `tsc`.
+        clocksource: String,
+    },
+    /// Start of an exec session, which takes CPU time from the command.
+    ExecStarted {
+        /// Words of the session's command, without the prefix in [`crate::ExecConfig`].
+        words: Vec<OsString>,
+    },
+}
+
+/// Receivers of the command's output and of events.
+pub struct Sinks<'a> {
+    /// Receiver of standard output.
+    pub stdout: &'a mut dyn io::Write,
+    /// Receiver of standard error.
+    pub stderr: &'a mut dyn io::Write,
+    /// Receiver of events.
+    pub events: &'a mut dyn FnMut(GuestEvent),
+}
+
+/// Runs a command inside a guest and returns its exit code, or 128 plus the signal that ended it.
 ///
 /// The first two of SIGINT, SIGTERM and SIGHUP are forwarded to the command. The third, and any signal
 /// before the command has started, ends the guest. The signal handlers remain installed.
@@ -34,11 +73,11 @@ use crate::{
 ///
 /// Fails if the guest ends before the command; QEMU has ended then too. The exit code of a failed
 /// command is no error.
-pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<GuestOutcome, GuestError> {
+pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
     let mut session = begin(request, false, sinks)?;
-    let outcome = session.follow(sinks)?;
+    let code = session.follow(sinks)?;
     session.finish(sinks)?;
-    Ok(outcome)
+    Ok(code)
 }
 
 /// Runs a command inside a guest as [`run`] does, and keeps the guest for exec sessions after the
@@ -50,11 +89,11 @@ pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<GuestOutcome
 pub fn run_and_stay<'a>(
     request: &'a GuestRequest,
     sinks: &mut Sinks<'_>,
-) -> Result<(GuestOutcome, StayingGuest<'a>), GuestError> {
+) -> Result<(u8, StayingGuest<'a>), GuestError> {
     let mut session = begin(request, true, sinks)?;
-    let outcome = session.follow(sinks)?;
+    let code = session.follow(sinks)?;
     session.write_late_output(sinks);
-    Ok((outcome, StayingGuest(session)))
+    Ok((code, StayingGuest(session)))
 }
 
 /// Guest whose command has ended. It ends with the thread that started it.
@@ -79,17 +118,15 @@ fn begin<'a>(
 ) -> Result<Session<'a>, GuestError> {
     request.check_paths()?;
     let kernel = Kernel::find(&request.cache)?;
-    let (accelerator, clock) = request.accel.choose(request.clock, || {
+    let (accelerator, clock) = Accelerator::choose(request.clock, || {
         let on_trial = || (sinks.events)(GuestEvent::TryingKvm);
         kvm::verdict(&request.cache, &kernel, on_trial) == KvmVerdict::Works
-    })?;
+    });
     let (queue, events) = mpsc::channel();
-    let forwarding = channel::forward_signals(queue.clone()).map_err(host_error)?;
+    let forwarding = channel::forward_signals(queue.clone()).map_err(GuestError::host)?;
     let exec = request.exec.as_ref().map(|exec| {
-        ExecSocket::open(&exec.socket, queue.clone()).map_err(|source| GuestError::ExecSocket {
-            path: exec.socket.clone(),
-            source,
-        })
+        ExecSocket::open(&exec.socket, queue.clone())
+            .map_err(GuestError::file("exec socket", &exec.socket))
     });
     let exec = exec.transpose()?;
     let started = Instant::now();
@@ -102,7 +139,7 @@ fn begin<'a>(
     let (qemu, control) = start(request, &kernel, &inner, &queue)?;
     Ok(Session::new(
         request,
-        (accelerator, clock),
+        clock,
         (qemu, control),
         (events, forwarding, exec),
         started,
@@ -122,14 +159,15 @@ fn start(
     })?;
     let initramfs = initramfs::build(kernel, &busybox, &request.init_program, inner)
         .and_then(|archive| in_memory(&archive))
-        .map_err(|source| GuestError::Initramfs { source })?;
-    let console = File::create(&request.console_log).map_err(|source| GuestError::ConsoleLog {
-        path: request.console_log.clone(),
-        source,
-    })?;
-    let (stdout, its_stdout) = output_pipe().map_err(host_error)?;
-    let (stderr, its_stderr) = output_pipe().map_err(host_error)?;
-    let (control, its_control) = UnixStream::pair().map_err(host_error)?;
+        .map_err(|source| GuestError::Host {
+            what: "initramfs",
+            source,
+        })?;
+    let console = File::create(&request.console_log)
+        .map_err(GuestError::file("console log", &request.console_log))?;
+    let (stdout, its_stdout) = output_pipe().map_err(GuestError::host)?;
+    let (stderr, its_stderr) = output_pipe().map_err(GuestError::host)?;
+    let (control, its_control) = UnixStream::pair().map_err(GuestError::host)?;
     let machine = Machine {
         accelerator: inner.accelerator,
         clock: inner.clock,
@@ -157,7 +195,10 @@ fn start(
     let mut qemu = Qemu::start(&machine.arguments(), inherited).map_err(start_error)?;
     channel::pump(stdout, queue.clone(), Event::Stdout);
     channel::pump(stderr, queue.clone(), Event::Stderr);
-    channel::pump_control(control.try_clone().map_err(host_error)?, queue.clone());
+    channel::pump_control(
+        control.try_clone().map_err(GuestError::host)?,
+        queue.clone(),
+    );
     if let Some(messages) = qemu.take_stderr() {
         channel::pump_machine(messages, queue.clone());
     }
@@ -220,10 +261,9 @@ fn start_error(source: io::Error) -> GuestError {
             package: QEMU_PACKAGE,
         }
     } else {
-        GuestError::Start { source }
+        GuestError::Host {
+            what: "start of `qemu-system-x86_64`",
+            source,
+        }
     }
-}
-
-fn host_error(source: io::Error) -> GuestError {
-    GuestError::Host { source }
 }

@@ -8,11 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lab_units::Nanos;
-
 use crate::{
-    Accelerator, Clock, ClockFacts, CpuUse, GuestError, GuestEvent, GuestOutcome, GuestRequest,
-    Sinks,
+    Clock, GuestError, GuestEvent, GuestRequest, Sinks,
     channel::{Event, Forwarding, STREAMS},
     exec::{ClientEvent, Clients, ExecRequest, ExecSocket},
     process::{Qemu, panic_message},
@@ -22,7 +19,6 @@ use crate::{
 /// Session of a running machine.
 pub(crate) struct Session<'a> {
     request: &'a GuestRequest,
-    accelerator: Accelerator,
     clock: Clock,
     /// Exec socket, which is removed before the machine ends, so that no client connects to nothing.
     exec: Option<ExecSocket>,
@@ -34,7 +30,8 @@ pub(crate) struct Session<'a> {
     started: Instant,
     /// Time of the machine's last sign of life.
     last_sign: Instant,
-    ready: Option<Ready>,
+    /// True once the command has started.
+    is_ready: bool,
     is_stopped: bool,
     signals: u32,
     open_streams: usize,
@@ -44,30 +41,16 @@ pub(crate) struct Session<'a> {
     deferred: VecDeque<Event>,
 }
 
-struct Ready {
-    boot_wall: Duration,
-    kernel: String,
-    clocksource: String,
-    uptime_ns: Nanos,
-}
-
-struct Exit {
-    code: u8,
-    uptime_ns: Nanos,
-    cpu: CpuUse,
-}
-
 impl<'a> Session<'a> {
     pub(crate) fn new(
         request: &'a GuestRequest,
-        (accelerator, clock): (Accelerator, Clock),
+        clock: Clock,
         (qemu, control): (Qemu, UnixStream),
         (events, forwarding, exec): (Receiver<Event>, Forwarding, Option<ExecSocket>),
         started: Instant,
     ) -> Self {
         Self {
             request,
-            accelerator,
             clock,
             qemu,
             control,
@@ -77,7 +60,7 @@ impl<'a> Session<'a> {
             clients: Clients::default(),
             started,
             last_sign: started,
-            ready: None,
+            is_ready: false,
             is_stopped: false,
             signals: 0,
             open_streams: STREAMS,
@@ -86,22 +69,18 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Forwards output and signals until the command has ended.
-    pub(crate) fn follow(&mut self, sinks: &mut Sinks<'_>) -> Result<GuestOutcome, GuestError> {
-        let exit = loop {
+    /// Forwards output and signals until the command has ended; returns its exit code.
+    pub(crate) fn follow(&mut self, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
+        loop {
             match self.next()? {
-                Event::Signal(number) => self.signal(number, sinks)?,
+                Event::Signal(number) => self.signal(number)?,
                 event => {
-                    if let Some(exit) = self.handle(event, sinks)? {
-                        break exit;
+                    if let Some(code) = self.handle(event, sinks)? {
+                        return Ok(code);
                     }
                 }
             }
-        };
-        (sinks.events)(GuestEvent::Ended {
-            exit_code: exit.code,
-        });
-        self.outcome(&exit)
+        }
     }
 
     /// Kills the machine and writes the output that is still in the pipes.
@@ -109,7 +88,7 @@ impl<'a> Session<'a> {
         self.exec = None;
         // The command's files are synced and its output is in our pipes, so the machine is killed
         // without a shutdown.
-        self.qemu.end().map_err(host_error)?;
+        self.qemu.end().map_err(GuestError::host)?;
         while self.open_streams > 0 {
             match self.events.recv() {
                 Ok(Event::Stdout(bytes)) => write(sinks.stdout, &bytes),
@@ -151,7 +130,7 @@ impl<'a> Session<'a> {
             events: &mut |_| (),
         };
         loop {
-            self.stop_if_idle().map_err(host_error)?;
+            self.stop_if_idle().map_err(GuestError::host)?;
             match self.next()? {
                 Event::Signal(_) => return Ok(()),
                 event => {
@@ -161,8 +140,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Handles an event other than a signal; returns the end of the command.
-    fn handle(&mut self, event: Event, sinks: &mut Sinks<'_>) -> Result<Option<Exit>, GuestError> {
+    /// Handles an event other than a signal; returns the exit code of the command.
+    fn handle(&mut self, event: Event, sinks: &mut Sinks<'_>) -> Result<Option<u8>, GuestError> {
         match event {
             Event::Stdout(bytes) => write(sinks.stdout, &bytes),
             Event::Stderr(bytes) => write(sinks.stderr, &bytes),
@@ -184,7 +163,7 @@ impl<'a> Session<'a> {
             ClientEvent::Requested(_, ExecRequest::Start(start)) => Some(start.words.clone()),
             _ => None,
         };
-        let obstacle = self.ready.is_none().then_some(BOOTING);
+        let obstacle = (!self.is_ready).then_some(BOOTING);
         let Some(message) = self.clients.handle(event, obstacle) else {
             return Ok(());
         };
@@ -238,7 +217,7 @@ impl<'a> Session<'a> {
     /// Returns the deadline for the next sign of life and the error if there is none.
     fn deadline(&self) -> Option<(Instant, GuestError)> {
         let console = self.request.console_log.clone();
-        if self.ready.is_none() {
+        if !self.is_ready {
             let limit = self.request.boot_timeout;
             let timeout = GuestError::BootTimeout { limit, console };
             return Some((self.started + limit, timeout));
@@ -254,33 +233,18 @@ impl<'a> Session<'a> {
         &mut self,
         message: ToHost,
         sinks: &mut Sinks<'_>,
-    ) -> Result<Option<Exit>, GuestError> {
+    ) -> Result<Option<u8>, GuestError> {
         match message {
             ToHost::Alive => Ok(None),
-            ToHost::Ready {
-                kernel,
-                clocksource,
-                uptime_ns,
-            } => {
-                let boot_wall = self.started.elapsed();
-                (sinks.events)(GuestEvent::Ready { boot_wall });
-                self.ready = Some(Ready {
-                    boot_wall,
-                    kernel,
+            ToHost::Ready { clocksource } => {
+                (sinks.events)(GuestEvent::Ready {
+                    boot_wall: self.started.elapsed(),
                     clocksource,
-                    uptime_ns,
                 });
+                self.is_ready = true;
                 Ok(None)
             }
-            ToHost::Exit {
-                code,
-                uptime_ns,
-                cpu,
-            } => Ok(Some(Exit {
-                code,
-                uptime_ns,
-                cpu,
-            })),
+            ToHost::Exit { code } => Ok(Some(code)),
             ToHost::Exec { id, reply } => {
                 if let Some(message) = self.clients.reply(id, &reply) {
                     self.send(&message)?;
@@ -294,18 +258,16 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn signal(&mut self, number: i32, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
+    fn signal(&mut self, number: i32) -> Result<(), GuestError> {
         self.signals += 1;
-        if self.ready.is_none() || self.signals > FORWARDED_SIGNALS {
+        if !self.is_ready || self.signals > FORWARDED_SIGNALS {
             return Err(GuestError::Interrupted { signal: number });
         }
-        self.send(&ToGuest::Signal { number })?;
-        (sinks.events)(GuestEvent::Forwarded { signal: number });
-        Ok(())
+        self.send(&ToGuest::Signal { number })
     }
 
     fn send(&mut self, message: &ToGuest) -> Result<(), GuestError> {
-        let mut line = serde_json::to_vec(message).map_err(|error| host_error(error.into()))?;
+        let mut line = serde_json::to_vec(message).map_err(GuestError::host)?;
         line.push(b'\n');
         // The end of the machine is detected by its closed streams.
         if let Err(error) = self.control.write_all(&line) {
@@ -328,7 +290,7 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let console = self.request.console_log.clone();
-        let status = self.qemu.end().map_err(host_error)?;
+        let status = self.qemu.end().map_err(GuestError::host)?;
         if let Some(message) = panic_message(&console) {
             return Err(GuestError::Panicked { message, console });
         }
@@ -337,24 +299,6 @@ impl<'a> Session<'a> {
             status,
             messages,
             console,
-        })
-    }
-
-    fn outcome(&self, exit: &Exit) -> Result<GuestOutcome, GuestError> {
-        let ready = self.ready.as_ref().ok_or_else(queue_lost)?;
-        Ok(GuestOutcome {
-            exit_code: exit.code,
-            boot_wall: ready.boot_wall,
-            total_wall: self.started.elapsed(),
-            clock: ClockFacts {
-                clock: self.clock,
-                accelerator: self.accelerator,
-                kernel: ready.kernel.clone(),
-                clocksource: ready.clocksource.clone(),
-                ready_uptime_ns: ready.uptime_ns,
-                exit_uptime_ns: exit.uptime_ns,
-                cpu: exit.cpu,
-            },
         })
     }
 }
@@ -367,11 +311,7 @@ fn write(sink: &mut dyn Write, bytes: &[u8]) {
 }
 
 fn queue_lost() -> GuestError {
-    host_error(io::ErrorKind::BrokenPipe.into())
-}
-
-fn host_error(source: io::Error) -> GuestError {
-    GuestError::Host { source }
+    GuestError::host(io::ErrorKind::BrokenPipe)
 }
 
 /// Number of signals that are forwarded to the command; the next one ends the guest, and with it every

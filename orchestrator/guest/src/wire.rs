@@ -5,11 +5,10 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Accelerator, Clock, CpuUse,
+    Accelerator, Clock,
     exec::{ExecReply, ExecRequest},
 };
 
@@ -60,19 +59,11 @@ pub(crate) struct Export {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ToHost {
     /// Sent right before the command starts.
-    Ready {
-        kernel: String,
-        clocksource: String,
-        uptime_ns: Nanos,
-    },
+    Ready { clocksource: String },
     /// Heartbeat of the guest's init.
     Alive,
     /// End of the command, sent once its output and files are on the host.
-    Exit {
-        code: u8,
-        uptime_ns: Nanos,
-        cpu: CpuUse,
-    },
+    Exit { code: u8 },
     /// Failure to set the guest up or to start the command.
     Failed { reason: String },
     /// Reply of an exec session.

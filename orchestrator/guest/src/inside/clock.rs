@@ -1,6 +1,6 @@
 //! Clock of the guest: its alignment, and the measures that show if virtual time can be trusted.
 
-use std::{env, fs, io, time::Duration};
+use std::{env, fs, io};
 
 use lab_units::Nanos;
 use nix::{
@@ -10,10 +10,10 @@ use nix::{
 };
 
 use super::CLOCK_VARIABLE;
-use crate::{Clock, CpuUse};
+use crate::Clock;
 
-/// Sleeps until a multiple of 100 s after boot and returns the uptime then, so that what follows
-/// starts at the same phase of the kernel's periodic work in every run on the virtual clock.
+/// Sleeps until a multiple of 100 s after boot, so that flows start at the same phase of the kernel's
+/// periodic work in every run on the virtual clock.
 ///
 /// Before, the virtual clock has jumped during waits for the host, by amounts that differ between
 /// runs. Much of the kernel's periodic work is due at whole seconds. Timers that count from their
@@ -26,7 +26,7 @@ use crate::{Clock, CpuUse};
 /// # Errors
 ///
 /// Fails if the clock cannot be read.
-pub fn align_clock() -> io::Result<Nanos> {
+pub fn align_clock() -> io::Result<()> {
     sync();
     if env::var_os(CLOCK_VARIABLE).is_some_and(|clock| clock == Clock::Virtual.name()) {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?.tv_sec();
@@ -36,7 +36,7 @@ pub fn align_clock() -> io::Result<Nanos> {
             &TimeSpec::new(alignment_after(now), 0),
         )?;
     }
-    uptime()
+    Ok(())
 }
 
 /// Returns the first multiple of the period that leaves the margin for work already begun, s.
@@ -44,12 +44,13 @@ fn alignment_after(now_seconds: i64) -> i64 {
     ((now_seconds + MARGIN_SECONDS) / PERIOD_SECONDS + 1) * PERIOD_SECONDS
 }
 
-/// Returns the time since boot.
-pub(crate) fn uptime() -> io::Result<Nanos> {
-    let time = Duration::from(clock_gettime(ClockId::CLOCK_BOOTTIME)?);
-    u64::try_from(time.as_nanos())
-        .map(Nanos::new)
-        .map_err(io::Error::other)
+/// CPU time of the guest by the guest's clock.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CpuUse {
+    /// Busy time, summed over CPUs.
+    pub busy_ns: Nanos,
+    /// Idle time, summed over CPUs.
+    pub idle_ns: Nanos,
 }
 
 /// Returns the CPU time since boot, summed over CPUs.
@@ -130,12 +131,6 @@ mod tests {
         let cpu = parse_stat(stat).unwrap();
         assert_eq!(cpu.busy_ns, Nanos::from_millis(250));
         assert_eq!(cpu.idle_ns, Nanos::from_millis(1200));
-        assert_eq!(cpu.busy_permille(), Some(172));
-        assert_eq!(
-            CpuUse::default().busy_permille(),
-            None,
-            "no time has passed"
-        );
     }
 
     #[test]

@@ -30,7 +30,7 @@ use nix::{
 };
 use thiserror::Error;
 
-pub use clock::{align_clock, cpu_usage, host_waits};
+pub use clock::{CpuUse, align_clock, cpu_usage, host_waits};
 pub use preload::preload;
 pub use sessions::exec_session_count;
 

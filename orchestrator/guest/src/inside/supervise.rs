@@ -1,6 +1,6 @@
 //! Supervision of the command and of exec sessions: output, signals and ends of processes.
 
-use std::{fs, io, os::fd::AsFd};
+use std::{fs, io, os::fd::AsFd, path::Path};
 
 use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
@@ -15,15 +15,12 @@ use nix::{
 };
 
 use super::{
-    InsideError, clock,
+    InsideError,
     command::{Running, reap},
     ports::Ports,
     sessions::ExecSessions,
 };
-use crate::{
-    CpuUse,
-    wire::{InnerRequest, ToGuest, ToHost},
-};
+use crate::wire::{InnerRequest, ToGuest, ToHost};
 
 /// Running command and exec sessions.
 pub(crate) struct Supervisor<'a> {
@@ -33,7 +30,6 @@ pub(crate) struct Supervisor<'a> {
     children: SignalFd,
     running: Running,
     sessions: ExecSessions,
-    cpu_before: CpuUse,
 }
 
 /// Readable sources of events.
@@ -53,8 +49,14 @@ impl<'a> Supervisor<'a> {
         if let Some(size) = request.terminal_size {
             ports.resize(size)?;
         }
-        ports.send(&ready()?)?;
-        let cpu_before = cpu_use()?;
+        let path = Path::new(CLOCKSOURCE_FILE);
+        let clocksource = fs::read_to_string(path).map_err(|source| InsideError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+        ports.send(&ToHost::Ready {
+            clocksource: clocksource.trim_end().to_owned(),
+        })?;
         let running = Running::start(request, ports)?;
         // A command inherits the signal mask, so SIGCHLD is blocked only now.
         let children = child_signals().map_err(InsideError::kernel("signal of ended children"))?;
@@ -65,7 +67,6 @@ impl<'a> Supervisor<'a> {
             children,
             running,
             sessions: ExecSessions::default(),
-            cpu_before,
         })
     }
 
@@ -77,8 +78,6 @@ impl<'a> Supervisor<'a> {
             }
             self.handle_events()?;
         };
-        let cpu = cpu_use()?.since(self.cpu_before);
-        let uptime_ns = uptime()?;
         if self.request.stays {
             self.running.forward_pending(self.ports)?;
         } else {
@@ -86,11 +85,7 @@ impl<'a> Supervisor<'a> {
             let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
             self.running.forward_rest(self.ports)?;
         }
-        Ok(ToHost::Exit {
-            code,
-            uptime_ns,
-            cpu,
-        })
+        Ok(ToHost::Exit { code })
     }
 
     /// Sends the message of the command's end and serves exec sessions until the host kills the guest.
@@ -173,30 +168,6 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-fn ready() -> Result<ToHost, InsideError> {
-    Ok(ToHost::Ready {
-        kernel: line_of("/proc/sys/kernel/osrelease")?,
-        clocksource: line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")?,
-        uptime_ns: uptime()?,
-    })
-}
-
-fn line_of(path: &str) -> Result<String, InsideError> {
-    let text = fs::read_to_string(path).map_err(|source| InsideError::File {
-        path: path.into(),
-        source,
-    })?;
-    Ok(text.trim_end().to_owned())
-}
-
-fn uptime() -> Result<lab_units::Nanos, InsideError> {
-    clock::uptime().map_err(InsideError::kernel("uptime"))
-}
-
-fn cpu_use() -> Result<CpuUse, InsideError> {
-    clock::cpu_usage().map_err(InsideError::kernel("CPU use"))
-}
-
 /// Blocks SIGCHLD and returns a file that is readable at the end of a child.
 fn child_signals() -> nix::Result<SignalFd> {
     let mut signals = SigSet::empty();
@@ -222,3 +193,5 @@ fn heartbeat() -> io::Result<TimerFd> {
 /// Period of heartbeats, s of guest time: long enough to cost no CPU time, short enough for the host's
 /// silence timeout under slow emulation.
 const HEARTBEAT_SECONDS: i64 = 10;
+
+const CLOCKSOURCE_FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

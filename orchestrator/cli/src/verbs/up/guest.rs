@@ -8,9 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use lab_guest::{
-    ExecConfig, GuestError, GuestEvent, GuestOutcome, GuestRequest, Sinks, StayingGuest,
-};
+use lab_guest::{ExecConfig, GuestError, GuestEvent, GuestRequest, Sinks, StayingGuest};
 use lab_kernel::{LabName, journal, lab::Reservation};
 use lab_plan::Plan;
 use lab_records::{Phase, UtcTime};
@@ -27,8 +25,8 @@ use crate::{
 /// Boots a guest, runs the lab in it and returns the run directory.
 pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
     let prepared = Prepared::new(request)?;
-    let (outcome, phases) = prepared.run(&mut io::stdout(), lab_guest::run)?;
-    prepared.finish(&outcome, phases)
+    let (code, phases) = prepared.run(&mut io::stdout(), lab_guest::run)?;
+    prepared.finish(code, phases)
 }
 
 /// Boots a guest and runs the lab in it; calls `then` with the guest and the run directory if the lab
@@ -39,9 +37,9 @@ pub fn run_and_stay(
 ) -> Result<PathBuf, Failure> {
     let prepared = Prepared::new(request)?;
     // Standard output carries the result of the run to the caller.
-    let ((outcome, guest), phases) = prepared.run(&mut io::stderr(), lab_guest::run_and_stay)?;
-    let dir = prepared.finish(&outcome, phases)?;
-    if KEPT_CODES.contains(&outcome.exit_code) {
+    let ((code, guest), phases) = prepared.run(&mut io::stderr(), lab_guest::run_and_stay)?;
+    let dir = prepared.finish(code, phases)?;
+    if KEPT_CODES.contains(&code) {
         then(guest, &dir).map_err(guest_failure)?;
     }
     Ok(dir)
@@ -98,13 +96,12 @@ impl Prepared {
     ///
     /// # Errors
     /// A lab that ended without records.
-    fn finish(&self, outcome: &GuestOutcome, phases: Vec<Phase>) -> Result<PathBuf, Failure> {
+    fn finish(&self, code: u8, phases: Vec<Phase>) -> Result<PathBuf, Failure> {
         if self.dir.join(lab_records::directory::RUN_FILE).exists() {
             lab_records::stamp(&self.dir, UtcTime::new(SystemTime::now()), phases)
                 .during("write the times of the run's phases")?;
             return Ok(self.dir.clone());
         }
-        let code = outcome.exit_code;
         Err(Failure::environment(format_args!(
             "the lab in the guest ended with exit code {code} before it wrote records \
              (its console: {})",
@@ -166,14 +163,13 @@ fn show(progress: &Progress, event: &GuestEvent) {
             accelerator.name(),
             clock.name()
         )),
-        GuestEvent::Ready { boot_wall } => {
+        GuestEvent::Ready { boot_wall, .. } => {
             progress.say(&format!("     guest  up in {}", about(*boot_wall)));
         }
         GuestEvent::ExecStarted { words } => {
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             progress.say(&format!("      exec  {}", words.join(" ")));
         }
-        GuestEvent::Forwarded { .. } | GuestEvent::Ended { .. } => {}
     }
 }
 

@@ -121,7 +121,7 @@ pub fn own(request: &Request<'_>, caller: i32) -> Outcome {
 
 /// Detaches from the caller and serves exec sessions until a signal ends this process.
 fn stay(guest: StayingGuest<'_>, dir: &Path) -> Result<(), GuestError> {
-    detach(dir).map_err(|source| GuestError::Host { source })?;
+    detach(dir).map_err(GuestError::host)?;
     let served = guest.serve();
     if let Err(error) = &served {
         // Standard error leads nowhere any more.
