@@ -56,4 +56,4 @@ pub use error::{Problem, ScenarioErrors};
 pub use files::{CdfPoint, FileFlow, SizeCdf, parse_flow_file};
 pub use model::*;
 pub use parse::{files, parse};
-pub use schema::schema;
+pub use schema::{reference, schema};

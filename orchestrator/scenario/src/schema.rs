@@ -1,16 +1,62 @@
-//! The JSON Schema of scenarios, for editors.
+//! JSON Schema of scenarios, for editors, and the reference of their parameters.
 
+use std::fmt::Write;
+
+use lab_parameters::{
+    DcqcnConfig, DctcpConfig, HpccConfig, LcmpConfig, ParameterSet, Preset, TeConfig, TimelyConfig,
+    UcmpConfig,
+};
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::raw;
+use crate::raw::{self, parameters::default};
 
-/// The JSON Schema (draft 2020-12) of a scenario.
+/// Returns the JSON Schema (draft 2020-12) of a scenario.
 ///
-/// It describes form, units and bounds of single values; what depends on two places, such as a
-/// link to a datacenter that is not there, only [`parse`](crate::parse()) finds.
+/// The schema describes form, units and bounds of single values; what depends on two places, such
+/// as a link to a datacenter that does not exist, only [`parse`](crate::parse()) finds.
 #[must_use]
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     generator.into_root_schema_for::<raw::Scenario>().to_value()
+}
+
+/// Returns the reference of all parameters of policies and congestion controls, in Markdown.
+#[must_use]
+pub fn reference() -> String {
+    let mut text = "# Parameters\n\n\
+                    Made from the declarations in `orchestrator/parameters`; values are paper units. \
+                    `tune` changes a tunable parameter while flows run.\n"
+        .to_owned();
+    set::<LcmpConfig>(&mut text, "policies[].lcmp`, `rm-alpha`, `rm-beta");
+    set::<UcmpConfig>(&mut text, "policies[].ucmp");
+    set::<TeConfig>(&mut text, "policies[].te");
+    set::<DcqcnConfig>(&mut text, "transport.cc.dcqcn");
+    set::<HpccConfig>(&mut text, "transport.cc.hpcc");
+    set::<TimelyConfig>(&mut text, "transport.cc.timely");
+    set::<DctcpConfig>(&mut text, "transport.cc.dctcp");
+    text
+}
+
+fn set<S: ParameterSet>(text: &mut String, path: &str) {
+    let _ = write!(
+        text,
+        "\n## {} (`{path}`)\n\n\
+         | parameter | meaning | values | preset `paper` | preset `artifact` | tunable |\n\
+         |---|---|---|---|---|---|\n",
+        S::TITLE,
+    );
+    for parameter in S::PARAMETERS {
+        let default = |preset| default::<S>(parameter, preset).unwrap_or_else(|| "–".to_owned());
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {} | {} |",
+            parameter.name,
+            parameter.doc.trim(),
+            parameter.domain,
+            default(Preset::Paper),
+            default(Preset::Artifact),
+            if parameter.is_tunable { "yes" } else { "" },
+        );
+    }
 }

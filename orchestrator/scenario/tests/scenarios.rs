@@ -1,9 +1,12 @@
 //! The scenarios that come with the lab.
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
-use lab_parameters::{LcmpConfig, ParameterSet, Preset};
-use lab_scenario::{PolicySpec, Scenario, SizeCdf, files, parse};
+use lab_parameters::{
+    DcqcnConfig, DctcpConfig, HpccConfig, LcmpConfig, ParameterSet, Preset, TeConfig, TimelyConfig,
+    UcmpConfig,
+};
+use lab_scenario::{CcSpec, PolicySpec, Scenario, Settings, SizeCdf, files, parse};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -69,27 +72,55 @@ fn every_scenario_names_its_schema_to_editors() {
     }
 }
 
-#[test]
-fn every_parameter_of_lcmp_can_be_set() {
+/// Reads `entry` as the only policy of the smoke scenario, or as its section `transport`.
+fn settings(key: &str, entry: &str) -> Settings {
     let text = fs::read_to_string(folder().join("smoke.yaml")).unwrap();
-    let parameters = "\
-        { preset: artifact, label: tuned, alpha: 1, beta: 2, w_dl: 3, w_lc: 4, s_path: 16, \
-        w_ql: 6, w_tl: 7, w_dp: 8, s_cong: 0, max_delay: 1024 ms, max_capacity: 40 Gbit, \
-        trend_shift: 31, duration_shift: 12, high_water: 1, low_water: 0, sample_interval: 15 ms, \
-        gc_interval: 16 ms, idle_timeout: 17 ms, flow_table_entries: 50000, \
-        congested_threshold: 19, drop_threshold: 255 }";
-    let text = text.replace("  - lcmp\n", &format!("  - lcmp: {parameters}\n"));
-    let PolicySpec::Lcmp(settings) = &read("smoke.yaml", text.as_bytes()).policies[1] else {
-        panic!("the second policy is LCMP")
+    let scenario = match key {
+        "policy" => text.replace("  - lcmp\n", &format!("  - {entry}\n")),
+        _ => format!("{text}\ntransport: {{ cc: {{ {entry} }} }}\n"),
     };
-    assert_eq!(settings.preset, Some(Preset::Artifact));
-    assert_eq!(settings.label.as_deref(), Some("tuned"));
-    let mut given = parameters.split(", ").skip(2);
-    for parameter in LcmpConfig::PARAMETERS {
-        let (name, value) = given.next().unwrap().split_once(": ").unwrap();
-        assert_eq!(name, parameter.name);
-        let value = value.trim_end_matches(" }");
-        assert_eq!(settings.values[name].to_string(), value, "{name}");
+    let scenario = read("smoke.yaml", scenario.as_bytes());
+    match (&scenario.policies[1], scenario.transport.cc) {
+        (_, Some(CcSpec::Dcqcn(settings) | CcSpec::Hpcc(settings)))
+        | (_, Some(CcSpec::Timely(settings) | CcSpec::Dctcp(settings))) => settings,
+        (PolicySpec::Lcmp(settings) | PolicySpec::Ucmp(settings), _)
+        | (PolicySpec::Te(settings), _) => settings.clone(),
+        (other, _) => panic!("{other:?}"),
     }
-    assert_eq!(given.next(), None);
+}
+
+/// Sets each parameter that the preset `artifact` has to its default there.
+fn every_parameter_is_read_as_it_is_printed<S: ParameterSet>(key: &str, name: &str) {
+    let set = S::preset(Preset::Artifact);
+    let declared = S::PARAMETERS.iter();
+    let declared = declared.filter(|parameter| parameter.is_of(Preset::Artifact));
+    let values: BTreeMap<_, _> = declared
+        .map(|parameter| (parameter.name, set.get(parameter.name).unwrap()))
+        .collect();
+    let mut entries: Vec<_> = values
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    let has_preset = S::KEYS.contains(&"preset");
+    entries.extend(has_preset.then(|| "preset: artifact".to_owned()));
+    let found = settings(key, &format!("{name}: {{ {} }}", entries.join(", ")));
+    assert_eq!(found.values, values, "{name}");
+    assert_eq!(found.preset, has_preset.then_some(Preset::Artifact));
+}
+
+#[test]
+fn every_parameter_can_be_set() {
+    every_parameter_is_read_as_it_is_printed::<LcmpConfig>("policy", "lcmp");
+    every_parameter_is_read_as_it_is_printed::<UcmpConfig>("policy", "ucmp");
+    every_parameter_is_read_as_it_is_printed::<TeConfig>("policy", "te");
+    every_parameter_is_read_as_it_is_printed::<DcqcnConfig>("cc", "dcqcn");
+    every_parameter_is_read_as_it_is_printed::<HpccConfig>("cc", "hpcc");
+    every_parameter_is_read_as_it_is_printed::<TimelyConfig>("cc", "timely");
+    every_parameter_is_read_as_it_is_printed::<DctcpConfig>("cc", "dctcp");
+    assert_eq!(
+        settings("policy", "lcmp: { label: tuned }")
+            .label
+            .as_deref(),
+        Some("tuned")
+    );
 }

@@ -21,18 +21,24 @@ fn scenario(name: &str) -> Value {
 }
 
 #[test]
-fn the_committed_schema_is_the_one_of_the_code() {
-    let path = folder().join("scenario.schema.json");
-    let current = lab_scenario::schema();
-    if env::var_os("UPDATE_SCHEMA").is_some() {
-        fs::write(&path, format!("{current:#}\n")).unwrap();
+fn the_committed_schema_and_reference_are_those_of_the_code() {
+    for (name, current) in [
+        (
+            "scenario.schema.json",
+            format!("{:#}\n", lab_scenario::schema()),
+        ),
+        ("parameters.md", lab_scenario::reference()),
+    ] {
+        let path = folder().join(name);
+        if env::var_os("UPDATE_SCHEMA").is_some() {
+            fs::write(&path, &current).unwrap();
+        }
+        assert!(
+            fs::read_to_string(&path).is_ok_and(|committed| committed == current),
+            "{} is stale (hint: UPDATE_SCHEMA=1 cargo test -p lab-scenario)",
+            path.display()
+        );
     }
-    let committed: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    assert!(
-        committed == current,
-        "{} is stale (hint: UPDATE_SCHEMA=1 cargo test -p lab-scenario)",
-        path.display()
-    );
 }
 
 #[test]
