@@ -1,4 +1,4 @@
-//! What a scenario means when it does not say.
+//! Defaults of what a scenario leaves out; those of parameters are in `lab-parameters`.
 
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
@@ -20,35 +20,35 @@ pub const INTRA_DC_BUFFER: Bytes = Bytes::new(32_000_000);
 /// Egress queue of a DCI switch on an inter-DC link: the 6 GB of the paper's deep-buffer switches.
 pub const INTER_DC_BUFFER: Bytes = Bytes::new(6_000_000_000);
 
-/// Links lose nothing of themselves.
+/// Random loss of a link.
 pub const LOSS: Ratio = Ratio::ZERO;
 
-/// Seed of what is sampled.
+/// Seed of all random streams.
 pub const SEED: u64 = 1;
 
-/// Runs of each policy.
+/// Number of runs of each policy.
 pub const REPETITIONS: u32 = 1;
 
-/// The capacity estimate picks the scale.
+/// Scale chosen by the capacity estimate.
 pub const SCALE: ScaleSpec = ScaleSpec::Auto;
 
-/// The largest RoCE MTU, for the fewest packets; DSCP 26 with ECT(0), the class RoCE networks
-/// commonly treat as lossless and ECN-capable.
+/// Traffic generator: the largest RoCE MTU, for the fewest packets; DSCP 26 with ECT(0), the class
+/// that RoCE networks commonly treat as lossless and ECN-capable.
 pub const GENERATOR: Generator = Generator {
     tool: Tool::SendBw,
     mtu: 4096,
     traffic_class: 0x6a,
 };
 
-/// Fine enough to see a queue of a 5 ms route build up and drain.
+/// Recording intervals, fine enough to see a queue of a 5 ms path build up and drain.
 pub const MEASURE: Measure = Measure {
     queues: Nanos::from_millis(10),
     links: Nanos::from_millis(10),
     switches: Nanos::from_millis(100),
 };
 
-/// A thousand of LCMP's samples: far from what a busy machine causes, near enough for a switch whose
-/// agent is gone not to steer by a queue of long ago.
+/// Maximum age of a switch's tables: a thousand of LCMP's samples. A busy machine causes far less, and
+/// a switch without its agent does not decide by old queues for longer.
 pub const MAX_TABLE_AGE: Nanos = Nanos::from_millis(1_000);
 
 const fn intra_dc(gigabits: u64) -> Wire {

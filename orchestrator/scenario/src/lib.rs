@@ -1,18 +1,18 @@
-//! Scenario text to [`Scenario`]: shapes, units, limits, and errors that point at their place.
+//! Scenario text to [`Scenario`]: shapes, units, limits, and errors with their location.
 //!
-//! A scenario is one YAML document. [`parse`](parse()) reads it into what it means, in paper units
-//! and with defaults filled in; the plan goes on from there. The same text gives the same scenario
-//! on every machine. Must not contain: file system, environment, clocks, randomness. Files that a
-//! scenario names ([`files`](files())) are read by the caller, who passes their texts on.
+//! A scenario is one YAML document. [`parse`](parse()) reads the document into a [`Scenario`] in
+//! paper units, with defaults filled in; the plan continues from there. The same text gives the same
+//! scenario on every machine. Must not contain: file system, environment, clocks, randomness. The
+//! caller reads the files that a scenario names ([`files`](files())) and passes their texts on.
 //!
-//! - [`model`][]: what a scenario means
-//! - [`error`][]: what is wrong with a text, with file, line, column, YAML path and hint
+//! - [`model`][]: scenarios as values
+//! - [`error`][]: problems of a text, with file, line, column, YAML path and hint
 //! - [`defaults`][] and [`limits`][]: documented constants, also in the schema
 //! - [`mod@files`]: size distributions and the artifact's flow lists
-//! - `yaml`: values with places, and the YAML path of a place
-//! - `raw`: the shapes as written, from which the JSON Schema is made
+//! - `yaml`: values with their ranges, and the YAML path of a range
+//! - `raw`: shapes as written, from which the JSON Schema is made
 //! - `resolve`: from `raw` to `model`, with every check
-//! - `schema`: [`schema`](schema())
+//! - `schema`: [`schema`](schema()) and the parameters' [`reference`](reference())
 //!
 //! ```
 //! let text = "

@@ -1,77 +1,77 @@
-//! The bounds of what a scenario may say. Beyond them a scenario is refused, with the bound.
+//! Bounds of a scenario; a value beyond its bound is refused with the bound.
 
 pub use lab_parameters::limits::{
     MAX_BUFFER, MAX_INTERVAL, MAX_RATE, MAX_TIMER, MIN_INTERVAL, MIN_RATE, MIN_TIMER,
 };
 use lab_units::{Bytes, Nanos};
 
-/// Largest scenario text in bytes; it keeps a wrong file (a log, an image) from being parsed.
+/// Maximum size of a scenario text in bytes; a wrong file (a log, an image) is not parsed.
 pub const MAX_SCENARIO_BYTES: usize = 1 << 20;
-/// Largest size distribution or flow file in bytes; a flow file of [`MAX_FLOWS`] rows fits.
+/// Maximum size of a size distribution or flow file in bytes; a flow file of [`MAX_FLOWS`] rows fits.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
-/// Problems shown at once; more would hide the first.
+/// Maximum number of problems shown at once; more would hide the first.
 pub const MAX_PROBLEMS: usize = 20;
-/// YAML nodes after aliases are expanded, so that a short text cannot grow without bound.
+/// Maximum number of YAML nodes after aliases are expanded: a short text cannot grow without bound.
 pub const MAX_YAML_NODES: usize = 250_000;
-/// Depth of YAML lists and mappings; scenarios have eight.
+/// Maximum depth of YAML lists and mappings; scenarios have eight.
 pub const MAX_YAML_DEPTH: usize = 32;
 
-/// Longest single value in characters: descriptions and paths; the rest is far shorter.
+/// Maximum length of a single value in characters, for descriptions and paths.
 pub const MAX_VALUE: usize = 1_000;
-/// Longest scenario name, which is part of file and namespace names.
+/// Maximum length of a scenario name, which is part of file and namespace names.
 pub const MAX_NAME: usize = 32;
-/// What the names of scenarios and the labels of policies look like.
+/// Pattern of scenario names and policy labels.
 pub const NAME_PATTERN: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";
-/// Most runs of a policy.
+/// Maximum number of runs of a policy.
 pub const MAX_REPETITIONS: u32 = 1_000;
 
-/// Most datacenters; the switch program's tables have a row for each.
+/// Maximum number of datacenters; the switch program's tables have a row for each.
 pub const MAX_DCS: usize = 64;
-/// Longest datacenter name: interface names have 15 characters, of which the plan needs seven.
+/// Maximum length of a datacenter name: interface names have 15 characters, of which the plan needs seven.
 pub const MAX_DC_NAME: usize = 8;
-/// What datacenter names look like. They have no dash: it stands between the datacenters of a path
-/// in records, `dc1-dc4-dc8`, and between a datacenter and its node in namespace names, `dc1-h1`.
+/// Pattern of datacenter names. A dash separates the datacenters of a path in records,
+/// `dc1-dc4-dc8`, and a datacenter from its node in namespace names, `dc1-h1`.
 pub const DC_NAME_PATTERN: &str = "^[a-z][a-z0-9]*$";
-/// Datacenter names that mean something else in namespace names or on the command line.
+/// Datacenter names reserved in namespace names or on the command line.
 pub const RESERVED_NAMES: &[&str] = &["all", "any", "ecmp", "fiber", "lcmp", "none", "root"];
-/// Most hosts in all; each is a network namespace.
+/// Maximum number of hosts of all datacenters; each is a network namespace.
 pub const MAX_HOSTS: u32 = 4_096;
-/// Most spine switches, and most leaf switches, of a datacenter.
+/// Maximum number of spine switches, and of leaf switches, of a datacenter.
 pub const MAX_FABRIC_SWITCHES: u32 = 64;
-/// Most inter-DC links.
+/// Maximum number of inter-DC links.
 pub const MAX_LINKS: usize = 1_024;
 
-/// Longest one-way delay of a link.
+/// Maximum one-way delay of a link.
 pub const MAX_DELAY: Nanos = Nanos::from_millis(10_000);
-/// Least egress queue: two packets of the largest MTU, with headers.
+/// Minimum egress queue: two packets of the largest MTU, with headers.
 pub const MIN_BUFFER: Bytes = Bytes::new(10_000);
 
-/// Most sources of flows.
+/// Maximum number of traffic sources.
 pub const MAX_TRAFFIC: usize = 256;
-/// Most flows of a flow list, a flow file or a workload.
+/// Maximum number of flows of a flow list, a flow file or a workload.
 pub const MAX_FLOWS: usize = 1_000_000;
-/// Largest flow.
+/// Maximum size of a flow.
 pub const MAX_FLOW_SIZE: Bytes = Bytes::new(100_000_000_000);
-/// Most points of a size distribution.
+/// Maximum number of points of a size distribution.
 pub const MAX_CDF_POINTS: usize = 10_000;
-/// Highest load: far past full links every scenario is the same queue.
+/// Maximum load: far past full links every scenario is the same queue.
 pub const MAX_LOAD: u64 = 4;
-/// Latest start of a flow and latest fault.
+/// Maximum start time of a flow and of a fault.
 pub const MAX_DURATION: Nanos = Nanos::from_millis(3_600_000);
-/// Most faults.
+/// Maximum number of faults.
 pub const MAX_FAULTS: usize = 1_000;
 
-/// Most policies to compare.
+/// Maximum number of policies to compare.
 pub const MAX_POLICIES: usize = 32;
-/// Longest label of a policy.
+/// Maximum length of a policy's label.
 pub const MAX_LABEL: usize = 16;
 
-/// Largest factor a scale may divide by or multiply with.
+/// Maximum factor of a scale, and maximum divisor.
 pub const MAX_SCALE: u64 = 1_000_000;
-/// RoCE path MTUs that leave room for headers on every kind of link and are worth their packets.
+/// RoCE path MTUs of the traffic generator, in bytes.
 pub const MTUS: &[u32] = &[1024, 2048, 4096];
 
-/// Least payload of a full packet in the simulator; less is mostly headers.
+/// Minimum payload of a full packet in the simulator, in bytes; smaller packets are mostly headers.
 pub const MIN_PAYLOAD: u32 = 64;
-/// Largest payload of a full packet in the simulator: a jumbo frame's.
+/// Maximum payload of a full packet in the simulator, in bytes: a jumbo frame's.
 pub const MAX_PAYLOAD: u32 = 9_000;

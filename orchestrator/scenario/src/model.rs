@@ -1,4 +1,4 @@
-//! What a scenario says, in paper units, before anything is derived from it.
+//! Scenarios as values, in paper units.
 //!
 //! Defaults are the constants in [`crate::defaults`]; the limits are in [`crate::limits`].
 
@@ -16,27 +16,27 @@ pub use transport::{CcSpec, TimeoutSpec, TransportSpec, WindowSpec};
 /// One experiment: a topology, traffic over it, and the policies to compare.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Scenario {
-    /// Name of the experiment and, unless told otherwise, of its lab.
+    /// Name of the experiment, and by default of its lab.
     pub name: String,
-    /// What the experiment is for, in a sentence.
+    /// Purpose of the experiment, in a sentence.
     pub description: String,
     /// Datacenters and the links between them.
     pub topology: Topology,
     /// Workloads and single flows.
     pub traffic: Vec<Traffic>,
-    /// The policies to compare, in the order they run.
+    /// Policies to compare, in the order of their runs.
     pub policies: Vec<PolicySpec>,
-    /// How paper quantities become emulated ones.
+    /// Scale from paper to emulated quantities.
     pub scale: ScaleSpec,
-    /// Seed of everything that is sampled.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// How often each policy's run is repeated; repetition `n` has its own flow schedule.
+    /// Number of runs of each policy; each repetition has its own flow schedule.
     pub repetitions: u32,
-    /// What makes the flows.
+    /// Traffic generator and QP settings.
     pub generator: Generator,
-    /// How often queues, links and switches are recorded, in paper time.
+    /// Recording intervals, in paper time.
     pub measure: Measure,
-    /// Tables older than this are not decided by, in paper time.
+    /// Maximum age of a switch's tables and queue samples in paper time; ECMP decides beyond it.
     pub max_table_age: Nanos,
     /// Changes to links while flows run.
     pub faults: Vec<Fault>,
@@ -47,24 +47,24 @@ pub struct Scenario {
 /// Datacenters and the links between them.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Topology {
-    /// In the order of the file, which is the order of ids.
+    /// Datacenters in the order of the file, which is the order of ids.
     pub dcs: Vec<Dc>,
     /// Inter-DC links, in the order of the file.
     pub links: Vec<InterDcLink>,
 }
 
-/// A datacenter: one DCI switch and what is behind it.
+/// A datacenter: one DCI switch with its fabric and hosts.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Dc {
-    /// `dc1`.
+    /// Name, such as `dc1`.
     pub name: String,
-    /// Hosts, straight at the DCI switch or below leaves.
+    /// Hosts, and the switches between them and the DCI switch.
     pub fabric: Fabric,
-    /// What steers inter-DC flows at this DC's DCI switch.
+    /// Control of inter-DC flows at the DCI switch.
     pub agent: Agent,
 }
 
-/// The inside of a datacenter.
+/// Hosts and switches of a datacenter.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum Fabric {
     /// Hosts on the DCI switch itself.
@@ -82,16 +82,16 @@ pub enum Fabric {
         leaves: u32,
         /// Hosts on each leaf switch.
         hosts_per_leaf: u32,
-        /// Host to leaf.
+        /// Link from host to leaf.
         host_link: Wire,
-        /// Leaf to spine.
+        /// Link from leaf to spine.
         leaf_spine: Wire,
-        /// Spine to DCI switch.
+        /// Link from spine to DCI switch.
         spine_dci: Wire,
     },
 }
 
-/// What a link is like, alike in both directions.
+/// Properties of a link, equal in both directions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Wire {
     /// Rate of each direction.
@@ -102,16 +102,16 @@ pub struct Wire {
     pub buffer: Bytes,
     /// Share of packets lost at random.
     pub loss: Ratio,
-    /// ECN marking at the egress queues; none when absent.
+    /// ECN marking at the egress queues; `None`: no marking.
     pub ecn: Option<Ecn>,
 }
 
 /// RED-style ECN marking by queue length.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Ecn {
-    /// No marks below.
+    /// Queue length below which no packet is marked.
     pub k_min: Bytes,
-    /// All packets are marked above.
+    /// Queue length above which every packet is marked.
     pub k_max: Bytes,
     /// Marking probability at `k_max`.
     pub p_max: Ratio,
@@ -122,18 +122,18 @@ pub struct Ecn {
 pub struct InterDcLink {
     /// Names of the two datacenters.
     pub between: [String; 2],
-    /// What it is like.
+    /// Properties of the link.
     pub wire: Wire,
 }
 
-/// What steers flows at a DCI switch.
+/// Control of inter-DC flows at a DCI switch.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agent {
-    /// The switch agent, with the policy of the run.
+    /// Switch agent with the policy of the run.
     #[default]
     Policy,
-    /// No agent: plain kernel ECMP.
+    /// Plain kernel ECMP without an agent.
     Legacy,
 }
 
@@ -156,52 +156,52 @@ pub enum Traffic {
 pub struct Workload {
     /// Flow size distribution: path of a CSV file as written, relative to the scenario.
     pub sizes: String,
-    /// Which datacenters talk.
+    /// Pairs of datacenters.
     pub pairs: Pairs,
     /// Offered load as a share of [`Workload::load_base`], above zero.
     pub load: Ratio,
-    /// What the load is a share of.
+    /// Reference of the load.
     pub load_base: LoadBase,
-    /// How flows arrive.
+    /// Arrival process.
     pub arrivals: Arrivals,
     /// Time in which flows start.
     pub duration: Nanos,
-    /// Stop after this many flows, even before the duration is over.
+    /// Maximum number of flows.
     pub max_flows: Option<u32>,
 }
 
-/// Which datacenters send to which.
+/// Pairs of datacenters with traffic.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum Pairs {
     /// Every DC with hosts to every other, uniformly.
     AllToAll,
-    /// The listed pairs.
+    /// Listed pairs.
     Listed(Vec<DcPair>),
 }
 
-/// Two datacenters that talk.
+/// A sending and a receiving datacenter.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct DcPair {
     /// Sending DC.
     pub from: String,
     /// Receiving DC.
     pub to: String,
-    /// Flows go the other way too, with the same load.
+    /// True if flows also go in reverse, with the same load.
     pub both_ways: bool,
 }
 
-/// What an offered load of one means.
+/// Reference of an offered load of one.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadBase {
-    /// Every sending host's NIC is full (the paper's and its artifact's meaning).
+    /// Capacity of every sending host's NIC (the paper's and its artifact's meaning).
     #[default]
     HostNic,
-    /// The sending DC's inter-DC links are full.
+    /// Capacity of the sending DC's inter-DC links.
     DciEgress,
 }
 
-/// How flows arrive.
+/// Arrival process.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
@@ -219,20 +219,20 @@ pub struct FlowSpec {
     pub from: String,
     /// Receiving host.
     pub to: String,
-    /// Bytes to move.
+    /// Bytes to transfer.
     pub size: Bytes,
-    /// When it starts.
+    /// Start time, from the start of the run.
     pub start: Nanos,
 }
 
-/// A policy to run, with the parameters it departs from its preset in.
+/// Policy to run, with the parameters that a scenario sets.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum PolicySpec {
     /// 5-tuple hash over all candidates.
     Ecmp,
-    /// 5-tuple hash over the candidates in proportion to their ways' capacity.
+    /// 5-tuple hash over the candidates in proportion to their paths' capacity.
     Wcmp,
-    /// 5-tuple hash over the candidates of least uniform cost.
+    /// 5-tuple hash over the candidates of minimum uniform cost.
     Ucmp(Settings),
     /// 5-tuple hash over the candidates of the widest first link: UCMP in the authors' code.
     UcmpArtifact,
@@ -240,14 +240,14 @@ pub enum PolicySpec {
     Te(Settings),
     /// Long-haul cost-aware multi-path routing.
     Lcmp(Settings),
-    /// A policy of the user's own, compiled in.
+    /// User-defined policy, compiled in.
     Own(OwnSpec),
-    /// A switch program of the user's own.
+    /// User-defined switch program.
     Ebpf(EbpfSpec),
 }
 
 impl PolicySpec {
-    /// The policy's name in records and plots; no two policies of a scenario share one.
+    /// Returns the policy's name in records and plots; labels of a scenario differ.
     #[must_use]
     pub fn label(&self) -> &str {
         match self {
@@ -286,24 +286,24 @@ impl Settings {
     }
 }
 
-/// A policy of the user's own.
+/// User-defined policy, compiled in.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct OwnSpec {
-    /// The name it has in the program.
+    /// Name in the program.
     pub name: String,
-    /// Shown instead of its name in records and plots.
+    /// Name in records and plots.
     pub label: Option<String>,
 }
 
-/// A switch program of the user's own.
+/// User-defined switch program.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct EbpfSpec {
-    /// Path of its object as written, relative to the scenario.
+    /// Path of the object file as written, relative to the scenario.
     pub object: String,
 }
 
 impl EbpfSpec {
-    /// The file's name up to the first dot: `two-choice` of `own/two-choice.bpf.o`.
+    /// Returns the file's name up to the first dot: `two-choice` of `own/two-choice.bpf.o`.
     #[must_use]
     pub fn name(&self) -> &str {
         let file = self.object.rsplit('/').next().unwrap_or_default();
@@ -311,11 +311,10 @@ impl EbpfSpec {
     }
 }
 
-/// How paper quantities become emulated ones: rates by `rate`, times by `time`, sizes by their
-/// product.
+/// Scale from paper to emulated quantities: rates by `rate`, times by `time`, sizes by the product.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum ScaleSpec {
-    /// The capacity estimate picks them.
+    /// Factors chosen by the capacity estimate.
     Auto,
     /// Both pinned.
     Fixed {
@@ -326,10 +325,10 @@ pub enum ScaleSpec {
     },
 }
 
-/// What makes the flows, and how their QPs are set.
+/// Traffic generator and QP settings.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Generator {
-    /// The perftest program.
+    /// Perftest program.
     pub tool: Tool,
     /// RoCE path MTU in bytes: 1024, 2048 or 4096.
     pub mtu: u32,
@@ -337,42 +336,42 @@ pub struct Generator {
     pub traffic_class: u8,
 }
 
-/// How often things are recorded, in paper time.
+/// Recording intervals, in paper time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Measure {
-    /// Egress queues of DCI switches.
+    /// Interval of the DCI switches' egress queues.
     pub queues: Nanos,
-    /// Bytes carried by inter-DC links.
+    /// Interval of the inter-DC links' byte counters.
     pub links: Nanos,
-    /// DCI switches as a whole.
+    /// Interval of the DCI switches' counters.
     pub switches: Nanos,
 }
 
 /// A change to a link at a time after the first flow may start.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Fault {
-    /// When.
+    /// Time from the earliest possible flow start.
     pub at: Nanos,
-    /// The datacenters at the link's ends.
+    /// Names of the link's two datacenters.
     pub link: [String; 2],
-    /// What changes.
+    /// Change of the link.
     pub change: FaultSpec,
 }
 
-/// What a fault changes.
+/// Change that a fault makes to a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum FaultSpec {
-    /// The link is cut.
+    /// Link cut.
     Down,
-    /// The link is back.
+    /// Link restored.
     Up,
-    /// A new rate, both directions.
+    /// New rate of both directions.
     Rate(BitsPerSec),
-    /// A new one-way delay.
+    /// New one-way delay.
     Delay(Nanos),
-    /// A new share of lost packets.
+    /// New share of lost packets.
     Loss(Ratio),
 }
 
-/// The texts of the files a scenario names, by the path as written there.
+/// Texts of the files a scenario names, by path as written.
 pub type Files = BTreeMap<String, String>;

@@ -1,4 +1,4 @@
-//! A scenario's text to its meaning.
+//! Scenario text to [`Scenario`].
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::{
     yaml::{self, Locator},
 };
 
-/// Reads a scenario; `source_name` is what its errors call the text.
+/// Reads a scenario; errors call the text `source_name`.
 ///
-/// The same text gives the same scenario on every machine: no file it names is opened.
+/// The same text gives the same scenario on every machine: no file named in the text is opened.
 ///
 /// # Errors
-/// What is wrong with it: the first problem of its form, or all of its meaning.
+/// The first problem of the text's form, or all problems of its meaning.
 pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors> {
     let text = utf8(source_name, text)?;
     let source = SourceText {
@@ -30,7 +30,7 @@ pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors>
     resolve(source, &raw)
 }
 
-/// The paths of the files `scenario` names, as written there, each once, in their order.
+/// Returns the paths of the files `scenario` names, as written, each once, in their order.
 #[must_use]
 pub fn files(scenario: &Scenario) -> Vec<&str> {
     let named = scenario.traffic.iter().filter_map(|traffic| match traffic {
@@ -58,7 +58,7 @@ fn utf8<'a>(source_name: &str, text: &'a [u8]) -> Result<&'a str, ScenarioErrors
     std::str::from_utf8(text).map_err(|error| {
         let start = error.valid_up_to();
         let byte = text[start];
-        // The readable part before stays as it is, so that the place in it is right.
+        // The readable part before keeps its length, so that the location is right.
         let readable = String::from_utf8_lossy(text);
         shown(&readable, start, ProblemKind::NotUtf8 { byte })
     })

@@ -1,12 +1,12 @@
-//! "Did you mean …?"
+//! Suggestions: "did you mean …?"
 
-/// The one of `known` that `found` is a slip of, if one is close.
+/// Returns the word of `known` that `found` is a slip of, if one is close.
 ///
 /// Close is one slip (a letter left out, added, changed, or two swapped) for every three letters,
 /// and closer than every other.
 pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     // Texts far longer than any key cannot be close, and distances cost the product of lengths.
-    if found.len() > LONGEST {
+    if found.len() > MAX_LENGTH {
         return None;
     }
     let slips = (found.chars().count() / 3).max(1);
@@ -23,7 +23,8 @@ pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-const LONGEST: usize = 40;
+/// Maximum length of a text that is compared, in bytes.
+const MAX_LENGTH: usize = 40;
 
 #[cfg(test)]
 mod tests {

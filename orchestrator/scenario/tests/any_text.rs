@@ -1,4 +1,4 @@
-//! No text makes the readers panic, and whatever is wrong is shown at a place that is there.
+//! No text makes the readers panic, and every problem has a location inside the text.
 
 use std::fmt::Debug;
 
@@ -12,7 +12,7 @@ const SCENARIOS: &[&str] = &[
     include_str!("../../../scenarios/smoke.yaml"),
 ];
 
-/// What is put in place of a part of a scenario.
+/// Replacements of a part of a scenario.
 const PARTS: &[&str] = &[
     "",
     " ",
@@ -76,13 +76,16 @@ fn shown<T: Debug>(source: &str, result: Result<T, ScenarioErrors>) {
     };
     assert!(!errors.problems().is_empty());
     for problem in errors.problems() {
-        let place = &problem.place;
-        let line = source.split('\n').nth(place.line - 1).unwrap();
-        assert_eq!(place.text, line.strip_suffix('\r').unwrap_or(line));
-        assert!(place.text.get(place.span.clone()).is_some(), "{problem:?}");
+        let location = &problem.location;
+        let line = source.split('\n').nth(location.line - 1).unwrap();
+        assert_eq!(location.text, line.strip_suffix('\r').unwrap_or(line));
+        assert!(
+            location.text.get(location.span.clone()).is_some(),
+            "{problem:?}"
+        );
         assert_eq!(
-            place.column,
-            place.text[..place.span.start].chars().count() + 1
+            location.column,
+            location.text[..location.span.start].chars().count() + 1
         );
         assert!(!problem.message().is_empty());
     }

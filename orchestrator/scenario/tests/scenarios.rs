@@ -1,4 +1,4 @@
-//! The scenarios that come with the lab.
+//! Scenarios that come with the lab.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! The JSON Schema: the committed file is the one of the code, and it accepts our scenarios.
+//! JSON Schema: the committed file is the code's, and accepts the lab's scenarios.
 
 use std::{env, fs, path::PathBuf};
 
@@ -42,7 +42,7 @@ fn the_committed_schema_and_reference_are_those_of_the_code() {
 }
 
 #[test]
-fn our_scenarios_are_accepted() {
+fn the_labs_scenarios_are_accepted() {
     let schema = lab_scenario::schema();
     let mut seen = 0;
     for entry in fs::read_dir(folder()).unwrap() {
@@ -60,7 +60,7 @@ fn our_scenarios_are_accepted() {
 }
 
 #[test]
-fn editors_show_what_is_wrong() {
+fn editors_refuse_wrong_values() {
     let schema = lab_scenario::schema();
     let changes = [
         ("/topology/links/0/rate", json!("200 Gbps")),

@@ -1,4 +1,4 @@
-//! The section `transport`.
+//! Section `transport` of a scenario.
 
 use lab_scenario::{TransportSpec, parse};
 use serde_json::Value;
@@ -27,7 +27,7 @@ fn read(transport: &str) -> TransportSpec {
         .transport
 }
 
-/// What an editor says.
+/// Returns the violations that an editor shows.
 fn marked(transport: &str) -> Vec<String> {
     let value: Value = serde_saphyr::from_str(&text(transport)).unwrap();
     validator::violations(&lab_scenario::schema(), &value)
@@ -97,12 +97,12 @@ fn editors_accept_what_is_read() {
 }
 
 #[test]
-fn without_the_section_nothing_is_asked_for() {
+fn without_the_section_all_is_default() {
     assert_eq!(read(""), TransportSpec::default());
 }
 
 #[test]
-fn editors_show_what_is_wrong() {
+fn editors_refuse_wrong_values() {
     for text in [
         "transport: dcqcn",
         "transport: { semantics: papers }",

@@ -1,4 +1,4 @@
-//! What can be wrong, one variant per reason.
+//! Reasons of problems.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use crate::{
     limits,
 };
 
-/// What is wrong at a place.
+/// Reason of a problem.
 ///
-/// Messages are lowercase fragments; what to do about it stands at the end as `(hint: …)`.
+/// Messages are lowercase fragments; a hint is at the end as `(hint: …)`.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ProblemKind {
@@ -90,13 +90,13 @@ pub enum ProblemKind {
     },
     #[error("`{found}` is out of range, it must be {bounds}")]
     OutOfRange { found: String, bounds: String },
-    #[error("{what} has {found} {}, it must have {}", unit.of(*found), range(*least, *most))]
+    #[error("{what} has {found} {}, it must have {}", unit.of(*found), range(*min, *max))]
     Count {
         what: &'static str,
         unit: Unit,
         found: usize,
-        least: usize,
-        most: usize,
+        min: usize,
+        max: usize,
     },
     #[error("`{name}` has the character `{character}`, which {of} must not have{}",
             of.hint_about(*character))]
@@ -234,12 +234,12 @@ pub enum ProblemKind {
     FlowFile(#[from] FlowFileError),
 }
 
-/// What has a name.
+/// Kind of a name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NameOf {
-    /// A scenario or a policy.
+    /// Name of a scenario or a policy.
     Any,
-    /// A datacenter; see [`limits::DC_NAME_PATTERN`].
+    /// Name of a datacenter; see [`limits::DC_NAME_PATTERN`].
     Dc,
 }
 
@@ -268,12 +268,12 @@ impl fmt::Display for NameOf {
     }
 }
 
-/// What is counted.
+/// Unit of a count.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Unit {
-    /// Of a list.
+    /// Entries of a list.
     Entries,
-    /// Of a text.
+    /// Characters of a text.
     Characters,
 }
 
@@ -288,7 +288,7 @@ impl Unit {
     }
 }
 
-/// A message and its hint, as two texts.
+/// Splits a message from its hint.
 pub(super) fn split_hint(text: &str) -> (&str, Option<&str>) {
     let marker = text.rfind(HINT).filter(|_| text.ends_with(')'));
     match marker {
@@ -317,11 +317,11 @@ fn list_or_none(words: &[&str]) -> String {
     list(words)
 }
 
-fn range(least: usize, most: usize) -> String {
-    if least == most {
-        return least.to_string();
+fn range(min: usize, max: usize) -> String {
+    if min == max {
+        return min.to_string();
     }
-    format!("{least} to {most}")
+    format!("{min} to {max}")
 }
 
 fn suggest(suggestion: Option<&str>) -> String {
@@ -339,7 +339,7 @@ fn suggest_key(suggestion: Option<&str>, known: &[String]) -> String {
 }
 
 fn suggest_dc(suggestion: Option<&str>, known: &[String]) -> String {
-    // All of a large topology's names would drown the message.
+    // All names of a large topology would hide the message.
     const SHOWN: usize = 8;
     match suggestion {
         Some(_) => suggest(suggestion),

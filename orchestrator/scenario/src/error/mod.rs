@@ -1,38 +1,36 @@
-//! Problems with a scenario and the files it names, each pointing at its place in the text.
+//! Problems of a scenario and of the files it names, each with its location in the text.
 //!
-//! - [`kind`]: what is wrong, one variant per reason
-//! - [`place`]: where it is wrong
-//! - `render`: how it is shown
+//! - [`kind`]: reasons of problems
+//! - [`location`]: positions in a text
 
 pub mod kind;
-pub mod place;
-mod render;
+pub mod location;
 
 use std::{fmt, ops::Range};
 
+use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 pub use kind::{NameOf, ProblemKind, Unit};
-pub use place::{Place, SourceText};
+pub use location::{Location, SourceText};
 
 use crate::limits;
 
-/// One thing that is wrong, and where.
+/// A problem and its location.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
-    /// Where in which text.
-    pub place: Place,
-    /// The YAML path of the place, `topology.links[3].rate`; absent in files that are not YAML
-    /// and where the document itself cannot be read.
+    /// Position in the text.
+    pub location: Location,
+    /// YAML path of the location, `topology.links[3].rate`; absent in files that are not YAML and in
+    /// a document that cannot be read.
     pub path: Option<String>,
-    /// What is wrong.
+    /// Reason.
     pub kind: ProblemKind,
 }
 
-/// What is wrong with a text, in the order of the text; never empty.
+/// Problems of a text, in the order of the text; never empty.
 ///
-/// Its [`Display`](fmt::Display) form shows each problem with its file, line, column and source
-/// line.
+/// The [`Display`](fmt::Display) form shows each problem with its file, line, column and source line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ScenarioErrors {
     problems: Vec<Problem>,
@@ -40,25 +38,25 @@ pub struct ScenarioErrors {
 }
 
 impl ScenarioErrors {
-    /// The problems in the order of the text.
+    /// Returns the problems in the order of the text.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// How many more there are than [`limits::MAX_PROBLEMS`].
+    /// Returns the number of problems beyond [`limits::MAX_PROBLEMS`].
     #[must_use]
     pub const fn omitted(&self) -> usize {
         self.omitted
     }
 
-    /// As [`Display`](fmt::Display), with terminal colours.
+    /// Returns the [`Display`](fmt::Display) form with terminal colours.
     #[must_use]
     pub fn coloured(&self) -> String {
-        render::coloured(self)
+        render(self, &Renderer::styled())
     }
 
-    /// `Ok` without findings, the first of them in the order of the text otherwise.
+    /// Checks that there are no findings; otherwise returns the first ones in the order of the text.
     pub(crate) fn check<K: Into<ProblemKind>>(
         source: SourceText<'_>,
         mut findings: Vec<Finding<K>>,
@@ -69,7 +67,7 @@ impl ScenarioErrors {
         }
         findings.sort_by_key(|finding| finding.range.start);
         let omitted = findings.len().saturating_sub(limits::MAX_PROBLEMS);
-        // Places and paths are looked up in the text, which is only worth it for what is shown.
+        // Locations and paths are looked up in the text, so only for the problems that are shown.
         findings.truncate(limits::MAX_PROBLEMS);
         let problems = findings.into_iter().map(|Finding { range, kind }| {
             let finding = Finding {
@@ -78,7 +76,7 @@ impl ScenarioErrors {
             };
             Problem {
                 path: path_of(&finding).map(|path| without_controls(&path)),
-                place: source.place(finding.range),
+                location: source.location(finding.range),
                 kind: finding.kind,
             }
         });
@@ -86,14 +84,14 @@ impl ScenarioErrors {
         Err(Self { problems, omitted })
     }
 
-    /// One problem.
+    /// Returns a single problem.
     pub(crate) fn one(
         source: SourceText<'_>,
         finding: Finding<ProblemKind>,
         path: Option<String>,
     ) -> Self {
         let problem = Problem {
-            place: source.place(finding.range),
+            location: source.location(finding.range),
             path: path.map(|path| without_controls(&path)),
             kind: finding.kind,
         };
@@ -104,31 +102,31 @@ impl ScenarioErrors {
     }
 }
 
-/// Something wrong with a stretch of a text, before it is shown.
+/// A problem by its byte range, before it is shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding<K> {
-    /// The bytes of the text; empty for the start of a YAML list or mapping.
+    /// Byte range of the text; empty for the start of a YAML list or mapping.
     pub range: Range<usize>,
-    /// What.
+    /// Reason.
     pub kind: K,
 }
 
 impl fmt::Display for ScenarioErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&render::plain(self))
+        f.write_str(&render(self, &Renderer::plain()))
     }
 }
 
 impl std::error::Error for ScenarioErrors {}
 
 impl Problem {
-    /// What is wrong, without the hint.
+    /// Returns the message without the hint.
     #[must_use]
     pub fn message(&self) -> String {
         self.message_and_hint().0
     }
 
-    /// What to do about it, if there is something to say.
+    /// Returns the hint, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         self.message_and_hint().1
@@ -141,7 +139,39 @@ impl Problem {
     }
 }
 
-/// The beginning of a text that is too long for a message.
+/// Renders problems as text: message, file:line:column, source line with a caret, YAML path, hint.
+fn render(errors: &ScenarioErrors, renderer: &Renderer) -> String {
+    let problems = errors.problems.iter();
+    let mut blocks: Vec<String> = problems.map(|problem| block(problem, renderer)).collect();
+    if errors.omitted > 0 {
+        blocks.push(format!("and {} more", errors.omitted));
+    }
+    blocks.join("\n\n")
+}
+
+fn block(problem: &Problem, renderer: &Renderer) -> String {
+    let (message, hint) = problem.message_and_hint();
+    let path = problem.path.as_ref().map(|path| format!("at `{path}`"));
+    let group = Level::ERROR
+        .primary_title(message)
+        .element(source_line(&problem.location))
+        .elements(path.map(|path| Level::NOTE.no_name().message(path)))
+        .elements(hint.map(|hint| Level::HELP.with_name("hint").message(hint)));
+    renderer.render(&[group])
+}
+
+/// Renders the source line with a caret; of an empty line, the position alone.
+fn source_line(location: &Location) -> Element<'_> {
+    if location.text.is_empty() {
+        let origin = Origin::path(&location.file).line(location.line);
+        return origin.char_column(location.column).into();
+    }
+    let caret = AnnotationKind::Primary.span(location.span.clone());
+    let snippet = Snippet::source(&location.text).path(&location.file);
+    snippet.line_start(location.line).annotation(caret).into()
+}
+
+/// Returns the beginning of a text that is too long for a message.
 pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 60;
     match text.char_indices().nth(SHOWN) {
@@ -150,7 +180,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     }
 }
 
-/// Messages have texts of the scenario in them, which must not drive the terminal.
+/// Escapes control characters: messages quote the scenario, which must not drive the terminal.
 fn without_controls(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -166,9 +196,9 @@ fn without_controls(text: &str) -> String {
 impl Serialize for Problem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut row = serializer.serialize_struct("Problem", 6)?;
-        row.serialize_field("file", &self.place.file)?;
-        row.serialize_field("line", &self.place.line)?;
-        row.serialize_field("column", &self.place.column)?;
+        row.serialize_field("file", &self.location.file)?;
+        row.serialize_field("line", &self.location.line)?;
+        row.serialize_field("column", &self.location.column)?;
         row.serialize_field("path", &self.path)?;
         row.serialize_field("message", &self.message())?;
         row.serialize_field("hint", &self.hint())?;

@@ -16,93 +16,60 @@ pub struct SizeCdf {
     points: Vec<CdfPoint>,
 }
 
-/// `share` of all flows have at most `size`.
+/// A point of the distribution: the share of flows of at most a size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CdfPoint {
     /// Flow size.
     pub size: Bytes,
-    /// In [`SizeCdf::UNIT`]ths.
+    /// Share of all flows, in [`SizeCdf::UNIT`]ths.
     pub share: u64,
 }
 
-/// What is wrong with a flow size distribution.
+/// Problem of a flow size distribution.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CdfError {
-    /// The first row is not the header.
     #[error("`{found}` is not the header (hint: the first row is `bytes,percent`)")]
-    Header {
-        /// What stands there.
-        found: String,
-    },
-    /// A row has too many or too few fields.
+    Header { found: String },
     #[error("the row has {found} fields, it must have 2 (hint: write `bytes,percent`)")]
-    Fields {
-        /// How many.
-        found: usize,
-    },
-    /// A size is not a whole number of bytes.
+    Fields { found: usize },
     #[error(
         "`{found}` is not a whole number of bytes up to {}",
         limits::MAX_FLOW_SIZE
     )]
-    Size {
-        /// What stands there.
-        found: String,
-    },
-    /// A share is not a percentage.
+    Size { found: String },
     #[error("`{found}` is not a percentage from 0 to 100 with at most 5 decimals")]
-    Percent {
-        /// What stands there.
-        found: String,
-    },
-    /// A size or share is below the one before.
+    Percent { found: String },
     #[error(
         "{what} `{found}` is below `{before}` of the row before (hint: both columns only rise)"
     )]
     Falling {
-        /// Which column.
         what: &'static str,
-        /// What stands there.
         found: String,
-        /// What stands in the row before.
         before: String,
     },
-    /// The first share is not zero.
     #[error(
         "the first percentage is `{found}`, it must be 0 (hint: add the row `0,0`, or the least size with 0)"
     )]
-    Start {
-        /// What stands there.
-        found: String,
-    },
-    /// The last share is not all.
+    Start { found: String },
     #[error("the last percentage is `{found}`, it must be 100")]
-    End {
-        /// What stands there.
-        found: String,
-    },
-    /// Too few rows.
+    End { found: String },
     #[error("the file has {found} points, it must have at least 2")]
-    Points {
-        /// How many.
-        found: usize,
-    },
-    /// Too many rows.
+    Points { found: usize },
     #[error("the file has more than {} points", limits::MAX_CDF_POINTS)]
     TooManyPoints,
-    /// No flow would have a size.
     #[error("the largest size is 0 B, it must be at least 1 B")]
     Empty,
 }
 
 impl SizeCdf {
-    /// All flows, in the unit of [`CdfPoint::share`]: percentages have at most five decimals.
+    /// Share of all flows, in the unit of [`CdfPoint::share`]: percentages have at most five decimals.
     pub const UNIT: u64 = 100 * PERCENT;
 
     /// Reads the text of a `bytes,percent` file with `#` comments.
     ///
     /// # Errors
-    /// Everything that is wrong with it, by line.
+    /// All problems, by line.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioErrors> {
         let source = SourceText { name: file, text };
         let mut findings = Vec::new();
@@ -134,13 +101,13 @@ impl SizeCdf {
         Ok(Self { points })
     }
 
-    /// The points, rising in size and share, from share zero to [`SizeCdf::UNIT`].
+    /// Returns the points, rising in size and share, from share zero to [`SizeCdf::UNIT`].
     #[must_use]
     pub fn points(&self) -> &[CdfPoint] {
         &self.points
     }
 
-    /// The mean size in bytes, exact; above zero.
+    /// Returns the exact mean size in bytes; above zero.
     #[must_use]
     pub fn mean(&self) -> Ratio {
         // The linear stretch from a to b has mean (a + b) / 2.
@@ -148,8 +115,8 @@ impl SizeCdf {
         Ratio::new(doubled, 2 * Self::UNIT).expect("the denominator is not zero")
     }
 
-    /// The size that the share `u / 2^64` of all flows does not exceed, rounded down, at least one
-    /// byte: a uniform `u` makes a sample.
+    /// Returns the size that the share `u / 2^64` of all flows does not exceed, rounded down, at
+    /// least one byte; a uniform `u` gives a sample.
     #[must_use]
     pub fn quantile(&self, u: u64) -> Bytes {
         let share = u128::from(u) * u128::from(Self::UNIT);
@@ -164,11 +131,11 @@ impl SizeCdf {
     }
 }
 
-/// Shares of one percent.
+/// Number of share units in one percent.
 const PERCENT: u64 = 100_000;
 
-/// Sizes and shares are limited so that no sum of these passes 64 bits: the shares' differences
-/// add up to [`SizeCdf::UNIT`].
+/// Bound of the sums of [`SizeCdf::mean`], which fit 64 bits: the shares' differences add up to
+/// [`SizeCdf::UNIT`].
 const _: () = assert!(
     limits::MAX_FLOW_SIZE
         .get()
@@ -185,7 +152,7 @@ fn is_header(row: &Row<'_>) -> bool {
     fields.iter().map(Field::text).eq(["bytes", "percent"])
 }
 
-/// A point with the fields it was read from.
+/// A point with its fields.
 struct ReadPoint<'a> {
     point: CdfPoint,
     size: Field<'a>,

@@ -24,71 +24,44 @@ pub struct FileFlow {
     pub priority_group: u8,
     /// Destination port, which the artifact leaves at 100.
     pub dst_port: u16,
-    /// Bytes to move.
+    /// Bytes to transfer.
     pub size: Bytes,
-    /// When it starts, from the artifact's time zero: its first flows start at two seconds.
+    /// Start time from the artifact's time zero; its first flows start at two seconds.
     pub start: Nanos,
 }
 
-/// What is wrong with a flow file.
+/// Problem of a flow file.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FlowFileError {
-    /// There is nothing in it.
     #[error("the file has no flows (hint: the first row is the number of flows)")]
     Empty,
-    /// The first row is not a number.
     #[error("`{found}` is not a number of flows from 1 to {}", limits::MAX_FLOWS)]
-    Count {
-        /// What stands there.
-        found: String,
-    },
-    /// More or fewer flows than announced.
+    Count { found: String },
     #[error("the file has {found} flows, its first row says {announced}")]
-    CountDiffers {
-        /// How many there are.
-        found: usize,
-        /// How many there should be.
-        announced: usize,
-    },
-    /// A row has too many or too few fields.
+    CountDiffers { found: usize, announced: usize },
     #[error(
         "the row has {found} fields, it must have 6 (hint: source, destination, priority group, \
          destination port, bytes, start in seconds)"
     )]
-    Fields {
-        /// How many.
-        found: usize,
-    },
-    /// A field is not a number in its range.
-    #[error("{what} `{found}` is not a whole number from {least} to {most}")]
+    Fields { found: usize },
+    #[error("{what} `{found}` is not a whole number from {min} to {max}")]
     Number {
-        /// Which field.
         what: &'static str,
-        /// What stands there.
         found: String,
-        /// The least that is allowed.
-        least: u64,
-        /// The most that is allowed.
-        most: u64,
+        min: u64,
+        max: u64,
     },
-    /// A start is not a time.
     #[error("start `{found}` is not a number of seconds with at most 9 decimals")]
-    Start {
-        /// What stands there.
-        found: String,
-    },
-    /// A flow to its own source.
+    Start { found: String },
     #[error("host {host} sends to itself")]
-    SelfFlow {
-        /// Which host.
-        host: u32,
-    },
+    SelfFlow { host: u32 },
 }
 
 /// Reads the text of a flow file.
 ///
 /// # Errors
-/// Everything that is wrong with it, by line.
+/// All problems, by line.
 pub fn parse_flow_file(file: &str, text: &str) -> Result<Vec<FileFlow>, ScenarioErrors> {
     let source = SourceText { name: file, text };
     let mut flows = Vec::new();
@@ -160,19 +133,19 @@ fn flow(row: &Row<'_>) -> Result<FileFlow, Finding<FlowFileError>> {
 fn number<T: TryFrom<u64>>(
     field: &Field<'_>,
     what: &'static str,
-    least: u64,
-    most: u64,
+    min: u64,
+    max: u64,
 ) -> Result<T, Finding<FlowFileError>> {
     let number = field.text().parse().ok();
-    let number = number.filter(|number| (least..=most).contains(number));
+    let number = number.filter(|number| (min..=max).contains(number));
     number
         .and_then(|number| T::try_from(number).ok())
         .ok_or_else(|| {
             field.finding(FlowFileError::Number {
                 what,
                 found: field.excerpt(),
-                least,
-                most,
+                min,
+                max,
             })
         })
 }

@@ -1,13 +1,13 @@
-//! Texts of one row per line, with `#` comments.
+//! Texts with one row per line and `#` comments.
 
 use std::ops::Range;
 
 use crate::error::{Finding, SourceText, excerpt};
 
-/// A line that holds data.
+/// A line with data.
 pub(super) struct Row<'a> {
     source: SourceText<'a>,
-    /// The line without surrounding blanks, as bytes of the text.
+    /// Byte range of the line, without surrounding blanks.
     range: Range<usize>,
     /// Line number, from 1.
     line: usize,
@@ -20,7 +20,7 @@ pub(super) struct Field<'a> {
     range: Range<usize>,
 }
 
-/// All rows: lines that are neither blank nor comments.
+/// Returns all rows: lines that are neither blank nor comments.
 pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = Row<'_>> {
     let lines = source.text.split_inclusive('\n').zip(1..);
     lines.filter_map(move |(text, line)| {
@@ -40,22 +40,22 @@ impl<'a> Row<'a> {
         &self.source.text[self.range.clone()]
     }
 
-    /// The row as it is shown in messages.
+    /// Returns the row as messages show it.
     pub fn excerpt(&self) -> String {
         excerpt(self.text())
     }
 
-    /// The row's line number, from 1.
+    /// Returns the line number, from 1.
     pub const fn line(&self) -> usize {
         self.line
     }
 
-    /// The fields between commas.
+    /// Returns the fields between commas.
     pub fn comma_fields(&self) -> Vec<Field<'a>> {
         self.fields(self.text().split(',').map(str::trim))
     }
 
-    /// The fields between blanks.
+    /// Returns the fields between blanks.
     pub fn blank_fields(&self) -> Vec<Field<'a>> {
         self.fields(self.text().split_whitespace())
     }
@@ -71,7 +71,7 @@ impl<'a> Row<'a> {
         parts.map(field).collect()
     }
 
-    /// Something wrong with it.
+    /// Returns a problem of this part.
     pub fn finding<K>(&self, kind: K) -> Finding<K> {
         let range = self.range.clone();
         Finding { range, kind }
@@ -83,26 +83,26 @@ impl<'a> Field<'a> {
         &self.source.text[self.range.clone()]
     }
 
-    /// The field as it is shown in messages.
+    /// Returns the field as messages show it.
     pub fn excerpt(&self) -> String {
         excerpt(self.text())
     }
 
-    /// Something wrong with it.
+    /// Returns a problem of this part.
     pub fn finding<K>(&self, kind: K) -> Finding<K> {
         let range = self.range.clone();
         Finding { range, kind }
     }
 }
 
-/// Something wrong with the whole text, shown at its end.
+/// Returns a problem of the whole text, located at its end.
 pub(super) fn finding_at_end<K>(source: SourceText<'_>, kind: K) -> Finding<K> {
     let end = source.text.trim_end().len();
     let range = end..end;
     Finding { range, kind }
 }
 
-/// Where `part`, a slice of `whole`, starts in it.
+/// Returns the offset of `part`, a slice of `whole`.
 fn offset_of(whole: &str, part: &str) -> usize {
     part.as_ptr().addr() - whole.as_ptr().addr()
 }

@@ -1,55 +1,54 @@
-//! What a scenario says of transport in the simulator.
+//! Transport in the simulator.
 
 use lab_units::{Bytes, Nanos, Semantics};
 use serde::Serialize;
 
 use super::Settings;
 
-/// Hosts' transport and switches' buffers in the simulator; what is `None` is as the semantics has
-/// it.
+/// Hosts' transport and switches' buffers in the simulator; `None`: default of the semantics.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct TransportSpec {
-    /// Whose semantics.
+    /// Rules of the simulated network.
     pub semantics: Semantics,
     /// Congestion control of every QP.
     pub cc: Option<CcSpec>,
     /// Payload of a full packet in bytes.
     pub payload: Option<u32>,
-    /// Bytes a QP may have unacknowledged.
+    /// Maximum number of unacknowledged bytes of a QP.
     pub window: Option<WindowSpec>,
-    /// ACKs go before data.
+    /// True if ACKs precede data.
     pub ack_priority: Option<bool>,
-    /// Switches pause their upstream neighbours instead of dropping.
+    /// True if switches pause their upstream neighbours instead of dropping.
     pub pfc: Option<bool>,
-    /// The shortest time between two NACKs of one QP that miss the same packet.
+    /// Minimum time between two NACKs of one QP that miss the same packet.
     pub nack_interval: Option<Nanos>,
-    /// When a QP with nothing coming back sends again.
+    /// Time without an acknowledgement after which a QP retransmits.
     pub retransmit_timeout: Option<TimeoutSpec>,
-    /// Buffer that the ports of a leaf or spine share.
+    /// Shared buffer of a leaf or spine switch.
     pub fabric_buffer: Option<Bytes>,
-    /// Buffer that the ports of a DCI switch share.
+    /// Shared buffer of a DCI switch.
     pub dci_buffer: Option<Bytes>,
 }
 
-/// How many bytes a QP may have unacknowledged.
+/// Maximum number of unacknowledged bytes of a QP.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowSpec {
     /// No limit.
     None,
-    /// The largest bandwidth-delay product, in proportion to the QP's rate.
+    /// Maximum bandwidth-delay product of the plan, in proportion to the QP's rate.
     Bdp,
-    /// This many.
+    /// Fixed number of bytes.
     Bytes(Bytes),
 }
 
-/// When a QP with nothing coming back sends again.
+/// Time without an acknowledgement after which a QP retransmits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeoutSpec {
-    /// Never.
+    /// No retransmission by timeout.
     None,
-    /// After this time.
+    /// Retransmission after a fixed time.
     After(Nanos),
 }
 
@@ -57,7 +56,7 @@ pub enum TimeoutSpec {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CcSpec {
-    /// Line rate, always.
+    /// Constant line rate.
     None,
     /// DCQCN.
     Dcqcn(Settings),

@@ -11,69 +11,54 @@ use crate::{
 };
 
 /// A policy with parameters: one of its keys.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Policy {
-    /// 5-tuple hash over all candidates; it has no parameters.
-    #[serde(default)]
+    /// 5-tuple hash over all candidates; no parameters.
     pub ecmp: Maybe<NoParameters>,
-    /// 5-tuple hash over the candidates in proportion to their ways' capacity; it has no parameters.
-    #[serde(default)]
+    /// 5-tuple hash over the candidates in proportion to their paths' capacity; no parameters.
     pub wcmp: Maybe<NoParameters>,
-    /// 5-tuple hash over the candidates of least uniform cost: one-way delay, and what a flow takes
-    /// of its links.
-    #[serde(default)]
+    /// 5-tuple hash over the candidates of minimum uniform cost: one-way delay, and a flow's use of
+    /// its links.
     pub ucmp: Maybe<Parameters<UcmpConfig>>,
-    /// 5-tuple hash over the candidates of the widest first link, which is UCMP in the code of
-    /// LCMP's authors; it has no parameters.
-    #[serde(default, rename = "ucmp-artifact")]
+    /// 5-tuple hash over the candidates of the fastest first link, which is UCMP in the code of
+    /// LCMP's authors; no parameters.
+    #[serde(rename = "ucmp-artifact")]
     pub ucmp_artifact: Maybe<NoParameters>,
     /// Centralised traffic engineering: at the end of every interval the split that minimises the
-    /// largest link utilisation is computed from the demands, and installed an interval later.
-    #[serde(default)]
+    /// maximum link utilisation is computed from the demands, and installed an interval later.
     pub te: Maybe<Parameters<TeConfig>>,
     /// Long-haul cost-aware multi-path routing.
-    #[serde(default)]
     pub lcmp: Maybe<Parameters<LcmpConfig>>,
-    /// LCMP without path quality: `alpha` is 0.
-    #[serde(default, rename = "rm-alpha")]
+    /// LCMP without the path cost: `alpha` is 0.
+    #[serde(rename = "rm-alpha")]
     pub rm_alpha: Maybe<Parameters<LcmpConfig>>,
-    /// LCMP without congestion: `beta` is 0.
-    #[serde(default, rename = "rm-beta")]
+    /// LCMP without the congestion cost: `beta` is 0.
+    #[serde(rename = "rm-beta")]
     pub rm_beta: Maybe<Parameters<LcmpConfig>>,
-    /// A policy of your own, compiled in; the simulator runs it.
-    #[serde(default)]
+    /// User-defined policy, compiled in; run by the simulator alone.
     pub own: Maybe<Own>,
-    /// A switch program of your own, as an eBPF object: its path, relative to the scenario. It is
-    /// shown by its file's name up to the first dot; switches run it, the simulator does not.
-    #[serde(default)]
+    /// User-defined switch program: path of an eBPF object, relative to the scenario. Its label is
+    /// the file's name up to the first dot. Run by the kernel engine alone.
     pub ebpf: Maybe<Text<String>>,
 }
 
-/// The parameters of a policy that has none.
+/// Empty parameters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
 
-/// A policy as it is, without parameters.
+/// Policy with its default parameters.
 #[derive(Clone, Copy, Debug)]
 pub enum PolicyName {
-    /// 5-tuple hash over all candidates.
     Ecmp,
-    /// 5-tuple hash in proportion to capacity.
     Wcmp,
-    /// 5-tuple hash over the least uniform cost.
     Ucmp,
-    /// 5-tuple hash over the widest first links.
     UcmpArtifact,
-    /// Centralised traffic engineering every 100 ms.
     Te,
-    /// Long-haul cost-aware multi-path routing.
     Lcmp,
-    /// The same without path quality.
     RmAlpha,
-    /// The same without congestion.
     RmBeta,
 }
 
@@ -91,14 +76,14 @@ words! {
     }
 }
 
-/// A policy of your own.
+/// User-defined policy.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Own {
-    /// The name it has in the program.
+    /// Name in the program.
     #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
     pub name: Text<String>,
-    /// Shown instead of its name in records and plots.
+    /// Name in records and plots.
     #[serde(default)]
     #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
     pub label: Maybe<Text<String>>,

@@ -14,34 +14,33 @@ use crate::{
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
-    /// What links are like where they do not say.
+    /// Defaults of links.
     #[serde(default)]
     pub defaults: Maybe<Defaults>,
     /// Datacenters, in the order of their ids.
     #[schemars(length(min = 2, max = limits::MAX_DCS))]
     pub dcs: At<Vec<At<Dc>>>,
-    /// Links between datacenters, which all must be reachable.
+    /// Links between datacenters; every datacenter must be reachable.
     #[schemars(length(min = 1, max = limits::MAX_LINKS))]
     pub links: At<Vec<At<Link>>>,
 }
 
-/// What links are like where they do not say.
+/// Defaults of links.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Defaults {
     /// Links of hosts, to a leaf or to the DCI switch.
-    #[serde(default)]
     pub host_link: Maybe<HostWire>,
     /// Links between datacenters.
-    #[serde(default)]
     pub inter_dc: Maybe<InterDcWire>,
 }
 
-/// A datacenter: one DCI switch and what is behind it. Without hosts it is a transit datacenter.
+/// A datacenter: one DCI switch with its fabric and hosts. A datacenter without hosts is a transit
+/// datacenter.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dc {
-    /// Lower-case letters and digits, at most eight, starting with a letter.
+    /// Name: lower-case letters and digits, at most eight, starting with a letter.
     #[schemars(pattern(limits::DC_NAME_PATTERN), length(max = limits::MAX_DC_NAME))]
     pub name: Text<String>,
     /// Hosts on the DCI switch itself; instead of `fabric`.
@@ -51,7 +50,7 @@ pub struct Dc {
     /// Hosts behind leaf and spine switches; instead of `hosts`.
     #[serde(default)]
     pub fabric: Maybe<At<Fabric>>,
-    /// What steers inter-DC flows here: `policy`, or `legacy` for plain kernel ECMP.
+    /// Control of inter-DC flows: `policy`, or `legacy` for plain kernel ECMP.
     #[serde(default)]
     #[schemars(extend("default" = Agent::default()))]
     pub agent: Maybe<Text<Agent>>,
@@ -70,66 +69,58 @@ pub struct Fabric {
     /// Hosts on each leaf switch.
     #[schemars(extend("minimum" = 0, "maximum" = limits::MAX_HOSTS))]
     pub hosts_per_leaf: Text<u32>,
-    /// Host to leaf; what is not said is as in `topology.defaults.host_link`.
+    /// Link from host to leaf. Default: `topology.defaults.host_link`.
     #[serde(default)]
     pub host_link: Maybe<HostWire>,
-    /// Leaf to spine: 100 Gbit and 1 us unless said otherwise.
+    /// Link from leaf to spine. Default: 100 Gbit and 1 us.
     #[serde(default)]
     pub leaf_spine: Maybe<HostWire>,
-    /// Spine to DCI switch: 400 Gbit and 1 us unless said otherwise.
+    /// Link from spine to DCI switch. Default: 400 Gbit and 1 us.
     #[serde(default)]
     pub spine_dci: Maybe<HostWire>,
 }
 
-/// A link inside a datacenter, alike in both directions.
+/// Properties of a link inside a datacenter, equal in both directions.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct HostWire {
     /// Rate of each direction.
-    #[serde(default)]
     pub rate: Maybe<Text<BitsPerSec>>,
     /// One-way propagation delay, at most 10 s.
-    #[serde(default)]
     pub delay: Maybe<Text<Nanos>>,
-    /// Egress queue at each end; 32 MB unless said otherwise.
-    #[serde(default)]
+    /// Egress queue at each end. Default: 32 MB.
     pub buffer: Maybe<Text<Bytes>>,
     /// Share of packets lost at random, below one.
-    #[serde(default)]
     pub loss: Maybe<Text<Ratio>>,
-    /// ECN marking at the egress queues; none unless said otherwise.
-    #[serde(default)]
+    /// ECN marking at the egress queues. Default: `none`.
     pub ecn: Maybe<At<WordOr<NoEcn, Ecn>>>,
 }
 
-/// What links between datacenters are like where they do not say.
+/// Defaults of links between datacenters.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct InterDcWire {
     /// Egress queue at each end.
-    #[serde(default)]
     #[schemars(extend("default" = defaults::INTER_DC_BUFFER.to_string()))]
     pub buffer: Maybe<Text<Bytes>>,
     /// Share of packets lost at random, below one.
-    #[serde(default)]
     pub loss: Maybe<Text<Ratio>>,
-    /// ECN marking at the egress queues; none unless said otherwise.
-    #[serde(default)]
+    /// ECN marking at the egress queues. Default: `none`.
     pub ecn: Maybe<At<WordOr<NoEcn, Ecn>>>,
 }
 
-/// A link between the DCI switches of two datacenters, alike in both directions.
+/// A link between the DCI switches of two datacenters, equal in both directions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// The two datacenters.
+    /// Names of the two datacenters.
     #[schemars(length(min = 2, max = 2))]
     pub between: At<Vec<Text<String>>>,
     /// Rate of each direction.
     pub rate: Text<BitsPerSec>,
     /// One-way propagation delay, at most 10 s.
     pub delay: Text<Nanos>,
-    /// Egress queue at each end; as in `topology.defaults.inter_dc` unless said otherwise.
+    /// Egress queue at each end. Default: `topology.defaults.inter_dc`.
     #[serde(default)]
     pub buffer: Maybe<Text<Bytes>>,
     /// Share of packets lost at random, below one.
@@ -144,15 +135,15 @@ pub struct Link {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ecn {
-    /// No marks below.
+    /// Queue length below which no packet is marked.
     pub k_min: Text<Bytes>,
-    /// All packets are marked above.
+    /// Queue length above which every packet is marked.
     pub k_max: Text<Bytes>,
     /// Marking probability at `k_max`, above zero.
     pub p_max: Text<Ratio>,
 }
 
-/// No marking, against a default that marks.
+/// No ECN marking, where the default marks.
 #[derive(Clone, Copy, Debug)]
 pub struct NoEcn;
 

@@ -11,19 +11,16 @@ use crate::{
 };
 
 /// A source of flows: one of its keys.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Traffic {
     /// Flows sampled from a size distribution and an arrival process.
-    #[serde(default)]
     pub workload: Maybe<Workload>,
     /// Flows written down one by one.
-    #[serde(default)]
     #[schemars(length(min = 1))]
     pub flows: Maybe<At<Vec<Flow>>>,
     /// Flows of a file in the format of the paper's artifact; path relative to the scenario.
-    #[serde(default)]
     #[schemars(length(min = 1))]
     pub flow_file: Maybe<Text<String>>,
 }
@@ -35,13 +32,13 @@ pub struct Workload {
     /// Flow size distribution, a CSV file `bytes,percent`; path relative to the scenario.
     #[schemars(length(min = 1))]
     pub sizes: Text<String>,
-    /// Which datacenters send to which: `all-to-all`, or a list.
+    /// Pairs of datacenters with traffic: `all-to-all`, or a list.
     pub pairs: At<WordOr<AllToAll, Vec<At<Pair>>>>,
     /// Offered load as a share of `load_base`, above zero.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = limits::MAX_LOAD))]
     pub load: Text<Ratio>,
-    /// What a load of one means: `host-nic`, every sending host's NIC is full; `dci-egress`, the
-    /// sending datacenter's inter-DC links are full.
+    /// Reference of a load of one: `host-nic`, capacity of every sending host's NIC; `dci-egress`,
+    /// capacity of the sending datacenter's inter-DC links.
     #[serde(default)]
     #[schemars(extend("default" = LoadBase::default()))]
     pub load_base: Maybe<Text<LoadBase>>,
@@ -51,7 +48,7 @@ pub struct Workload {
     pub arrivals: Maybe<Text<Arrivals>>,
     /// Time in which flows start.
     pub duration: Text<Nanos>,
-    /// Stop after this many flows, even before the duration is over.
+    /// Maximum number of flows, even before the duration is over.
     #[serde(default)]
     #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOWS))]
     pub max_flows: Maybe<Text<u32>>,
@@ -65,7 +62,7 @@ words! {
     AllToAll: "`all-to-all`, or a list of pairs" { "all-to-all" => Self }
 }
 
-/// Two datacenters that talk.
+/// A sending and a receiving datacenter.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
@@ -73,7 +70,7 @@ pub struct Pair {
     pub from: Text<String>,
     /// Receiving datacenter.
     pub to: Text<String>,
-    /// Flows go the other way too, with the same load.
+    /// Flows also go in reverse, with the same load.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub both_ways: Maybe<Text<bool>>,
@@ -89,39 +86,39 @@ pub struct Flow {
     /// Receiving host, in another datacenter.
     #[schemars(pattern(r"^[a-z][a-z0-9-]*/h[1-9][0-9]*$"))]
     pub to: Text<String>,
-    /// Bytes to move.
+    /// Bytes to transfer.
     pub size: Text<Bytes>,
-    /// When it starts.
+    /// Start time.
     #[serde(default)]
     #[schemars(extend("default" = 0))]
     pub start: Maybe<Text<Nanos>>,
 }
 
-/// A change to a link: when, where, and one of the other keys.
+/// A change to a link: time, link, and one of the other keys.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 3, "maxProperties" = 3))]
 pub struct Fault {
-    /// When, after the first flow may start.
+    /// Time from the earliest possible flow start.
     pub at: Text<Nanos>,
-    /// The datacenters at the link's ends.
+    /// Names of the link's two datacenters.
     #[schemars(length(min = 2, max = 2))]
     pub link: At<Vec<Text<String>>>,
-    /// The link is cut.
+    /// Link cut.
     #[serde(default)]
     #[schemars(extend("const" = true))]
     pub down: Maybe<Text<bool>>,
-    /// The link is back.
+    /// Link restored.
     #[serde(default)]
     #[schemars(extend("const" = true))]
     pub up: Maybe<Text<bool>>,
-    /// A new rate, both directions.
+    /// New rate of both directions.
     #[serde(default)]
     pub rate: Maybe<Text<BitsPerSec>>,
-    /// A new one-way delay.
+    /// New one-way delay.
     #[serde(default)]
     pub delay: Maybe<Text<Nanos>>,
-    /// A new share of lost packets.
+    /// New share of lost packets.
     #[serde(default)]
     pub loss: Maybe<Text<Ratio>>,
 }

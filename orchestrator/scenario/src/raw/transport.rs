@@ -14,70 +14,52 @@ use crate::{
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
 
-/// What hosts and switches do in the simulator beyond what the kernel engine's do, which honours
-/// `retransmit_timeout` alone. Times, rates and sizes are paper units.
+/// Transport of the simulator's hosts and switches, in paper units. The kernel engine honours
+/// `retransmit_timeout` alone.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Transport {
-    /// Whose semantics: `paper`, what the paper says; `artifact`, what its authors' NS-3 code
-    /// does. Defaults depend on it.
-    #[serde(default)]
+    /// Rules of the simulated network, and source of the defaults: `paper`, as published;
+    /// `artifact`, the authors' NS-3 code.
     #[schemars(extend("default" = Semantics::default()))]
     pub semantics: Maybe<Text<Semantics>>,
     /// Congestion control of every QP: `none`, `dcqcn`, `hpcc`, `timely`, `dctcp`, or one of these
-    /// as a key, with parameters. With semantics `paper`, `none` unless said otherwise; with
-    /// `artifact`, `dcqcn`.
-    #[serde(default)]
+    /// as a key, with parameters. Default: `none` with semantics `paper`, `dcqcn` with `artifact`.
     pub cc: Maybe<At<WordOr<CcName, Cc>>>,
-    /// Payload of a full packet in bytes. With semantics `paper`, `generator.mtu` unless said
-    /// otherwise; with `artifact`, 1000.
-    #[serde(default)]
+    /// Payload of a full packet in bytes. Default: `generator.mtu` with semantics `paper`, 1000 with
+    /// `artifact`.
     #[schemars(extend("minimum" = limits::MIN_PAYLOAD, "maximum" = limits::MAX_PAYLOAD))]
     pub payload: Maybe<Text<u32>>,
-    /// Bytes a QP may have unacknowledged: `none`, for no limit; `bdp`, the largest
-    /// bandwidth-delay product, in proportion to the QP's rate; or a size. `bdp` unless said
-    /// otherwise but, beside the kernel and without congestion control, SoftRoCE's 128 packets.
-    #[serde(default)]
+    /// Maximum number of unacknowledged bytes of a QP: `none`, for no limit; `bdp`, the maximum
+    /// bandwidth-delay product, in proportion to the QP's rate; or a size. Default: `bdp`; beside
+    /// the kernel and without congestion control, SoftRoCE's 128 packets.
     pub window: Maybe<Text<WindowSpec>>,
-    /// ACKs go before data, in the strict class.
-    #[serde(default)]
+    /// ACKs precede data, in the strict class.
     #[schemars(extend("default" = false))]
     pub ack_priority: Maybe<Text<bool>>,
-    /// Switches pause their upstream neighbours instead of dropping. With semantics `paper`, off
-    /// unless said otherwise; with `artifact`, on.
-    #[serde(default)]
+    /// Switches pause their upstream neighbours instead of dropping. Default: `false` with semantics
+    /// `paper`, `true` with `artifact`.
     pub pfc: Maybe<Text<bool>>,
-    /// The shortest time between two NACKs of one QP that miss the same packet; 500 us unless said
-    /// otherwise.
-    #[serde(default)]
+    /// Minimum time between two NACKs of one QP that miss the same packet. Default: 500 us.
     pub nack_interval: Maybe<Text<Nanos>>,
-    /// When a QP with nothing coming back sends again: a time, or `none`. With semantics `paper`, twice
-    /// the longest round trip with full queues unless said otherwise; with `artifact`, `none`. In the
-    /// kernel, and in the simulator beside it, it is rounded up to 4.096 us times a power of two.
-    #[serde(default)]
+    /// Time without an acknowledgement after which a QP retransmits, or `none`. Default: twice the
+    /// longest round trip with full queues with semantics `paper`, `none` with `artifact`. The kernel,
+    /// and the simulator beside it, round the time up to 4.096 us times a power of two.
     pub retransmit_timeout: Maybe<Text<TimeoutSpec>>,
-    /// Buffer that the ports of a leaf or spine share. With semantics `paper`, 32 MB unless said
-    /// otherwise; with `artifact`, 32 MiB.
-    #[serde(default)]
+    /// Shared buffer of a leaf or spine switch. Default: 32 MB with semantics `paper`, 32 MiB with
+    /// `artifact`.
     pub fabric_buffer: Maybe<Text<Bytes>>,
-    /// Buffer that the ports of a DCI switch share. With semantics `paper`, 6 GB unless said
-    /// otherwise; with `artifact`, 128 MiB.
-    #[serde(default)]
+    /// Shared buffer of a DCI switch. Default: 6 GB with semantics `paper`, 128 MiB with `artifact`.
     pub dci_buffer: Maybe<Text<Bytes>>,
 }
 
-/// A congestion control as it is, without parameters.
+/// Congestion control with its default parameters.
 #[derive(Clone, Copy, Debug)]
 pub enum CcName {
-    /// Line rate, always.
     None,
-    /// DCQCN.
     Dcqcn,
-    /// HPCC.
     Hpcc,
-    /// TIMELY.
     Timely,
-    /// DCTCP.
     Dctcp,
 }
 
@@ -92,24 +74,19 @@ words! {
 }
 
 /// A congestion control with parameters: one of its keys.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Cc {
-    /// Line rate, always; it has no parameters.
-    #[serde(default)]
+    /// Constant line rate; no parameters.
     pub none: Maybe<NoParameters>,
     /// DCQCN (SIGCOMM '15).
-    #[serde(default)]
     pub dcqcn: Maybe<Parameters<DcqcnConfig>>,
     /// HPCC (SIGCOMM '19).
-    #[serde(default)]
     pub hpcc: Maybe<Parameters<HpccConfig>>,
     /// TIMELY (SIGCOMM '15).
-    #[serde(default)]
     pub timely: Maybe<Parameters<TimelyConfig>>,
     /// DCTCP (RFC 8257), by rate.
-    #[serde(default)]
     pub dctcp: Maybe<Parameters<DctcpConfig>>,
 }
 
@@ -140,7 +117,7 @@ impl Scalar for TimeoutSpec {
     }
 }
 
-/// A quantity where words may stand, too.
+/// Reads a quantity that one of `words` may replace.
 fn quantity<T: Scalar>(
     text: &str,
     expected: &'static str,

@@ -1,4 +1,4 @@
-//! What every part of a scenario is resolved with: reading texts and collecting problems.
+//! Context of resolving: reads texts and collects problems.
 
 use std::{
     fmt::Display,
@@ -17,8 +17,8 @@ use crate::{
 
 /// Reads texts and collects problems.
 ///
-/// A value that could not be read is `None`; its place is taken by a stand-in, as a scenario with
-/// problems is never handed out.
+/// A value that cannot be read is `None`, and replaced by any other: a scenario with problems is
+/// never returned.
 pub(super) struct Context<'a> {
     source: SourceText<'a>,
     findings: Vec<Finding<ProblemKind>>,
@@ -32,22 +32,22 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// `value`, or the problems.
+    /// Returns `value`, or the problems.
     pub fn finish<T>(self, value: T) -> Result<T, ScenarioErrors> {
         let locator = Locator::new(self.source.text);
         ScenarioErrors::check(self.source, self.findings, |finding| locator.path(finding))?;
         Ok(value)
     }
 
-    /// Notes that something is wrong at `range`.
+    /// Adds a problem at `range`.
     pub fn problem(&mut self, range: &Range<usize>, kind: ProblemKind) {
         let range = range.clone();
         self.findings.push(Finding { range, kind });
     }
 
-    /// The line of a place, for messages that name a second one.
+    /// Returns the line of `range`, for messages that name a second location.
     pub fn line(&self, range: &Range<usize>) -> usize {
-        self.source.place(range.clone()).line
+        self.source.location(range.clone()).line
     }
 
     pub fn read<T: Scalar>(&mut self, text: &Text<T>) -> Option<T> {
@@ -97,7 +97,7 @@ impl<'a> Context<'a> {
     ) -> Option<T> {
         match read {
             Ok(value) if contains(&value) => return Some(value),
-            // The bounds that count here are narrower than those of the type.
+            // The value's bounds are narrower than those of the type.
             Err(ProblemKind::NotWholeNumber { found, .. }) => {
                 let bounds = bounds();
                 let kind = ProblemKind::NotWholeNumber { found, bounds };
@@ -111,7 +111,7 @@ impl<'a> Context<'a> {
         None
     }
 
-    /// Notes that a value is not within `bounds`.
+    /// Adds the problem of a value outside `bounds`.
     pub fn out_of_range<T>(&mut self, text: &Text<T>, bounds: impl Into<String>) {
         let kind = ProblemKind::OutOfRange {
             found: text.as_str().to_owned(),
@@ -128,7 +128,7 @@ impl<'a> Context<'a> {
         value.unwrap_or(default)
     }
 
-    /// Reads a word that stands in place of a list or mapping.
+    /// Reads a word that replaces a list or mapping.
     pub fn word<W: Word>(&mut self, range: &Range<usize>, word: &str) -> Option<W> {
         let known = W::find(word);
         if known.is_none() {
@@ -142,7 +142,7 @@ impl<'a> Context<'a> {
         known
     }
 
-    /// Checks that one of the alternatives of a mapping is there, and no other.
+    /// Checks that a mapping has exactly one of its alternative keys.
     pub fn one_key(&mut self, range: &Range<usize>, keys: &[(&'static str, bool)]) {
         let there = keys.iter().filter(|(_, there)| *there);
         let found: Vec<&'static str> = there.map(|(key, _)| *key).collect();
@@ -152,12 +152,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Checks how many entries a list has.
+    /// Checks the number of entries of a list.
     pub fn count(&mut self, range: &Range<usize>, found: usize, bounds: RangeInclusive<usize>) {
         self.counted(range, "the list", Unit::Entries, found, bounds);
     }
 
-    /// Checks how many units something has.
+    /// Checks the number of units of `what`.
     pub fn counted(
         &mut self,
         range: &Range<usize>,
@@ -167,19 +167,19 @@ impl<'a> Context<'a> {
         bounds: RangeInclusive<usize>,
     ) {
         if !bounds.contains(&found) {
-            let (least, most) = bounds.into_inner();
+            let (min, max) = bounds.into_inner();
             let kind = ProblemKind::Count {
                 what,
                 unit,
                 found,
-                least,
-                most,
+                min,
+                max,
             };
             self.problem(range, kind);
         }
     }
 
-    /// Checks that a text can be shown in a terminal and a table.
+    /// Checks that a text has no control characters, which terminals and tables cannot show.
     pub fn no_control_characters(&mut self, range: &Range<usize>, text: &str) {
         if let Some(character) = text.chars().find(|character| character.is_control()) {
             let found = text.escape_debug().to_string();

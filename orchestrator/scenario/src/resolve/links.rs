@@ -1,4 +1,4 @@
-//! Inter-DC links, and the faults that change them.
+//! Inter-DC links and faults.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ use crate::{
     yaml::{At, Maybe, Text},
 };
 
-/// The two datacenters of a link by position, the lower one first.
+/// Positions of a link's two datacenters, the lower one first.
 type Ends = (usize, usize);
 
 /// Resolves the links of a topology.
@@ -41,7 +41,7 @@ pub(super) fn links(
         ecn: &inter_dc.ecn,
     };
     let base = queue.over(context, base);
-    let mut places: BTreeMap<Ends, &Range<usize>> = BTreeMap::new();
+    let mut ranges: BTreeMap<Ends, &Range<usize>> = BTreeMap::new();
     let mut links = Vec::new();
     let mut all_known = true;
     for At { value: raw, .. } in raw.value.iter().take(limits::MAX_LINKS) {
@@ -50,23 +50,23 @@ pub(super) fn links(
             all_known = false;
             continue;
         };
-        let place = &raw.between.range;
-        if let Some(first) = places.get(&ends) {
+        let range = &raw.between.range;
+        if let Some(first) = ranges.get(&ends) {
             let kind = ProblemKind::DuplicateLink {
                 between: names.clone(),
                 first_line: context.line(first),
             };
-            context.problem(place, kind);
+            context.problem(range, kind);
         }
-        places.entry(ends).or_insert(place);
+        ranges.entry(ends).or_insert(range);
         links.push(InterDcLink {
             between: names,
             wire,
         });
     }
-    // A link with an unknown end may be the one that is missed.
+    // A link with an unknown end may be the missing one.
     if all_known {
-        connected(context, network, raw, places.keys().copied());
+        connected(context, network, raw, ranges.keys().copied());
     }
     links
 }
@@ -87,7 +87,7 @@ fn wire(context: &mut Context<'_>, raw: &raw::Link, base: Wire) -> Wire {
     }
 }
 
-/// The datacenters a link is between.
+/// Datacenters at the ends of a link.
 struct Between {
     names: [String; 2],
     ends: Ends,
@@ -235,7 +235,7 @@ fn is_true(
     value == Some(true)
 }
 
-/// Checks that a link is only cut when it is up, and only put back when it is down.
+/// Checks that a link is only cut when it is up, and only restored when it is down.
 fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::Fault>, Fault)]) {
     let mut in_time: Vec<_> = faults.iter().collect();
     in_time.sort_by_key(|(_, fault)| fault.at);

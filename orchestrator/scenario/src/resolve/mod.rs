@@ -1,8 +1,7 @@
-//! From what is written to what it means: reads the texts, fills in defaults, checks that all fits
-//! together. Goes on after a problem, so that all are reported together.
+//! Raw shapes to the model: reads the texts, fills in defaults, checks that values fit together. A
+//! problem does not end the reading, so that all problems are reported together.
 
 mod context;
-mod flows;
 mod links;
 mod names;
 mod parameters;
@@ -23,10 +22,10 @@ use crate::{
     yaml::{At, WordOr},
 };
 
-/// The meaning of `raw`, which was read from `source`.
+/// Resolves `raw`, which was read from `source`.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems.
 pub(crate) fn resolve(
     source: SourceText<'_>,
     raw: &raw::Scenario,
@@ -97,13 +96,11 @@ fn scale(
         context.problem(&raw.range, ProblemKind::HalfScale { missing });
         return ScaleSpec::Auto;
     };
-    let least = Ratio::new(1, limits::MAX_SCALE).expect("it is not zero");
-    let most = Ratio::new(limits::MAX_SCALE, 1).expect("one is not zero");
+    let min = Ratio::new(1, limits::MAX_SCALE).expect("it is not zero");
+    let max = Ratio::new(limits::MAX_SCALE, 1).expect("one is not zero");
     ScaleSpec::Fixed {
-        rate: context
-            .within(rate, least..=Ratio::ONE)
-            .unwrap_or(Ratio::ONE),
-        time: context.within(time, least..=most).unwrap_or(Ratio::ONE),
+        rate: context.within(rate, min..=Ratio::ONE).unwrap_or(Ratio::ONE),
+        time: context.within(time, min..=max).unwrap_or(Ratio::ONE),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Names: of the scenario, of datacenters, of policies.
+//! Names of scenarios, datacenters and policies.
 
 use crate::{
     error::{NameOf, ProblemKind, Unit},
@@ -8,12 +8,12 @@ use crate::{
 
 use super::context::Context;
 
-/// The name of a scenario.
+/// Resolves the name of a scenario.
 pub(super) fn scenario(context: &mut Context<'_>, text: &Text<String>) -> String {
     check(context, text, NameOf::Any, "the name", limits::MAX_NAME)
 }
 
-/// The name of a datacenter.
+/// Resolves the name of a datacenter.
 pub(super) fn dc(context: &mut Context<'_>, text: &Text<String>) -> String {
     let name = check(context, text, NameOf::Dc, "the name", limits::MAX_DC_NAME);
     if limits::RESERVED_NAMES.contains(&name.as_str()) {
@@ -23,31 +23,31 @@ pub(super) fn dc(context: &mut Context<'_>, text: &Text<String>) -> String {
     name
 }
 
-/// The label of a policy.
+/// Resolves the label of a policy.
 pub(super) fn label(context: &mut Context<'_>, text: &Text<String>) -> String {
     check(context, text, NameOf::Any, "the label", limits::MAX_LABEL)
 }
 
-/// Names become parts of file, namespace and interface names and of command lines in messages, so
-/// they have nothing that any of these would take for something else.
+/// Checks a name: names become parts of file, namespace and interface names and of command lines,
+/// where other characters have a meaning.
 fn check(
     context: &mut Context<'_>,
     text: &Text<String>,
     of: NameOf,
     what: &'static str,
-    most: usize,
+    max: usize,
 ) -> String {
     let name = text.as_str();
     let range = text.range();
     let length = name.chars().count();
-    context.counted(&range, what, Unit::Characters, length, 1..=most);
+    context.counted(&range, what, Unit::Characters, length, 1..=max);
     if let Some(kind) = misspelt(name, of) {
         context.problem(&range, kind);
     }
     name.to_owned()
 }
 
-/// What [`limits::NAME_PATTERN`] or [`limits::DC_NAME_PATTERN`] refuses in a name that is not empty.
+/// Returns the reason for which the pattern of `of` refuses a name that is not empty.
 fn misspelt(name: &str, of: NameOf) -> Option<ProblemKind> {
     let is_inner = |c: char| match of {
         NameOf::Any => is_letter_or_digit(c) || c == '-',

@@ -40,7 +40,7 @@ pub(super) fn settings<S: ParameterSet>(
     }
 }
 
-/// Notes that values do not fit together, at the first one that the scenario sets.
+/// Adds the problem of values that do not fit together, at the first that the scenario sets.
 fn conflict<S>(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -48,16 +48,16 @@ fn conflict<S>(
     error: ParameterError,
 ) {
     let [first, second] = error.names();
-    let (place, unset) = match (raw.text(first), raw.text(second)) {
+    let (range, unset) = match (raw.text(first), raw.text(second)) {
         (Some(text), Some(_)) => (text.range(), None),
         (Some(text), None) => (text.range(), Some(second)),
         (None, Some(text)) => (text.range(), Some(first)),
         (None, None) => (range.clone(), None),
     };
-    context.problem(&place, ProblemKind::Parameter { error, unset });
+    context.problem(&range, ProblemKind::Parameter { error, unset });
 }
 
-/// Notes each parameter that the algorithm of `preset` does not have.
+/// Adds a problem for each parameter that the algorithm of `preset` does not have.
 pub(super) fn refuse_other_preset<S>(
     context: &mut Context<'_>,
     raw: &Parameters<S>,

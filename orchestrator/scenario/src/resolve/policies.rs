@@ -19,14 +19,14 @@ pub(super) fn policies(
     raw: &At<Vec<At<WordOr<PolicyName, raw::Policy>>>>,
 ) -> Vec<PolicySpec> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_POLICIES);
-    let mut places: BTreeMap<String, &Range<usize>> = BTreeMap::new();
+    let mut ranges: BTreeMap<String, &Range<usize>> = BTreeMap::new();
     let mut policies = Vec::new();
     for raw in raw.value.iter().take(limits::MAX_POLICIES) {
         let Some(policy) = policy(context, raw) else {
             continue;
         };
         let label = policy.label().to_owned();
-        if let Some(first) = places.get(&label) {
+        if let Some(first) = ranges.get(&label) {
             let first_line = context.line(first);
             let label = label.clone();
             context.problem(
@@ -34,7 +34,7 @@ pub(super) fn policies(
                 ProblemKind::DuplicateLabel { label, first_line },
             );
         }
-        places.entry(label).or_insert(&raw.range);
+        ranges.entry(label).or_insert(&raw.range);
         policies.push(policy);
     }
     policies
@@ -50,7 +50,7 @@ fn policy(
     }
 }
 
-/// A policy without parameters.
+/// Returns a policy with its default parameters.
 fn named(name: PolicyName) -> PolicySpec {
     match name {
         PolicyName::Ecmp => PolicySpec::Ecmp,
@@ -64,7 +64,7 @@ fn named(name: PolicyName) -> PolicySpec {
     }
 }
 
-/// Parameters of a policy, whose default preset is the paper's.
+/// Resolves the parameters of a policy, whose default preset is the paper's.
 fn policy_settings<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -73,7 +73,7 @@ fn policy_settings<S: ParameterSet>(
     parameters::settings(context, range, raw, Preset::Paper)
 }
 
-/// A policy under one of its keys.
+/// Resolves a policy that is written as a key with parameters.
 fn with_parameters(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -153,14 +153,14 @@ fn with_parameters(
     found.map(|(_, policy)| policy)
 }
 
-/// LCMP without one of the weights of the total cost.
+/// Returns LCMP without one of the weights of the total cost.
 fn ablation(weight: &'static str, name: &str, settings: Settings) -> PolicySpec {
     let mut settings = settings.with(weight, Value::Number(0));
     settings.label.get_or_insert_with(|| name.to_owned());
     PolicySpec::Lcmp(settings)
 }
 
-/// Traffic engineering; its label tells the interval, as in `te-100ms`.
+/// Returns traffic engineering; the default label has the interval, as in `te-100ms`.
 fn traffic_engineering(mut settings: Settings) -> PolicySpec {
     let interval = settings.values.get("interval").copied();
     let interval = interval.unwrap_or(Value::Time(TeConfig::DEFAULT.interval_ns));

@@ -1,4 +1,4 @@
-//! Datacenters, and what their links are like.
+//! Datacenters and the properties of their links.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -15,21 +15,21 @@ use crate::{
     yaml::{At, Maybe, Text, WordOr},
 };
 
-/// A topology, and what the rest of a scenario is checked with.
+/// A topology with its index of names, for checks of the rest of a scenario.
 pub(super) struct Network {
     pub model: Topology,
-    /// Position and place of each name.
+    /// Position in the topology and byte range of each name.
     by_name: BTreeMap<String, (usize, Range<usize>)>,
     hosts: Vec<Option<u64>>,
 }
 
 impl Network {
-    /// The position of the datacenter `text` names.
+    /// Returns the position of the datacenter named `text`.
     pub fn dc(&self, context: &mut Context<'_>, text: &Text<String>) -> Option<usize> {
         self.dc_called(context, text.as_str(), &text.range())
     }
 
-    /// The position of the datacenter called `name`, which stands at `range`.
+    /// Returns the position of the datacenter `name`, which is written at `range`.
     pub fn dc_called(
         &self,
         context: &mut Context<'_>,
@@ -49,12 +49,12 @@ impl Network {
         found.map(|(index, _)| *index)
     }
 
-    /// The name of the datacenter at `index`.
+    /// Returns the name of the datacenter at `index`.
     pub fn name(&self, index: usize) -> &str {
         &self.model.dcs[index].name
     }
 
-    /// The number of hosts of the datacenter at `index`; `None` if it could not be read.
+    /// Returns the number of hosts of the datacenter at `index`; `None` if not readable.
     pub fn hosts(&self, index: usize) -> Option<u64> {
         self.hosts[index]
     }
@@ -86,19 +86,19 @@ fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: Wire) -
     let mut total = 0;
     for (index, At { value: raw, range }) in raw.value.iter().take(limits::MAX_DCS).enumerate() {
         let name = names::dc(context, &raw.name);
-        let place = raw.name.range();
+        let name_range = raw.name.range();
         if let Some((_, first)) = network.by_name.get(&name) {
             let name = name.clone();
             let first_line = context.line(first);
-            context.problem(&place, ProblemKind::DuplicateDc { name, first_line });
+            context.problem(&name_range, ProblemKind::DuplicateDc { name, first_line });
         } else {
-            network.by_name.insert(name.clone(), (index, place));
+            network.by_name.insert(name.clone(), (index, name_range));
         }
         let (fabric, hosts) = fabric(context, raw, host_link);
         let before = total;
         total += hosts.unwrap_or(0);
-        let most = u64::from(limits::MAX_HOSTS);
-        if total > most && before <= most {
+        let max = u64::from(limits::MAX_HOSTS);
+        if total > max && before <= max {
             context.problem(range, ProblemKind::TooManyHosts { found: total });
         }
         network.hosts.push(hosts);
@@ -111,7 +111,7 @@ fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: Wire) -
     network
 }
 
-/// The inside of a datacenter, and its number of hosts if that could be read.
+/// Resolves the inside of a datacenter, and its number of hosts if readable.
 fn fabric(context: &mut Context<'_>, raw: &raw::Dc, host_link: Wire) -> (Fabric, Option<u64>) {
     let all_hosts = 0..=limits::MAX_HOSTS;
     let Some(fabric) = raw.fabric.as_ref() else {
@@ -170,7 +170,7 @@ fn wire(context: &mut Context<'_>, raw: &raw::HostWire, base: Wire) -> Wire {
     }
 }
 
-/// What every kind of link may say about its queue and its losses.
+/// Queue and loss settings of every kind of link.
 pub(super) struct Queue<'a> {
     pub buffer: &'a Maybe<Text<Bytes>>,
     pub loss: &'a Maybe<Text<Ratio>>,
@@ -178,7 +178,7 @@ pub(super) struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    /// `base` with what is said here.
+    /// Returns `base` with these settings.
     pub fn over(&self, context: &mut Context<'_>, base: Wire) -> Wire {
         let bounds = limits::MIN_BUFFER..=limits::MAX_BUFFER;
         let buffer = context.within_or(self.buffer, bounds, base.buffer);
@@ -190,10 +190,10 @@ impl Queue<'_> {
         if let Some(Ecn { k_max, .. }) = ecn
             && k_max > buffer
         {
-            // Where the smaller buffer was written, or else where the thresholds were.
-            let place = self.buffer.as_ref().map(Text::range);
-            let place = place.or_else(|| self.ecn.as_ref().map(|raw| raw.range.clone()));
-            if let Some(range) = place {
+            // The smaller buffer if written, else the thresholds.
+            let range = self.buffer.as_ref().map(Text::range);
+            let range = range.or_else(|| self.ecn.as_ref().map(|raw| raw.range.clone()));
+            if let Some(range) = range {
                 context.problem(&range, ProblemKind::EcnAboveBuffer { k_max, buffer });
             }
         }

@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use lab_units::{Nanos, Ratio};
+use lab_units::{Bytes, Nanos, Ratio};
 
-use super::{context::Context, flows, topology::Network};
+use super::{context::Context, topology::Network};
 use crate::{
     error::ProblemKind,
     limits,
-    model::{Arrivals, DcPair, LoadBase, Pairs, Traffic, Workload},
+    model::{Arrivals, DcPair, FlowSpec, LoadBase, Pairs, Traffic, Workload},
     raw,
     yaml::{At, Text, WordOr},
 };
@@ -37,7 +37,7 @@ fn source(context: &mut Context<'_>, network: &Network, raw: &At<raw::Traffic>) 
         return Some(Traffic::Workload(workload(context, network, raw)));
     }
     if let Some(raw) = raw.value.flows.as_ref() {
-        return Some(Traffic::Flows(flows::flows(context, network, raw)));
+        return Some(Traffic::Flows(flows(context, network, raw)));
     }
     let path = raw.value.flow_file.as_ref()?;
     let path = file(context, path);
@@ -55,8 +55,8 @@ fn file(context: &mut Context<'_>, text: &Text<String>) -> String {
 
 fn workload(context: &mut Context<'_>, network: &Network, raw: &raw::Workload) -> Workload {
     let max_flows = raw.max_flows.as_ref().and_then(|text| {
-        let most = u32::try_from(limits::MAX_FLOWS).unwrap_or(u32::MAX);
-        context.within(text, 1..=most)
+        let max = u32::try_from(limits::MAX_FLOWS).unwrap_or(u32::MAX);
+        context.within(text, 1..=max)
     });
     let duration = context.within(&raw.duration, limits::MIN_INTERVAL..=limits::MAX_DURATION);
     Workload {
@@ -72,9 +72,9 @@ fn workload(context: &mut Context<'_>, network: &Network, raw: &raw::Workload) -
 
 fn load(context: &mut Context<'_>, text: &Text<Ratio>) -> Option<Ratio> {
     let load = context.read(text)?;
-    let most = Ratio::new(limits::MAX_LOAD, 1)?;
-    if load == Ratio::ZERO || load > most {
-        context.out_of_range(text, format!("above 0 and at most {most}"));
+    let max = Ratio::new(limits::MAX_LOAD, 1)?;
+    if load == Ratio::ZERO || load > max {
+        context.out_of_range(text, format!("above 0 and at most {max}"));
         return None;
     }
     Some(load)
@@ -97,23 +97,23 @@ fn pairs(
         }
         WordOr::Body(listed) => listed,
     };
-    let most = limits::MAX_DCS * (limits::MAX_DCS - 1);
-    context.count(&raw.range, listed.len(), 1..=most);
-    let mut places = BTreeMap::new();
-    let pairs = listed.iter().take(most);
+    let max = limits::MAX_DCS * (limits::MAX_DCS - 1);
+    context.count(&raw.range, listed.len(), 1..=max);
+    let mut ranges = BTreeMap::new();
+    let pairs = listed.iter().take(max);
     Pairs::Listed(
         pairs
-            .filter_map(|raw| pair(context, network, raw, &mut places))
+            .filter_map(|raw| pair(context, network, raw, &mut ranges))
             .collect(),
     )
 }
 
-/// Resolves a pair; `places` has the directions of the pairs before it.
+/// Resolves a pair; `ranges` has the directions of the pairs before.
 fn pair<'a>(
     context: &mut Context<'_>,
     network: &Network,
     raw: &'a At<raw::Pair>,
-    places: &mut BTreeMap<(usize, usize), &'a Range<usize>>,
+    ranges: &mut BTreeMap<(usize, usize), &'a Range<usize>>,
 ) -> Option<DcPair> {
     let both_ways = context.read_or(&raw.value.both_ways, false);
     let (from, to) = (&raw.value.from, &raw.value.to);
@@ -128,7 +128,7 @@ fn pair<'a>(
     }
     let reverse = both_ways.then_some((b, a));
     for (a, b) in [Some((a, b)), reverse].into_iter().flatten() {
-        if let Some(first) = places.insert((a, b), &raw.range) {
+        if let Some(first) = ranges.insert((a, b), &raw.range) {
             let kind = ProblemKind::DuplicatePair {
                 from: network.name(a).to_owned(),
                 to: network.name(b).to_owned(),
@@ -144,12 +144,69 @@ fn pair<'a>(
     })
 }
 
-/// The position of a datacenter that has hosts to send or receive.
+/// Returns the position of a datacenter with hosts.
 fn sender(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> Option<usize> {
     let index = network.dc(context, text)?;
     if network.hosts(index) == Some(0) {
         let name = network.name(index).to_owned();
         context.problem(&text.range(), ProblemKind::NoHosts { name });
+    }
+    Some(index)
+}
+
+/// Resolves a list of flows.
+fn flows(context: &mut Context<'_>, network: &Network, raw: &At<Vec<raw::Flow>>) -> Vec<FlowSpec> {
+    context.count(&raw.range, raw.value.len(), 1..=limits::MAX_FLOWS);
+    raw.value
+        .iter()
+        .map(|raw| flow(context, network, raw))
+        .collect()
+}
+
+fn flow(context: &mut Context<'_>, network: &Network, raw: &raw::Flow) -> FlowSpec {
+    let ends = [&raw.from, &raw.to].map(|text| host_dc(context, network, text));
+    if let [Some(from), Some(to)] = ends
+        && from == to
+    {
+        let dc = network.name(from).to_owned();
+        context.problem(&raw.to.range(), ProblemKind::SameDc { dc });
+    }
+    let size = context.within(&raw.size, Bytes::new(1)..=limits::MAX_FLOW_SIZE);
+    let starts = Nanos::ZERO..=limits::MAX_DURATION;
+    FlowSpec {
+        from: raw.from.as_str().to_owned(),
+        to: raw.to.as_str().to_owned(),
+        size: size.unwrap_or(Bytes::ZERO),
+        start: context.within_or(&raw.start, starts, Nanos::ZERO),
+    }
+}
+
+/// Returns the position of a host's datacenter; `None` if there is no such host.
+fn host_dc(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> Option<usize> {
+    let found = text.as_str();
+    let Some((dc, number)) = found.split_once('/') else {
+        let found = found.to_owned();
+        context.problem(&text.range(), ProblemKind::NotAHost { found });
+        return None;
+    };
+    let index = network.dc_called(context, dc, &text.range())?;
+    let digits = number.strip_prefix('h').unwrap_or_default();
+    let plain = !digits.starts_with(['0', '+']);
+    let Some(number) = digits.parse::<u64>().ok().filter(|_| plain) else {
+        let found = found.to_owned();
+        context.problem(&text.range(), ProblemKind::NotAHost { found });
+        return None;
+    };
+    if let Some(hosts) = network.hosts(index)
+        && number > hosts
+    {
+        let kind = ProblemKind::UnknownHost {
+            host: found.to_owned(),
+            dc: dc.to_owned(),
+            hosts,
+        };
+        context.problem(&text.range(), kind);
+        return None;
     }
     Some(index)
 }

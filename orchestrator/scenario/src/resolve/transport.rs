@@ -13,7 +13,7 @@ use crate::{
     yaml::{At, Maybe, Text, WordOr},
 };
 
-/// Resolves the section, or what its absence means.
+/// Resolves the section; without one, all defaults.
 pub(super) fn transport(context: &mut Context<'_>, raw: Option<&raw::Transport>) -> TransportSpec {
     let Some(raw) = raw else {
         return TransportSpec::default();
@@ -48,8 +48,8 @@ fn window(context: &mut Context<'_>, text: &Maybe<Text<WindowSpec>>) -> Option<W
     if let WindowSpec::Bytes(bytes) = window
         && !bounds.contains(&bytes)
     {
-        let (least, most) = bounds.into_inner();
-        context.out_of_range(text, format!("{least} to {most}"));
+        let (min, max) = bounds.into_inner();
+        context.out_of_range(text, format!("{min} to {max}"));
     }
     Some(window)
 }
@@ -99,7 +99,7 @@ fn congestion_control(
     cc.none.as_ref().map(|_| CcSpec::None)
 }
 
-/// Parameters of a congestion control; `preset` is the semantics'.
+/// Resolves the parameters of a congestion control; `preset` is the semantics'.
 fn cc_settings<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,

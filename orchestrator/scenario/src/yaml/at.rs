@@ -1,4 +1,4 @@
-//! Values that know where they stand in the text.
+//! Values with their byte range in the text.
 
 use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range};
 
@@ -15,20 +15,20 @@ use serde_saphyr::{Location, Spanned};
 use super::scalar::{Scalar, Word};
 use crate::limits;
 
-/// A value and the bytes of the text it was read from; of a list or mapping, those of its start.
+/// A value and its byte range in the text; of a list or mapping, that of its start.
 #[derive(Clone, Debug)]
 pub struct At<T> {
-    /// What stands there.
+    /// Value.
     pub value: T,
-    /// Where.
+    /// Byte range in the text.
     pub range: Range<usize>,
 }
 
-/// A single value, kept as text until its meaning is checked, so that all bad values of a
-/// scenario are reported together.
+/// A single value, kept as text until [`crate::resolve`], so that all bad values of a scenario are
+/// reported together.
 #[derive(Clone, Debug)]
 pub struct Text<T> {
-    /// The text.
+    /// Text and its range.
     pub at: At<String>,
     meaning: PhantomData<T>,
 }
@@ -40,26 +40,26 @@ pub struct Maybe<T>(pub Option<T>);
 /// A single word in place of a mapping or list.
 #[derive(Clone, Debug)]
 pub enum WordOr<W, T> {
-    /// The word, not yet checked.
+    /// Word, not yet checked.
     Word(String, PhantomData<W>),
-    /// The mapping or list.
+    /// Mapping or list.
     Body(T),
 }
 
 impl<T> Text<T> {
-    /// The text itself.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.at.value
     }
 
-    /// Where it stands.
+    /// Returns the byte range of the text.
     pub fn range(&self) -> Range<usize> {
         self.at.range.clone()
     }
 }
 
 impl<T> Maybe<T> {
-    /// The value, if the key is there.
+    /// Returns the value, if the key is present.
     pub const fn as_ref(&self) -> Option<&T> {
         self.0.as_ref()
     }
@@ -71,7 +71,7 @@ impl<T> Default for Maybe<T> {
     }
 }
 
-/// The bytes of the text a location covers.
+/// Returns the byte range of a location.
 pub(super) fn range_of(location: Location) -> Option<Range<usize>> {
     let span = location.span();
     let start = usize::try_from(span.byte_offset()?).ok()?;
@@ -110,12 +110,12 @@ impl<'de, W: Word, T: Deserialize<'de>> Deserialize<'de> for WordOr<W, T> {
     }
 }
 
-/// Values are repeated in messages, so they must not be endless.
+/// Limits the length of values, as messages repeat them.
 fn check_length<E: Error>(value: &str) -> Result<(), E> {
     let length = value.chars().count();
-    let most = limits::MAX_VALUE;
-    if length > most {
-        let message = format!("the value has {length} characters, it must have at most {most}");
+    let max = limits::MAX_VALUE;
+    if length > max {
+        let message = format!("the value has {length} characters, it must have at most {max}");
         return Err(E::custom(message));
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! YAML with places: what the raw shapes are made of, and what went wrong while reading them.
+//! YAML with ranges: building blocks of the raw shapes, and problems while reading them.
 //!
-//! - [`at`][]: values that know where they stand
-//! - [`scalar`][]: texts of single values and what they mean
-//! - [`path`][]: the YAML path of a place
-//! - [`mod@read`]: a text to a raw shape, or the problem
+//! - [`at`][]: values with their byte range
+//! - [`scalar`][]: texts of single values and their meaning
+//! - [`path`][]: YAML path of a byte range
+//! - [`mod@read`]: text to raw shape, or the problem
 
 pub mod at;
 pub mod path;

@@ -1,4 +1,4 @@
-//! The YAML path of a place, `topology.links[3].rate`.
+//! YAML path of a byte range, `topology.links[3].rate`.
 
 use std::{
     fmt::{self, Write},
@@ -9,23 +9,23 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle};
 
 use crate::error::{Finding, ProblemKind, excerpt};
 
-/// Finds what stands at a place of a YAML text.
+/// Finds the node at a position of a YAML text.
 ///
-/// It reads the text's events anew for each question and keeps nothing: it is only asked for
-/// errors, and answers up to the first syntax error even for texts that cannot be parsed.
+/// Each question reads the text's events again, as only errors are located. Nodes before the first
+/// syntax error are found even in a text that cannot be parsed.
 #[derive(Clone, Copy)]
 pub struct Locator<'a> {
     text: &'a str,
 }
 
-/// What stands at a place.
+/// A node with its path and range.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Found {
-    /// Its YAML path; empty for the whole document.
+    /// YAML path; empty for the whole document.
     pub path: String,
-    /// Its bytes; empty for a block list or mapping.
+    /// Byte range; empty for a block list or mapping.
     pub span: Range<usize>,
-    /// What kind of node it is.
+    /// Kind of the node.
     pub node: Node,
 }
 
@@ -57,19 +57,19 @@ impl fmt::Display for Node {
 }
 
 impl<'a> Locator<'a> {
-    /// For `text`.
+    /// Returns a locator of `text`.
     pub const fn new(text: &'a str) -> Self {
         Self { text }
     }
 
-    /// The path of what is wrong; `None` for the whole document.
+    /// Returns the path of a problem; `None` for the whole document.
     pub fn path(self, finding: &Finding<ProblemKind>) -> Option<String> {
         let found = self.find(&finding.range);
         let path = found
             .map(|found| found.path)
             .filter(|path| !path.is_empty());
         match finding.kind {
-            // A key that is not there has no place, but it has a path.
+            // A missing key has no position, but it has a path.
             ProblemKind::MissingKey { key } => {
                 Some(path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}")))
             }
@@ -77,7 +77,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// Where the innermost mapping starts that `offset` is in.
+    /// Returns the start of the innermost mapping around `offset`.
     pub fn mapping_start(self, offset: usize) -> Option<usize> {
         let mut walk = Walk::default();
         let mut found = None;
@@ -96,7 +96,7 @@ impl<'a> Locator<'a> {
         found
     }
 
-    /// The node at `range`, or the last one before it.
+    /// Returns the node at `range`, or the last one before.
     ///
     /// The empty range means the list or mapping that starts there, as block lists and mappings
     /// start where their first key or dash does.
@@ -125,7 +125,7 @@ impl<'a> Locator<'a> {
     }
 }
 
-/// The lists and mappings that are open.
+/// Open lists and mappings.
 #[derive(Default)]
 struct Walk {
     open: Vec<Open>,
@@ -144,7 +144,7 @@ enum Open {
 }
 
 impl Walk {
-    /// Takes an event; `Some` if it starts a node, whose path is then [`Walk::path`].
+    /// Processes an event; returns the node if one starts, whose path is then [`Walk::path`].
     fn step(&mut self, event: &Event<'_>, start: usize) -> Option<Node> {
         let node = match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if is_null(text) => Node::Null,
@@ -192,7 +192,7 @@ impl Walk {
         let mut path = String::new();
         for open in &self.open {
             match open {
-                // Before its first child a list or mapping is meant itself.
+                // Before its first child the path is that of the list or mapping itself.
                 Open::List { next: 0 } | Open::Mapping { key: None, .. } => {}
                 Open::List { next } => {
                     let _ = write!(path, "[{}]", next - 1);
@@ -209,7 +209,7 @@ impl Walk {
     }
 }
 
-/// The plain texts that YAML takes for no value.
+/// True for the plain texts that YAML takes for no value.
 fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }

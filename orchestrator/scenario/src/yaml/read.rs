@@ -1,4 +1,4 @@
-//! A YAML text to a raw shape, or the first problem.
+//! YAML text to a raw shape, or the first problem.
 
 use std::ops::Range;
 
@@ -43,9 +43,9 @@ fn options() -> Options {
 fn translate(error: &Error, text: &str) -> Finding<ProblemKind> {
     let error = error.without_snippet();
     let locator = Locator::new(text);
-    let mut range = place_of(error, text);
+    let mut range = range_of_error(error, text);
     let found = locator.find(&range);
-    // Some errors are placed at the start of a value; the whole word is easier to see.
+    // The parser locates some errors at the start of a value; the whole word is easier to see.
     if let Some(Found {
         node: Node::Scalar(_),
         span,
@@ -64,8 +64,8 @@ fn translate(error: &Error, text: &str) -> Finding<ProblemKind> {
     Finding { range, kind }
 }
 
-/// Where an error is; errors of the YAML syntax only have a line and column.
-fn place_of(error: &Error, text: &str) -> Range<usize> {
+/// Returns the byte range of an error; errors of the YAML syntax only have a line and column.
+fn range_of_error(error: &Error, text: &str) -> Range<usize> {
     let Some(location) = error.location() else {
         return 0..0;
     };
@@ -101,7 +101,7 @@ fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
             key: key.as_deref().map(excerpt).unwrap_or_default(),
         },
         Error::NullIntoString { .. } => ProblemKind::NoValue,
-        // Values that are read as any type are placed at their key.
+        // Values that are read as any type have the location of their key.
         Error::SerdeInvalidType { unexpected, .. } if unexpected == "unit value" => {
             ProblemKind::NoValue
         }
@@ -133,7 +133,7 @@ fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
     }
 }
 
-/// The parser's message; where it is wrong is shown by ourselves.
+/// Returns the parser's message without the position, which the problem shows.
 fn without_location(error: &Error) -> String {
     let message = error.to_string();
     let suffix = error.location().map(|location| {
@@ -144,7 +144,7 @@ fn without_location(error: &Error) -> String {
     bare.unwrap_or(&message).to_owned()
 }
 
-/// What mostly causes the parser's less telling messages.
+/// Returns the usual cause of the parser's less clear messages.
 fn syntax_hint(message: &str) -> Option<&'static str> {
     const HINTS: &[(&str, &str)] = &[
         ("tab", "indent with blanks"),
@@ -166,7 +166,7 @@ fn syntax_hint(message: &str) -> Option<&'static str> {
     known.map(|(_, hint)| *hint)
 }
 
-/// The parser's words for what it expected, as a user knows them.
+/// Translates the parser's words for the expected node to a user's words.
 fn shape(expected: &str) -> &str {
     match expected {
         "mapping start" => "a mapping of keys",

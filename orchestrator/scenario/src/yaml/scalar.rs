@@ -1,4 +1,4 @@
-//! Single values: how each kind is written, read and described in the schema.
+//! Single values: text form and schema of each kind.
 
 use lab_parameters::Preset;
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
@@ -10,40 +10,40 @@ use crate::{
     suggest::did_you_mean,
 };
 
-/// What a single value of a scenario can mean.
+/// Type of a single value of a scenario.
 pub trait Scalar: Sized {
-    /// Reads it.
+    /// Reads a value.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// The problem of the text.
     fn read(text: &str) -> Result<Self, ProblemKind>;
 
-    /// How an editor checks it.
+    /// Returns the schema that an editor checks.
     fn schema() -> Schema;
 }
 
 /// A closed set of words.
 pub trait Word: Copy + 'static {
-    /// Each word and what it means.
+    /// Words with their meaning.
     const WORDS: &'static [(&'static str, Self)];
-    /// What may stand there, for messages.
+    /// Expected value, for messages.
     const EXPECTED: &'static str;
 
-    /// The words.
+    /// Returns the words.
     fn words() -> impl Iterator<Item = &'static str> {
         Self::WORDS.iter().map(|(word, _)| *word)
     }
 
-    /// The meaning of one of the words.
+    /// Returns the meaning of a word.
     fn find(text: &str) -> Option<Self> {
         let known = Self::WORDS.iter().find(|(word, _)| *word == text);
         known.map(|(_, meaning)| *meaning)
     }
 
-    /// The meaning of one of the words.
+    /// Reads a word.
     ///
     /// # Errors
-    /// The words, and the one that is meant if one is close.
+    /// The known words, and the closest one.
     fn read_word(text: &str) -> Result<Self, ProblemKind> {
         Self::find(text).ok_or_else(|| ProblemKind::UnknownWord {
             found: text.to_owned(),
@@ -52,7 +52,7 @@ pub trait Word: Copy + 'static {
         })
     }
 
-    /// How an editor checks it.
+    /// Returns the schema that an editor checks.
     fn word_schema() -> Schema {
         let words: Vec<&str> = Self::words().collect();
         json_schema!({ "type": "string", "enum": words })
@@ -133,7 +133,7 @@ impl Scalar for Ratio {
     }
 }
 
-/// Whole numbers, also in hexadecimal as `0x6a`, which is how traffic classes are known.
+/// Whole numbers, also in hexadecimal as `0x6a`, the usual form of traffic classes.
 macro_rules! whole_number {
     ($($number:ty),*) => {$(
         impl Scalar for $number {
@@ -229,14 +229,14 @@ mod tests {
 
     use super::*;
 
-    /// Scenarios, plans and records call things by the same words.
+    /// Scenarios, plans and records use the same words.
     fn words_are_the_serde_form<T: Word + Debug + Serialize>() {
         for (word, meaning) in T::WORDS {
             assert_eq!(serde_json::to_value(meaning).unwrap(), *word, "{meaning:?}");
         }
     }
 
-    /// What is printed is read again, and no editor marks it.
+    /// A printed value is read again, and accepted by editors.
     fn round_trip<T: Scalar + Display + PartialEq + Debug>(value: T) {
         let text = value.to_string();
         assert_eq!(T::read(&text).as_ref(), Ok(&value));
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// An editor accepts what is read, except for what depends on the value.
+    /// An editor accepts every text that is read; bounds may depend on the value.
     fn agree<T: Scalar + Debug>(text: &str) {
         let schema = T::schema();
         let pattern = schema.get("pattern").unwrap().as_str().unwrap();

@@ -1,37 +1,37 @@
-//! Places in a text.
+//! Locations in a text.
 
 use std::ops::Range;
 
-/// A text with the name it is shown under.
+/// A text with its name in messages.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceText<'a> {
-    /// As the user knows the file.
+    /// Name of the file, as the user gave it.
     pub name: &'a str,
-    /// All of it.
+    /// Whole text.
     pub text: &'a str,
 }
 
-/// A stretch of one line of a text.
+/// Position of a part of one line of a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Place {
+pub struct Location {
     /// Name of the text.
     pub file: String,
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The line, without its end.
+    /// Text of the line, without its end.
     pub text: String,
-    /// The bytes of [`Place::text`] that are meant.
+    /// Byte range of the part in [`Location::text`].
     pub span: Range<usize>,
 }
 
 impl SourceText<'_> {
-    /// The place of the bytes `range`, cut to the line it starts in.
+    /// Returns the location of the byte range `range`, cut to the line of its start.
     ///
     /// Offsets past the end, or inside a character, move back to the nearest character.
     #[must_use]
-    pub fn place(&self, range: Range<usize>) -> Place {
+    pub fn location(&self, range: Range<usize>) -> Location {
         let start = self.text.floor_char_boundary(range.start);
         let before = &self.text[..start];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -40,7 +40,7 @@ impl SourceText<'_> {
         let line = line.strip_suffix('\r').unwrap_or(line);
         let span_start = (start - line_start).min(line.len());
         let span_end = line.floor_char_boundary(range.end.saturating_sub(line_start));
-        Place {
+        Location {
             file: self.name.to_owned(),
             line: before.matches('\n').count() + 1,
             column: line[..span_start].chars().count() + 1,
@@ -54,20 +54,20 @@ impl SourceText<'_> {
 mod tests {
     use super::*;
 
-    fn place(text: &str, range: Range<usize>) -> (usize, usize, String) {
-        let place = SourceText { name: "f", text }.place(range);
-        (place.line, place.column, place.text[place.span].to_owned())
+    fn location(text: &str, range: Range<usize>) -> (usize, usize, String) {
+        let found = SourceText { name: "f", text }.location(range);
+        (found.line, found.column, found.text[found.span].to_owned())
     }
 
     #[test]
     fn columns_count_characters_and_spans_stop_at_the_line_end() {
-        assert_eq!(place("aé: b\r\nc", 3..4), (1, 3, ":".to_owned()));
-        assert_eq!(place("a\nbc\r\nd", 3..7), (2, 2, "c".to_owned()));
+        assert_eq!(location("aé: b\r\nc", 3..4), (1, 3, ":".to_owned()));
+        assert_eq!(location("a\nbc\r\nd", 3..7), (2, 2, "c".to_owned()));
     }
 
     #[test]
     fn offsets_past_the_end_are_the_end() {
-        assert_eq!(place("a\nb", 9..12), (2, 2, String::new()));
-        assert_eq!(place("", 0..1), (1, 1, String::new()));
+        assert_eq!(location("a\nb", 9..12), (2, 2, String::new()));
+        assert_eq!(location("", 0..1), (1, 1, String::new()));
     }
 }
