@@ -1,41 +1,41 @@
 //! Kernel engine: lowers a Plan to steps, makes them true on Linux, runs flows, undoes everything.
 //!
-//! A lab's life: [`lab::Claim`] takes a name and a slot on this machine, the plan is resolved with
-//! that slot, [`Lab::up`] makes it and reads all of it back, [`run::Runner`] runs flows in it, and
-//! [`Lab::down`] undoes it. Whatever happens in between, kill -9 and power cut included, the journal
-//! under `/run/lcmp-lab` says what there is, and [`lab::down()`] needs nothing else.
+//! [`lab::Reservation`] reserves a name and a slot on this machine, the plan is resolved with that
+//! slot, [`Lab::up`] applies its steps and reads the result back, [`run::Runner`] runs flows, and
+//! [`Lab::down`] undoes the steps. If the owner is killed or the power fails, [`lab::down()`] needs
+//! nothing but the journal under `/run/lcmp-lab`.
 //!
 //! Must not contain: decisions that a plan could make, parsing of scenarios, plotting, terminals.
 //!
-//! - [`lower`]: a plan becomes steps; pure
-//! - [`step`]: steps as data, their undo, and their spelling with `ip`, `tc`, `rdma`, `sysctl`
-//! - [`exec`]: steps are made true, read back, undone
-//! - [`journal`]: what was done to the machine, written down before it is done
-//! - [`lab`]: claiming, bringing up, using, taking down, listing labs
+//! - [`lower`]: plan to steps; pure
+//! - [`step`]: steps as data, their inverses, and their text as `ip`, `tc`, `rdma`, `sysctl` commands
+//! - [`exec`]: application of steps, comparison with the kernel's state, undo
+//! - [`journal`]: changes of the machine, recorded before they happen
+//! - [`lab`]: reservation, bringing up, use, taking down and list of labs
 //! - [`run`]: agents, flows and records of one run
-//! - [`doctor`]: what this machine lacks
+//! - [`doctor`]: requirements of a lab on this machine
 //! - [`name`]: names of labs and namespaces
-//! - `netlink`: messages, batches, and what the kernel answers
-//! - `process`: processes, told apart from later ones of the same number
+//! - `netlink`: messages, batches and answers of the kernel
+//! - `process`: process IDs with start times
 //!
-//! Functions block, those of [`run`] apart.
+//! Functions block, except those of [`run`].
 //!
 //! ```no_run
-//! use lab_kernel::{Lab, lab::Claim, lower::{Clock, HostPlacement, LowerOptions}};
+//! use lab_kernel::{Lab, lab::Reservation, lower::{Clock, HostPlacement, LowerOptions}};
 //! use tokio_util::sync::CancellationToken;
 //!
 //! # fn resolve(slot: u8) -> lab_plan::Plan { unreachable!() }
-//! let claim = Claim::take(&"8dc".parse()?, "scenarios/8dc.yaml")?;
-//! let plan = resolve(claim.slot());
+//! let reservation = Reservation::acquire(&"8dc".parse()?, "scenarios/8dc.yaml")?;
+//! let plan = resolve(reservation.slot());
 //! let options = LowerOptions {
-//!     lab: claim.lab().clone(),
+//!     lab: reservation.lab().clone(),
 //!     hosts: HostPlacement::RootNamespace,
 //!     clock: Clock::Virtual,
 //!     delay_lines: true,
 //!     cpus: 1,
 //! };
 //! let cancel = CancellationToken::new();
-//! let lab = Lab::up(claim, &plan, &options, &cancel, &mut |at| eprintln!("{at:?}"))?;
+//! let lab = Lab::up(reservation, &plan, &options, &cancel, &mut |at| eprintln!("{at:?}"))?;
 //! assert!(lab.down().is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -1,17 +1,16 @@
-//! Names of labs and of what they make.
+//! Names of labs and of their namespaces.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The name of a lab: lower-case letters, digits and inner hyphens, at most 32 characters.
-///
-/// It becomes part of namespace names and of a path below `/run`, so nothing else is let in.
+/// Name of a lab: lower-case letters, digits and inner hyphens, at most 32 characters. It is part of
+/// namespace names and of a path below `/run`.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LabName(String);
 
-/// Why a text is not the name of a lab.
+/// Error of parsing the name of a lab.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "`{text}` is not a lab name (hint: up to {MAX_LAB_NAME} lower-case letters, digits and inner \
@@ -22,13 +21,13 @@ pub struct LabNameError {
 }
 
 impl LabName {
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The namespace of a node, by the node's short name: `lcmp-8dc-dc1`.
+    /// Returns the name of a node's namespace, by the node's short name: `lcmp-8dc-dc1`.
     #[must_use]
     pub fn netns(&self, short: &str) -> NetnsName {
         NetnsName(format!("lcmp-{self}-{short}"))
@@ -74,13 +73,13 @@ impl fmt::Display for LabName {
     }
 }
 
-/// The name of a network namespace, a file in `/run/netns`.
+/// Name of a network namespace, a file in `/run/netns`.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NetnsName(String);
 
 impl NetnsName {
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -93,7 +92,7 @@ impl fmt::Display for NetnsName {
     }
 }
 
-/// As long as a scenario's name, which names the lab unless told otherwise.
+/// Maximum length; a scenario's name, by default that of the lab, has the same.
 const MAX_LAB_NAME: usize = 32;
 
 #[cfg(test)]
@@ -101,19 +100,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_leave_its_directory_is_no_lab_name() {
-        for text in [
-            "",
-            "..",
-            "a/b",
-            "-a",
-            "a-",
-            "A",
-            "a b",
-            "ä",
-            "a_b",
-            &"a".repeat(33),
-        ] {
+    fn a_name_that_could_leave_its_directory_is_refused() {
+        for text in " .. a/b -a a- A ä a_b"
+            .split(' ')
+            .chain(["a b", &"a".repeat(33)])
+        {
             assert!(text.parse::<LabName>().is_err(), "{text}");
         }
         for text in ["8dc", "a", "smoke-2", &"a".repeat(32)] {
@@ -122,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_are_recognisable() {
+    fn namespaces_are_named_after_lab_and_node() {
         let lab: LabName = "8dc".parse().unwrap();
         assert_eq!(lab.netns("dc1-h1").as_str(), "lcmp-8dc-dc1-h1");
     }

@@ -36,7 +36,7 @@ pub(super) fn flow() -> Flow {
     Flow {
         id: FlowId(0),
         repetition: 0,
-        src: NodeId(1),
+        src: NodeId(4),
         dst: NodeId(5),
         paper_size_bytes: Bytes::new(10_000_000),
         paper_start_ns: Nanos::from_millis(4),

@@ -1,4 +1,4 @@
-//! All of the root namespace that a lab could change, to be compared.
+//! State of the machine that a lab could change, for comparison.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -7,7 +7,7 @@ use crate::{
     netlink::{Socket, dump, tc},
 };
 
-/// What the root namespace is like: one text for each thing.
+/// State of the root namespace, `/run` and sysctls, as text by kind.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Machine(BTreeMap<String, String>);
 
@@ -15,12 +15,11 @@ impl Machine {
     pub fn read() -> Self {
         let mut socket = Socket::route().unwrap();
         let mut all = BTreeMap::new();
-        let mut put = |kind: &str, things: Vec<String>| {
-            let mut things = things;
+        let mut put = |kind: &str, mut things: Vec<String>| {
             things.sort();
             all.insert(kind.to_owned(), things.join("\n"));
         };
-        // Traffic is counted whatever the lab does.
+        // Counters of traffic change anyway.
         let links = dump::links(&mut socket)
             .unwrap()
             .into_iter()
@@ -52,7 +51,7 @@ impl Machine {
         Self(all)
     }
 
-    /// Asserts that nothing changed, and says what did.
+    /// Asserts that nothing changed and shows any change.
     #[track_caller]
     pub fn assert_unchanged(&self) {
         let now = Self::read();

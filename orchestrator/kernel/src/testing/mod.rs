@@ -1,6 +1,5 @@
-//! What this crate's tests share: plans made by hand, and a machine of one's own.
+//! Shared parts of this crate's tests: plans, and an isolated machine.
 
-mod builder;
 mod isolated;
 mod machine;
 mod plans;

@@ -1,34 +1,18 @@
-//! Plans for tests, made by hand so that this crate's tests do not depend on how scenarios are
-//! read.
+//! Plans for tests: topologies resolved from scenarios, with links, switches and policies set by hand.
 
-use lab_plan::model::{
-    Candidate, Destination, EcnPlan, LinkKind, MeasurePlan, Plan, PolicyPlan, PolicyRun, Scale,
-    Switch, WirePlan,
+use std::fmt::Write;
+
+use lab_abi::LcmpConfig;
+use lab_plan::{
+    PlanOptions,
+    model::{
+        Candidate, Destination, EcnPlan, LinkKind, MeasurePlan, Plan, PolicyPlan, PolicyRun, Scale,
+        Switch, WirePlan,
+    },
 };
 use lab_units::{Bytes, DcId, Nanos, PortId, Ratio};
 
-use lab_abi::LcmpConfig;
-
-use super::builder::Builder;
-
-/// The inside of a datacenter.
-#[derive(Clone, Copy)]
-pub(crate) struct Inside {
-    pub spines: u32,
-    pub leaves: u32,
-    /// On the DCI switch itself, or on each leaf when there are leaves.
-    pub hosts: u32,
-}
-
-/// Hosts on the DCI switch itself.
-pub(crate) const fn direct(hosts: u32) -> Inside {
-    Inside {
-        spines: 0,
-        leaves: 0,
-        hosts,
-    }
-}
-
+/// Returns the parameters of a link without loss and ECN marks.
 pub(crate) fn wire(rate: &str, delay: &str, buffer: &str) -> WirePlan {
     WirePlan {
         rate_bps: rate.parse().unwrap(),
@@ -40,6 +24,7 @@ pub(crate) fn wire(rate: &str, delay: &str, buffer: &str) -> WirePlan {
     }
 }
 
+/// Adds ECN marks to the parameters of a link.
 pub(crate) fn marking(wire: WirePlan) -> WirePlan {
     WirePlan {
         ecn: Some(EcnPlan {
@@ -51,18 +36,18 @@ pub(crate) fn marking(wire: WirePlan) -> WirePlan {
     }
 }
 
-/// Two datacenters with a host each, and one link.
+/// Returns two datacenters with a host each, and one link.
 pub(crate) fn pair(slot: u8) -> Plan {
     let link = marking(wire("100 Mbit", "25 ms", "620 kB"));
-    plan(slot, &[direct(1), direct(1)], &[(0, 1, link)])
+    plan(slot, &["hosts: 1"; 2], &[(0, 1, link)])
 }
 
-/// Two datacenters with two hosts each, and one link.
+/// Returns two datacenters with two hosts each, and one link.
 pub(crate) fn pair_over(slot: u8, link: WirePlan) -> Plan {
-    plan(slot, &[direct(2), direct(2)], &[(0, 1, link)])
+    plan(slot, &["hosts: 2"; 2], &[(0, 1, link)])
 }
 
-/// The paper's testbed: dc1 and dc8 with hosts, six ways between them.
+/// Returns the paper's testbed: DC1 and DC8 with four hosts each, and six paths between them.
 pub(crate) fn testbed(slot: u8) -> Plan {
     let mut links = Vec::new();
     for (via, rate, delay) in [
@@ -76,46 +61,71 @@ pub(crate) fn testbed(slot: u8) -> Plan {
         links.push((0, via, wire(rate, delay, "1 MB")));
         links.push((via, 7, wire(rate, delay, "1 MB")));
     }
-    let mut dcs = [direct(0); 8];
-    dcs[0] = direct(4);
-    dcs[7] = direct(4);
+    let mut dcs = ["hosts: 0"; 8];
+    dcs[0] = "hosts: 4";
+    dcs[7] = "hosts: 4";
     plan(slot, &dcs, &links)
 }
 
-/// Eight datacenters with fabrics: 184 nodes, 220 links.
+/// Returns eight datacenters with fabrics: 184 nodes, 220 links.
 pub(crate) fn fabrics(slot: u8) -> Plan {
-    let inside = Inside {
-        spines: 2,
-        leaves: 4,
-        hosts: 4,
-    };
     let ring = (0..8).map(|dc| (dc, (dc + 1) % 8));
     let across = (0..4).map(|dc| (dc, dc + 4));
     let link = |(a, b)| (a, b, wire("200 Mbit", "5 ms", "1 MB"));
     let links: Vec<_> = ring.chain(across).map(link).collect();
-    plan(slot, &[inside; 8], &links)
+    let fabric = "fabric: { spines: 2, leaves: 4, hosts_per_leaf: 4 }";
+    plan(slot, &[fabric; 8], &links)
 }
 
-pub(crate) fn plan(slot: u8, insides: &[Inside], links: &[(u32, u32, WirePlan)]) -> Plan {
-    let mut builder = Builder::new(slot);
-    for (dc, inside) in (0..).zip(insides) {
-        builder.dc(DcId(dc), *inside);
+/// Returns the plan of datacenters, each described by a part of its YAML, and of the links between
+/// them. It has no flows, switches and policies.
+fn plan(slot: u8, dcs: &[&str], links: &[(u32, u32, WirePlan)]) -> Plan {
+    let mut text = "name: test\ntopology:\n  dcs:\n".to_owned();
+    for (number, dc) in (1..).zip(dcs) {
+        writeln!(text, "    - {{ name: dc{number}, {dc} }}").unwrap();
     }
-    for &(a, b, wire) in links {
-        let ends = (builder.dcs[a as usize].dci, builder.dcs[b as usize].dci);
-        builder.link(ends.0, ends.1, LinkKind::InterDc, wire);
+    text += "  links:\n";
+    for (a, b, _) in links {
+        let between = format!("[dc{}, dc{}]", a + 1, b + 1);
+        writeln!(
+            text,
+            "    - {{ between: {between}, rate: 1 Gbit, delay: 1 ms }}"
+        )
+        .unwrap();
     }
-    for (dc, inside) in (0..).zip(insides) {
-        builder.fabric(DcId(dc), *inside);
+    let last = dcs.len();
+    writeln!(
+        text,
+        "traffic: [{{ flows: [{{ from: dc1/h1, to: dc{last}/h1, size: 1 MB }}] }}]\npolicies: [ecmp]"
+    )
+    .unwrap();
+    let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
+    let options = PlanOptions {
+        slot,
+        ..PlanOptions::default()
+    };
+    let files = lab_scenario::Files::new();
+    let mut plan = lab_plan::resolve(&scenario, &text, &files, &options).unwrap();
+    let inside = wire("200 Mbit", "10 us", "1 MB");
+    let mut wires = links.iter().map(|link| link.2);
+    for link in &mut plan.links {
+        let wire = match link.kind {
+            LinkKind::InterDc => wires.next().unwrap(),
+            LinkKind::Fabric | LinkKind::Host => inside,
+        };
+        (link.paper, link.emu) = (wire, wire);
     }
-    builder.finish()
+    plan.flows.clear();
+    plan.switches.clear();
+    plan.policies.clear();
+    plan
 }
 
-/// DC1 and DC4 with a host each, a way over DC2 and one over DC3, switch tables, ECMP and LCMP. A
-/// packet a paper size 200 times as large, and a paper time of a tenth.
+/// Returns DC1 and DC4 with a host each, paths over DC2 and DC3, switch tables, ECMP and LCMP. Emulated
+/// sizes are a 200th of the paper's, and times ten times the paper's.
 pub(crate) fn routed(slot: u8) -> Plan {
     let wire = wire("100 Mbit", "25 ms", "620 kB");
-    let dcs = [direct(1), direct(0), direct(0), direct(1)];
+    let dcs = ["hosts: 1", "hosts: 0", "hosts: 0", "hosts: 1"];
     let mut plan = plan(
         slot,
         &dcs,
@@ -133,8 +143,8 @@ pub(crate) fn routed(slot: u8) -> Plan {
     };
     plan.max_table_age_ns = Nanos::from_millis(10_000);
     plan.rdma.flow_deadline_ns = Nanos::from_millis(9_000);
-    // By DC: each destination and the ports towards it.
-    let ways: [&[(u32, &[u32])]; 4] = [
+    // Destinations of each DC, with the ports towards them.
+    let tables: [&[(u32, &[u32])]; 4] = [
         &[(3, &[0, 2])],
         &[(0, &[1]), (3, &[4])],
         &[(0, &[3]), (3, &[6])],
@@ -143,11 +153,11 @@ pub(crate) fn routed(slot: u8) -> Plan {
     plan.switches = plan
         .dcs
         .iter()
-        .zip(ways)
-        .map(|(dc, ways)| Switch {
+        .zip(tables)
+        .map(|(dc, rows)| Switch {
             node: dc.dci,
             hash_seed: dc.dci.0,
-            destinations: ways
+            destinations: rows
                 .iter()
                 .map(|(to, ports)| destination(&plan, DcId(*to), ports))
                 .collect(),
@@ -181,7 +191,7 @@ fn destination(plan: &Plan, dc: DcId, ports: &[u32]) -> Destination {
     }
 }
 
-/// 10 for each destination's first candidate, 30 for the next.
+/// Returns scores: 10 for each destination's first candidate, 30 for the next.
 fn scores(plan: &Plan) -> Vec<Vec<Vec<u8>>> {
     let row = |row: &Destination| [10, 30][..row.candidates.len()].to_vec();
     let switches = plan.switches.iter();

@@ -1,6 +1,6 @@
-//! Whole labs, with delay lines and RDMA devices, and what they do to packets: exact in virtual
-//! time. They need a kernel that has all a lab is made of, as a guest's.
-#![expect(clippy::print_stdout, reason = "what is measured is looked at")]
+//! Whole labs, with delay lines and RDMA devices: delays and rates are exact in virtual time. The
+//! tests need a kernel with all features of a lab, such as a guest's.
+#![expect(clippy::print_stdout, reason = "measurements are printed for a person")]
 
 use std::{
     io::Read,
@@ -14,16 +14,19 @@ use lab_plan::model::{FaultChange, Plan, WirePlan};
 use lab_units::{Bytes, NodeId};
 use tokio_util::sync::CancellationToken;
 
-use super::{fault, left, owners::Owner};
+use super::{
+    fault,
+    owners::{Owner, assert_down},
+};
 use crate::{
     doctor,
-    lab::{DownError, HostEndpoint, Lab, Live, Reservation, bench_up_down, down},
+    lab::{HostEndpoint, Lab, Reservation, bench_up_down},
     lower::{Clock, HostPlacement, LowerOptions},
     name::LabName,
     testing::{self, Machine, skipped},
 };
 
-/// The root namespace is the machine's: one test at a time.
+/// The root namespace is shared: one test at a time.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -99,7 +102,7 @@ fn faults_change_rate_and_delay_until_the_next_run() {
 }
 
 #[test]
-fn hosts_start_anew_for_every_run() {
+fn a_reset_restarts_qp_numbers() {
     whole_lab(|| {
         let wire = testing::wire("100 Mbit", "1 ms", "620 kB");
         let mut lab = up(|slot| testing::pair_over(slot, wire));
@@ -114,14 +117,14 @@ fn hosts_start_anew_for_every_run() {
         let (first, second) = (qp(&lab), qp(&lab));
         lab.reset().unwrap();
         let again = qp(&lab);
-        println!("QPN {first}, {second}, anew {again}");
+        println!("QPN {first}, {second}, after the reset {again}");
         assert_ne!(first, second);
         assert_eq!(first, again);
     });
 }
 
 #[test]
-fn devices_can_be_made_in_namespaces_too() {
+fn rdma_devices_can_be_created_in_namespaces() {
     whole_lab(|| {
         let lab = up_with(HostPlacement::OwnNamespace, testing::pair);
         let host = lab.plan().dcs[0].hosts[0];
@@ -132,25 +135,21 @@ fn devices_can_be_made_in_namespaces_too() {
 }
 
 #[test]
-fn whenever_its_owner_is_killed_a_whole_lab_can_be_taken_down_without_a_trace() {
+fn a_whole_lab_whose_owner_is_killed_at_any_time_can_be_taken_down_without_a_trace() {
     whole_lab(|| {
         let before = Machine::read();
         for kill in 0..20 {
             let mut owner = Owner::start("whole loop");
             sleep(Duration::from_micros(kill * 7_919 % 150_000));
             owner.kill();
-            match down(&LAB.parse().unwrap(), Live::Refuse) {
-                Ok(errors) => assert_eq!(left(errors), Vec::<String>::new(), "kill {kill}"),
-                Err(DownError::NoLab { .. }) => {}
-                Err(error) => panic!("kill {kill}: {error}"),
-            }
+            assert_down(LAB, kill);
             before.assert_unchanged();
         }
     });
 }
 
 #[test]
-fn the_testbed_comes_up_whole_and_down_again() {
+fn the_whole_testbed_comes_up_and_down_again() {
     whole_lab(|| {
         let lab = LAB.parse().unwrap();
         let reservation = Reservation::acquire(&lab, "test").unwrap();
@@ -162,7 +161,7 @@ fn the_testbed_comes_up_whole_and_down_again() {
     });
 }
 
-/// Runs a test where all is there that a lab is made of, and checks that nothing is left.
+/// Runs a test if this kernel has all features of a lab, and asserts that nothing remains.
 fn whole_lab(body: impl FnOnce()) {
     let missing = doctor::missing_here();
     if let Some(finding) = missing.first() {
@@ -204,8 +203,8 @@ fn up_with(hosts: HostPlacement, plan: impl FnOnce(u8) -> Plan) -> Lab {
     .unwrap()
 }
 
-/// What an echo of `payload` bytes takes there and back over a host's link, the inter-DC link and
-/// a host's link.
+/// Returns the round-trip time of an echo of `payload` bytes over a host's link, the inter-DC link and
+/// a host's link, in nanoseconds.
 fn round_trip(plan: &Plan, payload: Bytes) -> u64 {
     let frame = Bytes::new(payload.get() + ICMP_HEADERS);
     let one_way =
@@ -216,8 +215,8 @@ fn round_trip(plan: &Plan, payload: Bytes) -> u64 {
     2 * (2 * one_way(&host.emu) + one_way(&between.emu))
 }
 
-/// The shortest and the longest of five round trips from the first host to the last, in
-/// nanoseconds.
+/// Measures five round trips from the first host to the last and returns the shortest and the longest,
+/// in nanoseconds.
 fn ping(lab: &Lab, payload: u64) -> [u64; 2] {
     let dev = lab.plan().ports[3].interface.clone();
     let to = lab.plan().nodes.last().unwrap().addr.to_string();
@@ -237,7 +236,7 @@ fn ping(lab: &Lab, payload: u64) -> [u64; 2] {
     [min, max]
 }
 
-/// A sender and a receiver.
+/// Sender and receiver of perftest.
 struct Sending {
     receiver: Child,
     sender: Child,
@@ -268,7 +267,7 @@ fn start_sending(lab: &Lab, messages: u32, size: u32) -> Sending {
 }
 
 impl Sending {
-    /// Waits for both, and returns what the sender says.
+    /// Waits for both and returns the sender's output.
     fn finish(&mut self) -> String {
         let mut text = String::new();
         let mut stdout = self.sender.stdout.take().unwrap();
@@ -290,8 +289,8 @@ fn tc(lab: &Lab) -> String {
 
 const LAB: &str = "whole";
 
-/// Ethernet 14, IPv4 20, ICMP 8.
+/// Bytes of the Ethernet (14), IPv4 (20) and ICMP (8) headers.
 const ICMP_HEADERS: u64 = 42;
 
-/// What the guest's one CPU spends on a packet on its way there and back, at most.
+/// Maximum time that the guest's one CPU spends on an echo and its answer, in nanoseconds.
 const HANDLING: u64 = 100_000;

@@ -1,4 +1,4 @@
-//! Labs and the machine they are on: what is left of it, what is left alone.
+//! Labs and their machine: what they leave, and what they leave alone.
 
 use std::{
     process::Command,
@@ -7,25 +7,23 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{ANSWERED, bring_up, host, left, options, ping, up};
+use super::{ANSWERED, bring_up, host, left, options, ping, reserve, up, without_a_trace};
 use crate::{
     exec::netns,
     journal::LabState,
-    lab::{
-        Lab, LabErrorKind, Phase, Progress, Reservation, ReservationError, bench_up_down, status,
-    },
+    lab::{Lab, LabErrorKind, Phase, Progress, ReservationError, bench_up_down, status},
     lower::{HostPlacement, LowerOptions},
-    name::LabName,
+    process,
     testing::{self, Machine, isolated, skipped},
 };
 
 #[test]
-fn what_was_up_and_down_leaves_the_machine_as_it_was() {
+fn a_lab_that_was_up_leaves_the_machine_unchanged() {
     isolated(|| {
-        make_foreign_things();
+        create_foreign_objects();
         for hosts in [HostPlacement::RootNamespace, HostPlacement::OwnNamespace] {
             let before = Machine::read();
-            let lab = up("t", hosts, testing::testbed).unwrap();
+            let lab = up("t", hosts, testing::testbed);
             assert_ne!(before, Machine::read());
             assert_eq!(left(lab.down()), Vec::<String>::new());
             before.assert_unchanged();
@@ -34,35 +32,30 @@ fn what_was_up_and_down_leaves_the_machine_as_it_was() {
 }
 
 #[test]
-fn two_labs_stand_side_by_side() {
-    isolated(|| {
-        let before = Machine::read();
-        let mut first = up("a", HostPlacement::RootNamespace, testing::pair).unwrap();
-        let mut second = up("b", HostPlacement::RootNamespace, testing::pair).unwrap();
+fn two_labs_run_side_by_side() {
+    without_a_trace(|_| {
+        let mut first = up("a", HostPlacement::RootNamespace, testing::pair);
+        let mut second = up("b", HostPlacement::RootNamespace, testing::pair);
         assert_ne!(first.plan().slot, second.plan().slot);
-        for lab in [&mut first, &mut second] {
+        let answers = |lab: &mut Lab| {
             let (from, to) = (host(lab, "dc1/h1"), host(lab, "dc2/h1"));
-            assert!(ping(lab, from, to, ANSWERED));
-        }
+            ping(lab, from, to, ANSWERED)
+        };
+        assert!(answers(&mut first) && answers(&mut second));
         let listed = status().unwrap();
-        let states: Vec<_> = listed
-            .iter()
-            .map(|lab| (lab.lab.as_str(), lab.state))
-            .collect();
+        let states = listed.iter().map(|lab| (lab.lab.as_str(), lab.state));
+        let states: Vec<_> = states.collect();
         assert_eq!(states, [("a", LabState::Live), ("b", LabState::Live)]);
         assert_eq!((listed[0].switches, listed[0].hosts), (2, 2));
         assert!(first.down().is_empty());
-        let (from, to) = (host(&second, "dc1/h1"), host(&second, "dc2/h1"));
-        assert!(ping(&mut second, from, to, ANSWERED));
+        assert!(answers(&mut second));
         assert!(second.down().is_empty());
-        before.assert_unchanged();
     });
 }
 
 #[test]
-fn stopping_midway_undoes_what_was_made() {
-    isolated(|| {
-        let before = Machine::read();
+fn a_cancellation_undoes_all_applied_steps() {
+    without_a_trace(|before| {
         for phase in [Phase::Namespaces, Phase::Links, Phase::Nodes, Phase::Check] {
             let cancel = CancellationToken::new();
             let mut seen = false;
@@ -72,10 +65,9 @@ fn stopping_midway_undoes_what_was_made() {
                     cancel.cancel();
                 }
             };
-            let lab = "t".parse().unwrap();
-            let reservation = Reservation::acquire(&lab, "test").unwrap();
+            let reservation = reserve("t").unwrap();
             let plan = testing::testbed(reservation.slot());
-            let options = options(lab, HostPlacement::RootNamespace);
+            let options = options("t", HostPlacement::RootNamespace);
             let error = Lab::up(reservation, &plan, &options, &cancel, &mut stop).unwrap_err();
             assert!(matches!(error.kind, LabErrorKind::Cancelled), "{error}");
             assert!(error.left.is_empty() && seen, "{error}");
@@ -85,94 +77,82 @@ fn stopping_midway_undoes_what_was_made() {
 }
 
 #[test]
-fn a_step_that_fails_undoes_what_was_made_and_says_why() {
-    isolated(|| {
-        let before = Machine::read();
-        let lab: LabName = "t".parse().unwrap();
-        let reservation = Reservation::acquire(&lab, "test").unwrap();
+fn a_failing_step_undoes_all_applied_steps_and_is_named() {
+    without_a_trace(|_| {
+        let reservation = reserve("t").unwrap();
         let mut plan = testing::testbed(reservation.slot());
         plan.rdma.interface_mtu = 100_000;
-        let options = options(lab, HostPlacement::RootNamespace);
+        let options = options("t", HostPlacement::RootNamespace);
         let error = bring_up(reservation, &plan, &options).unwrap_err();
         assert!(error.left.is_empty(), "{error}");
         let text = error.to_string();
-        assert!(
-            text.contains("mtu 100000") && text.contains("Invalid argument"),
-            "{text}"
-        );
-        before.assert_unchanged();
+        for part in ["mtu 100000", "Invalid argument"] {
+            assert!(text.contains(part), "{text}");
+        }
     });
 }
 
 #[test]
-fn a_module_that_is_missing_is_named_with_the_kernels_own_words() {
-    isolated(|| {
-        let before = Machine::read();
-        let missing = crate::doctor::missing_here();
-        if missing.is_empty() {
+fn a_missing_module_is_named_with_the_kernels_error() {
+    without_a_trace(|_| {
+        if crate::doctor::missing_here().is_empty() {
             return skipped("this kernel lacks nothing");
         }
-        let lab: LabName = "t".parse().unwrap();
-        let reservation = Reservation::acquire(&lab, "test").unwrap();
+        let reservation = reserve("t").unwrap();
         let plan = testing::pair(reservation.slot());
         let options = LowerOptions {
             delay_lines: true,
-            ..options(lab, HostPlacement::RootNamespace)
+            ..options("t", HostPlacement::RootNamespace)
         };
-        let text = bring_up(reservation, &plan, &options)
-            .unwrap_err()
-            .to_string();
-        assert!(text.contains("hint: `modprobe "), "{text}");
-        assert!(text.contains("(os error 2): "), "{text}");
-        before.assert_unchanged();
-    });
-}
-
-#[test]
-fn a_plan_for_another_place_is_refused() {
-    isolated(|| {
-        let before = Machine::read();
-        let lab: LabName = "t".parse().unwrap();
-        let reservation = Reservation::acquire(&lab, "test").unwrap();
-        let plan = testing::pair(reservation.slot() + 1);
-        let options = options(lab, HostPlacement::RootNamespace);
         let error = bring_up(reservation, &plan, &options).unwrap_err();
-        assert!(
-            matches!(error.kind, LabErrorKind::OtherReservation { .. }),
-            "{error}"
-        );
-        before.assert_unchanged();
+        let text = error.to_string();
+        for part in ["hint: `modprobe ", "(os error 2): "] {
+            assert!(text.contains(part), "{text}");
+        }
     });
 }
 
 #[test]
-fn what_has_a_name_of_the_labs_is_never_touched() {
+fn a_plan_for_another_slot_is_refused() {
+    without_a_trace(|_| {
+        let reservation = reserve("t").unwrap();
+        let plan = testing::pair(reservation.slot() + 1);
+        let options = options("t", HostPlacement::RootNamespace);
+        let error = bring_up(reservation, &plan, &options).unwrap_err();
+        let is_other = matches!(error.kind, LabErrorKind::OtherReservation { .. });
+        assert!(is_other, "{error}");
+    });
+}
+
+#[test]
+fn a_foreign_namespace_with_a_name_of_the_lab_is_left_alone() {
     isolated(|| {
-        let lab: LabName = "t".parse().unwrap();
         sh("ip netns add lcmp-t-dc2");
-        let refused = up("t", HostPlacement::OwnNamespace, testing::pair).unwrap_err();
-        let text = format!("{refused:?}");
-        assert!(
-            text.contains("lcmp-t-dc2") && text.contains("Exists"),
-            "{text}"
-        );
+        let reservation = reserve("t").unwrap();
+        let (plan, lab) = (testing::pair(reservation.slot()), reservation.lab().clone());
+        let options = options("t", HostPlacement::OwnNamespace);
+        let error = bring_up(reservation, &plan, &options).unwrap_err();
+        let exists = |kind: &LabErrorKind| match kind {
+            LabErrorKind::Exists { name, .. } => name == "lcmp-t-dc2",
+            _ => false,
+        };
+        assert!(exists(&error.kind), "{error}");
         assert!(netns::path(&lab.netns("dc2")).exists());
         assert!(!netns::path(&lab.netns("dc1")).exists());
     });
 }
 
 #[test]
-fn what_took_the_place_of_a_namespace_of_the_lab_is_left_alone() {
+fn a_namespace_that_replaced_one_of_the_lab_is_left_alone() {
     isolated(|| {
-        let lab = up("t", HostPlacement::OwnNamespace, testing::pair).unwrap();
+        let lab = up("t", HostPlacement::OwnNamespace, testing::pair);
+        let name = lab.name().clone();
         sh("ip netns del lcmp-t-dc2");
         sh("ip netns add lcmp-t-dc2");
-        let errors = left(lab.down());
         assert_eq!(
-            errors,
+            left(lab.down()),
             ["`/run/netns/lcmp-t-dc2` is not what the lab made, it is left as it is"]
         );
-        let name: LabName = "t".parse().unwrap();
         assert!(netns::path(&name.netns("dc2")).exists());
         assert!(!netns::path(&name.netns("dc1")).exists());
     });
@@ -181,25 +161,25 @@ fn what_took_the_place_of_a_namespace_of_the_lab_is_left_alone() {
 #[test]
 fn processes_of_a_lab_end_with_it() {
     isolated(|| {
-        let mut lab = up("t", HostPlacement::OwnNamespace, testing::pair).unwrap();
+        let mut lab = up("t", HostPlacement::OwnNamespace, testing::pair);
         let mut sleeping = Command::new("sleep");
         let mut recorded = sleeping.arg("1000").spawn().unwrap();
         lab.record_process(recorded.id()).unwrap();
         // Started by someone else in a namespace of the lab.
-        let mut guest = Command::new("ip")
+        let mut foreign = Command::new("ip")
             .args(["netns", "exec", "lcmp-t-dc1", "sleep", "1000"])
             .spawn()
             .unwrap();
-        let name = netns::path(&lab.name().netns("dc1"));
+        let netns = process::inode(&netns::path(&lab.name().netns("dc1")));
         let deadline = Instant::now() + Duration::from_secs(60);
-        let pid = i32::try_from(guest.id()).unwrap();
-        while crate::process::netns_inode(pid) != crate::process::inode(&name) {
+        let pid = i32::try_from(foreign.id()).unwrap();
+        while process::netns_inode(pid) != netns {
             assert!(Instant::now() < deadline);
         }
         let mut bystander = sleeping.spawn().unwrap();
         assert_eq!(left(lab.down()), Vec::<String>::new());
         assert!(!recorded.wait().unwrap().success());
-        assert!(!guest.wait().unwrap().success());
+        assert!(!foreign.wait().unwrap().success());
         assert!(bystander.try_wait().unwrap().is_none());
         bystander.kill().unwrap();
         bystander.wait().unwrap();
@@ -207,18 +187,12 @@ fn processes_of_a_lab_end_with_it() {
 }
 
 #[test]
-fn a_claim_that_is_dropped_leaves_nothing() {
-    isolated(|| {
-        let before = Machine::read();
-        let lab: LabName = "t".parse().unwrap();
-        let reservation = Reservation::acquire(&lab, "test").unwrap();
+fn a_dropped_reservation_leaves_nothing() {
+    without_a_trace(|_| {
+        let _reservation = reserve("t").unwrap();
         assert_eq!(status().unwrap().len(), 1);
-        assert!(matches!(
-            Reservation::acquire(&lab, "test"),
-            Err(ReservationError::Live { .. })
-        ));
-        drop(reservation);
-        before.assert_unchanged();
+        let again = reserve("t");
+        assert!(matches!(again, Err(ReservationError::Live { .. })));
     });
 }
 
@@ -230,20 +204,18 @@ fn the_eight_fabrics_come_up_and_down_again() {
             (HostPlacement::OwnNamespace, 184 + 1),
             (HostPlacement::RootNamespace, 184 - 128 + 1),
         ] {
-            let lab: LabName = "t".parse().unwrap();
-            let reservation = Reservation::acquire(&lab, "test").unwrap();
+            let reservation = reserve("t").unwrap();
             let plan = testing::fabrics(reservation.slot());
-            let options = options(lab, hosts);
-            let took =
-                bench_up_down(reservation, &plan, &options, &CancellationToken::new()).unwrap();
+            let cancel = CancellationToken::new();
+            let took = bench_up_down(reservation, &plan, &options("t", hosts), &cancel).unwrap();
             println!("{took:?}");
             assert_eq!((took.namespaces, took.links), (namespaces, 220 + 12));
         }
     });
 }
 
-/// Things of the machine's user, in the way as far as they can be.
-fn make_foreign_things() {
+/// Creates objects of the machine's user that overlap with the lab's as far as possible.
+fn create_foreign_objects() {
     sh("ip link add user0 type veth peer name user1");
     sh("ip addr add 192.168.7.1/24 dev user0");
     sh("ip link set user0 up");
@@ -256,9 +228,7 @@ fn make_foreign_things() {
 
 fn sh(line: &str) {
     let mut words = line.split(' ');
-    let status = Command::new(words.next().unwrap())
-        .args(words)
-        .status()
-        .unwrap();
+    let mut command = Command::new(words.next().unwrap());
+    let status = command.args(words).status().unwrap();
     assert!(status.success(), "{line}");
 }

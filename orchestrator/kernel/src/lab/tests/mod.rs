@@ -17,21 +17,27 @@ use tokio_util::sync::CancellationToken;
 use super::{Lab, LabError, Reservation, ReservationError};
 use crate::{
     lower::{Clock, HostPlacement, LowerOptions, lower_fault},
-    name::LabName,
+    testing::{Machine, isolated},
 };
 
-#[derive(Debug)]
-enum Refused {
-    Reservation(ReservationError),
-    #[expect(dead_code, reason = "shown by failing tests")]
-    Up(LabError),
+/// Runs a test's body on an isolated machine and asserts that it leaves no trace there.
+fn without_a_trace(body: impl FnOnce(&Machine)) {
+    isolated(|| {
+        let before = Machine::read();
+        body(&before);
+        before.assert_unchanged();
+    });
 }
 
-fn up(name: &str, hosts: HostPlacement, plan: fn(u8) -> Plan) -> Result<Lab, Refused> {
-    let lab: LabName = name.parse().unwrap();
-    let reservation = Reservation::acquire(&lab, "test").map_err(Refused::Reservation)?;
-    let plan = plan(reservation.slot());
-    bring_up(reservation, &plan, &options(lab, hosts)).map_err(Refused::Up)
+fn reserve(name: &str) -> Result<Reservation, ReservationError> {
+    Reservation::acquire(&name.parse().unwrap(), "test")
+}
+
+/// Brings up the lab `name`, which nobody else has.
+fn up(name: &str, hosts: HostPlacement, plan: fn(u8) -> Plan) -> Lab {
+    let reservation = reserve(name).unwrap();
+    let (plan, options) = (plan(reservation.slot()), options(name, hosts));
+    bring_up(reservation, &plan, &options).unwrap()
 }
 
 fn bring_up(
@@ -39,28 +45,19 @@ fn bring_up(
     plan: &Plan,
     options: &LowerOptions,
 ) -> Result<Lab, LabError> {
-    Lab::up(
-        reservation,
-        plan,
-        options,
-        &CancellationToken::new(),
-        &mut |_| {},
-    )
+    let cancel = CancellationToken::new();
+    Lab::up(reservation, plan, options, &cancel, &mut |_| {})
 }
 
-fn options(lab: LabName, hosts: HostPlacement) -> LowerOptions {
+fn options(lab: &str, hosts: HostPlacement) -> LowerOptions {
     LowerOptions {
-        lab,
+        lab: lab.parse().unwrap(),
         hosts,
         clock: Clock::Real,
         delay_lines: false,
-        cpus: cpus(),
+        // Packets are steered to existing CPUs.
+        cpus: u32::try_from(thread::available_parallelism().unwrap().get()).unwrap(),
     }
-}
-
-/// Returns the number of CPUs, to which packets are steered.
-fn cpus() -> u32 {
-    u32::try_from(thread::available_parallelism().unwrap().get()).unwrap()
 }
 
 fn host(lab: &Lab, name: &str) -> NodeId {
@@ -77,11 +74,8 @@ fn ping(lab: &mut Lab, from: NodeId, to: NodeId, seconds: u32) -> bool {
     let wait = seconds.to_string();
     command.args(["-n", "-q", "-c", "1", "-W", &wait, "-I", &dev, &addr]);
     command.stdout(Stdio::null());
-    lab.spawn_on(from, &mut command)
-        .unwrap()
-        .wait()
-        .unwrap()
-        .success()
+    let mut child = lab.spawn_on(from, &mut command).unwrap();
+    child.wait().unwrap().success()
 }
 
 /// Injects a fault into the first link.

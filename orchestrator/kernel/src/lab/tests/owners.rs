@@ -1,8 +1,9 @@
 //! Labs and the processes that own them.
 
 use std::{
-    env,
+    env, fs,
     io::{BufRead, BufReader, Lines, Write},
+    os::unix::net::UnixListener,
     process::{Child, ChildStdout, Command, Stdio},
     thread::sleep,
     time::Duration,
@@ -10,181 +11,181 @@ use std::{
 
 use nix::sys::signal::Signal;
 
-use super::{Refused, exact, left, up};
+use super::{exact, left, reserve, up, without_a_trace};
 use crate::{
     exec::netns,
-    journal::{LabState, Location},
+    journal::{self, LabState, Location},
     lab::{
         DownError, EnterError, Live, Reservation, ReservationError, down, down_all, node_command,
         status,
     },
     lower::HostPlacement,
     name::LabName,
-    process::ProcessId,
-    testing::{self, Machine, isolated},
+    process::{self, ProcessId},
+    testing::{self, isolated},
 };
 
 #[test]
-fn a_live_lab_is_refused_and_says_whose_it_is() {
+fn a_live_lab_is_refused_with_its_owner() {
     isolated(|| {
         let mut owner = Owner::start("wait");
-        let refused = up(OWNED, HostPlacement::OwnNamespace, testing::pair).unwrap_err();
-        let Refused::Reservation(ReservationError::Live { status }) = refused else {
-            panic!("{refused:?}");
+        let Err(ReservationError::Live { status }) = reserve(OWNED) else {
+            panic!("the lab has an owner");
         };
         assert_eq!(status.owner_pid, Some(owner.pid()));
-        assert!(
-            status
-                .owner_command
-                .is_some_and(|command| command.contains("owner"))
-        );
-        let lab: LabName = OWNED.parse().unwrap();
-        assert!(matches!(
-            down(&lab, Live::Refuse),
-            Err(DownError::Live { .. })
-        ));
-        assert!(netns::path(&lab.netns("dc1")).exists());
+        assert!(status.owner_command.unwrap().contains("owner"));
+        let refused = down(&owned(), Live::Refuse);
+        assert!(matches!(refused, Err(DownError::Live { .. })));
+        assert!(netns::path(&owned().netns("dc1")).exists());
         owner.kill();
     });
 }
 
 #[test]
-fn a_live_lab_is_taken_down_when_told_to() {
-    isolated(|| {
-        let before = Machine::read();
+fn a_live_lab_is_taken_down_on_request() {
+    without_a_trace(|_| {
         let mut owner = Owner::start("wait");
-        let lab: LabName = OWNED.parse().unwrap();
-        assert_eq!(left(down(&lab, Live::Stop).unwrap()), Vec::<String>::new());
+        let remaining = left(down(&owned(), Live::Stop).unwrap());
+        assert_eq!(remaining, Vec::<String>::new());
         owner.wait();
-        before.assert_unchanged();
     });
 }
 
 #[test]
-fn a_dead_lab_is_cleaned_by_the_next_up() {
-    isolated(|| {
-        let before = Machine::read();
+fn a_dead_lab_is_removed_by_the_next_up() {
+    without_a_trace(|_| {
         let mut owner = Owner::start("wait");
         owner.kill();
         assert_eq!(status().unwrap()[0].state, LabState::Dead);
-        let lab = up(OWNED, HostPlacement::RootNamespace, testing::pair).unwrap();
+        let lab = up(OWNED, HostPlacement::RootNamespace, testing::pair);
         assert_eq!(lab.plan().slot, 0);
         assert!(lab.down().is_empty());
-        before.assert_unchanged();
     });
 }
 
 #[test]
 fn a_kept_lab_stays_until_it_is_taken_down() {
-    isolated(|| {
-        let before = Machine::read();
+    without_a_trace(|_| {
         let mut owner = Owner::start("keep");
         owner.wait();
         assert_eq!(status().unwrap()[0].state, LabState::Kept);
-        let refused = up(OWNED, HostPlacement::OwnNamespace, testing::pair).unwrap_err();
+        let refused = reserve(OWNED);
         assert!(
-            matches!(refused, Refused::Reservation(ReservationError::Kept { .. })),
+            matches!(refused, Err(ReservationError::Kept { .. })),
             "{refused:?}"
         );
-        let lab: LabName = OWNED.parse().unwrap();
-        let node_command = |node, command: &[&str]| {
+        let on_node = |node, command: &[&str]| {
             let command: Vec<_> = command.iter().map(Into::into).collect();
-            node_command(&lab, node, &command)
+            node_command(&owned(), node, &command)
         };
-        let ready = node_command("dc1", &["ip", "link"]).unwrap();
+        let ready = on_node("dc1", &["ip", "link"]).unwrap();
         assert!(!ready.runs_in_root() && ready.status().unwrap().success());
-        let started = node_command("dc1", &["/nonexistent"]).unwrap().status();
+        let started = on_node("dc1", &["/nonexistent"]).unwrap().status();
         assert!(
             matches!(started, Err(EnterError::Start { .. })),
             "{started:?}"
         );
-        let error = node_command("dc9", &["true"]).unwrap_err().to_string();
+        let error = on_node("dc9", &["true"]).unwrap_err().to_string();
         assert!(error.contains("no node `dc9`"), "{error}");
-        for (_, done) in down_all(Live::Refuse).unwrap() {
-            assert_eq!(left(done.unwrap()), Vec::<String>::new());
+        for (_, result) in down_all(Live::Refuse).unwrap() {
+            assert_eq!(left(result.unwrap()), Vec::<String>::new());
         }
-        before.assert_unchanged();
     });
 }
 
 #[test]
 fn a_lab_in_a_guest_has_only_its_directory_here() {
-    isolated(|| {
-        let before = Machine::read();
-        let lab: LabName = OWNED.parse().unwrap();
-        let plan = testing::pair(0);
-        let reservation = Reservation::acquire_for_guest(&lab, &plan).unwrap();
-        std::os::unix::net::UnixListener::bind(reservation.directory().join("exec.sock")).unwrap();
+    without_a_trace(|_| {
+        let reservation = Reservation::acquire_for_guest(&owned(), &testing::pair(0)).unwrap();
+        UnixListener::bind(reservation.directory().join("exec.sock")).unwrap();
         let found = &status().unwrap()[0];
-        assert_eq!(
-            (found.state, found.location),
-            (LabState::Live, Location::Guest)
-        );
+        let state = (found.state, found.location);
+        assert_eq!(state, (LabState::Live, Location::Guest));
         assert!(found.switches > 0 && found.hosts > 0);
-        let entered = node_command(&lab, "dc1", &["true".into()]);
+        let entered = node_command(&owned(), "dc1", &["true".into()]);
         assert!(
             matches!(entered, Err(EnterError::InGuest { .. })),
             "{entered:?}"
         );
         drop(reservation);
         assert_eq!(status().unwrap(), []);
-        before.assert_unchanged();
     });
 }
 
 #[test]
-fn whenever_its_owner_is_killed_a_lab_can_be_taken_down_without_a_trace() {
-    isolated(|| {
-        let before = Machine::read();
-        let lab: LabName = OWNED.parse().unwrap();
-        let kills = env::var("LAB_KILLS")
-            .ok()
-            .and_then(|kills| kills.parse().ok());
+fn a_lab_whose_owner_is_killed_at_any_time_can_be_taken_down_without_a_trace() {
+    without_a_trace(|before| {
+        let kills = env::var("LAB_KILLS").ok();
+        let kills = kills.and_then(|kills| kills.parse().ok()).unwrap_or(40u64);
         let mut states = Vec::new();
-        for kill in 0..kills.unwrap_or(40u64) {
+        for kill in 0..kills {
             let mut owner = Owner::start("loop");
-            // Spread over making and undoing, which take some tens of milliseconds.
+            // Spread over bringing up and down, which take some tens of milliseconds.
             sleep(Duration::from_micros(kill * 7_919 % 90_000));
             owner.kill();
             states.extend(status().unwrap().into_iter().map(|lab| lab.state));
-            match down(&lab, Live::Refuse) {
-                Ok(errors) => assert_eq!(left(errors), Vec::<String>::new(), "kill {kill}"),
-                Err(DownError::NoLab { .. }) => {}
-                Err(error) => panic!("kill {kill}: {error}"),
-            }
+            assert_down(OWNED, kill);
             before.assert_unchanged();
         }
-        assert!(states.contains(&LabState::Dead));
-        assert!(
-            states.iter().all(|state| *state == LabState::Dead),
-            "{states:?}"
-        );
+        assert!(!states.is_empty());
+        let dead = |state: &LabState| *state == LabState::Dead;
+        assert!(states.iter().all(dead), "{states:?}");
     });
+}
+
+/// Takes a lab down whose owner was killed before, while or after it had the lab.
+pub(super) fn assert_down(lab: &str, kill: u64) {
+    match down(&lab.parse().unwrap(), Live::Refuse) {
+        Ok(errors) => assert_eq!(left(errors), Vec::<String>::new(), "kill {kill}"),
+        Err(DownError::NoLab { .. }) => {}
+        Err(error) => panic!("kill {kill}: {error}"),
+    }
 }
 
 #[test]
 fn a_lab_of_an_earlier_boot_is_only_files() {
-    isolated(|| {
-        let before = Machine::read();
+    without_a_trace(|_| {
         let mut owner = Owner::start("wait");
         owner.kill();
-        let name: LabName = OWNED.parse().unwrap();
-        let journal = crate::journal::directory(&name).join("journal");
-        let text = std::fs::read_to_string(&journal).unwrap();
-        let boot = crate::process::boot_id().unwrap();
-        std::fs::write(&journal, text.replace(&boot, "another")).unwrap();
+        let directory = journal::directory(&owned());
+        let text = fs::read_to_string(directory.join("journal")).unwrap();
+        let other_boot = text.replace(&process::boot_id().unwrap(), "another");
+        fs::write(directory.join("journal"), other_boot).unwrap();
         assert_eq!(status().unwrap()[0].state, LabState::Dead);
-        assert!(down(&name, Live::Refuse).unwrap().is_empty());
-        // The machine did not boot, so the lab is still there; that it was not touched is the point.
-        assert!(netns::path(&name.netns("dc1")).exists());
-        std::fs::create_dir_all(crate::journal::directory(&name)).unwrap();
-        std::fs::write(&journal, text).unwrap();
-        assert!(down(&name, Live::Refuse).unwrap().is_empty());
-        before.assert_unchanged();
+        assert!(down(&owned(), Live::Refuse).unwrap().is_empty());
+        // The machine did not reboot, so the lab still exists, untouched.
+        assert!(netns::path(&owned().netns("dc1")).exists());
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("journal"), text).unwrap();
+        assert!(down(&owned(), Live::Refuse).unwrap().is_empty());
     });
 }
 
-/// Not a test: the owner of a lab that other tests start and kill.
+#[test]
+fn a_lab_whose_journal_has_another_format_is_left_alone() {
+    isolated(|| {
+        let mut owner = Owner::start("wait");
+        owner.kill();
+        let journal = journal::directory(&owned()).join("journal");
+        let text = fs::read_to_string(&journal).unwrap();
+        fs::write(&journal, text.replacen("\"format\":2", "\"format\":1", 1)).unwrap();
+        let errors = left(down(&owned(), Live::Refuse).unwrap());
+        assert!(errors[0].contains("has format 1"), "{errors:?}");
+        assert!(matches!(
+            reserve(OWNED),
+            Err(ReservationError::Remains { .. })
+        ));
+        assert!(netns::path(&owned().netns("dc1")).exists());
+        fs::write(&journal, text).unwrap();
+        assert!(down(&owned(), Live::Refuse).unwrap().is_empty());
+    });
+}
+
+fn owned() -> LabName {
+    OWNED.parse().unwrap()
+}
+
+/// Owner of a lab, which other tests start and kill; no test itself.
 #[test]
 #[ignore = "started by other tests"]
 #[expect(
@@ -193,7 +194,7 @@ fn a_lab_of_an_earlier_boot_is_only_files() {
 )]
 fn owner() {
     let Ok(mode) = env::var(OWNER) else { return };
-    let bring_up = || up(OWNED, HostPlacement::RootNamespace, testing::pair).unwrap();
+    let bring_up = || up(OWNED, HostPlacement::RootNamespace, testing::pair);
     let ready = || {
         println!("ready");
         std::io::stdout().flush().unwrap();
@@ -224,10 +225,10 @@ fn owner() {
     }
 }
 
-/// Another process that has a lab.
+/// Process that owns a lab.
 pub(super) struct Owner {
     child: Child,
-    /// Open as long as it may write.
+    /// Standard output, open while the process may write.
     _lines: Lines<BufReader<ChildStdout>>,
 }
 
@@ -269,7 +270,7 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // A test that failed did not.
+        // A failed test did not end the process.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

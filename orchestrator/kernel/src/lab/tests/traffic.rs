@@ -15,7 +15,7 @@ use crate::{
 fn packets_cross_the_lab_with_hosts_in_either_placement() {
     isolated(|| {
         for hosts in [HostPlacement::RootNamespace, HostPlacement::OwnNamespace] {
-            let mut lab = up("t", hosts, testing::testbed).unwrap();
+            let mut lab = up("t", hosts, testing::testbed);
             let (from, to) = (host(&lab, "dc1/h1"), host(&lab, "dc8/h4"));
             let sent = |lab: &mut Lab| -> Vec<u64> {
                 let switch = host(lab, "dc1");
@@ -38,7 +38,7 @@ fn packets_cross_the_lab_with_hosts_in_either_placement() {
 #[test]
 fn a_cut_link_loses_its_carrier_and_gets_it_back() {
     isolated(|| {
-        let mut lab = up("t", HostPlacement::OwnNamespace, testing::pair).unwrap();
+        let mut lab = up("t", HostPlacement::OwnNamespace, testing::pair);
         let (from, to) = (host(&lab, "dc1/h1"), host(&lab, "dc2/h1"));
         assert!(ping(&mut lab, from, to, ANSWERED));
         fault(&mut lab, FaultChange::Down);
@@ -52,7 +52,7 @@ fn a_cut_link_loses_its_carrier_and_gets_it_back() {
 #[test]
 fn a_program_on_a_node_sees_the_nodes_interfaces() {
     isolated(|| {
-        let mut lab = up("t", HostPlacement::RootNamespace, testing::pair).unwrap();
+        let mut lab = up("t", HostPlacement::RootNamespace, testing::pair);
         let (switch, root) = (host(&lab, "dc1"), host(&lab, "dc1/h1"));
         let mut sees = |node, path: &str| {
             let mut command = Command::new("test");
