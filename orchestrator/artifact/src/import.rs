@@ -29,6 +29,8 @@ pub struct ImportOptions {
     /// Delay at which LCMP's delay score saturates: a power of two of milliseconds. The artifact's
     /// code has 32; the published outputs of Figure 1 were made with 512.
     pub max_delay: Nanos,
+    /// Path of a routing table, relative to the scenario, for the order of equal next hops.
+    pub routes: Option<String>,
 }
 
 /// The text of a scenario of `topology` and `flows`, simulated as the artifact does.
@@ -68,9 +70,12 @@ pub fn import(
          policies:\n  - ecmp\n  - ucmp-artifact\n  - lcmp: {{ preset: artifact, max_delay: {delay} }}\n\
          \n# For the simulator; a lab would need a smaller scale.\n\
          scale: {{ rate: 1, time: 1 }}\n\
-         transport: {{ semantics: artifact }}\n",
+         transport:\n  semantics: artifact\n",
         delay = options.max_delay,
     );
+    if let Some(routes) = &options.routes {
+        let _ = writeln!(text, "  routes: {}", quoted(routes));
+    }
     Ok(text)
 }
 

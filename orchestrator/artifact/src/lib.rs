@@ -23,7 +23,11 @@
 //! let text = import(
 //!     Source { path: "topology.txt", text: topology },
 //!     Source { path: "flows.txt", text: flows },
-//!     &ImportOptions { name: "pair".to_owned(), max_delay: lab_units::Nanos::from_millis(32) },
+//!     &ImportOptions {
+//!         name: "pair".to_owned(),
+//!         max_delay: lab_units::Nanos::from_millis(32),
+//!         routes: None,
+//!     },
 //! )?;
 //! assert!(text.contains("between: [dc1, dc2], rate: 40 Gbit, delay: 5 ms"));
 //! # Ok::<(), lab_artifact::ArtifactError>(())

@@ -43,6 +43,7 @@ pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
     let options = ImportOptions {
         name: "fig1".to_owned(),
         max_delay: MAX_DELAY,
+        routes: None,
     };
     import(source(TOPOLOGY, topology), source(FLOWS, flows), &options)
 }

@@ -326,6 +326,14 @@ pub struct SimArgs {
         conflicts_with = "scenario"
     )]
     pub routes: Option<PathBuf>,
+    /// Delay at which LCMP's delay score saturates under `--artifact` [default: 32 ms]
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "artifact",
+        conflicts_with = "scenario"
+    )]
+    pub max_delay: Option<Nanos>,
     /// Seed instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -363,6 +371,9 @@ pub struct ImportArgs {
     /// Delay at which LCMP's delay score saturates; Figure 1 was made with 512 ms
     #[arg(long, value_name = "TIME", default_value_t = PUBLISHED_MAX_DELAY)]
     pub max_delay: Nanos,
+    /// Routing table of the artifact, for the order of equal next hops [default: by port]
+    #[arg(long, value_name = "CSV")]
+    pub routes: Option<PathBuf>,
 }
 
 /// Arguments of `validate`.

@@ -444,7 +444,14 @@ fn files_of_the_artifact_are_simulated_as_their_import_is() {
     bench.expect_exit(&["sim", "it.yaml"], 0);
     assert_eq!(bench.latest().flows(), flows);
 
+    let by_import = ["-o", "it.yaml", "--routes", "routes.csv"];
+    bench.expect_exit(&[&["import"], &files[..], &by_import].concat(), 0);
+    bench.expect_exit(&["sim", "it.yaml"], 0);
+    assert_eq!(bench.latest().flows(), flows);
+
     bench.write("routes.csv", &ROUTES.replace("3,1,1", "3,1,9"));
+    let message = bench.expect_exit(&["sim", "it.yaml"], 2).stderr;
+    assert!(message.contains("routes.csv"), "{message}");
     let message = bench.expect_exit(&routed, 2).stderr;
     assert!(message.contains("routes.csv"), "{message}");
     bench.write(
@@ -455,6 +462,45 @@ fn files_of_the_artifact_are_simulated_as_their_import_is() {
         .expect_exit(&[&["import"], &files[..]].concat(), 2)
         .stderr;
     assert!(message.contains("topology.txt:3"), "{message}");
+}
+
+/// The published order of equal next hops and delay limit give the same rows through `import` and
+/// without it.
+#[test]
+fn a_published_routing_table_survives_its_import() {
+    let Some(artifact) = published::beside("a_published_routing_table_survives_its_import") else {
+        return;
+    };
+    let path = |name: &str| artifact.join(name).display().to_string();
+    let (topology, flows) = (path(published::TOPOLOGY), path(published::FLOWS));
+    let routes = path(published::ROUTES);
+    let options = ["--routes", &routes, "--max-delay", "512 ms"];
+    let until = ["--until", "30 ms"];
+    let bench = Bench::new();
+    let direct = [
+        &["sim", "--artifact", &topology, &flows],
+        &options[..],
+        &until,
+    ]
+    .concat();
+    bench.expect_exit(&direct, 4);
+    let direct = bench.latest();
+    let import = [
+        &["import", &topology, &flows, "-o", "it.yaml"],
+        &options[..],
+    ]
+    .concat();
+    bench.expect_exit(&import, 0);
+    bench.expect_exit(&[&["sim", "it.yaml"], &until[..]].concat(), 4);
+    let imported = bench.latest();
+    assert!(direct.text("decisions.csv").lines().count() > 3);
+    for table in fs::read_dir(&direct.0).unwrap() {
+        let name = table.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".csv") || name.ends_with(".parquet") {
+            let read = |run: &Run| fs::read(run.0.join(&name)).unwrap();
+            assert!(read(&direct) == read(&imported), "{name} differs");
+        }
+    }
 }
 
 /// Writes an artifact's directory of these flows with outputs of a simulation.

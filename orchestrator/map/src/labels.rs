@@ -44,6 +44,11 @@ impl Curve {
         shares(24).map(|share| self.at(share)).collect()
     }
 
+    /// Square of the distance between its ends.
+    fn span(&self) -> f64 {
+        (self.to.0 - self.from.0).powi(2) + (self.to.1 - self.from.1).powi(2)
+    }
+
     /// A rectangle that holds the line.
     fn hull(&self) -> Area {
         let span = |a: f64, b: f64, c: f64| {
@@ -89,16 +94,21 @@ impl Area {
 }
 
 /// Places a label of half the size beside it on each link: with the least overlap of `obstacles` and
-/// of the labels before, then crossed by the fewest other links, then nearest to [`BEST_SHARE`].
+/// of the labels of shorter links, then crossed by the fewest other links, then nearest to
+/// [`BEST_SHARE`].
 #[must_use]
 pub fn place_labels(links: &[(Curve, Point)], obstacles: &[Area]) -> Vec<Area> {
-    let mut taken = obstacles.to_vec();
-    for (at, &(link, half)) in links.iter().enumerate() {
-        let tried = shares(48).filter(|share| (MIN_SHARE..=1.0 - MIN_SHARE).contains(share));
+    let mut order: Vec<usize> = (0..links.len()).collect();
+    order.sort_by(|a, b| links[*a].0.span().total_cmp(&links[*b].0.span()));
+    let mut placed: Vec<Option<Area>> = vec![None; links.len()];
+    for at in order {
+        let (link, half) = links[at];
+        let tried = shares(96).filter(|share| (MIN_SHARE..=1.0 - MIN_SHARE).contains(share));
         let ranked = tried.map(|share| {
             let middle = link.at(share);
             let area = Area { middle, half };
-            let overlap: f64 = taken.iter().map(|other| area.overlap(other)).sum();
+            let taken = obstacles.iter().chain(placed.iter().flatten());
+            let overlap: f64 = taken.map(|other| area.overlap(other)).sum();
             let others = links.iter().enumerate().filter(|(other, _)| *other != at);
             let crossings = others.filter(|(_, (other, _))| area.is_crossed_by(other));
             let rank = (overlap, crossings.count(), (share - BEST_SHARE).abs());
@@ -110,9 +120,9 @@ pub fn place_labels(links: &[(Curve, Point)], obstacles: &[Area]) -> Vec<Area> {
                 .then(crossings.cmp(&other.1))
                 .then(off.total_cmp(&other.2))
         });
-        taken.extend(best.map(|(_, area)| area));
+        placed[at] = best.map(|(_, area)| area);
     }
-    taken.split_off(obstacles.len())
+    placed.into_iter().flatten().collect()
 }
 
 /// 0, 1/`parts`, 2/`parts` … 1.

@@ -23,23 +23,21 @@ pub fn render_svg(plan: &Plan) -> String {
     let places: Vec<_> = (0..plan.dcs.len()).map(|dc| map.place(dc)).collect();
     let boxes: Vec<_> = places.iter().map(|place| box_area(*place)).collect();
     let areas = place_labels(&labels, &boxes);
-    let is_free = |at: usize| {
-        let before = areas[..at].iter().chain(&boxes);
-        before.map(|other| areas[at].overlap(other)).sum::<f64>() <= 0.0
-    };
-
     let mut svg = map.open(plan);
     for (link, curve) in links.iter().zip(&curves) {
         draw_link(&mut svg, link, curve);
     }
-    let (free, crowded): (Vec<usize>, Vec<usize>) = (0..areas.len()).partition(|at| is_free(*at));
-    for at in free {
-        draw_label(&mut svg, &texts[at], &areas[at]);
+    let mut taken = boxes;
+    for (text, area) in texts.iter().zip(&areas) {
+        if taken.iter().all(|other| area.overlap(other) <= 0.0) {
+            draw_label(&mut svg, text, area);
+            taken.push(*area);
+        }
     }
     for (dc, place) in plan.dcs.iter().zip(&places) {
         draw_dc(&mut svg, dc, *place);
     }
-    map.draw_notes(&mut svg, crowded.len());
+    map.draw_notes(&mut svg, plan.dcs.len() + links.len() - taken.len());
     svg.push_str("</svg>\n");
     svg
 }

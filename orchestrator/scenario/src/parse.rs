@@ -38,6 +38,7 @@ pub fn files(scenario: &Scenario) -> Vec<&str> {
         Traffic::FlowFile { path } => Some(path.as_str()),
         Traffic::Flows(_) => None,
     });
+    let named = named.chain(scenario.transport.routes.as_deref());
     let mut seen = BTreeSet::new();
     named.filter(|path| seen.insert(*path)).collect()
 }

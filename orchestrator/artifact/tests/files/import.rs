@@ -10,6 +10,7 @@ fn imported(topology: &str, flows: &str) -> Result<String, String> {
     let options = ImportOptions {
         name: "made-up".to_owned(),
         max_delay: Nanos::from_millis(512),
+        routes: None,
     };
     let text = import(
         Source {

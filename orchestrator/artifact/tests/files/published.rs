@@ -26,6 +26,7 @@ fn planned(directory: &std::path::Path, topology: &str, flows: &str) -> Plan {
         &ImportOptions {
             name: "published".to_owned(),
             max_delay: published::MAX_DELAY,
+            routes: None,
         },
     );
     crate::plan(&text.unwrap(), &[(flows, &flows_text)])

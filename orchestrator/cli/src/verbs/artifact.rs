@@ -7,8 +7,9 @@ use std::{
 
 use lab_artifact::{ImportOptions, RoutingTable, Source};
 use lab_plan::Plan;
-use lab_scenario::limits;
+use lab_scenario::{Files, limits};
 use lab_sim::semantics::NextHopOrder;
+use lab_units::Nanos;
 
 use crate::{
     args::ImportArgs,
@@ -23,15 +24,15 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
         Some(file) => file.parent().map_or_else(PathBuf::new, Path::to_owned),
         None => PathBuf::new(),
     };
-    let options = ImportOptions {
-        name: name_of(&arguments.flows),
-        max_delay: arguments.max_delay,
-    };
+    let named = |path: &Path| relative(path, &folder);
     let loaded = loaded(
         &arguments.topology,
-        &arguments.flows,
-        &relative(&arguments.flows, &folder)?,
-        &options,
+        (&arguments.flows, &named(&arguments.flows)?),
+        match &arguments.routes {
+            Some(path) => Some((path, named(path)?)),
+            None => None,
+        },
+        arguments.max_delay,
     )?;
     match &arguments.output {
         Some(path) => {
@@ -43,49 +44,61 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Returns the scenario of `topology` and `flows`; the scenario refers to the flow file as `named`.
+/// Returns the scenario of `topology`, `flows` and `routes`; the latter two are paths with the names
+/// by which the scenario refers to them.
 ///
 /// # Errors
 /// A file that cannot be read or parsed, with exit code 2.
 pub fn loaded(
     topology: &Path,
-    flows: &Path,
-    named: &str,
-    options: &ImportOptions,
+    (flows, flows_name): (&Path, &str),
+    routes: Option<(&PathBuf, String)>,
+    max_delay: Nanos,
 ) -> Result<Loaded, Failure> {
     let topology_text = load::read_text(topology, limits::MAX_FILE_BYTES)?;
     let flows_text = load::read_text(flows, limits::MAX_FILE_BYTES)?;
+    let options = ImportOptions {
+        name: name_of(flows),
+        max_delay,
+        routes: routes.as_ref().map(|(_, name)| name.clone()),
+    };
     let text = lab_artifact::import(
         Source {
             path: &topology.display().to_string(),
             text: &topology_text,
         },
         Source {
-            path: named,
+            path: flows_name,
             text: &flows_text,
         },
-        options,
+        &options,
     )
     .map_err(Failure::usage)?;
     let scenario = lab_scenario::parse("the imported scenario", text.as_bytes());
+    let mut files = Files::from([(flows_name.to_owned(), flows_text)]);
+    if let Some((path, name)) = routes {
+        files.insert(name, load::read_text(path, limits::MAX_FILE_BYTES)?);
+    }
     Ok(Loaded {
         scenario: scenario.map_err(Failure::usage)?,
         text,
-        files: [(named.to_owned(), flows_text)].into(),
+        files,
     })
 }
 
-/// Returns the order of equal next hops in `plan` by the routing table at `path`.
+/// Returns the order of equal next hops in `plan` by the routing table that its scenario names.
 ///
 /// # Errors
-/// A table that cannot be read, parsed or applied to the plan, with exit code 2.
-pub fn order(path: &Path, plan: &Plan) -> Result<NextHopOrder, Failure> {
-    let text = load::read_text(path, limits::MAX_FILE_BYTES)?;
-    let table = RoutingTable::parse(&path.display().to_string(), &text);
-    let neighbours = table.and_then(|table| table.in_plan(plan));
-    Ok(NextHopOrder {
+/// A table that cannot be parsed or applied to the plan, with exit code 2.
+pub fn order(loaded: &Loaded, plan: &Plan) -> Result<Option<NextHopOrder>, Failure> {
+    let Some(name) = &loaded.scenario.transport.routes else {
+        return Ok(None);
+    };
+    let text = loaded.files.get(name).map_or("", String::as_str);
+    let neighbours = RoutingTable::parse(name, text).and_then(|table| table.in_plan(plan));
+    Ok(Some(NextHopOrder {
         neighbours: neighbours.map_err(Failure::usage)?,
-    })
+    }))
 }
 
 /// Returns a scenario name of letters, digits and `-` for a file.

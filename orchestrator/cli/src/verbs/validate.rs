@@ -9,7 +9,7 @@ use std::{
 };
 
 use lab_artifact::{
-    Agreement, FctRow, ImportOptions, LinkAgreement, parse_fct, parse_utilisation,
+    Agreement, FctRow, LinkAgreement, parse_fct, parse_utilisation,
     published::{self, FLOWS, POLICIES, ROUTES, TOPOLOGY, UTILISATION},
 };
 use lab_plan::{Engine, Plan, PlanOptions};
@@ -17,6 +17,7 @@ use lab_scenario::limits;
 use lab_sim::{
     Job, RunOptions,
     played::{self, Played},
+    semantics::NextHopOrder,
 };
 use lab_units::Nanos;
 
@@ -41,15 +42,14 @@ struct Comparison {
 /// Runs `lcmp-lab validate`.
 pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
     let files = Files(&arguments.artifact);
-    let mut plan = plan(&files)?;
+    let (mut plan, order) = plan(&files)?;
     // Sampling period of the artifact's monitor.
     plan.measure.links_ns = Nanos::from_millis(1);
-    let order = artifact::order(&files.path(ROUTES), &plan)?;
     let mut runs = Vec::new();
     for (policy, (label, output)) in POLICIES.into_iter().enumerate() {
         let published = files.fct(output)?;
         let job = Job {
-            order: Some(&order),
+            order: order.as_ref(),
             ..Job::new(&plan, policy, 0)
         };
         runs.push((published, play(job, label, arguments)?));
@@ -89,17 +89,21 @@ impl Files<'_> {
     }
 }
 
-fn plan(files: &Files<'_>) -> Result<Plan, Failure> {
-    let options = ImportOptions {
-        name: "fig1".to_owned(),
-        max_delay: published::MAX_DELAY,
-    };
-    let loaded = artifact::loaded(&files.path(TOPOLOGY), &files.path(FLOWS), FLOWS, &options)?;
+/// Returns the plan of Figure 1 and its order of equal next hops.
+fn plan(files: &Files<'_>) -> Result<(Plan, Option<NextHopOrder>), Failure> {
+    let loaded = artifact::loaded(
+        &files.path(TOPOLOGY),
+        (&files.path(FLOWS), FLOWS),
+        Some((&files.path(ROUTES), ROUTES.to_owned())),
+        published::MAX_DELAY,
+    )?;
     let options = PlanOptions {
         engine: Engine::Sim,
         ..PlanOptions::default()
     };
-    load::resolve(&loaded, files.0, &options)
+    let plan = load::resolve(&loaded, files.0, &options)?;
+    let order = artifact::order(&loaded, &plan)?;
+    Ok((plan, order))
 }
 
 fn play(job: Job<'_>, label: &str, arguments: &ValidateArgs) -> Result<Played, Failure> {

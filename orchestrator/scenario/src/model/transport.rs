@@ -28,6 +28,9 @@ pub struct TransportSpec {
     pub fabric_buffer: Option<Bytes>,
     /// Shared buffer of a DCI switch.
     pub dci_buffer: Option<Bytes>,
+    /// Path of a routing table of the artifact, for the order of equal next hops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub routes: Option<String>,
 }
 
 /// Maximum number of unacknowledged bytes of a QP.

@@ -51,6 +51,11 @@ pub struct Transport {
     pub fabric_buffer: Maybe<Text<Bytes>>,
     /// Shared buffer of a DCI switch. Default: 6 GB with semantics `paper`, 128 MiB with `artifact`.
     pub dci_buffer: Maybe<Text<Bytes>>,
+    /// Routing table in the format of the paper's artifact (`src_id,dst_id,next_hop_id`), for the
+    /// order of equal next hops; path relative to the scenario. By port unless said otherwise.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub routes: Maybe<Text<String>>,
 }
 
 /// Congestion control with its default parameters.

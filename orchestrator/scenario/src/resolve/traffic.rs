@@ -44,7 +44,8 @@ fn source(context: &mut Context<'_>, network: &Network, raw: &At<raw::Traffic>) 
     Some(Traffic::FlowFile { path })
 }
 
-fn file(context: &mut Context<'_>, text: &Text<String>) -> String {
+/// Returns the path of a file that the scenario names.
+pub(super) fn file(context: &mut Context<'_>, text: &Text<String>) -> String {
     let path = text.as_str();
     if path.trim().is_empty() {
         context.problem(&text.range(), ProblemKind::EmptyPath);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use lab_parameters::{ParameterSet, Preset};
 use lab_units::{Bytes, Nanos, Semantics};
 
-use super::{context::Context, parameters};
+use super::{context::Context, parameters, traffic::file};
 use crate::{
     limits,
     model::{CcSpec, Settings, TimeoutSpec, TransportSpec, WindowSpec},
@@ -38,6 +38,7 @@ pub(super) fn transport(context: &mut Context<'_>, raw: Option<&raw::Transport>)
         retransmit_timeout: timeout(context, &raw.retransmit_timeout),
         fabric_buffer,
         dci_buffer,
+        routes: raw.routes.as_ref().map(|path| file(context, path)),
     }
 }
 

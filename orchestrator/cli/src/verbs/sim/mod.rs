@@ -14,7 +14,6 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use lab_artifact::ImportOptions;
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_recorder::RunSetting;
 use lab_records::{Phase, RunEnd, RunWriter, SimWork, UtcTime};
@@ -55,10 +54,8 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     };
     let budget = Budget::of(&plan, options.until)?;
     budget.check()?;
-    let routes = arguments.routes.as_deref();
-    let order = routes.map(|routes| artifact::order(routes, &plan));
     let dir = Simulation {
-        order: order.transpose()?,
+        order: artifact::order(&loaded, &plan)?,
         loaded,
         plan,
         options,
@@ -71,12 +68,13 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
 /// Returns the scenario and its path for messages.
 fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
     if let [topology, flows] = arguments.artifact.as_slice() {
-        let options = ImportOptions {
-            name: artifact::name_of(flows),
-            max_delay: PUBLISHED_MAX_DELAY,
-        };
-        let named = flows.display().to_string();
-        let loaded = artifact::loaded(topology, flows, &named, &options)?;
+        let named = |path: &PathBuf| path.display().to_string();
+        let loaded = artifact::loaded(
+            topology,
+            (flows, &named(flows)),
+            arguments.routes.as_ref().map(|path| (path, named(path))),
+            arguments.max_delay.unwrap_or(PUBLISHED_MAX_DELAY),
+        )?;
         return Ok((topology.clone(), loaded));
     }
     let path = arguments.scenario.clone().unwrap_or_default();
