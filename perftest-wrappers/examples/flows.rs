@@ -1,8 +1,7 @@
-//! Runs staggered flows between two RDMA devices and prints one row each.
+//! Staggered flows between two RDMA devices; prints one row each.
 //!
 //! `flows SRC_DEVICE DST_DEVICE COUNT [TOOL [GAP [FIRST_SIZE [STEP]]]]`, for example
-//! `flows rxe_a rxe_b 24 ib_send_bw 50ms 20kB 20kB`. The devices, and a path between them, must be
-//! there.
+//! `flows rxe_a rxe_b 24 ib_send_bw 50ms 20kB 20kB`. The devices and a path between them must exist.
 
 use std::{env, error::Error, io::Write, str::FromStr};
 
@@ -62,7 +61,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "flow bytes client_qp server_qp lateness_ns sign_ns fct_ns resolution_ns status"
+        "flow bytes client_qp server_qp lateness_ns marker_ns fct_ns resolution_ns status"
     )?;
     for (job, row) in jobs.iter().zip(&rows) {
         let qp =
@@ -78,8 +77,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             job.total_bytes().get(),
             qp(row.client_qp),
             qp(row.server_qp),
-            row.release.map_or(0, |release| release.lateness.get()),
-            row.sign.map_or(0, |sign| sign.after.get()),
+            row.start.map_or(0, |start| start.lateness.get()),
+            row.marker.map_or(0, |marker| marker.after.get()),
             row.status,
         )?;
     }

@@ -4,20 +4,20 @@ use lab_units::Nanos;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// An instant of `CLOCK_MONOTONIC`: nanoseconds since boot, the same for every process and network
-/// namespace of the machine, and the clock switch agents stamp their records with.
+/// Instant of `CLOCK_MONOTONIC` in nanoseconds since boot: the clock of every process and network
+/// namespace of the machine, and of the switch agents' records.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct MonotonicTime(u64);
 
 impl MonotonicTime {
-    /// The instant `nanos` nanoseconds after boot.
+    /// Returns the instant `nanos` nanoseconds after boot.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Now.
+    /// Reads the clock.
     ///
     /// # Panics
     /// Never on Linux, whose monotonic clock can always be read and starts at zero.
@@ -29,19 +29,19 @@ impl MonotonicTime {
         Self(seconds * 1_000_000_000 + nanos)
     }
 
-    /// Nanoseconds since boot.
+    /// Returns the nanoseconds since boot.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// The instant `time` later; the last one there is when that does not fit.
+    /// Returns the instant `time` later, or the last instant if that does not fit.
     #[must_use]
     pub const fn after(self, time: Nanos) -> Self {
         Self(self.0.saturating_add(time.get()))
     }
 
-    /// The next instant that is a whole multiple of `time` after boot; `self` when it is one.
+    /// Returns the next instant that is a whole multiple of `time` after boot, which may be `self`.
     ///
     /// Two runs whose flows start at whole seconds meet the kernel's periodic work (ticks, deferred
     /// work rounded to seconds) in the same places.
@@ -56,7 +56,7 @@ impl MonotonicTime {
         }
     }
 
-    /// The time since `earlier`; none when it is not earlier.
+    /// Returns the time since `earlier`; zero if it is not earlier.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Nanos {
         Nanos::new(self.0.saturating_sub(earlier.0))

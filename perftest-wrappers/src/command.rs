@@ -6,24 +6,24 @@ use lab_units::Side;
 
 use crate::job::FlowJob;
 
-/// A command line: what is run, and in which network namespace. No shell reads it.
+/// Command line and its network namespace; no shell parses it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CommandLine {
-    /// The program's name.
+    /// Name of the program.
     pub program: OsString,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<OsString>,
-    /// The namespace it is run in; `None` is the caller's own.
+    /// Namespace of the process; none is the caller's own.
     pub netns: Option<PathBuf>,
 }
 
-/// The server's command line; it listens on `port`.
+/// Returns the command line of the server, which listens on `port`.
 #[must_use]
 pub fn server_command(job: &FlowJob, port: u16) -> CommandLine {
     command(job, Side::Server, port)
 }
 
-/// The client's command line; it connects to `port` of its own loopback interface.
+/// Returns the command line of the client, which connects to `port` of its own loopback interface.
 #[must_use]
 pub fn client_command(job: &FlowJob, port: u16) -> CommandLine {
     let mut line = command(job, Side::Client, port);
@@ -48,9 +48,9 @@ fn command(job: &FlowJob, side: Side, port: u16) -> CommandLine {
     args.push(format!("--tclass={}", job.traffic_class).into());
     // Six decimals instead of two, and no table around them.
     args.push("--output=bandwidth".into());
-    // No peak: with a few messages it says nothing.
+    // No peak, which means nothing for a few messages.
     args.push("-N".into());
-    // Silent about CPU frequency scaling, which the FCT is not computed from.
+    // No warning about CPU frequency scaling, which the FCT does not depend on.
     args.push("-F".into());
     if job.tool.waits_by_events() {
         args.push("-e".into());
@@ -62,7 +62,7 @@ fn command(job: &FlowJob, side: Side, port: u16) -> CommandLine {
     }
 }
 
-/// As a person would type it, for `plan --steps`.
+/// Shell command, for `plan --steps`.
 impl fmt::Display for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(netns) = &self.netns {
@@ -75,7 +75,7 @@ impl fmt::Display for CommandLine {
     }
 }
 
-/// `text` as one word of a POSIX shell.
+/// Quotes `text` as one word of a POSIX shell.
 fn quoted(text: &std::ffi::OsStr) -> String {
     let text = text.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,+@%".contains(c);

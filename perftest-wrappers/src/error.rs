@@ -1,4 +1,4 @@
-//! What can be wrong before, while and after a flow runs.
+//! Errors before and while a session runs.
 
 use std::{io, path::PathBuf};
 
@@ -9,151 +9,151 @@ use crate::{
     qp::MAX_QP_TIMEOUT,
 };
 
-/// A flow that perftest cannot make.
+/// Job that perftest cannot run.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum JobError {
-    /// Fewer messages than perftest takes.
+    /// Fewer messages than perftest accepts.
     #[error("flow {flow}: {messages} messages, perftest takes at least {MIN_MESSAGES}")]
     TooFewMessages {
-        /// The flow.
+        /// Flow.
         flow: FlowId,
-        /// What was asked for.
+        /// Requested value.
         messages: u32,
     },
-    /// A message that is empty or larger than rxe takes.
+    /// A message that is empty or larger than rxe accepts.
     #[error(
         "flow {flow}: a message of {size} (hint: it must have between 1 B and {MAX_MESSAGE}; use more messages)"
     )]
     MessageSize {
-        /// The flow.
+        /// Flow.
         flow: FlowId,
-        /// What was asked for.
+        /// Requested value.
         size: Bytes,
     },
     /// A path MTU that InfiniBand does not have.
     #[error("flow {flow}: path MTU {mtu}, it must be 256, 512, 1024, 2048 or 4096")]
     PathMtu {
-        /// The flow.
+        /// Flow.
         flow: FlowId,
-        /// What was asked for.
+        /// Requested value.
         mtu: u32,
     },
     /// A QP time-out out of its five bits.
     #[error("flow {flow}: QP time-out exponent {timeout}, it must be at most {MAX_QP_TIMEOUT}")]
     QpTimeout {
-        /// The flow.
+        /// Flow.
         flow: FlowId,
-        /// What was asked for.
+        /// Requested value.
         timeout: u8,
     },
-    /// An RDMA device name that perftest would take for something else.
+    /// A device name that perftest would parse as an option.
     #[error("flow {flow}: `{device}` is no RDMA device name")]
     DeviceName {
-        /// The flow.
+        /// Flow.
         flow: FlowId,
-        /// What was given.
+        /// Given name.
         device: String,
     },
     /// Two rows of the schedule with one id.
     #[error("flow {flow} is in the schedule twice")]
     Duplicate {
-        /// The flow.
+        /// Flow.
         flow: FlowId,
     },
 }
 
-/// A perftest installation that cannot be used.
+/// Installation of perftest that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// The program is not in `PATH`.
     #[error("cannot find `{tool}` (hint: apt-get install perftest)")]
     Missing {
-        /// The tool.
+        /// Program.
         tool: Tool,
     },
     /// The program does not start.
     #[error("cannot run `{tool} --version`: {source}")]
     Run {
-        /// The tool.
+        /// Program.
         tool: Tool,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// The program says something else than its version.
+    /// The program does not print a version.
     #[error("`{tool} --version` printed `{output}`, which has no version in it")]
     NoVersion {
-        /// The tool.
+        /// Program.
         tool: Tool,
-        /// Its first line.
+        /// First line of the output.
         output: String,
     },
 }
 
-/// A session that could not begin; no process of it is left.
+/// Session that could not begin; none of its processes is left.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// A flow that cannot be made.
+    /// A job cannot be run.
     #[error(transparent)]
     Job(#[from] JobError),
     /// A namespace that cannot be opened.
     #[error("cannot open the network namespace `{path}` of host `{host}`: {source}")]
     Netns {
-        /// The host.
+        /// Host.
         host: String,
-        /// The namespace.
+        /// Path of the namespace.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// A thread, timer or socket that the kernel refused.
-    #[error("cannot start the threads that launch and release flows: {source}")]
+    /// The kernel refused a thread, timer or socket.
+    #[error("cannot start the threads that launch and start flows: {source}")]
     Thread {
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
 }
 
-/// Why a flow's two processes did not become ready to send.
+/// Handshake that failed, so that a flow did not become ready.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum HandshakeError {
     /// A process could not be started.
     #[error("cannot start the {side}: {reason}")]
     Spawn {
-        /// Which.
+        /// Process.
         side: Side,
-        /// Why.
+        /// Cause.
         reason: String,
     },
     /// A socket of the gate failed.
     #[error("cannot {what}: {reason}")]
     Socket {
-        /// What was tried.
+        /// Action that failed.
         what: &'static str,
-        /// Why.
+        /// Cause.
         reason: String,
     },
-    /// Nothing came for too long.
+    /// The handshake took too long.
     #[error("no handshake within {seconds} s: {waiting_for}")]
     TimedOut {
-        /// The limit.
+        /// Limit, in seconds.
         seconds: u64,
-        /// What was awaited.
+        /// Awaited event.
         waiting_for: &'static str,
     },
-    /// Bytes that no known perftest sends there.
+    /// Bytes that no known perftest sends.
     #[error("unexpected handshake from the {side}: {len} bytes beginning with `{start}` (hint: the gate knows perftest {known})", known = crate::probe::KNOWN_VERSION)]
     Unexpected {
-        /// Who sent them.
+        /// Sender.
         side: Side,
-        /// How many.
+        /// Number of bytes.
         len: usize,
-        /// The first of them, escaped.
+        /// First bytes, escaped.
         start: String,
     },
     /// A process closed its connection before data could flow.
     #[error("the {side} closed the handshake before data could flow")]
     Closed {
-        /// Who.
+        /// Process.
         side: Side,
     },
 }

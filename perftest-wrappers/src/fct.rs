@@ -1,83 +1,82 @@
-//! The flow completion time, from everything that is known about a flow.
+//! Flow completion time, from perftest's reports and the completion marker.
 //!
 //! Six decimals of a MiB per second are a resolution of half a byte per second: 1/10,000 of the FCT
 //! of a 5 kB flow that takes a second, and 1/1,000 if it takes ten; of a 2 MB flow that takes 200
-//! seconds, 10 ms. For such flows the [`Sign`] that the client gives by what it does after its last
-//! completion is more exact.
+//! seconds, 10 ms. For such flows the [`CompletionMarker`], the client's first act after its last
+//! completion, is more exact.
 
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    brake::PATIENCE,
+    cpu::COMPUTE_PERIOD,
     report::{Bandwidth, ReportError},
 };
 
-/// A flow completion time, and how well it is known.
+/// Flow completion time and its resolution.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Fct {
-    /// From the first post to the last completion.
+    /// Time from the first post to the last completion.
     pub time: Nanos,
-    /// Half of the last digit of what it was computed from, as a time: as far as the truth may be
-    /// from what perftest said.
+    /// Largest error: half of the last digit of the reported bandwidth, as a time.
     pub resolution: Nanos,
-    /// Where it comes from.
+    /// Source of the time.
     pub source: FctSource,
 }
 
-/// Where an FCT comes from.
+/// Source of an FCT.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FctSource {
-    /// The bandwidth that the client tells its server after the run, in full double precision.
+    /// Bandwidth that the client sends its server after the run, in full double precision.
     Exchanged,
-    /// The bandwidth the client prints with six decimals.
+    /// Bandwidth that the client prints with six decimals.
     Printed,
-    /// Too slow for six decimals: the time of the client's [`Sign`] less its usual lag, within the
-    /// bounds of what was printed.
-    PrintedAndSign,
+    /// Time of the client's [`CompletionMarker`] less its usual lag, within the bounds of the printed
+    /// bandwidth, for a flow too slow for six decimals.
+    PrintedAndMarker,
 }
 
-/// The first thing, seen from outside, that a client does after its last completion.
+/// First act of a client after its last completion that is visible from outside.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Sign {
-    /// What it did.
-    pub kind: SignKind,
-    /// How long after its release.
+pub struct CompletionMarker {
+    /// Kind of act.
+    pub kind: MarkerKind,
+    /// Time since the flow's start.
     pub after: Nanos,
 }
 
-/// What a client did after its last completion.
+/// Kind of a completion marker.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SignKind {
-    /// It began to calibrate its clock and was stopped.
+pub enum MarkerKind {
+    /// The client began to calibrate its clock and was stopped.
     Stopped,
-    /// It had calibrated its clock and spoke to its server.
-    Spoke,
+    /// The client had calibrated its clock and sent bytes to its server.
+    Sent,
 }
 
-/// The FCT of `size`, from everything that is known about it.
+/// Returns the FCT of a flow of `size`.
 ///
 /// # Errors
-/// Two reports that contradict each other, or a report that contradicts the gate.
+/// Two reports that contradict each other, or a report that contradicts the marker.
 pub(crate) fn fct(
     size: Bytes,
     printed: Bandwidth,
     exchanged: Option<Bandwidth>,
-    sign: Option<Sign>,
+    marker: Option<CompletionMarker>,
 ) -> Result<Fct, ReportError> {
     let from_print = printed.fct(size);
     let fct = match exchanged.map(|bandwidth| (bandwidth, bandwidth.fct(size))) {
         Some((_, exact)) if from_print.contains(exact.time) => exact,
         Some((exchanged, _)) => return Err(ReportError::Disagree { exchanged, printed }),
-        None => match sign {
-            Some(sign) if from_print.is_coarse() => from_print.refined(sign),
+        None => match marker {
+            Some(marker) if from_print.is_coarse() => from_print.refined(marker),
             _ => from_print,
         },
     };
-    match sign {
-        Some(sign) => fct.over_by(sign.after),
+    match marker {
+        Some(marker) => fct.over_by(marker.after),
         None => Ok(fct),
     }
 }
@@ -113,12 +112,12 @@ impl Fct {
         time.saturating_sub(self.time) <= allowed && self.time.saturating_sub(time) <= allowed
     }
 
-    /// Whether the resolution is more than 1/10,000 of the time, or than a sign is off by.
+    /// Returns true if the resolution is more than 1/10,000 of the time, or than a marker's error.
     fn is_coarse(self) -> bool {
-        self.resolution.get() > self.time.get() / COARSE || self.resolution > SIGN_SPREAD
+        self.resolution.get() > self.time.get() / COARSE || self.resolution > MARKER_SPREAD
     }
 
-    /// The same within `bound`, if it can have been over by then.
+    /// Limits the time to `bound`, unless the flow cannot have ended by then.
     fn over_by(self, bound: Nanos) -> Result<Self, ReportError> {
         if self.time.saturating_sub(self.resolution) > bound {
             let fct = self.time;
@@ -130,24 +129,27 @@ impl Fct {
         })
     }
 
-    /// What the sign says, kept within the bounds of the print.
-    fn refined(self, sign: Sign) -> Self {
+    /// Returns the time by the marker, within the bounds of the printed bandwidth.
+    fn refined(self, marker: CompletionMarker) -> Self {
         let low = self.time.saturating_sub(self.resolution);
         let high = self.time.saturating_add(self.resolution);
         Self {
-            time: sign.after.saturating_sub(sign.kind.lag()).clamp(low, high),
-            source: FctSource::PrintedAndSign,
+            time: marker
+                .after
+                .saturating_sub(marker.kind.lag())
+                .clamp(low, high),
+            source: FctSource::PrintedAndMarker,
             ..self
         }
     }
 }
 
-impl SignKind {
-    /// From the last completion of a small flow to the sign.
+impl MarkerKind {
+    /// Returns the usual time from the last completion of a small flow to the marker.
     const fn lag(self) -> Nanos {
         match self {
-            Self::Stopped => PATIENCE,
-            Self::Spoke => CALIBRATION,
+            Self::Stopped => COMPUTE_PERIOD,
+            Self::Sent => CALIBRATION,
         }
     }
 }
@@ -170,15 +172,14 @@ fn rounded_nanos(seconds: f64) -> Nanos {
     Nanos::new((seconds * 1e9).round() as u64)
 }
 
-/// How long perftest calibrates its clock: 200 busy waits of 100, 110, … 2,090 µs, which is 219 ms,
-/// and about a microsecond more for each.
+/// Time in which perftest calibrates its clock: 200 busy waits of 100, 110, … 2,090 µs, which is
+/// 219 ms, and about a microsecond more for each.
 const CALIBRATION: Nanos = Nanos::new(219_200_000);
 
 const COARSE: u64 = 10_000;
 
-/// How far the time between a last completion and the sign of it is from its usual lag: 3 ms were seen
-/// among 160 processes.
-const SIGN_SPREAD: Nanos = Nanos::from_millis(4);
+/// Largest error of a marker's usual lag: 3 ms were measured among 160 processes.
+const MARKER_SPREAD: Nanos = Nanos::from_millis(4);
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 const MICROS: u128 = 1_000_000;
@@ -207,68 +208,74 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_and_what_was_printed_must_agree() {
+    fn exchanged_and_printed_bandwidth_must_agree() {
         let bits = 0x401b_52c6_2cfd_f3a3;
-        let told = Some(Bandwidth::Exchanged { bits });
-        let agreed = fct(FLOW, printed(6_830_834), told, None).unwrap();
+        let exchanged = Some(Bandwidth::Exchanged { bits });
+        let agreed = fct(FLOW, printed(6_830_834), exchanged, None).unwrap();
         assert_eq!(agreed.source, FctSource::Exchanged);
         assert_eq!(agreed.resolution, Nanos::new(1));
-        let error = fct(FLOW, printed(6_830_900), told, None).unwrap_err();
+        let error = fct(FLOW, printed(6_830_900), exchanged, None).unwrap_err();
         assert!(matches!(error, ReportError::Disagree { .. }));
     }
 
     #[test]
-    fn a_slow_flow_is_measured_by_its_sign_within_what_was_printed() {
+    fn a_slow_flow_is_measured_by_its_marker_within_the_printed_bounds() {
         // 5 kB in 2 s: 0.002384 MiB/s, so 2.000190 s ± 0.42 ms.
         let size = Bytes::new(5_000);
         let refined = |after| {
-            let kind = SignKind::Stopped;
+            let kind = MarkerKind::Stopped;
             let after = Nanos::new(after);
-            fct(size, printed(2_384), None, Some(Sign { kind, after })).unwrap()
+            fct(
+                size,
+                printed(2_384),
+                None,
+                Some(CompletionMarker { kind, after }),
+            )
+            .unwrap()
         };
         assert_eq!(refined(2_010_135_796).time, Nanos::new(2_000_135_796));
-        assert_eq!(refined(2_010_135_796).source, FctSource::PrintedAndSign);
+        assert_eq!(refined(2_010_135_796).source, FctSource::PrintedAndMarker);
         let unrefined = fct(size, printed(2_384), None, None).unwrap();
         let latest = unrefined.time + unrefined.resolution;
         assert_eq!(refined(3_000_000_000).time, latest);
     }
 
     #[test]
-    fn a_flow_of_minutes_is_measured_by_its_sign() {
-        // 2 MB in 200.18 s: 0.009528 MiB/s, so 200.1835 s ± 10.5 ms, and a sign before that.
+    fn a_flow_of_minutes_is_measured_by_its_marker() {
+        // 2 MB in 200.18 s: 0.009528 MiB/s, so 200.1835 s ± 10.5 ms, and a marker before that.
         let size = Bytes::new(2_000_000);
-        let sign = Sign {
-            kind: SignKind::Stopped,
+        let marker = CompletionMarker {
+            kind: MarkerKind::Stopped,
             after: Nanos::new(200_180_075_682),
         };
-        // The print's earliest: the sign less its usual lag would be 3 ms before that.
-        let fct = fct(size, printed(9_528), None, Some(sign)).unwrap();
+        // The print's earliest: the marker less its usual lag would be 3 ms before that.
+        let fct = fct(size, printed(9_528), None, Some(marker)).unwrap();
         assert_eq!(fct.time, Nanos::new(200_173_020_681));
-        assert_eq!(fct.source, FctSource::PrintedAndSign);
+        assert_eq!(fct.source, FctSource::PrintedAndMarker);
     }
 
     #[test]
-    fn an_fct_after_the_clients_sign_by_less_than_its_last_digit_ends_with_the_sign() {
-        let sign = Sign {
-            kind: SignKind::Spoke,
+    fn an_fct_after_the_marker_by_less_than_its_last_digit_ends_with_the_marker() {
+        let marker = CompletionMarker {
+            kind: MarkerKind::Sent,
             after: Nanos::new(53_775_840),
         };
-        let fct = fct(FLOW, printed(1_773_425), None, Some(sign)).unwrap();
-        assert_eq!(fct.time, sign.after);
+        let fct = fct(FLOW, printed(1_773_425), None, Some(marker)).unwrap();
+        assert_eq!(fct.time, marker.after);
     }
 
     #[test]
-    fn an_fct_after_the_clients_sign_is_impossible() {
-        let sign = Sign {
-            kind: SignKind::Spoke,
+    fn an_fct_after_the_marker_is_impossible() {
+        let marker = CompletionMarker {
+            kind: MarkerKind::Sent,
             after: Nanos::from_millis(53),
         };
-        let error = fct(FLOW, printed(1_773_425), None, Some(sign)).unwrap_err();
+        let error = fct(FLOW, printed(1_773_425), None, Some(marker)).unwrap_err();
         assert!(matches!(error, ReportError::Impossible { .. }));
     }
 
     proptest! {
-        /// Whatever the flow, what perftest prints of it has its true time within its bounds.
+        /// The true time of every flow is within the bounds of the printed bandwidth.
         #[test]
         fn the_true_time_is_within_the_resolution(
             size in 5_u64..1_000_000_000,

@@ -1,102 +1,106 @@
-//! One flow, from ready to its row.
+//! Flow under way, from ready to its row.
 
-use std::{io, net::TcpStream, time::Duration};
+use std::{io, net::TcpStream};
 
 use lab_units::{Nanos, Side};
 use tokio::{
     sync::{mpsc, oneshot, watch},
-    time::{sleep, timeout},
+    time::sleep,
 };
 
 use crate::{
     clock::MonotonicTime,
-    fct::{self, Fct, Sign, SignKind},
+    cpu::StopListener,
+    fct::{self, CompletionMarker, Fct, MarkerKind},
     handshake::{KEYS_LEN, ReadyPair},
     job::FlowJob,
-    outcome::{Event, Exit, FlowOutcome, Release, Status, tell},
+    outcome::{Event, Exit, FlowOutcome, FlowStart, Status, emit},
     pair::Pair,
     process::{Halt, Output},
-    release::Due,
     report::{self, Bandwidth, ReportError},
-    stops::Stops,
+    trigger::ScheduledStart,
 };
 
-/// A flow whose two processes wait to be let go.
+/// Flow whose two processes wait for their start trigger.
 #[derive(Debug)]
 pub(crate) struct ReadyFlow {
     job: FlowJob,
     pair: Pair,
     ready: ReadyPair,
-    release: Option<Release>,
-    sign: Option<Sign>,
-    /// What the client said after its last completion.
+    /// Instant of the start, once a session has begun.
+    scheduled: Option<MonotonicTime>,
+    start: Option<FlowStart>,
+    marker: Option<CompletionMarker>,
+    /// Bytes of the client after its last completion.
     closing: Vec<u8>,
-    farewell_said: bool,
+    is_farewell_sent: bool,
 }
 
-/// What ended the wait for a flow.
+/// End of the wait for a flow.
 #[derive(Debug)]
 enum End {
     Exit(Side, Exit),
     Deadline,
     Silent,
     Abort,
-    NotReleased(io::Error),
+    NotStarted(io::Error),
 }
 
 impl ReadyFlow {
-    /// Takes both processes off the CPU for when they would compute: the client by its brake (see
-    /// [`crate::brake`]), the server at once. A receiver has nothing to do once its buffers are
-    /// posted, as the kernel acknowledges for it, so the server is never let go on: its report is
-    /// another calibration, of a number that nobody reads.
-    pub(crate) fn new(job: FlowJob, pair: Pair, ready: ReadyPair, stops: &Stops) -> Self {
+    /// Takes both processes off the CPU where they would compute: the client once it computes (see
+    /// [`crate::cpu`]), the server at once and for good. A receiver has nothing to do once its buffers
+    /// are posted, as the kernel acknowledges for it; its report is another calibration and is not used.
+    pub(crate) fn new(job: FlowJob, pair: Pair, ready: ReadyPair, stops: &StopListener) -> Self {
         let mut flow = Self {
             job,
             pair,
             ready,
-            release: None,
-            sign: None,
+            scheduled: None,
+            start: None,
+            marker: None,
             closing: Vec::new(),
-            farewell_said: false,
+            is_farewell_sent: false,
         };
         if flow.server_is_suspended() {
             flow.pair.server.process.suspend();
         }
         if flow.ready.exact
             && flow.job.tool.waits_by_events()
-            && flow.job.messages <= MAX_BRAKED_MESSAGES
-            && let Err(error) = flow.pair.client.process.brake(stops)
+            && flow.job.messages <= MAX_POSTED_MESSAGES
+            && let Err(error) = flow.pair.client.process.stop_on_compute(stops)
         {
-            tracing::debug!(flow = %flow.job.flow, %error, "the client reports as soon as it can");
+            tracing::debug!(flow = %flow.job.flow, %error, "the client is not stopped before it reports");
         }
         flow
     }
 
-    /// What lets it go.
-    pub(crate) fn due(
-        &self,
+    /// Returns the flow's entry in the schedule of a session that begins at `t0`.
+    pub(crate) fn schedule(
+        &mut self,
         t0: MonotonicTime,
-        released: oneshot::Sender<io::Result<Release>>,
-    ) -> io::Result<Due> {
-        Ok(Due {
-            at: t0.after(self.job.start),
-            client: TcpStream::from(self.pair.client.line.share()?),
+        started: oneshot::Sender<io::Result<FlowStart>>,
+    ) -> io::Result<ScheduledStart> {
+        let at = t0.after(self.job.start);
+        self.scheduled = Some(at);
+        Ok(ScheduledStart {
+            at,
+            client: TcpStream::from(self.pair.client.connection.share()?),
             message: self.ready.held.clone(),
             exact: self.ready.exact,
-            released,
+            started,
         })
     }
 
-    /// Waits for its release and its end, leaves no process of it, and writes its row.
+    /// Waits for the flow's start and end, kills its processes, and returns its row.
     pub(crate) async fn run(
         mut self,
-        released: oneshot::Receiver<io::Result<Release>>,
+        started: oneshot::Receiver<io::Result<FlowStart>>,
         mut abort: watch::Receiver<bool>,
         events: &mpsc::UnboundedSender<Event>,
     ) -> FlowOutcome {
         let end = tokio::select! {
-            end = self.until_end(released, events) => end,
-            // It fails when nobody is left who could abort, which is an abort.
+            end = self.until_end(started, events) => end,
+            // An error means that no sender is left, which is an abort.
             _ = abort.wait_for(|aborted| *aborted) => End::Abort,
         };
         self.pair.kill().await;
@@ -105,7 +109,7 @@ impl ReadyFlow {
         self.row(end, client, &server)
     }
 
-    /// Ends it before it was let go.
+    /// Ends a flow that was not started.
     pub(crate) async fn abort(mut self) -> FlowOutcome {
         self.pair.kill().await;
         self.row(End::Abort, Output::default(), &Output::default())
@@ -113,18 +117,18 @@ impl ReadyFlow {
 
     async fn until_end(
         &mut self,
-        released: oneshot::Receiver<io::Result<Release>>,
+        started: oneshot::Receiver<io::Result<FlowStart>>,
         events: &mpsc::UnboundedSender<Event>,
     ) -> End {
-        let release = match self.until_release(released).await {
-            Ok(release) => release,
+        let start = match self.until_start(started).await {
+            Ok(start) => start,
             Err(end) => return end,
         };
         let flow = self.job.flow;
-        self.release = Some(release);
-        tell(events, Event::Released { flow, release });
+        self.start = Some(start);
+        emit(events, Event::Started { flow, start });
 
-        let deadline = release.at.after(self.job.deadline);
+        let deadline = start.at.after(self.job.deadline);
         let halt = tokio::select! {
             halt = self.until_halt() => halt,
             () = sleep(deadline.since(MonotonicTime::now()).to_duration()) => return End::Deadline,
@@ -132,9 +136,9 @@ impl ReadyFlow {
         if let (side, Halt::Ended(exit)) = halt {
             return End::Exit(side, exit);
         }
-        self.saw(SignKind::Stopped);
+        self.mark(MarkerKind::Stopped);
         self.pair.client.process.resume_idly();
-        tell(events, Event::Delivered { flow });
+        emit(events, Event::Delivered { flow });
 
         tokio::select! {
             halt = self.until_halt() => match halt {
@@ -145,42 +149,41 @@ impl ReadyFlow {
         }
     }
 
-    async fn until_release(
+    async fn until_start(
         &mut self,
-        mut released: oneshot::Receiver<io::Result<Release>>,
-    ) -> Result<Release, End> {
+        mut started: oneshot::Receiver<io::Result<FlowStart>>,
+    ) -> Result<FlowStart, End> {
         let Pair { client, server } = &mut self.pair;
         let end = tokio::select! {
-            answer = &mut released => return release(answer),
+            answer = &mut started => return start(answer),
             exit = client.process.exit() => End::Exit(Side::Client, exit),
             exit = server.process.exit() => End::Exit(Side::Server, exit),
         };
-        // A client that ends as soon as it is let go may be seen to end before it is known that it
-        // was let go.
-        match timeout(RELEASE_LAG, released).await {
-            Ok(answer) => release(answer),
-            Err(_) => Err(end),
+        // The end of a client that ends at once may be seen before its start.
+        match self.scheduled {
+            Some(at) if at <= MonotonicTime::now() => start(started.await),
+            _ => Err(end),
         }
     }
 
-    /// Passes on what the two sides say until the client halts, or the server fails.
+    /// Forwards the bytes of both sides until the client halts, or the server fails.
     async fn until_halt(&mut self) -> (Side, Halt) {
-        let (mut client_speaks, mut server_speaks, mut server_runs) = (true, true, true);
+        let (mut client_sends, mut server_sends, mut server_runs) = (true, true, true);
         loop {
             let Pair { client, server } = &mut self.pair;
             tokio::select! {
-                heard = client.line.hear(), if client_speaks => match heard {
-                    Some(bytes) => self.client_said(&bytes).await,
-                    None => client_speaks = false,
+                received = client.connection.receive(), if client_sends => match received {
+                    Some(bytes) => self.client_sent(&bytes).await,
+                    None => client_sends = false,
                 },
-                heard = server.line.hear(), if server_speaks => match heard {
-                    // A client that listens no more ends, and that is what counts.
-                    Some(bytes) => drop(client.line.say(&bytes).await),
-                    None => server_speaks = false,
+                received = server.connection.receive(), if server_sends => match received {
+                    // A client that has closed its connection ends, which is the flow's end.
+                    Some(bytes) => drop(client.connection.send(&bytes).await),
+                    None => server_sends = false,
                 },
                 halt = client.process.halt() => return (Side::Client, halt),
                 exit = server.process.exit(), if server_runs => {
-                    if exit != Exit::Code(0) && self.sign.is_none() {
+                    if exit != Exit::Code(0) && self.marker.is_none() {
                         return (Side::Server, Halt::Ended(exit));
                     }
                     server_runs = false;
@@ -189,26 +192,26 @@ impl ReadyFlow {
         }
     }
 
-    async fn client_said(&mut self, bytes: &[u8]) {
-        self.saw(SignKind::Spoke);
+    async fn client_sent(&mut self, bytes: &[u8]) {
+        self.mark(MarkerKind::Sent);
         self.closing.extend_from_slice(bytes);
-        // A side that listens no more ends, and that is what counts.
+        // A side that has closed its connection ends, which is the flow's end.
         if !self.server_is_suspended() {
-            let _ = self.pair.server.line.say(bytes).await;
-        } else if self.closing.len() >= KEYS_LEN && !self.farewell_said {
-            self.farewell_said = true;
+            let _ = self.pair.server.connection.send(bytes).await;
+        } else if self.closing.len() >= KEYS_LEN && !self.is_farewell_sent {
+            self.is_farewell_sent = true;
             let farewell = [&self.ready.held, FAREWELL].concat();
-            let _ = self.pair.client.line.say(&farewell).await;
+            let _ = self.pair.client.connection.send(&farewell).await;
         }
     }
 
-    /// Notes the client's first sign. When the rest of the handshake was not known, its first word
-    /// is none.
-    fn saw(&mut self, kind: SignKind) {
+    /// Keeps the client's first completion marker. Without an exact start there is none: the client's
+    /// next bytes are the rest of its handshake.
+    fn mark(&mut self, kind: MarkerKind) {
         let now = MonotonicTime::now();
-        if let Some(release) = self.release.filter(|release| release.exact) {
-            let after = now.since(release.at);
-            self.sign.get_or_insert(Sign { kind, after });
+        if let Some(start) = self.start.filter(|start| start.exact) {
+            let after = now.since(start.at);
+            self.marker.get_or_insert(CompletionMarker { kind, after });
         }
     }
 
@@ -219,10 +222,10 @@ impl ReadyFlow {
     fn row(self, end: End, client: Output, server: &Output) -> FlowOutcome {
         let mut bandwidth = None;
         let status = match end {
-            End::Exit(Side::Client, Exit::Code(0)) if self.release.is_some() => {
+            End::Exit(Side::Client, Exit::Code(0)) if self.start.is_some() => {
                 match self.finished(&client.stdout) {
-                    Ok((fct, said)) => {
-                        bandwidth = Some(said);
+                    Ok((fct, reported)) => {
+                        bandwidth = Some(reported);
                         Status::Finished(fct)
                     }
                     Err(error) => Status::Unparsable { error },
@@ -237,18 +240,18 @@ impl ReadyFlow {
                 within: REPORT_WITHIN,
             },
             End::Abort => Status::Aborted,
-            End::NotReleased(error) => Status::NotReleased {
+            End::NotStarted(error) => Status::NotStarted {
                 reason: error.to_string(),
             },
         };
         FlowOutcome {
             flow: self.job.flow,
             status,
-            release: self.release,
+            start: self.start,
             client_qp: Some(self.ready.client_qp),
             server_qp: Some(self.ready.server_qp),
             bandwidth,
-            sign: self.sign,
+            marker: self.marker,
             stdout_tail: client.stdout,
         }
     }
@@ -259,28 +262,27 @@ impl ReadyFlow {
             true => report::exchanged(&self.closing, &self.job),
             false => None,
         };
-        let fct = fct::fct(self.job.total_bytes(), printed, exchanged, self.sign)?;
+        let fct = fct::fct(self.job.total_bytes(), printed, exchanged, self.marker)?;
         Ok((fct, exchanged.unwrap_or(printed)))
     }
 }
 
-fn release(answer: Result<io::Result<Release>, oneshot::error::RecvError>) -> Result<Release, End> {
+fn start(
+    answer: Result<io::Result<FlowStart>, oneshot::error::RecvError>,
+) -> Result<FlowStart, End> {
     match answer {
-        Ok(Ok(release)) => Ok(release),
-        Ok(Err(error)) => Err(End::NotReleased(error)),
+        Ok(Ok(start)) => Ok(start),
+        Ok(Err(error)) => Err(End::NotStarted(error)),
         Err(_) => Err(End::Abort),
     }
 }
 
-/// What a server says when it has nothing more to say.
+/// Last message of a server.
 const FAREWELL: &[u8] = b"done\0";
 
-/// A client posts this many messages at once and sleeps until the last is complete. With more it
-/// wakes in between to post the rest, and its CPU time says nothing about where it is.
-const MAX_BRAKED_MESSAGES: u32 = 100;
+/// Messages that a client posts at once, to sleep until the last is complete. With more the client wakes
+/// in between to post the rest, and its CPU time does not mark its completion.
+const MAX_POSTED_MESSAGES: u32 = 100;
 
-/// How long after a flow was let go that is known, at most.
-const RELEASE_LAG: Duration = Duration::from_millis(100);
-
-/// How long a client may take to calibrate its clock and say its number; it needs 0.22 s of a CPU.
+/// Time in which a client must calibrate its clock and report; the client needs 0.22 s of a CPU.
 const REPORT_WITHIN: Nanos = Nanos::from_millis(60_000);

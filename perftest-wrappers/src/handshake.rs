@@ -1,6 +1,6 @@
-//! The bytes a client and its server exchange over TCP before and after the data, without I/O.
+//! Handshake of a client and its server over TCP before and after the data, without I/O.
 //!
-//! perftest's two sides speak in turns, the client first. Recorded from version 6.06 (Debian 12's
+//! perftest's two sides send in turns, the client first. Recorded from version 6.06 (Debian 12's
 //! package 4.5+0.17):
 //!
 //! ```text
@@ -17,11 +17,10 @@
 //!   5       5      "done\0"
 //! ```
 //!
-//! All key messages of one side are the same, so the last one before data cannot be told by its
-//! bytes: it is counted, per tool, for the version that was recorded. For any other version the
-//! gate holds the first reply with keys instead, where no data can have flown yet: the rest of the
-//! handshake then rides the loopback after the release, which makes the flow a fraction of a
-//! millisecond late and changes nothing else.
+//! All key messages of one side are equal, so the last one before the data is found by counting, per
+//! tool, for the recorded version. For other versions the gate holds the first reply with keys, before
+//! which no data can flow: the rest of the handshake then follows the start trigger over the loopback,
+//! which makes the flow a fraction of a millisecond late and changes nothing else.
 
 use std::net::Ipv6Addr;
 
@@ -33,48 +32,48 @@ use crate::{
     probe::KNOWN_VERSION,
 };
 
-/// Both sides' half of a handshake, up to the message that starts the data.
+/// Messages of both sides, up to the message that starts the data.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     tool: Tool,
-    client: Speech,
-    server: Speech,
+    client: Transcript,
+    server: Transcript,
 }
 
-/// What to do with bytes that were just received.
+/// Action on bytes that were received.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Action {
-    /// Pass them on to the other side.
+    /// Forward the bytes to the other side.
     Forward,
-    /// Keep them; the message that starts the data is not complete.
+    /// Keep the bytes; the message that starts the data is incomplete.
     Keep,
-    /// Keep them; the message that starts the data is complete.
+    /// Keep the bytes; the message that starts the data is complete.
     Ready,
 }
 
-/// A handshake that came to the message that starts the data.
+/// Handshake that has reached the message that starts the data.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadyPair {
-    /// The client's queue pair.
+    /// Queue pair of the client.
     pub(crate) client_qp: QpAddress,
-    /// The server's queue pair.
+    /// Queue pair of the server.
     pub(crate) server_qp: QpAddress,
-    /// The bytes the client waits for.
+    /// Bytes that the client waits for.
     pub(crate) held: Vec<u8>,
-    /// Whether the client posts its messages as soon as it has them, which is known of one version.
+    /// True if the client posts its messages as soon as it has these bytes, as the known version does.
     pub(crate) exact: bool,
 }
 
-/// What one side has said.
+/// Messages of one side.
 #[derive(Debug, Default)]
-struct Speech {
+struct Transcript {
     version: Option<Vec<u8>>,
     short_messages: u32,
     exchanges: u32,
     address: Option<QpAddress>,
-    /// The last complete line of keys.
+    /// Last complete line of keys.
     line: Vec<u8>,
-    /// What came since the last complete message.
+    /// Bytes since the last complete message.
     unfinished: Vec<u8>,
 }
 
@@ -82,26 +81,26 @@ impl Handshake {
     pub(crate) fn new(tool: Tool) -> Self {
         Self {
             tool,
-            client: Speech::default(),
-            server: Speech::default(),
+            client: Transcript::default(),
+            server: Transcript::default(),
         }
     }
 
     /// Takes bytes that `from` sent.
     ///
     /// # Errors
-    /// Bytes that are no part of a handshake of this kind.
+    /// Bytes that do not belong to this handshake.
     pub(crate) fn receive(&mut self, from: Side, bytes: &[u8]) -> Result<Action, HandshakeError> {
         let last = self.last_exchange();
         let awaiting_last_reply = self.client.exchanges == last;
         match from {
             Side::Client if awaiting_last_reply => Err(unexpected(from, bytes)),
             Side::Client => {
-                self.client.hear(from, bytes)?;
+                self.client.receive(from, bytes)?;
                 Ok(Action::Forward)
             }
             Side::Server => {
-                self.server.hear(from, bytes)?;
+                self.server.receive(from, bytes)?;
                 Ok(match (awaiting_last_reply, self.server.exchanges == last) {
                     (true, true) => Action::Ready,
                     (true, false) => Action::Keep,
@@ -111,7 +110,7 @@ impl Handshake {
         }
     }
 
-    /// Both addresses and what was held, once [`Action::Ready`] was returned.
+    /// Returns both addresses and the held bytes, once [`Action::Ready`] was returned.
     pub(crate) fn into_ready(self) -> Option<ReadyPair> {
         let exact = self.version_is_known();
         let server_qp = self.server.address?;
@@ -124,15 +123,15 @@ impl Handshake {
     }
 
     fn version_is_known(&self) -> bool {
-        let known = |speech: &Speech| {
-            speech.version.as_deref().is_some_and(|version| {
+        let known = |side: &Transcript| {
+            side.version.as_deref().is_some_and(|version| {
                 version.split(|byte| *byte == 0).next() == Some(KNOWN_VERSION.as_bytes())
             })
         };
         known(&self.client) && known(&self.server)
     }
 
-    /// The number of the exchange of keys whose reply is held.
+    /// Returns the number of the exchange of keys whose reply is held.
     fn last_exchange(&self) -> u32 {
         match self.tool {
             _ if !self.version_is_known() => 1,
@@ -142,8 +141,8 @@ impl Handshake {
     }
 }
 
-impl Speech {
-    fn hear(&mut self, side: Side, bytes: &[u8]) -> Result<(), HandshakeError> {
+impl Transcript {
+    fn receive(&mut self, side: Side, bytes: &[u8]) -> Result<(), HandshakeError> {
         self.unfinished.extend_from_slice(bytes);
         match keys(&self.unfinished) {
             Keys::Unfinished => return Ok(()),
@@ -156,7 +155,7 @@ impl Speech {
                 let message = std::mem::take(&mut self.unfinished);
                 self.short_messages += 1;
                 if self.exchanges > 0
-                    || message.len() > LONGEST_SHORT_MESSAGE
+                    || message.len() > MAX_SHORT_MESSAGE_BYTES
                     || self.short_messages > MAX_SHORT_MESSAGES
                 {
                     return Err(unexpected(side, &message));
@@ -168,18 +167,18 @@ impl Speech {
     }
 }
 
-/// Whether bytes are a line of keys.
+/// Bytes as a line of keys.
 enum Keys {
-    /// They are.
+    /// Complete line, with its address.
     Line(QpAddress),
-    /// They are the beginning of one.
+    /// Beginning of a line.
     Unfinished,
-    /// They are something else.
+    /// Other bytes.
     Not,
 }
 
-/// The address in a line of keys. A line is fixed in length and form: every field is padded to its
-/// width with zeros, and no field can be wider (a QP number has 24 bits, an address 64).
+/// Parses a line of keys. A line is fixed in length and form: every field is padded to its width with
+/// zeros, and no field can be wider (a QP number has 24 bits, an address 64).
 fn keys(bytes: &[u8]) -> Keys {
     let fits = |(byte, form): (&u8, &u8)| match form {
         b'x' => byte.is_ascii_hexdigit(),
@@ -222,20 +221,20 @@ fn unexpected(side: Side, bytes: &[u8]) -> HandshakeError {
     }
 }
 
-/// A line of keys with `x` for every hexadecimal digit.
+/// Form of a line of keys, with `x` for every hexadecimal digit.
 const KEYS_FORM: &[u8; KEYS_LEN] = b"xxxx:xxxx:xxxxxx:xxxxxx:xxxxxxxx:xxxxxxxxxxxxxxxx:\
     xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xxxxxxxx:\0";
 
-/// Bytes of a line of keys.
+/// Length of a line of keys in bytes.
 pub(crate) const KEYS_LEN: usize = 108;
 const QP_FIELD: std::ops::Range<usize> = 10..16;
 const GID_START: usize = 50;
 
-/// The version is the longest message before the keys.
-const LONGEST_SHORT_MESSAGE: usize = 16;
-/// 6.06 sends four; later ones may add some, none could add twelve.
+/// Length of the version, the longest message before the keys, in bytes.
+const MAX_SHORT_MESSAGE_BYTES: usize = 16;
+/// Messages before the keys: version 6.06 sends four, and later versions may add some.
 const MAX_SHORT_MESSAGES: u32 = 16;
-/// Of an unexpected message, what its error quotes.
+/// Bytes of an unexpected message that its error quotes.
 const QUOTED_BYTES: usize = 32;
 
 #[cfg(test)]
@@ -252,8 +251,8 @@ mod tests {
         bytes
     }
 
-    /// Plays a handshake turn by turn; the number of exchanges of keys when it became ready.
-    fn play(tool: Tool, version_text: &str) -> (u32, ReadyPair) {
+    /// Runs a handshake turn by turn; returns the number of exchanges of keys until it was ready.
+    fn run(tool: Tool, version_text: &str) -> (u32, ReadyPair) {
         let mut handshake = Handshake::new(tool);
         let version = version(version_text);
         for message in std::iter::once(version.as_slice()).chain(SHORT) {
@@ -275,7 +274,7 @@ mod tests {
     #[test]
     fn data_begins_after_the_exchange_that_was_recorded_for_each_tool() {
         for (tool, exchanges) in [(Tool::SendBw, 4), (Tool::WriteBw, 3), (Tool::ReadBw, 3)] {
-            let (at, ready) = play(tool, "6.06");
+            let (at, ready) = run(tool, "6.06");
             assert_eq!(at, exchanges, "{tool}");
             assert!(ready.exact);
             assert_eq!(ready.held, SERVER);
@@ -283,15 +282,15 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_held_where_no_data_can_have_flown() {
-        let (at, ready) = play(Tool::SendBw, "6.20");
+    fn another_version_is_held_at_its_first_keys() {
+        let (at, ready) = run(Tool::SendBw, "6.20");
         assert_eq!(at, 1);
         assert!(!ready.exact);
     }
 
     #[test]
     fn queue_pairs_and_gids_are_read_from_the_keys() {
-        let (_, ready) = play(Tool::SendBw, "6.06");
+        let (_, ready) = run(Tool::SendBw, "6.06");
         let address = |qp, gid: &str| QpAddress {
             qp: QpNumber(qp),
             gid: gid.parse().unwrap(),
@@ -336,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_speaks_out_of_turn_is_refused() {
+    fn a_client_that_sends_out_of_turn_is_refused() {
         let mut handshake = Handshake::new(Tool::SendBw);
         for side in [Side::Client, Side::Server] {
             handshake.receive(side, &version("1.0")).unwrap();

@@ -1,4 +1,4 @@
-//! What is to be run: one flow, its two ends, its schedule.
+//! Job: one flow, its two ends, its schedule.
 
 use std::path::PathBuf;
 
@@ -7,58 +7,58 @@ use serde::{Deserialize, Serialize};
 
 use crate::{error::JobError, qp::MAX_QP_TIMEOUT};
 
-/// One end of a flow.
+/// End of a flow.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// The host's name, for messages.
+    /// Name of the host, for messages.
     pub host: String,
-    /// The RDMA device's name.
+    /// Name of the RDMA device.
     pub rdma_device: String,
-    /// The GID of that device to send from: 1 is the IPv4 address of an rxe device.
+    /// Index of the device's GID to send from: 1 is the IPv4 address of an rxe device.
     pub gid_index: u8,
-    /// The network namespace the process runs in, as a path that can be opened; `None` is the
-    /// caller's own. Its loopback interface must be up: the handshake uses it.
+    /// Path of the process's network namespace; none is the caller's own. Its loopback interface, which
+    /// the handshake uses, must be up.
     pub netns: Option<PathBuf>,
 }
 
-/// One flow: a perftest client and its server.
+/// Flow of a perftest client and its server.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowJob {
-    /// Its place in the plan's schedule.
+    /// Position in the plan's schedule.
     pub flow: FlowId,
-    /// What makes it.
+    /// Program that makes the flow.
     pub tool: Tool,
-    /// Where the data comes from.
+    /// Source of the data.
     pub src: Endpoint,
-    /// Where the data goes to.
+    /// Destination of the data.
     pub dst: Endpoint,
     /// Size of one message; the flow is `messages` of them.
     pub message_bytes: Bytes,
-    /// How many messages, at least [`MIN_MESSAGES`].
+    /// Number of messages, at least [`MIN_MESSAGES`].
     pub messages: u32,
     /// When it starts, counted from the instant given to [`crate::Session::run`].
     pub start: Nanos,
     /// The QP's retransmission timer, 4.096 µs · 2^n: more than twice the longest round trip.
     pub qp_timeout: u8,
-    /// The path MTU in bytes: 256, 512, 1024, 2048 or 4096.
+    /// Path MTU in bytes, one of [`PATH_MTUS`].
     pub path_mtu: u32,
-    /// The octet of the IPv4 header with DSCP and ECN.
+    /// Octet of the IPv4 header with DSCP and ECN.
     pub traffic_class: u8,
-    /// The longest the flow may take from its release; then it is ended and recorded as timed out.
+    /// Time from the start after which the flow is ended and recorded as timed out.
     pub deadline: Nanos,
 }
 
 impl FlowJob {
-    /// The flow's size.
+    /// Returns the size of the flow.
     #[must_use]
     pub fn total_bytes(&self) -> Bytes {
         let messages = u64::from(self.messages);
         Bytes::new(self.message_bytes.get().saturating_mul(messages))
     }
 
-    /// Where the process of `side` runs.
+    /// Returns the end at which the process of `side` runs.
     #[must_use]
     pub fn endpoint(&self, side: Side) -> &Endpoint {
         if self.tool.source_side() == side {
@@ -68,10 +68,10 @@ impl FlowJob {
         }
     }
 
-    /// Checks everything that can be known without running it.
+    /// Checks the values without running perftest.
     ///
     /// # Errors
-    /// The first value perftest would refuse.
+    /// First value that perftest would refuse.
     pub fn check(&self) -> Result<(), JobError> {
         let flow = self.flow;
         if self.messages < MIN_MESSAGES {
@@ -101,20 +101,20 @@ impl FlowJob {
     }
 }
 
-/// perftest refuses `-n` below five in every version.
+/// Minimum of perftest's `-n` in every version.
 pub const MIN_MESSAGES: u32 = 5;
 
-/// The largest message an rxe port takes (its `max_msg_sz` is 0x800000).
+/// Maximum message of an rxe port (`max_msg_sz`, 0x800000).
 pub const MAX_MESSAGE: Bytes = Bytes::new(8 << 20);
 
-/// The path MTUs InfiniBand knows, in bytes.
+/// Path MTUs of InfiniBand, in bytes.
 pub const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
 
-    /// Five messages of 20 kB from `rxe_a` to `rxe_b`.
+    /// Job of five messages of 20 kB from `rxe_a` to `rxe_b`.
     pub(crate) fn job(tool: Tool) -> FlowJob {
         let end = |host: &str| Endpoint {
             host: host.to_owned(),
@@ -138,7 +138,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_read_is_asked_for_by_its_destination() {
+    fn the_client_of_a_read_runs_at_its_destination() {
         for (tool, client) in [
             (Tool::SendBw, "a"),
             (Tool::WriteBw, "a"),

@@ -1,40 +1,38 @@
-//! Drives perftest clients and servers, one RDMA flow each, and parses what they print.
+//! Drives perftest clients and servers, one RDMA flow each, and parses their output.
 //!
 //! Each flow is one `ib_send_bw`, `ib_write_bw` or `ib_read_bw` pair. Both processes are started,
 //! connected and given their queue pairs long before the flow, over 127.0.0.1 and through a *gate*
-//! of ours, which passes their handshake on and holds back its last message. Sending that message
-//! is the flow's start: a thread with an absolute timer does it, some 20 µs after the scheduled
-//! instant, and says how late it was. No handshake rides the emulated network and none is in the
-//! FCT, which is perftest's own: first post to last completion.
+//! of this crate, which forwards their handshake and holds back its last message. Sending that message
+//! is the flow's start trigger: a thread with an absolute timer sends it some 20 µs after the scheduled
+//! instant and reports the lateness. No handshake crosses the emulated network and none is in the FCT,
+//! which is perftest's own: first post to last completion.
 //!
-//! A perftest process calibrates its clock for 0.22 s of CPU before it reports. Receivers never
-//! come to that (they are suspended when they are ready, and killed), and a sender does it when
-//! nobody else wants the CPU.
+//! A perftest process calibrates its clock for 0.22 s of CPU before it reports. Receivers are stopped
+//! before that and killed; a sender calibrates when no other process wants the CPU.
 //!
-//! A [`Session`] is all flows of one run. It has a row for every flow, whatever happened to it, and
-//! leaves no process behind, however it ends.
+//! A [`Session`] is all flows of one run. It has an outcome for every flow, and leaves no process
+//! behind, however it ends.
 //!
-//! Must not contain: anything that makes devices, namespaces or qdiscs (the caller has them ready),
-//! and no knowledge of plans or records.
+//! Must not contain: creation of devices, namespaces or qdiscs (the caller has them ready), knowledge of
+//! plans or records.
 //!
-//! What the caller sees to:
+//! Duties of the caller:
 //! - the loopback interface is up in every namespace given;
 //! - [`Session::run`] gets a whole second ([`MonotonicTime::round_up_to`]) where runs are to be
 //!   compared: the kernel's periodic work then meets the flows in the same places;
 //! - with one or two CPUs, `ksoftirqd` runs at real-time priority (`chrt -f -p 50`). Linux 6.1
-//!   leaves packets to it once it was woken, and at ordinary priority it waits for some process's
-//!   time slice: flows of one schedule then differed by up to 6 ms between runs, and by 4 µs with it;
+//!   leaves packets to a woken `ksoftirqd`, which at ordinary priority waits for a process's time
+//!   slice: flows of one schedule then differed by up to 6 ms between runs, and by 4 µs with it;
 //! - in a guest in virtual time, [`Options::ready_within`] is `None`;
 //! - flows over a path that loses everything end at their deadline only: rxe takes the retry count
 //!   of perftest's queue pairs, 7, for "for ever".
 //!
-//! - [`Tool`], [`job`], [`command`]: what is to be run, and its command lines
-//! - [`session`], [`outcome`]: running it, and what became of it
-//! - [`report`], [`fct`]: what perftest says, and the FCT in it
-//! - [`qp`]: what a queue pair can do; [`mod@probe`]: what is installed; [`clock`], [`error`]
-//! - inside: `start` and `pair` make a flow ready, `handshake` knows the bytes, `release` lets it
-//!   go, `flow` sees it to its end; `launch` and `process` hold the children; `brake`, `stops` and
-//!   `priority` keep them off the CPU; `netns` enters namespaces
+//! - [`Tool`], [`job`], [`command`]: jobs and their command lines
+//! - [`session`], [`outcome`]: all flows of a run, and their outcomes
+//! - [`report`], [`fct`]: perftest's reports, and the FCT in them
+//! - [`qp`]: limits of a queue pair; [`mod@probe`]: installed versions; [`clock`], [`error`]
+//! - inside: `pair` makes a flow ready by a `handshake`, `trigger` starts it, `flow` follows it to its
+//!   end; `process` has the children and their namespaces, `cpu` keeps them off the CPU
 //!
 //! ```no_run
 //! use lab_perftest::{Endpoint, FlowJob, MonotonicTime, Options, Session, Tool};
@@ -70,36 +68,31 @@
 //! # }
 //! ```
 
-mod brake;
 pub mod clock;
 pub mod command;
+mod cpu;
 pub mod error;
 pub mod fct;
 mod flow;
 mod handshake;
 pub mod job;
-mod launch;
-mod netns;
 pub mod outcome;
 mod pair;
-mod priority;
 pub mod probe;
 mod process;
 pub mod qp;
-mod release;
 pub mod report;
 pub mod session;
-mod start;
-mod stops;
+mod trigger;
 
 pub use lab_units::{Side, Tool};
 
 pub use clock::MonotonicTime;
 pub use command::{CommandLine, client_command, server_command};
 pub use error::{HandshakeError, JobError, ProbeError, SessionError};
-pub use fct::{Fct, FctSource, Sign, SignKind};
+pub use fct::{CompletionMarker, Fct, FctSource, MarkerKind};
 pub use job::{Endpoint, FlowJob};
-pub use outcome::{Event, Exit, FlowOutcome, QpAddress, QpNumber, Release, Status};
+pub use outcome::{Event, Exit, FlowOutcome, FlowStart, QpAddress, QpNumber, Status};
 pub use probe::{Installed, probe};
 pub use qp::wire_bytes;
 pub use report::{Bandwidth, ReportError};

@@ -1,4 +1,4 @@
-//! What became of a flow, and what happens on the way.
+//! Outcome of a flow, and events on the way.
 
 use std::{fmt, net::Ipv6Addr};
 
@@ -9,156 +9,156 @@ use tokio::sync::mpsc;
 use crate::{
     clock::MonotonicTime,
     error::HandshakeError,
-    fct::{Fct, Sign},
+    fct::{CompletionMarker, Fct},
     process::Output,
     report::{Bandwidth, ReportError},
 };
 
-/// The row of one flow. There is one for every job, whatever happened.
+/// Outcome of one flow; every job has one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FlowOutcome {
-    /// Its place in the plan's schedule.
+    /// Position in the plan's schedule.
     pub flow: FlowId,
-    /// How it ended.
+    /// Status at the end.
     pub status: Status,
-    /// When it was let go; `None` when it never was.
-    pub release: Option<Release>,
-    /// The client's queue pair, once the two sides had exchanged it.
+    /// Start; none if the flow was not started.
+    pub start: Option<FlowStart>,
+    /// Queue pair of the client, once both sides have exchanged it.
     pub client_qp: Option<QpAddress>,
-    /// The server's queue pair, once the two sides had exchanged it.
+    /// Queue pair of the server, once both sides have exchanged it.
     pub server_qp: Option<QpAddress>,
-    /// What perftest said, as it said it.
+    /// Bandwidth as perftest reported it.
     pub bandwidth: Option<Bandwidth>,
-    /// The first thing the client did after its last completion; the FCT is at most this long.
-    pub sign: Option<Sign>,
-    /// The last of what the client printed.
+    /// First act of the client after its last completion; the FCT is at most as long.
+    pub marker: Option<CompletionMarker>,
+    /// Last output of the client.
     pub stdout_tail: String,
 }
 
-/// How a flow ended.
+/// Status of a flow at its end.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Status {
     /// All messages were acknowledged.
     Finished(Fct),
-    /// It had not ended at its deadline.
+    /// The flow had not ended at its deadline.
     TimedOut {
-        /// The deadline.
+        /// Deadline, from the start.
         after: Nanos,
     },
     /// A process ended with an error.
     Failed {
-        /// Which.
+        /// Process.
         side: Side,
-        /// How it ended.
+        /// End of the process.
         exit: Exit,
-        /// The last of what it said to stderr, and of its error lines on stdout.
+        /// Last lines of its output.
         message: String,
     },
-    /// It ended well and what it said cannot be understood.
+    /// The client ended without error, and its report cannot be parsed.
     Unparsable {
-        /// What is wrong with it.
+        /// Error in the report.
         error: ReportError,
     },
-    /// It never became ready.
+    /// The processes did not become ready.
     NotReady {
-        /// Why.
+        /// Cause.
         error: HandshakeError,
     },
-    /// The message that starts it could not be sent.
-    NotReleased {
-        /// Why.
+    /// The start message could not be sent.
+    NotStarted {
+        /// Cause.
         reason: String,
     },
-    /// It was delivered, and its client did not report.
+    /// The data was delivered, and the client did not report.
     NoReport {
-        /// How long that was waited for.
+        /// Time waited for the report.
         within: Nanos,
     },
-    /// The session was aborted before it ended.
+    /// The session was aborted before the flow's end.
     Aborted,
 }
 
-/// When a flow was let go.
+/// Start of a flow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Release {
-    /// The instant the message that starts the client was sent.
+pub struct FlowStart {
+    /// Instant at which the start message was sent to the client.
     pub at: MonotonicTime,
-    /// How much later than scheduled that was.
+    /// Time since the scheduled instant.
     pub lateness: Nanos,
-    /// Whether the client posts its messages at once. It does for the version whose handshake is
-    /// known; any other has the rest of its handshake to make first, a fraction of a millisecond.
+    /// True if the client posts its messages at once, as the version with a known handshake does. Other
+    /// versions finish their handshake first, in a fraction of a millisecond.
     pub exact: bool,
 }
 
-/// The number of a queue pair on its device: 24 bits.
+/// Number of a queue pair on its device, 24 bits.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct QpNumber(pub u32);
 
-/// Where packets to a queue pair go, as the two sides told each other.
+/// Address of a queue pair, as both sides exchange it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 pub struct QpAddress {
-    /// Its number, which is the BTH destination QP of packets to it.
+    /// Number, the BTH destination QP of packets to the queue pair.
     pub qp: QpNumber,
-    /// The GID of its port: for RoCEv2 over IPv4, `::ffff:` and the address.
+    /// GID of the port: for RoCEv2 over IPv4, `::ffff:` and the address.
     pub gid: Ipv6Addr,
 }
 
-/// How a process ended.
+/// End of a process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Exit {
-    /// With this code.
+    /// Exit with this code.
     Code(i32),
-    /// By this signal.
+    /// End by this signal.
     Signal(i32),
-    /// In a way nobody saw.
+    /// End that was not observed.
     Unknown,
 }
 
-/// What happens while a session is prepared and run, in the order it happens.
+/// Event of a session, from its preparation to its end.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Both processes wait to be let go.
+    /// Both processes wait for the start trigger.
     Ready {
-        /// The flow.
+        /// Flow.
         flow: FlowId,
-        /// The client's queue pair.
+        /// Queue pair of the client.
         client_qp: QpAddress,
-        /// The server's queue pair.
+        /// Queue pair of the server.
         server_qp: QpAddress,
     },
-    /// The flow was let go.
-    Released {
-        /// The flow.
+    /// The flow was started.
+    Started {
+        /// Flow.
         flow: FlowId,
-        /// When.
-        release: Release,
+        /// Start.
+        start: FlowStart,
     },
-    /// Its data is delivered and acknowledged; its client has yet to report.
+    /// All data is delivered and acknowledged; the client has yet to report.
     Delivered {
-        /// The flow.
+        /// Flow.
         flow: FlowId,
     },
-    /// The flow has its row.
+    /// The flow has ended.
     Ended(FlowOutcome),
 }
 
-/// Events are for who wants to watch; the rows are returned as well.
-pub(crate) fn tell(events: &mpsc::UnboundedSender<Event>, event: Event) {
+/// Sends an event; the receiver may be gone, as outcomes are returned as well.
+pub(crate) fn emit(events: &mpsc::UnboundedSender<Event>, event: Event) {
     let _ = events.send(event);
 }
 
 impl FlowOutcome {
-    /// The row of a flow that never became ready.
+    /// Returns the outcome of a flow that did not become ready.
     pub(crate) const fn not_started(flow: FlowId, status: Status) -> Self {
         Self {
             flow,
             status,
-            release: None,
+            start: None,
             client_qp: None,
             server_qp: None,
             bandwidth: None,
-            sign: None,
+            marker: None,
             stdout_tail: String::new(),
         }
     }
@@ -169,11 +169,11 @@ impl Status {
         Self::Failed {
             side,
             exit,
-            message: complaint(output),
+            message: error_lines(output),
         }
     }
 
-    /// The flow completion time of a finished flow.
+    /// Returns the flow completion time; none for a flow that did not finish.
     #[must_use]
     pub const fn fct(&self) -> Option<Nanos> {
         match self {
@@ -182,7 +182,7 @@ impl Status {
         }
     }
 
-    /// One word for a table.
+    /// Returns the status as one word.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -191,24 +191,24 @@ impl Status {
             Self::Failed { .. } => "failed",
             Self::Unparsable { .. } => "unparsable",
             Self::NotReady { .. } => "not_ready",
-            Self::NotReleased { .. } => "not_released",
+            Self::NotStarted { .. } => "not_started",
             Self::NoReport { .. } => "no_report",
             Self::Aborted => "aborted",
         }
     }
 }
 
-/// What a failed process said, in one line: perftest complains on stdout and stderr alike, and
-/// prints rules of dashes and empty lines between.
-fn complaint(output: &Output) -> String {
+/// Returns the error lines of a failed process in one line: perftest prints errors to stdout and stderr,
+/// with rules of dashes and empty lines between.
+fn error_lines(output: &Output) -> String {
     let lines = output
         .stdout
         .lines()
         .chain(output.stderr.lines())
         .map(str::trim);
     let words = |line: &&str| line.chars().any(char::is_alphanumeric);
-    let said: Vec<&str> = lines.filter(words).collect();
-    said[said.len().saturating_sub(COMPLAINT_LINES)..].join("; ")
+    let errors: Vec<&str> = lines.filter(words).collect();
+    errors[errors.len().saturating_sub(MAX_ERROR_LINES)..].join("; ")
 }
 
 impl fmt::Display for Status {
@@ -230,7 +230,7 @@ impl fmt::Display for Status {
             }
             Self::Unparsable { error } => error.fmt(f),
             Self::NotReady { error } => error.fmt(f),
-            Self::NotReleased { reason } => write!(f, "cannot start the client's data: {reason}"),
+            Self::NotStarted { reason } => write!(f, "cannot start the client's data: {reason}"),
             Self::NoReport { within } => {
                 write!(
                     f,
@@ -247,7 +247,7 @@ impl fmt::Display for Exit {
         match self {
             Self::Code(code) => write!(f, "exited with code {code}"),
             Self::Signal(signal) => write!(f, "was ended by signal {signal}"),
-            Self::Unknown => f.write_str("ended unseen"),
+            Self::Unknown => f.write_str("ended unobserved"),
         }
     }
 }
@@ -258,8 +258,8 @@ impl fmt::Display for QpNumber {
     }
 }
 
-/// Of what a failed process said, the lines that are kept.
-const COMPLAINT_LINES: usize = 6;
+/// Lines of a failed process that are kept.
+const MAX_ERROR_LINES: usize = 6;
 
 #[cfg(test)]
 mod tests {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_said_nothing_is_named_by_its_end() {
+    fn a_process_without_output_is_named_by_its_end() {
         let status = Status::failed(Side::Server, Exit::Signal(11), &Output::default());
         assert_eq!(status.to_string(), "the server was ended by signal 11");
     }

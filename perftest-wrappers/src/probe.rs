@@ -1,4 +1,4 @@
-//! Which tools are installed.
+//! Versions of the installed tools.
 
 use std::{io, path::Path, process::Stdio};
 
@@ -7,27 +7,28 @@ use tokio::process::Command;
 
 use crate::error::ProbeError;
 
-/// An installed tool.
+/// Installed tool.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Installed {
-    /// Which.
+    /// Program.
     pub tool: Tool,
-    /// What it calls its version, `6.06` for Debian 12's package 4.5+0.17.
+    /// Version as printed: `6.06` for Debian 12's package 4.5+0.17.
     pub version: String,
 }
 
 impl Installed {
-    /// Whether flows of this tool start exactly at their release; see [`crate::Release::exact`].
+    /// Returns true if flows of this tool start exactly at their trigger; see
+    /// [`crate::FlowStart::exact`].
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.version == KNOWN_VERSION
     }
 }
 
-/// Asks `tool` for its version.
+/// Runs `tool` to get its version.
 ///
 /// # Errors
-/// When it is missing, does not run, or answers something else.
+/// A program that is missing, does not run, or prints no version.
 pub async fn probe(tool: Tool) -> Result<Installed, ProbeError> {
     probe_program(tool, Path::new(tool.name())).await
 }
@@ -65,7 +66,7 @@ fn version(output: &str) -> Option<&str> {
     Some(version.trim()).filter(|version| !version.is_empty())
 }
 
-/// The version whose handshake was recorded, so that the last message before data is known.
+/// Version whose handshake was recorded, so that the last message before the data is known.
 pub const KNOWN_VERSION: &str = "6.06";
 
 #[cfg(test)]

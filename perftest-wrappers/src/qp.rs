@@ -1,14 +1,14 @@
-//! What a queue pair of SoftRoCE can do: its window, the range of its timer, its packets.
+//! Limits of a SoftRoCE queue pair: window, range of the timer, packets.
 
 use lab_units::{Bytes, Tool};
 
-/// The number of data packets that one message of `message` becomes.
+/// Returns the number of data packets of a message.
 #[must_use]
 pub fn packets(message: Bytes, path_mtu: u32) -> u64 {
     message.get().div_ceil(u64::from(path_mtu)).max(1)
 }
 
-/// The bytes of one message's data packets as a qdisc counts them: payload padded to four bytes,
+/// Returns the bytes of a message's data packets as a qdisc counts them: payload padded to four bytes,
 /// and every header from Ethernet's to the ICRC.
 #[must_use]
 pub fn wire_bytes(message: Bytes, path_mtu: u32, tool: Tool) -> Bytes {
@@ -24,20 +24,20 @@ pub fn wire_bytes(message: Bytes, path_mtu: u32, tool: Tool) -> Bytes {
     Bytes::new(message.get().next_multiple_of(4) + packets * PACKET_OVERHEAD.get() + extended)
 }
 
-/// Packets an rxe QP keeps unacknowledged, whatever its path: a flow of more is limited to
-/// `128 · MTU` per round trip. There is no module parameter.
+/// Packets that an rxe QP keeps unacknowledged on any path: a longer flow is limited to `128 · MTU` per
+/// round trip. No module parameter changes the window.
 /// `RXE_MAX_UNACKED_PSNS`, <https://elixir.bootlin.com/linux/v6.1/source/drivers/infiniband/sw/rxe/rxe_param.h>
 pub const RXE_WINDOW_PACKETS: u64 = 128;
 
-/// What every packet of a reliable connection has around its payload on a veth: 14 Ethernet,
-/// 20 IPv4, 8 UDP, 12 BTH, 4 ICRC.
+/// Headers of every packet of a reliable connection on a veth: 14 Ethernet, 20 IPv4, 8 UDP, 12 BTH,
+/// 4 ICRC.
 pub const PACKET_OVERHEAD: Bytes = Bytes::new(58);
 
-/// The largest exponent of a QP's time-out: it has five bits.
+/// Maximum exponent of a QP's time-out, which has five bits.
 pub const MAX_QP_TIMEOUT: u8 = 31;
 
-/// perftest's own default, 67 ms: a retransmission timer in the range of a scheduler's hiccup
-/// would fire for nothing.
+/// Minimum exponent of a QP's time-out, perftest's own default of 67 ms: a shorter retransmission timer
+/// would fire for a delay of the scheduler.
 pub const MIN_QP_TIMEOUT: u8 = 14;
 
 const RETH: u64 = 16;

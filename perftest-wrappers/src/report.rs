@@ -1,7 +1,7 @@
-//! What perftest says about a finished test.
+//! Reports of perftest about a finished test.
 //!
 //! A bandwidth test divides its bytes by the time from its first post to its last completion, and
-//! says only the quotient: printed with two decimals in its table, with six under
+//! reports only the quotient: printed with two decimals in its table, with six under
 //! `--output=bandwidth`, and as the bits of a double where the two sides of a write or read test
 //! exchange their results. The unit is 2^20 bytes per second, although the table says `MB/sec`.
 
@@ -11,73 +11,73 @@ use lab_units::Nanos;
 
 use crate::{handshake::KEYS_LEN, job::FlowJob};
 
-/// A bandwidth as perftest said it.
+/// Bandwidth as perftest reported it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Bandwidth {
-    /// Printed: millionths of a MiB per second, exact as text. Never zero.
+    /// Printed value, exact as text; never zero.
     Printed {
-        /// The digits without their point.
+        /// Millionths of a MiB per second.
         micro_mib_per_sec: u64,
     },
-    /// Exchanged: the bits of a double, in MiB per second. Finite and positive.
+    /// Exchanged value, a double in MiB per second, finite and positive.
     Exchanged {
-        /// As sent.
+        /// Bits of the double.
         bits: u64,
     },
 }
 
-/// A report that cannot be understood.
+/// Report that cannot be parsed.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ReportError {
-    /// No line with a number.
+    /// No line has a number.
     #[error(
         "the client exited without error and printed no bandwidth (its last line is `{last_line}`)"
     )]
     NoBandwidth {
-        /// The last thing it printed.
+        /// Last line of the output.
         last_line: String,
     },
-    /// More than one line with a number.
+    /// More than one line has a number.
     #[error("the client printed two bandwidths, `{first}` and `{second}`")]
     TwoBandwidths {
-        /// The first.
+        /// First line.
         first: String,
-        /// The second.
+        /// Second line.
         second: String,
     },
-    /// A number out of which no time can be computed.
+    /// The number is no rate of a flow.
     #[error(
         "the client reported a bandwidth of `{value}` MiB/s, which no flow has (hint: perftest needs a stable TSC; boot a guest with tsc=reliable clocksource=tsc)"
     )]
     NoTime {
-        /// As printed.
+        /// Printed number.
         value: String,
     },
-    /// The client said one thing to its server and another to us.
-    #[error("the client told its server {exchanged} and printed {printed}")]
+    /// The exchanged and the printed bandwidth differ.
+    #[error("the client sent its server {exchanged} and printed {printed}")]
     Disagree {
-        /// To its server.
+        /// Exchanged bandwidth.
         exchanged: Bandwidth,
-        /// To us.
+        /// Printed bandwidth.
         printed: Bandwidth,
     },
-    /// The FCT is longer than the client needed in all.
+    /// The FCT is longer than the time until the completion marker.
     #[error(
         "the client reported an FCT of {fct}, but had its last completion within {bound} (hint: \
          is the CPU's clock rate in /proc/cpuinfo that of its TSC?)"
     )]
     Impossible {
-        /// As computed.
+        /// Computed FCT.
         fct: Nanos,
-        /// When its sign was seen.
+        /// Time of the completion marker.
         bound: Nanos,
     },
 }
 
-/// Reads the one bandwidth in what a client printed under `--output=bandwidth`.
+/// Parses the one bandwidth in a client's output under `--output=bandwidth`.
 ///
 /// # Errors
-/// Output with no such line, with two, or with one that is no bandwidth.
+/// Output without such a line, with two, or with a number that is no bandwidth.
 pub fn parse(stdout: &str) -> Result<Bandwidth, ReportError> {
     let mut lines = stdout.lines().map(str::trim).filter(|line| is_number(line));
     let Some(first) = lines.next() else {
@@ -100,10 +100,8 @@ pub fn parse(stdout: &str) -> Result<Bandwidth, ReportError> {
         })
 }
 
-/// Reads the average bandwidth from what the client of a write or read test says after its run.
-///
-/// `None` when these bytes are not that message for this flow; then the printed number is all
-/// there is.
+/// Parses the average bandwidth in the bytes that the client of a write or read test sends after its
+/// run; none for bytes that are not such a message of this flow.
 #[must_use]
 pub fn exchanged(closing: &[u8], job: &FlowJob) -> Option<Bandwidth> {
     let word = |index: usize| {
@@ -131,13 +129,13 @@ impl fmt::Display for Bandwidth {
     }
 }
 
-/// Whether a line is what `printf("%lf")` prints, of whatever value.
+/// Returns true for a line as `printf("%lf")` prints it, of any value.
 fn is_number(line: &str) -> bool {
     let magnitude = line.strip_prefix('-').unwrap_or(line);
     matches!(magnitude, "inf" | "nan") || micros(magnitude).is_some()
 }
 
-/// Millionths in a number with exactly six decimals.
+/// Parses a number with exactly six decimals, in millionths.
 fn micros(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -170,10 +168,10 @@ mod tests {
     }
 
     #[test]
-    fn the_bandwidth_is_found_in_what_each_tool_prints() {
+    fn the_bandwidth_is_found_in_each_tools_output() {
         assert_eq!(parse(SEND), Ok(printed(1_773_425)));
         assert_eq!(parse(WRITE), Ok(printed(1_773_571)));
-        // It prints a rule before.
+        // The read test prints a rule before.
         assert_eq!(parse(READ), Ok(printed(1_767_041)));
     }
 
@@ -200,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn write_and_read_clients_tell_their_servers_all_digits() {
+    fn write_and_read_clients_exchange_all_digits() {
         for (tool, closing, bits) in [
             (Tool::ReadBw, READ_CLOSING, 0x401b_52c6_2cfd_f3a3),
             (Tool::WriteBw, WRITE_CLOSING, 0x401b_b432_f361_b2fc),
@@ -214,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_told_about_another_flow_is_not_believed() {
+    fn a_report_of_another_flow_is_ignored() {
         let mut other = job(Tool::ReadBw);
         other.message_bytes = Bytes::new(20_001);
         assert_eq!(exchanged(READ_CLOSING, &other), None);

@@ -1,4 +1,4 @@
-//! All flows of one run.
+//! Session: all flows of one run.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,46 +13,45 @@ use tokio::{
 
 use crate::{
     clock::MonotonicTime,
+    cpu::StopListener,
     error::{JobError, SessionError},
     flow::ReadyFlow,
     job::FlowJob,
-    outcome::{Event, FlowOutcome, tell},
-    release::Releaser,
-    start::Starter,
-    stops::Stops,
+    outcome::{Event, FlowOutcome, emit},
+    pair::PairStarter,
+    trigger::StartTrigger,
 };
 
-/// What a session is prepared with.
+/// Options of a session.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The directory perftest is in; `None` is `PATH`.
+    /// Directory of perftest; none is `PATH`.
     pub tools: Option<PathBuf>,
-    /// How long the two processes of one flow may take until they are ready; `None` is for ever,
-    /// which still ends when one of them ends or says something unexpected.
+    /// Time in which the two processes of a flow must become ready; without a limit the wait still ends
+    /// if a process ends or sends something unexpected.
     ///
-    /// In a guest whose clock jumps over idle there must be no limit: while a file is read from the
-    /// host the clock may jump by minutes.
+    /// A guest whose clock skips idle time needs no limit: the clock may jump by minutes while a file is
+    /// read from the host.
     pub ready_within: Option<Duration>,
 }
 
-/// Flows whose processes are started, connected, and wait to be let go.
-///
-/// Dropping it kills every process of it.
+/// Flows whose processes are connected and wait for their start triggers. Dropping the session kills
+/// every process.
 #[derive(Debug)]
 pub struct Session {
     slots: Vec<Slot>,
     events: mpsc::UnboundedSender<Event>,
     abort: watch::Sender<bool>,
-    /// Its end is the end of every process.
-    starter: Starter,
-    stops: Stops,
+    /// Dropping the starter kills every process.
+    starter: PairStarter,
+    stops: StopListener,
 }
 
-/// Ends a running session from outside of it; see [`Session::aborter`].
+/// Handle that ends a running session; see [`Session::aborter`].
 #[derive(Clone, Debug)]
 pub struct Aborter(watch::Sender<bool>);
 
-/// A flow's place in a session.
+/// Flow of a session.
 #[derive(Debug)]
 enum Slot {
     Ready(Box<ReadyFlow>),
@@ -63,18 +62,18 @@ impl Session {
     /// Starts and connects the processes of every flow, one flow after the other: a device numbers
     /// its queue pairs as they are made, and a switch hashes those numbers.
     ///
-    /// A flow that cannot be made ready has its row already, and the others go on.
+    /// A flow that does not become ready has its outcome here, and the others continue.
     ///
     /// # Errors
-    /// When a job cannot be run whatever happens; then nothing was started.
+    /// A job that cannot be run; then nothing was started.
     pub async fn prepare(
         jobs: Vec<FlowJob>,
         options: &Options,
         events: mpsc::UnboundedSender<Event>,
     ) -> Result<Self, SessionError> {
         check(&jobs)?;
-        let stops = Stops::listen().map_err(|source| SessionError::Thread { source })?;
-        let starter = Starter::new(&jobs, options)?;
+        let stops = StopListener::start().map_err(|source| SessionError::Thread { source })?;
+        let starter = PairStarter::new(&jobs, options)?;
         let mut slots = Vec::with_capacity(jobs.len());
         for job in jobs {
             let slot = match starter.make_ready(&job).await {
@@ -84,12 +83,12 @@ impl Session {
                         client_qp: ready.client_qp,
                         server_qp: ready.server_qp,
                     };
-                    tell(&events, event);
+                    emit(&events, event);
                     Slot::Ready(Box::new(ReadyFlow::new(job, pair, ready, &stops)))
                 }
                 Err(status) => {
                     let row = FlowOutcome::not_started(job.flow, status);
-                    tell(&events, Event::Ended(row.clone()));
+                    emit(&events, Event::Ended(row.clone()));
                     Slot::Ended(Box::new(row))
                 }
             };
@@ -104,24 +103,24 @@ impl Session {
         })
     }
 
-    /// How many flows are ready.
+    /// Returns the number of flows that are ready.
     #[must_use]
     pub fn ready(&self) -> usize {
         let is_ready = |slot: &&Slot| matches!(slot, Slot::Ready(_));
         self.slots.iter().filter(is_ready).count()
     }
 
-    /// A handle that ends the session while it runs.
+    /// Returns a handle that ends the session while it runs.
     #[must_use]
     pub fn aborter(&self) -> Aborter {
         Aborter(self.abort.clone())
     }
 
-    /// Lets each flow go at its start after `t0` and waits for all of them; the rows are in the
-    /// order of the jobs.
+    /// Starts each flow at its time after `t0` and waits for all flows; outcomes are in the order of the
+    /// jobs.
     ///
     /// # Errors
-    /// When the kernel refuses the releasing thread; then no flow was let go.
+    /// A kernel that refuses the thread of the start trigger; then no flow was started.
     pub async fn run(self, t0: MonotonicTime) -> Result<Vec<FlowOutcome>, SessionError> {
         let Self {
             slots,
@@ -136,32 +135,32 @@ impl Session {
         for (index, slot) in slots.into_iter().enumerate() {
             match slot {
                 Slot::Ended(row) => drop(rows.insert(index, *row)),
-                Slot::Ready(flow) => {
-                    let (released, release) = oneshot::channel();
-                    let due = flow.due(t0, released);
-                    schedule.push(due.map_err(|source| SessionError::Thread { source })?);
+                Slot::Ready(mut flow) => {
+                    let (sender, started) = oneshot::channel();
+                    let entry = flow.schedule(t0, sender);
+                    schedule.push(entry.map_err(|source| SessionError::Thread { source })?);
                     let (events, abort) = (events.clone(), abort.subscribe());
                     flows.spawn(async move {
-                        let row = flow.run(release, abort, &events).await;
-                        tell(&events, Event::Ended(row.clone()));
+                        let row = flow.run(started, abort, &events).await;
+                        emit(&events, Event::Ended(row.clone()));
                         (index, row)
                     });
                 }
             }
         }
-        let releaser =
-            Releaser::start(schedule).map_err(|source| SessionError::Thread { source })?;
+        let trigger =
+            StartTrigger::start(schedule).map_err(|source| SessionError::Thread { source })?;
         while let Some(ended) = flows.join_next().await {
             match ended {
                 Ok((index, row)) => drop(rows.insert(index, row)),
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
-        drop((releaser, starter, stops));
+        drop((trigger, starter, stops));
         Ok(rows.into_values().collect())
     }
 
-    /// Ends a session that was not run.
+    /// Ends a session that was not run; returns its outcomes.
     pub async fn abort(self) -> Vec<FlowOutcome> {
         let mut rows = Vec::with_capacity(self.slots.len());
         for slot in self.slots {
@@ -169,7 +168,7 @@ impl Session {
                 Slot::Ended(row) => *row,
                 Slot::Ready(flow) => {
                     let row = flow.abort().await;
-                    tell(&self.events, Event::Ended(row.clone()));
+                    emit(&self.events, Event::Ended(row.clone()));
                     row
                 }
             });
@@ -179,7 +178,7 @@ impl Session {
 }
 
 impl Aborter {
-    /// Ends every flow that has not ended; [`Session::run`] then returns their rows.
+    /// Ends every flow that has not ended; [`Session::run`] then returns their outcomes.
     pub fn abort(&self) {
         self.0.send_replace(true);
     }
@@ -205,5 +204,5 @@ fn check(jobs: &[FlowJob]) -> Result<(), JobError> {
     Ok(())
 }
 
-/// Starting two processes takes some 50 ms; an overloaded machine may take much longer.
+/// Default of [`Options::ready_within`]: two processes start in 50 ms, on a busy machine in seconds.
 const DEFAULT_READY_WITHIN: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! The fake perftest, and sessions of it.
+//! Sessions of the fake perftest.
 
 use std::{
     env, fs,
@@ -16,7 +16,7 @@ use lab_units::{Bytes, FlowId, Nanos};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
-/// A directory with the three tools in it, and a mark that this test's processes carry.
+/// Directory with the three tools, and a mark in the command lines of this test's processes.
 pub struct Bench {
     tools: TempDir,
     mark: String,
@@ -34,7 +34,7 @@ impl Bench {
         Self { tools, mark }
     }
 
-    /// A flow whose two processes behave as told.
+    /// Returns a flow whose two processes behave as named.
     pub fn job(&self, flow: u32, tool: Tool, client: &str, server: &str) -> FlowJob {
         let end = |behaviour: &str| Endpoint {
             host: "nowhere".to_owned(),
@@ -57,14 +57,14 @@ impl Bench {
             qp_timeout: 18,
             path_mtu: 4096,
             traffic_class: 0,
-            deadline: Nanos::from_millis(20_000),
+            deadline: Nanos::from_millis(120_000),
         }
     }
 
     pub fn options(&self) -> Options {
         Options {
             tools: Some(self.tools.path().to_owned()),
-            ready_within: Some(Duration::from_secs(20)),
+            ready_within: Some(Duration::from_secs(120)),
         }
     }
 
@@ -84,7 +84,7 @@ impl Bench {
         self.run(vec![job]).await.remove(0)
     }
 
-    /// The directories in `/proc` of this test's processes.
+    /// Returns the directories in `/proc` of this test's processes.
     pub fn processes(&self) -> Vec<PathBuf> {
         let directories = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
         let is_ours = |directory: &PathBuf| {
@@ -97,24 +97,24 @@ impl Bench {
             .collect()
     }
 
-    /// Waits for processes that were killed and not waited for.
+    /// Waits until killed processes have ended.
     pub async fn processes_end(&self) {
         let ended = async {
             while !self.processes().is_empty() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let ended = tokio::time::timeout(Duration::from_secs(5), ended).await;
+        let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
         ended.expect("no process is left");
     }
 }
 
-/// What has happened so far.
+/// Returns the events so far.
 pub fn drain(events: &mut mpsc::UnboundedReceiver<Event>) -> Vec<Event> {
     std::iter::from_fn(|| events.try_recv().ok()).collect()
 }
 
-/// The fake, which cargo builds with the other examples before it runs the tests.
+/// Returns the path of the fake, which cargo builds before it runs the tests.
 fn fake() -> PathBuf {
     let test = env::current_exe().unwrap();
     let fake = test

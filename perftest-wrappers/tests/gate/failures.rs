@@ -1,4 +1,4 @@
-//! Every way a flow can fail, and that nothing is left of it.
+//! Failures of flows, after which no process is left.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::bench::Bench;
 
 #[tokio::test]
-async fn the_ways_a_pair_never_becomes_ready() {
+async fn a_pair_that_does_not_become_ready_has_its_reason() {
     let bench = Bench::new();
     let failed = |row: FlowOutcome| match row.status {
         Status::Failed {
@@ -42,17 +42,18 @@ async fn the_ways_a_pair_never_becomes_ready() {
             panic!("{}", row.status);
         };
         assert_eq!(side, culprit);
-        assert_eq!(row.release, None);
+        assert_eq!(row.start, None);
     }
     bench.processes_end().await;
 }
 
 #[tokio::test]
-async fn a_silent_peer_is_given_up_on() {
+async fn a_silent_peer_times_out_and_other_flows_run() {
     let bench = Bench::new();
     let (events, _received) = mpsc::unbounded_channel();
     let options = Options {
-        ready_within: Some(Duration::from_secs(1)),
+        // The silent pair waits this long; the other pair needs a fraction of a second of CPU.
+        ready_within: Some(Duration::from_secs(15)),
         ..bench.options()
     };
     let jobs = vec![
@@ -63,13 +64,13 @@ async fn a_silent_peer_is_given_up_on() {
     let rows = session.run(MonotonicTime::now()).await.unwrap();
     assert_eq!(
         rows[0].status.to_string(),
-        "no handshake within 1 s: its processes to exchange keys"
+        "no handshake within 15 s: its processes to exchange keys"
     );
-    assert!(rows[1].status.fct().is_some(), "the others go on");
+    assert!(rows[1].status.fct().is_some());
 }
 
 #[tokio::test]
-async fn the_ways_a_flow_fails() {
+async fn a_flow_that_fails_has_its_reason() {
     let bench = Bench::new();
     let row = bench.run_one(Tool::SendBw, "failing", "good").await;
     assert_eq!(
@@ -90,7 +91,7 @@ async fn the_ways_a_flow_fails() {
         }
     );
     assert!(no_bandwidth, "{}", row.status);
-    assert!(row.release.is_some());
+    assert!(row.start.is_some());
 
     let mut job = bench.job(0, Tool::ReadBw, "hanging", "good");
     job.deadline = Nanos::from_millis(200);
@@ -105,7 +106,7 @@ async fn the_ways_a_flow_fails() {
 }
 
 #[tokio::test]
-async fn an_aborted_session_has_a_row_for_every_flow_and_leaves_no_process() {
+async fn an_aborted_session_has_an_outcome_for_every_flow_and_no_process() {
     let bench = Bench::new();
     let mut late = bench.job(1, Tool::SendBw, "good", "good");
     late.start = Nanos::from_millis(3_600_000);
@@ -127,8 +128,8 @@ async fn an_aborted_session_has_a_row_for_every_flow_and_leaves_no_process() {
     let rows = running.await.unwrap().unwrap();
     let words: Vec<&str> = rows.iter().map(|row| row.status.word()).collect();
     assert_eq!(words, ["aborted", "aborted", "finished"]);
-    assert!(rows[0].release.is_some());
-    assert!(rows[1].release.is_none());
+    assert!(rows[0].start.is_some());
+    assert!(rows[1].start.is_none());
     assert_eq!(bench.processes().len(), 0);
 }
 

@@ -1,4 +1,4 @@
-//! Flows that end well: when they start, and what is learnt of them.
+//! Flows that finish: their starts and FCTs.
 
 use std::time::Duration;
 
@@ -21,18 +21,18 @@ async fn every_tool_makes_a_flow() {
         };
         assert!(fct.time >= Nanos::from_millis(40), "{tool}: {}", fct.time);
         assert_eq!(fct.source, source, "{tool}");
-        assert!(row.sign.unwrap().after > fct.time, "{tool}");
+        assert!(row.marker.unwrap().after > fct.time, "{tool}");
         let gids = [row.client_qp, row.server_qp].map(|address| address.unwrap().gid.to_string());
         assert_eq!(gids, ["::ffff:10.1.1.1", "::ffff:10.2.1.1"], "{tool}");
         assert_eq!(row.client_qp.unwrap().qp.0, 0x11);
         assert_eq!(row.server_qp.unwrap().qp.0, 0x12);
-        assert!(row.release.unwrap().exact, "{tool}");
+        assert!(row.start.unwrap().exact, "{tool}");
     }
     assert_eq!(bench.processes().len(), 0);
 }
 
 #[tokio::test]
-async fn flows_go_at_their_instants_whatever_the_order_of_the_jobs() {
+async fn flows_start_at_their_instants_in_any_order_of_jobs() {
     let bench = Bench::new();
     let mut jobs: Vec<FlowJob> = (0..3)
         .map(|flow| bench.job(flow, Tool::SendBw, "good", "good"))
@@ -44,25 +44,25 @@ async fn flows_go_at_their_instants_whatever_the_order_of_the_jobs() {
     let t0 = MonotonicTime::now().after(Nanos::from_millis(50));
     let rows = session.run(t0).await.unwrap();
 
-    let released: Vec<u32> = drain(&mut events)
+    let started: Vec<u32> = drain(&mut events)
         .iter()
         .filter_map(|event| match event {
-            Event::Released { flow, .. } => Some(flow.0),
+            Event::Started { flow, .. } => Some(flow.0),
             _ => None,
         })
         .collect();
-    assert_eq!(released, [1, 2, 0]);
+    assert_eq!(started, [1, 2, 0]);
     for (job, row) in jobs.iter().zip(rows) {
         assert_eq!(row.flow, job.flow);
-        let release = row.release.unwrap();
+        let start = row.start.unwrap();
         let scheduled = t0.after(job.start);
-        assert!(release.at >= scheduled);
-        assert_eq!(release.at.since(scheduled), release.lateness);
+        assert!(start.at >= scheduled);
+        assert_eq!(start.at.since(scheduled), start.lateness);
     }
 }
 
 #[tokio::test]
-async fn nothing_flows_before_the_release() {
+async fn no_flow_starts_before_the_session_runs() {
     let bench = Bench::new();
     let jobs = vec![
         bench.job(0, Tool::SendBw, "good", "good"),
@@ -80,7 +80,7 @@ async fn nothing_flows_before_the_release() {
 }
 
 #[tokio::test]
-async fn a_client_that_computes_is_stopped_and_goes_on() {
+async fn a_client_that_computes_is_stopped_and_continued() {
     let bench = Bench::new();
     let (session, mut events) = bench
         .prepare(vec![bench.job(0, Tool::SendBw, "good", "good")])
@@ -90,18 +90,18 @@ async fn a_client_that_computes_is_stopped_and_goes_on() {
     let position = drain(&mut events).iter().position(delivered);
     if position.is_none() && !nix::unistd::Uid::effective().is_root() {
         eprintln!(
-            "skipped: a_client_that_computes_is_stopped_and_goes_on: needs root or perf_event_open"
+            "skipped: a_client_that_computes_is_stopped_and_continued: needs root or perf_event_open"
         );
         return;
     }
-    assert_eq!(position, Some(2), "after Ready and Released, before Ended");
+    assert_eq!(position, Some(2), "after Ready and Started, before Ended");
     let fct = rows[0].status.fct().unwrap();
-    let after_fct = rows[0].sign.unwrap().after.saturating_sub(fct);
+    let after_fct = rows[0].marker.unwrap().after.saturating_sub(fct);
     assert!(after_fct > Nanos::ZERO);
 }
 
 #[tokio::test]
-async fn a_version_whose_handshake_is_not_known_works_less_exactly() {
+async fn an_unknown_version_starts_less_exactly() {
     let bench = Bench::new();
     for tool in Tool::ALL {
         let row = bench.run_one(tool, "other", "other").await;
@@ -109,7 +109,7 @@ async fn a_version_whose_handshake_is_not_known_works_less_exactly() {
             panic!("{tool}: {}", row.status);
         };
         assert_eq!(fct.source, FctSource::Printed, "{tool}");
-        assert!(!row.release.unwrap().exact, "{tool}");
-        assert_eq!(row.sign, None, "{tool}");
+        assert!(!row.start.unwrap().exact, "{tool}");
+        assert_eq!(row.marker, None, "{tool}");
     }
 }

@@ -1,4 +1,4 @@
-//! Flows between network namespaces. They need root.
+//! Flows between network namespaces, which need root.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use nix::{
 
 use crate::bench::Bench;
 
-/// A network namespace with nothing in it but a loopback interface, for as long as it is kept.
+/// Network namespace with a loopback interface, until it is dropped.
 struct Namespace {
     path: PathBuf,
     _keep: Sender<()>,
@@ -48,9 +48,9 @@ fn inode(path: &Path) -> u64 {
 }
 
 #[tokio::test]
-async fn both_ends_run_in_their_namespaces_and_meet_at_the_gate() {
+async fn both_ends_run_in_their_namespaces_and_connect_to_the_gate() {
     if !Uid::effective().is_root() {
-        eprintln!("skipped: both_ends_run_in_their_namespaces_and_meet_at_the_gate: needs root");
+        eprintln!("skipped: both_ends_run_in_their_namespaces_and_connect_to_the_gate: needs root");
         return;
     }
     let (here, there) = (Namespace::new(), Namespace::new());
@@ -76,7 +76,7 @@ async fn both_ends_run_in_their_namespaces_and_meet_at_the_gate() {
     assert_eq!(
         own,
         inode(Path::new("/proc/thread-self/ns/net")),
-        "the caller stays where it is"
+        "the caller keeps its namespace"
     );
 
     let rows = session

@@ -167,7 +167,7 @@ impl<'a> Repetition<'a> {
                 let flow = self.flow(flow)?;
                 self.rows.connect(flow, client_qp, server_qp);
             }
-            Event::Released { .. } => {}
+            Event::Started { .. } => {}
             Event::Delivered { .. } => effects.is_delivery = true,
             Event::Ended(outcome) => {
                 effects.step = Some(ended(&outcome));

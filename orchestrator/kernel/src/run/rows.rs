@@ -141,15 +141,15 @@ impl<'a> ReportRows<'a> {
             (Some(client), Some(server)) => self.paths.of(flow, client, server),
             _ => FlowPaths::default(),
         };
-        let release = outcome.release.as_ref();
+        let start = outcome.start.as_ref();
         let result = FlowResult {
-            start: release.map_or(flow.start_ns, |release| release.at.since(self.start)),
+            start: start.map_or(flow.start_ns, |start| start.at.since(self.start)),
             fct,
             fct_resolution: match &outcome.status {
                 Status::Finished(fct) => Some(fct.resolution),
                 _ => None,
             },
-            lateness: release.map(|release| release.lateness),
+            lateness: start.map(|start| start.lateness),
             status: status(&outcome.status),
             reason: fct.map_or_else(|| outcome.status.to_string(), |_| String::new()),
             path: paths.data,
@@ -190,7 +190,7 @@ fn status(status: &Status) -> FlowStatus {
         Status::TimedOut { .. } => FlowStatus::TimedOut,
         Status::Failed { .. } => FlowStatus::Failed,
         Status::Unparsable { .. } | Status::NoReport { .. } => FlowStatus::Unparsable,
-        Status::NotReady { .. } | Status::NotReleased { .. } => FlowStatus::NotReady,
+        Status::NotReady { .. } | Status::NotStarted { .. } => FlowStatus::NotReady,
         Status::Aborted => FlowStatus::Aborted,
     }
 }
@@ -325,7 +325,7 @@ mod tests {
         let plan = plan();
         let outcome = FlowOutcome {
             status: Status::Aborted,
-            release: None,
+            start: None,
             client_qp: None,
             server_qp: None,
             ..finished(MonotonicTime::from_nanos(START), Nanos::ZERO)

@@ -7,7 +7,7 @@ use lab_abi::{
     wire::{CandidateReport, DecisionReport, LinkReport, Links, QueueReport, Queues},
 };
 use lab_perftest::{
-    Fct, FctSource, FlowOutcome, MonotonicTime, QpAddress, QpNumber, Release, Status,
+    Fct, FctSource, FlowOutcome, FlowStart, MonotonicTime, QpAddress, QpNumber, Status,
 };
 use lab_plan::model::{Flow, Plan};
 use lab_units::{Bytes, FlowId, Nanos, NodeId, PortId};
@@ -58,7 +58,7 @@ pub(super) fn finished(at: MonotonicTime, fct: Nanos) -> FlowOutcome {
             resolution: Nanos::new(5),
             source: FctSource::Printed,
         }),
-        release: Some(Release {
+        start: Some(FlowStart {
             at,
             lateness: Nanos::new(700),
             exact: true,
@@ -66,7 +66,7 @@ pub(super) fn finished(at: MonotonicTime, fct: Nanos) -> FlowOutcome {
         client_qp: Some(CLIENT),
         server_qp: Some(SERVER),
         bandwidth: None,
-        sign: None,
+        marker: None,
         stdout_tail: String::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that lets flows go, each at its instant.
+//! Start trigger: the thread that starts each flow at its instant.
 
 use std::{
     io::{self, Write},
@@ -14,47 +14,47 @@ use nix::{
 };
 use tokio::sync::oneshot;
 
-use crate::{clock::MonotonicTime, outcome::Release, priority::run_first};
+use crate::{clock::MonotonicTime, cpu::run_first, outcome::FlowStart};
 
-/// One flow waiting for its instant.
+/// Flow that waits for its instant.
 #[derive(Debug)]
-pub(crate) struct Due {
+pub(crate) struct ScheduledStart {
     pub(crate) at: MonotonicTime,
-    /// The connection to the client, which waits for `message`.
+    /// Connection to the client, which waits for `message`.
     pub(crate) client: TcpStream,
     pub(crate) message: Vec<u8>,
     pub(crate) exact: bool,
-    pub(crate) released: oneshot::Sender<io::Result<Release>>,
+    pub(crate) started: oneshot::Sender<io::Result<FlowStart>>,
 }
 
-/// Keeps the releasing thread going; dropping it ends the thread, and what is not yet due never is.
+/// Handle of the trigger's thread; dropping it ends the thread, and no further flow starts.
 #[derive(Debug)]
-pub(crate) struct Releaser {
+pub(crate) struct StartTrigger {
     stop: UnixStream,
 }
 
-impl Releaser {
-    /// Lets each of `schedule` go at its instant, in that order.
+impl StartTrigger {
+    /// Starts each flow of `schedule` at its instant.
     ///
-    /// A thread of its own with an absolute timer, because the runtime's timer has a granularity of
-    /// a millisecond and its threads may be busy.
-    pub(crate) fn start(mut schedule: Vec<Due>) -> io::Result<Self> {
-        // Stable: flows of one instant go in the order they were given.
-        schedule.sort_by_key(|due| due.at);
+    /// The thread has an absolute timer of its own, because the runtime's timer has a granularity of a
+    /// millisecond and its threads may be busy.
+    pub(crate) fn start(mut schedule: Vec<ScheduledStart>) -> io::Result<Self> {
+        // The sort is stable: flows of one instant start in the order given.
+        schedule.sort_by_key(|flow| flow.at);
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
         let (stop, stopped) = UnixStream::pair()?;
         thread::Builder::new()
-            .name("perftest-release".to_owned())
+            .name("perftest-start".to_owned())
             .spawn(move || {
                 // No flow starts late because another one's client calibrates its clock.
                 if let Err(error) = run_first() {
-                    tracing::debug!(%error, "flows are released at ordinary priority");
+                    tracing::debug!(%error, "flows are started at ordinary priority");
                 }
-                for due in schedule {
-                    match sleep_until(due.at, &timer, &stopped) {
-                        Ok(Wake::Timer) => release(due),
+                for flow in schedule {
+                    match sleep_until(flow.at, &timer, &stopped) {
+                        Ok(Wake::Timer) => start(flow),
                         Ok(Wake::Stop) => return,
-                        Err(error) => drop(due.released.send(Err(error))),
+                        Err(error) => drop(flow.started.send(Err(error))),
                     }
                 }
             })?;
@@ -62,9 +62,9 @@ impl Releaser {
     }
 }
 
-impl Drop for Releaser {
+impl Drop for StartTrigger {
     fn drop(&mut self) {
-        // It fails when the thread has ended, which is what is wanted.
+        // The call fails if the thread has ended.
         let _ = self.stop.shutdown(Shutdown::Both);
     }
 }
@@ -100,15 +100,15 @@ fn sleep_until(at: MonotonicTime, timer: &TimerFd, stopped: &UnixStream) -> io::
     }
 }
 
-fn release(mut due: Due) {
-    // The socket does not block, and never has to: it carried some hundred bytes so far.
-    let sent = due.client.write_all(&due.message);
+fn start(mut flow: ScheduledStart) {
+    // The socket is non-blocking and has room: it carried some hundred bytes so far.
+    let sent = flow.client.write_all(&flow.message);
     let at = MonotonicTime::now();
-    let release = Release {
+    let start = FlowStart {
         at,
-        lateness: at.since(due.at),
-        exact: due.exact,
+        lateness: at.since(flow.at),
+        exact: flow.exact,
     };
     // The flow may have ended before its instant.
-    let _ = due.released.send(sent.map(|()| release));
+    let _ = flow.started.send(sent.map(|()| start));
 }
