@@ -5,31 +5,13 @@ mod common;
 use std::{
     fs, io,
     os::unix::{fs::PermissionsExt, process::CommandExt},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 
 use tempfile::TempDir;
 
-use self::common::Outcome;
-
-/// Returns the root of the workspace.
-fn root() -> PathBuf {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    here.join("../..").canonicalize().unwrap()
-}
-
-/// Returns the command in `folder` with an empty environment, so that its output does not depend on the
-/// terminal or the user.
-fn command_in(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
-    command
-        .args(arguments)
-        .env_clear()
-        .current_dir(folder)
-        .stdin(Stdio::null());
-    command
-}
+use self::common::{Outcome, command_in, root};
 
 fn run_in(folder: &Path, arguments: &[&str]) -> Outcome {
     command_in(folder, arguments).output().unwrap().into()

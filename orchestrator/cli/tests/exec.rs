@@ -17,7 +17,7 @@ use nix::{
 };
 use tempfile::TempDir;
 
-use self::common::Outcome;
+use self::common::{Outcome, root};
 
 /// Lab in a guest, by its name; taken down on drop.
 struct InGuest {
@@ -34,7 +34,7 @@ impl InGuest {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
         command
-            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .current_dir(root())
             .env("LCMP_LAB_RESULTS", self.results.path())
             .env("LCMP_LAB_LAB", self.lab)
             .args(arguments)

@@ -13,19 +13,14 @@ use std::{
 };
 
 use lab_artifact::{ids, published};
+use lab_records::{FlowRow, FlowStatus, RunDir};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
 use tempfile::TempDir;
 
-use self::common::Outcome;
-
-/// Returns the directory of the repository's scenarios.
-fn scenarios() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.join("../../scenarios").canonicalize().unwrap()
-}
+use self::common::{Outcome, command_in, root};
 
 /// Working directory of commands.
 struct Bench(TempDir);
@@ -36,13 +31,7 @@ impl Bench {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
-        command
-            .args(arguments)
-            .env_clear()
-            .current_dir(self.0.path())
-            .stdin(Stdio::null());
-        command
+        command_in(self.0.path(), arguments)
     }
 
     fn run(&self, arguments: &[&str]) -> Outcome {
@@ -60,7 +49,7 @@ impl Bench {
     /// Simulates the smallest scenario; returns the directory of the run.
     #[track_caller]
     fn sim_smoke(&self, more: &[&str], exit: i32) -> Run {
-        let smoke = scenarios().join("smoke.yaml");
+        let smoke = root().join("scenarios").join("smoke.yaml");
         let arguments = [&["sim", smoke.to_str().unwrap()], more].concat();
         self.expect_exit(&arguments, exit);
         self.latest()
@@ -82,18 +71,6 @@ impl Bench {
 /// The directory of a run.
 struct Run(PathBuf);
 
-/// A row of `flows.csv`.
-#[derive(Debug, PartialEq)]
-struct Flow {
-    id: String,
-    policy: String,
-    size: String,
-    start: u64,
-    fct: Option<u64>,
-    ideal: u64,
-    status: String,
-}
-
 impl Run {
     fn text(&self, name: &str) -> String {
         fs::read_to_string(self.0.join(name)).unwrap()
@@ -103,24 +80,8 @@ impl Run {
         serde_json::from_str(&self.text("run.json")).unwrap()
     }
 
-    fn flows(&self) -> Vec<Flow> {
-        let text = self.text("flows.csv");
-        let mut lines = text.lines();
-        let names: Vec<&str> = lines.next().unwrap().split(',').collect();
-        let rows = lines.map(|line| {
-            let fields: Vec<&str> = line.split(',').collect();
-            let field = |name: &str| fields[names.iter().position(|at| *at == name).unwrap()];
-            Flow {
-                id: field("flow_id").to_owned(),
-                policy: field("policy").to_owned(),
-                size: field("size_bytes").to_owned(),
-                start: field("start_ns").parse().unwrap(),
-                fct: field("fct_ns").parse().ok(),
-                ideal: field("ideal_fct_ns").parse().unwrap(),
-                status: field("status").to_owned(),
-            }
-        });
-        rows.collect()
+    fn flows(&self) -> Vec<FlowRow> {
+        RunDir::open(&self.0).unwrap().flows().unwrap().rows
     }
 
     /// Returns all tables of a simulation and its plan.
@@ -147,14 +108,14 @@ impl Run {
 #[test]
 fn a_simulation_ends_with_its_table_and_report() {
     let bench = Bench::new();
-    let smoke = scenarios().join("smoke.yaml");
+    let smoke = root().join("scenarios").join("smoke.yaml");
     let out = bench.expect_exit(&["sim", smoke.to_str().unwrap()], 0);
     assert!(out.stdout.starts_with("FCT slowdown"), "{out:?}");
     assert!(out.stderr.contains("6/6 flows in "), "{out:?}");
     let run = bench.latest();
     let flows = run.flows();
     assert_eq!(flows.len(), 12, "six of each policy");
-    assert!(flows.iter().all(|flow| flow.status == "finished"));
+    assert!(flows.iter().all(|flow| flow.status == FlowStatus::Finished));
     let report = run.0.join("report.html");
     assert!(
         out.stdout
@@ -162,14 +123,12 @@ fn a_simulation_ends_with_its_table_and_report() {
         "{out:?}"
     );
     assert!(report.is_file());
-    let last = flows.iter().filter(|flow| flow.policy == "ecmp");
-    let last = last.map(|flow| flow.start + flow.fct.unwrap()).max();
-    let both = flows.iter().filter(|flow| flow.policy == "lcmp");
-    let both = last.unwrap()
-        + both
-            .map(|flow| flow.start + flow.fct.unwrap())
-            .max()
-            .unwrap();
+    let last_end = |policy| {
+        let flows = flows.iter().filter(|flow| flow.policy == policy);
+        let ends = flows.map(|flow| flow.start_ns.get() + flow.fct_ns.unwrap().get());
+        ends.max().unwrap()
+    };
+    let both = last_end("ecmp") + last_end("lcmp");
     let of_run = run.json()["outcome"]["end"]["sim"]["virtual_ns"].as_u64();
     assert_eq!(
         of_run.map(|nanos| nanos.abs_diff(both) < 10),
@@ -202,10 +161,10 @@ fn seed_and_policies_override_the_scenarios() {
     let other = other.flows();
     assert!(other.iter().all(|flow| flow.policy == "lcmp"));
     assert_eq!(other.len() * 2, plain.len());
-    let starts = |flows: &[Flow]| {
+    let starts = |flows: &[FlowRow]| {
         let of_lcmp = flows.iter().filter(|flow| flow.policy == "lcmp");
         of_lcmp
-            .map(|flow| (flow.start, flow.size.clone()))
+            .map(|flow| (flow.start_ns, flow.size_bytes))
             .collect::<Vec<_>>()
     };
     assert_ne!(starts(&other), starts(&plain));
@@ -216,8 +175,13 @@ fn flows_unfinished_at_the_time_limit_make_a_run_inconclusive() {
     let bench = Bench::new();
     let run = bench.sim_smoke(&["--until", "4 ms"], 4);
     let flows = run.flows();
-    let count = |status: &str| flows.iter().filter(|flow| flow.status == status).count();
-    let [finished, late, unborn] = ["finished", "timed_out", "not_ready"].map(count);
+    let count = |status| flows.iter().filter(|flow| flow.status == status).count();
+    let [finished, late, unborn] = [
+        FlowStatus::Finished,
+        FlowStatus::TimedOut,
+        FlowStatus::NotReady,
+    ]
+    .map(count);
     assert!(late > 0 && unborn > 0, "{flows:?}");
     assert_eq!(finished + late + unborn, 12);
     assert_eq!(run.json()["outcome"]["end"]["sim"]["virtual_ns"], 8_000_000);
@@ -226,7 +190,7 @@ fn flows_unfinished_at_the_time_limit_make_a_run_inconclusive() {
 #[test]
 fn arguments_that_cannot_be_simulated_are_usage_errors() {
     let bench = Bench::new();
-    let smoke = scenarios().join("smoke.yaml");
+    let smoke = root().join("scenarios").join("smoke.yaml");
     let smoke = smoke.to_str().unwrap();
     for (arguments, expected) in [
         (["sim"].as_slice(), "<SCENARIO"),
@@ -250,7 +214,7 @@ fn arguments_that_cannot_be_simulated_are_usage_errors() {
 
 /// Returns a scenario of the smallest network with `count` flows of 100 GB.
 fn huge(count: usize) -> String {
-    let text = fs::read_to_string(scenarios().join("smoke.yaml")).unwrap();
+    let text = fs::read_to_string(root().join("scenarios").join("smoke.yaml")).unwrap();
     let (network, rest) = text.split_once("traffic:\n").unwrap();
     let (_, policies) = rest.split_once("\npolicies:").unwrap();
     let mut traffic = "traffic:\n  - flows:\n".to_owned();
@@ -310,12 +274,12 @@ fn wait_for_flows(results: &Path) -> Run {
 #[test]
 fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun() {
     let bench = Bench::new();
-    let smoke = fs::read_to_string(scenarios().join("smoke.yaml")).unwrap();
+    let smoke = fs::read_to_string(root().join("scenarios").join("smoke.yaml")).unwrap();
     let long = smoke.replace("load: 0.15", "load: 0.5");
     let long = long.replace("duration: 100 ms", "duration: 60 s");
     let long = long.replace("      max_flows: 4\n", "");
     bench.write("long.yaml", &long);
-    let sizes = fs::read_to_string(scenarios().join("workloads/bulk.csv")).unwrap();
+    let sizes = fs::read_to_string(root().join("scenarios").join("workloads/bulk.csv")).unwrap();
     bench.write("workloads/bulk.csv", &sizes);
     let mut command = bench.command(&["sim", "long.yaml", "--threads", "1"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -334,10 +298,10 @@ fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun()
     }
     assert!(run.text("run.json").contains(not_begun));
     let flows = run.flows();
-    let count = |status: &str| flows.iter().filter(|flow| flow.status == status).count();
-    assert!(count("finished") >= 5, "{}", count("finished"));
-    assert!(count("interrupted") > 0);
-    assert_eq!(count("finished") + count("interrupted"), flows.len());
+    let count = |status| flows.iter().filter(|flow| flow.status == status).count();
+    let [finished, interrupted] = [FlowStatus::Finished, FlowStatus::Interrupted].map(count);
+    assert!(finished >= 5 && interrupted > 0, "{finished} {interrupted}");
+    assert_eq!(finished + interrupted, flows.len());
     assert!(flows.iter().all(|flow| flow.policy == "ecmp"));
     assert!(run.0.join("report.html").is_file());
 }
@@ -517,16 +481,16 @@ fn published_by(bench: &Bench) {
     for (policy, name) in ["ecmp", "ucmp-artifact", "lcmp"].into_iter().zip(names) {
         let mut text = String::new();
         for flow in simulated.iter().filter(|flow| flow.policy == policy) {
-            let place: usize = flow.id.parse().unwrap();
+            let place = flow.flow_id.index();
             let (src, dst, size, start) = FLOWS[place];
             let [src, dst] = [src, dst].map(|host| ids::address(host).to_bits());
             // The second flow between the same hosts has the next port.
             let port = 10_000 + u32::from(place % 2 == 1);
-            let (start, fct) = (2_000_000_000 + start, flow.fct.unwrap());
+            let (start, fct) = (2_000_000_000 + start, flow.fct_ns.unwrap().get());
             let _ = writeln!(
                 text,
                 "{src:08x} {dst:08x} {port} 100 {size} {start} {fct} {}",
-                flow.ideal
+                flow.ideal_fct_ns.get()
             );
         }
         bench.write(&folder(&published::fct(name)), &text);

@@ -5,6 +5,7 @@
 
 use std::{
     io::{self, BufRead, BufReader, PipeReader, Read},
+    iter,
     os::unix::net::UnixStream,
     process::ChildStderr,
     sync::mpsc::Sender,
@@ -37,46 +38,35 @@ pub(crate) const STREAMS: usize = 4;
 
 /// Enqueues the bytes of an output stream.
 pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u8>) -> Event) {
-    thread::spawn(move || {
-        let mut buffer = [0; 16 << 10];
-        while let Ok(count @ 1..) = stream.read(&mut buffer) {
-            if queue.send(event(buffer[..count].to_vec())).is_err() {
-                return;
-            }
-        }
-        // The receiver ends with the run.
-        let _ = queue.send(Event::Closed);
+    let mut buffer = [0; 16 << 10];
+    let events = iter::from_fn(move || match stream.read(&mut buffer) {
+        Ok(count @ 1..) => Some(event(buffer[..count].to_vec())),
+        _ => None,
     });
+    enqueue(events, queue);
 }
 
 /// Enqueues the guest's control lines.
 pub(crate) fn pump_control(stream: UnixStream, queue: Sender<Event>) {
-    thread::spawn(move || {
-        for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
-            let message = match serde_json::from_slice(&line) {
-                Ok(message) => message,
-                Err(error) => {
-                    tracing::debug!(%error, "invalid control line");
-                    continue;
-                }
-            };
-            if queue.send(Event::Control(message)).is_err() {
-                return;
-            }
-        }
-        let _ = queue.send(Event::Closed);
+    let lines = BufReader::new(stream).split(b'\n').map_while(Result::ok);
+    let messages = lines.filter_map(|line| {
+        serde_json::from_slice(&line)
+            .inspect_err(|error| tracing::debug!(%error, "invalid control line"))
+            .ok()
     });
+    enqueue(messages.map(Event::Control), queue);
 }
 
 /// Enqueues the lines that QEMU itself writes.
 pub(crate) fn pump_machine(stream: ChildStderr, queue: Sender<Event>) {
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    enqueue(lines.map(Event::Machine), queue);
+}
+
+/// Enqueues the events of a stream, and its end, in a thread; the receiver ends with the run.
+fn enqueue(events: impl Iterator<Item = Event> + Send + 'static, queue: Sender<Event>) {
     thread::spawn(move || {
-        for line in BufReader::new(stream).lines().map_while(Result::ok) {
-            if queue.send(Event::Machine(line)).is_err() {
-                return;
-            }
-        }
-        let _ = queue.send(Event::Closed);
+        let _ = (events.chain([Event::Closed])).try_for_each(|event| queue.send(event));
     });
 }
 

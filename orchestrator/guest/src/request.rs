@@ -48,7 +48,7 @@ impl Accelerator {
 }
 
 /// Terminal that the command's output is connected to.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Terminal {
     /// True if standard output is a terminal.
     pub stdout: bool,

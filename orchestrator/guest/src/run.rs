@@ -212,31 +212,22 @@ fn inner_request(
     stays: bool,
 ) -> InnerRequest {
     let exec = request.exec.as_ref();
+    let export = |(index, path): (usize, &PathBuf)| Export {
+        tag: format!("writable{index}"),
+        path: path.clone(),
+    };
     InnerRequest {
         argv: request.argv.clone(),
         env: request.env.clone(),
         cwd: request.cwd.clone(),
-        writable: exports(&request.writable),
+        writable: request.writable.iter().enumerate().map(export).collect(),
         clock,
         accelerator,
-        stdout_is_terminal: request.terminal.stdout,
-        stderr_is_terminal: request.terminal.stderr,
-        terminal_size: request.terminal.size,
+        terminal: request.terminal,
         modules: kernel.lab_modules(),
         exec_prefix: exec.map(|exec| exec.prefix.clone()).unwrap_or_default(),
         stays,
     }
-}
-
-fn exports(writable: &[PathBuf]) -> Vec<Export> {
-    writable
-        .iter()
-        .enumerate()
-        .map(|(index, path)| Export {
-            tag: format!("writable{index}"),
-            path: path.clone(),
-        })
-        .collect()
 }
 
 fn shares(writable: Vec<Export>) -> Vec<Share> {

@@ -8,7 +8,7 @@ use std::{ffi::OsString, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Accelerator, Clock,
+    Accelerator, Clock, Terminal,
     exec::{ExecReply, ExecRequest},
 };
 
@@ -36,9 +36,7 @@ pub(crate) struct InnerRequest {
     pub writable: Vec<Export>,
     pub clock: Clock,
     pub accelerator: Accelerator,
-    pub stdout_is_terminal: bool,
-    pub stderr_is_terminal: bool,
-    pub terminal_size: Option<(u16, u16)>,
+    pub terminal: Terminal,
     /// Module files in load order.
     pub modules: Vec<PathBuf>,
     /// Words before those of every exec session's command.

@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "no test uses all of them")]
 
 use std::{
-    path::Path,
-    process::{Command, Output},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
 };
 
 /// Outcome of a command.
@@ -24,10 +24,28 @@ impl From<Output> for Outcome {
     }
 }
 
+/// Returns the root of the workspace.
+pub fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.join("../..").canonicalize().unwrap()
+}
+
+/// Returns the command in `folder` with an empty environment, so that its output does not depend on the
+/// terminal or the user.
+pub fn command_in(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
+    command
+        .args(arguments)
+        .env_clear()
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    command
+}
+
 /// Runs the command in the root of the workspace, with run directories in `results`.
 pub fn lcmp_lab(results: &Path, arguments: &[&str]) -> Outcome {
     let output = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"))
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .current_dir(root())
         .env("LCMP_LAB_RESULTS", results)
         .args(arguments)
         .output();

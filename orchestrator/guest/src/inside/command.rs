@@ -39,7 +39,7 @@ impl Running {
     /// Starts the request's command as the leader of a process group.
     pub(crate) fn start(request: &InnerRequest, ports: &Ports) -> Result<Self, InsideError> {
         let path = request.argv.first().map(PathBuf::from).unwrap_or_default();
-        let spawned = output(&ports.stdout, request.stdout_is_terminal).and_then(|stdout| {
+        let spawned = output(&ports.stdout, request.terminal.stdout).and_then(|stdout| {
             Command::new(&path)
                 .args(request.argv.iter().skip(1))
                 .current_dir(&request.cwd)
@@ -47,7 +47,7 @@ impl Running {
                 .envs(environment(request))
                 .stdin(Stdio::null())
                 .stdout(stdout)
-                .stderr(output(&ports.stderr, request.stderr_is_terminal)?)
+                .stderr(output(&ports.stderr, request.terminal.stderr)?)
                 .process_group(0)
                 .spawn()
         });
@@ -133,14 +133,14 @@ fn output(port: &File, is_terminal: bool) -> io::Result<Stdio> {
 
 /// Returns the environment of every command in the guest.
 pub(crate) fn environment(request: &InnerRequest) -> Vec<(String, String)> {
-    let progress = if request.stderr_is_terminal {
+    let progress = if request.terminal.stderr {
         "bar"
     } else {
         "plain"
     };
     let mut environment = vec![("PATH".to_owned(), PATH.to_owned())];
     environment.extend(request.env.iter().cloned());
-    if let Some((columns, rows)) = request.terminal_size {
+    if let Some((columns, rows)) = request.terminal.size {
         environment.push(("COLUMNS".to_owned(), columns.to_string()));
         environment.push(("LINES".to_owned(), rows.to_string()));
     }

@@ -46,7 +46,7 @@ impl<'a> Supervisor<'a> {
         ports: &'a mut Ports,
     ) -> Result<Self, InsideError> {
         let heartbeat = heartbeat().map_err(InsideError::kernel("heartbeat"))?;
-        if let Some(size) = request.terminal_size {
+        if let Some(size) = request.terminal.size {
             ports.resize(size)?;
         }
         let path = Path::new(CLOCKSOURCE_FILE);

@@ -54,7 +54,7 @@ pub fn verdict(cache: &Path, kernel: &Kernel, on_trial: impl FnOnce()) -> KvmVer
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return KvmVerdict::Denied,
         Err(_) => return KvmVerdict::Absent,
     }
-    let key = Key::of_this_machine(&kernel.release);
+    let key = key(&kernel.release);
     if let Some(verdict) = load(cache, &key) {
         return verdict;
     }
@@ -70,48 +70,34 @@ pub fn verdict(cache: &Path, kernel: &Kernel, on_trial: impl FnOnce()) -> KvmVer
     verdict
 }
 
-/// Properties of this machine that a verdict depends on.
-#[derive(Debug, Deserialize, Eq, PartialEq, Serialize)]
-struct Key {
-    /// Release of the guest's kernel.
-    kernel: String,
-    /// Model of the first CPU.
-    cpu: String,
-    /// Random number of this boot, since the next may have other virtualisation settings.
-    boot_id: String,
-}
-
-/// A verdict in its file.
+/// Verdict in its file.
 #[derive(Deserialize, Serialize)]
 struct Record {
-    key: Key,
+    key: String,
     verdict: KvmVerdict,
 }
 
-impl Key {
-    fn of_this_machine(kernel: &str) -> Self {
-        let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Self {
-            kernel: kernel.to_owned(),
-            cpu: cpu_model(&cpus),
-            boot_id: boot_id.trim_end().to_owned(),
-        }
-    }
+/// Returns the properties of this machine that a verdict depends on: the guest's kernel, the first
+/// CPU's model, and the random number of this boot, since the next may have other virtualisation
+/// settings.
+fn key(kernel: &str) -> String {
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    format!("{kernel}, {}, {}", cpu_model(&cpus), boot_id.trim_end())
 }
 
 /// Returns the cached verdict for `key`.
-fn load(cache: &Path, key: &Key) -> Option<KvmVerdict> {
+fn load(cache: &Path, key: &str) -> Option<KvmVerdict> {
     cache_dirs(cache)
         .into_iter()
         .filter_map(|dir| fs::read(dir.join(FILE)).ok())
         .filter_map(|bytes| serde_json::from_slice::<Record>(&bytes).ok())
-        .find(|record| record.key == *key)
+        .find(|record| record.key == key)
         .map(|record| record.verdict)
 }
 
 /// Writes a verdict to the first writable directory; without one, the next run tries KVM again.
-fn store(cache: &Path, key: &Key, verdict: &KvmVerdict) {
+fn store(cache: &Path, key: &str, verdict: &KvmVerdict) {
     let Ok(json) = serde_json::to_vec(&serde_json::json!({ "key": key, "verdict": verdict }))
     else {
         return;
@@ -160,22 +146,14 @@ const FILE: &str = "kvm-trial.json";
 mod tests {
     use super::*;
 
-    fn key(boot_id: &str) -> Key {
-        Key {
-            kernel: "6.1.0".to_owned(),
-            cpu: "cpu".to_owned(),
-            boot_id: boot_id.to_owned(),
-        }
-    }
-
     #[test]
-    fn a_verdict_holds_until_the_next_boot() {
+    fn a_verdict_holds_for_its_key() {
         let cache = tempfile::tempdir().unwrap();
-        store(cache.path(), &key("a"), &KvmVerdict::Works);
-        assert_eq!(load(cache.path(), &key("a")), Some(KvmVerdict::Works));
-        assert_eq!(load(cache.path(), &key("b")), None);
+        store(cache.path(), "a", &KvmVerdict::Works);
+        assert_eq!(load(cache.path(), "a"), Some(KvmVerdict::Works));
+        assert_eq!(load(cache.path(), "b"), None);
         fs::write(cache.path().join(FILE), "{").unwrap();
-        assert_eq!(load(cache.path(), &key("a")), None, "a damaged file");
+        assert_eq!(load(cache.path(), "a"), None, "a damaged file");
     }
 
     #[test]
