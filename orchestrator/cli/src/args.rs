@@ -1,6 +1,6 @@
 //! Command line as clap parses it. Doc comments of fields and variants are the help texts.
 
-use std::{num::NonZeroUsize, path::PathBuf, str::FromStr};
+use std::{num::NonZeroUsize, path::PathBuf, str::FromStr, thread};
 
 use clap::{
     Args, Command, Parser, Subcommand, ValueEnum,
@@ -18,7 +18,7 @@ use lab_units::{Clock, FlowId, Nanos};
 #[derive(Debug, Parser)]
 #[command(name = "lcmp-lab", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// What to do
+    /// Verb
     #[command(subcommand)]
     pub verb: Verb,
     /// Flags of every verb
@@ -452,7 +452,7 @@ pub struct FlowArgs {
 /// Arguments of `bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
-    /// What to measure
+    /// Subject of the measurement
     #[arg(value_enum)]
     pub subject: BenchSubject,
     /// The scenario whose lab is created
@@ -462,7 +462,7 @@ pub struct BenchArgs {
         default_value = "scenarios/8dc-fabric.yaml"
     )]
     pub scenario: PathBuf,
-    /// How often
+    /// Number of repetitions
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub repeat: u32,
 }
@@ -476,7 +476,7 @@ pub enum BenchSubject {
     Decision,
     /// Packets per second through one switch, against the kernel's own forwarding
     Forwarding,
-    /// How long a flow is cut off when its link dies, with few and many flows pinned to it
+    /// Time that a flow is interrupted when its link dies, with few and many flows pinned to the link
     Failover,
 }
 
@@ -499,6 +499,12 @@ impl FromStr for StoryArg {
         let id = text.parse().map(FlowId).map(Self::Flow);
         id.map_err(|_| "neither `all` nor the number of a flow".to_owned())
     }
+}
+
+/// Returns the number of threads of a simulation: the requested one, or one per core.
+pub fn threads(requested: Option<NonZeroUsize>) -> usize {
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    requested.map_or_else(cores, NonZeroUsize::get)
 }
 
 /// Delay at which LCMP's delay score saturates in the artifact's published code.

@@ -3,12 +3,11 @@
 //!
 //! - `args`: command line; uses no other module
 //! - `failure`, `terminal`: exit codes, standard streams and signals
-//! - `load`, `facts`, `run_dir`: from a scenario to a plan, and to the directory of a run
+//! - `load`, `run_dir`: from a scenario to a plan, and to the directory of a run
 //! - `progress`: phases of a run on standard error
 //! - `verbs`: one module per group of verbs
 
 mod args;
-mod facts;
 mod failure;
 mod load;
 mod progress;

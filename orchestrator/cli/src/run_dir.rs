@@ -5,15 +5,16 @@ use std::{
     time::SystemTime,
 };
 
+use lab_guest::inside;
 use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
-use lab_records::RunWriter;
+use lab_records::{EngineInfo, Machine, RunWriter};
 use lab_reports::{Change, PolicySummary, Summary};
 use lab_units::show::{self, Side, sides};
+use sha2::{Digest, Sha256};
 
 use crate::{
     args::Global,
-    facts,
     failure::{During, Exit, Failure, Outcome},
     load,
     progress::Progress,
@@ -22,7 +23,7 @@ use crate::{
 
 /// Creates the directory of a run of `plan` in `results` and returns its absolute path.
 pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<PathBuf, Failure> {
-    let hash = facts::hash(&facts::plan_text(plan));
+    let hash = hash(&plan_text(plan));
     let dir = lab_records::create_run_dir(results, now, &plan.name, &hash).during(format_args!(
         "make a run directory in `{}`",
         results.display()
@@ -38,14 +39,48 @@ pub fn start_records(
     setting: &RunSetting,
     started: SystemTime,
 ) -> Result<RunWriter, Failure> {
-    let text = facts::plan_text(plan);
-    let info = run_info(plan, &facts::hash(&text), setting);
+    let text = plan_text(plan);
+    let info = run_info(plan, &hash(&text), setting);
     let records = RunWriter::create_in(dir, started, &info).during("start the records")?;
     records
         .write_scenario(scenario)
         .during("write the scenario")?;
     records.write_plan(&text).during("write the plan")?;
     Ok(records)
+}
+
+/// Returns the setting of a run of the kernel engine in this process.
+pub fn kernel_setting() -> RunSetting {
+    let (machine, accel) = match inside::is_inside() {
+        true => (Machine::Guest, std::env::var(inside::ACCEL_VARIABLE).ok()),
+        false => (Machine::Here, None),
+    };
+    RunSetting {
+        kernel_release: kernel_release(),
+        machine,
+        clock: inside::clock(),
+        accel,
+        engine: EngineInfo::Kernel,
+    }
+}
+
+/// Returns the release of this kernel, as `uname -r` prints it.
+pub fn kernel_release() -> String {
+    nix::sys::utsname::uname()
+        .map(|name| name.release().to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+/// Returns the plan as the text of `plan.json`.
+fn plan_text(plan: &Plan) -> String {
+    let text = serde_json::to_string_pretty(plan).expect("a plan is plain data");
+    text + "\n"
+}
+
+/// Returns the SHA-256 of a text, in hexadecimal digits.
+fn hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Writes the report of the run in `dir`, prints its summary, and returns the run's exit code.

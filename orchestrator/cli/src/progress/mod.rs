@@ -24,7 +24,6 @@ use self::{
     relay::{Message, Relay},
     screen::Screen,
 };
-use crate::facts;
 
 /// Progress of a run.
 pub struct Progress {
@@ -61,7 +60,7 @@ impl Progress {
             },
             phase: None,
             phases: Vec::new(),
-            is_virtual: facts::kernel_setting().clock == Clock::Virtual,
+            is_virtual: inside::clock() == Clock::Virtual,
         }
     }
 
@@ -204,7 +203,8 @@ pub fn about(time: Duration) -> String {
     lab_units::show::about_time(nanos(time))
 }
 
-fn nanos(time: Duration) -> Nanos {
+/// Returns a duration in ns, at most 584 years.
+pub fn nanos(time: Duration) -> Nanos {
     Nanos::new(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 

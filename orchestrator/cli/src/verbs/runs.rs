@@ -5,7 +5,7 @@ use std::fmt::Write;
 use lab_records::{DcPath, DecisionRow, FlowRow, RunDir, StoryRow};
 use lab_units::{
     FlowId, Nanos,
-    show::{about_bytes, about_rate, about_time},
+    show::{self, Side, about_bytes, about_rate, about_time},
 };
 use serde::Serialize;
 
@@ -256,30 +256,36 @@ fn decision(choice: &Choice) -> String {
     } else {
         "data"
     };
-    let mut text = format!(
+    let text = format!(
         "  {:>10}  {} decides for {packets} ({})\n",
         about_time(Nanos::new(choice.time_ns)),
         choice.switch,
         choice.reason,
     );
-    let _ = writeln!(
-        text,
-        "              {:<10} {:>7} {:>7} {:>7}",
-        "next DC", "C_path", "C_cong", "C"
-    );
-    for scores in &choice.candidates {
+    let head = ["next DC", "C_path", "C_cong", "C", ""].map(ToOwned::to_owned);
+    let candidates = choice.candidates.iter().map(|scores| {
         let result = match (scores.is_chosen, scores.is_kept) {
-            (true, _) => "  chosen",
-            (false, true) => "  kept",
+            (true, _) => "chosen",
+            (false, true) => "kept",
             (false, false) => "",
         };
-        let _ = writeln!(
-            text,
-            "              {:<10} {:>7} {:>7} {:>7}{result}",
-            scores.to_dc, scores.c_path, scores.c_cong, scores.cost
-        );
-    }
-    text
+        [
+            scores.to_dc.clone(),
+            scores.c_path.to_string(),
+            scores.c_cong.to_string(),
+            scores.cost.to_string(),
+            result.to_owned(),
+        ]
+    });
+    let rows: Vec<_> = [head].into_iter().chain(candidates).collect();
+    let sides = [
+        Side::Left,
+        Side::Right,
+        Side::Right,
+        Side::Right,
+        Side::Left,
+    ];
+    text + &show::table(14, sides, &rows)
 }
 
 fn event(row: &StoryRow) -> String {

@@ -2,9 +2,7 @@
 
 use std::{
     fmt::Write,
-    num::NonZeroUsize,
     path::{Path, PathBuf},
-    thread,
     time::Instant,
 };
 
@@ -25,7 +23,7 @@ use serde_json::{Value, json};
 
 use super::artifact;
 use crate::{
-    args::ValidateArgs,
+    args::{self, ValidateArgs},
     failure::{Exit, Failure, Outcome},
     load,
     progress::about,
@@ -107,9 +105,8 @@ fn plan(files: &Files<'_>) -> Result<(Plan, Option<NextHopOrder>), Failure> {
 }
 
 fn play(job: Job<'_>, label: &str, arguments: &ValidateArgs) -> Result<Played, Failure> {
-    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let options = RunOptions {
-        threads: arguments.threads.map_or_else(cores, NonZeroUsize::get),
+        threads: args::threads(arguments.threads),
         ..RunOptions::default()
     };
     let since = Instant::now();

@@ -1,6 +1,6 @@
 //! Clock of the guest: its alignment, and the measures that show if virtual time can be trusted.
 
-use std::{env, fs, io};
+use std::{fs, io};
 
 use lab_units::Nanos;
 use nix::{
@@ -9,7 +9,6 @@ use nix::{
     unistd::sync,
 };
 
-use super::CLOCK_VARIABLE;
 use crate::Clock;
 
 /// Sleeps until a multiple of 100 s after boot, so that flows start at the same phase of the kernel's
@@ -28,7 +27,7 @@ use crate::Clock;
 /// Fails if the clock cannot be read.
 pub fn align_clock() -> io::Result<()> {
     sync();
-    if env::var_os(CLOCK_VARIABLE).is_some_and(|clock| clock == Clock::Virtual.name()) {
+    if super::clock() == Clock::Virtual {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?.tv_sec();
         clock_nanosleep(
             ClockId::CLOCK_MONOTONIC,

@@ -35,7 +35,10 @@ pub use preload::preload;
 pub use sessions::exec_session_count;
 
 use self::{ports::Ports, supervise::Supervisor};
-use crate::wire::{GUEST_DIR, InnerRequest, REQUEST_FILE, ToHost};
+use crate::{
+    Clock,
+    wire::{GUEST_DIR, InnerRequest, REQUEST_FILE, ToHost},
+};
 
 /// Environment variable of commands in a guest; its value is `1`.
 pub const GUEST_VARIABLE: &str = "LCMP_LAB_GUEST";
@@ -54,6 +57,14 @@ pub const PROGRESS_VARIABLE: &str = "LCMP_LAB_PROGRESS";
 #[must_use]
 pub fn is_inside() -> bool {
     std::env::var_os(GUEST_VARIABLE).is_some_and(|value| value == "1")
+}
+
+/// Returns the clock of this process: inside a guest the guest's, else the real one.
+#[must_use]
+pub fn clock() -> Clock {
+    let variable = std::env::var(CLOCK_VARIABLE).ok().filter(|_| is_inside());
+    let clock = variable.and_then(|name| name.parse().ok());
+    clock.unwrap_or(Clock::Real)
 }
 
 /// Runs the guest's init: sets the guest up, runs the command, reports its end to the host and powers

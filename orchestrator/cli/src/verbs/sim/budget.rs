@@ -7,8 +7,8 @@ use lab_sim::{Estimate, SimTime};
 use lab_units::Bytes;
 use sysinfo::System;
 
-use super::{meter::short, nanos};
-use crate::failure::Failure;
+use super::meter::short;
+use crate::{failure::Failure, progress::nanos};
 
 /// Estimated cost of a plan's simulation.
 #[derive(Clone, Debug)]

@@ -8,9 +8,7 @@ mod meter;
 
 use std::{
     collections::BTreeSet,
-    num::NonZeroUsize,
     path::PathBuf,
-    thread,
     time::{Duration, Instant, SystemTime},
 };
 
@@ -27,10 +25,10 @@ use tokio_util::sync::CancellationToken;
 
 use self::{budget::Budget, meter::Meter};
 use crate::{
-    args::{Global, PUBLISHED_MAX_DELAY, SimArgs, StoryArg},
-    facts,
+    args::{self, Global, PUBLISHED_MAX_DELAY, SimArgs, StoryArg},
     failure::{During, Failure, Outcome, with_causes},
     load::{self, Loaded},
+    progress::nanos,
     run_dir, terminal,
     verbs::{artifact, inspect},
 };
@@ -48,7 +46,7 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     let plan = load::resolve(&loaded, &path, &options)?;
     inspect::warn(&plan);
     let options = RunOptions {
-        threads: arguments.threads.map_or_else(cores, NonZeroUsize::get),
+        threads: args::threads(arguments.threads),
         until: arguments.until.map(|until| emulated(&plan, until)),
         told: traced_flows(&arguments.story, &plan)?,
     };
@@ -139,7 +137,7 @@ impl Simulation {
         let since = Instant::now();
         let dir = run_dir::create(&global.results, &self.plan, now)?;
         let threads = self.options.threads;
-        let setting = RunSetting::simulated(&self.plan, threads, facts::kernel_release());
+        let setting = RunSetting::simulated(&self.plan, threads, run_dir::kernel_release());
         let mut records =
             run_dir::start_records(&dir, &self.plan, &self.loaded.text, &setting, now)?;
         let mut done = Done::default();
@@ -251,17 +249,9 @@ fn failure(error: &RecordError) -> Failure {
     }
 }
 
-fn cores() -> usize {
-    thread::available_parallelism().map_or(1, NonZeroUsize::get)
-}
-
 /// Converts paper time to the plan's emulated time.
 fn emulated(plan: &Plan, paper: Nanos) -> SimTime {
     Nanos::new(plan.scale.time.scale_nearest(paper.get())).into()
-}
-
-fn nanos(time: Duration) -> Nanos {
-    Nanos::new(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Returns the peak resident set size of this process.

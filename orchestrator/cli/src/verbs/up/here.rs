@@ -1,4 +1,5 @@
-//! `up` on this kernel, which is a guest's kernel in the guest's part of `up`.
+//! `up` on this kernel; also the part of an `up` that runs inside a guest.
+
 use std::{
     ffi::OsString,
     fs, io,
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Request;
 use crate::{
-    facts,
+    args,
     failure::{During, Exit, Failure, Outcome, with_causes},
     load,
     progress::Progress,
@@ -81,7 +82,7 @@ impl<'a> Run<'a> {
             copy_to,
             started,
             since: Instant::now(),
-            setting: facts::kernel_setting(),
+            setting: run_dir::kernel_setting(),
             cancel: CancellationToken::new(),
         }
     }
@@ -138,8 +139,7 @@ impl<'a> Run<'a> {
                 .unwrap_or(HostPlacement::RootNamespace),
             clock: self.setting.clock,
             delay_lines: true,
-            cpus: std::thread::available_parallelism()
-                .map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
+            cpus: u32::try_from(args::threads(None)).unwrap_or(u32::MAX),
         };
         progress.begin("build-up", 0);
         Lab::up(reservation, plan, &options, &self.cancel, &mut |at| {
