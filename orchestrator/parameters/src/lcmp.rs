@@ -66,8 +66,6 @@ parameters! {
         /// Right shift from the duration counter to its level: the number of samples at or above
         /// `high_water` is divided by 2^`duration_shift`.
         duration_shift: u8 = 2 => { is_tunable: true, domain: STATE_SHIFTS };
-        /// Amount by which the duration counter rises with a sample at or above `high_water`.
-        duration_step: u8 = 1 => { is_tunable: true, domain: numbers(1, 255) };
         /// Queue level from which the duration counter rises; above `low_water`. ⌈0.8 · 255⌉.
         high_water: u8 = 204 => { is_tunable: true, domain: numbers(1, 255) };
         /// Queue level up to which the duration counter falls; below `high_water`. ⌊0.4 · 255⌋.

@@ -119,7 +119,7 @@ impl PortState {
     ) -> Levels {
         let queue_level = thresholds.queue_level(queue);
         if queue_level >= config.high_water {
-            self.duration = self.duration.saturating_add(config.duration_step.into());
+            self.duration = self.duration.saturating_add(1);
         } else if queue_level <= config.low_water {
             self.duration = self.duration.saturating_sub(1);
         }
