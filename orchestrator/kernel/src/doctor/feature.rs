@@ -21,7 +21,7 @@ use crate::{
     exec::{StepCause, netns},
     lab::{Lab, LabErrorKind},
     lower::lower,
-    step::{Parent, Qdisc, QdiscAt, Step},
+    step::{DeviceChange, Parent, Qdisc, QdiscAt, Step},
 };
 
 /// Kernel feature of a lab. Each follows those it requires.
@@ -73,19 +73,20 @@ impl Feature {
                 Qdisc::Netem(_) => Self::Netem,
                 Qdisc::Clsact => Self::Clsact,
             },
-            Step::Redirect { .. } => Self::Mirred,
-            Step::Rxe { .. } => Self::RdmaRxe,
-            Step::Sysctl { .. }
-            | Step::SharedSysctl { .. }
-            | Step::Offloads { .. }
-            | Step::LinkUp { .. }
-            | Step::LinkDown { .. }
-            | Step::Address { .. }
-            | Step::Neighbour { .. }
-            | Step::NotLocal { .. }
-            | Step::Route(_)
-            | Step::Rule(_)
-            | Step::Rps { .. } => return None,
+            Step::Device { change, .. } => match change {
+                DeviceChange::Redirect(_) => Self::Mirred,
+                DeviceChange::Rxe(_) => Self::RdmaRxe,
+                DeviceChange::NoOffloads
+                | DeviceChange::Up
+                | DeviceChange::Down
+                | DeviceChange::Address(_)
+                | DeviceChange::NotLocal(_)
+                | DeviceChange::Neighbour { .. }
+                | DeviceChange::Rps(_) => return None,
+            },
+            Step::Sysctl { .. } | Step::SharedSysctl { .. } | Step::Route(_) | Step::Rule(_) => {
+                return None;
+            }
         })
     }
 
@@ -223,7 +224,10 @@ fn try_all() -> Result<Results, StepCause> {
             Step::Qdisc(at) if at.qdisc == Qdisc::Clsact => {
                 attempt(&mut results, Feature::Bpf, || attach(&mut lab, at));
             }
-            Step::Rxe { name, .. } => {
+            Step::Device {
+                change: DeviceChange::Rxe(name),
+                ..
+            } => {
                 attempt(&mut results, Feature::IbUverbs, || Ok(verbs_device(name)?));
             }
             _ => {}

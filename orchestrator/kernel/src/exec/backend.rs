@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     netlink::{Batch, Socket, ethtool, rdma, route, tc},
-    step::{Step, Veth},
+    step::{DeviceChange, Step, Veth},
 };
 
 /// Kernel interface that applies a step. Steps of one backend and namespace are applied together.
@@ -38,21 +38,23 @@ impl Backend {
     pub const fn of(step: &Step) -> Self {
         match step {
             Step::Netns { .. } | Step::Sysctl { .. } => Self::Inside,
-            Step::Offloads { .. } => Self::Ioctl,
-            Step::Rxe { .. } => Self::Rdma,
-            Step::Rps { .. } => Self::Sysfs,
             Step::SharedSysctl { .. } => Self::Machine,
+            Step::Device { change, .. } => match change {
+                DeviceChange::NoOffloads => Self::Ioctl,
+                DeviceChange::Rxe(_) => Self::Rdma,
+                DeviceChange::Rps(_) => Self::Sysfs,
+                DeviceChange::Up
+                | DeviceChange::Down
+                | DeviceChange::Address(_)
+                | DeviceChange::NotLocal(_)
+                | DeviceChange::Neighbour { .. }
+                | DeviceChange::Redirect(_) => Self::Messages,
+            },
             Step::Veth(_)
-            | Step::LinkUp { .. }
-            | Step::LinkDown { .. }
-            | Step::Address { .. }
-            | Step::Neighbour { .. }
-            | Step::NotLocal { .. }
             | Step::Route(_)
             | Step::Rule(_)
             | Step::Qdisc(_)
-            | Step::QdiscChange(_)
-            | Step::Redirect { .. } => Self::Messages,
+            | Step::QdiscChange(_) => Self::Messages,
         }
     }
 }
@@ -72,25 +74,24 @@ pub(super) fn write_sysctls(steps: &[Step]) -> Result<(), StepError> {
 
 /// Disables the offloads of interfaces.
 pub(super) fn disable_offloads(handle: &NetnsHandle, steps: &[Step]) -> Result<(), StepError> {
-    each(steps, |step| match step {
-        Step::Offloads { dev, .. } => Ok(ethtool::offloads_off(&handle.socket, dev)?),
-        _ => Ok(()),
+    each_change(steps, |dev, _| {
+        Ok(ethtool::offloads_off(&handle.socket, dev)?)
     })
 }
 
 /// Creates RDMA devices in the calling thread's namespace.
 pub(super) fn add_rdma_devices(steps: &[Step]) -> Result<(), StepError> {
     let mut socket = Socket::rdma().map_err(|error| failed(&steps[0], error))?;
-    each(steps, |step| match step {
-        Step::Rxe { name, dev, .. } => Ok(rdma::add_rxe(&mut socket, name, dev)?),
+    each_change(steps, |dev, change| match change {
+        DeviceChange::Rxe(name) => Ok(rdma::add_rxe(&mut socket, name, dev)?),
         _ => Ok(()),
     })
 }
 
 /// Writes receive packet steering masks to the calling thread's `/sys`.
 pub(super) fn steer_packets(steps: &[Step]) -> Result<(), StepError> {
-    each(steps, |step| {
-        let Step::Rps { dev, cpus, .. } = step else {
+    each_change(steps, |dev, change| {
+        let DeviceChange::Rps(cpus) = change else {
             return Ok(());
         };
         let file = format!("/sys/class/net/{dev}/queues/rx-0/rps_cpus");
@@ -100,6 +101,17 @@ pub(super) fn steer_packets(steps: &[Step]) -> Result<(), StepError> {
             Some(mask) if mask == *cpus => Ok(()),
             _ => Err(changed_by_kernel(found.trim()).into()),
         }
+    })
+}
+
+/// Runs `work` on each change of an interface until one fails.
+fn each_change(
+    steps: &[Step],
+    mut work: impl FnMut(&str, &DeviceChange) -> Result<(), StepCause>,
+) -> Result<(), StepError> {
+    each(steps, |step| match step {
+        Step::Device { dev, change, .. } => work(dev, change),
+        _ => Ok(()),
     })
 }
 
@@ -125,13 +137,25 @@ pub(super) fn add_message(
         handle.interface(dev)?.ok_or_else(|| missing(dev))
     };
     let (message, flags) = match step {
-        Step::LinkUp { dev, .. } => (route::link_up(index(dev)?, true), 0),
-        Step::LinkDown { dev, .. } => (route::link_up(index(dev)?, false), 0),
-        Step::Address { dev, addr, .. } => (route::address(index(dev)?, *addr), CREATE),
-        Step::Neighbour { dev, addr, mac, .. } => {
-            (route::neighbour(index(dev)?, *addr, *mac), CREATE)
+        Step::Device { dev, change, .. } => {
+            let index_of_dev = index(dev)?;
+            match change {
+                DeviceChange::Up => (route::link_up(index_of_dev, true), 0),
+                DeviceChange::Down => (route::link_up(index_of_dev, false), 0),
+                DeviceChange::Address(addr) => (route::address(index_of_dev, *addr), CREATE),
+                DeviceChange::NotLocal(addr) => (route::not_local(index_of_dev, *addr), 0),
+                DeviceChange::Neighbour { addr, mac } => {
+                    (route::neighbour(index_of_dev, *addr, *mac), CREATE)
+                }
+                DeviceChange::Redirect(to) => {
+                    tc::redirect(batch, index_of_dev, index(to)?);
+                    return Ok(());
+                }
+                DeviceChange::NoOffloads | DeviceChange::Rxe(_) | DeviceChange::Rps(_) => {
+                    return Ok(());
+                }
+            }
         }
-        Step::NotLocal { dev, addr, .. } => (route::not_local(index(dev)?, *addr), 0),
         Step::Route(route) => {
             for dev in route.devs() {
                 index(dev)?;
@@ -148,17 +172,9 @@ pub(super) fn add_message(
             tc::change(batch, index(&at.dev)?, at.parent, at.handle, &at.qdisc);
             return Ok(());
         }
-        Step::Redirect { from, to, .. } => {
-            tc::redirect(batch, index(from)?, index(to)?);
+        Step::Netns { .. } | Step::Sysctl { .. } | Step::SharedSysctl { .. } | Step::Veth(_) => {
             return Ok(());
         }
-        Step::Netns { .. }
-        | Step::Sysctl { .. }
-        | Step::SharedSysctl { .. }
-        | Step::Veth(_)
-        | Step::Offloads { .. }
-        | Step::Rxe { .. }
-        | Step::Rps { .. } => return Ok(()),
     };
     batch.route(&message, flags);
     Ok(())

@@ -6,7 +6,7 @@ use nix::errno::Errno;
 
 use crate::{
     netlink::{KernelError, NetlinkError},
-    step::{Qdisc, QdiscAt, Step},
+    step::{DeviceChange, Qdisc, QdiscAt, Step},
 };
 
 /// Error of a step.
@@ -80,11 +80,20 @@ impl fmt::Display for Hint<'_> {
                 Qdisc::Netem(_) => "sch_netem",
                 Qdisc::Clsact => "sch_ingress",
             }),
-            (Some(Errno::ENOENT), Step::Redirect { .. }) => missing("act_mirred"),
+            (
+                Some(Errno::ENOENT),
+                Step::Device {
+                    change: DeviceChange::Redirect(_),
+                    ..
+                },
+            ) => missing("act_mirred"),
             (Some(Errno::EOPNOTSUPP), Step::Veth(_)) => missing("veth"),
             (
                 Some(Errno::EOPNOTSUPP | Errno::EPROTONOSUPPORT | Errno::EINVAL),
-                Step::Rxe { .. },
+                Step::Device {
+                    change: DeviceChange::Rxe(_),
+                    ..
+                },
             ) => missing("rdma_rxe"),
             _ => Ok(()),
         }

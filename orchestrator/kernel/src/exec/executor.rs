@@ -199,7 +199,7 @@ mod tests {
     use std::slice;
 
     use super::*;
-    use crate::step::{Handle, Parent, Qdisc, QdiscAt};
+    use crate::step::DeviceChange;
 
     #[test]
     fn a_step_in_an_unknown_namespace_fails_with_any_backend() {
@@ -207,36 +207,19 @@ mod tests {
         let journal = Journal::create(directory.path()).unwrap();
         let lab: LabName = "t".parse().unwrap();
         let mut executor = Executor::new(lab.clone(), journal).unwrap();
-        let netns = || Namespace::Named(lab.netns("dc9"));
-        let dev = || "l0d9-d1".to_owned();
+        let netns = Namespace::Named(lab.netns("dc9"));
+        let device = |change| Step::device(&netns, "l0d9-d1", change);
         let steps = [
             Step::Sysctl {
-                netns: netns(),
+                netns: netns.clone(),
                 key: "net.ipv4.ip_forward".into(),
                 value: "1".into(),
                 optional: true,
             },
-            Step::Offloads {
-                netns: netns(),
-                dev: dev(),
-            },
-            Step::Qdisc(QdiscAt {
-                netns: netns(),
-                dev: dev(),
-                parent: Parent::Clsact,
-                handle: Handle(0xffff),
-                qdisc: Qdisc::Clsact,
-            }),
-            Step::Rxe {
-                netns: netns(),
-                name: "rxe_t".into(),
-                dev: dev(),
-            },
-            Step::Rps {
-                netns: netns(),
-                dev: dev(),
-                cpus: 1,
-            },
+            device(DeviceChange::NoOffloads),
+            device(DeviceChange::Up),
+            device(DeviceChange::Rxe("rxe_t".into())),
+            device(DeviceChange::Rps(1)),
         ];
         for step in steps {
             let applied = executor.apply(slice::from_ref(&step), || false, |_| {});

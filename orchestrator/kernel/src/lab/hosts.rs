@@ -10,7 +10,7 @@ use crate::{
     exec::netns,
     lower::{Layout, LowerOptions, lower_repair, rdma_device, rxe_devices},
     netlink::{Socket, rdma},
-    step::Step,
+    step::{DeviceChange, Step},
 };
 
 /// Parameters with which a program sends from or to a host.
@@ -59,7 +59,10 @@ impl Lab {
         let mut socket = Socket::rdma()?;
         let devices = rdma::devices(&mut socket)?;
         for step in &steps {
-            if let Step::Rxe { name, .. } = step
+            if let Step::Device {
+                change: DeviceChange::Rxe(name),
+                ..
+            } = step
                 && let Some(device) = devices.iter().find(|device| device.name == *name)
             {
                 rdma::delete(&mut socket, device.index)?;

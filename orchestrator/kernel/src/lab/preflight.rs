@@ -10,7 +10,7 @@ use crate::{
     exec::netns,
     lower::LowerOptions,
     netlink::{Socket, dump, rdma},
-    step::{Namespace, Step},
+    step::{DeviceChange, Namespace, Step},
 };
 
 /// Checks that the plan and options are the reservation's and that the names of the lab are free.
@@ -88,7 +88,10 @@ fn check_names(steps: &[Step]) -> Result<(), LabErrorKind> {
                     return exists("interface", &end.dev);
                 }
             }
-            Step::Rxe { name, .. } if devices.contains(name) => {
+            Step::Device {
+                change: DeviceChange::Rxe(name),
+                ..
+            } if devices.contains(name) => {
                 return exists("RDMA device", name);
             }
             _ => {}

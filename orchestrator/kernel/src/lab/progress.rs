@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::step::{Namespace, Step};
+use crate::step::{DeviceChange, Namespace, Step};
 
 /// Phase of bringing a lab up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -51,19 +51,15 @@ impl Phase {
                 Namespace::Named(_) => Self::Namespaces,
             },
             Step::Veth(_) => Self::Links,
-            Step::Rxe { .. } => Self::RdmaDevices,
-            Step::Offloads { .. }
-            | Step::LinkUp { .. }
-            | Step::LinkDown { .. }
-            | Step::Address { .. }
-            | Step::Neighbour { .. }
-            | Step::NotLocal { .. }
+            Step::Device {
+                change: DeviceChange::Rxe(_),
+                ..
+            } => Self::RdmaDevices,
+            Step::Device { .. }
             | Step::Route(_)
             | Step::Rule(_)
             | Step::Qdisc(_)
-            | Step::QdiscChange(_)
-            | Step::Redirect { .. }
-            | Step::Rps { .. } => Self::Nodes,
+            | Step::QdiscChange(_) => Self::Nodes,
         }
     }
 }

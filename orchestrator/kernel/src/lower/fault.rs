@@ -6,7 +6,7 @@ use lab_plan::model::{FaultChange, FaultPlan, LinkKind, Plan, WirePlan};
 use lab_units::{LinkId, PortId};
 
 use super::{Layout, LowerOptions, link};
-use crate::step::{QdiscAt, Step};
+use crate::step::{DeviceChange, QdiscAt, Step};
 
 /// Error of lowering a fault.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -40,16 +40,13 @@ pub fn lower_fault(
     }
     let ports = [fault.link.port_a(), fault.link.port_b()];
     let netns = layout.fiber();
-    let cable = |port: PortId| (netns.clone(), layout.fiber_dev(port));
+    let cables = |change: DeviceChange| {
+        let step = |port| Step::device(&netns, &layout.fiber_dev(port), change.clone());
+        ports.map(step).into()
+    };
     Ok(match fault.change {
-        FaultChange::Down => ports
-            .map(cable)
-            .map(|(netns, dev)| Step::LinkDown { netns, dev })
-            .into(),
-        FaultChange::Up => ports
-            .map(cable)
-            .map(|(netns, dev)| Step::LinkUp { netns, dev })
-            .into(),
+        FaultChange::Down => cables(DeviceChange::Down),
+        FaultChange::Up => cables(DeviceChange::Up),
         FaultChange::Wire(wire) => changed_qdiscs(&layout, fault.link, &before(plan, fault), &wire),
     })
 }
@@ -70,10 +67,8 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
             let qdiscs = qdiscs(&layout, id, &link.emu);
             steps.extend(qdiscs.into_iter().map(Step::QdiscChange));
         }
-        steps.extend([id.port_a(), id.port_b()].map(|port| Step::LinkUp {
-            netns: layout.fiber(),
-            dev: layout.fiber_dev(port),
-        }));
+        let up = |port| Step::device(&layout.fiber(), &layout.fiber_dev(port), DeviceChange::Up);
+        steps.extend([id.port_a(), id.port_b()].map(up));
     }
     steps
 }

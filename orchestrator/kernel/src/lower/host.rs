@@ -14,7 +14,7 @@ use lab_plan::{
 use lab_units::{NodeId, PortId};
 
 use super::{Layout, node};
-use crate::step::{Namespace, Route, RouteTarget, Rule, Selector, Step};
+use crate::step::{DeviceChange, Namespace, Route, RouteTarget, Rule, Selector, Step};
 
 /// Appends the steps that configure a host's NIC in the root namespace.
 pub(super) fn in_root(layout: &Layout<'_>, host: &Node, steps: &mut Vec<Step>) {
@@ -57,21 +57,16 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
             table,
         }));
     }
-    steps.push(Step::LinkUp {
-        netns: Namespace::Root,
-        dev: dev.clone(),
-    });
-    steps.push(Step::Address {
-        netns: Namespace::Root,
-        dev: dev.clone(),
-        addr: port.addr,
-    });
-    steps.push(Step::NotLocal {
-        netns: Namespace::Root,
-        dev: dev.clone(),
-        addr: port.addr,
-    });
-    steps.push(node::neighbour(layout, &Namespace::Root, id));
+    let root = Namespace::Root;
+    steps.extend(
+        [
+            DeviceChange::Up,
+            DeviceChange::Address(port.addr),
+            DeviceChange::NotLocal(port.addr),
+        ]
+        .map(|change| Step::device(&root, dev, change)),
+    );
+    steps.push(node::neighbour(layout, &root, id));
     // Routes with a source address need it to be local in their own table.
     let local = RouteTarget::Local { dev: dev.clone() };
     steps.push(route(address::single(port.addr), local, None));
@@ -85,12 +80,9 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
 pub(crate) fn rxe_devices(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     for host in layout.nodes().filter(|node| node.role == Role::Host) {
         for &id in &host.ports {
-            let dev = layout.port(id).interface.clone();
-            steps.push(Step::Rxe {
-                netns: layout.netns(host),
-                name: address::rxe_device(&dev),
-                dev,
-            });
+            let dev = &layout.port(id).interface;
+            let rxe = DeviceChange::Rxe(address::rxe_device(dev));
+            steps.push(Step::device(&layout.netns(host), dev, rxe));
         }
     }
 }

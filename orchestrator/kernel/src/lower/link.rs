@@ -5,7 +5,7 @@ use lab_units::{Bytes, Nanos, PortId};
 
 use super::{Clock, Layout};
 use crate::step::{
-    Handle, Namespace, Netem, Parent, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd,
+    DeviceChange, Handle, Namespace, Netem, Parent, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd,
 };
 
 /// Appends all pairs of interfaces. Each end is created in its final namespace, since moving one
@@ -89,17 +89,14 @@ pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
             handle: CLSACT,
             qdisc: Qdisc::Clsact,
         }));
-        steps.push(Step::Redirect {
-            netns: netns.clone(),
-            from,
-            to,
-        });
+        steps.push(Step::device(&netns, &from, DeviceChange::Redirect(to)));
     }
     for port in layout.fiber_ports() {
-        steps.push(Step::LinkUp {
-            netns: netns.clone(),
-            dev: layout.fiber_dev(port),
-        });
+        steps.push(Step::device(
+            &netns,
+            &layout.fiber_dev(port),
+            DeviceChange::Up,
+        ));
     }
 }
 
@@ -108,23 +105,17 @@ pub(super) fn receiving_cpus(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let Some(cpus) = layout.receiving_cpus() else {
         return;
     };
-    let rps = |netns, dev| Step::Rps { netns, dev, cpus };
+    let rps = |netns: &Namespace, dev: &str| Step::device(netns, dev, DeviceChange::Rps(cpus));
     for node in layout.nodes() {
-        let devs = node
-            .ports
-            .iter()
-            .map(|&id| layout.port(id).interface.clone());
-        steps.extend(devs.map(|dev| rps(layout.netns(node), dev)));
+        let (netns, ports) = (layout.netns(node), node.ports.iter());
+        steps.extend(ports.map(|&id| rps(&netns, &layout.port(id).interface)));
     }
     let fibers = layout.fiber_ports();
-    steps.extend(fibers.map(|port| rps(layout.fiber(), layout.fiber_dev(port))));
+    steps.extend(fibers.map(|port| rps(&layout.fiber(), &layout.fiber_dev(port))));
 }
 
 fn offloads(netns: &Namespace, dev: &str) -> Step {
-    Step::Offloads {
-        netns: netns.clone(),
-        dev: dev.to_owned(),
-    }
+    Step::device(netns, dev, DeviceChange::NoOffloads)
 }
 
 /// Returns the queueing disciplines at the egress of one end of a link.

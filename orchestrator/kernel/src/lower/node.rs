@@ -6,7 +6,7 @@ use lab_units::PortId;
 use super::{Layout, host};
 use crate::{
     name::NetnsName,
-    step::{MAIN_TABLE, Namespace, NextHop, Route, RouteTarget, Step},
+    step::{DeviceChange, MAIN_TABLE, Namespace, NextHop, Route, RouteTarget, Step},
 };
 
 /// Returns the step that raises the receive backlog of a CPU: a window of every QP may arrive at
@@ -59,28 +59,16 @@ pub(super) fn interfaces(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>
     if netns == Namespace::Root {
         return host::in_root(layout, node, steps);
     }
-    steps.push(Step::LinkUp {
-        netns: netns.clone(),
-        dev: "lo".into(),
-    });
+    steps.push(Step::device(&netns, "lo", DeviceChange::Up));
     if node.role != Role::Host {
-        steps.push(Step::Address {
-            netns: netns.clone(),
-            dev: "lo".into(),
-            addr: node.addr,
-        });
+        let address = DeviceChange::Address(node.addr);
+        steps.push(Step::device(&netns, "lo", address));
     }
     for &id in &node.ports {
         let port = layout.port(id);
-        steps.push(Step::LinkUp {
-            netns: netns.clone(),
-            dev: port.interface.clone(),
-        });
-        steps.push(Step::Address {
-            netns: netns.clone(),
-            dev: port.interface.clone(),
-            addr: port.addr,
-        });
+        for change in [DeviceChange::Up, DeviceChange::Address(port.addr)] {
+            steps.push(Step::device(&netns, &port.interface, change));
+        }
         steps.push(neighbour(layout, &netns, id));
     }
     for route in &node.routes {
@@ -97,12 +85,9 @@ pub(super) fn interfaces(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>
 /// Returns the neighbour entry for the other end of a port's link.
 pub(super) fn neighbour(layout: &Layout<'_>, netns: &Namespace, port: PortId) -> Step {
     let peer = layout.port(port.peer());
-    Step::Neighbour {
-        netns: netns.clone(),
-        dev: layout.port(port).interface.clone(),
-        addr: peer.addr,
-        mac: peer.mac,
-    }
+    let (addr, mac) = (peer.addr, peer.mac);
+    let neighbour = DeviceChange::Neighbour { addr, mac };
+    Step::device(netns, &layout.port(port).interface, neighbour)
 }
 
 /// Converts the next hops of a plan's route; a host at the other end of a link needs no gateway.

@@ -58,55 +58,14 @@ pub enum Step {
     },
     /// Creates a pair of interfaces, each end in its own namespace.
     Veth(Veth),
-    /// Disables checksum, segmentation and receive offloads, so that packets are never merged.
-    Offloads {
+    /// Changes an interface.
+    Device {
         /// Namespace of the interface.
         netns: Namespace,
         /// Interface.
         dev: String,
-    },
-    /// Sets an interface up.
-    LinkUp {
-        /// Namespace of the interface.
-        netns: Namespace,
-        /// Interface.
-        dev: String,
-    },
-    /// Sets an interface down.
-    LinkDown {
-        /// Namespace of the interface.
-        netns: Namespace,
-        /// Interface.
-        dev: String,
-    },
-    /// Adds an address to an interface, without the route to its prefix.
-    Address {
-        /// Namespace of the interface.
-        netns: Namespace,
-        /// Interface.
-        dev: String,
-        /// Address, added as a /32.
-        addr: Ipv4Addr,
-    },
-    /// Adds a permanent neighbour entry.
-    Neighbour {
-        /// Namespace of the interface.
-        netns: Namespace,
-        /// Interface towards the neighbour.
-        dev: String,
-        /// IPv4 address of the neighbour.
-        addr: Ipv4Addr,
-        /// Hardware address of the neighbour.
-        mac: Mac,
-    },
-    /// Removes an address that the kernel added to the `local` table.
-    NotLocal {
-        /// Namespace of the interface.
-        netns: Namespace,
-        /// Interface.
-        dev: String,
-        /// Address to remove.
-        addr: Ipv4Addr,
+        /// Change.
+        change: DeviceChange,
     },
     /// Adds a route.
     Route(Route),
@@ -116,33 +75,37 @@ pub enum Step {
     Qdisc(QdiscAt),
     /// Changes the parameters of an existing queueing discipline.
     QdiscChange(QdiscAt),
-    /// Redirects every packet received on one interface to the egress of another.
-    Redirect {
-        /// Namespace of both interfaces.
-        netns: Namespace,
-        /// Receiving interface; it has a clsact qdisc.
-        from: String,
-        /// Sending interface.
-        to: String,
+}
+
+/// Change of an interface.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceChange {
+    /// Disables checksum, segmentation and receive offloads, so that packets are never merged.
+    NoOffloads,
+    /// Sets the interface up.
+    Up,
+    /// Sets the interface down.
+    Down,
+    /// Adds an address as a /32, without the route to its prefix.
+    Address(Ipv4Addr),
+    /// Removes an address that the kernel added to the `local` table.
+    NotLocal(Ipv4Addr),
+    /// Adds a permanent neighbour entry.
+    Neighbour {
+        /// IPv4 address of the neighbour.
+        addr: Ipv4Addr,
+        /// Hardware address of the neighbour.
+        mac: Mac,
     },
-    /// Creates a SoftRoCE device on an interface.
-    Rxe {
-        /// Namespace of the interface.
-        netns: Namespace,
-        /// Name of the RDMA device, unique on the machine.
-        name: String,
-        /// Interface.
-        dev: String,
-    },
-    /// Spreads received packets over CPUs by their flow, so that no flow is reordered.
-    Rps {
-        /// Namespace of the interface.
-        netns: Namespace,
-        /// Interface.
-        dev: String,
-        /// Bit mask of CPUs.
-        cpus: u64,
-    },
+    /// Redirects every received packet to the egress of this interface of the same namespace. The
+    /// receiving interface has a clsact qdisc.
+    Redirect(String),
+    /// Creates a SoftRoCE device of this name, which is unique on the machine.
+    Rxe(String),
+    /// Spreads received packets over the CPUs of this bit mask by their flow, so that no flow is
+    /// reordered.
+    Rps(u64),
 }
 
 /// Pair of virtual Ethernet interfaces.
@@ -203,22 +166,22 @@ pub enum Undo<'a> {
 }
 
 impl Step {
+    /// Returns the step that changes an interface.
+    pub(crate) fn device(netns: &Namespace, dev: &str, change: DeviceChange) -> Self {
+        Self::Device {
+            netns: netns.clone(),
+            dev: dev.to_owned(),
+            change,
+        }
+    }
+
     /// Returns the name of the namespace that the step runs in; `None` for the root namespace.
     #[must_use]
     pub fn netns_name(&self) -> Option<&NetnsName> {
         let netns = match self {
             Self::Netns { name } => return Some(name),
             Self::SharedSysctl { .. } => return None,
-            Self::Sysctl { netns, .. }
-            | Self::Offloads { netns, .. }
-            | Self::LinkUp { netns, .. }
-            | Self::LinkDown { netns, .. }
-            | Self::Address { netns, .. }
-            | Self::Neighbour { netns, .. }
-            | Self::NotLocal { netns, .. }
-            | Self::Redirect { netns, .. }
-            | Self::Rxe { netns, .. }
-            | Self::Rps { netns, .. } => netns,
+            Self::Sysctl { netns, .. } | Self::Device { netns, .. } => netns,
             Self::Veth(veth) => &veth.a.netns,
             Self::Route(route) => &route.netns,
             Self::Rule(rule) => &rule.netns,
@@ -241,21 +204,18 @@ impl Step {
             }
             Self::Rule(rule) if rule.netns == Namespace::Root => Some(Undo::Rule(rule)),
             // Names of RDMA devices are machine-wide, whatever namespace the interface is in.
-            Self::Rxe { name, dev, .. } => Some(Undo::Rxe { name, dev }),
+            Self::Device {
+                dev,
+                change: DeviceChange::Rxe(name),
+                ..
+            } => Some(Undo::Rxe { name, dev }),
             Self::SharedSysctl { key, .. } => Some(Undo::SharedSysctl { key }),
             Self::Sysctl { .. }
-            | Self::Offloads { .. }
-            | Self::LinkUp { .. }
-            | Self::LinkDown { .. }
-            | Self::Address { .. }
-            | Self::Neighbour { .. }
-            | Self::NotLocal { .. }
+            | Self::Device { .. }
             | Self::Route(_)
             | Self::Rule(_)
             | Self::Qdisc(_)
-            | Self::QdiscChange(_)
-            | Self::Redirect { .. }
-            | Self::Rps { .. } => None,
+            | Self::QdiscChange(_) => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Namespace, Parent, QdiscAt, Step, Undo, Veth, VethEnd};
+use super::{DeviceChange, Namespace, Parent, QdiscAt, Step, Undo, Veth, VethEnd};
 
 impl fmt::Display for Namespace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,51 +46,44 @@ impl fmt::Display for Step {
             } => write!(f, "{}sysctl -w {key}={value}", Enter(netns)),
             Self::SharedSysctl { key, at_least } => write!(f, "sysctl -w {key}={at_least}"),
             Self::Veth(veth) => veth.fmt(f),
-            Self::Offloads { netns, dev } => write!(
-                f,
-                "{}ethtool -K {dev} tx off sg off tso off gso off gro off",
-                Enter(netns)
-            ),
-            Self::LinkUp { netns, dev } => write!(f, "ip{} link set dev {dev} up", Flag(netns)),
-            Self::LinkDown { netns, dev } => {
-                write!(f, "ip{} link set dev {dev} down", Flag(netns))
-            }
-            Self::Address { netns, dev, addr } => {
-                let flag = Flag(netns);
-                write!(f, "ip{flag} addr add {addr}/32 dev {dev} noprefixroute")
-            }
-            Self::Neighbour {
-                netns,
-                dev,
-                addr,
-                mac,
-            } => write!(
-                f,
-                "ip{} neigh add {addr} lladdr {mac} nud permanent dev {dev}",
-                Flag(netns)
-            ),
-            Self::NotLocal { netns, dev, addr } => {
-                let flag = Flag(netns);
-                write!(f, "ip{flag} route del local {addr} dev {dev} table local")
-            }
+            Self::Device { netns, dev, change } => change.fmt_for(netns, dev, f),
             Self::Route(route) => route.fmt(f),
             Self::Rule(rule) => rule.fmt_with("add", f),
             Self::Qdisc(at) => at.fmt_with("add", f),
             Self::QdiscChange(at) => at.fmt_with("change", f),
-            Self::Redirect { netns, from, to } => write!(
+        }
+    }
+}
+
+impl DeviceChange {
+    fn fmt_for(&self, netns: &Namespace, dev: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (flag, enter) = (Flag(netns), Enter(netns));
+        match self {
+            Self::NoOffloads => write!(
                 f,
-                "tc{} filter add dev {from} ingress protocol all u32 match u32 0 0 action mirred \
-                 egress redirect dev {to}",
-                Flag(netns)
+                "{enter}ethtool -K {dev} tx off sg off tso off gso off gro off"
             ),
-            Self::Rxe { netns, name, dev } => {
-                let enter = Enter(netns);
-                write!(f, "{enter}rdma link add {name} type rxe netdev {dev}")
+            Self::Up => write!(f, "ip{flag} link set dev {dev} up"),
+            Self::Down => write!(f, "ip{flag} link set dev {dev} down"),
+            Self::Address(addr) => {
+                write!(f, "ip{flag} addr add {addr}/32 dev {dev} noprefixroute")
             }
-            Self::Rps { netns, dev, cpus } => write!(
+            Self::NotLocal(addr) => {
+                write!(f, "ip{flag} route del local {addr} dev {dev} table local")
+            }
+            Self::Neighbour { addr, mac } => write!(
                 f,
-                "{}tee /sys/class/net/{dev}/queues/rx-0/rps_cpus <<< {cpus:x}",
-                Enter(netns)
+                "ip{flag} neigh add {addr} lladdr {mac} nud permanent dev {dev}"
+            ),
+            Self::Redirect(to) => write!(
+                f,
+                "tc{flag} filter add dev {dev} ingress protocol all u32 match u32 0 0 action mirred \
+                 egress redirect dev {to}"
+            ),
+            Self::Rxe(name) => write!(f, "{enter}rdma link add {name} type rxe netdev {dev}"),
+            Self::Rps(cpus) => write!(
+                f,
+                "{enter}tee /sys/class/net/{dev}/queues/rx-0/rps_cpus <<< {cpus:x}"
             ),
         }
     }

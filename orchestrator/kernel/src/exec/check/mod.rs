@@ -12,7 +12,7 @@ use std::{
 use super::{Executor, NetnsHandle};
 use crate::{
     netlink::{NetlinkError, dump},
-    step::{Namespace, Step, VethEnd},
+    step::{DeviceChange, Namespace, Step, VethEnd},
 };
 
 /// Object of the kernel that differs from its step.
@@ -87,6 +87,16 @@ struct Wanted<'a> {
     steps: Vec<&'a Step>,
 }
 
+impl<'a> Wanted<'a> {
+    /// Returns the changes of interfaces.
+    fn changes(&self) -> impl Iterator<Item = (&'a str, &'a DeviceChange)> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Device { dev, change, .. } => Some((dev.as_str(), change)),
+            _ => None,
+        })
+    }
+}
+
 /// Interfaces of a namespace, by name.
 type Links = BTreeMap<String, dump::Link>;
 
@@ -105,12 +115,11 @@ fn wait_for_links(handle: &mut NetnsHandle, wanted: &Wanted<'_>) -> Result<Links
     loop {
         let links = dump::links(&mut handle.socket)?.into_iter();
         let links: Links = links.map(|link| (link.name.clone(), link)).collect();
-        let running = |dev: &str| links.get(dev).is_none_or(|link| link.running);
-        let mut ups = wanted.steps.iter().filter_map(|step| match step {
-            Step::LinkUp { dev, .. } if dev != "lo" => Some(dev),
-            _ => None,
-        });
-        if ups.all(|dev| running(dev)) || Instant::now() > deadline {
+        let ready = |(dev, change): (&str, &DeviceChange)| {
+            let running = dev == "lo" || links.get(dev).is_none_or(|link| link.running);
+            *change != DeviceChange::Up || running
+        };
+        if wanted.changes().all(ready) || Instant::now() > deadline {
             return Ok(links);
         }
         sleep(PAUSE);
@@ -119,17 +128,23 @@ fn wait_for_links(handle: &mut NetnsHandle, wanted: &Wanted<'_>) -> Result<Links
 
 impl Checker<'_> {
     fn compare(&mut self) -> Result<(), NetlinkError> {
+        // Only objects with a step are listed: a listing of routes is long.
         let steps = &self.wanted.steps;
         let has = |kind: fn(&Step) -> bool| steps.iter().any(|step| kind(step));
+        let changes = |kind: fn(&DeviceChange) -> bool| {
+            let mut changes = self.wanted.changes();
+            changes.any(|(_, change)| kind(change))
+        };
+        let not_local = changes(|change| matches!(change, DeviceChange::NotLocal(_)));
         self.ends();
         self.interfaces()?;
-        if has(|step| matches!(step, Step::Address { .. })) {
+        if changes(|change| matches!(change, DeviceChange::Address(_))) {
             self.addresses()?;
         }
-        if has(|step| matches!(step, Step::Neighbour { .. })) {
+        if changes(|change| matches!(change, DeviceChange::Neighbour { .. })) {
             self.neighbours()?;
         }
-        if has(|step| matches!(step, Step::Route(_) | Step::NotLocal { .. })) {
+        if not_local || has(|step| matches!(step, Step::Route(_))) {
             self.routes()?;
         }
         if has(|step| matches!(step, Step::Rule(_))) {
@@ -138,7 +153,7 @@ impl Checker<'_> {
         if has(|step| matches!(step, Step::Qdisc(_))) {
             self.qdiscs()?;
         }
-        if has(|step| matches!(step, Step::Rxe { .. })) {
+        if changes(|change| matches!(change, DeviceChange::Rxe(_))) {
             self.rdma_devices()?;
         }
         Ok(())

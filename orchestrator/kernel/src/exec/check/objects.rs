@@ -6,7 +6,7 @@ use super::Checker;
 use crate::{
     exec::netns,
     netlink::{NetlinkError, Socket, dump, ethtool, rdma, tc},
-    step::{NextHop, Route, RouteTarget, Step},
+    step::{DeviceChange, NextHop, Route, RouteTarget, Step},
 };
 
 impl Checker<'_> {
@@ -29,9 +29,9 @@ impl Checker<'_> {
     }
 
     pub(super) fn interfaces(&mut self) -> Result<(), NetlinkError> {
-        for step in &self.wanted.steps {
-            match step {
-                Step::LinkUp { dev, .. } => {
+        for (dev, change) in self.wanted.changes() {
+            match change {
+                DeviceChange::Up => {
                     let state = |up, running| match (up, running) {
                         (true, true) => "up",
                         (true, false) => "up, but the other end is not",
@@ -42,20 +42,20 @@ impl Checker<'_> {
                     let found = found.map(str::to_owned);
                     self.same(format!("interface `{dev}`"), "up".into(), found);
                 }
-                Step::Offloads { dev, .. } => {
+                DeviceChange::NoOffloads => {
                     let on = ethtool::offloads_on(&self.handle.socket, dev);
                     let on = on.map_err(std::io::Error::from)?.join(" ");
                     self.same(format!("offloads of `{dev}`"), String::new(), Some(on));
                 }
-                Step::Redirect { from, to, .. } => {
-                    let found = match self.links.get(from).map(|link| link.index) {
-                        Some(from) => tc::redirected_to(&mut self.handle.socket, from)?,
+                DeviceChange::Redirect(to) => {
+                    let found = match self.links.get(dev).map(|link| link.index) {
+                        Some(index) => tc::redirected_to(&mut self.handle.socket, index)?,
                         None => None,
                     };
                     let mut links = self.links.values();
                     let found = links.find(|link| Some(link.index) == found);
                     let found = found.map(|link| link.name.clone());
-                    self.same(format!("redirect of `{from}`"), to.clone(), found);
+                    self.same(format!("redirect of `{dev}`"), to.clone(), found);
                 }
                 _ => {}
             }
@@ -65,8 +65,8 @@ impl Checker<'_> {
 
     pub(super) fn addresses(&mut self) -> Result<(), NetlinkError> {
         let listed = dump::addresses(&mut self.handle.socket)?;
-        for step in &self.wanted.steps {
-            if let Step::Address { dev, addr, .. } = step {
+        for (dev, change) in self.wanted.changes() {
+            if let DeviceChange::Address(addr) = change {
                 let found = listed.iter().find(|found| found.addr == *addr);
                 let found = found.map(|at| format!("/{} on interface {}", at.len, at.interface));
                 let wanted = format!("/32 on interface {}", self.index(dev));
@@ -78,8 +78,8 @@ impl Checker<'_> {
 
     pub(super) fn neighbours(&mut self) -> Result<(), NetlinkError> {
         let listed = dump::neighbours(&mut self.handle.socket)?;
-        for step in &self.wanted.steps {
-            if let Step::Neighbour { dev, addr, mac, .. } = step {
+        for (dev, change) in self.wanted.changes() {
+            if let DeviceChange::Neighbour { addr, mac } = change {
                 let index = self.index(dev);
                 let same = |at: &&dump::Neighbour| at.interface == index && at.addr == *addr;
                 let found = listed.iter().find(same).map(|found| found.mac.to_string());
@@ -102,7 +102,10 @@ impl Checker<'_> {
                     let object = format!("route to {}/{}", route.to.addr, route.to.len);
                     self.same(object, format!("{wanted:?}"), found);
                 }
-                Step::NotLocal { addr, .. } => {
+                Step::Device {
+                    change: DeviceChange::NotLocal(addr),
+                    ..
+                } => {
                     let local = |found: &dump::Route| {
                         found.table == LOCAL_TABLE && found.to.len == 32 && found.to.addr == *addr
                     };
@@ -175,8 +178,8 @@ impl Checker<'_> {
         // The kernel names a device's interface only inside the interface's namespace.
         let mut socket = netns::inside(self.handle.as_fd(), Socket::rdma)??;
         let devices = rdma::devices(&mut socket)?;
-        for step in &self.wanted.steps {
-            if let Step::Rxe { name, dev, .. } = step {
+        for (dev, change) in self.wanted.changes() {
+            if let DeviceChange::Rxe(name) = change {
                 let device = devices.iter().find(|device| device.name == *name);
                 let on = device.map(|device| rdma::interfaces(&mut socket, device.index));
                 let found = on.transpose()?;
