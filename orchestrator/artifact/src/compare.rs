@@ -14,7 +14,7 @@ pub struct SimulatedFlow {
     pub flow: FlowTuple,
     /// Bytes moved.
     pub size: Bytes,
-    /// When it began; their clock is two seconds ahead, which does not matter.
+    /// Start time; the artifact's clock is two seconds ahead.
     pub start: Nanos,
     /// Its FCT; none if it did not finish.
     pub fct: Option<Nanos>,
@@ -22,7 +22,7 @@ pub struct SimulatedFlow {
     pub standalone: Nanos,
 }
 
-/// How two runs of the same flows agree.
+/// Agreement of two runs of the same flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
     /// Flows of the output.
@@ -253,7 +253,7 @@ impl fmt::Display for Agreement {
     }
 }
 
-/// What flows are told apart by.
+/// Key of a flow: addresses and ports.
 fn key(flow: FlowTuple) -> (u32, u32, u16, u16) {
     (
         flow.src.to_bits(),
@@ -271,17 +271,17 @@ const fn float(value: u64) -> f64 {
     value as f64
 }
 
-/// Flows that are shown.
+/// Number of flows shown.
 const WORST: usize = 5;
 
-/// One flow's FCT that is an eighth of the standalone FCT off is another path's: on the 8-DC
-/// network, ways differ by 10 ms one way and more, a standalone FCT is some 20 ms.
+/// Reciprocal of the FCT difference, as a share of the standalone FCT, that shows another path: on the
+/// 8-DC network, one-way delays differ by at least 10 ms and a standalone FCT is about 20 ms.
 const OTHER_PATH: u64 = 8;
 
 /// The script's step.
 const STEP: Nanos = Nanos::from_millis(10);
 
-/// What the script takes for a Gbit.
+/// Bits of a Gbit in the script.
 const BINARY_GIGABIT: f64 = 1_073_741_824.0;
 
 #[cfg(test)]

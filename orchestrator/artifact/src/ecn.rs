@@ -2,10 +2,10 @@
 
 use lab_units::{BitsPerSec, Bytes};
 
-/// What a port's device holds at most, whatever the switch's buffer: 1000 MiB.
+/// Queue limit of a port's device, whatever the switch's buffer: 1000 MiB.
 pub const PORT_LIMIT: Bytes = Bytes::new(1_000 << 20);
 
-/// From and to which queue a port of `rate` marks: `KMIN_MAP` and `KMAX_MAP`, which are 4 kB and
+/// Queue lengths from and to which a port of `rate` marks: `KMIN_MAP` and `KMAX_MAP`, which are 4 kB and
 /// 16 kB for each Gbit/s, whatever the delay.
 #[must_use]
 pub const fn thresholds(rate: BitsPerSec) -> [Bytes; 2] {

@@ -1,6 +1,6 @@
-//! What is wrong with a file of the artifact.
+//! Errors of the artifact's files.
 
-/// What is wrong, and where.
+/// Error with file and line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{file}:{line}: {kind}")]
 pub struct ArtifactError {
@@ -8,11 +8,11 @@ pub struct ArtifactError {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: ArtifactErrorKind,
 }
 
-/// What is wrong at a line.
+/// Kind of an error at a line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ArtifactErrorKind {
@@ -73,18 +73,18 @@ pub enum ArtifactErrorKind {
     )]
     HostWires,
     #[error(
-        "{node} stands where {expected} is expected: nodes are numbered hosts first, then leaves, \
+        "{node} is where {expected} is expected: nodes are numbered hosts first, then leaves, \
          spines and DCI switches, each datacenter by datacenter"
     )]
     Numbering { node: String, expected: String },
     #[error(
         "there are {found} flows and {hosts} hosts in a datacenter: a scenario refers to the flow \
-         file where there are 16 and lists up to {most} flows where there are not"
+         file where there are 16 and lists up to {max} flows where there are not"
     )]
     TooManyToList {
         found: usize,
         hosts: usize,
-        most: usize,
+        max: usize,
     },
     #[error("no node of the plan has the artifact's id {id}")]
     NotInPlan { id: u32 },

@@ -14,18 +14,18 @@ pub struct FctRow {
     pub flow: FlowTuple,
     /// Bytes moved.
     pub size: Bytes,
-    /// When it began.
+    /// Start time on the artifact's clock.
     pub start: Nanos,
-    /// Until the last ACK was back.
+    /// FCT, until the last ACK is back.
     pub fct: Nanos,
-    /// What it takes for the FCT alone.
+    /// Standalone FCT.
     pub standalone: Nanos,
 }
 
 /// Reads `text` of the file `file`: eight columns, a row for each flow in the order of completion.
 ///
 /// # Errors
-/// The first row that is not as it must be.
+/// The first invalid row.
 pub fn parse_fct(file: &str, text: &str) -> Result<Vec<FctRow>, ArtifactError> {
     let rows = Rows::new(file, text).map(|row| {
         row.has(
@@ -68,7 +68,7 @@ pub struct UtilisationRow {
 /// Reads `text` of the file `file`: a heading of `Link` and policies, then a row for each link.
 ///
 /// # Errors
-/// The first row that is not as it must be.
+/// The first invalid row.
 pub fn parse_utilisation(
     file: &str,
     text: &str,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_none_is_told_with_its_place() {
+    fn an_invalid_row_is_an_error_with_file_and_line() {
         let error = |text| parse_fct("f.txt", text).unwrap_err().to_string();
         assert_eq!(
             error("\n0b000f01 0b007801 10000\n"),

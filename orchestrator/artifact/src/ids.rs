@@ -1,4 +1,4 @@
-//! What the artifact calls nodes, flows and packets.
+//! The artifact's numbers of nodes and keys of flows.
 
 use std::{collections::BTreeMap, net::Ipv4Addr};
 
@@ -12,14 +12,14 @@ use crate::error::ArtifactErrorKind;
 /// each datacenter by datacenter.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NodeIds {
-    /// By the plan's id.
+    /// The artifact's numbers, by the plan's id.
     theirs: Vec<u32>,
-    /// By theirs.
+    /// The plan's ids, by the artifact's number.
     ours: Vec<NodeId>,
 }
 
 impl NodeIds {
-    /// Of the nodes of `plan`.
+    /// Numbers of the nodes of `plan`.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let mut theirs = vec![0; plan.nodes.len()];
@@ -46,7 +46,7 @@ impl NodeIds {
     /// The plan's id of a node of the artifact.
     ///
     /// # Errors
-    /// There is none.
+    /// A number without a node.
     pub fn ours(&self, theirs: u32) -> Result<NodeId, ArtifactErrorKind> {
         let place = usize::try_from(theirs).unwrap_or(usize::MAX);
         let known = self.ours.get(place).copied();
@@ -79,7 +79,7 @@ pub fn address(node: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0b00_0001 + ((node / 256) << 16) + ((node % 256) << 8))
 }
 
-/// What the ACKs of a flow are hashed and keyed by.
+/// Returns the 5-tuple of a flow's ACKs.
 #[must_use]
 pub const fn ack_tuple(data: FlowTuple) -> FlowTuple {
     FlowTuple {

@@ -1,4 +1,4 @@
-//! A topology and its flows as a scenario.
+//! Import of a topology and its flows as a scenario.
 
 use std::fmt::Write as _;
 
@@ -12,16 +12,16 @@ use crate::{
     topology::{FileWire, TopologyFile},
 };
 
-/// A text and what it is called.
+/// Text with its path.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The path, as messages and the scenario are to have it.
+    /// Path for messages and the scenario.
     pub path: &'a str,
-    /// What is in it.
+    /// Contents.
     pub text: &'a str,
 }
 
-/// What a scenario says that the files do not.
+/// Options of an import that the files do not contain.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ImportOptions {
     /// The scenario's name.
@@ -33,13 +33,13 @@ pub struct ImportOptions {
     pub routes: Option<String>,
 }
 
-/// The text of a scenario of `topology` and `flows`, simulated as the artifact does.
+/// Returns the text of a scenario of `topology` and `flows` with the artifact's semantics.
 ///
-/// Where datacenters have 16 hosts it refers to the flow file by `flows.path`, which is relative to
-/// the scenario; else it lists the flows.
+/// The scenario refers to the flow file by `flows.path`, which is relative to the scenario, if
+/// datacenters have 16 hosts; otherwise it lists the flows.
 ///
 /// # Errors
-/// The first thing that is wrong with the files, or that a scenario cannot say.
+/// The first error in the files, or the first structure that a scenario cannot express.
 pub fn import(
     topology: Source<'_>,
     flows: Source<'_>,
@@ -98,7 +98,7 @@ fn head(text: &mut String, topology: Source<'_>, flows: Source<'_>, options: &Im
     );
 }
 
-/// What hosts are linked to DCI switches by; a scenario has one kind of such links.
+/// Returns the link between hosts and DCI switches; a scenario has one kind of such links.
 fn direct_wire(shape: &Shape, file: &str) -> Result<Option<FileWire>, ArtifactError> {
     let mut common = None;
     for dc in &shape.dcs {
@@ -167,7 +167,7 @@ fn links(text: &mut String, shape: &Shape) {
     }
 }
 
-/// A wire as a mapping on one line.
+/// Returns a link as a YAML mapping on one line.
 fn body(wire: &FileWire) -> String {
     let [k_min, k_max] = ecn::thresholds(wire.rate);
     let loss = match wire.loss.numerator() {
@@ -199,7 +199,7 @@ fn list(
         let kind = ArtifactErrorKind::TooManyToList {
             found: rows.len(),
             hosts: counts.max().unwrap_or(0),
-            most: MAX_LISTED,
+            max: MAX_LISTED,
         };
         return Err(error(1, kind));
     }
@@ -229,7 +229,7 @@ fn list(
     Ok(())
 }
 
-/// The scenario's names of hosts, by the artifact's numbers.
+/// Returns the scenario's names of hosts, by the artifact's numbers.
 fn host_names(shape: &Shape) -> Vec<String> {
     let of_dc = |(number, dc): (usize, &DcShape)| -> Vec<String> {
         (1..=dc.hosts())
@@ -239,22 +239,22 @@ fn host_names(shape: &Shape) -> Vec<String> {
     (1..).zip(&shape.dcs).flat_map(of_dc).collect()
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 fn name_of<'a>(source: Source<'a>) -> &'a str {
     source.path.rsplit('/').next().unwrap_or(source.path)
 }
 
-/// A text as a YAML scalar in double quotes.
+/// Returns a text as a YAML scalar in double quotes.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")
 }
 
-/// Hosts of a datacenter for which a scenario reads the artifact's numbers of hosts.
+/// Number of hosts per datacenter in flow files that a scenario reads.
 const FILE_HOSTS: usize = 16;
 
 /// The artifact's generator starts flows two seconds into its simulation.
 const FILE_EPOCH: Nanos = Nanos::from_millis(2_000);
 
-/// Flows that a scenario's text has room for.
+/// Largest number of flows that a scenario lists.
 const MAX_LISTED: usize = 10_000;

@@ -1,6 +1,6 @@
 //! Routing tables: next hops by node and destination host, in the order a hash chooses from.
 //!
-//! `src_id,dst_id,next_hop_id` with next hops parted by `;`. The artifact's order depends on heap
+//! Columns are `src_id,dst_id,next_hop_id`, with next hops separated by `;`. The artifact's order depends on heap
 //! addresses, so a run can only be redone with the table it wrote.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ impl RoutingTable {
     /// Reads `text` of the file `file`.
     ///
     /// # Errors
-    /// The first row that is not as it must be.
+    /// The first invalid row.
     pub fn parse(file: &str, text: &str) -> Result<Self, ArtifactError> {
         let mut table = Self {
             file: file.to_owned(),
@@ -48,7 +48,7 @@ impl RoutingTable {
     /// The table in the numbers of `plan`: by (node, destination host), the next hops in order.
     ///
     /// # Errors
-    /// A row's node is none of the plan's.
+    /// A row with a node that is not in the plan.
     pub fn in_plan(
         &self,
         plan: &Plan,
@@ -69,14 +69,18 @@ impl RoutingTable {
     }
 }
 
-/// The order without a table, which is that of ports: at each DCI switch, for each host of another
+/// Returns the order without a table, by port: at each DCI switch, for each host of another
 /// datacenter.
 #[must_use]
 pub fn port_order(plan: &Plan) -> BTreeMap<(NodeId, NodeId), Vec<NodeId>> {
     let mut order = BTreeMap::new();
     for switch in &plan.switches {
         for destination in &switch.destinations {
-            let mut ports: Vec<_> = destination.candidates.iter().map(|way| way.port).collect();
+            let mut ports: Vec<_> = destination
+                .candidates
+                .iter()
+                .map(|candidate| candidate.port)
+                .collect();
             ports.sort_unstable();
             let neighbour = |port: &lab_units::PortId| plan.ports[port.peer().index()].node;
             let neighbours: Vec<NodeId> = ports.iter().map(neighbour).collect();

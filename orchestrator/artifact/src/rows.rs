@@ -14,7 +14,7 @@ pub(crate) struct Rows<'a> {
     line: usize,
 }
 
-/// A row that has something.
+/// A row with fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
     pub file: &'a str,
@@ -37,7 +37,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The next row, which is `expected`.
+    /// Returns the next row, which is `expected`.
     pub fn expect(&mut self, expected: &'static str) -> Result<Row<'a>, ArtifactError> {
         self.next().ok_or_else(|| ArtifactError {
             file: self.file.to_owned(),
@@ -78,7 +78,7 @@ impl Row<'_> {
         }
     }
 
-    /// Refuses a row that has not `count` fields, which are `expected`.
+    /// Refuses a row without exactly `count` fields, which are `expected`.
     pub fn has(&self, count: usize, expected: &'static str) -> Result<(), ArtifactError> {
         if self.fields.len() == count {
             return Ok(());
@@ -94,7 +94,7 @@ impl Row<'_> {
         })
     }
 
-    /// What `read` makes of a field.
+    /// Returns `read` of a field.
     pub fn value<T>(
         &self,
         at: usize,

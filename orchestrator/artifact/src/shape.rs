@@ -1,4 +1,4 @@
-//! A topology file as what a scenario can say: datacenters of one DCI switch and a fabric of leaves
+//! Structure of a topology file as a scenario can express it: datacenters of one DCI switch and a fabric of leaves
 //! and spines, or hosts on the DCI switch itself, and links between DCI switches.
 
 use std::collections::BTreeSet;
@@ -22,18 +22,18 @@ pub struct Shape {
 pub enum DcShape {
     /// Hosts on the DCI switch; none in a transit datacenter.
     Direct {
-        /// How many.
+        /// Number of hosts.
         hosts: usize,
         /// Host to DCI switch.
         host_link: Option<FileWire>,
     },
     /// Hosts, leaves and spines.
     LeafSpine {
-        /// How many spines.
+        /// Number of spines.
         spines: usize,
-        /// How many leaves.
+        /// Number of leaves.
         leaves: usize,
-        /// How many hosts each leaf has.
+        /// Number of hosts of each leaf.
         hosts_per_leaf: usize,
         /// Host to leaf; none without hosts.
         host_link: Option<FileWire>,
@@ -45,7 +45,7 @@ pub enum DcShape {
 }
 
 impl DcShape {
-    /// How many hosts it has.
+    /// Number of its hosts.
     #[must_use]
     pub const fn hosts(&self) -> usize {
         match *self {
@@ -60,10 +60,10 @@ impl DcShape {
 }
 
 impl Shape {
-    /// Recognises `file`.
+    /// Recognises the datacenters of `file`.
     ///
     /// # Errors
-    /// The first thing that a scenario cannot say, with the line it shows on.
+    /// The first structure that a scenario cannot express, with its line.
     pub fn recognise(file: &TopologyFile) -> Result<Self, ArtifactError> {
         let graph = Graph::new(file)?;
         let switches: Vec<u32> = file.dci_switches.iter().copied().collect();
@@ -88,7 +88,7 @@ impl Shape {
     }
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Kind {
     Host,
@@ -242,7 +242,7 @@ impl<'a> Graph<'a> {
         ends
     }
 
-    /// What the links from `nodes` to `kind` are like.
+    /// Returns the common attributes of the links from `nodes` to `kind`.
     fn common_wire(
         &self,
         nodes: &[u32],

@@ -2,7 +2,7 @@
 //!
 //! Row one has the numbers of nodes, of switches inside datacenters, of DCI switches and of links;
 //! row two the ids of the former switches, row three those of the latter; then a row for each link:
-//! two ids, rate, delay, share of lost packets. What is no switch is a host. A link is alike in both
+//! two ids, rate, delay, share of lost packets. Every other node is a host. A link is alike in both
 //! directions.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use crate::{
 pub struct TopologyFile {
     /// The file's name, for messages.
     pub file: String,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: u32,
     /// Switches inside datacenters.
     pub fabric_switches: BTreeSet<u32>,
@@ -36,11 +36,11 @@ pub struct LinkRow {
     pub line: usize,
     /// The nodes it is between.
     pub between: [u32; 2],
-    /// What it is like.
+    /// Attributes of the link.
     pub wire: FileWire,
 }
 
-/// What a link is like.
+/// Attributes of a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FileWire {
     /// Rate of each direction.
@@ -55,7 +55,7 @@ impl TopologyFile {
     /// Reads `text` of the file `file`.
     ///
     /// # Errors
-    /// The first row that is not as it must be.
+    /// The first invalid row.
     pub fn parse(file: &str, text: &str) -> Result<Self, ArtifactError> {
         let mut rows = Rows::new(file, text);
         let head = rows.expect("the numbers of nodes and links")?;

@@ -1,4 +1,4 @@
-//! What the plan's DCI switches need for deciding, by the paper's own counting (Sec. 4).
+//! State and work of a DCI switch's decisions, by the paper's own counting (Sec. 4).
 //!
 //! ```text
 //! a port: 4 queueCur + 4 queuePrev + 4 trend + 4 durCnt + 8 lastSample = 24 B
@@ -27,7 +27,7 @@ pub const PRIMITIVES_PER_CANDIDATE: u32 = 15;
 /// The paper's example: a switch of 48 ports that remembers 50,000 flows, at six candidates.
 pub const EXAMPLE: Counted = Counted::new(48, 50_000, 10_000, 6);
 
-/// What is counted of a switch.
+/// Counts of one switch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Counted {
     /// Ports whose queues are watched.
@@ -36,7 +36,7 @@ pub struct Counted {
     pub flows: u64,
     /// Scored paths: candidates of all destinations.
     pub paths: u64,
-    /// The most candidates of a destination.
+    /// Largest number of candidates of a destination.
     pub candidates: u32,
     /// Bytes of all ports' state.
     pub port_bytes: u64,
@@ -50,19 +50,19 @@ pub struct Counted {
     pub operations: u32,
 }
 
-/// A DCI switch and what is counted of it.
+/// A DCI switch and its counts.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct SwitchAccount {
-    /// Its datacenter.
+    /// Name of its datacenter.
     pub dc: String,
-    /// It runs no agent and needs nothing of all this.
+    /// True if it runs no agent and needs none of this.
     pub is_legacy: bool,
-    /// What is counted.
+    /// Its counts.
     pub counted: Counted,
 }
 
 impl Counted {
-    /// Of a switch of so many ports, flows, paths and candidates.
+    /// Counts of a switch of so many ports, flows, paths and candidates.
     #[must_use]
     pub const fn new(ports: u64, flows: u64, paths: u64, candidates: u32) -> Self {
         Self {
@@ -90,7 +90,7 @@ pub const fn operations(candidates: u32) -> u32 {
     candidates * PRIMITIVES_PER_CANDIDATE + sort
 }
 
-/// What is counted of each of the plan's DCI switches, with flow tables of `flows` rows.
+/// Returns the counts of each of the plan's DCI switches, with flow tables of `flows` rows.
 #[must_use]
 pub fn account(plan: &Plan, flows: u32) -> Vec<SwitchAccount> {
     let switches = plan.dcs.iter().zip(&plan.switches);
@@ -101,7 +101,7 @@ pub fn account(plan: &Plan, flows: u32) -> Vec<SwitchAccount> {
                 plan.links[link.link().index()].kind == LinkKind::InterDc
             };
             let candidates = switch.destinations.iter().map(|row| row.candidates.len());
-            let most = candidates.clone().max().unwrap_or(0);
+            let max = candidates.clone().max().unwrap_or(0);
             SwitchAccount {
                 dc: dc.name.clone(),
                 is_legacy: dc.legacy,
@@ -109,7 +109,7 @@ pub fn account(plan: &Plan, flows: u32) -> Vec<SwitchAccount> {
                     ports.iter().filter(is_watched).count() as u64,
                     u64::from(flows),
                     candidates.sum::<usize>() as u64,
-                    u32::try_from(most).unwrap_or(u32::MAX),
+                    u32::try_from(max).unwrap_or(u32::MAX),
                 ),
             }
         })

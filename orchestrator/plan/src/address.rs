@@ -1,4 +1,4 @@
-//! Names, addresses and numbers, so that labs stand side by side on one machine.
+//! Names, addresses and numbers that keep labs of one machine apart.
 //!
 //! A lab has a slot, 0 to 15. All its addresses are in 10.0.0.0/8:
 //!
@@ -39,7 +39,7 @@ pub const MAX_TIER: u32 = 127;
 /// Addresses for the ends of links inside a datacenter.
 pub const MAX_FABRIC_ENDS: u32 = NUMBERS - FIRST_FABRIC_END;
 
-/// The prefix of a slot, which no address of the lab is outside of.
+/// Prefix of a slot, which holds every address of the lab.
 #[must_use]
 pub fn slot_prefix(slot: u8) -> Prefix {
     Prefix {
@@ -57,30 +57,30 @@ pub fn dc_prefix(slot: u8, dc: DcId) -> Prefix {
     }
 }
 
-/// The one address `addr`.
+/// Prefix of the one address `addr`.
 #[must_use]
 pub const fn single(addr: Ipv4Addr) -> Prefix {
     Prefix { addr, len: 32 }
 }
 
-/// Everything, for a host's default route.
+/// Prefix of a host's default route.
 pub const EVERYWHERE: Prefix = Prefix {
     addr: Ipv4Addr::UNSPECIFIED,
     len: 0,
 };
 
-/// Which node of which datacenter.
+/// Position of a node in the lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Place {
+pub struct NodePosition {
     /// The datacenter.
     pub dc: DcId,
-    /// What the node is.
+    /// Role of the node.
     pub role: Role,
-    /// Which of its role in the datacenter, from 1; a DCI switch is 0.
+    /// Number among the nodes of its role in the datacenter, from 1; 0 for a DCI switch.
     pub number: u32,
 }
 
-impl Place {
+impl NodePosition {
     /// The address of a host's NIC or a switch's loopback.
     #[must_use]
     pub fn addr(self, slot: u8) -> Ipv4Addr {
@@ -92,7 +92,7 @@ impl Place {
         in_dc(slot, self.dc, first + self.number)
     }
 
-    /// What tells the node from others of its datacenter: nothing, `s1`, `l1`, `h1`.
+    /// Name within the datacenter: nothing, `s1`, `l1`, `h1`.
     #[must_use]
     pub fn inside(self) -> String {
         let number = self.number;
@@ -131,7 +131,7 @@ pub fn mac(slot: u8, port: PortId) -> Mac {
 /// the link is `l0d1-h1`, whatever the switch. Slots are hexadecimal digits, so that the longest
 /// name, `lfd255s127-l127`, has the kernel's limit of 15 characters.
 #[must_use]
-pub fn interface(slot: u8, near: Place, far: Place, twin: u32) -> String {
+pub fn interface(slot: u8, near: NodePosition, far: NodePosition, twin: u32) -> String {
     let dc = near.dc.0 + 1;
     let near_part = match (near.role, far.role) {
         (Role::Host, _) => return format!("l{slot:x}d{dc}h{}", near.number),
@@ -163,7 +163,7 @@ pub const fn routing_table(slot: u8, host: NodeId) -> u32 {
     (1 << 30) | ((slot as u32) << 24) | host.0
 }
 
-/// What a policy routing rule of a host matches.
+/// Match of a host's policy routing rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HostRule {
     /// Packets that came in by the host's NIC.
@@ -204,8 +204,8 @@ const FIRST_RULE: u32 = 14_000;
 mod tests {
     use super::*;
 
-    const fn place(dc: u32, role: Role, number: u32) -> Place {
-        Place {
+    const fn position(dc: u32, role: Role, number: u32) -> NodePosition {
+        NodePosition {
             dc: DcId(dc),
             role,
             number,
@@ -214,11 +214,11 @@ mod tests {
 
     #[test]
     fn addresses_are_slot_datacenter_and_number() {
-        let first = place(0, Role::Host, 1);
+        let first = position(0, Role::Host, 1);
         assert_eq!(first.addr(0), Ipv4Addr::new(10, 0, 16, 1));
-        let later = place(7, Role::Host, 4);
+        let later = position(7, Role::Host, 4);
         assert_eq!(later.addr(3), Ipv4Addr::new(10, 48, 128, 4));
-        let dci = place(0, Role::DciSwitch, 0);
+        let dci = position(0, Role::DciSwitch, 0);
         assert_eq!(dci.addr(0), Ipv4Addr::new(10, 0, 22, 0));
         assert_eq!(inter_dc_end(1, 5), Ipv4Addr::new(10, 16, 0, 5));
     }
@@ -227,11 +227,11 @@ mod tests {
     fn the_last_of_each_kind_stays_below_the_first_of_the_next() {
         let dc = MAX_DCS - 1;
         let order = [
-            place(dc, Role::Host, MAX_HOSTS).addr(15),
-            place(dc, Role::DciSwitch, 0).addr(15),
-            place(dc, Role::Spine, MAX_TIER).addr(15),
-            place(dc, Role::Leaf, 1).addr(15),
-            place(dc, Role::Leaf, MAX_TIER).addr(15),
+            position(dc, Role::Host, MAX_HOSTS).addr(15),
+            position(dc, Role::DciSwitch, 0).addr(15),
+            position(dc, Role::Spine, MAX_TIER).addr(15),
+            position(dc, Role::Leaf, 1).addr(15),
+            position(dc, Role::Leaf, MAX_TIER).addr(15),
             fabric_end(15, DcId(dc), 0),
             fabric_end(15, DcId(dc), MAX_FABRIC_ENDS - 1),
         ];
@@ -241,11 +241,11 @@ mod tests {
 
     #[test]
     fn the_longest_interface_names_fit() {
-        let spine = place(254, Role::Spine, MAX_TIER);
-        let leaf = place(254, Role::Leaf, MAX_TIER);
-        let dci = place(254, Role::DciSwitch, 0);
-        let other = place(253, Role::DciSwitch, 0);
-        let nic = place(254, Role::Host, MAX_HOSTS);
+        let spine = position(254, Role::Spine, MAX_TIER);
+        let leaf = position(254, Role::Leaf, MAX_TIER);
+        let dci = position(254, Role::DciSwitch, 0);
+        let other = position(253, Role::DciSwitch, 0);
+        let nic = position(254, Role::Host, MAX_HOSTS);
         for (near, far, twin, name) in [
             (spine, leaf, 0, "lfd255s127-l127"),
             (leaf, spine, 0, "lfd255l127-s127"),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_all_slots_stand_between_local_and_main() {
+    fn rules_of_all_slots_are_between_local_and_main() {
         let mut priorities = Vec::new();
         for slot in 0..SLOTS {
             for rule in [HostRule::In, HostRule::Out, HostRule::From] {

@@ -1,4 +1,4 @@
-//! `scale: auto`: the finest scale that the reference guest can carry.
+//! Automatic scale (`scale: auto`): the finest scale that the reference guest can carry.
 //!
 //! Sizes first, because they decide granularity: the largest `s` of the series 1, 1/2, 1/5, 1/10 …
 //! whose packets the guest forwards in [`MAX_CPU`] for one policy, and which lets 19 of 20 flows
@@ -22,7 +22,7 @@ use crate::{
     schedule, topology,
 };
 
-/// Picks the scale of `scenario`, whose unscaled network and flows are given.
+/// Returns the scale of `scenario`, given its unscaled network and flows.
 pub(crate) fn pick(
     scenario: &Scenario,
     paper: &Network,
@@ -113,14 +113,14 @@ fn stretched(offer: &Offer, time: Ratio) -> Offer {
     }
 }
 
-/// A quarter of an hour of forwarding is what a user waits for one policy.
+/// Largest CPU time of forwarding for one policy, which a user waits for.
 const MAX_CPU: Nanos = Nanos::from_millis(900_000);
 
-/// The other half of the guest is for what generates and measures.
+/// Largest share of the guest taken by forwarding, percent; the rest generates and measures flows.
 const MAX_PERCENT: u32 = 50;
 
 /// Fastest inter-DC link in bits per second that the guest was seen to shape to within 2 %.
 const MAX_RATE: u64 = 200_000_000;
 
-/// Idle time costs a virtual clock nothing, but beyond this even short routes take seconds.
+/// Largest stretch of time; beyond it even short routes take seconds.
 const MAX_TIME: u64 = 1_000;

@@ -1,14 +1,13 @@
-//! Who sends to whom, and how much on average, as workloads say it.
+//! Mean demands of workloads: sending host, destination datacenters, rate.
 //!
-//! A load is a host's, over all pairs that its datacenter is in. Flows that are written down have
-//! no rate: there is nothing they would come to in the long run.
+//! A load is a host's, over all pairs that its datacenter is in. Listed flows have no mean rate.
 
 use lab_scenario::{LoadBase, Pairs, Scenario, Traffic, Workload};
 use lab_units::{DcId, NodeId, Ratio};
 
 use crate::{error::PlanError, model::Role, network::Network};
 
-/// What one workload has one host send, in paper units.
+/// Demand of one workload at one host, in paper units.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Demand {
     pub host: NodeId,
@@ -16,13 +15,13 @@ pub(crate) struct Demand {
     pub to: Vec<DcId>,
     /// The rate that a load of one fills, in bits per second.
     pub full_bps: u64,
-    /// How many hosts fill it together.
+    /// Number of hosts that fill it together.
     pub sharers: u64,
     pub load: Ratio,
 }
 
 impl Demand {
-    /// Bits per second in the long run, rounded down.
+    /// Mean rate in bits per second, rounded down.
     pub fn mean_bps(&self) -> u64 {
         let all = u128::from(self.full_bps) * u128::from(self.load.numerator());
         let share = all / (u128::from(self.load.denominator()) * u128::from(self.sharers));
@@ -30,7 +29,7 @@ impl Demand {
     }
 }
 
-/// The demands of every workload of `scenario`.
+/// Returns the demands of every workload of `scenario`.
 pub(crate) fn of_scenario(
     scenario: &Scenario,
     network: &Network,
@@ -48,8 +47,8 @@ pub(crate) fn of_scenario(
     Ok(demands)
 }
 
-/// The demands of `workload`, which stands at `path`: of every host of every datacenter that sends,
-/// in their order.
+/// Returns the demands of `workload`, whose YAML path is `path`, for every sending host in order of
+/// datacenter.
 pub(crate) fn of_workload(
     network: &Network,
     workload: &Workload,

@@ -1,4 +1,4 @@
-//! What a plan costs to run, on the reference guest: one virtual CPU of 10^9 instructions a second.
+//! Cost of a plan's run on the reference guest: one virtual CPU of 10^9 instructions a second.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::{
     round_trip,
 };
 
-/// What is being estimated.
-pub(crate) struct Load<'a> {
+/// Inputs of an estimate.
+pub(crate) struct EstimateInputs<'a> {
     pub network: &'a Network,
     pub paths: &'a Paths,
     pub flows: &'a [Flow],
@@ -23,31 +23,31 @@ pub(crate) struct Load<'a> {
     pub measure: &'a MeasurePlan,
 }
 
-/// Estimates `load`.
-pub(crate) fn estimate(load: &Load<'_>) -> Estimate {
-    let offers = offers(load);
+/// Returns the estimate of `inputs`.
+pub(crate) fn estimate(inputs: &EstimateInputs<'_>) -> Estimate {
+    let offers = offers(inputs);
     let data_packets = offers.iter().map(|offer| offer.data_packets).sum();
     let packet_hops = offers.iter().map(|offer| offer.packet_hops).sum();
-    let span_ns = round_trip::ideal_end(load.flows);
-    let processes = 2 * count(load.flows.len());
+    let span_ns = round_trip::ideal_end(inputs.flows);
+    let processes = 2 * count(inputs.flows.len());
     let cpu = [
         saturating_times(HOP_CPU, packet_hops),
         saturating_times(PROCESS_CPU, processes),
-        saturating_times(WAKE_UP_CPU, wake_ups(load, span_ns)),
+        saturating_times(WAKE_UP_CPU, wake_ups(inputs, span_ns)),
     ];
     Estimate {
         data_packets,
         packet_hops,
         cpu_ns: cpu.into_iter().sum(),
         span_ns,
-        memory_bytes: memory(load),
+        memory_bytes: memory(inputs),
         forwarding_percent: forwarding_percent(&offers),
-        sub_packet_flows_percent: sub_packet_percent(load),
-        packet_vs_delay_percent: packet_vs_delay_percent(load),
+        sub_packet_flows_percent: sub_packet_percent(inputs),
+        packet_vs_delay_percent: packet_vs_delay_percent(inputs),
     }
 }
 
-/// What one flow asks of the network.
+/// Packets that one flow offers to the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub repetition: u32,
@@ -71,13 +71,13 @@ impl Offer {
     }
 }
 
-fn offers(load: &Load<'_>) -> Vec<Offer> {
+fn offers(inputs: &EstimateInputs<'_>) -> Vec<Offer> {
     let mut lengths: BTreeMap<(NodeId, NodeId), usize> = BTreeMap::new();
-    let offers = load.flows.iter().map(|flow| {
+    let offers = inputs.flows.iter().map(|flow| {
         let links = *lengths.entry((flow.src, flow.dst)).or_insert_with(|| {
-            paths::host_path(load.network, load.paths, flow.src, flow.dst, None).len()
+            paths::host_path(inputs.network, inputs.paths, flow.src, flow.dst, None).len()
         });
-        let packets = frame::packets(flow.message_bytes, load.rdma.path_mtu);
+        let packets = frame::packets(flow.message_bytes, inputs.rdma.path_mtu);
         Offer::new(
             flow.repetition,
             flow.start_ns,
@@ -90,30 +90,30 @@ fn offers(load: &Load<'_>) -> Vec<Offer> {
 }
 
 /// Times an agent or a recorder wakes up in one policy's run.
-fn wake_ups(load: &Load<'_>, span: Nanos) -> u64 {
-    let switches = count(load.network.dcs.len());
+fn wake_ups(inputs: &EstimateInputs<'_>, span: Nanos) -> u64 {
+    let switches = count(inputs.network.dcs.len());
     let every = |period: Nanos| span.get() / period.get().max(1) * switches;
-    let lcmp = load.policies.iter().filter_map(|run| run.policy.lcmp());
+    let lcmp = inputs.policies.iter().filter_map(|run| run.policy.lcmp());
     let sampling = lcmp.map(|config| every(config.sample_interval_ns));
-    let recording = every(load.measure.queues_ns).saturating_add(every(load.measure.links_ns));
+    let recording = every(inputs.measure.queues_ns).saturating_add(every(inputs.measure.links_ns));
     let once = sampling.max().unwrap_or(0).saturating_add(recording);
-    once.saturating_mul(u64::from(load.repetitions))
+    once.saturating_mul(u64::from(inputs.repetitions))
 }
 
 /// Namespaces, rxe devices, processes, and packets in queues and on the way.
-fn memory(load: &Load<'_>) -> Bytes {
-    let nodes = count(load.network.nodes.len()).saturating_mul(NODE_MEMORY);
-    let hosts = load.network.nodes.iter();
+fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
+    let nodes = count(inputs.network.nodes.len()).saturating_mul(NODE_MEMORY);
+    let hosts = inputs.network.nodes.iter();
     let hosts = hosts.filter(|node| node.role == Role::Host).count();
     let devices = count(hosts).saturating_mul(RXE_MEMORY);
-    let processes = 2 * most_at_once(load.flows);
-    let repetitions = load.flows.chunk_by(|a, b| a.repetition == b.repetition);
+    let processes = 2 * max_concurrent(inputs.flows);
+    let repetitions = inputs.flows.chunk_by(|a, b| a.repetition == b.repetition);
     let sent = repetitions.map(|flows| flows.iter().map(|flow| flow.size_bytes).sum());
     let sent: Bytes = sent.max().unwrap_or(Bytes::ZERO);
-    let held = load.network.links.iter().map(|link| {
+    let held = inputs.network.links.iter().map(|link| {
         let wire = &link.emu;
-        let way = wire.rate_bps.bytes_in(wire.delay_ns);
-        way.saturating_add(wire.buffer_bytes)
+        let in_flight = wire.rate_bps.bytes_in(wire.delay_ns);
+        in_flight.saturating_add(wire.buffer_bytes)
     });
     // Nothing holds more than is sent.
     let held: Bytes = held.sum();
@@ -125,9 +125,9 @@ fn memory(load: &Load<'_>) -> Bytes {
     Bytes::new(total)
 }
 
-/// Most flows under way at once, taking each to be as slow as [`SLOWDOWN`].
-fn most_at_once(flows: &[Flow]) -> u64 {
-    let mut most = 0;
+/// Largest number of concurrent flows, each [`SLOWDOWN`] times slower than its ideal.
+fn max_concurrent(flows: &[Flow]) -> u64 {
+    let mut max = 0;
     for repetition in flows.chunk_by(|a, b| a.repetition == b.repetition) {
         let mut steps = Vec::new();
         for flow in repetition {
@@ -139,17 +139,18 @@ fn most_at_once(flows: &[Flow]) -> u64 {
         let mut now = 0i64;
         for (_, step) in steps {
             now += step;
-            most = most.max(now);
+            max = max.max(now);
         }
     }
-    u64::try_from(most).unwrap_or(0)
+    u64::try_from(max).unwrap_or(0)
 }
 
-/// Most packet-hops of flows that start within one [`WINDOW`], against what the guest forwards.
+/// Largest number of packet-hops of flows that start within one [`WINDOW`], in percent of the
+/// guest's capacity.
 ///
 /// `offers` are by repetition, then start.
 pub(crate) fn forwarding_percent(offers: &[Offer]) -> u32 {
-    let mut most = 0u64;
+    let mut max = 0u64;
     let (mut first, mut offered) = (0, 0u64);
     for offer in offers {
         offered = offered.saturating_add(offer.packet_hops);
@@ -161,24 +162,24 @@ pub(crate) fn forwarding_percent(offers: &[Offer]) -> u32 {
             offered = offered.saturating_sub(offers[first].packet_hops);
             first += 1;
         }
-        most = most.max(offered);
+        max = max.max(offered);
     }
-    percent(most, WINDOW.get() / HOP_CPU.get())
+    percent(max, WINDOW.get() / HOP_CPU.get())
 }
 
-fn sub_packet_percent(load: &Load<'_>) -> u32 {
-    let packet = u64::from(load.rdma.path_mtu);
-    let small = load.flows.iter();
+fn sub_packet_percent(inputs: &EstimateInputs<'_>) -> u32 {
+    let packet = u64::from(inputs.rdma.path_mtu);
+    let small = inputs.flows.iter();
     let small = small.filter(|flow| flow.size_bytes.get() < packet).count();
-    percent(count(small), count(load.flows.len()))
+    percent(count(small), count(inputs.flows.len()))
 }
 
-fn packet_vs_delay_percent(load: &Load<'_>) -> u32 {
+fn packet_vs_delay_percent(inputs: &EstimateInputs<'_>) -> u32 {
     let inter_dc = || {
-        let links = load.network.links.iter();
+        let links = inputs.network.links.iter();
         links.filter(|link| link.kind == LinkKind::InterDc)
     };
-    let packet = Bytes::new(frame::HEADERS + u64::from(load.rdma.path_mtu));
+    let packet = Bytes::new(frame::HEADERS + u64::from(inputs.rdma.path_mtu));
     let slowest = inter_dc().filter_map(|link| link.emu.rate_bps.serialize(packet));
     let shortest = inter_dc().map(|link| link.emu.delay_ns).min();
     match (slowest.max(), shortest) {
@@ -208,26 +209,26 @@ fn count(items: usize) -> u64 {
 /// packets in the guest, all of its CPU taken: 89 µs a packet, its end points' share included.
 pub(crate) const HOP_CPU: Nanos = Nanos::new(30_000);
 
-/// CPU time of one perftest process, most of it calibrating its clock. Measured: 0.25 s.
+/// CPU time of one perftest process, max of it calibrating its clock. Measured: 0.25 s.
 pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
 
 /// CPU time of dumping a switch's queues. Measured: 43 µs, and the wake-up.
 const WAKE_UP_CPU: Nanos = Nanos::new(50_000);
 
-/// What offered packets are counted over: queues hold about this much.
+/// Window over which offered packets are counted: queues hold about this much.
 const WINDOW: Nanos = Nanos::from_millis(1_000);
 
 /// A namespace with its interfaces. Measured: 200 namespaces in some 60 MB.
 const NODE_MEMORY: u64 = 300_000;
 
-/// An rxe device, most of it kernel tables made with it. Measured: some 14 MB.
+/// An rxe device, max of it kernel tables made with it. Measured: some 14 MB.
 const RXE_MEMORY: u64 = 14_000_000;
 
 /// A perftest process. Measured: 32 of them with 304 QPs in 400 MB.
 const PROCESS_MEMORY: u64 = 12_000_000;
 
-/// What a packet takes in memory for each byte on the wire: buffers are powers of two.
+/// Bytes of memory for each wire byte of a packet: buffers are powers of two.
 const PACKET_OVERHEAD: u64 = 2;
 
-/// A flow under load is some times slower than alone.
+/// Assumed slowdown of a flow under load.
 const SLOWDOWN: u64 = 4;

@@ -12,8 +12,8 @@ use crate::{
     path_costs::PathCosts,
 };
 
-/// Link changes by time, then position in the scenario; a pair of datacenters with several links
-/// changes all of them.
+/// Returns link changes by time, then position in the scenario; a fault of a pair of datacenters with
+/// several links changes all of them.
 pub(crate) fn resolve(
     scenario: &Scenario,
     network: &Network,
@@ -23,7 +23,7 @@ pub(crate) fn resolve(
 ) -> Result<Vec<FaultPlan>, PlanError> {
     let mut faults: Vec<(usize, &Fault)> = scenario.faults.iter().enumerate().collect();
     faults.sort_by_key(|(index, fault)| (fault.at, *index));
-    // What each link has become so far, in paper units: a change keeps those before it.
+    // State of each link so far, in paper units: a change keeps those before it.
     let mut wires: BTreeMap<LinkId, Wire> = BTreeMap::new();
     let mut scores = PathCosts::new(network, switches, policies);
     let mut plan = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn resolve(
                 .or_insert_with(|| scenario.topology.links[link.index()].wire);
             let change = change(&path, fault.change, wire, scale)?;
             let path_cost_updates = match change {
-                // A port that is dead is known to be: what its path would cost does not change.
+                // Path costs do not depend on liveness, which switches see themselves.
                 FaultChange::Down | FaultChange::Up => Vec::new(),
                 FaultChange::Wire(_) => scores.provision(link, wire.rate, wire.delay)?,
             };

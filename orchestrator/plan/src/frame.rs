@@ -1,4 +1,4 @@
-//! What a RoCEv2 packet weighs on the wire.
+//! Wire sizes of RoCEv2 packets, and packet limits of netem.
 //!
 //! Wire bytes are those a qdisc counts: from the Ethernet header to the invariant CRC, without
 //! preamble, frame check sequence and gap.
@@ -14,10 +14,10 @@ pub const RETH: u64 = 16;
 /// ACK extended transport header: on an ACK and on the first and last packet of a READ response.
 pub const AETH: u64 = 4;
 
-/// An ACK, the smallest frame of the lab.
+/// Wire bytes of an ACK, the smallest frame of the lab.
 pub const ACK: u64 = HEADERS + AETH;
 
-/// A READ request.
+/// Wire bytes of a READ request.
 pub const READ_REQUEST: u64 = HEADERS + RETH;
 
 /// Packets without an ACK request that rxe sends at most (`RXE_MAX_PKT_PER_ACK`):
@@ -34,18 +34,18 @@ pub fn rxe_window(payload: u32) -> Bytes {
     Bytes::new(RXE_WINDOW_PACKETS * u64::from(payload))
 }
 
-/// Round trips that a flow of `packets` takes at least if rxe's window is all that holds it up.
+/// Smallest number of round trips of a flow of `packets` under rxe's window.
 #[must_use]
 pub const fn rxe_round_trips(packets: u64) -> u64 {
     packets.div_ceil(RXE_WINDOW_PACKETS)
 }
 
-/// What rxe takes off an interface's MTU for headers (`RXE_MAX_HDR_LENGTH`), so that the path MTU
-/// is what is left:
+/// Bytes that rxe keeps of an interface's MTU for headers (`RXE_MAX_HDR_LENGTH`); the rest is the
+/// path MTU:
 /// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_hdr.h>.
 pub const RXE_HEADER_ROOM: u32 = 80;
 
-/// Packets a message of `bytes` is cut into; an empty message is one packet.
+/// Number of packets of a message of `bytes`; an empty message is one packet.
 #[must_use]
 pub fn packets(bytes: Bytes, path_mtu: u32) -> u64 {
     bytes.get().div_ceil(u64::from(path_mtu)).max(1)
@@ -69,7 +69,7 @@ pub fn netem_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes) -> u32 {
     u32::try_from(needed).unwrap_or(u32::MAX).max(MIN_LINE)
 }
 
-/// Never as short as the kernel's default of 1,000, which drops silently on long links.
+/// Smallest limit; the kernel's default of 1,000 drops silently on long links.
 const MIN_LINE: u32 = 4_096;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The least time a flow can take: ideal FCT and base round trip.
+//! Ideal FCT and base round trip: lower bounds of a flow's time.
 //!
 //! The paper normalises an FCT by that of the same flow alone on the path of least propagation
 //! delay: base RTT, with one packet's store-and-forward serialisation, plus wire bytes over the
@@ -25,16 +25,16 @@ use crate::{frame, network::Network};
 /// A link in one direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Hop {
-    /// How fast it takes packets.
+    /// Rate of the link.
     pub rate: BitsPerSec,
-    /// How long each is under way.
+    /// One-way propagation delay.
     pub delay: Nanos,
 }
 
-/// What is moved and how.
+/// Data of one flow and the operation that moves it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Transfer {
-    /// Which operation.
+    /// Operation.
     pub tool: Tool,
     /// Payload of a full packet.
     pub path_mtu: u32,
@@ -56,9 +56,9 @@ pub(crate) fn hops(network: &Network, ports: &[PortId]) -> Vec<Hop> {
     ports.iter().map(hop).collect()
 }
 
-/// FCT of `transfer` alone on `path`, which leads from the flow's source to its destination: until
-/// the last ACK is back at the source or, for READs, which the destination asks for, from the first
-/// request until the last response is there.
+/// Returns the FCT of `transfer` alone on `path`, from the flow's source to its destination: until the
+/// last ACK is back at the source or, for READs, from the first request of the destination until the
+/// last response.
 #[must_use]
 pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
     let back: Vec<Hop> = path.iter().rev().copied().collect();
@@ -93,7 +93,7 @@ pub fn round_trip(path: &[Hop], tool: Tool, path_mtu: u32) -> Nanos {
     completion(path, &one_packet)
 }
 
-/// Sends one message's packets from `ready` on; when the last one has arrived.
+/// Sends one message's packets from `ready` on; returns the arrival time of the last one.
 fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer) -> u128 {
     let mtu = u64::from(transfer.path_mtu);
     let packets = frame::packets(transfer.message_bytes, transfer.path_mtu);
@@ -115,7 +115,7 @@ fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer) -> u128 {
 /// Links in a row, each sending its packets in order, one at a time.
 struct Pipe<'a> {
     hops: &'a [Hop],
-    /// When each link has sent its last packet so far.
+    /// Time at which each link has sent its last packet so far, ps.
     free: Vec<u128>,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Pipe<'a> {
         }
     }
 
-    /// Sends one packet of `wire_bytes` that is there at `ready`; when it has arrived.
+    /// Sends one packet of `wire_bytes` that is ready at `ready`; returns its arrival time.
     fn send(&mut self, ready: u128, wire_bytes: u64) -> u128 {
         let mut arrival = ready;
         for (hop, free) in self.hops.iter().zip(&mut self.free) {

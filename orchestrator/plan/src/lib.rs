@@ -1,34 +1,34 @@
-//! Scenario to plan: everything that is decided before time starts, as integers.
+//! Resolution of a scenario into a plan: everything that is decided before a run, as integers.
 //!
-//! The plan is what engines read: names, addresses, ways and their attributes, queue parameters,
-//! policy parameters, and each flow's start, size and ideal FCT. [`resolve`](resolve()) makes it from
+//! Engines read the plan: names, addresses, paths and their attributes, queue parameters, policy
+//! parameters, and each flow's start, size and ideal FCT. [`resolve`](resolve()) makes it from
 //! a scenario, the texts of the files the scenario names, and [`PlanOptions`]. The same arguments
 //! give the same bytes on every machine.
 //!
 //! Must not contain: clocks, kernel, threads, file system, unnamed randomness, floats that are not
 //! turned into integers before they are stored.
 //!
-//! What a plan is:
+//! Contents of a plan:
 //! - [`model`][]: the plan itself
 //! - [`address`][]: names, addresses and numbers, apart for each lab of a machine
-//! - [`frame`][]: what RoCEv2 packets weigh
-//! - [`ideal`][]: the least time a flow can take
-//! - [`standalone`][]: what the authors' code takes for it
+//! - [`frame`][]: wire sizes of RoCEv2 packets
+//! - [`ideal`][]: the ideal FCT of a flow
+//! - [`standalone`][]: the authors' reference for slowdowns
 //! - [`rdma`][]: QP settings
-//! - [`ages`](ages())[]: when a flow has outgrown its next hops
+//! - [`size_thresholds`](size_thresholds())[]: UCMP flow ageing
 //! - [`transport`][]: the simulator's hosts and switches
-//! - [`error`][]: why a scenario cannot be planned
+//! - [`error`][]: errors of planning
 //!
-//! How it is made, by `resolve`, from top to bottom:
+//! Steps of `resolve`, from top to bottom:
 //! - `topology`, `network`: nodes, links and ports
-//! - `ways`, `routes`: next hops and their attributes; kernel routes
-//! - `schedule`, `demand`, `workload`, `flow_list`, `sample`: flows, sampled or written down
-//! - `auto`, `scale`: similitude, pinned or picked
-//! - `round_trip`, `policy`, `faults`, `path_costs`: what depends on the emulated network
-//! - `estimate`, `warnings`: what it costs, and what to know before trusting it
+//! - `paths`, `routes`: next hops and their attributes; kernel routes
+//! - `schedule`, `demand`, `workload`, `drafts`, `sample`: flows, sampled or listed
+//! - `auto_scale`, `scale`: similitude, pinned or picked
+//! - `round_trip`, `policy`, `faults`, `path_costs`: parts that depend on the emulated network
+//! - `estimate`, `warnings`: cost, and facts to know before trusting results
 //!
-//! How it is shown: [`render_table`][], [`render_svg`][], by `text` and `graph`; what a switch would
-//! decide by it, and why: [`explain`](explain())[]; what its switches take: [`account`][].
+//! Text forms: [`render_table`][], [`render_svg`][]. Decisions of its switches:
+//! [`explain`](explain())[]; their state: [`account`][].
 //!
 //! Quantities are paper units where a name says so, else emulated; see [`Scale`].
 //!

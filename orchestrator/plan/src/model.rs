@@ -1,8 +1,8 @@
-//! The plan: everything that is decided before time starts.
+//! Types of the plan.
 //!
 //! Tables are vectors indexed by the ids of [`lab_units::ids`]; their order is part of the plan.
-//! Where paper and emulated values differ, both are there: `paper` is what the scenario says, `emu`
-//! what an engine makes true. Everything else is emulated unless its name says otherwise.
+//! `paper` values are the scenario's, `emu` values are scaled for an engine. Every other quantity is
+//! emulated unless its name says otherwise.
 
 use std::net::Ipv4Addr;
 
@@ -18,7 +18,7 @@ use crate::{frame, transport::TransportPlan};
 /// Version of this structure; a reader of another version refuses.
 pub const PLAN_FORMAT: u32 = 1;
 
-/// Everything that is decided before time starts.
+/// Everything that is decided before a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// [`PLAN_FORMAT`].
@@ -31,10 +31,10 @@ pub struct Plan {
     pub scenario_hash: String,
     /// Seed of everything sampled.
     pub seed: u64,
-    /// Which of the address blocks, table numbers and interface prefixes of this machine the lab
-    /// uses, so that labs can stand side by side; see [`crate::address`].
+    /// Slot of the machine: address block, table numbers and interface prefix, which keep labs apart;
+    /// see [`crate::address`].
     pub slot: u8,
-    /// Emulated ÷ paper.
+    /// Factors from paper to emulated quantities.
     pub scale: Scale,
     /// Datacenters.
     pub dcs: Vec<Dc>,
@@ -44,53 +44,53 @@ pub struct Plan {
     pub links: Vec<Link>,
     /// Ports, two for each link: [`LinkId::port_a`] and [`LinkId::port_b`].
     pub ports: Vec<Port>,
-    /// One for each DCI switch, in the order of `dcs`.
+    /// Routing state of each DCI switch, in the order of `dcs`.
     pub switches: Vec<Switch>,
-    /// The runs: each policy, in the order of the scenario.
+    /// Runs of each policy, in the order of the scenario.
     pub policies: Vec<PolicyRun>,
-    /// How often each policy runs; each repetition has its own flows.
+    /// Number of runs of each policy; each repetition has its own flows.
     pub repetitions: u32,
     /// The flow schedule of all repetitions, by repetition, then start, then id.
     pub flows: Vec<Flow>,
-    /// How QPs are set.
+    /// QP settings.
     pub rdma: Rdma,
     /// Transport and buffers in the simulator.
     pub transport: TransportPlan,
-    /// How often things are recorded.
+    /// Recording intervals.
     pub measure: MeasurePlan,
-    /// Switches' tables older than this are not decided by, emulated.
+    /// Age from which a switch's tables are stale, emulated.
     pub max_table_age_ns: Nanos,
     /// Link changes while flows run, by time.
     pub faults: Vec<FaultPlan>,
-    /// What the plan costs to run.
+    /// Cost of a run.
     pub estimate: Estimate,
-    /// What a reader should know before trusting results.
+    /// Facts to know before trusting results.
     pub warnings: Vec<Warning>,
 }
 
-/// Emulated ÷ paper: rates by `rate`, times by `time`, sizes by `size = rate · time`.
+/// Factors emulated ÷ paper: rates by `rate`, times by `time`, sizes by `size = rate · time`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
-    /// Of rates.
+    /// Factor of rates.
     pub rate: Ratio,
-    /// Of times.
+    /// Factor of times.
     pub time: Ratio,
-    /// Of sizes.
+    /// Factor of sizes.
     pub size: Ratio,
 }
 
 /// A datacenter.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Dc {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its DCI switch.
+    /// DCI switch.
     pub dci: NodeId,
-    /// Its hosts.
+    /// Hosts.
     pub hosts: Vec<NodeId>,
     /// The prefix that holds all its hosts.
     pub prefix: Prefix,
-    /// Its DCI switch runs no agent: plain kernel ECMP.
+    /// True if its DCI switch runs no agent: plain kernel ECMP.
     pub legacy: bool,
 }
 
@@ -103,7 +103,7 @@ pub struct Prefix {
     pub len: u8,
 }
 
-/// What a node is.
+/// Role of a node.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -122,11 +122,11 @@ pub enum Role {
 pub struct Node {
     /// `dc1` for a DCI switch, `dc1/s1`, `dc1/l1`, `dc1/h1` behind it.
     pub name: String,
-    /// The name where `/` cannot stand: `dc1`, `dc1-s1`, `dc1-l1`, `dc1-h1`.
+    /// Name for contexts without `/`: `dc1`, `dc1-s1`, `dc1-l1`, `dc1-h1`.
     pub short: String,
-    /// What it is.
+    /// Role.
     pub role: Role,
-    /// Where it is.
+    /// Datacenter.
     pub dc: DcId,
     /// A host's NIC address, any other node's loopback address.
     pub addr: Ipv4Addr,
@@ -139,13 +139,13 @@ pub struct Node {
 /// A kernel route of a node.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Route {
-    /// A DC's prefix, a host's or switch's /32, or everything: a host's default route.
+    /// Destination: a DC's prefix, a host's or switch's /32, or a host's default route.
     pub to: Prefix,
-    /// The ports to take; the kernel hashes over them.
+    /// Egress ports, which the kernel hashes over.
     pub via: Vec<PortId>,
 }
 
-/// What kind of link.
+/// Kind of link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
@@ -162,15 +162,15 @@ pub enum LinkKind {
 pub struct Link {
     /// `dc1-dc2`, `dc1-dc1/h1`.
     pub name: String,
-    /// What kind.
+    /// Kind.
     pub kind: LinkKind,
     /// The node at end `a`.
     pub a: NodeId,
     /// The node at end `b`.
     pub b: NodeId,
-    /// As the scenario has it.
+    /// Link in paper units.
     pub paper: WirePlan,
-    /// As an engine makes it.
+    /// Link as emulated.
     pub emu: WirePlan,
 }
 
@@ -198,7 +198,7 @@ impl Link {
 const HOST_QUEUE_PACKETS: u32 = 1_000_000;
 const HOST_QUEUE_BYTES: Bytes = Bytes::new(1 << 30);
 
-/// What a link is like.
+/// Attributes of a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct WirePlan {
     /// Rate of each direction.
@@ -218,9 +218,9 @@ pub struct WirePlan {
 /// RED-style ECN marking by queue length.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct EcnPlan {
-    /// No marks below.
+    /// Queue length below which no packet is marked.
     pub k_min: Bytes,
-    /// All packets are marked above.
+    /// Queue length above which every packet is marked.
     pub k_max: Bytes,
     /// Marking probability at `k_max`.
     pub p_max: Ratio,
@@ -229,7 +229,7 @@ pub struct EcnPlan {
 /// One end of a link.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Port {
-    /// The node it is on.
+    /// Node of the port.
     pub node: NodeId,
     /// Interface name, at most 15 characters, unique on the machine among labs of other slots.
     pub interface: String,
@@ -250,12 +250,12 @@ pub struct Switch {
     pub destinations: Vec<Destination>,
 }
 
-/// The ways from one DCI switch to one DC.
+/// Paths from one DCI switch to one DC.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Destination {
-    /// Where to.
+    /// Destination datacenter.
     pub dc: DcId,
-    /// Links between DCI switches on the way.
+    /// Number of links between DCI switches.
     pub hops: u32,
     /// Equal-hop next hops, by increasing one-way delay, then port.
     pub candidates: Vec<Candidate>,
@@ -267,11 +267,11 @@ pub struct Destination {
 pub struct Candidate {
     /// The egress port.
     pub port: PortId,
-    /// The DC at the other end.
+    /// Datacenter at the port's other end.
     pub next_dc: DcId,
     /// End-to-end one-way delay between the DCI switches, in paper time.
     pub paper_delay_ns: Nanos,
-    /// Least link capacity on the way, in paper units.
+    /// Smallest link capacity of the path, in paper units.
     pub paper_bottleneck_bps: BitsPerSec,
     /// Delay of the first link alone, in paper time (the artifact's notion).
     pub paper_first_link_delay_ns: Nanos,
@@ -287,15 +287,15 @@ pub struct PolicyRun {
     /// The policy and its parameters. Times in it are emulated; `max_delay_ns` and
     /// `max_capacity_bps`, which only path scores depend on, are paper units.
     pub policy: PolicyPlan,
-    /// One for each switch, one row for each destination, one score for each candidate, in the
-    /// order of [`Plan::switches`]; empty where the policy has no path scores.
+    /// C_path by switch, destination and candidate, in the order of [`Plan::switches`]; empty under a
+    /// policy without path scores.
     pub path_scores: Vec<Vec<Vec<u8>>>,
-    /// Hash buckets of the candidates, in the same order; empty where the policy gives each one.
+    /// Hash buckets in the same order; empty under a policy that gives each candidate one.
     pub buckets: Vec<Vec<Vec<u16>>>,
 }
 
 impl PolicyRun {
-    /// Hash buckets of a candidate; the numbers are positions in [`Plan::switches`],
+    /// Returns the hash buckets of a candidate; arguments are positions in [`Plan::switches`],
     /// [`Switch::destinations`] and [`Destination::candidates`].
     #[must_use]
     pub fn buckets_of(&self, switch: usize, destination: usize, candidate: usize) -> u16 {
@@ -310,17 +310,17 @@ impl PolicyRun {
 pub enum PolicyPlan {
     /// 5-tuple hash over all candidates.
     Ecmp,
-    /// 5-tuple hash over the candidates in proportion to their ways' capacity.
+    /// 5-tuple hash over the candidates in proportion to their paths' capacity.
     Wcmp,
-    /// 5-tuple hash over the candidates of least uniform cost.
+    /// 5-tuple hash over the candidates of minimum uniform cost.
     Ucmp(UcmpConfig),
     /// 5-tuple hash over the candidates of the widest first link.
     UcmpArtifact,
     /// Centralised traffic engineering.
     Te(TeConfig),
-    /// LCMP, parameters resolved.
+    /// LCMP with resolved parameters.
     Lcmp(LcmpConfig),
-    /// The policy of the user's own of this name.
+    /// Compiled-in policy of the user's own, by name.
     Own(String),
     /// A switch program of the user's own.
     Ebpf(EbpfPlan),
@@ -331,12 +331,12 @@ pub enum PolicyPlan {
 pub struct EbpfPlan {
     /// The path of its object as written, relative to the scenario.
     pub object: String,
-    /// What C_path and C_cong in its tables are computed with.
+    /// Parameters of C_path and C_cong in its tables.
     pub parameters: LcmpConfig,
 }
 
 impl PolicyPlan {
-    /// LCMP's parameters, if it is LCMP or a switch program that is given LCMP's tables.
+    /// Returns LCMP's parameters under LCMP and under a switch program that has LCMP's tables.
     #[must_use]
     pub const fn lcmp(&self) -> Option<&LcmpConfig> {
         match self {
@@ -351,7 +351,7 @@ impl PolicyPlan {
         }
     }
 
-    /// What of the policy the kernel engine cannot do, if there is something.
+    /// Returns the reason why the kernel engine cannot run the policy, if there is one.
     #[must_use]
     pub const fn not_in_kernel(&self) -> Option<&'static str> {
         match self {
@@ -414,7 +414,7 @@ impl Flow {
     }
 }
 
-/// How QPs are set.
+/// QP settings.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Rdma {
     /// The perftest program.
@@ -429,38 +429,37 @@ pub struct Rdma {
     /// `retransmit_timeout` or, if that is not said, above twice the longest round trip with full
     /// queues, so that no retransmission is spurious.
     pub qp_timeout: u8,
-    /// When a flow that has not finished is given up, from its start.
+    /// Time from its start after which an unfinished flow is given up.
     pub flow_deadline_ns: Nanos,
 }
 
-/// How often things are recorded, emulated.
+/// Recording intervals, emulated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasurePlan {
     /// Egress queues of DCI switches.
     pub queues_ns: Nanos,
     /// Bytes carried by inter-DC links.
     pub links_ns: Nanos,
-    /// DCI switches as a whole.
+    /// Counters of DCI switches.
     pub switches_ns: Nanos,
 }
 
 /// A link change.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FaultPlan {
-    /// When, from the repetition's start, emulated.
+    /// Time from the repetition's start, emulated.
     pub at_ns: Nanos,
-    /// When, in paper time.
+    /// Time from the repetition's start, paper.
     pub paper_at_ns: Nanos,
-    /// Which link.
+    /// Changed link.
     pub link: LinkId,
-    /// What changes, emulated.
+    /// Change, emulated.
     pub change: FaultChange,
-    /// Candidates whose order, path or buckets change with it, under every policy whose tables are
-    /// made of what links are provisioned with.
+    /// New candidate rows under every policy whose tables depend on links' rates and delays.
     pub path_cost_updates: Vec<PathCostUpdate>,
 }
 
-/// The candidates of one destination at one switch, once its paths are provisioned otherwise.
+/// Candidates of one destination at one switch after a link change.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PathCostUpdate {
     /// Position in [`Plan::policies`].
@@ -469,11 +468,11 @@ pub struct PathCostUpdate {
     pub switch: usize,
     /// Position in [`Switch::destinations`].
     pub destination: usize,
-    /// All its candidates, by increasing one-way delay as it is now, then port.
+    /// All its candidates, by increasing one-way delay after the change, then port.
     pub candidates: Vec<ScoredCandidate>,
 }
 
-/// A next hop, the path behind it and what a policy makes of it.
+/// Next hop, the path behind it, and its cost under a policy.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ScoredCandidate {
     /// The next hop and the path behind it.
@@ -484,13 +483,13 @@ pub struct ScoredCandidate {
     pub buckets: u16,
 }
 
-/// What a fault changes, emulated.
+/// Change of a link by a fault, emulated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultChange {
     /// The link is cut.
     Down,
-    /// The link is back.
+    /// The link is restored.
     Up,
     /// New rate and delay line.
     Wire(WirePlan),
@@ -508,7 +507,7 @@ impl FaultChange {
     }
 }
 
-/// What a run of the plan costs.
+/// Cost of a run of the plan.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Data packets of one policy's run, all repetitions.
@@ -517,12 +516,12 @@ pub struct Estimate {
     pub packet_hops: u64,
     /// CPU time of one policy's run on the reference guest (10^9 instructions a second).
     pub cpu_ns: Nanos,
-    /// From a repetition's start to the last flow's ideal end.
+    /// Time from a repetition's start to the last flow's ideal end.
     pub span_ns: Nanos,
     /// Memory for queues, delay lines and processes.
     pub memory_bytes: Bytes,
-    /// Most bytes per second offered to the emulated network, as a share of what the reference
-    /// guest forwards, in percent.
+    /// Peak of packet-hops offered within one second, in percent of the reference guest's forwarding
+    /// capacity.
     pub forwarding_percent: u32,
     /// Share of flows whose emulated size is under one packet, in percent.
     pub sub_packet_flows_percent: u32,
@@ -530,7 +529,7 @@ pub struct Estimate {
     pub packet_vs_delay_percent: u32,
 }
 
-/// Something a reader should know before trusting results.
+/// Fact to know before trusting results.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// Stable name: `rxe-window`, `delay-score-ties`, …

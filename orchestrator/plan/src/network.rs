@@ -1,10 +1,10 @@
-//! What the lab is made of, and what is next to what.
+//! Nodes, links and ports, and their adjacency.
 
 use lab_units::{DcId, LinkId, NodeId, PortId};
 
 use crate::model::{Dc, Link, LinkKind, Node, Plan, Port, Role};
 
-/// What the lab is made of; [`Node::routes`] are still empty.
+/// Tables of a lab; [`Node::routes`] are still empty.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub dcs: Vec<Dc>,
@@ -48,7 +48,7 @@ impl Network {
         ports.filter(move |port| self.neighbour(*port).role == role)
     }
 
-    /// What `ports` carry together in the paper's network, in bits per second.
+    /// Sum of the links' rates of `ports` in the paper's network, in bits per second.
     pub fn rate_of(&self, ports: impl Iterator<Item = PortId>) -> u64 {
         ports
             .map(|port| self.link(port.link()).paper.rate_bps.get())

@@ -1,9 +1,9 @@
-//! Tables once links are provisioned otherwise than at the start.
+//! Path cost updates after a link's rate or delay changes.
 //!
-//! The control plane fills the switches' tables at bootstrap, and again when a link's provisioning
-//! changes. Which candidates there are stays, as next hops are chosen by hops alone; their order,
-//! by increasing one-way delay, their scores and their buckets do not. Traffic engineering is not
-//! told: its controller sees what links are, and tells the switches itself.
+//! The control plane fills the switches' tables at bootstrap and updates them after a change. The set
+//! of candidates stays, as next hops are chosen by hops alone; their order (by increasing one-way
+//! delay), scores and buckets change. Traffic engineering has no updates here: its controller
+//! observes links and installs splits itself.
 
 use lab_policy::{LcmpConfig, Preset, UcmpConfig};
 use lab_units::{BitsPerSec, LinkId, Nanos, PortId};
@@ -18,17 +18,17 @@ use crate::{
     policy,
 };
 
-/// The scored candidates of all policies, link change by link change.
+/// Candidate tables of all policies, updated link change by link change.
 pub(crate) struct PathCosts<'a> {
-    /// The network as the changes so far made it.
+    /// Network after the changes so far.
     network: Network,
     policies: &'a [PolicyRun],
-    /// By policy, switch and destination.
+    /// Rows by policy, switch and destination.
     tables: Vec<Vec<Vec<Vec<ScoredCandidate>>>>,
 }
 
 impl<'a> PathCosts<'a> {
-    /// As the plan begins.
+    /// Tables at the plan's start.
     pub fn new(network: &Network, switches: &[Switch], policies: &'a [PolicyRun]) -> Self {
         Self {
             network: network.clone(),
@@ -37,7 +37,7 @@ impl<'a> PathCosts<'a> {
         }
     }
 
-    /// What changes when `link` becomes one of `rate` and `delay`, in paper units.
+    /// Gives `link` another `rate` and `delay`, in paper units, and returns the rows that change.
     pub fn provision(
         &mut self,
         link: LinkId,
@@ -54,7 +54,8 @@ impl<'a> PathCosts<'a> {
                 let before = &self.tables[policy][switch];
                 let changed = rows.iter().enumerate();
                 let changed = changed.filter(|(at, candidates)| {
-                    told(&run.policy, &before[*at]) != told(&run.policy, candidates)
+                    decision_inputs(&run.policy, &before[*at])
+                        != decision_inputs(&run.policy, candidates)
                 });
                 changes.extend(changed.map(|(destination, candidates)| PathCostUpdate {
                     policy,
@@ -69,8 +70,8 @@ impl<'a> PathCosts<'a> {
     }
 }
 
-/// The scored candidates of every switch and destination; none under a policy that has nothing of
-/// links' provisioning in its tables.
+/// Returns the candidate rows of every switch and destination; none under a policy whose tables do not
+/// depend on links' rates and delays.
 fn tables(switches: &[Switch], run: &PolicyRun) -> Vec<Vec<Vec<ScoredCandidate>>> {
     match run.policy {
         PolicyPlan::Ecmp | PolicyPlan::Te(_) => Vec::new(),
@@ -100,8 +101,8 @@ fn scored(policy: &PolicyPlan, row: &Destination) -> Vec<ScoredCandidate> {
     .collect()
 }
 
-/// What of a table the policy's decisions depend on.
-fn told(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64, u64)> {
+/// Returns the parts of a row that the policy's decisions depend on.
+fn decision_inputs(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64, u64)> {
     let rows = candidates.iter();
     let path = |row: &ScoredCandidate, preset| {
         let (delay, capacity) = policy::scored(&row.candidate, preset);
@@ -109,7 +110,7 @@ fn told(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64
     };
     match policy {
         PolicyPlan::Ecmp | PolicyPlan::Te(_) => Vec::new(),
-        // Not the score: it may be the same by these weights and another by those of `tune`.
+        // Equal scores under these weights may differ under those of `tune`, so paths count.
         PolicyPlan::Lcmp(LcmpConfig { preset, .. })
         | PolicyPlan::Ebpf(EbpfPlan {
             parameters: LcmpConfig { preset, .. },
@@ -118,7 +119,7 @@ fn told(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64
         PolicyPlan::Own(_) | PolicyPlan::Ucmp(UcmpConfig { ageing: true, .. }) => {
             rows.map(|row| path(row, Preset::Paper)).collect()
         }
-        // In another order the same next hops have the same buckets.
+        // The order of next hops does not change their buckets.
         PolicyPlan::Wcmp | PolicyPlan::Ucmp(_) | PolicyPlan::UcmpArtifact => {
             let mut rows: Vec<_> = rows
                 .map(|row| (row.candidate.port, row.buckets.into(), 0))

@@ -1,8 +1,8 @@
-//! Paths between datacenters: candidate next hops, what is behind them, paths between hosts.
+//! Paths between datacenters: candidate next hops, their best paths, and paths between hosts.
 //!
 //! As in the paper's testbed, the next hops of a destination are all neighbours one hop nearer to
-//! it, found by breadth-first search over the DCI switches; delay and rate play no part in which
-//! there are, only in their order. Hosts never transit.
+//! it, found by breadth-first search over the DCI switches; delay and rate decide only their order.
+//! Hosts never transit.
 
 use std::{cmp::Reverse, collections::VecDeque};
 
@@ -14,25 +14,25 @@ use crate::{
     network::Network,
 };
 
-/// Equal-hop ways between all datacenters.
+/// Best equal-hop paths between all datacenters.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
-    /// By destination, then by the DC one is in.
-    towards: Vec<Vec<Option<Stage>>>,
+    /// By destination, then by source.
+    towards: Vec<Vec<Option<BestPath>>>,
 }
 
-/// What is ahead of a DC on its best way to a destination.
+/// Best path from a DC to a destination.
 #[derive(Clone, Copy, Debug)]
-struct Stage {
+struct BestPath {
     hops: u32,
     delay: Nanos,
-    /// `None` at the destination itself: nothing limits.
+    /// Smallest link capacity; `None` at the destination itself.
     bottleneck: Option<BitsPerSec>,
-    /// `None` at the destination itself.
+    /// First port; `None` at the destination itself.
     port: Option<PortId>,
 }
 
-impl Stage {
+impl BestPath {
     const ARRIVED: Self = Self {
         hops: 0,
         delay: Nanos::ZERO,
@@ -40,7 +40,7 @@ impl Stage {
         port: None,
     };
 
-    /// This stage, reached over `port`'s link.
+    /// Returns this path preceded by `port`'s link.
     fn behind(&self, network: &Network, port: PortId) -> Self {
         let wire = &network.link(port.link()).paper;
         let ahead = self.bottleneck.unwrap_or(wire.rate_bps);
@@ -52,7 +52,7 @@ impl Stage {
         }
     }
 
-    /// Less is better: delay, then capacity, then the port's number.
+    /// Sort key, best first: delay, then capacity, then the port's number.
     fn rank(&self) -> (Nanos, Reverse<Option<BitsPerSec>>, Option<PortId>) {
         (self.delay, Reverse(self.bottleneck), self.port)
     }
@@ -63,18 +63,18 @@ impl Paths {
         let towards = (0u32..)
             .map(DcId)
             .take(network.dcs.len())
-            .map(|to| stages(network, to))
+            .map(|to| best_paths(network, to))
             .collect();
         Self { towards }
     }
 
-    fn stage(&self, at: DcId, to: DcId) -> Option<&Stage> {
+    fn best(&self, at: DcId, to: DcId) -> Option<&BestPath> {
         self.towards[to.index()][at.index()].as_ref()
     }
 
-    /// Links between DCI switches from `from` to `to`.
+    /// Number of links between DCI switches from `from` to `to`.
     pub fn hops(&self, from: DcId, to: DcId) -> Option<u32> {
-        self.stage(from, to).map(|stage| stage.hops)
+        self.best(from, to).map(|path| path.hops)
     }
 
     /// Next hops from `from` to `to`, by increasing delay, then port.
@@ -84,7 +84,7 @@ impl Paths {
         from: DcId,
         to: DcId,
     ) -> Result<Vec<Candidate>, PlanError> {
-        let hops = self.stage(from, to).ok_or_else(|| {
+        let hops = self.best(from, to).ok_or_else(|| {
             let name = |dc: DcId| network.dcs[dc.index()].name.clone();
             PlanError::Unreachable {
                 from: name(from),
@@ -94,13 +94,13 @@ impl Paths {
         let dci = network.dcs[from.index()].dci;
         let candidate = |port: PortId| {
             let next_dc = network.neighbour(port).dc;
-            let stage = self.stage(next_dc, to)?.behind(network, port);
+            let path = self.best(next_dc, to)?.behind(network, port);
             let first = &network.link(port.link()).paper;
-            (stage.hops == hops.hops).then_some(Candidate {
+            (path.hops == hops.hops).then_some(Candidate {
                 port,
                 next_dc,
-                paper_delay_ns: stage.delay,
-                paper_bottleneck_bps: stage.bottleneck?,
+                paper_delay_ns: path.delay,
+                paper_bottleneck_bps: path.bottleneck?,
                 paper_first_link_delay_ns: first.delay_ns,
                 paper_first_link_bps: first.rate_bps,
             })
@@ -111,7 +111,7 @@ impl Paths {
         Ok(candidates)
     }
 
-    /// Egress ports of DCI switches on the best way from `from` to `to`, first over `first` if
+    /// Egress ports of DCI switches on the best path from `from` to `to`, first over `first` if
     /// given.
     pub fn ports(
         &self,
@@ -120,7 +120,7 @@ impl Paths {
         to: DcId,
         first: Option<PortId>,
     ) -> Vec<PortId> {
-        let best = |at| self.stage(at, to).and_then(|stage| stage.port);
+        let best = |at| self.best(at, to).and_then(|path| path.port);
         let mut next = first.or_else(|| best(from));
         let mut ports = Vec::new();
         while let Some(port) = next {
@@ -131,32 +131,32 @@ impl Paths {
     }
 }
 
-/// The best stage at every DC that can reach `to`.
-fn stages(network: &Network, to: DcId) -> Vec<Option<Stage>> {
-    let mut stages: Vec<Option<Stage>> = vec![None; network.dcs.len()];
-    stages[to.index()] = Some(Stage::ARRIVED);
+/// Returns the best path to `to` from every DC that can reach it.
+fn best_paths(network: &Network, to: DcId) -> Vec<Option<BestPath>> {
+    let mut best_paths: Vec<Option<BestPath>> = vec![None; network.dcs.len()];
+    best_paths[to.index()] = Some(BestPath::ARRIVED);
     let mut queue = VecDeque::from([to]);
     while let Some(at) = queue.pop_front() {
-        // Breadth first: whoever reaches `at` in fewer hops has been here, so its stage is final.
-        let Some(ahead) = stages[at.index()] else {
+        // Breadth first: every DC with fewer hops has been visited, so this path is final.
+        let Some(ahead) = best_paths[at.index()] else {
             continue;
         };
         for inbound in network.ports_to(network.dcs[at.index()].dci, Role::DciSwitch) {
             let from = network.neighbour(inbound).dc;
-            let stage = ahead.behind(network, inbound.peer());
-            match &mut stages[from.index()] {
+            let path = ahead.behind(network, inbound.peer());
+            match &mut best_paths[from.index()] {
                 unseen @ None => {
-                    *unseen = Some(stage);
+                    *unseen = Some(path);
                     queue.push_back(from);
                 }
-                Some(known) if known.hops == stage.hops && stage.rank() < known.rank() => {
-                    *known = stage;
+                Some(known) if known.hops == path.hops && path.rank() < known.rank() => {
+                    *known = path;
                 }
                 Some(_) => {}
             }
         }
     }
-    stages
+    best_paths
 }
 
 /// The routing state of every DCI switch.
@@ -183,8 +183,8 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
         .collect()
 }
 
-/// Egress ports from `src` to `dst`, over the best way between their DCs, first over `first` if
-/// given. Inside a DC all ways are alike, so the first of each tier stands for them.
+/// Egress ports from `src` to `dst`, over the best path between their DCs, first over `first` if
+/// given. Inside a DC all paths are alike, so the first node of each tier represents them.
 pub(crate) fn host_path(
     network: &Network,
     paths: &Paths,
@@ -218,7 +218,7 @@ pub(crate) fn climb(network: &Network, host: NodeId) -> Vec<PortId> {
     path
 }
 
-/// After how many steps up two hosts of one DC meet.
+/// Number of steps up after which two hosts of one DC meet.
 fn meeting(network: &Network, up: &[PortId], down: &[PortId]) -> usize {
     let together = |(a, b): (&PortId, &PortId)| network.far_end(*a) == network.far_end(*b);
     let met = up.iter().zip(down).position(together);

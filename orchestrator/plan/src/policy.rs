@@ -19,7 +19,7 @@ use crate::{
     round_trip::RoundTrips,
 };
 
-/// What the parameters of a policy depend on.
+/// Inputs of a policy's parameters.
 pub(crate) struct Surroundings<'a> {
     pub network: &'a Network,
     pub switches: &'a [Switch],
@@ -140,24 +140,28 @@ pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
         PolicyPlan::Ecmp | PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) | PolicyPlan::Ebpf(_) => {
             return vec![1; candidates.len()];
         }
-        PolicyPlan::Wcmp | PolicyPlan::Te(_) => wcmp::buckets(&by(|way| way.paper_bottleneck_bps)),
-        PolicyPlan::Ucmp(config) => ucmp::buckets(&ways(row), Bytes::ZERO, config),
-        PolicyPlan::UcmpArtifact => ucmp_artifact::buckets(&by(|way| way.paper_first_link_bps)),
+        PolicyPlan::Wcmp | PolicyPlan::Te(_) => {
+            wcmp::buckets(&by(|candidate| candidate.paper_bottleneck_bps))
+        }
+        PolicyPlan::Ucmp(config) => ucmp::buckets(&ucmp_paths(row), Bytes::ZERO, config),
+        PolicyPlan::UcmpArtifact => {
+            ucmp_artifact::buckets(&by(|candidate| candidate.paper_first_link_bps))
+        }
     };
     buckets[..candidates.len()].to_vec()
 }
 
-/// A destination's candidates as UCMP sees them.
-pub(crate) fn ways(row: &Destination) -> Vec<ucmp::Path> {
-    let way = |candidate: &Candidate| ucmp::Path {
+/// A destination's candidates as UCMP's paths.
+pub(crate) fn ucmp_paths(row: &Destination) -> Vec<ucmp::Path> {
+    let path = |candidate: &Candidate| ucmp::Path {
         delay: candidate.paper_delay_ns,
         capacity: candidate.paper_bottleneck_bps,
         hops: row.hops,
     };
-    row.candidates.iter().map(way).collect()
+    row.candidates.iter().map(path).collect()
 }
 
-/// What `of` makes of each destination, switch by switch.
+/// Returns `of` of each destination, switch by switch.
 fn of_destinations<T>(switches: &[Switch], of: impl Fn(&Destination) -> T) -> Vec<Vec<T>> {
     let by_switch = switches
         .iter()
@@ -217,7 +221,7 @@ fn table_parameters(path: &str, surroundings: &Surroundings<'_>) -> Result<LcmpC
         .flat_map(|switch| &switch.destinations);
     let delays = rows
         .flat_map(|row| &row.candidates)
-        .map(|way| way.paper_delay_ns);
+        .map(|candidate| candidate.paper_delay_ns);
     let longest = delays.max().unwrap_or(Nanos::ZERO).get() / 1_000;
     let above = u64::BITS - longest.leading_zeros();
     let shift = u8::try_from(above).unwrap_or(u8::MAX);

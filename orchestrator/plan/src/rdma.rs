@@ -1,4 +1,4 @@
-//! How QPs are set.
+//! QP settings.
 
 use lab_scenario::{Generator, TimeoutSpec, TransportSpec};
 use lab_units::{BitsPerSec, Nanos};
@@ -11,30 +11,32 @@ use crate::{
     round_trip::{self, RoundTrips},
 };
 
-/// What QPs have to fit.
-pub(crate) struct Surroundings<'a> {
+/// Inputs of QP settings.
+pub(crate) struct Inputs<'a> {
     pub network: &'a Network,
     pub scale: &'a Scale,
     pub trips: RoundTrips,
     pub flows: &'a [Flow],
 }
 
-/// QP settings as the scenario says, or that fit the plan's longest round trip and its schedule.
+/// Returns QP settings of the scenario, or those that fit the plan's longest round trip and schedule.
 pub(crate) fn settings(
     generator: &Generator,
     transport: &TransportSpec,
-    around: &Surroundings<'_>,
+    inputs: &Inputs<'_>,
 ) -> Result<Rdma, PlanError> {
     let qp_timeout = match transport.retransmit_timeout {
-        Some(TimeoutSpec::After(said)) => said_exponent(around.scale.time(TIMEOUT_KEY, said)?)?,
-        None | Some(TimeoutSpec::None) => safe_exponent(around.trips.queued)?,
+        Some(TimeoutSpec::After(requested)) => {
+            requested_exponent(inputs.scale.time(TIMEOUT_KEY, requested)?)?
+        }
+        None | Some(TimeoutSpec::None) => safe_exponent(inputs.trips.queued)?,
     };
-    let inter_dc = around.network.links.iter();
+    let inter_dc = inputs.network.links.iter();
     let inter_dc = inter_dc.filter(|link| link.kind == LinkKind::InterDc);
-    let patience = Patience {
+    let deadline = Deadline {
         path_mtu: generator.mtu,
         slowest: inter_dc.map(|link| link.emu.rate_bps).min(),
-        round_trip: around.trips.base,
+        round_trip: inputs.trips.base,
         timeout: timeout(qp_timeout),
     };
     Ok(Rdma {
@@ -43,18 +45,18 @@ pub(crate) fn settings(
         interface_mtu: generator.mtu + frame::RXE_HEADER_ROOM,
         traffic_class: generator.traffic_class,
         qp_timeout,
-        flow_deadline_ns: patience.deadline(around.flows),
+        flow_deadline_ns: deadline.after(inputs.flows),
     })
 }
 
-/// A QP's transport time-out for exponent `u`: 4.096 µs · 2^u.
+/// Transport time-out of a QP for exponent `u`: 4.096 µs · 2^u.
 #[must_use]
 pub fn timeout(exponent: u8) -> Nanos {
     Nanos::new(TIMEOUT_UNIT << exponent.min(MAX_EXPONENT))
 }
 
-/// The least exponent whose time-out is over twice `round_trip`, so that nothing is sent again that
-/// is only late: rxe restarts the timer (InfiniBand 9.7.6.1.3) only when an acknowledgement arrives.
+/// Returns the smallest exponent whose time-out is over twice `round_trip`, so that no late packet is
+/// sent again: rxe restarts the timer (InfiniBand 9.7.6.1.3) only when an acknowledgement arrives.
 /// Measured at a round trip of 200 ms: 18 is clean, 14 (perftest's default, 67 ms) sends every packet
 /// several times, 12 ends in an error.
 fn safe_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
@@ -64,36 +66,35 @@ fn safe_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
         .find(fits)
         .ok_or(PlanError::QpTimeout {
             round_trip,
-            most: timeout(MAX_EXPONENT),
+            max: timeout(MAX_EXPONENT),
         })
 }
 
-/// The least exponent whose time-out is not under `said`.
-fn said_exponent(said: Nanos) -> Result<u8, PlanError> {
-    (MIN_SAID_EXPONENT..=MAX_EXPONENT)
-        .find(|exponent| timeout(*exponent) >= said)
-        .ok_or(PlanError::SaidTimeout {
-            said,
-            most: timeout(MAX_EXPONENT),
+/// Returns the smallest exponent whose time-out is at least `requested`.
+fn requested_exponent(requested: Nanos) -> Result<u8, PlanError> {
+    (MIN_REQUESTED_EXPONENT..=MAX_EXPONENT)
+        .find(|exponent| timeout(*exponent) >= requested)
+        .ok_or(PlanError::RequestedTimeout {
+            requested,
+            max: timeout(MAX_EXPONENT),
         })
 }
 
-/// What holds flows up.
-struct Patience {
+/// Inputs of the time after which a flow is given up.
+struct Deadline {
     path_mtu: u32,
     /// The slowest inter-DC link.
     slowest: Option<BitsPerSec>,
-    /// The longest, with nothing queued.
+    /// Longest round trip with empty queues.
     round_trip: Nanos,
-    /// A QP's.
+    /// Time-out of a QP.
     timeout: Nanos,
 }
 
-impl Patience {
-    /// When a flow is given up: no earlier than all flows of a repetition one after the other over
-    /// the slowest link would take, the round trips that rxe's window makes of the largest on the
-    /// longest way, and a QP's own patience on top.
-    fn deadline(&self, flows: &[Flow]) -> Nanos {
+impl Deadline {
+    /// Sum of the schedule's ideal end, all flows of a repetition one after the other over the slowest
+    /// link, the largest flow's round trips under rxe's window on the longest path, and a QP's tries.
+    fn after(&self, flows: &[Flow]) -> Nanos {
         let wire_bytes = round_trip::max_wire_bytes(flows);
         let drained = self.slowest.and_then(|rate| rate.serialize(wire_bytes));
         let packets = flows.iter().map(|flow| flow.packets(self.path_mtu)).max();
@@ -111,16 +112,16 @@ const TIMEOUT_UNIT: u64 = 4_096;
 
 const TIMEOUT_KEY: &str = "transport.retransmit_timeout";
 
-/// perftest's default; less would gain nothing.
+/// perftest's default; a smaller value gains nothing.
 const MIN_EXPONENT: u8 = 14;
 
-/// rxe takes 0 for never.
-const MIN_SAID_EXPONENT: u8 = 1;
+/// Smallest finite time-out; rxe reads 0 as never.
+const MIN_REQUESTED_EXPONENT: u8 = 1;
 
-/// The field has five bits.
+/// Largest value of the five-bit field.
 const MAX_EXPONENT: u8 = 31;
 
-/// perftest's first try and its seven retries.
+/// First try and perftest's seven retries.
 const QP_TRIES: u64 = 8;
 
 #[cfg(test)]
@@ -129,19 +130,19 @@ mod tests {
 
     use super::*;
 
-    fn exponent_said(text: &str) -> u8 {
-        said_exponent(text.parse().unwrap()).unwrap()
+    fn requested(text: &str) -> u8 {
+        requested_exponent(text.parse().unwrap()).unwrap()
     }
 
     #[test]
-    fn a_timeout_that_is_said_is_rounded_up() {
+    fn a_requested_timeout_is_rounded_up() {
         // 4.096 µs · 2^25 are 137.4 s.
-        assert_eq!(exponent_said("120 s"), 25);
-        assert_eq!(exponent_said("137438953472 ns"), 25);
-        assert_eq!(exponent_said("137438953473 ns"), 26);
-        assert_eq!(exponent_said("1 ns"), 1);
-        let error = said_exponent("3 h".parse().unwrap()).unwrap_err();
-        assert!(matches!(error, PlanError::SaidTimeout { .. }));
+        assert_eq!(requested("120 s"), 25);
+        assert_eq!(requested("137438953472 ns"), 25);
+        assert_eq!(requested("137438953473 ns"), 26);
+        assert_eq!(requested("1 ns"), 1);
+        let error = requested_exponent("3 h".parse().unwrap()).unwrap_err();
+        assert!(matches!(error, PlanError::RequestedTimeout { .. }));
     }
 
     /// A flow of 2 MB is 490 packets of 4,096 B: four windows of 128.
@@ -162,13 +163,13 @@ mod tests {
             base_rtt_ns: Nanos::ZERO,
             ideal_fct_ns: Nanos::ZERO,
         };
-        let patience = Patience {
+        let deadline = Deadline {
             path_mtu: 4_096,
             slowest: None,
             round_trip: Nanos::from_millis(100_000),
             timeout: Nanos::ZERO,
         };
-        assert_eq!(patience.deadline(&[flow]), Nanos::from_millis(400_000));
+        assert_eq!(deadline.after(&[flow]), Nanos::from_millis(400_000));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Scenario to plan, from top to bottom.
+//! Resolution of a scenario into a plan, from top to bottom.
 
 use lab_scenario::{Files, ScaleSpec, Scenario};
 use lab_units::Engine;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     auto_scale, demand,
     error::PlanError,
-    estimate::{self, Load},
+    estimate::{self, EstimateInputs},
     faults,
     model::{MeasurePlan, PLAN_FORMAT, Plan, Scale},
     paths::{self, Paths},
@@ -15,17 +15,17 @@ use crate::{
     rdma,
     round_trip::{self, RoundTrips},
     routes,
-    schedule::{self, Making},
+    schedule::{self, FlowInputs},
     topology, transport,
     warnings::{self, Inspection},
 };
 
-/// What a plan depends on besides the scenario.
+/// Inputs of a plan besides the scenario.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PlanOptions {
-    /// Which address block, table numbers and interface prefix to use: 0 to 15.
+    /// Slot of the machine, 0 to 15: address block, table numbers and interface prefix.
     pub slot: u8,
-    /// Instead of the scenario's seed.
+    /// Seed in place of the scenario's.
     pub seed: Option<u64>,
     /// Labels of the policies to run; all of the scenario's if absent.
     pub policies: Option<Vec<String>>,
@@ -43,13 +43,13 @@ impl PlanOptions {
     }
 }
 
-/// Decides everything that is decided before time starts.
+/// Resolves `scenario` into the plan that engines carry out.
 ///
 /// `source_text` is the text `scenario` was read from and `files` those it names, by the path as
 /// written. The same arguments give the same plan on every machine.
 ///
 /// # Errors
-/// What only shows once names, numbers and files meet: see [`PlanError`].
+/// A scenario whose names, numbers and files do not fit together: see [`PlanError`].
 pub fn resolve(
     scenario: &Scenario,
     source_text: &str,
@@ -71,7 +71,7 @@ pub fn resolve(
     routes::add(&mut network, &paths)?;
     let flows = schedule::flows(
         &drafts,
-        &Making {
+        &FlowInputs {
             engine: options.engine,
             generator: &scenario.generator,
             transport: &scenario.transport,
@@ -85,7 +85,7 @@ pub fn resolve(
     let rdma = rdma::settings(
         &scenario.generator,
         &scenario.transport,
-        &rdma::Surroundings {
+        &rdma::Inputs {
             network: &network,
             scale: &scale,
             trips,
@@ -116,7 +116,7 @@ pub fn resolve(
         switches_ns: scale.time("measure.switches", scenario.measure.switches)?,
     };
     let faults = faults::resolve(scenario, &network, &switches, &policies, &scale)?;
-    let estimate = estimate::estimate(&Load {
+    let estimate = estimate::estimate(&EstimateInputs {
         network: &network,
         paths: &paths,
         flows: &flows,

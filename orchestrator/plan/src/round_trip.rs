@@ -13,14 +13,14 @@ use crate::{
 /// The longest round trips between any two hosts, emulated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct RoundTrips {
-    /// With nothing queued.
+    /// Round trip with empty queues.
     pub base: Nanos,
-    /// With every egress queue full, both ways, or as full as all flows could make it.
+    /// Round trip with every egress queue full, both ways, or as full as all flows can make it.
     pub queued: Nanos,
 }
 
 impl RoundTrips {
-    /// Of a packet of `path_mtu` bytes and its ACK, among flows that are `sent` bytes at most.
+    /// Round trips of a packet of `path_mtu` bytes and its ACK, among flows of at most `sent` bytes.
     pub fn longest(
         network: &Network,
         paths: &Paths,
@@ -29,14 +29,14 @@ impl RoundTrips {
     ) -> Result<Self, PlanError> {
         let base = |wire: &WirePlan| {
             let frames = Bytes::new(frame::HEADERS + u64::from(path_mtu) + frame::ACK);
-            let sent = wire.rate_bps.serialize(frames).unwrap_or(FOREVER);
+            let sent = wire.rate_bps.serialize(frames).unwrap_or(NEVER);
             wire.delay_ns
                 .saturating_add(wire.delay_ns)
                 .saturating_add(sent)
         };
         let queued = |wire: &WirePlan| {
             let full = wire.buffer_bytes.min(sent);
-            let drain = wire.rate_bps.serialize(full).unwrap_or(FOREVER);
+            let drain = wire.rate_bps.serialize(full).unwrap_or(NEVER);
             base(wire).saturating_add(drain).saturating_add(drain)
         };
         Ok(Self {
@@ -61,7 +61,7 @@ pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
     ends.max().unwrap_or(Nanos::ZERO)
 }
 
-/// The most that a path between two hosts costs, the cost of a path being the sum of its links'.
+/// Returns the largest cost of a path between two hosts; a path's cost is the sum of its links'.
 fn longest(
     network: &Network,
     paths: &Paths,
@@ -74,7 +74,7 @@ fn longest(
         links.map(|port| cost(&network.link(port.link()).emu)).sum()
     };
     let all = || (0u32..).map(DcId).zip(&network.dcs);
-    let mut most = Nanos::ZERO;
+    let mut max = Nanos::ZERO;
     for (to, end) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {
         let mut nearest_first: Vec<DcId> = all().map(|(id, _)| id).collect();
         nearest_first.sort_by_key(|from| paths.hops(*from, to));
@@ -92,10 +92,10 @@ fn longest(
             let whole = between
                 .saturating_add(inside(start))
                 .saturating_add(inside(end));
-            most = most.max(whole);
+            max = max.max(whole);
         }
     }
-    Ok(most)
+    Ok(max)
 }
 
-const FOREVER: Nanos = Nanos::new(u64::MAX);
+const NEVER: Nanos = Nanos::new(u64::MAX);

@@ -1,4 +1,4 @@
-//! The kernel routes of every node: plain ECMP over equal-hop next hops.
+//! Kernel routes of every node: plain ECMP over equal-hop next hops.
 
 use lab_units::{DcId, NodeId};
 
@@ -31,7 +31,7 @@ fn of_node(network: &Network, paths: &Paths, node: NodeId) -> Result<Vec<Route>,
     }
 }
 
-/// Hosts below; the rest of the world, with the own DC's other leaves, above.
+/// Routes of a leaf: its hosts below, everything else above.
 fn leaf_routes(network: &Network, leaf: NodeId) -> Vec<Route> {
     let up: Vec<_> = network.ports_to(leaf, Role::Spine).collect();
     let mut routes = below(network, leaf, Role::Host);
@@ -42,7 +42,7 @@ fn leaf_routes(network: &Network, leaf: NodeId) -> Vec<Route> {
     routes
 }
 
-/// Leaves and their hosts below; the rest of the world, with the own DC's other spines, above.
+/// Routes of a spine: leaves and their hosts below, everything else above.
 fn spine_routes(network: &Network, spine: NodeId) -> Vec<Route> {
     let up: Vec<_> = network.ports_to(spine, Role::DciSwitch).collect();
     let mut routes = below(network, spine, Role::Leaf);
@@ -60,7 +60,7 @@ fn spine_routes(network: &Network, spine: NodeId) -> Vec<Route> {
     routes
 }
 
-/// Everything of the own DC below; other DCs over all candidates.
+/// Routes of a DCI switch: its own DC below, other DCs over all candidates.
 fn dci_routes(network: &Network, paths: &Paths, dci: NodeId) -> Result<Vec<Route>, PlanError> {
     let own = network.node(dci).dc;
     let down: Vec<_> = network.ports_to(dci, Role::Spine).collect();
@@ -85,7 +85,7 @@ fn dci_routes(network: &Network, paths: &Paths, dci: NodeId) -> Result<Vec<Route
     Ok(routes)
 }
 
-/// A route to each neighbour of `role` by its own port.
+/// Routes to each neighbour of `role` through its own port.
 fn below(network: &Network, node: NodeId, role: Role) -> Vec<Route> {
     let ports = network.ports_to(node, role);
     ports

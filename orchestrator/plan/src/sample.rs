@@ -1,7 +1,7 @@
-//! Random numbers by name.
+//! Named streams of random numbers.
 //!
-//! Each quantity of each source has its own stream, named by what it is for: a host more, another
-//! load or another repetition changes nobody else's numbers. The generator is PCG-64-MCG, seeded
+//! Each quantity of each source has its own stream and name: another host, load or repetition changes
+//! no other stream. The generator is PCG-64-MCG, seeded
 //! with SHA-256 of the name, and the logarithm is musl's in Rust, so that a seed gives the same
 //! schedule on every machine.
 
@@ -10,7 +10,7 @@ use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
-/// What a stream is for.
+/// Name of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamName<'a> {
     pub seed: u64,
@@ -19,7 +19,7 @@ pub(crate) struct StreamName<'a> {
     pub traffic: usize,
     /// Name of the sending host.
     pub host: &'a str,
-    /// What is drawn.
+    /// Sampled quantity.
     pub quantity: &'static str,
 }
 

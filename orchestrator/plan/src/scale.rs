@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Scale {
-    /// Nothing is scaled.
+    /// The scale of the paper: all factors are one.
     pub const PAPER: Self = Self {
         rate: Ratio::ONE,
         time: Ratio::ONE,
@@ -23,17 +23,17 @@ impl Scale {
     /// Rates by `rate`, times by `time`, sizes by their product.
     ///
     /// # Errors
-    /// A factor of zero, or a product that leaves 64 bits.
+    /// A factor of zero, or a product beyond 64 bits.
     pub fn new(rate: Ratio, time: Ratio) -> Result<Self, PlanError> {
         let size = rate.times(time).filter(|size| size.numerator() > 0);
         let size = size.ok_or(PlanError::Scale { rate, time })?;
         Ok(Self { rate, time, size })
     }
 
-    /// The emulated rate of `paper`.
+    /// Returns the emulated rate of `paper`.
     ///
     /// # Errors
-    /// It vanishes, overflows, or rounding would change it noticeably.
+    /// A value that vanishes, overflows, or changes noticeably by rounding.
     pub fn rate(&self, path: &str, paper: BitsPerSec) -> Result<BitsPerSec, PlanError> {
         let emulated = noticed(path, paper.get(), paper, self.rate, RATE_HINT, |value| {
             BitsPerSec::new(value).map_or_else(|| "0 bit".to_owned(), |rate| rate.to_string())
@@ -47,36 +47,36 @@ impl Scale {
         })
     }
 
-    /// The emulated length of `paper`.
+    /// Returns the emulated length of `paper`.
     ///
     /// # Errors
-    /// It vanishes, overflows, or rounding would change it noticeably.
+    /// A value that vanishes, overflows, or changes noticeably by rounding.
     pub fn time(&self, path: &str, paper: Nanos) -> Result<Nanos, PlanError> {
         let show = |value| Nanos::new(value).to_string();
         noticed(path, paper.get(), paper, self.time, TIME_HINT, show).map(Nanos::new)
     }
 
-    /// The emulated amount of `paper`.
+    /// Returns the emulated amount of `paper`.
     ///
     /// # Errors
-    /// It vanishes, overflows, or rounding would change it noticeably.
+    /// A value that vanishes, overflows, or changes noticeably by rounding.
     pub fn size(&self, path: &str, paper: Bytes) -> Result<Bytes, PlanError> {
         let show = |value| Bytes::new(value).to_string();
         noticed(path, paper.get(), paper, self.size, SIZE_HINT, show).map(Bytes::new)
     }
 
-    /// The emulated point in time `paper`, to the nearest nanosecond.
+    /// Returns the emulated point in time `paper`, to the nearest nanosecond.
     ///
     /// # Errors
-    /// It overflows.
+    /// A value that overflows.
     pub fn instant(&self, path: &str, paper: Nanos) -> Result<Nanos, PlanError> {
         nearest(path, paper.get(), paper, self.time, TIME_HINT).map(Nanos::new)
     }
 
-    /// A link as an engine makes it.
+    /// Returns the emulated link of `paper`.
     ///
     /// # Errors
-    /// One of its quantities vanishes, overflows, or rounding would change it noticeably.
+    /// A quantity that vanishes, overflows, or changes noticeably by rounding.
     pub fn wire(&self, path: &str, paper: &Wire) -> Result<WirePlan, PlanError> {
         let ecn = |ecn: Ecn| -> Result<EcnPlan, PlanError> {
             Ok(EcnPlan {
@@ -153,7 +153,7 @@ fn noticed(
     Ok(emulated)
 }
 
-/// A change of one in a thousand would show in a measured rate or delay.
+/// Reciprocal of the largest relative change, which would show in a measured rate or delay.
 const TOLERANCE: u64 = 1_000;
 
 const RATE_HINT: &str = "raise `scale.rate`";
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_architectures_example() {
+    fn rates_times_and_sizes_scale_by_their_factors() {
         let scale = scale("1/1000", "10");
         let rate = scale.rate("r", "200 Gbit".parse().unwrap()).unwrap();
         let time = scale.time("t", "5 ms".parse().unwrap()).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_vanishes_is_told() {
+    fn a_vanishing_value_is_refused() {
         let scale = scale("1", "1/10000");
         let error = scale.time("topology.links[0].delay", Nanos::new(1_000));
         assert_eq!(
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rounding_would_change_is_told() {
+    fn a_value_that_rounding_changes_is_refused() {
         let scale = scale("1/3", "1");
         assert!(scale.rate("r", "100 Gbit".parse().unwrap()).is_ok());
         let error = scale.rate("r", "100 bit".parse().unwrap()).unwrap_err();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stays_nothing() {
+    fn zero_stays_zero() {
         let scale = scale("1/1000", "1/1000");
         assert_eq!(scale.time("t", Nanos::ZERO).unwrap(), Nanos::ZERO);
     }

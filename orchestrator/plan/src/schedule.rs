@@ -16,10 +16,10 @@ use crate::{
     paths::{self, Paths},
     standalone::Standalone,
     transport,
-    workload::{self, Drawing},
+    workload::{self, Sampling},
 };
 
-/// Samples and reads every flow; by repetition, then start, then position in the scenario.
+/// Returns every flow, sampled or listed, by repetition, then start, then position in the scenario.
 pub(crate) fn draft(
     scenario: &Scenario,
     files: &Files,
@@ -38,19 +38,19 @@ pub(crate) fn draft(
             let room = limits::MAX_FLOWS.saturating_sub(all.len() + drafts.len());
             match source {
                 Read::Sampled(workload, sizes) => {
-                    let drawing = Drawing {
+                    let sampling = Sampling {
                         seed,
                         repetition,
                         traffic,
                         path: &path,
                     };
-                    drafts.extend(workload::sample(network, workload, sizes, drawing, room)?);
+                    drafts.extend(workload::sample(network, workload, sizes, sampling, room)?);
                 }
-                Read::Written(written) if written.len() > room => {
-                    let most = limits::MAX_FLOWS;
-                    return Err(PlanError::TooManyFlows { path, most });
+                Read::Listed(listed) if listed.len() > room => {
+                    let max = limits::MAX_FLOWS;
+                    return Err(PlanError::TooManyFlows { path, max });
                 }
-                Read::Written(written) => drafts.extend_from_slice(written),
+                Read::Listed(listed) => drafts.extend_from_slice(listed),
             }
         }
         drafts.sort_by_key(|draft| draft.start);
@@ -59,8 +59,8 @@ pub(crate) fn draft(
     Ok(all)
 }
 
-/// What makes flows out of drafts.
-pub(crate) struct Making<'a> {
+/// Inputs of scaling drafts into flows.
+pub(crate) struct FlowInputs<'a> {
     pub engine: Engine,
     pub generator: &'a Generator,
     pub transport: &'a TransportSpec,
@@ -69,22 +69,25 @@ pub(crate) struct Making<'a> {
     pub paths: &'a Paths,
 }
 
-/// Scales `drafts` and finds what each would take alone.
-pub(crate) fn flows(drafts: &[(u32, Draft)], making: &Making<'_>) -> Result<Vec<Flow>, PlanError> {
+/// Scales `drafts` and computes the ideal FCT of each.
+pub(crate) fn flows(
+    drafts: &[(u32, Draft)],
+    inputs: &FlowInputs<'_>,
+) -> Result<Vec<Flow>, PlanError> {
     let mut best_paths: BTreeMap<(NodeId, NodeId), Vec<Hop>> = BTreeMap::new();
     let mut flows = Vec::with_capacity(drafts.len());
     for (repetition, draft) in drafts {
         let hops = best_paths.entry((draft.src, draft.dst)).or_insert_with(|| {
-            let (network, paths) = (making.network, making.paths);
+            let (network, paths) = (inputs.network, inputs.paths);
             let ports = paths::host_path(network, paths, draft.src, draft.dst, None);
             ideal::hops(network, &ports)
         });
-        let size = making.scale.size;
-        let (messages, message_bytes) = match making.engine {
+        let size = inputs.scale.size;
+        let (messages, message_bytes) = match inputs.engine {
             Engine::Kernel => messages(size, draft.size),
             Engine::Sim => (1, one_message(size, draft.size)),
         };
-        let (base_rtt_ns, ideal_fct_ns) = making.alone(hops, messages, message_bytes);
+        let (base_rtt_ns, ideal_fct_ns) = inputs.alone(hops, messages, message_bytes);
         flows.push(Flow {
             id: FlowId::from_index(flows.len()).expect("bounded by the limit on flows"),
             repetition: *repetition,
@@ -95,7 +98,7 @@ pub(crate) fn flows(drafts: &[(u32, Draft)], making: &Making<'_>) -> Result<Vec<
             size_bytes: Bytes::new(u64::from(messages) * message_bytes.get()),
             messages,
             message_bytes,
-            start_ns: making.scale.instant("traffic[].start", draft.start)?,
+            start_ns: inputs.scale.instant("traffic[].start", draft.start)?,
             base_rtt_ns,
             ideal_fct_ns,
         });
@@ -103,7 +106,7 @@ pub(crate) fn flows(drafts: &[(u32, Draft)], making: &Making<'_>) -> Result<Vec<
     Ok(flows)
 }
 
-impl Making<'_> {
+impl FlowInputs<'_> {
     /// Base round trip and FCT of a flow alone on `path`.
     fn alone(&self, path: &[Hop], messages: u32, message_bytes: Bytes) -> (Nanos, Nanos) {
         let payload = transport::resolve::payload(self.transport, self.generator);
@@ -129,7 +132,7 @@ impl Making<'_> {
 /// A source of flows whose file has been read.
 enum Read<'a> {
     Sampled(&'a Workload, SizeCdf),
-    Written(Vec<Draft>),
+    Listed(Vec<Draft>),
 }
 
 fn read<'a>(
@@ -153,16 +156,16 @@ fn read<'a>(
             let sizes = sizes.map_err(|source| PlanError::File { path, source })?;
             Ok(Read::Sampled(workload, sizes))
         }
-        Traffic::Flows(specs) => drafts::listed(network, &path, specs).map(Read::Written),
+        Traffic::Flows(specs) => drafts::listed(network, &path, specs).map(Read::Listed),
         Traffic::FlowFile { path: file } => {
             let (path, text) = text(format!("{path}.flow_file"), file)?;
-            drafts::from_file(network, &path, file, text).map(Read::Written)
+            drafts::from_file(network, &path, file, text).map(Read::Listed)
         }
     }
 }
 
-/// Messages a flow of `paper` bytes is sent as, and the bytes of each: a fifth, because perftest
-/// refuses fewer than five, or as much as rxe takes at once.
+/// Returns the number of messages of a flow of `paper` bytes, and the bytes of each: a fifth, because
+/// perftest refuses fewer than five, or rxe's largest message.
 pub(crate) fn messages(scale: Ratio, paper: Bytes) -> (u32, Bytes) {
     let scaled = u128::from(paper.get()) * u128::from(scale.numerator());
     let unit = u128::from(scale.denominator());
@@ -177,12 +180,12 @@ pub(crate) fn messages(scale: Ratio, paper: Bytes) -> (u32, Bytes) {
     )
 }
 
-/// The bytes of a flow of `paper` bytes that nothing cuts into messages.
+/// Returns the emulated bytes of a flow of `paper` bytes that is one message.
 fn one_message(scale: Ratio, paper: Bytes) -> Bytes {
     Bytes::new(scale.scale_nearest(paper.get()).max(1))
 }
 
-/// perftest's least number of iterations.
+/// perftest's smallest number of iterations.
 const MESSAGES: u32 = 5;
 
 /// rxe's largest message, `RXE_PORT_MAX_MSG_SZ`:

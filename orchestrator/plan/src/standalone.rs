@@ -1,7 +1,7 @@
-//! What the authors' code takes for the FCT of a flow alone.
+//! Standalone FCT: the authors' reference for slowdowns.
 //!
-//! Their slowdowns refer to it, so that ours can only be compared with theirs by it. For a path of
-//! least delay between two hosts and, of several, the one of most capacity:
+//! Slowdowns are comparable with the published ones only by this reference. For a path of minimum
+//! delay between two hosts and, of several, the one of maximum capacity:
 //!
 //! ```text
 //! base RTT   = 2 · Σ delay + Σ ⌊payload · 8 / rate⌋
@@ -25,18 +25,18 @@ use crate::{
 /// Headers of their packets.
 pub const HEADERS: u64 = 48;
 
-/// What their code knows of two hosts.
+/// Reference of a pair of hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Standalone {
-    /// Round trip of a full packet, nothing queued.
+    /// Round trip of a full packet with empty queues.
     pub base_rtt: Nanos,
-    /// Least rate on the way.
+    /// Smallest rate of the path.
     pub bottleneck: BitsPerSec,
     payload: u64,
 }
 
 impl Standalone {
-    /// Of `path`, which leads from one host to another, for packets of `payload` bytes.
+    /// Reference of `path` from one host to another, for packets of `payload` bytes.
     ///
     /// # Panics
     /// On a path without links.
@@ -53,7 +53,7 @@ impl Standalone {
         }
     }
 
-    /// FCT of a flow of `size` alone.
+    /// Returns the FCT of a flow of `size` alone.
     #[must_use]
     pub fn completion(&self, size: Bytes) -> Nanos {
         let packets = size.get().div_ceil(self.payload);
@@ -62,8 +62,8 @@ impl Standalone {
             .saturating_add(wire_time(wire, self.bottleneck))
     }
 
-    /// Of every two hosts of `plan` that differ: two of each datacenter, behind different leaves,
-    /// stand for all.
+    /// Returns the references of all pairs of hosts of `plan`: two hosts of each datacenter, behind
+    /// different leaves, represent the others.
     #[must_use]
     pub fn of_all_pairs(plan: &Plan) -> Vec<Self> {
         let network = Network::of(plan);

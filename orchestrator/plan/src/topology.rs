@@ -10,7 +10,7 @@ use lab_scenario::{Agent, Fabric, Topology, Wire};
 use lab_units::{DcId, LinkId, NodeId};
 
 use crate::{
-    address::{self, Place},
+    address::{self, NodePosition},
     error::PlanError,
     model::{Dc, Link, LinkKind, Node, Port, Role, Scale},
     network::Network,
@@ -33,8 +33,8 @@ struct Builder<'a> {
     slot: u8,
     scale: &'a Scale,
     network: Network,
-    /// Where each node is, by its id.
-    places: Vec<Place>,
+    /// Position of each node, by its id.
+    positions: Vec<NodePosition>,
     /// Addresses given to the ends of links, by datacenter.
     ends: Vec<u32>,
     /// Links between two nodes so far.
@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
                 links: Vec::new(),
                 ports: Vec::new(),
             },
-            places: Vec::new(),
+            positions: Vec::new(),
             ends: vec![0; topology.dcs.len()],
             twins: BTreeMap::new(),
         }
@@ -74,19 +74,19 @@ impl<'a> Builder<'a> {
                     _ => 1..=count(&shape.fabric, role),
                 };
                 for number in numbers {
-                    self.add_node(Place { dc, role, number });
+                    self.add_node(NodePosition { dc, role, number });
                 }
             }
         }
     }
 
-    fn add_node(&mut self, place: Place) {
+    fn add_node(&mut self, position: NodePosition) {
         let id = NodeId::from_index(self.network.nodes.len()).expect("bounded by the addresses");
-        let dc = &mut self.network.dcs[place.dc.index()];
-        if place.role == Role::Host {
+        let dc = &mut self.network.dcs[position.dc.index()];
+        if position.role == Role::Host {
             dc.hosts.push(id);
         }
-        let inside = place.inside();
+        let inside = position.inside();
         let named = |separator: &str| match inside.as_str() {
             "" => dc.name.clone(),
             inside => format!("{}{separator}{inside}", dc.name),
@@ -95,13 +95,13 @@ impl<'a> Builder<'a> {
         self.network.nodes.push(Node {
             name,
             short,
-            role: place.role,
-            dc: place.dc,
-            addr: place.addr(self.slot),
+            role: position.role,
+            dc: position.dc,
+            addr: position.addr(self.slot),
             ports: Vec::new(),
             routes: Vec::new(),
         });
-        self.places.push(place);
+        self.positions.push(position);
     }
 
     fn add_inter_dc_links(&mut self) -> Result<(), PlanError> {
@@ -166,9 +166,9 @@ impl<'a> Builder<'a> {
     }
 
     fn tier(&self, dc: usize, role: Role) -> Vec<NodeId> {
-        let numbered = (0u32..).map(NodeId).zip(&self.places);
+        let numbered = (0u32..).map(NodeId).zip(&self.positions);
         numbered
-            .filter(|(_, place)| place.dc.index() == dc && place.role == role)
+            .filter(|(_, position)| position.dc.index() == dc && position.role == role)
             .map(|(id, _)| id)
             .collect()
     }
@@ -202,8 +202,8 @@ impl<'a> Builder<'a> {
                 node: near,
                 interface: address::interface(
                     self.slot,
-                    self.places[near.index()],
-                    self.places[far.index()],
+                    self.positions[near.index()],
+                    self.positions[far.index()],
                     twin,
                 ),
                 mac: address::mac(self.slot, port),
@@ -239,7 +239,7 @@ impl<'a> Builder<'a> {
                 object: format!("datacenter `{}`", self.network.dcs[dc.index()].name),
                 what: "ends of links inside it",
                 count: u64::from(used) + 1,
-                most: u64::from(address::MAX_FABRIC_ENDS),
+                max: u64::from(address::MAX_FABRIC_ENDS),
             });
         }
         self.ends[dc.index()] += 1;
@@ -247,7 +247,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// How many nodes of `role` a fabric has.
+/// Number of nodes of `role` in a fabric.
 fn count(fabric: &Fabric, role: Role) -> u32 {
     match (fabric, role) {
         (_, Role::DciSwitch) => 1,
@@ -270,26 +270,26 @@ fn check_bounds(topology: &Topology, slot: u8) -> Result<(), PlanError> {
     if slot >= address::SLOTS {
         return Err(PlanError::Slot {
             slot,
-            most: address::SLOTS - 1,
+            max: address::SLOTS - 1,
         });
     }
-    let within = |object: String, what, count: u64, most: u32| {
-        if count <= u64::from(most) {
+    let within = |object: String, what, count: u64, max: u32| {
+        if count <= u64::from(max) {
             return Ok(());
         }
         Err(PlanError::TooMany {
             object,
             what,
             count,
-            most: u64::from(most),
+            max: u64::from(max),
         })
     };
     let whole = || "the topology".to_owned();
     let counted = |items: usize| u64::try_from(items).unwrap_or(u64::MAX);
     let (dcs, links) = (counted(topology.dcs.len()), counted(topology.links.len()));
     within(whole(), "datacenters", dcs, address::MAX_DCS)?;
-    let most_links = address::MAX_INTER_DC_LINKS;
-    within(whole(), "inter-DC links", links, most_links)?;
+    let max_links = address::MAX_INTER_DC_LINKS;
+    within(whole(), "inter-DC links", links, max_links)?;
     for dc in &topology.dcs {
         let of = |role| u64::from(count(&dc.fabric, role));
         let object = || format!("datacenter `{}`", dc.name);

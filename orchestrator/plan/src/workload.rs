@@ -1,8 +1,8 @@
 //! Flows sampled from a size distribution and an arrival process.
 //!
 //! As in the artifact's generator, every sending host is a source of its own: its gaps have a mean
-//! of 8 · mean size / (rate · load), where `rate` is what the load is a share of, and each flow goes
-//! to a uniform host of a uniform one of the datacenters its own sends to.
+//! of 8 · mean size / (rate · load), where `load` is a share of `rate`, and each flow goes to a
+//! uniform host of a uniform destination datacenter.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -17,9 +17,9 @@ use crate::{
     sample::{Stream, StreamName, float, nearest},
 };
 
-/// Which of the scenario's workloads, in which repetition.
+/// One repetition of one of the scenario's workloads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Drawing<'a> {
+pub(crate) struct Sampling<'a> {
     pub seed: u64,
     pub repetition: u32,
     /// Position in the scenario's `traffic`.
@@ -28,15 +28,15 @@ pub(crate) struct Drawing<'a> {
     pub path: &'a str,
 }
 
-/// Samples `workload`, flows by start, if they are at most `room`.
+/// Samples the flows of `workload`, by start, if they are at most `room`.
 pub(crate) fn sample(
     network: &Network,
     workload: &Workload,
     sizes: &SizeCdf,
-    drawing: Drawing<'_>,
+    sampling: Sampling<'_>,
     room: usize,
 ) -> Result<Vec<Draft>, PlanError> {
-    let mut sources = sources(network, workload, sizes, drawing)?;
+    let mut sources = sources(network, workload, sizes, sampling)?;
     let wanted = workload.max_flows.map_or(usize::MAX, |most| {
         usize::try_from(most).unwrap_or(usize::MAX)
     });
@@ -50,8 +50,8 @@ pub(crate) fn sample(
         }
         if drafts.len() >= room {
             return Err(PlanError::TooManyFlows {
-                path: drawing.path.to_owned(),
-                most: limits::MAX_FLOWS,
+                path: sampling.path.to_owned(),
+                max: limits::MAX_FLOWS,
             });
         }
         let source = &mut sources[index];
@@ -67,7 +67,7 @@ struct Source {
     demand: Demand,
     /// Mean gap in nanoseconds.
     gap: f64,
-    /// When its next flow starts.
+    /// Start of its next flow.
     next: Nanos,
     gaps: Stream,
     sizes: Stream,
@@ -96,20 +96,20 @@ impl Source {
     }
 }
 
-/// Every sending host, waiting for its first flow.
+/// Returns every sending host, before its first flow.
 fn sources(
     network: &Network,
     workload: &Workload,
     sizes: &SizeCdf,
-    drawing: Drawing<'_>,
+    sampling: Sampling<'_>,
 ) -> Result<Vec<Source>, PlanError> {
-    let demands = demand::of_workload(network, workload, drawing.path)?;
+    let demands = demand::of_workload(network, workload, sampling.path)?;
     let sources = demands.into_iter().map(|demand| {
         let stream = |quantity| {
             Stream::named(StreamName {
-                seed: drawing.seed,
-                repetition: drawing.repetition,
-                traffic: drawing.traffic,
+                seed: sampling.seed,
+                repetition: sampling.repetition,
+                traffic: sampling.traffic,
                 host: &network.node(demand.host).name,
                 quantity,
             })

@@ -1,4 +1,4 @@
-//! What a plan's tables are indexed with: position in the table named by the type.
+//! Indices of a plan's tables: positions in the table named by the type.
 
 use core::fmt;
 

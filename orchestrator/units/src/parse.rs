@@ -1,44 +1,44 @@
-//! The one reader of `number unit` texts.
+//! Reader and printer of `number unit` texts.
 
 use alloc::string::{String, ToString};
 
-/// Why a text is not a quantity.
+/// Error of a text that is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ParseQuantityError {
     /// There is no number at the start.
     #[error("`{text}` does not start with a number (hint: write it like `{example}`)")]
     NoNumber {
-        /// What was read.
+        /// The text.
         text: String,
-        /// A text that would do.
+        /// A valid text.
         example: &'static str,
     },
     /// A number without a unit.
     #[error("`{text}` has no unit (hint: write it like `{example}`; units are {units})")]
     NoUnit {
-        /// What was read.
+        /// The text.
         text: String,
-        /// A text that would do.
+        /// A valid text.
         example: &'static str,
-        /// All units that are known.
+        /// All known units.
         units: String,
     },
-    /// A unit that is not known here.
+    /// An unknown unit.
     #[error("`{unit}` is not a unit of {quantity} (hint: units are {units}, as in `{example}`)")]
     UnknownUnit {
-        /// The unit that was read.
+        /// Unit of the text.
         unit: String,
-        /// What kind of quantity was expected.
+        /// Kind of quantity expected.
         quantity: &'static str,
-        /// All units that are known.
+        /// All known units.
         units: String,
-        /// A text that would do.
+        /// A valid text.
         example: &'static str,
     },
     /// Finer than the base unit.
     #[error("`{text}` is not a whole number of {base} (hint: use fewer decimals)")]
     NotWhole {
-        /// What was read.
+        /// The text.
         text: String,
         /// The base unit.
         base: &'static str,
@@ -46,7 +46,7 @@ pub enum ParseQuantityError {
     /// More than 64 bits of base units.
     #[error("`{text}` is too large: the largest is {max} {base}")]
     TooLarge {
-        /// What was read.
+        /// The text.
         text: String,
         /// The base unit.
         base: &'static str,
@@ -54,16 +54,16 @@ pub enum ParseQuantityError {
         max: u64,
     },
     /// Zero where only a positive quantity has a meaning.
-    #[error("{quantity} is zero, it must be at least {least}")]
+    #[error("{quantity} is zero, it must be at least {min}")]
     Zero {
-        /// What kind of quantity was expected.
+        /// Kind of quantity expected.
         quantity: &'static str,
-        /// The least that is allowed.
-        least: &'static str,
+        /// Smallest value allowed.
+        min: &'static str,
     },
 }
 
-/// How one quantity is written: its units, from small to large, each with its size in base units.
+/// Text form of one quantity: its units, from small to large, each with its size in base units.
 pub(crate) struct Grammar {
     pub quantity: &'static str,
     pub base: &'static str,

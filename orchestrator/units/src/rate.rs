@@ -74,7 +74,7 @@ impl FromStr for BitsPerSec {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let zero = ParseQuantityError::Zero {
             quantity: "rate",
-            least: "1 bit",
+            min: "1 bit",
         };
         Self::new(GRAMMAR.parse(text)?).ok_or(zero)
     }

@@ -10,7 +10,7 @@ pub struct Ratio {
     denominator: NonZeroU64,
 }
 
-/// Why a text is not a ratio.
+/// Error of a text that is not a ratio.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a fraction (hint: write it like `1/1000`, `0.3` or `10`)")]
 pub struct ParseRatioError {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_is_to_nearest_and_exactness_is_told() {
+    fn rounding_is_to_nearest_and_inexact_scaling_is_refused() {
         let third = Ratio::new(1, 3).unwrap();
         assert_eq!(third.scale_nearest(5), 2);
         assert_eq!(third.scale_exact(5), None);

@@ -124,7 +124,7 @@ fn datacenters_of_sixteen_hosts_refer_to_the_file() {
     assert_eq!(plan.nodes[plan.flows[0].dst.index()].name, "dc2/h2");
 }
 
-/// What is changed in the topology, and what is said of it.
+/// Changes of the topology, and their errors.
 #[test]
 fn what_no_scenario_can_say_is_refused_at_its_line() {
     let changes = [

@@ -1,4 +1,4 @@
-//! An egress queue as a question states it, and its levels.
+//! State of an egress queue in a question, and its levels.
 
 use std::str::FromStr;
 
@@ -13,15 +13,15 @@ use crate::model::{Candidate, Plan};
 /// An egress queue, in paper units: `600 MB`, `600 MB:20 MB`, `600 MB:20 MB:40`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct QueueState {
-    /// Bytes in it.
+    /// Queued bytes.
     pub bytes: Bytes,
-    /// Its trend: the smoothed growth from sample to sample.
+    /// Trend: smoothed growth from sample to sample.
     pub trend: Bytes,
-    /// Samples for which it has been full.
+    /// Number of samples since it has been full.
     pub full_samples: u32,
 }
 
-/// Why a text is not the state of a queue.
+/// Error of a text that is not the state of a queue.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a queue (hint: bytes, their trend, samples it was full: `600MB:20MB:40`)")]
 pub struct ParseQueueError {
@@ -55,7 +55,7 @@ impl FromStr for QueueState {
     }
 }
 
-/// The levels of a candidate's egress queue, a sample interval after the sample before.
+/// Returns the levels of a candidate's egress queue, one sample interval after the last sample.
 pub(super) fn of(
     plan: &Plan,
     config: &LcmpConfig,

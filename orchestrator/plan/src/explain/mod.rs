@@ -1,4 +1,4 @@
-//! What a DCI switch would decide, and why: the candidates with every intermediate score.
+//! Explanation of a DCI switch's decision: the candidates with every intermediate score.
 
 mod levels;
 mod table;
@@ -19,14 +19,14 @@ use crate::{
 pub use levels::QueueState;
 pub use table::render as render_explanation;
 
-/// What is asked.
+/// Question about one flow at one switch.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
     /// Position in [`Plan::policies`].
     pub policy: usize,
     /// The deciding switch's datacenter.
     pub from: DcId,
-    /// Where the flow goes.
+    /// Destination datacenter of the flow.
     pub to: DcId,
     /// The flow.
     pub flow: FlowTuple,
@@ -36,20 +36,20 @@ pub struct Question<'a> {
     pub dead: &'a [DcId],
 }
 
-/// A decision with what it was made of; quantities are paper units.
+/// Decision with its inputs; quantities are paper units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Explanation {
     /// The deciding switch's datacenter.
     pub from: String,
-    /// Where the flow goes.
+    /// Destination datacenter of the flow.
     pub to: String,
     /// The policy's label.
     pub policy: String,
     /// The flow's hash at this switch.
     pub hash: u32,
-    /// What the decision followed, in the records' word; none when nothing is alive.
+    /// Rule of the decision, in the records' word; none if no candidate is alive.
     pub rule: Option<&'static str>,
-    /// Whether the policy scores candidates: else it goes by their buckets.
+    /// True if the policy scores candidates; other policies use hash buckets.
     pub is_scored: bool,
     /// The candidates in the table's order: by one-way delay, then port.
     pub candidates: Vec<Explained>,
@@ -60,40 +60,40 @@ pub struct Explanation {
 pub struct Explained {
     /// The neighbour behind it.
     pub via: String,
-    /// The delay the policy goes by: end to end, or of the first link.
+    /// Delay that the policy scores: end to end, or of the first link.
     pub delay_ns: Nanos,
-    /// The capacity it goes by: the least end to end, or the first link's.
+    /// Capacity that the policy scores: the end-to-end minimum, or the first link's.
     pub capacity_bps: BitsPerSec,
-    /// Alg. 1.
+    /// Delay score (Alg. 1).
     pub delay_score: u8,
-    /// Alg. 2.
+    /// Capacity score (Alg. 2).
     pub capacity_score: u8,
-    /// Eq. 2.
+    /// C_path (Eq. 2).
     pub c_path: u8,
     /// Bytes in the egress queue.
     pub queue_bytes: Bytes,
-    /// Q, the queue's level.
+    /// Q: level of the queue.
     pub q: u8,
-    /// T, its trend's.
+    /// T: level of the queue's trend.
     pub t: u8,
-    /// D, how long it has been full.
+    /// D: level of the time that the queue has been full.
     pub d: u8,
-    /// Eq. 3.
+    /// C_cong (Eq. 3).
     pub c_cong: u8,
-    /// Eq. 1.
+    /// C (Eq. 1).
     pub cost: u32,
     /// Hash buckets.
     pub buckets: u16,
-    /// Whether its link is up.
+    /// True if its link is up.
     pub is_alive: bool,
-    /// Whether the hash was taken over it and those like it.
+    /// True if it is among the candidates that the hash chooses from.
     pub is_kept: bool,
-    /// Whether the flow takes it.
+    /// True if the flow takes it.
     pub is_chosen: bool,
 }
 
-/// The decision for a flow's first packet; `None` when the switch has no table row for where it
-/// goes: the datacenter itself, or one without hosts.
+/// Returns the decision for a flow's first packet; `None` if the switch has no table row for the
+/// destination: its own datacenter, or one without hosts.
 #[must_use]
 pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
     let switch = &plan.switches[question.from.index()];
@@ -198,7 +198,7 @@ fn decide(
             let next_hops: Vec<NextHop> = explained.iter().enumerate().map(next_hop).collect();
             own::decide(own::find(name)?, &candidates, &next_hops, hash)
         }
-        // Only the switches it runs in know.
+        // Known only to the switches that run the program.
         PolicyPlan::Ebpf(_) => None,
         PolicyPlan::Ecmp
         | PolicyPlan::Wcmp

@@ -1,10 +1,10 @@
-//! An explanation for a person.
+//! Text form of an explanation.
 
 use lab_units::show::{about_bytes, sides, table};
 
 use super::{Explained, Explanation};
 
-/// The candidates in the table's order, with what was kept and chosen.
+/// Returns the candidates in the table's order, with the kept and chosen ones marked.
 #[must_use]
 pub fn render(explanation: &Explanation) -> String {
     let Explanation {

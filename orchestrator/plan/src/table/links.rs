@@ -1,4 +1,4 @@
-//! The links of a plan, as the scenario has them and as they are made.
+//! Links of a plan, in paper units and as emulated.
 
 use lab_units::DcId;
 use lab_units::show::{about_bytes, commas, sides, table};

@@ -1,4 +1,4 @@
-//! A plan as a table for people.
+//! Text form of a plan.
 
 mod flows;
 mod links;
@@ -11,8 +11,7 @@ use lab_units::show::{Side, about_bytes, about_time, commas, paragraph, table};
 
 use crate::model::{FaultChange, Plan};
 
-/// `plan` as text of at most 100 columns: what is built, what the ways are worth, what flows, what
-/// it costs, and what to know before trusting it.
+/// Returns `plan` as text of at most 100 columns: topology, paths, policies, flows, cost, warnings.
 #[must_use]
 pub fn render_table(plan: &Plan) -> String {
     let sections = [
@@ -72,7 +71,7 @@ fn faults(plan: &Plan) -> String {
         .map(|fault| {
             let change = match fault.change {
                 FaultChange::Down => "is cut".to_owned(),
-                FaultChange::Up => "is back".to_owned(),
+                FaultChange::Up => "is restored".to_owned(),
                 FaultChange::Wire(wire) => format!(
                     "becomes {}, {}, loss {} (emulated)",
                     wire.rate_bps, wire.delay_ns, wire.loss

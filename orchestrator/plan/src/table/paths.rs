@@ -1,4 +1,4 @@
-//! The ways from each datacenter to the others.
+//! Paths from each datacenter to the others.
 
 use std::{collections::BTreeMap, fmt::Display};
 
@@ -8,8 +8,7 @@ use lab_units::show::{paragraph, sides, table};
 use super::dc_name;
 use crate::model::{Candidate, Destination, Plan, PolicyRun, Switch};
 
-/// Destinations with several candidates, with what policies see of them, then those without a
-/// choice.
+/// Destinations with several candidates and their attributes, then those without a choice.
 pub(super) fn section(plan: &Plan) -> String {
     let scores = Numbers::of(plan, "C_path", |run| &run.path_scores);
     let buckets = Numbers::of(plan, "buckets", |run| &run.buckets);
@@ -30,42 +29,42 @@ pub(super) fn section(plan: &Plan) -> String {
             if destination.candidates.len() < 2 {
                 continue;
             }
-            for (at, way) in destination.candidates.iter().enumerate() {
+            for (at, candidate) in destination.candidates.iter().enumerate() {
                 let place = [index, row, at];
                 let numbers = [scores.at(place), buckets.at(place)];
-                rows.push(way_row(plan, switch, destination, at, way, numbers));
+                rows.push(path_row(plan, switch, destination, at, candidate, numbers));
             }
         }
     }
     let choices = match rows.len() {
-        1 => "  no datacenter has more than one way to another\n".to_owned(),
+        1 => "  no datacenter has more than one path to another\n".to_owned(),
         _ => table(2, sides(4), &rows),
     };
-    format!("Ways\n{choices}{}", only_ways(plan))
+    format!("Paths\n{choices}{}", only_paths(plan))
 }
 
-fn way_row(
+fn path_row(
     plan: &Plan,
     switch: &Switch,
     destination: &Destination,
     at: usize,
-    way: &Candidate,
+    candidate: &Candidate,
     [scores, buckets]: [String; 2],
 ) -> [String; 8] {
     let first = |name: &str| if at == 0 { name } else { "" }.to_owned();
     [
         first(home(plan, switch)),
         first(dc_name(plan, destination.dc)),
-        dc_name(plan, way.next_dc).to_owned(),
-        plan.ports[way.port.index()].interface.clone(),
-        way.paper_delay_ns.to_string(),
-        way.paper_bottleneck_bps.to_string(),
+        dc_name(plan, candidate.next_dc).to_owned(),
+        plan.ports[candidate.port.index()].interface.clone(),
+        candidate.paper_delay_ns.to_string(),
+        candidate.paper_bottleneck_bps.to_string(),
         scores,
         buckets,
     ]
 }
 
-/// What some policies give candidates, side by side in one column.
+/// Numbers that policies give candidates, side by side in one column.
 struct Numbers<'a, T> {
     what: &'static str,
     /// Labels, and the numbers by switch, destination and candidate.
@@ -100,19 +99,19 @@ impl<'a, T: Display> Numbers<'a, T> {
 }
 
 /// Destinations with one candidate, by that candidate.
-fn only_ways(plan: &Plan) -> String {
+fn only_paths(plan: &Plan) -> String {
     let mut text = String::new();
     for switch in &plan.switches {
         let mut direct = Vec::new();
         let mut by: BTreeMap<DcId, Vec<&str>> = BTreeMap::new();
         for destination in &switch.destinations {
-            let [way] = destination.candidates[..] else {
+            let [candidate] = destination.candidates[..] else {
                 continue;
             };
             let to = dc_name(plan, destination.dc);
-            match way.next_dc == destination.dc {
+            match candidate.next_dc == destination.dc {
                 true => direct.push(to),
-                false => by.entry(way.next_dc).or_default().push(to),
+                false => by.entry(candidate.next_dc).or_default().push(to),
             }
         }
         let mut parts = Vec::new();
@@ -131,7 +130,7 @@ fn only_ways(plan: &Plan) -> String {
     text
 }
 
-/// The datacenter a switch is of.
+/// Name of a switch's datacenter.
 fn home<'a>(plan: &'a Plan, switch: &Switch) -> &'a str {
     dc_name(plan, plan.nodes[switch.node.index()].dc)
 }

@@ -36,7 +36,7 @@ fn is_plain(transport: &TransportPlan) -> bool {
         && !transport.ack_priority
 }
 
-/// Whether the window is what it is if the scenario does not say.
+/// True if the window is the default.
 fn is_default_window(transport: &TransportPlan) -> bool {
     match transport.window {
         WindowPlan::None => false,

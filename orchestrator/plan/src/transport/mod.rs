@@ -1,4 +1,4 @@
-//! What the simulator's hosts and switches do, which may be more than what rxe and the kernel do.
+//! Transport and buffers of the simulator's hosts and switches.
 
 mod cc;
 pub(crate) mod resolve;
@@ -27,7 +27,7 @@ pub struct TransportPlan {
     pub ack_priority: bool,
     /// The shortest time between two NACKs of one QP that miss the same packet.
     pub nack_interval_ns: Nanos,
-    /// When a QP with nothing coming back sends again; never in the artifact.
+    /// Time without an acknowledgement after which a QP sends again; none in the artifact.
     pub retransmit_timeout_ns: Option<Nanos>,
     /// Switches pause their upstream neighbours instead of dropping.
     pub pfc: bool,
@@ -37,7 +37,7 @@ pub struct TransportPlan {
     pub dci_buffer_bytes: Bytes,
 }
 
-/// How many bytes a QP may have unacknowledged.
+/// Limit of a QP's unacknowledged bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowPlan {

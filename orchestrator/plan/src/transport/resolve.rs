@@ -1,4 +1,4 @@
-//! What a scenario says of transport, emulated, with defaults filled in.
+//! Resolution of a scenario's transport: emulated, with defaults filled in.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{
     rdma,
 };
 
-/// What transport depends on besides the scenario.
+/// Inputs of transport besides the scenario.
 pub(crate) struct Lab<'a> {
     pub network: &'a Network,
     pub paths: &'a Paths,
@@ -102,7 +102,7 @@ fn buffer(
     }
 }
 
-/// What a semantics means when a scenario does not say.
+/// Defaults of a semantics.
 struct Defaults {
     cc: CcSpec,
     /// Emulated.

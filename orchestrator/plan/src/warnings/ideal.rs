@@ -1,4 +1,4 @@
-//! Flows whose ideal is not the least.
+//! Flows with a faster path than that of their ideal FCT.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::{
     paths,
 };
 
-/// Flows that another candidate path would end sooner than the path of least delay, when alone.
+/// Flows that would finish sooner on another candidate path than on that of minimum delay.
 pub(super) fn ideal_not_least(inspection: &Inspection<'_>) -> Option<Warning> {
     let largest = largest_by_pair(inspection);
     let mut found = 0;
     let mut example = None;
     for flow in largest {
-        if let Some((via, fct)) = faster_way(inspection, flow) {
+        if let Some((via, fct)) = faster_path(inspection, flow) {
             found += 1;
             example.get_or_insert((flow, via, fct));
         }
@@ -30,7 +30,7 @@ pub(super) fn ideal_not_least(inspection: &Inspection<'_>) -> Option<Warning> {
         several => format!("{several} pairs"),
     };
     let text = format!(
-        "for {pairs} of datacenters the largest flow would end sooner on another way than on \
+        "for {pairs} of datacenters the largest flow would end sooner on another path than on \
          that of least delay, to which its slowdown refers: {} from {} to {} by {via} in {} \
          instead of {}, a slowdown of 0.{:03}",
         flow.paper_size_bytes,
@@ -56,7 +56,7 @@ fn largest_by_pair<'a>(inspection: &Inspection<'a>) -> Vec<&'a Flow> {
     largest.into_values().collect()
 }
 
-fn faster_way(inspection: &Inspection<'_>, flow: &Flow) -> Option<(String, Nanos)> {
+fn faster_path(inspection: &Inspection<'_>, flow: &Flow) -> Option<(String, Nanos)> {
     let network = inspection.network;
     let (from, to) = (network.node(flow.src).dc, network.node(flow.dst).dc);
     let rows = &inspection.switches[from.index()].destinations;

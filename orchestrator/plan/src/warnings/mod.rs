@@ -1,4 +1,4 @@
-//! What a reader should know before trusting results.
+//! Warnings: facts to know before trusting results.
 
 mod engine;
 mod ideal;
@@ -8,9 +8,7 @@ mod queues;
 mod ties;
 mod transport;
 
-use lab_units::Nanos;
-use lab_units::show::about_time;
-use lab_units::{Engine, Tool};
+use lab_units::{Engine, Nanos, Tool, show::about_time};
 
 use crate::{
     demand::Demand,
@@ -22,7 +20,7 @@ use crate::{
     transport::TransportPlan,
 };
 
-/// What is looked at.
+/// Inputs of the warnings.
 pub(crate) struct Inspection<'a> {
     pub network: &'a Network,
     pub paths: &'a Paths,
@@ -38,7 +36,7 @@ pub(crate) struct Inspection<'a> {
     pub engine: Engine,
 }
 
-/// Everything worth a warning, in a fixed order.
+/// Returns all warnings, in a fixed order.
 pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(ties::delay_score_ties(inspection));
@@ -60,7 +58,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings
 }
 
-/// What an engine makes of the section `transport`.
+/// Warnings of the section `transport`.
 fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     let found = match inspection.engine {
         Engine::Kernel => [transport::not_rxes(inspection), None],
@@ -72,7 +70,7 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     found.into_iter().flatten().collect()
 }
 
-/// What SoftRoCE, perftest and a machine that forwards packets make of the plan.
+/// Warnings of the kernel engine: SoftRoCE, perftest, and a machine that forwards packets.
 fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 12] {
     [
         rxe_window(inspection),
@@ -111,20 +109,20 @@ fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let over: Vec<u64> = over
         .filter(|packets| *packets > frame::RXE_WINDOW_PACKETS)
         .collect();
-    let most = over.iter().max()?;
+    let max = over.iter().max()?;
     let longest = inspection.flows.iter().map(|flow| flow.base_rtt_ns).max()?;
     let window = frame::rxe_window(mtu);
     let ceiling = u128::from(window.get()) * 8_000_000_000 / u128::from(longest.get().max(1));
     let text = format!(
         "{} of {} flows are longer than the {} packets that a SoftRoCE QP has under way at most: \
-         over a round trip of {} such a flow gets {} kbit/s at best (the largest has {most} \
+         over a round trip of {} such a flow gets {} kbit/s at best (the largest has {max} \
          packets; hint: a `scale` of sizes {} times smaller fits all)",
         over.len(),
         inspection.flows.len(),
         frame::RXE_WINDOW_PACKETS,
         about_time(longest),
         ceiling / 1_000,
-        frame::rxe_round_trips(*most),
+        frame::rxe_round_trips(*max),
     );
     Some(warning("rxe-window", text))
 }
@@ -177,24 +175,24 @@ fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
     let repetitions = inspection
         .flows
         .chunk_by(|a, b| a.repetition == b.repetition);
-    let most = u64::try_from(repetitions.map(<[Flow]>::len).max()?).unwrap_or(u64::MAX);
-    (most > PERFTEST_FLOWS).then(|| {
-        let cpu = estimate::PROCESS_CPU.get().saturating_mul(2 * most);
+    let max = u64::try_from(repetitions.map(<[Flow]>::len).max()?).unwrap_or(u64::MAX);
+    (max > PERFTEST_FLOWS).then(|| {
+        let cpu = estimate::PROCESS_CPU.get().saturating_mul(2 * max);
         let text = format!(
-            "{most} flows are {} perftest processes, which take {} of CPU by themselves (hint: \
+            "{max} flows are {} perftest processes, which take {} of CPU by themselves (hint: \
              perftest is for tens of flows; set `max_flows`)",
-            2 * most,
+            2 * max,
             about_time(Nanos::new(cpu)),
         );
         warning("perftest-load", text)
     })
 }
 
-/// Above this, perftest's own work is most of the run.
+/// Number of flows above which perftest's own work is most of the run.
 const PERFTEST_FLOWS: u64 = 100;
 
-/// More than this of the shortest delay would show in short flows' slowdown.
+/// Share of the shortest delay above which a packet shows in short flows' slowdown, percent.
 const COARSE_PERCENT: u32 = 10;
 
-/// Above this, the guest is late for its own clock.
+/// Forwarding load above which the guest is late for its own clock, percent.
 const FULL_PERCENT: u32 = 100;

@@ -1,4 +1,4 @@
-//! More than can be sent.
+//! Demands above capacity.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::{
     model::{Candidate, Warning},
 };
 
-/// Hosts that are to send more than their NICs carry.
+/// Hosts whose demands exceed their NICs.
 pub(super) fn nics(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let mut offered: BTreeMap<NodeId, u64> = BTreeMap::new();
@@ -30,8 +30,7 @@ pub(super) fn nics(inspection: &Inspection<'_>) -> Option<Warning> {
     overload(loads, "host")
 }
 
-/// Datacenters that are to send more than their inter-DC links carry: those towards one destination,
-/// or all that lead to any.
+/// Datacenters whose demands exceed their inter-DC links: those towards one destination, or all.
 pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let mut by_dc: BTreeMap<DcId, Vec<&Demand>> = BTreeMap::new();
@@ -46,7 +45,7 @@ pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
     overload(worst, "datacenter")
 }
 
-/// What is offered from one datacenter to the links towards each destination, then to all.
+/// Loads that one datacenter offers to the links towards each destination, then to all.
 fn egress_loads<'a>(inspection: &Inspection<'a>, from: DcId, demands: &[&Demand]) -> Vec<Load<'a>> {
     let network = inspection.network;
     let name = |dc: DcId| network.dcs[dc.index()].name.as_str();
@@ -81,16 +80,20 @@ fn egress_loads<'a>(inspection: &Inspection<'a>, from: DcId, demands: &[&Demand]
 fn ports_towards(inspection: &Inspection<'_>, from: DcId, to: DcId) -> Vec<PortId> {
     let rows = &inspection.switches[from.index()].destinations;
     let rows = rows.iter().filter(|row| row.dc == to);
-    rows.flat_map(|row| row.candidates.iter().map(|way: &Candidate| way.port))
-        .collect()
+    rows.flat_map(|row| {
+        row.candidates
+            .iter()
+            .map(|candidate: &Candidate| candidate.port)
+    })
+    .collect()
 }
 
-/// What is to be sent on average, and what can be.
+/// Mean offered rate and capacity.
 struct Load<'a> {
     who: &'a str,
     offered: u64,
     carried: u64,
-    /// By what it is carried.
+    /// Name of the carrying links.
     by: String,
 }
 
@@ -99,7 +102,7 @@ impl Load<'_> {
         self.offered > self.carried
     }
 
-    /// The one that exceeds more, or the first.
+    /// Returns the load that exceeds its capacity more, or the first.
     fn worse(self, other: Self) -> Self {
         let cross = |a: &Self, b: &Self| u128::from(a.offered) * u128::from(b.carried);
         if cross(&other, &self) > cross(&self, &other) {
@@ -109,7 +112,7 @@ impl Load<'_> {
         }
     }
 
-    /// By how much all loads would have to shrink, in hundredths, rounded up.
+    /// Offered rate in hundredths of the capacity, rounded up.
     fn hundredths(&self) -> u128 {
         (u128::from(self.offered) * 100).div_ceil(u128::from(self.carried.max(1)))
     }

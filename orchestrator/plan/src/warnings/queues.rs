@@ -1,4 +1,4 @@
-//! Queues that drop.
+//! Queues that may drop, and marks without effect.
 
 use lab_units::Bytes;
 
@@ -13,8 +13,8 @@ pub(super) fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
     let sent = round_trip::max_wire_bytes(inspection.flows);
     let is_short = |link: &&Link| {
         let wire = &link.emu;
-        let way = wire.rate_bps.bytes_in(wire.delay_ns);
-        wire.buffer_bytes < way.min(sent)
+        let in_flight = wire.rate_bps.bytes_in(wire.delay_ns);
+        wire.buffer_bytes < in_flight.min(sent)
     };
     let links = inspection.network.links.iter();
     let inter_dc = links.filter(|link| link.kind == LinkKind::InterDc);
@@ -35,9 +35,9 @@ pub(super) fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
 
 pub(super) fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
     let packet = frame::data(u64::from(inspection.rdma.path_mtu), 0);
-    let least = Bytes::new(packet * MIN_QUEUE_PACKETS);
+    let min = Bytes::new(packet * MIN_QUEUE_PACKETS);
     let mut links = inspection.network.links.iter();
-    let tiny = links.find(|link| link.emu.buffer_bytes < least)?;
+    let tiny = links.find(|link| link.emu.buffer_bytes < min)?;
     let text = format!(
         "`{}` queues {} after scaling, less than {MIN_QUEUE_PACKETS} packets, so any burst drops \
          (hint: scale sizes less, or raise `buffer`)",
@@ -48,7 +48,7 @@ pub(super) fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
 
 pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
     let mut links = inspection.network.links.iter();
-    // Only these are marked by SoftRoCE's engine.
+    // The kernel engine marks only on inter-DC links.
     let is_marked = |link: &&Link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some();
     let marked = links.find(is_marked)?;
     let capable = matches!(inspection.rdma.traffic_class & 3, 1 | 2);
@@ -62,7 +62,8 @@ pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// The kernel engine has room for one qdisc at an end inside a DC, which limits the rate.
+/// ECN inside datacenters: the kernel engine has room for one qdisc at an intra-DC end, which limits
+/// the rate.
 pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
     let links = inspection.network.links.iter();
     let marking = links.filter(|link| link.kind != LinkKind::InterDc && link.emu.ecn.is_some());
@@ -80,8 +81,8 @@ pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("ecn-inside-dc", text))
 }
 
-/// Links that one warning names.
+/// Largest number of links that one warning names.
 const NAMED_LINKS: usize = 8;
 
-/// Fewer packets are not a queue.
+/// Packets below which a queue drops any burst.
 const MIN_QUEUE_PACKETS: u64 = 8;

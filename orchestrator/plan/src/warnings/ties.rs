@@ -29,7 +29,7 @@ fn tie(inspection: &Inspection<'_>, label: &str, config: &LcmpConfig) -> Option<
         more => format!(", and so for {more} more destinations"),
     };
     let text = format!(
-        "policy `{label}`: from `{}` to `{}` the ways by `{}` ({}) and `{}` ({}) have the same \
+        "policy `{label}`: from `{}` to `{}` the paths via `{}` ({}) and `{}` ({}) have the same \
          delay score{also} (hint: {})",
         row.from,
         row.to,
@@ -57,11 +57,15 @@ fn delay_rows<'a>(inspection: &Inspection<'a>, preset: Preset) -> Vec<DelayRow<'
         switch.destinations.iter().map(move |row| DelayRow {
             from: name(from),
             to: name(row.dc),
-            via: row.candidates.iter().map(|way| name(way.next_dc)).collect(),
+            via: row
+                .candidates
+                .iter()
+                .map(|candidate| name(candidate.next_dc))
+                .collect(),
             delays: row
                 .candidates
                 .iter()
-                .map(|way| policy::scored(way, preset).0)
+                .map(|candidate| policy::scored(candidate, preset).0)
                 .collect(),
         })
     });

@@ -1,4 +1,4 @@
-//! Transport that an engine does not have, or that has nothing to go by.
+//! Transport settings without effect in an engine.
 
 use lab_units::show::about_time;
 
@@ -10,7 +10,7 @@ use crate::{
     transport::{Semantics, TransportPlan, WindowPlan},
 };
 
-/// What the kernel engine leaves out of what the scenario asks for.
+/// Settings that the kernel engine ignores.
 pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
     let asked = departures(inspection.transport);
     if asked.is_empty() {
@@ -24,12 +24,12 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("transport-ignored", text))
 }
 
-/// What is not as it is without a section `transport`.
+/// Names of the settings that differ from a scenario without a section `transport`.
 fn departures(transport: &TransportPlan) -> Vec<String> {
     let is_artifact = transport.semantics == Semantics::Artifact;
     let cc = transport.cc.name();
     let window = match transport.window {
-        // Where rxe's is not the default, this is.
+        // The default wherever rxe's window is not.
         WindowPlan::Bdp if is_artifact || cc != "none" => None,
         WindowPlan::Bdp => Some("`window: bdp`".to_owned()),
         WindowPlan::None => Some("`window: none`".to_owned()),
@@ -50,13 +50,13 @@ fn departures(transport: &TransportPlan) -> Vec<String> {
     .collect()
 }
 
-/// QPs that send again what is only on its way.
+/// QPs whose time-out is below the longest round trip.
 pub(super) fn early_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     let timeout = rdma::timeout(inspection.rdma.qp_timeout);
     let round_trip = inspection.trips.base;
     (timeout <= round_trip).then(|| {
         let text = format!(
-            "QPs send again after {}, and on the longest way an ACK takes {} to come back with \
+            "QPs send again after {}, and on the longest path an ACK takes {} to come back with \
              nothing queued (hint: raise `transport.retransmit_timeout`)",
             about_time(timeout),
             about_time(round_trip),
@@ -65,7 +65,7 @@ pub(super) fn early_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Congestion control by marks where nothing is marked.
+/// Congestion control by marks on a network without marks.
 pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     let cc = &inspection.transport.cc;
     let mut links = inspection.network.links.iter();

@@ -5,12 +5,12 @@ use std::{fs, path::PathBuf};
 use lab_plan::{Plan, PlanError, PlanOptions, resolve};
 use lab_scenario::{Files, Scenario};
 
-/// Where the scenarios that come with the lab are.
+/// Directory of the lab's scenarios.
 pub fn scenarios() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// Where what only tests read is.
+/// Directory of the tests' own data.
 fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/plans/data")
 }

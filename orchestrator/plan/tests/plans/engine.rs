@@ -1,4 +1,4 @@
-//! What differs between a plan for the kernel and one for the simulator.
+//! Differences between plans for the kernel and for the simulator.
 
 use lab_plan::{Engine, Plan, PlanOptions, Scale};
 
@@ -14,7 +14,7 @@ fn simulated(text: &str, is_scaled: bool) -> Plan {
 }
 
 #[test]
-fn the_simulator_scales_nothing_unless_told_to() {
+fn the_simulator_scales_nothing_by_default() {
     let text = common::scenario_text("8dc.yaml");
     let plan = simulated(&text, false);
     assert_eq!(plan.scale, Scale::PAPER);

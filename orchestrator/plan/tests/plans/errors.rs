@@ -1,4 +1,4 @@
-//! What cannot be planned, and what is said about it.
+//! Scenarios that cannot be planned, and their errors.
 
 use lab_plan::{PlanOptions, resolve};
 use lab_scenario::{Fabric, Fault, FaultSpec, Traffic};

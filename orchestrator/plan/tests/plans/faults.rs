@@ -67,7 +67,7 @@ fn told(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
     fault.path_cost_updates.iter().map(switch).collect()
 }
 
-/// What DC1 is told of its six ways to DC8: the DC each leads to and its score.
+/// Update of DC1's six paths to DC8: the next DC of each and its score.
 fn told_dc1(plan: &Plan, fault: &FaultPlan) -> Vec<(String, u8)> {
     let mut path_cost_updates = fault.path_cost_updates.iter();
     let change =
@@ -108,7 +108,7 @@ fn another_delay_is_another_score_and_place_and_back_again() {
 }
 
 #[test]
-fn less_capacity_far_away_is_another_score_in_the_same_place() {
+fn less_capacity_far_away_changes_the_score_and_not_the_order() {
     let plan = common::plan(&with_faults(
         "  - { at: 10 ms, link: [dc2, dc8], rate: 20 Gbit }\n",
     ));

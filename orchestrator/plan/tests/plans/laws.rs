@@ -1,4 +1,4 @@
-//! What holds for the plan of any topology.
+//! Laws of the plan of any topology.
 
 use std::{
     cmp::Reverse,
@@ -137,7 +137,7 @@ fn paths_over(plan: &Plan, port: PortId, hops: &[Option<u32>]) -> Vec<(Nanos, Op
         .collect()
 }
 
-/// Where a packet for `to` goes next: the most specific route's ports.
+/// Next ports of a packet for `to`: those of the most specific route.
 fn next_ports(plan: &Plan, at: NodeId, to: Ipv4Addr) -> &[PortId] {
     let holds = |addr: Ipv4Addr, len: u8| {
         let host_bits = 32 - u32::from(len);
@@ -178,9 +178,9 @@ proptest! {
                     .copied()
                     .filter(|port| !paths_over(&plan, *port, &hops).is_empty())
                     .collect();
-                let found: BTreeSet<_> = row.candidates.iter().map(|way| way.port).collect();
+                let found: BTreeSet<_> = row.candidates.iter().map(|candidate| candidate.port).collect();
                 prop_assert_eq!(found, expected);
-                let key = |way: &lab_plan::Candidate| (way.paper_delay_ns, way.port);
+                let key = |candidate: &lab_plan::Candidate| (candidate.paper_delay_ns, candidate.port);
                 prop_assert!(row.candidates.is_sorted_by_key(key));
             }
         }
@@ -191,10 +191,10 @@ proptest! {
         let plan = crate::common::plan(&sketch.text());
         for row in plan.switches.iter().flat_map(|switch| &switch.destinations) {
             let hops = hops(&plan, row.dc);
-            for way in &row.candidates {
-                let paths = paths_over(&plan, way.port, &hops);
+            for candidate in &row.candidates {
+                let paths = paths_over(&plan, candidate.port, &hops);
                 let best = paths.into_iter().min_by_key(|path| (path.0, Reverse(path.1)));
-                let found = (way.paper_delay_ns, Some(way.paper_bottleneck_bps));
+                let found = (candidate.paper_delay_ns, Some(candidate.paper_bottleneck_bps));
                 prop_assert_eq!(Some(found), best);
             }
         }

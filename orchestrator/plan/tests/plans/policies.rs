@@ -1,4 +1,4 @@
-//! What becomes of a scenario's policies.
+//! Policies of a plan.
 
 use lab_parameters::{TeConfig, UcmpConfig};
 use lab_plan::{FaultChange, Plan, PolicyPlan};
@@ -53,7 +53,7 @@ fn ablations_are_lcmp_without_a_weight() {
 }
 
 #[test]
-fn a_first_packet_goes_the_nearest_way_under_ucmp() {
+fn a_first_packet_takes_the_nearest_path_under_ucmp() {
     let plan = common::plan(&testbed(
         "  - ucmp\n  - ucmp: { quantum: 15 ms, label: coarse }",
     ));
@@ -80,7 +80,7 @@ fn traffic_engineering_begins_with_capacity_and_its_interval_is_scaled() {
 }
 
 #[test]
-fn what_the_kernel_engine_cannot_run_is_said() {
+fn a_policy_that_the_kernel_engine_cannot_run_is_warned_of() {
     let plan = common::plan(&testbed(
         "  - te-100ms\n  - own: { name: delay-only }\n  - ucmp: { ageing: true, label: aged }\n  \
          - ucmp",
@@ -94,7 +94,7 @@ fn what_the_kernel_engine_cannot_run_is_said() {
 }
 
 #[test]
-fn a_switch_program_of_ones_own_is_given_scores_that_tell_all_paths_apart() {
+fn an_own_switch_programs_scores_separate_all_paths() {
     let plan = common::plan(&testbed("  - ecmp\n  - ebpf: own/two-choice.bpf.o"));
     let run = &plan.policies[1];
     assert_eq!(run.label, "two-choice");

@@ -1,4 +1,4 @@
-//! What scaling does to whole plans.
+//! Scaling of whole plans.
 
 use lab_plan::{Plan, PlanError, PlanOptions};
 

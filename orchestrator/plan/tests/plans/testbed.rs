@@ -11,7 +11,10 @@ fn switch(plan: &Plan, dc: usize) -> &Switch {
 fn by(plan: &Plan, from: usize, to: usize) -> Vec<u32> {
     let rows = &switch(plan, from).destinations;
     let row = rows.iter().find(|row| row.dc.index() == to - 1).unwrap();
-    row.candidates.iter().map(|way| way.next_dc.0 + 1).collect()
+    row.candidates
+        .iter()
+        .map(|candidate| candidate.next_dc.0 + 1)
+        .collect()
 }
 
 #[test]
@@ -22,7 +25,7 @@ fn dc1_has_six_ways_to_dc8_by_delay() {
     let paths = &switch(&plan, 1).destinations[0].candidates;
     let delays = paths
         .iter()
-        .map(|way| way.paper_delay_ns.whole_millis_trunc());
+        .map(|candidate| candidate.paper_delay_ns.whole_millis_trunc());
     assert_eq!(delays.collect::<Vec<_>>(), [10, 20, 50, 100, 200, 500]);
     assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
 }
@@ -51,14 +54,14 @@ fn the_testbeds_buckets_follow_capacity() {
     assert_eq!(lcmp.buckets_of(0, 0, 4), 1);
     assert_eq!((wcmp.buckets_of(0, 0, 4), ucmp.buckets_of(0, 0, 4)), (5, 0));
     let table = lab_plan::render_table(&plan);
-    let ways = table.split("Ways\n").nth(1).unwrap();
+    let paths = table.split("Paths\n").nth(1).unwrap();
     let policies = table.split("Policies\n").nth(1).unwrap();
     let head = |text: &str, lines| text.lines().take(lines).collect::<Vec<_>>().join("\n");
-    insta::assert_snapshot!(format!("{}\n\n{}", head(ways, 7), head(policies, 2)));
+    insta::assert_snapshot!(format!("{}\n\n{}", head(paths, 7), head(policies, 2)));
 }
 
 #[test]
-fn transit_datacenters_of_the_full_network_have_two_ways() {
+fn transit_datacenters_of_the_full_network_have_two_paths() {
     let plan = crate::common::plan(&crate::common::scenario_text("8dc-fabric.yaml"));
     let mut several = 0;
     for from in 1..=8 {
@@ -114,10 +117,10 @@ fn the_best_path_through_a_next_hop_is_the_fattest_of_the_nearest() {
     let plan = crate::common::plan(include_str!("data/13dc.yaml"));
     let rows = &switch(&plan, 1).destinations;
     let row = rows.iter().find(|row| row.dc == DcId(12)).unwrap();
-    let way = &row.candidates[0];
-    assert_eq!(way.paper_delay_ns, Nanos::from_millis(5));
-    assert_eq!(way.paper_bottleneck_bps.to_string(), "100 Gbit");
-    assert_eq!(way.paper_first_link_bps.to_string(), "200 Gbit");
+    let candidate = &row.candidates[0];
+    assert_eq!(candidate.paper_delay_ns, Nanos::from_millis(5));
+    assert_eq!(candidate.paper_bottleneck_bps.to_string(), "100 Gbit");
+    assert_eq!(candidate.paper_first_link_bps.to_string(), "200 Gbit");
 }
 
 /// The artifact's first topology, unscaled: its base RTT of DC1–DC8 is 2 · 10.006 ms of propagation
@@ -147,7 +150,7 @@ fn times_of_a_switch_agent_are_emulated_and_path_parameters_are_not() {
     assert_eq!(config.sample_interval_ns, Nanos::from_millis(10));
     assert_eq!(config.max_delay_shift(), 19);
     assert_eq!(config.max_capacity_bps.to_string(), "200 Gbit");
-    // Five times the route by DC3: two links of 2.5 s each way, and one packet and its ACK.
+    // Five times the path via DC3: two links of 2.5 s each way, and one packet and its ACK.
     let idle = config.idle_timeout_ns.get();
     assert!((50_000_000_000..50_100_000_000).contains(&idle), "{idle}");
 }
@@ -167,7 +170,7 @@ fn an_unsaturated_delay_limit_is_named_when_routes_tie() {
     assert_eq!(codes, ["delay-score-ties"]);
     assert_eq!(
         plan.warnings[0].text,
-        "policy `lcmp`: from `dc1` to `dc8` the ways by `dc2` (50 ms) and `dc7` (100 ms) have the \
+        "policy `lcmp`: from `dc1` to `dc8` the paths via `dc2` (50 ms) and `dc7` (100 ms) have the \
          same delay score, and so for one more destination (hint: `max_delay: 524288 us` is the \
          smallest that separates all)"
     );

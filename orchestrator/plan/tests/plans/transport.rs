@@ -37,7 +37,7 @@ fn mbit(rate: u64) -> BitsPerSec {
 }
 
 #[test]
-fn unless_told_otherwise_the_simulator_does_as_the_kernel() {
+fn by_default_the_simulator_does_as_the_kernel() {
     let plan = simulated("");
     let transport = &plan.transport;
     assert_eq!(transport.semantics, Semantics::Paper);
@@ -68,7 +68,7 @@ fn the_artifacts_semantics_comes_with_its_configuration() {
 }
 
 #[test]
-fn a_presets_parameters_are_the_semantics_unless_said() {
+fn a_presets_parameters_are_the_semantics_by_default() {
     let cc = |text: &str| simulated(text).transport.cc;
     assert_eq!(cc("cc: dcqcn"), CcPlan::Dcqcn(DcqcnConfig::PAPER));
     assert_eq!(cc("cc: dctcp"), CcPlan::Dctcp(DctcpConfig::PAPER));

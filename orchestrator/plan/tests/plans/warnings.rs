@@ -1,8 +1,8 @@
-//! What is said before results are trusted.
+//! Warnings of a plan.
 
 use crate::common;
 
-/// A scenario of two datacenters and two ways of different delay between them.
+/// A scenario of two datacenters and two paths of different delay between them.
 fn diamond(rates: [&str; 2], more: &str) -> String {
     let [near, far] = rates;
     format!(
@@ -36,12 +36,12 @@ fn codes(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn nothing_is_said_of_a_lab_that_holds() {
+fn a_sound_plan_has_no_warnings() {
     assert_eq!(codes(&diamond(["100 Gbit", "100 Gbit"], ONE_FLOW)), [""; 0]);
 }
 
 #[test]
-fn a_longer_way_that_ends_a_flow_sooner() {
+fn a_longer_path_that_ends_a_flow_sooner() {
     let found = warnings(&diamond(["10 Gbit", "100 Gbit"], ONE_FLOW));
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].0, "ideal-not-least");
@@ -198,7 +198,7 @@ fn loads_of_several_workloads_add_up() {
     insta::assert_snapshot!(found[0]);
 }
 
-/// Only equal-hop ways are taken, so that other links of the datacenter are of no help.
+/// Only equal-hop paths are candidates, so the other links of the datacenter do not help.
 #[test]
 fn links_that_do_not_lead_there_carry_nothing_there() {
     let text = common::scenario_text("smoke.yaml");
