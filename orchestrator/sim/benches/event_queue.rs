@@ -102,9 +102,9 @@ impl Queue for Quaternary {
 }
 
 /// A tournament, as the simulator has it: a key's index is its place.
-struct Played(Tournament);
+struct Replay(Tournament);
 
-impl Queue for Played {
+impl Queue for Replay {
     fn for_pending(pending: u64) -> Self {
         Self(Tournament::new(u32::try_from(pending).unwrap_or(0)))
     }
@@ -114,7 +114,7 @@ impl Queue for Played {
     }
 
     fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
-        let (at, place) = self.0.least();
+        let (at, place) = self.0.earliest();
         let key = Key::from(at.picos()) << 64 | Key::from(place);
         self.0.set(place, moment(put_off(key)));
     }
@@ -187,7 +187,7 @@ fn all(criterion: &mut Criterion) {
         bench("binary in place", time_of::<BinaryInPlace>);
         bench("quaternary", time_of::<Quaternary>);
         bench("radix", time_of::<Radix>);
-        bench("tournament", time_of::<Played>);
+        bench("tournament", time_of::<Replay>);
     }
     group.finish();
 }

@@ -20,7 +20,9 @@ use std::{
 };
 
 use lab_plan::Plan;
-use lab_sim::{EndReason, Job, Observer, Outcome, Progress, RunOptions, note::Note, simulate};
+use lab_sim::{
+    EndReason, Job, Observer, Outcome, Progress, RunOptions, simulate, trace::TraceEvent,
+};
 use nix::sys::resource::{UsageWho, getrusage};
 
 /// Runs of which the best counts.
@@ -216,9 +218,9 @@ fn usage() -> nix::sys::resource::Usage {
 struct Silent;
 
 impl Observer for Silent {
-    fn note(&mut self, _: Note) {}
+    fn on_event(&mut self, _: TraceEvent) {}
 
-    fn progress(&mut self, _: Progress) -> bool {
+    fn on_progress(&mut self, _: Progress) -> bool {
         true
     }
 }

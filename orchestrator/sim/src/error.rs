@@ -3,35 +3,35 @@
 /// Error of a simulation.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum SimError {
-    /// The plan's routes do not lead everywhere.
+    /// A switch has no route to a host.
     #[error("`{node}` has no route to `{host}`")]
     NoRoute {
-        /// Where the packet is.
+        /// The switch.
         node: String,
-        /// Where it is to go.
+        /// The host.
         host: String,
     },
-    /// No policy of that place.
+    /// The plan has no policy of this index.
     #[error("the plan has {count} policies, there is none at {index}")]
     NoPolicy {
-        /// What was asked for.
+        /// Requested index.
         index: usize,
-        /// How many there are.
+        /// Number of policies.
         count: usize,
     },
-    /// A policy of the user's own that this program does not have.
+    /// No policy of the user's own has this name.
     #[error("no policy `{name}` is compiled in")]
     NoOwnPolicy {
-        /// What was asked for.
+        /// Requested name.
         name: String,
     },
-    /// A policy that is a switch program.
+    /// The policy is a switch program.
     #[error(
         "`{object}` is a program for switches of a kernel (hint: `lcmp-lab up` runs it; for the \
          simulator write the policy in Rust, `own: {{name: …}}`)"
     )]
     SwitchProgram {
-        /// Its object.
+        /// Object file of the program.
         object: String,
     },
     /// A flow needs more packets than a sequence number counts.
@@ -41,21 +41,21 @@ pub enum SimError {
         u32::MAX
     )]
     FlowTooLong {
-        /// Which.
+        /// Id of the flow.
         flow: u32,
-        /// Its size.
+        /// Size of the flow.
         bytes: u64,
     },
-    /// More hosts than packets can name.
+    /// The network has more hosts than a packet can address.
     #[error("there are more than {} hosts", u16::MAX)]
     TooManyHosts,
-    /// The next window of virtual time would be empty.
+    /// An inter-DC link without delay leaves no lookahead.
     #[error(
         "the inter-DC link `{link}` has no delay, and the datacenters at its ends are simulated \
          apart by that delay (hint: give it at least 1 ns)"
     )]
     NoDelay {
-        /// Which.
+        /// Name of the link.
         link: String,
     },
     /// The program of traffic engineering has no solution; the simulation ended there.

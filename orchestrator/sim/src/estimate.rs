@@ -1,4 +1,4 @@
-//! What a simulation costs, before it is run.
+//! Cost of a simulation before it runs.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use lab_units::{Bytes, NodeId};
 
 use crate::{error::SimError, network::Network, time::SimTime};
 
-/// What one repetition of one policy costs.
+/// Cost of one repetition of one policy.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Estimate {
-    /// Flows that start.
+    /// Number of flows that start.
     pub flows: u64,
-    /// Data packets, if none is sent again.
+    /// Number of data packets without retransmissions.
     pub data_packets: u64,
-    /// Packets put on a wire: data and its ACKs, on the ways of least delay.
+    /// Number of packets put on a wire: data and ACKs, on the paths of the smallest delay.
     pub packet_hops: u64,
-    /// Memory for packets under way and for flows.
+    /// Memory of packets under way and of flows.
     pub memory: Bytes,
 }
 
 impl Estimate {
-    /// Of `repetition` of `plan`, for the flows that start before `until`.
+    /// Estimates `repetition` of `plan` for the flows that start before `until`.
     ///
     /// # Errors
-    /// A host that some switch has no route to.
+    /// A host without a route from some switch.
     pub fn of(plan: &Plan, repetition: u32, until: Option<SimTime>) -> Result<Self, SimError> {
         let network = Network::new(plan)?;
         let until = until.unwrap_or(SimTime::MAX);
         let mut lengths: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
         let mut estimate = Self::default();
-        let is_meant =
+        let is_counted =
             |flow: &&Flow| flow.repetition == repetition && SimTime::from(flow.start_ns) < until;
-        for flow in plan.flows.iter().filter(is_meant) {
+        for flow in plan.flows.iter().filter(is_counted) {
             let links = *lengths
                 .entry((flow.src, flow.dst))
                 .or_insert_with(|| links_between(plan, &network, flow.src, flow.dst));
@@ -48,7 +48,7 @@ impl Estimate {
     }
 }
 
-/// Links of the way of least delay; 0 where there is none.
+/// Returns the number of links of the path of the smallest delay; 0 if there is none.
 fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u64 {
     let (mut at, to) = (network.node(src), network.node(dst));
     let mut links = 0;
@@ -67,13 +67,14 @@ fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u6
     links
 }
 
-/// Packets under way fill at most the links and their queues, and are at most those of the flows;
-/// every data packet may have its ACK under way when the next ones leave.
+/// Estimates memory. Packets under way fill at most the links and their queues, and are at most the
+/// flows' packets; each data packet counts with its ACK.
 fn memory(plan: &Plan, estimate: &Estimate) -> Bytes {
     let held = plan.links.iter().map(|link| {
         let wire = &link.emu;
-        let way = wire.rate_bps.bytes_in(wire.delay_ns);
-        way.saturating_add(wire.buffer_bytes)
+        let in_flight = wire.rate_bps.bytes_in(wire.delay_ns);
+        in_flight
+            .saturating_add(wire.buffer_bytes)
             .get()
             .saturating_mul(2)
     });
@@ -88,13 +89,13 @@ fn memory(plan: &Plan, estimate: &Estimate) -> Bytes {
     Bytes::new(packets.saturating_mul(each).saturating_add(flows))
 }
 
-/// A packet with its time and its place in a queue.
+/// Bytes of memory of a packet on a wire.
 const PACKET_MEMORY: u64 = 40;
 
-/// What switches write into a packet.
+/// Bytes of memory of a packet's telemetry.
 const TELEMETRY_MEMORY: u64 = 400;
 
-/// A flow's facts, its QP, its receiver, its entries in flow tables on the way.
+/// Bytes of memory of a flow: its facts, QP, receiver, and flow-table entries on its path.
 const FLOW_MEMORY: u64 = 1_000;
 
 #[cfg(test)]
@@ -106,12 +107,12 @@ mod tests {
         testing,
     };
 
-    struct Deaf;
+    struct Silent;
 
-    impl Observer for Deaf {
-        fn note(&mut self, _: crate::note::Note) {}
+    impl Observer for Silent {
+        fn on_event(&mut self, _: crate::trace::TraceEvent) {}
 
-        fn progress(&mut self, _: Progress) -> bool {
+        fn on_progress(&mut self, _: Progress) -> bool {
             true
         }
     }
@@ -120,7 +121,7 @@ mod tests {
     fn without_loss_the_packet_hops_are_those_simulated() {
         let plan = testing::pair();
         let estimate = Estimate::of(&plan, 0, None).expect("an estimate");
-        let outcome = simulate(Job::new(&plan, 0, 0), &RunOptions::default(), &mut Deaf)
+        let outcome = simulate(Job::new(&plan, 0, 0), &RunOptions::default(), &mut Silent)
             .expect("a simulation");
         assert_eq!(estimate.packet_hops, outcome.work.packet_hops);
         assert_eq!(estimate.data_packets, outcome.work.data_packets);

@@ -1,24 +1,24 @@
-//! Queues of packets, out of one pool.
+//! Packet queues out of one pool.
 //!
-//! A long link holds hundreds of thousands of packets and the next moment none. A ring buffer per
-//! queue would keep the most it ever held, and twice that while it grows; here queues are chains of
-//! blocks that go back to a pool, so memory follows what is under way.
+//! A long link holds hundreds of thousands of packets at one time and none at another. A ring buffer per
+//! queue would keep its maximum size for ever. Here a queue is a chain of blocks, which return to a pool,
+//! so that memory follows the number of packets under way.
 
-use crate::{network::count, packet::Packet, prefetch::prefetch, time::SimTime};
+use crate::{network::count, packet::Packet, time::SimTime};
 
 /// A packet on a wire: 28 bytes. In an egress queue it is a [`Packet`] alone.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Queued {
-    /// When it is there, in two halves, since a whole one would be aligned to 32 bytes.
+pub struct WirePacket {
+    /// Arrival in two halves, since a `u64` would pad the struct to 32 bytes.
     at: [u32; 2],
-    /// What.
+    /// The packet.
     pub packet: Packet,
 }
 
-const _: () = assert!(size_of::<Queued>() == 28);
+const _: () = assert!(size_of::<WirePacket>() == 28);
 
-impl Queued {
-    /// `packet`, which will be there at `at`.
+impl WirePacket {
+    /// Creates a packet that arrives at `at`.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the halves")]
@@ -30,7 +30,7 @@ impl Queued {
         }
     }
 
-    /// When it is there.
+    /// Returns the arrival.
     #[inline]
     #[must_use]
     pub const fn at(&self) -> SimTime {
@@ -38,7 +38,7 @@ impl Queued {
     }
 }
 
-/// How many packets ahead memory is asked for: two are in a line of the cache.
+/// Prefetch distance in packets: a cache line holds two.
 const AHEAD: usize = 3;
 
 const SLOTS: usize = 32;
@@ -50,14 +50,15 @@ struct Block<T> {
     next: u32,
 }
 
-/// The blocks of all queues of one kind in a shard.
+/// Blocks of all queues of one kind in a partition.
 pub struct Pool<T> {
-    /// Megabytes grow by moving pages, not bytes, and what is reserved ahead is no memory yet.
+    /// The allocator grows a vector of megabytes by remapping pages, and untouched capacity takes no
+    /// memory.
     blocks: Vec<Block<T>>,
     free: Vec<u32>,
 }
 
-/// A queue of packets, first in, first out. It is empty when made and must be given back empty.
+/// First-in, first-out queue of packets. A queue must be empty when dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct Fifo {
     head: u32,
@@ -97,7 +98,7 @@ impl<T: Copy + Default> Pool<T> {
 }
 
 impl Fifo {
-    /// An empty queue.
+    /// Creates an empty queue.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -109,19 +110,19 @@ impl Fifo {
         }
     }
 
-    /// Whether nothing is in it.
+    /// Returns true if the queue is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Packets in it.
+    /// Returns the number of packets.
     #[must_use]
     pub const fn len(&self) -> u32 {
         self.len
     }
 
-    /// Puts `queued` at the end.
+    /// Appends `queued`.
     #[inline]
     pub fn push<T: Copy + Default>(&mut self, pool: &mut Pool<T>, queued: T) {
         if self.len == 0 {
@@ -137,13 +138,13 @@ impl Fifo {
         self.len += 1;
     }
 
-    /// What is at the front.
+    /// Returns the first packet.
     #[inline]
     pub fn front<T: Copy + Default>(&self, pool: &mut Pool<T>) -> Option<T> {
         (self.len > 0).then(|| pool.block(self.head).slots[usize::from(self.first) % SLOTS])
     }
 
-    /// Takes what is at the front.
+    /// Removes the first packet.
     #[inline]
     pub fn pop<T: Copy + Default>(&mut self, pool: &mut Pool<T>) -> Option<T> {
         if self.len == 0 {
@@ -163,8 +164,8 @@ impl Fifo {
         Some(queued)
     }
 
-    /// Has the processor fetch what will be at the front soon: it was put in milliseconds ago and is
-    /// in no cache by now.
+    /// Prefetches a packet near the front, which left the caches in the milliseconds since its
+    /// `push`.
     #[inline]
     pub fn prefetch<T: Copy + Default>(&self, pool: &mut Pool<T>) {
         let soon = usize::from(self.first) + AHEAD;
@@ -187,6 +188,23 @@ impl Default for Fifo {
     }
 }
 
+/// Prefetches the cache line in which `value` begins; does nothing on processors other than x86-64.
+#[inline]
+#[cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "the instruction is there as an unsafe function")
+)]
+pub(crate) fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the instruction changes nothing and faults nowhere, and this is a reference's address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
@@ -196,14 +214,14 @@ mod tests {
     use super::*;
     use crate::packet::Kind;
 
-    fn queued(number: u32) -> Queued {
+    fn queued(number: u32) -> WirePacket {
         let at = SimTime::from_picos(u64::from(number) << 20);
-        Queued::new(at, Packet::new(Kind::Data, 3, number, 0, 1, 0))
+        WirePacket::new(at, Packet::new(Kind::Data, 3, number, 0, 1, 0))
     }
 
     proptest! {
         #[test]
-        fn queues_of_one_pool_are_what_a_deque_is(
+        fn queues_of_one_pool_equal_deques(
             steps in prop::collection::vec((0..3usize, any::<bool>(), 1..90u32), 1..60),
         ) {
             let mut pool = Pool::default();
@@ -219,7 +237,7 @@ mod tests {
                     } else {
                         let front = queues[which].front(&mut pool);
                         let popped = queues[which].pop(&mut pool);
-                        let at = |one: Option<Queued>| one.map(|one| one.at());
+                        let at = |one: Option<WirePacket>| one.map(|one| one.at());
                         prop_assert_eq!(at(front), at(popped));
                         let flow = popped.map(|one| one.packet.flow);
                         prop_assert_eq!(flow, deques[which].pop_front());
@@ -231,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn emptied_queues_give_their_blocks_back() {
+    fn emptied_queues_return_their_blocks() {
         let mut pool = Pool::default();
         for _ in 0..10 {
             let mut queue = Fifo::new();

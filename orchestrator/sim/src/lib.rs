@@ -1,56 +1,55 @@
-//! The plan in virtual time, packet by packet.
+//! Packet-level simulator: the plan in virtual time.
 //!
 //! Must not contain: wall clocks, tokio, netlink, hash-map order, randomness that is not seeded by
 //! the plan.
 //!
-//! What is simulated:
+//! Model:
 //! - [`time`][]: virtual time
-//! - [`packet`][], [`fifo`][]: what travels and queues, with `prefetch`, since queues are long
-//! - [`network`][], [`world`][]: the plan, looked up once
-//! - [`port`][], [`mmu`][], [`flow_table`][]: queues and marks, buffers and PFC, pinned flows
+//! - [`packet`][], [`fifo`][]: packets and their queues
+//! - [`network`][], [`world`][]: the plan in the simulator's numbering
+//! - [`port`][], [`mmu`][]: queues, ECN marks, shared buffers, PFC
 //! - [`cc`][]: congestion control of a sending QP
-//! - [`te`][]: traffic engineering, where all datacenters' demands meet
-//! - [`semantics`][]: the paper's semantics and the artifact's
+//! - [`te`][]: TE controller
+//! - [`semantics`][]: rules of the paper and of the artifact
 //!
-//! How:
-//! - [`event`][]: what happens next
-//! - [`shard`][]: one datacenter
-//! - [`run`][]: all of them, on one thread or many, with the same result
-//! - [`note`][]: what is told meanwhile
-//! - [`mod@simulate`][]: a plan's run, whatever its semantics and congestion control
-//! - [`mod@record`][]: the same as rows of a run directory
-//! - [`played`][]: the same in memory, beside the artifact's outputs
-//! - [`estimate`][]: what it costs, before
+//! Execution:
+//! - [`event`][]: event queue
+//! - [`partition`][]: one datacenter, a logical process
+//! - [`run`][]: all partitions, on one thread or many, with the same result
+//! - [`trace`][]: events for observers
+//! - [`mod@simulate`][]: run of a policy, for any semantics and congestion control
+//! - [`mod@record`][]: observer that writes a run directory's rows
+//! - [`replay`][]: observer that keeps results in memory, for comparison with the artifact's outputs
+//! - [`estimate`][]: cost of a simulation before it runs
 
 pub mod cc;
 pub mod error;
 pub mod estimate;
 pub mod event;
 pub mod fifo;
-pub mod flow_table;
 pub mod mmu;
 pub mod network;
-pub mod note;
 pub mod packet;
-pub mod played;
+pub mod partition;
 pub mod port;
-mod prefetch;
 pub mod record;
+pub mod replay;
 pub mod run;
 pub mod semantics;
-pub mod shard;
 pub mod simulate;
 pub mod te;
 #[cfg(test)]
 mod testing;
 pub mod time;
+pub mod trace;
 pub mod world;
 
 pub use error::SimError;
 pub use estimate::Estimate;
+pub use partition::Work;
 pub use record::{RecordError, record};
 pub use run::{EndReason, Observer, Outcome, Progress, RunOptions};
-pub use shard::{Told, Work};
 pub use simulate::{Job, simulate};
 pub use time::SimTime;
+pub use trace::TraceFilter;
 pub use world::World;

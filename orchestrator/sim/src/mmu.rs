@@ -1,59 +1,59 @@
-//! A switch's shared buffer, and when it asks upstream neighbours to wait (PFC).
+//! Shared buffer of a switch, and its PFC thresholds.
 //!
-//! As HPCC's NS-3 switch does, which the paper's simulations run on: bytes are counted at the port
-//! they came in by. First the class's reserve fills, then a share of what is free in the switch,
-//! and what comes after a pause was sent goes to the port's headroom. A packet that fits into
-//! neither headroom nor share is dropped.
+//! The rules are those of HPCC's NS-3 switch, which the paper's simulations run on. Bytes are counted at
+//! their ingress port: first in the class's reserve, then in a share of the free buffer, and after a
+//! pause in the port's headroom. A packet that fits into neither headroom nor share is dropped.
 
 use std::marker::PhantomData;
 
-use crate::{packet::CLASSES, semantics::Semantics};
+use crate::{packet::CLASSES, semantics::SemanticsRules};
 
-/// The buffer of one switch.
+/// Shared buffer of one switch.
 #[derive(Clone, Debug)]
-pub struct Mmu<P> {
+pub struct Mmu<S> {
     ports: Vec<Ingress>,
-    /// What ports share, and what of it is used.
+    /// Bytes that the ports share.
     shared: u64,
+    /// Bytes used of `shared`.
     used: u64,
-    semantics: PhantomData<P>,
+    semantics: PhantomData<S>,
 }
 
-/// What came in by one port.
+/// Buffered bytes of one ingress port.
 #[derive(Clone, Debug)]
 struct Ingress {
     headroom: u64,
     threshold_shift: u32,
-    /// In reserve and share, by class.
+    /// Bytes in reserve and share, by class.
     bytes: [u64; CLASSES],
-    /// In the headroom, by class.
-    late_bytes: [u64; CLASSES],
-    /// Bit n: the peer was asked to stop class n.
-    stopped: u8,
+    /// Bytes in the headroom, by class.
+    headroom_bytes: [u64; CLASSES],
+    /// Bit n is set if class n of the peer is paused.
+    paused: u8,
 }
 
-/// What a port of the buffer is like.
+/// Buffer parameters of a port.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct IngressFacts {
-    /// Bytes kept for what is under way when it asks for a pause; none for a port that may drop.
+    /// Bytes reserved for packets under way when a pause is sent; 0 for a port that drops instead.
     pub headroom: u64,
-    /// Its share of what is free is 2^-this.
+    /// The port's share of the free bytes is 2^-`threshold_shift`.
     pub threshold_shift: u32,
 }
 
-impl<P: Semantics> Mmu<P> {
-    /// A buffer of `buffer` bytes for `ports`.
+impl<S: SemanticsRules> Mmu<S> {
+    /// Creates a buffer of `buffer` bytes for `ports`.
     ///
-    /// Where headrooms leave nothing to share, the largest are given up, one after the other: their
-    /// ports never ask for a pause and drop instead. That is the lot of long-haul links, whose
-    /// headroom is a bandwidth-delay product.
+    /// If the headrooms leave nothing to share, the largest are set to 0 one after the other: such ports
+    /// never send a pause and drop instead. Long-haul links, whose headroom is a bandwidth-delay
+    /// product, are the usual case.
     #[must_use]
     pub fn new(buffer: u64, ports: &[IngressFacts]) -> Self {
         let mut headrooms: Vec<u64> = ports.iter().map(|port| port.headroom).collect();
-        let reserves = ports.len() as u64 * CLASSES as u64 * P::RESERVE_BYTES;
+        let reserves = ports.len() as u64 * CLASSES as u64 * S::RESERVE_BYTES;
         let shared = loop {
-            let shared = P::shared_bytes(buffer, &headrooms, reserves);
-            let largest = headrooms.iter_mut().max().filter(|most| **most > 0);
+            let shared = S::shared_bytes(buffer, &headrooms, reserves);
+            let largest = headrooms.iter_mut().max().filter(|max| **max > 0);
             match (shared, largest) {
                 (Some(shared), _) => break shared,
                 (None, Some(largest)) => *largest = 0,
@@ -64,8 +64,8 @@ impl<P: Semantics> Mmu<P> {
             headroom,
             threshold_shift: facts.threshold_shift,
             bytes: [0; CLASSES],
-            late_bytes: [0; CLASSES],
-            stopped: 0,
+            headroom_bytes: [0; CLASSES],
+            paused: 0,
         };
         Self {
             ports: ports.iter().zip(&headrooms).map(ingress).collect(),
@@ -75,7 +75,7 @@ impl<P: Semantics> Mmu<P> {
         }
     }
 
-    /// Ports without headroom, which drop instead of asking for a pause.
+    /// Returns the ports without headroom, which drop instead of sending a pause.
     pub fn lossy_ports(&self) -> impl Iterator<Item = usize> {
         let ports = self.ports.iter().enumerate();
         ports
@@ -85,95 +85,94 @@ impl<P: Semantics> Mmu<P> {
 
     #[inline]
     fn threshold(&self, port: usize) -> u64 {
-        P::free_bytes(self.shared, self.used) >> self.ports[port].threshold_shift
+        S::free_bytes(self.shared, self.used) >> self.ports[port].threshold_shift
     }
 
-    /// Whether `bytes` that come in by `port` and leave at once change nothing: neither does the
-    /// peer have to stop, nor does it wait to go on. So it is while the class fills no more than its
-    /// reserve.
+    /// Returns true if `bytes` that arrive at `port` and leave at once neither pause nor resume the
+    /// peer, so that counting them changes nothing: the class fits its reserve and nothing is paused.
     #[inline]
-    pub fn passes(&self, port: usize, class: u8, bytes: u64) -> bool {
+    pub fn bypasses(&self, port: usize, class: u8, bytes: u64) -> bool {
         let ingress = &self.ports[port];
         let class = usize::from(class) % CLASSES;
-        ingress.stopped == 0
-            && ingress.late_bytes[class] == 0
-            && ingress.bytes[class] + bytes <= P::RESERVE_BYTES
+        ingress.paused == 0
+            && ingress.headroom_bytes[class] == 0
+            && ingress.bytes[class] + bytes <= S::RESERVE_BYTES
             && bytes <= self.threshold(port)
     }
 
-    /// Takes `bytes` that came in by `port`, unless they do not fit.
+    /// Counts `bytes` that arrived at `port`; false if they do not fit.
     #[inline]
     pub fn admit(&mut self, port: usize, class: u8, bytes: u64) -> bool {
         let threshold = self.threshold(port);
         let class = usize::from(class);
         let ingress = &mut self.ports[port];
-        let shared = ingress.bytes[class].saturating_sub(P::RESERVE_BYTES);
-        let fits_headroom = bytes + ingress.late_bytes[class] <= ingress.headroom;
+        let shared = ingress.bytes[class].saturating_sub(S::RESERVE_BYTES);
+        let fits_headroom = bytes + ingress.headroom_bytes[class] <= ingress.headroom;
         if !fits_headroom && bytes + shared > threshold {
             return false;
         }
         let after = ingress.bytes[class] + bytes;
-        if after <= P::RESERVE_BYTES {
+        if after <= S::RESERVE_BYTES {
             ingress.bytes[class] = after;
-        } else if after - P::RESERVE_BYTES > threshold {
-            ingress.late_bytes[class] += bytes;
+        } else if after - S::RESERVE_BYTES > threshold {
+            ingress.headroom_bytes[class] += bytes;
         } else {
             ingress.bytes[class] = after;
-            self.used += bytes.min(after - P::RESERVE_BYTES);
+            self.used += bytes.min(after - S::RESERVE_BYTES);
         }
         true
     }
 
-    /// Gives back `bytes` that came in by `port`.
+    /// Releases `bytes` that arrived at `port`.
     #[inline]
     pub fn release(&mut self, port: usize, class: u8, bytes: u64) {
         let class = usize::from(class);
         let ingress = &mut self.ports[port];
-        let late = ingress.late_bytes[class].min(bytes);
+        let late = ingress.headroom_bytes[class].min(bytes);
         let early = bytes - late;
-        let shared = early.min(ingress.bytes[class].saturating_sub(P::RESERVE_BYTES));
-        ingress.late_bytes[class] -= late;
+        let shared = early.min(ingress.bytes[class].saturating_sub(S::RESERVE_BYTES));
+        ingress.headroom_bytes[class] -= late;
         ingress.bytes[class] -= early;
         self.used -= shared;
     }
 
-    /// Whether the peer of `port` is to stop `class` now; it counts as asked.
+    /// Returns true if the peer of `port` must be paused for `class` now; the peer then counts as paused.
     #[inline]
-    pub fn stops(&mut self, port: usize, class: u8) -> bool {
+    pub fn must_pause(&mut self, port: usize, class: u8) -> bool {
         let threshold = self.threshold(port);
         let ingress = &mut self.ports[port];
         let bit = 1 << class;
         let class = usize::from(class);
-        let shared = ingress.bytes[class].saturating_sub(P::RESERVE_BYTES);
-        let is_full = ingress.late_bytes[class] > 0 || shared >= threshold;
-        if ingress.headroom == 0 || ingress.stopped & bit != 0 || !is_full {
+        let shared = ingress.bytes[class].saturating_sub(S::RESERVE_BYTES);
+        let is_full = ingress.headroom_bytes[class] > 0 || shared >= threshold;
+        if ingress.headroom == 0 || ingress.paused & bit != 0 || !is_full {
             return false;
         }
-        ingress.stopped |= bit;
+        ingress.paused |= bit;
         true
     }
 
-    /// The link of `port` was cut, and with it what its peer was asked.
-    pub fn forget_stops(&mut self, port: usize) {
-        self.ports[port].stopped = 0;
+    /// Forgets the pauses of `port`, whose link went down.
+    pub fn forget_pauses(&mut self, port: usize) {
+        self.ports[port].paused = 0;
     }
 
-    /// Whether the peer of `port`, which was asked to stop `class`, may go on; it counts as told.
+    /// Returns true if the paused peer of `port` may resume `class`; the peer then counts as resumed.
     #[inline]
-    pub fn resumes(&mut self, port: usize, class: u8) -> bool {
+    pub fn may_resume(&mut self, port: usize, class: u8) -> bool {
         let bit = 1 << class;
-        if self.ports[port].stopped & bit == 0 {
+        if self.ports[port].paused & bit == 0 {
             return false;
         }
         let threshold = self.threshold(port);
         let ingress = &mut self.ports[port];
         let class = usize::from(class);
-        let shared = ingress.bytes[class].saturating_sub(P::RESERVE_BYTES);
-        let is_low = shared == 0 || shared + P::RESUME_OFFSET_BYTES <= threshold;
-        if ingress.late_bytes[class] > 0 || !is_low {
+        let shared = ingress.bytes[class].saturating_sub(S::RESERVE_BYTES);
+        let is_low = shared == 0 || shared + S::RESUME_OFFSET_BYTES <= threshold;
+        if ingress.headroom_bytes[class] > 0 || !is_low {
             return false;
         }
-        ingress.stopped &= !bit;
+        ingress.paused &= !bit;
         true
     }
 }
@@ -199,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_passes_leaves_no_trace(
+        fn packets_that_bypass_the_buffer_change_nothing(
             buffer in TWO_PORTS - 45_000..TWO_PORTS,
             held in prop::collection::vec((0..2usize, 1..1_500u64), 0..4),
             port in 0..2usize,
@@ -208,15 +207,15 @@ mod tests {
             let mut mmu = mmu(buffer, 2);
             for (port, bytes) in held {
                 if mmu.admit(port, DATA_CLASS, bytes) {
-                    mmu.stops(port, DATA_CLASS);
+                    mmu.must_pause(port, DATA_CLASS);
                 }
             }
-            prop_assume!(mmu.passes(port, DATA_CLASS, bytes));
+            prop_assume!(mmu.bypasses(port, DATA_CLASS, bytes));
             let before = mmu.clone();
             prop_assert!(mmu.admit(port, DATA_CLASS, bytes));
-            prop_assert!(!mmu.stops(port, DATA_CLASS));
+            prop_assert!(!mmu.must_pause(port, DATA_CLASS));
             mmu.release(port, DATA_CLASS, bytes);
-            prop_assert!(!mmu.resumes(port, DATA_CLASS));
+            prop_assert!(!mmu.may_resume(port, DATA_CLASS));
             prop_assert_eq!(format!("{mmu:?}"), format!("{before:?}"));
         }
     }
@@ -228,7 +227,7 @@ mod tests {
         let mut stopped_at = None;
         while mmu.admit(0, DATA_CLASS, 1_000) {
             taken += 1_000;
-            if mmu.stops(0, DATA_CLASS) {
+            if mmu.must_pause(0, DATA_CLASS) {
                 stopped_at = Some(taken);
             }
         }
@@ -249,25 +248,25 @@ mod tests {
     }
 
     #[test]
-    fn it_resumes_a_little_below_and_says_so_once() {
+    fn the_peer_is_paused_once_and_resumed_once_below_the_threshold() {
         let mut mmu = mmu(TWO_PORTS, 2);
         let mut taken = 0;
-        while !mmu.stops(0, DATA_CLASS) {
+        while !mmu.must_pause(0, DATA_CLASS) {
             assert!(mmu.admit(0, DATA_CLASS, 1_000));
             taken += 1;
         }
-        assert!(!mmu.stops(0, DATA_CLASS), "asked once");
+        assert!(!mmu.must_pause(0, DATA_CLASS), "paused once");
         let mut left = taken;
-        while !mmu.resumes(0, DATA_CLASS) {
+        while !mmu.may_resume(0, DATA_CLASS) {
             mmu.release(0, DATA_CLASS, 1_000);
             left -= 1;
         }
         assert!(left < taken && left > 0);
-        assert!(!mmu.resumes(0, DATA_CLASS), "told once");
+        assert!(!mmu.may_resume(0, DATA_CLASS), "resumed once");
     }
 
     #[test]
-    fn headrooms_that_do_not_fit_are_given_up_from_the_largest() {
+    fn headrooms_that_do_not_fit_are_dropped_from_the_largest_on() {
         let long_haul = IngressFacts {
             headroom: 12_500_000_000,
             ..PORT
@@ -278,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_came_in_and_went_out_leaves_nothing(
+        fn released_bytes_leave_the_buffer_empty(
             steps in prop::collection::vec((0..3usize, 1..5_000u64), 1..200),
         ) {
             let mut mmu = mmu(200_000, 3);
@@ -294,7 +293,7 @@ mod tests {
             prop_assert_eq!(mmu.used, 0);
             for port in &mmu.ports {
                 prop_assert_eq!(port.bytes, [0; CLASSES]);
-                prop_assert_eq!(port.late_bytes, [0; CLASSES]);
+                prop_assert_eq!(port.headroom_bytes, [0; CLASSES]);
             }
         }
     }

@@ -1,7 +1,7 @@
-//! The plan's network, numbered for the simulator and looked up in one step.
+//! Network of the plan in the simulator's numbering.
 //!
-//! Nodes are numbered datacenter by datacenter and ports node by node, so that what a shard owns
-//! is one range of each.
+//! Nodes are numbered datacenter by datacenter and ports node by node, so that a partition owns one
+//! range of each.
 
 use std::ops::Range;
 
@@ -10,21 +10,22 @@ use lab_units::{DcId, NodeId, PortId};
 
 use crate::{error::SimError, time::SimTime};
 
-/// What never changes while the simulation runs.
+/// Static network.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// Nodes, datacenter by datacenter.
     pub nodes: Vec<Node>,
     /// Ports, node by node.
     pub ports: Vec<PortFacts>,
-    /// What each datacenter owns.
-    pub dcs: Vec<Owned>,
-    /// Each host's datacenter, by [`Node::host`].
+    /// Nodes and ports of each datacenter.
+    pub dcs: Vec<DcRanges>,
+    /// Datacenter of each host, by [`Node::host`].
     pub host_dcs: Vec<u32>,
-    /// The plan's nodes and ports in this numbering.
+    /// Numbers of the plan's nodes.
     sim_node: Vec<u32>,
+    /// Numbers of the plan's ports.
     sim_port: Vec<u32>,
-    /// Where `next_hops` has those of a node towards a host, at node · hosts + host.
+    /// Range in `next_hops` of a node's next hops towards a host, at node · hosts + host.
     hops: Vec<Range<u32>>,
     next_hops: Vec<u32>,
 }
@@ -32,34 +33,34 @@ pub struct Network {
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// In the plan.
+    /// Id in the plan.
     pub plan: NodeId,
-    /// What it is.
+    /// Role.
     pub role: Role,
-    /// Its datacenter.
+    /// Datacenter.
     pub dc: u32,
     /// Its ports.
     pub ports: Range<u32>,
-    /// For a host, its place among hosts.
+    /// Index among the hosts, for a host.
     pub host: u16,
 }
 
 /// A port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortFacts {
-    /// In the plan.
+    /// Id in the plan.
     pub plan: PortId,
-    /// The node it is on.
+    /// Node of the port.
     pub node: u32,
-    /// The port at the other end of its link.
+    /// Port at the other end of the link.
     pub peer: u32,
-    /// The datacenter there.
+    /// Datacenter of the peer.
     pub peer_dc: u32,
 }
 
-/// What belongs to one datacenter.
+/// Nodes and ports of one datacenter.
 #[derive(Clone, Debug)]
-pub struct Owned {
+pub struct DcRanges {
     /// Its nodes.
     pub nodes: Range<u32>,
     /// Its ports.
@@ -67,10 +68,10 @@ pub struct Owned {
 }
 
 impl Network {
-    /// Of `plan`.
+    /// Numbers the network of `plan`.
     ///
     /// # Errors
-    /// A host that some switch has no route to, or more hosts than packets can name.
+    /// A host without a route from some switch, or more hosts than a packet can address.
     pub fn new(plan: &Plan) -> Result<Self, SimError> {
         let mut order: Vec<_> = (0u32..).map(NodeId).take(plan.nodes.len()).collect();
         order.sort_by_key(|&id| (plan.nodes[id.index()].dc, id));
@@ -110,7 +111,7 @@ impl Network {
                     .0,
             })
             .collect();
-        let dcs = owned(plan, &nodes);
+        let dcs = dc_ranges(plan, &nodes);
         let mut network = Self {
             nodes,
             ports,
@@ -125,54 +126,54 @@ impl Network {
         Ok(network)
     }
 
-    /// A node of the plan.
+    /// Returns the number of a plan's node.
     #[must_use]
     pub fn node(&self, id: NodeId) -> u32 {
         self.sim_node[id.index()]
     }
 
-    /// A port of the plan.
+    /// Returns the number of a plan's port.
     #[must_use]
     pub fn port(&self, id: PortId) -> u32 {
         self.sim_port[id.index()]
     }
 
-    /// The plan's node at the other end of the link of `port`.
+    /// Returns the plan's node at the other end of the link of `port`.
     #[must_use]
     pub fn neighbour(&self, port: u32) -> NodeId {
         let peer = self.ports[port as usize].peer;
         self.nodes[self.ports[peer as usize].node as usize].plan
     }
 
-    /// The ports by which `node` reaches `host`, a node, inside its datacenter or out of its
-    /// fabric; empty for a DCI switch and a host of another datacenter, where the policy decides.
+    /// Returns the ports of `node` towards the node `host`; empty at a DCI switch towards a host of
+    /// another datacenter, where the policy decides.
     #[inline]
     #[must_use]
     pub fn next_hops(&self, node: u32, host: u32) -> &[u32] {
         self.next_hops_to(node, self.nodes[host as usize].host)
     }
 
-    /// The same for a host by its place among hosts.
+    /// Returns the ports of `node` towards the host of index `host`.
     #[inline]
     #[must_use]
     pub fn next_hops_to(&self, node: u32, host: u16) -> &[u32] {
-        let range = &self.hops[self.place_of_hops(node, host)];
+        let range = &self.hops[self.index_of_hops(node, host)];
         &self.next_hops[range.start as usize..range.end as usize]
     }
 
     #[inline]
-    fn place_of_hops(&self, node: u32, host: u16) -> usize {
+    fn index_of_hops(&self, node: u32, host: u16) -> usize {
         node as usize * self.host_dcs.len() + usize::from(host)
     }
 
-    /// Puts the next hops of `node` towards `host` in the order of `key`.
+    /// Sorts the next hops of `node` towards `host` by `key`.
     pub fn order_next_hops<K: Ord>(&mut self, node: u32, host: u32, key: impl FnMut(&u32) -> K) {
         let host = self.nodes[host as usize].host;
-        let range = self.hops[self.place_of_hops(node, host)].clone();
+        let range = self.hops[self.index_of_hops(node, host)].clone();
         self.next_hops[range.start as usize..range.end as usize].sort_by_key(key);
     }
 
-    /// The nodes of a role.
+    /// Returns the nodes of a role.
     pub fn of_role(&self, role: Role) -> impl Iterator<Item = u32> {
         (0u32..)
             .zip(&self.nodes)
@@ -217,11 +218,11 @@ impl Network {
     }
 }
 
-fn owned(plan: &Plan, nodes: &[Node]) -> Vec<Owned> {
+fn dc_ranges(plan: &Plan, nodes: &[Node]) -> Vec<DcRanges> {
     let of_dc = |dc: DcId| {
         let first = nodes.partition_point(|node| node.dc < dc.0);
         let end = nodes.partition_point(|node| node.dc <= dc.0);
-        Owned {
+        DcRanges {
             nodes: count(first)..count(end),
             ports: nodes[first].ports.start..nodes[end - 1].ports.end,
         }
@@ -229,28 +230,28 @@ fn owned(plan: &Plan, nodes: &[Node]) -> Vec<Owned> {
     (0u32..).map(DcId).take(plan.dcs.len()).map(of_dc).collect()
 }
 
-/// A table's length as an id; plans are far smaller than 2^32.
+/// Converts a table's length to an id; plans are far smaller than 2^32.
 pub(crate) fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// Exact time on a wire for any number of bytes, without a division.
+/// Serialization time per byte of a wire, which avoids a division per packet.
 ///
-/// Picoseconds per byte as a 32.32 fixed-point number, rounded up by less than 2^-32 ps: the
-/// product's whole part is the exact time's for every packet, unless that is within a millionth of
-/// a picosecond below a whole one.
+/// Picoseconds per byte as a 32.32 fixed-point number, rounded up by less than 2^-32 ps. The whole part
+/// of a product is that of the exact time for every packet, unless the exact time is less than a
+/// millionth of a picosecond below a whole one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct WireClock(u64);
 
 impl WireClock {
-    /// Of a wire of `rate` bit/s.
+    /// Creates the clock of a wire of `rate` bit/s.
     #[must_use]
     pub fn new(rate: u64) -> Self {
         let scaled = (8_000_000_000_000_u128 << 32).div_ceil(u128::from(rate.max(1)));
         Self(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 
-    /// Time of `bytes` on the wire.
+    /// Returns the serialization time of `bytes`.
     #[inline]
     #[must_use]
     #[expect(

@@ -1,58 +1,58 @@
-//! What travels.
+//! Packets.
 
-/// Traffic classes: 0 is served before all others, which take turns.
+/// Number of traffic classes: class 0 has strict priority, the others are served round-robin.
 pub const CLASSES: usize = 8;
 
-/// The strict class, which PFC never pauses: PFC frames, CNPs, and ACKs with `ack_priority`.
+/// Strict-priority class, which PFC never pauses: PFC frames, CNPs, and ACKs with `ack_priority`.
 pub const STRICT: u8 = 0;
 
-/// The class of RDMA data, the artifact's priority group.
+/// Class of RDMA data, the artifact's priority group.
 pub const DATA_CLASS: u8 = 3;
 
-/// What a packet is.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// Payload of a flow.
     Data,
-    /// Every packet before `seq` has arrived.
+    /// Acknowledgement of every packet before `seq`.
     Ack,
-    /// The same, and the one of `seq` is missing.
+    /// Acknowledgement of every packet before `seq`, which is missing.
     Nack,
     /// Congestion notification.
     Cnp,
-    /// PFC: the class in `seq` is to wait.
+    /// PFC pause of the class in `seq`.
     Pause,
-    /// PFC: the class in `seq` may go on.
+    /// PFC resume of the class in `seq`.
     Resume,
 }
 
 impl Kind {
-    /// Whether it is a frame of flow control, from one end of a link to the other.
+    /// Returns true for a PFC frame, which goes from one end of a link to the other.
     #[must_use]
     pub const fn is_pfc(self) -> bool {
         matches!(self, Self::Pause | Self::Resume)
     }
 }
 
-/// A packet: 20 bytes, for millions are under way at once.
+/// A packet of 20 bytes, since millions are under way at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// When its data packet was sent, the low 32 bits of the nanoseconds; where switches write
-    /// telemetry, the place of that in the shard's pool.
+    /// Low 32 bits of the time in nanoseconds at which the data packet was sent; with telemetry, the
+    /// slot of its telemetry in the partition.
     pub stamp: u32,
-    /// The flow, by its place in the run's flows.
+    /// Index among the run's flows.
     pub flow: u32,
-    /// Data: the packet's number in its flow. ACK, NACK: the number expected next.
+    /// Number of the packet in its flow; for an ACK or NACK, the number expected next.
     pub seq: u32,
-    /// The host it is for, by its place among hosts; switches need nothing else of most packets.
+    /// Index of the destination host, which is all that switches read of most packets.
     pub to: u16,
-    /// The port by which it came into the switch it is in, by its place there.
+    /// Ingress port at the current switch, as an index among the switch's ports.
     pub ingress: u16,
     /// Bytes on the wire.
     pub bytes: u16,
-    /// What it is.
+    /// Kind.
     pub kind: Kind,
-    /// Its class and marks.
+    /// Class, ECN marks and cut count.
     bits: u8,
 }
 
@@ -70,7 +70,7 @@ const ECHO: u8 = 0b1_0000;
 const CUTS_SHIFT: u32 = 5;
 
 impl Packet {
-    /// A packet of `class`, not marked.
+    /// Creates an unmarked packet of `class`.
     #[must_use]
     pub const fn new(kind: Kind, class: u8, flow: u32, seq: u32, bytes: u16, stamp: u32) -> Self {
         Self {
@@ -85,48 +85,48 @@ impl Packet {
         }
     }
 
-    /// The same for the host of this place among hosts.
+    /// Sets the destination host.
     #[must_use]
-    pub const fn bound_for(mut self, host: u16) -> Self {
+    pub const fn to_host(mut self, host: u16) -> Self {
         self.to = host;
         self
     }
 
-    /// Its class, under [`CLASSES`].
+    /// Returns the class, less than [`CLASSES`].
     #[must_use]
     pub const fn class(&self) -> u8 {
         self.bits & CLASS
     }
 
-    /// Whether a queue marked it.
+    /// Returns true if a queue marked the packet.
     #[must_use]
     pub const fn is_marked(&self) -> bool {
         self.bits & MARKED != 0
     }
 
-    /// Marks it.
+    /// Marks the packet.
     pub const fn mark(&mut self) {
         self.bits |= MARKED;
     }
 
-    /// Whether the data packet this ACK answers was marked.
+    /// Returns true if the acknowledged data packet was marked.
     #[must_use]
     pub const fn echoes_mark(&self) -> bool {
         self.bits & ECHO != 0
     }
 
-    /// Says that the data packet this ACK answers was marked.
+    /// Sets that the acknowledged data packet was marked.
     pub const fn echo_mark(&mut self) {
         self.bits |= ECHO;
     }
 
-    /// Goes on a wire that was cut `cuts` times so far.
-    pub const fn board(&mut self, cuts: u8) {
+    /// Sets the number of cuts of the wire that the packet is put on.
+    pub const fn set_cut_count(&mut self, cuts: u8) {
         self.bits = self.bits & (CLASS | MARKED | ECHO) | cuts << CUTS_SHIFT;
     }
 
-    /// Whether its wire, by now cut `cuts` times, was cut since it went on. Eight cuts are taken for
-    /// none: they would have to come while one packet is under way.
+    /// Returns true if the packet's wire, which has `cuts` cuts now, was cut since the packet was put on
+    /// it. Eight cuts while one packet is under way count as none.
     pub const fn was_cut_off(&self, cuts: u8) -> bool {
         self.bits >> CUTS_SHIFT != cuts << CUTS_SHIFT >> CUTS_SHIFT
     }
@@ -150,7 +150,7 @@ mod tests {
         let mut packet = Packet::new(Kind::Data, DATA_CLASS, 1, 2, 1048, 0);
         packet.mark();
         for cuts in 0..20 {
-            packet.board(cuts);
+            packet.set_cut_count(cuts);
             assert!(!packet.was_cut_off(cuts));
             assert!(packet.was_cut_off(cuts + 1));
             assert!(packet.was_cut_off(cuts + 7));

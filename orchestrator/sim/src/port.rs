@@ -1,4 +1,4 @@
-//! One end of a link: the egress queues that feed it and the wire that ends at it.
+//! Port: egress queues, ECN marking, PFC state, and the wire that ends there.
 
 use lab_plan::{EcnPlan, Link, Role};
 use lab_units::{BitsPerSec, Ratio};
@@ -12,63 +12,63 @@ use crate::{
     time::SimTime,
 };
 
-/// A port's state.
+/// State of a port.
 pub struct Port {
-    /// The node it is on.
+    /// Node of the port.
     pub node: u32,
-    /// What that is.
+    /// Role of the node.
     pub role: Role,
-    /// The port at the other end of its link.
+    /// Port at the other end of the link.
     pub peer: u32,
-    /// Where packets wait that leave for another datacenter.
-    pub outbox: Option<u32>,
-    /// Its link's rate.
+    /// Inter-partition channel of a port whose peer is in another datacenter.
+    pub channel: Option<u32>,
+    /// Rate of the link.
     pub rate: BitsPerSec,
-    /// The same, to look a packet's time up.
+    /// Serialization time per byte at `rate`.
     pub clock: WireClock,
-    /// Propagation delay of its link.
+    /// Propagation delay of the link.
     pub delay: SimTime,
-    /// When the packet being sent is sent.
+    /// End of the current transmission.
     pub busy_until: SimTime,
-    /// When the last packet sent arrives.
+    /// Arrival of the last packet sent.
     pub last_arrival: SimTime,
-    /// When it is to be looked at again; events at other times are stale.
+    /// Time of the scheduled wake-up; `MAX` if none is scheduled.
     pub wake_at: SimTime,
     /// Egress queues, by class.
     pub queues: [Fifo; CLASSES],
-    /// Bytes in each.
+    /// Bytes queued, by class.
     pub queue_bytes: [u64; CLASSES],
-    /// Bit n: class n has packets.
+    /// Bit n is set if class n has packets.
     pub ready: u8,
-    /// Bit n: the peer asked for class n to wait.
+    /// Bit n is set if the peer paused class n.
     paused: u8,
-    /// Since when it has to wait, if it has.
+    /// Start of the current pause.
     paused_since: SimTime,
-    /// The class that had its turn last.
-    turn: u8,
-    /// Bytes in all egress queues.
+    /// Class served last, besides the strict one.
+    last_class: u8,
+    /// Bytes queued in all classes.
     pub total_bytes: u64,
-    /// Bytes that were turned away and are counted as queued for good:
-    /// [`crate::semantics::Semantics::COUNTS_TURNED_AWAY`].
-    pub lost_count: u64,
-    /// Most bytes of all egress queues; drop-tail.
+    /// Rejected bytes that the artifact counts as queued for ever:
+    /// [`crate::semantics::SemanticsRules::COUNTS_REJECTED`].
+    pub rejected_bytes: u64,
+    /// Maximum of `total_bytes`; drop-tail.
     pub limit: u64,
-    /// Packets on the wire to this port, by arrival.
+    /// Packets on the wire to this port, in the order of arrival.
     pub wire: Fifo,
-    /// Whether the link is up.
+    /// True if the link is up.
     pub is_up: bool,
-    /// How often it was cut: what went on the wire before the last one is lost.
+    /// Number of cuts, modulo 256; packets put on the wire before the last one are lost.
     pub cuts: u8,
-    /// ECN marking, at switches.
+    /// ECN marking; `None` at hosts.
     pub ecn: Option<Ecn>,
-    /// Share of packets lost on the way from here, times 2^32.
+    /// Loss probability of the wire from this port, times 2^32.
     loss: u64,
     random: Pcg64Mcg,
-    /// What has happened here since the start.
+    /// Counters since the run's start.
     pub counts: Counts,
 }
 
-/// What happened at a port since the start.
+/// Counters of a port since the run's start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counts {
     /// Bytes sent.
@@ -77,17 +77,17 @@ pub struct Counts {
     pub tx_packets: u64,
     /// Packets marked.
     pub marks: u64,
-    /// Packets dropped: no room, no link, lost on the way.
+    /// Packets dropped: no room, link down, random loss.
     pub drops: u64,
-    /// Most bytes that its egress queues held.
+    /// Maximum bytes queued.
     pub peak_bytes: u64,
-    /// How often PFC stopped it.
+    /// Number of PFC pauses.
     pub pauses: u64,
-    /// For how long in all; what goes on is not in it.
+    /// Total time paused, without a pause that is not over.
     pub paused: SimTime,
 }
 
-/// RED-style marking by queue length.
+/// RED-style ECN marking by queue length.
 #[derive(Clone, Copy, Debug)]
 pub struct Ecn {
     k_min: u64,
@@ -107,7 +107,7 @@ impl From<&EcnPlan> for Ecn {
 }
 
 impl Port {
-    /// The port of `facts` on a node of `role`, whose randomness is `seed`'s.
+    /// Creates the port of `facts` on a node of `role` with an RNG of `seed`.
     #[must_use]
     pub fn new(link: &Link, facts: &PortFacts, role: Role, seed: u64) -> Self {
         let wire = &link.emu;
@@ -115,7 +115,7 @@ impl Port {
             node: facts.node,
             role,
             peer: facts.peer,
-            outbox: None,
+            channel: None,
             rate: wire.rate_bps,
             clock: WireClock::new(wire.rate_bps.get()),
             delay: wire.delay_ns.into(),
@@ -127,9 +127,9 @@ impl Port {
             ready: 0,
             paused: 0,
             paused_since: SimTime::ZERO,
-            turn: STRICT,
+            last_class: STRICT,
             total_bytes: 0,
-            lost_count: 0,
+            rejected_bytes: 0,
             limit: wire.buffer_bytes.get(),
             wire: Fifo::new(),
             is_up: true,
@@ -141,27 +141,26 @@ impl Port {
         }
     }
 
-    /// Whether the peer asked for `class` to wait.
+    /// Returns true if the peer paused `class`.
     #[inline]
     #[must_use]
     pub const fn is_paused(&self, class: u8) -> bool {
         self.paused & (1 << class) != 0
     }
 
-    /// The peer asks for `class` to wait, or lets it go on.
+    /// Processes a pause or resume of `class`.
     pub fn pause(&mut self, class: u8, is_pause: bool, now: SimTime) {
         let bit = 1 << class;
         let others = self.paused & !bit;
-        self.hold(if is_pause { others | bit } else { others }, now);
+        self.set_paused(if is_pause { others | bit } else { others }, now);
     }
 
-    /// What the peer asked for counts no more.
+    /// Ends all pauses.
     pub fn forget_pauses(&mut self, now: SimTime) {
-        self.hold(0, now);
+        self.set_paused(0, now);
     }
 
-    /// The classes of these bits wait, and no other.
-    fn hold(&mut self, classes: u8, now: SimTime) {
+    fn set_paused(&mut self, classes: u8, now: SimTime) {
         if self.paused == 0 && classes != 0 {
             self.counts.pauses += 1;
             self.paused_since = now;
@@ -172,7 +171,7 @@ impl Port {
         self.paused = classes;
     }
 
-    /// What has happened here until `now`, with a pause that goes on.
+    /// Returns the counters at `now`, including a pause that is not over.
     #[must_use]
     pub fn counts_at(&self, now: SimTime) -> Counts {
         let mut counts = self.counts;
@@ -182,7 +181,7 @@ impl Port {
         counts
     }
 
-    /// Takes a new rate, delay and loss.
+    /// Applies a new rate, delay and loss.
     pub fn rewire(&mut self, wire: &lab_plan::WirePlan) {
         self.rate = wire.rate_bps;
         self.clock = WireClock::new(self.rate.get());
@@ -190,7 +189,7 @@ impl Port {
         self.loss = times_2_32(wire.loss);
     }
 
-    /// The class to send from next: the strict one, else the next in turn that is not paused.
+    /// Returns the class to serve next: the strict one, else round-robin over those not paused.
     #[inline]
     #[must_use]
     pub fn next_class(&self) -> Option<u8> {
@@ -202,12 +201,12 @@ impl Port {
         if ready == 0 {
             return None;
         }
-        let behind = ready & (u8::MAX << 1 << self.turn);
+        let behind = ready & (u8::MAX << 1 << self.last_class);
         let among = if behind == 0 { ready } else { behind };
         u8::try_from(among.trailing_zeros()).ok()
     }
 
-    /// Whether a packet of `class` may leave at `now` without waiting.
+    /// Returns true if a packet of `class` may leave at `now` without queueing.
     #[inline]
     #[must_use]
     pub fn is_free(&self, class: u8, now: SimTime) -> bool {
@@ -215,17 +214,17 @@ impl Port {
         self.ready == 0 && self.busy_until <= now && !is_paused
     }
 
-    /// `class` has had its turn.
+    /// Sets the class served last.
     #[inline]
-    pub const fn took_turn(&mut self, class: u8) {
+    pub const fn set_last_class(&mut self, class: u8) {
         if class != STRICT {
-            self.turn = class;
+            self.last_class = class;
         }
     }
 
-    /// Whether a packet that leaves `queue_bytes` of its class behind is marked.
+    /// Decides if a packet that leaves `queue_bytes` of its class behind is marked.
     #[inline]
-    pub fn marks(&mut self, queue_bytes: u64) -> bool {
+    pub fn marks_packet(&mut self, queue_bytes: u64) -> bool {
         let Some(ecn) = self.ecn else { return false };
         if queue_bytes <= ecn.k_min {
             return false;
@@ -238,9 +237,9 @@ impl Port {
         u128::from(self.random.next_u32()) < chance
     }
 
-    /// Whether a packet is lost on the way from here.
+    /// Decides if the wire loses a packet.
     #[inline]
-    pub fn loses(&mut self) -> bool {
+    pub fn loses_packet(&mut self) -> bool {
         self.loss > 0 && u64::from(self.random.next_u32()) < self.loss
     }
 }
@@ -268,25 +267,25 @@ mod tests {
     }
 
     #[test]
-    fn classes_take_turns_and_the_strict_one_does_not() {
+    fn classes_are_served_round_robin_after_the_strict_one() {
         let mut port = port();
         let mut order = Vec::new();
         port.ready = 0b0010_1010;
         for _ in 0..4 {
             let class = port.next_class().expect("three are ready");
-            port.took_turn(class);
+            port.set_last_class(class);
             order.push(class);
         }
         assert_eq!(order, [1, 3, 5, 1]);
         port.ready |= 1;
         assert_eq!(port.next_class(), Some(STRICT));
-        port.took_turn(STRICT);
+        port.set_last_class(STRICT);
         port.ready &= !1;
-        assert_eq!(port.next_class(), Some(3), "its turn is not lost");
+        assert_eq!(port.next_class(), Some(3), "the order is kept");
     }
 
     #[test]
-    fn a_paused_class_waits_and_the_strict_one_cannot_be() {
+    fn a_paused_class_waits_and_the_strict_one_is_never_paused() {
         let mut port = port();
         port.ready = 0b1001;
         port.paused = 0b1001;
@@ -299,7 +298,7 @@ mod tests {
     fn marks_grow_with_the_queue_between_the_thresholds() {
         let mut port = port();
         let mut share = |queue| {
-            let marked = (0..20_000).filter(|_| port.marks(queue)).count();
+            let marked = (0..20_000).filter(|_| port.marks_packet(queue)).count();
             f64::from(u32::try_from(marked).expect("few")) / 20_000.0
         };
         assert_eq!(share(1_000), 0.0);

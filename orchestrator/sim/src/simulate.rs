@@ -1,4 +1,4 @@
-//! One policy's run of one repetition, whatever its semantics and congestion control.
+//! Run of one policy and repetition, for any semantics and congestion control.
 
 use lab_plan::{Plan, Semantics};
 
@@ -7,25 +7,25 @@ use crate::{
     error::SimError,
     network::Network,
     run::{self, Observer, Outcome, RunOptions},
-    semantics::{self, NextHopOrder, Paper},
+    semantics::{Artifact, NextHopOrder, Paper, SemanticsRules},
     world::{SimFlow, World},
 };
 
-/// What is simulated.
+/// Policy and repetition to simulate.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'p> {
     /// The plan.
     pub plan: &'p Plan,
-    /// Position in its policies.
+    /// Index into the plan's policies.
     pub policy: usize,
-    /// The repetition, from 0.
+    /// Number of the repetition, from 0.
     pub repetition: u32,
-    /// The order of equal next hops, as a routing table has them; the semantics' own if absent.
+    /// Order of equal next hops, of a routing table; the semantics' own if absent.
     pub order: Option<&'p NextHopOrder>,
 }
 
 impl<'p> Job<'p> {
-    /// The run of a policy and repetition of `plan`.
+    /// Creates the job of a policy and repetition of `plan`.
     #[must_use]
     pub const fn new(plan: &'p Plan, policy: usize, repetition: u32) -> Self {
         Self {
@@ -37,112 +37,88 @@ impl<'p> Job<'p> {
     }
 }
 
-/// What is known of a job's run before it starts.
+/// Facts about a run, known before its start.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene<'w> {
-    /// What is simulated.
+pub struct RunContext<'w> {
+    /// The job.
     pub job: Job<'w>,
-    /// Its network, by the numbers that notes have.
+    /// Network, in the numbering of the trace events.
     pub network: &'w Network,
-    /// Its flows, by the same.
+    /// Flows, in the numbering of the trace events.
     pub flows: &'w [SimFlow],
 }
 
-/// Somebody who looks at a scene and then hears what happens there.
-pub trait Audience {
-    /// What comes of it.
-    type Output;
+/// Runs a prepared job with an observer; see [`simulate_with`].
+pub type Run<'r> = &'r mut dyn FnMut(&mut dyn Observer) -> Outcome;
 
-    /// Has the run played by `play`, which takes the observer.
-    fn attend(
-        self,
-        scene: Scene<'_>,
-        play: &mut dyn FnMut(&mut dyn Observer) -> Outcome,
-    ) -> Self::Output;
-}
-
-/// Simulates `job` and tells `observer`.
+/// Simulates `job` and passes its trace events to `observer`.
 ///
 /// # Errors
-/// What cannot be simulated: see [`SimError`].
+/// A plan that cannot be simulated: see [`SimError`].
 pub fn simulate(
     job: Job<'_>,
     options: &RunOptions,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, SimError> {
-    struct Alone<'o>(&'o mut dyn Observer);
-
-    impl Audience for Alone<'_> {
-        type Output = Outcome;
-
-        fn attend(
-            self,
-            _: Scene<'_>,
-            play: &mut dyn FnMut(&mut dyn Observer) -> Outcome,
-        ) -> Outcome {
-            play(self.0)
-        }
-    }
-
-    perform(job, options, Alone(observer))
+    simulate_with(job, options, |_, run| run(observer))
 }
 
-/// Simulates `job` before `audience`.
+/// Prepares the run of `job` and calls `body` with its context and the run itself, so that `body` can
+/// build its observer from the context.
 ///
 /// # Errors
-/// What cannot be simulated: see [`SimError`].
-pub fn perform<A: Audience>(
+/// A plan that cannot be simulated: see [`SimError`].
+pub fn simulate_with<T, F: FnOnce(RunContext<'_>, Run<'_>) -> T>(
     job: Job<'_>,
     options: &RunOptions,
-    audience: A,
-) -> Result<A::Output, SimError> {
+    body: F,
+) -> Result<T, SimError> {
     let transport = &job.plan.transport;
-    let staged = Staged {
-        job,
-        options,
-        audience,
-    };
-    with_control(&transport.cc, transport.semantics, staged)
+    let prepared = PreparedRun { job, options, body };
+    with_control(&transport.cc, transport.semantics, prepared)
 }
 
-/// A performance whose congestion control is to be filled in.
-struct Staged<'a, A> {
+/// A run whose types of congestion control and semantics are not chosen yet.
+struct PreparedRun<'a, F> {
     job: Job<'a>,
     options: &'a RunOptions,
-    audience: A,
+    body: F,
 }
 
-impl<A: Audience> WithControl for Staged<'_, A> {
-    type Output = Result<A::Output, SimError>;
+impl<T, F: FnOnce(RunContext<'_>, Run<'_>) -> T> WithControl for PreparedRun<'_, F> {
+    type Output = Result<T, SimError>;
 
     fn run<C: CongestionControl + Send + 'static>(self, parameters: C::Parameters) -> Self::Output {
         match self.job.plan.transport.semantics {
-            Semantics::Paper => self.with_semantics::<Paper, C>(parameters),
-            Semantics::Artifact => self.with_semantics::<semantics::Artifact, C>(parameters),
+            Semantics::Paper => self.run_world::<T, Paper, C>(parameters),
+            Semantics::Artifact => self.run_world::<T, Artifact, C>(parameters),
         }
     }
 }
 
-impl<A: Audience> Staged<'_, A> {
-    fn with_semantics<P: semantics::Semantics, C: CongestionControl + Send>(
+impl<F> PreparedRun<'_, F> {
+    fn run_world<T, S: SemanticsRules, C: CongestionControl + Send>(
         self,
         parameters: C::Parameters,
-    ) -> Result<A::Output, SimError> {
+    ) -> Result<T, SimError>
+    where
+        F: FnOnce(RunContext<'_>, Run<'_>) -> T,
+    {
         let Job {
             plan,
             policy,
             repetition,
             order,
         } = self.job;
-        let world: World<'_, P, C> =
+        let world: World<'_, S, C> =
             World::with_order(plan, policy, repetition, parameters, order)?;
-        let scene = Scene {
+        let context = RunContext {
             job: self.job,
             network: &world.network,
             flows: &world.flows,
         };
-        let mut play = |observer: &mut dyn Observer| run::run(&world, self.options, observer);
-        let output = self.audience.attend(scene, &mut play);
+        let mut run = |observer: &mut dyn Observer| run::run(&world, self.options, observer);
+        let output = (self.body)(context, &mut run);
         world.failure().map_or(Ok(output), Err)
     }
 }

@@ -43,10 +43,15 @@ impl TeController {
             return None;
         };
         let rows = switches.iter().map(|switch| {
-            let ways = (0u32..).zip(&switch.ways);
-            let reached = ways.filter(|(_, ways)| !ways.is_empty());
+            let candidates = (0u32..).zip(&switch.candidates);
+            let reached = candidates.filter(|(_, candidates)| !candidates.is_empty());
             reached
-                .map(|(to_dc, ways)| (to_dc, ways.iter().map(|way| way.port).collect()))
+                .map(|(to_dc, candidates)| {
+                    (
+                        to_dc,
+                        candidates.iter().map(|candidate| candidate.port).collect(),
+                    )
+                })
                 .collect()
         });
         let rows: Vec<Vec<(u32, Vec<u32>)>> = rows.collect();
@@ -129,16 +134,16 @@ impl TeController {
 mod tests {
     use super::*;
     use crate::{
-        EndReason, Observer, Progress, RunOptions, World, cc::NoControl, note::Note, run,
-        semantics::Paper,
+        EndReason, Observer, Progress, RunOptions, World, cc::NoControl, run, semantics::Paper,
+        trace::TraceEvent,
     };
 
     struct Silent;
 
     impl Observer for Silent {
-        fn note(&mut self, _: Note) {}
+        fn on_event(&mut self, _: TraceEvent) {}
 
-        fn progress(&mut self, _: Progress) -> bool {
+        fn on_progress(&mut self, _: Progress) -> bool {
             true
         }
     }

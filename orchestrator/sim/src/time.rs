@@ -4,7 +4,7 @@ use core::{fmt, ops};
 
 use lab_units::{BitsPerSec, Nanos};
 
-/// A point in virtual time, or a length of it, in picoseconds.
+/// Point in virtual time, or duration, in picoseconds.
 ///
 /// A bit at 400 Gbit/s takes 2.5 ps: nanoseconds would cost a full link up to 1 % of its rate.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -17,43 +17,43 @@ const NANO: u64 = 1_000;
 const SECOND: u128 = 1_000_000_000_000;
 
 impl SimTime {
-    /// The start, or no time.
+    /// Start of the run, or an empty duration.
     pub const ZERO: Self = Self(0);
 
-    /// Later than anything that happens: 213 days.
+    /// Maximum: 213 days, later than any event.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// `picos` picoseconds.
+    /// Creates a time of `picos` picoseconds.
     #[must_use]
     pub const fn from_picos(picos: u64) -> Self {
         Self(picos)
     }
 
-    /// `micros` microseconds.
+    /// Creates a time of `micros` microseconds.
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000 * NANO)
     }
 
-    /// The number of picoseconds.
+    /// Returns the time in picoseconds.
     #[must_use]
     pub const fn picos(self) -> u64 {
         self.0
     }
 
-    /// Whole nanoseconds; the rest is cut off.
+    /// Returns the time in whole nanoseconds, rounded down.
     #[must_use]
     pub const fn nanos_trunc(self) -> Nanos {
         Nanos::new(self.0 / NANO)
     }
 
-    /// This length with its picoseconds cut off, as a clock of nanoseconds has it.
+    /// Rounds down to whole nanoseconds.
     #[must_use]
     pub const fn cut_to_nanos(self) -> Self {
         Self(self.0 / NANO * NANO)
     }
 
-    /// Seconds, for arithmetic on rates.
+    /// Returns the time in seconds, for arithmetic on rates.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -63,19 +63,19 @@ impl SimTime {
         self.0 as f64 / 1e12
     }
 
-    /// `self + other`, at most [`SimTime::MAX`].
+    /// Returns `self + other`, at most [`SimTime::MAX`].
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// `self - other`, at least no time.
+    /// Returns `self - other`, at least [`SimTime::ZERO`].
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// Time to put `bytes` on a wire of `rate`, rounded down to a picosecond.
+    /// Returns the serialization time of `bytes` at `rate`, rounded down to a picosecond.
     #[must_use]
     pub fn on_wire(bytes: u64, rate: BitsPerSec) -> Self {
         let picos = u128::from(bytes) * 8 * SECOND / u128::from(rate.get());

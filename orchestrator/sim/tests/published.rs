@@ -9,7 +9,7 @@ use lab_artifact::{
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_sim::{
     Job, RunOptions,
-    played::{Played, play},
+    replay::{Replay, replay},
     semantics::NextHopOrder,
 };
 use lab_units::Nanos;
@@ -33,7 +33,7 @@ fn plan(directory: &Path) -> Plan {
     plan
 }
 
-fn play_all(directory: &Path, plan: &Plan) -> Vec<Played> {
+fn replay_all(directory: &Path, plan: &Plan) -> Vec<Replay> {
     let table = RoutingTable::parse(ROUTES, &read(directory, ROUTES)).expect("a table");
     let order = NextHopOrder {
         neighbours: table.in_plan(plan).expect("the plan's nodes"),
@@ -47,7 +47,7 @@ fn play_all(directory: &Path, plan: &Plan) -> Vec<Played> {
             order: Some(&order),
             ..Job::new(plan, policy, 0)
         };
-        play(job, &options, &mut |_| {}).expect("a simulation")
+        replay(job, &options, &mut |_| {}).expect("a simulation")
     };
     (0..POLICIES.len()).map(policy).collect()
 }
@@ -61,14 +61,18 @@ fn every_policy_is_the_published_one() {
         return;
     };
     let plan = plan(&directory);
-    let played = play_all(&directory, &plan);
+    let replays = replay_all(&directory, &plan);
     let (columns, averages) =
         parse_utilisation(UTILISATION, &read(&directory, UTILISATION)).expect("averages");
-    let span = played.iter().map(Played::last_end).max().expect("policies");
-    for ((label, output), played) in POLICIES.into_iter().zip(&played) {
+    let span = replays
+        .iter()
+        .map(Replay::last_end)
+        .max()
+        .expect("policies");
+    for ((label, output), replay) in POLICIES.into_iter().zip(&replays) {
         let name = published::fct(output);
         let rows = parse_fct(&name, &read(&directory, &name)).expect("an output");
-        let flows = Agreement::of(&rows, &played.flows);
+        let flows = Agreement::of(&rows, &replay.flows);
         let all = flows.published;
         assert_eq!(
             (flows.compared, flows.same_standalone),
@@ -80,7 +84,7 @@ fn every_policy_is_the_published_one() {
         assert!(most.is_some_and(|most| most <= 0.03), "{label}\n{flows}");
         let column = columns.iter().position(|column| column == output);
         let links = LinkAgreement::of(&averages, column.expect("a column"), |between| {
-            played.utilisation(&plan, between, span)
+            replay.utilisation(&plan, between, span)
         });
         assert_eq!(links.len(), 6, "{label}");
         for link in links {

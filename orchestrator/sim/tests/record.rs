@@ -7,7 +7,7 @@ use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, Row, RunDir, RunWriter, StoryEvent,
     StoryRow, SwitchRow, sample,
 };
-use lab_sim::{EndReason, Job, Outcome, RunOptions, SimTime, Told, record};
+use lab_sim::{EndReason, Job, Outcome, RunOptions, SimTime, TraceFilter, record};
 use lab_units::{FlowId, Nanos};
 
 /// Two ways of two inter-DC links each, and three flows one after the other.
@@ -196,7 +196,7 @@ fn the_same_plan_gives_the_same_bytes_on_any_number_of_threads() {
         let folder = tempfile::tempdir().expect("a folder");
         let options = RunOptions {
             threads,
-            told: Told::All,
+            trace_filter: TraceFilter::All,
             ..RunOptions::default()
         };
         run(folder.path(), &plan, &options);
@@ -298,7 +298,7 @@ fn a_scaled_plan_is_recorded_in_paper_units() {
 fn a_story_is_told_from_start_to_finish_of_those_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = RunOptions {
-        told: Told::Flows([FlowId(1)].into()),
+        trace_filter: TraceFilter::Flows([FlowId(1)].into()),
         ..RunOptions::default()
     };
     run(folder.path(), &plan(DIAMOND, false), &options);

@@ -14,7 +14,7 @@ use lab_plan::{Engine, Plan, PlanOptions};
 use lab_scenario::limits;
 use lab_sim::{
     Job, RunOptions,
-    played::{self, Played},
+    replay::{self, Replay},
     semantics::NextHopOrder,
 };
 use lab_units::Nanos;
@@ -50,7 +50,7 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
             order: order.as_ref(),
             ..Job::new(&plan, policy, 0)
         };
-        runs.push((published, play(job, label, arguments)?));
+        runs.push((published, simulate(job, label, arguments)?));
     }
     let compared = compare(&files, &plan, &runs)?;
     if json {
@@ -104,14 +104,14 @@ fn plan(files: &Files<'_>) -> Result<(Plan, Option<NextHopOrder>), Failure> {
     Ok((plan, order))
 }
 
-fn play(job: Job<'_>, label: &str, arguments: &ValidateArgs) -> Result<Played, Failure> {
+fn simulate(job: Job<'_>, label: &str, arguments: &ValidateArgs) -> Result<Replay, Failure> {
     let options = RunOptions {
         threads: args::threads(arguments.threads),
         ..RunOptions::default()
     };
     let since = Instant::now();
     note(&format!("{label:>10}  {} flows", job.plan.flows.len()));
-    let played = played::play(job, &options, &mut |progress| {
+    let replay = replay::replay(job, &options, &mut |progress| {
         note(&format!(
             "{label:>10}  {}/{} flows after {}",
             progress.work.finished,
@@ -119,27 +119,27 @@ fn play(job: Job<'_>, label: &str, arguments: &ValidateArgs) -> Result<Played, F
             about(since.elapsed())
         ));
     });
-    let played = played.map_err(Failure::usage)?;
+    let replay = replay.map_err(Failure::usage)?;
     note(&format!("{label:>10}  done in {}", about(since.elapsed())));
-    Ok(played)
+    Ok(replay)
 }
 
 fn compare(
     files: &Files<'_>,
     plan: &Plan,
-    runs: &[(Vec<FctRow>, Played)],
+    runs: &[(Vec<FctRow>, Replay)],
 ) -> Result<Vec<Comparison>, Failure> {
     let (columns, averages) =
         parse_utilisation(UTILISATION, &files.text(UTILISATION)?).map_err(Failure::usage)?;
-    let ends = runs.iter().map(|(_, played)| played.last_end());
+    let ends = runs.iter().map(|(_, replay)| replay.last_end());
     let span = ends.max().unwrap_or(Nanos::ZERO);
     let compared = runs.iter().zip(POLICIES);
-    let compared = compared.map(|((published, played), (label, output))| {
-        let utilisation = |between| played.utilisation(plan, between, span);
+    let compared = compared.map(|((published, replay), (label, output))| {
+        let utilisation = |between| replay.utilisation(plan, between, span);
         let column = columns.iter().position(|column| column == output);
         Comparison {
             label,
-            flows: Agreement::of(published, &played.flows),
+            flows: Agreement::of(published, &replay.flows),
             links: column.map_or_else(Vec::new, |column| {
                 LinkAgreement::of(&averages, column, utilisation)
             }),

@@ -57,7 +57,7 @@ pub struct Parameters {
     additive: BitsPerSec,
     /// `R_HAI`.
     hyper: BitsPerSec,
-    least: BitsPerSec,
+    min_rate: BitsPerSec,
 }
 
 impl From<&DcqcnConfig> for Parameters {
@@ -71,7 +71,7 @@ impl From<&DcqcnConfig> for Parameters {
             fast_recovery: plan.fast_recovery,
             additive: plan.additive_rate_bps,
             hyper: plan.hyper_rate_bps,
-            least: plan.min_rate_bps,
+            min_rate: plan.min_rate_bps,
         }
     }
 }
@@ -123,8 +123,8 @@ impl CongestionControl for Dcqcn {
         self.rate
     }
 
-    fn sent(&mut self, now: SimTime, wire_bytes: u32, parameters: &Parameters) {
-        self.timer(now, parameters);
+    fn on_sent(&mut self, now: SimTime, wire_bytes: u32, parameters: &Parameters) {
+        self.on_timer(now, parameters);
         if self.is_settled() {
             return;
         }
@@ -138,14 +138,14 @@ impl CongestionControl for Dcqcn {
         self.bytes_left -= sent;
     }
 
-    fn acked(&mut self, _: SimTime, _: &Ack<'_>, _: &Parameters) {}
+    fn on_ack(&mut self, _: SimTime, _: &Ack<'_>, _: &Parameters) {}
 
-    fn notified(&mut self, now: SimTime, parameters: &Parameters) {
-        self.timer(now, parameters);
+    fn on_cnp(&mut self, now: SimTime, parameters: &Parameters) {
+        self.on_timer(now, parameters);
         self.decay(now, parameters);
         self.target = self.rate;
         let cut = times(self.rate, 1.0 - self.alpha / 2.0);
-        self.rate = bounded(cut, parameters.least, self.line);
+        self.rate = bounded(cut, parameters.min_rate, self.line);
         self.alpha = (1.0 - parameters.gain) * self.alpha + parameters.gain;
         self.alpha_due = now + parameters.alpha_interval;
         self.increase_due = now + parameters.increase_interval;
@@ -158,7 +158,7 @@ impl CongestionControl for Dcqcn {
         (!self.is_settled()).then_some(self.increase_due)
     }
 
-    fn timer(&mut self, now: SimTime, parameters: &Parameters) {
+    fn on_timer(&mut self, now: SimTime, parameters: &Parameters) {
         while self.increase_due <= now && !self.is_settled() {
             self.increase_due += parameters.increase_interval;
             self.timer_stage += 1;
@@ -225,7 +225,7 @@ mod tests {
         Parameters::from(&DcqcnConfig::PAPER)
     }
 
-    fn begun() -> Dcqcn {
+    fn new_control() -> Dcqcn {
         let facts = QpFacts {
             line_rate: gbit(100),
             base_rtt: SimTime::from_micros(20),
@@ -241,7 +241,7 @@ mod tests {
             let due = control
                 .next_timer()
                 .expect("there is a cut to recover from");
-            control.timer(due, &parameters());
+            control.on_timer(due, &parameters());
             (control.rate.get(), control.target.get())
         };
         (0..count).map(raise).collect()
@@ -249,9 +249,9 @@ mod tests {
 
     #[test]
     fn the_first_cnp_halves_the_rate() {
-        let mut control = begun();
+        let mut control = new_control();
         assert_eq!((control.rate(), control.next_timer()), (gbit(100), None));
-        control.notified(SimTime::from_micros(1_000), &parameters());
+        control.on_cnp(SimTime::from_micros(1_000), &parameters());
         // α is 1, so R_C is 100 · (1 − 1/2), and α stays (1 − g) · 1 + g = 1.
         assert_eq!((control.rate, control.target), (gbit(50), gbit(100)));
         assert_eq!(control.alpha, 1.0);
@@ -260,9 +260,9 @@ mod tests {
 
     #[test]
     fn five_raises_halve_the_gap_and_the_next_raise_the_target() {
-        let mut control = begun();
-        control.notified(SimTime::from_micros(1_000), &parameters());
-        control.notified(SimTime::from_micros(1_050), &parameters());
+        let mut control = new_control();
+        control.on_cnp(SimTime::from_micros(1_000), &parameters());
+        control.on_cnp(SimTime::from_micros(1_050), &parameters());
         // R_T 50 Gbit/s, R_C 25: halfway is 37.5, 43.75, 46.875, 48.4375, 49.21875. Then R_T is
         // 50.04 and R_C (49.21875 + 50.04) / 2; R_T is 50.08, R_C (49.629375 + 50.08) / 2.
         assert_eq!((control.rate, control.target), (gbit(25), gbit(50)));
@@ -282,9 +282,9 @@ mod tests {
 
     #[test]
     fn once_both_counters_are_past_fast_recovery_the_target_is_raised_more_each_time() {
-        let mut control = begun();
-        control.notified(SimTime::from_micros(1_000), &parameters());
-        control.notified(SimTime::from_micros(1_050), &parameters());
+        let mut control = new_control();
+        control.on_cnp(SimTime::from_micros(1_000), &parameters());
+        control.on_cnp(SimTime::from_micros(1_050), &parameters());
         raises(&mut control, 7);
         // The timer is at 7. Of the byte counter's raises, 1 to 5 are additive, 6 adds once R_HAI,
         // 7 twice, and 8 twice too, as the timer is still at 7.
@@ -292,7 +292,7 @@ mod tests {
         let targets: Vec<u64> = (0..8)
             .map(|_| {
                 for _ in 0..10 {
-                    control.sent(now, 1_000_000, &parameters());
+                    control.on_sent(now, 1_000_000, &parameters());
                 }
                 control.target.get() / 1_000_000
             })
@@ -307,9 +307,9 @@ mod tests {
 
     #[test]
     fn alpha_decays_once_in_each_interval_without_a_cnp() {
-        let mut control = begun();
-        control.notified(SimTime::ZERO, &parameters());
-        control.notified(SimTime::from_micros(115), &parameters());
+        let mut control = new_control();
+        control.on_cnp(SimTime::ZERO, &parameters());
+        control.on_cnp(SimTime::from_micros(115), &parameters());
         // Raises at 55 and 110 µs: 75, then 87.5 Gbit/s. α decayed at 55 and 110 µs: (255/256)² =
         // 0.99220…, so R_C is 87.5 · (1 − 0.49610…); then α ← 255/256 · 0.99220… + 1/256.
         assert_eq!(control.target, bits(87_500_000_000));
@@ -322,30 +322,30 @@ mod tests {
 
     #[test]
     fn a_cut_begins_the_counters_anew() {
-        let mut control = begun();
-        control.notified(SimTime::ZERO, &parameters());
-        control.sent(SimTime::ZERO, 9_999_999, &parameters());
-        control.notified(SimTime::from_micros(50), &parameters());
-        control.sent(SimTime::from_micros(51), 9_999_999, &parameters());
+        let mut control = new_control();
+        control.on_cnp(SimTime::ZERO, &parameters());
+        control.on_sent(SimTime::ZERO, 9_999_999, &parameters());
+        control.on_cnp(SimTime::from_micros(50), &parameters());
+        control.on_sent(SimTime::from_micros(51), 9_999_999, &parameters());
         assert_eq!(control.rate, gbit(25));
-        control.sent(SimTime::from_micros(52), 1, &parameters());
+        control.on_sent(SimTime::from_micros(52), 1, &parameters());
         assert_eq!(control.rate, bits(37_500_000_000));
         assert_eq!(control.next_timer(), Some(SimTime::from_micros(105)));
     }
 
     #[test]
     fn it_rests_once_it_is_back_at_line_rate() {
-        let mut control = begun();
-        control.notified(SimTime::ZERO, &parameters());
-        control.timer(SimTime::from_micros(10_000), &parameters());
+        let mut control = new_control();
+        control.on_cnp(SimTime::ZERO, &parameters());
+        control.on_timer(SimTime::from_micros(10_000), &parameters());
         assert_eq!((control.rate, control.next_timer()), (gbit(100), None));
     }
 
     #[test]
     fn cnps_do_not_go_below_the_least_rate() {
-        let mut control = begun();
+        let mut control = new_control();
         for _ in 0..20 {
-            control.notified(SimTime::ZERO, &parameters());
+            control.on_cnp(SimTime::ZERO, &parameters());
         }
         assert_eq!(control.rate, bits(100_000_000));
     }

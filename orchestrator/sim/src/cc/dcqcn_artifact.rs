@@ -54,7 +54,7 @@ pub struct Parameters {
     additive: BitsPerSec,
     /// `R_HAI`.
     hyper: BitsPerSec,
-    least: BitsPerSec,
+    min_rate: BitsPerSec,
 }
 
 impl From<&DcqcnConfig> for Parameters {
@@ -67,7 +67,7 @@ impl From<&DcqcnConfig> for Parameters {
             fast_recovery: plan.fast_recovery,
             additive: plan.additive_rate_bps,
             hyper: plan.hyper_rate_bps,
-            least: plan.min_rate_bps,
+            min_rate: plan.min_rate_bps,
         }
     }
 }
@@ -121,11 +121,11 @@ impl CongestionControl for ArtifactDcqcn {
         self.rate
     }
 
-    fn acked(&mut self, now: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
+    fn on_ack(&mut self, now: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
         if !ack.is_marked {
             return;
         }
-        self.timer(now, parameters);
+        self.on_timer(now, parameters);
         if self.alpha_due == SimTime::MAX {
             return self.first_mark(now, parameters);
         }
@@ -146,7 +146,7 @@ impl CongestionControl for ArtifactDcqcn {
         }
     }
 
-    fn timer(&mut self, now: SimTime, parameters: &Parameters) {
+    fn on_timer(&mut self, now: SimTime, parameters: &Parameters) {
         while let Some(due) = self.next_timer().filter(|due| *due <= now) {
             if !self.is_settled && self.increase_due == due {
                 self.raise(parameters);
@@ -195,7 +195,7 @@ impl ArtifactDcqcn {
             self.target = self.rate;
         }
         let cut = times(self.rate, 1.0 - self.alpha / 2.0);
-        self.rate = bounded(cut, parameters.least, self.line);
+        self.rate = bounded(cut, parameters.min_rate, self.line);
         self.stage = 0;
         self.increase_due = now + parameters.increase_interval;
         self.is_settled = false;
@@ -249,7 +249,7 @@ mod tests {
         Parameters::from(&DcqcnConfig::ARTIFACT)
     }
 
-    fn begun() -> ArtifactDcqcn {
+    fn new_control() -> ArtifactDcqcn {
         let facts = QpFacts {
             line_rate: gbit(100),
             base_rtt: SimTime::from_micros(20_000),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     fn marked(control: &mut ArtifactDcqcn, micros: u64) {
-        control.acked(SimTime::from_micros(micros), &ack(true), &parameters());
+        control.on_ack(SimTime::from_micros(micros), &ack(true), &parameters());
     }
 
     /// `micros`, and the nanosecond that checks for cuts are later.
@@ -281,11 +281,11 @@ mod tests {
 
     #[test]
     fn the_first_mark_cuts_at_the_first_check_after_it() {
-        let mut control = begun();
+        let mut control = new_control();
         marked(&mut control, 1_000);
         assert_eq!(control.rate(), gbit(100));
         assert_eq!(control.next_timer(), Some(on_grid(1_004)));
-        control.timer(on_grid(1_004), &parameters());
+        control.on_timer(on_grid(1_004), &parameters());
         // α is 1.
         assert_eq!((control.rate, control.target), (gbit(50), gbit(100)));
         assert_eq!(control.next_timer(), Some(on_grid(1_904)));
@@ -293,36 +293,36 @@ mod tests {
 
     #[test]
     fn checks_are_on_the_first_marks_grid_and_marks_between_them_count_once() {
-        let mut control = begun();
+        let mut control = new_control();
         marked(&mut control, 1_000);
         marked(&mut control, 1_010);
         marked(&mut control, 1_011);
         // Checks were at 1,004 and 1,008 µs.
         assert_eq!(control.rate(), gbit(50));
         assert_eq!(control.next_timer(), Some(on_grid(1_012)));
-        control.timer(on_grid(1_016), &parameters());
+        control.on_timer(on_grid(1_016), &parameters());
         // No raise since the first cut, so the target stays.
         assert_eq!((control.rate, control.target), (gbit(25), gbit(100)));
     }
 
     #[test]
     fn a_cut_after_a_raise_takes_the_rate_for_target() {
-        let mut control = begun();
+        let mut control = new_control();
         marked(&mut control, 1_000);
         marked(&mut control, 1_010);
         // Cuts at 1,004 and 1,012 µs to 25 Gbit/s, a raise 900 µs later to 12.5 + 50.
-        control.timer(on_grid(1_912), &parameters());
+        control.on_timer(on_grid(1_912), &parameters());
         assert_eq!(control.rate().get(), 62_500_000_000);
         marked(&mut control, 1_913);
         assert_eq!(control.next_timer(), Some(on_grid(1_916)));
-        control.timer(on_grid(1_916), &parameters());
+        control.on_timer(on_grid(1_916), &parameters());
         // α: at 1,055 µs with the mark of 1,010, so 1; at 1,110, …, 1,880 µs without: (255/256)^15 =
         // 0.94298…, and that of 1,913 will count at 1,935. 62.5 · (1 − 0.47149…) Gbit/s.
         assert_eq!(control.target.get(), 62_500_000_000);
         assert_eq!(control.rate.get(), 33_031_824_442);
         // 33.03… / 2 + 62.5 / 2; then with 50 Mbit/s more in the target, then with 100.
         let raises = [1, 2, 3].map(|raise| {
-            control.timer(on_grid(1_916 + 900 * raise), &parameters());
+            control.on_timer(on_grid(1_916 + 900 * raise), &parameters());
             (control.rate.get(), control.target.get())
         });
         assert_eq!(
@@ -337,38 +337,38 @@ mod tests {
 
     #[test]
     fn at_the_same_time_the_raise_comes_before_the_cut() {
-        let mut control = begun();
+        let mut control = new_control();
         marked(&mut control, 1_000);
-        control.timer(on_grid(1_900), &parameters());
+        control.on_timer(on_grid(1_900), &parameters());
         // A check at 1,904 µs, 900 µs after the cut at 1,004: the raise to 75 is the new target.
         marked(&mut control, 1_903);
-        control.timer(on_grid(1_904), &parameters());
+        control.on_timer(on_grid(1_904), &parameters());
         assert_eq!(control.target.get(), 75_000_000_000);
         assert_eq!(control.stage, 0);
     }
 
     #[test]
     fn a_check_at_the_time_of_a_mark_has_passed() {
-        let mut control = begun();
+        let mut control = new_control();
         marked(&mut control, 1_000);
-        control.timer(on_grid(1_004), &parameters());
-        control.acked(on_grid(1_008), &ack(true), &parameters());
+        control.on_timer(on_grid(1_004), &parameters());
+        control.on_ack(on_grid(1_008), &ack(true), &parameters());
         assert_eq!(control.next_timer(), Some(on_grid(1_012)));
     }
 
     #[test]
     fn acks_without_marks_and_time_alone_change_nothing() {
-        let mut control = begun();
-        control.acked(SimTime::from_micros(5), &ack(false), &parameters());
-        control.timer(SimTime::from_micros(1_000_000), &parameters());
-        assert_eq!(control, begun());
+        let mut control = new_control();
+        control.on_ack(SimTime::from_micros(5), &ack(false), &parameters());
+        control.on_timer(SimTime::from_micros(1_000_000), &parameters());
+        assert_eq!(control, new_control());
     }
 
     #[test]
     fn it_rests_once_raises_change_nothing() {
-        let mut control = begun();
+        let mut control = new_control();
         marked(&mut control, 0);
-        control.timer(SimTime::from_micros(100_000), &parameters());
+        control.on_timer(SimTime::from_micros(100_000), &parameters());
         // 99,999,999,999 / 2 is cut to 49,999,999,999: the last bit per second stays away.
         assert_eq!(control.rate.get(), 99_999_999_999);
         assert_eq!((control.target, control.next_timer()), (gbit(100), None));

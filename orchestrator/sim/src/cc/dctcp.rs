@@ -40,7 +40,7 @@ pub struct Parameters {
     gain: f64,
     additive: Option<BitsPerSec>,
     reacts_to_loss: bool,
-    least: BitsPerSec,
+    min_rate: BitsPerSec,
 }
 
 impl From<&DctcpConfig> for Parameters {
@@ -49,7 +49,7 @@ impl From<&DctcpConfig> for Parameters {
             gain: float(plan.gain),
             additive: plan.additive_rate_bps,
             reacts_to_loss: plan.reacts_to_loss(),
-            least: plan.min_rate_bps,
+            min_rate: plan.min_rate_bps,
         }
     }
 }
@@ -100,7 +100,7 @@ impl CongestionControl for Dctcp {
         self.rate
     }
 
-    fn acked(&mut self, _: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
+    fn on_ack(&mut self, _: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
         self.next = ack.next_bytes;
         self.marks += u64::from(ack.is_marked);
         let is_window_over = ack.acked_bytes > self.window_end;
@@ -118,13 +118,13 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn nacked(&mut self, _: SimTime, parameters: &Parameters) {
+    fn on_nack(&mut self, _: SimTime, parameters: &Parameters) {
         if parameters.reacts_to_loss && self.cut_until.is_none() {
             self.cut(0.5, parameters);
         }
     }
 
-    fn timed_out(&mut self, _: SimTime, parameters: &Parameters) {
+    fn on_timeout(&mut self, _: SimTime, parameters: &Parameters) {
         if parameters.reacts_to_loss {
             self.cut(0.0, parameters);
         }
@@ -146,7 +146,7 @@ impl Dctcp {
     }
 
     fn cut(&mut self, share: f64, parameters: &Parameters) {
-        self.rate = bounded(times(self.rate, share), parameters.least, self.line);
+        self.rate = bounded(times(self.rate, share), parameters.min_rate, self.line);
         self.cut_until = Some(self.next);
     }
 }
@@ -171,7 +171,7 @@ mod tests {
         Parameters::from(&DctcpConfig::PAPER)
     }
 
-    fn begun(parameters: &Parameters) -> Dctcp {
+    fn new_control(parameters: &Parameters) -> Dctcp {
         let facts = QpFacts {
             line_rate: mbit(100_000),
             base_rtt: SimTime::from_micros(80),
@@ -190,13 +190,13 @@ mod tests {
             round_trip: SimTime::from_micros(80),
             hops: &[],
         };
-        control.acked(SimTime::ZERO, &ack, parameters);
+        control.on_ack(SimTime::ZERO, &ack, parameters);
     }
 
     #[test]
     fn alpha_is_the_average_share_of_marks_in_a_window() {
         let parameters = published();
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         acked(&mut control, [1, 3], false, &parameters);
         acked(&mut control, [2, 4], true, &parameters);
         acked(&mut control, [3, 5], true, &parameters);
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_window_is_cut_once() {
         let parameters = published();
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         acked(&mut control, [1, 4], false, &parameters);
         acked(&mut control, [2, 5], true, &parameters);
         assert_eq!(control.rate, mbit(50_000));
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_window_without_marks_adds_a_packet_in_a_round_trip() {
         let parameters = published();
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         acked(&mut control, [1, 2], true, &parameters);
         assert_eq!(control.rate, mbit(50_000));
         // 8,000 bit in 80 µs are 100 Mbit/s.
@@ -242,24 +242,24 @@ mod tests {
     #[test]
     fn the_artifact_adds_a_gigabit_and_ignores_loss() {
         let parameters = Parameters::from(&DctcpConfig::ARTIFACT);
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         acked(&mut control, [1, 2], true, &parameters);
         acked(&mut control, [3, 4], false, &parameters);
         assert_eq!(control.rate, mbit(51_000));
-        control.nacked(SimTime::ZERO, &parameters);
-        control.timed_out(SimTime::ZERO, &parameters);
+        control.on_nack(SimTime::ZERO, &parameters);
+        control.on_timeout(SimTime::ZERO, &parameters);
         assert_eq!(control.rate, mbit(51_000));
     }
 
     #[test]
     fn a_missing_packet_halves_the_rate_once_a_window() {
         let parameters = published();
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         acked(&mut control, [1, 4], false, &parameters);
-        control.nacked(SimTime::ZERO, &parameters);
-        control.nacked(SimTime::ZERO, &parameters);
+        control.on_nack(SimTime::ZERO, &parameters);
+        control.on_nack(SimTime::ZERO, &parameters);
         assert_eq!(control.rate, mbit(50_000));
-        control.timed_out(SimTime::ZERO, &parameters);
+        control.on_timeout(SimTime::ZERO, &parameters);
         assert_eq!(control.rate, mbit(100));
     }
 }

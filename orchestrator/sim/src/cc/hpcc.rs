@@ -53,7 +53,7 @@ pub struct Parameters {
     utilisation: f64,
     max_stage: u32,
     additive: BitsPerSec,
-    least: BitsPerSec,
+    min_rate: BitsPerSec,
     int_bytes: u32,
 }
 
@@ -66,7 +66,7 @@ impl Parameters {
             utilisation: float(plan.utilisation),
             max_stage: plan.max_stage,
             additive: plan.additive_rate_bps,
-            least: plan.min_rate_bps,
+            min_rate: plan.min_rate_bps,
             int_bytes: int::HEADER_BYTES + plan.int_hops * int::HOP_BYTES,
         }
     }
@@ -104,7 +104,7 @@ impl CongestionControl for Hpcc {
     type Parameters = Parameters;
 
     const HAS_INT: bool = true;
-    const ARTIFACT_MOVES_NEXT: bool = true;
+    const ARTIFACT_RATE_MOVES_NEXT: bool = true;
 
     fn extra_wire_bytes(parameters: &Parameters) -> ExtraBytes {
         let bytes = parameters.int_bytes;
@@ -144,7 +144,7 @@ impl CongestionControl for Hpcc {
         })
     }
 
-    fn acked(&mut self, _: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
+    fn on_ack(&mut self, _: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
         if ack.hops.is_empty() {
             return;
         }
@@ -203,7 +203,7 @@ impl Hpcc {
         };
         let rate = plus(rate, parameters.additive);
         Verdict {
-            rate: bounded(rate, parameters.least, self.line),
+            rate: bounded(rate, parameters.min_rate, self.line),
             stage,
         }
     }
@@ -238,7 +238,7 @@ mod tests {
         Parameters::new(&HpccConfig::ARTIFACT, Semantics::Artifact)
     }
 
-    fn begun(parameters: &Parameters) -> Hpcc {
+    fn new_control(parameters: &Parameters) -> Hpcc {
         let facts = QpFacts {
             line_rate: BitsPerSec::new(LINE).expect("not zero"),
             base_rtt: SimTime::from_micros(10),
@@ -289,7 +289,7 @@ mod tests {
                 round_trip: SimTime::from_micros(10),
                 hops: &[self.hop],
             };
-            control.acked(SimTime::ZERO, &ack, parameters);
+            control.on_ack(SimTime::ZERO, &ack, parameters);
             control.rate.get() / 1_000_000
         }
     }
@@ -299,7 +299,7 @@ mod tests {
         // u = 1 for a whole T, so U = 1: 100 / (1 / 0.95) Gbit/s and 50 Mbit/s. In the artifact
         // 125,000 B are 976 units of 128: U is 0.999424.
         for (parameters, rate) in [(published(), 95_050), (artifact(), 95_104)] {
-            let (mut control, mut port) = (begun(&parameters), Port::default());
+            let (mut control, mut port) = (new_control(&parameters), Port::default());
             assert_eq!(port.ack(&mut control, [0, 0, 0], &parameters), 100_000);
             let full = [10, FULL_WINDOW, 0];
             assert_eq!(port.ack(&mut control, full, &parameters), rate);
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn what_waits_counts_as_much_as_what_is_sent() {
         let parameters = published();
-        let (mut control, mut port) = (begun(&parameters), Port::default());
+        let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 12_500], &parameters);
         // u = 0.85 sent and 0.1 of a bandwidth-delay product waiting: just what is aimed at.
         let rate = port.ack(&mut control, [10, 106_250, 20_000], &parameters);
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn what_is_measured_for_a_part_of_the_round_trip_counts_for_that_part() {
         let parameters = published();
-        let (mut control, mut port) = (begun(&parameters), Port::default());
+        let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 0], &parameters);
         // A fifth of what the link carries, for a tenth of T: (1 · 9 + 0.2 · 1) / 10.
         port.ack(&mut control, [1, 2_500, 0], &parameters);
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn five_additive_raises_come_before_a_multiplicative_one() {
         let parameters = published();
-        let (mut control, mut port) = (begun(&parameters), Port::default());
+        let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 0], &parameters);
         // A bandwidth-delay product waiting, from the second on, and all of one sent: U is 1, then 2,
         // and the rate 95.05 Gbit/s, then 95.05 · 0.95 / 2 + 0.05.
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn the_artifacts_raises_are_all_multiplicative() {
         let parameters = artifact();
-        let (mut control, mut port) = (begun(&parameters), Port::default());
+        let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 0], &parameters);
         // 256,000 B in 16 µs, more than T: U is 1.28, then 0.64. Rates are 95 / 1.28 + 0.05, then
         // 74.26875 · 0.95 / 0.64 + 0.05, at most the line's.
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn the_reference_follows_once_in_a_round_trip() {
         let parameters = published();
-        let (mut control, mut port) = (begun(&parameters), Port::default());
+        let (mut control, mut port) = (new_control(&parameters), Port::default());
         let full = [10, FULL_WINDOW, 0];
         port.send(&mut control, [0, 0, 0], [1_000, 10_000], &parameters);
         let fast = port.send(&mut control, full, [2_000, 11_000], &parameters);
@@ -384,17 +384,17 @@ mod tests {
     #[test]
     fn the_window_is_the_rate_for_a_round_trip_unless_it_is_the_artifacts() {
         let parameters = published();
-        let (mut control, mut port) = (begun(&parameters), Port::default());
+        let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 0], &parameters);
         port.ack(&mut control, [10, FULL_WINDOW, 0], &parameters);
         assert_eq!(control.window_bytes(), Some(118_812));
-        assert_eq!(begun(&artifact()).window_bytes(), None);
+        assert_eq!(new_control(&artifact()).window_bytes(), None);
     }
 
     #[test]
     fn a_clock_that_stands_still_says_nothing() {
         let parameters = published();
-        let (mut control, mut port) = (begun(&parameters), Port::default());
+        let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 0], &parameters);
         port.ack(&mut control, [0, 1_000, 0], &parameters);
         assert_eq!(control.utilisation, 1.0);
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn another_path_begins_its_memory_anew() {
         let parameters = published();
-        let (mut control, mut port) = (begun(&parameters), Port::default());
+        let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 0], &parameters);
         let ack = Ack {
             acked_bytes: 2_000,
@@ -413,7 +413,7 @@ mod tests {
             round_trip: SimTime::from_micros(10),
             hops: &[port.hop; 3],
         };
-        control.acked(SimTime::ZERO, &ack, &parameters);
+        control.on_ack(SimTime::ZERO, &ack, &parameters);
         assert_eq!((control.hops.len(), control.utilisation), (3, 1.0));
     }
 

@@ -16,13 +16,13 @@ use super::{
 use crate::time::SimTime;
 
 /// The least rate of every preset.
-const LEAST: u64 = 100_000_000;
+const MIN_RATE: u64 = 100_000_000;
 
 /// Something that happens to a QP, so long after what happened before.
 #[derive(Clone, Copy, Debug)]
-struct Happening {
+struct Step {
     gap: u64,
-    what: What,
+    action: Action,
     bytes: u64,
     is_marked: bool,
     round_trip: u64,
@@ -30,7 +30,7 @@ struct Happening {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum Action {
     Sent,
     Acked,
     Notified,
@@ -38,22 +38,22 @@ enum What {
     TimedOut,
 }
 
-fn happening() -> impl Strategy<Value = Happening> {
-    let what = prop_oneof![
-        4 => Just(What::Sent),
-        8 => Just(What::Acked),
-        2 => Just(What::Notified),
-        1 => Just(What::Nacked),
-        1 => Just(What::TimedOut),
+fn step() -> impl Strategy<Value = Step> {
+    let action = prop_oneof![
+        4 => Just(Action::Sent),
+        8 => Just(Action::Acked),
+        2 => Just(Action::Notified),
+        1 => Just(Action::Nacked),
+        1 => Just(Action::TimedOut),
     ];
     // Times in nanoseconds; on the grid of a microsecond, so that they meet timers exactly.
     let gap = prop_oneof![0..2_000u64, (0..2_000u64).prop_map(|micros| micros * 1_000)];
     let round_trip = prop_oneof![0..1_000_000u64, 0..2_000_000_000u64];
     let queue = prop_oneof![Just(0), 0..20_000_000u64];
-    (gap, what, 1..50_000u64, any::<bool>(), round_trip, queue).prop_map(
-        |(gap, what, bytes, is_marked, round_trip, queue)| Happening {
+    (gap, action, 1..50_000u64, any::<bool>(), round_trip, queue).prop_map(
+        |(gap, action, bytes, is_marked, round_trip, queue)| Step {
             gap,
-            what,
+            action,
             bytes,
             is_marked,
             round_trip,
@@ -72,51 +72,51 @@ struct Qp {
 }
 
 impl Qp {
-    fn advance(&mut self, happening: &Happening) {
-        self.now += SimTime::from_picos(happening.gap * 1_000);
-        match happening.what {
-            What::Sent => self.next += happening.bytes,
-            What::Acked => {
-                self.acked = self.next.min(self.acked + happening.bytes);
+    fn advance(&mut self, step: &Step) {
+        self.now += SimTime::from_picos(step.gap * 1_000);
+        match step.action {
+            Action::Sent => self.next += step.bytes,
+            Action::Acked => {
+                self.acked = self.next.min(self.acked + step.bytes);
                 let [first, ..] = &mut self.hops;
                 first.time = self.now;
-                first.tx_bytes += happening.bytes;
-                first.queue_bytes = happening.queue;
+                first.tx_bytes += step.bytes;
+                first.queue_bytes = step.queue;
                 first.rate_bps = 100_000_000_000;
                 let [first, others @ ..] = &mut self.hops;
                 for (other, rate_bps) in others.iter_mut().zip([25_000_000_000, 400_000_000_000]) {
                     *other = IntHop { rate_bps, ..*first };
                 }
             }
-            What::Nacked | What::TimedOut => self.next = self.acked,
-            What::Notified => {}
+            Action::Nacked | Action::TimedOut => self.next = self.acked,
+            Action::Notified => {}
         }
     }
 
-    fn tell<C: CongestionControl>(
+    fn apply<C: CongestionControl>(
         &self,
         control: &mut C,
-        happening: &Happening,
+        step: &Step,
         parameters: &C::Parameters,
     ) {
         let now = self.now;
-        let bytes = u32::try_from(happening.bytes).expect("it is small");
-        match happening.what {
-            What::Sent => control.sent(now, bytes, parameters),
-            What::Acked => {
+        let bytes = u32::try_from(step.bytes).expect("it is small");
+        match step.action {
+            Action::Sent => control.on_sent(now, bytes, parameters),
+            Action::Acked => {
                 let ack = Ack {
                     acked_bytes: self.acked,
                     next_bytes: self.next,
-                    newly_bytes: happening.bytes,
-                    is_marked: happening.is_marked,
-                    round_trip: SimTime::from_picos(happening.round_trip * 1_000),
+                    newly_bytes: step.bytes,
+                    is_marked: step.is_marked,
+                    round_trip: SimTime::from_picos(step.round_trip * 1_000),
                     hops: &self.hops,
                 };
-                control.acked(now, &ack, parameters);
+                control.on_ack(now, &ack, parameters);
             }
-            What::Notified => control.notified(now, parameters),
-            What::Nacked => control.nacked(now, parameters),
-            What::TimedOut => control.timed_out(now, parameters),
+            Action::Notified => control.on_cnp(now, parameters),
+            Action::Nacked => control.on_nack(now, parameters),
+            Action::TimedOut => control.on_timeout(now, parameters),
         }
     }
 }
@@ -127,7 +127,7 @@ fn on_time<C: CongestionControl>(control: &mut C, now: SimTime, parameters: &C::
     while let Some(due) = control.next_timer().filter(|due| *due <= now) {
         assert!(last < Some(due), "the timer goes on");
         last = Some(due);
-        control.timer(due, parameters);
+        control.on_timer(due, parameters);
     }
 }
 
@@ -136,7 +136,7 @@ fn on_time<C: CongestionControl>(control: &mut C, now: SimTime, parameters: &C::
 fn laws<C: CongestionControl + Debug + PartialEq>(
     parameters: &C::Parameters,
     line: u64,
-    happenings: &[Happening],
+    steps: &[Step],
 ) {
     let line_rate = BitsPerSec::new(line).expect("not zero");
     let facts = QpFacts {
@@ -148,18 +148,18 @@ fn laws<C: CongestionControl + Debug + PartialEq>(
     let mut qp = Qp::default();
     let mut punctual = C::new(parameters, facts, qp.now);
     let mut late = C::new(parameters, facts, qp.now);
-    for happening in happenings {
-        qp.advance(happening);
+    for step in steps {
+        qp.advance(step);
         on_time(&mut punctual, qp.now, parameters);
-        qp.tell(&mut punctual, happening, parameters);
-        qp.tell(&mut late, happening, parameters);
+        qp.apply(&mut punctual, step, parameters);
+        qp.apply(&mut late, step, parameters);
         let rate = punctual.rate().get();
-        assert!((LEAST.min(line)..=line).contains(&rate), "{rate} bit/s");
+        assert!((MIN_RATE.min(line)..=line).contains(&rate), "{rate} bit/s");
         assert!(punctual.window_bytes().is_none_or(|window| window > 0));
         let shown = format!("{punctual:?}");
         assert!(!shown.contains("NaN") && !shown.contains("inf"), "{shown}");
     }
-    late.timer(qp.now, parameters);
+    late.on_timer(qp.now, parameters);
     assert_eq!(late, punctual);
 }
 
@@ -174,35 +174,35 @@ fn lines() -> impl Strategy<Value = u64> {
 
 proptest! {
     #[test]
-    fn dcqcn_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
-        laws::<Dcqcn>(&(&DcqcnConfig::PAPER).into(), line, &happenings);
+    fn dcqcn_obeys(line in lines(), steps in vec(step(), 0..200)) {
+        laws::<Dcqcn>(&(&DcqcnConfig::PAPER).into(), line, &steps);
     }
 
     #[test]
-    fn the_artifacts_dcqcn_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
-        laws::<ArtifactDcqcn>(&(&DcqcnConfig::ARTIFACT).into(), line, &happenings);
+    fn the_artifacts_dcqcn_obeys(line in lines(), steps in vec(step(), 0..200)) {
+        laws::<ArtifactDcqcn>(&(&DcqcnConfig::ARTIFACT).into(), line, &steps);
     }
 
     #[test]
-    fn hpcc_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
+    fn hpcc_obeys(line in lines(), steps in vec(step(), 0..200)) {
         let parameters = HpccParameters::new(&HpccConfig::PAPER, Semantics::Paper);
-        laws::<Hpcc>(&parameters, line, &happenings);
+        laws::<Hpcc>(&parameters, line, &steps);
         let parameters = HpccParameters::new(&HpccConfig::ARTIFACT, Semantics::Artifact);
-        laws::<Hpcc>(&parameters, line, &happenings);
+        laws::<Hpcc>(&parameters, line, &steps);
     }
 
     #[test]
-    fn timely_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
+    fn timely_obeys(line in lines(), steps in vec(step(), 0..200)) {
         let parameters = TimelyParameters::new(&TimelyConfig::PAPER, Semantics::Paper);
-        laws::<Timely>(&parameters, line, &happenings);
+        laws::<Timely>(&parameters, line, &steps);
         let parameters = TimelyParameters::new(&TimelyConfig::ARTIFACT, Semantics::Artifact);
-        laws::<Timely>(&parameters, line, &happenings);
+        laws::<Timely>(&parameters, line, &steps);
     }
 
     #[test]
-    fn dctcp_obeys(line in lines(), happenings in vec(happening(), 0..200)) {
-        laws::<Dctcp>(&(&DctcpConfig::PAPER).into(), line, &happenings);
-        laws::<Dctcp>(&(&DctcpConfig::ARTIFACT).into(), line, &happenings);
+    fn dctcp_obeys(line in lines(), steps in vec(step(), 0..200)) {
+        laws::<Dctcp>(&(&DctcpConfig::PAPER).into(), line, &steps);
+        laws::<Dctcp>(&(&DctcpConfig::ARTIFACT).into(), line, &steps);
     }
 }
 

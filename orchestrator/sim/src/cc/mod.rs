@@ -115,7 +115,7 @@ pub trait CongestionControl: Sized {
     /// Whether the authors' code moves the packet after the last one sent when it sets a new rate
     /// (`RdmaHw::ChangeRate`). It does for HPCC alone; the others' new rate counts from the next
     /// packet on (`semantics: artifact`).
-    const ARTIFACT_MOVES_NEXT: bool = false;
+    const ARTIFACT_RATE_MOVES_NEXT: bool = false;
 
     /// A QP that begins at `now`.
     fn new(parameters: &Self::Parameters, facts: QpFacts, now: SimTime) -> Self;
@@ -129,29 +129,29 @@ pub trait CongestionControl: Sized {
     }
 
     /// A packet left.
-    fn sent(&mut self, now: SimTime, wire_bytes: u32, parameters: &Self::Parameters) {
+    fn on_sent(&mut self, now: SimTime, wire_bytes: u32, parameters: &Self::Parameters) {
         let _ = (now, wire_bytes, parameters);
     }
 
     /// An ACK arrived.
-    fn acked(&mut self, now: SimTime, ack: &Ack<'_>, parameters: &Self::Parameters);
+    fn on_ack(&mut self, now: SimTime, ack: &Ack<'_>, parameters: &Self::Parameters);
 
     /// A CNP arrived.
-    fn notified(&mut self, now: SimTime, parameters: &Self::Parameters) {
+    fn on_cnp(&mut self, now: SimTime, parameters: &Self::Parameters) {
         let _ = (now, parameters);
     }
 
     /// A NACK arrived: the receiver misses packets.
-    fn nacked(&mut self, now: SimTime, parameters: &Self::Parameters) {
+    fn on_nack(&mut self, now: SimTime, parameters: &Self::Parameters) {
         let _ = (now, parameters);
     }
 
     /// Nothing came back for a retransmission time-out.
-    fn timed_out(&mut self, now: SimTime, parameters: &Self::Parameters) {
+    fn on_timeout(&mut self, now: SimTime, parameters: &Self::Parameters) {
         let _ = (now, parameters);
     }
 
-    /// When [`CongestionControl::timer`] is due next. It is called at that time while the QP has
+    /// When [`CongestionControl::on_timer`] is due next. It is called at that time while the QP has
     /// something to send; after a pause it is called late, and then catches up with every step
     /// that was due. What is due at a time comes before what else happens then, and is caught up
     /// with there, too, so that being called late changes nothing.
@@ -160,7 +160,7 @@ pub trait CongestionControl: Sized {
     }
 
     /// The time has come, or has passed.
-    fn timer(&mut self, now: SimTime, parameters: &Self::Parameters) {
+    fn on_timer(&mut self, now: SimTime, parameters: &Self::Parameters) {
         let _ = (now, parameters);
     }
 }

@@ -25,5 +25,5 @@ impl CongestionControl for NoControl {
         self.rate
     }
 
-    fn acked(&mut self, _: SimTime, _: &Ack<'_>, (): &()) {}
+    fn on_ack(&mut self, _: SimTime, _: &Ack<'_>, (): &()) {}
 }

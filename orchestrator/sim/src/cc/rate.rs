@@ -41,8 +41,8 @@ pub(super) const fn midway(a: BitsPerSec, b: BitsPerSec) -> BitsPerSec {
 }
 
 /// `rate`, unless it is below `least` or, which counts more, above `most`.
-pub(super) fn bounded(rate: BitsPerSec, least: BitsPerSec, most: BitsPerSec) -> BitsPerSec {
-    rate.max(least).min(most)
+pub(super) fn bounded(rate: BitsPerSec, min: BitsPerSec, max: BitsPerSec) -> BitsPerSec {
+    rate.max(min).min(max)
 }
 
 /// The float nearest to a ratio.

@@ -49,12 +49,12 @@ pub struct Parameters {
     /// `T_high` in nanoseconds.
     high: u64,
     /// In nanoseconds.
-    least_round_trip: u64,
+    min_round_trip: u64,
     /// δ.
     additive: BitsPerSec,
     hyper: BitsPerSec,
     hyper_after: u32,
-    least: BitsPerSec,
+    min_rate: BitsPerSec,
     stamp_bytes: u32,
 }
 
@@ -83,11 +83,11 @@ impl Parameters {
             decrease: float(plan.decrease),
             low: plan.t_low_ns.get(),
             high: plan.t_high_ns.get(),
-            least_round_trip: plan.min_rtt_ns.get(),
+            min_round_trip: plan.min_rtt_ns.get(),
             additive: plan.additive_rate_bps,
             hyper: plan.hyper_rate_bps,
             hyper_after: plan.hyper_after,
-            least: plan.min_rate_bps,
+            min_rate: plan.min_rate_bps,
         }
     }
 }
@@ -148,7 +148,7 @@ impl CongestionControl for Timely {
         self.rate
     }
 
-    fn acked(&mut self, _: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
+    fn on_ack(&mut self, _: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
         if ack.acked_bytes <= self.step_after {
             return;
         }
@@ -182,7 +182,7 @@ impl Timely {
             }
             Change::Cut(share) => {
                 self.raises = 0;
-                self.rate = bounded(times(self.rate, share), parameters.least, self.line);
+                self.rate = bounded(times(self.rate, share), parameters.min_rate, self.line);
             }
         }
     }
@@ -204,7 +204,7 @@ fn change(round_trip: u64, difference: f64, parameters: &Parameters) -> Change {
         let above = 1.0 - count(parameters.high) / count(round_trip);
         return Change::Cut(1.0 - parameters.decrease * above);
     }
-    let gradient = difference / count(parameters.least_round_trip);
+    let gradient = difference / count(parameters.min_round_trip);
     if gradient <= 0.0 {
         Change::Raise
     } else {
@@ -228,7 +228,7 @@ mod tests {
         Parameters::new(&TimelyConfig::ARTIFACT, Semantics::Artifact)
     }
 
-    fn begun(parameters: &Parameters) -> Timely {
+    fn new_control(parameters: &Parameters) -> Timely {
         let facts = QpFacts {
             line_rate: mbit(100_000),
             base_rtt: SimTime::from_micros(20),
@@ -253,14 +253,14 @@ mod tests {
             round_trip: SimTime::from_micros(micros),
             hops: &[],
         };
-        control.acked(SimTime::ZERO, &ack, parameters);
+        control.on_ack(SimTime::ZERO, &ack, parameters);
         mbits(control)
     }
 
     #[test]
     fn longer_round_trips_cut_and_shorter_ones_raise() {
         let parameters = published();
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         assert_eq!(acked(&mut control, 1, 100, &parameters), 100_000);
         // +10 µs: the average is 8.75, the gradient 0.4375, the share 1 − 0.8 · 0.4375 = 0.65.
         assert_eq!(acked(&mut control, 2, 110, &parameters), 65_000);
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn beyond_the_thresholds_the_gradient_does_not_count() {
         let parameters = published();
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         acked(&mut control, 1, 1_100, &parameters);
         // Shorter, but twice T_high: 1 − 0.8 · (1 − 1/2) = 0.6.
         assert_eq!(acked(&mut control, 2, 1_000, &parameters), 60_000);
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn after_five_raises_in_a_row_they_are_larger() {
         let parameters = published();
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         acked(&mut control, 1, 1_000, &parameters);
         let cut = acked(&mut control, 2, 1_000, &parameters);
         assert_eq!(cut, 60_000);
@@ -297,7 +297,7 @@ mod tests {
             (published(), [10, 20, 30, 40, 50, 60]),
             (artifact(), [50, 100, 150, 200, 250, 350]),
         ] {
-            let mut control = begun(&parameters);
+            let mut control = new_control(&parameters);
             acked(&mut control, 1, 1_000, &parameters);
             let cut = acked(&mut control, 2, 1_000, &parameters);
             let raises = [3, 4, 5, 6, 7, 8].map(|n| acked(&mut control, n, 40, &parameters) - cut);
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_segment_is_one_step() {
         let parameters = published();
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         for (bytes, steps) in [
             (15_999, false),
             (16_000, true),
@@ -324,7 +324,7 @@ mod tests {
                 round_trip: SimTime::from_micros(100),
                 hops: &[],
             };
-            control.acked(SimTime::ZERO, &ack, &parameters);
+            control.on_ack(SimTime::ZERO, &ack, &parameters);
             assert_eq!(control.step_after != before, steps, "{bytes}");
         }
     }
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn in_the_artifact_a_step_takes_a_round_trip() {
         let parameters = artifact();
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         let mut acked = |acked_bytes, next_bytes| {
             let ack = Ack {
                 acked_bytes,
@@ -342,7 +342,7 @@ mod tests {
                 round_trip: SimTime::from_micros(1_000),
                 hops: &[],
             };
-            control.acked(SimTime::ZERO, &ack, &parameters);
+            control.on_ack(SimTime::ZERO, &ack, &parameters);
             mbits(&control)
         };
         assert_eq!(acked(1_000, 50_000), 100_000);
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn across_a_wide_area_each_step_leaves_little() {
         let parameters = artifact();
-        let mut control = begun(&parameters);
+        let mut control = new_control(&parameters);
         acked(&mut control, 1, 20_000, &parameters);
         // 1 − 0.8 · (1 − 0.5 / 20) = 0.22.
         assert_eq!(acked(&mut control, 2, 20_000, &parameters), 22_000);

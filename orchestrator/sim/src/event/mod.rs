@@ -1,6 +1,6 @@
-//! What happens next.
+//! Event queue of a partition.
 //!
-//! - `tournament`: the least of many keys, each of which changes in its place
+//! - `tournament`: earliest of many times, each of which changes in its own slot
 
 mod tournament;
 
@@ -9,90 +9,90 @@ use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 pub use self::tournament::{NEVER, Tournament};
 use crate::time::SimTime;
 
-/// What happens; the order is that of events at one time, and changing it changes results.
+/// Kind of event. Events at one time are processed in the order of the variants, so changing the order
+/// changes results.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
-pub enum What {
-    /// The fault of this place in the shard's list.
+pub enum EventKind {
+    /// Fault of this index in the partition's list.
     Fault,
-    /// The first packet on the wire to this port is there.
+    /// Arrival of the first packet on the wire to this port.
     Arrive,
-    /// This port may have something to send.
+    /// Wake-up of this port, which may have a packet to send.
     Wake,
-    /// The NIC of this port has slept ([`crate::semantics::Semantics::NIC_OVERSLEEPS`]).
-    Slept,
-    /// The next flow of the shard's schedule starts.
-    Start,
-    /// Congestion control of this QP.
-    Control,
+    /// End of the sleep of this port's NIC ([`crate::semantics::SemanticsRules::NIC_OVERSLEEPS`]).
+    NicAwake,
+    /// Start of the partition's next flow.
+    FlowStart,
+    /// Timer of this QP's congestion control.
+    CcTimer,
     /// Retransmission time-out of this QP.
     Timeout,
-    /// This switch samples its queues.
+    /// Sample of the DCI switch's queues for LCMP.
     Monitor,
-    /// This switch looks for idle flows.
-    Collect,
-    /// Links are recorded.
+    /// Flow-cache garbage collection of the DCI switch.
+    FlowGc,
+    /// Sample of the links for the records.
     SampleLinks,
-    /// Queues are recorded.
+    /// Sample of the queues for the records.
     SampleQueues,
-    /// This switch is recorded.
+    /// Sample of the DCI switch for the records.
     SampleSwitch,
-    /// This switch tells traffic engineering its demands and takes its tables.
-    Engineer,
+    /// Traffic-engineering tick of the DCI switch.
+    TeTick,
 }
 
-const ALL: [What; 13] = [
-    What::Fault,
-    What::Arrive,
-    What::Wake,
-    What::Slept,
-    What::Start,
-    What::Control,
-    What::Timeout,
-    What::Monitor,
-    What::Collect,
-    What::SampleLinks,
-    What::SampleQueues,
-    What::SampleSwitch,
-    What::Engineer,
+const ALL: [EventKind; 13] = [
+    EventKind::Fault,
+    EventKind::Arrive,
+    EventKind::Wake,
+    EventKind::NicAwake,
+    EventKind::FlowStart,
+    EventKind::CcTimer,
+    EventKind::Timeout,
+    EventKind::Monitor,
+    EventKind::FlowGc,
+    EventKind::SampleLinks,
+    EventKind::SampleQueues,
+    EventKind::SampleSwitch,
+    EventKind::TeTick,
 ];
 
-impl What {
-    /// Whether it happens for ever, flows or not.
+impl EventKind {
+    /// Returns true if the event recurs for ever, with or without flows.
     const fn is_housekeeping(self) -> bool {
         self as u8 >= Self::Monitor as u8
     }
 }
 
-/// Something that happens.
+/// A scheduled event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub at: SimTime,
-    /// What.
-    pub what: What,
-    /// To which port, QP or switch.
+    /// Kind of event.
+    pub kind: EventKind,
+    /// Port, QP slot or fault, depending on the kind.
     pub index: u32,
 }
 
-/// Events to come, by time, then kind, then index: an order that does not depend on who scheduled
-/// first, so that it is the same however the work is split.
+/// Scheduled events by time, then kind, then index: an order that does not depend on the order of
+/// scheduling, and thus not on the number of threads.
 ///
-/// Wires keep only their first packet here, so a port has one packet that arrives and one time to
-/// look again, each with a place in a tournament, in the order of their events. All others are timers
-/// in a heap, time, kind and index in one number: there are thousands, one of which is due where a
-/// million packets are.
+/// A wire has only its first packet in the queue. Each port has one arrival and one wake-up, with a slot
+/// each in a tournament. All other events are timers in a heap, with time, kind and index in one number;
+/// there are thousands of timers, and one is due per million packets.
 pub struct EventQueue {
     packets: Tournament,
     first_port: u32,
     ports: u32,
     timers: BinaryHeap<Reverse<u128>>,
-    /// Timers that are not housekeeping.
+    /// Number of timers that are not housekeeping.
     work: usize,
 }
 
 impl EventQueue {
-    /// No events, for the ports of these numbers.
+    /// Creates an empty queue for `ports`.
     #[must_use]
     pub fn new(ports: Range<u32>) -> Self {
         let count = ports.end - ports.start;
@@ -105,85 +105,84 @@ impl EventQueue {
         }
     }
 
-    /// Schedules `what` for `index` at `at`; for a packet that arrives or may leave, instead of what
-    /// was scheduled for that port.
+    /// Schedules an event. An arrival or wake-up replaces the one scheduled for the same port.
     #[inline]
-    pub fn push(&mut self, at: SimTime, what: What, index: u32) {
-        match self.place(what, index) {
-            Some(place) => self.packets.set(place, at),
-            None => self.push_timer(at, what, index),
+    pub fn push(&mut self, at: SimTime, kind: EventKind, index: u32) {
+        match self.slot(kind, index) {
+            Some(slot) => self.packets.set(slot, at),
+            None => self.push_timer(at, kind, index),
         }
     }
 
-    fn push_timer(&mut self, at: SimTime, what: What, index: u32) {
-        self.work += usize::from(!what.is_housekeeping());
-        self.timers.push(Reverse(pack(at, what, index)));
+    fn push_timer(&mut self, at: SimTime, kind: EventKind, index: u32) {
+        self.work += usize::from(!kind.is_housekeeping());
+        self.timers.push(Reverse(pack(at, kind, index)));
     }
 
-    /// The next event before `end`, which stays.
+    /// Returns the next event before `end` without removing it.
     #[inline]
     #[must_use]
     pub fn next_before(&self, end: SimTime) -> Option<Event> {
         Some(self.next()).filter(|next| next.at < end.min(NEVER))
     }
 
-    /// Takes the next event out, which is a timer's.
+    /// Removes the next event, which must be a timer.
     pub fn pop_timer(&mut self) {
         if let Some(Reverse(key)) = self.timers.pop() {
-            self.work -= usize::from(!unpack(key).what.is_housekeeping());
+            self.work -= usize::from(!unpack(key).kind.is_housekeeping());
         }
     }
 
-    /// No packet arrives at `port`, or may leave it, until another is scheduled.
+    /// Removes the arrival or wake-up of `port`.
     #[inline]
-    pub fn clear(&mut self, what: What, port: u32) {
-        if let Some(place) = self.place(what, port) {
-            self.packets.set(place, NEVER);
+    pub fn clear(&mut self, kind: EventKind, port: u32) {
+        if let Some(slot) = self.slot(kind, port) {
+            self.packets.set(slot, NEVER);
         }
     }
 
-    /// When the next event is.
+    /// Returns the time of the next event.
     #[inline]
     #[must_use]
     pub fn next_time(&self) -> Option<SimTime> {
         Some(self.next().at).filter(|&at| at < NEVER)
     }
 
-    /// Whether anything but housekeeping is to come.
+    /// Returns true if an event other than housekeeping is scheduled.
     #[must_use]
     pub fn has_work(&self) -> bool {
-        self.work > 0 || self.packets.least().0 < NEVER
+        self.work > 0 || self.packets.earliest().0 < NEVER
     }
 
-    /// The next event; that of a port at [`NEVER`] if there is none.
+    /// Returns the next event; an arrival at [`NEVER`] if none is scheduled.
     #[inline]
     fn next(&self) -> Event {
-        let (at, place) = self.packets.least();
-        let (what, here) = match place.checked_sub(self.ports) {
-            None => (What::Arrive, place),
-            Some(here) => (What::Wake, here),
+        let (at, slot) = self.packets.earliest();
+        let (kind, here) = match slot.checked_sub(self.ports) {
+            None => (EventKind::Arrive, slot),
+            Some(here) => (EventKind::Wake, here),
         };
         let index = self.first_port + here;
         match self.timers.peek() {
-            Some(&Reverse(timer)) if timer < pack(at, what, index) => unpack(timer),
-            _ => Event { at, what, index },
+            Some(&Reverse(timer)) if timer < pack(at, kind, index) => unpack(timer),
+            _ => Event { at, kind, index },
         }
     }
 
-    /// The place in the tournament of a packet that arrives or may leave.
+    /// Returns the tournament's slot of an arrival or wake-up.
     #[inline]
-    fn place(&self, what: What, port: u32) -> Option<u32> {
+    fn slot(&self, kind: EventKind, port: u32) -> Option<u32> {
         let here = port.wrapping_sub(self.first_port);
-        match what {
-            What::Arrive => Some(here),
-            What::Wake => Some(self.ports + here),
+        match kind {
+            EventKind::Arrive => Some(here),
+            EventKind::Wake => Some(self.ports + here),
             _ => None,
         }
     }
 }
 
-const fn pack(at: SimTime, what: What, index: u32) -> u128 {
-    let low = (what as u64) << 32 | index as u64;
+const fn pack(at: SimTime, kind: EventKind, index: u32) -> u128 {
+    let low = (kind as u64) << 32 | index as u64;
     (at.picos() as u128) << 64 | low as u128
 }
 
@@ -195,7 +194,7 @@ const fn time_of(key: u128) -> SimTime {
 const fn unpack(key: u128) -> Event {
     Event {
         at: time_of(key),
-        what: ALL[(key >> 32) as u32 as usize],
+        kind: ALL[(key >> 32) as u32 as usize],
         index: key as u32,
     }
 }
@@ -210,40 +209,40 @@ mod tests {
 
     fn pop_before(queue: &mut EventQueue, end: SimTime) -> Option<Event> {
         let event = queue.next_before(end)?;
-        match event.what {
-            What::Arrive | What::Wake => queue.clear(event.what, event.index),
+        match event.kind {
+            EventKind::Arrive | EventKind::Wake => queue.clear(event.kind, event.index),
             _ => queue.pop_timer(),
         }
         Some(event)
     }
 
     #[test]
-    fn the_order_is_time_kind_index_whoever_came_first() {
+    fn events_are_ordered_by_time_kind_and_index() {
         let mut queue = queue();
         let at = SimTime::from_picos;
-        queue.push(at(5), What::Wake, 1);
-        queue.push(at(5), What::Arrive, 9);
-        queue.push(at(5), What::Arrive, 2);
-        queue.push(at(4), What::SampleLinks, 0);
+        queue.push(at(5), EventKind::Wake, 1);
+        queue.push(at(5), EventKind::Arrive, 9);
+        queue.push(at(5), EventKind::Arrive, 2);
+        queue.push(at(4), EventKind::SampleLinks, 0);
         let mut order = Vec::new();
         while let Some(event) = pop_before(&mut queue, at(6)) {
-            order.push((event.at.picos(), event.what, event.index));
+            order.push((event.at.picos(), event.kind, event.index));
         }
         let expected = [
-            (4, What::SampleLinks, 0),
-            (5, What::Arrive, 2),
-            (5, What::Arrive, 9),
-            (5, What::Wake, 1),
+            (4, EventKind::SampleLinks, 0),
+            (5, EventKind::Arrive, 2),
+            (5, EventKind::Arrive, 9),
+            (5, EventKind::Wake, 1),
         ];
         assert_eq!(order, expected);
     }
 
     #[test]
-    fn the_end_is_not_before_itself_and_samples_are_no_work() {
+    fn the_end_is_exclusive_and_samples_are_no_work() {
         let mut queue = queue();
-        queue.push(SimTime::from_picos(7), What::SampleQueues, 0);
+        queue.push(SimTime::from_picos(7), EventKind::SampleQueues, 0);
         assert!(!queue.has_work());
-        queue.push(SimTime::from_picos(7), What::Timeout, 0);
+        queue.push(SimTime::from_picos(7), EventKind::Timeout, 0);
         assert!(queue.has_work());
         assert_eq!(pop_before(&mut queue, SimTime::from_picos(7)), None);
         assert!(pop_before(&mut queue, SimTime::MAX).is_some());
@@ -251,12 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn an_event_put_off_is_found_at_its_new_time() {
+    fn a_rescheduled_event_has_its_new_time() {
         let mut queue = queue();
         for (at, index) in [(1, 0), (2, 1), (4, 2)] {
-            queue.push(SimTime::from_picos(at), What::Arrive, index);
+            queue.push(SimTime::from_picos(at), EventKind::Arrive, index);
         }
-        queue.push(SimTime::from_picos(3), What::Arrive, 0);
+        queue.push(SimTime::from_picos(3), EventKind::Arrive, 0);
         let order: Vec<_> = std::iter::from_fn(|| pop_before(&mut queue, SimTime::MAX))
             .map(|event| (event.at.picos(), event.index))
             .collect();
@@ -266,9 +265,9 @@ mod tests {
 
     #[test]
     fn every_kind_survives_packing() {
-        for what in ALL {
-            let event = unpack(pack(SimTime::from_picos(1), what, u32::MAX));
-            assert_eq!((event.what, event.index), (what, u32::MAX));
+        for kind in ALL {
+            let event = unpack(pack(SimTime::from_picos(1), kind, u32::MAX));
+            assert_eq!((event.kind, event.index), (kind, u32::MAX));
         }
     }
 }

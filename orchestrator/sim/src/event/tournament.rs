@@ -1,73 +1,70 @@
-//! The earliest of many times, each of which changes in its place.
+//! Tournament tree: the earliest of many times, each of which changes in its own slot.
 
 use std::hint::select_unpredictable;
 
 use crate::time::SimTime;
 
-/// Times by place, and the earliest of them at hand; of equal ones that of the lowest place.
+/// Times by slot, and the earliest of them; among equal times the one of the lowest slot.
 ///
-/// Pairs of places play, then the winners do, up to one: a time that changes plays again on its way
-/// up, which is a comparison for each doubling of the places, without a branch that depends on who
-/// wins. A heap makes fewer comparisons and mispredicts them.
+/// Pairs of slots play, then their winners, up to one winner. A changed time plays again on its way up:
+/// one comparison per doubling of the slots, without a branch that depends on the winner. A heap makes
+/// fewer comparisons and mispredicts them.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    /// The winner at 1, the winners of the halves at 2 and 3, and so on; the players last.
+    /// Winner at 1, winners of the halves at 2 and 3, and so on; the slots last.
     games: Vec<Player>,
-    places: usize,
+    slots: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Player {
     at: SimTime,
-    place: u32,
+    slot: u32,
 }
 
-/// Later than every other time.
+/// Time later than any event's.
 pub const NEVER: SimTime = SimTime::from_picos(u64::MAX - 1);
 
 impl Tournament {
-    /// Of at least `places` places, whose times are [`NEVER`].
+    /// Creates at least `slots` slots with the time [`NEVER`].
     #[must_use]
-    pub fn new(places: u32) -> Self {
-        let places = places.next_power_of_two() as usize;
-        let nobody = Player {
-            at: NEVER,
-            place: 0,
-        };
+    pub fn new(slots: u32) -> Self {
+        let slots = slots.next_power_of_two() as usize;
+        let nobody = Player { at: NEVER, slot: 0 };
         Self {
-            games: vec![nobody; 2 * places],
-            places,
+            games: vec![nobody; 2 * slots],
+            slots,
         }
     }
 
-    /// Gives the place `place` the time `at`.
+    /// Sets the time of `slot`.
     ///
     /// # Panics
-    /// If there is no such place.
+    /// If there is no such slot.
     #[inline]
-    pub fn set(&mut self, place: u32, at: SimTime) {
-        let mut game = self.places + place as usize;
-        let mut winner = Player { at, place };
+    pub fn set(&mut self, slot: u32, at: SimTime) {
+        let mut game = self.slots + slot as usize;
+        let mut winner = Player { at, slot };
         self.games[game] = winner;
         while game > 1 {
             let other = self.games[game ^ 1];
-            // An odd one came from the right, so it loses against its equal.
+            // An odd game is the right one of its pair, which loses against an equal time.
             let is_beaten = other.at.picos() < winner.at.picos() + (game & 1) as u64;
             winner = Player {
                 at: select_unpredictable(is_beaten, other.at, winner.at),
-                place: select_unpredictable(is_beaten, other.place, winner.place),
+                slot: select_unpredictable(is_beaten, other.slot, winner.slot),
             };
             game /= 2;
             self.games[game] = winner;
         }
     }
 
-    /// The earliest time, and its place.
+    /// Returns the earliest time and its slot.
     #[inline]
     #[must_use]
-    pub fn least(&self) -> (SimTime, u32) {
+    pub fn earliest(&self) -> (SimTime, u32) {
         let winner = self.games[1];
-        (winner.at, winner.place)
+        (winner.at, winner.slot)
     }
 }
 
@@ -79,26 +76,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_winner_is_the_least(
-            places in 1..40u32,
+        fn the_winner_is_the_earliest(
+            slots in 1..40u32,
             changes in prop::collection::vec((0..40u32, 0..20u64), 1..100),
         ) {
-            let mut tournament = Tournament::new(places);
-            let mut times = vec![NEVER; places as usize];
-            for (place, at) in changes {
-                let (place, at) = (place % places, SimTime::from_picos(at));
-                tournament.set(place, at);
-                times[place as usize] = at;
+            let mut tournament = Tournament::new(slots);
+            let mut times = vec![NEVER; slots as usize];
+            for (slot, at) in changes {
+                let (slot, at) = (slot % slots, SimTime::from_picos(at));
+                tournament.set(slot, at);
+                times[slot as usize] = at;
                 let earliest = times.iter().copied().zip(0..).min();
-                prop_assert_eq!(Some(tournament.least()), earliest);
+                prop_assert_eq!(Some(tournament.earliest()), earliest);
             }
         }
     }
 
     #[test]
-    fn nobody_wins_while_nobody_plays() {
-        for places in [0, 1, 2, 3] {
-            assert_eq!(Tournament::new(places).least(), (NEVER, 0));
+    fn without_times_there_is_no_winner() {
+        for slots in [0, 1, 2, 3] {
+            assert_eq!(Tournament::new(slots).earliest(), (NEVER, 0));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! A simulation as a run directory's rows, written while it goes.
+//! Records of a simulation: an observer that writes a run directory's rows while the run goes.
 //!
-//! - `rows`: a note as a row
-//! - `paths`: the datacenters a flow crosses
+//! - `rows`: row of a trace event
+//! - `paths`: datacenters that a flow crosses
 //! - `story`: events of single flows, repeated events in one row
-//! - `recorder`: the observer that writes all of them
+//! - `recorder`: the observer
 
 mod paths;
 mod recorder;
@@ -15,57 +15,36 @@ use lab_records::{RecordsError, RunWriter};
 use self::recorder::Recorder;
 use crate::{
     error::SimError,
-    run::{Observer, Outcome, Progress, RunOptions},
-    simulate::{Audience, Job, Scene, perform},
+    run::{Outcome, Progress, RunOptions},
+    simulate::{Job, simulate_with},
 };
 
-/// Why a run was not recorded.
+/// Error of a recorded simulation.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// It cannot be simulated.
+    /// The plan cannot be simulated.
     #[error(transparent)]
     Sim(#[from] SimError),
-    /// A row could not be written.
+    /// A row cannot be written.
     #[error(transparent)]
     Records(#[from] RecordsError),
 }
 
-/// Simulates `job` and writes its rows: a finished flow's when it ends, and in the end one for
-/// every other. `watch` hears how far it is; false stops the simulation.
+/// Simulates `job` and writes its rows: a flow's when the flow ends, and at the end of the run one for
+/// every unfinished flow. `watch` is called with the progress of each window; false stops the run.
 ///
 /// # Errors
-/// When it cannot be simulated, or a row cannot be written; rows that were stay.
+/// A plan that cannot be simulated, or a row that cannot be written; rows written before stay.
 pub fn record(
     job: Job<'_>,
     options: &RunOptions,
     writer: &mut RunWriter,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RecordError> {
-    let recorded = Recorded {
-        options,
-        writer,
-        watch,
-    };
-    Ok(perform(job, options, recorded)??)
-}
-
-struct Recorded<'a> {
-    options: &'a RunOptions,
-    writer: &'a mut RunWriter,
-    watch: &'a mut dyn FnMut(Progress) -> bool,
-}
-
-impl Audience for Recorded<'_> {
-    type Output = Result<Outcome, RecordsError>;
-
-    fn attend(
-        self,
-        scene: Scene<'_>,
-        play: &mut dyn FnMut(&mut dyn Observer) -> Outcome,
-    ) -> Self::Output {
-        let mut recorder = Recorder::new(scene, &self.options.told, self.writer, self.watch);
-        let outcome = play(&mut recorder);
-        recorder.close(&outcome)?;
-        Ok(outcome)
-    }
+    let written = simulate_with(job, options, |context, run| {
+        let mut recorder = Recorder::new(context, &options.trace_filter, writer, watch);
+        let outcome = run(&mut recorder);
+        recorder.close(&outcome).map(|()| outcome)
+    });
+    Ok(written??)
 }

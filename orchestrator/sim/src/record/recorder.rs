@@ -1,4 +1,4 @@
-//! The observer that writes what happens.
+//! Observer that writes rows.
 
 use std::collections::BTreeMap;
 
@@ -9,35 +9,34 @@ use lab_records::{
 
 use super::{
     paths::FlowPaths,
-    rows::{End, NoteRows},
+    rows::{End, EventRows},
     story::Stories,
 };
 use crate::{
-    note::{DecisionNote, HopNote, Note},
     run::{EndReason, Observer, Outcome, Progress},
-    shard::Told,
-    simulate::Scene,
+    simulate::RunContext,
+    trace::{DecisionEvent, FirstHop, TraceEvent, TraceFilter},
 };
 
-/// Writes rows at the end of every window, so that memory is bounded by what one window says and
-/// by the flows under way.
+/// Observer that writes rows at the end of every window, so that one window's rows and the flows under
+/// way bound its memory.
 pub struct Recorder<'w> {
-    scene: Scene<'w>,
-    told: &'w Told,
-    rows: NoteRows<'w>,
+    context: RunContext<'w>,
+    filter: &'w TraceFilter,
+    rows: EventRows<'w>,
     writer: &'w mut RunWriter,
     watch: &'w mut dyn FnMut(Progress) -> bool,
-    /// Paths of flows that have started and not ended.
+    /// Paths of the flows under way.
     paths: BTreeMap<u32, FlowPaths>,
-    /// By flow.
+    /// True for each flow whose row is written.
     has_ended: Vec<bool>,
     stories: Stories,
     pending: Pending,
-    /// The first thing that could not be written; nothing is written after it.
+    /// First error of the writer, after which nothing is written.
     error: Option<RecordsError>,
 }
 
-/// Rows to be written at the end of the window.
+/// Rows of the current window.
 #[derive(Debug, Default)]
 struct Pending {
     links: Vec<LinkRow>,
@@ -51,28 +50,28 @@ struct Pending {
 
 impl<'w> Recorder<'w> {
     pub fn new(
-        scene: Scene<'w>,
-        told: &'w Told,
+        context: RunContext<'w>,
+        filter: &'w TraceFilter,
         writer: &'w mut RunWriter,
         watch: &'w mut dyn FnMut(Progress) -> bool,
     ) -> Self {
         Self {
-            scene,
-            told,
-            rows: NoteRows::new(scene),
+            context,
+            filter,
+            rows: EventRows::new(context),
             writer,
             watch,
             paths: BTreeMap::new(),
-            has_ended: vec![false; scene.flows.len()],
+            has_ended: vec![false; context.flows.len()],
             stories: Stories::default(),
             pending: Pending::default(),
             error: None,
         }
     }
 
-    /// Writes what is left: a row for every flow that did not finish.
+    /// Writes the row of every unfinished flow, and all rows pending.
     pub fn close(mut self, outcome: &Outcome) -> Result<(), RecordsError> {
-        let mut has_started = vec![false; self.scene.flows.len()];
+        let mut has_started = vec![false; self.context.flows.len()];
         for &flow in &outcome.unfinished {
             has_started[flow as usize] = true;
         }
@@ -89,7 +88,9 @@ impl<'w> Recorder<'w> {
 
     fn unfinished(&self, flow: u32, has_started: bool, outcome: &Outcome) -> End {
         let end = self.rows.paper_time(outcome.end);
-        let start = self.rows.paper_time(self.scene.flows[flow as usize].start);
+        let start = self
+            .rows
+            .paper_time(self.context.flows[flow as usize].start);
         let (status, reason) = match (outcome.reason, has_started) {
             (EndReason::Stopped, true) => (
                 FlowStatus::Interrupted,
@@ -131,43 +132,36 @@ impl<'w> Recorder<'w> {
         self.pending.story.extend(self.stories.end(flow));
     }
 
-    fn hop(&mut self, note: HopNote) {
-        // Packets that were sent again may still be under way.
-        if self.has_ended[note.flow as usize] {
+    fn hop(&mut self, hop: FirstHop) {
+        // A retransmitted packet may still be under way.
+        if self.has_ended[hop.flow as usize] {
             return;
         }
-        let (from, to) = self.rows.hop(note.port);
+        let (from, to) = self.rows.hop(hop.port);
         let rows = &self.rows;
-        let paths = self.paths.entry(note.flow);
-        let paths = paths.or_insert_with(|| rows.no_paths(note.flow));
-        let trace = if note.is_ack {
+        let paths = self.paths.entry(hop.flow);
+        let paths = paths.or_insert_with(|| rows.no_paths(hop.flow));
+        let path = if hop.is_ack {
             &mut paths.ack
         } else {
             &mut paths.data
         };
-        trace.hop(from, to);
+        path.hop(from, to);
     }
 
-    fn decided(&mut self, note: &DecisionNote) {
-        let Some(row) = self.rows.decision(note) else {
+    fn decided(&mut self, event: &DecisionEvent) {
+        let Some(row) = self.rows.decision(event) else {
             return;
         };
-        if self.is_told(note.flow) {
-            let story = self.rows.decided(note, row.chosen.clone());
-            self.tell(note.flow, story);
+        let plan_flow = || self.context.flows[event.flow as usize].plan;
+        if self.filter.includes(plan_flow) {
+            let story = self.rows.decided(event, row.chosen.clone());
+            self.add_story(event.flow, story);
         }
         self.pending.decisions.push(row);
     }
 
-    fn is_told(&self, flow: u32) -> bool {
-        match self.told {
-            Told::None => false,
-            Told::All => true,
-            Told::Flows(flows) => flows.contains(&self.scene.flows[flow as usize].plan),
-        }
-    }
-
-    fn tell(&mut self, flow: u32, row: StoryRow) {
+    fn add_story(&mut self, flow: u32, row: StoryRow) {
         self.pending.story.extend(self.stories.add(flow, row));
     }
 
@@ -203,28 +197,30 @@ impl<'w> Recorder<'w> {
 }
 
 impl Observer for Recorder<'_> {
-    fn note(&mut self, note: Note) {
-        match note {
-            Note::Finished(end) => self.end_flow(end.flow, &End::At(end.at)),
-            Note::Decided(note) => self.decided(&note),
-            Note::Link(note) => self.pending.links.push(self.rows.link(&note)),
-            Note::Port(note) => self.pending.ports.push(self.rows.port(&note)),
-            Note::Queue(note) => self.pending.queues.push(self.rows.queue(&note)),
-            Note::Switch(note) => self.pending.switches.push(self.rows.switch(&note)),
-            Note::Pfc(note) => self.pending.pfc.push(self.rows.pfc(&note)),
-            Note::Hop(note) => self.hop(note),
-            Note::Story(note) => {
-                let row = self.rows.story(&note);
-                let is_last = note.event == StoryEvent::Finished;
-                self.tell(note.flow, row);
+    fn on_event(&mut self, event: TraceEvent) {
+        match event {
+            TraceEvent::FlowFinished(end) => self.end_flow(end.flow, &End::At(end.at)),
+            TraceEvent::Decision(event) => self.decided(&event),
+            TraceEvent::LinkSample(sample) => self.pending.links.push(self.rows.link(&sample)),
+            TraceEvent::PortTotals(sample) => self.pending.ports.push(self.rows.port(&sample)),
+            TraceEvent::QueueSample(sample) => self.pending.queues.push(self.rows.queue(&sample)),
+            TraceEvent::SwitchSample(sample) => {
+                self.pending.switches.push(self.rows.switch(&sample));
+            }
+            TraceEvent::Pfc(signal) => self.pending.pfc.push(self.rows.pfc(&signal)),
+            TraceEvent::FirstHop(hop) => self.hop(hop),
+            TraceEvent::Flow(event) => {
+                let row = self.rows.story(&event);
+                let is_last = event.event == StoryEvent::Finished;
+                self.add_story(event.flow, row);
                 if is_last {
-                    self.pending.story.extend(self.stories.end(note.flow));
+                    self.pending.story.extend(self.stories.end(event.flow));
                 }
             }
         }
     }
 
-    fn progress(&mut self, progress: Progress) -> bool {
+    fn on_progress(&mut self, progress: Progress) -> bool {
         self.flush();
         (self.watch)(progress) && self.error.is_none()
     }

@@ -1,4 +1,4 @@
-//! Notes of a simulation as rows: the simulator's numbers become the plan's ids.
+//! Rows of trace events: the simulator's numbers become the plan's ids.
 
 use lab_plan::{Flow, LinkKind, Role};
 use lab_recorder::{
@@ -13,14 +13,14 @@ use lab_units::{BitsPerSec, Bytes, DcId, Nanos, PortId};
 
 use super::paths::{FlowPaths, PathTrace};
 use crate::{
-    note::{DecisionNote, PfcNote, PortNote, QueueNote, StoryNote, SwitchNote},
-    simulate::Scene,
+    simulate::RunContext,
     time::SimTime,
+    trace::{DecisionEvent, FlowEvent, PfcSignal, PortSample, QueueSample, SwitchSample},
 };
 
-/// Maker of the rows of one run's notes.
-pub struct NoteRows<'w> {
-    scene: Scene<'w>,
+/// Maker of the rows of one run's trace events.
+pub struct EventRows<'w> {
+    context: RunContext<'w>,
     rows: RowMaker<'w>,
 }
 
@@ -38,22 +38,22 @@ pub enum End {
     },
 }
 
-impl<'w> NoteRows<'w> {
-    pub fn new(scene: Scene<'w>) -> Self {
-        let plan = scene.job.plan;
+impl<'w> EventRows<'w> {
+    pub fn new(context: RunContext<'w>) -> Self {
+        let plan = context.job.plan;
         let generator = FlowGenerator {
             program: GENERATOR,
             congestion_control: plan.transport.cc.name(),
             semantics: Some(plan.transport.semantics),
         };
-        let policy = &plan.policies[scene.job.policy].label;
-        let rows = RowMaker::new(plan, policy, scene.job.repetition, generator);
-        Self { scene, rows }
+        let policy = &plan.policies[context.job.policy].label;
+        let rows = RowMaker::new(plan, policy, context.job.repetition, generator);
+        Self { context, rows }
     }
 
     /// Returns a flow's paths before its first packet.
     pub fn no_paths(&self, flow: u32) -> FlowPaths {
-        let flow = &self.scene.flows[flow as usize];
+        let flow = &self.context.flows[flow as usize];
         FlowPaths {
             data: PathTrace::from(self.dc_of(flow.src)),
             ack: PathTrace::from(self.dc_of(flow.dst)),
@@ -62,14 +62,14 @@ impl<'w> NoteRows<'w> {
 
     /// Returns the datacenters at the ends of a port's link, the port's own first.
     pub fn hop(&self, port: u32) -> (DcId, DcId) {
-        let ports = &self.scene.network.ports;
+        let ports = &self.context.network.ports;
         let facts = &ports[port as usize];
         let peer = &ports[facts.peer as usize];
         (self.dc_of(facts.node), self.dc_of(peer.node))
     }
 
     pub fn flow(&self, flow: u32, end: &End, paths: &FlowPaths) -> FlowRow {
-        let simulated = &self.scene.flows[flow as usize];
+        let simulated = &self.context.flows[flow as usize];
         let planned: &Flow = &self.rows.plan.flows[simulated.plan.index()];
         let dc = |node: lab_units::NodeId| self.rows.plan.nodes[node.index()].dc;
         let path = |trace: &PathTrace, to| {
@@ -90,7 +90,7 @@ impl<'w> NoteRows<'w> {
         let result = FlowResult {
             start: planned.start_ns,
             fct,
-            // Virtual time is counted in picoseconds, an FCT's are cut off.
+            // An FCT is the virtual time in picoseconds, cut to whole nanoseconds.
             fct_resolution: fct.map(|_| Nanos::new(1)),
             lateness: has_started.then_some(Nanos::ZERO),
             status,
@@ -103,31 +103,31 @@ impl<'w> NoteRows<'w> {
 
     /// Returns the row of a decision; none for a candidate inside the datacenter, as for packets that
     /// a DCI switch spreads over its own spines.
-    pub fn decision(&self, note: &DecisionNote) -> Option<DecisionRow> {
-        let ports = || note.ports.iter().map(|&port| self.port_id(port));
+    pub fn decision(&self, event: &DecisionEvent) -> Option<DecisionRow> {
+        let ports = || event.ports.iter().map(|&port| self.port_id(port));
         let links = &self.rows.plan.links;
         let is_inter_dc = |port: PortId| links[port.link().index()].kind == LinkKind::InterDc;
         if !ports().all(is_inter_dc) {
             return None;
         }
-        let flow = &self.scene.flows[note.flow as usize];
-        let tuple = if note.is_ack {
-            &flow.who.ack
+        let flow = &self.context.flows[event.flow as usize];
+        let tuple = if event.is_ack {
+            &flow.identity.ack
         } else {
-            &flow.who.data
+            &flow.identity.data
         };
         let decision = Decision {
-            time: note.at.nanos_trunc(),
-            dc: DcId(note.dc),
+            time: event.at.nanos_trunc(),
+            dc: DcId(event.dc),
             flow: Some(flow.plan),
             src: tuple.src,
             dst: tuple.dst,
             sport: tuple.sport,
-            trigger: note.trigger,
-            rule: note.decision.rule,
-            chosen: ports().nth(note.decision.chosen),
+            trigger: event.trigger,
+            rule: event.decision.rule,
+            chosen: ports().nth(event.decision.chosen),
         };
-        let scores = note.decision.candidates().iter();
+        let scores = event.decision.candidates().iter();
         let scores = scores.map(|scored| CandidateScore {
             c_path: scored.candidate.path,
             c_cong: scored.candidate.congestion,
@@ -138,28 +138,28 @@ impl<'w> NoteRows<'w> {
     }
 
     /// Returns a decision as an event of its flow's story.
-    pub fn decided(&self, note: &DecisionNote, chosen: Option<String>) -> StoryRow {
-        let node = self.rows.dc(DcId(note.dc));
+    pub fn decided(&self, event: &DecisionEvent, chosen: Option<String>) -> StoryRow {
+        let node = self.rows.dc(DcId(event.dc));
         StoryRow {
             peer: chosen,
-            ..self.event(note.flow, note.at, StoryEvent::Decided, node)
+            ..self.event(event.flow, event.at, StoryEvent::Decided, node)
         }
     }
 
-    pub fn link(&self, note: &PortNote) -> LinkRow {
+    pub fn link(&self, sample: &PortSample) -> LinkRow {
         let counters = LinkCounters {
-            tx_bytes: Bytes::new(note.counts.tx_bytes),
-            tx_packets: note.counts.tx_packets,
-            drops: note.counts.drops,
-            marks: Some(note.counts.marks),
+            tx_bytes: Bytes::new(sample.counts.tx_bytes),
+            tx_packets: sample.counts.tx_packets,
+            drops: sample.counts.drops,
+            marks: Some(sample.counts.marks),
         };
-        let time = note.at.nanos_trunc();
+        let time = sample.at.nanos_trunc();
         self.rows
-            .link(time, self.port_id(note.port), note.rate, counters)
+            .link(time, self.port_id(sample.port), sample.rate, counters)
     }
 
-    pub fn port(&self, note: &PortNote) -> PortRow {
-        let counts = &note.counts;
+    pub fn port(&self, sample: &PortSample) -> PortRow {
+        let counts = &sample.counts;
         let totals = PortTotals {
             tx_bytes: Bytes::new(counts.tx_bytes),
             tx_packets: counts.tx_packets,
@@ -169,68 +169,73 @@ impl<'w> NoteRows<'w> {
             pauses: counts.pauses,
             paused: counts.paused.nanos_trunc(),
         };
-        let time = note.at.nanos_trunc();
+        let time = sample.at.nanos_trunc();
         self.rows
-            .port(time, self.port_id(note.port), note.rate, totals)
+            .port(time, self.port_id(sample.port), sample.rate, totals)
     }
 
-    pub fn queue(&self, note: &QueueNote) -> QueueRow {
+    pub fn queue(&self, sample: &QueueSample) -> QueueRow {
         let levels = QueueLevels {
-            queue: note.levels.queue,
-            trend: note.levels.trend,
-            duration: note.levels.duration,
-            congestion: note.levels.congestion,
+            queue: sample.levels.queue,
+            trend: sample.levels.trend,
+            duration: sample.levels.duration,
+            congestion: sample.levels.congestion,
         };
-        let (time, backlog) = (note.at.nanos_trunc(), Bytes::new(note.bytes));
+        let (time, backlog) = (sample.at.nanos_trunc(), Bytes::new(sample.bytes));
         self.rows
-            .queue(time, self.port_id(note.port), backlog, levels)
+            .queue(time, self.port_id(sample.port), backlog, levels)
     }
 
-    pub fn switch(&mut self, note: &SwitchNote) -> SwitchRow {
+    pub fn switch(&mut self, sample: &SwitchSample) -> SwitchRow {
         let counters = SwitchCounters {
-            occupancy: note.flows,
-            decisions: note.tally.decisions,
-            failovers: note.tally.failovers,
-            fallbacks: note.tally.fallbacks,
-            evicted: note.evicted,
-            expired: note.expired,
-            hits: note.tally.hits,
-            // Tables are right at every moment, and nothing kills an agent.
+            occupancy: sample.flows,
+            decisions: sample.counters.decisions,
+            failovers: sample.counters.failovers,
+            fallbacks: sample.counters.fallbacks,
+            evicted: sample.evicted,
+            expired: sample.expired,
+            hits: sample.counters.hits,
+            // Simulated tables are never stale, and simulated agents do not restart.
             stale: 0,
             restarts: 0,
         };
-        let time = note.at.nanos_trunc();
-        self.rows.switch(time, DcId(note.dc), counters)
+        let time = sample.at.nanos_trunc();
+        self.rows.switch(time, DcId(sample.dc), counters)
     }
 
-    pub fn pfc(&self, note: &PfcNote) -> PfcRow {
-        let event = if note.is_pause {
+    pub fn pfc(&self, signal: &PfcSignal) -> PfcRow {
+        let event = if signal.is_pause {
             PfcEvent::Pause
         } else {
             PfcEvent::Resume
         };
-        let time = note.at.nanos_trunc();
+        let time = signal.at.nanos_trunc();
         self.rows
-            .pfc(time, self.port_id(note.port), note.class, event)
+            .pfc(time, self.port_id(signal.port), signal.class, event)
     }
 
-    pub fn story(&self, note: &StoryNote) -> StoryRow {
-        let node = &self.scene.network.nodes[note.node as usize];
-        let is_pause = matches!(note.event, StoryEvent::Paused | StoryEvent::Resumed);
+    pub fn story(&self, event: &FlowEvent) -> StoryRow {
+        let node = &self.context.network.nodes[event.node as usize];
+        let is_pause = matches!(event.event, StoryEvent::Paused | StoryEvent::Resumed);
         // A host has one port, so the node that paused it is at the other end of that port.
-        let port = &self.scene.network.ports[node.ports.start as usize];
-        let pauser = || self.node_name(self.scene.network.ports[port.peer as usize].node);
+        let port = &self.context.network.ports[node.ports.start as usize];
+        let pauser = || self.node_name(self.context.network.ports[port.peer as usize].node);
         let payload = u64::from(self.rows.plan.transport.payload_bytes);
         let offset = |packet: u32| {
             let bytes = Bytes::new(u64::from(packet) * payload);
             self.rows.paper.size(bytes)
         };
-        let rate = note.rate.and_then(BitsPerSec::new);
+        let rate = event.rate.and_then(BitsPerSec::new);
         StoryRow {
             peer: (is_pause && node.role == Role::Host).then(pauser),
             rate_bps: rate.map(|rate| self.rows.paper.rate(rate)),
-            offset_bytes: note.packet.map(offset),
-            ..self.event(note.flow, note.at, note.event, self.node_name(note.node))
+            offset_bytes: event.packet.map(offset),
+            ..self.event(
+                event.flow,
+                event.at,
+                event.event,
+                self.node_name(event.node),
+            )
         }
     }
 
@@ -240,21 +245,21 @@ impl<'w> NoteRows<'w> {
     }
 
     fn event(&self, flow: u32, at: SimTime, event: StoryEvent, node: String) -> StoryRow {
-        let flow = self.scene.flows[flow as usize].plan;
+        let flow = self.context.flows[flow as usize].plan;
         self.rows.story(at.nanos_trunc(), flow, event, node)
     }
 
     fn port_id(&self, port: u32) -> PortId {
-        self.scene.network.ports[port as usize].plan
+        self.context.network.ports[port as usize].plan
     }
 
     fn node_name(&self, node: u32) -> String {
-        let node = self.scene.network.nodes[node as usize].plan;
+        let node = self.context.network.nodes[node as usize].plan;
         self.rows.plan.nodes[node.index()].name.clone()
     }
 
     fn dc_of(&self, node: u32) -> DcId {
-        DcId(self.scene.network.nodes[node as usize].dc)
+        DcId(self.context.network.nodes[node as usize].dc)
     }
 }
 

@@ -1,17 +1,17 @@
-//! What happened to single flows: repeated events in one row.
+//! Stories: events of single flows, with repeated events in one row.
 
 use std::collections::BTreeMap;
 
 use lab_records::StoryRow;
 
-/// The last row of each flow, which the next event may still be added to.
+/// Last row of each flow, which may still count further events.
 #[derive(Debug, Default)]
 pub struct Stories {
     open: BTreeMap<u32, StoryRow>,
 }
 
 impl Stories {
-    /// Takes an event of `flow`; the row before it, if it is another's.
+    /// Adds an event of `flow` and returns the row before it, if the event does not repeat it.
     pub fn add(&mut self, flow: u32, row: StoryRow) -> Option<StoryRow> {
         if let Some(last) = self.open.get_mut(&flow)
             && repeats(last, &row)
@@ -22,18 +22,18 @@ impl Stories {
         self.open.insert(flow, row)
     }
 
-    /// Nothing more comes for `flow`.
+    /// Ends the story of `flow` and returns its last row.
     pub fn end(&mut self, flow: u32) -> Option<StoryRow> {
         self.open.remove(&flow)
     }
 
-    /// Nothing more comes at all.
+    /// Ends all stories and returns their last rows.
     pub fn end_all(&mut self) -> impl Iterator<Item = StoryRow> {
         std::mem::take(&mut self.open).into_values()
     }
 }
 
-/// A new rate is never a repetition: its value is what matters.
+/// Returns true if `row` repeats `last`. A new rate never does: its value matters.
 fn repeats(last: &StoryRow, row: &StoryRow) -> bool {
     last.event == row.event
         && last.node == row.node
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rate_is_told() {
+    fn every_rate_is_traced() {
         let mut stories = Stories::default();
         let set = |time| StoryRow {
             rate_bps: BitsPerSec::new(time),

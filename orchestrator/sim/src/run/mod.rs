@@ -1,93 +1,91 @@
-//! Windows of virtual time, on one thread or many.
+//! Parallel run of all partitions, window by window of virtual time.
 //!
-//! Conservative parallel simulation (Chandy, Misra, Bryant): nothing leaves a datacenter that
-//! reaches another in less than the shortest inter-DC delay, so from the time of the next event on
-//! all datacenters may run for that long without hearing of each other. Then what left is handed
-//! over, and the next window begins. One thread does the same, datacenter by datacenter, so the
-//! number of threads changes nothing but the time it takes.
+//! Conservative parallel discrete-event simulation (Chandy, Misra, Bryant). A packet takes at least the
+//! shortest inter-DC delay, the lookahead, from one partition to another. From the time of the next
+//! event on, all partitions may therefore run for the lookahead without messages; then they exchange
+//! packets, and the next window begins. The number of threads does not change the result.
 //!
-//! - `station`: a datacenter between threads
-//! - `worker`: one thread
+//! - `shared`: state that threads share; `worker`: one thread
 
-mod station;
+mod shared;
 mod worker;
 
 use std::thread;
 
-use self::{station::Shared, worker::Worker};
+use self::{shared::Shared, worker::Worker};
 use crate::{
     cc::CongestionControl,
-    note::Note,
-    semantics::Semantics,
-    shard::{Told, Work},
+    partition::Work,
+    semantics::SemanticsRules,
     time::SimTime,
+    trace::{TraceEvent, TraceFilter},
     world::World,
 };
 
-/// How a simulation is run.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Threads that share the datacenters; at least one.
+    /// Number of threads; at least one.
     pub threads: usize,
-    /// When it stops, finished or not.
+    /// Time limit of the run.
     pub until: Option<SimTime>,
-    /// Whose stories are told.
-    pub told: Told,
+    /// Flows whose single events are traced.
+    pub trace_filter: TraceFilter,
 }
 
-/// Who hears what happens, in order of time.
+/// Receiver of trace events, in order of time.
 pub trait Observer {
-    /// Something worth a row.
-    fn note(&mut self, note: Note);
+    /// Processes an event.
+    fn on_event(&mut self, event: TraceEvent);
 
-    /// How far it is; false stops the simulation.
-    fn progress(&mut self, progress: Progress) -> bool;
+    /// Processes the progress after a window; false stops the run.
+    fn on_progress(&mut self, progress: Progress) -> bool;
 }
 
-/// How far a simulation is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Everything before has happened.
+    /// End of the last window: all events before are processed.
     pub now: SimTime,
-    /// Work done so far.
+    /// Counters of the work done so far.
     pub work: Work,
-    /// Flows in all.
+    /// Number of flows of the run.
     pub flows: u64,
 }
 
-/// How a simulation ended.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// When: at the end of the last flow if all finished, at the time limit if that came first, else
-    /// when something last happened.
+    /// End of the run: of the last flow if all finished, the time limit if that came first, else the
+    /// time of the last event.
     pub end: SimTime,
-    /// Work done.
+    /// Counters of the work done.
     pub work: Work,
-    /// Why.
+    /// Cause of the end.
     pub reason: EndReason,
     /// Flows that started and did not finish.
     pub unfinished: Vec<u32>,
 }
 
-/// Why a simulation ended.
+/// Cause of a run's end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndReason {
     /// Every flow has all its ACKs.
     Finished,
-    /// Nothing can happen any more: flows wait for packets that were lost.
+    /// No event is left: flows wait for lost packets.
     Stuck,
-    /// The time was up.
+    /// The time limit was reached.
     Until,
-    /// The observer wanted no more.
+    /// The observer stopped the run.
     Stopped,
 }
 
 /// Runs a world to its end.
 ///
 /// # Panics
-/// If a thread panics; the others are ended first.
-pub fn run<P: Semantics, C: CongestionControl + Send>(
-    world: &World<'_, P, C>,
+/// If a thread panics, after the other threads have ended.
+pub fn run<S: SemanticsRules, C: CongestionControl + Send>(
+    world: &World<'_, S, C>,
     options: &RunOptions,
     observer: &mut dyn Observer,
 ) -> Outcome {
@@ -104,7 +102,7 @@ pub fn run<P: Semantics, C: CongestionControl + Send>(
 }
 
 impl Work {
-    /// Adds what was done elsewhere.
+    /// Adds the counters of another partition.
     fn add(&mut self, other: &Self) {
         self.events += other.events;
         self.packet_hops += other.packet_hops;

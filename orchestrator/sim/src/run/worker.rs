@@ -1,4 +1,4 @@
-//! One thread.
+//! Thread of a run.
 
 use std::{
     cmp::Reverse,
@@ -8,48 +8,48 @@ use std::{
 
 use super::{
     EndReason, Observer, Progress,
-    station::{Shared, Standing, Station, lock},
+    shared::{PartitionSlot, PartitionStatus, Shared, lock},
 };
-use crate::{cc::CongestionControl, note::Note, semantics::Semantics, time::SimTime};
+use crate::{cc::CongestionControl, semantics::SemanticsRules, time::SimTime, trace::TraceEvent};
 
-/// A thread, which takes datacenters as it comes to them.
-pub(super) struct Worker<'s, 'w, P: Semantics, C: CongestionControl> {
-    shared: &'s Shared<'w, P, C>,
+/// Thread that claims partitions one by one.
+pub(super) struct Worker<'s, 'w, S: SemanticsRules, C: CongestionControl> {
+    shared: &'s Shared<'w, S, C>,
     me: usize,
 }
 
-impl<'s, 'w, P: Semantics, C: CongestionControl> Worker<'s, 'w, P, C> {
-    pub const fn new(shared: &'s Shared<'w, P, C>, me: usize) -> Self {
+impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
+    pub const fn new(shared: &'s Shared<'w, S, C>, me: usize) -> Self {
         Self { shared, me }
     }
 
-    /// Works to the end; `observer` is with one of the threads.
+    /// Runs windows until the end of the run; one of the threads has the observer.
     pub fn work(&self, mut observer: Option<&mut dyn Observer>) {
         let mut horizon = SimTime::ZERO;
         loop {
             self.guarded(Self::exchange);
             self.shared.barrier.wait();
-            let standings = self.standings();
-            let next = standings.iter().map(|standing| standing.next).min();
+            let statuses = self.statuses();
+            let next = statuses.iter().map(|status| status.next).min();
             let next = next.unwrap_or(SimTime::MAX);
-            if let Some(reason) = self.end_reason(next, &standings) {
+            if let Some(reason) = self.end_reason(next, &statuses) {
                 if let Some(observer) = observer {
                     self.shared.close(horizon, reason);
-                    self.pass_on(horizon, observer);
+                    self.report(horizon, observer);
                 }
                 return;
             }
             let lookahead = self.shared.world.lookahead;
             horizon = next.saturating_add(lookahead).min(self.shared.until);
-            self.guarded(|worker| worker.advance(horizon, &standings));
+            self.guarded(|worker| worker.advance(horizon, &statuses));
             self.shared.barrier.wait();
             if let Some(observer) = &mut observer {
-                self.pass_on(horizon, *observer);
+                self.report(horizon, *observer);
             }
         }
     }
 
-    /// Does `step`; a panic ends all threads instead of leaving them waiting for this one.
+    /// Does `step`; a panic stops all threads instead of leaving them at the barrier.
     fn guarded(&self, step: impl FnOnce(&Self)) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| step(self))) {
             *lock(&self.shared.panic) = Some(panic);
@@ -57,45 +57,45 @@ impl<'s, 'w, P: Semantics, C: CongestionControl> Worker<'s, 'w, P, C> {
         }
     }
 
-    /// Hands out what left in the last window, and says how far everybody is.
+    /// Delivers the packets of the last window and updates the partitions' status.
     fn exchange(&self) {
         let shared = self.shared;
         let is_ending = shared.stop.load(Ordering::Relaxed);
         shared.is_ending[self.me].store(is_ending, Ordering::Relaxed);
-        while let Some(station) = self.take(&shared.exchanged, |place| place) {
-            let mut shard = lock(&station.shard);
-            for mail in std::mem::take(&mut *lock(&station.mail)) {
-                shard.deliver(mail);
+        while let Some(slot) = self.claim(&shared.exchanged, |index| index) {
+            let mut partition = lock(&slot.partition);
+            for channel in std::mem::take(&mut *lock(&slot.inbox)) {
+                partition.deliver(channel);
             }
-            let mut standing = lock(&station.standing);
-            *standing = Standing {
-                next: shard.next_time().unwrap_or(SimTime::MAX),
-                has_work: shard.has_work(),
-                finished: shard.work.finished,
-                events: shard.work.events,
-                recent: shard.work.events - standing.events,
+            let mut status = lock(&slot.status);
+            *status = PartitionStatus {
+                next: partition.next_time().unwrap_or(SimTime::MAX),
+                has_work: partition.has_work(),
+                finished: partition.work.finished,
+                events: partition.work.events,
+                recent: partition.work.events - status.events,
             };
         }
-        // Nobody takes any in a window, until the next exchange.
+        // No thread reads the counter before the barrier.
         if self.me == 0 {
             shared.advanced.store(0, Ordering::Relaxed);
         }
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        let stations = self.shared.stations.iter();
-        stations.map(|station| *lock(&station.standing)).collect()
+    fn statuses(&self) -> Vec<PartitionStatus> {
+        let slots = self.shared.slots.iter();
+        slots.map(|slot| *lock(&slot.status)).collect()
     }
 
-    /// Why it is over, if it is; all threads come to the same answer.
-    fn end_reason(&self, next: SimTime, standings: &[Standing]) -> Option<EndReason> {
+    /// Returns the cause of the run's end, if it is due; the same for all threads.
+    fn end_reason(&self, next: SimTime, statuses: &[PartitionStatus]) -> Option<EndReason> {
         let flows = self.shared.world.flows.len() as u64;
-        let finished: u64 = standings.iter().map(|standing| standing.finished).sum();
+        let finished: u64 = statuses.iter().map(|status| status.finished).sum();
         if self.shared.is_ending() {
             Some(EndReason::Stopped)
         } else if finished == flows {
             Some(EndReason::Finished)
-        } else if !standings.iter().any(|standing| standing.has_work) {
+        } else if !statuses.iter().any(|status| status.has_work) {
             Some(EndReason::Stuck)
         } else if next >= self.shared.until {
             Some(EndReason::Until)
@@ -104,20 +104,20 @@ impl<'s, 'w, P: Semantics, C: CongestionControl> Worker<'s, 'w, P, C> {
         }
     }
 
-    /// Lets everything happen before `horizon`: the busiest datacenters first, so that no thread has
-    /// a large one left when the others are done.
-    fn advance(&self, horizon: SimTime, standings: &[Standing]) {
+    /// Processes all events before `horizon`, the busiest partitions first, so that no thread starts a
+    /// large one when the others are done.
+    fn advance(&self, horizon: SimTime, statuses: &[PartitionStatus]) {
         let shared = self.shared;
-        let mut order: Vec<usize> = (0..standings.len()).collect();
-        order.sort_by_key(|&dc| Reverse(standings[dc].recent));
-        while let Some(station) = self.take(&shared.advanced, |place| order[place]) {
-            let mut shard = lock(&station.shard);
-            shard.run_until(horizon);
-            for mail in shard.take_mail() {
-                lock(&shared.stations[mail.to_dc as usize].mail).push(mail);
+        let mut order: Vec<usize> = (0..statuses.len()).collect();
+        order.sort_by_key(|&dc| Reverse(statuses[dc].recent));
+        while let Some(slot) = self.claim(&shared.advanced, |index| order[index]) {
+            let mut partition = lock(&slot.partition);
+            partition.run_until(horizon);
+            for channel in partition.take_channels() {
+                lock(&shared.slots[channel.to_dc as usize].inbox).push(channel);
             }
-            lock(&station.notes).append(&mut shard.notes);
-            *lock(&station.work) = shard.work;
+            lock(&slot.trace).append(&mut partition.trace);
+            *lock(&slot.work) = partition.work;
         }
         if shared.world.failure().is_some() {
             shared.stop.store(true, Ordering::Relaxed);
@@ -127,34 +127,34 @@ impl<'s, 'w, P: Semantics, C: CongestionControl> Worker<'s, 'w, P, C> {
         }
     }
 
-    /// The next datacenter that no thread has taken, in the order of `dc_at`.
-    fn take(
+    /// Claims the next partition that no thread has claimed, in the order of `dc_at`.
+    fn claim(
         &self,
-        taken: &AtomicUsize,
+        claimed: &AtomicUsize,
         dc_at: impl Fn(usize) -> usize,
-    ) -> Option<&'s Station<'w, P, C>> {
-        let place = taken.fetch_add(1, Ordering::Relaxed);
-        let stations = &self.shared.stations;
-        (place < stations.len()).then(|| &stations[dc_at(place)])
+    ) -> Option<&'s PartitionSlot<'w, S, C>> {
+        let index = claimed.fetch_add(1, Ordering::Relaxed);
+        let slots = &self.shared.slots;
+        (index < slots.len()).then(|| &slots[dc_at(index)])
     }
 
-    /// Tells the observer what happened in the window, in order of time, then datacenter.
-    fn pass_on(&self, horizon: SimTime, observer: &mut dyn Observer) {
+    /// Passes the window's events to the observer, in order of time, then datacenter.
+    fn report(&self, horizon: SimTime, observer: &mut dyn Observer) {
         let shared = self.shared;
-        let mut notes = Vec::new();
-        for station in &shared.stations {
-            notes.append(&mut lock(&station.notes));
+        let mut trace = Vec::new();
+        for slot in &shared.slots {
+            trace.append(&mut lock(&slot.trace));
         }
-        notes.sort_by_key(Note::at);
-        for note in notes {
-            observer.note(note);
+        trace.sort_by_key(TraceEvent::at);
+        for event in trace {
+            observer.on_event(event);
         }
         let progress = Progress {
             now: horizon,
             work: shared.work(),
             flows: shared.world.flows.len() as u64,
         };
-        if !observer.progress(progress) {
+        if !observer.on_progress(progress) {
             shared.stop.store(true, Ordering::Relaxed);
         }
     }

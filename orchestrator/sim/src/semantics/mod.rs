@@ -17,7 +17,7 @@ pub use identity::{FlowIdentity, Identities, NextHopOrder};
 pub use paper::Paper;
 
 /// One set of semantics.
-pub trait Semantics: Copy + Send + Sync + 'static {
+pub trait SemanticsRules: Copy + Send + Sync + 'static {
     /// Bytes of a data packet besides its payload and what congestion control adds.
     const DATA_HEADER_BYTES: u32;
     /// Payloads are padded to a multiple of this.
@@ -37,10 +37,10 @@ pub trait Semantics: Copy + Send + Sync + 'static {
     /// The switch counts a packet as in its buffer and its egress queue before that queue turns it
     /// away, and for good: `SwitchNode::SendToDev` tells the MMU first, and nobody tells it that the
     /// device has dropped the packet.
-    const COUNTS_TURNED_AWAY: bool;
+    const COUNTS_REJECTED: bool;
 
     /// A new rate also moves the packet after the last one sent, whatever the congestion control.
-    const MOVES_NEXT: bool;
+    const RATE_MOVES_NEXT: bool;
 
     /// A NIC whose QPs all wait sleeps until the earliest of them may send by its pacing alone, held
     /// by its window or not. It does not sleep at all if that time has passed, and does not wake
@@ -52,7 +52,7 @@ pub trait Semantics: Copy + Send + Sync + 'static {
     /// it passes on the way to the next turn, and leaves `m_rrlast` where it is. Whose first packet is
     /// first decides for all flows of one key: with this, no flow of Figure 1 under UCMP goes another
     /// way than the published one, without it eight do.
-    const ROUND_KEEPS: bool;
+    const SCHEDULER_KEEPS_QPS: bool;
 
     /// What the clock makes of the exact time a packet takes.
     fn clock(exact: SimTime) -> SimTime;
@@ -76,7 +76,7 @@ pub trait Semantics: Copy + Send + Sync + 'static {
 
     /// Whether a QP's data and its ACKs have entries in flow tables even where there is only one
     /// candidate, or the datacenter's own spines.
-    const TABLES_EVERYTHING: bool;
+    const PINS_EVERYTHING: bool;
 
     /// Who `flows` and the switches are.
     fn identities(plan: &Plan, flows: &[&Flow]) -> Identities;

@@ -3,14 +3,14 @@
 use lab_plan::{Flow, Plan, frame};
 use lab_units::BitsPerSec;
 
-use super::{Identities, Semantics, identity};
+use super::{Identities, SemanticsRules, identity};
 use crate::time::SimTime;
 
 /// The paper's semantics.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Paper;
 
-impl Semantics for Paper {
+impl SemanticsRules for Paper {
     const DATA_HEADER_BYTES: u32 = small(frame::HEADERS);
     /// RoCEv2 pads payloads to four bytes.
     const PAYLOAD_ALIGN: u32 = 4;
@@ -22,11 +22,11 @@ impl Semantics for Paper {
     const RESERVE_BYTES: u64 = 4_096;
     const RESUME_OFFSET_BYTES: u64 = 3_072;
     const PORT_LIMIT_BYTES: Option<u64> = None;
-    const COUNTS_TURNED_AWAY: bool = false;
-    const TABLES_EVERYTHING: bool = false;
-    const MOVES_NEXT: bool = true;
+    const COUNTS_REJECTED: bool = false;
+    const PINS_EVERYTHING: bool = false;
+    const RATE_MOVES_NEXT: bool = true;
     const NIC_OVERSLEEPS: bool = false;
-    const ROUND_KEEPS: bool = false;
+    const SCHEDULER_KEEPS_QPS: bool = false;
 
     fn clock(exact: SimTime) -> SimTime {
         exact

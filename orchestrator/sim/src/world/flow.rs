@@ -1,4 +1,4 @@
-//! Flows, as packets look them up.
+//! Flows in the simulator's numbering.
 
 use lab_plan::Flow;
 use lab_units::FlowId;
@@ -12,37 +12,37 @@ use crate::{
 
 /// A flow.
 ///
-/// What every switch and both hosts look up for a packet comes first, in one line of the cache:
-/// flows are thousands, and packets of any of them follow each other.
+/// The fields that switches and hosts read for every packet come first, in one cache line: packets of
+/// thousands of flows follow each other.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct SimFlow {
-    /// What it is known by.
-    pub who: FlowIdentity,
-    /// The sending host.
+    /// Addresses and keys of the flow's packets.
+    pub identity: FlowIdentity,
+    /// Sending host.
     pub src: u32,
-    /// The receiving host.
+    /// Receiving host.
     pub dst: u32,
-    /// Its place among those its datacenter sends.
+    /// Index among the flows that the source datacenter sends.
     pub sending: u32,
-    /// Its place among those its destination receives.
+    /// Index among the flows that the destination datacenter receives.
     pub receiving: u32,
-    /// In the plan.
+    /// Id in the plan.
     pub plan: FlowId,
-    /// Packets it is cut into.
+    /// Number of data packets.
     pub packets: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// When it starts.
+    /// Start.
     pub start: SimTime,
-    /// Round trip on the path of least delay.
+    /// QpScheduler trip on the path of least delay.
     pub base_rtt: SimTime,
 }
 
 const _: () = assert!(std::mem::offset_of!(SimFlow, packets) + size_of::<u32>() == 64);
 
 impl SimFlow {
-    /// Payload of the packet of number `seq`.
+    /// Returns the payload bytes of packet `seq`.
     #[inline]
     #[must_use]
     pub fn payload_of(&self, seq: u32, payload: u32) -> u32 {
@@ -54,7 +54,7 @@ impl SimFlow {
     }
 }
 
-/// Those of `planned`, in that order.
+/// Returns the flows of `planned`, in that order.
 pub(super) fn flows(
     network: &Network,
     planned: &[&Flow],
@@ -68,7 +68,7 @@ pub(super) fn flows(
         *counter += 1;
         *counter - 1
     };
-    let flow = |(flow, &who): (&&Flow, &FlowIdentity)| {
+    let flow = |(flow, &identity): (&&Flow, &FlowIdentity)| {
         let bytes = flow.size_bytes.get();
         let packets = bytes.div_ceil(u64::from(payload)).max(1);
         let (src, dst) = (network.node(flow.src), network.node(flow.dst));
@@ -85,7 +85,7 @@ pub(super) fn flows(
             bytes,
             start: flow.start_ns.into(),
             base_rtt: flow.base_rtt_ns.into(),
-            who,
+            identity,
         })
     };
     planned.iter().zip(&identities.flows).map(flow).collect()

@@ -1,13 +1,12 @@
-//! What all shards share: the plan, looked up once.
+//! Read-only state that all partitions share: one policy's run in the simulator's numbering.
 //!
-//! - `flow`, `transport`: what hosts send, and how
-//! - `ways`, `order`, `policy`: what switches decide among, and how
+//! - `flow`, `transport`: flows and transport of the hosts
+//! - `switch`, `order`: policy and candidates of the DCI switches
 
 mod flow;
 mod order;
-mod policy;
+mod switch;
 mod transport;
-mod ways;
 
 use std::marker::PhantomData;
 
@@ -17,61 +16,60 @@ use lab_units::{BitsPerSec, Ratio};
 pub(crate) use self::transport::nic_rate;
 pub use self::{
     flow::SimFlow,
-    policy::RunPolicy,
+    switch::{Candidate, PathCostUpdate, RunPolicy, SwitchFacts},
     transport::Transport,
-    ways::{Rescored, SwitchFacts, Way},
 };
 use crate::{
     cc::CongestionControl,
     error::SimError,
     network::Network,
-    semantics::{NextHopOrder, Semantics},
+    semantics::{NextHopOrder, SemanticsRules},
     te::TeController,
     time::SimTime,
 };
 
-/// One policy's run of one repetition, before it starts.
-pub struct World<'p, P: Semantics, C: CongestionControl> {
+/// Run of one policy and repetition.
+pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     /// The plan.
     pub plan: &'p Plan,
-    /// Its network.
+    /// Network.
     pub network: Network,
-    /// The repetition's flows, by start.
+    /// Flows of the repetition, in the order of their starts.
     pub flows: Vec<SimFlow>,
-    /// Seed of each node's hash.
+    /// Seed of each node's flow hash.
     pub hash_seeds: Vec<u32>,
-    /// What each datacenter's DCI switch decides with.
+    /// DCI switch of each datacenter.
     pub switches: Vec<SwitchFacts>,
-    /// How they decide.
+    /// Policy of the DCI switches.
     pub policy: RunPolicy,
     /// TE controller, if the policy is traffic engineering.
     pub te: Option<TeController>,
-    /// Paper bytes for one here.
+    /// Paper bytes per simulated byte.
     pub paper_size: Ratio,
-    /// Paper rate for one here.
+    /// Paper rate per simulated rate.
     pub paper_rate: Ratio,
-    /// Ways that a fault gives other scores, by the time of the faults.
-    pub rescored: Vec<Rescored>,
-    /// The policy is ECMP, without weights.
+    /// Path costs that faults change, in the order of the faults.
+    pub path_cost_updates: Vec<PathCostUpdate>,
+    /// True if the policy is ECMP without weights.
     pub is_plain_ecmp: bool,
     /// Parameters of the congestion control.
     pub control: C::Parameters,
-    /// The round trip that every QP's congestion control starts from; its own flow's if absent.
+    /// Base RTT of every QP's congestion control; the flow's own if absent.
     pub common_base_rtt: Option<SimTime>,
-    /// What windows are made of.
+    /// Largest bandwidth-delay product in bytes, from which windows are computed.
     pub largest_window: u64,
-    /// Time shared by all hosts and switches.
+    /// Transport of all hosts.
     pub transport: Transport,
-    /// The shortest way from one datacenter to another: shards may be this far apart in time.
+    /// Maximum difference of the partitions' clocks: the shortest inter-DC delay, or the TE interval.
     pub lookahead: SimTime,
-    semantics: PhantomData<P>,
+    semantics: PhantomData<S>,
 }
 
-impl<'p, P: Semantics, C: CongestionControl> World<'p, P, C> {
-    /// Of the plan's policy at `policy` and its repetition `repetition`.
+impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
+    /// Prepares repetition `repetition` of the plan's policy of index `policy`.
     ///
     /// # Errors
-    /// What cannot be simulated: see [`SimError`].
+    /// A plan that cannot be simulated: see [`SimError`].
     pub fn new(
         plan: &'p Plan,
         policy: usize,
@@ -81,11 +79,11 @@ impl<'p, P: Semantics, C: CongestionControl> World<'p, P, C> {
         Self::with_order(plan, policy, repetition, control, None)
     }
 
-    /// The same with equal next hops in `order`, as a routing table has them, instead of in that of
-    /// the semantics.
+    /// Prepares a run with equal next hops in `order`, of a routing table, instead of the semantics'
+    /// order.
     ///
     /// # Errors
-    /// What cannot be simulated: see [`SimError`].
+    /// A plan that cannot be simulated: see [`SimError`].
     pub fn with_order(
         plan: &'p Plan,
         policy: usize,
@@ -103,26 +101,26 @@ impl<'p, P: Semantics, C: CongestionControl> World<'p, P, C> {
             .filter(|flow| flow.repetition == repetition)
             .collect();
         planned.sort_by_key(|flow| (flow.start_ns, flow.id));
-        let identities = P::identities(plan, &planned);
+        let identities = S::identities(plan, &planned);
         let order = order.or(identities.next_hop_order.as_ref());
         if let Some(order) = order {
             order::order_next_hops(&mut network, order);
         }
-        let transport = transport::transport::<P, C>(&plan.transport, &control);
+        let transport = transport::transport::<S, C>(&plan.transport, &control);
         let flows = flow::flows(&network, &planned, &identities, transport.payload)?;
         let is_plain_ecmp = run.policy == PolicyPlan::Ecmp;
-        let rescored = ways::rescored(plan, &network, policy);
+        let path_cost_updates = switch::path_cost_updates(plan, &network, policy);
         let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
-        let switches = ways::switches(plan, &network, run, order);
+        let switches = switch::switches(plan, &network, run, order);
         let peers: Vec<u32> = network.ports.iter().map(|port| port.peer_dc).collect();
         let te = TeController::new(&run.policy, &switches, &peers);
-        let least_delay = lookahead(plan)?;
+        let min_delay = lookahead(plan)?;
         Ok(Self {
             hash_seeds: by_sim_node(&network, &identities.hash_seeds),
-            // What is told at one tick must be known to all before the next.
+            // A tick's demands must reach the controller before the next tick.
             lookahead: te
                 .as_ref()
-                .map_or(least_delay, |te| least_delay.min(te.interval)),
+                .map_or(min_delay, |te| min_delay.min(te.interval)),
             switches,
             te,
             paper_size: inverse(plan.scale.size),
@@ -133,7 +131,7 @@ impl<'p, P: Semantics, C: CongestionControl> World<'p, P, C> {
             network,
             flows,
             policy: RunPolicy::of(&run.policy)?,
-            rescored,
+            path_cost_updates,
             is_plain_ecmp,
             control,
             transport,
@@ -147,30 +145,30 @@ impl<'p, P: Semantics, C: CongestionControl> World<'p, P, C> {
         Some(self.te.as_ref()?.failure()?.into())
     }
 
-    /// Bytes a QP at `rate` may have unacknowledged, on a line of `line_rate`.
+    /// Returns the plan's window in bytes of a QP at `rate` on a line of `line_rate`.
     #[must_use]
     pub fn window(&self, rate: BitsPerSec, line_rate: BitsPerSec) -> u64 {
         match self.transport.window {
             WindowPlan::None => u64::MAX,
-            WindowPlan::Bdp => P::window(self.largest_window, rate, line_rate),
+            WindowPlan::Bdp => S::window(self.largest_window, rate, line_rate),
             WindowPlan::Bytes(bytes) => bytes.get(),
         }
     }
 
-    /// The same, and no more than its congestion control wants.
+    /// Returns the window in bytes of a QP: the plan's, or its congestion control's if smaller.
     #[must_use]
     pub fn window_of(&self, control: &C, line_rate: BitsPerSec) -> u64 {
         let common = self.window(control.rate(), line_rate);
         control.window_bytes().unwrap_or(u64::MAX).min(common)
     }
 
-    /// Bytes of a data packet with `payload`.
+    /// Returns the bytes on the wire of a data packet with `payload` bytes.
     #[inline]
     #[must_use]
     pub fn data_bytes(&self, payload: u32) -> u32 {
-        P::DATA_HEADER_BYTES
+        S::DATA_HEADER_BYTES
             + self.transport.data_extra
-            + payload.next_multiple_of(P::PAYLOAD_ALIGN)
+            + payload.next_multiple_of(S::PAYLOAD_ALIGN)
     }
 }
 
@@ -181,13 +179,13 @@ fn by_sim_node(network: &Network, by_plan_node: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// The shortest inter-DC delay, now or after any fault.
+/// Returns the shortest inter-DC delay, at the start or after any fault.
 fn lookahead(plan: &Plan) -> Result<SimTime, SimError> {
     let inter_dc = |link: &&lab_plan::Link| link.kind == lab_plan::LinkKind::InterDc;
-    let mut least = SimTime::MAX;
+    let mut min = SimTime::MAX;
     for link in plan.links.iter().filter(inter_dc) {
-        least = least.min(link.emu.delay_ns.into());
-        if least == SimTime::ZERO {
+        min = min.min(link.emu.delay_ns.into());
+        if min == SimTime::ZERO {
             return Err(SimError::NoDelay {
                 link: link.name.clone(),
             });
@@ -195,13 +193,13 @@ fn lookahead(plan: &Plan) -> Result<SimTime, SimError> {
     }
     for FaultPlan { link, change, .. } in &plan.faults {
         if let lab_plan::FaultChange::Wire(wire) = change {
-            least = least.min(wire.delay_ns.into());
-            if least == SimTime::ZERO {
+            min = min.min(wire.delay_ns.into());
+            if min == SimTime::ZERO {
                 return Err(SimError::NoDelay {
                     link: plan.links[link.index()].name.clone(),
                 });
             }
         }
     }
-    Ok(least)
+    Ok(min)
 }

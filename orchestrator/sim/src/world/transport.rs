@@ -1,4 +1,4 @@
-//! The plan's transport, in the simulator's units.
+//! Transport of the hosts, in the simulator's units.
 
 use lab_plan::{Plan, Role, TransportPlan, WindowPlan};
 use lab_units::BitsPerSec;
@@ -6,34 +6,34 @@ use lab_units::BitsPerSec;
 use crate::{
     cc::CongestionControl,
     packet::{DATA_CLASS, STRICT},
-    semantics::Semantics,
+    semantics::SemanticsRules,
     time::SimTime,
 };
 
-/// The plan's transport in the simulator's units.
+/// Parameters of the transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Transport {
-    /// Payload of a full packet.
+    /// Payload bytes of a full packet.
     pub payload: u32,
-    /// Bytes of a full data packet.
+    /// Bytes on the wire of a full data packet.
     pub full_bytes: u32,
-    /// Bytes congestion control adds to a data packet.
+    /// Bytes that congestion control adds to a data packet.
     pub data_extra: u32,
-    /// Bytes of an ACK.
+    /// Bytes on the wire of an ACK.
     pub ack_bytes: u32,
-    /// Class of ACKs.
+    /// Traffic class of ACKs.
     pub ack_class: u8,
-    /// The shortest time between two NACKs for one packet.
+    /// Minimum time between two NACKs for one packet.
     pub nack_interval: SimTime,
-    /// Retransmission time-out.
+    /// Retransmission time-out; `None` if senders never time out.
     pub timeout: Option<SimTime>,
-    /// Bytes that may be unacknowledged.
+    /// Rule for the bytes that may be unacknowledged.
     pub window: WindowPlan,
-    /// PFC instead of drops.
+    /// True if switches pause their neighbours (PFC) instead of dropping.
     pub pfc: bool,
 }
 
-pub(super) fn transport<P: Semantics, C: CongestionControl>(
+pub(super) fn transport<S: SemanticsRules, C: CongestionControl>(
     plan: &TransportPlan,
     control: &C::Parameters,
 ) -> Transport {
@@ -41,9 +41,9 @@ pub(super) fn transport<P: Semantics, C: CongestionControl>(
     let payload = plan.payload_bytes;
     Transport {
         payload,
-        full_bytes: P::DATA_HEADER_BYTES + extra.data + payload.next_multiple_of(P::PAYLOAD_ALIGN),
+        full_bytes: S::DATA_HEADER_BYTES + extra.data + payload.next_multiple_of(S::PAYLOAD_ALIGN),
         data_extra: extra.data,
-        ack_bytes: P::ACK_BYTES + extra.ack,
+        ack_bytes: S::ACK_BYTES + extra.ack,
         ack_class: if plan.ack_priority {
             STRICT
         } else {
@@ -56,7 +56,7 @@ pub(super) fn transport<P: Semantics, C: CongestionControl>(
     }
 }
 
-/// The rate of a host's NIC.
+/// Returns the rate of the hosts' NICs.
 pub(crate) fn nic_rate(plan: &Plan) -> Option<BitsPerSec> {
     let host = plan.nodes.iter().find(|node| node.role == Role::Host)?;
     let link = host.ports.first()?.link();

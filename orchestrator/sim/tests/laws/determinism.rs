@@ -205,7 +205,7 @@ impl Drawn {
 fn notes_of(text: &str, threads: usize) -> String {
     let run = simulate_until(&plan(text), 0, threads, 60 * MILLI);
     let mut all = format!("{:?}\n", run.outcome);
-    for note in &run.notes {
+    for note in &run.trace {
         all.push_str(&format!("{note:?}\n"));
     }
     all

@@ -139,7 +139,7 @@ fn flows_of_a_dead_link_are_decided_again_and_finish() {
                 assert_eq!(!again.is_empty(), pinned(flow), "{policy} {dead} {flow}");
                 assert!(again.iter().all(|note| note.trigger == Trigger::Failover));
                 let avoided = |note: &&&_| -> bool {
-                    let note: &lab_sim::note::DecisionNote = note;
+                    let note: &lab_sim::trace::DecisionEvent = note;
                     note.ports[note.decision.chosen] != dead_port
                 };
                 assert!(again.iter().all(avoided), "{policy} {dead} {flow}");

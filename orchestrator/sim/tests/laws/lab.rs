@@ -3,11 +3,13 @@
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::StoryEvent;
 use lab_sim::{
-    Observer, Outcome, Progress, RunOptions, SimTime, Told, World,
+    Observer, Outcome, Progress, RunOptions, SimTime, TraceFilter, World,
     cc::{CongestionControl, WithControl, with_control},
-    note::{DecisionNote, Note, PfcNote, PortNote, QueueNote, StoryNote, SwitchNote},
     run,
-    semantics::{Artifact, Paper, Semantics},
+    semantics::{Artifact, Paper, SemanticsRules},
+    trace::{
+        DecisionEvent, FlowEvent, PfcSignal, PortSample, QueueSample, SwitchSample, TraceEvent,
+    },
 };
 
 /// A full packet of 4,154 B at 100 Gbit/s, in picoseconds.
@@ -46,7 +48,7 @@ pub fn plan(text: &str) -> Plan {
 
 /// A run that is over.
 pub struct Run {
-    pub notes: Vec<Note>,
+    pub trace: Vec<TraceEvent>,
     pub outcome: Outcome,
 }
 
@@ -62,7 +64,7 @@ pub fn simulate_until(plan: &Plan, policy: usize, threads: usize, until: u64) ->
     let options = RunOptions {
         threads,
         until: Some(SimTime::from_picos(until)),
-        told: Told::All,
+        trace_filter: TraceFilter::All,
     };
     let runner = Runner {
         plan,
@@ -95,30 +97,30 @@ impl WithControl for Runner<'_> {
 }
 
 impl Runner<'_> {
-    fn run_with<P: Semantics, C: CongestionControl + Send + 'static>(
+    fn run_with<S: SemanticsRules, C: CongestionControl + Send + 'static>(
         self,
         parameters: C::Parameters,
     ) -> Run {
-        let world: World<'_, P, C> =
+        let world: World<'_, S, C> =
             World::new(self.plan, self.policy, 0, parameters).expect("a world");
         let mut log = Log::default();
         let outcome = run::run(&world, &self.options, &mut log);
         Run {
-            notes: log.0,
+            trace: log.0,
             outcome,
         }
     }
 }
 
 #[derive(Default)]
-struct Log(Vec<Note>);
+struct Log(Vec<TraceEvent>);
 
 impl Observer for Log {
-    fn note(&mut self, note: Note) {
-        self.0.push(note);
+    fn on_event(&mut self, event: TraceEvent) {
+        self.0.push(event);
     }
 
-    fn progress(&mut self, _: Progress) -> bool {
+    fn on_progress(&mut self, _: Progress) -> bool {
         true
     }
 }
@@ -126,59 +128,59 @@ impl Observer for Log {
 impl Run {
     /// When a flow finished, in picoseconds.
     pub fn end_of(&self, flow: u32) -> Option<u64> {
-        self.notes.iter().find_map(|note| match note {
-            Note::Finished(end) if end.flow == flow => Some(end.at.picos()),
+        self.trace.iter().find_map(|event| match event {
+            TraceEvent::FlowFinished(end) if end.flow == flow => Some(end.at.picos()),
             _ => None,
         })
     }
 
-    pub fn decisions(&self) -> impl Iterator<Item = &DecisionNote> {
-        self.notes.iter().filter_map(|note| match note {
-            Note::Decided(decision) => Some(&**decision),
+    pub fn decisions(&self) -> impl Iterator<Item = &DecisionEvent> {
+        self.trace.iter().filter_map(|event| match event {
+            TraceEvent::Decision(decision) => Some(&**decision),
             _ => None,
         })
     }
 
-    pub fn queues(&self) -> impl Iterator<Item = &QueueNote> {
-        self.notes.iter().filter_map(|note| match note {
-            Note::Queue(queue) => Some(queue),
+    pub fn queues(&self) -> impl Iterator<Item = &QueueSample> {
+        self.trace.iter().filter_map(|event| match event {
+            TraceEvent::QueueSample(queue) => Some(queue),
             _ => None,
         })
     }
 
-    pub fn switches(&self) -> impl Iterator<Item = &SwitchNote> {
-        self.notes.iter().filter_map(|note| match note {
-            Note::Switch(switch) => Some(&**switch),
+    pub fn switches(&self) -> impl Iterator<Item = &SwitchSample> {
+        self.trace.iter().filter_map(|event| match event {
+            TraceEvent::SwitchSample(switch) => Some(&**switch),
             _ => None,
         })
     }
 
-    pub fn links(&self) -> impl Iterator<Item = &PortNote> {
-        self.notes.iter().filter_map(|note| match note {
-            Note::Link(link) => Some(link),
+    pub fn links(&self) -> impl Iterator<Item = &PortSample> {
+        self.trace.iter().filter_map(|event| match event {
+            TraceEvent::LinkSample(link) => Some(link),
             _ => None,
         })
     }
 
     /// What happened at each port in all.
-    pub fn ports(&self) -> impl Iterator<Item = &PortNote> {
-        self.notes.iter().filter_map(|note| match note {
-            Note::Port(port) => Some(port),
+    pub fn ports(&self) -> impl Iterator<Item = &PortSample> {
+        self.trace.iter().filter_map(|event| match event {
+            TraceEvent::PortTotals(port) => Some(port),
             _ => None,
         })
     }
 
-    pub fn pfc(&self) -> impl Iterator<Item = &PfcNote> {
-        self.notes.iter().filter_map(|note| match note {
-            Note::Pfc(pfc) => Some(pfc),
+    pub fn pfc(&self) -> impl Iterator<Item = &PfcSignal> {
+        self.trace.iter().filter_map(|event| match event {
+            TraceEvent::Pfc(pfc) => Some(pfc),
             _ => None,
         })
     }
 
     /// A flow's story.
-    pub fn story(&self, flow: u32) -> impl Iterator<Item = &StoryNote> {
-        self.notes.iter().filter_map(move |note| match note {
-            Note::Story(story) if story.flow == flow => Some(story),
+    pub fn story(&self, flow: u32) -> impl Iterator<Item = &FlowEvent> {
+        self.trace.iter().filter_map(move |event| match event {
+            TraceEvent::Flow(story) if story.flow == flow => Some(story),
             _ => None,
         })
     }

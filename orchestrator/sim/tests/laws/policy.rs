@@ -102,9 +102,9 @@ fn a_flow_table_is_bounded() {
     // Who was decided for the first time was entered, and is still there or had to go.
     assert_eq!(
         last.flows + last.evicted + last.expired,
-        last.tally.decisions - last.tally.failovers
+        last.counters.decisions - last.counters.failovers
     );
-    assert_eq!(last.tally.decisions, decisions_of(&run, 0));
+    assert_eq!(last.counters.decisions, decisions_of(&run, 0));
 }
 
 /// Every decision is for a port that is up and among the candidates, and every flow goes one way.

@@ -16,7 +16,7 @@ use lab_plan::{Engine, Plan, PlanOptions};
 use lab_recorder::RunSetting;
 use lab_records::{Phase, RunEnd, RunWriter, SimWork, UtcTime};
 use lab_sim::{
-    EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, Told,
+    EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
     semantics::NextHopOrder,
 };
 use lab_units::{Bytes, Nanos};
@@ -48,7 +48,7 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     let options = RunOptions {
         threads: args::threads(arguments.threads),
         until: arguments.until.map(|until| emulated(&plan, until)),
-        told: traced_flows(&arguments.story, &plan)?,
+        trace_filter: traced_flows(&arguments.story, &plan)?,
     };
     let budget = Budget::of(&plan, options.until)?;
     budget.check()?;
@@ -84,11 +84,11 @@ fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
 ///
 /// # Errors
 /// A flow that is not in the plan.
-fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<Told, Failure> {
+fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<TraceFilter, Failure> {
     let mut flows = BTreeSet::new();
     for word in words {
         match *word {
-            StoryArg::All => return Ok(Told::All),
+            StoryArg::All => return Ok(TraceFilter::All),
             StoryArg::Flow(id) if id.index() < plan.flows.len() => {
                 flows.insert(id);
             }
@@ -101,8 +101,8 @@ fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<Told, Failure> {
         }
     }
     Ok(match flows.is_empty() {
-        true => Told::None,
-        false => Told::Flows(flows),
+        true => TraceFilter::None,
+        false => TraceFilter::Flows(flows),
     })
 }
 

@@ -8,7 +8,7 @@ use lab_artifact::{NodeIds, ids, routing_table};
 use lab_plan::{Flow, Plan, standalone::Standalone};
 use lab_units::BitsPerSec;
 
-use super::{FlowIdentity, Identities, NextHopOrder, Semantics};
+use super::{FlowIdentity, Identities, NextHopOrder, SemanticsRules};
 use crate::time::SimTime;
 
 pub mod wraps;
@@ -17,7 +17,7 @@ pub mod wraps;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Artifact;
 
-impl Semantics for Artifact {
+impl SemanticsRules for Artifact {
     /// PPP 14, IPv4 20, UDP 8, sequence and time 6; congestion control adds its own.
     const DATA_HEADER_BYTES: u32 = 48;
     const PAYLOAD_ALIGN: u32 = 1;
@@ -30,11 +30,11 @@ impl Semantics for Artifact {
     const RESUME_OFFSET_BYTES: u64 = 3_072;
     /// The queue of a device, which drops without a word.
     const PORT_LIMIT_BYTES: Option<u64> = Some(lab_artifact::ecn::PORT_LIMIT.get());
-    const COUNTS_TURNED_AWAY: bool = true;
-    const TABLES_EVERYTHING: bool = true;
-    const MOVES_NEXT: bool = false;
+    const COUNTS_REJECTED: bool = true;
+    const PINS_EVERYTHING: bool = true;
+    const RATE_MOVES_NEXT: bool = false;
     const NIC_OVERSLEEPS: bool = true;
-    const ROUND_KEEPS: bool = true;
+    const SCHEDULER_KEEPS_QPS: bool = true;
 
     /// Whole nanoseconds below `exact`.
     ///
@@ -95,7 +95,7 @@ impl Semantics for Artifact {
     }
 }
 
-/// [`Semantics::RESERVE_BYTES`], in the code's bits.
+/// [`SemanticsRules::RESERVE_BYTES`], in the code's bits.
 const RESERVE: u32 = 4_096;
 
 #[cfg(test)]

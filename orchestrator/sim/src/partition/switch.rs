@@ -1,26 +1,26 @@
-//! Switches: next hops, buffers, PFC.
+//! Switches: forwarding, shared buffers, PFC.
 
 use lab_plan::Role;
 use lab_policy::flow_hash;
 
-use super::{Shard, Telemetry};
+use super::{Partition, Telemetry};
 use crate::{
     cc::CongestionControl,
     mmu::Mmu,
     packet::{Kind, Packet, STRICT},
-    semantics::Semantics,
+    semantics::SemanticsRules,
     world::SimFlow,
 };
 
-impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
-    /// Passes on a packet that came in by `ingress`.
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    /// Forwards a packet that arrived at port `ingress`.
     #[inline]
     pub(super) fn forward(&mut self, ingress: u32, mut packet: Packet) {
         let node = self.node_of(ingress);
-        let place = self.place_at_node(node, ingress);
-        packet.ingress = u16::try_from(place).unwrap_or(u16::MAX);
+        let index = self.index_at_node(node, ingress);
+        packet.ingress = u16::try_from(index).unwrap_or(u16::MAX);
         let egress = if self.port(ingress).role == Role::DciSwitch {
-            self.choose(node, &packet)
+            self.dci_egress(node, &packet)
         } else {
             self.hash_next_hop(node, &packet)
         };
@@ -28,21 +28,21 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
             return self.drop_packet(ingress, &packet);
         };
         if !self.has_room(egress, &packet) {
-            return self.turn_away(egress, &packet);
+            return self.reject(egress, &packet);
         }
         let now = self.now;
         let port = self.port(egress);
-        if port.is_free(packet.class(), now) && self.passes(node, &packet) {
-            self.port(egress).took_turn(packet.class());
+        if port.is_free(packet.class(), now) && self.bypasses_buffer(node, &packet) {
+            self.port(egress).set_last_class(packet.class());
             return self.leave(egress, packet);
         }
         if !self.admit(node, &packet) {
             return self.drop_packet(ingress, &packet);
         }
-        self.ask_to_stop(node, &packet);
+        self.pause_if_full(node, &packet);
         let port = self.port(egress);
         if port.is_free(packet.class(), now) {
-            port.took_turn(packet.class());
+            port.set_last_class(packet.class());
             self.leave_switch(egress, packet);
         } else {
             self.enqueue(egress, packet);
@@ -50,18 +50,18 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         }
     }
 
-    /// Drops `packet`, for which the queue of `egress` has no room.
+    /// Drops `packet` because the queue of `egress` has no room.
     #[cold]
-    fn turn_away(&mut self, egress: u32, packet: &Packet) {
+    fn reject(&mut self, egress: u32, packet: &Packet) {
         let node = self.node_of(egress);
-        if P::COUNTS_TURNED_AWAY && packet.class() != STRICT && self.admit(node, packet) {
-            self.ask_to_stop(node, packet);
-            self.port(egress).lost_count += u64::from(packet.bytes);
+        if S::COUNTS_REJECTED && packet.class() != STRICT && self.admit(node, packet) {
+            self.pause_if_full(node, packet);
+            self.port(egress).rejected_bytes += u64::from(packet.bytes);
         }
         self.drop_packet(egress, packet);
     }
 
-    /// The next hop of `packet` from `node` by the flow hash, among those that are up.
+    /// Returns the next hop of `packet` from `node`: the flow hash modulo the number of live next hops.
     #[inline]
     pub(super) fn hash_next_hop(&self, node: u32, packet: &Packet) -> Option<u32> {
         let hops = self.world.network.next_hops_to(node, packet.to);
@@ -77,24 +77,19 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         alive.nth(hash.checked_rem(up)?).copied()
     }
 
-    #[inline]
-    pub(super) fn is_up(&self, port: u32) -> bool {
-        self.ports[(port - self.first_port) as usize].is_up
-    }
-
-    /// The flow hash of `packet` at `node`.
+    /// Returns the flow hash of `packet` at `node`.
     #[inline]
     pub(super) fn hash(&self, node: u32, packet: &Packet) -> u32 {
         let flow: &SimFlow = &self.world.flows[packet.flow as usize];
         let tuple = if packet.kind == Kind::Data {
-            flow.who.data
+            flow.identity.data
         } else {
-            flow.who.ack
+            flow.identity.ack
         };
         flow_hash(tuple, self.world.hash_seeds[node as usize])
     }
 
-    /// Whether the queue of `egress` has room for `packet`.
+    /// Returns true if the queue of `egress` has room for `packet`.
     #[inline]
     fn has_room(&self, egress: u32, packet: &Packet) -> bool {
         let queue = &self.ports[(egress - self.first_port) as usize];
@@ -102,18 +97,18 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         queue.is_up && queue.total_bytes.saturating_add(bytes) <= queue.limit
     }
 
-    /// Whether the buffer need not know of `packet`, which leaves at once: see [`Mmu::passes`]. The
-    /// strict class is never counted: its packets are the switch's own, or must not wait.
+    /// Returns true if `packet`, which leaves at once, need not be counted in the buffer: see
+    /// [`Mmu::bypasses`]. The strict class is never counted.
     #[inline]
-    fn passes(&self, node: u32, packet: &Packet) -> bool {
+    fn bypasses_buffer(&self, node: u32, packet: &Packet) -> bool {
         let class = packet.class();
         let mmu = &self.mmus[(node - self.first_node) as usize];
         let port = usize::from(packet.ingress);
-        let passes = |mmu: &Mmu<P>| mmu.passes(port, class, packet.bytes.into());
-        class == STRICT || mmu.as_ref().is_none_or(passes)
+        let bypasses = |mmu: &Mmu<S>| mmu.bypasses(port, class, packet.bytes.into());
+        class == STRICT || mmu.as_ref().is_none_or(bypasses)
     }
 
-    /// Whether the buffer has room for `packet`, which then is taken.
+    /// Counts `packet` in the buffer; false if the buffer has no room.
     #[inline]
     fn admit(&mut self, node: u32, packet: &Packet) -> bool {
         if packet.class() == STRICT {
@@ -126,8 +121,8 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         }
     }
 
-    /// Gives back what `packet`, which leaves by `egress`, took, and lets the neighbour go on that
-    /// it came from.
+    /// Releases the buffer of `packet`, which leaves by `egress`, and resumes the packet's upstream
+    /// neighbour if the buffer permits.
     #[inline]
     pub(super) fn release_buffer(&mut self, egress: u32, packet: &Packet) {
         let class = packet.class();
@@ -140,15 +135,15 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
             return;
         };
         mmu.release(port, class, u64::from(packet.bytes));
-        if mmu.resumes(port, class) {
+        if mmu.may_resume(port, class) {
             let first = self.world.network.nodes[node as usize].ports.start;
             self.send_pfc(first + u32::from(packet.ingress), class, Kind::Resume);
         }
     }
 
-    /// Has the neighbour wait that `packet`, which is in the buffer now, came from, if it has to.
+    /// Pauses the upstream neighbour of `packet`, which was counted, if the buffer demands it.
     #[inline]
-    fn ask_to_stop(&mut self, node: u32, packet: &Packet) {
+    fn pause_if_full(&mut self, node: u32, packet: &Packet) {
         let class = packet.class();
         if class == STRICT {
             return;
@@ -157,26 +152,26 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] else {
             return;
         };
-        if mmu.stops(port, class) {
+        if mmu.must_pause(port, class) {
             let first = self.world.network.nodes[node as usize].ports.start;
             self.send_pfc(first + u32::from(packet.ingress), class, Kind::Pause);
         }
     }
 
     fn send_pfc(&mut self, port: u32, class: u8, kind: Kind) {
-        let bytes = u16::try_from(P::PFC_BYTES).unwrap_or(u16::MAX);
+        let bytes = u16::try_from(S::PFC_BYTES).unwrap_or(u16::MAX);
         let frame = Packet::new(kind, STRICT, 0, u32::from(class), bytes, 0);
         self.enqueue(port, frame);
         self.kick(port);
     }
 
-    /// The port's place among its node's.
+    /// Returns the index of a port among the ports of its node.
     #[inline]
-    pub(super) fn place_at_node(&self, node: u32, port: u32) -> usize {
+    pub(super) fn index_at_node(&self, node: u32, port: u32) -> usize {
         (port - self.world.network.nodes[node as usize].ports.start) as usize
     }
 
-    /// Takes out what switches wrote into `packet`, if they do and it is a packet that carries it.
+    /// Removes and returns the telemetry of `packet`, if the packet carries any.
     pub(super) fn take_telemetry(&mut self, packet: &Packet) -> Option<Telemetry> {
         Self::carries_telemetry(packet.kind)
             .then(|| self.telemetry.remove(packet.stamp))

@@ -1,23 +1,23 @@
-//! What hosts receive: data, which they answer, and answers, which go to the QP.
+//! Receiving QPs of hosts: they answer data and pass answers to the sending QP.
 
-use super::Shard;
+use super::Partition;
 use crate::{
     cc::{CongestionControl, Notification},
     packet::{Kind, Packet, STRICT},
-    semantics::Semantics,
+    semantics::SemanticsRules,
     time::SimTime,
 };
 
-/// What a host knows of a flow it receives.
+/// State of a flow at its receiving host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receiver {
-    /// The packet it expects next.
+    /// Number of the next packet in order.
     expected: u32,
-    /// The missing packet it last asked for.
-    asked: u32,
-    /// It asks for the same one again from then on.
-    asks_again: SimTime,
-    /// It sends no CNP before.
+    /// Missing packet of the last NACK.
+    nacked: u32,
+    /// Earliest time of another NACK for the same packet.
+    next_nack: SimTime,
+    /// Earliest time of the next CNP.
     next_cnp: SimTime,
 }
 
@@ -25,15 +25,15 @@ impl Default for Receiver {
     fn default() -> Self {
         Self {
             expected: 0,
-            asked: u32::MAX,
-            asks_again: SimTime::ZERO,
+            nacked: u32::MAX,
+            next_nack: SimTime::ZERO,
             next_cnp: SimTime::ZERO,
         }
     }
 }
 
-impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
-    /// A packet is for the host at the end of `port`'s wire.
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    /// Processes a packet that arrived at the host of `port`.
     pub(super) fn receive(&mut self, port: u32, packet: Packet) {
         match packet.kind {
             Kind::Data => self.receive_data(port, &packet),
@@ -51,15 +51,15 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
             receiver.expected += 1;
             Some(Kind::Ack)
         } else if packet.seq > receiver.expected {
-            let is_new = receiver.asked != receiver.expected || now >= receiver.asks_again;
-            receiver.asked = receiver.expected;
+            let is_new = receiver.nacked != receiver.expected || now >= receiver.next_nack;
+            receiver.nacked = receiver.expected;
             if is_new {
-                receiver.asks_again = now + self.world.transport.nack_interval;
+                receiver.next_nack = now + self.world.transport.nack_interval;
             }
             is_new.then_some(Kind::Nack)
         } else {
-            // It has it: its ACK was lost. Where senders never time out nothing is sent twice for
-            // want of an ACK, and the artifact keeps silent.
+            // A duplicate: its ACK was lost. Without time-outs no packet is sent twice for want of an
+            // ACK, and the artifact does not answer.
             self.world.transport.timeout.map(|_| Kind::Ack)
         };
         let expected = receiver.expected;
@@ -73,9 +73,9 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
             is_cnp_due = true;
         }
         if is_cnp_due {
-            let bytes = u16::try_from(P::CNP_BYTES).unwrap_or(u16::MAX);
+            let bytes = u16::try_from(S::CNP_BYTES).unwrap_or(u16::MAX);
             let cnp = Packet::new(Kind::Cnp, STRICT, packet.flow, 0, bytes, 0);
-            self.enqueue(port, cnp.bound_for(sender));
+            self.enqueue(port, cnp.to_host(sender));
         }
         let Some(kind) = kind else {
             self.take_telemetry(packet);
@@ -85,7 +85,7 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         let bytes = u16::try_from(transport.ack_bytes).unwrap_or(u16::MAX);
         let class = transport.ack_class;
         let answer = Packet::new(kind, class, packet.flow, expected, bytes, packet.stamp);
-        let mut answer = answer.bound_for(sender);
+        let mut answer = answer.to_host(sender);
         if packet.is_marked() && notification == Notification::Echo {
             answer.echo_mark();
         }

@@ -1,41 +1,42 @@
-//! A host's NIC: its round over the QPs that have something to send.
+//! NIC of a host: ACKs first, then the QPs in round-robin order.
 
 use lab_records::StoryEvent;
 
-use super::{Shard, Told, round::Round};
+use super::{Partition, qp_scheduler::QpScheduler};
 use crate::{
     cc::CongestionControl,
-    event::What,
+    event::EventKind,
     packet::{DATA_CLASS, Packet},
-    semantics::Semantics,
+    semantics::SemanticsRules,
     time::SimTime,
+    trace::TraceFilter,
 };
 
-/// What a host sends with.
+/// State of a NIC besides its port.
 pub(super) struct Nic {
-    pub round: Round,
-    /// Until when it sleeps, if that is to come: the artifact's one event for it.
-    sleeps_until: SimTime,
+    pub scheduler: QpScheduler,
+    /// End of the artifact's sleep ([`SemanticsRules::NIC_OVERSLEEPS`]); in the past if awake.
+    asleep_until: SimTime,
 }
 
 impl Nic {
-    pub const fn new(keeps: bool) -> Self {
+    pub const fn new(keeps_qps: bool) -> Self {
         Self {
-            round: Round::new(keeps),
-            sleeps_until: SimTime::ZERO,
+            scheduler: QpScheduler::new(keeps_qps),
+            asleep_until: SimTime::ZERO,
         }
     }
 }
 
-/// What a NIC may send of its QPs.
-enum Turn {
+/// Result of a scheduler iteration.
+enum NextQp {
     Send(u32),
-    /// All are held until then at least.
+    /// Pacing holds all QPs until this time or longer.
     Wait(SimTime),
     Nothing,
 }
 
-impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub(super) fn nic(&mut self, node: u32) -> &mut Nic {
         &mut self.nics[(node - self.first_node) as usize]
     }
@@ -44,20 +45,20 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         self.world.network.nodes[node as usize].ports.start
     }
 
-    /// Gives a QP with something to send its turns.
-    pub(super) fn join_round(&mut self, place: u32) {
-        let Some(qp) = self.qps.get_mut(place) else {
+    /// Adds a QP with packets to send to its NIC's scheduler.
+    pub(super) fn schedule_qp(&mut self, slot: u32) {
+        let Some(qp) = self.qps.get_mut(slot) else {
             return;
         };
-        if !qp.is_in_round {
-            qp.is_in_round = true;
+        if !qp.is_scheduled {
+            qp.is_scheduled = true;
             let node = self.world.flows[qp.flow as usize].src;
-            self.nic(node).round.join(place);
+            self.nic(node).scheduler.activate(slot);
         }
-        self.watch_control(place);
+        self.schedule_cc_timer(slot);
     }
 
-    /// Sends the next packet of a host, if its NIC is free: ACKs first, then the QPs in turn.
+    /// Sends the next packet of a host, if its NIC is free.
     pub(super) fn kick_nic(&mut self, port: u32) {
         let now = self.now;
         let nic = self.port(port);
@@ -75,49 +76,45 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
                 self.send(port, packet);
             }
         } else {
-            match self.next_turn(node, port) {
-                Turn::Send(place) => self.send_data(port, place),
-                Turn::Wait(_) | Turn::Nothing if P::NIC_OVERSLEEPS => {
+            match self.next_qp(node, port) {
+                NextQp::Send(slot) => self.send_data(port, slot),
+                NextQp::Wait(_) | NextQp::Nothing if S::NIC_OVERSLEEPS => {
                     return self.sleep(node, port);
                 }
-                Turn::Wait(at) => return self.wake_at(port, at),
-                Turn::Nothing => return,
+                NextQp::Wait(at) => return self.wake_at(port, at),
+                NextQp::Nothing => return,
             }
         }
         self.wake_after_packet(port, node);
     }
 
-    /// The artifact's sleep: see [`Semantics::NIC_OVERSLEEPS`].
+    /// Puts the artifact's NIC to sleep: see [`SemanticsRules::NIC_OVERSLEEPS`].
     fn sleep(&mut self, node: u32, port: u32) {
         let now = self.now;
         let nic = &self.nics[(node - self.first_node) as usize];
-        if nic.sleeps_until > now {
+        if nic.asleep_until > now {
             return;
         }
-        let times = nic.round.ready().filter_map(|place| self.qps.get(place));
+        let ready = nic.scheduler.ready();
+        let times = ready.filter_map(|slot| self.qps.get(slot));
         let Some(at) = times.map(|qp| qp.next_at).min().filter(|&at| at > now) else {
             return;
         };
-        self.nic(node).sleeps_until = at;
-        self.events.push(at, What::Slept, port);
+        self.nic(node).asleep_until = at;
+        self.events.push(at, EventKind::NicAwake, port);
     }
 
-    /// The NIC of `port` has slept until now.
-    pub(super) fn slept(&mut self, port: u32) {
-        self.kick_nic(port);
-    }
-
-    /// Looks at the NIC again when what it sends is sent, if there is more.
+    /// Schedules the NIC for the end of its current packet, if there is more to send.
     #[inline]
     fn wake_after_packet(&mut self, port: u32, node: u32) {
         let nic = self.port(port);
         let busy_until = nic.busy_until;
-        if nic.next_class().is_some() || self.nic(node).round.is_worth_a_look() {
+        if nic.next_class().is_some() || self.nic(node).scheduler.needs_iteration() {
             self.wake_at(port, busy_until);
         }
     }
 
-    /// Sends an ACK, NACK or CNP, before any data.
+    /// Sends an ACK, NACK or CNP before any data.
     #[inline]
     pub(super) fn answer(&mut self, port: u32, packet: Packet) {
         let now = self.now;
@@ -131,18 +128,18 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         self.wake_after_packet(port, node);
     }
 
-    /// Whose turn it is: the next in the round whose window and pacing let it.
-    fn next_turn(&mut self, node: u32, port: u32) -> Turn {
+    /// Selects the next QP whose window and pacing allow a packet.
+    fn next_qp(&mut self, node: u32, port: u32) -> NextQp {
         let is_paused = self.port(port).is_paused(DATA_CLASS);
-        if is_paused && !P::ROUND_KEEPS {
-            return Turn::Nothing;
+        if is_paused && !S::SCHEDULER_KEEPS_QPS {
+            return NextQp::Nothing;
         }
         let (now, payload) = (self.now, self.world.transport.payload);
         let mut earliest = SimTime::MAX;
         let mut newly_full = Vec::new();
         let qps = &mut self.qps;
-        let may_send = |place: u32| {
-            let Some(qp) = qps.get_mut(place).filter(|_| !is_paused) else {
+        let may_send = |slot: u32| {
+            let Some(qp) = qps.get_mut(slot).filter(|_| !is_paused) else {
                 return false;
             };
             if qp.is_full(payload) {
@@ -159,20 +156,20 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
             !is_paced
         };
         let nic = &mut self.nics[(node - self.first_node) as usize];
-        let next = nic.round.next(may_send);
+        let next = nic.scheduler.next(may_send);
         for flow in newly_full {
-            self.tell(flow, node, StoryEvent::WindowFull);
+            self.trace_flow(flow, node, StoryEvent::WindowFull);
         }
         match next {
-            Some(place) => Turn::Send(place),
-            None if earliest == SimTime::MAX => Turn::Nothing,
-            None => Turn::Wait(earliest),
+            Some(slot) => NextQp::Send(slot),
+            None if earliest == SimTime::MAX => NextQp::Nothing,
+            None => NextQp::Wait(earliest),
         }
     }
 
-    /// Tells the flows of the host at `port` that it was paused, or may go on.
-    pub(super) fn tell_paused(&mut self, port: u32, is_pause: bool) {
-        if *self.told == Told::None {
+    /// Traces a pause or resume of the host at `port` for its sending flows.
+    pub(super) fn trace_pause(&mut self, port: u32, is_pause: bool) {
+        if *self.filter == TraceFilter::None {
             return;
         }
         let node = self.node_of(port);
@@ -181,15 +178,15 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         } else {
             StoryEvent::Resumed
         };
-        let round = &self.nics[(node - self.first_node) as usize].round;
+        let scheduler = &self.nics[(node - self.first_node) as usize].scheduler;
         let flows: Vec<u32> = self
             .qps
             .iter()
-            .filter(|(place, _)| round.ready().any(|ready| ready == *place))
+            .filter(|(slot, _)| scheduler.ready().any(|ready| ready == *slot))
             .map(|(_, qp)| qp.flow)
             .collect();
         for flow in flows {
-            self.tell(flow, node, event);
+            self.trace_flow(flow, node, event);
         }
     }
 }

@@ -1,26 +1,25 @@
-//! Egress queues and wires.
+//! Egress queues and wires of a port.
 
 use lab_plan::Role;
 use lab_records::StoryEvent;
 
-use super::Shard;
+use super::Partition;
 use crate::{
     cc::{CongestionControl, IntHop},
-    event::What,
-    fifo::Queued,
-    note::{Note, PfcNote},
+    event::EventKind,
+    fifo::WirePacket,
+    fifo::prefetch,
     packet::{Kind, Packet, STRICT},
-    prefetch::prefetch,
-    semantics::Semantics,
+    semantics::SemanticsRules,
     time::SimTime,
+    trace::{PfcSignal, TraceEvent},
 };
 
-impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Puts `packet` into the egress queue of `port`.
     #[inline]
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet) {
-        let place = (port - self.first_port) as usize;
-        let egress = &mut self.ports[place];
+        let egress = &mut self.ports[(port - self.first_port) as usize];
         let class = packet.class();
         egress.queues[usize::from(class)].push(&mut self.queued, packet);
         egress.queue_bytes[usize::from(class)] += u64::from(packet.bytes);
@@ -29,11 +28,10 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         egress.ready |= 1 << class;
     }
 
-    /// Takes the next packet of `class` out of the egress queue of `port`.
+    /// Removes the next packet of `class` from the egress queue of `port`.
     #[inline]
     pub(super) fn dequeue(&mut self, port: u32, class: u8) -> Option<Packet> {
-        let place = (port - self.first_port) as usize;
-        let egress = &mut self.ports[place];
+        let egress = &mut self.ports[(port - self.first_port) as usize];
         let queue = &mut egress.queues[usize::from(class)];
         let packet: Packet = queue.pop(&mut self.queued)?;
         queue.prefetch(&mut self.queued);
@@ -42,27 +40,27 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         }
         egress.queue_bytes[usize::from(class)] -= u64::from(packet.bytes);
         egress.total_bytes -= u64::from(packet.bytes);
-        egress.took_turn(class);
+        egress.set_last_class(class);
         Some(packet)
     }
 
-    /// Looks at `port` again at `at`, if it would not before.
+    /// Schedules a wake-up of `port` at `at`, unless an earlier one is scheduled.
     #[inline]
     pub(super) fn wake_at(&mut self, port: u32, at: SimTime) {
         let egress = self.port(port);
         if egress.wake_at > at {
             egress.wake_at = at;
-            self.events.push(at, What::Wake, port);
+            self.events.push(at, EventKind::Wake, port);
         }
     }
 
-    /// Looks at `port`. What is scheduled for it stays until another takes its place or none does: a
-    /// busy port is put off once, not taken out and put in.
+    /// Wakes `port` up. Its scheduled event stays in the queue until the next wake-up replaces it, so
+    /// that a busy port costs one queue update instead of two.
     pub(super) fn wake_up(&mut self, port: u32) {
         self.port(port).wake_at = SimTime::MAX;
         self.kick(port);
         if self.port(port).wake_at == SimTime::MAX {
-            self.events.clear(What::Wake, port);
+            self.events.clear(EventKind::Wake, port);
         }
     }
 
@@ -101,28 +99,28 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         }
     }
 
-    /// Sends `packet`, which is in its switch's buffer and may have been in the queue of `port`.
+    /// Sends `packet` by `port` and releases its part of the switch's buffer.
     #[inline]
     pub(super) fn leave_switch(&mut self, port: u32, packet: Packet) {
         self.release_buffer(port, &packet);
         self.leave(port, packet);
     }
 
-    /// Sends `packet`, which is in no queue any more, from its switch.
+    /// Marks `packet`, writes its telemetry and sends it by the switch port `port`.
     #[inline]
     pub(super) fn leave(&mut self, port: u32, mut packet: Packet) {
         let egress = self.port(port);
-        let left = egress.queue_bytes[usize::from(packet.class())];
-        let counted = if P::COUNTS_TURNED_AWAY {
-            left + egress.lost_count
+        let queued = egress.queue_bytes[usize::from(packet.class())];
+        let counted = if S::COUNTS_REJECTED {
+            queued + egress.rejected_bytes
         } else {
-            left
+            queued
         };
-        if packet.class() != STRICT && egress.marks(counted) {
+        if packet.class() != STRICT && egress.marks_packet(counted) {
             egress.counts.marks += 1;
             packet.mark();
             if packet.kind == Kind::Data {
-                self.tell_more(
+                self.trace_flow_detail(
                     packet.flow,
                     self.node_of(port),
                     StoryEvent::Marked,
@@ -132,7 +130,7 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
             }
         }
         if C::HAS_INT && packet.kind == Kind::Data {
-            self.write_telemetry(port, &packet, left);
+            self.write_telemetry(port, &packet, queued);
         }
         self.send(port, packet);
     }
@@ -157,49 +155,49 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         self.work.packet_hops += 1;
         let now = self.now;
         let egress = self.port(port);
-        let time = P::clock(egress.clock.on_wire(u32::from(packet.bytes)));
+        let time = S::clock(egress.clock.on_wire(u32::from(packet.bytes)));
         egress.busy_until = now + time;
         egress.counts.tx_bytes += u64::from(packet.bytes);
         egress.counts.tx_packets += 1;
-        // A lost PFC frame would be a pause without an end; real ones are repeated and expire.
-        if egress.loses() && !packet.kind.is_pfc() {
+        // A lost PFC frame would pause a port for ever; real frames are repeated and expire.
+        if egress.loses_packet() && !packet.kind.is_pfc() {
             return self.drop_packet(port, &packet);
         }
-        packet.board(egress.cuts);
-        // A wire is first in, first out, also while its delay is being cut.
+        packet.set_cut_count(egress.cuts);
+        // A wire stays first in, first out when a fault shortens its delay.
         let at = (egress.busy_until + egress.delay).max(egress.last_arrival);
         egress.last_arrival = at;
-        let queued = Queued::new(at, packet);
+        let packet = WirePacket::new(at, packet);
         let peer = egress.peer;
-        match egress.outbox {
-            None => self.put_on_wire(peer, queued),
-            Some(outbox) => self.post(outbox, queued),
+        match egress.channel {
+            None => self.put_on_wire(peer, packet),
+            Some(channel) => self.send_to_channel(channel, packet),
         }
     }
 
-    /// Puts a packet on the wire that ends at `port`.
+    /// Adds a packet to the wire that ends at `port`.
     #[inline]
-    pub(super) fn put_on_wire(&mut self, port: u32, queued: Queued) {
+    pub(super) fn put_on_wire(&mut self, port: u32, packet: WirePacket) {
         let ingress = &mut self.ports[(port - self.first_port) as usize];
         if ingress.wire.is_empty() {
-            self.events.push(queued.at(), What::Arrive, port);
+            self.events.push(packet.at(), EventKind::Arrive, port);
         }
-        ingress.wire.push(&mut self.on_wires, queued);
+        ingress.wire.push(&mut self.on_wires, packet);
     }
 
-    /// The first packet on the wire to `port` is there.
+    /// Processes the first packet on the wire to `port`.
     #[inline]
     pub(super) fn arrive(&mut self, port: u32) {
         let ingress = &mut self.ports[(port - self.first_port) as usize];
-        let Some(Queued { packet, .. }) = ingress.wire.pop(&mut self.on_wires) else {
-            return self.events.clear(What::Arrive, port);
+        let Some(WirePacket { packet, .. }) = ingress.wire.pop(&mut self.on_wires) else {
+            return self.events.clear(EventKind::Arrive, port);
         };
         match ingress.wire.front(&mut self.on_wires) {
             Some(next) => {
-                self.events.push(next.at(), What::Arrive, port);
+                self.events.push(next.at(), EventKind::Arrive, port);
                 prefetch(&self.world.flows[next.packet.flow as usize]);
             }
-            None => self.events.clear(What::Arrive, port),
+            None => self.events.clear(EventKind::Arrive, port),
         }
         ingress.wire.prefetch(&mut self.on_wires);
         let role = ingress.role;
@@ -218,25 +216,25 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         let class = u8::try_from(packet.seq).unwrap_or(0);
         let now = self.now;
         self.port(port).pause(class, is_pause, now);
-        self.notes.push(Note::Pfc(PfcNote {
+        self.trace.push(TraceEvent::Pfc(PfcSignal {
             at: now,
             port,
             class,
             is_pause,
         }));
-        self.tell_paused(port, is_pause);
+        self.trace_pause(port, is_pause);
         if !is_pause {
             self.kick(port);
         }
     }
 
-    /// A packet is lost at `port`.
+    /// Drops a packet at `port`.
     pub(super) fn drop_packet(&mut self, port: u32, packet: &Packet) {
         self.work.drops += 1;
         self.port(port).counts.drops += 1;
         self.take_telemetry(packet);
         if packet.kind == Kind::Data {
-            self.tell_more(
+            self.trace_flow_detail(
                 packet.flow,
                 self.node_of(port),
                 StoryEvent::Dropped,

@@ -1,27 +1,27 @@
 //! Sending QPs: packets out, ACKs and NACKs in, from a flow's start to its end.
 //!
-//! RC transport with go-back-N: the receiver acknowledges every packet in order, asks once for the
-//! first one missing, and the sender goes back to it. A sender that hears nothing for the
+//! RC transport with go-back-N: the receiver acknowledges every packet in order and requests the first
+//! missing one once; the sender goes back to that packet. A sender without an answer for the
 //! retransmission time-out goes back too (InfiniBand volume 1, 9.7.6); the artifact's never does.
 
 use lab_records::StoryEvent;
 
 use super::{
-    Shard, Telemetry,
+    Partition, Telemetry,
     qp::{self, Qp},
 };
 use crate::{
     cc::{Ack, CongestionControl, QpFacts},
-    event::What,
+    event::EventKind,
     network::{WireClock, count},
-    note::{FlowEnd, Note},
     packet::{DATA_CLASS, Kind, Packet},
-    semantics::Semantics,
+    semantics::SemanticsRules,
     time::SimTime,
+    trace::{FlowFinished, TraceEvent},
 };
 
-impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
-    /// The next flow of the schedule gets its QP.
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    /// Creates the QP of the next flow to start.
     pub(super) fn start_flow(&mut self) {
         let Some(&id) = self.starts.get(self.started) else {
             return;
@@ -29,7 +29,8 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         self.started += 1;
         if let Some(&next) = self.starts.get(self.started) {
             let at = self.world.flows[next as usize].start;
-            self.events.push(at, What::Start, count(self.started));
+            self.events
+                .push(at, EventKind::FlowStart, count(self.started));
         }
         let flow = &self.world.flows[id as usize];
         let port = self.nic_port(flow.src);
@@ -39,17 +40,17 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
             base_rtt: self.world.common_base_rtt.unwrap_or(flow.base_rtt),
             full_window: match self.world.common_base_rtt {
                 Some(_) => self.world.largest_window,
-                None => P::bdp(flow.base_rtt, line_rate),
+                None => S::bdp(flow.base_rtt, line_rate),
             },
             payload_bytes: self.world.transport.payload,
         };
         let control = C::new(&self.world.control, facts, self.now);
         let rate = control.rate();
-        let place = self.qps.insert(Qp {
+        let slot = self.qps.insert(Qp {
             flow: id,
             acked: 0,
             next: 0,
-            is_in_round: false,
+            is_scheduled: false,
             is_window_full: false,
             window: self.world.window_of(&control, line_rate),
             line_rate,
@@ -57,27 +58,27 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
             last_bytes: 0,
             rate,
             clock: WireClock::new(rate.get()),
-            heard_at: self.now,
-            tries: 0,
-            control_at: SimTime::MAX,
+            last_answer_at: self.now,
+            timeouts: 0,
+            cc_timer_at: SimTime::MAX,
             timeout_at: SimTime::MAX,
             control,
         });
-        self.qp_of[flow.sending as usize] = place;
-        self.tell_more(id, flow.src, StoryEvent::Started, Some(rate.get()), None);
-        self.join_round(place);
-        self.watch_timeout(place);
+        self.qp_of[flow.sending as usize] = slot;
+        self.trace_flow_detail(id, flow.src, StoryEvent::Started, Some(rate.get()), None);
+        self.schedule_qp(slot);
+        self.schedule_timeout(slot);
         self.kick_nic(port);
     }
 
     /// Sends the next packet of a QP.
-    pub(super) fn send_data(&mut self, port: u32, place: u32) {
+    pub(super) fn send_data(&mut self, port: u32, slot: u32) {
         let now = self.now;
-        let Some(qp) = self.qps.get_mut(place) else {
+        let Some(qp) = self.qps.get_mut(slot) else {
             return;
         };
         if qp.next == qp.acked {
-            qp.heard_at = now; // Nothing was to be heard of before.
+            qp.last_answer_at = now; // No answer was due before.
         }
         let (id, seq) = (qp.flow, qp.next);
         let flow = &self.world.flows[id as usize];
@@ -85,12 +86,12 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         let bytes = self.world.data_bytes(payload);
         qp.next += 1;
         qp.last_bytes = bytes;
-        qp.next_at = now + P::clock(qp.clock.on_wire(bytes));
-        qp.control.sent(now, bytes, &self.world.control);
+        qp.next_at = now + S::clock(qp.clock.on_wire(bytes));
+        qp.control.on_sent(now, bytes, &self.world.control);
         let is_last = qp.next == flow.packets;
         if is_last {
-            qp.is_in_round = false;
-            self.nic(flow.src).round.leave(place);
+            qp.is_scheduled = false;
+            self.nic(flow.src).scheduler.deactivate(slot);
         }
         let stamp = if C::HAS_INT {
             self.telemetry.insert(Telemetry::default())
@@ -99,37 +100,37 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         };
         let wire_bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
         let to = self.world.network.nodes[flow.dst as usize].host;
-        let packet = Packet::new(Kind::Data, DATA_CLASS, id, seq, wire_bytes, stamp).bound_for(to);
+        let packet = Packet::new(Kind::Data, DATA_CLASS, id, seq, wire_bytes, stamp).to_host(to);
         self.work.data_packets += 1;
-        self.after_control(place);
+        self.apply_control(slot);
         self.send(port, packet);
     }
 
-    /// An ACK, NACK or CNP is there.
+    /// Processes an ACK, NACK or CNP.
     pub(super) fn receive_answer(&mut self, packet: &Packet) {
         let flow = &self.world.flows[packet.flow as usize];
         let (node, packets) = (flow.src, flow.packets);
         let telemetry = self.take_telemetry(packet);
-        let place = self.qp_of[flow.sending as usize];
+        let slot = self.qp_of[flow.sending as usize];
         let now = self.now;
         let payload = u64::from(self.world.transport.payload);
-        let Some(qp) = self.qps.get_mut(place) else {
+        let Some(qp) = self.qps.get_mut(slot) else {
             return; // The flow has ended.
         };
         let parameters = &self.world.control;
         qp.catch_up(now, parameters);
         if packet.kind == Kind::Cnp {
-            qp.control.notified(now, parameters);
-            self.tell(packet.flow, node, StoryEvent::Cnp);
-            return self.after_answer(place, node);
+            qp.control.on_cnp(now, parameters);
+            self.trace_flow(packet.flow, node, StoryEvent::Cnp);
+            return self.after_answer(slot, node);
         }
-        qp.heard_at = now;
+        qp.last_answer_at = now;
         let acked = packet.seq.max(qp.acked).min(packets);
         let newly = u64::from(acked - qp.acked) * payload;
         qp.acked = acked;
         qp.next = qp.next.max(acked);
         if newly > 0 {
-            qp.tries = 0;
+            qp.timeouts = 0;
         }
         let ack = Ack {
             acked_bytes: u64::from(acked) * payload,
@@ -139,26 +140,26 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
             round_trip: since(packet.stamp, now),
             hops: telemetry.as_ref().map_or(&[], Telemetry::hops),
         };
-        qp.control.acked(now, &ack, parameters);
+        qp.control.on_ack(now, &ack, parameters);
         if packet.kind == Kind::Nack {
-            qp.control.nacked(now, parameters);
+            qp.control.on_nack(now, parameters);
         }
         if packet.echoes_mark() {
-            self.tell(packet.flow, node, StoryEvent::Cnp);
+            self.trace_flow(packet.flow, node, StoryEvent::Cnp);
         }
         if acked == packets {
-            return self.finish(place, packet.flow);
+            return self.finish(slot, packet.flow);
         }
         if packet.kind == Kind::Nack {
-            self.tell_more(packet.flow, node, StoryEvent::Nacked, None, Some(acked));
-            self.go_back(place, node);
+            self.trace_flow_detail(packet.flow, node, StoryEvent::Nacked, None, Some(acked));
+            self.go_back(slot, node);
         }
-        self.after_answer(place, node);
+        self.after_answer(slot, node);
     }
 
-    /// The sender begins again at the first packet that is not acknowledged.
-    pub(super) fn go_back(&mut self, place: u32, node: u32) {
-        let Some(qp) = self.qps.get_mut(place) else {
+    /// Goes back to the first unacknowledged packet.
+    pub(super) fn go_back(&mut self, slot: u32, node: u32) {
+        let Some(qp) = self.qps.get_mut(slot) else {
             return;
         };
         if qp.next == qp.acked {
@@ -166,62 +167,63 @@ impl<P: Semantics, C: CongestionControl> Shard<'_, P, C> {
         }
         qp.next = qp.acked;
         let (flow, seq) = (qp.flow, qp.next);
-        self.tell_more(flow, node, StoryEvent::Retransmitted, None, Some(seq));
-        self.join_round(place);
+        self.trace_flow_detail(flow, node, StoryEvent::Retransmitted, None, Some(seq));
+        self.schedule_qp(slot);
     }
 
-    pub(super) fn after_answer(&mut self, place: u32, node: u32) {
-        self.after_control(place);
+    pub(super) fn after_answer(&mut self, slot: u32, node: u32) {
+        self.apply_control(slot);
         let port = self.nic_port(node);
-        if let Some(qp) = self.qps.get_mut(place) {
+        if let Some(qp) = self.qps.get_mut(slot) {
             qp.is_window_full = false;
         }
         self.kick_nic(port);
     }
 
-    /// Takes a QP out; its flow.
-    fn close_qp(&mut self, place: u32) -> Option<u32> {
-        let qp = self.qps.remove(place)?;
+    /// Removes a QP and returns its flow.
+    fn close_qp(&mut self, slot: u32) -> Option<u32> {
+        let qp = self.qps.remove(slot)?;
         let facts = &self.world.flows[qp.flow as usize];
-        self.nic(facts.src).round.close(place);
+        self.nic(facts.src).scheduler.finish(slot);
         self.qp_of[facts.sending as usize] = qp::NONE;
         Some(qp.flow)
     }
 
-    /// The QP has tried often enough: it breaks and its flow never finishes.
-    pub(super) fn give_up(&mut self, place: u32) {
-        let flow = self.close_qp(place);
+    /// Breaks a QP; its flow never finishes.
+    pub(super) fn give_up(&mut self, slot: u32) {
+        let flow = self.close_qp(slot);
         self.given_up.extend(flow);
     }
 
-    fn finish(&mut self, place: u32, flow: u32) {
+    fn finish(&mut self, slot: u32, flow: u32) {
         let facts = &self.world.flows[flow as usize];
-        self.close_qp(place);
+        self.close_qp(slot);
         self.work.finished += 1;
         self.last_finish = self.now;
-        self.tell(flow, facts.src, StoryEvent::Finished);
-        self.notes
-            .push(Note::Finished(FlowEnd { at: self.now, flow }));
-        if P::ROUND_KEEPS {
+        self.trace_flow(flow, facts.src, StoryEvent::Finished);
+        self.trace.push(TraceEvent::FlowFinished(FlowFinished {
+            at: self.now,
+            flow,
+        }));
+        if S::SCHEDULER_KEEPS_QPS {
             self.kick_nic(self.nic_port(facts.src));
         }
     }
 
-    /// Flows that have started here and not ended.
+    /// Returns the flows that started here and did not finish.
     pub fn unfinished(&self) -> impl Iterator<Item = u32> {
         let given_up = self.given_up.iter().copied();
         self.qps.iter().map(|(_, qp)| qp.flow).chain(given_up)
     }
 }
 
-/// The clock as packets carry it.
+/// Low 32 bits of `now` in nanoseconds, as packets carry it.
 #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
 const fn low_nanos(now: SimTime) -> u32 {
     now.nanos_trunc().get() as u32
 }
 
-/// The time from `stamp`, as [`low_nanos`] gives it, until `now`: to the nanosecond, and exact up
-/// to 4.29 s.
+/// Time from `stamp` of [`low_nanos`] until `now`: whole nanoseconds, up to 4.29 s.
 fn since(stamp: u32, now: SimTime) -> SimTime {
     let nanos = low_nanos(now).wrapping_sub(stamp);
     SimTime::from(lab_units::Nanos::new(u64::from(nanos)))

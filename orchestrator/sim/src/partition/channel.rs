@@ -1,0 +1,96 @@
+//! Inter-partition channels: packets that leave a datacenter for another one.
+
+use super::{Partition, Telemetry};
+use crate::{cc::CongestionControl, fifo::WirePacket, packet::Kind, semantics::SemanticsRules};
+
+/// Undelivered packets on one inter-DC link, in one direction.
+pub struct Channel {
+    /// Destination datacenter.
+    pub to_dc: u32,
+    /// Port at the destination.
+    port: u32,
+    /// Packets in the order of arrival.
+    batches: Vec<Batch>,
+    /// Telemetry of the packets that carry it, in the same order.
+    telemetry: Vec<Telemetry>,
+}
+
+/// Up to [`BATCH_PACKETS`] packets. A window sends about a hundred batches; the receiving partition
+/// reuses emptied ones.
+pub(super) type Batch = Vec<WirePacket>;
+
+/// Packets in a batch: 28 kB.
+const BATCH_PACKETS: usize = 1_024;
+
+/// Emptied batches that a partition keeps.
+const MAX_SPARE_BATCHES: usize = 256;
+
+impl Channel {
+    pub(super) const fn new(to_dc: u32, port: u32) -> Self {
+        Self {
+            to_dc,
+            port,
+            batches: Vec::new(),
+            telemetry: Vec::new(),
+        }
+    }
+}
+
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    /// Puts a packet on the wire of `channel`.
+    #[inline]
+    pub(super) fn send_to_channel(&mut self, channel: u32, packet: WirePacket) {
+        let telemetry = self.take_telemetry(&packet.packet);
+        let channel = &mut self.channels[channel as usize];
+        channel.telemetry.extend(telemetry);
+        match channel
+            .batches
+            .last_mut()
+            .filter(|last| last.len() < BATCH_PACKETS)
+        {
+            Some(last) => last.push(packet),
+            None => {
+                let spare = self.spare_batches.pop();
+                let mut batch = spare.unwrap_or_else(|| Vec::with_capacity(BATCH_PACKETS));
+                batch.push(packet);
+                channel.batches.push(batch);
+            }
+        }
+    }
+
+    /// Takes the packets sent since the last call.
+    pub fn take_channels(&mut self) -> impl Iterator<Item = Channel> {
+        let full = |channel: &&mut Channel| !channel.batches.is_empty();
+        self.channels
+            .iter_mut()
+            .filter(full)
+            .map(|channel| Channel {
+                batches: std::mem::take(&mut channel.batches),
+                telemetry: std::mem::take(&mut channel.telemetry),
+                ..*channel
+            })
+    }
+
+    /// Puts packets of another partition on the wires that end here.
+    pub fn deliver(&mut self, channel: Channel) {
+        let mut telemetry = channel.telemetry.into_iter();
+        for mut batch in channel.batches {
+            for mut packet in batch.drain(..) {
+                if Self::carries_telemetry(packet.packet.kind)
+                    && let Some(telemetry) = telemetry.next()
+                {
+                    packet.packet.stamp = self.telemetry.insert(telemetry);
+                }
+                self.put_on_wire(channel.port, packet);
+            }
+            if self.spare_batches.len() < MAX_SPARE_BATCHES {
+                self.spare_batches.push(batch);
+            }
+        }
+    }
+
+    /// Returns true if packets of `kind` carry telemetry, on their way or back.
+    pub(super) const fn carries_telemetry(kind: Kind) -> bool {
+        C::HAS_INT && matches!(kind, Kind::Data | Kind::Ack | Kind::Nack)
+    }
+}

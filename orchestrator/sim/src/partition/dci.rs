@@ -1,0 +1,273 @@
+//! DCI switch: its tables, and the egress of each packet.
+
+use lab_policy::{
+    LcmpConfig,
+    lcmp::{Levels, PortProvision, PortState, PortThresholds},
+    legacy,
+};
+use lab_units::{BitsPerSec, Bytes, Nanos};
+
+use super::{Partition, flow_ageing::FlowAgeing, flow_table::FlowTable, te_weights::TeWeights};
+use crate::{
+    cc::CongestionControl,
+    packet::{Kind, Packet},
+    port::Port,
+    semantics::SemanticsRules,
+    time::SimTime,
+    trace::{DecisionCounters, DecisionEvent, FirstHop, TraceEvent},
+    world::{Candidate, RunPolicy, World},
+};
+
+/// State of a DCI switch's agent.
+pub(super) struct Dci<'w> {
+    /// Candidates by destination datacenter.
+    pub candidates: Vec<&'w [Candidate]>,
+    pub table: FlowTable,
+    pub counters: DecisionCounters,
+    /// Monitored ports, in the order of the switch's; empty unless the policy is LCMP.
+    pub monitored: Vec<MonitoredPort>,
+    /// Flow sizes; only under UCMP with flow ageing.
+    pub flow_ageing: Option<FlowAgeing>,
+    /// TE weights; only under traffic engineering, at a switch with an agent.
+    pub te_weights: Option<TeWeights>,
+}
+
+/// LCMP's monitor of a port (Sec. 3.3).
+pub(super) struct MonitoredPort {
+    pub state: PortState,
+    pub thresholds: PortThresholds,
+    /// Levels at the last sample.
+    pub levels: Levels,
+}
+
+/// Flow table entries of policies other than LCMP: LCMP's default (Sec. 4).
+const FLOW_TABLE_ENTRIES: u32 = 50_000;
+
+impl<'w> Dci<'w> {
+    pub fn new<S: SemanticsRules, C: CongestionControl>(
+        world: &'w World<'_, S, C>,
+        dc: u32,
+    ) -> Self {
+        let switch = &world.switches[dc as usize];
+        let candidates: Vec<&[Candidate]> = switch.candidates.iter().map(Vec::as_slice).collect();
+        let ports = world.network.nodes[switch.node as usize].ports.clone();
+        let monitor = |config| {
+            let monitored = |port: u32| {
+                let link = world.network.ports[port as usize].plan.link();
+                let wire = &world.plan.links[link.index()].emu;
+                MonitoredPort::new(world, wire, config)
+            };
+            ports.map(monitored).collect()
+        };
+        let (entries, monitored, flow_ageing) = match &world.policy {
+            RunPolicy::Buckets | RunPolicy::Own(_) => (FLOW_TABLE_ENTRIES, Vec::new(), None),
+            RunPolicy::FlowAgeing(config) => {
+                let ageing = FlowAgeing::new(*config, world.paper_size, &candidates);
+                (FLOW_TABLE_ENTRIES, Vec::new(), Some(ageing))
+            }
+            RunPolicy::Lcmp(config) => (config.flow_table_entries, monitor(config), None),
+        };
+        Self {
+            candidates,
+            table: FlowTable::new(entries),
+            counters: DecisionCounters::default(),
+            monitored,
+            flow_ageing,
+            te_weights: TeWeights::new(world, dc),
+        }
+    }
+
+    /// Installs the control plane's new candidates to a datacenter.
+    pub fn provision(&mut self, to_dc: u32, candidates: &'w [Candidate]) {
+        self.candidates[to_dc as usize] = candidates;
+        if let Some(ageing) = &mut self.flow_ageing {
+            ageing.provision(to_dc, candidates);
+        }
+    }
+}
+
+impl MonitoredPort {
+    fn new<S: SemanticsRules, C: CongestionControl>(
+        world: &World<'_, S, C>,
+        wire: &lab_plan::WirePlan,
+        config: &LcmpConfig,
+    ) -> Self {
+        let scale = &world.plan.scale;
+        let port =
+            PortProvision::emulated(wire.rate_bps, wire.buffer_bytes, scale.time, scale.size);
+        Self {
+            state: PortState::new(SimTime::ZERO.nanos_trunc()),
+            thresholds: PortThresholds::new(&port, config),
+            levels: Levels::default(),
+        }
+    }
+
+    /// Installs the thresholds of a new rate or buffer.
+    pub fn provision<S: SemanticsRules, C: CongestionControl>(
+        &mut self,
+        world: &World<'_, S, C>,
+        wire: &lab_plan::WirePlan,
+    ) {
+        if let RunPolicy::Lcmp(config) = &world.policy {
+            self.thresholds = Self::new(world, wire, config).thresholds;
+        }
+    }
+
+    /// Takes one periodic sample of the port's queue.
+    pub fn sample(&mut self, now: SimTime, port: &Port, config: &LcmpConfig) {
+        let queue = Bytes::new(port.total_bytes);
+        self.levels = self
+            .state
+            .sample(now.nanos_trunc(), queue, &self.thresholds, config);
+    }
+}
+
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    /// Returns the egress port of `packet` at the DCI switch `node`.
+    #[inline]
+    pub(super) fn dci_egress(&mut self, node: u32, packet: &Packet) -> Option<u32> {
+        let world = self.world;
+        let to_dc = world.network.host_dcs[usize::from(packet.to)];
+        let is_local = to_dc == self.dc;
+        let is_legacy = world.switches[self.dc as usize].is_legacy;
+        if is_local {
+            if !S::PINS_EVERYTHING || is_legacy {
+                return self.hash_next_hop(node, packet);
+            }
+            let hops = world.network.next_hops_to(node, packet.to);
+            let candidates: Vec<Candidate> =
+                hops.iter().map(|&port| Candidate::uniform(port)).collect();
+            return self.pinned_egress(node, to_dc, &candidates, packet);
+        }
+        let candidates = self.dci.candidates[to_dc as usize];
+        let chosen = if is_legacy {
+            self.hash_threshold(node, candidates, packet)
+        } else {
+            self.count_demand(to_dc, packet);
+            self.pinned_egress(node, to_dc, candidates, packet)
+        };
+        self.trace_first_hop(packet, chosen);
+        chosen
+    }
+
+    /// Traces the egress of a flow's first data packet and of its first ACK, which all others follow.
+    #[inline]
+    fn trace_first_hop(&mut self, packet: &Packet, chosen: Option<u32>) {
+        let is_ack = packet.kind != Kind::Data;
+        let is_first = packet.seq == u32::from(is_ack) && packet.kind != Kind::Cnp;
+        if let Some(port) = chosen.filter(|_| is_first) {
+            self.trace.push(TraceEvent::FirstHop(FirstHop {
+                at: self.now,
+                flow: packet.flow,
+                is_ack,
+                port,
+            }));
+        }
+    }
+
+    /// Returns the port that the packet's flow is pinned to, after a decision where one is due.
+    #[inline]
+    fn pinned_egress(
+        &mut self,
+        node: u32,
+        to_dc: u32,
+        candidates: &[Candidate],
+        packet: &Packet,
+    ) -> Option<u32> {
+        let world = self.world;
+        if !S::PINS_EVERYTHING {
+            if let [only] = candidates {
+                return self.is_up(only.port).then_some(only.port);
+            }
+        } else if world.is_plain_ecmp {
+            return self.hash_modulo(node, candidates, packet);
+        }
+        let identity = &world.flows[packet.flow as usize].identity;
+        let key = if packet.kind == Kind::Data {
+            identity.data_key
+        } else {
+            identity.ack_key
+        };
+        let pinned = self.dci.table.touch(key, self.now);
+        let crosses_threshold = self.count_flow_bytes(key, to_dc, packet, pinned.is_some());
+        let trigger = self.failover(pinned, || {
+            let port = pinned.filter(|_| crosses_threshold);
+            port.is_some_and(|port| !self.is_still_cheapest(key, to_dc, candidates, port))
+        });
+        let Some(trigger) = trigger else {
+            self.dci.counters.hits += 1;
+            return pinned;
+        };
+        let (decision, ports) = self.decide(node, to_dc, candidates, key, packet)?;
+        let port = ports[decision.chosen];
+        self.dci.table.pin(key, port, self.now);
+        self.dci.counters.count(trigger, decision.rule);
+        self.trace
+            .push(TraceEvent::Decision(Box::new(DecisionEvent {
+                at: self.now,
+                dc: self.dc,
+                flow: packet.flow,
+                is_ack: packet.kind != Kind::Data,
+                trigger,
+                decision,
+                ports,
+            })));
+        Some(port)
+    }
+
+    /// Counts a packet for flow ageing; true if its pinned flow crosses a size threshold.
+    #[inline]
+    fn count_flow_bytes(&mut self, key: u64, to_dc: u32, packet: &Packet, is_pinned: bool) -> bool {
+        let Some(ageing) = &mut self.dci.flow_ageing else {
+            return false;
+        };
+        if !is_pinned {
+            ageing.forget(key);
+        }
+        ageing.count(key, to_dc, packet.bytes.into()) && is_pinned
+    }
+
+    /// Returns true if a flow's port is among the cheapest for the flow's size.
+    fn is_still_cheapest(&self, key: u64, to_dc: u32, candidates: &[Candidate], port: u32) -> bool {
+        let index = candidates
+            .iter()
+            .position(|candidate| candidate.port == port);
+        index
+            .zip(self.dci.flow_ageing.as_ref())
+            .is_some_and(|(index, ageing)| ageing.buckets_of(key, to_dc, index) > 0)
+    }
+
+    /// Plain ECMP of the artifact: the flow hash modulo the number of live candidates.
+    fn hash_modulo(&self, node: u32, candidates: &[Candidate], packet: &Packet) -> Option<u32> {
+        let hash = self.hash(node, packet) as usize;
+        let index = hash.checked_rem(self.live(candidates).count())?;
+        self.live(candidates).nth(index)
+    }
+
+    /// Plain ECMP of the kernel's routing table: hash thresholds over the live candidates.
+    fn hash_threshold(&self, node: u32, candidates: &[Candidate], packet: &Packet) -> Option<u32> {
+        let live = self.live(candidates).count();
+        let index = legacy::hash_threshold(live, self.hash(node, packet))?;
+        self.live(candidates).nth(index)
+    }
+
+    /// Returns the ports of the live candidates.
+    fn live(&self, candidates: &[Candidate]) -> impl Iterator<Item = u32> {
+        let ports = candidates.iter().map(|candidate| candidate.port);
+        ports.filter(|&port| self.is_up(port))
+    }
+}
+
+impl Candidate {
+    /// Returns a candidate that costs as much as any other.
+    const fn uniform(port: u32) -> Self {
+        Self {
+            port,
+            c_path: 0,
+            buckets: 1,
+            delay: Nanos::ZERO,
+            capacity: BitsPerSec::new(1).expect("it is not zero"),
+            hops: 0,
+        }
+    }
+}

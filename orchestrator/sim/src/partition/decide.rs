@@ -1,0 +1,131 @@
+//! Decision of the policy for a flow, from the DCI switch's view of the candidates.
+
+use lab_policy::{
+    Decision, LcmpConfig, OwnPolicy, Preset, Rule, ecmp, lcmp,
+    own::{self, NextHop},
+};
+use lab_units::{BitsPerSec, Bytes};
+
+use super::Partition;
+use crate::{
+    cc::CongestionControl,
+    packet::Packet,
+    semantics::SemanticsRules,
+    world::{Candidate, RunPolicy},
+};
+
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    /// Returns the decision and the ports of its candidates.
+    pub(super) fn decide(
+        &mut self,
+        node: u32,
+        to_dc: u32,
+        candidates: &[Candidate],
+        key: u64,
+        packet: &Packet,
+    ) -> Option<(Decision, Vec<u32>)> {
+        let hash = self.hash(node, packet);
+        let ports = || candidates.iter().map(|candidate| candidate.port).collect();
+        let mut inputs: Vec<lab_policy::Candidate> = candidates
+            .iter()
+            .enumerate()
+            .map(|(index, candidate)| lab_policy::Candidate {
+                path: candidate.c_path,
+                congestion: 0,
+                is_alive: self.is_up(candidate.port),
+                buckets: self.buckets_of(key, to_dc, index, candidate),
+            })
+            .collect();
+        match &self.world.policy {
+            RunPolicy::Buckets | RunPolicy::FlowAgeing(_) => {
+                Some((ecmp::decide(&inputs, hash)?, ports()))
+            }
+            RunPolicy::Own(policy) => {
+                let decision = self.decide_own(*policy, candidates, &inputs, hash)?;
+                Some((decision, ports()))
+            }
+            RunPolicy::Lcmp(config) => {
+                self.set_congestion(node, candidates, &mut inputs, config);
+                let decision = lcmp::decide(&inputs, hash, config)?;
+                match (config.preset, decision.rule) {
+                    // The artifact falls back to all candidates in its table's order, but breaks ties
+                    // of cost by port.
+                    (Preset::Artifact, Rule::Scored) => by_port(candidates, &inputs, hash, config),
+                    _ => Some((decision, ports())),
+                }
+            }
+        }
+    }
+
+    /// Returns the hash buckets of a candidate: of flow ageing or TE, else as provisioned.
+    fn buckets_of(&self, key: u64, to_dc: u32, index: usize, candidate: &Candidate) -> u16 {
+        let dci = &self.dci;
+        match (&dci.flow_ageing, &dci.te_weights) {
+            (Some(ageing), _) if to_dc != self.dc => ageing.buckets_of(key, to_dc, index),
+            (_, Some(te_weights)) => te_weights.buckets_of(to_dc, candidate),
+            _ => candidate.buckets,
+        }
+    }
+
+    fn decide_own(
+        &self,
+        policy: &dyn OwnPolicy,
+        candidates: &[Candidate],
+        inputs: &[lab_policy::Candidate],
+        hash: u32,
+    ) -> Option<Decision> {
+        let world = self.world;
+        let next_hop = |candidate: &Candidate| {
+            let port = &self.ports[(candidate.port - self.first_port) as usize];
+            let link_rate = BitsPerSec::new(world.paper_rate.scale_nearest(port.rate.get()));
+            NextHop {
+                delay: candidate.delay,
+                capacity: candidate.capacity,
+                link_rate: link_rate.unwrap_or(port.rate),
+                queue: Bytes::new(world.paper_size.scale_nearest(port.total_bytes)),
+            }
+        };
+        let next_hops: Vec<NextHop> = candidates.iter().map(next_hop).collect();
+        own::decide(policy, inputs, &next_hops, hash)
+    }
+
+    /// Sets C_cong of each candidate: of the last sample (`paper`), or by the artifact's monitor, which
+    /// observes all ports of the switch once per candidate.
+    fn set_congestion(
+        &mut self,
+        node: u32,
+        candidates: &[Candidate],
+        inputs: &mut [lab_policy::Candidate],
+        config: &LcmpConfig,
+    ) {
+        let first = self.world.network.nodes[node as usize].ports.start;
+        let (now, base) = (self.now.nanos_trunc(), (first - self.first_port) as usize);
+        for (candidate, input) in candidates.iter().zip(inputs) {
+            let index = (candidate.port - first) as usize;
+            if config.preset == Preset::Artifact {
+                for (monitored, port) in self.dci.monitored.iter_mut().zip(&self.ports[base..]) {
+                    let queue = Bytes::new(port.total_bytes);
+                    monitored.state.observe(now, queue, config);
+                }
+                let monitored = &mut self.dci.monitored[index];
+                monitored.levels = monitored.state.judge(&monitored.thresholds, config);
+            }
+            input.congestion = self.dci.monitored[index].levels.congestion;
+        }
+    }
+}
+
+/// Returns the decision among the candidates in the order of their ports.
+fn by_port(
+    candidates: &[Candidate],
+    inputs: &[lab_policy::Candidate],
+    hash: u32,
+    config: &LcmpConfig,
+) -> Option<(Decision, Vec<u32>)> {
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by_key(|&index| candidates[index].port);
+    let sorted: Vec<_> = order.iter().map(|&index| inputs[index]).collect();
+    let decision = lcmp::decide(&sorted, hash, config)?;
+    let ports = order.iter().map(|&index| candidates[index].port);
+    Some((decision, ports.collect()))
+}

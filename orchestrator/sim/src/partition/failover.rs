@@ -1,0 +1,29 @@
+//! Fast failover (Sec. 3.4): a flow leaves its dead port lazily, by its own next packet.
+//!
+//! A link that goes down changes one flag of its port ([`super::faults`]). The next packet of each flow
+//! pinned there is decided among the live candidates like a first packet, and pins the flow anew.
+
+use lab_policy::{Trigger, failover};
+
+use super::Partition;
+use crate::{cc::CongestionControl, semantics::SemanticsRules};
+
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    #[inline]
+    pub(super) fn is_up(&self, port: u32) -> bool {
+        self.ports[(port - self.first_port) as usize].is_up
+    }
+
+    /// Returns the cause of a decision for a packet whose flow is pinned to a port, or to none; `None`
+    /// if the packet follows the pin.
+    ///
+    /// `is_outpriced` tells if flow ageing moves a flow whose port is alive.
+    #[inline]
+    pub(super) fn failover(
+        &self,
+        pinned: Option<u32>,
+        is_outpriced: impl FnOnce() -> bool,
+    ) -> Option<Trigger> {
+        failover::trigger(pinned.map(|port| self.is_up(port)), is_outpriced)
+    }
+}

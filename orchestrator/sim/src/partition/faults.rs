@@ -1,0 +1,100 @@
+//! Scheduled faults: link down, link up, new wire parameters, new path costs.
+
+use lab_plan::FaultChange;
+
+use super::Partition;
+use crate::{
+    cc::CongestionControl, packet::CLASSES, semantics::SemanticsRules, time::SimTime, world::World,
+};
+
+/// One change of a fault inside a partition.
+pub(super) struct PartitionFault {
+    /// Time of the change.
+    pub at: SimTime,
+    target: FaultTarget,
+}
+
+enum FaultTarget {
+    /// A port of the link.
+    Port(u32, FaultChange),
+    /// Costs of the paths to another datacenter: index into [`World::path_cost_updates`].
+    PathCosts(usize),
+}
+
+/// Returns the changes that the plan's faults make in `dc`.
+pub(super) fn partition_faults<S: SemanticsRules, C: CongestionControl>(
+    world: &World<'_, S, C>,
+    dc: u32,
+) -> Vec<PartitionFault> {
+    let mut faults = Vec::new();
+    for fault in &world.plan.faults {
+        for port in [fault.link.port_a(), fault.link.port_b()] {
+            let port = world.network.port(port);
+            let node = world.network.ports[port as usize].node;
+            if world.network.nodes[node as usize].dc == dc {
+                faults.push(PartitionFault {
+                    at: fault.at_ns.into(),
+                    target: FaultTarget::Port(port, fault.change),
+                });
+            }
+        }
+    }
+    for (index, update) in world.path_cost_updates.iter().enumerate() {
+        if update.dc == dc {
+            faults.push(PartitionFault {
+                at: update.at,
+                target: FaultTarget::PathCosts(index),
+            });
+        }
+    }
+    faults
+}
+
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    pub(super) fn fault_due(&mut self, index: usize) {
+        let world = self.world;
+        let (port, change) = match self.faults[index].target {
+            FaultTarget::Port(port, change) => (port, change),
+            FaultTarget::PathCosts(index) => {
+                let update = &world.path_cost_updates[index];
+                return self.dci.provision(update.to_dc, &update.candidates);
+            }
+        };
+        match change {
+            FaultChange::Down => self.cut(port),
+            FaultChange::Up => {
+                self.port(port).is_up = true;
+                self.kick(port);
+            }
+            FaultChange::Wire(wire) => {
+                self.port(port).rewire(&wire);
+                let node = self.node_of(port);
+                let index = self.index_at_node(node, port);
+                if let Some(monitored) = self.dci.monitored.get_mut(index) {
+                    monitored.provision(world, &wire);
+                }
+            }
+        }
+    }
+
+    /// Takes the link of `port` down. Packets queued for the link or on the wire are lost, as on an
+    /// interface that goes down.
+    fn cut(&mut self, port: u32) {
+        let now = self.now;
+        let egress = self.port(port);
+        egress.is_up = false;
+        egress.cuts = egress.cuts.wrapping_add(1);
+        egress.forget_pauses(now);
+        for class in (0u8..).take(CLASSES) {
+            while let Some(packet) = self.dequeue(port, class) {
+                self.release_buffer(port, &packet);
+                self.drop_packet(port, &packet);
+            }
+        }
+        let node = self.node_of(port);
+        let index = self.index_at_node(node, port);
+        if let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] {
+            mmu.forget_pauses(index);
+        }
+    }
+}

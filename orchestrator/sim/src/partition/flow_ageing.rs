@@ -1,0 +1,75 @@
+//! Flow ageing of UCMP: bytes sent by each flow, and the buckets of its size threshold.
+
+use lab_policy::{
+    UcmpConfig,
+    ucmp::{self, SizeThresholds},
+};
+use lab_units::{Bytes, Ratio};
+use rustc_hash::FxHashMap;
+
+use crate::world::Candidate;
+
+/// Flow sizes that a DCI switch has counted.
+pub(super) struct FlowAgeing {
+    config: UcmpConfig,
+    /// Paper bytes per simulated byte.
+    paper_size: Ratio,
+    /// Size thresholds by destination datacenter.
+    thresholds: Vec<SizeThresholds>,
+    /// Bytes sent, by flow key.
+    sent: FxHashMap<u64, Bytes>,
+}
+
+impl FlowAgeing {
+    pub fn new(config: UcmpConfig, paper_size: Ratio, candidates: &[&[Candidate]]) -> Self {
+        let thresholds = candidates.iter().map(|row| thresholds(row, &config));
+        Self {
+            config,
+            paper_size,
+            thresholds: thresholds.collect(),
+            sent: FxHashMap::default(),
+        }
+    }
+
+    /// Replaces the candidates to a datacenter.
+    pub fn provision(&mut self, to_dc: u32, candidates: &[Candidate]) {
+        self.thresholds[to_dc as usize] = thresholds(candidates, &self.config);
+    }
+
+    /// Counts a packet of a flow to `to_dc`; true if the flow crosses a size threshold with it.
+    pub fn count(&mut self, key: u64, to_dc: u32, bytes: u32) -> bool {
+        let sent = self.sent.entry(key).or_default();
+        let before = self.paper_size.scale_nearest(sent.get());
+        *sent = sent.saturating_add(Bytes::new(bytes.into()));
+        let after = self.paper_size.scale_nearest(sent.get());
+        let thresholds = self.thresholds[to_dc as usize].as_slice();
+        thresholds
+            .iter()
+            .any(|threshold| (before + 1..=after).contains(&threshold.from.get()))
+    }
+
+    /// Starts the count of a flow anew, as the switch's flow table has no entry of it.
+    pub fn forget(&mut self, key: u64) {
+        self.sent.remove(&key);
+    }
+
+    /// Returns the buckets of the candidate at `index` for the size of flow `key`.
+    pub fn buckets_of(&self, key: u64, to_dc: u32, index: usize) -> u16 {
+        let sent = self.sent.get(&key).copied().unwrap_or_default();
+        let sent = self.paper_size.scale_nearest(sent.get());
+        let thresholds = self.thresholds[to_dc as usize].as_slice();
+        let crossed = thresholds.iter().rev().find(|row| row.from.get() <= sent);
+        let buckets = crossed.and_then(|threshold| threshold.buckets.get(index));
+        buckets.copied().unwrap_or(0)
+    }
+}
+
+fn thresholds(candidates: &[Candidate], config: &UcmpConfig) -> SizeThresholds {
+    let path = |candidate: &Candidate| ucmp::Path {
+        delay: candidate.delay,
+        capacity: candidate.capacity,
+        hops: candidate.hops,
+    };
+    let paths: Vec<ucmp::Path> = candidates.iter().map(path).collect();
+    ucmp::size_thresholds(&paths, config)
+}

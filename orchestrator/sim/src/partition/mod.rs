@@ -1,0 +1,247 @@
+//! One datacenter as a logical process of the parallel simulation.
+//!
+//! A partition owns its datacenter's nodes and ports, and their events. Packets to another datacenter
+//! leave by an inter-partition channel and take at least the shortest inter-DC delay. Partitions may
+//! therefore run that far ahead of each other, in any order, on any number of threads, with the same
+//! result.
+//!
+//! - `setup`: a partition before its first event
+//! - `link`: egress queues and wires; `channel`: wires to other partitions
+//! - `nic`, `qp_scheduler`: packet choice of a host
+//! - `qp`, `sender`, `timers`: sending QPs; `receiver`: receiving QPs
+//! - `switch`: buffers, PFC, ECMP inside the fabric
+//! - `dci`: tables of the DCI switch and the egress of each packet; `decide`: the policy
+//! - `flow_table`, `flow_gc`, `failover`, `flow_ageing`, `te_weights`: parts of the DCI switch
+//! - `faults`, `sampling`: scheduled faults, periodic samples
+
+mod channel;
+mod dci;
+mod decide;
+mod failover;
+mod faults;
+mod flow_ageing;
+mod flow_gc;
+mod flow_table;
+mod link;
+mod nic;
+mod qp;
+mod qp_scheduler;
+mod receiver;
+mod sampling;
+mod sender;
+mod setup;
+mod switch;
+mod te_weights;
+mod timers;
+
+use lab_records::StoryEvent;
+
+pub use self::channel::Channel;
+use self::{
+    channel::Batch,
+    dci::Dci,
+    faults::PartitionFault,
+    nic::Nic,
+    qp::{Qp, Slab},
+    receiver::Receiver,
+};
+use crate::{
+    cc::{CongestionControl, IntHop},
+    event::{Event, EventKind, EventQueue},
+    fifo::{Pool, WirePacket},
+    mmu::Mmu,
+    packet::Packet,
+    port::Port,
+    semantics::SemanticsRules,
+    time::SimTime,
+    trace::{FlowEvent, TraceEvent, TraceFilter},
+    world::World,
+};
+
+/// State of one datacenter.
+pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
+    world: &'w World<'w, S, C>,
+    dc: u32,
+    /// First node of the partition; nodes and ports are numbered by datacenter.
+    first_node: u32,
+    first_port: u32,
+    now: SimTime,
+    events: EventQueue,
+    queued: Pool<Packet>,
+    on_wires: Pool<WirePacket>,
+    ports: Vec<Port>,
+    /// Shared buffers by node; `None` for hosts and without PFC.
+    mmus: Vec<Option<Mmu<S>>>,
+    /// NICs by node; unused for switches.
+    nics: Vec<Nic>,
+    qps: Slab<Qp<C>>,
+    /// QP of each flow sent here, by [`crate::world::SimFlow::sending`].
+    qp_of: Vec<u32>,
+    /// Flows whose QP broke after [`timers`]' number of time-outs.
+    given_up: Vec<u32>,
+    /// Time at which a flow last received all its ACKs.
+    last_finish: SimTime,
+    /// Receivers by [`crate::world::SimFlow::receiving`].
+    receivers: Vec<Receiver>,
+    /// Flows that start here, in the order of their starts.
+    starts: Vec<u32>,
+    /// Number of flows started so far.
+    started: usize,
+    dci: Dci<'w>,
+    faults: Vec<PartitionFault>,
+    /// Switch telemetry of packets under way.
+    telemetry: Slab<Telemetry>,
+    /// Packets sent to other partitions since the last exchange, link by link.
+    channels: Vec<Channel>,
+    /// Emptied batches for reuse.
+    spare_batches: Vec<Batch>,
+    /// Trace events since the last exchange.
+    pub trace: Vec<TraceEvent>,
+    filter: &'w TraceFilter,
+    /// Counters of the work done.
+    pub work: Work,
+}
+
+/// Counters of simulated work.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Work {
+    /// Events.
+    pub events: u64,
+    /// Packets put on a wire.
+    pub packet_hops: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Data packets sent by hosts, retransmissions included.
+    pub data_packets: u64,
+    /// Flows that received all their ACKs.
+    pub finished: u64,
+}
+
+/// In-band telemetry of one packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Telemetry {
+    hops: [IntHop; MAX_HOPS],
+    count: u8,
+}
+
+/// Maximum number of switches whose telemetry a packet keeps: seven datacenters and their fabrics.
+const MAX_HOPS: usize = 12;
+
+impl Telemetry {
+    fn push(&mut self, hop: IntHop) {
+        if let Some(free) = self.hops.get_mut(usize::from(self.count)) {
+            *free = hop;
+            self.count += 1;
+        }
+    }
+
+    fn hops(&self) -> &[IntHop] {
+        &self.hops[..usize::from(self.count)]
+    }
+}
+
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    /// Returns the time of the next event.
+    #[must_use]
+    pub fn next_time(&self) -> Option<SimTime> {
+        self.events.next_time()
+    }
+
+    /// Returns the time of the last event.
+    #[must_use]
+    pub const fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// Returns the time at which a flow last received all its ACKs.
+    #[must_use]
+    pub const fn last_finish(&self) -> SimTime {
+        self.last_finish
+    }
+
+    /// Returns true if an event other than housekeeping is scheduled.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        self.events.has_work()
+    }
+
+    /// Processes all events before `end`.
+    pub fn run_until(&mut self, end: SimTime) {
+        while let Some(event) = self.events.next_before(end) {
+            debug_assert!(event.at >= self.now, "time goes forward");
+            self.now = event.at;
+            self.work.events += 1;
+            match event.kind {
+                EventKind::Arrive => self.arrive(event.index),
+                EventKind::Wake => self.wake_up(event.index),
+                _ => {
+                    self.events.pop_timer();
+                    self.handle_timer(event);
+                }
+            }
+        }
+    }
+
+    fn handle_timer(&mut self, event: Event) {
+        match event.kind {
+            EventKind::Arrive | EventKind::Wake => {}
+            EventKind::NicAwake => self.kick_nic(event.index),
+            EventKind::FlowStart => self.start_flow(),
+            EventKind::CcTimer => self.cc_timer_due(event.index),
+            EventKind::Timeout => self.timeout_due(event.index),
+            EventKind::Fault => self.fault_due(event.index as usize),
+            EventKind::Monitor => self.monitor_due(),
+            EventKind::FlowGc => self.flow_gc_due(),
+            EventKind::SampleLinks => self.sample_links_due(),
+            EventKind::SampleQueues => self.sample_queues_due(),
+            EventKind::SampleSwitch => self.sample_switch_due(),
+            EventKind::TeTick => self.te_tick_due(),
+        }
+    }
+
+    /// Returns the node of a port of this partition.
+    #[inline]
+    fn node_of(&self, port: u32) -> u32 {
+        self.ports[(port - self.first_port) as usize].node
+    }
+
+    #[inline]
+    fn port(&mut self, port: u32) -> &mut Port {
+        &mut self.ports[(port - self.first_port) as usize]
+    }
+
+    /// Traces `event` of `flow` if any flow is traced.
+    #[inline]
+    fn trace_flow(&mut self, flow: u32, node: u32, event: StoryEvent) {
+        if *self.filter != TraceFilter::None {
+            self.trace_flow_detail(flow, node, event, None, None);
+        }
+    }
+
+    fn trace_flow_detail(
+        &mut self,
+        flow: u32,
+        node: u32,
+        event: StoryEvent,
+        rate: Option<u64>,
+        packet: Option<u32>,
+    ) {
+        if self
+            .filter
+            .includes(|| self.world.flows[flow as usize].plan)
+        {
+            self.trace.push(TraceEvent::Flow(FlowEvent {
+                at: self.now,
+                flow,
+                event,
+                node,
+                rate,
+                packet,
+            }));
+        }
+    }
+}
+
+fn range(range: &std::ops::Range<u32>) -> std::ops::Range<usize> {
+    range.start as usize..range.end as usize
+}

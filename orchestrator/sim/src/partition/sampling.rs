@@ -1,0 +1,148 @@
+//! Periodic samples: LCMP's monitor, and the links, queues and switches of the records.
+
+use lab_plan::LinkKind;
+use lab_policy::{Preset, lcmp::Levels};
+use lab_units::Nanos;
+
+use super::Partition;
+use crate::{
+    cc::CongestionControl,
+    event::EventKind,
+    semantics::SemanticsRules,
+    time::SimTime,
+    trace::{PortSample, QueueSample, SwitchSample, TraceEvent},
+    world::RunPolicy,
+};
+
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    pub(super) fn schedule_periodic(&mut self) {
+        if let RunPolicy::Lcmp(config) = &self.world.policy {
+            if config.preset == Preset::Paper {
+                self.schedule_after(EventKind::Monitor, config.sample_interval_ns);
+            }
+            self.schedule_after(EventKind::FlowGc, config.gc_interval_ns);
+        }
+        let measure = &self.world.plan.measure;
+        self.schedule_after(EventKind::SampleLinks, measure.links_ns);
+        self.schedule_after(EventKind::SampleQueues, measure.queues_ns);
+        if self.has_agent() {
+            self.schedule_after(EventKind::SampleSwitch, measure.switches_ns);
+        }
+        self.schedule_te_tick();
+    }
+
+    /// Schedules a housekeeping event `interval` from now.
+    pub(super) fn schedule_after(&mut self, kind: EventKind, interval: Nanos) {
+        let at = self.now.saturating_add(interval.into());
+        self.events.push(at, kind, 0);
+    }
+
+    /// Samples the DCI switch's ports for LCMP (Sec. 3.3).
+    pub(super) fn monitor_due(&mut self) {
+        let world = self.world;
+        let RunPolicy::Lcmp(config) = &world.policy else {
+            return;
+        };
+        let node = world.switches[self.dc as usize].node;
+        let first = world.network.nodes[node as usize].ports.start - self.first_port;
+        let ports = &self.ports[first as usize..];
+        for (monitored, port) in self.dci.monitored.iter_mut().zip(ports) {
+            monitored.sample(self.now, port, config);
+        }
+        self.schedule_after(EventKind::Monitor, config.sample_interval_ns);
+    }
+
+    pub(super) fn sample_links_due(&mut self) {
+        self.sample_links();
+        self.schedule_after(EventKind::SampleLinks, self.world.plan.measure.links_ns);
+    }
+
+    pub(super) fn sample_queues_due(&mut self) {
+        self.sample_queues();
+        self.schedule_after(EventKind::SampleQueues, self.world.plan.measure.queues_ns);
+    }
+
+    pub(super) fn sample_switch_due(&mut self) {
+        self.sample_switch();
+        self.schedule_after(EventKind::SampleSwitch, self.world.plan.measure.switches_ns);
+    }
+
+    /// Traces the counters of the inter-DC ports.
+    fn sample_links(&mut self) {
+        for port in self.inter_dc_ports() {
+            let state = self.port(port);
+            let sample = PortSample {
+                counts: state.counts,
+                rate: state.rate,
+                at: self.now,
+                port,
+            };
+            self.trace.push(TraceEvent::LinkSample(sample));
+        }
+    }
+
+    /// Traces the egress queues of the inter-DC ports.
+    fn sample_queues(&mut self) {
+        let node = self.world.switches[self.dc as usize].node;
+        for port in self.inter_dc_ports() {
+            let monitored = self.dci.monitored.get(self.index_at_node(node, port));
+            let levels = monitored.map_or(Levels::default(), |monitored| monitored.levels);
+            let sample = QueueSample {
+                bytes: self.port(port).total_bytes,
+                at: self.now,
+                port,
+                levels,
+            };
+            self.trace.push(TraceEvent::QueueSample(sample));
+        }
+    }
+
+    /// Traces the counters of the DCI switch's agent.
+    fn sample_switch(&mut self) {
+        let table = &self.dci.table;
+        self.trace
+            .push(TraceEvent::SwitchSample(Box::new(SwitchSample {
+                at: self.now,
+                dc: self.dc,
+                flows: table.flows() as u64,
+                evicted: table.evictions,
+                expired: table.expirations,
+                counters: self.dci.counters,
+            })));
+    }
+
+    /// Returns true if the DCI switch runs the agent, false if it is a legacy switch.
+    fn has_agent(&self) -> bool {
+        !self.world.switches[self.dc as usize].is_legacy
+    }
+
+    /// Moves the clock to the end of the run and traces a last sample of everything and the totals of
+    /// each port.
+    pub fn close(&mut self, end: SimTime) {
+        self.now = end;
+        self.sample_links();
+        self.sample_queues();
+        if self.has_agent() {
+            self.sample_switch();
+        }
+        for (port, state) in (self.first_port..).zip(&self.ports) {
+            self.trace.push(TraceEvent::PortTotals(PortSample {
+                counts: state.counts_at(end),
+                rate: state.rate,
+                at: end,
+                port,
+            }));
+        }
+    }
+
+    fn inter_dc_ports(&self) -> Vec<u32> {
+        let world = self.world;
+        let node = world.switches[self.dc as usize].node;
+        let ports = world.network.nodes[node as usize].ports.clone();
+        let is_inter_dc = |&port: &u32| {
+            let link = world.network.ports[port as usize].plan.link();
+            world.plan.links[link.index()].kind == LinkKind::InterDc
+        };
+        ports.filter(is_inter_dc).collect()
+    }
+}

@@ -1,0 +1,144 @@
+//! A partition before its first event.
+
+use lab_plan::Role;
+
+use super::{
+    Channel, Partition, Work, dci::Dci, faults::partition_faults, nic::Nic, qp, qp::Slab, range,
+    receiver::Receiver,
+};
+use crate::{
+    cc::CongestionControl,
+    event::{EventKind, EventQueue},
+    fifo::Pool,
+    mmu::{IngressFacts, Mmu},
+    network::{PortFacts, count},
+    port::Port,
+    semantics::SemanticsRules,
+    time::SimTime,
+    trace::TraceFilter,
+    world::{World, nic_rate},
+};
+
+impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
+    /// Creates the partition of datacenter `dc` at time 0, with its first events scheduled.
+    #[must_use]
+    pub fn new(world: &'w World<'w, S, C>, dc: u32, filter: &'w TraceFilter) -> Self {
+        let owned = &world.network.dcs[dc as usize];
+        let facts = &world.network.ports[range(&owned.ports)];
+        let nodes = &world.network.nodes[range(&owned.nodes)];
+        let is_here = |node: u32| world.network.nodes[node as usize].dc == dc;
+        let starts: Vec<u32> = (0u32..)
+            .zip(&world.flows)
+            .filter(|(_, flow)| is_here(flow.src))
+            .map(|(id, _)| id)
+            .collect();
+        let receiving = world.flows.iter().filter(|flow| is_here(flow.dst)).count();
+        let mut partition = Self {
+            world,
+            dc,
+            first_node: owned.nodes.start,
+            first_port: owned.ports.start,
+            now: SimTime::ZERO,
+            events: EventQueue::new(owned.ports.clone()),
+            queued: Pool::default(),
+            on_wires: Pool::default(),
+            ports: facts.iter().map(|port| make_port(world, port)).collect(),
+            mmus: owned
+                .nodes
+                .clone()
+                .map(|node| make_mmu(world, node))
+                .collect(),
+            nics: nodes
+                .iter()
+                .map(|_| Nic::new(S::SCHEDULER_KEEPS_QPS))
+                .collect(),
+            qps: Slab::default(),
+            qp_of: vec![qp::NONE; starts.len()],
+            given_up: Vec::new(),
+            last_finish: SimTime::ZERO,
+            receivers: vec![Receiver::default(); receiving],
+            starts,
+            started: 0,
+            dci: Dci::new(world, dc),
+            faults: partition_faults(world, dc),
+            telemetry: Slab::default(),
+            channels: Vec::new(),
+            spare_batches: Vec::new(),
+            trace: Vec::new(),
+            filter,
+            work: Work::default(),
+        };
+        partition.make_channels();
+        partition.schedule_all();
+        partition
+    }
+
+    /// Creates a channel for each port whose link leads to another datacenter.
+    fn make_channels(&mut self) {
+        let facts = &self.world.network.ports[self.first_port as usize..];
+        for (port, facts) in self.ports.iter_mut().zip(facts) {
+            if facts.peer_dc != self.dc {
+                port.channel = Some(count(self.channels.len()));
+                self.channels.push(Channel::new(facts.peer_dc, facts.peer));
+            }
+        }
+    }
+
+    fn schedule_all(&mut self) {
+        if let Some(&flow) = self.starts.first() {
+            let at = self.world.flows[flow as usize].start;
+            self.events.push(at, EventKind::FlowStart, 0);
+        }
+        for (index, fault) in (0u32..).zip(&self.faults) {
+            self.events.push(fault.at, EventKind::Fault, index);
+        }
+        self.schedule_periodic();
+    }
+}
+
+fn make_port<S: SemanticsRules, C: CongestionControl>(
+    world: &World<'_, S, C>,
+    facts: &PortFacts,
+) -> Port {
+    let link = &world.plan.links[facts.plan.link().index()];
+    // Each port has its own RNG stream, so that events at one port do not change another port's.
+    let seed = world.plan.seed ^ (u64::from(facts.plan.0) + 1) << 32;
+    let role = world.network.nodes[facts.node as usize].role;
+    let mut port = Port::new(link, facts, role, seed);
+    if world.transport.pfc || S::PORT_LIMIT_BYTES.is_some() {
+        port.limit = S::PORT_LIMIT_BYTES.unwrap_or(u64::MAX);
+    }
+    if role == Role::Host {
+        // A NIC's own queue holds ACKs, which have room reserved, and marks nothing.
+        port.limit = u64::MAX;
+        port.ecn = None;
+    }
+    port
+}
+
+fn make_mmu<S: SemanticsRules, C: CongestionControl>(
+    world: &World<'_, S, C>,
+    node: u32,
+) -> Option<Mmu<S>> {
+    let node = &world.network.nodes[node as usize];
+    let transport = &world.plan.transport;
+    let buffer = match node.role {
+        Role::Host => return None,
+        Role::DciSwitch => transport.dci_buffer_bytes,
+        Role::Leaf | Role::Spine => transport.fabric_buffer_bytes,
+    };
+    if !world.transport.pfc {
+        return None;
+    }
+    let nic = nic_rate(world.plan)?;
+    let ports = world.network.ports[range(&node.ports)].iter().map(|port| {
+        let wire = &world.plan.links[port.plan.link().index()].emu;
+        let largest = world.transport.full_bytes;
+        IngressFacts {
+            headroom: S::headroom(wire.rate_bps, wire.delay_ns.into(), largest),
+            threshold_shift: S::threshold_shift(wire.rate_bps, nic),
+        }
+    });
+    let ports: Vec<_> = ports.collect();
+    Some(Mmu::new(buffer.get(), &ports))
+}

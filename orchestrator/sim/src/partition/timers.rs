@@ -1,0 +1,105 @@
+//! Timers of a sending QP: steps of congestion control and the retransmission time-out.
+
+use lab_records::StoryEvent;
+
+use super::Partition;
+use crate::{cc::CongestionControl, event::EventKind, semantics::SemanticsRules, time::SimTime};
+
+impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    /// Applies rate and window after a call of congestion control.
+    pub(super) fn apply_control(&mut self, slot: u32) {
+        let world = self.world;
+        let Some(qp) = self.qps.get_mut(slot) else {
+            return;
+        };
+        if qp.apply_rate::<S>() {
+            qp.window = world.window_of(&qp.control, qp.line_rate);
+            let (flow, rate) = (qp.flow, qp.rate.get());
+            let node = world.flows[flow as usize].src;
+            self.trace_flow_detail(flow, node, StoryEvent::RateSet, Some(rate), None);
+        } else if let Some(window) = qp.control.window_bytes() {
+            qp.window = window.min(world.window(qp.rate, qp.line_rate));
+        }
+        self.schedule_cc_timer(slot);
+    }
+
+    /// Schedules the next step of congestion control while the QP has packets to pace.
+    pub(super) fn schedule_cc_timer(&mut self, slot: u32) {
+        let now = self.now;
+        let Some(qp) = self.qps.get_mut(slot) else {
+            return;
+        };
+        let payload = self.world.transport.payload;
+        let is_held = !qp.is_scheduled || qp.is_full(payload);
+        let Some(at) = qp.control.next_timer().filter(|_| !is_held) else {
+            return;
+        };
+        let at = at.max(now);
+        if at != qp.cc_timer_at {
+            qp.cc_timer_at = at;
+            self.events.push(at, EventKind::CcTimer, slot);
+        }
+    }
+
+    pub(super) fn cc_timer_due(&mut self, slot: u32) {
+        let now = self.now;
+        let Some(qp) = self.qps.get_mut(slot) else {
+            return;
+        };
+        if qp.cc_timer_at != now {
+            return;
+        }
+        qp.cc_timer_at = SimTime::MAX;
+        if !qp.is_scheduled {
+            return;
+        }
+        qp.catch_up(now, &self.world.control);
+        let node = self.world.flows[qp.flow as usize].src;
+        self.apply_control(slot);
+        let port = self.nic_port(node);
+        self.kick_nic(port);
+    }
+
+    pub(super) fn schedule_timeout(&mut self, slot: u32) {
+        let Some(timeout) = self.world.transport.timeout else {
+            return;
+        };
+        if let Some(qp) = self.qps.get_mut(slot) {
+            qp.timeout_at = qp.last_answer_at + timeout;
+            self.events.push(qp.timeout_at, EventKind::Timeout, slot);
+        }
+    }
+
+    pub(super) fn timeout_due(&mut self, slot: u32) {
+        let (now, timeout) = (self.now, self.world.transport.timeout);
+        let (Some(qp), Some(timeout)) = (self.qps.get_mut(slot), timeout) else {
+            return;
+        };
+        if qp.timeout_at != now {
+            return;
+        }
+        // No answer is missing while no packet is unacknowledged.
+        let is_silent = qp.last_answer_at + timeout <= now && qp.next > qp.acked;
+        if is_silent && qp.timeouts == MAX_TIMEOUTS {
+            return self.give_up(slot);
+        }
+        if is_silent {
+            qp.timeouts += 1;
+            qp.last_answer_at = now;
+            qp.catch_up(now, &self.world.control);
+            qp.control.on_timeout(now, &self.world.control);
+            let (flow, seq) = (qp.flow, qp.acked);
+            let node = self.world.flows[flow as usize].src;
+            self.trace_flow_detail(flow, node, StoryEvent::TimedOut, None, Some(seq));
+            self.go_back(slot, node);
+            self.after_answer(slot, node);
+        } else if qp.next == qp.acked {
+            qp.last_answer_at = now;
+        }
+        self.schedule_timeout(slot);
+    }
+}
+
+/// Consecutive time-outs after which a QP breaks: the largest retry count of InfiniBand (volume 1,
+/// 9.7.5.2.8: three bits), which perftest sets.
+const MAX_TIMEOUTS: u8 = 7;

@@ -1,0 +1,209 @@
+//! Trace events of a simulation, which observers turn into records.
+
+use std::collections::BTreeSet;
+
+use lab_policy::{Decision, Rule, Trigger, lcmp::Levels};
+use lab_records::StoryEvent;
+use lab_units::{BitsPerSec, FlowId};
+
+use crate::{port::Counts, time::SimTime};
+
+/// Event or sample of interest to an observer.
+#[derive(Clone, Debug)]
+pub enum TraceEvent {
+    /// End of a flow.
+    FlowFinished(FlowFinished),
+    /// Decision of a DCI switch.
+    Decision(Box<DecisionEvent>),
+    /// Periodic counters of an inter-DC port.
+    LinkSample(PortSample),
+    /// Final counters of a port.
+    PortTotals(PortSample),
+    /// Periodic sample of an inter-DC port's egress queue.
+    QueueSample(QueueSample),
+    /// Periodic counters of a DCI switch.
+    SwitchSample(Box<SwitchSample>),
+    /// Arrival of a PFC frame.
+    Pfc(PfcSignal),
+    /// Egress of a flow's first packet out of a datacenter.
+    FirstHop(FirstHop),
+    /// Event of a flow that the trace filter includes.
+    Flow(FlowEvent),
+}
+
+/// Flows whose single events are traced.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum TraceFilter {
+    /// No flow.
+    #[default]
+    None,
+    /// Every flow.
+    All,
+    /// These flows.
+    Flows(BTreeSet<FlowId>),
+}
+
+impl TraceFilter {
+    /// Returns true if the filter includes `flow`, which is computed only if needed.
+    #[inline]
+    pub fn includes(&self, flow: impl FnOnce() -> FlowId) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Flows(flows) => flows.contains(&flow()),
+        }
+    }
+}
+
+/// A flow received all its ACKs.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowFinished {
+    /// Time of the last ACK.
+    pub at: SimTime,
+    /// Index among the run's flows.
+    pub flow: u32,
+}
+
+/// A DCI switch decided for a flow.
+#[derive(Clone, Debug)]
+pub struct DecisionEvent {
+    /// Time of the decision.
+    pub at: SimTime,
+    /// Datacenter of the switch.
+    pub dc: u32,
+    /// Index among the run's flows.
+    pub flow: u32,
+    /// True for the flow's ACKs, false for its data.
+    pub is_ack: bool,
+    /// Cause of the decision.
+    pub trigger: Trigger,
+    /// Chosen candidate and the scores of all.
+    pub decision: Decision,
+    /// Ports of the candidates, in the order of the decision's.
+    pub ports: Vec<u32>,
+}
+
+/// Counters of a port.
+#[derive(Clone, Copy, Debug)]
+pub struct PortSample {
+    /// Time of the sample.
+    pub at: SimTime,
+    /// The port.
+    pub port: u32,
+    /// Counters since the run's start.
+    pub counts: Counts,
+    /// Current rate of the link.
+    pub rate: BitsPerSec,
+}
+
+/// Egress queue of a port.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueSample {
+    /// Time of the sample.
+    pub at: SimTime,
+    /// The port.
+    pub port: u32,
+    /// Bytes queued.
+    pub bytes: u64,
+    /// LCMP's levels at its last sample.
+    pub levels: Levels,
+}
+
+/// Counters of a DCI switch.
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchSample {
+    /// Time of the sample.
+    pub at: SimTime,
+    /// Datacenter of the switch.
+    pub dc: u32,
+    /// Entries of the flow table.
+    pub flows: u64,
+    /// Entries evicted because the table was full.
+    pub evicted: u64,
+    /// Entries of idle flows collected.
+    pub expired: u64,
+    /// Decisions.
+    pub counters: DecisionCounters,
+}
+
+/// Decisions of a DCI switch since the run's start.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct DecisionCounters {
+    /// All decisions.
+    pub decisions: u64,
+    /// Decisions because the pinned port was down.
+    pub failovers: u64,
+    /// Decisions by a fallback rule.
+    pub fallbacks: u64,
+    /// Packets of pinned flows, which needed no decision.
+    pub hits: u64,
+}
+
+impl DecisionCounters {
+    /// Counts a decision by `rule`.
+    pub fn count(&mut self, trigger: Trigger, rule: Rule) {
+        self.decisions += 1;
+        self.failovers += u64::from(trigger == Trigger::Failover);
+        self.fallbacks += u64::from(rule.is_fallback());
+    }
+}
+
+/// A PFC frame arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct PfcSignal {
+    /// Time of arrival.
+    pub at: SimTime,
+    /// Paused or resumed port.
+    pub port: u32,
+    /// Traffic class.
+    pub class: u8,
+    /// True for a pause, false for a resume.
+    pub is_pause: bool,
+}
+
+/// The first packet of a flow left a datacenter.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstHop {
+    /// Time of forwarding.
+    pub at: SimTime,
+    /// Index among the run's flows.
+    pub flow: u32,
+    /// True for the flow's ACKs, false for its data.
+    pub is_ack: bool,
+    /// Egress port.
+    pub port: u32,
+}
+
+/// Event of a traced flow.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowEvent {
+    /// Time of the event.
+    pub at: SimTime,
+    /// Index among the run's flows.
+    pub flow: u32,
+    /// Kind of event.
+    pub event: StoryEvent,
+    /// Node of the event.
+    pub node: u32,
+    /// New rate in bit/s, if the rate changed.
+    pub rate: Option<u64>,
+    /// Number of the packet concerned.
+    pub packet: Option<u32>,
+}
+
+impl TraceEvent {
+    /// Returns the event's time.
+    #[must_use]
+    pub const fn at(&self) -> SimTime {
+        match self {
+            Self::FlowFinished(event) => event.at,
+            Self::Decision(event) => event.at,
+            Self::LinkSample(sample) | Self::PortTotals(sample) => sample.at,
+            Self::QueueSample(sample) => sample.at,
+            Self::SwitchSample(sample) => sample.at,
+            Self::Pfc(signal) => signal.at,
+            Self::FirstHop(hop) => hop.at,
+            Self::Flow(event) => event.at,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! DCI switches: policy and candidates.
+
+use lab_plan::{Plan, PolicyPlan, PolicyRun};
+use lab_policy::{LcmpConfig, OwnPolicy, UcmpConfig, own};
+use lab_units::{BitsPerSec, Nanos, NodeId};
+
+use super::order::rank;
+use crate::{
+    error::SimError,
+    network::{Network, count},
+    semantics::NextHopOrder,
+    time::SimTime,
+};
+
+/// Policy of the DCI switches.
+#[derive(Clone, Debug)]
+pub enum RunPolicy {
+    /// Flow hash over buckets: ECMP, WCMP, UCMP without flow ageing, traffic engineering.
+    Buckets,
+    /// UCMP with flow ageing: the buckets depend on the flow's size.
+    FlowAgeing(UcmpConfig),
+    /// LCMP.
+    Lcmp(LcmpConfig),
+    /// A policy of the user's own.
+    Own(&'static dyn OwnPolicy),
+}
+
+impl RunPolicy {
+    pub(super) fn of(plan: &PolicyPlan) -> Result<Self, SimError> {
+        Ok(match plan {
+            PolicyPlan::Ucmp(config @ UcmpConfig { ageing: true, .. }) => Self::FlowAgeing(*config),
+            PolicyPlan::Ecmp
+            | PolicyPlan::Wcmp
+            | PolicyPlan::Ucmp(_)
+            | PolicyPlan::UcmpArtifact
+            | PolicyPlan::Te(_) => Self::Buckets,
+            PolicyPlan::Lcmp(config) => Self::Lcmp(config.clone()),
+            PolicyPlan::Ebpf(plan) => {
+                let object = plan.object.clone();
+                return Err(SimError::SwitchProgram { object });
+            }
+            PolicyPlan::Own(name) => Self::Own(
+                own::find(name).ok_or_else(|| SimError::NoOwnPolicy { name: name.clone() })?,
+            ),
+        })
+    }
+}
+
+/// DCI switch of a datacenter.
+#[derive(Clone, Debug)]
+pub struct SwitchFacts {
+    /// Node of the switch.
+    pub node: u32,
+    /// True for a switch without an agent, which does plain ECMP.
+    pub is_legacy: bool,
+    /// Candidates by destination datacenter.
+    pub candidates: Vec<Vec<Candidate>>,
+}
+
+/// New costs of the paths from a DCI switch to a datacenter, from a fault on.
+#[derive(Clone, Debug)]
+pub struct PathCostUpdate {
+    /// Time of the fault.
+    pub at: SimTime,
+    /// Datacenter of the switch.
+    pub dc: u32,
+    /// Destination datacenter.
+    pub to_dc: u32,
+    /// Candidates with their new costs.
+    pub candidates: Vec<Candidate>,
+}
+
+/// Next hop that a DCI switch may choose.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// Egress port.
+    pub port: u32,
+    /// C_path, 0 to 255.
+    pub c_path: u8,
+    /// Number of hash buckets.
+    pub buckets: u16,
+    /// One-way delay of the path, in paper time.
+    pub delay: Nanos,
+    /// Smallest capacity on the path, in paper units.
+    pub capacity: BitsPerSec,
+    /// Number of inter-DC links on the path.
+    pub hops: u32,
+}
+
+/// Returns the DCI switch of every datacenter.
+pub(super) fn switches(
+    plan: &Plan,
+    network: &Network,
+    run: &PolicyRun,
+    order: Option<&NextHopOrder>,
+) -> Vec<SwitchFacts> {
+    let dcs = plan.dcs.iter().zip(&plan.switches).enumerate();
+    dcs.map(|(at, (dc, switch))| {
+        let mut candidates = vec![Vec::new(); plan.dcs.len()];
+        for (row, destination) in switch.destinations.iter().enumerate() {
+            let candidate = |(index, planned): (usize, &lab_plan::Candidate)| Candidate {
+                port: network.port(planned.port),
+                c_path: path_score(run, at, row, index),
+                buckets: run.buckets_of(at, row, index),
+                delay: planned.paper_delay_ns,
+                capacity: planned.paper_bottleneck_bps,
+                hops: destination.hops,
+            };
+            let planned = destination.candidates.iter().enumerate();
+            candidates[destination.dc.index()] = planned.map(candidate).collect();
+        }
+        if let Some(order) = order {
+            order_candidates(plan, network, switch.node, &mut candidates, order);
+        }
+        SwitchFacts {
+            node: network.node(switch.node),
+            is_legacy: dc.legacy,
+            candidates,
+        }
+    })
+    .collect()
+}
+
+/// Sorts a switch's candidates to each datacenter by the order towards that datacenter's first host.
+fn order_candidates(
+    plan: &Plan,
+    network: &Network,
+    node: NodeId,
+    candidates: &mut [Vec<Candidate>],
+    order: &NextHopOrder,
+) {
+    for (candidates, dc) in candidates.iter_mut().zip(&plan.dcs) {
+        let Some(host) = dc.hosts.first() else {
+            continue;
+        };
+        if let Some(wanted) = order.neighbours.get(&(node, *host)) {
+            candidates.sort_by_key(|candidate| rank(wanted, network.neighbour(candidate.port)));
+        }
+    }
+}
+
+/// Returns the path costs that faults change under the plan's policy of index `policy`.
+pub(super) fn path_cost_updates(
+    plan: &Plan,
+    network: &Network,
+    policy: usize,
+) -> Vec<PathCostUpdate> {
+    let mut all = Vec::new();
+    for fault in &plan.faults {
+        let rows = fault.path_cost_updates.iter();
+        for row in rows.filter(|row| row.policy == policy) {
+            let destination = &plan.switches[row.switch].destinations[row.destination];
+            let candidate = |scored: &lab_plan::ScoredCandidate| Candidate {
+                port: network.port(scored.candidate.port),
+                c_path: scored.c_path,
+                buckets: scored.buckets,
+                delay: scored.candidate.paper_delay_ns,
+                capacity: scored.candidate.paper_bottleneck_bps,
+                hops: destination.hops,
+            };
+            all.push(PathCostUpdate {
+                at: fault.at_ns.into(),
+                dc: count(row.switch),
+                to_dc: destination.dc.0,
+                candidates: row.candidates.iter().map(candidate).collect(),
+            });
+        }
+    }
+    all
+}
+
+/// Returns C_path of a candidate; 0 if the policy has no path scores.
+fn path_score(run: &PolicyRun, at: usize, row: usize, index: usize) -> u8 {
+    run.path_scores.get(at).map_or(0, |rows| rows[row][index])
+}
