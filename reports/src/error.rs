@@ -1,38 +1,38 @@
-//! What can go wrong with a report.
+//! Errors of reports.
 
 use std::{io, path::PathBuf};
 
 use lab_records::RecordsError;
 use polars::error::PolarsError;
 
-/// Why there is no report.
+/// Error of writing a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The run cannot be read.
     #[error("cannot read the run")]
     Records(#[from] RecordsError),
-    /// The rows cannot be grouped.
-    #[error("cannot group the run's rows")]
+    /// A query fails.
+    #[error("cannot query the run's tables")]
     Frame(#[from] PolarsError),
     /// A figure cannot be drawn.
     #[error("cannot draw figure `{figure}`")]
     Draw {
-        /// Its name.
+        /// Name of the figure.
         figure: &'static str,
-        /// What is wrong.
+        /// Cause.
         source: DrawError,
     },
     /// A file cannot be written.
     #[error("cannot write `{}`", path.display())]
     Write {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
 }
 
-/// Why a figure cannot be drawn, in the words of its backend.
+/// Error of a drawing backend, as its text.
 #[derive(Debug, thiserror::Error)]
 #[error("{problem}")]
 pub struct DrawError {

@@ -5,13 +5,13 @@
 //!
 //! Must not contain: engines, the plan, clocks, anything that needs root.
 //!
-//! - `run`: the records in memory; `route`, `size_bins`: what flows are grouped by
-//! - `frames`: questions to the rows, as polars queries
+//! - `run`: facts, flows and query results; `route`, `size_bins`: groups of flows
+//! - `frames`: queries on the tables, by polars
 //! - `stats`: percentiles with bootstrap intervals
 //! - `summary`: a run's results in a few numbers
-//! - `figure`: what each figure shows, drawn by plotters as SVG and PNG
+//! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
 //! - `page`: the HTML page
-//! - `text`: quantities as people read them
+//! - `text`: quantities as text
 //!
 //! ```no_run
 //! let report = lab_reports::render("results/latest".as_ref())?;

@@ -1,9 +1,6 @@
 //! Runs and rows for the tests of this crate.
 
-use lab_records::{
-    DcInfo, FlowRow, FlowStatus, LinkInfo, LinkRow, RecordsError, RunDir, RunInfo, RunWriter,
-    sample,
-};
+use lab_records::{FlowRow, FlowStatus, RecordsError, RunDir, RunInfo, RunWriter, sample};
 use lab_units::{Bytes, FlowId, Nanos};
 
 /// A run directory that is removed with this value.
@@ -26,26 +23,13 @@ pub fn run(
 
 /// Three datacenters: dc1 and dc3 are linked over dc2, and directly.
 pub fn info() -> RunInfo {
-    let dc = |name: &str| DcInfo {
-        name: name.into(),
-        hosts: vec![format!("{name}/h1")],
-        legacy: false,
-    };
-    let link = |a: &str, b: &str, delay_ms: u64| LinkInfo {
-        name: format!("{a}-{b}"),
-        a: a.into(),
-        b: b.into(),
-        rate_bps: "100 Gbit".parse().unwrap(),
-        delay_ns: Nanos::from_millis(delay_ms),
-        buffer_bytes: Bytes::new(1_000_000),
-    };
     RunInfo {
         policies: vec!["a".into(), "b".into()],
-        dcs: ["dc1", "dc2", "dc3"].map(dc).into(),
+        dcs: ["dc1", "dc2", "dc3"].map(|name| sample::dc(name, 1)).into(),
         links: vec![
-            link("dc1", "dc2", 5),
-            link("dc2", "dc3", 5),
-            link("dc1", "dc3", 50),
+            sample::link("dc1", "dc2", 100, 5),
+            sample::link("dc2", "dc3", 100, 5),
+            sample::link("dc1", "dc3", 100, 50),
         ],
         ..sample::info()
     }
@@ -67,23 +51,5 @@ pub fn flow(policy: &str, id: u32, slowdown: Option<f64>) -> FlowRow {
             None => FlowStatus::TimedOut,
         },
         ..sample::flow(policy)
-    }
-}
-
-/// A counter of policy `a` at time 0, of the link from one datacenter to another.
-pub fn counter(from: &str, to: &str) -> LinkRow {
-    LinkRow {
-        policy: "a".into(),
-        repetition: 0,
-        time_ns: Nanos::ZERO,
-        link: "dc1-dc2".into(),
-        from_dc: from.into(),
-        to_dc: to.into(),
-        tx_bytes: Bytes::new(0),
-        emu_tx_bytes: Bytes::new(0),
-        rate_bps: "1 Gbit".parse().unwrap(),
-        drops: 0,
-        tx_packets: None,
-        marks: None,
     }
 }

@@ -1,35 +1,35 @@
-//! Quantities as people read them.
+//! Quantities as text for people, with three significant digits.
 
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
-/// `200 Gb/s`.
+/// Returns a rate: `200 Gb/s`.
 pub fn rate(rate: BitsPerSec) -> String {
     let units = ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"];
     decimal(rate.get(), 3, &units)
 }
 
-/// A measured rate, with the digits to compare it: `99.87 Mb/s`.
+/// Returns a measured rate with four digits: `99.87 Mb/s`.
 pub fn rate_exact(rate: BitsPerSec) -> String {
     let units = ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"];
     decimal(rate.get(), 4, &units)
 }
 
-/// `1.2 MB`.
+/// Returns a size: `1.2 MB`.
 pub fn size(size: Bytes) -> String {
     decimal(size.get(), 3, &["B", "kB", "MB", "GB", "TB"])
 }
 
-/// `25 ms`.
+/// Returns a time: `25 ms`.
 pub fn time(time: Nanos) -> String {
     decimal(time.get(), 3, &["ns", "µs", "ms", "s"])
 }
 
-/// A measured time, with the digits to compare it: `25.03 ms`.
+/// Returns a measured time with five digits: `25.035 ms`.
 pub fn time_exact(time: Nanos) -> String {
     decimal(time.get(), 5, &["ns", "µs", "ms", "s"])
 }
 
-/// `value` with `digits` significant digits and without zeros at its end: `1.5`, `12.3`, `1230`.
+/// Returns `value` with `digits` significant digits and no trailing zeros: `1.5`, `12.3`, `1230`.
 pub fn significant(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return value.to_string();
@@ -51,13 +51,13 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
 }
 
-/// A slowdown: `1.23`, `12.3`.
+/// Returns a slowdown: `1.23`, `12.3`.
 pub fn slowdown(value: f64) -> String {
     let decimals = if value < 9.995 { 2 } else { 1 };
     format!("{value:.decimals$}")
 }
 
-/// A share: `23.4 %`, `<0.1 %`.
+/// Returns a share: `23.4 %`, `<0.1 %`.
 pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.0005 {
         return "<0.1 %".into();
@@ -65,7 +65,7 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A relative change with its sign: `−41 %`, `+3.2 %`.
+/// Returns a relative change with its sign: `−41 %`, `+3.2 %`.
 pub fn change(value: f64) -> String {
     let percent = value * 100.0;
     let text = if percent.abs() < 9.95 {
@@ -81,7 +81,7 @@ pub fn change(value: f64) -> String {
     format!("{sign}{text} %")
 }
 
-/// How much longer than `configured` a measured time is: `+31.3 µs`.
+/// Returns the difference of a measured time from the configured one: `+31.3 µs`.
 pub fn time_off(measured: Nanos, configured: Nanos) -> String {
     if measured < configured {
         return format!("−{}", time(configured.saturating_sub(measured)));
@@ -89,13 +89,14 @@ pub fn time_off(measured: Nanos, configured: Nanos) -> String {
     format!("+{}", time(measured.saturating_sub(configured)))
 }
 
-/// `count` and the noun that goes with it: `1 flow`, `2 flows`.
+/// Returns `count` with its noun: `1 flow`, `2 flows`.
 pub fn count(count: usize, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{s}")
 }
 
-/// `value` in the largest unit of which there is at least one; units are 1,000 apart.
+/// Returns `value` in the largest of `units` of which there is at least one; each is 1,000 times
+/// the one before.
 fn decimal(value: u64, digits: usize, units: &[&str]) -> String {
     let mut scaled = to_float(value);
     let mut unit = units[0];
@@ -111,12 +112,12 @@ fn decimal(value: u64, digits: usize, units: &[&str]) -> String {
     format!("{} {unit}", significant(scaled, digits))
 }
 
-/// A time in seconds, to be drawn.
+/// Returns a time in seconds, for drawing.
 pub fn seconds(time: Nanos) -> f64 {
     to_float(time.get()) / 1e9
 }
 
-/// For display and drawing.
+/// Returns a number for display and drawing.
 pub fn to_float(value: u64) -> f64 {
     #[expect(
         clippy::cast_precision_loss,

@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{
     Clock, DcInfo, DcPath, DelayMethod, EngineInfo, FlowRow, FlowStatus, Granularity, GuestCpu,
-    LinkInfo, Machine, MeasuredLink, Phase, RunEnd, RunInfo, ScaleInfo, UtcTime,
+    LinkInfo, LinkRow, Machine, MeasuredLink, Phase, QueueRow, RunEnd, RunInfo, ScaleInfo, UtcTime,
 };
-use lab_units::{Bytes, FlowId, Nanos};
+use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
 /// Returns the start of the run: 2026-11-21T09:30:00Z.
 #[must_use]
@@ -19,11 +19,6 @@ pub fn now() -> SystemTime {
 #[must_use]
 pub fn info() -> RunInfo {
     let ratio = |text: &str| text.parse().expect("a ratio");
-    let dc = |name: &str, hosts: &[&str]| DcInfo {
-        name: name.into(),
-        hosts: hosts.iter().map(ToString::to_string).collect(),
-        legacy: false,
-    };
     RunInfo {
         scenario: "8dc".into(),
         description: "six routes".into(),
@@ -44,21 +39,75 @@ pub fn info() -> RunInfo {
         repetitions: 1,
         policies: vec!["ecmp".into(), "lcmp".into()],
         scheduled_flows: 1,
-        dcs: vec![dc("dc1", &["dc1/h1"]), dc("dc8", &["dc8/h1"])],
-        links: vec![LinkInfo {
-            name: "dc1-dc8".into(),
-            a: "dc1".into(),
-            b: "dc8".into(),
-            rate_bps: "200 Gbit".parse().expect("a rate"),
-            delay_ns: Nanos::from_millis(5),
-            buffer_bytes: Bytes::new(1_000_000),
-        }],
+        dcs: vec![dc("dc1", 1), dc("dc8", 1)],
+        links: vec![link("dc1", "dc8", 200, 5)],
         faults: Vec::new(),
         granularity: Granularity {
             sub_packet_flows_percent: 0,
             packet_vs_delay_percent: 3,
         },
         warnings: vec!["`dc1-dc8` is short".into()],
+    }
+}
+
+/// Returns a datacenter with `hosts` hosts: `dc1/h1` and so on.
+#[must_use]
+pub fn dc(name: &str, hosts: u32) -> DcInfo {
+    DcInfo {
+        name: name.into(),
+        hosts: (1..=hosts).map(|host| format!("{name}/h{host}")).collect(),
+        legacy: false,
+    }
+}
+
+/// Returns a link of `gbit` Gbit/s and `delay_ms` ms one way.
+#[must_use]
+pub fn link(a: &str, b: &str, gbit: u64, delay_ms: u64) -> LinkInfo {
+    LinkInfo {
+        name: format!("{a}-{b}"),
+        a: a.into(),
+        b: b.into(),
+        rate_bps: BitsPerSec::new(gbit * 1_000_000_000).expect("a positive rate"),
+        delay_ns: Nanos::from_millis(delay_ms),
+        buffer_bytes: Bytes::new(100_000_000),
+    }
+}
+
+/// Returns a counter of the link's first direction at time 0.
+#[must_use]
+pub fn counter(link: &LinkInfo, policy: &str) -> LinkRow {
+    LinkRow {
+        policy: policy.into(),
+        repetition: 0,
+        time_ns: Nanos::ZERO,
+        link: link.name.clone(),
+        from_dc: link.a.clone(),
+        to_dc: link.b.clone(),
+        tx_bytes: Bytes::new(0),
+        emu_tx_bytes: Bytes::new(0),
+        rate_bps: link.rate_bps,
+        drops: 0,
+        tx_packets: None,
+        marks: None,
+    }
+}
+
+/// Returns a sample at time 0 of the empty queue of the link's first end.
+#[must_use]
+pub fn queue(link: &LinkInfo, policy: &str) -> QueueRow {
+    QueueRow {
+        policy: policy.into(),
+        repetition: 0,
+        time_ns: Nanos::ZERO,
+        switch: link.a.clone(),
+        port: "l0p1a0".into(),
+        to_dc: link.b.clone(),
+        backlog_bytes: Bytes::new(0),
+        emu_backlog_bytes: Bytes::new(0),
+        queue_level: 0,
+        trend_level: 0,
+        duration_level: 0,
+        congestion_cost: 0,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the switch next to a fault sent over each of its links as time went by.
+//! Sending rates of the switch next to a fault over each of its links.
 
 use plotters::{
     prelude::DrawingBackend,
@@ -9,47 +9,40 @@ use plotters::{
 };
 
 use super::{
-    axis::Axis,
+    axis::{Axis, TimeUnit},
     canvas::{Canvas, Drawn, Lettering},
     chart::Plot,
     legend::{Entry, Key, Legend},
     render::Figure,
     theme::{INK, SMALL, WIDTH},
-    time_unit::TimeUnit,
 };
 use crate::{error::DrawError, text};
 
-/// The figure.
+/// The figure `around-faults`.
 pub struct AroundFaults {
     /// Label and colour of each link.
     pub links: Vec<(String, RGBColor)>,
-    /// What happened: when, in seconds, and what.
+    /// Time of each fault, in seconds, and its label.
     pub faults: Vec<(f64, String)>,
-    /// From when to when it shows, in seconds.
+    /// Start and end of the time axis, in seconds.
     pub time: (f64, f64),
     /// One panel for each policy and switch.
     pub panels: Vec<Sent>,
 }
 
-/// What one switch sent under one policy.
+/// Sending rates of one switch under one policy.
 pub struct Sent {
-    /// What is written over it.
+    /// Title.
     pub title: String,
-    /// By link: start, end and Gbit/s of each span of time.
+    /// Start, end and Gbit/s of each span of time, by link.
     pub rates: Vec<Vec<(f64, f64, f64)>>,
 }
 
 impl AroundFaults {
     fn legend(&self) -> Result<Legend, DrawError> {
-        let link = |(label, color): &(String, RGBColor)| Entry {
-            color: *color,
-            key: Key::Line,
-            label: label.clone(),
-        };
-        let fault = |(place, (_, what)): (usize, &(f64, String))| Entry {
-            color: INK,
-            key: Key::Dashed,
-            label: format!("{}: {what}", place + 1),
+        let link = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Line, label);
+        let fault = |(index, (_, label)): (usize, &(f64, String))| {
+            Entry::new(INK, Key::Dashed, format!("{}: {label}", index + 1))
         };
         let links = self.links.iter().map(link);
         let faults = self.faults.iter().enumerate().map(fault);
@@ -65,7 +58,7 @@ impl Figure for AroundFaults {
     const NAME: &'static str = "around-faults";
 
     fn missing(&self) -> Option<String> {
-        (self.spans().next().is_none()).then(|| "what links carried is not recorded".into())
+        (self.spans().next().is_none()).then(|| "no link counters are recorded".into())
     }
 
     fn height(&self) -> f64 {
@@ -77,14 +70,14 @@ impl Figure for AroundFaults {
         let legend = self.legend()?;
         legend.draw(canvas, (0.0, 0.0))?;
         let (start, end) = self.time;
-        let most = self.spans().map(|span| span.2).fold(0.0, f64::max);
+        let max = self.spans().map(|span| span.2).fold(0.0, f64::max);
         let unit = TimeUnit::of(end);
         for (index, sent) in (0u32..).zip(&self.panels) {
             let plot = Plot {
                 at: (0.0, legend.height() + PANEL * f64::from(index)),
                 size: (WIDTH, PANEL),
                 x: Axis::between(start * unit.per_second, end * unit.per_second, 8),
-                y: Axis::from_zero(most, 4),
+                y: Axis::from_zero(max, 4),
                 x_title: &unit.axis_title(),
                 y_title: &format!("{} (Gbit/s)", sent.title),
             };
@@ -104,16 +97,11 @@ impl AroundFaults {
     ) -> Drawn {
         let chart = plot.draw(canvas)?;
         let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x * per_second, y)));
-        let (_, most) = plot.y.ends();
+        let (_, max) = plot.y.ends();
         for (number, (time, _)) in (1..).zip(&self.faults) {
-            let (top, bottom) = (place(*time, most), place(*time, 0.0));
+            let (top, bottom) = (place(*time, max), place(*time, 0.0));
             canvas.dashes(top, bottom, INK, 1.0)?;
-            let lettering = Lettering {
-                em: SMALL,
-                color: INK,
-                h: HPos::Left,
-                v: VPos::Top,
-            };
+            let lettering = Lettering::new(SMALL, INK, HPos::Left, VPos::Top);
             canvas.text(&format!("{number}"), (top.0 + 3.0, top.1 + 1.0), lettering)?;
         }
         for ((_, color), rates) in self.links.iter().zip(&sent.rates) {

@@ -1,4 +1,4 @@
-//! Axes with ticks that people would choose.
+//! Axes with ticks at round values.
 
 use std::ops::Range;
 
@@ -15,14 +15,14 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// From zero to at least `max`, ending on a tick.
+    /// Returns an axis from zero to at least `max`, with its end on a tick.
     pub fn from_zero(max: f64, ticks: u32) -> Self {
         let step = nice_step(max.max(f64::MIN_POSITIVE) / f64::from(ticks));
         let steps = (max / step - 1e-9).ceil().max(1.0);
         Self::linear(0.0..steps * step, step)
     }
 
-    /// From `start` to at least `end`, with about so many ticks.
+    /// Returns an axis from at most `start` to at least `end`, with about so many ticks.
     pub fn between(start: f64, end: f64, ticks: u32) -> Self {
         let step = nice_step((end - start).max(f64::MIN_POSITIVE) / f64::from(ticks));
         Self::linear(
@@ -31,10 +31,10 @@ impl Axis {
         )
     }
 
-    /// From `range.start` to `range.end`, with ticks every `step`.
+    /// Returns an axis over `range`, with ticks every `step`.
     pub fn linear(range: Range<f64>, step: f64) -> Self {
         let mut ticks = Vec::new();
-        // The sum makes a zero of a negative zero, which would be written as such.
+        // Adding zero turns a negative zero, which would print as `-0`, into zero.
         let mut at = (range.start / step - 1e-9).ceil() + 0.0;
         while at * step <= range.end + step * 1e-9 {
             ticks.push((at * step, text::significant(at * step, 6)));
@@ -47,22 +47,22 @@ impl Axis {
         }
     }
 
-    /// Over all `values`, which are ratios near or above 1: linear and with 1 on it, or logarithmic
-    /// and of the values alone if with 1 they span more than [`WIDE`].
+    /// Returns an axis over `values`, which are ratios near or above 1: linear from 1, or
+    /// logarithmic over the values alone if they span more than [`WIDE`] together with 1.
     pub fn of_ratios(values: impl Iterator<Item = f64> + Clone, ticks: u32) -> Self {
-        let own_least = values.clone().fold(f64::INFINITY, f64::min);
-        let least = own_least.min(1.0);
-        let most = values.fold(least, f64::max);
-        if most / least > WIDE && least > 0.0 {
-            return Self::logarithmic(own_least, most);
+        let own_min = values.clone().fold(f64::INFINITY, f64::min);
+        let min = own_min.min(1.0);
+        let max = values.fold(min, f64::max);
+        if max / min > WIDE && min > 0.0 {
+            return Self::logarithmic(own_min, max);
         }
-        let step = nice_step((most - least).max(0.1) / f64::from(ticks));
-        let start = (least / step).floor() * step;
-        let end = (most / step - 1e-9).ceil() * step;
+        let step = nice_step((max - min).max(0.1) / f64::from(ticks));
+        let start = (min / step).floor() * step;
+        let end = (max / step - 1e-9).ceil() * step;
         Self::linear(start..end.max(start + step), step)
     }
 
-    /// Without ticks.
+    /// Returns an axis without ticks.
     pub fn bare(range: Range<f64>) -> Self {
         Self {
             range,
@@ -71,43 +71,44 @@ impl Axis {
         }
     }
 
-    /// The same with other ticks.
+    /// Returns the axis with other ticks.
     #[must_use]
     pub fn with_ticks(self, ticks: Vec<(f64, String)>) -> Self {
         Self { ticks, ..self }
     }
 
-    /// Whether it is logarithmic.
+    /// True if the axis is logarithmic.
     pub fn is_logarithmic(&self) -> bool {
         self.logarithmic
     }
 
-    /// Its ends.
+    /// Returns the values at both ends.
     pub fn ends(&self) -> (f64, f64) {
         (self.range.start, self.range.end)
     }
 
-    /// Its ticks and their labels.
+    /// Returns the ticks with their labels.
     pub fn ticks(&self) -> &[(f64, String)] {
         &self.ticks
     }
 
-    /// Ticks at 1, 2 and 5 times powers of ten, fewer over many decades; ends on ticks.
-    fn logarithmic(least: f64, most: f64) -> Self {
-        let decades = (most / least).log10();
+    /// Returns an axis with ticks at 1, 2 and 5 times powers of ten, or at powers of ten over many
+    /// decades, and its ends on ticks.
+    fn logarithmic(min: f64, max: f64) -> Self {
+        let decades = (max / min).log10();
         let steps: &[f64] = if decades <= 2.5 {
             &[1.0, 2.0, 5.0]
         } else {
             &[1.0]
         };
         let mut at = Vec::new();
-        let mut power = 10f64.powf(least.log10().floor());
-        while at.last().is_none_or(|&last| last < most * (1.0 - 1e-9)) {
+        let mut power = 10f64.powf(min.log10().floor());
+        while at.last().is_none_or(|&last| last < max * (1.0 - 1e-9)) {
             at.extend(steps.iter().map(|step| step * power));
             power *= 10.0;
         }
-        let first = at.iter().rposition(|&tick| tick <= least * (1.0 + 1e-9));
-        let last = at.iter().position(|&tick| tick >= most * (1.0 - 1e-9));
+        let first = at.iter().rposition(|&tick| tick <= min * (1.0 + 1e-9));
+        let last = at.iter().position(|&tick| tick >= max * (1.0 - 1e-9));
         let last = last.unwrap_or(at.len() - 1).max(1);
         let first = first.unwrap_or(0).min(last - 1);
         let kept = &at[first..=last];
@@ -121,7 +122,7 @@ impl Axis {
         }
     }
 
-    /// Where `value` is, from 0 at the start to 1 at the end.
+    /// Returns the position of `value`, from 0 at the start to 1 at the end.
     fn share(&self, value: f64) -> f64 {
         let (start, end) = self.ends();
         if self.logarithmic {
@@ -129,6 +130,30 @@ impl Axis {
         } else {
             (value - start) / (end - start)
         }
+    }
+}
+
+/// Unit of an axis of time.
+pub struct TimeUnit {
+    name: &'static str,
+    /// Number of units in a second.
+    pub per_second: f64,
+}
+
+impl TimeUnit {
+    /// Returns the unit for times up to `seconds`.
+    pub fn of(seconds: f64) -> Self {
+        let (name, per_second) = match seconds {
+            10.0.. => ("s", 1.0),
+            0.010.. => ("ms", 1e3),
+            _ => ("µs", 1e6),
+        };
+        Self { name, per_second }
+    }
+
+    /// Returns the title of an axis in this unit.
+    pub fn axis_title(&self) -> String {
+        format!("time from the start ({}, paper)", self.name)
     }
 }
 
@@ -158,15 +183,15 @@ impl Ranged for Axis {
     }
 }
 
-/// The smallest of 1, 2 and 5 times powers of ten that is not under `least`.
-fn nice_step(least: f64) -> f64 {
-    let power = 10f64.powf(least.log10().floor());
+/// Returns the smallest of 1, 2 and 5 times powers of ten that is at least `min`.
+fn nice_step(min: f64) -> f64 {
+    let power = 10f64.powf(min.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-    let enough = steps.into_iter().find(|step| *step >= least * (1.0 - 1e-9));
+    let enough = steps.into_iter().find(|step| *step >= min * (1.0 - 1e-9));
     enough.unwrap_or(10.0 * power)
 }
 
-/// Ratios that span more are drawn on a logarithmic axis.
+/// Largest ÷ smallest ratio of a linear axis.
 const WIDE: f64 = 8.0;
 
 #[cfg(test)]
@@ -184,35 +209,30 @@ mod tests {
 
     #[test]
     fn linear_axes_end_on_ticks() {
-        assert_eq!(ticks(&Axis::from_zero(0.93, 5)), "0 0.2 0.4 0.6 0.8 1");
-        assert_eq!(ticks(&Axis::from_zero(100.0, 5)), "0 20 40 60 80 100");
-        assert_eq!(ticks(&Axis::from_zero(101.0, 5)), "0 50 100 150");
+        for (max, expected) in [
+            (0.93, "0 0.2 0.4 0.6 0.8 1"),
+            (100.0, "0 20 40 60 80 100"),
+            (101.0, "0 50 100 150"),
+        ] {
+            assert_eq!(ticks(&Axis::from_zero(max, 5)), expected);
+        }
     }
 
     #[test]
     fn wide_ratios_make_a_logarithmic_axis() {
-        let narrow = Axis::of_ratios([1.1, 3.9].into_iter(), 6);
-        assert_eq!(ticks(&narrow), "1 1.5 2 2.5 3 3.5 4");
-        assert!(!narrow.is_logarithmic());
-        let wide = Axis::of_ratios([1.1, 43.0].into_iter(), 6);
-        assert_eq!(ticks(&wide), "1 2 5 10 20 50");
-        assert!(wide.is_logarithmic());
-        let far = Axis::of_ratios([63.0, 145.0].into_iter(), 6);
-        assert_eq!(ticks(&far), "50 100 200");
-        let wider = Axis::of_ratios([1.1, 4_300.0].into_iter(), 6);
-        assert_eq!(ticks(&wider), "1 10 100 1000 10000");
-    }
-
-    #[test]
-    fn a_ratio_under_one_is_on_the_axis() {
-        assert_eq!(
-            ticks(&Axis::of_ratios([0.7, 1.4].into_iter(), 4)),
-            "0.6 0.8 1 1.2 1.4"
-        );
-        assert_eq!(
-            Axis::of_ratios([0.7, 14.0].into_iter(), 4).ends(),
-            (0.5, 20.0)
-        );
+        for (values, is_logarithmic, expected) in [
+            ([1.1, 3.9], false, "1 1.5 2 2.5 3 3.5 4"),
+            ([1.1, 43.0], true, "1 2 5 10 20 50"),
+            ([63.0, 145.0], true, "50 100 200"),
+            ([1.1, 4_300.0], true, "1 10 100 1000 10000"),
+            // A ratio under one is on the axis.
+            ([0.7, 1.4], false, "0.6 0.8 1 1.2 1.4"),
+            ([0.7, 14.0], true, "0.5 1 2 5 10 20"),
+        ] {
+            let axis = Axis::of_ratios(values.into_iter(), 6);
+            let found = (axis.is_logarithmic(), ticks(&axis));
+            assert_eq!(found, (is_logarithmic, expected.to_owned()), "{values:?}");
+        }
     }
 
     #[test]

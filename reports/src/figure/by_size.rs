@@ -14,11 +14,11 @@ use super::{
 };
 use crate::{error::DrawError, stats::nearest_rank, text};
 
-/// The figure.
+/// The figure `fct-slowdown-by-size`.
 pub struct BySize {
     /// Label and colour of each policy.
     pub policies: Vec<(String, RGBColor)>,
-    /// The largest size of each bin.
+    /// Largest size of each bin.
     pub upper: Vec<Bytes>,
     /// Sorted slowdowns by policy and bin.
     pub slowdowns: Vec<Vec<Vec<f64>>>,
@@ -40,10 +40,8 @@ impl Figure for BySize {
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-        let entry = |(index, (label, color)): (usize, &(String, RGBColor))| Entry {
-            color: *color,
-            key: Key::Marked(Marker::of(index)),
-            label: label.clone(),
+        let entry = |(index, (label, color)): (usize, &(String, RGBColor))| {
+            Entry::new(*color, Key::Marked(Marker::of(index)), label)
         };
         let entries = self.policies.iter().enumerate().map(entry).collect();
         let legend = Legend::new(entries, WIDTH)?;

@@ -13,10 +13,10 @@ use plotters::{
 use super::{font, theme::PAPER};
 use crate::error::DrawError;
 
-/// What drawing gives.
+/// Result of drawing.
 pub type Drawn = Result<(), DrawError>;
 
-/// A place in logical pixels, from the upper left corner.
+/// Position in logical pixels, from the upper left corner.
 pub type Point = (f64, f64);
 
 /// A drawing area whose pixels are finer than the logical ones: plotters knows whole pixels only,
@@ -26,45 +26,52 @@ pub struct Canvas<'a, DB: DrawingBackend> {
     grain: Grain,
 }
 
-/// What a backend does with pixels and letters.
+/// Scale of pixels and text of a backend.
 #[derive(Clone, Copy, Debug)]
 pub struct Grain {
-    /// Pixels of the backend for each logical one.
+    /// Number of the backend's pixels for each logical one.
     pub fineness: f64,
-    /// The backend's measure of a font whose em is one pixel.
+    /// Function from a font's em, in pixels, to the backend's font size.
     pub font_size: fn(f64) -> f64,
-    /// How much too high the backend puts letters, in ems.
+    /// Distance by which the backend draws text too high, in ems.
     pub text_lift: f64,
 }
 
-/// How a text is written.
+/// Style of a text.
 #[derive(Clone, Copy)]
 pub struct Lettering {
-    /// Its em in logical pixels.
+    /// Em in logical pixels.
     pub em: f64,
-    /// Its colour.
+    /// Colour.
     pub color: RGBColor,
-    /// Where the point it is put at is in it, horizontally.
+    /// Horizontal anchor of the text.
     pub h: HPos,
-    /// And vertically.
+    /// Vertical anchor of the text.
     pub v: VPos,
 }
 
-/// Shapes that can be told apart without colour.
+/// Shape of a marker; shapes can be told apart without colour.
 #[derive(Clone, Copy, Debug)]
 pub enum Marker {
-    /// A disc.
+    /// Disc.
     Circle,
-    /// A square.
+    /// Square.
     Square,
-    /// A triangle on its base.
+    /// Triangle on its base.
     Triangle,
-    /// A square on its corner.
+    /// Square on its corner.
     Diamond,
 }
 
+impl Lettering {
+    /// Returns the style with this em, colour and anchor.
+    pub fn new(em: f64, color: RGBColor, h: HPos, v: VPos) -> Self {
+        Self { em, color, h, v }
+    }
+}
+
 impl Grain {
-    /// `length` in the backend's pixels.
+    /// Returns `length` in the backend's pixels.
     pub fn px(&self, length: f64) -> i32 {
         #[expect(
             clippy::cast_possible_truncation,
@@ -76,7 +83,7 @@ impl Grain {
 }
 
 impl Marker {
-    /// The marker of the series at `index`.
+    /// Returns the marker of the series at `index`.
     pub fn of(index: usize) -> Self {
         const ALL: [Marker; 4] = [
             Marker::Circle,
@@ -89,34 +96,35 @@ impl Marker {
 }
 
 impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
-    /// A canvas on `area`.
+    /// Returns a canvas on `area`.
     pub fn new(area: &'a DrawingArea<DB, Shift>, grain: Grain) -> Self {
         Self { area, grain }
     }
 
-    /// The part of the area from `at`, `size` large.
+    /// Returns the part of the area from `at` with this width and height.
     pub fn part(&self, at: Point, size: Point) -> DrawingArea<DB, Shift> {
         self.area.clone().shrink(self.fine(at), self.fine(size))
     }
 
-    /// `length` in the backend's pixels.
+    /// Returns `length` in the backend's pixels.
     pub fn px(&self, length: f64) -> i32 {
         self.grain.px(length)
     }
 
-    /// A place given in the backend's pixels, which count from the picture's corner.
+    /// Returns the logical position of a point in the backend's pixels, which count from the
+    /// picture's corner.
     pub fn logical(&self, (x, y): (i32, i32)) -> Point {
         let (left, top) = self.area.get_base_pixel();
         let logical = |pixels: i32| f64::from(pixels) / self.grain.fineness;
         (logical(x - left), logical(y - top))
     }
 
-    /// A style of lines `width` wide.
+    /// Returns the style of a line of this width.
     pub fn stroke(&self, color: RGBColor, width: f64) -> ShapeStyle {
         color.stroke_width(u32::try_from(self.px(width).max(1)).unwrap_or(1))
     }
 
-    /// Writes `text` at `at`.
+    /// Draws `text` at a point.
     pub fn text(&self, text: &str, (x, y): Point, lettering: Lettering) -> Drawn {
         let style = TextStyle {
             font: font::at_size((self.grain.font_size)(lettering.em * self.grain.fineness)),
@@ -159,7 +167,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
-    /// Draws a box: a rectangle of paper with a border.
+    /// Draws a white rectangle with a border.
     pub fn boxed(&self, from: Point, to: Point, color: RGBColor, border: f64) -> Drawn {
         self.fill(from, to, color)?;
         let inner = (from.0 + border, from.1 + border);

@@ -1,4 +1,4 @@
-//! FCT slowdown CDF of each policy.
+//! CDF of the FCT slowdown under each policy.
 
 use plotters::{
     prelude::DrawingBackend,
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::text;
 
-/// The figure.
+/// The figure `fct-slowdown-cdf`.
 pub struct Cdf {
     /// Label, colour and sorted slowdowns of each policy.
     pub policies: Vec<(String, RGBColor, Vec<f64>)>,
@@ -38,10 +38,12 @@ impl Figure for Cdf {
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-        let entry = |(label, color, sorted): &(String, RGBColor, Vec<f64>)| Entry {
-            color: *color,
-            key: Key::Line,
-            label: format!("{label} ({})", text::count(sorted.len(), "flow")),
+        let entry = |(label, color, sorted): &(String, RGBColor, Vec<f64>)| {
+            Entry::new(
+                *color,
+                Key::Line,
+                format!("{label} ({})", text::count(sorted.len(), "flow")),
+            )
         };
         let legend = Legend::new(self.policies.iter().map(entry).collect(), WIDTH)?;
         legend.draw(canvas, (0.0, 0.0))?;
@@ -71,12 +73,7 @@ impl Figure for Cdf {
             let left = canvas.logical(chart.backend_coord(&(start, percent)));
             let (x, y) = canvas.logical(chart.backend_coord(&(end, percent)));
             canvas.dashes(left, (x, y), MUTED, 0.8)?;
-            let lettering = Lettering {
-                em: SMALL,
-                color: MUTED,
-                h: HPos::Left,
-                v: VPos::Center,
-            };
+            let lettering = Lettering::new(SMALL, MUTED, HPos::Left, VPos::Center);
             canvas.text(&format!("p{percent}"), (x + 6.0, y), lettering)?;
         }
         let lines: Vec<Vec<f64>> = (self.policies.iter())
@@ -91,7 +88,7 @@ impl Figure for Cdf {
     }
 }
 
-/// The corners of the empirical distribution function, in percent.
+/// Returns the corners of the empirical distribution function, in percent.
 fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
     let total = text::to_float(sorted.len() as u64);
     let mut corners = Vec::new();
@@ -104,5 +101,5 @@ fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
     corners
 }
 
-/// Room for the names of percentiles.
+/// Width of the labels of percentiles.
 const RIGHT: f64 = 24.0;

@@ -1,4 +1,4 @@
-//! A plot with axes, grid and titles.
+//! Plots with axes, grid and titles.
 
 use plotters::{
     chart::{ChartBuilder, ChartContext},
@@ -18,19 +18,19 @@ use super::{
 };
 use crate::error::DrawError;
 
-/// Where a plot is, with everything around it, and what its axes are.
+/// Position and axes of a plot.
 pub struct Plot<'a> {
-    /// The upper left corner.
+    /// Upper left corner, titles and labels included.
     pub at: Point,
     /// Width and height.
     pub size: Point,
-    /// The horizontal axis.
+    /// Horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
+    /// Vertical axis.
     pub y: Axis,
-    /// What the horizontal axis shows, with its unit.
+    /// Title of the horizontal axis, with its unit.
     pub x_title: &'a str,
-    /// What the vertical axis shows, with its unit.
+    /// Title of the vertical axis, with its unit.
     pub y_title: &'a str,
 }
 
@@ -38,7 +38,7 @@ pub struct Plot<'a> {
 pub type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<Axis, Axis>>;
 
 impl Plot<'_> {
-    /// Draws all but the data.
+    /// Draws the plot without data.
     pub fn draw<'a, DB: DrawingBackend + 'a>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -64,8 +64,8 @@ impl Plot<'_> {
         Ok(chart)
     }
 
-    /// Tick labels and titles: plotters' own are put by letters' boxes, ours by letters, and a
-    /// title over its axis is easier to read than one on its side.
+    /// Draws tick labels and titles. plotters aligns text by its box, which is less exact, and puts
+    /// the vertical axis's title on its side, which is hard to read.
     fn write_labels<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -75,12 +75,7 @@ impl Plot<'_> {
         let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
         let corners = [place(left, top), place(left, bottom), place(right, bottom)];
         canvas.line(&corners, MUTED, 1.0)?;
-        let small = Lettering {
-            em: SMALL,
-            color: MUTED,
-            h: HPos::Center,
-            v: VPos::Top,
-        };
+        let small = Lettering::new(SMALL, MUTED, HPos::Center, VPos::Top);
         for (at, label) in self.x.ticks() {
             let (x, y) = place(*at, bottom);
             canvas.line(&[(x, y), (x, y + 4.0)], MUTED, 1.0)?;
@@ -98,12 +93,7 @@ impl Plot<'_> {
         }
         let (start, low) = place(left, bottom);
         let (end, high) = place(right, top);
-        let title = Lettering {
-            em: TEXT,
-            color: INK,
-            h: HPos::Center,
-            v: VPos::Center,
-        };
+        let title = Lettering::new(TEXT, INK, HPos::Center, VPos::Center);
         let below = low + SMALL + TICK_GAP + TITLE / 2.0;
         canvas.text(self.x_title, (f64::midpoint(start, end), below), title)?;
         let first = Lettering {
@@ -114,11 +104,11 @@ impl Plot<'_> {
     }
 }
 
-/// Room for a tick and the space to its label.
+/// Length of a tick and the space to its label.
 const TICK_GAP: f64 = 8.0;
 
-/// Room for a title.
+/// Height of a title.
 const TITLE: f64 = 20.0;
 
-/// Room for half of the outermost labels.
+/// Width of half an outermost label.
 const MARGIN: f64 = 16.0;

@@ -7,33 +7,33 @@ use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
 use super::theme::FONT;
 use crate::error::DrawError;
 
-/// DejaVu Sans 2.37, cut to the characters that occur; `assets/README.md` says how.
+/// Subset of DejaVu Sans 2.37 with the characters that occur; `assets/README.md` has the command.
 pub const BYTES: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 
-/// The font, at a size in plotters' own measure: [`svg_size`] or [`bitmap_size`].
+/// Returns the font at a size of plotters: [`svg_size`] or [`bitmap_size`].
 pub fn at_size(size: f64) -> FontDesc<'static> {
     static REGISTERED: OnceLock<()> = OnceLock::new();
     REGISTERED.get_or_init(|| {
-        // It can only fail for bytes that are no font; drawing would then say that it is missing.
+        // Registration fails only for bytes that are no font; drawing then reports a missing font.
         let _ = register_font(FONT, FontStyle::Normal, BYTES);
     });
     FontDesc::new(FontFamily::Name(FONT), size, FontStyle::Normal)
 }
 
-/// What plotters' SVG backend calls a font whose em is `em` pixels.
+/// Returns the font size of plotters' SVG backend for an em of `em` pixels.
 pub fn svg_size(em: f64) -> f64 {
     em * 1.24
 }
 
-/// What plotters' bitmaps call a font whose em is `em` pixels: its height, which is from the
-/// ascender of 0.928 to the descender of 0.236.
+/// Returns the font size of plotters' bitmap backend for an em of `em` pixels: the height from the
+/// descender, 0.236 em, to the ascender, 0.928 em.
 pub fn bitmap_size(em: f64) -> f64 {
     em * 1.164
 }
 
-/// Width of `text` in a font whose em is `em` pixels.
+/// Returns the width of `text` at an em of `em` pixels.
 pub fn width(text: &str, em: f64) -> Result<f64, DrawError> {
-    // Measured large, because the answer is in whole pixels.
+    // Enlarged, because plotters returns whole pixels.
     const ENLARGED: f64 = 32.0;
     let layout = at_size(bitmap_size(em) * ENLARGED).layout_box(text);
     let ((left, _), (right, _)) = layout.map_err(DrawError::new)?;

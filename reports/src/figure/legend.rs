@@ -1,4 +1,4 @@
-//! Legends, in rows over the data, never on it.
+//! Legends, in rows above the data.
 
 use plotters::{
     prelude::DrawingBackend,
@@ -18,37 +18,45 @@ use crate::error::DrawError;
 /// A legend.
 pub struct Legend {
     entries: Vec<Entry>,
-    places: Vec<Point>,
+    positions: Vec<Point>,
     rows: u32,
 }
 
-/// One line of a legend.
+/// Entry of a legend.
 pub struct Entry {
-    /// Its colour.
+    /// Colour of the data.
     pub color: RGBColor,
-    /// How the data is drawn.
+    /// Drawing of the data.
     pub key: Key,
-    /// What it is.
+    /// Label of the data.
     pub label: String,
 }
 
-/// How data is drawn.
+/// Drawing of data in a legend.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
-    /// A bar.
+    /// Bar.
     Bar,
-    /// A line.
+    /// Line.
     Line,
-    /// A line with markers.
+    /// Line with markers.
     Marked(Marker),
-    /// A dashed line.
+    /// Dashed line.
     Dashed,
 }
 
+impl Entry {
+    /// Returns the entry of data of this colour and label.
+    pub fn new(color: RGBColor, key: Key, label: impl Into<String>) -> Self {
+        let label = label.into();
+        Self { color, key, label }
+    }
+}
+
 impl Legend {
-    /// Lays `entries` out in as many rows of `width` as they need.
+    /// Lays out `entries` in as many rows of `width` as they need.
     pub fn new(entries: Vec<Entry>, width: f64) -> Result<Self, DrawError> {
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         let (mut x, mut rows) = (0.0, 1);
         for entry in &entries {
             let room = KEY_WIDTH + font::width(&entry.label, TEXT)?;
@@ -56,25 +64,25 @@ impl Legend {
                 x = 0.0;
                 rows += 1;
             }
-            places.push((x, f64::from(rows - 1) * ROW));
+            positions.push((x, f64::from(rows - 1) * ROW));
             x += room + GAP;
         }
         Ok(Self {
             entries,
-            places,
+            positions,
             rows,
         })
     }
 
-    /// Its height.
+    /// Returns the height.
     pub fn height(&self) -> f64 {
         f64::from(self.rows) * ROW
     }
 
-    /// Draws it with its upper left corner at `at`.
+    /// Draws the legend with its upper left corner at `at`.
     pub fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>, at: Point) -> Drawn {
-        for (entry, place) in self.entries.iter().zip(&self.places) {
-            let (x, middle) = (at.0 + place.0, at.1 + place.1 + ROW / 2.0);
+        for (entry, position) in self.entries.iter().zip(&self.positions) {
+            let (x, middle) = (at.0 + position.0, at.1 + position.1 + ROW / 2.0);
             let ends = [(x, middle), (x + KEY_LENGTH, middle)];
             match entry.key {
                 Key::Bar => canvas.fill(
@@ -90,12 +98,7 @@ impl Legend {
                     canvas.marker(marker, center, 4.5, entry.color)?;
                 }
             }
-            let lettering = Lettering {
-                em: TEXT,
-                color: INK,
-                h: HPos::Left,
-                v: VPos::Center,
-            };
+            let lettering = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
             canvas.text(&entry.label, (x + KEY_WIDTH, middle), lettering)?;
         }
         Ok(())

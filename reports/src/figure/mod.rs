@@ -1,4 +1,4 @@
-//! Figures: what each shows, drawn once for every backend.
+//! Figures: the data of each, and its drawing for every backend.
 
 mod around;
 mod axis;
@@ -11,7 +11,6 @@ mod legend;
 mod map;
 mod render;
 pub mod theme;
-mod time_unit;
 mod timeline;
 mod utilisation;
 

@@ -1,4 +1,4 @@
-//! A figure to SVG and PNG.
+//! Figures as SVG and PNG.
 
 use std::path::Path;
 
@@ -20,28 +20,28 @@ use crate::error::{DrawError, ReportError};
 
 /// A figure.
 pub trait Figure {
-    /// The name of its files.
+    /// Name of the figure's files.
     const NAME: &'static str;
 
-    /// Why it cannot be drawn, as a sentence for its reader.
+    /// Returns the reason why there is nothing to draw, for the reader of the report.
     fn missing(&self) -> Option<String>;
 
-    /// Its height; every figure is [`WIDTH`] wide.
+    /// Returns the height; every figure is [`WIDTH`] wide.
     fn height(&self) -> f64;
 
-    /// Draws it.
+    /// Draws the figure.
     ///
     /// # Errors
-    /// Those of the backend.
+    /// If the backend fails.
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn;
 }
 
 /// A drawn figure.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// The name of its files.
+    /// Name of the figure's files.
     pub name: &'static str,
-    /// What is in its `<svg>` element.
+    /// Contents of the `<svg>` element.
     body: String,
     height: f64,
 }
@@ -78,22 +78,17 @@ fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, grain: Grain)
     let canvas = Canvas::new(&area, grain);
     match figure.missing() {
         None => figure.draw(&canvas)?,
-        Some(why) => {
-            let lettering = Lettering {
-                em: TEXT,
-                color: MUTED,
-                h: HPos::Center,
-                v: VPos::Center,
-            };
-            canvas.text(&why, (WIDTH / 2.0, EMPTY_HEIGHT / 2.0), lettering)?;
+        Some(reason) => {
+            let lettering = Lettering::new(TEXT, MUTED, HPos::Center, VPos::Center);
+            canvas.text(&reason, (WIDTH / 2.0, EMPTY_HEIGHT / 2.0), lettering)?;
         }
     }
     picture.present().map_err(DrawError::from)
 }
 
 impl Image {
-    /// As part of a page that has the font, without its margin; `label` says what it shows to who
-    /// cannot see it.
+    /// Returns the figure for a page that has the font, without margin; `label` is its text for
+    /// screen readers.
     pub fn inline(&self, label: &str) -> PreEscaped<String> {
         let margin = SVG.px(MARGIN);
         let (width, height) = (SVG.px(WIDTH), SVG.px(self.height));
@@ -105,7 +100,7 @@ impl Image {
         }
     }
 
-    /// As a file of its own, with the font in it.
+    /// Returns the figure as a separate file, with the font in it.
     pub fn standalone(&self, label: &str) -> String {
         let (width, height) = (WIDTH + 2.0 * MARGIN, self.height + 2.0 * MARGIN);
         let view = format!("0 0 {} {}", SVG.px(width), SVG.px(height));
@@ -120,7 +115,7 @@ impl Image {
     }
 }
 
-/// The style that brings the bundled font.
+/// Returns the style sheet with the bundled font.
 pub fn font_face() -> String {
     let font = STANDARD.encode(font::BYTES);
     format!(
@@ -128,28 +123,28 @@ pub fn font_face() -> String {
     )
 }
 
-/// What is between the tags of `svg`.
+/// Returns the contents of the `<svg>` element.
 fn body_of(svg: &str) -> &str {
     let start = svg.find('>').map_or(0, |end| end + 1);
     let end = svg.rfind("</svg>").unwrap_or(svg.len());
     svg[start..end].trim()
 }
 
-/// Width and height of a picture, margins included.
+/// Returns width and height of a picture, margins included.
 fn pixels(height: f64, grain: Grain) -> (u32, u32) {
     let pixels = |length: f64| u32::try_from(grain.px(length + 2.0 * MARGIN)).unwrap_or(0);
     (pixels(WIDTH), pixels(height))
 }
 
-/// Coordinates are tenths of a pixel.
+/// Scale of SVG: coordinates are tenths of a pixel.
 const SVG: Grain = Grain {
     fineness: 10.0,
     font_size: font::svg_size,
     text_lift: 0.0,
 };
 
-/// Twice the resolution of a plain screen. Letters whose middle should be somewhere have their
-/// baseline 0.113 em under it, which is 0.16 em too little for lower-case letters 0.547 em high.
+/// Scale of PNG: twice the resolution of a plain screen. plotters puts the baseline of centred text
+/// 0.113 em under the centre, which is 0.16 em too little for lower-case letters 0.547 em high.
 const PNG: Grain = Grain {
     fineness: 2.0,
     font_size: font::bitmap_size,
@@ -158,5 +153,5 @@ const PNG: Grain = Grain {
 
 const EMPTY_HEIGHT: f64 = 120.0;
 
-/// Around a picture that stands alone.
+/// Margin of a picture in a separate file.
 const MARGIN: f64 = 12.0;

@@ -6,19 +6,19 @@
 
 use plotters::style::RGBColor;
 
-/// Text and axes.
+/// Colour of text and axes.
 pub const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
 
-/// Secondary text.
+/// Colour of secondary text.
 pub const MUTED: RGBColor = RGBColor(0x59, 0x63, 0x6e);
 
-/// Grid lines.
+/// Colour of grid lines.
 pub const GRID: RGBColor = RGBColor(0xe4, 0xe8, 0xec);
 
-/// Marks of what was not used.
+/// Colour of unused links and unnamed routes.
 pub const UNUSED: RGBColor = RGBColor(0xb4, 0xbc, 0xc6);
 
-/// The background.
+/// Colour of the background.
 pub const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xff);
 
 const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
@@ -28,7 +28,7 @@ const PURPLE: RGBColor = RGBColor(0xcc, 0x79, 0xa7);
 const ORANGE: RGBColor = RGBColor(0xe6, 0x9f, 0x00);
 const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
 
-/// Colours of series, in the order they are taken.
+/// Colours of series, in order of use.
 pub const SERIES: [RGBColor; 6] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY];
 
 /// Policies that have the same colour in every report.
@@ -41,7 +41,7 @@ const POLICIES: [(&str, RGBColor); 6] = [
     ("ucmp-artifact", SKY),
 ];
 
-/// The colour of each policy: its own if it has one, else the next that no other has.
+/// Returns the colour of each policy: its own if it has one, else the next unused one.
 pub fn policy_colors(policies: &[String]) -> Vec<RGBColor> {
     let own = |policy: &String| {
         let found = POLICIES.iter().find(|(name, _)| name == policy);
@@ -57,7 +57,7 @@ pub fn policy_colors(policies: &[String]) -> Vec<RGBColor> {
         .collect()
 }
 
-/// The name the bundled font is registered by.
+/// Name under which the bundled font is registered.
 pub const FONT: &str = "DejaVu Sans";
 
 /// Em of axis titles, legends and panel titles.
@@ -69,8 +69,7 @@ pub const SMALL: f64 = 10.5;
 /// Width of every figure.
 pub const WIDTH: f64 = 900.0;
 
-/// How much wider than others each line is drawn: one that a later line lies on looks out from
-/// under it.
+/// Returns the additional width of each line: a line under later ones is wider, to be seen.
 pub fn extra_widths(lines: &[Vec<f64>]) -> Vec<f64> {
     let covered = |(index, line): (usize, &Vec<f64>)| {
         let later = lines[index + 1..].iter();
@@ -80,7 +79,7 @@ pub fn extra_widths(lines: &[Vec<f64>]) -> Vec<f64> {
     lines.iter().enumerate().map(covered).collect()
 }
 
-/// Whether two lines through positive values are on each other.
+/// True if two lines through positive values coincide.
 fn coincide(one: &[f64], other: &[f64]) -> bool {
     let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 0.02 * a.abs();
     one.len() == other.len() && one.iter().zip(other).all(near)

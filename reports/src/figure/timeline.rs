@@ -1,75 +1,62 @@
-//! When each flow ran, and over which route.
+//! Time and route of each flow.
 
 use plotters::{prelude::DrawingBackend, style::RGBColor};
 
 use super::{
-    axis::Axis,
+    axis::{Axis, TimeUnit},
     canvas::{Canvas, Drawn},
     chart::Plot,
     legend::{Entry, Key, Legend},
     render::Figure,
     theme::{INK, UNUSED, WIDTH},
-    time_unit::TimeUnit,
 };
 use crate::{error::DrawError, text};
 
-/// The figure.
+/// The figure `flow-timeline`.
 pub struct Timeline {
-    /// Label and colour of each route that has one; flows over others are grey.
+    /// Label and colour of routes; flows over other routes are grey.
     pub routes: Vec<(String, RGBColor)>,
     /// One panel for each policy.
     pub panels: Vec<Lane>,
 }
 
-/// One policy's flows.
+/// Flows of one policy.
 pub struct Lane {
     /// Label of the policy.
     pub policy: String,
-    /// The flows of its first repetition, by start.
+    /// Flows of the first repetition, by start.
     pub flows: Vec<Bar>,
 }
 
 /// One flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
-    /// When it started, in seconds.
+    /// Start, in seconds.
     pub start: f64,
-    /// When it ended; nothing if it did not finish.
+    /// Completion, in seconds; none if the flow did not finish.
     pub end: Option<f64>,
-    /// Its place in the routes; nothing if its route is not among them.
+    /// Index of the route in [`Timeline::routes`]; none if it is not there.
     pub route: Option<usize>,
 }
 
 impl Timeline {
     fn legend(&self) -> Result<Legend, DrawError> {
-        let route = |(label, color): &(String, RGBColor)| Entry {
-            color: *color,
-            key: Key::Bar,
-            label: label.clone(),
-        };
+        let route = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Bar, label);
         let mut entries: Vec<Entry> = self.routes.iter().map(route).collect();
         let mut flows = self.panels.iter().flat_map(|lane| &lane.flows);
         if flows
             .clone()
             .any(|flow| flow.end.is_some() && flow.route.is_none())
         {
-            entries.push(Entry {
-                color: UNUSED,
-                key: Key::Bar,
-                label: "another or unknown".into(),
-            });
+            entries.push(Entry::new(UNUSED, Key::Bar, "another or unknown"));
         }
         if flows.any(|flow| flow.end.is_none()) {
-            entries.push(Entry {
-                color: INK,
-                key: Key::Dashed,
-                label: "did not finish".into(),
-            });
+            entries.push(Entry::new(INK, Key::Dashed, "did not finish"));
         }
         Legend::new(entries, WIDTH)
     }
 
-    fn most_flows(&self) -> usize {
+    fn max_flows(&self) -> usize {
         self.panels
             .iter()
             .map(|lane| lane.flows.len())
@@ -77,17 +64,17 @@ impl Timeline {
             .unwrap_or(0)
     }
 
-    /// Height of one flow.
+    /// Returns the height of one flow.
     fn pitch(&self) -> f64 {
-        (LANE_HEIGHT / text::to_float(self.most_flows().max(1) as u64)).clamp(1.0, 8.0)
+        (LANE_HEIGHT / text::to_float(self.max_flows().max(1) as u64)).clamp(1.0, 8.0)
     }
 
     fn lane_height(&self) -> f64 {
-        let rows = text::to_float(self.most_flows() as u64);
+        let rows = text::to_float(self.max_flows() as u64);
         rows * self.pitch() + AROUND
     }
 
-    /// When the last flow ends.
+    /// Returns the time of the last completion, in seconds.
     fn end(&self) -> f64 {
         let flows = self.panels.iter().flat_map(|lane| &lane.flows);
         flows
@@ -100,7 +87,7 @@ impl Figure for Timeline {
     const NAME: &'static str = "flow-timeline";
 
     fn missing(&self) -> Option<String> {
-        (self.most_flows() == 0).then(|| "no flow is recorded".into())
+        (self.max_flows() == 0).then(|| "no flow is recorded".into())
     }
 
     fn height(&self) -> f64 {
@@ -132,7 +119,7 @@ impl Timeline {
             all => format!("{finished} of {} finished", text::count(all, "flow")),
         };
         let unit = TimeUnit::of(self.end());
-        let rows = text::to_float(self.most_flows() as u64);
+        let rows = text::to_float(self.max_flows() as u64);
         let x = Axis::from_zero(self.end() * unit.per_second, 8);
         let (_, axis_end) = x.ends();
         let plot = Plot {
@@ -171,5 +158,5 @@ impl Timeline {
 /// Height of a lane's bars, unless there are too many or too few flows.
 const LANE_HEIGHT: f64 = 400.0;
 
-/// Margins, tick labels and title.
+/// Height of margins, tick labels and title.
 const AROUND: f64 = 80.0;

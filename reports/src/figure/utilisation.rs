@@ -1,4 +1,4 @@
-//! How busy each link was under each policy.
+//! Utilisation of each link under each policy.
 
 use lab_records::LinkInfo;
 use plotters::{
@@ -20,13 +20,13 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// The figure.
+/// The figure `link-utilisation`.
 pub struct Utilisation {
     /// Label and colour of each policy.
     pub policies: Vec<(String, RGBColor)>,
     /// The links, from top to bottom.
     pub links: Vec<LinkBars>,
-    /// Links that are left out, being less busy than those shown.
+    /// Number of links left out, which are less busy than those shown.
     pub left_out: usize,
 }
 
@@ -34,13 +34,12 @@ pub struct Utilisation {
 pub struct LinkBars {
     /// The link.
     pub link: LinkInfo,
-    /// Share of the capacity used in the busier direction, for each policy; nothing if it was not
-    /// measured.
+    /// Share of capacity used in the busier direction under each policy; none if not measured.
     pub shares: Vec<Option<f64>>,
 }
 
 impl Utilisation {
-    /// The busiest of `links`, at most [`MAX_LINKS`], in their order.
+    /// Returns the figure of the busiest of `links`, at most [`MAX_LINKS`], in their order.
     pub fn new(policies: Vec<(String, RGBColor)>, links: Vec<LinkBars>) -> Self {
         let busiest = |bars: &LinkBars| bars.shares.iter().flatten().copied().fold(0.0, f64::max);
         let mut order: Vec<usize> = (0..links.len()).collect();
@@ -59,7 +58,7 @@ impl Utilisation {
         }
     }
 
-    /// Whether a link carried more than it can.
+    /// True if a link carried more than its capacity.
     pub fn is_overfull(&self) -> bool {
         let mut shares = self
             .links
@@ -73,11 +72,7 @@ impl Utilisation {
     }
 
     fn legend(&self) -> Result<Legend, DrawError> {
-        let entry = |(label, color): &(String, RGBColor)| Entry {
-            color: *color,
-            key: Key::Bar,
-            label: label.clone(),
-        };
+        let entry = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Bar, label);
         Legend::new(self.policies.iter().map(entry).collect(), WIDTH)
     }
 }
@@ -113,13 +108,13 @@ impl Figure for Utilisation {
             .links
             .iter()
             .flat_map(|bars| bars.shares.iter().flatten());
-        let most = shares.copied().fold(0.0, f64::max) * 100.0;
+        let max = shares.copied().fold(0.0, f64::max) * 100.0;
         let rows = text::to_float(self.links.len() as u64);
         let plot = Plot {
             at: (left, legend.height()),
             size: (WIDTH - left - 50.0, self.height() - legend.height()),
-            x: Axis::from_zero(most.max(1.0), 8),
-            // From top to bottom, as the links are listed.
+            x: Axis::from_zero(max.max(1.0), 8),
+            // From top to bottom, in the order of the links.
             y: Axis::bare(rows..0.0),
             x_title: "mean utilisation, busier direction (% of capacity)",
             y_title: "",
@@ -142,18 +137,13 @@ impl Figure for Utilisation {
     }
 }
 
-/// Writes a link's name and what it is, ending at `(x, y)`.
+/// Draws a link's name and attributes, ending at `(x, y)`.
 fn write_name<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
     link: &LinkInfo,
     (x, y): Point,
 ) -> Drawn {
-    let name = Lettering {
-        em: TEXT,
-        color: INK,
-        h: HPos::Right,
-        v: VPos::Center,
-    };
+    let name = Lettering::new(TEXT, INK, HPos::Right, VPos::Center);
     let small = Lettering {
         em: SMALL,
         color: MUTED,
@@ -163,7 +153,7 @@ fn write_name<DB: DrawingBackend>(
     canvas.text(&attributes(link), (x, y + 8.0), small)
 }
 
-/// Draws a bar from its upper left corner to `end`, with its value behind it.
+/// Draws a bar from its upper left corner to `end`, with its value after it.
 fn draw_bar<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
     (axis, top): Point,
@@ -175,29 +165,24 @@ fn draw_bar<DB: DrawingBackend>(
         let corner = (end.max(axis + 1.0), top + BAR - 1.0);
         canvas.fill((axis, top + 1.0), corner, color)?;
     }
-    let value = Lettering {
-        em: SMALL,
-        color: MUTED,
-        h: HPos::Left,
-        v: VPos::Center,
-    };
+    let value = Lettering::new(SMALL, MUTED, HPos::Left, VPos::Center);
     canvas.text(&text::percent(share), (end + 5.0, top + BAR / 2.0), value)
 }
 
-/// `200 Gb/s · 25 ms`.
+/// Returns rate and delay of a link: `200 Gb/s · 25 ms`.
 pub fn attributes(link: &LinkInfo) -> String {
     let (rate, delay) = (text::rate(link.rate_bps), text::time(link.delay_ns));
     format!("{rate} · {delay}")
 }
 
-/// More links would make a figure of more than two pages.
+/// Maximum number of links, which make a figure of two pages.
 const MAX_LINKS: usize = 40;
 
-/// A rate limit lets a burst through on top of its rate.
+/// Share above capacity that a rate limit's burst lets through.
 const BURST: f64 = 0.02;
 
 const BAR: f64 = 15.0;
 const ROW_GAP: f64 = 12.0;
 
-/// Margin, tick labels and title.
+/// Height of margin, tick labels and title.
 const AROUND: f64 = 72.0;

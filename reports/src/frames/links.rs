@@ -175,6 +175,7 @@ const BIT_NANOS_PER_BYTE_SECOND: u128 = 8 * 1_000_000_000;
 
 #[cfg(test)]
 mod tests {
+    use lab_records::sample;
     use lab_units::{BitsPerSec, Bytes, Nanos};
 
     use super::*;
@@ -191,14 +192,13 @@ mod tests {
     /// A counter of dc1's direction of `dc1-dc2`, `bytes` after `time` seconds at `rate` bit/s.
     fn counter(policy: &str, repetition: u32, time: u64, bytes: u64, rate: u64) -> LinkRow {
         LinkRow {
-            policy: policy.into(),
             repetition,
             time_ns: Nanos::new(time * 1_000_000_000),
             tx_bytes: Bytes::new(bytes),
             rate_bps: BitsPerSec::new(rate).unwrap(),
             drops: bytes / 100,
             marks: (bytes > 0).then_some(bytes / 10),
-            ..testing::counter("dc1", "dc2")
+            ..sample::counter(&sample::link("dc1", "dc2", 1, 1), policy)
         }
     }
 
@@ -260,18 +260,8 @@ mod tests {
     #[test]
     fn a_peak_queue_belongs_to_its_direction() {
         let queue = |switch: &str, to: &str, backlog: u64| QueueRow {
-            policy: "a".into(),
-            repetition: 0,
-            time_ns: Nanos::ZERO,
-            switch: switch.into(),
-            port: "p".into(),
-            to_dc: to.into(),
             backlog_bytes: Bytes::new(backlog),
-            emu_backlog_bytes: Bytes::new(backlog),
-            queue_level: 0,
-            trend_level: 0,
-            duration_level: 0,
-            congestion_cost: 0,
+            ..sample::queue(&sample::link(switch, to, 1, 1), "a")
         };
         let queues = [
             queue("dc1", "dc2", 7),

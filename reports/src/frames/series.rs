@@ -150,7 +150,7 @@ const MAX_COUNTERS: usize = 800;
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{LinkChange, LinkRow};
+    use lab_records::{LinkChange, LinkRow, sample};
     use lab_units::Bytes;
 
     use super::{super::links, *};
@@ -173,7 +173,7 @@ mod tests {
         LinkRow {
             time_ns: Nanos::from_millis(millis),
             tx_bytes: Bytes::new(bytes),
-            ..testing::counter(from, to)
+            ..sample::counter(&sample::link(from, to, 1, 1), "a")
         }
     }
 

@@ -4,10 +4,10 @@
 //! under both policies, since both ran the same schedule. The interval is the 2.5th to the 97.5th
 //! percentile of the statistic over the samples.
 
-use super::{
-    estimate::{Change, Estimate, Slowdown},
-    resample::{Resampler, sample_count},
-};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::{Change, Estimate, Slowdown};
 use crate::frames::Pair;
 
 /// p50, p95, p99 and mean.
@@ -15,7 +15,7 @@ type Statistics = [f64; 4];
 
 const PERCENTS: [u32; 3] = [50, 95, 99];
 
-/// Statistics of `sorted` slowdowns; nothing if there are none.
+/// Returns statistics of `sorted` slowdowns; `None` if there are none.
 pub fn slowdown(sorted: &[f64]) -> Option<Slowdown> {
     let values = Values::new(sorted.to_vec());
     let once = vec![1; sorted.len()];
@@ -30,7 +30,7 @@ pub fn slowdown(sorted: &[f64]) -> Option<Slowdown> {
     })
 }
 
-/// The other policy's statistics against the base's; nothing if there are no pairs.
+/// Returns the other policy's statistics against the baseline's; `None` if there are no pairs.
 pub fn change(pairs: &[Pair]) -> Option<Change> {
     let base = Values::new(pairs.iter().map(|pair| pair.base).collect());
     let other = Values::new(pairs.iter().map(|pair| pair.other).collect());
@@ -50,7 +50,7 @@ pub fn change(pairs: &[Pair]) -> Option<Change> {
     })
 }
 
-/// Values, with the order to walk them in from small to large.
+/// Values, with their order from small to large.
 struct Values {
     values: Vec<f64>,
     order: Vec<usize>,
@@ -63,7 +63,7 @@ impl Values {
         Self { values, order }
     }
 
-    /// Statistics of the values, each as often as `counts` says.
+    /// Returns statistics of the values, each taken as often as `counts` says.
     fn statistics(&self, counts: &[u32]) -> Option<Statistics> {
         let drawn: u64 = counts.iter().map(|&count| u64::from(count)).sum();
         let ranks = PERCENTS.map(|percent| (drawn * u64::from(percent)).div_ceil(100));
@@ -109,12 +109,58 @@ fn intervals(
     })
 }
 
+/// Samples with replacement, each with as many items as there are.
+struct Resampler {
+    rng: Pcg64Mcg,
+    counts: Vec<u32>,
+}
+
+impl Resampler {
+    /// Returns the same samples of `len` items each time.
+    fn new(len: usize) -> Self {
+        Self {
+            rng: Pcg64Mcg::seed_from_u64(SEED),
+            counts: vec![0; len],
+        }
+    }
+
+    /// Returns how often each item is in the next sample.
+    fn draw(&mut self) -> &[u32] {
+        self.counts.fill(0);
+        let len = self.counts.len();
+        for _ in 0..len {
+            let index = below(self.rng.next_u64(), len);
+            self.counts[index] += 1;
+        }
+        &self.counts
+    }
+}
+
+/// Returns the number of samples to draw of `len` items: 2,000, or fewer if they would take more
+/// than about a second. It is a multiple of 40, so that 2.5 % of it is a whole number.
+fn sample_count(len: usize) -> usize {
+    let affordable = MAX_DRAWS / len.max(1);
+    affordable.clamp(MIN_SAMPLES, MAX_SAMPLES) / 40 * 40
+}
+
+/// Returns `random` scaled to `0..len`. The bias, at most `len / 2^64`, is far below the estimated quantities.
+fn below(random: u64, len: usize) -> usize {
+    let product = u128::from(random) * (len as u128);
+    usize::try_from(product >> 64).unwrap_or(0)
+}
+
+/// Seed of the samples; fixed, so that the report of a run is always the same.
+const SEED: u64 = 0x1c4b;
+
+const MAX_SAMPLES: usize = 2_000;
+const MIN_SAMPLES: usize = 200;
+const MAX_DRAWS: usize = 100_000_000;
+
 #[cfg(test)]
 mod tests {
-    use crate::stats::nearest_rank;
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{super::nearest_rank, *};
 
     #[test]
     fn nothing_has_no_statistics() {
@@ -175,4 +221,26 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_sample_has_as_many_items_as_there_are() {
+        let mut resampler = Resampler::new(44);
+        for _ in 0..100 {
+            assert_eq!(resampler.draw().iter().sum::<u32>(), 44);
+        }
+    }
+
+    #[test]
+    fn the_draws_are_these_on_every_machine() {
+        assert_eq!(Resampler::new(10).draw(), GOLDEN);
+    }
+
+    #[test]
+    fn sample_counts_are_multiples_of_40_within_bounds() {
+        assert_eq!(sample_count(44), 2_000);
+        assert_eq!(sample_count(100_000), 1_000);
+        assert_eq!(sample_count(10_000_000), 200);
+    }
+
+    const GOLDEN: [u32; 10] = [0, 2, 2, 1, 0, 0, 1, 2, 2, 0];
 }

@@ -1,6 +1,6 @@
-//! Just enough HTML to see what a page says.
+//! Text and well-formedness of a page.
 
-/// The text of `page`: a line for each block, without figures and styles.
+/// Returns the text of `page`: a line for each block, without figures and styles.
 pub fn text(page: &str) -> String {
     let page = without(&without(page, "<style", "</style>"), "<svg", "</svg>");
     let mut text = String::new();
@@ -12,20 +12,12 @@ pub fn text(page: &str) -> String {
             .map_or(rest.len(), |end| start + end + 1);
         let tag = rest[start..end].trim_start_matches(['<', '/']);
         let name = tag.split([' ', '>']).next().unwrap_or_default();
-        let block = [
-            "tr",
-            "p",
-            "h1",
-            "h2",
-            "h3",
-            "li",
-            "dt",
-            "div",
-            "figcaption",
-            "summary",
-            "title",
-        ];
-        text.push_str(if block.contains(&name) { "\n" } else { " " });
+        let mut block = "tr p h1 h2 h3 li dt div figcaption summary title".split(' ');
+        text.push_str(if block.any(|it| it == name) {
+            "\n"
+        } else {
+            " "
+        });
         rest = &rest[end..];
     }
     text.push_str(rest);
@@ -39,19 +31,19 @@ pub fn text(page: &str) -> String {
         .join("\n")
 }
 
-/// `page` without the bundled font.
+/// Returns `page` without the bundled font.
 pub fn without_font(page: &str) -> String {
     without(page, "url(data:", ")")
 }
 
-/// As text in a page is written.
+/// Returns `text` escaped as in a page.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('\'', "&apos;")
 }
 
-/// Panics unless tags are closed in the order they are opened, with quoted attributes.
+/// Panics unless tags are closed in the right order and attributes are quoted.
 pub fn assert_well_formed(page: &str) {
     let page = without(page, "<style", "</style>");
     let mut open: Vec<&str> = Vec::new();
@@ -76,7 +68,7 @@ pub fn assert_well_formed(page: &str) {
     assert_eq!(open, Vec::<&str>::new());
 }
 
-/// `rect` of a swatch is written as a void element by maud.
+/// True for `rect`, which maud writes as a void element in a swatch.
 fn is_void(name: &str) -> bool {
     name == "rect"
 }

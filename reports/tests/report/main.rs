@@ -1,6 +1,7 @@
-//! Reports of made-up runs.
+//! Reports of synthetic runs.
 
 mod html;
 mod page;
+mod readme;
 mod synthetic;
 mod thirteen;

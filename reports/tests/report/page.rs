@@ -1,4 +1,4 @@
-//! What a report says.
+//! Contents of reports.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use lab_records::{DcPath, FaultInfo, FlowRow, LinkChange};
 use lab_reports::{Report, render};
 use lab_units::Nanos;
 
-use crate::{html, synthetic::Synthetic, thirteen};
+use crate::{html, readme, synthetic::Synthetic, thirteen};
 
 fn report(dir: &Path) -> (Report, String) {
     let report = render(dir).expect("a report");
@@ -31,6 +31,12 @@ fn the_testbed_is_reported() {
         .collect();
     files.sort_unstable();
     insta::assert_snapshot!("testbed_figures", files.join("\n"));
+    let explained = readme::first_cells("## Figures");
+    assert!(
+        files
+            .iter()
+            .all(|file| explained.contains(&&file[..file.len() - 4]))
+    );
     assert!(report.figures.iter().all(|file| file.exists()));
 }
 
@@ -55,7 +61,7 @@ fn a_run_of_the_simulator_is_reported() {
 }
 
 #[test]
-fn a_run_that_cannot_be_trusted_says_so_first() {
+fn an_unclean_run_opens_with_its_reasons() {
     let mut run = Synthetic::testbed(44);
     run.give_up("ecmp", 3);
     run.give_up("ecmp", 17);
@@ -86,7 +92,7 @@ fn a_run_that_cannot_be_trusted_says_so_first() {
 }
 
 #[test]
-fn a_run_that_died_at_once_still_has_a_report() {
+fn a_run_without_rows_has_a_report() {
     let mut run = Synthetic::testbed(44);
     run.flows.clear();
     run.links.clear();
@@ -114,7 +120,7 @@ fn a_run_that_died_at_once_still_has_a_report() {
 }
 
 #[test]
-fn a_torn_row_is_left_out_and_told() {
+fn a_truncated_row_is_left_out_and_reported() {
     let dir = Synthetic::testbed(44).write("torn");
     let flows = dir.join("flows.csv");
     let text = fs::read_to_string(&flows).expect("flows");
@@ -178,7 +184,7 @@ fn the_page_loads_nothing_and_runs_nothing() {
     }
 }
 
-/// The page and its figures as text.
+/// Returns the page and its figures as text.
 fn pages(report: &Report, html: String) -> Vec<String> {
     let is_svg = |file: &&PathBuf| file.extension().is_some_and(|end| end == "svg");
     let svgs = report.figures.iter().filter(is_svg);
@@ -226,7 +232,7 @@ fn hostile_names_are_text() {
 }
 
 #[test]
-fn what_happened_around_faults_is_shown_if_there_were_any() {
+fn only_a_run_with_faults_shows_rates_around_them() {
     let mut run = Synthetic::testbed(40);
     let (_, without) = report(&run.write("sound"));
     assert!(!without.contains("id=\"around-faults\""));
@@ -248,7 +254,7 @@ fn what_happened_around_faults_is_shown_if_there_were_any() {
 }
 
 #[test]
-fn more_flows_policies_and_repetitions_than_fit_are_cut_and_told() {
+fn a_large_run_shows_a_selection_and_says_so() {
     let mut run = Synthetic::testbed(820);
     let ecmp: Vec<FlowRow> = run
         .flows

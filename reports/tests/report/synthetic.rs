@@ -1,4 +1,4 @@
-//! Made-up runs that look like real ones: the paper's testbed, 44 flows, two policies.
+//! Synthetic runs: the paper's testbed with two policies.
 
 use std::{
     fs,
@@ -7,13 +7,12 @@ use std::{
 };
 
 use lab_records::{
-    DcInfo, DcPath, DecisionRow, DelayMethod, FlowRow, FlowStatus, GuestCpu, LinkInfo, LinkRow,
+    DcPath, DecisionRow, DelayMethod, FlowRow, FlowStatus, GuestCpu, LinkInfo, LinkRow,
     MeasuredLink, PfcRow, Phase, QueueRow, RunEnd, RunInfo, RunWriter, UtcTime, sample,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
-/// The middle DC of each route, its rate in Gb/s, and the one-way delay of each of its two links
-/// in ms.
+/// Middle datacenter of each route, rate in Gbit/s, and one-way delay in ms of each of its two links.
 pub const ROUTES: [(&str, u64, u64); 6] = [
     ("dc2", 200, 25),
     ("dc3", 200, 250),
@@ -23,11 +22,12 @@ pub const ROUTES: [(&str, u64, u64); 6] = [
     ("dc7", 40, 50),
 ];
 
-/// Bytes are 1/200 of the paper's, times tenfold.
+/// Paper ÷ emulated size.
 const SIZE_SCALE: u64 = 200;
+/// Emulated ÷ paper time.
 const TIME_SCALE: u64 = 10;
 
-/// A made-up run, to be changed and written.
+/// A synthetic run, for tests to change and write.
 #[derive(Clone)]
 pub struct Synthetic {
     pub info: RunInfo,
@@ -40,7 +40,7 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// The testbed with `count` flows of each policy.
+    /// Returns the testbed with `count` flows of each policy.
     pub fn testbed(count: u32) -> Self {
         let mut run = Self {
             info: info(count),
@@ -66,7 +66,7 @@ impl Synthetic {
         run
     }
 
-    /// Makes `flow` of `policy` one that was given up.
+    /// Lets `flow` of `policy` time out.
     pub fn give_up(&mut self, policy: &str, flow: u32) {
         let row = self.flow_mut(policy, flow);
         row.status = FlowStatus::TimedOut;
@@ -74,14 +74,14 @@ impl Synthetic {
         (row.fct_ns, row.slowdown, row.emu_fct_ns) = (None, None, None);
     }
 
-    /// The row of `flow` of `policy`.
+    /// Returns the row of `flow` of `policy`.
     pub fn flow_mut(&mut self, policy: &str, flow: u32) -> &mut FlowRow {
         let mut rows = self.flows.iter_mut();
         rows.find(|row| row.policy == policy && row.flow_id.0 == flow)
             .expect("the flow")
     }
 
-    /// Writes it as the run directory of the test `name`, which stays there to be looked at.
+    /// Writes the run directory of the test `name`, which stays there for inspection.
     pub fn write(&self, name: &str) -> PathBuf {
         let results = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join("reports")
@@ -106,13 +106,9 @@ impl Synthetic {
 }
 
 fn info(count: u32) -> RunInfo {
-    let dc = |number: u32| DcInfo {
-        name: format!("dc{number}"),
-        hosts: match number {
-            1 | 8 => (1..=4).map(|host| format!("dc{number}/h{host}")).collect(),
-            _ => Vec::new(),
-        },
-        legacy: false,
+    let dc = |number: u32| {
+        let hosts = if matches!(number, 1 | 8) { 4 } else { 0 };
+        sample::dc(&format!("dc{number}"), hosts)
     };
     RunInfo {
         description:
@@ -130,22 +126,10 @@ fn info(count: u32) -> RunInfo {
 }
 
 fn testbed_links() -> Vec<LinkInfo> {
-    ROUTES.iter().flat_map(links_of).collect()
-}
-
-fn links_of(&(middle, gbit, delay_ms): &(&str, u64, u64)) -> [LinkInfo; 2] {
-    [("dc1", middle), (middle, "dc8")].map(|(a, b)| LinkInfo {
-        name: format!("{a}-{b}"),
-        a: a.into(),
-        b: b.into(),
-        rate_bps: gigabits(gbit),
-        delay_ns: Nanos::from_millis(delay_ms),
-        buffer_bytes: Bytes::new(100_000_000),
-    })
-}
-
-pub fn gigabits(gbit: u64) -> BitsPerSec {
-    BitsPerSec::new(gbit * 1_000_000_000).expect("a positive rate")
+    let links = |&(middle, gbit, delay_ms): &(&str, u64, u64)| {
+        [("dc1", middle), (middle, "dc8")].map(|(a, b)| sample::link(a, b, gbit, delay_ms))
+    };
+    ROUTES.iter().flat_map(links).collect()
 }
 
 fn end() -> RunEnd {
@@ -186,8 +170,7 @@ fn measured(link: LinkInfo) -> [MeasuredLink; 2] {
     })
 }
 
-/// A flow between hosts of DC1 and DC8. What it would cost on its route decides its FCT, and
-/// queueing adds to that.
+/// Returns a flow between hosts of DC1 and DC8. Its FCT follows from its route, plus queueing.
 fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let size = 20_000_000 * (1 + random.below(12)) + 1_000_000 * random.below(20);
     let start = u64::from(id) * 200_000_000 / u64::from(count) + random.below(3_000_000);
@@ -239,7 +222,7 @@ fn ends_of(flow: &FlowRow) -> (u64, u64) {
     (flow.start_ns.get(), flow.start_ns.get() + fct.get())
 }
 
-/// Counters every `step`: each flow's bytes spread evenly over its time.
+/// Returns counters every `step`: each flow's bytes are spread evenly over its time.
 pub fn link_rows(policy: &str, links: &[LinkInfo], flows: &[FlowRow], step: Nanos) -> Vec<LinkRow> {
     let last = flows.iter().map(|flow| ends_of(flow).1).max().unwrap_or(0);
     let times = (0..=last / step.get() + 1).map(|sample| sample * step.get());
@@ -261,18 +244,12 @@ pub fn link_rows(policy: &str, links: &[LinkInfo], flows: &[FlowRow], step: Nano
                 };
                 let bytes = crossing.map(sent).sum();
                 rows.push(LinkRow {
-                    policy: policy.into(),
-                    repetition: 0,
                     time_ns: Nanos::new(time),
-                    link: link.name.clone(),
                     from_dc: from.clone(),
                     to_dc: to.clone(),
                     tx_bytes: Bytes::new(bytes),
                     emu_tx_bytes: Bytes::new(bytes / SIZE_SCALE),
-                    rate_bps: link.rate_bps,
-                    drops: 0,
-                    tx_packets: None,
-                    marks: None,
+                    ..sample::counter(link, policy)
                 });
             }
         }
@@ -282,19 +259,11 @@ pub fn link_rows(policy: &str, links: &[LinkInfo], flows: &[FlowRow], step: Nano
 
 fn queue_rows(policy: &str, flows: &[FlowRow]) -> Vec<QueueRow> {
     let backlog = flows.iter().take(12).map(|flow| flow.size_bytes.get() / 9);
-    let row = |(backlog, (middle, ..)): (u64, &(&str, u64, u64))| QueueRow {
-        policy: policy.into(),
-        repetition: 0,
+    let row = |(backlog, &(middle, gbit, delay_ms)): (u64, &(&str, u64, u64))| QueueRow {
         time_ns: Nanos::from_millis(10),
-        switch: "dc1".into(),
-        port: "l0p1a0".into(),
-        to_dc: (*middle).into(),
         backlog_bytes: Bytes::new(backlog),
         emu_backlog_bytes: Bytes::new(backlog / SIZE_SCALE),
-        queue_level: 25,
-        trend_level: 0,
-        duration_level: 0,
-        congestion_cost: 12,
+        ..sample::queue(&sample::link("dc1", middle, gbit, delay_ms), policy)
     };
     backlog.zip(&ROUTES).map(row).collect()
 }
@@ -323,7 +292,7 @@ fn decision(flow: &FlowRow) -> DecisionRow {
     }
 }
 
-/// A small generator whose numbers are the same everywhere (Knuth's MMIX constants).
+/// Linear congruential generator with Knuth's MMIX constants: the same numbers everywhere.
 pub struct Random(pub u64);
 
 impl Random {

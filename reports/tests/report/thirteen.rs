@@ -1,15 +1,15 @@
-//! A made-up run of the simulator: the paper's 13 datacenters, all to all, five policies.
+//! A synthetic run of the simulator: the paper's 13 datacenters, all to all, five policies.
 
 use lab_records::{
-    Clock, DcInfo, DcPath, EngineInfo, FlowRow, LinkInfo, Machine, PfcEvent, PfcRow, Phase, RunEnd,
-    RunInfo, ScaleInfo, Semantics, SimInfo, SimWork, UtcTime,
+    Clock, DcPath, EngineInfo, FlowRow, Machine, PfcEvent, PfcRow, Phase, RunEnd, RunInfo,
+    ScaleInfo, Semantics, SimInfo, SimWork, UtcTime,
     sample::{self, THIRTEEN_DCS},
 };
 use lab_units::{Bytes, FlowId, Nanos, Ratio};
 
-use crate::synthetic::{Random, Synthetic, gigabits, link_rows};
+use crate::synthetic::{Random, Synthetic, link_rows};
 
-/// The policies, and of how many routes as good as each other each one's flows take one.
+/// Policies, and the number of shortest routes that each one's flows choose from.
 const POLICIES: [(&str, u64); 5] = [
     ("ecmp", 4),
     ("lcmp", 1),
@@ -18,7 +18,7 @@ const POLICIES: [(&str, u64); 5] = [
     ("wcmp", 4),
 ];
 
-/// The run, with `count` flows of each policy.
+/// Returns the run, with `count` flows of each policy.
 pub fn run(count: u32) -> Synthetic {
     let info = info(count);
     let mut run = Synthetic {
@@ -48,10 +48,8 @@ pub fn run(count: u32) -> Synthetic {
 }
 
 fn info(count: u32) -> RunInfo {
-    let dc = |number: u32| DcInfo {
-        name: format!("dc{number}"),
-        hosts: (1..=16).map(|host| format!("dc{number}/h{host}")).collect(),
-        legacy: false,
+    let link = |(a, b, gbit, delay_ms): (u32, u32, u64, u64)| {
+        sample::link(&format!("dc{a}"), &format!("dc{b}"), gbit, delay_ms)
     };
     RunInfo {
         scenario: "13dc".into(),
@@ -71,21 +69,12 @@ fn info(count: u32) -> RunInfo {
         },
         policies: POLICIES.map(|(policy, _)| policy.to_owned()).into(),
         scheduled_flows: count.into(),
-        dcs: (1..=13).map(dc).collect(),
-        links: THIRTEEN_DCS.iter().map(link).collect(),
+        dcs: (1..=13)
+            .map(|dc| sample::dc(&format!("dc{dc}"), 16))
+            .collect(),
+        links: THIRTEEN_DCS.map(link).into(),
         warnings: Vec::new(),
         ..sample::info()
-    }
-}
-
-fn link(&(a, b, gbit, delay_ms): &(u32, u32, u64, u64)) -> LinkInfo {
-    LinkInfo {
-        name: format!("dc{a}-dc{b}"),
-        a: format!("dc{a}"),
-        b: format!("dc{b}"),
-        rate_bps: gigabits(gbit),
-        delay_ns: Nanos::from_millis(delay_ms),
-        buffer_bytes: Bytes::new(6_000_000_000),
     }
 }
 
@@ -111,7 +100,7 @@ fn end() -> RunEnd {
     }
 }
 
-/// A flow between any two datacenters, over one of the `choice` first of its shortest routes.
+/// Returns a flow between two datacenters, over one of the first `choice` of its shortest routes.
 fn flow(random: &mut Random, policy: &str, choice: u64, id: u32, count: u32) -> FlowRow {
     let mut dc = || u32::try_from(1 + random.below(13)).expect("a DC");
     let src = dc();
@@ -161,7 +150,7 @@ fn flow(random: &mut Random, policy: &str, choice: u64, id: u32, count: u32) -> 
     }
 }
 
-/// All routes of the fewest hops.
+/// Returns all routes of the fewest hops.
 fn shortest_routes(src: u32, dst: u32) -> Vec<Vec<u32>> {
     let mut routes = vec![vec![src]];
     loop {
@@ -201,7 +190,7 @@ fn delay_ms(route: &[u32]) -> u64 {
     route.windows(2).map(leg).sum()
 }
 
-/// Some pauses at a leaf, more where flows are spread wider.
+/// Returns pauses at a leaf, more of a policy that spreads flows wider.
 fn pauses(policy: &str, choice: u64) -> Vec<PfcRow> {
     let row = |(number, event): (u64, PfcEvent)| PfcRow {
         policy: policy.into(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use lab_records::{
     DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow,
     Row, RunDir, RunWriter, Semantics, StoryEvent, StoryRow, SwitchRow,
-    sample::{end, flow, info, now},
+    sample::{self, counter, end, flow, info, now, queue},
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use proptest::prelude::*;
@@ -79,13 +79,10 @@ prop_compose! {
         packets in prop::option::of(any::<u64>()),
     ) -> LinkRow {
         LinkRow {
-            policy, repetition: 3, time_ns: time, link,
-            from_dc: "dc1".into(), to_dc: "dc8".into(),
-            tx_bytes: tx, emu_tx_bytes: tx,
+            policy, repetition: 3, time_ns: time, link, tx_bytes: tx,
             rate_bps: BitsPerSec::new(rate).expect("a positive rate"),
-            drops,
-            tx_packets: packets,
-            marks: packets,
+            drops, tx_packets: packets, marks: packets,
+            ..counter(&sample::link("dc1", "dc8", 1, 1), "")
         }
     }
 }
@@ -95,9 +92,9 @@ prop_compose! {
         policy in text(), port in text(), time in nanos(), backlog in bytes(), level in any::<u8>(),
     ) -> QueueRow {
         QueueRow {
-            policy, repetition: 0, time_ns: time, switch: "dc1".into(), port,
-            to_dc: "dc8".into(), backlog_bytes: backlog, emu_backlog_bytes: backlog,
+            policy, time_ns: time, port, backlog_bytes: backlog, emu_backlog_bytes: backlog,
             queue_level: level, trend_level: level, duration_level: level, congestion_cost: level,
+            ..queue(&sample::link("dc1", "dc8", 1, 1), "")
         }
     }
 }

@@ -4,24 +4,17 @@ use std::{fs, path::Path};
 
 use lab_records::{
     LinkRow, RecordsError, RunDir, RunWriter,
-    sample::{end, flow, info, now},
+    sample::{counter, end, flow, info, link, now},
 };
 use lab_units::{Bytes, Nanos};
 
 fn link_rows(count: u64) -> Vec<LinkRow> {
     let row = |number: u64| LinkRow {
-        policy: "lcmp".into(),
-        repetition: 0,
         time_ns: Nanos::new(number),
-        link: "dc1-dc8".into(),
-        from_dc: "dc1".into(),
-        to_dc: "dc8".into(),
         tx_bytes: Bytes::new(u64::MAX - number),
-        emu_tx_bytes: Bytes::new(number),
-        rate_bps: "200 Gbit".parse().expect("a rate"),
         drops: number % 3,
         tx_packets: number.is_multiple_of(2).then_some(number),
-        marks: None,
+        ..counter(&link("dc1", "dc8", 200, 5), "lcmp")
     };
     (0..count).map(row).collect()
 }

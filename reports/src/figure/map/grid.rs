@@ -5,18 +5,18 @@ use lab_records::{DcInfo, LinkInfo};
 
 use super::super::{canvas::Point, theme::WIDTH};
 
-/// Where things are in a panel.
+/// Positions in a panel.
 pub struct Grid {
-    /// By column and row.
+    /// Positions by column and row.
     pub layout: Layout,
-    /// There are so many columns that labels must be narrow.
+    /// True if there are so many columns that labels must be narrow.
     pub narrow: bool,
-    /// Labels stand between the DCs of a column, or are of three lines.
+    /// True if labels are between the datacenters of a column, or have three lines.
     tall: bool,
 }
 
 impl Grid {
-    /// A grid for the map of `dcs` and `links`.
+    /// Returns the grid for the map of `dcs` and `links`.
     pub fn new(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
         let index = |name: &str| dcs.iter().position(|dc| dc.name == name);
         let ends = links
@@ -38,12 +38,12 @@ impl Grid {
         if self.tall { TALL_ROW } else { ROW }
     }
 
-    /// Height of a panel.
+    /// Returns the height of a panel.
     pub fn panel_height(&self) -> f64 {
         TITLE + self.row() * f64::from(self.layout.rows) + 12.0
     }
 
-    /// The middle of a DC in the panel at `top`.
+    /// Returns the centre of a datacenter in the panel at `top`.
     pub fn place(&self, dc: usize, top: f64) -> Point {
         let (column, row) = self.layout.places[dc];
         let last = f64::from(self.layout.columns.saturating_sub(1)).max(1.0);
@@ -54,8 +54,8 @@ impl Grid {
 }
 
 impl Grid {
-    /// How far the middle of a link is right of the straight: a link within a column goes around
-    /// the DCs between its ends and their labels, on the side where there is room.
+    /// Returns the distance of a link's centre to the right of the straight line: a link within a
+    /// column goes around the datacenters between its ends, on the side where there is room.
     pub fn bend(&self, from: usize, to: usize) -> f64 {
         let rows = match self.layout.rows_between(from, to) {
             Some(between) if between > 0.5 => between + 1.0,
@@ -78,13 +78,13 @@ impl Grid {
 /// Height of a panel's title.
 pub const TITLE: f64 = 30.0;
 
-/// Room for half of a label beside the outermost columns.
+/// Width of half a label beside the outermost columns.
 const SIDE: f64 = 68.0;
 const NARROW_SIDE: f64 = 40.0;
 
-/// Height of a row, and of one with room for a label between two DCs.
+/// Height of a row, and of one with a label between two datacenters.
 const ROW: f64 = 62.0;
 const TALL_ROW: f64 = 92.0;
 
-/// Columns that leave room for wide labels between them.
+/// Maximum number of columns with wide labels between them.
 const WIDE_COLUMNS: u32 = 4;

@@ -1,8 +1,7 @@
-//! The inter-DC map with the paths taken under each policy.
+//! The inter-DC map with the paths of flows under each policy.
 
-mod dc;
 mod grid;
-mod label;
+mod marks;
 
 use lab_map::{Area, Curve, place_labels};
 use lab_records::{DcInfo, LinkInfo};
@@ -15,9 +14,8 @@ use plotters::{
 };
 
 use self::{
-    dc::{box_of, draw_dc},
     grid::{Grid, TITLE},
-    label::Label,
+    marks::{Label, box_of, draw_dc},
 };
 use super::{
     canvas::{Canvas, Drawn, Lettering},
@@ -26,7 +24,7 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// The figure.
+/// The figure `paths`.
 pub struct PathMap {
     /// The datacenters.
     pub dcs: Vec<DcInfo>,
@@ -36,17 +34,17 @@ pub struct PathMap {
     pub panels: Vec<Panel>,
 }
 
-/// What one policy's flows took.
+/// Paths of one policy's flows.
 pub struct Panel {
     /// Label of the policy.
     pub policy: String,
-    /// Its colour.
+    /// Colour of the policy.
     pub color: RGBColor,
-    /// Flows whose path is known.
+    /// Number of flows whose path is known.
     pub known: u64,
-    /// Flows whose path is not known.
+    /// Number of flows whose path is not known.
     pub unknown: u64,
-    /// For each link, the flows over it and their share of all bytes, both directions together.
+    /// Number of flows over each link and their share of all bytes, both directions together.
     pub uses: Vec<(u64, f64)>,
 }
 
@@ -105,7 +103,7 @@ impl PathMap {
         Ok(())
     }
 
-    /// The links that are on the map.
+    /// Returns the links on the map.
     fn edges(&self, panel: &Panel, grid: &Grid, top: f64) -> Result<Vec<Edge>, DrawError> {
         let mut edges = Vec::new();
         for (at, &(flows, share)) in panel.uses.iter().enumerate() {
@@ -121,7 +119,7 @@ impl PathMap {
         Ok(edges)
     }
 
-    /// Where the DCs are.
+    /// Returns the boxes of the datacenters.
     fn boxes(&self, grid: &Grid, top: f64) -> Result<Vec<Area>, DrawError> {
         let area = |(index, dc): (usize, &DcInfo)| {
             Ok(Area {
@@ -132,8 +130,8 @@ impl PathMap {
         self.dcs.iter().enumerate().map(area).collect()
     }
 
-    /// The line of a link, from the end with more links to the other; nothing if an end is not on
-    /// the map.
+    /// Returns the line of a link, from the end with more links to the other; `None` if an end is
+    /// not on the map.
     fn curve(&self, at: usize, grid: &Grid, top: f64) -> Option<Curve> {
         let link = &self.links[at];
         let index = |name: &str| self.dcs.iter().position(|dc| dc.name == name);
@@ -147,12 +145,7 @@ impl PathMap {
 fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f64) -> Drawn {
     let middle = top + TITLE / 2.0;
     canvas.fill((0.0, middle - 6.0), (22.0, middle + 6.0), panel.color)?;
-    let title = Lettering {
-        em: TEXT,
-        color: INK,
-        h: HPos::Left,
-        v: VPos::Center,
-    };
+    let title = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
     let mut text = format!("{} ({}", panel.policy, counted(panel.known));
     if panel.unknown > 0 {
         text += &format!(", the path of {} more is not known", panel.unknown);
@@ -180,28 +173,17 @@ fn counted(flows: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::sample::THIRTEEN_DCS;
-    use lab_units::Bytes;
+    use lab_records::sample::{self, THIRTEEN_DCS};
 
     use super::{super::theme::WIDTH, *};
 
     fn map(links: &[(u32, u32, u64, u64)]) -> PathMap {
-        let dc = |number: u32| DcInfo {
-            name: format!("dc{number}"),
-            hosts: (1..=16).map(|host| format!("dc{number}/h{host}")).collect(),
-            legacy: false,
-        };
-        let link = |&(a, b, gbit, ms): &(u32, u32, u64, u64)| LinkInfo {
-            name: format!("dc{a}-dc{b}"),
-            a: format!("dc{a}"),
-            b: format!("dc{b}"),
-            rate_bps: format!("{gbit} Gbit").parse().unwrap(),
-            delay_ns: format!("{ms} ms").parse().unwrap(),
-            buffer_bytes: Bytes::new(1),
-        };
+        let name = |number: u32| format!("dc{number}");
+        let link =
+            |&(a, b, gbit, ms): &(u32, u32, u64, u64)| sample::link(&name(a), &name(b), gbit, ms);
         let dcs = links.iter().map(|link| link.1).max().unwrap_or(0);
         PathMap {
-            dcs: (1..=dcs).map(dc).collect(),
+            dcs: (1..=dcs).map(|dc| sample::dc(&name(dc), 16)).collect(),
             links: links.iter().map(link).collect(),
             panels: vec![Panel {
                 policy: "lcmp".into(),
@@ -213,7 +195,7 @@ mod tests {
         }
     }
 
-    /// All labels are on the figure, clear of each other and of the DCs.
+    /// Asserts that all labels are on the figure, clear of each other and of the datacenters.
     fn assert_readable(map: &PathMap) {
         let grid = map.grid();
         let edges = map.edges(&map.panels[0], &grid, 0.0).unwrap();
@@ -231,12 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_labels_of_the_papers_13_dcs_are_readable() {
-        assert_readable(&map(&THIRTEEN_DCS));
-    }
-
-    #[test]
-    fn the_labels_of_the_papers_testbed_are_readable() {
+    fn labels_are_readable() {
         let routes = [
             (2, 200, 25),
             (3, 200, 250),
@@ -245,14 +222,9 @@ mod tests {
             (6, 40, 5),
             (7, 40, 50),
         ];
-        let links = routes.map(|(middle, gbit, ms)| [(1, middle, gbit, ms), (middle, 8, gbit, ms)]);
-        assert_readable(&map(links.as_flattened()));
-    }
-
-    #[test]
-    fn the_labels_of_small_meshes_are_readable() {
+        let testbed =
+            routes.map(|(middle, gbit, ms)| [(1, middle, gbit, ms), (middle, 8, gbit, ms)]);
         let triangle = [(1, 2, 100, 5), (2, 3, 100, 5), (1, 3, 40, 10)];
-        assert_readable(&map(&triangle));
         let square = [
             (1, 2, 100, 5),
             (2, 3, 100, 5),
@@ -261,6 +233,13 @@ mod tests {
             (1, 3, 100, 5),
             (2, 4, 100, 5),
         ];
-        assert_readable(&map(&square));
+        for links in [
+            &THIRTEEN_DCS[..],
+            testbed.as_flattened(),
+            &triangle,
+            &square,
+        ] {
+            assert_readable(&map(links));
+        }
     }
 }

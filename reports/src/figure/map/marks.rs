@@ -1,6 +1,7 @@
-//! What is written at links.
+//! Boxes of datacenters and labels of links.
 
-use lab_records::LinkInfo;
+use lab_map::Area;
+use lab_records::{DcInfo, LinkInfo};
 use plotters::{
     prelude::DrawingBackend,
     style::text_anchor::{HPos, VPos},
@@ -10,23 +11,60 @@ use super::{
     super::{
         canvas::{Canvas, Drawn, Lettering, Point},
         font,
-        theme::{INK, MUTED, PAPER, SMALL},
+        theme::{INK, MUTED, PAPER, SMALL, TEXT},
         utilisation::attributes,
     },
     counted,
 };
 use crate::{error::DrawError, text};
 
-/// What is written at a link.
+/// Returns half the width and height of a datacenter's box.
+pub fn box_of(dc: &DcInfo) -> Result<Point, DrawError> {
+    let name = font::width(&dc.name, TEXT)?;
+    if dc.hosts.is_empty() {
+        return Ok((name / 2.0 + 9.0, 13.0));
+    }
+    let width = name.max(font::width(&hosts_of(dc), SMALL)?);
+    Ok((width / 2.0 + 9.0, 20.0))
+}
+
+/// Draws the box of `dc` at `area`.
+pub fn draw_dc<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, dc: &DcInfo, area: &Area) -> Drawn {
+    let ((x, y), (width, height)) = (area.middle, area.half);
+    let border = if dc.hosts.is_empty() { 1.0 } else { 2.0 };
+    canvas.boxed(
+        (x - width, y - height),
+        (x + width, y + height),
+        INK,
+        border,
+    )?;
+    let name = Lettering::new(TEXT, INK, HPos::Center, VPos::Center);
+    if dc.hosts.is_empty() {
+        return canvas.text(&dc.name, (x, y), name);
+    }
+    canvas.text(&dc.name, (x, y - 8.0), name)?;
+    let small = Lettering {
+        em: SMALL,
+        color: MUTED,
+        ..name
+    };
+    canvas.text(&hosts_of(dc), (x, y + 8.0), small)
+}
+
+fn hosts_of(dc: &DcInfo) -> String {
+    text::count(dc.hosts.len(), "host")
+}
+
+/// Label of a link.
 pub struct Label {
     lines: Vec<String>,
     is_taken: bool,
-    /// Half its width and height.
+    /// Half of width and height.
     pub half: Point,
 }
 
 impl Label {
-    /// Of a link that `flows` flows with `share` of all bytes crossed.
+    /// Returns the label of a link that `flows` flows with `share` of all bytes crossed.
     pub fn new(link: &LinkInfo, flows: u64, share: f64, narrow: bool) -> Result<Self, DrawError> {
         let lines = match (flows, narrow) {
             (0, false) => vec!["not taken".into(), attributes(link)],
@@ -53,7 +91,7 @@ impl Label {
         })
     }
 
-    /// Draws it on paper, so that the link's line does not run through it.
+    /// Draws the label on a white rectangle, which covers the link's line.
     pub fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>, (x, y): Point) -> Drawn {
         let (width, height) = self.half;
         canvas.fill((x - width, y - height), (x + width, y + height), PAPER)?;
@@ -76,5 +114,5 @@ impl Label {
     }
 }
 
-/// Height of a line.
+/// Height of a line of text.
 const LINE: f64 = SMALL * 1.25;
