@@ -141,7 +141,7 @@ impl Draw<'_> {
         }
         if figure.left_out > 0 {
             caption += &format!(
-                " The {} least busy are left out.",
+                " The {} least used are left out.",
                 text::count(figure.left_out, "link")
             );
         }

@@ -8,7 +8,7 @@
 //! - `run`: facts, flows and query results; `route`, `size_bins`: groups of flows
 //! - `frames`: queries on the tables, by polars
 //! - `stats`: percentiles with bootstrap intervals
-//! - `summary`: a run's results in a few numbers
+//! - `report`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
 //! - `page`: the HTML page
 //! - `text`: quantities as text
@@ -28,12 +28,10 @@ mod route;
 mod run;
 mod size_bins;
 mod stats;
-mod summary;
 #[cfg(test)]
 mod testing;
 mod text;
 
 pub use error::{DrawError, ReportError};
-pub use report::{Report, render};
+pub use report::{PolicySummary, Report, Summary, render};
 pub use stats::{Change, Estimate, Slowdown};
-pub use summary::{PolicySummary, Summary};

@@ -103,7 +103,7 @@ impl Batch {
         self.lines.is_empty()
     }
 
-    /// The columns that were asked for, in the order of the table.
+    /// Returns the requested columns, in the order of the table.
     pub fn columns(&self) -> impl Iterator<Item = (&Column, &Values)> {
         self.columns.iter().map(|(column, values)| (column, values))
     }
@@ -157,7 +157,7 @@ impl Texts {
         span.map(|span| &self.buffer[span])
     }
 
-    /// The texts, in the order of the rows.
+    /// Returns the texts, in the order of the rows.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
         let spans = self.spans.iter().cloned();
         spans.map(|span| span.map(|span| &self.buffer[span]))
@@ -226,5 +226,5 @@ impl<'de> Deserializer<'de> for Value<'_> {
     }
 }
 
-/// Rows of a batch, and of a row group of a Parquet file: about 20 MB of the widest table.
+/// Maximum number of rows of a batch, and of a row group of a Parquet file: about 20 MB of the widest table.
 pub const BATCH_ROWS: usize = 1 << 16;

@@ -96,10 +96,10 @@ impl AroundFaults {
         per_second: f64,
     ) -> Drawn {
         let chart = plot.draw(canvas)?;
-        let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x * per_second, y)));
+        let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x * per_second, y)));
         let (_, max) = plot.y.ends();
         for (number, (time, _)) in (1..).zip(&self.faults) {
-            let (top, bottom) = (place(*time, max), place(*time, 0.0));
+            let (top, bottom) = (point(*time, max), point(*time, 0.0));
             canvas.dashes(top, bottom, INK, 1.0)?;
             let lettering = Lettering::new(SMALL, INK, HPos::Left, VPos::Top);
             canvas.text(&format!("{number}"), (top.0 + 3.0, top.1 + 1.0), lettering)?;
@@ -109,7 +109,7 @@ impl AroundFaults {
                 .iter()
                 .filter(|(_, end, _)| *end >= self.time.0)
                 .flat_map(|&(start, end, rate)| {
-                    [place(start.max(self.time.0), rate), place(end, rate)]
+                    [point(start.max(self.time.0), rate), point(end, rate)]
                 });
             let steps: Vec<_> = steps.collect();
             if !steps.is_empty() {

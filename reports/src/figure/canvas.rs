@@ -185,8 +185,8 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             Marker::Triangle => &[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
             Marker::Diamond => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
         };
-        let place = |&(x, y): &Point| self.fine((at.0 + x * radius, at.1 + y * radius));
-        let corners: Vec<(i32, i32)> = corners.iter().map(place).collect();
+        let corner = |&(x, y): &Point| self.fine((at.0 + x * radius, at.1 + y * radius));
+        let corners: Vec<(i32, i32)> = corners.iter().map(corner).collect();
         self.area
             .draw(&Polygon::new(corners, color.filled()))
             .map_err(Into::into)

@@ -72,12 +72,12 @@ impl Plot<'_> {
         chart: &Chart<'_, DB>,
     ) -> Drawn {
         let ((left, right), (bottom, top)) = (self.x.ends(), self.y.ends());
-        let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
-        let corners = [place(left, top), place(left, bottom), place(right, bottom)];
+        let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
+        let corners = [point(left, top), point(left, bottom), point(right, bottom)];
         canvas.line(&corners, MUTED, 1.0)?;
         let small = Lettering::new(SMALL, MUTED, HPos::Center, VPos::Top);
         for (at, label) in self.x.ticks() {
-            let (x, y) = place(*at, bottom);
+            let (x, y) = point(*at, bottom);
             canvas.line(&[(x, y), (x, y + 4.0)], MUTED, 1.0)?;
             canvas.text(label, (x, y + 7.0), small)?;
         }
@@ -87,12 +87,12 @@ impl Plot<'_> {
             ..small
         };
         for (at, label) in self.y.ticks() {
-            let (x, y) = place(left, *at);
+            let (x, y) = point(left, *at);
             canvas.line(&[(x - 4.0, y), (x, y)], MUTED, 1.0)?;
             canvas.text(label, (x - 8.0, y), beside)?;
         }
-        let (start, low) = place(left, bottom);
-        let (end, high) = place(right, top);
+        let (start, low) = point(left, bottom);
+        let (end, high) = point(right, top);
         let title = Lettering::new(TEXT, INK, HPos::Center, VPos::Center);
         let below = low + SMALL + TICK_GAP + TITLE / 2.0;
         canvas.text(self.x_title, (f64::midpoint(start, end), below), title)?;

@@ -131,19 +131,19 @@ impl Timeline {
             y_title: &format!("{}: {finished}, by start", lane.policy),
         };
         let chart = plot.draw(canvas)?;
-        let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
+        let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
         for (row, flow) in (0u32..).map(f64::from).zip(&lane.flows) {
-            let (start, top) = place(flow.start * unit.per_second, row);
-            let (_, bottom) = place(0.0, row + 1.0);
+            let (start, top) = point(flow.start * unit.per_second, row);
+            let (_, bottom) = point(0.0, row + 1.0);
             let color = flow.route.and_then(|route| self.routes.get(route));
             let color = color.map_or(UNUSED, |(_, color)| *color);
             let Some(end) = flow.end else {
-                let (end, _) = place(axis_end, row);
+                let (end, _) = point(axis_end, row);
                 let middle = f64::midpoint(top, bottom);
                 canvas.dashes((start, middle), (end, middle), INK, 1.5)?;
                 continue;
             };
-            let (end, _) = place(end * unit.per_second, row);
+            let (end, _) = point(end * unit.per_second, row);
             let gap = if self.pitch() > 3.0 { 1.0 } else { 0.0 };
             canvas.fill(
                 (start, top + gap),

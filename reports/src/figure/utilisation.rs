@@ -120,14 +120,14 @@ impl Figure for Utilisation {
             y_title: "",
         };
         let chart = plot.draw(canvas)?;
-        let place = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
+        let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
         for (row, bars) in (0u32..).map(f64::from).zip(&self.links) {
-            let (axis, middle) = place(0.0, row + 0.5);
+            let (axis, middle) = point(0.0, row + 0.5);
             write_name(canvas, &bars.link, (axis - 10.0, middle))?;
             let mut top = middle - BAR * text::to_float(bars.shares.len() as u64) / 2.0;
             for (share, (_, color)) in bars.shares.iter().zip(&self.policies) {
                 if let Some(share) = *share {
-                    let (end, _) = place(share * 100.0, row);
+                    let (end, _) = point(share * 100.0, row);
                     draw_bar(canvas, (axis, top), end, share, *color)?;
                 }
                 top += BAR;

@@ -11,7 +11,7 @@ use crate::{run::Run, text};
 /// Returns the run in one line.
 pub fn headline(run: &Run) -> String {
     let info = &run.info;
-    let place = match (&info.engine, info.machine) {
+    let machine = match (&info.engine, info.machine) {
         (EngineInfo::Sim(sim), _) => {
             format!("in the simulator, semantics {}", semantics(sim.semantics))
         }
@@ -24,7 +24,7 @@ pub fn headline(run: &Run) -> String {
     };
     let started = run.started_at.to_string();
     let minute = started.get(..16).unwrap_or(&started).replace('T', " ");
-    format!("{minute} UTC, {place}, seed {}", info.seed)
+    format!("{minute} UTC, {machine}, seed {}", info.seed)
 }
 
 /// Returns the list of all facts of the run.
@@ -40,7 +40,7 @@ pub fn list(run: &Run) -> Markup {
             (fact("seed", &info.seed.to_string()))
             (fact("repetitions", &info.repetitions.to_string()))
             (engine(info))
-            (fact("place", &place(run)))
+            (fact("machine", &machine(run)))
             (fact("kernel", &info.kernel_release))
             (fact("clock", match (info.clock, &info.engine) {
                 (Clock::Virtual, EngineInfo::Kernel) => {
@@ -154,10 +154,10 @@ fn guest_cpu(cpu: GuestCpu) -> String {
     )
 }
 
-fn place(run: &Run) -> String {
+fn machine(run: &Run) -> String {
     let accel = run.info.accel.as_deref();
     match (run.info.machine, accel) {
-        (Machine::Here, _) => "here".into(),
+        (Machine::Here, _) => "this machine".into(),
         (Machine::Guest, None) => "QEMU guest".into(),
         (Machine::Guest, Some(accel)) => format!("QEMU guest ({accel})"),
     }

@@ -4,7 +4,6 @@ mod facts;
 mod flows;
 mod links;
 mod results;
-mod routes;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plotters::style::RGBColor;
@@ -13,8 +12,8 @@ use crate::{
     error::ReportError,
     figure::{font_face, theme::policy_colors},
     figures::Captioned,
+    report::Summary,
     run::Run,
-    summary::Summary,
     text,
 };
 
@@ -32,7 +31,7 @@ pub struct Page<'a> {
 pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
     let run = page.run;
     let title = format!("{} · lcmp-lab", run.info.scenario);
-    let routes = routes::table(page)?;
+    let routes = flows::routes(page)?;
     let html = html! {
         (DOCTYPE)
         html lang="en" {

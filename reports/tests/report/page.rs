@@ -121,7 +121,7 @@ fn a_run_without_rows_has_a_report() {
 
 #[test]
 fn a_truncated_row_is_left_out_and_reported() {
-    let dir = Synthetic::testbed(44).write("torn");
+    let dir = Synthetic::testbed(44).write("truncated");
     let flows = dir.join("flows.csv");
     let text = fs::read_to_string(&flows).expect("flows");
     fs::write(&flows, &text[..text.len() - 20]).expect("the cut table");

@@ -116,8 +116,8 @@ fn flow(random: &mut Random, policy: &str, choice: u64, id: u32, count: u32) -> 
     let routes = shortest_routes(src, dst);
     let taken = random.below(60_060);
     let queueing = random.below(1_000);
-    let least = routes.iter().map(|route| delay_ms(route)).min();
-    let ideal = 2_000_000 * least.expect("a route") + size * 8 / 100;
+    let min = routes.iter().map(|route| delay_ms(route)).min();
+    let ideal = 2_000_000 * min.expect("a route") + size * 8 / 100;
     let of = choice.min(routes.len() as u64);
     let route = &routes[usize::try_from(taken % of).expect("an index")];
     let fct = 2_000_000 * delay_ms(route) + size * 8 / 100;

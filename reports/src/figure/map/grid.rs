@@ -44,7 +44,7 @@ impl Grid {
     }
 
     /// Returns the centre of a datacenter in the panel at `top`.
-    pub fn place(&self, dc: usize, top: f64) -> Point {
+    pub fn position(&self, dc: usize, top: f64) -> Point {
         let (column, row) = self.layout.places[dc];
         let last = f64::from(self.layout.columns.saturating_sub(1)).max(1.0);
         let side = if self.narrow { NARROW_SIDE } else { SIDE };

@@ -123,7 +123,7 @@ impl PathMap {
     fn boxes(&self, grid: &Grid, top: f64) -> Result<Vec<Area>, DrawError> {
         let area = |(index, dc): (usize, &DcInfo)| {
             Ok(Area {
-                middle: grid.place(index, top),
+                middle: grid.position(index, top),
                 half: box_of(dc)?,
             })
         };
@@ -137,7 +137,7 @@ impl PathMap {
         let index = |name: &str| self.dcs.iter().position(|dc| dc.name == name);
         let (from, to) = grid.layout.from_hub((index(&link.a)?, index(&link.b)?));
         let bend = grid.bend(from, to);
-        let (from, to) = (grid.place(from, top), grid.place(to, top));
+        let (from, to) = (grid.position(from, top), grid.position(to, top));
         Some(Curve::new(from, to, (bend, 0.0)))
     }
 }
