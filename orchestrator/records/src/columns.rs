@@ -77,20 +77,6 @@ impl Batch {
         Ok(())
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.lines.clear();
-        for (_, values) in &mut self.columns {
-            match values {
-                Values::Integers(values) => values.clear(),
-                Values::Floats(values) => values.clear(),
-                Values::Texts(texts) => {
-                    texts.buffer.clear();
-                    texts.spans.clear();
-                }
-            }
-        }
-    }
-
     /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {

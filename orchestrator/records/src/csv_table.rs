@@ -64,7 +64,7 @@ pub(crate) fn read<E: From<RecordsError>>(
             })?;
         if batch.len() == BATCH_ROWS {
             visit(&batch)?;
-            batch.clear();
+            batch = Batch::new(columns);
         }
     }
     if !batch.is_empty() {

@@ -49,8 +49,8 @@ pub use outcome::{
 };
 pub use reader::{RunDir, Table};
 pub use rows::{
-    Column, DcPath, DecisionRow, FlowRow, FlowStatus, Kind, LinkRow, List, ListError, PfcEvent,
-    PfcRow, PortRow, QueueRow, Row, StoryEvent, StoryRow, SwitchRow,
+    Column, DcPath, DecisionRow, FlowRow, FlowStatus, Kind, LinkRow, List, PfcEvent, PfcRow,
+    PortRow, QueueRow, Row, StoryEvent, StoryRow, SwitchRow,
 };
 pub use run_file::{RunFile, stamp};
 pub use time::UtcTime;

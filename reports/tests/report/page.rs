@@ -45,18 +45,13 @@ fn a_run_of_the_simulator_is_reported() {
     let (report, html) = report(&thirteen::run(3_000).write("thirteen"));
     assert!(report.summary.clean, "{:?}", report.summary);
     let text = html::text(&html);
-    let facts: Vec<&str> = text
-        .lines()
-        .skip_while(|line| *line != "The run")
-        .take_while(|line| *line != "Flows")
-        .collect();
-    insta::assert_snapshot!("simulated_facts", facts.join("\n"));
-    let pauses: Vec<&str> = text
-        .lines()
-        .skip_while(|line| !line.starts_with("Paused by"))
-        .take_while(|line| *line != "The run")
-        .collect();
-    insta::assert_snapshot!("simulated_pauses", pauses.join("\n"));
+    let section = |start: &str, end: &str| {
+        let lines = text.lines().skip_while(|line| !line.starts_with(start));
+        let lines: Vec<&str> = lines.take_while(|line| *line != end).collect();
+        lines.join("\n")
+    };
+    insta::assert_snapshot!("simulated_facts", section("The run", "Flows"));
+    insta::assert_snapshot!("simulated_pauses", section("Paused by", "The run"));
     assert!(text.contains(" marked"));
 }
 

@@ -7,18 +7,20 @@
 mod counters;
 mod events;
 mod flow;
-mod list;
 
-use std::net::Ipv4Addr;
+use std::{fmt::Display, net::Ipv4Addr, ops::Deref, str::FromStr};
 
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, DeserializeOwned},
+    ser,
+};
 
 use crate::Semantics;
 pub use counters::{LinkRow, PortRow, QueueRow, SwitchRow};
 pub use events::{DecisionRow, PfcEvent, PfcRow, StoryEvent, StoryRow};
 pub use flow::{DcPath, FlowRow, FlowStatus};
-pub use list::{List, ListError};
 
 /// A row of one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {
@@ -77,6 +79,60 @@ macro_rules! fields {
 fields!(Integer: u8, u16, u32, u64, BitsPerSec, Bytes, FlowId, Nanos);
 fields!(Float: f64);
 fields!(Text: String, Ipv4Addr, DcPath, FlowStatus, PfcEvent, Semantics, StoryEvent);
+
+/// Values in one field, joined by `|`; an empty list is an empty text.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct List<T>(pub Vec<T>);
+
+impl<T> Deref for List<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T> FromIterator<T> for List<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Self(items.into_iter().collect())
+    }
+}
+
+impl<T: Display> Serialize for List<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut text = String::new();
+        for item in &self.0 {
+            let item = item.to_string();
+            if item.is_empty() || item.contains(SEPARATOR) {
+                return Err(ser::Error::custom(format!(
+                    "`{item}` cannot be in a list: it is empty or has a `{SEPARATOR}`"
+                )));
+            }
+            if !text.is_empty() {
+                text.push(SEPARATOR);
+            }
+            text.push_str(&item);
+        }
+        serializer.serialize_str(&text)
+    }
+}
+
+impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text.is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let parse = |item: &str| {
+            item.parse()
+                .map_err(|problem| de::Error::custom(format!("`{item}` in a list: {problem}")))
+        };
+        text.split(SEPARATOR).map(parse).collect()
+    }
+}
+
+/// Separator of items: needs no quotes in CSV and occurs in no name.
+const SEPARATOR: char = '|';
 
 /// Declares a row type whose columns are its fields.
 macro_rules! row {
