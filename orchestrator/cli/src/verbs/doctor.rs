@@ -3,7 +3,10 @@
 use std::{os::unix::process::ExitStatusExt, path::Path, process::Command};
 
 use lab_guest::{KvmVerdict, Need, cache, probe};
-use lab_kernel::doctor::{self, Finding, Level};
+use lab_kernel::{
+    doctor::{self, Finding, Level},
+    journal::Location,
+};
 use serde::Serialize;
 
 use crate::{
@@ -16,20 +19,14 @@ use crate::{
 #[derive(Debug, Serialize)]
 struct Examination {
     /// Location where `up` runs labs on this machine; `None` if labs cannot run.
-    place: Option<Location>,
+    #[serde(rename = "place")]
+    location: Option<Location>,
     /// Requirements of all labs.
     everywhere: Vec<Finding>,
     /// Requirements of a lab on this kernel.
     here: Vec<Finding>,
     /// Requirements of a guest; `None` if labs run on this kernel.
     guest: Option<Vec<Finding>>,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Location {
-    Here,
-    Guest,
 }
 
 /// Runs `lcmp-lab doctor`.
@@ -40,7 +37,7 @@ pub fn doctor(global: &Global) -> Outcome {
     } else {
         print(&text(&examination));
     }
-    Ok(match examination.place {
+    Ok(match examination.location {
         Some(_) => Exit::Pass,
         None => Exit::Environment,
     })
@@ -51,7 +48,7 @@ fn examine(results: &Path) -> Examination {
     let here = doctor::here();
     let guest = fails(&here).then(guest);
     Examination {
-        place: location(&everywhere, &here, guest.as_deref()),
+        location: location(&everywhere, &here, guest.as_deref()),
         everywhere,
         here,
         guest,
@@ -110,7 +107,7 @@ fn kvm(verdict: &KvmVerdict) -> Finding {
 
 fn text(examination: &Examination) -> String {
     let Examination {
-        place,
+        location,
         everywhere,
         here,
         guest,
@@ -128,7 +125,7 @@ fn text(examination: &Examination) -> String {
             text += &format!("  {finding}\n");
         }
     }
-    text + match place {
+    text + match location {
         Some(Location::Here) => "labs run on this kernel",
         Some(Location::Guest) => "labs run in a guest: this kernel lacks the items marked `fail`",
         None => "labs cannot run on this machine until the items marked `fail` are fixed",
@@ -189,7 +186,7 @@ mod tests {
     #[test]
     fn findings_are_listed_by_location() {
         let text = text(&Examination {
-            place: Some(Location::Guest),
+            location: Some(Location::Guest),
             everywhere: OK(),
             here: FAIL(),
             guest: Some(OK()),

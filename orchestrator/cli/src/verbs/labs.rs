@@ -42,9 +42,8 @@ pub fn status(json: bool) -> Outcome {
 
 /// Runs `lcmp-lab exec`.
 pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
-    let lab = named_or_only(global.lab.as_deref())?;
-    let labs = lab::status().during("list the labs")?;
-    match labs.into_iter().find(|status| status.lab == lab) {
+    let (lab, status) = find(global)?;
+    match status {
         // The journal of a lab whose owner was killed at its first step has no nodes.
         Some(status) if status.state == LabState::Dead && status.switches == 0 => {
             Err(Failure::environment(format_args!(
@@ -125,10 +124,8 @@ fn enter_failure(error: EnterError) -> Failure {
 
 /// Runs `lcmp-lab tune`.
 pub fn tune(arguments: &TuneArgs, global: &Global) -> Outcome {
-    let lab = named_or_only(global.lab.as_deref())?;
-    let labs = lab::status().during("list the labs")?;
-    let place = labs.into_iter().find(|status| status.lab == lab);
-    if let Some(status) = place.filter(|status| status.location == Location::Guest) {
+    let (lab, status) = find(global)?;
+    if let Some(status) = status.filter(|status| status.location == Location::Guest) {
         return tune_in_guest(&status, arguments, global);
     }
     let request = TuneRequest {
@@ -216,6 +213,14 @@ fn down_text(lab: &LabName, result: Result<Vec<UndoError>, DownError>) -> (Strin
     }
 }
 
+/// Returns the named lab, or the only one of this machine, with its status if it exists.
+fn find(global: &Global) -> Result<(LabName, Option<Status>), Failure> {
+    let name = named_or_only(global.lab.as_deref())?;
+    let mut labs = lab::status().during("list the labs")?.into_iter();
+    let status = labs.find(|status| status.lab == name);
+    Ok((name, status))
+}
+
 /// Returns the named lab, or the only one of this machine.
 fn named_or_only(name: Option<&str>) -> Result<LabName, Failure> {
     if let Some(name) = name {
@@ -242,12 +247,12 @@ fn line(lab: &Status) -> String {
         (Some(pid), Some(command)) => format!("process {pid}, `{command}`"),
         _ => "an unknown process".to_owned(),
     };
-    let place = match lab.location {
+    let location = match lab.location {
         Location::Here => "",
         Location::Guest => "in a guest, ",
     };
     format!(
-        "{:<16} {:<5} {place}{} switches, {} hosts, for {} s, by {owner}",
+        "{:<16} {:<5} {location}{} switches, {} hosts, for {} s, by {owner}",
         lab.lab.as_str(),
         lab.state,
         lab.switches,
