@@ -17,5 +17,5 @@ pub use facts::{RunSetting, run_info};
 pub use paper::PaperUnits;
 pub use rows::{
     CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals, QueueLevels,
-    RowMaker, SwitchCounters,
+    RowBatch, RowMaker, SwitchCounters,
 };

@@ -8,11 +8,43 @@ use lab_abi::{Rule, Trigger};
 use lab_plan::model::{Flow, Link, Plan};
 use lab_records::{
     DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow,
-    StoryEvent, StoryRow, SwitchRow,
+    RecordsError, RunWriter, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantics};
 
 use crate::PaperUnits;
+
+/// Rows that wait to be written.
+#[expect(missing_docs, reason = "each field has the rows of its name")]
+#[derive(Debug, Default)]
+pub struct RowBatch {
+    pub decisions: Vec<DecisionRow>,
+    pub flows: Vec<FlowRow>,
+    pub links: Vec<LinkRow>,
+    pub pfc: Vec<PfcRow>,
+    pub ports: Vec<PortRow>,
+    pub queues: Vec<QueueRow>,
+    pub story: Vec<StoryRow>,
+    pub switches: Vec<SwitchRow>,
+}
+
+impl RowBatch {
+    /// Appends all rows to their tables.
+    ///
+    /// # Errors
+    /// A table that cannot be written.
+    pub fn write(&self, writer: &mut RunWriter) -> Result<(), RecordsError> {
+        writer.append(&self.decisions)?;
+        writer.append(&self.links)?;
+        writer.append(&self.pfc)?;
+        writer.append(&self.ports)?;
+        writer.append(&self.queues)?;
+        writer.append(&self.story)?;
+        writer.append(&self.switches)?;
+        let mut flows = self.flows.iter();
+        flows.try_for_each(|row| writer.append_flow(row))
+    }
+}
 
 /// Maker of the rows of one policy's repetition.
 #[derive(Debug)]

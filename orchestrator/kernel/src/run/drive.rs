@@ -233,9 +233,8 @@ impl Runner<'_> {
             let effects = running.repetition.handle(input)?;
             self.apply(&effects, running, report)?;
         }
-        let rows = running.repetition.last_rows()?;
         let effects = Effects {
-            rows,
+            rows: running.repetition.last_rows()?,
             ..Effects::default()
         };
         self.apply(&effects, running, report)

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use lab_abi::wire::{AgentMessage, Demands, Stats};
 use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
 use lab_plan::model::{Flow, Plan, PolicyRun};
-use lab_records::{DecisionRow, FlowRow, LinkRow, QueueRow, RecordsError, RunWriter, SwitchRow};
+use lab_recorder::RowBatch;
+use lab_records::FlowRow;
 use lab_units::{DcId, FlowId, show::about_time};
 
 use super::{AgentError, RunError, agents::AgentEvent, rows::ReportRows};
@@ -45,7 +46,7 @@ pub(super) struct Repetition<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     /// Rows to write.
-    pub rows: Rows,
+    pub rows: RowBatch,
     /// Step of the phase that is done, for people.
     pub step: Option<String>,
     /// Latest counters of a switch.
@@ -56,16 +57,6 @@ pub(super) struct Effects {
     pub lost: Option<DcId>,
     /// Bytes that the hosts of a datacenter sent.
     pub demands: Option<(DcId, Demands)>,
-}
-
-/// Rows to write.
-#[derive(Debug, Default)]
-pub(super) struct Rows {
-    pub flows: Vec<FlowRow>,
-    pub links: Vec<LinkRow>,
-    pub queues: Vec<QueueRow>,
-    pub decisions: Vec<DecisionRow>,
-    pub switches: Vec<SwitchRow>,
 }
 
 impl<'a> Repetition<'a> {
@@ -147,12 +138,12 @@ impl<'a> Repetition<'a> {
     }
 
     /// Returns the rows of flows whose paths are still unknown after all agents have ended.
-    pub(super) fn last_rows(&mut self) -> Result<Rows, RunError> {
+    pub(super) fn last_rows(&mut self) -> Result<RowBatch, RunError> {
         let waiting = std::mem::take(&mut self.waiting).into_values();
         let flows = waiting.map(|outcome| self.row(&outcome));
-        Ok(Rows {
+        Ok(RowBatch {
             flows: flows.collect::<Result<_, _>>()?,
-            ..Rows::default()
+            ..RowBatch::default()
         })
     }
 
@@ -243,19 +234,6 @@ impl<'a> Repetition<'a> {
     }
 }
 
-impl Rows {
-    /// Appends all rows.
-    pub(super) fn write(&self, records: &mut RunWriter) -> Result<(), RecordsError> {
-        records.append(&self.decisions)?;
-        records.append(&self.queues)?;
-        records.append(&self.links)?;
-        records.append(&self.switches)?;
-        self.flows
-            .iter()
-            .try_for_each(|row| records.append_flow(row))
-    }
-}
-
 /// Describes the end of a flow.
 fn ended(outcome: &FlowOutcome) -> String {
     let flow = outcome.flow;
@@ -280,27 +258,35 @@ mod tests {
         Input::Agent(DcId(dc), AgentEvent::Message(message))
     }
 
-    fn ready(dc: u32) -> Input {
-        message(
-            dc,
-            AgentMessage::Ready(Ready {
-                time_ns: 0,
-                dc: String::new(),
-                pid: 1,
-                attachment: Attachment::Tcx,
-                ports: 3,
-                load_ns: 0,
-                adopted: None,
-            }),
-        )
+    fn ready(dc: u32, adopted: Option<u64>) -> Input {
+        let ready = Ready {
+            time_ns: 0,
+            dc: String::new(),
+            pid: 1,
+            attachment: Attachment::Tcx,
+            ports: 3,
+            load_ns: 0,
+            adopted,
+        };
+        message(dc, AgentMessage::Ready(ready))
+    }
+
+    fn closed(dc: u32) -> Input {
+        Input::Agent(DcId(dc), AgentEvent::Closed)
+    }
+
+    /// Repetition that expects the agents of DC1 and DC4.
+    fn repetition(plan: &Plan) -> Repetition<'_> {
+        let mut repetition = Repetition::new(plan, &plan.policies[1], 0, Tool::SendBw);
+        repetition.expect_agents(2);
+        repetition
     }
 
     /// Repetition whose two agents are ready, whose flow is connected and whose time has started.
     fn started(plan: &Plan) -> Repetition<'_> {
-        let mut repetition = Repetition::new(plan, &plan.policies[1], 0, Tool::SendBw);
-        repetition.expect_agents(2);
-        repetition.handle(ready(0)).unwrap();
-        repetition.handle(ready(3)).unwrap();
+        let mut repetition = repetition(plan);
+        repetition.handle(ready(0, None)).unwrap();
+        repetition.handle(ready(3, None)).unwrap();
         repetition.start_at(START);
         let connected = Event::Ready {
             flow: flow().id,
@@ -317,38 +303,32 @@ mod tests {
 
     fn pinned(plan: &Plan, dc: u32) -> Input {
         let dest_qp = if dc == 0 { SERVER } else { CLIENT };
-        message(
-            dc,
-            AgentMessage::Decisions(vec![decision(plan, dc, dest_qp, 0)]),
-        )
+        let decisions = vec![decision(plan, dc, dest_qp, 0)];
+        message(dc, AgentMessage::Decisions(decisions))
     }
 
     #[test]
-    fn a_repetition_is_ready_once_every_agent_is() {
+    fn a_repetition_is_ready_and_over_once_every_agent_is() {
         let plan = plan();
-        let mut repetition = Repetition::new(&plan, &plan.policies[0], 0, Tool::SendBw);
-        repetition.expect_agents(2);
-        assert_eq!(
-            repetition.handle(ready(0)).unwrap().step.as_deref(),
-            Some("dc1")
-        );
-        assert!(!repetition.is_ready());
-        assert_eq!(
-            repetition.handle(ready(3)).unwrap().step.as_deref(),
-            Some("dc4")
-        );
-        assert!(repetition.is_ready() && !repetition.is_over());
+        let mut repetition = repetition(&plan);
+        for (dc, name, is_ready) in [(0, "dc1", false), (3, "dc4", true)] {
+            let effects = repetition.handle(ready(dc, None)).unwrap();
+            assert_eq!(effects.step.as_deref(), Some(name));
+            assert_eq!(repetition.is_ready(), is_ready);
+        }
+        repetition.end();
+        for (dc, is_over) in [(0, false), (3, true)] {
+            repetition.handle(closed(dc)).unwrap();
+            assert_eq!(repetition.is_over(), is_over);
+        }
     }
 
     #[test]
     fn an_agent_that_ends_before_all_are_ready_is_an_error() {
         let plan = plan();
-        let mut repetition = Repetition::new(&plan, &plan.policies[0], 0, Tool::SendBw);
-        repetition.expect_agents(2);
-        repetition.handle(ready(0)).unwrap();
-        let error = repetition
-            .handle(Input::Agent(DcId(3), AgentEvent::Closed))
-            .unwrap_err();
+        let mut repetition = repetition(&plan);
+        repetition.handle(ready(0, None)).unwrap();
+        let error = repetition.handle(closed(3)).unwrap_err();
         assert_eq!(error.to_string(), "agent of `dc4` ended unasked");
     }
 
@@ -356,37 +336,13 @@ mod tests {
     fn an_agent_that_ends_unasked_is_lost_and_its_successor_adopts_its_flows() {
         let plan = plan();
         let mut repetition = started(&plan);
-        let effects = repetition.handle(Input::Agent(DcId(3), AgentEvent::Closed));
-        assert_eq!(effects.unwrap().lost, Some(DcId(3)));
+        let effects = repetition.handle(closed(3)).unwrap();
+        assert_eq!(effects.lost, Some(DcId(3)));
         repetition.restart(DcId(3));
-        let again = AgentMessage::Ready(Ready {
-            time_ns: 0,
-            dc: String::new(),
-            pid: 2,
-            attachment: Attachment::Tcx,
-            ports: 3,
-            load_ns: 0,
-            adopted: Some(40),
-        });
-        let effects = repetition.handle(message(3, again)).unwrap();
+        let effects = repetition.handle(ready(3, Some(40))).unwrap();
         let step = "agent of dc4 is back and took over 40 flows";
         assert_eq!(effects.step.as_deref(), Some(step));
         assert!(!repetition.is_over());
-    }
-
-    #[test]
-    fn a_repetition_is_over_once_every_agent_has_closed() {
-        let plan = plan();
-        let mut repetition = started(&plan);
-        repetition.end();
-        repetition
-            .handle(Input::Agent(DcId(0), AgentEvent::Closed))
-            .unwrap();
-        assert!(!repetition.is_over());
-        repetition
-            .handle(Input::Agent(DcId(3), AgentEvent::Closed))
-            .unwrap();
-        assert!(repetition.is_over());
     }
 
     #[test]
@@ -423,71 +379,54 @@ mod tests {
     }
 
     #[test]
-    fn links_and_queues_become_rows() {
+    fn links_and_queues_become_rows_and_earlier_counters_their_baseline() {
         let plan = plan();
-        let mut repetition = started(&plan);
-        let at = START.as_nanos() + 1_000_000;
-        let effects = repetition.handle(message(
-            0,
-            AgentMessage::Links(links(at, PortId(0), 900, 0)),
-        ));
-        let rows = effects.unwrap().rows;
-        assert_eq!((rows.links.len(), rows.queues.len()), (1, 0));
-        let effects =
-            repetition.handle(message(0, AgentMessage::Queues(queues(at, PortId(0), 900))));
-        let rows = effects.unwrap().rows;
-        assert_eq!((rows.links.len(), rows.queues.len()), (0, 1));
-    }
-
-    #[test]
-    fn counters_from_before_the_start_are_the_baseline() {
-        let plan = plan();
-        let mut repetition = Repetition::new(&plan, &plan.policies[1], 0, Tool::SendBw);
-        repetition.expect_agents(1);
-        repetition.handle(ready(0)).unwrap();
-        let baseline = links(1_000, PortId(0), 700, 0);
-        repetition
-            .handle(message(0, AgentMessage::Links(baseline)))
-            .unwrap();
+        let mut repetition = repetition(&plan);
+        repetition.handle(ready(0, None)).unwrap();
+        let report = |time, bytes| AgentMessage::Links(links(time, PortId(0), bytes, 0));
+        let baseline = repetition.handle(message(0, report(1_000, 700))).unwrap();
+        assert!(baseline.rows.links.is_empty());
         repetition.start_at(START);
-        let later = links(START.as_nanos(), PortId(0), 900, 0);
-        let effects = repetition
-            .handle(message(0, AgentMessage::Links(later)))
-            .unwrap();
-        assert_eq!(effects.rows.links[0].emu_tx_bytes.get(), 200);
+        let later = repetition.handle(message(0, report(START.as_nanos(), 900)));
+        let rows = later.unwrap().rows;
+        assert_eq!(
+            (rows.links[0].emu_tx_bytes.get(), rows.queues.len()),
+            (200, 0)
+        );
+        let queues = AgentMessage::Queues(queues(START.as_nanos(), PortId(0), 900));
+        let rows = repetition.handle(message(0, queues)).unwrap().rows;
+        assert_eq!((rows.links.len(), rows.queues.len()), (0, 1));
     }
 
     #[test]
     fn a_failed_agent_is_quoted_and_an_unknown_flow_named() {
         let plan = plan();
         let mut repetition = started(&plan);
-        let error = AgentMessage::Error {
+        let failed = AgentMessage::Error {
             message: "cannot dump queues".into(),
         };
-        let error = repetition.handle(message(3, error)).unwrap_err();
-        assert_eq!(error.to_string(), "agent of `dc4`: cannot dump queues");
         let unknown = FlowOutcome {
             flow: FlowId(9),
             ..finished(START, Nanos::ZERO)
         };
-        let error = repetition
-            .handle(Input::Flow(Event::Ended(unknown)))
-            .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "flow 9 ended, which is not in the schedule"
-        );
+        for (input, text) in [
+            (message(3, failed), "agent of `dc4`: cannot dump queues"),
+            (
+                Input::Flow(Event::Ended(unknown)),
+                "flow 9 ended, which is not in the schedule",
+            ),
+        ] {
+            assert_eq!(repetition.handle(input).unwrap_err().to_string(), text);
+        }
     }
 
     #[test]
     fn phases_are_titled_by_policy_and_number() {
         let mut plan = plan();
-        let title = |plan: &Plan| {
-            let repetition = Repetition::new(plan, &plan.policies[1], 1, Tool::SendBw);
-            repetition.title("flows")
-        };
-        assert_eq!(title(&plan), "lcmp flows");
-        plan.repetitions = 3;
-        assert_eq!(title(&plan), "lcmp #2 flows");
+        for (repetitions, title) in [(1, "lcmp flows"), (3, "lcmp #2 flows")] {
+            plan.repetitions = repetitions;
+            let repetition = Repetition::new(&plan, &plan.policies[1], 1, Tool::SendBw);
+            assert_eq!(repetition.title("flows"), title);
+        }
     }
 }

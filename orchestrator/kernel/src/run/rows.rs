@@ -214,21 +214,20 @@ mod tests {
         let plan = plan();
         let mut rows = ReportRows::new(&plan, "lcmp", 2, Tool::SendBw);
         let port = PortId(0);
-        assert!(rows.links(&links(4_000_000_000, port, 1_000, 1)).is_empty());
+        let early = rows.links(&links(4_000_000_000, port, 1_000, 1));
+        assert!(early.is_empty());
         rows.start_at(MonotonicTime::from_nanos(START));
-        assert!(rows.links(&links(4_900_000_000, port, 1_500, 2)).is_empty());
-        let row = rows
-            .links(&links(START + 20_000_000, port, 9_500, 5))
-            .remove(0);
+        let early = rows.links(&links(4_900_000_000, port, 1_500, 2));
+        assert!(early.is_empty());
+        let later = START + 20_000_000;
+        let row = rows.links(&links(later, port, 9_500, 5)).remove(0);
         assert_eq!(row.emu_tx_bytes, Bytes::new(8_000));
         assert_eq!((row.tx_packets, row.drops), (Some(3), 3));
         // A size of 1/200, a time of 10.
         assert_eq!(row.tx_bytes, Bytes::new(1_600_000));
         assert_eq!(row.time_ns, Nanos::from_millis(2));
-        assert_eq!(
-            (&*row.link, &*row.from_dc, &*row.to_dc),
-            ("dc1-dc2", "dc1", "dc2")
-        );
+        let names = (&*row.link, &*row.from_dc, &*row.to_dc);
+        assert_eq!(names, ("dc1-dc2", "dc1", "dc2"));
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
     }
 
@@ -236,25 +235,25 @@ mod tests {
     fn decisions_per_second_are_those_since_the_row_before() {
         let plan = plan();
         let mut rows = rows(&plan);
-        let stats = |emulated_ms: u64, new_flows| Stats {
-            time_ns: START + emulated_ms * 1_000_000,
+        let stats = |time_ns: u64, new_flows| Stats {
+            time_ns,
             new_flows,
             failovers: 2,
             stale: 1,
             occupancy: 7,
             ..Stats::default()
         };
-        let early = Stats {
-            time_ns: START - 1,
-            ..stats(0, 9)
-        };
-        assert_eq!(rows.switch(DcId(0), &early), None);
+        assert_eq!(rows.switch(DcId(0), &stats(START - 1, 9)), None);
         // A time of 10: 100 emulated ms are 10 ms.
-        let row = rows.switch(DcId(0), &stats(100, 8)).unwrap();
+        let row = rows
+            .switch(DcId(0), &stats(START + 100_000_000, 8))
+            .unwrap();
         assert_eq!((row.decisions, row.decisions_per_s), (10, 1_000));
         assert_eq!((row.stale, row.occupancy, row.restarts), (1, 7, 0));
         rows.restart(DcId(0));
-        let row = rows.switch(DcId(0), &stats(200, 13)).unwrap();
+        let row = rows
+            .switch(DcId(0), &stats(START + 200_000_000, 13))
+            .unwrap();
         assert_eq!((row.decisions, row.decisions_per_s), (15, 500));
         assert_eq!((&*row.switch, row.restarts), ("dc1", 1));
     }
@@ -279,6 +278,7 @@ mod tests {
         rows.connect(&flow(), CLIENT, SERVER);
         let row = rows.decision(DcId(0), &decision(&plan, 0, SERVER, 1));
         assert_eq!(row.candidates.0, ["dc2", "dc3"]);
+        assert_eq!((&row.c_path.0, &row.cost.0), (&vec![10; 2], &vec![30; 2]));
         assert_eq!(row.chosen.as_deref(), Some("dc3"));
         assert_eq!((row.flow_id, &*row.reason), (Some(flow().id), "scored"));
     }
@@ -302,35 +302,28 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_timed_out_is_a_row_with_a_reason() {
+    fn an_unfinished_flow_has_a_reason_and_one_that_never_started_its_planned_start() {
         let plan = plan();
         let at = MonotonicTime::from_nanos(START);
-        let outcome = FlowOutcome {
+        let timed_out = FlowOutcome {
             status: Status::TimedOut {
                 after: Nanos::from_millis(9_000),
             },
             ..finished(at, Nanos::ZERO)
         };
-        let row = rows(&plan).flow(&flow(), &outcome);
+        let row = rows(&plan).flow(&flow(), &timed_out);
         assert_eq!(row.status, FlowStatus::TimedOut);
         assert_eq!(row.reason, "not finished after 9 s");
-        assert_eq!(
-            (row.fct_ns, row.slowdown, row.emu_fct_resolution_ns),
-            (None, None, None)
-        );
-    }
-
-    #[test]
-    fn a_flow_that_never_started_has_its_planned_start() {
-        let plan = plan();
-        let outcome = FlowOutcome {
+        let times = (row.fct_ns, row.slowdown, row.emu_fct_resolution_ns);
+        assert_eq!(times, (None, None, None));
+        let aborted = FlowOutcome {
             status: Status::Aborted,
             start: None,
             client_qp: None,
             server_qp: None,
-            ..finished(MonotonicTime::from_nanos(START), Nanos::ZERO)
+            ..timed_out
         };
-        let row = rows(&plan).flow(&flow(), &outcome);
+        let row = rows(&plan).flow(&flow(), &aborted);
         assert_eq!(row.emu_start_ns, flow().start_ns);
         assert_eq!((row.launch_lateness_ns, row.path), (None, None));
         assert_eq!(row.status, FlowStatus::Aborted);

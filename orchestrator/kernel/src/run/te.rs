@@ -171,7 +171,10 @@ mod tests {
     use super::*;
     use crate::testing;
 
+    type Commands = Vec<(DcId, AgentCommand)>;
+
     const INTERVAL: Nanos = Nanos::from_millis(1_000);
+    const ALL: [u32; 4] = [0, 1, 2, 3];
 
     fn run() -> PolicyRun {
         PolicyRun {
@@ -205,18 +208,18 @@ mod tests {
         }
     }
 
-    fn report_all(te: &mut TeController<'_>, tick: u64, bytes: u64) -> Vec<(DcId, AgentCommand)> {
+    /// Returns the commands after all `dcs` have reported `bytes` in interval `tick`.
+    fn report(te: &mut TeController<'_>, dcs: &[u32], tick: u64, bytes: u64) -> Commands {
         let plan = te.plan;
-        let commands = (0..4u32).flat_map(|dc| {
+        let commands = dcs.iter().flat_map(|&dc| {
             let demands = demands(plan, dc as usize, tick, bytes);
             te.report(DcId(dc), &demands).unwrap()
         });
         commands.collect()
     }
 
-    fn buckets(commands: &[(DcId, AgentCommand)], dc: u32) -> Vec<u16> {
-        let of_dc = commands.iter().find(|(to, _)| *to == DcId(dc));
-        match of_dc {
+    fn buckets(commands: &Commands, dc: u32) -> Vec<u16> {
+        match commands.iter().find(|(to, _)| *to == DcId(dc)) {
             Some((_, AgentCommand::SetBuckets(rows))) => rows[0].buckets.clone(),
             other => panic!("{other:?}"),
         }
@@ -224,22 +227,20 @@ mod tests {
 
     #[test]
     fn tables_are_installed_one_interval_after_their_measurement() {
-        let plan = testing::routed(0);
-        let run = run();
+        let (plan, run) = (testing::routed(0), run());
         let mut te = TeController::new(&plan, &run).unwrap();
-        assert_eq!(report_all(&mut te, 1, 1_000_000), []);
+        assert_eq!(report(&mut te, &ALL, 1, 1_000_000), []);
         // Two next hops of the same rate.
-        let commands = report_all(&mut te, 2, 0);
+        let commands = report(&mut te, &ALL, 2, 0);
         assert_eq!(buckets(&commands, 0), [50, 50]);
         assert_eq!(buckets(&commands, 3), [50, 50]);
-        // Nothing was sent in the second one: what is installed stays.
-        assert_eq!(report_all(&mut te, 3, 0), []);
+        // Nothing was sent in the second interval: what is installed stays.
+        assert_eq!(report(&mut te, &ALL, 3, 0), []);
     }
 
     #[test]
     fn a_cut_link_gets_nothing_and_a_restored_link_its_share() {
-        let plan = testing::routed(0);
-        let run = run();
+        let (plan, run) = (testing::routed(0), run());
         let mut te = TeController::new(&plan, &run).unwrap();
         let fault = |change| FaultPlan {
             at_ns: Nanos::ZERO,
@@ -249,34 +250,29 @@ mod tests {
             path_cost_updates: Vec::new(),
         };
         te.apply_fault(&fault(FaultChange::Down));
-        report_all(&mut te, 1, 1_000_000);
+        report(&mut te, &ALL, 1, 1_000_000);
         te.apply_fault(&fault(FaultChange::Up));
-        assert_eq!(buckets(&report_all(&mut te, 2, 1_000_000), 0), [0, 100]);
-        assert_eq!(buckets(&report_all(&mut te, 3, 1_000_000), 0), [50, 50]);
+        let commands = report(&mut te, &ALL, 2, 1_000_000);
+        assert_eq!(buckets(&commands, 0), [0, 100]);
+        let commands = report(&mut te, &ALL, 3, 1_000_000);
+        assert_eq!(buckets(&commands, 0), [50, 50]);
     }
 
     #[test]
     fn a_silent_switch_delays_the_others_by_no_more_than_an_interval() {
-        let plan = testing::routed(0);
-        let run = run();
+        let (plan, run) = (testing::routed(0), run());
         let mut te = TeController::new(&plan, &run).unwrap();
-        let mut commands = Vec::new();
-        for tick in 1..=3 {
-            for dc in [0u32, 3] {
-                let demands = demands(&plan, dc as usize, tick, 1_000_000);
-                commands.extend(te.report(DcId(dc), &demands).unwrap());
-            }
+        for tick in [1, 2] {
+            assert_eq!(report(&mut te, &[0, 3], tick, 1_000_000), []);
         }
+        let commands = report(&mut te, &[0, 3], 3, 1_000_000);
         assert_eq!(buckets(&commands, 0), [50, 50]);
     }
 
     #[test]
     fn other_policies_have_no_controller() {
         let plan = testing::routed(0);
-        assert!(
-            plan.policies
-                .iter()
-                .all(|run| TeController::new(&plan, run).is_none())
-        );
+        let mut policies = plan.policies.iter();
+        assert!(policies.all(|run| TeController::new(&plan, run).is_none()));
     }
 }
