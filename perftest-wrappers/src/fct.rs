@@ -218,59 +218,41 @@ mod tests {
         assert!(matches!(error, ReportError::Disagree { .. }));
     }
 
+    fn marker(kind: MarkerKind, nanos: u64) -> Option<CompletionMarker> {
+        let after = Nanos::new(nanos);
+        Some(CompletionMarker { kind, after })
+    }
+
     #[test]
     fn a_slow_flow_is_measured_by_its_marker_within_the_printed_bounds() {
-        // 5 kB in 2 s: 0.002384 MiB/s, so 2.000190 s ± 0.42 ms.
-        let size = Bytes::new(5_000);
-        let refined = |after| {
-            let kind = MarkerKind::Stopped;
-            let after = Nanos::new(after);
+        for (bytes, micro_mib_per_sec, marked, expected) in [
+            // 5 kB in 2 s: 0.002384 MiB/s, so 2.000190 s ± 0.42 ms.
+            (5_000, 2_384, 2_010_135_796, 2_000_135_796),
+            (5_000, 2_384, 3_000_000_000, 2_000_575_361),
+            // 2 MB in 200.18 s: 0.009528 MiB/s, so 200.1835 s ± 10.5 ms. The marker less its usual lag
+            // would be 3 ms before the earliest.
+            (2_000_000, 9_528, 200_180_075_682, 200_173_020_681),
+        ] {
+            let marker = marker(MarkerKind::Stopped, marked);
+            let fct = fct(Bytes::new(bytes), printed(micro_mib_per_sec), None, marker).unwrap();
+            assert_eq!(fct.time, Nanos::new(expected));
+            assert_eq!(fct.source, FctSource::PrintedAndMarker);
+        }
+    }
+
+    #[test]
+    fn an_fct_ends_with_the_marker_or_is_impossible() {
+        let by = |nanos| {
             fct(
-                size,
-                printed(2_384),
+                FLOW,
+                printed(1_773_425),
                 None,
-                Some(CompletionMarker { kind, after }),
+                marker(MarkerKind::Sent, nanos),
             )
-            .unwrap()
         };
-        assert_eq!(refined(2_010_135_796).time, Nanos::new(2_000_135_796));
-        assert_eq!(refined(2_010_135_796).source, FctSource::PrintedAndMarker);
-        let unrefined = fct(size, printed(2_384), None, None).unwrap();
-        let latest = unrefined.time + unrefined.resolution;
-        assert_eq!(refined(3_000_000_000).time, latest);
-    }
-
-    #[test]
-    fn a_flow_of_minutes_is_measured_by_its_marker() {
-        // 2 MB in 200.18 s: 0.009528 MiB/s, so 200.1835 s ± 10.5 ms, and a marker before that.
-        let size = Bytes::new(2_000_000);
-        let marker = CompletionMarker {
-            kind: MarkerKind::Stopped,
-            after: Nanos::new(200_180_075_682),
-        };
-        // The print's earliest: the marker less its usual lag would be 3 ms before that.
-        let fct = fct(size, printed(9_528), None, Some(marker)).unwrap();
-        assert_eq!(fct.time, Nanos::new(200_173_020_681));
-        assert_eq!(fct.source, FctSource::PrintedAndMarker);
-    }
-
-    #[test]
-    fn an_fct_after_the_marker_by_less_than_its_last_digit_ends_with_the_marker() {
-        let marker = CompletionMarker {
-            kind: MarkerKind::Sent,
-            after: Nanos::new(53_775_840),
-        };
-        let fct = fct(FLOW, printed(1_773_425), None, Some(marker)).unwrap();
-        assert_eq!(fct.time, marker.after);
-    }
-
-    #[test]
-    fn an_fct_after_the_marker_is_impossible() {
-        let marker = CompletionMarker {
-            kind: MarkerKind::Sent,
-            after: Nanos::from_millis(53),
-        };
-        let error = fct(FLOW, printed(1_773_425), None, Some(marker)).unwrap_err();
+        // By less than the last digit after the marker.
+        assert_eq!(by(53_775_840).unwrap().time, Nanos::new(53_775_840));
+        let error = by(53_000_000).unwrap_err();
         assert!(matches!(error, ReportError::Impossible { .. }));
     }
 

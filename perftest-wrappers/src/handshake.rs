@@ -245,20 +245,26 @@ mod tests {
     const SERVER: &[u8] = b"0000:0001:000012:79d2ae:00000000:0000564b3d735e20:00:00:00:00:00:00:00:00:00:00:ff:ff:0a:02:01:01:00000000:\0";
     const SHORT: [&[u8]; 3] = [b"\0\0\x10\0", b"\0\0\0@", b"5\0"];
 
-    fn version(text: &str) -> Vec<u8> {
-        let mut bytes = text.as_bytes().to_vec();
-        bytes.resize(16, 0);
-        bytes
+    /// Handshake in which both sides have sent `version`.
+    fn begun(tool: Tool, version: &str) -> Handshake {
+        let mut handshake = Handshake::new(tool);
+        let mut message = version.as_bytes().to_vec();
+        message.resize(16, 0);
+        exchange(&mut handshake, &message);
+        handshake
+    }
+
+    fn exchange(handshake: &mut Handshake, message: &[u8]) {
+        for side in [Side::Client, Side::Server] {
+            assert_eq!(handshake.receive(side, message), Ok(Action::Forward));
+        }
     }
 
     /// Runs a handshake turn by turn; returns the number of exchanges of keys until it was ready.
-    fn run(tool: Tool, version_text: &str) -> (u32, ReadyPair) {
-        let mut handshake = Handshake::new(tool);
-        let version = version(version_text);
-        for message in std::iter::once(version.as_slice()).chain(SHORT) {
-            for side in [Side::Client, Side::Server] {
-                assert_eq!(handshake.receive(side, message), Ok(Action::Forward));
-            }
+    fn run(tool: Tool, version: &str) -> (u32, ReadyPair) {
+        let mut handshake = begun(tool, version);
+        for message in SHORT {
+            exchange(&mut handshake, message);
         }
         for exchange in 1..10 {
             assert_eq!(handshake.receive(Side::Client, CLIENT), Ok(Action::Forward));
@@ -273,19 +279,17 @@ mod tests {
 
     #[test]
     fn data_begins_after_the_exchange_that_was_recorded_for_each_tool() {
-        for (tool, exchanges) in [(Tool::SendBw, 4), (Tool::WriteBw, 3), (Tool::ReadBw, 3)] {
-            let (at, ready) = run(tool, "6.06");
-            assert_eq!(at, exchanges, "{tool}");
-            assert!(ready.exact);
+        for (tool, version, exchanges, is_exact) in [
+            (Tool::SendBw, "6.06", 4, true),
+            (Tool::WriteBw, "6.06", 3, true),
+            (Tool::ReadBw, "6.06", 3, true),
+            // Another version is held at its first keys.
+            (Tool::SendBw, "6.20", 1, false),
+        ] {
+            let (at, ready) = run(tool, version);
+            assert_eq!((at, ready.exact), (exchanges, is_exact), "{tool} {version}");
             assert_eq!(ready.held, SERVER);
         }
-    }
-
-    #[test]
-    fn another_version_is_held_at_its_first_keys() {
-        let (at, ready) = run(Tool::SendBw, "6.20");
-        assert_eq!(at, 1);
-        assert!(!ready.exact);
     }
 
     #[test]
@@ -301,11 +305,7 @@ mod tests {
 
     #[test]
     fn a_message_may_come_in_pieces() {
-        let mut handshake = Handshake::new(Tool::ReadBw);
-        let version = version("6.06");
-        for side in [Side::Client, Side::Server] {
-            handshake.receive(side, &version).unwrap();
-        }
+        let mut handshake = begun(Tool::ReadBw, "6.06");
         for _ in 0..2 {
             handshake.receive(Side::Client, CLIENT).unwrap();
             handshake.receive(Side::Server, SERVER).unwrap();
@@ -324,9 +324,8 @@ mod tests {
     #[test]
     fn garbage_is_named_with_its_sender() {
         let mut handshake = Handshake::new(Tool::SendBw);
-        let error = handshake
-            .receive(Side::Server, b"HTTP/1.0 400 Bad Request\r\n")
-            .unwrap_err();
+        let garbage = b"HTTP/1.0 400 Bad Request\r\n";
+        let error = handshake.receive(Side::Server, garbage).unwrap_err();
         assert_eq!(
             error.to_string(),
             "unexpected handshake from the server: 26 bytes beginning with \
@@ -335,26 +334,17 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_sends_out_of_turn_is_refused() {
-        let mut handshake = Handshake::new(Tool::SendBw);
-        for side in [Side::Client, Side::Server] {
-            handshake.receive(side, &version("1.0")).unwrap();
-        }
-        handshake.receive(Side::Client, CLIENT).unwrap();
-        assert!(handshake.receive(Side::Client, CLIENT).is_err());
-    }
+    fn messages_out_of_turn_or_form_are_refused() {
+        let mut out_of_turn = begun(Tool::SendBw, "1.0");
+        out_of_turn.receive(Side::Client, CLIENT).unwrap();
+        assert!(out_of_turn.receive(Side::Client, CLIENT).is_err());
 
-    #[test]
-    fn endless_short_messages_are_refused() {
-        let mut handshake = Handshake::new(Tool::SendBw);
-        let error = (0..100).find_map(|_| handshake.receive(Side::Client, b"\0").err());
+        let mut endless = Handshake::new(Tool::SendBw);
+        let error = (0..100).find_map(|_| endless.receive(Side::Client, b"\0").err());
         assert!(error.is_some());
-    }
 
-    #[test]
-    fn a_line_of_keys_with_anything_after_it_is_none() {
-        let mut handshake = Handshake::new(Tool::SendBw);
-        let bytes = [CLIENT, b"x"].concat();
-        assert!(handshake.receive(Side::Client, &bytes).is_err());
+        let mut longer = Handshake::new(Tool::SendBw);
+        let keys = [CLIENT, b"x"].concat();
+        assert!(longer.receive(Side::Client, &keys).is_err());
     }
 }

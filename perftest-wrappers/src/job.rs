@@ -38,9 +38,10 @@ pub struct FlowJob {
     pub message_bytes: Bytes,
     /// Number of messages, at least [`MIN_MESSAGES`].
     pub messages: u32,
-    /// When it starts, counted from the instant given to [`crate::Session::run`].
+    /// Start, from the instant given to [`crate::Session::run`].
     pub start: Nanos,
-    /// The QP's retransmission timer, 4.096 µs · 2^n: more than twice the longest round trip.
+    /// Exponent n of the QP's retransmission timer, 4.096 µs · 2^n: more than twice the longest round
+    /// trip.
     pub qp_timeout: u8,
     /// Path MTU in bytes, one of [`PATH_MTUS`].
     pub path_mtu: u32,

@@ -181,21 +181,6 @@ impl Status {
             _ => None,
         }
     }
-
-    /// Returns the status as one word.
-    #[must_use]
-    pub const fn word(&self) -> &'static str {
-        match self {
-            Self::Finished(_) => "finished",
-            Self::TimedOut { .. } => "timed_out",
-            Self::Failed { .. } => "failed",
-            Self::Unparsable { .. } => "unparsable",
-            Self::NotReady { .. } => "not_ready",
-            Self::NotStarted { .. } => "not_started",
-            Self::NoReport { .. } => "no_report",
-            Self::Aborted => "aborted",
-        }
-    }
 }
 
 /// Returns the error lines of a failed process in one line: perftest prints errors to stdout and stderr,

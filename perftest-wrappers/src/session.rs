@@ -103,13 +103,6 @@ impl Session {
         })
     }
 
-    /// Returns the number of flows that are ready.
-    #[must_use]
-    pub fn ready(&self) -> usize {
-        let is_ready = |slot: &&Slot| matches!(slot, Slot::Ready(_));
-        self.slots.iter().filter(is_ready).count()
-    }
-
     /// Returns a handle that ends the session while it runs.
     #[must_use]
     pub fn aborter(&self) -> Aborter {

@@ -126,8 +126,9 @@ async fn an_aborted_session_has_an_outcome_for_every_flow_and_no_process() {
     }
     aborter.abort();
     let rows = running.await.unwrap().unwrap();
-    let words: Vec<&str> = rows.iter().map(|row| row.status.word()).collect();
-    assert_eq!(words, ["aborted", "aborted", "finished"]);
+    assert_eq!(rows[0].status, Status::Aborted);
+    assert_eq!(rows[1].status, Status::Aborted);
+    assert!(rows[2].status.fct().is_some());
     assert!(rows[0].start.is_some());
     assert!(rows[1].start.is_none());
     assert_eq!(bench.processes().len(), 0);
