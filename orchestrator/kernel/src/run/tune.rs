@@ -191,7 +191,7 @@ fn serve(stream: UnixStream, requests: &mpsc::Sender<PendingRequest>) -> io::Res
     (&stream).write_all(&text)
 }
 
-/// The parameters with `changes`.
+/// Returns `parameters` with `changes`.
 ///
 /// # Errors
 /// A parameter that cannot be tuned, or a value that does not fit.
@@ -211,7 +211,7 @@ pub(super) fn changed(parameters: &LcmpConfig, changes: &[Change]) -> Result<Lcm
     Ok(parameters)
 }
 
-/// The weights and thresholds that can be tuned, with their values.
+/// Returns the tunable parameters and their values.
 pub(super) fn tunable(parameters: &LcmpConfig) -> Tuned {
     let values = declared().filter_map(|parameter| match parameters.get(parameter.name)? {
         Value::Number(value) => Some((parameter.name.to_owned(), u8::try_from(value).ok()?)),
@@ -220,8 +220,8 @@ pub(super) fn tunable(parameters: &LcmpConfig) -> Tuned {
     values.collect()
 }
 
-/// Declarations of the tunable parameters: all but those that scale for all paths together, and
-/// those of intervals and tables, which a running agent has set up.
+/// Returns the declarations of the tunable parameters: all but the scales of all paths together, and the
+/// intervals and tables that a running agent has set up.
 fn declared() -> impl Iterator<Item = &'static Parameter> {
     let parameters = LcmpConfig::PARAMETERS.iter();
     parameters.filter(|parameter| parameter.is_tunable)

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{
-    DecisionRow, FlowStatus, LinkRow, PfcRow, PortRow, QueueRow, RecordsError, RunWriter,
-    StoryEvent, StoryRow, SwitchRow,
-};
+use lab_recorder::RowBatch;
+use lab_records::{FlowStatus, RecordsError, RunWriter, StoryEvent, StoryRow};
 
 use super::{
     paths::FlowPaths,
@@ -31,21 +29,10 @@ pub struct Recorder<'w> {
     /// True for each flow whose row is written.
     has_ended: Vec<bool>,
     stories: Stories,
-    pending: Pending,
+    /// Rows of the current window.
+    pending: RowBatch,
     /// First error of the writer, after which nothing is written.
     error: Option<RecordsError>,
-}
-
-/// Rows of the current window.
-#[derive(Debug, Default)]
-struct Pending {
-    links: Vec<LinkRow>,
-    queues: Vec<QueueRow>,
-    switches: Vec<SwitchRow>,
-    decisions: Vec<DecisionRow>,
-    pfc: Vec<PfcRow>,
-    ports: Vec<PortRow>,
-    story: Vec<StoryRow>,
 }
 
 impl<'w> Recorder<'w> {
@@ -64,7 +51,7 @@ impl<'w> Recorder<'w> {
             paths: BTreeMap::new(),
             has_ended: vec![false; context.flows.len()],
             stories: Stories::default(),
-            pending: Pending::default(),
+            pending: RowBatch::default(),
             error: None,
         }
     }
@@ -127,8 +114,7 @@ impl<'w> Recorder<'w> {
         let paths = self.paths.remove(&flow);
         let paths = paths.unwrap_or_else(|| self.rows.no_paths(flow));
         let row = self.rows.flow(flow, end, &paths);
-        let written = self.writer.append_flow(&row);
-        self.keep(written);
+        self.pending.flows.push(row);
         self.pending.story.extend(self.stories.end(flow));
     }
 
@@ -166,32 +152,9 @@ impl<'w> Recorder<'w> {
     }
 
     fn flush(&mut self) {
-        let Pending {
-            links,
-            queues,
-            switches,
-            decisions,
-            pfc,
-            ports,
-            story,
-        } = std::mem::take(&mut self.pending);
-        let mut write = || {
-            self.writer.append(&links)?;
-            self.writer.append(&queues)?;
-            self.writer.append(&switches)?;
-            self.writer.append(&decisions)?;
-            self.writer.append(&pfc)?;
-            self.writer.append(&ports)?;
-            self.writer.append(&story)
-        };
+        let rows = std::mem::take(&mut self.pending);
         if self.error.is_none() {
-            self.error = write().err();
-        }
-    }
-
-    fn keep(&mut self, written: Result<(), RecordsError>) {
-        if self.error.is_none() {
-            self.error = written.err();
+            self.error = rows.write(self.writer).err();
         }
     }
 }
