@@ -10,7 +10,7 @@ use rtnetlink::{
 use super::{
     StepCause, StepError,
     executor::{each, failed},
-    handle::NetnsHandle,
+    netns::NetnsHandle,
 };
 use crate::{
     netlink::{Batch, Socket, ethtool, rdma, route, tc},

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, io, os::fd::AsFd};
 use super::{
     StepCause, StepError,
     backend::{self, Backend},
-    handle::NetnsHandle,
-    netns, shared,
+    netns::{self, NetnsHandle},
+    shared,
 };
 use crate::{
     journal::{Entry, Journal, MachineLock},

@@ -5,7 +5,6 @@ mod backend;
 mod check;
 mod error;
 mod executor;
-mod handle;
 pub(crate) mod netns;
 pub(crate) mod shared;
 mod undo;
@@ -18,6 +17,6 @@ pub use self::{
 pub(crate) use self::{
     check::check,
     executor::{ApplyError, Executor},
-    handle::NetnsHandle,
+    netns::NetnsHandle,
     undo::undo,
 };

@@ -15,14 +15,14 @@ use lab_units::{Bytes, NodeId};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    fault,
+    bring_up, fault,
     owners::{Owner, assert_down},
+    reserve,
 };
 use crate::{
     doctor,
-    lab::{HostEndpoint, Lab, Reservation, bench_up_down},
-    lower::{Clock, HostPlacement, LowerOptions},
-    name::LabName,
+    lab::{HostEndpoint, Lab, bench_up_down},
+    lower::{HostPlacement, LowerOptions},
     testing::{self, Machine, skipped},
 };
 
@@ -38,11 +38,8 @@ fn a_round_trip_takes_its_delay_and_serialisation() {
             let wanted = round_trip(lab.plan(), Bytes::new(size));
             let found = ping(&lab, size);
             println!("ping of {size} B: {found:?} ns, wanted {wanted} ns");
-            assert!(
-                found
-                    .iter()
-                    .all(|rtt| (wanted..wanted + HANDLING).contains(rtt))
-            );
+            let exact = wanted..wanted + HANDLING;
+            assert!(found.iter().all(|rtt| exact.contains(rtt)));
         }
     });
 }
@@ -67,15 +64,14 @@ fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
         println!("{rate} bit/s; {queues}");
         // To a frame more or less in the second.
         assert!((99_930_000..100_070_000).contains(&rate), "{rate}");
-        assert!(
-            queues.contains("qdisc red 10: dev l0d1-d2 parent 1:1"),
-            "{queues}"
-        );
-        assert!(
-            queues.contains("marked") && !queues.contains("marked 0 "),
-            "{queues}"
-        );
-        assert!(!queues.contains("dropped 1"), "{queues}");
+        for (part, expected) in [
+            ("qdisc red 10: dev l0d1-d2 parent 1:1", true),
+            ("marked", true),
+            ("marked 0 ", false),
+            ("dropped 1", false),
+        ] {
+            assert_eq!(queues.contains(part), expected, "{part}: {queues}");
+        }
     });
 }
 
@@ -151,10 +147,9 @@ fn a_whole_lab_whose_owner_is_killed_at_any_time_can_be_taken_down_without_a_tra
 #[test]
 fn the_whole_testbed_comes_up_and_down_again() {
     whole_lab(|| {
-        let lab = LAB.parse().unwrap();
-        let reservation = Reservation::acquire(&lab, "test").unwrap();
+        let reservation = reserve(LAB).unwrap();
         let plan = testing::testbed(reservation.slot());
-        let options = options(lab, HostPlacement::RootNamespace);
+        let options = options(HostPlacement::RootNamespace);
         let took = bench_up_down(reservation, &plan, &options, &CancellationToken::new()).unwrap();
         println!("{took:?}");
         assert_eq!((took.namespaces, took.links), (8 + 1, 12 * 2 + 8));
@@ -178,29 +173,17 @@ pub(super) fn up(plan: impl FnOnce(u8) -> Plan) -> Lab {
     up_with(HostPlacement::RootNamespace, plan)
 }
 
-fn options(lab: LabName, hosts: HostPlacement) -> LowerOptions {
+fn options(hosts: HostPlacement) -> LowerOptions {
     LowerOptions {
-        lab,
         hosts,
-        clock: Clock::Virtual,
-        delay_lines: true,
-        cpus: 1,
+        ..LowerOptions::shown(LAB.parse().unwrap())
     }
 }
 
 fn up_with(hosts: HostPlacement, plan: impl FnOnce(u8) -> Plan) -> Lab {
-    let lab: LabName = LAB.parse().unwrap();
-    let reservation = Reservation::acquire(&lab, "test").unwrap();
+    let reservation = reserve(LAB).unwrap();
     let plan = plan(reservation.slot());
-    let options = options(lab, hosts);
-    Lab::up(
-        reservation,
-        &plan,
-        &options,
-        &CancellationToken::new(),
-        &mut |_| {},
-    )
-    .unwrap()
+    bring_up(reservation, &plan, &options(hosts)).unwrap()
 }
 
 /// Returns the round-trip time of an echo of `payload` bytes over a host's link, the inter-DC link and
