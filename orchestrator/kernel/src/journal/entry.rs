@@ -14,18 +14,15 @@ use crate::{
 /// Line of a journal.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Entry {
+pub(crate) enum Entry {
     /// First line: the lab and its owner.
     Lab(Head),
-    /// Nodes of the lab.
     Nodes(Vec<NodeEntry>),
     /// Steps that are about to be applied.
     Do(Vec<Step>),
     /// A created namespace with its inode, so that another of the same name is left alone.
     MadeNetns {
-        /// Name of the namespace.
         name: NetnsName,
-        /// Inode of the namespace.
         inode: u64,
     },
     /// The lab needs the directory of namespaces, which is created if it does not exist.
@@ -40,18 +37,15 @@ pub enum Entry {
 
 /// Lab and owner of a journal.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct Head {
+pub(crate) struct Head {
     /// Version of the journal's format.
     pub format: u32,
-    /// Name of the lab.
     pub lab: LabName,
-    /// Name of the scenario.
     pub scenario: String,
     /// Slot: block of addresses, tables and names, 0 to 15.
     pub slot: u8,
     /// Boot in which the lab was created; only files survive a reboot.
     pub boot_id: String,
-    /// Process that created the lab.
     pub owner: Owner,
     /// Time of creation, seconds since 1970.
     pub since: u64,
@@ -73,25 +67,21 @@ pub enum Location {
 
 /// Process that created a lab.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct Owner {
-    /// Process ID and start time.
+pub(crate) struct Owner {
     pub process: ProcessId,
-    /// Command line.
     pub command: String,
 }
 
 /// Node of a lab.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct NodeEntry {
+pub(crate) struct NodeEntry {
     /// Name, e.g. `dc1/h1`.
     pub name: String,
     /// Short name, e.g. `dc1-h1`.
     pub short: String,
-    /// Role of the node.
     pub role: Role,
     /// Namespace; `None` for a host in the root namespace.
     pub netns: Option<NetnsName>,
-    /// Interfaces.
     pub interfaces: Vec<String>,
 }
 

@@ -9,15 +9,15 @@ mod file;
 mod lock;
 mod state;
 
+pub use self::{
+    entry::Location,
+    state::{LabState, Status},
+};
 pub(crate) use self::{
-    entry::FORMAT,
+    entry::{Entry, FORMAT, Head, NodeEntry, Owner},
     file::{Contents, Journal},
     lock::MachineLock,
     state::{labs, now, read},
-};
-pub use self::{
-    entry::{Entry, Head, Location, NodeEntry, Owner},
-    state::{LabState, Status},
 };
 
 use std::{io, path::PathBuf};

@@ -52,9 +52,9 @@ impl Parameters {
                 limit: clamp(red.limit),
                 min: clamp(red.min),
                 max: clamp(red.max),
-                weight_log: 0,
+                weight_log: WEIGHT_LOG,
                 probability: of_all_ones(red.probability),
-                flags: TC_RED_ECN | TC_RED_NODROP,
+                flags: RED_FLAGS,
             },
             Qdisc::Netem(netem) => Self::Netem {
                 delay: signed(netem.delay),
@@ -144,64 +144,43 @@ impl fmt::Display for Parameters {
 
 /// Appends a discipline's kind and parameters to a message.
 pub(super) fn options(attributes: PushAttrs<&mut Vec<u8>>, qdisc: &Qdisc) {
-    match Parameters::of(qdisc) {
-        Parameters::Tbf {
-            bytes_per_sec,
-            limit,
-            ..
-        } => {
-            let Qdisc::Tbf(tbf) = qdisc else { return };
+    match qdisc {
+        Qdisc::Tbf(tbf) => {
+            let rate = bytes_per_sec(tbf.rate);
             let mut parms = TcTbfQopt::new();
-            parms.rate = ratespec(bytes_per_sec);
-            parms.limit = limit;
-            attributes
-                .nested_options_tbf()
-                .push_parms(parms)
-                .push_rate64(bytes_per_sec)
-                .push_burst(clamp(tbf.burst));
+            parms.rate = ratespec(rate);
+            parms.limit = clamp(tbf.limit);
+            let options = attributes.nested_options_tbf().push_parms(parms);
+            options.push_rate64(rate).push_burst(clamp(tbf.burst));
         }
-        Parameters::Red {
-            limit,
-            min,
-            max,
-            weight_log,
-            probability,
-            flags,
-        } => {
+        Qdisc::Red(red) => {
             let mut parms = TcRedQopt::new();
-            parms.limit = limit;
-            parms.qth_min = min;
-            parms.qth_max = max;
-            parms.Wlog = weight_log;
-            attributes
-                .nested_options_red()
-                .push_parms(parms)
+            parms.limit = clamp(red.limit);
+            parms.qth_min = clamp(red.min);
+            parms.qth_max = clamp(red.max);
+            parms.Wlog = WEIGHT_LOG;
+            let options = attributes.nested_options_red().push_parms(parms);
+            options
                 .push_stab(&FORGET_WHEN_IDLE)
-                .push_max_p(probability)
+                .push_max_p(of_all_ones(red.probability))
                 .push_flags(BuiltinBitfield32 {
-                    value: flags,
-                    selector: flags,
+                    value: RED_FLAGS,
+                    selector: RED_FLAGS,
                 });
         }
-        Parameters::Netem {
-            delay,
-            bytes_per_sec,
-            limit,
-            loss,
-        } => {
+        Qdisc::Netem(netem) => {
+            let bytes_per_sec = bytes_per_sec(netem.rate);
             let mut head = TcNetemQopt::new();
-            head.limit = limit;
-            head.loss = loss;
+            head.limit = netem.limit;
+            head.loss = of_all_ones(netem.loss);
             let mut rate = TcNetemRate::new();
             rate.rate = u32::try_from(bytes_per_sec).unwrap_or(u32::MAX);
-            attributes
-                .nested_options_netem(&head)
-                .push_rate(rate)
+            let options = attributes.nested_options_netem(&head).push_rate(rate);
+            options
                 .push_rate64(bytes_per_sec)
-                .push_latency64(delay);
+                .push_latency64(signed(netem.delay));
         }
-        Parameters::Clsact => drop(attributes.push_kind(c"clsact")),
-        Parameters::Other(_) => {}
+        Qdisc::Clsact => drop(attributes.push_kind(c"clsact")),
     }
 }
 
@@ -249,8 +228,10 @@ fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
 }
 
 const TC_LINKLAYER_ETHERNET: u8 = 1;
-const TC_RED_ECN: u32 = 1;
-const TC_RED_NODROP: u32 = 8;
+/// `TC_RED_ECN | TC_RED_NODROP`.
+const RED_FLAGS: u32 = 1 | 8;
+/// RED averages over one packet: the average is the queue length itself.
+const WEIGHT_LOG: u8 = 0;
 
 /// RED's table of the average's decay while a queue is idle: to zero at once, since the average is
 /// the queue length itself.
