@@ -1,7 +1,7 @@
-//! What the switch program takes (the paper's section 4): bytes of its maps, instructions of its code.
+//! Size of the switch program (the paper's section 4): bytes of its maps, instructions of its code.
 //!
-//! The paper counts a table's rows. The kernel needs more for the same rows, to find them; both are
-//! told.
+//! The paper counts the rows of tables. The kernel needs more memory for the same rows, to find them;
+//! an account has both.
 
 use std::{
     fs,
@@ -9,57 +9,58 @@ use std::{
 };
 
 use aya::{maps::MapInfo, programs::ProgramInfo};
+use serde::Serialize;
 
 use crate::{SwitchdError, pins::MAPS, program::Program};
 
-/// What the switch program takes.
+/// Size of the switch program and its maps.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Account {
-    /// Its maps, in the order of their names.
+    /// Maps in the order of their names.
     pub maps: Vec<MapAccount>,
-    /// How long it is.
-    pub program: Footprint,
+    /// Program code.
+    pub program: ProgramAccount,
 }
 
-/// What a map takes.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// Size of a map.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct MapAccount {
-    /// Its name.
+    /// Name of the map.
     pub name: String,
     /// Bytes of a key.
     pub key_bytes: u32,
     /// Bytes of a value.
     pub value_bytes: u32,
-    /// Rows; of a ring buffer its bytes.
-    pub entries: u32,
-    /// Rows times keys and values, on one CPU.
-    pub row_bytes: u64,
-    /// What the kernel says the map takes of its memory, if it was asked.
+    /// Number of rows; of a ring buffer the number of bytes.
+    pub rows: u32,
+    /// Bytes of all keys and values, on one CPU.
+    pub bytes: u64,
+    /// Bytes of kernel memory, if the kernel was asked.
     pub kernel_bytes: Option<u64>,
 }
 
-/// The length of the switch program.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Footprint {
-    /// Instructions as the kernel runs them, before they are compiled for the machine.
+/// Size of the switch program's code.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct ProgramAccount {
+    /// eBPF instructions, as translated by the kernel.
     pub instructions: u32,
-    /// Instructions the verifier walked to accept the program: all ways through it together.
+    /// Instructions that the verifier processed on all paths through the program.
     pub verified_instructions: Option<u32>,
     /// Bytes of machine code; 0 if the kernel compiles no programs.
     pub machine_code_bytes: u32,
 }
 
-/// Loads the switch program with a flow table of so many rows, and asks the kernel what it takes.
+/// Loads the switch program and asks the kernel for its size.
 ///
 /// # Errors
 ///
-/// When the program cannot be loaded, or the kernel does not say.
+/// A program that cannot be loaded, or a kernel that does not report its size.
 pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
-    // While it is loaded: the kernel is asked for its maps by its number.
+    // The program stays loaded while the kernel is asked for its maps.
     let mut program = Program::load(flow_table_entries)?;
     let info = program.info()?;
     let failed = |source| SwitchdError::Program {
-        action: "look at the maps of",
+        action: "inspect the maps of",
         source,
     };
     let ids = info.map_ids().map_err(failed)?.unwrap_or_default();
@@ -70,12 +71,11 @@ pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
     maps.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(Account {
         maps,
-        program: Footprint::of(&info),
+        program: ProgramAccount::of(&info),
     })
 }
 
-/// The maps that every switch program has, with a flow table of so many rows: what is known of them
-/// where none can be loaded.
+/// Returns the declared maps of every switch program, without loading one.
 #[must_use]
 pub fn declared_maps(flow_table_entries: u32) -> Vec<MapAccount> {
     let account = |shape: &crate::pins::MapShape| {
@@ -88,21 +88,21 @@ pub fn declared_maps(flow_table_entries: u32) -> Vec<MapAccount> {
 }
 
 impl MapAccount {
-    fn new(name: String, key_bytes: u32, value_bytes: u32, entries: u32) -> Self {
-        // A ring buffer has neither keys nor values, and as many bytes as entries.
+    fn new(name: String, key_bytes: u32, value_bytes: u32, rows: u32) -> Self {
+        // A ring buffer has neither keys nor values; its rows are bytes.
         let row = (u64::from(key_bytes) + u64::from(value_bytes)).max(1);
         Self {
             name,
             key_bytes,
             value_bytes,
-            entries,
-            row_bytes: row * u64::from(entries),
+            rows,
+            bytes: row * u64::from(rows),
             kernel_bytes: None,
         }
     }
 
     fn of(id: u32) -> Result<Self, SwitchdError> {
-        let failed = SwitchdError::map("look at", "of the program");
+        let failed = SwitchdError::map("inspect", "of the program");
         let info = MapInfo::from_id(id).map_err(failed)?;
         let name = info.name_as_str().unwrap_or_default().to_owned();
         Ok(Self {
@@ -112,7 +112,7 @@ impl MapAccount {
     }
 }
 
-/// The `memlock` line of the descriptor's entry in `/proc`.
+/// Returns the `memlock` line of the descriptor's entry in `/proc`.
 fn kernel_bytes(map: &MapInfo) -> Result<Option<u64>, SwitchdError> {
     let descriptor = map
         .fd()
@@ -120,14 +120,14 @@ fn kernel_bytes(map: &MapInfo) -> Result<Option<u64>, SwitchdError> {
     let descriptor = descriptor.as_fd().as_raw_fd();
     let text = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}"));
     let text = text.map_err(|source| SwitchdError::Io {
-        action: "read what a map takes",
+        action: "read the size of a map",
         source,
     })?;
     let mut lines = text.lines();
     Ok(lines.find_map(|line| line.strip_prefix("memlock:")?.trim().parse().ok()))
 }
 
-impl Footprint {
+impl ProgramAccount {
     fn of(info: &ProgramInfo) -> Self {
         Self {
             instructions: info.size_translated().unwrap_or(0) / BYTES_PER_INSTRUCTION,
@@ -149,14 +149,14 @@ mod tests {
     use crate::pins::FLOWS;
 
     #[test]
-    fn a_port_is_what_the_paper_counts_and_a_flow_twice_that() {
+    fn a_port_has_the_papers_bytes_and_a_flow_twice_as_many() {
         assert_eq!(size_of::<PortRow>(), 24);
         assert_eq!(size_of::<PortState>(), 24);
         assert_eq!(size_of::<FlowKey>() + size_of::<FlowEntry>(), 2 * 24);
     }
 
     #[test]
-    fn the_kernel_says_what_the_program_and_its_tables_take() {
+    fn the_kernel_reports_the_size_of_program_and_tables() {
         let account = match account(50_000) {
             Err(error) if error.is_not_permitted() => {
                 println!("skipped: account: {}", error.chain());
@@ -173,10 +173,10 @@ mod tests {
 
         let flows = account.maps.iter().find(|map| map.name == FLOWS);
         let flows = flows.expect("there is a flow table");
-        assert_eq!(flows.row_bytes, 50_000 * 48);
-        // Never less than its rows; with what finds them not more than four times that.
-        let kernel_bytes = flows.kernel_bytes.expect("the kernel says");
-        assert!((flows.row_bytes..4 * flows.row_bytes).contains(&kernel_bytes));
+        assert_eq!(flows.bytes, 50_000 * 48);
+        // At least the rows; with the kernel's index at most four times as many.
+        let kernel_bytes = flows.kernel_bytes.expect("the kernel reports it");
+        assert!((flows.bytes..4 * flows.bytes).contains(&kernel_bytes));
         let names: Vec<_> = account.maps.iter().map(|map| &*map.name).collect();
         let expected = [
             "counters",

@@ -1,4 +1,4 @@
-//! The program at the ingress of all ports, until it is taken off.
+//! Attachment of the program to the ingress of all ports.
 
 use aya::{
     programs::{
@@ -14,30 +14,44 @@ use lab_abi::wire::{AttachMode, Attachment};
 
 use crate::{SwitchdError, pins::Pins, program::Program, qdisc::Qdiscs};
 
-/// What must be undone: the links, and the clsact qdiscs, which would outlive the agent.
-pub(crate) struct Attached {
+/// Attached program: its links, and its clsact qdiscs, which outlive a process.
+pub struct Attached {
     attachment: Attachment,
     links: Vec<PortLink>,
     clsact: Vec<i32>,
     pins: Option<Pins>,
 }
 
-/// What holds the program at a port.
+/// Link of the program to a port.
 enum PortLink {
-    /// The program's own list of links.
+    /// Link in the program's own list.
     Listed(SchedClassifierLinkId),
-    /// A descriptor, beside its file.
-    Pinned(#[expect(dead_code, reason = "it is there to be closed last")] FdLink),
+    /// Descriptor of a pinned link.
+    Pinned(#[expect(dead_code, reason = "closed when this value is dropped")] FdLink),
+}
+
+/// Treatment of a clsact qdisc that an earlier agent left at a port.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum OldClsact {
+    /// No qdisc was left.
+    None,
+    /// Its filter forwards by tables that nobody writes any more: it is removed.
+    Remove,
+    /// Its filter forwards by the inherited tables: the program is replaced in place.
+    Replace,
 }
 
 impl Attached {
-    /// How the program is attached.
     pub(crate) const fn attachment(&self) -> Attachment {
         self.attachment
     }
 
-    /// Takes the program off all ports; goes on after a failure and returns the first one.
-    pub(crate) fn detach(
+    /// Detaches the program from all ports; continues after a failure.
+    ///
+    /// # Errors
+    ///
+    /// The first failure.
+    pub fn detach(
         &mut self,
         program: &mut Program,
         qdiscs: &mut Qdiscs,
@@ -62,20 +76,23 @@ impl Attached {
 }
 
 impl Drop for Attached {
-    /// The way out of an error: what it could not undo, the next agent on these ports does.
+    /// Removes the clsact qdiscs after an error; the next agent on these ports removes any left over.
     fn drop(&mut self) {
         if let Err(error) = delete_all(std::mem::take(&mut self.clsact), &mut Qdiscs::open()) {
-            tracing::warn!(error = error.chain(), "a clsact qdisc stays behind");
+            tracing::warn!(error = error.chain(), "cannot remove a clsact qdisc");
         }
     }
 }
 
 /// Attaches the program to the interfaces, each given by name and index.
 ///
-/// Where `pins` are those of an agent that was killed, its program is replaced by this one, port by
-/// port and without a packet in between. Else a clsact qdisc that is already there is removed first:
-/// its filter would forward by tables nobody writes any more.
-pub(crate) fn attach(
+/// If `pins` are inherited from an agent that was killed, its program is replaced at each port without
+/// losing a packet.
+///
+/// # Errors
+///
+/// The first port that failed; the program is detached from the others.
+pub fn attach(
     program: &mut Program,
     interfaces: &[(&str, i32)],
     mode: AttachMode,
@@ -84,7 +101,7 @@ pub(crate) fn attach(
 ) -> Result<Attached, SwitchdError> {
     let attachment = choose(mode, has_tcx())?;
     let is_inherited = pins.as_ref().is_some_and(Pins::is_inherited);
-    let old = qdiscs.with_clsact()?;
+    let clsact = qdiscs.with_clsact()?;
     let mut attached = Attached {
         attachment,
         links: Vec::new(),
@@ -92,42 +109,55 @@ pub(crate) fn attach(
         pins,
     };
     for (slot, &(interface, ifindex)) in interfaces.iter().enumerate() {
-        let failed = |source| SwitchdError::Attach {
-            interface: interface.to_owned(),
-            source,
-        };
-        let has_clsact = old.contains(&ifindex);
-        let classifier = program.classifier()?;
-        let link = match attachment {
-            Attachment::Tcx => {
-                if has_clsact {
-                    qdiscs.delete_clsact(ifindex)?;
-                }
-                by_tcx(classifier, interface, slot, attached.pins.as_ref()).map_err(failed)?
-            }
-            Attachment::Netlink => {
-                attached.clsact.push(ifindex);
-                let replaced = (has_clsact && is_inherited)
-                    .then(|| replace_filter(classifier, interface).ok())
-                    .flatten();
-                match replaced {
-                    Some(link) => PortLink::Listed(link),
-                    None => {
-                        if has_clsact {
-                            qdiscs.delete_clsact(ifindex)?;
-                        }
-                        PortLink::Listed(add_filter(classifier, interface).map_err(failed)?)
-                    }
-                }
-            }
-        };
-        attached.links.push(link);
+        let old = old_clsact(attachment, clsact.contains(&ifindex), is_inherited);
+        let port = (interface, ifindex, slot);
+        attached.attach_port(program.classifier()?, port, old, qdiscs)?;
     }
     Ok(attached)
 }
 
-/// By a link of its own, or by the one an agent left.
-fn by_tcx(
+const fn old_clsact(attachment: Attachment, has_clsact: bool, is_inherited: bool) -> OldClsact {
+    match (has_clsact, attachment, is_inherited) {
+        (false, ..) => OldClsact::None,
+        (true, Attachment::Netlink, true) => OldClsact::Replace,
+        (true, ..) => OldClsact::Remove,
+    }
+}
+
+impl Attached {
+    fn attach_port(
+        &mut self,
+        classifier: &mut SchedClassifier,
+        (interface, ifindex, slot): (&str, i32, usize),
+        old: OldClsact,
+        qdiscs: &mut Qdiscs,
+    ) -> Result<(), SwitchdError> {
+        if self.attachment == Attachment::Netlink {
+            self.clsact.push(ifindex);
+        }
+        if old == OldClsact::Replace
+            && let Ok(link) = replace_filter(classifier, interface)
+        {
+            self.links.push(PortLink::Listed(link));
+            return Ok(());
+        }
+        if old != OldClsact::None {
+            qdiscs.delete_clsact(ifindex)?;
+        }
+        let link = match self.attachment {
+            Attachment::Tcx => attach_tcx(classifier, interface, slot, self.pins.as_ref()),
+            Attachment::Netlink => add_filter(classifier, interface).map(PortLink::Listed),
+        };
+        self.links.push(link.map_err(|source| SwitchdError::Attach {
+            interface: interface.to_owned(),
+            source,
+        })?);
+        Ok(())
+    }
+}
+
+/// Attaches by a new tcx link, or by the pinned one of an earlier agent.
+fn attach_tcx(
     classifier: &mut SchedClassifier,
     interface: &str,
     slot: usize,
@@ -137,8 +167,8 @@ fn by_tcx(
     let inherited = file.as_ref().filter(|file| file.exists());
     let link = match inherited {
         Some(file) => {
-            let link = FdLink::from(PinnedLink::from_pin(file).map_err(of_link)?);
-            let link = SchedClassifierLink::try_from(link).map_err(of_link)?;
+            let link = FdLink::from(PinnedLink::from_pin(file).map_err(link_error)?);
+            let link = SchedClassifierLink::try_from(link).map_err(link_error)?;
             classifier.attach_to_link(link)?
         }
         None => {
@@ -149,7 +179,7 @@ fn by_tcx(
     let Some(file) = &file else {
         return Ok(PortLink::Listed(link));
     };
-    let link = FdLink::try_from(classifier.take_link(link)?).map_err(of_link)?;
+    let link = FdLink::try_from(classifier.take_link(link)?).map_err(link_error)?;
     if inherited.is_none() {
         let pinned = link
             .pin(file)
@@ -159,7 +189,7 @@ fn by_tcx(
     Ok(PortLink::Pinned(link))
 }
 
-fn of_link(error: LinkError) -> ProgramError {
+fn link_error(error: LinkError) -> ProgramError {
     ProgramError::IOError(std::io::Error::other(error))
 }
 
@@ -176,7 +206,7 @@ fn add_filter(
     classifier.attach_with_options(interface, TcAttachType::Ingress, options)
 }
 
-/// Puts the program in the place of the one that an agent left.
+/// Replaces the program of an earlier agent's filter.
 fn replace_filter(
     classifier: &mut SchedClassifier,
     interface: &str,
@@ -186,11 +216,12 @@ fn replace_filter(
     classifier.attach_to_link(old)
 }
 
-/// Where the filter is, so that the next agent finds it.
+/// Priority of the filter, by which the next agent finds it.
 const PRIORITY: u16 = 1;
+/// Handle of the filter.
 const HANDLE: TcHandle = TcHandle::new(0, 1);
 
-/// tcx came with Linux 6.6; a kernel whose version cannot be read gets the older way.
+/// Returns true from Linux 6.6 on, false if the version cannot be read.
 fn has_tcx() -> bool {
     KernelVersion::current().is_ok_and(|version| version >= KernelVersion::new(6, 6, 0))
 }
@@ -217,22 +248,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tcx_is_taken_where_it_is() {
-        assert!(matches!(
-            choose(AttachMode::Auto, true),
-            Ok(Attachment::Tcx)
-        ));
-        assert!(matches!(
-            choose(AttachMode::Auto, false),
-            Ok(Attachment::Netlink)
-        ));
-        assert!(matches!(
-            choose(AttachMode::Netlink, true),
-            Ok(Attachment::Netlink)
-        ));
-        assert!(matches!(
-            choose(AttachMode::Tcx, false),
-            Err(SwitchdError::NoTcx)
-        ));
+    fn tcx_is_chosen_where_the_kernel_has_it() {
+        for (mode, has_tcx, expected) in [
+            (AttachMode::Auto, true, Some(Attachment::Tcx)),
+            (AttachMode::Auto, false, Some(Attachment::Netlink)),
+            (AttachMode::Netlink, true, Some(Attachment::Netlink)),
+            (AttachMode::Tcx, false, None),
+        ] {
+            assert_eq!(choose(mode, has_tcx).ok(), expected);
+        }
+    }
+
+    #[test]
+    fn a_filter_is_replaced_only_where_its_tables_are_inherited() {
+        let (tcx, netlink) = (Attachment::Tcx, Attachment::Netlink);
+        for (attachment, has_clsact, is_inherited, expected) in [
+            (netlink, true, true, OldClsact::Replace),
+            (netlink, true, false, OldClsact::Remove),
+            (netlink, false, true, OldClsact::None),
+            (tcx, true, true, OldClsact::Remove),
+        ] {
+            assert_eq!(old_clsact(attachment, has_clsact, is_inherited), expected);
+        }
     }
 }

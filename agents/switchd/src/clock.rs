@@ -1,4 +1,4 @@
-//! The clock of the switch program, and when the agent has to wake.
+//! Clock of the switch program, and the agent's timers.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -14,8 +14,12 @@ use nix::{
 
 use crate::SwitchdError;
 
-/// The time on the clock of `bpf_ktime_get_ns`.
-pub(crate) fn now() -> Result<Nanos, SwitchdError> {
+/// Returns the time on the clock of `bpf_ktime_get_ns`, `CLOCK_MONOTONIC`.
+///
+/// # Errors
+///
+/// A clock that cannot be read.
+pub fn now() -> Result<Nanos, SwitchdError> {
     let time =
         clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(SwitchdError::io("read the clock"))?;
     let seconds = u64::try_from(time.tv_sec()).unwrap_or_default();
@@ -23,27 +27,26 @@ pub(crate) fn now() -> Result<Nanos, SwitchdError> {
     Ok(Nanos::new(seconds * NANOS_PER_SECOND + nanos))
 }
 
-/// Something done every so often.
+/// Timer of periodic work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Periodic {
     interval: Nanos,
     due: Nanos,
 }
 
-/// What [`Periodic::take`] found.
+/// Result of [`Periodic::take`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Due {
-    /// It is not time yet.
+    /// Not due yet.
     NotYet,
-    /// It is time.
+    /// Due.
     Now,
-    /// It is time, and at least one whole interval was missed.
+    /// Due, with at least one whole interval missed.
     Late,
 }
 
 impl Periodic {
-    /// At multiples of `interval` on the clock, as all agents do and every run again: what differs
-    /// between runs is not when they look.
+    /// Returns a timer that is due at multiples of `interval` on the clock, in all agents and runs.
     pub(crate) fn new(interval: Nanos, now: Nanos) -> Self {
         let started = now.get() % interval.get();
         let rest = Nanos::new(interval.get() - started);
@@ -53,7 +56,7 @@ impl Periodic {
         }
     }
 
-    /// Whether it is time at `now`; if so it is due again at the next multiple of the interval.
+    /// Checks the timer at `now`; if due, it is due again at the next multiple of the interval.
     pub(crate) fn take(&mut self, now: Nanos) -> Due {
         if now < self.due {
             return Due::NotYet;
@@ -64,13 +67,13 @@ impl Periodic {
         if missed == 0 { Due::Now } else { Due::Late }
     }
 
-    /// When it is due.
+    /// Returns the time at which the timer is due.
     pub(crate) const fn due(&self) -> Nanos {
         self.due
     }
 }
 
-/// A descriptor that becomes readable at a given time, without the slack of a poll's time-out.
+/// Descriptor that becomes readable at a given time, without the slack of a poll's time-out.
 pub(crate) struct Alarm {
     timer: TimerFd,
 }
@@ -83,7 +86,7 @@ impl Alarm {
         Ok(Self { timer })
     }
 
-    /// Rings at `time`, at once if that has passed.
+    /// Makes the descriptor readable at `time`, at once if that has passed.
     pub(crate) fn set(&self, time: Nanos) -> Result<(), SwitchdError> {
         let seconds = i64::try_from(time.get() / NANOS_PER_SECOND).unwrap_or(i64::MAX);
         let nanos = i64::try_from(time.get() % NANOS_PER_SECOND).unwrap_or_default();
@@ -96,7 +99,7 @@ impl Alarm {
             .map_err(SwitchdError::io("set a timer"))
     }
 
-    /// Stops ringing.
+    /// Makes the descriptor unreadable.
     pub(crate) fn clear(&self) -> Result<(), SwitchdError> {
         match self.timer.wait() {
             Ok(()) | Err(Errno::EAGAIN) => Ok(()),
@@ -122,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_due_at_multiples_of_its_interval_however_late_it_is_taken() {
+    fn a_timer_is_due_at_multiples_of_its_interval_however_late_it_is_taken() {
         let mut periodic = Periodic::new(at(10), at(103));
         assert_eq!(periodic.take(at(109)), Due::NotYet);
         assert_eq!(periodic.take(at(113)), Due::Now);

@@ -1,4 +1,4 @@
-//! The line to the controller: JSON values, one per line, both ways.
+//! Agent's end of the controller's socket: JSON values, one per line, both ways.
 
 use std::{
     collections::VecDeque,
@@ -18,16 +18,16 @@ use nix::{
 
 use crate::SwitchdError;
 
-/// The most that waits for a controller that does not read; beyond it messages are dropped.
+/// Largest backlog of messages for a controller that does not read; further messages are dropped.
 const MAX_WAITING_BYTES: usize = 16 << 20;
 
-/// The longest line a controller may send.
+/// Longest line that a controller may send.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// How long the last words may take.
+/// Longest wait for the controller to read the last messages.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
 
-/// The agent's end of the controller's socket.
+/// Connection to the controller.
 pub(crate) struct Controller {
     stream: UnixStream,
     waiting: VecDeque<u8>,
@@ -36,12 +36,12 @@ pub(crate) struct Controller {
     pub(crate) messages_lost: u64,
 }
 
-/// What came from the controller.
+/// Input from the controller.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
-    /// Its commands, in order.
+    /// Commands in order.
     pub(crate) commands: Vec<AgentCommand>,
-    /// Whether it is gone.
+    /// True if the controller is gone.
     pub(crate) is_closed: bool,
 }
 
@@ -62,7 +62,7 @@ impl Controller {
         })
     }
 
-    /// Queues `message`, and sends what the socket takes.
+    /// Queues `message` and sends as much as the socket accepts.
     pub(crate) fn send(&mut self, message: &AgentMessage) {
         let mut line = match serde_json::to_vec(message) {
             Ok(line) => line,
@@ -80,16 +80,16 @@ impl Controller {
         self.flush();
     }
 
-    /// Whether something waits for the socket to take more.
+    /// Returns true if bytes wait for the socket.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Sends what the socket takes. A closed socket is noticed where it is read.
+    /// Sends as much as the socket accepts; [`Self::receive`] reports a closed socket.
     pub(crate) fn flush(&mut self) {
         while !self.waiting.is_empty() {
             let (front, _) = self.waiting.as_slices();
-            // A controller that is gone must not end the agent by a signal before it has cleaned up.
+            // Without the flag a closed socket would kill the agent by SIGPIPE before its cleanup.
             match send(self.stream.as_raw_fd(), front, MsgFlags::MSG_NOSIGNAL) {
                 Ok(sent) => {
                     self.waiting.drain(..sent);
@@ -104,7 +104,7 @@ impl Controller {
         }
     }
 
-    /// Reads what has come.
+    /// Reads all pending input.
     pub(crate) fn receive(&mut self) -> Result<Received, SwitchdError> {
         let mut received = Received::default();
         let mut buffer = [0; 4096];
@@ -127,7 +127,7 @@ impl Controller {
         Ok(received)
     }
 
-    /// Says the last word and waits until it is taken.
+    /// Sends the last message and waits until the controller has read all.
     pub(crate) fn close(mut self, last: &AgentMessage) {
         self.send(last);
         let blocking = self
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_taken_line_by_line_however_they_are_cut() {
+    fn commands_are_read_line_by_line_however_they_are_split() {
         let (mut agent, mut controller) = pair();
         controller
             .write_all(b"{\"set_port\":{\"port\":4,\"is_en")
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_an_error_that_quotes_it() {
+    fn a_line_that_is_no_command_is_quoted_in_the_error() {
         let (mut agent, mut controller) = pair();
         controller.write_all(b"{\"stpo\":1}\n").expect("written");
         let error = agent.receive().expect_err("no command").to_string();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_past_what_may_wait_are_counted_and_the_others_arrive_whole() {
+    fn messages_past_the_largest_backlog_are_counted_and_the_others_arrive_whole() {
         let (mut agent, controller) = pair();
         let message = AgentMessage::Error {
             message: "x".repeat(1 << 20),

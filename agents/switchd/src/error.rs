@@ -1,4 +1,4 @@
-//! Why an agent cannot do its work.
+//! Failures of an agent.
 
 use std::io;
 
@@ -8,114 +8,114 @@ use lab_units::PortId;
 
 use crate::ObjectError;
 
-/// Why an agent cannot start or go on.
+/// Failure of an agent.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchdError {
-    /// The configuration does not fit the switch.
+    /// Configuration that does not fit the switch.
     #[error("configuration: {0}")]
     Config(#[from] AgentConfigError),
-    /// The controller does not listen.
+    /// Controller that does not listen.
     #[error("cannot connect to the controller at `{path}`")]
     Connect {
-        /// Its socket.
+        /// Path of the socket.
         path: String,
-        /// The kernel's answer.
+        /// Answer of the kernel.
         #[source]
         source: io::Error,
     },
-    /// The controller said what no agent understands.
+    /// Line of the controller that is no command.
     #[error("the controller sent `{line}`, which is no command")]
     Command {
-        /// The line.
+        /// Line as received.
         line: String,
-        /// Why.
+        /// Parse error.
         #[source]
         source: serde_json::Error,
     },
-    /// The user's own switch program is none.
+    /// Object of the user's own that is no switch program.
     #[error("switch program `{path}`: {source}")]
     Object {
-        /// Its path.
+        /// Path of the object.
         path: String,
-        /// What is wrong with it.
+        /// Problem of the object.
         #[source]
         source: ObjectError,
     },
-    /// Files of pinned maps cannot be used.
+    /// Unusable file of a pinned map.
     #[error("cannot {action} `{path}` (hint: it is to be in a BPF file system)")]
     Pins {
-        /// What was to be done with it.
+        /// Action that failed.
         action: &'static str,
-        /// The file or directory.
+        /// File or directory.
         path: String,
-        /// The kernel's answer.
+        /// Answer of the kernel.
         #[source]
         source: io::Error,
     },
-    /// The kernel does not take the switch program or its maps.
+    /// Object that the kernel or the loader refuses.
     #[error("cannot load the switch program")]
     Load(#[from] EbpfError),
-    /// The kernel's verifier refused the switch program, or it cannot be run.
+    /// Program that the kernel's verifier refuses, or that cannot be run.
     #[error("cannot {action} the switch program")]
     Program {
-        /// What was to be done with it.
+        /// Action that failed.
         action: &'static str,
-        /// The kernel's answer.
+        /// Answer of the kernel.
         #[source]
         source: ProgramError,
     },
-    /// A map or program that the object does not have.
+    /// Map or program missing in the object.
     #[error("the switch program has no `{name}`")]
     Missing {
-        /// Its name.
+        /// Name of the map or program.
         name: &'static str,
     },
-    /// A map that cannot be read or written.
+    /// Map that cannot be read or written.
     #[error("cannot {action} the map `{map}`")]
     Map {
-        /// What was to be done with it.
+        /// Action that failed.
         action: &'static str,
-        /// The map.
+        /// Name of the map.
         map: &'static str,
-        /// The kernel's answer.
+        /// Answer of the kernel.
         #[source]
         source: MapError,
     },
-    /// A port's interface is not in the agent's network namespace.
+    /// Interface missing in the agent's network namespace.
     #[error("port {port}: there is no interface `{interface}` in this network namespace")]
     NoInterface {
-        /// The port.
+        /// Id of the port.
         port: PortId,
-        /// Its interface.
+        /// Interface of the port.
         interface: String,
     },
-    /// The program cannot be attached to a port.
+    /// Port that the program cannot be attached to.
     #[error("cannot attach the switch program to `{interface}`")]
     Attach {
-        /// The port's interface.
+        /// Interface of the port.
         interface: String,
-        /// The kernel's answer.
+        /// Answer of the kernel.
         #[source]
         source: ProgramError,
     },
-    /// tcx is asked for where the kernel does not have it.
+    /// tcx requested on a kernel without it.
     #[error("cannot attach by tcx: this kernel is older than 6.6 (hint: attach by netlink)")]
     NoTcx,
-    /// A netlink request failed.
+    /// Netlink request that failed.
     #[error("cannot {action}")]
     Netlink {
-        /// What was asked for.
+        /// Action that failed.
         action: &'static str,
-        /// The kernel's answer.
+        /// Answer of the kernel.
         #[source]
         source: io::Error,
     },
-    /// Another system call failed.
+    /// Other system call that failed.
     #[error("cannot {action}")]
     Io {
-        /// What was to be done.
+        /// Action that failed.
         action: &'static str,
-        /// The kernel's answer.
+        /// Answer of the kernel.
         #[source]
         source: io::Error,
     },
@@ -129,7 +129,8 @@ impl SwitchdError {
         }
     }
 
-    pub(crate) fn map(action: &'static str, map: &'static str) -> impl FnOnce(MapError) -> Self {
+    /// Returns a conversion of a map's error.
+    pub fn map(action: &'static str, map: &'static str) -> impl FnOnce(MapError) -> Self {
         move |source| Self::Map {
             action,
             map,
@@ -137,7 +138,7 @@ impl SwitchdError {
         }
     }
 
-    /// Whether the kernel refused for want of privileges: tests are skipped then.
+    /// Returns true if the kernel refused for lack of privileges: tests are skipped then.
     #[must_use]
     pub fn is_not_permitted(&self) -> bool {
         let mut cause: Option<&dyn std::error::Error> = Some(self);
@@ -150,16 +151,16 @@ impl SwitchdError {
         false
     }
 
-    /// The error and all that caused it, on one line; a cause that was just said is not repeated.
+    /// Returns the error and its causes on one line, without repeating a cause that is already there.
     #[must_use]
     pub fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
-            let said = error.to_string();
-            if !text.ends_with(&said) {
+            let reason = error.to_string();
+            if !text.ends_with(&reason) {
                 text.push_str(": ");
-                text.push_str(&said);
+                text.push_str(&reason);
             }
             cause = error.source();
         }
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chain_says_each_cause_once_and_finds_a_refusal() {
+    fn a_chain_names_each_cause_once_and_finds_a_refusal() {
         let refused = MapError::CreateError {
             name: "flows".to_owned(),
             io_error: io::Error::from(io::ErrorKind::PermissionDenied),

@@ -1,4 +1,4 @@
-//! A small switch for tests: two inter-DC ports with ids 2 and 4, one towards the hosts.
+//! Small switch for tests: two inter-DC ports with ids 2 and 4, one port towards the hosts.
 
 use std::net::Ipv4Addr;
 
@@ -12,7 +12,7 @@ pub(crate) fn rate(bits_per_sec: u64) -> BitsPerSec {
     BitsPerSec::new(bits_per_sec).expect("not zero")
 }
 
-/// 8 Mbit/s, so 1,000 B a millisecond, and 100 kB of queue at every port.
+/// Returns a configuration with 8 Mbit/s, so 1,000 B per millisecond, and 100 kB of queue per port.
 pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
     let port = |id: u32, interface: &str, is_queue_sampled| {
         let [_, _, _, last] = id.to_be_bytes();

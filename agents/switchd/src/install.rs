@@ -1,4 +1,4 @@
-//! From the configuration to the switch's tables: pure, so that it can be tested without a kernel.
+//! Tables of a switch, computed from its configuration without a kernel.
 
 use lab_abi::{
     Preset,
@@ -13,7 +13,7 @@ use lab_units::{Nanos, PortId};
 
 use crate::shared::port_state;
 
-/// The slot of each port: its place in the configuration.
+/// Slot of each port: its index in the configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots(Vec<PortId>);
 
@@ -22,25 +22,40 @@ impl Slots {
         Self(ports.iter().map(|port| port.id).collect())
     }
 
-    /// The slot of `port`.
+    /// Returns the slot of `port`.
     pub(crate) fn of(&self, port: PortId) -> Option<usize> {
         self.0.iter().position(|&id| id == port)
     }
 
-    /// The port in `slot`.
+    /// Returns the port in `slot`.
     pub(crate) fn port(&self, slot: u32) -> Option<PortId> {
         self.0.get(usize::try_from(slot).ok()?).copied()
     }
 }
 
-/// The switch table: `ifindexes` and liveness in the order of the configuration's ports.
-///
-/// What an agent that was killed left in `before` of times and counts stays.
-pub(crate) fn switch_table(
-    config: &AgentConfig,
-    links: &[(u32, bool)],
-    before: &SwitchTable,
-) -> SwitchTable {
+/// All tables of a switch.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    pub(crate) switch: SwitchTable,
+    pub(crate) destinations: Vec<(PrefixKey, DestinationRow)>,
+}
+
+impl Tables {
+    /// Computes the tables of `config`; `links` are the interface index and liveness of each port.
+    ///
+    /// Times and counts of `before`, the table of an agent that was killed, are kept.
+    #[must_use]
+    pub fn new(config: &AgentConfig, links: &[(u32, bool)], before: &SwitchTable) -> Self {
+        let slots = Slots::new(&config.ports);
+        let rows = 0..config.destinations.len();
+        Self {
+            switch: switch_table(config, links, before),
+            destinations: rows.map(|row| destination(config, row, &slots)).collect(),
+        }
+    }
+}
+
+fn switch_table(config: &AgentConfig, links: &[(u32, bool)], before: &SwitchTable) -> SwitchTable {
     let mut table = SwitchTable {
         params: params(config),
         ports: [PortRow::default(); MAX_PORTS],
@@ -58,21 +73,18 @@ pub(crate) fn switch_table(
     table
 }
 
-/// How to decide.
+/// Returns the decision parameters of `config`.
 pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
     let free_bits = u32::MAX.checked_shr(u32::from(config.local.prefix_len));
+    let mut destinations = config.destinations.iter();
+    let has_flow_ageing = destinations.any(|row| !row.size_thresholds.is_empty());
     let common = SwitchParams {
         seed: config.switch_id,
         stale_after_ns: config.stale_after_ns.map_or(0, Nanos::get),
         max_table_age_ns: config.max_table_age_ns.map_or(0, Nanos::get),
         local_addr: config.local.addr.to_bits().to_be(),
         local_mask: (!free_bits.unwrap_or(0)).to_be(),
-        flow_ageing: u32::from(
-            config
-                .destinations
-                .iter()
-                .any(|row| !row.size_thresholds.is_empty()),
-        ),
+        flow_ageing: u32::from(has_flow_ageing),
         ..SwitchParams::default()
     };
     match config.policy.congestion() {
@@ -95,23 +107,24 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
     }
 }
 
-/// The row of the destination at `place` in the configuration, which is also where its demand is
-/// counted, if it is.
+/// Returns the row of the destination at `index` in the configuration; if demands are counted, that of
+/// the destination is at the same index.
 pub(crate) fn destination(
     config: &AgentConfig,
-    place: usize,
+    index: usize,
     slots: &Slots,
 ) -> (PrefixKey, DestinationRow) {
     let is_counted = config.demand_interval_ns.is_some();
-    let config = &config.destinations[place];
-    let demand = u32::try_from(place + 1).ok().filter(|_| is_counted);
+    let config = &config.destinations[index];
+    let demand = u32::try_from(index + 1).ok().filter(|_| is_counted);
     let mut row = DestinationRow {
         demand: demand.unwrap_or(0),
         size_thresholds: [SizeThresholdRow::NEVER; MAX_SIZE_THRESHOLDS],
         ..DestinationRow::default()
     };
-    for (slot, age) in row.size_thresholds.iter_mut().zip(&config.size_thresholds) {
-        *slot = SizeThresholdRow::of(age.from_bytes.get(), age.cheapest.iter().copied());
+    for (slot, threshold) in row.size_thresholds.iter_mut().zip(&config.size_thresholds) {
+        let cheapest = threshold.cheapest.iter().copied();
+        *slot = SizeThresholdRow::of(threshold.from_bytes.get(), cheapest);
     }
     for (slot, candidate) in row.candidates.iter_mut().zip(&config.candidates) {
         let port = slots

@@ -1,27 +1,27 @@
-//! The agent of one DCI switch: loads the switch program, installs tables, samples queues.
+//! Agent of one DCI switch: loads the switch program, installs tables, samples queues.
 //!
-//! [`run`] is all a process needs: it is in the switch's network namespace, has an
-//! [`AgentConfig`](lab_abi::wire::AgentConfig), and blocks until its controller is gone. It runs in
-//! one thread that sleeps until something is due or has come; under a guest's virtual clock every
-//! needless wake-up is time taken from the lab. Must not contain: the plan, the scenario, records,
-//! policies (those are `lab-policy`'s, and mirrored by `agents/ebpf/switch.bpf.c`).
+//! A process in the switch's network namespace calls [`run`] with an
+//! [`AgentConfig`](lab_abi::wire::AgentConfig); it returns when the controller is gone. The agent is
+//! one thread that sleeps until a timer is due or a descriptor is readable: under a guest's virtual
+//! clock every needless wake-up takes time from the lab. Must not contain: the plan, the scenario,
+//! records, policies (`lab-policy` has them, `agents/ebpf/switch.bpf.c` mirrors them).
 //!
-//! What a decision needs is in the kernel, so flows are decided, pinned and moved off dead ports
-//! even while the agent sleeps. The agent
+//! The kernel has all inputs of a decision, so flows are decided, pinned and moved off dead ports even
+//! while the agent sleeps. The agent
 //! - fills the tables and attaches the program to the ingress of all ports,
 //! - samples the egress queues and publishes each port's congestion as one word,
-//! - publishes ports' liveness, from their links and by command,
-//! - forgets idle flows,
-//! - tells the controller of queues, decisions, demands, flows and counters,
-//! - rewrites hash buckets, path costs, weights and thresholds as the controller says,
-//! - and takes the program off the ports when it ends.
+//! - publishes the ports' liveness, from their links and by command (fast failover),
+//! - removes idle flows (flow-cache garbage collection),
+//! - reports queues, decisions, demands, flows and counters to the controller,
+//! - rewrites hash buckets, path costs, weights and thresholds by command,
+//! - and detaches the program when it ends.
 //!
-//! Where its configuration names a directory of a BPF file system, maps and links are pinned there: an
-//! agent that is killed leaves a switch that goes on forwarding, and the next agent takes it over.
+//! If its configuration names a directory of a BPF file system, maps and links are pinned there: the
+//! switch of an agent that was killed keeps forwarding, and the next agent takes it over.
 //!
-//! [`selftest`] holds the program against `lab-policy`, [`mod@bench`] measures it, [`mod@account`] says
-//! what it takes; all run wherever the kernel takes the program, interfaces or not. [`read_object`]
-//! says whether a user's own object is a switch program.
+//! [`selftest()`] compares the program with `lab-policy`, [`mod@account`] reports its size; both need no
+//! interface. [`read_object`] checks a user's own object. The modules [`attach`], [`frame`], [`install`],
+//! [`program`] and [`qdisc`] are public for the benchmarks in `lab-bench`.
 //!
 //! ```no_run
 //! let config = serde_json::from_reader(std::io::stdin())?;
@@ -31,28 +31,29 @@
 
 pub mod account;
 mod agent;
-mod attach;
-pub mod bench;
+pub mod attach;
 mod clock;
 mod controller;
-mod decisions;
 mod error;
 #[cfg(test)]
 mod example;
-mod flows;
-mod install;
-mod links;
+mod failover;
+mod flow_gc;
+pub mod frame;
+pub mod install;
 mod object;
 mod pins;
-mod program;
-mod qdisc;
-mod row;
+pub mod program;
+pub mod qdisc;
+mod reports;
 mod sampler;
 mod selftest;
 mod shared;
 mod wait;
 
 pub use agent::run;
+pub use clock::now;
 pub use error::SwitchdError;
 pub use object::{MAX_OBJECT_BYTES, ObjectError, read_object};
+pub use pins::Pins;
 pub use selftest::{SelftestReport, selftest};

@@ -1,7 +1,7 @@
-//! Objects of a user's own: whether one is a switch program, before the kernel is asked.
+//! Checks of a user's own object, before the kernel sees it.
 //!
-//! The kernel's verifier has the last word on the code; but that a map is missing or a license does not
-//! allow what a switch program calls, it says in words that help nobody.
+//! The kernel's verifier decides about the code. A missing map or an incompatible license is checked
+//! here, because the kernel's messages do not name them.
 
 use std::{fs, io, path::Path};
 
@@ -12,10 +12,10 @@ use crate::{
     program::PROGRAM,
 };
 
-/// The largest object: the agent's own has 35 kB.
+/// Largest object; the agent's own has 35 kB.
 pub const MAX_OBJECT_BYTES: u64 = 1 << 20;
 
-/// Licenses under which the kernel offers a program what switch programs call.
+/// Licenses under which the kernel offers the functions that switch programs call.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/include/linux/license.h>
 const GPL_COMPATIBLE: [&str; 6] = [
@@ -27,73 +27,73 @@ const GPL_COMPATIBLE: [&str; 6] = [
     "Dual MPL/GPL",
 ];
 
-/// Why a file is no switch program.
+/// File that is no switch program.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
-    /// It cannot be read.
+    /// Unreadable file.
     #[error("cannot read it: {0}")]
     Read(#[from] io::Error),
-    /// It is a directory or a device.
+    /// Directory or device.
     #[error("it is no file")]
     NoFile,
-    /// It is larger than any switch program.
+    /// File larger than any switch program.
     #[error(
         "it has {bytes} bytes, at most {MAX_OBJECT_BYTES} (hint: agents/ebpf/build.sh SOURCE.c \
          OBJECT.o)"
     )]
     TooLarge {
-        /// Its size.
+        /// Size of the file.
         bytes: u64,
     },
-    /// It is no BPF object.
+    /// File that is no BPF object.
     #[error("it is no BPF object: {why} (hint: agents/ebpf/build.sh SOURCE.c OBJECT.o)")]
     NotAnObject {
-        /// What the parser says.
+        /// Message of the parser.
         why: String,
     },
-    /// The kernel would not let it look up, redirect and report.
+    /// License that excludes functions of a switch program.
     #[error(
         "its license is `{license}`, which is not compatible with the GPL (hint: `char LICENSE[] \
          SEC(\"license\") = \"GPL\";`)"
     )]
     License {
-        /// Its license.
+        /// License of the object.
         license: String,
     },
-    /// It has not the program that is attached to ports.
+    /// Object without the program that is attached to ports.
     #[error(
         "it has no program `{PROGRAM}` in the section `classifier` (hint: include switch.bpf.h and \
          define decide())"
     )]
     NoProgram,
-    /// It lacks a map that the agent fills or reads.
+    /// Object without a map that the agent uses.
     #[error("it has no map `{map}` (hint: include switch.bpf.h)")]
     NoMap {
-        /// The map.
+        /// Name of the map.
         map: &'static str,
     },
-    /// A map of the agent's is another one there.
+    /// Map that differs from the agent's.
     #[error(
         "its map `{map}` has {what} of {found}, the agent's has {expected} (hint: build it against \
          this version's abi.h)"
     )]
     OtherMap {
-        /// The map.
+        /// Name of the map.
         map: &'static str,
-        /// What differs.
+        /// Property that differs.
         what: &'static str,
-        /// What it is there.
+        /// Value in the object.
         found: u32,
-        /// What the agent has.
+        /// Value of the agent's map.
         expected: u32,
     },
 }
 
-/// Reads a switch program of a user's own, and refuses what is none.
+/// Reads and checks a user's own switch program.
 ///
 /// # Errors
 ///
-/// Why the file is no switch program.
+/// The first problem of the file.
 pub fn read_object(path: &Path) -> Result<Vec<u8>, ObjectError> {
     let file = fs::metadata(path)?;
     if !file.is_file() {
@@ -133,7 +133,7 @@ fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
         .get(name)
         .ok_or(ObjectError::NoMap { map: name })?;
     let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
-    // The agent gives the flow table the rows its configuration says.
+    // The configuration sets the rows of the flow table.
     let entries = shape.entries(map.max_entries());
     let facts = [
         ("a type", map.map_type(), kind(name)),
@@ -155,7 +155,7 @@ fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
     }
 }
 
-/// The type of a map of the agent's, by the kernel's number.
+/// Returns the kernel's number for the type of one of the agent's maps.
 fn kind(name: &str) -> u32 {
     let kind = match name {
         FLOWS => bpf_map_type::BPF_MAP_TYPE_LRU_HASH,
@@ -178,15 +178,15 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../ebpf/{name}.bpf.o"))
     }
 
-    /// The agent's own object with some bytes of it changed.
+    /// Returns the agent's own object with the bytes `from` replaced by `to`.
     fn changed(from: &[u8], to: &[u8]) -> Vec<u8> {
         assert_eq!(from.len(), to.len());
         let mut bytes = OBJECT.to_vec();
-        let places: Vec<_> = (0..bytes.len() - from.len())
+        let offsets: Vec<_> = (0..bytes.len() - from.len())
             .filter(|&at| bytes[at..].starts_with(from))
             .collect();
-        assert!(!places.is_empty());
-        for at in places {
+        assert!(!offsets.is_empty());
+        for at in offsets {
             bytes[at..at + to.len()].copy_from_slice(to);
         }
         bytes
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_said_to_be_none() {
+    fn a_file_that_is_no_object_is_refused() {
         let error = check(b"#!/bin/sh\n").expect_err("a script").to_string();
         assert!(error.starts_with("it is no BPF object: "), "{error}");
         for (path, expected) in [

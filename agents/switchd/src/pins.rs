@@ -1,7 +1,7 @@
-//! What outlives the agent: maps and links as files of a BPF file system.
+//! Pinned maps and links: files of a BPF file system, which outlive the agent.
 //!
-//! An agent that ends takes its files with it. One that is killed leaves them: packets go on being
-//! forwarded by the tables as they are, and the next agent takes them over.
+//! An agent that ends removes its files. An agent that is killed leaves them: the program keeps
+//! forwarding by its tables, and the next agent takes them over.
 
 use std::{
     fs, io,
@@ -19,17 +19,17 @@ use lab_abi::{
 
 use crate::SwitchdError;
 
-/// A map that agent and program share.
+/// Map that agent and program share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct MapShape {
     pub(crate) name: &'static str,
     pub(crate) key_bytes: usize,
     pub(crate) value_bytes: usize,
-    /// Rows; of the flow table the most it may have.
+    /// Number of rows; of the flow table the largest number.
     pub(crate) entries: u32,
 }
 
-/// The maps every switch program has, in the order of their names. A program may have more.
+/// Maps of every switch program, in the order of their names. A program may have more.
 pub(crate) const MAPS: [MapShape; 6] = [
     shape("counters", 4, size_of::<Counters>(), 1),
     shape("decisions", 0, 0, RING_BYTES),
@@ -49,11 +49,11 @@ pub(crate) const MAPS: [MapShape; 6] = [
     shape("table", 4, size_of::<SwitchTable>(), 1),
 ];
 
-/// The flow table, whose number of rows is the configuration's.
+/// Name of the flow table, whose number of rows the configuration sets.
 pub(crate) const FLOWS: &str = "flows";
 
 impl MapShape {
-    /// Its rows, where the flow table has so many.
+    /// Returns the number of rows for a given flow table.
     pub(crate) fn entries(&self, flow_table_entries: u32) -> u32 {
         match self.name {
             FLOWS => flow_table_entries,
@@ -71,17 +71,17 @@ const fn shape(name: &'static str, key_bytes: usize, value_bytes: usize, entries
     }
 }
 
-/// The files of one switch; gone with this value, not with a process that is killed.
-pub(crate) struct Pins {
+/// Files of one switch, removed when this value is dropped, but not when its process is killed.
+pub struct Pins {
     directory: PathBuf,
     is_inherited: bool,
 }
 
 impl Pins {
-    /// Uses a directory of a BPF file system, which is made if it is not there.
+    /// Opens or creates a directory in a BPF file system.
     ///
-    /// What an agent left is taken over if it fits; files of another version of this program, or of
-    /// a flow table of another size, are removed, and what they held goes with them.
+    /// Files of an earlier agent are taken over if they fit. Files of another version of this program,
+    /// or of a flow table of another size, are removed.
     pub(crate) fn open(directory: &str, flow_table_entries: u32) -> Result<Self, SwitchdError> {
         let directory = PathBuf::from(directory);
         fs::create_dir_all(&directory).map_err(failed("make", &directory))?;
@@ -97,17 +97,17 @@ impl Pins {
         Ok(pins)
     }
 
-    /// Whether an agent that was killed left the files.
+    /// Returns true if an agent that was killed left the files.
     pub(crate) const fn is_inherited(&self) -> bool {
         self.is_inherited
     }
 
-    /// The file of a map.
+    /// Returns the file of a map.
     pub(crate) fn map(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// The file of the link to the port in `slot`.
+    /// Returns the file of the link to the port in `slot`.
     pub(crate) fn link(&self, slot: usize) -> PathBuf {
         self.directory.join(format!("port-{slot}"))
     }
@@ -137,7 +137,7 @@ impl Drop for Pins {
             fs::remove_dir(&self.directory).map_err(failed("remove", &self.directory))
         });
         if let Err(error) = removed {
-            tracing::warn!(error = error.chain(), "pinned maps stay behind");
+            tracing::warn!(error = error.chain(), "cannot remove pinned maps");
         }
     }
 }

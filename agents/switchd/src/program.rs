@@ -1,4 +1,4 @@
-//! The switch program in the kernel, and its maps.
+//! Switch program in the kernel, and its maps.
 
 use std::time::Instant;
 
@@ -7,32 +7,45 @@ use aya::{
     maps::{Array, HashMap, LpmTrie, Map, MapData, MapError, PerCpuArray, RingBuf, lpm_trie::Key},
     programs::{ProgramInfo, SchedClassifier, TestRun, TestRunOptions, TestRunResult},
 };
-use lab_abi::rows::{Counters, DestinationRow, FlowEntry, FlowKey, PrefixKey, SwitchTable};
+use bytemuck::Pod;
+use lab_abi::rows::{
+    Counters, DecisionRecord, DestinationRow, FlowEntry, FlowKey, PrefixKey, SwitchTable,
+};
 
 use crate::{
     SwitchdError,
+    install::Tables,
     pins::{FLOWS, MAPS, Pins},
-    row::Row,
     shared::SharedTable,
 };
 
-/// The agent's own program, built by `agents/ebpf/build.sh`.
-pub(crate) const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o");
+/// Object of the agent's own program, built by `agents/ebpf/build.sh`.
+pub const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o");
 
-/// What a switch program is called, whoever wrote it.
+/// Name of every switch program.
 pub(crate) const PROGRAM: &str = "switch_ingress";
 
-/// The flow table.
+/// Flow table of the program.
 pub(crate) type FlowTable = HashMap<MapData, Row<FlowKey>, Row<FlowEntry>>;
 
-/// The switch program, loaded. It goes with this value, and so do its maps unless they are pinned.
-pub(crate) struct Program {
+/// Row of a map, as the loader takes it.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct Row<T>(pub T);
+
+// SAFETY: a transparent wrapper of a type without padding, uninitialised bytes or invalid values,
+// which is what `bytemuck::Pod` guarantees and `aya::Pod` asks for.
+#[expect(unsafe_code, reason = "the loader's trait for plain values is unsafe")]
+unsafe impl<T: Pod> aya::Pod for Row<T> {}
+
+/// Loaded switch program, unloaded when this value is dropped; so are its maps unless they are pinned.
+pub struct Program {
     ebpf: Ebpf,
-    /// Where flows are pinned to.
+    /// Flow table.
     pub(crate) flows: FlowTable,
-    /// Decisions, as they are made.
+    /// Ring buffer of decision records.
     pub(crate) decisions: RingBuf<MapData>,
-    /// Ports and parameters, in memory shared with the program.
+    /// Parameters and ports, in memory shared with the program.
     pub(crate) table: SharedTable,
     table_map: Array<MapData, Row<SwitchTable>>,
     destinations: LpmTrie<MapData, [u8; 4], Row<DestinationRow>>,
@@ -43,14 +56,21 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Loads the agent's own program with a flow table of so many rows.
-    pub(crate) fn load(flow_table_entries: u32) -> Result<Self, SwitchdError> {
+    /// Loads the agent's own program.
+    ///
+    /// # Errors
+    ///
+    /// A program that the kernel refuses.
+    pub fn load(flow_table_entries: u32) -> Result<Self, SwitchdError> {
         Self::load_object(OBJECT, flow_table_entries, None)
     }
 
-    /// Loads a program with a flow table of so many rows; with `pins`, by the maps that are pinned
-    /// there, or by new ones that then are.
-    pub(crate) fn load_object(
+    /// Loads a program; its maps are those pinned at `pins`, or new ones that are pinned there.
+    ///
+    /// # Errors
+    ///
+    /// A program that the kernel refuses.
+    pub fn load_object(
         object: &[u8],
         flow_table_entries: u32,
         pins: Option<&Pins>,
@@ -89,22 +109,41 @@ impl Program {
         })
     }
 
-    /// Parameters and ports as they are.
+    /// Reads parameters and ports.
     pub(crate) fn table(&self) -> Result<SwitchTable, SwitchdError> {
         let row = self.table_map.get(&0, 0);
         row.map(|Row(table)| table)
             .map_err(SwitchdError::map("read", "table"))
     }
 
-    /// Writes parameters and ports, all at once.
-    pub(crate) fn set_table(&mut self, table: &SwitchTable) -> Result<(), SwitchdError> {
+    /// Writes the tables of a switch.
+    ///
+    /// # Errors
+    ///
+    /// A map that cannot be written.
+    pub fn install(&mut self, tables: &Tables) -> Result<(), SwitchdError> {
+        self.set_table(&tables.switch)?;
+        let mut rows = tables.destinations.iter();
+        rows.try_for_each(|(prefix, row)| self.set_destination(*prefix, row))
+    }
+
+    /// Writes parameters and ports at once.
+    ///
+    /// # Errors
+    ///
+    /// A map that cannot be written.
+    pub fn set_table(&mut self, table: &SwitchTable) -> Result<(), SwitchdError> {
         self.table_map
             .set(0, Row(*table), 0)
             .map_err(SwitchdError::map("write", "table"))
     }
 
     /// Writes a destination's row.
-    pub(crate) fn set_destination(
+    ///
+    /// # Errors
+    ///
+    /// A map that cannot be written.
+    pub fn set_destination(
         &mut self,
         prefix: PrefixKey,
         row: &DestinationRow,
@@ -115,7 +154,19 @@ impl Program {
             .map_err(SwitchdError::map("write", "destinations"))
     }
 
-    /// The counters of all CPUs together.
+    /// Takes all decision records out of the ring buffer, oldest first.
+    pub fn drain_decisions(&mut self) -> Vec<DecisionRecord> {
+        let mut records = Vec::new();
+        while let Some(item) = self.decisions.next() {
+            // Another length would mean different headers, which the header's test excludes.
+            if let Ok(record) = bytemuck::try_pod_read_unaligned(&item) {
+                records.push(record);
+            }
+        }
+        records
+    }
+
+    /// Returns the sums of all CPUs' counters.
     pub(crate) fn counters(&self) -> Result<Counters, SwitchdError> {
         let per_cpu = self
             .counters
@@ -132,30 +183,34 @@ impl Program {
         Ok(total)
     }
 
-    /// Bytes that the datacenter's hosts have sent to the destination of `row`, from 0 on.
+    /// Returns the bytes from the datacenter's hosts to the destination of `row`, from 0 on.
     pub(crate) fn demand(&self, row: u32) -> Result<u64, SwitchdError> {
         let per_cpu = self.demands.get(&row, 0);
         let per_cpu = per_cpu.map_err(SwitchdError::map("read", "demands"))?;
         Ok(per_cpu.iter().sum())
     }
 
-    /// The program, to be attached.
+    /// Returns the program, to attach it.
     pub(crate) fn classifier(&mut self) -> Result<&mut SchedClassifier, SwitchdError> {
         classifier(&mut self.ebpf)
     }
 
-    /// What the kernel knows of the program.
+    /// Returns the kernel's facts about the program.
     pub(crate) fn info(&mut self) -> Result<ProgramInfo, SwitchdError> {
         self.classifier()?
             .info()
             .map_err(|source| SwitchdError::Program {
-                action: "look at",
+                action: "inspect",
                 source,
             })
     }
 
-    /// Runs the program once on `packet`, which need not come from an interface.
-    pub(crate) fn test_run(
+    /// Runs the program once on `packet`, without an interface (`BPF_PROG_TEST_RUN`).
+    ///
+    /// # Errors
+    ///
+    /// A kernel that refuses the run.
+    pub fn test_run(
         &mut self,
         packet: &[u8],
         output: &mut [u8],
@@ -204,7 +259,7 @@ mod tests {
     use lab_abi::rows::{CandidateRow, PORT_ALIVE};
 
     use super::*;
-    use crate::selftest::roce_frame;
+    use crate::{flow_gc, frame::roce_frame};
 
     fn flow(number: u16) -> FlowKey {
         let (src, dst) = (Ipv4Addr::new(10, 1, 0, 1), Ipv4Addr::new(10, 8, 0, 1));
@@ -212,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_evicts_who_was_seen_least_recently() {
+    fn a_full_table_evicts_the_least_recently_seen_flow() {
         let mut program = match Program::load(1_000) {
             Err(error) if error.is_not_permitted() => {
                 println!("skipped: eviction: {}", error.chain());
@@ -234,7 +289,7 @@ mod tests {
         let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
         program.set_destination(prefix, &row).expect("written");
 
-        // Ten flows go on sending while 5,000 others come and go.
+        // Ten flows keep sending while 5,000 others send one packet each.
         let mut output = [0; 256];
         let mut send = |program: &mut Program, number| {
             let frame = roce_frame(flow(number), 1, 64, 0).bytes;
@@ -247,7 +302,7 @@ mod tests {
             }
             send(&mut program, 10 + number);
         }
-        let found = crate::flows::all(&program.flows, 1_000).expect("it is read");
+        let found = flow_gc::all(&program.flows, 1_000).expect("it is read");
         assert!(found.len() <= 1_000 && found.len() > 500, "{}", found.len());
         for busy in 0..10 {
             let entry = found.iter().find(|(key, _)| *key == flow(busy));

@@ -1,4 +1,4 @@
-//! Queues, as the kernel's qdiscs tell: one dump of the namespace for all ports.
+//! Queueing disciplines: one dump of the namespace has the queues of all ports.
 
 use std::{collections::BTreeMap, io};
 
@@ -7,41 +7,43 @@ use netlink_socket2::NetlinkSocket;
 
 use crate::SwitchdError;
 
-/// `TC_H_ROOT`: the parent of an interface's root qdisc.
+/// Parent of an interface's root qdisc, `TC_H_ROOT`.
 const ROOT: u32 = 0xffff_ffff;
 
-/// `TC_H_CLSACT`: the parent of an interface's clsact qdisc.
+/// Parent of an interface's clsact qdisc, `TC_H_CLSACT`.
 const CLSACT_PARENT: u32 = 0xffff_fff1;
 
-/// The handle clsact has on every interface.
+/// Handle of clsact on every interface.
 const CLSACT_HANDLE: u32 = 0xffff_0000;
 
-/// An interface's root qdisc.
+/// Counters of an interface's root qdisc.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct QueueSample {
     /// Bytes waiting.
     pub(crate) backlog_bytes: u64,
-    /// Packets dropped since the qdisc was made.
+    /// Packets dropped since the qdisc was created.
     pub(crate) drops: u64,
-    /// Bytes sent since the qdisc was made.
+    /// Bytes sent since the qdisc was created.
     pub(crate) tx_bytes: u64,
-    /// Packets sent since the qdisc was made.
+    /// Packets sent since the qdisc was created.
     pub(crate) tx_packets: u64,
 }
 
-/// A route netlink socket for qdiscs, in the network namespace it was opened in.
-pub(crate) struct Qdiscs {
+/// Route netlink socket for qdiscs, in the network namespace where it was opened.
+pub struct Qdiscs {
     socket: NetlinkSocket,
 }
 
 impl Qdiscs {
-    pub(crate) fn open() -> Self {
+    /// Opens a socket in the network namespace of the calling thread.
+    #[must_use]
+    pub fn open() -> Self {
         Self {
             socket: NetlinkSocket::new(),
         }
     }
 
-    /// The root qdiscs of all interfaces by interface index.
+    /// Returns the root qdiscs of all interfaces by interface index.
     pub(crate) fn roots(&mut self) -> Result<BTreeMap<u32, QueueSample>, SwitchdError> {
         let mut roots = BTreeMap::new();
         self.each(|message, sample| {
@@ -54,7 +56,7 @@ impl Qdiscs {
         Ok(roots)
     }
 
-    /// The interfaces that have a clsact qdisc.
+    /// Returns the indices of the interfaces with a clsact qdisc.
     pub(crate) fn with_clsact(&mut self) -> Result<Vec<i32>, SwitchdError> {
         let mut found = Vec::new();
         self.each(|message, _| {
@@ -65,7 +67,7 @@ impl Qdiscs {
         Ok(found)
     }
 
-    /// Removes an interface's clsact qdisc and the filters on it.
+    /// Removes an interface's clsact qdisc with its filters.
     pub(crate) fn delete_clsact(&mut self, ifindex: i32) -> Result<(), SwitchdError> {
         let mut header = Tcmsg::new();
         header.ifindex = ifindex;

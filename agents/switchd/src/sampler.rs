@@ -1,4 +1,4 @@
-//! Samples of the egress queues, and what the policy makes of them.
+//! Sampler of the egress queues, and their congestion levels (section 3.3).
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
 
 use crate::qdisc::QueueSample;
 
-/// The ports of the switch, and what is known of each.
+/// Sampled ports of the switch.
 pub(crate) struct Sampler {
     lcmp: Option<LcmpConfig>,
     time_scale: Ratio,
     size_scale: Ratio,
     ports: Vec<SampledPort>,
-    /// When the queues were last sampled.
+    /// Time of the latest sample.
     sampled_at: Nanos,
 }
 
@@ -33,7 +33,7 @@ struct SampledPort {
 }
 
 impl Sampler {
-    /// A sampler of the configuration's sampled ports; `ifindexes` are in the order of its ports.
+    /// Returns a sampler of the configuration's sampled ports; `ifindexes` are in the ports' order.
     pub(crate) fn new(config: &AgentConfig, ifindexes: &[u32], now: Nanos) -> Self {
         let mut sampler = Self {
             lcmp: config.policy.congestion().cloned(),
@@ -62,13 +62,12 @@ impl Sampler {
         sampler
     }
 
-    /// Ports have other rates or queues from now on, or their congestion is computed otherwise. What
-    /// is known of their queues' past stays.
+    /// Applies changed rates, queue limits or parameters; the history of the queues is kept.
     pub(crate) fn provision(&mut self, config: &AgentConfig) {
         self.lcmp = config.policy.congestion().cloned();
-        for place in 0..self.ports.len() {
-            let port = &config.ports[self.ports[place].slot];
-            self.ports[place].thresholds = self.thresholds(port.rate_bps, port.buffer_bytes);
+        for index in 0..self.ports.len() {
+            let port = &config.ports[self.ports[index].slot];
+            self.ports[index].thresholds = self.thresholds(port.rate_bps, port.buffer_bytes);
         }
     }
 
@@ -80,7 +79,7 @@ impl Sampler {
 
     /// Takes in one dump of the root qdiscs by interface index.
     ///
-    /// An interface without one has vanished: its port keeps its counters and has an empty queue.
+    /// The port of a vanished interface keeps its counters and has an empty queue.
     pub(crate) fn take_in(&mut self, now: Nanos, roots: &BTreeMap<u32, QueueSample>) {
         self.sampled_at = now;
         for port in &mut self.ports {
@@ -101,19 +100,19 @@ impl Sampler {
         }
     }
 
-    /// The levels of each sampled port by slot.
+    /// Returns the slot and levels of each sampled port.
     pub(crate) fn levels(&self) -> impl Iterator<Item = (usize, Levels)> {
         self.ports.iter().map(|port| (port.slot, port.levels))
     }
 
-    /// The levels of the port in `slot`; those of an empty queue if it is not sampled.
+    /// Returns the levels of the port in `slot`; those of an empty queue if it is not sampled.
     pub(crate) fn levels_of(&self, slot: usize) -> Levels {
         self.levels()
             .find(|&(sampled, _)| sampled == slot)
             .map_or_else(Levels::default, |(_, levels)| levels)
     }
 
-    /// The queues the last sample saw; begins a new period for the largest backlog.
+    /// Returns the queues of the latest sample; starts a new period for the largest backlog.
     pub(crate) fn queues(&mut self) -> Queues {
         let report = |port: &mut SampledPort| {
             let max_backlog_bytes =
@@ -134,7 +133,7 @@ impl Sampler {
         }
     }
 
-    /// What the ports had sent at the last sample.
+    /// Returns the link counters of the latest sample.
     pub(crate) fn links(&self) -> Links {
         let report = |port: &SampledPort| LinkReport {
             port: port.id,
@@ -160,7 +159,7 @@ mod tests {
         PolicyConfig::Lcmp(LcmpConfig::paper(example::rate(8_000_000)))
     }
 
-    /// The interfaces of the example's ports are 7, 8 and 9.
+    /// Returns a sampler of the example's ports with interfaces 7, 8 and 9.
     fn sampler(policy: PolicyConfig) -> Sampler {
         Sampler::new(&example::config(policy), &[7, 8, 9], Nanos::ZERO)
     }
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_becomes_levels_in_its_ports_slot() {
+    fn a_queue_has_levels_in_its_ports_slot() {
         let mut sampler = sampler(lcmp());
         sampler.take_in(Nanos::from_millis(1), &backlog(75_000));
         let levels: Vec<_> = sampler.levels().collect();

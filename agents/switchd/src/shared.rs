@@ -1,7 +1,7 @@
-//! The switch table, in memory shared with the program.
+//! Switch table in memory shared with the program.
 //!
-//! The program reads a port's state as one word and the agent stores it as one word: a decision
-//! never sees half of a sample, and a sample costs no system call.
+//! Program and agent read and write a port's state as one word: a decision never sees half of a
+//! sample, and a sample needs no system call.
 
 use std::{
     mem::{offset_of, size_of},
@@ -16,7 +16,7 @@ use memmap2::{MmapOptions, MmapRaw};
 
 use crate::SwitchdError;
 
-/// The mapped table; only the words that change while the program runs are written here.
+/// Mapped table, for the words that change while the program runs.
 pub(crate) struct SharedTable {
     memory: MmapRaw,
 }
@@ -47,19 +47,19 @@ impl SharedTable {
             .store(port_state(levels, is_alive), Ordering::Relaxed);
     }
 
-    /// Publishes when the ports were sampled.
+    /// Publishes the time of the latest sample.
     pub(crate) fn set_sampled_at(&self, time_ns: u64) {
         self.word(offset_of!(SwitchTable, sampled_at_ns))
             .store(time_ns, Ordering::Release);
     }
 
-    /// Publishes when the control plane said that the destinations' rows are right.
+    /// Publishes the time at which the control plane wrote or confirmed the destinations' rows.
     pub(crate) fn set_tables_at(&self, time_ns: u64) {
         self.word(offset_of!(SwitchTable, tables_at_ns))
             .store(time_ns, Ordering::Release);
     }
 
-    /// Leaves to the next agent how many flows have gone.
+    /// Stores the numbers of removed flows for the next agent.
     pub(crate) fn set_gone(&self, expired: u64, evicted: u64) {
         self.word(offset_of!(SwitchTable, expired))
             .store(expired, Ordering::Relaxed);
@@ -67,12 +67,13 @@ impl SharedTable {
             .store(evicted, Ordering::Relaxed);
     }
 
-    /// Publishes weights and thresholds, two numbers at a time: a decision made meanwhile may have the
-    /// old ones of some and the new ones of others, but α and β are of one kind.
+    /// Publishes weights and thresholds, two numbers at a time.
+    ///
+    /// A concurrent decision may combine old and new numbers; α and β are written together.
     pub(crate) fn set_params(&self, params: &SwitchParams) {
         let words: [u64; size_of::<SwitchParams>() / 8] = bytemuck::cast(*params);
-        for (place, word) in words.into_iter().enumerate() {
-            self.word(offset_of!(SwitchTable, params) + place * 8)
+        for (index, word) in words.into_iter().enumerate() {
+            self.word(offset_of!(SwitchTable, params) + index * 8)
                 .store(word, Ordering::Relaxed);
         }
     }
@@ -90,7 +91,7 @@ impl SharedTable {
     }
 }
 
-/// The word of a port: Q, T, D and C_cong in its low bytes, and whether it is alive.
+/// Returns a port's state word: Q, T, D and C_cong in its low bytes, and the bit of a live port.
 pub(crate) fn port_state(levels: Levels, is_alive: bool) -> u64 {
     let Levels {
         queue,

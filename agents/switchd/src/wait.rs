@@ -1,26 +1,30 @@
-//! One sleep for everything that can end it.
+//! Sleep of the agent until one of several descriptors is ready.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::{
     errno::Errno,
-    sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout},
+    sys::{
+        epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout},
+        signal::{SigSet, Signal},
+        signalfd::{SfdFlags, SignalFd},
+    },
 };
 
 use crate::SwitchdError;
 
-/// What can end the agent's sleep.
+/// Source of a wake-up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Source {
-    /// Something is due.
+    /// Timer that is due.
     Alarm,
-    /// The controller says something, takes more, or is gone.
+    /// Controller that sent a command, accepts more messages, or is gone.
     Controller,
-    /// The ring buffer of decisions fills up.
+    /// Ring buffer of decisions that fills up.
     Decisions,
-    /// Some link changed.
+    /// Change of a link.
     Links,
-    /// A signal has come.
+    /// Pending signal.
     Signals,
 }
 
@@ -32,7 +36,7 @@ const SOURCES: [Source; 5] = [
     Source::Signals,
 ];
 
-/// The sources, as one descriptor to sleep on.
+/// Descriptors of all sources, as one epoll descriptor.
 pub(crate) struct Sleeper {
     epoll: Epoll,
 }
@@ -44,15 +48,15 @@ impl Sleeper {
         Ok(Self { epoll })
     }
 
-    /// Wakes for `source` whenever `descriptor` is readable.
+    /// Wakes for `source` when `descriptor` is readable.
     pub(crate) fn add(
         &self,
         source: Source,
         descriptor: BorrowedFd<'_>,
     ) -> Result<(), SwitchdError> {
         let interest = match source {
-            // Records wait in the ring buffer until they are fetched; only the program's own call
-            // is to wake, which an edge is.
+            // Records wait in the ring buffer until they are read; only the program's own wake-up,
+            // which is an edge, ends the sleep.
             Source::Decisions => EpollFlags::EPOLLIN | EpollFlags::EPOLLET,
             Source::Alarm | Source::Controller | Source::Links | Source::Signals => {
                 EpollFlags::EPOLLIN
@@ -63,8 +67,8 @@ impl Sleeper {
             .map_err(SwitchdError::io("watch a descriptor"))
     }
 
-    /// From now on wakes for `source` when it can be written too, or no longer.
-    pub(crate) fn also_when_writable(
+    /// Wakes for `source` also when its descriptor is writable, or no longer.
+    pub(crate) fn set_writable(
         &self,
         source: Source,
         descriptor: impl AsFd,
@@ -78,7 +82,7 @@ impl Sleeper {
             .map_err(SwitchdError::io("watch a descriptor"))
     }
 
-    /// Sleeps; returns what it was woken for.
+    /// Sleeps; returns the sources of the wake-up.
     pub(crate) fn sleep(&self) -> Result<Vec<Source>, SwitchdError> {
         let mut events = [EpollEvent::empty(); SOURCES.len()];
         match self.epoll.wait(&mut events, EpollTimeout::NONE) {
@@ -93,5 +97,38 @@ impl Sleeper {
             Err(Errno::EINTR) => Ok(Vec::new()),
             Err(errno) => Err(SwitchdError::io("sleep")(errno)),
         }
+    }
+}
+
+/// Signals that are blocked for the calling thread and read from a descriptor.
+pub(crate) struct Signals(SignalFd);
+
+impl Signals {
+    /// Blocks `SIGTERM` and `SIGINT`.
+    pub(crate) fn open() -> Result<Self, SwitchdError> {
+        let mut mask = SigSet::empty();
+        mask.add(Signal::SIGTERM);
+        mask.add(Signal::SIGINT);
+        mask.thread_block()
+            .map_err(SwitchdError::io("block signals"))?;
+        SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+            .map(Self)
+            .map_err(SwitchdError::io("receive signals"))
+    }
+
+    /// Reads all pending signals; returns true if one is `SIGTERM`.
+    pub(crate) fn has_sigterm(&self) -> Result<bool, SwitchdError> {
+        let mut has_sigterm = false;
+        let failed = || SwitchdError::io("receive signals");
+        while let Some(signal) = self.0.read_signal().map_err(failed())? {
+            has_sigterm |= i32::try_from(signal.ssi_signo) == Ok(Signal::SIGTERM as i32);
+        }
+        Ok(has_sigterm)
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }

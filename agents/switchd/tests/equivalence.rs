@@ -1,4 +1,4 @@
-//! The switch program decides as the reference does.
+//! Equality of the switch program and its reference.
 
 #![expect(
     clippy::print_stdout,
@@ -17,8 +17,8 @@ fn the_switch_program_equals_the_reference_on_200_000_packets() {
         other => other.expect("the program loads and runs"),
     };
     println!("{report:#?}");
-    assert_eq!(report.mismatches, 0, "{}", report.told.join("\n"));
-    // Every rule and every fate was met often enough to mean something.
+    assert_eq!(report.mismatches, 0, "{}", report.described.join("\n"));
+    // Every rule and every outcome occurred often enough to count.
     assert!(report.decided.iter().all(|&decided| decided > 1_000));
     assert_eq!(report.by_policy.len(), 7, "{:?}", report.by_policy);
     assert!(report.by_policy.values().all(|&decided| decided > 5_000));
@@ -32,6 +32,6 @@ fn the_switch_program_equals_the_reference_on_200_000_packets() {
     ] {
         assert!(met > 1_000);
     }
-    // One table in ten ages flows.
-    assert!(report.outgrown > 500, "{}", report.outgrown);
+    // One table in ten has flow ageing.
+    assert!(report.aged > 500, "{}", report.aged);
 }

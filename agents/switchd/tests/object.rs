@@ -1,12 +1,12 @@
-//! The objects in the tree are what their sources compile to.
+//! Freshness of the objects in the tree.
 
 #![expect(clippy::print_stdout, reason = "a skipped test says so")]
 
 use std::{fs, path::Path, process::Command};
 
-/// The compiler the object in the tree was built with.
+/// Compiler of the objects in the tree.
 ///
-/// Another patch level may order instructions otherwise, so that a difference would say nothing.
+/// Another patch level may order instructions differently, so a comparison would be pointless.
 const COMPILER: &str = "14.0.6";
 
 #[test]

@@ -1,22 +1,21 @@
 //! Traffic engineering: from an interval's demands to hash buckets, by an exact linear program.
 //!
-//! `te-100ms` is the centralised traffic engineering that the published distributed schemes are
-//! measured against: at the end of every interval the demands of all pairs of datacenters are known,
-//! the split that minimises the largest utilisation of a link is computed exactly, rounded to a
-//! table of hash buckets for each destination (100, as RedTE's rule tables have), and installed one
-//! interval later. It steers new
-//! flows only, looks at no delay, and has learned nothing. It is an upper bound on what an agent
-//! that learns this objective reaches at the same cadence, and not such an agent.
+//! `te-100ms` is the centralised traffic engineering that published distributed schemes are compared
+//! with. At the end of every interval the demands of all pairs of datacenters are known. The split that
+//! minimises the largest link utilisation is computed exactly, rounded to a table of hash buckets per
+//! destination (100, as in RedTE's rule tables), and installed one interval later. It steers new flows
+//! only and ignores delay. It learns nothing: it bounds what an agent that learns this objective can
+//! reach at the same cadence.
 //!
-//! Must not contain: clocks, threads, I/O. Floats stay inside; what comes out is integers, and rounded
-//! so that the last bits of a float do not show.
+//! Must not contain: clocks, threads, I/O. Floats stay inside; results are integers, rounded so that the
+//! last bits of a float do not show.
 //!
-//! - [`topology`][]: which next hops there are, and over which links
+//! - [`topology`][]: next hops of all switches and their links
 //! - [`program`][]: the linear program
 //! - [`tables`](mod@tables)[]: splits as buckets
 //! - [`controller`][]: windows of measurement, solved and installed one window later, in both engines
 //!
-//! Where the tables have nothing for a destination nothing was sent there, and what is installed stays.
+//! A destination without new buckets had no traffic; its installed buckets stay.
 //!
 //! ```
 //! use lab_te::{Hop, Measured, Row, Topology, tables};
@@ -37,12 +36,10 @@
 //! ```
 
 pub mod controller;
-mod error;
 pub mod program;
 pub mod tables;
 pub mod topology;
 
 pub use controller::Controller;
-pub use error::TeError;
 pub use tables::{Tables, tables};
-pub use topology::{Hop, Measured, Row, Topology};
+pub use topology::{Hop, Measured, Row, TeError, Topology};

@@ -1,8 +1,8 @@
 //! The linear program: the split that minimises the largest utilisation of a link.
 //!
-//! Forwarding is by destination, so the variables are too: x_{s,j,n} is the traffic towards j that
-//! switch s hands to its next hop n. With the demand d_{s,j} of the switch's own datacenter, and what
-//! comes in from switches further away,
+//! Forwarding is by destination, and so are the variables: x_{s,j,n} is the traffic towards j that
+//! switch s sends to its next hop n. With the demand d_{s,j} of the switch's own datacenter and the
+//! traffic from switches further away:
 //!
 //! ```text
 //! minimise U
@@ -11,15 +11,14 @@
 //! x ≥ 0
 //! ```
 //!
-//! which has the optimum of the program over all paths of equal hops (a destination's next hops have
-//! no cycle, so every solution of the one is one of the other), and is one that switches can do.
+//! It has the optimum of the program over all paths of equal hops, because a destination's next hops
+//! have no cycle, and switches can realise its solution.
 //!
-//! Where one link decides U the rest of the solution is arbitrary. So a second program keeps U and
-//! minimises Σ_s U_s, each switch's own largest utilisation, as far as that goes; the published code
-//! of RedTE rewards its agents by the same two quantities.
+//! If one link decides U, the rest of the solution is arbitrary. So a second program keeps U and
+//! minimises Σ_s U_s, the sum of each switch's largest utilisation. The published code of RedTE rewards
+//! its agents by the same two quantities.
 //!
-//! Demands are related to their sum and capacities to the largest, so that the numbers are near one
-//! whatever the units.
+//! Demands are divided by their sum and capacities by the largest, so that all numbers are near one.
 
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Solution, Variable};
 
@@ -28,49 +27,49 @@ use crate::{
     topology::{Measured, Topology},
 };
 
-/// The traffic of every next hop, related to the sum of all demands.
+/// Traffic of every next hop, divided by the sum of all demands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// By switch, row and next hop.
+    /// Share by switch, row and next hop.
     pub traffic: Vec<Vec<Vec<f64>>>,
-    /// The time the most loaded link takes to carry what the interval brought for it, in seconds:
-    /// divided by the interval, the largest utilisation.
+    /// Time that the most loaded link takes to carry its traffic of the interval, in seconds; divided by
+    /// the interval it is the largest utilisation.
     pub longest_s: f64,
 }
 
-/// The best split of what was measured; none if nothing was, or nothing can get where it is to.
+/// Returns the best split of the measured demands; none without any demand that can be delivered.
 ///
 /// # Errors
-/// When `measured` is not of `topology`, or the solver gives up.
+/// A measurement of another topology, or a failure of the solver.
 pub fn split(topology: &Topology, measured: &Measured<'_>) -> Result<Option<Split>, TeError> {
     topology.check(measured)?;
     let Some(scaled) = Scaled::new(topology, measured) else {
         return Ok(None);
     };
     let first = scaled.solve(None)?;
-    let most = first.largest();
-    // The slack is the solver's own tolerance: without it the second program may have no solution.
-    let slack = TOLERANCE * most.max(1.0);
-    let best = scaled.solve(Some(most + slack)).unwrap_or(first);
+    let max = first.largest();
+    // Without the slack, the solver's own tolerance, the second program may have no solution.
+    let slack = TOLERANCE * max.max(1.0);
+    let best = scaled.solve(Some(max + slack)).unwrap_or(first);
     Ok(Some(Split {
-        longest_s: most * scaled.seconds,
+        longest_s: max * scaled.seconds,
         traffic: best.traffic,
     }))
 }
 
-/// What was measured, in numbers near one.
+/// Measurements in numbers near one.
 struct Scaled<'a> {
     topology: &'a Topology,
     usable: Vec<Vec<Vec<usize>>>,
-    /// By switch and row; nothing where it cannot get.
+    /// Demand by switch and row; 0 if it cannot be delivered.
     demands: Vec<Vec<f64>>,
-    /// By link; nothing while it is down.
+    /// Capacity by link; 0 while the link is down.
     capacities: Vec<f64>,
-    /// What one of utilisation stands for: seconds.
+    /// Seconds per unit of utilisation.
     seconds: f64,
 }
 
-/// A solution and what it was solved for.
+/// Solution of a linear program.
 struct Found {
     traffic: Vec<Vec<Vec<f64>>>,
     utilisations: Vec<f64>,
@@ -87,9 +86,9 @@ impl<'a> Scaled<'a> {
         let usable = topology.usable(measured);
         let mut total = 0.0;
         let mut demands = Vec::with_capacity(usable.len());
-        for (rows, ways) in measured.demands.iter().zip(&usable) {
-            let reachable = rows.iter().zip(ways).map(|(bytes, ways)| {
-                if ways.is_empty() {
+        for (rows, hops) in measured.demands.iter().zip(&usable) {
+            let reachable = rows.iter().zip(hops).map(|(bytes, hops)| {
+                if hops.is_empty() {
                     0.0
                 } else {
                     float(bytes.get())
@@ -119,16 +118,16 @@ impl<'a> Scaled<'a> {
         })
     }
 
-    /// The least largest utilisation or, with that given as `limit`, the least sum of those of the
-    /// switches.
+    /// Minimises the largest utilisation or, with that given as `limit`, the sum of the switches'
+    /// largest utilisations.
     fn solve(&self, limit: Option<f64>) -> Result<Found, TeError> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
         let rows = self.topology.rows();
-        let most = limit.unwrap_or(f64::INFINITY);
-        let shared = limit.is_none().then(|| problem.add_var(1.0, (0.0, most)));
+        let max = limit.unwrap_or(f64::INFINITY);
+        let shared = limit.is_none().then(|| problem.add_var(1.0, (0.0, max)));
         let utilisations: Vec<Variable> = rows
             .iter()
-            .map(|_| shared.unwrap_or_else(|| problem.add_var(1.0, (0.0, most))))
+            .map(|_| shared.unwrap_or_else(|| problem.add_var(1.0, (0.0, max))))
             .collect();
         let traffic: Vec<Vec<Vec<Variable>>> = self
             .usable
@@ -149,7 +148,7 @@ impl<'a> Scaled<'a> {
         })
     }
 
-    /// What comes in goes out.
+    /// Adds flow conservation: a switch sends what it receives and what its datacenter demands.
     fn conserve(&self, problem: &mut Problem, traffic: &[Vec<Vec<Variable>>]) {
         for (switch, rows) in self.topology.rows().iter().enumerate() {
             for (place, row) in rows.iter().enumerate() {
@@ -175,7 +174,7 @@ impl<'a> Scaled<'a> {
         }
     }
 
-    /// What other switches hand to `switch` for `to`.
+    /// Returns the traffic for `to` that other switches send to `switch`.
     fn incoming(&self, switch: usize, to: usize, traffic: &[Vec<Vec<Variable>>]) -> Vec<Variable> {
         let mut incoming = Vec::new();
         for (other, rows) in self.topology.rows().iter().enumerate() {
@@ -189,7 +188,7 @@ impl<'a> Scaled<'a> {
         incoming
     }
 
-    /// No link carries more than its switch's utilisation allows.
+    /// Adds the capacity of every link at its switch's utilisation.
     fn fit(
         &self,
         problem: &mut Problem,
@@ -217,7 +216,7 @@ impl<'a> Scaled<'a> {
         }
     }
 
-    /// The values of `traffic`, with nothing for next hops that cannot be used.
+    /// Returns the values of `traffic`, with 0 for unusable next hops.
     fn by_hop(
         &self,
         traffic: &[Vec<Vec<Variable>>],
@@ -253,11 +252,11 @@ fn solved(problem: &Problem) -> Result<Solution, TeError> {
     solution.map_err(|_| gave_up("it was interrupted".to_owned()))
 }
 
-/// Above 2^53 bytes in an interval, or bits a second, the last digits do not count.
+/// Returns a number as a float, rounded above 2^53.
 #[expect(clippy::cast_precision_loss, reason = "a share of a sum is wanted")]
 const fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// What the solver takes for met.
+/// Tolerance of the solver.
 const TOLERANCE: f64 = 1e-7;

@@ -1,4 +1,4 @@
-//! Splits as hash buckets.
+//! Rounding of splits to hash buckets.
 
 use crate::{
     TeError,
@@ -6,20 +6,20 @@ use crate::{
     topology::{Measured, Topology},
 };
 
-/// What to install.
+/// Tables to install.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
-    /// By switch and row, the buckets of its next hops; none where nothing was sent, or nothing can
-    /// get there: what is installed stays.
+    /// Buckets of the next hops by switch and row; none for a destination without deliverable demand,
+    /// whose installed buckets stay.
     pub rows: Vec<Vec<Option<Vec<u16>>>>,
-    /// The time the most loaded link takes to carry what the interval brought for it, in seconds.
+    /// Time that the most loaded link takes to carry its traffic of the interval, in seconds.
     pub longest_s: f64,
 }
 
-/// The tables of `buckets` buckets that minimise the largest utilisation of what was measured.
+/// Returns the tables of `buckets` buckets that minimise the largest link utilisation.
 ///
 /// # Errors
-/// When `measured` is not of `topology`, or the solver gives up.
+/// A measurement of another topology, or a failure of the solver.
 pub fn tables(
     topology: &Topology,
     measured: &Measured<'_>,
@@ -45,8 +45,7 @@ pub fn tables(
 
 /// Deals `buckets` out by largest remainder; of equal ones, to the first.
 ///
-/// Shares are whole millionths before they are compared, so that what a sum of floats is rounded to
-/// decides nothing.
+/// Shares are rounded to millionths before they are compared, so that float rounding decides nothing.
 fn quantised(traffic: &[f64], buckets: u16) -> Option<Vec<u16>> {
     let total: f64 = traffic.iter().sum();
     if total < MIN_TRAFFIC {
@@ -78,7 +77,7 @@ fn millionths(share: f64) -> u64 {
     (share * 1e6).round() as u64
 }
 
-/// Less than this of all demands is the solver's rounding.
+/// Share of all demands below which traffic is the solver's rounding.
 const MIN_TRAFFIC: f64 = 1e-9;
 
 #[cfg(test)]
@@ -104,11 +103,11 @@ mod tests {
         }
     }
 
-    /// Switch 0 has six ways to switch 7, by 1 to 6; links 0 to 5 lead out, 6 to 11 on.
+    /// Returns six paths from switch 0 to switch 7, via 1 to 6; links 0 to 5 are the first hops.
     fn testbed() -> (Topology, Vec<Option<BitsPerSec>>) {
-        let out: Vec<_> = (0..6).map(|way| (way, way + 1)).collect();
+        let out: Vec<_> = (0..6).map(|path| (path, path + 1)).collect();
         let mut rows = vec![vec![row(7, &out)]];
-        rows.extend((0..6).map(|way| vec![row(7, &[(6 + way, 7)])]));
+        rows.extend((0..6).map(|path| vec![row(7, &[(6 + path, 7)])]));
         rows.push(vec![]);
         let rates = [40, 100, 200, 40, 100, 200].map(rate);
         (Topology::new(rows), [rates, rates].concat())
@@ -130,7 +129,7 @@ mod tests {
             capacities: &capacities,
         };
         let found = tables(&topology, &measured, BUCKETS).expect("solved");
-        // 40 : 100 : 200 of 680 are 5.88, 14.7 and 29.4 of 100; two ways each.
+        // 40 : 100 : 200 of 680 are 5.88, 14.7 and 29.4 of 100; two paths each.
         assert_eq!(found.rows[0][0], Some(vec![6, 15, 29, 6, 15, 29]));
         assert_eq!(found.rows[3][0], Some(vec![100]));
         // 680 MB over 680 Gbit/s.
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_is_down_anywhere_on_the_way_gets_nothing() {
+    fn a_path_with_a_dead_link_gets_no_bucket() {
         let (topology, mut capacities) = testbed();
         capacities[2] = None;
         capacities[6 + 5] = None;
@@ -152,12 +151,12 @@ mod tests {
             capacities: &capacities,
         };
         let found = tables(&topology, &measured, BUCKETS).expect("solved");
-        let found = found.rows[0][0].clone().expect("four ways are left");
+        let found = found.rows[0][0].clone().expect("four paths are left");
         assert_eq!(found, [14, 36, 0, 14, 36, 0]);
     }
 
     #[test]
-    fn nothing_measured_leaves_what_is_installed() {
+    fn without_demand_the_installed_buckets_stay() {
         let (topology, capacities) = testbed();
         let measured = Measured {
             demands: &demands(0),
@@ -177,7 +176,7 @@ mod tests {
     /// 0 reaches 3 by 1 and by 2; 1 sends to 3 too, over the same link: with as much of its own as
     /// 0 has, 0 sends all by 2.
     #[test]
-    fn a_pair_makes_way_for_another() {
+    fn a_pair_yields_a_link_to_another_pair() {
         let rows = vec![
             vec![row(3, &[(0, 1), (1, 2)])],
             vec![row(3, &[(2, 3)])],
@@ -223,7 +222,7 @@ mod tests {
 
     /// One pair's thin link decides the largest utilisation; the other pair is still balanced.
     #[test]
-    fn what_the_bottleneck_leaves_open_is_balanced() {
+    fn links_other_than_the_bottleneck_are_balanced() {
         let rows = vec![
             vec![row(2, &[(0, 2)]), row(3, &[])],
             vec![row(2, &[]), row(3, &[(1, 3), (2, 3)])],
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_elsewhere_is_refused() {
+    fn a_measurement_of_another_topology_is_refused() {
         let (topology, capacities) = testbed();
         let measured = Measured {
             demands: &[],
@@ -266,7 +265,7 @@ mod tests {
         );
     }
 
-    /// A ring of five with chords: a switch's next hops to another are its neighbours one hop nearer.
+    /// Returns a ring of six with chords, whose next hops are the neighbours one hop nearer.
     fn ring() -> (Topology, usize) {
         let neighbours = |at: usize| [(at + 1) % 6, (at + 5) % 6, (at + 3) % 6];
         let distance = |a: usize, b: usize| match (6 + b - a) % 6 {
@@ -279,7 +278,7 @@ mod tests {
             let rows = others.map(|to| {
                 let hops = neighbours(at).into_iter().enumerate();
                 let nearer = hops.filter(|&(_, next)| distance(next, to) < distance(at, to));
-                let hops: Vec<_> = nearer.map(|(way, next)| (3 * at + way, next)).collect();
+                let hops: Vec<_> = nearer.map(|(hop, next)| (3 * at + hop, next)).collect();
                 row(to, &hops)
             });
             rows.collect()
@@ -287,7 +286,7 @@ mod tests {
         (Topology::new(rows.collect()), 18)
     }
 
-    /// The largest utilisation, in seconds, if every switch splits by `share`.
+    /// Returns the largest utilisation, in seconds, if every switch splits by `share`.
     fn longest(
         topology: &Topology,
         measured: &Measured<'_>,
@@ -306,8 +305,8 @@ mod tests {
                     }
                     let place = rows[switch].iter().position(|row| row.to == to);
                     let place = place.expect("every switch reaches every other");
-                    for (way, hop) in rows[switch][place].hops.iter().enumerate() {
-                        let part = amount * share(switch, place, way);
+                    for (index, hop) in rows[switch][place].hops.iter().enumerate() {
+                        let part = amount * share(switch, place, index);
                         load[hop.link] += part;
                         at.push((hop.next, part));
                     }
@@ -341,21 +340,21 @@ mod tests {
             let measured = Measured { demands: &demands, capacities: &capacities };
             let split = program::split(&topology, &measured).expect("solved");
             let Some(split) = split else { return Ok(()) };
-            // What the program says is what happens.
-            let share = |switch: usize, place: usize, way: usize| {
+            // Simulated forwarding has the utilisation that the program reports.
+            let share = |switch: usize, place: usize, hop: usize| {
                 let row: &Vec<f64> = &split.traffic[switch][place];
                 let total: f64 = row.iter().sum();
-                if total > 0.0 { row[way] / total } else { 0.0 }
+                if total > 0.0 { row[hop] / total } else { 0.0 }
             };
-            let played = longest(&topology, &measured, share);
+            let found = longest(&topology, &measured, share);
             let near = 1e-5 * split.longest_s;
-            prop_assert!((played - split.longest_s).abs() <= near, "{played} {}", split.longest_s);
+            prop_assert!((found - split.longest_s).abs() <= near, "{found} {}", split.longest_s);
             // Even and lopsided splits are no better.
             let hops = |switch: usize, place: usize| topology.rows()[switch][place].hops.len();
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
             let even = |switch, place, _| 1.0 / hops(switch, place) as f64;
-            let only = |switch: usize, place: usize, way| {
-                f64::from(u8::from((switch + place + turn) % hops(switch, place) == way))
+            let only = |switch: usize, place: usize, hop| {
+                f64::from(u8::from((switch + place + turn) % hops(switch, place) == hop))
             };
             prop_assert!(split.longest_s <= longest(&topology, &measured, even) * (1.0 + 1e-6));
             prop_assert!(split.longest_s <= longest(&topology, &measured, only) * (1.0 + 1e-6));

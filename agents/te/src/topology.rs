@@ -1,61 +1,80 @@
-//! Which next hops there are, and over which links.
+//! Next hops of all switches and their links.
 
 use lab_units::{BitsPerSec, Bytes};
 
-use crate::TeError;
+/// Failure to split an interval's demands.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum TeError {
+    /// Measurement of another topology.
+    #[error("there are {found} {what}, the topology has {expected}")]
+    Shape {
+        /// Kind of the measured items.
+        what: &'static str,
+        /// Number of measured items.
+        found: usize,
+        /// Number of items of the topology.
+        expected: usize,
+    },
+    /// Failure of the solver; every linear program built here has a solution.
+    #[error("the linear program was not solved: {why}")]
+    Solver {
+        /// Message of the solver.
+        why: String,
+    },
+}
 
-/// The candidate next hops of all switches.
+/// Candidate next hops of all switches.
 ///
-/// For each destination they are a graph without cycles, as every hop is one nearer to it.
+/// The next hops to a destination form a graph without cycles, as every hop is one nearer to it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Topology {
-    /// By switch, its destinations.
+    /// Destinations by switch.
     rows: Vec<Vec<Row>>,
 }
 
-/// The next hops of a switch to a destination.
+/// Next hops of a switch to a destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Row {
-    /// The destination's switch.
+    /// Switch of the destination.
     pub to: usize,
-    /// The next hops, in the order in which tables have their buckets.
+    /// Next hops in the order of the tables' buckets.
     pub hops: Vec<Hop>,
-    /// The switch hashes over all next hops that are alive, whatever is computed: it has no agent.
+    /// True for a switch without an agent, which hashes over all live next hops.
     pub is_alike: bool,
 }
 
-/// A next hop.
+/// Next hop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Hop {
-    /// The directed link to it, by its place in [`Measured::capacities`].
+    /// Index of the directed link in [`Measured::capacities`].
     pub link: usize,
-    /// The switch at its end.
+    /// Switch at the end of the link.
     pub next: usize,
 }
 
-/// What an interval was like.
+/// Measurements of an interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
-    /// By switch and row, the bytes that the switch's own datacenter sent there.
+    /// Bytes from the switch's own datacenter, by switch and row.
     pub demands: &'a [Vec<Bytes>],
-    /// By directed link, its capacity; none while it is down.
+    /// Capacity by directed link; none while the link is down.
     pub capacities: &'a [Option<BitsPerSec>],
 }
 
 impl Topology {
-    /// Of the next hops of all switches.
+    /// Creates a topology of all switches' next hops.
     #[must_use]
     pub const fn new(rows: Vec<Vec<Row>>) -> Self {
         Self { rows }
     }
 
-    /// By switch, its destinations.
+    /// Returns the destinations by switch.
     #[must_use]
     pub fn rows(&self) -> &[Vec<Row>] {
         &self.rows
     }
 
-    /// Refuses what does not belong together.
+    /// Checks that a measurement belongs to this topology.
     pub(crate) fn check(&self, measured: &Measured<'_>) -> Result<(), TeError> {
         let same = |what, found, expected| {
             if found == expected {
@@ -76,13 +95,12 @@ impl Topology {
             same("demands of a switch", demands.len(), rows.len())?;
         }
         let hops = self.rows.iter().flatten().flat_map(|row| &row.hops);
-        let most = hops.map(|hop| hop.link + 1).max().unwrap_or(0);
+        let links = hops.map(|hop| hop.link + 1).max().unwrap_or(0);
         let found = measured.capacities.len();
-        same("link capacities", found.min(most), most)
+        same("link capacities", found.min(links), links)
     }
 
-    /// By switch and row, the next hops that are alive and from which the destination can be
-    /// reached over others that are.
+    /// Returns by switch and row the live next hops from which the destination is reachable.
     pub(crate) fn usable(&self, measured: &Measured<'_>) -> Vec<Vec<Vec<usize>>> {
         let count = self.rows.len();
         let mut usable: Vec<Vec<Vec<usize>>> = self
@@ -93,7 +111,7 @@ impl Topology {
         for to in 0..count {
             let mut reaches = vec![false; count];
             reaches[to] = true;
-            // As many rounds as the longest way has hops; the graph of a destination has no cycle.
+            // One pass per hop of the longest path suffices, as the graph has no cycle.
             for _ in 0..count {
                 for (switch, rows) in self.rows.iter().enumerate() {
                     for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to) {

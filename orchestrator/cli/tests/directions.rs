@@ -90,6 +90,12 @@ fn the_agent_knows_neither_plan_nor_records() {
 }
 
 #[test]
+fn benchmarks_know_the_agent_alone() {
+    assert_never_uses("lab-bench", &["tokio", "rtnetlink", "polars"]);
+    assert_never_uses("lab-bench", &["lab-plan", "lab-scenario", "lab-records"]);
+}
+
+#[test]
 fn reports_see_records_alone() {
     assert_never_uses(
         "lab-reports",

@@ -1,18 +1,12 @@
-//! The agent at work: one thread that sleeps until something is due or has come.
+//! Agent of one DCI switch: one thread that sleeps until a timer is due or a descriptor is readable.
 //!
-//! - [`start`][]: tables, first sample, attachment
-//! - [`turn`][]: what ends a sleep, and what is done then
-//! - [`ports`][]: which ports are alive
-//! - [`tell`][]: what the controller is told
-//! - [`demand`][]: what the datacenter's hosts sent, since when
-//! - [`signals`][]: what ends the agent from outside
+//! - [`setup`][]: tables, first sample, attachment
+//! - [`iteration`][]: sources of wake-ups, and the work of each
+//! - [`report`][]: messages to the controller
 
-mod demand;
-mod ports;
-mod signals;
-mod start;
-mod tell;
-mod turn;
+mod iteration;
+mod report;
+mod setup;
 
 use lab_abi::wire::{AgentConfig, AgentMessage};
 
@@ -21,31 +15,31 @@ use crate::{
     attach::Attached,
     clock::{Alarm, Periodic},
     controller::Controller,
+    failover::{LinkWatch, PortLiveness},
+    flow_gc::FlowCounts,
     install::Slots,
-    links::LinkWatch,
     program::Program,
     qdisc::Qdiscs,
     sampler::Sampler,
-    wait::Sleeper,
+    wait::{Signals, Sleeper},
 };
-use demand::DemandMeter;
-use ports::PortHealth;
-use signals::Signals;
-use tell::Tally;
+use report::DemandMeter;
+use setup::Setup;
 
-/// Runs the agent of one DCI switch until its controller is gone or it is told to stop.
+/// Runs the agent of one DCI switch until its controller is gone or stops it.
 ///
-/// The calling thread is in the switch's network namespace. `SIGTERM` ends the agent; `SIGINT` does
-/// not, for on Ctrl-C it is the controller that decides when the switches go.
+/// The calling thread is in the switch's network namespace. `SIGTERM` ends the agent. `SIGINT` does
+/// not: on Ctrl-C the controller decides when the switches end.
 ///
 /// # Errors
 ///
-/// What kept the agent from starting or from going on; the controller has been told.
+/// The failure that kept the agent from starting or continuing, which it also reported.
 pub fn run(config: &AgentConfig) -> Result<(), SwitchdError> {
     let signals = Signals::open()?;
     let mut controller = Controller::connect(&config.controller_socket)?;
-    let served =
-        Agent::start(config.clone()).and_then(|agent| agent.serve(&signals, &mut controller));
+    let served = Setup::read(config.clone())
+        .and_then(Setup::start)
+        .and_then(|agent| agent.serve(&signals, &mut controller));
     let last = match &served {
         Ok(()) => AgentMessage::Bye,
         Err(error) => AgentMessage::Error {
@@ -56,12 +50,12 @@ pub fn run(config: &AgentConfig) -> Result<(), SwitchdError> {
     served
 }
 
-/// What the agent holds while it works.
+/// Running agent.
 struct Agent {
-    /// As the controller has it by now.
+    /// Configuration with all commands of the controller applied.
     config: AgentConfig,
     slots: Slots,
-    /// Declared before the program, so that on an error it is taken off before it goes.
+    /// Declared before the program: on an error the program is detached before it is unloaded.
     attached: Attached,
     program: Program,
     qdiscs: Qdiscs,
@@ -70,15 +64,24 @@ struct Agent {
     sleeper: Sleeper,
     wants_to_write: bool,
     sampler: Sampler,
-    ports: Vec<PortHealth>,
-    sampling: Periodic,
-    recording: Periodic,
-    reporting_links: Periodic,
-    telling: Periodic,
-    demanding: Option<Periodic>,
-    collecting: Periodic,
-    tally: Tally,
+    ports: PortLiveness,
+    timers: Timers,
+    flow_counts: FlowCounts,
     demands: DemandMeter,
+    /// Samples taken.
+    samples: u64,
+    /// Samples that began more than one interval late.
+    late_samples: u64,
     /// Flows taken over from an agent that was killed.
     adopted: Option<u64>,
+}
+
+/// Periodic work of an agent.
+struct Timers {
+    sample: Periodic,
+    records: Periodic,
+    links: Periodic,
+    stats: Periodic,
+    demands: Option<Periodic>,
+    flow_gc: Periodic,
 }

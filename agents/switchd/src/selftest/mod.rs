@@ -1,24 +1,62 @@
-//! The switch program against its reference, on packets that need no interface.
+//! Comparison of the switch program with its reference, on packets that need no interface.
 //!
-//! Random tables and packets go through `BPF_PROG_TEST_RUN`; what the program did to the packet, the
-//! flow table and the ring buffer is compared with what `lab-policy` says it must have done.
+//! Random tables and packets go through `BPF_PROG_TEST_RUN`; the resulting packet, flow table and ring
+//! buffer are compared with what `lab-policy` requires.
 //!
-//! - [`random`][]: seeded choices
-//! - [`rows`][]: random rows of the tables
-//! - [`switch`][]: random tables, and the reference's answer for a flow
-//! - [`packet`][]: frames, and what forwarding may change of them
+//! - [`random`][]: seeded choices, and random rows of the tables
+//! - [`switch`][]: random tables, and the reference's result for a flow
 //! - [`run`][]: the comparison
-//! - [`report`][]: what it did and found
 
-mod packet;
 mod random;
-mod report;
-mod rows;
 mod run;
 mod switch;
 
-pub(crate) use {
-    packet::{Frame, roce_frame},
-    random::Random,
-};
-pub use {report::SelftestReport, run::selftest};
+use std::{collections::BTreeMap, time::Duration};
+
+use random::Random;
+pub use run::selftest;
+
+/// Result of a selftest.
+#[derive(Clone, Debug, Default)]
+pub struct SelftestReport {
+    /// Packets run.
+    pub packets: u64,
+    /// Decided first packets by rule, in the order of [`Rule`](lab_abi::Rule).
+    pub decided: [u64; 5],
+    /// Decided first packets by policy.
+    pub by_policy: BTreeMap<&'static str, u64>,
+    /// Rewrites of a destination's buckets while flows were pinned.
+    pub rewritten: u64,
+    /// Packets forwarded by their flow's entry.
+    pub hits: u64,
+    /// Flows re-routed by flow ageing.
+    pub aged: u64,
+    /// Flows moved off a dead port.
+    pub failovers: u64,
+    /// Packets dropped because no candidate was alive.
+    pub unreachable: u64,
+    /// Frames left to the kernel.
+    pub passed: u64,
+    /// Packets for which program and reference disagree.
+    pub mismatches: u64,
+    /// Descriptions of the first ten mismatches.
+    pub described: Vec<String>,
+    /// Time the kernel took to verify and load the program, in nanoseconds.
+    pub load_ns: u64,
+    /// Duration of the selftest.
+    pub elapsed: Duration,
+}
+
+impl SelftestReport {
+    /// Counts a mismatch, and keeps the description of the first ones.
+    fn add_mismatch(&mut self, describe: impl FnOnce() -> String) {
+        self.mismatches += 1;
+        if self.described.len() < MAX_DESCRIBED {
+            let packet = self.packets;
+            self.described
+                .push(format!("packet {packet}: {}", describe()));
+        }
+    }
+}
+
+const MAX_DESCRIBED: usize = 10;

@@ -1,41 +1,229 @@
-//! Seeded choices.
+//! Seeded choices, and random rows of the tables.
 
+use lab_abi::rows::{
+    CandidateRow, DestinationRow, MAX_CANDIDATES, MAX_PORTS, MAX_SIZE_THRESHOLDS, PORT_ALIVE,
+    PortRow, SizeThresholdRow,
+};
+use lab_policy::{
+    ucmp::{self, UcmpConfig},
+    ucmp_artifact, wcmp,
+};
+use lab_units::{BitsPerSec, Nanos};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// A source of test values that a seed repeats.
-pub(crate) struct Random(Pcg64Mcg);
+/// Source of test values, repeatable by its seed.
+pub(super) struct Random(Pcg64Mcg);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self(Pcg64Mcg::seed_from_u64(seed))
     }
 
-    /// Any number.
-    pub(crate) fn any(&mut self) -> u64 {
-        self.0.next_u64()
+    /// Returns a number below `bound`, which is not 0; its bias does not matter for tests.
+    pub(super) fn below(&mut self, bound: u32) -> u32 {
+        u32::try_from(self.0.next_u64() % u64::from(bound)).unwrap_or(0)
     }
 
-    /// A number below `bound`, which is not 0. The bias is no matter for tests.
-    pub(crate) fn below(&mut self, bound: u32) -> u32 {
-        u32::try_from(self.any() % u64::from(bound)).unwrap_or(0)
-    }
-
-    /// True once in `times`.
-    pub(crate) fn once_in(&mut self, times: u32) -> bool {
+    /// Returns true once in `times`.
+    pub(super) fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
 
-    pub(crate) fn byte(&mut self) -> u8 {
-        self.any().to_le_bytes()[0]
+    pub(super) fn byte(&mut self) -> u8 {
+        self.0.next_u64().to_le_bytes()[0]
     }
 
-    pub(crate) fn word16(&mut self) -> u16 {
-        let [low, high, ..] = self.any().to_le_bytes();
+    pub(super) fn word16(&mut self) -> u16 {
+        let [low, high, ..] = self.0.next_u64().to_le_bytes();
         u16::from_le_bytes([low, high])
     }
 
-    pub(crate) fn word32(&mut self) -> u32 {
+    pub(super) fn word32(&mut self) -> u32 {
         self.0.next_u32()
+    }
+}
+
+/// Kind of the ports of one table, chosen so that rare rules are met often.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PortStates {
+    /// Any congestion.
+    Mixed,
+    /// All highly congested: the fallbacks.
+    Congested,
+    /// None congested: many ties.
+    Idle,
+    /// Mostly dead.
+    Dying,
+}
+
+impl PortStates {
+    /// Returns any kind, mostly mixed.
+    pub(super) fn any(random: &mut Random) -> Self {
+        match random.below(8) {
+            0 => Self::Congested,
+            1 | 2 => Self::Idle,
+            3 => Self::Dying,
+            _ => Self::Mixed,
+        }
+    }
+}
+
+/// Returns a port for `slot`; its Ethernet addresses identify it in forwarded frames.
+pub(super) fn random_port(slot: usize, states: PortStates, random: &mut Random) -> PortRow {
+    let congestion = match states {
+        PortStates::Mixed | PortStates::Dying => random.byte(),
+        PortStates::Congested => random.byte() | 0xcc,
+        PortStates::Idle => 0,
+    };
+    let is_alive = match states {
+        PortStates::Dying => random.once_in(5),
+        PortStates::Mixed | PortStates::Congested | PortStates::Idle => !random.once_in(8),
+    };
+    let levels = u32::from_le_bytes([random.byte(), random.byte(), random.byte(), congestion]);
+    let slot = u8::try_from(slot).unwrap_or(u8::MAX);
+    PortRow {
+        state: u64::from(levels) | if is_alive { PORT_ALIVE } else { 0 },
+        ifindex: 1000 + u32::from(slot),
+        src_mac: [2, 1, 0, 0, 0, slot],
+        dst_mac: [2, 2, 0, 0, 0, slot],
+    }
+}
+
+/// Bucket policy of a destination.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Buckets {
+    /// One bucket each.
+    Ecmp,
+    /// Capacities of random paths.
+    Wcmp,
+    /// Uniform cost of random paths, with flow ageing.
+    Ucmp,
+    /// Widest of random links.
+    UcmpArtifact,
+    /// TE weights: any shares of a hundred.
+    TeWeights,
+}
+
+impl Buckets {
+    /// Returns any policy, all equally often.
+    pub(super) fn any(random: &mut Random) -> Self {
+        match random.below(5) {
+            0 => Self::Ecmp,
+            1 => Self::Wcmp,
+            2 => Self::Ucmp,
+            3 => Self::UcmpArtifact,
+            _ => Self::TeWeights,
+        }
+    }
+
+    /// Returns the policy's name.
+    pub(super) const fn policy(self) -> &'static str {
+        match self {
+            Self::Ecmp => "ecmp",
+            Self::Wcmp => "wcmp",
+            Self::Ucmp => "ucmp",
+            Self::UcmpArtifact => "ucmp-artifact",
+            Self::TeWeights => "traffic engineering",
+        }
+    }
+
+    /// Writes the buckets of a row's candidates, and its size thresholds.
+    pub(super) fn fill(self, row: &mut DestinationRow, random: &mut Random) {
+        let count = usize::try_from(row.count).unwrap_or(MAX_CANDIDATES);
+        let rates = [25, 40, 100, 200].map(|gbit| BitsPerSec::new(gbit * 1_000_000_000));
+        let mut rate = |_| rates[usize::from(random.byte() % 4)].expect("not zero");
+        let rates: Vec<_> = (0..count).map(&mut rate).collect();
+        let buckets = match self {
+            Self::Ecmp => [1; MAX_CANDIDATES],
+            Self::Wcmp => wcmp::buckets(&rates),
+            Self::Ucmp => return fill_size_thresholds(row, &rates, random),
+            Self::UcmpArtifact => ucmp_artifact::buckets(&rates),
+            Self::TeWeights => shares(count, random),
+        };
+        for (candidate, buckets) in row.candidates[..count].iter_mut().zip(buckets) {
+            candidate.buckets = buckets;
+        }
+        row.size_thresholds = [SizeThresholdRow::NEVER; MAX_SIZE_THRESHOLDS];
+    }
+}
+
+/// Writes size thresholds of paths so similar in delay that flows reach them within a few packets.
+fn fill_size_thresholds(row: &mut DestinationRow, rates: &[BitsPerSec], random: &mut Random) {
+    let mut path = |&capacity: &BitsPerSec| ucmp::Path {
+        delay: Nanos::new(random.below(300).into()),
+        capacity,
+        hops: 1 + random.below(3),
+    };
+    let paths: Vec<_> = rates.iter().map(&mut path).collect();
+    let config = UcmpConfig {
+        quantum_ns: Nanos::new(1),
+        ..UcmpConfig::DEFAULT
+    };
+    let thresholds = ucmp::size_thresholds(&paths, &config);
+    let first = thresholds.as_slice()[0].buckets;
+    for (candidate, buckets) in row.candidates.iter_mut().zip(first).take(paths.len()) {
+        candidate.buckets = buckets;
+    }
+    row.size_thresholds = [SizeThresholdRow::NEVER; MAX_SIZE_THRESHOLDS];
+    for (slot, found) in row.size_thresholds.iter_mut().zip(thresholds.as_slice()) {
+        *slot = SizeThresholdRow::of(found.from.get(), found.buckets.map(|buckets| buckets > 0));
+    }
+}
+
+/// Returns a hundred buckets dealt out at random: some candidates get none.
+fn shares(count: usize, random: &mut Random) -> [u16; MAX_CANDIDATES] {
+    let mut buckets = [0; MAX_CANDIDATES];
+    let mut left = 100;
+    for slot in &mut buckets[..count - 1] {
+        *slot = u16::from(random.byte()) % (left + 1);
+        left -= *slot;
+    }
+    buckets[count - 1] = left;
+    buckets
+}
+
+/// Returns one to all candidates through different ports, with few or many different scores.
+pub(super) fn random_destination(buckets: Buckets, random: &mut Random) -> DestinationRow {
+    let max = u32::try_from(MAX_CANDIDATES).unwrap_or(u32::MAX);
+    let ports = u32::try_from(MAX_PORTS).unwrap_or(u32::MAX);
+    let mut row = DestinationRow {
+        count: 1 + random.below(max),
+        ..DestinationRow::default()
+    };
+    let has_ties = random.once_in(2);
+    let first = random.below(ports);
+    for (index, candidate) in (0..row.count).zip(&mut row.candidates) {
+        *candidate = CandidateRow {
+            port: (first + index * 7) % ports,
+            buckets: 0,
+            path: if has_ties {
+                random.byte() % 3
+            } else {
+                random.byte()
+            },
+            pad: 0,
+        };
+    }
+    buckets.fill(&mut row, random);
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_of_a_destination_are_through_different_ports() {
+        let mut random = Random::new(1);
+        for _ in 0..200 {
+            let buckets = Buckets::any(&mut random);
+            let row = random_destination(buckets, &mut random);
+            let count = usize::try_from(row.count).expect("at most 8");
+            let mut ports: Vec<_> = row.candidates[..count].iter().map(|row| row.port).collect();
+            ports.sort_unstable();
+            ports.dedup();
+            assert_eq!(ports.len(), count);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The comparison.
+//! Comparison of program and reference, packet by packet.
 
 use std::{net::Ipv4Addr, time::Instant};
 
@@ -7,19 +7,23 @@ use lab_abi::{
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{DecisionRecord, FlowEntry, FlowKey, PORT_ALIVE, ROCE_PORT},
 };
-use lab_policy::lcmp::Levels;
+use lab_policy::{failover, lcmp::Levels};
 
 use super::{
-    Frame, Random, SelftestReport,
-    packet::{TCP, UDP, roce_frame},
+    Random, SelftestReport,
     switch::{Switch, Verdict},
 };
-use crate::{SwitchdError, clock::now, decisions, program::Program, row::Row};
+use crate::{
+    SwitchdError,
+    frame::{Frame, TCP, UDP, roce_frame},
+    now,
+    program::{Program, Row},
+};
 
 /// Packets between two changes of the tables.
 const PACKETS_PER_TABLE: u64 = 16;
 
-/// `TC_ACT_OK`, `TC_ACT_SHOT` and `TC_ACT_REDIRECT`.
+// `TC_ACT_OK`, `TC_ACT_SHOT` and `TC_ACT_REDIRECT`.
 const OK: u32 = 0;
 const SHOT: u32 = 2;
 const REDIRECT: u32 = 7;
@@ -28,7 +32,7 @@ const REDIRECT: u32 = 7;
 ///
 /// # Errors
 ///
-/// When the program cannot be loaded or run; a disagreement is no error but is in the report.
+/// A program that cannot be loaded or run. A mismatch is no error; the report counts it.
 pub fn selftest(packets: u64, seed: u64) -> Result<SelftestReport, SwitchdError> {
     let started = Instant::now();
     let mut test = Selftest {
@@ -59,9 +63,9 @@ struct Selftest {
     program: Program,
     switch: Switch,
     random: Random,
-    /// The destination whose row was changed last: most packets go there.
+    /// Index of the destination whose row changed last: most packets go there.
     destination: usize,
-    /// A flow of the present table, what it was pinned to, and its entry.
+    /// Pinned flow of the present table, and its entry.
     pinned: Option<(FlowKey, FlowEntry)>,
     report: SelftestReport,
 }
@@ -76,7 +80,7 @@ impl Selftest {
         self.program.set_destination(prefix, row)
     }
 
-    /// As traffic engineering does it, while flows are pinned by the buckets before.
+    /// Rewrites buckets as traffic engineering does, while flows are pinned by the old ones.
     fn rewrite_buckets(&mut self) -> Result<(), SwitchdError> {
         self.report.rewritten += 1;
         let prefix = self.switch.rewrite(self.destination, &mut self.random);
@@ -88,7 +92,7 @@ impl Selftest {
         match (self.random.below(16), self.pinned) {
             (0, _) => self.foreign_frame(),
             (1 | 2, Some((flow, entry))) => self.later_packet(flow, entry),
-            (6..13, Some((flow, entry))) if self.switch.is_ageing() => {
+            (6..13, Some((flow, entry))) if self.switch.has_flow_ageing() => {
                 self.later_packet(flow, entry)
             }
             (3 | 4, Some((flow, entry))) => self.packet_after_failure(flow, entry),
@@ -118,7 +122,7 @@ impl Selftest {
         }
     }
 
-    /// Congestion has changed meanwhile, which must not matter.
+    /// Sends a packet of a pinned flow after a change of congestion, which must not matter.
     fn later_packet(&mut self, flow: FlowKey, entry: FlowEntry) -> Result<(), SwitchdError> {
         for slot in 0..self.switch.table.ports.len() {
             let levels = Levels {
@@ -130,11 +134,12 @@ impl Selftest {
         let payload = 100 + 8 * usize::from(self.random.byte());
         let frame = roce_frame(flow, 7, 64, payload);
         let sent = entry.bytes + length(&frame);
-        if self
-            .switch
-            .has_outgrown(flow, entry.port, entry.bytes, sent)
-        {
-            return self.expect_moved(flow, entry, &frame, Trigger::FlowAgeing);
+        let must_reroute = || {
+            self.switch
+                .must_reroute(flow, entry.port, entry.bytes, sent)
+        };
+        if let Some(trigger) = failover::trigger(Some(true), must_reroute) {
+            return self.expect_moved(flow, entry, &frame, trigger);
         }
         self.report.hits += 1;
         let output = self.run(&frame)?;
@@ -144,7 +149,7 @@ impl Selftest {
             ..entry
         };
         self.expect_forwarded(&frame, &output, flow, expected)?;
-        let records = decisions::drain(&mut self.program.decisions);
+        let records = self.program.drain_decisions();
         self.compare("decisions of a known flow", &records.len(), &0);
         Ok(())
     }
@@ -173,7 +178,7 @@ impl Selftest {
                 match trigger {
                     Trigger::NewFlow => {}
                     Trigger::Failover => self.report.failovers += 1,
-                    Trigger::FlowAgeing => self.report.outgrown += 1,
+                    Trigger::FlowAgeing => self.report.aged += 1,
                 }
                 let record = DecisionRecord {
                     trigger: trigger.to_byte(),
@@ -185,7 +190,7 @@ impl Selftest {
         }
     }
 
-    /// What no switch table is about.
+    /// Sends a frame that the program leaves to the kernel.
     fn foreign_frame(&mut self) -> Result<(), SwitchdError> {
         let (flow, frame) = self.random_frame();
         let frame = match self.random.below(6) {
@@ -208,7 +213,7 @@ impl Selftest {
         self.expect_passed(&frame)
     }
 
-    /// A frame to the changed destination, of a flow that was not there before.
+    /// Returns a frame of a new flow to the changed destination.
     fn random_frame(&mut self) -> (FlowKey, Frame) {
         let dst = self.switch.address_in(self.destination, &mut self.random);
         let src = Ipv4Addr::from_bits(self.random.word32());
@@ -234,7 +239,7 @@ impl Selftest {
                 (flow, frame.with_fragment(is_first, offset))
             }
             3 => {
-                // RoCE's port, but too short for its transport header.
+                // RoCE's port in a packet too short for the transport header.
                 let flow = FlowKey::new(src, dst, sport, ROCE_PORT, UDP);
                 (flow, Frame::new(flow, ttl, 8 + payload % 8))
             }
@@ -269,8 +274,8 @@ impl Selftest {
             dest_qp: frame.qp(flow),
             ..record
         };
-        let records: Vec<_> = decisions::drain(&mut self.program.decisions)
-            .into_iter()
+        let records = self.program.drain_decisions().into_iter();
+        let records: Vec<_> = records
             .map(|record| DecisionRecord {
                 time_ns: u64::from(record.time_ns == 0),
                 ..record
@@ -328,7 +333,7 @@ impl Selftest {
         self.switch.table.ports[slot].state & PORT_ALIVE != 0
     }
 
-    /// As the agent does it: through the shared memory.
+    /// Publishes a port's state as the agent does, by shared memory.
     fn set_port(&mut self, slot: usize, levels: Levels, is_alive: bool) {
         self.program.table.set_port(slot, levels, is_alive);
         self.switch.table.ports[slot].state = crate::shared::port_state(levels, is_alive);
@@ -339,7 +344,7 @@ impl Selftest {
             return;
         }
         let params = &self.switch.table.params;
-        self.report.disagree(|| {
+        self.report.add_mismatch(|| {
             format!("{what}: found {found:?}, expected {expected:?}, with {params:?}")
         });
     }

@@ -1,4 +1,4 @@
-//! Random tables, and the reference's answer for a flow.
+//! Random tables, and the reference's result for a flow.
 
 use std::net::Ipv4Addr;
 
@@ -13,12 +13,9 @@ use lab_abi::{
 use lab_policy::{Candidate, Decision, FlowTuple, LcmpConfig, ecmp, flow_hash, lcmp};
 use lab_units::{BitsPerSec, Nanos};
 
-use super::{
-    Random,
-    rows::{Buckets, PortMood, random_destination, random_port},
-};
+use super::random::{Buckets, PortStates, Random, random_destination, random_port};
 
-/// The tables of a switch, as they were written.
+/// Tables of a switch, as they were written.
 pub(super) struct Switch {
     pub(super) table: SwitchTable,
     destinations: Vec<(u8, Ipv4Addr, DestinationRow)>,
@@ -28,7 +25,7 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    /// Destinations of all prefix lengths, some inside others, without candidates yet.
+    /// Returns destinations of all prefix lengths, some nested, without candidates yet.
     pub(super) fn new() -> Self {
         let wide = (0..24).map(|net| (16, Ipv4Addr::new(10, net, 0, 0)));
         let inner = (0..12).map(|net| (24, Ipv4Addr::new(10, net, 128, 0)));
@@ -48,32 +45,32 @@ impl Switch {
         }
     }
 
-    /// All rows of the destinations.
+    /// Returns all destination rows.
     pub(super) fn destinations(&self) -> impl Iterator<Item = (PrefixKey, &DestinationRow)> {
         self.destinations
             .iter()
             .map(|(bits, addr, row)| (PrefixKey::new(*addr, *bits), row))
     }
 
-    /// New parameters, ports and one new destination row; returns that row and an address it is for.
+    /// Replaces parameters, ports and one destination row; returns its prefix and index.
     pub(super) fn shuffle(&mut self, random: &mut Random, now: Nanos) -> (PrefixKey, usize) {
         self.shuffle_params(random, now);
-        let mood = PortMood::any(random);
+        let states = PortStates::any(random);
         for (slot, port) in self.table.ports.iter_mut().enumerate() {
-            *port = random_port(slot, mood, random);
+            *port = random_port(slot, states, random);
         }
         let count = u32::try_from(self.destinations.len()).unwrap_or(1);
         let index = usize::try_from(random.below(count)).unwrap_or(0);
         let (bits, addr, row) = &mut self.destinations[index];
         self.buckets = Buckets::any(random);
-        let is_ageing = self.buckets == Buckets::Ucmp;
         let is_by_buckets = self.table.params.mechanism == MECHANISM_BUCKETS;
-        self.table.params.flow_ageing = u32::from(is_ageing && is_by_buckets);
+        let has_flow_ageing = is_by_buckets && self.buckets == Buckets::Ucmp;
+        self.table.params.flow_ageing = u32::from(has_flow_ageing);
         *row = random_destination(self.buckets, random);
         (PrefixKey::new(*addr, *bits), index)
     }
 
-    /// New buckets for a destination; returns its prefix.
+    /// Replaces the buckets of a destination; returns its prefix.
     pub(super) fn rewrite(&mut self, index: usize, random: &mut Random) -> PrefixKey {
         self.buckets = Buckets::any(random);
         let (bits, addr, row) = &mut self.destinations[index];
@@ -81,7 +78,7 @@ impl Switch {
         PrefixKey::new(*addr, *bits)
     }
 
-    /// The policy whose tables these are.
+    /// Returns the name of the tables' policy.
     pub(super) fn policy(&self) -> &'static str {
         match (self.table.params.mechanism, self.lcmp.preset) {
             (MECHANISM_LCMP, Preset::Paper) => "lcmp",
@@ -90,32 +87,32 @@ impl Switch {
         }
     }
 
-    /// The row of the destination `shuffle` changed.
+    /// Returns the row of a destination.
     pub(super) fn destination(&self, index: usize) -> &DestinationRow {
         &self.destinations[index].2
     }
 
-    /// An address inside the prefix of a destination, which may lie in a longer one too.
+    /// Returns an address in a destination's prefix, possibly in a longer prefix too.
     pub(super) fn address_in(&self, index: usize, random: &mut Random) -> Ipv4Addr {
         let (bits, addr, _) = self.destinations[index];
         let free = u32::MAX.checked_shr(u32::from(bits)).unwrap_or(0);
         Ipv4Addr::from_bits(addr.to_bits() | (random.word32() & free))
     }
 
-    /// What the reference does with a packet of `flow` that is to be decided, by which it has sent
-    /// `sent` bytes; `None` leaves it to the kernel.
+    /// Returns the reference's decision for a packet with which `flow` has sent `sent` bytes; `None`
+    /// leaves the packet to the kernel.
     pub(super) fn decide(&self, flow: FlowKey, sent: u64) -> Option<Verdict> {
         let row = self.lookup(flow.destination())?;
-        let age = self.age(row, sent);
+        let threshold = self.size_threshold(row, sent);
         let candidates: Vec<_> = row.candidates[..usize::try_from(row.count).unwrap_or(0)]
             .iter()
             .zip(0u32..)
-            .map(|(candidate, place)| {
+            .map(|(candidate, index)| {
                 let candidate = self.candidate(candidate);
-                match age {
+                match threshold {
                     None => candidate,
-                    Some(age) => Candidate {
-                        buckets: u16::from(age.is_cheapest(place)),
+                    Some(threshold) => Candidate {
+                        buckets: u16::from(threshold.is_cheapest(index)),
                         ..candidate
                     },
                 }
@@ -135,34 +132,39 @@ impl Switch {
         };
         Some(match decision {
             Some(decision) => Verdict::Pin(DecisionRecord {
-                cheapest: age.map_or(0, |age| age.cheapest),
+                cheapest: threshold.map_or(0, |threshold| threshold.cheapest),
                 ..record(flow, hash, row, &decision)
             }),
             None => Verdict::Unreachable,
         })
     }
 
-    /// Whether flows age.
-    pub(super) const fn is_ageing(&self) -> bool {
+    /// Returns true if flow ageing is on.
+    pub(super) const fn has_flow_ageing(&self) -> bool {
         self.table.params.flow_ageing == 1
     }
 
-    /// Whether a flow pinned to `port` begins an age with a packet after which it has sent `after`
-    /// instead of `before` bytes, and its port is none of the cheapest then.
-    pub(super) fn has_outgrown(&self, flow: FlowKey, port: u16, before: u64, after: u64) -> bool {
+    /// Returns true if a flow pinned to `port` reaches a size threshold between `before` and `after`
+    /// sent bytes, and its port is not among the cheapest from there on.
+    pub(super) fn must_reroute(&self, flow: FlowKey, port: u16, before: u64, after: u64) -> bool {
         let Some(row) = self.lookup(flow.destination()) else {
             return false;
         };
-        let (was, is) = (self.age(row, before), self.age(row, after));
-        let places = row.candidates.iter().zip(0u32..);
-        let mut own = places.filter(|(candidate, _)| candidate.port == u32::from(port));
-        was != is && is.is_some_and(|age| !own.any(|(_, place)| age.is_cheapest(place)))
+        let old = self.size_threshold(row, before);
+        let new = self.size_threshold(row, after);
+        let candidates = row.candidates.iter().zip(0u32..);
+        let mut own = candidates.filter(|(candidate, _)| candidate.port == u32::from(port));
+        old != new && new.is_some_and(|row| !own.any(|(_, index)| row.is_cheapest(index)))
     }
 
-    /// The age of a flow that has sent so much, where flows age.
-    fn age<'a>(&self, row: &'a DestinationRow, sent: u64) -> Option<&'a SizeThresholdRow> {
-        let begun = row.size_thresholds.iter().rfind(|age| age.from() <= sent);
-        begun.filter(|age| self.is_ageing() && age.cheapest != 0)
+    /// Returns the highest size threshold reached with `sent` bytes, under flow ageing.
+    fn size_threshold<'a>(
+        &self,
+        row: &'a DestinationRow,
+        sent: u64,
+    ) -> Option<&'a SizeThresholdRow> {
+        let reached = row.size_thresholds.iter().rfind(|row| row.from() <= sent);
+        reached.filter(|row| self.has_flow_ageing() && row.cheapest != 0)
     }
 
     fn lookup(&self, address: Ipv4Addr) -> Option<&DestinationRow> {
@@ -195,7 +197,7 @@ impl Switch {
         } else {
             LcmpConfig::paper(self.lcmp.max_capacity_bps)
         };
-        // Half of the time the weights and thresholds of the preset, else any.
+        // The preset's weights and thresholds half of the time, else any.
         self.lcmp = if random.once_in(2) {
             default
         } else {
@@ -207,7 +209,7 @@ impl Switch {
                 ..default
             }
         };
-        // Sampled or confirmed long ago or just now, with and without a limit.
+        // Sampled or confirmed long ago or now, with and without a limit.
         let mut age = || match random.below(6) {
             0 => (0, 1),
             1 => (0, 0),
@@ -221,7 +223,7 @@ impl Switch {
         } else {
             MECHANISM_LCMP
         };
-        let is_old = |at, most| at == 0 && most != 0;
+        let is_old = |at, max| at == 0 && max != 0;
         self.is_stale = is_old(tables_at_ns, max_table_age_ns)
             || mechanism == MECHANISM_LCMP && is_old(sampled_at_ns, stale_after_ns);
         self.table.sampled_at_ns = sampled_at_ns;
@@ -244,12 +246,12 @@ impl Switch {
     }
 }
 
-/// What becomes of a flow's first packet.
+/// Decision for a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Verdict {
-    /// It is pinned; the record's time and QP are not known here.
+    /// Pins the flow; time and QP of the record are unknown here.
     Pin(DecisionRecord),
-    /// It is dropped.
+    /// Drops the packet.
     Unreachable,
 }
 

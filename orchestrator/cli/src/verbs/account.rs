@@ -1,4 +1,4 @@
-//! `lcmp-lab account`: what deciding takes of a DCI switch, beside what the paper counts (Sec. 4).
+//! `lcmp-lab account`: memory and operations of a DCI switch, beside the paper's count (Sec. 4).
 
 mod show;
 
@@ -8,7 +8,7 @@ use lab_plan::{
     account::{self, Counted, SwitchAccount},
 };
 use lab_policy::lcmp::{PortState, PortThresholds};
-use lab_switchd::account::{self as measured, Footprint, MapAccount};
+use lab_switchd::account::{self as measured, MapAccount, ProgramAccount};
 use serde::Serialize;
 
 use crate::{
@@ -18,61 +18,41 @@ use crate::{
     terminal::{print, print_json},
 };
 
-/// Everything that is told.
+/// Account of a scenario's switches.
 #[derive(Debug, Serialize)]
-struct Told {
-    /// The paper's own example.
+struct Account {
+    /// Example of the paper.
     paper: Counted,
-    /// The scenario's switches, by the paper's counting.
+    /// Switches of the scenario, by the paper's count.
     switches: Vec<SwitchAccount>,
-    /// Bytes of one row of each kind, as they are here.
+    /// Bytes of one row of each kind in this program.
     rows: RowBytes,
-    /// The program's tables, on one CPU.
-    tables: Vec<TableTold>,
-    /// The switch program, where the kernel takes it.
-    program: Option<ProgramTold>,
-    /// Why it is not known.
+    /// Tables of the switch program, on one CPU.
+    tables: Vec<MapAccount>,
+    /// Switch program, if the kernel loads it.
+    program: Option<ProgramAccount>,
+    /// Reason why the program is unknown.
     program_unknown: Option<String>,
 }
 
-/// Bytes of one of each, from the declarations that program and agent are compiled with.
+/// Bytes of one row of each kind, from the declarations of program and agent.
 #[derive(Debug, Serialize)]
 struct RowBytes {
-    /// A port's state, in the agent.
+    /// State of a port, in the agent.
     port_state: usize,
-    /// A port's row in the switch table.
+    /// Row of a port in the switch table.
     port_row: usize,
-    /// A port's thresholds, in the agent.
+    /// Thresholds of a port, in the agent.
     port_thresholds: usize,
-    /// A flow's key.
+    /// Key of a flow.
     flow_key: usize,
-    /// A flow's entry.
+    /// Entry of a flow.
     flow_entry: usize,
-    /// A candidate: its port, its score, its buckets.
+    /// Candidate: port, score and buckets.
     candidate: usize,
 }
 
-/// A table of the switch program.
-#[derive(Debug, Serialize)]
-struct TableTold {
-    name: String,
-    key_bytes: u32,
-    value_bytes: u32,
-    rows: u32,
-    bytes: u64,
-    /// What the kernel says it takes, where it was asked.
-    kernel_bytes: Option<u64>,
-}
-
-/// The switch program as the kernel has it.
-#[derive(Debug, Serialize)]
-struct ProgramTold {
-    instructions: u32,
-    verified_instructions: Option<u32>,
-    machine_code_bytes: u32,
-}
-
-/// `lcmp-lab account`.
+/// Runs `lcmp-lab account`.
 pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
     let loaded = load::load(&arguments.scenario)?;
     let options = PlanOptions {
@@ -83,35 +63,35 @@ pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
     };
     let plan = load::resolve(&loaded, &arguments.scenario, &options)?;
     let flows = flow_table_entries(&plan);
-    let (maps, program, program_unknown) = match measured::account(flows) {
-        Ok(found) => (found.maps, Some(found.program.into()), None),
+    let (tables, program, program_unknown) = match measured::account(flows) {
+        Ok(found) => (found.maps, Some(found.program), None),
         Err(error) => (
             measured::declared_maps(flows),
             None,
             Some(with_causes(&error)),
         ),
     };
-    let told = Told {
+    let account = Account {
         paper: account::EXAMPLE,
         switches: account::account(&plan, flows),
         rows: RowBytes::HERE,
-        tables: maps.into_iter().map(TableTold::from).collect(),
+        tables,
         program,
         program_unknown,
     };
     if json {
-        print_json(&told);
+        print_json(&account);
     } else {
-        print(&show::text(&told));
+        print(&show::text(&account));
     }
     Ok(Exit::Pass)
 }
 
-/// The largest flow table of the scenario's policies.
+/// Returns the largest flow table of the scenario's policies, in rows.
 fn flow_table_entries(plan: &Plan) -> u32 {
     let tables = plan.policies.iter().filter_map(|run| run.policy.lcmp());
-    let most = tables.map(|config| config.flow_table_entries).max();
-    most.unwrap_or(lab_abi::lcmp::MAX_FLOW_TABLE_ENTRIES)
+    let max = tables.map(|config| config.flow_table_entries).max();
+    max.unwrap_or(lab_abi::lcmp::MAX_FLOW_TABLE_ENTRIES)
 }
 
 impl RowBytes {
@@ -123,27 +103,4 @@ impl RowBytes {
         flow_entry: size_of::<FlowEntry>(),
         candidate: size_of::<CandidateRow>(),
     };
-}
-
-impl From<Footprint> for ProgramTold {
-    fn from(found: Footprint) -> Self {
-        Self {
-            instructions: found.instructions,
-            verified_instructions: found.verified_instructions,
-            machine_code_bytes: found.machine_code_bytes,
-        }
-    }
-}
-
-impl From<MapAccount> for TableTold {
-    fn from(map: MapAccount) -> Self {
-        Self {
-            name: map.name,
-            key_bytes: map.key_bytes,
-            value_bytes: map.value_bytes,
-            rows: map.entries,
-            bytes: map.row_bytes,
-            kernel_bytes: map.kernel_bytes,
-        }
-    }
 }

@@ -1,14 +1,14 @@
-//! `lcmp-lab bench`: this tool's own speed, in figures.
+//! `lcmp-lab bench`: speed of this tool.
 
 use std::{collections::BTreeMap, time::Duration};
 
+use lab_bench::{Cost, Cut, PacketTimes};
 use lab_kernel::{
     LabName,
     lab::{Reservation, UpDown, bench_up_down},
     lower::{Clock, HostPlacement, LowerOptions},
 };
 use lab_plan::PlanOptions;
-use lab_switchd::bench::{self, Cost, Cut, PacketTimes};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,7 @@ use crate::{
     terminal::{self, print, print_json},
 };
 
-/// `lcmp-lab bench`.
+/// Runs `lcmp-lab bench`.
 pub fn bench(arguments: &BenchArgs, json: bool) -> Outcome {
     match arguments.subject {
         BenchSubject::Lab => bench_lab(arguments, json),
@@ -39,7 +39,7 @@ struct LabTimes {
     down_ms: Vec<u128>,
 }
 
-/// Without delay lines, so that it runs on every kernel: what is measured is creation.
+/// Measures the creation and removal of a lab, without delay lines, so that it runs on every kernel.
 fn bench_lab(arguments: &BenchArgs, json: bool) -> Outcome {
     let cancel = CancellationToken::new();
     terminal::cancel_on_signal(&cancel).during("listen to signals")?;
@@ -111,7 +111,7 @@ struct DecisionTimes {
 fn bench_decision(json: bool) -> Outcome {
     let selftest = lab_switchd::selftest(SELFTEST_CASES, SELFTEST_SEED)
         .during("hold the switch program against its reference")?;
-    let cost = bench::decision(CANDIDATES, RUNS).during("measure decisions")?;
+    let cost = lab_bench::decision(CANDIDATES, RUNS).during("measure decisions")?;
     if json {
         print_json(&DecisionTimes {
             candidates: cost.candidates,
@@ -181,7 +181,7 @@ impl From<PacketTimes> for PacketTimesNs {
 
 fn bench_forwarding(arguments: &BenchArgs, json: bool) -> Outcome {
     let rounds = usize::try_from(arguments.repeat).unwrap_or(usize::MAX);
-    let measured = bench::forwarding(rounds, FORWARDED).during("measure forwarding")?;
+    let measured = lab_bench::forwarding(rounds, FORWARDED).during("measure forwarding")?;
     let (rounds, packets) = (measured.rounds, measured.packets);
     if json {
         print_json(&ForwardingTimes {
@@ -198,7 +198,7 @@ fn bench_forwarding(arguments: &BenchArgs, json: bool) -> Outcome {
     for (how, times) in [
         ("packets come one by one:".to_owned(), measured.single),
         (
-            format!("packets come {} at once:", bench::forwarding::BATCH),
+            format!("packets come {} at once:", lab_bench::forwarding::BATCH),
             measured.batched,
         ),
     ] {
@@ -241,7 +241,7 @@ fn bench_failover(arguments: &BenchArgs, json: bool) -> Outcome {
     let mut rows = Vec::new();
     for (cut, name) in [(Cut::Link, "link down"), (Cut::Command, "taken out")] {
         for flows in PINNED {
-            let measured = bench::failover(cut, flows, rounds).during("measure failover")?;
+            let measured = lab_bench::failover(cut, flows, rounds).during("measure failover")?;
             rows.push(FailoverTimes {
                 cut: name,
                 flows,

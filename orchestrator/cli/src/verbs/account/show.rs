@@ -3,17 +3,18 @@
 use std::fmt::Write;
 
 use lab_plan::account::{Counted, FLOW_BYTES, PATH_BYTES, PORT_BYTES, PRIMITIVES_PER_CANDIDATE};
+use lab_switchd::account::{MapAccount, ProgramAccount};
 use lab_units::show::{Side, commas, sides, table};
 
-use super::{ProgramTold, RowBytes, TableTold, Told};
+use super::{Account, RowBytes};
 
-/// The paper's count beside what is here, then each switch, then the program.
-pub fn text(told: &Told) -> String {
+/// Returns the paper's count beside this program's, then each switch, then the program.
+pub fn text(account: &Account) -> String {
     let mut text = String::new();
-    rows(&mut text, &told.rows, told.paper);
-    switches(&mut text, told);
-    tables(&mut text, &told.tables);
-    match (&told.program, &told.program_unknown) {
+    rows(&mut text, &account.rows, account.paper);
+    switches(&mut text, account);
+    tables(&mut text, &account.tables);
+    match (&account.program, &account.program_unknown) {
         (Some(program), _) => of_program(&mut text, program),
         (None, why) => {
             let why = why.as_deref().unwrap_or("it was not loaded");
@@ -82,7 +83,7 @@ fn rows(text: &mut String, rows: &RowBytes, paper: Counted) {
     text.push_str(&table(0, [Side::Left, Side::Right, Side::Left], &lines));
 }
 
-fn switches(text: &mut String, told: &Told) {
+fn switches(text: &mut String, account: &Account) {
     let heads = [
         "switch",
         "ports",
@@ -94,7 +95,7 @@ fn switches(text: &mut String, told: &Told) {
         "operations of a decision",
     ];
     let mut rows = vec![heads.map(str::to_owned)];
-    rows.extend(told.switches.iter().map(|switch| {
+    rows.extend(account.switches.iter().map(|switch| {
         let counted = &switch.counted;
         if switch.is_legacy {
             let mut row = [const { String::new() }; 8];
@@ -115,19 +116,19 @@ fn switches(text: &mut String, told: &Told) {
     }));
     let mut columns = sides(1);
     columns[7] = Side::Left;
-    let flows = told.switches.first();
+    let flows = account.switches.first();
     let _ = writeln!(
         text,
         "\nSwitches by the paper's counting, with room for {} flows\n{}  paper's example: {}, at {} \
          candidates",
         commas(flows.map_or(0, |switch| switch.counted.flows)),
         table(2, columns, &rows),
-        operations(&told.paper),
-        told.paper.candidates
+        operations(&account.paper),
+        account.paper.candidates
     );
 }
 
-/// `6 · 15 + 15 = 105`.
+/// Returns a count like `6 · 15 + 15 = 105`.
 fn operations(counted: &Counted) -> String {
     let each = PRIMITIVES_PER_CANDIDATE;
     let sort = counted.operations - counted.candidates * each;
@@ -137,7 +138,7 @@ fn operations(counted: &Counted) -> String {
     )
 }
 
-fn of_program(text: &mut String, program: &ProgramTold) {
+fn of_program(text: &mut String, program: &ProgramAccount) {
     let verified = match program.verified_instructions {
         Some(count) => format!(
             "the verifier walked {} over all paths through them",
@@ -155,7 +156,7 @@ fn of_program(text: &mut String, program: &ProgramTold) {
     );
 }
 
-fn tables(text: &mut String, tables: &[TableTold]) {
+fn tables(text: &mut String, tables: &[MapAccount]) {
     let heads = ["table", "key B", "value B", "rows", "B", "in the kernel"];
     let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(tables.iter().map(|table| {

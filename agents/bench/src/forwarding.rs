@@ -1,12 +1,13 @@
-//! Packets per second through one switch: by its program, and by the kernel's own forwarding, over the
-//! same interfaces and in the same run.
+//! Packets per second of one switch: by its program and by the kernel's own forwarding, over the same
+//! interfaces and in the same run.
 //!
-//! The kernel makes up the packets itself, as received by the switch's interface towards its hosts, so
-//! that no sender takes part. They leave by the interface towards a link, whose far end drops and
-//! counts them. What is measured is thus receiving, deciding, sending, and one veth. The kernel's own
-//! count of the time leaves out what other processes take of the CPU meanwhile.
+//! The kernel generates the packets as received by the switch's interface towards its hosts, so no
+//! sender takes part. They leave by the interface towards a link, whose far end drops and counts them.
+//! The time covers receiving, deciding, sending and one veth; it is the kernel's own, without the CPU
+//! time of other processes.
 
 use std::{
+    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
@@ -25,65 +26,64 @@ use lab_abi::{
     rows::{FlowKey, SwitchTable},
     wire::{AgentConfig, AttachMode},
 };
+use lab_switchd::{
+    SwitchdError,
+    attach::{Attached, attach},
+    frame::Frame,
+    install::Tables,
+    program::{Program, Row},
+    qdisc::Qdiscs,
+};
 use nix::net::if_::if_nametoindex;
 
-use super::{
+use crate::{
     BenchError, median,
     testbed::{SOURCE, Side, TARGET, Testbed},
 };
-use crate::{
-    SwitchdError,
-    attach::{Attached, attach},
-    decisions,
-    install::{self, Slots},
-    program::Program,
-    qdisc::Qdiscs,
-    row::Row,
-    selftest::Frame,
-};
 
-/// The programs, built by `agents/ebpf/build.sh`.
-static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../ebpf/bench.bpf.o");
+/// Packet source and sink, built by `agents/ebpf/build.sh`.
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/bench.bpf.o");
 
-/// Packets of a batch: what a driver takes at once.
+/// Packets of a batch, as a driver receives at once.
 pub const BATCH: u32 = 64;
 
-/// What was measured.
+/// Result of [`forwarding`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Forwarding {
-    /// Rounds of each kind, in turn.
+    /// Rounds of each kind, interleaved.
     pub rounds: usize,
     /// Packets of a round.
     pub packets: u32,
-    /// Packets that come one by one, as they do over a veth.
+    /// Times of packets that arrive one by one, as over a veth.
     pub single: PacketTimes,
-    /// Packets that come [`BATCH`] at once, as from a driver that polls: the kernel's own forwarding
-    /// then takes a list of them step by step, programs take each by itself.
+    /// Times of packets that arrive in batches of [`BATCH`], as from a polling driver: the kernel then
+    /// forwards a list step by step, a program handles each packet alone.
     pub batched: PacketTimes,
 }
 
-/// Nanoseconds a packet takes; each the median of the rounds.
+/// Time per packet in nanoseconds, medians of the rounds.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PacketTimes {
-    /// The kernel's own forwarding: one route, its neighbour known.
+    /// Kernel's own forwarding: one route, neighbour known.
     pub kernel_ns: u64,
-    /// The switch program, all packets of one pinned flow.
+    /// Switch program, all packets of one pinned flow.
     pub one_flow_ns: u64,
-    /// The switch program, packets of 1,000 pinned flows in turn.
+    /// Switch program, packets of 1,000 pinned flows in turn.
     pub thousand_flows_ns: u64,
-    /// The switch program, every packet the first of its flow.
+    /// Switch program, every packet the first of its flow.
     pub new_flows_ns: u64,
 }
 
-/// Measures `rounds` rounds of `packets` packets each way.
+/// Measures `rounds` rounds of `packets` packets by each forwarder.
 ///
 /// # Errors
 ///
-/// When the testbed cannot be made, or packets are lost.
+/// A testbed that cannot be created, or lost packets.
 pub fn forwarding(rounds: usize, packets: u32) -> Result<Forwarding, BenchError> {
     let testbed = Testbed::new()?;
+    testbed.enable_kernel_forwarding()?;
     let mut sink = testbed.inside(Side::Target, Sink::open)?;
-    // A flow table that holds the flows of a round, all of which are new.
+    // The flow table holds all flows of a round of new flows.
     let packets = packets.clamp(1_000, 40_000);
     testbed.inside(Side::Switch, || {
         let mut source = Source::open()?;
@@ -126,7 +126,7 @@ fn measure(
     })
 }
 
-/// The switch program at the interface towards the hosts.
+/// Switch program at the interface towards the hosts.
 struct Switch {
     program: Program,
     attached: Attached,
@@ -135,15 +135,10 @@ struct Switch {
 
 impl Switch {
     fn attach() -> Result<Self, BenchError> {
-        let config = Testbed::config("");
+        let config = Testbed::config(Path::new(""));
         let mut program = Program::load(config.flow_table_entries)?;
-        program.set_table(&install::switch_table(
-            &config,
-            &interfaces(&config)?,
-            &SwitchTable::default(),
-        ))?;
-        let (prefix, row) = install::destination(&config, 0, &Slots::new(&config.ports));
-        program.set_destination(prefix, &row)?;
+        let links = interfaces(&config)?;
+        program.install(&Tables::new(&config, &links, &SwitchTable::default()))?;
         let mut qdiscs = Qdiscs::open();
         let h0 = i32::try_from(index("h0")?).unwrap_or(0);
         let mode = AttachMode::Auto;
@@ -155,14 +150,14 @@ impl Switch {
         })
     }
 
-    /// Does `work` while the records of decisions are taken out of their ring, as an agent does.
+    /// Runs `work` while a thread drains the decision records, as an agent does.
     fn while_drained<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let is_over = AtomicBool::new(false);
-        let ring = &mut self.program.decisions;
+        let program = &mut self.program;
         thread::scope(|scope| {
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
-                    decisions::drain(ring);
+                    program.drain_decisions();
                     thread::sleep(Duration::from_millis(1));
                 }
             });
@@ -188,14 +183,14 @@ fn index(interface: &str) -> Result<u32, BenchError> {
     if_nametoindex(interface).map_err(BenchError::io("find an interface"))
 }
 
-/// What makes up packets.
+/// Generator of packets.
 struct Source {
     ebpf: Ebpf,
     sources: Array<MapData, Row<SourceRow>>,
     interface: u32,
 }
 
-/// `struct source` of bench.bpf.c.
+/// Layout of `struct source` in bench.bpf.c.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct SourceRow {
@@ -204,7 +199,7 @@ struct SourceRow {
     sent: u64,
 }
 
-/// `struct xdp_md`.
+/// Layout of the kernel's `struct xdp_md`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct XdpContext {
@@ -223,9 +218,10 @@ impl Source {
         program::<Xdp>(&mut ebpf, "source")?
             .load()
             .map_err(failed("load"))?;
-        let deaf = program::<Xdp>(&mut ebpf, "deaf")?;
-        deaf.load().map_err(failed("load"))?;
-        deaf.attach("h0", XdpMode::Driver)
+        let drop_received = program::<Xdp>(&mut ebpf, "drop_received")?;
+        drop_received.load().map_err(failed("load"))?;
+        drop_received
+            .attach("h0", XdpMode::Driver)
             .map_err(failed("attach"))?;
         Ok(Self {
             ebpf,
@@ -234,7 +230,7 @@ impl Source {
         })
     }
 
-    /// Sends packets of so many flows in turn; the time each took to arrive, in nanoseconds.
+    /// Sends packets of `flows` flows in turn; returns the time per packet in nanoseconds.
     fn run(
         &mut self,
         by: &'static str,
@@ -273,8 +269,8 @@ impl Source {
             .map_err(failed("run"))?;
         let sent = u64::from(packets);
         let mut arrived = 0;
-        // The last batch may still be on its way.
-        while arrived < sent && started.elapsed() < PATIENCE {
+        // The last batch may still be queued at the other end.
+        while arrived < sent && started.elapsed() < TIMEOUT {
             arrived = sink.arrived()? - before;
         }
         if arrived == sent {
@@ -285,10 +281,10 @@ impl Source {
     }
 }
 
-/// What drops packets where they arrive, and counts them.
+/// Program that counts and drops packets at the other end of the link.
 struct Sink {
     arrived: PerCpuArray<MapData, u64>,
-    /// Holds the program at the interface.
+    /// Owner of the program's link.
     _ebpf: Ebpf,
 }
 
@@ -298,7 +294,7 @@ impl Sink {
         let arrived = take(&mut ebpf, "arrived")?;
         let sink = program::<SchedClassifier>(&mut ebpf, "sink")?;
         sink.load().map_err(failed("load"))?;
-        // Before 6.6 a program needs a qdisc to be at; later ones do without.
+        // Before Linux 6.6 a program needs a qdisc.
         let _ = tc::qdisc_add_clsact("r1");
         sink.attach("r1", TcAttachType::Ingress)
             .map_err(failed("attach"))?;
@@ -337,9 +333,10 @@ fn failed(action: &'static str) -> impl FnOnce(ProgramError) -> SwitchdError {
     move |source| SwitchdError::Program { action, source }
 }
 
-/// Ethernet, IPv4 and UDP.
+/// Bytes of Ethernet, IPv4 and UDP headers.
 const HEADERS: usize = 14 + 20 + 8;
 const PAYLOAD: usize = 64;
-/// The source port of the first flow: as many follow it as a round has packets.
+/// Source port of the first flow; a round of new flows uses one more per packet.
 const FIRST_PORT: u16 = 20_000;
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest wait for the last packets.
+const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! What the switch program costs, in kernel time.
+//! Cost of a packet in the switch program, in kernel time.
 
 use std::net::Ipv4Addr;
 
@@ -11,47 +11,48 @@ use lab_abi::{
     },
 };
 use lab_policy::MAX_CANDIDATES;
-
-use crate::{
-    SwitchdError, decisions,
+use lab_switchd::{
+    SwitchdError,
+    frame::roce_frame,
     program::{OBJECT, Program},
-    selftest::{Random, roce_frame},
 };
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 
-/// The cost of one packet over many runs, in nanoseconds by the kernel's own count.
+/// Cost of one packet over many runs, in nanoseconds by the kernel's own clock.
 ///
-/// Each run is one system call with one packet, so caches are colder than on a loaded switch, and
-/// the two readings of the clock around a run are included.
+/// A run is one system call with one packet: caches are colder than on a loaded switch, and two
+/// readings of the clock are included.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Cost {
-    /// The least.
+    /// Shortest run.
     pub min_ns: u64,
-    /// Half of the runs took no longer.
+    /// Median of the runs.
     pub median_ns: u64,
-    /// 99 of 100 runs took no longer.
+    /// 99th percentile of the runs, by nearest rank.
     pub p99_ns: u64,
 }
 
-/// What [`decision`] measured.
+/// Result of [`decision`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DecisionCost {
     /// Candidates of the destination.
     pub candidates: usize,
     /// Packets measured of each kind.
     pub runs: usize,
-    /// A flow's first packet, from its arrival to its redirection, by policy.
+    /// First packet of a flow, from arrival to redirection, by policy.
     pub new_flow: Vec<(&'static str, Cost)>,
-    /// A later packet of a flow, whatever the policy.
+    /// Packet of a pinned flow, whatever the policy.
     pub hit: Cost,
-    /// A frame that is none of the program's business (ARP): what the measurement itself costs.
+    /// Early exit: an ARP frame, which the program leaves to the kernel at once.
     pub passed: Cost,
 }
 
-/// Measures `runs` packets of each kind at so many candidates.
+/// Measures `runs` packets of each kind at `candidates` candidates.
 ///
 /// # Errors
 ///
-/// When the program cannot be loaded or run.
+/// A program that cannot be loaded or run.
 pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdError> {
     let (candidates, runs) = (candidates.clamp(1, MAX_CANDIDATES), runs.max(1));
     let mut new_flow = Vec::new();
@@ -69,14 +70,14 @@ pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdE
     })
 }
 
-/// A policy, and how the switch program is told of it.
+/// Policy, as the switch program's parameters.
 #[derive(Clone, Copy)]
 struct Policy {
     name: &'static str,
     object: &'static [u8],
     mechanism: u32,
     preset: Preset,
-    /// Buckets of the candidates by their places.
+    /// Buckets of a candidate by its index.
     buckets: fn(u16) -> u16,
 }
 
@@ -103,23 +104,23 @@ const POLICIES: [Policy; 7] = [
     Policy {
         name: "wcmp",
         mechanism: MECHANISM_BUCKETS,
-        buckets: |place| 1 + 2 * place,
+        buckets: |index| 1 + 2 * index,
         ..LCMP
     },
     Policy {
         name: "te-100ms",
         mechanism: MECHANISM_BUCKETS,
-        buckets: |place| if place % 2 == 0 { 0 } else { 33 },
+        buckets: |index| if index % 2 == 0 { 0 } else { 33 },
         ..LCMP
     },
     Policy {
         name: "own: delay-only",
-        object: aya::include_bytes_aligned!("../../../ebpf/examples/delay-only.bpf.o"),
+        object: aya::include_bytes_aligned!("../../ebpf/examples/delay-only.bpf.o"),
         ..LCMP
     },
     Policy {
         name: "own: two-choice",
-        object: aya::include_bytes_aligned!("../../../ebpf/examples/two-choice.bpf.o"),
+        object: aya::include_bytes_aligned!("../../ebpf/examples/two-choice.bpf.o"),
         ..LCMP
     },
 ];
@@ -133,7 +134,7 @@ enum Kind {
 
 struct Bench {
     program: Program,
-    random: Random,
+    random: Pcg64Mcg,
     runs: usize,
 }
 
@@ -145,7 +146,7 @@ impl Bench {
         program.set_table(&table(policy))?;
         Ok(Self {
             program,
-            random: Random::new(1),
+            random: Pcg64Mcg::seed_from_u64(1),
             runs,
         })
     }
@@ -154,7 +155,7 @@ impl Bench {
         let mut times = Vec::with_capacity(self.runs);
         let mut flow = self.any_flow();
         let mut output = [0; 256];
-        // The first packets are not counted: they warm the program up, and pin the flow of `Hit`.
+        // The first packets do not count: they warm caches, and pin the flow of `Hit`.
         for run in 0..self.runs + WARM_UP {
             if matches!(kind, Kind::NewFlow) {
                 flow = self.any_flow();
@@ -168,7 +169,7 @@ impl Bench {
                 times.push(u64::try_from(result.duration.as_nanos()).unwrap_or(u64::MAX));
             }
             if run % 256 == 0 {
-                decisions::drain(&mut self.program.decisions);
+                self.program.drain_decisions();
             }
         }
         times.sort_unstable();
@@ -181,8 +182,9 @@ impl Bench {
     }
 
     fn any_flow(&mut self) -> FlowKey {
-        let source = Ipv4Addr::from_bits(self.random.word32());
-        let port = self.random.word16();
+        let source = Ipv4Addr::from_bits(self.random.next_u32());
+        let [low, high, ..] = self.random.next_u64().to_le_bytes();
+        let port = u16::from_le_bytes([low, high]);
         FlowKey::new(source, DESTINATION, port, ROCE_PORT, 17)
     }
 }
@@ -211,14 +213,14 @@ fn table(policy: Policy) -> SwitchTable {
     table
 }
 
-/// Paths of different costs: none but the hash decides among equals.
+/// Returns a destination whose paths differ in cost.
 fn destination(candidates: usize, buckets: fn(u16) -> u16) -> DestinationRow {
     let mut row = DestinationRow::default();
-    for (place, slot) in (0..).zip(&mut row.candidates[..candidates]) {
+    for (index, slot) in (0..).zip(&mut row.candidates[..candidates]) {
         *slot = CandidateRow {
-            port: u32::from(place),
-            buckets: buckets(u16::from(place)),
-            path: place * 30,
+            port: u32::from(index),
+            buckets: buckets(u16::from(index)),
+            path: index * 30,
             pad: 0,
         };
         row.count += 1;

@@ -1,4 +1,4 @@
-//! Frames, and what forwarding may change of them.
+//! Ethernet frames of tests and benchmarks, and the changes that forwarding makes to them.
 
 use lab_abi::rows::{FlowKey, NO_QP, PortRow, ROCE_PORT};
 
@@ -12,26 +12,29 @@ const PORTS: usize = ETHERNET + 20;
 const UDP_HEADER: usize = 8;
 const QP: std::ops::Range<usize> = PORTS + UDP_HEADER + 5..PORTS + UDP_HEADER + 8;
 
-pub(super) const UDP: u8 = 17;
-pub(super) const TCP: u8 = 6;
+pub(crate) const UDP: u8 = 17;
+pub(crate) const TCP: u8 = 6;
 
-/// An Ethernet frame with an IPv4 packet.
+/// Ethernet frame with an IPv4 packet.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Frame {
-    pub(crate) bytes: Vec<u8>,
+pub struct Frame {
+    /// Bytes from the Ethernet header on.
+    pub bytes: Vec<u8>,
 }
 
-/// A RoCEv2 frame of `flow` with `payload` bytes after its base transport header.
-pub(crate) fn roce_frame(flow: FlowKey, qp: u32, ttl: u8, payload: usize) -> Frame {
+/// Returns a RoCEv2 frame of `flow` with `payload` bytes after its base transport header.
+#[must_use]
+pub fn roce_frame(flow: FlowKey, qp: u32, ttl: u8, payload: usize) -> Frame {
     let mut frame = Frame::new(flow, ttl, UDP_HEADER + 12 + payload);
     frame.bytes[QP].copy_from_slice(&qp.to_be_bytes()[1..]);
     frame
 }
 
 impl Frame {
-    /// A packet of `flow` with so many bytes after the IP header, of which the first are its ports
-    /// if its protocol has them.
-    pub(crate) fn new(flow: FlowKey, ttl: u8, after_ip: usize) -> Self {
+    /// Returns a packet of `flow` with `after_ip` bytes after the IP header; the first of them are the
+    /// ports of a protocol with ports.
+    #[must_use]
+    pub fn new(flow: FlowKey, ttl: u8, after_ip: usize) -> Self {
         let mut bytes = vec![0; PORTS + after_ip];
         bytes[..6].copy_from_slice(&[2, 0, 0, 0, 0xaa, 1]);
         bytes[6..12].copy_from_slice(&[2, 0, 0, 0, 0xaa, 2]);
@@ -52,36 +55,36 @@ impl Frame {
         frame
     }
 
-    /// Sets the type of service, ECN bits included.
-    pub(super) fn with_tos(mut self, tos: u8) -> Self {
+    /// Sets the type of service, including the ECN bits.
+    pub(crate) fn with_tos(mut self, tos: u8) -> Self {
         self.bytes[TOS] = tos;
         self.write_checksum();
         self
     }
 
-    /// Makes it a fragment: `more` to come, `offset` in units of eight bytes.
-    pub(super) fn with_fragment(mut self, more: bool, offset: u16) -> Self {
+    /// Makes the packet a fragment: `more` fragments follow, `offset` is in units of eight bytes.
+    pub(crate) fn with_fragment(mut self, more: bool, offset: u16) -> Self {
         let word = (u16::from(more) << 13) | (offset & 0x1fff);
         self.bytes[FRAGMENT..FRAGMENT + 2].copy_from_slice(&word.to_be_bytes());
         self.write_checksum();
         self
     }
 
-    /// Gives it another Ethernet type.
-    pub(super) fn with_ethertype(mut self, ethertype: u16) -> Self {
+    /// Sets the Ethernet type.
+    pub(crate) fn with_ethertype(mut self, ethertype: u16) -> Self {
         self.bytes[12..14].copy_from_slice(&ethertype.to_be_bytes());
         self
     }
 
-    /// Says that its IP header has options.
-    pub(super) fn with_options(mut self) -> Self {
+    /// Claims options in the IP header.
+    pub(crate) fn with_options(mut self) -> Self {
         self.bytes[ETHERNET] = 0x46;
         self.write_checksum();
         self
     }
 
-    /// The frame as it leaves through `port`.
-    pub(super) fn forwarded(&self, port: &PortRow) -> Self {
+    /// Returns the frame as it leaves by `port`.
+    pub(crate) fn forwarded(&self, port: &PortRow) -> Self {
         let mut frame = self.clone();
         frame.bytes[..6].copy_from_slice(&port.dst_mac);
         frame.bytes[6..12].copy_from_slice(&port.src_mac);
@@ -90,8 +93,8 @@ impl Frame {
         frame
     }
 
-    /// The destination QP as the program reads it.
-    pub(super) fn qp(&self, flow: FlowKey) -> u32 {
+    /// Returns the destination QP as the program reads it.
+    pub(crate) fn qp(&self, flow: FlowKey) -> u32 {
         let is_roce = flow.proto == UDP && flow.destination_port() == ROCE_PORT;
         match self.bytes.get(QP) {
             Some(&[high, middle, low]) if is_roce => u32::from_be_bytes([0, high, middle, low]),
@@ -120,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_checksum_is_that_of_a_known_header() {
-        // The example everybody uses: 192.168.0.1 to 192.168.0.199, UDP, 115 bytes, TTL 64.
+        // The usual example: 192.168.0.1 to 192.168.0.199, UDP, 115 bytes, TTL 64.
         let (src, dst) = (
             Ipv4Addr::new(192, 168, 0, 1),
             Ipv4Addr::new(192, 168, 0, 199),

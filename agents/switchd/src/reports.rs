@@ -1,30 +1,16 @@
-//! Decisions, from the ring buffer to the controller's terms.
+//! Conversion of the kernel's rows to messages in the plan's port ids.
 
-use aya::maps::{MapData, RingBuf};
 use lab_abi::{
     Rule, Trigger,
-    rows::{CANDIDATE_ALIVE, CANDIDATE_KEPT, DecisionRecord, NO_QP},
-    wire::{CandidateReport, DecisionReport},
+    rows::{CANDIDATE_ALIVE, CANDIDATE_KEPT, DecisionRecord, FlowEntry, FlowKey, NO_QP},
+    wire::{CandidateReport, DecisionReport, FlowReport},
 };
 use lab_units::PortId;
 
 use crate::install::Slots;
 
-/// All decisions the ring buffer holds, oldest first.
-pub(crate) fn drain(ring: &mut RingBuf<MapData>) -> Vec<DecisionRecord> {
-    let mut records = Vec::new();
-    while let Some(item) = ring.next() {
-        // Of another length only if program and agent were built from different headers, which the
-        // staleness test of the header excludes.
-        if let Ok(record) = bytemuck::try_pod_read_unaligned(&item) {
-            records.push(record);
-        }
-    }
-    records
-}
-
-/// A decision in the plan's port ids.
-pub(crate) fn report(record: &DecisionRecord, slots: &Slots) -> DecisionReport {
+/// Returns a decision record in the plan's port ids.
+pub(crate) fn decision(record: &DecisionRecord, slots: &Slots) -> DecisionReport {
     let port = |slot: u32| slots.port(slot).unwrap_or(PortId(u32::MAX));
     let candidates = record
         .candidates
@@ -55,20 +41,34 @@ pub(crate) fn report(record: &DecisionRecord, slots: &Slots) -> DecisionReport {
     }
 }
 
+/// Returns a row of the flow table in the plan's port ids.
+pub(crate) fn flow(key: FlowKey, entry: FlowEntry, slots: &Slots) -> FlowReport {
+    let port = slots.port(u32::from(entry.port));
+    FlowReport {
+        src_ip: key.source(),
+        dst_ip: key.destination(),
+        sport: key.source_port(),
+        dport: key.destination_port(),
+        proto: key.proto,
+        port: port.unwrap_or(PortId(u32::MAX)),
+        packets: entry.packets,
+        bytes: entry.bytes,
+        decisions: entry.decisions,
+        last_seen_ns: entry.last_seen_ns,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
 
-    use lab_abi::{
-        rows::{FlowKey, ScoredCandidate},
-        wire::PolicyConfig,
-    };
+    use lab_abi::{rows::ScoredCandidate, wire::PolicyConfig};
 
     use super::*;
     use crate::example;
 
     #[test]
-    fn a_record_is_told_in_the_plans_ports() {
+    fn a_record_is_reported_in_the_plans_ports() {
         let mut record = DecisionRecord {
             time_ns: 5,
             flow: FlowKey::new(
@@ -96,7 +96,7 @@ mod tests {
         record.candidates[0] = scored(2, CANDIDATE_ALIVE | CANDIDATE_KEPT);
         record.candidates[1] = scored(1, 0);
         let slots = Slots::new(&example::config(PolicyConfig::Buckets).ports);
-        let report = report(&record, &slots);
+        let report = decision(&record, &slots);
         assert_eq!(report.port, PortId(4));
         assert_eq!(
             (report.trigger, report.rule),

@@ -1,0 +1,303 @@
+//! Controller's end of an agent's socket.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Write},
+    net::Ipv4Addr,
+    os::unix::net::{UnixListener, UnixStream},
+    path::Path,
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use lab_abi::wire::{
+    AgentCommand, AgentConfig, AgentMessage, BucketRow, DecisionReport, FlowReport, LinkReport,
+    QueueReport, Ready, Stats,
+};
+use lab_units::PortId;
+
+use crate::{
+    BenchError,
+    testbed::{PREFIX, Side, Testbed},
+};
+
+/// Controller of one agent.
+pub struct Controller {
+    stream: BufReader<UnixStream>,
+    /// Bytes that the agent reported to each destination so far.
+    pub demands: BTreeMap<Ipv4Addr, u64>,
+}
+
+/// Last reports of an agent.
+pub struct LastReports {
+    /// Flows of the last reports, those still in the table included.
+    pub flows: Vec<FlowReport>,
+    /// Latest counters.
+    pub stats: Stats,
+    /// Message that ended the agent.
+    pub end: AgentMessage,
+}
+
+/// Agent in a thread of this process.
+pub type AgentThread = JoinHandle<Result<(), BenchError>>;
+
+impl Controller {
+    /// Runs the agent of `config` in a thread in the switch's namespace.
+    ///
+    /// # Errors
+    ///
+    /// Those of the socket.
+    pub fn start(
+        testbed: &Testbed,
+        config: AgentConfig,
+    ) -> Result<(Self, AgentThread), BenchError> {
+        let enter = testbed.enter(Side::Switch);
+        let socket = config.controller_socket.clone();
+        Self::listen(Path::new(&socket), || {
+            thread::spawn(move || {
+                enter()?;
+                Ok(lab_switchd::run(&config)?)
+            })
+        })
+    }
+
+    /// Listens at `socket`, starts an agent, and waits until it connects.
+    ///
+    /// # Errors
+    ///
+    /// Those of the socket.
+    pub fn listen<T>(socket: &Path, start: impl FnOnce() -> T) -> Result<(Self, T), BenchError> {
+        // The controller of an agent that was killed leaves its socket.
+        let _ = std::fs::remove_file(socket);
+        let listener = UnixListener::bind(socket).map_err(BenchError::io("listen to the agent"))?;
+        let agent = start();
+        let (stream, _) = listener
+            .accept()
+            .map_err(BenchError::io("accept the agent"))?;
+        stream
+            .set_read_timeout(Some(TIMEOUT))
+            .map_err(BenchError::io("set a time-out"))?;
+        let stream = BufReader::new(stream);
+        let demands = BTreeMap::new();
+        Ok((Self { stream, demands }, agent))
+    }
+
+    /// Sends a command; the agent applies commands in order.
+    ///
+    /// # Errors
+    ///
+    /// Those of the socket.
+    pub fn command(&mut self, command: &AgentCommand) -> Result<(), BenchError> {
+        let mut line = serde_json::to_vec(command).unwrap_or_default();
+        line.push(b'\n');
+        let written = self.stream.get_mut().write_all(&line);
+        written.map_err(BenchError::io("send a command to the agent"))
+    }
+
+    /// Returns the next message; `None` if the agent is gone.
+    ///
+    /// # Errors
+    ///
+    /// No message within two minutes.
+    pub fn message(&mut self) -> Result<Option<AgentMessage>, BenchError> {
+        let mut line = String::new();
+        let read = self.stream.read_line(&mut line);
+        read.map_err(BenchError::io("read a message of the agent"))?;
+        let message = serde_json::from_str(&line).ok();
+        if let Some(AgentMessage::Demands(demands)) = &message {
+            for row in &demands.destinations {
+                *self.demands.entry(row.addr).or_default() += row.bytes;
+            }
+        }
+        Ok(message)
+    }
+
+    /// Reads messages until `pick` returns a value.
+    ///
+    /// # Errors
+    ///
+    /// The latest message, if none is picked within two minutes or the agent is gone.
+    pub fn wait_for<T>(
+        &mut self,
+        what: &'static str,
+        mut pick: impl FnMut(AgentMessage) -> Option<T>,
+    ) -> Result<T, BenchError> {
+        let give_up = Instant::now() + TIMEOUT;
+        let mut instead = "it is gone".to_owned();
+        while let Some(message) = self.message()? {
+            instead = format!("{message:?}");
+            if let Some(picked) = pick(message) {
+                return Ok(picked);
+            }
+            if Instant::now() > give_up {
+                break;
+            }
+        }
+        Err(BenchError::Agent { what, instead })
+    }
+
+    /// Waits until the program is attached to all ports.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn ready(&mut self) -> Result<Ready, BenchError> {
+        self.wait_for("that its program is attached", |message| match message {
+            AgentMessage::Ready(ready) => Some(ready),
+            _ => None,
+        })
+    }
+
+    /// Writes the buckets of both candidates and waits until they are in the switch's table.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn set_buckets(&mut self, buckets: [u16; 2]) -> Result<(), BenchError> {
+        let (addr, prefix_len) = PREFIX;
+        self.apply(&AgentCommand::SetBuckets(vec![BucketRow {
+            addr,
+            prefix_len,
+            buckets: buckets.to_vec(),
+        }]))
+    }
+
+    /// Sends a command and waits until it is applied: the second queue report from then on was sent
+    /// after the command was read.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn apply(&mut self, command: &AgentCommand) -> Result<(), BenchError> {
+        self.command(command)?;
+        let mut reports = 0;
+        self.wait_for("its queues", |message| {
+            reports += u32::from(matches!(message, AgentMessage::Queues(_)));
+            (reports == 2).then_some(())
+        })
+    }
+
+    /// Takes a port out, or back in, and waits until the agent reports it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn enable(&mut self, port: PortId, is_enabled: bool) -> Result<(), BenchError> {
+        self.command(&AgentCommand::SetPort { port, is_enabled })?;
+        self.port_is(port, is_enabled)
+    }
+
+    /// Waits until the agent reports a port as alive or dead.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn port_is(&mut self, port: PortId, is_alive: bool) -> Result<(), BenchError> {
+        self.wait_for("a port's liveness", |message| match message {
+            AgentMessage::PortState(state) => {
+                ((state.port, state.is_alive) == (port, is_alive)).then_some(())
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns the next `count` decisions; more in the last message are an error.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn decisions(&mut self, count: usize) -> Result<Vec<DecisionReport>, BenchError> {
+        let mut decisions = Vec::new();
+        self.wait_for("its decisions", |message| {
+            if let AgentMessage::Decisions(more) = message {
+                decisions.extend(more);
+            }
+            (decisions.len() >= count).then_some(())
+        })?;
+        if decisions.len() == count {
+            return Ok(decisions);
+        }
+        Err(BenchError::Agent {
+            what: "one decision per flow",
+            instead: format!("{} for {count}", decisions.len()),
+        })
+    }
+
+    /// Waits for a report of a port's queue that satisfies `is_wanted`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn queue_of(
+        &mut self,
+        port: PortId,
+        is_wanted: impl Fn(&QueueReport) -> bool,
+    ) -> Result<QueueReport, BenchError> {
+        let is_it = |report: &QueueReport| report.port == port && is_wanted(report);
+        self.wait_for("such a queue", |message| match message {
+            AgentMessage::Queues(queues) => queues.ports.into_iter().find(is_it),
+            _ => None,
+        })
+    }
+
+    /// Waits for a report of a port's counters that satisfies `is_wanted`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn link_of(
+        &mut self,
+        port: PortId,
+        is_wanted: impl Fn(&LinkReport) -> bool,
+    ) -> Result<LinkReport, BenchError> {
+        let is_it = |report: &LinkReport| report.port == port && is_wanted(report);
+        self.wait_for("such link counters", |message| match message {
+            AgentMessage::Links(links) => links.ports.into_iter().find(is_it),
+            _ => None,
+        })
+    }
+
+    /// Waits for counters that satisfy `is_wanted`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn stats_where(&mut self, is_wanted: impl Fn(&Stats) -> bool) -> Result<Stats, BenchError> {
+        self.wait_for("such counters", |message| match message {
+            AgentMessage::Stats(stats) => is_wanted(&stats).then_some(stats),
+            _ => None,
+        })
+    }
+
+    /// Stops the agent and returns its last reports.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn stop(&mut self) -> Result<LastReports, BenchError> {
+        self.command(&AgentCommand::Stop)?;
+        self.last_reports()
+    }
+
+    /// Returns the reports of an agent that ends.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::wait_for`].
+    pub fn last_reports(&mut self) -> Result<LastReports, BenchError> {
+        let (mut flows, mut stats) = (Vec::new(), Stats::default());
+        let end = self.wait_for("its end", |message| {
+            match message {
+                AgentMessage::Flows(more) => flows.extend(more),
+                AgentMessage::Stats(latest) => stats = latest,
+                end @ (AgentMessage::Bye | AgentMessage::Error { .. }) => return Some(end),
+                _ => {}
+            }
+            None
+        })?;
+        Ok(LastReports { flows, stats, end })
+    }
+}
+
+/// Longest wait for a message: far beyond what a loaded machine needs.
+const TIMEOUT: Duration = Duration::from_secs(120);

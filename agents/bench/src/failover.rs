@@ -1,0 +1,327 @@
+//! Fast failover (section 3.4): time from the death of a port to a flow's first packet on another one.
+//!
+//! One flow sends without pause while others are only pinned to the same port. The link is cut at its
+//! far end, or the controller takes the port out. The result must not depend on the number of pinned
+//! flows, because each flow is moved by its own next packet.
+
+use std::{
+    net::UdpSocket,
+    os::fd::AsRawFd,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use lab_abi::wire::AgentCommand;
+use lab_switchd::now;
+use lab_units::Nanos;
+use nix::{
+    net::if_::if_nametoindex,
+    sys::socket::{
+        AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, SockaddrIn, bind,
+        recv, sendto, setsockopt, socket, sockopt::BindToDevice,
+    },
+};
+
+use crate::{
+    BenchError, Controller, median,
+    testbed::{P1, P2, Side, TARGET, Testbed},
+};
+
+/// Cause of a port's death.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Cut {
+    /// Link taken down at its far end.
+    Link,
+    /// Port taken out by the controller.
+    Command,
+}
+
+/// Result of [`failover`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Failover {
+    /// Cause of the port's death.
+    pub cut: Cut,
+    /// Flows pinned to the port.
+    pub flows: u32,
+    /// Number of rounds.
+    pub rounds: usize,
+    /// Time from the cut to the flow's first packet on the new port, median of the rounds.
+    pub time: Nanos,
+    /// Longest of these times.
+    pub longest: Nanos,
+    /// Packets of the flow lost, median of the rounds.
+    pub lost: u64,
+    /// Time between two packets of the flow, median of the rounds.
+    pub gap: Nanos,
+    /// Flows that the switch decided again because of a dead port, in all rounds.
+    pub redecided: u64,
+}
+
+/// Measures `rounds` cuts with `flows` flows pinned to the port.
+///
+/// # Errors
+///
+/// A testbed that cannot be created, or an agent that does not move the flow.
+pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchError> {
+    let testbed = Testbed::new()?;
+    let socket = SocketPath::new();
+    let (mut agent, thread) = Controller::start(&testbed, Testbed::config(&socket.0))?;
+    agent.ready()?;
+    let (first, second) =
+        testbed.inside(Side::Target, || Ok((receiver("r1")?, receiver("r2")?)))?;
+    let sender = testbed.inside(Side::Source, || {
+        UdpSocket::bind("10.1.0.1:0").map_err(BenchError::io("open a socket"))
+    })?;
+    let (mut times, mut losses, mut gaps) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..rounds.max(1) {
+        // All flows are pinned to the first port; then either port is allowed.
+        agent.set_buckets([1, 0])?;
+        if round > 0 {
+            agent.enable(P2, false)?;
+        }
+        pin(&sender, &first, flows)?;
+        if round > 0 {
+            agent.enable(P2, true)?;
+        }
+        agent.set_buckets([1, 1])?;
+        drain(&first);
+        drain(&second);
+        let (time, lost, gap) =
+            Flow::default().measure(&sender, [&first, &second], || match cut {
+                Cut::Link => testbed.inside(Side::Target, || set_link("r1", false)),
+                Cut::Command => {
+                    let at = now()?;
+                    agent.command(&AgentCommand::SetPort {
+                        port: P1,
+                        is_enabled: false,
+                    })?;
+                    Ok(at)
+                }
+            })?;
+        times.push(time);
+        losses.push(lost);
+        gaps.push(gap);
+        match cut {
+            Cut::Link => {
+                testbed.inside(Side::Target, || set_link("r1", true))?;
+                agent.port_is(P1, true)?;
+            }
+            Cut::Command => agent.enable(P1, true)?,
+        }
+    }
+    let redecided = agent.stop()?.stats.failovers;
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    Ok(Failover {
+        cut,
+        flows,
+        rounds: times.len(),
+        longest: times.iter().copied().max().unwrap_or(Nanos::ZERO),
+        time: median(times).unwrap_or(Nanos::ZERO),
+        lost: median(losses).unwrap_or(0),
+        gap: median(gaps).unwrap_or(Nanos::ZERO),
+        redecided,
+    })
+}
+
+/// Path of an agent's socket, removed when this value is dropped.
+struct SocketPath(PathBuf);
+
+impl SocketPath {
+    fn new() -> Self {
+        let name = format!("lab-bench-{}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for SocketPath {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Sends one packet of each flow; the measured flow is last and repeats its packet until it arrives.
+fn pin(sender: &UdpSocket, first: &UdpSocket, flows: u32) -> Result<(), BenchError> {
+    for flow in (1..flows.min(MAX_FLOWS)).rev() {
+        let port = FLOW_PORT + u16::try_from(flow).unwrap_or(0);
+        send(sender, port, &[])?;
+        // The pace leaves the switch time to empty its queue.
+        if flow % 64 == 0 {
+            thread::sleep(Duration::from_micros(200));
+        }
+    }
+    drain(first);
+    let started = Instant::now();
+    while started.elapsed() < TIMEOUT {
+        send(sender, FLOW_PORT, &[])?;
+        if first.recv(&mut [0; 64]).is_ok() {
+            return Ok(());
+        }
+    }
+    Err(lost("the first port", 1))
+}
+
+fn send(sender: &UdpSocket, port: u16, payload: &[u8]) -> Result<(), BenchError> {
+    let sent = sender.send_to(payload, (TARGET, port));
+    sent.map(drop).map_err(BenchError::io("send"))
+}
+
+const fn lost(by: &'static str, sent: u64) -> BenchError {
+    BenchError::Lost {
+        by,
+        arrived: 0,
+        sent,
+    }
+}
+
+/// Returns a socket for the measured flow's packets of one link.
+fn receiver(interface: &str) -> Result<UdpSocket, BenchError> {
+    let socket = socket(
+        AddressFamily::Inet,
+        SockType::Datagram,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::Udp,
+    )
+    .map_err(BenchError::io("open a socket"))?;
+    setsockopt(&socket, BindToDevice, &interface.into())
+        .map_err(BenchError::io("bind to an interface"))?;
+    let address = SockaddrIn::new(0, 0, 0, 0, FLOW_PORT);
+    bind(socket.as_raw_fd(), &address).map_err(BenchError::io("bind a socket"))?;
+    let socket = UdpSocket::from(socket);
+    socket
+        .set_read_timeout(Some(Duration::from_millis(20)))
+        .map_err(BenchError::io("set a time-out"))?;
+    Ok(socket)
+}
+
+fn drain(socket: &UdpSocket) {
+    let mut buffer = [0; 64];
+    while socket.recv(&mut buffer).is_ok() {}
+}
+
+/// Measured flow of one round.
+#[derive(Default)]
+struct Flow {
+    has_moved: AtomicBool,
+    is_over: AtomicBool,
+}
+
+impl Flow {
+    /// Cuts the flow's port while the flow sends; returns the time to the first packet by the second
+    /// link, the packets lost, and the time between two packets.
+    fn measure(
+        &self,
+        sender: &UdpSocket,
+        [first, second]: [&UdpSocket; 2],
+        cut: impl FnOnce() -> Result<Nanos, BenchError>,
+    ) -> Result<(Nanos, u64, Nanos), BenchError> {
+        thread::scope(|scope| {
+            let sending = scope.spawn(|| self.send(sender));
+            let first = scope.spawn(|| self.receive(first, &AtomicBool::new(false)));
+            let second = scope.spawn(|| self.receive(second, &self.has_moved));
+            thread::sleep(BEFORE);
+            let at = cut();
+            let cut_at = Instant::now();
+            while !self.has_moved.load(Ordering::Relaxed) && cut_at.elapsed() < TIMEOUT {
+                thread::sleep(Duration::from_millis(1));
+            }
+            thread::sleep(AFTER);
+            self.is_over.store(true, Ordering::Relaxed);
+            let (sent, gap) = join(sending)?;
+            let (first, second) = (join(first)?, join(second)?);
+            let moved = second.0.ok_or(lost("the new port", sent))?;
+            let lost = sent.saturating_sub(first.1 + second.1);
+            Ok((moved.saturating_sub(at?), lost, gap))
+        })
+    }
+
+    /// Sends at a steady pace until the round is over; returns the number of packets and their gap.
+    fn send(&self, sender: &UdpSocket) -> Result<(u64, Nanos), BenchError> {
+        let started = Instant::now();
+        let mut number = 0_u64;
+        while !self.is_over.load(Ordering::Relaxed) {
+            send(sender, FLOW_PORT, &number.to_le_bytes())?;
+            number += 1;
+            while started.elapsed() < GAP * u32::try_from(number).unwrap_or(u32::MAX) {
+                thread::yield_now();
+            }
+        }
+        let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ok((number, Nanos::new(elapsed / number.max(1))))
+    }
+
+    /// Returns the time of the first packet, which it also announces, and the number of packets.
+    fn receive(
+        &self,
+        socket: &UdpSocket,
+        announce: &AtomicBool,
+    ) -> Result<(Option<Nanos>, u64), BenchError> {
+        let (mut first, mut count) = (None, 0);
+        let mut buffer = [0; 64];
+        loop {
+            match socket.recv(&mut buffer) {
+                Ok(8) => {
+                    if first.is_none() {
+                        first = Some(now()?);
+                        announce.store(true, Ordering::Relaxed);
+                    }
+                    count += 1;
+                }
+                Ok(_) => {}
+                // The socket is empty.
+                Err(_) if self.is_over.load(Ordering::Relaxed) => return Ok((first, count)),
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, BenchError>>) -> Result<T, BenchError> {
+    let ended = thread.join();
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Takes a link of the calling thread's namespace down, or up; returns the time of the request.
+///
+/// The request is 32 bytes: a netlink header, and the change of the interface.
+fn set_link(interface: &str, is_up: bool) -> Result<Nanos, BenchError> {
+    let index = if_nametoindex(interface).map_err(BenchError::io("find an interface"))?;
+    let socket = socket(
+        AddressFamily::Netlink,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::NetlinkRoute,
+    )
+    .map_err(BenchError::io("open a netlink socket"))?;
+    let mut request = [0; 32];
+    request[..4].copy_from_slice(&32_u32.to_ne_bytes());
+    request[4..6].copy_from_slice(&RTM_NEWLINK.to_ne_bytes());
+    request[6..8].copy_from_slice(&REQUEST_AND_ACK.to_ne_bytes());
+    request[20..24].copy_from_slice(&index.to_ne_bytes());
+    request[24..28].copy_from_slice(&u32::from(is_up).to_ne_bytes());
+    request[28..].copy_from_slice(&IFF_UP.to_ne_bytes());
+    let kernel = NetlinkAddr::new(0, 0);
+    let at = now()?;
+    sendto(socket.as_raw_fd(), &request, &kernel, MsgFlags::empty())
+        .map_err(BenchError::io("set a link"))?;
+    let mut answer = [0; 256];
+    recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())
+        .map_err(BenchError::io("set a link"))?;
+    Ok(at)
+}
+
+const RTM_NEWLINK: u16 = 16;
+const REQUEST_AND_ACK: u16 = 5;
+const IFF_UP: u32 = 1;
+
+/// Destination port of the measured flow; the other flows use the ports after it.
+const FLOW_PORT: u16 = 10_000;
+const MAX_FLOWS: u32 = 50_000;
+const GAP: Duration = Duration::from_micros(50);
+const BEFORE: Duration = Duration::from_millis(50);
+const AFTER: Duration = Duration::from_millis(100);
+/// Longest wait for a packet: far beyond what a loaded machine needs.
+const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,0 +1,161 @@
+//! Agents that are killed, and their successors.
+
+use std::{
+    io::Write,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use lab_abi::wire::{AgentConfig, AgentMessage, AttachMode, Attachment, PolicyConfig};
+use lab_bench::{BenchError, Controller, Side};
+
+use crate::{
+    FLOWS, chosen,
+    lab::{BpfMount, Lab, Result},
+};
+
+/// Variable set in a process of this test that is to be an agent.
+const IS_AGENT: &str = "LAB_SWITCHD_TEST_AGENT";
+
+/// Body of an agent's process; not a test.
+#[test]
+fn agent_process() {
+    if std::env::var_os(IS_AGENT).is_some() {
+        let config = serde_json::from_reader(std::io::stdin()).expect("a configuration");
+        lab_switchd::run(&config).expect("a clean end");
+    }
+}
+
+/// Starts the switch's agent in a process of its own.
+fn start(lab: &Lab, config: &AgentConfig) -> Result<(Controller, Child)> {
+    let enter = lab.testbed.enter(Side::Switch);
+    Controller::listen(&lab.socket(), || spawn(config, enter))
+}
+
+fn spawn(config: &AgentConfig, enter: impl FnOnce() -> Result + Send) -> Child {
+    let test = std::env::current_exe().expect("this test");
+    let start = || {
+        enter().expect("root may enter it");
+        Command::new(test)
+            .args(["--exact", "killed::agent_process", "--nocapture"])
+            .env(IS_AGENT, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it starts")
+    };
+    // A child inherits the namespace of the thread that starts it.
+    let child = thread::scope(|scope| scope.spawn(start).join());
+    let mut child = child.expect("no panic");
+    let text = serde_json::to_vec(config).expect("plain data");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(&text).expect("it reads");
+    child
+}
+
+fn kill(agent: &mut Child) {
+    agent.kill().expect("it is ours");
+    agent.wait().expect("it is dead");
+}
+
+fn config(lab: &Lab, bpf: &BpfMount, attach: AttachMode) -> AgentConfig {
+    AgentConfig {
+        attach,
+        pin_dir: Some(format!("{}/s", bpf.path().display())),
+        ..lab.config(PolicyConfig::Buckets)
+    }
+}
+
+fn a_switch_outlives_its_agent(attach: AttachMode) -> Result {
+    let Some(lab) = Lab::new()? else {
+        return Ok(());
+    };
+    let bpf = lab.bpf_directory();
+    let config = config(&lab, &bpf, attach);
+    let (mut controller, mut agent) = start(&lab, &config)?;
+    let ready = controller.ready()?;
+    assert_eq!(ready.adopted, None);
+    if attach == AttachMode::Netlink {
+        assert_eq!(ready.attachment, Attachment::Netlink);
+    }
+    assert_eq!(lab.send(FLOWS, 2)?, FLOWS.len() * 2);
+    let pinned = chosen(&controller.decisions(FLOWS.len())?);
+
+    // Killed while packets flow: no packet is lost, then or later, and new flows are decided too.
+    let later = 51_000..51_010;
+    thread::scope(|scope| {
+        let sending = scope.spawn(|| (0..20).map(|_| lab.send(FLOWS, 1)).sum::<Result<usize>>());
+        thread::sleep(Duration::from_millis(5));
+        kill(&mut agent);
+        let arrived = sending.join().expect("no panic")?;
+        assert_eq!(arrived, 20 * FLOWS.len());
+        Ok::<(), BenchError>(())
+    })?;
+    let end = std::iter::from_fn(|| controller.message().transpose());
+    let is_end =
+        |message: &AgentMessage| matches!(message, AgentMessage::Bye | AgentMessage::Error { .. });
+    let end = end.collect::<Result<Vec<_>>>()?.into_iter().find(is_end);
+    assert_eq!(end, None, "it had no time for a last message");
+    assert_eq!(lab.send(later.clone(), 1)?, later.len());
+
+    // The next agent takes over all of it.
+    let (mut controller, mut agent) = start(&lab, &config)?;
+    let flows = FLOWS.len() + later.len();
+    let adopted = controller.ready()?.adopted;
+    assert_eq!(adopted, u64::try_from(flows).ok());
+    let meanwhile = controller.decisions(later.len())?;
+    assert!(meanwhile.iter().all(|made| later.contains(&made.sport)));
+    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+    let last = controller.stop()?;
+    assert_eq!(last.end, AgentMessage::Bye);
+    assert_eq!(last.flows.len(), flows);
+    for flow in last.flows.iter().filter(|flow| FLOWS.contains(&flow.sport)) {
+        let expected = (pinned[&flow.sport], 23, 1);
+        assert_eq!((flow.port, flow.packets, flow.decisions), expected);
+    }
+    let stats = last.stats;
+    assert_eq!(stats.new_flows, u64::try_from(flows).expect("few"));
+    assert_eq!((stats.failovers, stats.evicted, stats.expired), (0, 0, 0));
+    assert!(agent.wait().expect("it ended").success());
+
+    // That agent ended in order: nothing is left.
+    assert!(!bpf.path().join("s").exists());
+    assert!(!lab.qdiscs()?.contains("clsact"), "{}", lab.qdiscs()?);
+    assert_eq!(lab.send_in_vain(FLOWS)?, 0, "nobody forwards any more");
+    Ok(())
+}
+
+#[test]
+fn a_switch_outlives_its_agent_and_the_next_one_takes_it_over() -> Result {
+    a_switch_outlives_its_agent(AttachMode::Auto)
+}
+
+#[test]
+fn a_switch_outlives_its_agent_by_netlink_as_well() -> Result {
+    a_switch_outlives_its_agent(AttachMode::Netlink)
+}
+
+#[test]
+fn a_flow_table_of_another_size_is_not_taken_over() -> Result {
+    let Some(lab) = Lab::new()? else {
+        return Ok(());
+    };
+    let bpf = lab.bpf_directory();
+    let large = config(&lab, &bpf, AttachMode::Auto);
+    let small = AgentConfig {
+        flow_table_entries: 1_000,
+        ..large.clone()
+    };
+    let (mut controller, mut agent) = start(&lab, &large)?;
+    controller.ready()?;
+    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+    kill(&mut agent);
+    let (mut controller, mut agent) = start(&lab, &small)?;
+    assert_eq!(controller.ready()?.adopted, None);
+    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+    let last = controller.stop()?;
+    assert!(last.flows.iter().all(|flow| flow.packets == 1));
+    assert!(agent.wait().expect("it ended").success());
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! Iterations of an agent: the sources of a wake-up, and the work of each.
+
+use std::{net::Ipv4Addr, os::fd::AsFd};
+
+use lab_abi::wire::{AgentCommand, AgentMessage};
+use lab_units::{Nanos, PortId};
+
+use super::{Agent, Signals};
+use crate::{
+    SwitchdError,
+    clock::{Due, now},
+    controller::Controller,
+    failover::interfaces,
+    flow_gc, install,
+    wait::Source,
+};
+
+impl Agent {
+    /// Iterates until the controller is gone or stops the agent, then detaches the program.
+    pub(super) fn serve(
+        mut self,
+        signals: &Signals,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        for (source, descriptor) in [
+            (Source::Alarm, self.alarm.as_fd()),
+            (Source::Controller, controller.as_fd()),
+            (Source::Decisions, self.program.decisions.as_fd()),
+            (Source::Links, self.links.as_fd()),
+            (Source::Signals, signals.as_fd()),
+        ] {
+            self.sleeper.add(source, descriptor)?;
+        }
+        controller.send(&AgentMessage::Ready(self.ready()?));
+        // The controller counts from these values.
+        controller.send(&AgentMessage::Links(self.sampler.links()));
+        while self.iterate(signals, controller)? {}
+        self.finish(controller)
+    }
+
+    /// Sleeps, then handles all events; returns false at the end.
+    fn iterate(
+        &mut self,
+        signals: &Signals,
+        controller: &mut Controller,
+    ) -> Result<bool, SwitchdError> {
+        self.alarm.set(self.timers.due())?;
+        for source in self.sleeper.sleep()? {
+            match source {
+                Source::Controller => {
+                    if !self.handle_commands(controller)? {
+                        return Ok(false);
+                    }
+                }
+                Source::Signals => {
+                    if signals.has_sigterm()? {
+                        return Ok(false);
+                    }
+                }
+                Source::Links => {
+                    self.links.drain()?;
+                    for slot in self.ports.set_links(&interfaces()?) {
+                        self.publish_liveness(slot, controller)?;
+                    }
+                }
+                Source::Decisions => self.send_decisions(controller),
+                Source::Alarm => {
+                    self.alarm.clear()?;
+                    self.run_timers(controller)?;
+                }
+            }
+        }
+        self.watch_writability(controller)?;
+        Ok(true)
+    }
+
+    /// Lets the controller's socket wake the agent while messages wait.
+    fn watch_writability(&mut self, controller: &Controller) -> Result<(), SwitchdError> {
+        let is_waiting = controller.is_waiting();
+        if is_waiting == self.wants_to_write {
+            return Ok(());
+        }
+        self.wants_to_write = is_waiting;
+        self.sleeper
+            .set_writable(Source::Controller, controller, is_waiting)
+    }
+
+    /// Handles the controller's commands; returns false if it stops the agent or is gone.
+    fn handle_commands(&mut self, controller: &mut Controller) -> Result<bool, SwitchdError> {
+        controller.flush();
+        let received = controller.receive()?;
+        for command in received.commands {
+            if command == AgentCommand::Stop {
+                return Ok(false);
+            }
+            self.config.apply(&command)?;
+            self.apply(&command, controller)?;
+        }
+        Ok(!received.is_closed)
+    }
+
+    /// Applies a command, which the configuration already contains, to the switch.
+    fn apply(
+        &mut self,
+        command: &AgentCommand,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        match command {
+            AgentCommand::SetPort { port, is_enabled } => {
+                return self.set_port(*port, *is_enabled, controller);
+            }
+            AgentCommand::SetLink { .. } => {
+                self.sampler.provision(&self.config);
+                return Ok(());
+            }
+            AgentCommand::SetLcmp(_) => {
+                self.sampler.provision(&self.config);
+                let params = install::params(&self.config);
+                self.program.table.set_params(&params);
+                return Ok(());
+            }
+            AgentCommand::Stop => return Ok(()),
+            AgentCommand::SetDestination(row) => {
+                self.write_destination(row.addr, row.prefix_len)?;
+            }
+            AgentCommand::SetBuckets(rows) => {
+                for row in rows {
+                    self.write_destination(row.addr, row.prefix_len)?;
+                }
+            }
+            AgentCommand::ConfirmTables => {}
+        }
+        self.program.table.set_tables_at(now()?.get());
+        Ok(())
+    }
+
+    /// Takes a port out, or back in.
+    fn set_port(
+        &mut self,
+        port: PortId,
+        is_enabled: bool,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        match self.slots.of(port) {
+            Some(slot) if self.ports.set_enabled(slot, is_enabled) => {
+                self.publish_liveness(slot, controller)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Publishes a port's liveness to the program first, then to the controller.
+    fn publish_liveness(
+        &mut self,
+        slot: usize,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        let is_alive = self.ports.is_alive(slot);
+        let levels = self.sampler.levels_of(slot);
+        self.program.table.set_port(slot, levels, is_alive);
+        self.report_liveness(slot, is_alive, controller)
+    }
+
+    /// Writes a destination of the configuration to the program's table, for new flows.
+    fn write_destination(&mut self, addr: Ipv4Addr, prefix_len: u8) -> Result<(), SwitchdError> {
+        let Some(index) = self.config.destination_index(addr, prefix_len) else {
+            return Ok(());
+        };
+        let (prefix, row) = install::destination(&self.config, index, &self.slots);
+        self.program.set_destination(prefix, &row)
+    }
+
+    fn run_timers(&mut self, controller: &mut Controller) -> Result<(), SwitchdError> {
+        let now = now()?;
+        match self.timers.sample.take(now) {
+            Due::NotYet => {}
+            due @ (Due::Now | Due::Late) => {
+                self.late_samples += u64::from(due == Due::Late);
+                self.sample()?;
+            }
+        }
+        if self.timers.records.take(now) != Due::NotYet {
+            self.send_decisions(controller);
+            controller.send(&AgentMessage::Queues(self.sampler.queues()));
+        }
+        if self.timers.links.take(now) != Due::NotYet {
+            controller.send(&AgentMessage::Links(self.sampler.links()));
+        }
+        if let Some(demands) = &mut self.timers.demands
+            && demands.take(now) != Due::NotYet
+        {
+            self.send_demands(now, controller)?;
+        }
+        if self.timers.flow_gc.take(now) != Due::NotYet {
+            self.collect_idle_flows(now, controller)?;
+        }
+        if self.timers.stats.take(now) != Due::NotYet {
+            let stats = self.stats(self.program.counters()?, now, controller);
+            controller.send(&AgentMessage::Stats(stats));
+        }
+        Ok(())
+    }
+
+    /// Samples all queues and publishes the levels to the program.
+    fn sample(&mut self) -> Result<(), SwitchdError> {
+        let roots = self.qdiscs.roots()?;
+        // The trend is related to the time of the dump's end.
+        let now = now()?;
+        self.sampler.take_in(now, &roots);
+        for (slot, levels) in self.sampler.levels() {
+            let is_alive = self.ports.is_alive(slot);
+            self.program.table.set_port(slot, levels, is_alive);
+        }
+        self.program.table.set_sampled_at(now.get());
+        self.samples += 1;
+        Ok(())
+    }
+
+    /// Runs the flow-cache garbage collection and reports the removed flows.
+    fn collect_idle_flows(
+        &mut self,
+        now: Nanos,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        let counters = self.program.counters()?;
+        let (idle, busy) = flow_gc::expire(
+            &mut self.program.flows,
+            self.config.flow_table_entries,
+            now,
+            self.config.idle_timeout_ns,
+        )?;
+        let counts = &mut self.flow_counts;
+        counts.expired += u64::try_from(idle.len()).unwrap_or(u64::MAX);
+        counts.update(&counters, u64::try_from(busy).unwrap_or(u64::MAX));
+        // The next agent reads them from the table.
+        self.program.table.set_gone(counts.expired, counts.evicted);
+        self.send_flows(idle, controller);
+        Ok(())
+    }
+}

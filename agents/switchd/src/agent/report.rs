@@ -1,0 +1,183 @@
+//! Messages of an agent to its controller.
+
+use lab_abi::{
+    rows::{Counters, FlowEntry, FlowKey},
+    wire::{AgentMessage, DemandReport, Demands, DestinationConfig, PortLiveness, Ready, Stats},
+};
+use lab_units::Nanos;
+
+use super::Agent;
+use crate::{SwitchdError, clock::now, controller::Controller, flow_gc, program::Program, reports};
+
+impl Agent {
+    /// Returns the first message.
+    pub(super) fn ready(&self) -> Result<Ready, SwitchdError> {
+        Ok(Ready {
+            time_ns: now()?.get(),
+            dc: self.config.dc.clone(),
+            pid: std::process::id(),
+            attachment: self.attached.attachment(),
+            ports: u32::try_from(self.config.ports.len()).unwrap_or(u32::MAX),
+            load_ns: self.program.load_ns,
+            adopted: self.adopted,
+        })
+    }
+
+    /// Reports the decisions since the previous report.
+    pub(super) fn send_decisions(&mut self, controller: &mut Controller) {
+        let records = self.program.drain_decisions();
+        if records.is_empty() {
+            return;
+        }
+        let report = |record| reports::decision(record, &self.slots);
+        controller.send(&AgentMessage::Decisions(
+            records.iter().map(report).collect(),
+        ));
+    }
+
+    pub(super) fn report_liveness(
+        &self,
+        slot: usize,
+        is_alive: bool,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        controller.send(&AgentMessage::PortState(PortLiveness {
+            time_ns: now()?.get(),
+            port: self.config.ports[slot].id,
+            is_alive,
+        }));
+        Ok(())
+    }
+
+    /// Returns the counters and the flow table's occupancy.
+    pub(super) fn stats(&self, counters: Counters, now: Nanos, controller: &Controller) -> Stats {
+        let entries = self.config.flow_table_entries;
+        Stats {
+            time_ns: now.get(),
+            received: counters.received,
+            hits: counters.hits,
+            new_flows: counters.new_flows,
+            failovers: counters.failovers,
+            aged: counters.aged,
+            fallbacks: counters.fallbacks,
+            stale: counters.stale,
+            passed: counters.passed,
+            ttl_expired: counters.ttl_expired,
+            no_destination: counters.no_destination,
+            not_pinned: counters.not_pinned,
+            occupancy: self.flow_counts.occupancy(&counters, entries),
+            expired: self.flow_counts.expired,
+            evicted: self.flow_counts.evicted,
+            records_lost: counters.records_lost,
+            messages_lost: controller.messages_lost,
+            samples: self.samples,
+            late_samples: self.late_samples,
+        }
+    }
+
+    pub(super) fn send_flows(&self, rows: Vec<(FlowKey, FlowEntry)>, controller: &mut Controller) {
+        if rows.is_empty() {
+            return;
+        }
+        let report = |(key, entry)| reports::flow(key, entry, &self.slots);
+        controller.send(&AgentMessage::Flows(rows.into_iter().map(report).collect()));
+    }
+
+    /// Reports the demands since the previous report.
+    pub(super) fn send_demands(
+        &mut self,
+        now: Nanos,
+        controller: &mut Controller,
+    ) -> Result<(), SwitchdError> {
+        let sums = demand_sums(self.config.destinations.len(), &self.program)?;
+        let (since, bytes) = self.demands.take(now, sums);
+        let report = |(row, bytes): (&DestinationConfig, u64)| DemandReport {
+            addr: row.addr,
+            prefix_len: row.prefix_len,
+            bytes,
+        };
+        let destinations = self.config.destinations.iter().zip(bytes);
+        controller.send(&AgentMessage::Demands(Demands {
+            since_ns: since.get(),
+            time_ns: now.get(),
+            destinations: destinations.map(report).collect(),
+        }));
+        Ok(())
+    }
+
+    /// Detaches the program and sends the last reports.
+    pub(super) fn finish(mut self, controller: &mut Controller) -> Result<(), SwitchdError> {
+        let detached = self.attached.detach(&mut self.program, &mut self.qdiscs);
+        let ended = now()?;
+        self.sampler.take_in(ended, &self.qdiscs.roots()?);
+        self.send_decisions(controller);
+        controller.send(&AgentMessage::Queues(self.sampler.queues()));
+        controller.send(&AgentMessage::Links(self.sampler.links()));
+        let rows = flow_gc::all(&self.program.flows, self.config.flow_table_entries)?;
+        let counters = self.program.counters()?;
+        let occupancy = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+        self.flow_counts.update(&counters, occupancy);
+        let stats = self.stats(counters, ended, controller);
+        if self.timers.demands.is_some() {
+            self.send_demands(ended, controller)?;
+        }
+        self.send_flows(rows, controller);
+        controller.send(&AgentMessage::Stats(stats));
+        detached
+    }
+}
+
+/// Demands of the datacenter's hosts, from report to report.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DemandMeter {
+    since: Nanos,
+    /// Bytes to each destination at the previous report.
+    sums: Vec<u64>,
+}
+
+impl DemandMeter {
+    /// Starts at `now`; earlier bytes do not count.
+    pub(super) fn start(
+        now: Nanos,
+        destinations: usize,
+        program: &Program,
+    ) -> Result<Self, SwitchdError> {
+        Ok(Self {
+            since: now,
+            sums: demand_sums(destinations, program)?,
+        })
+    }
+
+    /// Returns the previous report's time and the bytes since then.
+    fn take(&mut self, now: Nanos, sums: Vec<u64>) -> (Nanos, Vec<u64>) {
+        let before = std::mem::replace(&mut self.sums, sums);
+        // A destination added since then starts at 0.
+        let before = before.into_iter().chain(std::iter::repeat(0));
+        let bytes = self.sums.iter().zip(before);
+        let bytes = bytes.map(|(sum, before)| sum.saturating_sub(before));
+        (std::mem::replace(&mut self.since, now), bytes.collect())
+    }
+}
+
+fn demand_sums(destinations: usize, program: &Program) -> Result<Vec<u64>, SwitchdError> {
+    (0..u32::try_from(destinations).unwrap_or(u32::MAX))
+        .map(|row| program.demand(row))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_has_the_bytes_since_the_previous_one() {
+        let mut meter = DemandMeter {
+            since: Nanos::new(5),
+            sums: vec![100, 7],
+        };
+        let taken = meter.take(Nanos::new(9), vec![150, 7, 30]);
+        assert_eq!(taken, (Nanos::new(5), vec![50, 0, 30]));
+        let taken = meter.take(Nanos::new(12), vec![150, 8, 30]);
+        assert_eq!(taken, (Nanos::new(9), vec![0, 1, 0]));
+    }
+}

@@ -1,0 +1,169 @@
+//! Start of an agent: what it needs is read first, then written to the kernel.
+
+use std::{borrow::Cow, path::Path};
+
+use lab_abi::{
+    rows::SwitchTable,
+    wire::{AgentConfig, PolicyConfig},
+};
+use lab_units::Nanos;
+use nix::net::if_::if_nametoindex;
+
+use super::{Agent, DemandMeter, Timers};
+use crate::{
+    SwitchdError,
+    attach::attach,
+    clock::{Alarm, Periodic, now},
+    failover::{LinkWatch, PortLiveness, interfaces},
+    flow_gc::{self, FlowCounts},
+    install::{Slots, Tables},
+    object::read_object,
+    pins::Pins,
+    program::{OBJECT, Program},
+    qdisc::Qdiscs,
+    sampler::Sampler,
+    wait::Sleeper,
+};
+
+/// Inputs of an agent, checked and read; nothing is written to the kernel yet.
+pub(super) struct Setup {
+    config: AgentConfig,
+    object: Cow<'static, [u8]>,
+    ifindexes: Vec<u32>,
+    links: LinkWatch,
+    ports: PortLiveness,
+}
+
+impl Setup {
+    /// Checks the configuration, and reads interfaces, link states and the program's object.
+    pub(super) fn read(config: AgentConfig) -> Result<Self, SwitchdError> {
+        config.validate()?;
+        // Link changes after this point wake the agent.
+        let links = LinkWatch::open()?;
+        Ok(Self {
+            ports: PortLiveness::new(&config.ports, &interfaces()?),
+            ifindexes: ifindexes(&config)?,
+            object: object(&config)?,
+            links,
+            config,
+        })
+    }
+
+    /// Fills the tables, samples the queues, and then attaches the program.
+    ///
+    /// Flow table, counters and attachments of an agent that was killed are taken over.
+    pub(super) fn start(self) -> Result<Agent, SwitchdError> {
+        let Self { config, ports, .. } = self;
+        let entries = config.flow_table_entries;
+        let pins = config.pin_dir.as_deref();
+        let pins = pins.map(|dir| Pins::open(dir, entries)).transpose()?;
+        let is_inherited = pins.as_ref().is_some_and(Pins::is_inherited);
+        let mut program = Program::load_object(&self.object, entries, pins.as_ref())?;
+        let before = if is_inherited {
+            program.table()?
+        } else {
+            SwitchTable::default()
+        };
+        let links = self.ifindexes.iter().enumerate();
+        let links: Vec<_> = links
+            .map(|(slot, &ifindex)| (ifindex, ports.is_alive(slot)))
+            .collect();
+        program.install(&Tables::new(&config, &links, &before))?;
+        program.table.set_tables_at(now()?.get());
+        let found = flow_gc::all(&program.flows, entries)?.len();
+        let found = u64::try_from(found).unwrap_or(u64::MAX);
+        let flow_counts = FlowCounts::inherited(&before, &program.counters()?, found);
+        // The first sample is taken before the first packet can be decided.
+        let mut qdiscs = Qdiscs::open();
+        let started = now()?;
+        let mut sampler = Sampler::new(&config, &self.ifindexes, started);
+        sampler.take_in(started, &qdiscs.roots()?);
+        program.table.set_sampled_at(started.get());
+        let demands = DemandMeter::start(started, config.destinations.len(), &program)?;
+        let names = config.ports.iter().map(|port| port.interface.as_str());
+        let indices = self.ifindexes.iter();
+        let interfaces: Vec<_> = names
+            .zip(indices.map(|&ifindex| i32::try_from(ifindex).unwrap_or(0)))
+            .collect();
+        let attached = attach(&mut program, &interfaces, config.attach, pins, &mut qdiscs)?;
+        Ok(Agent {
+            slots: Slots::new(&config.ports),
+            attached,
+            program,
+            qdiscs,
+            links: self.links,
+            alarm: Alarm::new()?,
+            sleeper: Sleeper::new()?,
+            wants_to_write: false,
+            sampler,
+            ports,
+            timers: Timers::new(&config, now()?),
+            flow_counts,
+            demands,
+            samples: 0,
+            late_samples: 0,
+            adopted: is_inherited.then_some(found),
+            config,
+        })
+    }
+}
+
+impl Timers {
+    fn new(config: &AgentConfig, started: Nanos) -> Self {
+        // A policy without congestion signals samples for records alone, and as often as these.
+        let sample = match config.policy {
+            PolicyConfig::Buckets => config.record_interval_ns.min(config.link_interval_ns),
+            PolicyConfig::Lcmp(_) | PolicyConfig::Own(_) => config.sample_interval_ns,
+        };
+        let periodic = |interval| Periodic::new(interval, started);
+        Self {
+            sample: periodic(sample),
+            records: periodic(config.record_interval_ns),
+            links: periodic(config.link_interval_ns),
+            stats: periodic(config.stats_interval_ns),
+            demands: config.demand_interval_ns.map(periodic),
+            flow_gc: periodic(config.gc_interval_ns),
+        }
+    }
+
+    /// Returns the time of the next periodic work.
+    pub(super) fn due(&self) -> Nanos {
+        let timers = [
+            &self.sample,
+            &self.records,
+            &self.links,
+            &self.stats,
+            &self.flow_gc,
+        ];
+        let due = timers.into_iter().chain(&self.demands).map(Periodic::due);
+        due.min().unwrap_or(Nanos::ZERO)
+    }
+}
+
+/// Returns the object of the switch program: the agent's own, or the user's.
+fn object(config: &AgentConfig) -> Result<Cow<'static, [u8]>, SwitchdError> {
+    match &config.policy {
+        PolicyConfig::Buckets | PolicyConfig::Lcmp(_) => Ok(Cow::Borrowed(OBJECT)),
+        PolicyConfig::Own(own) => {
+            let object = read_object(Path::new(&own.object));
+            object
+                .map(Cow::Owned)
+                .map_err(|source| SwitchdError::Object {
+                    path: own.object.clone(),
+                    source,
+                })
+        }
+    }
+}
+
+fn ifindexes(config: &AgentConfig) -> Result<Vec<u32>, SwitchdError> {
+    let ports = config.ports.iter();
+    ports
+        .map(|port| {
+            if_nametoindex(port.interface.as_str()).map_err(|_| SwitchdError::NoInterface {
+                port: port.id,
+                interface: port.interface.clone(),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,150 @@
+//! Fast failover (section 3.4), the agent's part: liveness of the ports.
+//!
+//! The agent publishes a dead port with one write to the program's table. Flows pinned to the port are
+//! moved by the program, each by its own next packet (`failover.bpf.h`).
+
+use std::{
+    collections::BTreeMap,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+};
+
+use lab_abi::wire::PortConfig;
+use nix::{
+    errno::Errno,
+    ifaddrs::getifaddrs,
+    net::if_::InterfaceFlags,
+    sys::socket::{
+        AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
+    },
+};
+
+use crate::SwitchdError;
+
+/// Liveness of a switch's ports by slot.
+pub(crate) struct PortLiveness(Vec<PortHealth>);
+
+struct PortHealth {
+    interface: String,
+    is_link_up: bool,
+    is_enabled: bool,
+}
+
+impl PortHealth {
+    const fn is_alive(&self) -> bool {
+        self.is_link_up && self.is_enabled
+    }
+}
+
+impl PortLiveness {
+    /// Returns the liveness of `ports` for the link states of [`interfaces`].
+    pub(crate) fn new(ports: &[PortConfig], links: &BTreeMap<String, bool>) -> Self {
+        let health = |port: &PortConfig| PortHealth {
+            interface: port.interface.clone(),
+            is_link_up: links.get(&port.interface).copied().unwrap_or(false),
+            is_enabled: port.is_enabled,
+        };
+        Self(ports.iter().map(health).collect())
+    }
+
+    /// Returns true if flows may use the port: its link is up and the controller has not taken it out.
+    pub(crate) fn is_alive(&self, slot: usize) -> bool {
+        self.0[slot].is_alive()
+    }
+
+    /// Takes a port out, or back in; returns true if its liveness changed.
+    pub(crate) fn set_enabled(&mut self, slot: usize, is_enabled: bool) -> bool {
+        let port = &mut self.0[slot];
+        let was_alive = port.is_alive();
+        port.is_enabled = is_enabled;
+        port.is_alive() != was_alive
+    }
+
+    /// Sets the link states of [`interfaces`]; returns the slots whose liveness changed.
+    pub(crate) fn set_links(&mut self, links: &BTreeMap<String, bool>) -> Vec<usize> {
+        let mut changed = Vec::new();
+        for (slot, port) in self.0.iter_mut().enumerate() {
+            let was_alive = port.is_alive();
+            port.is_link_up = links.get(&port.interface).copied().unwrap_or(false);
+            if port.is_alive() != was_alive {
+                changed.push(slot);
+            }
+        }
+        changed
+    }
+}
+
+/// Returns every interface of the network namespace; true if it is up at both ends.
+pub(crate) fn interfaces() -> Result<BTreeMap<String, bool>, SwitchdError> {
+    let addresses = getifaddrs().map_err(SwitchdError::io("list the interfaces"))?;
+    let up = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
+    Ok(addresses
+        .map(|address| (address.interface_name, address.flags.contains(up)))
+        .collect())
+}
+
+/// Netlink socket that becomes readable when a link of the network namespace changes.
+///
+/// A message only wakes the agent, which then reads all link states: no change is missed even if the
+/// kernel drops messages.
+pub(crate) struct LinkWatch {
+    socket: OwnedFd,
+}
+
+impl LinkWatch {
+    /// Subscribes in the network namespace of the calling thread.
+    pub(crate) fn open() -> Result<Self, SwitchdError> {
+        let socket = socket(
+            AddressFamily::Netlink,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
+            SockProtocol::NetlinkRoute,
+        )
+        .map_err(SwitchdError::io("open a netlink socket"))?;
+        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, RTMGRP_LINK))
+            .map_err(SwitchdError::io("listen to link changes"))?;
+        Ok(Self { socket })
+    }
+
+    /// Discards all messages.
+    pub(crate) fn drain(&self) -> Result<(), SwitchdError> {
+        let mut buffer = [0; 8192];
+        loop {
+            match recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::empty()) {
+                Ok(_) | Err(Errno::EINTR | Errno::ENOBUFS) => {}
+                Err(Errno::EAGAIN) => return Ok(()),
+                Err(errno) => return Err(SwitchdError::io("read link changes")(errno)),
+            }
+        }
+    }
+}
+
+impl AsFd for LinkWatch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Multicast group of link changes.
+const RTMGRP_LINK: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use lab_abi::wire::PolicyConfig;
+
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn a_port_is_alive_while_its_link_is_up_and_it_is_enabled() {
+        let config = example::config(PolicyConfig::Buckets);
+        let links = |p1| BTreeMap::from([("h0".to_owned(), true), ("p1".to_owned(), p1)]);
+        let mut ports = PortLiveness::new(&config.ports, &links(true));
+        let alive = |ports: &PortLiveness| [0, 1, 2].map(|slot| ports.is_alive(slot));
+        assert_eq!(alive(&ports), [true, true, false], "p2 does not exist");
+        assert_eq!(ports.set_links(&links(false)), [1]);
+        assert!(!ports.set_enabled(1, false), "dead before and after");
+        assert_eq!(ports.set_links(&links(true)), [0; 0], "taken out");
+        assert!(ports.set_enabled(1, true));
+        assert_eq!(alive(&ports), [true, true, false]);
+    }
+}
