@@ -2,7 +2,7 @@
 
 use lab_plan::{Engine, Plan, PlanOptions};
 
-/// The plan of a scenario's text.
+/// Returns the plan of a scenario's text.
 pub(crate) fn plan(text: &str) -> Plan {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).expect("a scenario");
     let files = lab_scenario::Files::new();
@@ -13,7 +13,7 @@ pub(crate) fn plan(text: &str) -> Plan {
     lab_plan::resolve(&scenario, text, &files, &options).expect("a plan")
 }
 
-/// Two datacenters of one host, 100 Gbit/s and 5 ms apart, and one flow of 20 MB.
+/// Returns a plan of two datacenters with one host each, 100 Gbit/s and 5 ms apart, and a flow of 20 MB.
 pub(crate) fn pair() -> Plan {
     plan(
         "

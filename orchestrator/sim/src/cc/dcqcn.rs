@@ -8,14 +8,14 @@
 //!
 //! ```text
 //! R_T ← R_C
-//! R_C ← R_C · (1 − α / 2), at least the least rate
+//! R_C ← R_C · (1 − α / 2), at least the minimum rate
 //! α   ← (1 − g) · α + g
 //! ```
 //!
-//! and all counters begin anew. Whenever `K` passes without a CNP (Eq. 2): `α ← (1 − g) · α`.
+//! and all counters restart. After each `K` without a CNP (Eq. 2): `α ← (1 − g) · α`.
 //!
-//! Whenever `T` passes since the last cut, and whenever `B` bytes leave since then, the rate is
-//! raised. With `t` and `b` the number of these raises since the cut, this one included:
+//! The rate is raised after each `T` and after each `B` bytes since the last cut. With `t` and `b` the
+//! numbers of these raises since the cut, the current one included:
 //!
 //! ```text
 //! max(t, b) ≤ F   fast recovery      R_C ← (R_T + R_C) / 2
@@ -24,8 +24,8 @@
 //! ```
 //!
 //! `R_T` is at most the line rate. The paper's text has `F` iterations of fast recovery, its figure
-//! 7 `F` − 1 (`max(t, b) < F`): the text is followed. It does not say how hyper increase grows; the
-//! authors' NS-3 code, as QCN (802.1Qau), multiplies by how far both counters are past `F`.
+//! 7 `F` − 1 (`max(t, b) < F`): this code follows the text. The text does not define the growth of hyper
+//! increase; as in the authors' NS-3 code and QCN (802.1Qau), the factor is min(t, b) − `F`.
 //!
 //! Parameters: [`lab_plan::transport::DcqcnConfig`]. Payload, headers and CRC count as bytes sent.
 
@@ -84,11 +84,11 @@ pub struct Dcqcn {
     /// `R_T`.
     target: BitsPerSec,
     line: BitsPerSec,
-    /// α, as it was when it was last needed: only cuts do.
+    /// α, updated lazily before cuts.
     alpha: f64,
-    /// When α decays next.
+    /// Time of the next decay of α.
     alpha_due: SimTime,
-    /// When the timer raises the rate next.
+    /// Time of the next raise by the timer.
     increase_due: SimTime,
     /// Bytes to send until the byte counter raises the rate.
     bytes_left: u64,
@@ -168,12 +168,12 @@ impl CongestionControl for Dcqcn {
 }
 
 impl Dcqcn {
-    /// Raises change nothing until the next cut, which begins all counters anew.
+    /// Returns true if raises change nothing until the next cut.
     fn is_settled(&self) -> bool {
         self.rate == self.line && self.target == self.line
     }
 
-    /// Lets α decay for all the time that has passed without a CNP (Eq. 2).
+    /// Does the decays of α that are due (Eq. 2).
     fn decay(&mut self, now: SimTime, parameters: &Parameters) {
         while self.alpha_due <= now {
             self.alpha_due += parameters.alpha_interval;
@@ -187,21 +187,20 @@ impl Dcqcn {
 
     fn raise(&mut self, parameters: &Parameters) {
         let fast = parameters.fast_recovery;
-        let most = self.timer_stage.max(self.byte_stage);
-        let least = self.timer_stage.min(self.byte_stage);
-        if least > fast {
-            let hyper = parameters.hyper.get().saturating_mul((least - fast).into());
+        let max = self.timer_stage.max(self.byte_stage);
+        let min = self.timer_stage.min(self.byte_stage);
+        if min > fast {
+            let hyper = parameters.hyper.get().saturating_mul((min - fast).into());
             let target = self.target.get().saturating_add(hyper);
             self.target = BitsPerSec::new(target).map_or(self.line, |target| target.min(self.line));
-        } else if most > fast {
+        } else if max > fast {
             self.target = plus(self.target, parameters.additive).min(self.line);
         }
         self.rate = close_in(self.rate, self.target);
     }
 }
 
-/// Halfway to the target; all the way when less than two bits per second are missing, so that a
-/// rate does get there.
+/// Returns the rate halfway to the target; the target itself if less than 2 bit/s are missing.
 fn close_in(rate: BitsPerSec, target: BitsPerSec) -> BitsPerSec {
     if rate.get().abs_diff(target.get()) < 2 {
         return target;
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_begins_the_counters_anew() {
+    fn a_cut_restarts_the_counters() {
         let mut control = new_control();
         control.on_cnp(SimTime::ZERO, &parameters());
         control.on_sent(SimTime::ZERO, 9_999_999, &parameters());
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn it_rests_once_it_is_back_at_line_rate() {
+    fn at_line_rate_the_timer_stops() {
         let mut control = new_control();
         control.on_cnp(SimTime::ZERO, &parameters());
         control.on_timer(SimTime::from_micros(10_000), &parameters());
@@ -342,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn cnps_do_not_go_below_the_least_rate() {
+    fn cnps_do_not_cut_below_the_minimum_rate() {
         let mut control = new_control();
         for _ in 0..20 {
             control.on_cnp(SimTime::ZERO, &parameters());

@@ -1,16 +1,15 @@
-//! DCQCN as the artifact has it: the "Mellanox" variant of the authors' `RdmaHw`, which is HPCC's
-//! simulator's.
+//! DCQCN of the artifact: the "Mellanox" variant of `RdmaHw`, from HPCC's simulator.
 //!
-//! There are no CNPs: each ACK of a marked packet is one. On the first, `α` ← 1 and
-//! `R_T` ← `R_C`, and two clocks start, which go on until the QP ends:
+//! There are no CNPs: each ACK of a marked packet counts as one. The first sets `α` ← 1 and
+//! `R_T` ← `R_C` and starts two clocks, which run until the QP's end:
 //!
-//! - every `K`: `α ← (1 − g) · α + g` if an ACK was marked since the last time, else
+//! - every `K`: `α ← (1 − g) · α + g` if an ACK was marked since the last step, else
 //!   `α ← (1 − g) · α`;
-//! - every `D`, at first 1 ns later, so that it comes after α's: if an ACK was marked since the last
-//!   cut, `R_C` is cut.
+//! - every `D`, at first 1 ns later, so that it follows α's: `R_C` is cut if an ACK was marked since the
+//!   last cut.
 //!
 //! A cut: `R_T ← R_C`, unless there was no raise since the last cut (`CLAMP_TARGET_RATE` 0); then
-//! `R_C ← R_C · (1 − α / 2)`, at least the least rate. The third clock, every `T`, begins anew with
+//! `R_C ← R_C · (1 − α / 2)`, at least the minimum rate. The third clock, every `T`, restarts with
 //! each cut and raises `R_C`; with `s` raises since the cut before this one:
 //!
 //! ```text
@@ -72,7 +71,7 @@ impl From<&DcqcnConfig> for Parameters {
     }
 }
 
-/// The artifact's reaction point.
+/// Reaction point of the artifact's DCQCN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArtifactDcqcn {
     /// `R_C`.
@@ -80,21 +79,21 @@ pub struct ArtifactDcqcn {
     /// `R_T`.
     target: BitsPerSec,
     line: BitsPerSec,
-    /// α, as it was when it was last needed: only cuts do.
+    /// α, updated lazily before cuts.
     alpha: f64,
-    /// When α is updated next; never before the first mark.
+    /// Time of the next update of α; `MAX` before the first mark.
     alpha_due: SimTime,
-    /// When a cut is looked for next; only kept up to date while one is wanted.
+    /// Time of the next check for a cut; only updated while a cut is wanted.
     decrease_due: SimTime,
-    /// When the rate is raised next; never before the first cut.
+    /// Time of the next raise; `MAX` before the first cut.
     increase_due: SimTime,
-    /// Raises since the last cut.
+    /// Number of raises since the last cut.
     stage: u32,
-    /// An ACK was marked since α was last updated.
+    /// True if an ACK was marked since the last update of α.
     is_alpha_marked: bool,
-    /// An ACK was marked since the last cut.
+    /// True if an ACK was marked since the last cut.
     is_cut_wanted: bool,
-    /// Raises change nothing until the next cut, which begins anew.
+    /// True if raises change nothing until the next cut.
     is_settled: bool,
 }
 
@@ -166,7 +165,7 @@ impl ArtifactDcqcn {
         self.is_cut_wanted = true;
     }
 
-    /// Does all updates of α that are due, the first of them with the mark.
+    /// Does all updates of α that are due; the mark counts in the first.
     fn update_alpha(&mut self, now: SimTime, parameters: &Parameters) {
         while self.alpha_due <= now {
             let kept = (1.0 - parameters.gain) * self.alpha;
@@ -219,7 +218,7 @@ impl ArtifactDcqcn {
     }
 }
 
-/// The first point of the grid through `point` after `now`; one at `now` has passed.
+/// Returns the first point after `now` of the grid through `point`.
 fn next_on_grid(point: SimTime, now: SimTime, parameters: &Parameters) -> SimTime {
     if point > now {
         return point;
@@ -227,14 +226,13 @@ fn next_on_grid(point: SimTime, now: SimTime, parameters: &Parameters) -> SimTim
     skip_to(point, parameters.decrease_interval, now)
 }
 
-/// The first of `point`, `point + interval`, … after `now`, which is not before `point`.
+/// Returns the first of `point`, `point + interval`, … after `now`; `now` is not before `point`.
 fn skip_to(point: SimTime, interval: SimTime, now: SimTime) -> SimTime {
     let steps = (now - point).picos() / interval.picos() + 1;
     point + SimTime::from_picos(steps * interval.picos())
 }
 
-/// `ScheduleDecreaseRateMlx(q, 1)`: so much later than on the first mark is the first check for a
-/// cut.
+/// Extra delay of the first check for a cut: `ScheduleDecreaseRateMlx(q, 1)`.
 const AFTER_ALPHA: SimTime = SimTime::from_picos(1_000);
 
 #[cfg(test)]
@@ -274,7 +272,7 @@ mod tests {
         control.on_ack(SimTime::from_micros(micros), &ack(true), &parameters());
     }
 
-    /// `micros`, and the nanosecond that checks for cuts are later.
+    /// Time of a check for cuts: `micros` and a nanosecond.
     fn on_grid(micros: u64) -> SimTime {
         SimTime::from_picos(micros * 1_000_000 + 1_000)
     }
@@ -306,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_after_a_raise_takes_the_rate_for_target() {
+    fn a_cut_after_a_raise_makes_the_rate_the_target() {
         let mut control = new_control();
         marked(&mut control, 1_000);
         marked(&mut control, 1_010);
@@ -365,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn it_rests_once_raises_change_nothing() {
+    fn the_timer_stops_once_raises_change_nothing() {
         let mut control = new_control();
         marked(&mut control, 0);
         control.on_timer(SimTime::from_micros(100_000), &parameters());

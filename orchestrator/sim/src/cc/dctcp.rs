@@ -1,26 +1,24 @@
-//! DCTCP by rate: RFC 8257's estimate of marks and its cut, on a rate in place of a window, as in
-//! the artifact.
+//! DCTCP by rate: RFC 8257's estimate of marks and its cut, on a rate instead of a window, as in the
+//! artifact.
 //!
-//! Each ACK says whether its packet was marked. A window of data is over when a byte is
-//! acknowledged that was not sent at its beginning; then (section 3.3):
+//! Each ACK echoes the mark of its packet. A window of data ends when a byte is acknowledged that was not
+//! sent at the window's beginning; then (section 3.3):
 //!
 //! ```text
 //! M ← marked packets / packets of the window
 //! α ← (1 − g) · α + g · M, 1 at first
 //! ```
 //!
-//! A mark cuts the rate, `R ← R · (1 − α / 2)`, at least the least rate, and then none does until
-//! all is acknowledged that was sent before the cut. A window that ends outside of such a time
-//! raises it, at most to the line rate: by a given rate in the artifact, by RFC 5681 by one packet
-//! in a round trip, which is a rate of one payload in a base round trip.
+//! A mark cuts the rate, `R ← R · (1 − α / 2)`, at least the minimum rate. The next cut waits
+//! until all data sent before this one is acknowledged. A window that ends outside of such a wait raises
+//! the rate, at most to the line rate: by a given rate in the artifact, by RFC 5681 by one packet per
+//! round trip, which is a rate of one payload per base round trip.
 //!
-//! A rate is all there is: there is no window form, since a window of `R` times a round trip acts
-//! only through the same `R` here, and the plan's window is in proportion to it anyway.
+//! There is no window form: the plan's window is proportional to `R` anyway.
 //!
-//! With the published parameters, a missing packet halves the rate, as a mark cuts it, and a
-//! time-out makes it the least (sections 3.5 and RFC 5681); in the artifact neither changes it.
-//! The packets of a window are counted as the artifact does: bytes under way, over the payload,
-//! plus one.
+//! With the published parameters, a missing packet halves the rate, and a time-out sets it to the minimum
+//! (section 3.5 and RFC 5681); in the artifact neither changes the rate. The packets of a window are
+//! counted as in the artifact: bytes under way divided by the payload, plus one.
 //!
 //! Parameters: [`lab_plan::transport::DctcpConfig`].
 
@@ -59,20 +57,20 @@ impl From<&DctcpConfig> for Parameters {
 pub struct Dctcp {
     rate: BitsPerSec,
     line: BitsPerSec,
-    /// Raise in a window.
+    /// Raise per window.
     additive: BitsPerSec,
     /// α.
     alpha: f64,
     payload: u64,
-    /// The acknowledgement that ends the window is above this; zero before the first.
+    /// The window ends with an acknowledgement above this; 0 before the first.
     window_end: u64,
-    /// Packets of the window.
+    /// Number of packets in the window.
     packets: u64,
-    /// Marks in the window.
+    /// Number of marks in the window.
     marks: u64,
-    /// No cut until something above this is acknowledged.
+    /// The next cut needs an acknowledgement above this.
     cut_until: Option<u64>,
-    /// The first byte that was not sent when last told.
+    /// Number of bytes sent at the last ACK.
     next: u64,
 }
 
@@ -151,7 +149,7 @@ impl Dctcp {
     }
 }
 
-/// The rate of one payload in a round trip.
+/// Returns the rate of one payload per round trip.
 fn packet_in(payload: u32, round_trip: SimTime) -> BitsPerSec {
     let picos = u128::from(round_trip.picos().max(1));
     let bits = u128::from(payload) * 8 * 1_000_000_000_000 / picos;

@@ -1,15 +1,15 @@
-//! HPCC: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM '19, algorithm 1, and as the
-//! artifact has it.
+//! HPCC: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM '19, algorithm 1; and the
+//! artifact's variant.
 //!
-//! Every switch port writes its time, bytes sent, queue and rate `B` into a packet that leaves it,
-//! and ACKs bring that back. For each hop, from what this ACK and the one before it say:
+//! Every switch port writes its time, bytes sent, queue and rate `B` into each packet, and ACKs return
+//! this telemetry. For each hop, from this ACK and the previous one:
 //!
 //! ```text
 //! u = bytes / (τ · B) + min(queue, queue before) / (B · T)
 //! ```
 //!
-//! `τ` is the time between the two, `T` the base round trip. With the largest `u` and its `τ`, at
-//! most `T` (lines 2 to 11):
+//! `τ` is the time between the two, `T` the base RTT. With the largest `u` and its `τ`, at most `T` (lines
+//! 2 to 11):
 //!
 //! ```text
 //! U ← (U · (T − τ) + u · τ) / T, 1 at first
@@ -22,16 +22,16 @@
 //! else                        R = R_c + R_AI,           stage + 1
 //! ```
 //!
-//! between the least rate and the line rate. Reference and stage follow only once a round trip,
-//! which is over when a byte is acknowledged that was not sent when they last did (lines 21 to 30).
-//! The first ACK only leaves its telemetry.
+//! between the minimum rate and the line rate. Reference and stage are updated once per round trip, which
+//! ends when a byte is acknowledged that was not sent at the last update (lines 21 to 30). The first ACK
+//! only stores its telemetry.
 //!
 //! The paper's `W` is `R · T` here, `W_AI` is `R_AI · T`, and the window is bounded by `W`. In the
 //! artifact the window is the plan's in proportion to the rate, `T` is the same for all QPs, its
 //! bandwidth-delay product wraps, and the telemetry's fields wrap: see `int`.
 //!
-//! A hop whose clock has not moved says nothing. In the artifact, that divides by zero when two
-//! ACKs meet a hop 2^24 ns apart to the nanosecond, and the QP's `U` is lost for good.
+//! A hop whose clock has not moved is ignored. The artifact divides by zero when two ACKs meet a hop
+//! exactly 2^24 ns apart, and the QP's `U` is not a number from then on.
 //!
 //! Parameters: [`lab_plan::transport::HpccConfig`].
 
@@ -58,7 +58,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Of a plan; the semantics decides what telemetry's fields hold.
+    /// Converts a plan's parameters; the telemetry's fields depend on the semantics.
     #[must_use]
     pub fn new(plan: &HpccConfig, semantics: Semantics) -> Self {
         Self {
@@ -81,21 +81,21 @@ pub struct Hpcc {
     line: BitsPerSec,
     /// U.
     utilisation: f64,
-    /// Bytes that fill the way in a base round trip at line rate: `B · T` of the NIC.
+    /// Bandwidth-delay product in bytes: `B · T` of the NIC.
     full_window: u64,
     base_rtt: SimTime,
-    /// Additive raises since the last other one.
+    /// Number of additive raises since the last multiplicative step.
     stage: u32,
-    /// The acknowledgement that ends the round trip is above this; zero before the first.
+    /// The round trip ends with an acknowledgement above this; 0 before the first.
     update_after: u64,
     has_window: bool,
-    /// What each hop said last; there is no telemetry before the first ACK, so there is no memory.
+    /// Last telemetry of each hop; allocated at the first ACK.
     hops: Vec<IntHop>,
 }
 
-/// What an ACK means.
+/// Rate and stage that an ACK sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Verdict {
+struct Update {
     rate: BitsPerSec,
     stage: u32,
 }
@@ -157,20 +157,20 @@ impl CongestionControl for Hpcc {
         }
         let is_update = ack.acked_bytes > self.update_after;
         self.measure(ack.hops, parameters);
-        let verdict = self.verdict(parameters);
-        self.rate = verdict.rate;
+        let update = self.update(parameters);
+        self.rate = update.rate;
         if is_update {
-            self.reference = verdict.rate;
-            self.stage = verdict.stage;
+            self.reference = update.rate;
+            self.stage = update.stage;
             self.update_after = self.update_after.max(ack.next_bytes);
         }
     }
 }
 
 impl Hpcc {
-    /// Lines 2 to 11: what the hops say of the use of their links.
+    /// Updates `U` from the hops' telemetry (lines 2 to 11).
     fn measure(&mut self, hops: &[IntHop], parameters: &Parameters) {
-        let mut most: Option<(f64, u64)> = None;
+        let mut max: Option<(f64, u64)> = None;
         for (before, hop) in self.hops.iter_mut().zip(hops) {
             let passage = match parameters.semantics {
                 Semantics::Paper => Passage::between(before, hop),
@@ -180,11 +180,11 @@ impl Hpcc {
             let Some(used) = used(&passage, self.line, self.full_window) else {
                 continue;
             };
-            if used > most.map_or(0.0, |(most, _)| most) {
-                most = Some((used, passage.ticks));
+            if used > max.map_or(0.0, |(max, _)| max) {
+                max = Some((used, passage.ticks));
             }
         }
-        let Some((used, ticks)) = most else {
+        let Some((used, ticks)) = max else {
             return;
         };
         let base = int::ticks(self.base_rtt, parameters.semantics).max(1);
@@ -193,8 +193,8 @@ impl Hpcc {
         self.utilisation = (kept + used * count(ticks)) / count(base);
     }
 
-    /// Lines 12 to 20.
-    fn verdict(&self, parameters: &Parameters) -> Verdict {
+    /// Returns the rate and stage (lines 12 to 20).
+    fn update(&self, parameters: &Parameters) -> Update {
         let load = self.utilisation / parameters.utilisation;
         let (rate, stage) = if load >= 1.0 || self.stage >= parameters.max_stage {
             (over(self.reference, load), 0)
@@ -202,15 +202,15 @@ impl Hpcc {
             (self.reference, self.stage + 1)
         };
         let rate = plus(rate, parameters.additive);
-        Verdict {
+        Update {
             rate: bounded(rate, parameters.min_rate, self.line),
             stage,
         }
     }
 }
 
-/// The use of a link: what left it, and what waited all the time, each as a share of what it
-/// carries. Nothing if no time passed.
+/// Returns the utilisation of a link: bytes sent and bytes always queued, each as a share of the link's
+/// capacity; `None` if no time passed.
 fn used(passage: &Passage, line: BitsPerSec, full_window: u64) -> Option<f64> {
     if passage.ticks == 0 {
         return None;
@@ -248,7 +248,7 @@ mod tests {
         Hpcc::new(parameters, facts, SimTime::ZERO)
     }
 
-    /// One hop, as seen by ACKs.
+    /// One hop and the bytes acknowledged.
     #[derive(Default)]
     struct Port {
         hop: IntHop,
@@ -256,8 +256,8 @@ mod tests {
     }
 
     impl Port {
-        /// An ACK, `micros` after the last, of a packet that found `queue` bytes and met a port that
-        /// had sent `bytes` meanwhile. A round trip is one ACK long.
+        /// Processes an ACK `micros` after the last, with `queue` bytes queued at a port that has sent
+        /// `bytes` meanwhile. A round trip is one ACK long.
         fn ack(
             &mut self,
             control: &mut Hpcc,
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_hop_is_brought_to_the_utilisation_aimed_at() {
+    fn a_full_hop_is_brought_to_the_target_utilisation() {
         // u = 1 for a whole T, so U = 1: 100 / (1 / 0.95) Gbit/s and 50 Mbit/s. In the artifact
         // 125,000 B are 976 units of 128: U is 0.999424.
         for (parameters, rate) in [(published(), 95_050), (artifact(), 95_104)] {
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_counts_as_much_as_what_is_sent() {
+    fn queued_bytes_count_as_much_as_sent_bytes() {
         let parameters = published();
         let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 12_500], &parameters);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_for_a_part_of_the_round_trip_counts_for_that_part() {
+    fn a_measurement_counts_for_its_share_of_the_round_trip() {
         let parameters = published();
         let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 0], &parameters);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_still_says_nothing() {
+    fn a_clock_that_has_not_moved_is_ignored() {
         let parameters = published();
         let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 0], &parameters);
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn another_path_begins_its_memory_anew() {
+    fn another_path_restarts_the_telemetry() {
         let parameters = published();
         let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 0], &parameters);

@@ -1,4 +1,4 @@
-//! In-band telemetry's fields: as they are, and as the artifact's packets hold them.
+//! Fields of in-band telemetry: exact, and as the artifact's packets encode them.
 //!
 //! The artifact's `IntHop` has 64 bits: 24 of time in nanoseconds, 20 of bytes sent in units of
 //! 128, 17 of queue in units of 80, 3 of a code for the rate. All but the rate wrap, at 16.8 ms,
@@ -15,23 +15,23 @@ pub(super) const HEADER_BYTES: u32 = 2;
 /// `IntHop`.
 pub(super) const HOP_BYTES: u32 = 8;
 
-/// What happened at a hop between two packets.
+/// Change at a hop between two packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Passage {
-    /// Time between them, in [`ticks`].
+    /// Time between the packets, in [`ticks`].
     pub ticks: u64,
-    /// The same in seconds.
+    /// Time between the packets, in seconds.
     pub seconds: f64,
     /// Bytes sent.
     pub bytes: u64,
-    /// The shorter of the two queues.
+    /// Smaller of the two queues.
     pub queue_bytes: u64,
-    /// The port's rate.
+    /// Rate of the port in bit/s.
     pub rate_bps: u64,
 }
 
 impl Passage {
-    /// Exactly.
+    /// Returns the exact change.
     pub fn between(before: &IntHop, now: &IntHop) -> Self {
         let time = now.time.saturating_sub(before.time);
         Self {
@@ -44,7 +44,7 @@ impl Passage {
     }
 }
 
-/// As the artifact's fields have it: `GetTimeDelta`, `GetBytesDelta`, `GetQlen`.
+/// Returns the change by the artifact's fields: `GetTimeDelta`, `GetBytesDelta`, `GetQlen`.
 pub(super) fn artifact_passage(before: &IntHop, now: &IntHop) -> Passage {
     let times = [before, now].map(|hop| wrapped_time(hop.time));
     let bytes = [before, now].map(|hop| wrapped_bytes(hop.tx_bytes));
@@ -59,7 +59,7 @@ pub(super) fn artifact_passage(before: &IntHop, now: &IntHop) -> Passage {
     }
 }
 
-/// A length of time as [`Passage::ticks`]: picoseconds, or the artifact's nanoseconds.
+/// Converts a duration to the unit of [`Passage::ticks`]: picoseconds, or the artifact's nanoseconds.
 pub(super) const fn ticks(time: SimTime, semantics: Semantics) -> u64 {
     match semantics {
         Semantics::Paper => time.picos(),
@@ -67,8 +67,8 @@ pub(super) const fn ticks(time: SimTime, semantics: Semantics) -> u64 {
     }
 }
 
-/// The 12-byte header of the artifact's ACKs, with telemetry, in place of the 22 bytes it is padded
-/// to when there is none.
+/// Returns the bytes that telemetry adds to the artifact's ACKs: a header of 12 bytes is padded to 26
+/// bytes without telemetry.
 pub(super) const fn artifact_ack_bytes(int_bytes: u32) -> u32 {
     (ACK_HEADER_BYTES + int_bytes).saturating_sub(ACK_PADDED_BYTES)
 }
@@ -88,7 +88,7 @@ const fn wrapped_queue(bytes: u64) -> u64 {
     bytes % (1 << 32) / QUEUE_UNIT % (1 << QUEUE_BITS)
 }
 
-/// What became of a field that wraps once at most.
+/// Returns the difference of a field that wraps once at most.
 const fn wrapping_difference([before, now]: [u64; 2], bits: u32) -> u64 {
     if now >= before {
         now - before
@@ -97,7 +97,7 @@ const fn wrapping_difference([before, now]: [u64; 2], bits: u32) -> u64 {
     }
 }
 
-/// A rate has a code; those without one are taken for the first.
+/// Returns the rate that the field encodes; a rate without a code becomes the first one.
 fn coded_rate(rate: u64) -> u64 {
     let known = CODED_RATES.iter().copied().find(|known| *known == rate);
     known.unwrap_or(CODED_RATES[0])
@@ -121,10 +121,10 @@ const BYTES_UNIT: u64 = 128;
 const QUEUE_BITS: u32 = 17;
 const QUEUE_UNIT: u64 = 80;
 
-/// `qbbHeader` without telemetry.
+/// Bytes of `qbbHeader` without telemetry.
 const ACK_HEADER_BYTES: u32 = 12;
 
-/// What it is padded to: 60 less 14 of PPP and 20 of IP.
+/// Minimum bytes of `qbbHeader`: 60 less 14 of PPP and 20 of IP.
 const ACK_PADDED_BYTES: u32 = 26;
 
 #[cfg(test)]

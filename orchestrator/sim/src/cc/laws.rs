@@ -1,4 +1,4 @@
-//! What holds for every congestion control, whatever happens to it.
+//! Laws of every congestion control under random events.
 
 use std::fmt::Debug;
 
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::time::SimTime;
 
-/// The least rate of every preset.
+/// Minimum rate of every preset.
 const MIN_RATE: u64 = 100_000_000;
 
-/// Something that happens to a QP, so long after what happened before.
+/// Event at a QP, `gap` after the previous one.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     gap: u64,
@@ -62,7 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
     )
 }
 
-/// What a QP and its path have come to.
+/// State of a QP and its path.
 #[derive(Clone, Debug, Default)]
 struct Qp {
     now: SimTime,
@@ -121,7 +121,7 @@ impl Qp {
     }
 }
 
-/// Calls the timer at each time it is due, up to `now`.
+/// Calls the timer at each due time up to `now`.
 fn on_time<C: CongestionControl>(control: &mut C, now: SimTime, parameters: &C::Parameters) {
     let mut last = None;
     while let Some(due) = control.next_timer().filter(|due| *due <= now) {
@@ -131,8 +131,8 @@ fn on_time<C: CongestionControl>(control: &mut C, now: SimTime, parameters: &C::
     }
 }
 
-/// A controller whose timer is called on time, and one whose is not, go the same way, between the
-/// least rate and the line rate, and always with numbers.
+/// Checks that a controller with punctual timer calls and one with late calls behave alike, between the
+/// minimum rate and the line rate, and without NaN or infinity.
 fn laws<C: CongestionControl + Debug + PartialEq>(
     parameters: &C::Parameters,
     line: u64,

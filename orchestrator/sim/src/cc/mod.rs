@@ -1,175 +1,172 @@
 //! Congestion control of a sending QP.
 //!
-//! One file each; its head gives the rules, the parameters and their source. A controller is told
-//! what happened and when, and answers with a rate and, if it has one, a window. It never sees the
-//! network, and it has no clock: `now` is always passed in.
+//! Each controller has a file, whose head gives the rules, the parameters and their source. A controller
+//! receives events with their time and returns a rate and, if it limits one itself, a window. It has
+//! neither network nor clock.
 //!
 //! - [`NoControl`][]: line rate
-//! - [`Dcqcn`][], [`ArtifactDcqcn`][]: as published, and as the paper's authors run it
+//! - [`Dcqcn`][], [`ArtifactDcqcn`][]: as published, and as the artifact implements it
 //! - [`Hpcc`][], with telemetry's fields in `int`
 //! - [`Timely`][]
 //! - [`Dctcp`][]
-//! - [`with_control`][]: from a plan's to a type
+//! - [`with_control`][]: dispatch from a plan to a type
 //!
-//! Floats are added, multiplied and divided, which is the same on every machine; nothing else is
-//! done with them.
+//! Floats are only added, multiplied and divided, which gives the same result on every machine.
 
-mod choose;
 mod dcqcn;
 mod dcqcn_artifact;
 mod dctcp;
+mod dispatch;
 mod hpcc;
 mod int;
 #[cfg(test)]
 mod laws;
-mod none;
 mod rate;
 mod timely;
 
 use lab_units::BitsPerSec;
 
-pub use choose::{WithControl, with_control};
 pub use dcqcn::{Dcqcn, Parameters as DcqcnParameters};
 pub use dcqcn_artifact::{ArtifactDcqcn, Parameters as ArtifactDcqcnParameters};
 pub use dctcp::{Dctcp, Parameters as DctcpParameters};
+pub use dispatch::{NoControl, WithControl, with_control};
 pub use hpcc::{Hpcc, Parameters as HpccParameters};
-pub use none::NoControl;
 pub use timely::{Parameters as TimelyParameters, Timely};
 
 use crate::time::SimTime;
 
-/// What a QP's controller knows of its flow when it begins.
+/// Facts about a QP's flow, known at its start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct QpFacts {
-    /// Rate of the host's NIC, at which a QP begins.
+    /// Rate of the host's NIC, which is a QP's first rate.
     pub line_rate: BitsPerSec,
-    /// The round trip that the controller takes for an empty network's: the flow's own, or the
-    /// largest of the plan (`semantics: artifact`).
+    /// Round-trip time of an empty network: the flow's own, or the plan's largest (`semantics:
+    /// artifact`).
     pub base_rtt: SimTime,
-    /// Bytes that fill the way for `base_rtt` at `line_rate`, as the semantics computes them: the
-    /// bandwidth-delay product, or the plan's largest (`semantics: artifact`).
+    /// Bandwidth-delay product in bytes of `base_rtt` and `line_rate`, or the plan's largest
+    /// (`semantics: artifact`).
     pub full_window: u64,
-    /// Payload of a full packet.
+    /// Payload bytes of a full packet.
     pub payload_bytes: u32,
 }
 
-/// What one switch port wrote into a packet that left it (in-band telemetry).
+/// In-band telemetry that one switch port writes into a packet.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct IntHop {
-    /// When the packet left.
+    /// Time at which the packet left the port.
     pub time: SimTime,
-    /// Bytes the port has sent since the run's start.
+    /// Bytes that the port has sent since the run's start.
     pub tx_bytes: u64,
-    /// Bytes left in its queue.
+    /// Bytes left in the port's queue.
     pub queue_bytes: u64,
-    /// The port's rate in bit/s.
+    /// Rate of the port in bit/s.
     pub rate_bps: u64,
 }
 
-/// An acknowledgement that reached the sender; a NACK is one, too.
+/// An acknowledgement that reached the sender, by an ACK or a NACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
-    /// Every byte before this one is acknowledged.
+    /// Number of bytes acknowledged so far.
     pub acked_bytes: u64,
-    /// The first byte not sent yet.
+    /// Number of bytes sent so far.
     pub next_bytes: u64,
-    /// Bytes that this one acknowledged and none before did.
+    /// Number of bytes acknowledged for the first time.
     pub newly_bytes: u64,
-    /// The data packet it answers was marked.
+    /// True if the acknowledged data packet was marked.
     pub is_marked: bool,
-    /// From the sending of that data packet until now.
+    /// Time since the acknowledged data packet was sent.
     pub round_trip: SimTime,
-    /// What the switches on the way wrote, first hop first; empty unless the controller asks.
+    /// Telemetry of the switches on the path, first hop first; empty without `HAS_INT`.
     pub hops: &'a [IntHop],
 }
 
-/// How a receiver tells the sender of marks.
+/// Notification of marks from receiver to sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Notification {
-    /// Each ACK says whether its packet was marked.
+    /// Each ACK echoes the mark of its packet.
     Echo,
-    /// A CNP for a marked packet, at most one per QP in this time (RoCEv2 annex A17.9.3).
+    /// A CNP follows a marked packet, at most one per QP in this time (RoCEv2 annex A17.9.3).
     Cnp(SimTime),
 }
 
 /// Sender-side congestion control of one QP.
 pub trait CongestionControl: Sized {
-    /// Its parameters.
+    /// Parameters, common to all QPs.
     type Parameters: Clone + Send + Sync;
 
-    /// Bytes it adds to each data packet, and to each ACK, for what it carries in them.
+    /// Returns the bytes added to each data packet and to each ACK.
     fn extra_wire_bytes(parameters: &Self::Parameters) -> ExtraBytes {
         let _ = parameters;
         ExtraBytes::default()
     }
 
-    /// How the receiver tells of marks.
+    /// Returns the way in which receivers notify senders of marks.
     fn notification(parameters: &Self::Parameters) -> Notification {
         let _ = parameters;
         Notification::Echo
     }
 
-    /// Whether switches write telemetry into its packets.
+    /// True if switches write telemetry into packets.
     const HAS_INT: bool = false;
 
-    /// Whether the authors' code moves the packet after the last one sent when it sets a new rate
-    /// (`RdmaHw::ChangeRate`). It does for HPCC alone; the others' new rate counts from the next
-    /// packet on (`semantics: artifact`).
+    /// True if a new rate also moves the next packet under `semantics: artifact` (`RdmaHw::ChangeRate`).
+    /// HPCC's does; the others' new rate counts from the next packet on.
     const ARTIFACT_RATE_MOVES_NEXT: bool = false;
 
-    /// A QP that begins at `now`.
+    /// Creates the controller of a QP at `now`.
     fn new(parameters: &Self::Parameters, facts: QpFacts, now: SimTime) -> Self;
 
-    /// The rate at which packets leave; the next may leave a packet's time at this rate after one.
+    /// Returns the pacing rate.
     fn rate(&self) -> BitsPerSec;
 
-    /// Bytes that may be unacknowledged, if it limits them itself.
+    /// Returns the maximum unacknowledged bytes, if the controller limits them.
     fn window_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// A packet left.
+    /// Processes the sending of a packet.
     fn on_sent(&mut self, now: SimTime, wire_bytes: u32, parameters: &Self::Parameters) {
         let _ = (now, wire_bytes, parameters);
     }
 
-    /// An ACK arrived.
+    /// Processes an ACK or NACK.
     fn on_ack(&mut self, now: SimTime, ack: &Ack<'_>, parameters: &Self::Parameters);
 
-    /// A CNP arrived.
+    /// Processes a CNP.
     fn on_cnp(&mut self, now: SimTime, parameters: &Self::Parameters) {
         let _ = (now, parameters);
     }
 
-    /// A NACK arrived: the receiver misses packets.
+    /// Processes a NACK, after [`CongestionControl::on_ack`]: the receiver misses packets.
     fn on_nack(&mut self, now: SimTime, parameters: &Self::Parameters) {
         let _ = (now, parameters);
     }
 
-    /// Nothing came back for a retransmission time-out.
+    /// Processes a retransmission time-out.
     fn on_timeout(&mut self, now: SimTime, parameters: &Self::Parameters) {
         let _ = (now, parameters);
     }
 
-    /// When [`CongestionControl::on_timer`] is due next. It is called at that time while the QP has
-    /// something to send; after a pause it is called late, and then catches up with every step
-    /// that was due. What is due at a time comes before what else happens then, and is caught up
-    /// with there, too, so that being called late changes nothing.
+    /// Returns the next time at which [`CongestionControl::on_timer`] is due.
+    ///
+    /// While the QP has packets to send, the call is on time. After a pause the call is late and does
+    /// every step that was due. Other events do the steps due at their time first, too, so that a late
+    /// call changes nothing.
     fn next_timer(&self) -> Option<SimTime> {
         None
     }
 
-    /// The time has come, or has passed.
+    /// Does all timer steps due at `now`.
     fn on_timer(&mut self, now: SimTime, parameters: &Self::Parameters) {
         let _ = (now, parameters);
     }
 }
 
-/// Bytes that a controller adds to packets.
+/// Bytes that a controller adds to packets on the wire.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ExtraBytes {
-    /// To a data packet.
+    /// Bytes added to a data packet.
     pub data: u32,
-    /// To an ACK.
+    /// Bytes added to an ACK.
     pub ack: u32,
 }

@@ -1,9 +1,9 @@
-//! Arithmetic on rates, the same on every machine: IEEE 754 products and quotients, cut to whole
-//! bits per second, as NS-3's `DataRate` does.
+//! Arithmetic on rates: IEEE 754 products and quotients, cut to whole bits per second as by NS-3's
+//! `DataRate`.
 
 use lab_units::{BitsPerSec, Ratio};
 
-/// `rate · factor`, cut to whole bits per second, from one bit per second to the largest rate.
+/// Returns `rate · factor`, cut to whole bits per second, from one bit per second to the largest rate.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -14,7 +14,7 @@ pub(super) fn times(rate: BitsPerSec, factor: f64) -> BitsPerSec {
     whole((rate.get() as f64 * factor) as u64)
 }
 
-/// `rate / divisor`, cut to whole bits per second, from one bit per second to the largest rate.
+/// Returns `rate / divisor`, cut to whole bits per second, from one bit per second to the largest rate.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -25,27 +25,27 @@ pub(super) fn over(rate: BitsPerSec, divisor: f64) -> BitsPerSec {
     whole((rate.get() as f64 / divisor) as u64)
 }
 
-/// `rate + raise`.
+/// Returns `rate + raise`.
 pub(super) const fn plus(rate: BitsPerSec, raise: BitsPerSec) -> BitsPerSec {
     whole(rate.get().saturating_add(raise.get()))
 }
 
-/// Halfway between two rates.
+/// Returns the mean of two rates.
 pub(super) const fn average(a: BitsPerSec, b: BitsPerSec) -> BitsPerSec {
     whole(a.get().midpoint(b.get()))
 }
 
-/// Half of each, cut by itself as in NS-3, which loses a bit per second where both are odd.
+/// Returns the sum of both halves, each cut as in NS-3, which loses 1 bit/s if both rates are odd.
 pub(super) const fn midway(a: BitsPerSec, b: BitsPerSec) -> BitsPerSec {
     whole(a.get() / 2 + b.get() / 2)
 }
 
-/// `rate`, unless it is below `least` or, which counts more, above `most`.
+/// Returns `rate` raised to `min`, then lowered to `max`.
 pub(super) fn bounded(rate: BitsPerSec, min: BitsPerSec, max: BitsPerSec) -> BitsPerSec {
     rate.max(min).min(max)
 }
 
-/// The float nearest to a ratio.
+/// Returns the float nearest to a ratio.
 #[expect(
     clippy::cast_precision_loss,
     reason = "parameters are written with a few digits"
@@ -54,7 +54,7 @@ pub(super) fn float(ratio: Ratio) -> f64 {
     ratio.numerator() as f64 / ratio.denominator() as f64
 }
 
-/// A number of bytes or nanoseconds as a float.
+/// Converts a number of bytes or nanoseconds to a float.
 #[expect(
     clippy::cast_precision_loss,
     reason = "2^53 ns are 104 days, 2^53 B are 9 PB"
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_rate_counts_more_than_the_least_rate() {
+    fn the_maximum_counts_more_than_the_minimum() {
         assert_eq!(bounded(bits(5), bits(10), bits(100)), bits(10));
         assert_eq!(bounded(bits(5), bits(10), bits(7)), bits(7));
         assert_eq!(bounded(bits(500), bits(10), bits(100)), bits(100));

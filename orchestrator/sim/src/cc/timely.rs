@@ -1,11 +1,11 @@
 //! TIMELY: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM '15,
-//! section 4.3, algorithm 1, and as the artifact has it.
+//! section 4.3, algorithm 1; and the artifact's variant.
 //!
-//! Each step takes one round trip, in whole nanoseconds, and the one before it:
+//! Each step takes one round-trip time, in whole nanoseconds, and the previous one:
 //!
 //! ```text
 //! difference ← (1 − α) · difference + α · (round trip − previous)
-//! gradient   = difference / least round trip
+//! gradient   = difference / minimum RTT
 //!
 //! round trip < T_low    raise
 //! round trip > T_high   R ← R · (1 − β · (1 − T_high / round trip))
@@ -14,13 +14,13 @@
 //! ```
 //!
 //! A raise is `R ← R + δ`, or a larger one (HAI) once there were 5 in a row. `R` stays between the
-//! least rate and the line rate. The first step only remembers its round trip.
+//! minimum rate and the line rate. The first step only remembers its round trip.
 //!
 //! As published, it steps after each acknowledged segment, and raises below `T_low` are by δ alone
 //! and do not count. In the artifact it steps once a round trip, which is over when a byte is
 //! acknowledged that was not sent at the last step, and all raises count.
 //!
-//! `T_low`, `T_high` and the least round trip are the authors' for a datacenter: a round trip
+//! `T_low`, `T_high` and the minimum RTT are the authors' for a datacenter: a round trip
 //! between datacenters is far above `T_high`, so that each step cuts. That is the algorithm, not an
 //! accident of this file; set them for other networks.
 //!
@@ -48,7 +48,7 @@ pub struct Parameters {
     low: u64,
     /// `T_high` in nanoseconds.
     high: u64,
-    /// In nanoseconds.
+    /// Minimum RTT in nanoseconds.
     min_round_trip: u64,
     /// δ.
     additive: BitsPerSec,
@@ -67,7 +67,7 @@ enum Step {
 }
 
 impl Parameters {
-    /// Of a plan; the semantics decides what packets carry.
+    /// Converts a plan's parameters; the packets' extra bytes depend on the semantics.
     #[must_use]
     pub fn new(plan: &TimelyConfig, semantics: Semantics) -> Self {
         Self {
@@ -100,21 +100,21 @@ pub struct Timely {
     line: BitsPerSec,
     /// Averaged difference of round trips in nanoseconds.
     difference: f64,
-    /// In nanoseconds; nothing before the first step.
+    /// Previous RTT in nanoseconds; `None` before the first step.
     previous: Option<u64>,
-    /// The acknowledgement that makes the next step is above this.
+    /// The next step needs an acknowledgement above this.
     step_after: u64,
-    /// Raises in a row.
+    /// Number of consecutive raises.
     raises: u32,
 }
 
-/// What a step does to the rate.
+/// Change of the rate by a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Change {
     Raise,
-    /// By δ, whatever came before.
+    /// Raise by δ, never the hyper raise.
     RaiseLittle,
-    /// To this share.
+    /// Cut to this share.
     Cut(f64),
 }
 
@@ -192,7 +192,7 @@ impl Timely {
     }
 }
 
-/// What a round trip means, of which the averaged difference is `difference`.
+/// Returns the change for an RTT and its averaged difference.
 fn change(round_trip: u64, difference: f64, parameters: &Parameters) -> Change {
     if round_trip < parameters.low {
         return match parameters.step {
@@ -238,12 +238,12 @@ mod tests {
         Timely::new(parameters, facts, SimTime::ZERO)
     }
 
-    /// The rate to the nearest Mbit/s.
+    /// Returns the rate, rounded to Mbit/s.
     fn mbits(control: &Timely) -> u64 {
         (control.rate.get() + 500_000) / 1_000_000
     }
 
-    /// The `n`th segment's last ACK, after `micros`; everything before the `n + 1`th was sent.
+    /// Processes the last ACK of segment `n` after `micros`, when all of the segment was sent.
     fn acked(control: &mut Timely, n: u64, micros: u64, parameters: &Parameters) -> u64 {
         let ack = Ack {
             acked_bytes: n * 16_000,
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn across_a_wide_area_each_step_leaves_little() {
+    fn over_a_wide_area_every_step_cuts_deeply() {
         let parameters = artifact();
         let mut control = new_control(&parameters);
         acked(&mut control, 1, 20_000, &parameters);

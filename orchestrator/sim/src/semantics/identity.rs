@@ -1,4 +1,4 @@
-//! Who is who on the wire: addresses, ports, keys and seeds, looked up once at set-up.
+//! Identities on the wire: addresses, ports, keys and seeds, computed once at set-up.
 
 use lab_plan::{Flow, Plan};
 use lab_policy::FlowTuple;
@@ -6,47 +6,46 @@ use lab_units::NodeId;
 
 use crate::time::SimTime;
 
-/// What flows and switches are known by.
+/// Identities of flows and nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Identities {
-    /// One for each flow, in the order given.
+    /// Identity of each flow, in the order given.
     pub flows: Vec<FlowIdentity>,
-    /// Seed of each node's hash, by the plan's node id.
+    /// Seed of each node's flow hash, by the plan's node id.
     pub hash_seeds: Vec<u32>,
-    /// The largest bandwidth-delay product, which windows are made of.
+    /// Largest bandwidth-delay product in bytes, from which windows are computed.
     pub largest_window: u64,
-    /// The round trip that every QP's congestion control starts from; its own flow's if absent.
+    /// Base RTT of every QP's congestion control; the flow's own if absent.
     pub common_base_rtt: Option<SimTime>,
-    /// For each node of the plan that needs one: its ports in the order in which equal next hops
-    /// are tabled, by destination host.
+    /// Order of equal next hops; the plan's if absent.
     pub next_hop_order: Option<NextHopOrder>,
 }
 
-/// The order of equal next hops at a node towards a host.
+/// Order of equal next hops at each node towards each host.
 #[derive(Clone, Debug, Default)]
 pub struct NextHopOrder {
-    /// By (node, destination host): neighbours in order.
+    /// Neighbours in order, by node and destination host.
     pub neighbours: std::collections::BTreeMap<(NodeId, NodeId), Vec<NodeId>>,
 }
 
-/// What a flow is known by.
+/// Identity of a flow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FlowIdentity {
-    /// What its data packets are hashed by.
+    /// Tuple of the data packets, input of the flow hash.
     pub data: FlowTuple,
-    /// What its ACKs are hashed by.
+    /// Tuple of the ACKs, input of the flow hash.
     pub ack: FlowTuple,
-    /// Key of its data in flow tables.
+    /// Key of the data in flow tables.
     pub data_key: u64,
-    /// Key of its ACKs in flow tables.
+    /// Key of the ACKs in flow tables.
     pub ack_key: u64,
 }
 
 /// UDP port of RoCEv2.
 const ROCE_PORT: u16 = 4791;
 
-/// Every flow has two keys of its own, and the ports that the kernel engine's QPs have: what is
-/// hashed in one engine is what is hashed in the other.
+/// Returns identities with two unique keys per flow and the UDP ports of the kernel engine's QPs, so
+/// that both engines hash the same tuples.
 #[must_use]
 pub(super) fn unique(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
     let address = |node: NodeId| plan.nodes[node.index()].addr;
@@ -57,7 +56,7 @@ pub(super) fn unique(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
         *next += 1;
         qp
     };
-    let identity = |(place, flow): (u64, &&Flow)| {
+    let identity = |(index, flow): (u64, &&Flow)| {
         let sport = source_port(new_qp(flow.src), new_qp(flow.dst));
         let tuple = |from, to| FlowTuple {
             src: address(from),
@@ -68,19 +67,19 @@ pub(super) fn unique(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
         FlowIdentity {
             data: tuple(flow.src, flow.dst),
             ack: tuple(flow.dst, flow.src),
-            data_key: place * 2,
-            ack_key: place * 2 + 1,
+            data_key: index * 2,
+            ack_key: index * 2 + 1,
         }
     };
     (0u64..).zip(flows).map(identity).collect()
 }
 
-/// The first QP number that rxe gives a program: it counts on from 16 (`RXE_MIN_QP_INDEX`), which is
-/// the device's own for management. A host's QPs are made in the order of its flows.
+/// First QP number that rxe assigns: numbers start at 16 (`RXE_MIN_QP_INDEX`), which is the device's
+/// management QP. A host creates its QPs in the order of its flows.
 const FIRST_QP: u64 = 17;
 
-/// The source port of both directions of a connection, from its QP numbers: `rdma_get_udp_sport`
-/// without a flow label, <https://github.com/torvalds/linux/blob/v6.1/include/rdma/ib_verbs.h>.
+/// Returns the UDP source port of both directions of a connection: `rdma_get_udp_sport` without a flow
+/// label, <https://github.com/torvalds/linux/blob/v6.1/include/rdma/ib_verbs.h>.
 fn source_port(local_qp: u64, remote_qp: u64) -> u16 {
     let product = local_qp.wrapping_mul(remote_qp);
     let product = product ^ (product >> 20);
@@ -93,9 +92,9 @@ fn source_port(local_qp: u64, remote_qp: u64) -> u16 {
 mod tests {
     use super::*;
 
-    /// Seen in a lab on Linux 6.1.
+    /// Ports measured on Linux 6.1.
     #[test]
-    fn ports_are_those_of_the_kernels_qps() {
+    fn source_ports_equal_the_kernels() {
         let seen = [((17, 17), 49_441), ((17, 18), 49_458), ((18, 18), 49_476)];
         for ((local, remote), port) in seen {
             assert_eq!(source_port(local, remote), port);

@@ -1,7 +1,7 @@
-//! The two sets of semantics, never mixed: what the paper says, and what the authors' code does.
+//! Rules of the two semantics, which are never mixed: the paper's text and the artifact's code.
 //!
-//! A set is a type without values, so that a simulation of one has nothing of the other in its hot
-//! path. Where a flow's addresses, keys and next hops differ, they are looked up once, at set-up.
+//! Each set of rules is a type without values, so that the hot path of one has no branch for the other.
+//! Addresses, keys and next hops are computed once, at set-up.
 
 use lab_plan::{Flow, Plan};
 use lab_units::BitsPerSec;
@@ -16,11 +16,11 @@ pub use artifact::Artifact;
 pub use identity::{FlowIdentity, Identities, NextHopOrder};
 pub use paper::Paper;
 
-/// One set of semantics.
+/// Rules of one semantics.
 pub trait SemanticsRules: Copy + Send + Sync + 'static {
-    /// Bytes of a data packet besides its payload and what congestion control adds.
+    /// Bytes of a data packet besides its payload and the bytes of congestion control.
     const DATA_HEADER_BYTES: u32;
-    /// Payloads are padded to a multiple of this.
+    /// Payloads are padded to a multiple of these bytes.
     const PAYLOAD_ALIGN: u32;
     /// Bytes of an ACK or NACK.
     const ACK_BYTES: u32;
@@ -28,65 +28,63 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     const CNP_BYTES: u32;
     /// Bytes of a PFC frame.
     const PFC_BYTES: u32;
-    /// Bytes every port and class of a switch has for itself.
+    /// Buffer bytes reserved for each port and class of a switch.
     const RESERVE_BYTES: u64;
-    /// A paused class is resumed this many bytes below the threshold it was paused at.
+    /// Bytes below the pause threshold at which a paused class resumes.
     const RESUME_OFFSET_BYTES: u64;
-    /// Bytes a port's queues may hold, whatever the buffer: the device's own limit.
+    /// Limit of the device: maximum bytes in a port's queues, independent of the buffer.
     const PORT_LIMIT_BYTES: Option<u64>;
-    /// The switch counts a packet as in its buffer and its egress queue before that queue turns it
-    /// away, and for good: `SwitchNode::SendToDev` tells the MMU first, and nobody tells it that the
-    /// device has dropped the packet.
+    /// True if a packet that its egress queue rejects stays counted in the buffer and the queue for ever:
+    /// `SwitchNode::SendToDev` counts first, and a drop by the device does not correct the count.
     const COUNTS_REJECTED: bool;
 
-    /// A new rate also moves the packet after the last one sent, whatever the congestion control.
+    /// True if a new rate also moves the next packet, under any congestion control.
     const RATE_MOVES_NEXT: bool;
 
-    /// A NIC whose QPs all wait sleeps until the earliest of them may send by its pacing alone, held
-    /// by its window or not. It does not sleep at all if that time has passed, and does not wake
-    /// earlier for a QP that may send before; only an arrival or a new flow wakes it then.
+    /// True if a NIC whose QPs all wait sleeps until the earliest pacing time of any QP, even of one that
+    /// its window holds. The NIC does not sleep if that time has passed. Only an arrival or a new flow
+    /// wakes it earlier.
     const NIC_OVERSLEEPS: bool;
 
-    /// A QP keeps its place in its NIC's round, whether it has something to send or not, until it is
-    /// found to have finished: so `RdmaEgressQueue::GetNextQindex` has it, which finds those only that
-    /// it passes on the way to the next turn, and leaves `m_rrlast` where it is. Whose first packet is
-    /// first decides for all flows of one key: with this, no flow of Figure 1 under UCMP goes another
-    /// way than the published one, without it eight do.
+    /// True if a QP keeps its position in its NIC's scheduler until an iteration finds it finished.
+    ///
+    /// `RdmaEgressQueue::GetNextQindex` finds only the QPs that it passes, and does not correct
+    /// `m_rrlast`. The order matters since the first packet decides for all flows of one key: with this
+    /// rule all flows of Figure 1 under UCMP take the published paths, without it eight do not.
     const SCHEDULER_KEEPS_QPS: bool;
 
-    /// What the clock makes of the exact time a packet takes.
+    /// Rounds the exact serialization time of a packet to the clock's resolution.
     fn clock(exact: SimTime) -> SimTime;
 
-    /// Bandwidth-delay product.
+    /// Returns the bandwidth-delay product in bytes.
     fn bdp(round_trip: SimTime, rate: BitsPerSec) -> u64;
 
-    /// The window of a QP at `rate`, on a line of `line_rate`, where `largest` is the plan's
+    /// Returns the window in bytes of a QP at `rate` on a line of `line_rate`; `largest` is the plan's
     /// largest bandwidth-delay product.
     fn window(largest: u64, rate: BitsPerSec, line_rate: BitsPerSec) -> u64;
 
-    /// Buffer kept for what is under way when a pause is sent.
+    /// Returns the headroom in bytes for packets under way when a pause is sent.
     fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64;
 
-    /// What a switch has to share: its buffer without the ports' headrooms and reserves. `None`
-    /// when they do not leave anything.
+    /// Returns the shared bytes of a switch: the buffer less headrooms and reserves; `None` if nothing is
+    /// left.
     fn shared_bytes(buffer: u64, headrooms: &[u64], reserves: u64) -> Option<u64>;
 
-    /// What is left to share.
+    /// Returns the free bytes of the shared buffer.
     fn free_bytes(shared: u64, used: u64) -> u64;
 
-    /// Whether a QP's data and its ACKs have entries in flow tables even where there is only one
-    /// candidate, or the datacenter's own spines.
+    /// True if flows are pinned even towards a single candidate or the datacenter's own spines.
     const PINS_EVERYTHING: bool;
 
-    /// Who `flows` and the switches are.
+    /// Returns addresses, keys and seeds of `flows` and nodes.
     fn identities(plan: &Plan, flows: &[&Flow]) -> Identities;
 
-    /// A port's share of what is free is this power of two of it: a faster port's is larger.
+    /// Returns the shift that gives a port's share of the free bytes; a faster port has a larger share.
     fn threshold_shift(rate: BitsPerSec, nic_rate: BitsPerSec) -> u32 {
         let times = rate.get() / nic_rate.get().max(1);
         SLOW_PORT_SHIFT.saturating_sub(times.checked_ilog2().unwrap_or(0))
     }
 }
 
-/// An eighth for a port of the hosts' rate: HPCC's NS-3 MMU, which the artifact is built on.
+/// Shift of a port at the hosts' rate, an eighth: HPCC's NS-3 MMU, which the artifact extends.
 const SLOW_PORT_SHIFT: u32 = 3;

@@ -1,4 +1,4 @@
-//! What the paper says: no number wraps, RoCEv2's headers, time to the picosecond.
+//! Semantics of the paper: no integer wraps, RoCEv2's headers, time in picoseconds.
 
 use lab_plan::{Flow, Plan, frame};
 use lab_units::BitsPerSec;
@@ -6,7 +6,7 @@ use lab_units::BitsPerSec;
 use super::{Identities, SemanticsRules, identity};
 use crate::time::SimTime;
 
-/// The paper's semantics.
+/// Rules of the paper.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Paper;
 
@@ -15,9 +15,9 @@ impl SemanticsRules for Paper {
     /// RoCEv2 pads payloads to four bytes.
     const PAYLOAD_ALIGN: u32 = 4;
     const ACK_BYTES: u32 = small(frame::ACK);
-    /// RoCEv2 annex A17.9.3: a CNP has 16 reserved bytes behind its header.
+    /// RoCEv2 annex A17.9.3: headers and 16 reserved bytes.
     const CNP_BYTES: u32 = small(frame::HEADERS) + 16;
-    /// IEEE 802.1Qbb: a control frame of the least Ethernet size.
+    /// IEEE 802.1Qbb: a control frame of the minimum Ethernet size.
     const PFC_BYTES: u32 = 64;
     const RESERVE_BYTES: u64 = 4_096;
     const RESUME_OFFSET_BYTES: u64 = 3_072;
@@ -42,8 +42,8 @@ impl SemanticsRules for Paper {
         u64::try_from(window).unwrap_or(u64::MAX)
     }
 
-    /// IEEE 802.1Qbb, annex N: what the peer sends until the pause is there, which is a round trip
-    /// and the packets just begun at both ends.
+    /// IEEE 802.1Qbb, annex N: bytes that the peer sends until the pause arrives, which are a round
+    /// trip's and the packets just begun at both ends.
     fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64 {
         let round_trip = SimTime::from_picos(delay.picos().saturating_mul(2));
         Self::bdp(round_trip, rate)
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn headroom_holds_a_round_trip_and_what_was_begun() {
+    fn headroom_holds_a_round_trip_and_begun_packets() {
         // 100 Gbit/s, 1 µs: 25,000 B under way.
         let headroom = Paper::headroom(gbit(100), SimTime::from_micros(1), 4_154);
         assert_eq!(headroom, 25_000 + 2 * 4_154 + 64);

@@ -1,8 +1,8 @@
-//! What the authors' NS-3 code does: its wraps, aliases, header sizes and clock.
+//! Semantics of the artifact, the authors' NS-3 code: wraps, aliases, header sizes and clock.
 //!
-//! - `wraps`: where it runs out of bits
+//! - `wraps`: arithmetic that wraps
 //!
-//! Who is who in it is in [`lab_artifact::ids`].
+//! Its identities are in [`lab_artifact::ids`].
 
 use lab_artifact::{NodeIds, ids, routing_table};
 use lab_plan::{Flow, Plan, standalone::Standalone};
@@ -13,7 +13,7 @@ use crate::time::SimTime;
 
 pub mod wraps;
 
-/// The semantics of the authors' code.
+/// Rules of the artifact.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Artifact;
 
@@ -23,12 +23,12 @@ impl SemanticsRules for Artifact {
     const PAYLOAD_ALIGN: u32 = 1;
     /// A header of 12 bytes behind PPP, IPv4 and priority, padded to the least Ethernet frame.
     const ACK_BYTES: u32 = 60;
-    /// Marks come back in ACKs, so that there are no CNPs.
+    /// Unused: marks return in ACKs, not in CNPs.
     const CNP_BYTES: u32 = 60;
     const PFC_BYTES: u32 = 43;
     const RESERVE_BYTES: u64 = 4_096;
     const RESUME_OFFSET_BYTES: u64 = 3_072;
-    /// The queue of a device, which drops without a word.
+    /// Limit of the device's queue, which drops silently.
     const PORT_LIMIT_BYTES: Option<u64> = Some(lab_artifact::ecn::PORT_LIMIT.get());
     const COUNTS_REJECTED: bool = true;
     const PINS_EVERYTHING: bool = true;
@@ -36,11 +36,10 @@ impl SemanticsRules for Artifact {
     const NIC_OVERSLEEPS: bool = true;
     const SCHEDULER_KEEPS_QPS: bool = true;
 
-    /// Whole nanoseconds below `exact`.
+    /// Returns the whole nanoseconds below `exact`.
     ///
-    /// NS-3 takes a time in seconds as a floating-point number and keeps it as a fraction of 2^64,
-    /// cut off, before it takes the whole nanoseconds: a time that is a whole number of them lands
-    /// just below, and is one less.
+    /// NS-3 converts a time from floating-point seconds to a truncated fraction of 2^64, then to whole
+    /// nanoseconds: an exact number of nanoseconds lands just below and loses one.
     fn clock(exact: SimTime) -> SimTime {
         SimTime::from_picos(exact.picos().saturating_sub(1)).cut_to_nanos()
     }
@@ -58,7 +57,7 @@ impl SemanticsRules for Artifact {
         u64::from(wraps::headroom(rate.get(), delay.nanos_trunc().get()))
     }
 
-    /// Of the reserves, those of one class of each port are kept, though every class uses its own.
+    /// Subtracts the reserve of one class per port, though every class uses its own.
     fn shared_bytes(buffer: u64, headrooms: &[u64], _: u64) -> Option<u64> {
         Some(u64::from(wraps::shared(buffer, headrooms, RESERVE)))
     }
@@ -95,7 +94,7 @@ impl SemanticsRules for Artifact {
     }
 }
 
-/// [`SemanticsRules::RESERVE_BYTES`], in the code's bits.
+/// [`SemanticsRules::RESERVE_BYTES`] as the artifact's integer type.
 const RESERVE: u32 = 4_096;
 
 #[cfg(test)]
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clock_has_whole_nanoseconds_below() {
+    fn the_clock_rounds_to_the_nanosecond_below() {
         let clock = |picos| Artifact::clock(SimTime::from_picos(picos)).picos();
         assert_eq!(clock(83_840), 83_000);
         // 60 B at 40 Gbit/s are 12 ns.
@@ -112,7 +111,7 @@ mod tests {
         assert_eq!(clock(0), 0);
     }
 
-    /// 200 Gbit/s over DC2 and DC3, 100 over DC4 and DC5, the rest over DC6 and DC7, by delays.
+    /// Plan of eight datacenters: 200 Gbit/s by DC2 and DC3, 100 by DC4 and DC5, `slow` by DC6 and DC7.
     fn eight_datacenters(slow: &str, millis: [u64; 6]) -> Plan {
         use std::fmt::Write as _;
         let mut text = "name: eight\ntopology:\n  dcs:\n".to_owned();
@@ -146,9 +145,9 @@ mod tests {
         )
     }
 
-    /// Of the published topology, and of those that Figures 5 and 9 were made with.
+    /// Products of the published topology, and of those of Figures 5 and 9.
     #[test]
-    fn the_largest_products_are_the_codes() {
+    fn the_largest_products_equal_the_artifacts() {
         assert_eq!(
             largest("25 Gbit", [25, 250, 10, 100, 5, 50]),
             (2_263_469_481, 700_012)
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_and_flows_are_who_they_are_there() {
+    fn identities_equal_the_artifacts() {
         let plan = eight_datacenters("25 Gbit", [25, 250, 10, 100, 5, 50]);
         let flows: Vec<&Flow> = plan.flows.iter().collect();
         let identities = Artifact::identities(&plan, &flows);

@@ -1,48 +1,47 @@
-//! Where the authors' code runs out of bits.
+//! Arithmetic of the artifact that wraps.
 //!
-//! Rates are bit/s and times nanoseconds in 64 bits; buffers are bytes in 32. On long-haul links
-//! both overflow, and PFC thresholds, windows and all that follows is what is left.
+//! Rates are bit/s and times nanoseconds in 64 bits; buffers are bytes in 32 bits. On long-haul links
+//! both overflow, and PFC thresholds and windows follow from the wrapped values.
 
-/// A rate times a time, in 64 bits.
+/// Returns rate times time, modulo 2^64.
 #[must_use]
 pub const fn bit_nanos(bits_per_second: u64, nanos: u64) -> u64 {
     bits_per_second.wrapping_mul(nanos)
 }
 
-/// Bandwidth-delay product: ((rtt · rate) mod 2^64) / 10^9 / 8, of which 32 bits are kept.
+/// Returns the bandwidth-delay product in bytes: ((RTT · rate) mod 2^64) / 10^9 / 8, modulo 2^32.
 #[must_use]
 pub const fn bdp(round_trip_nanos: u64, bits_per_second: u64) -> u32 {
     low(bit_nanos(bits_per_second, round_trip_nanos) / 1_000_000_000 / 8)
 }
 
-/// A window in proportion to a rate: ((window · rate) mod 2^64) / line rate.
+/// Returns a window in proportion to a rate: ((window · rate) mod 2^64) / line rate.
 #[must_use]
 pub const fn window(largest: u32, bits_per_second: u64, line_rate: u64) -> u64 {
     (largest as u64).wrapping_mul(bits_per_second) / line_rate
 }
 
-/// Headroom of a port: three one-way products, ((rate · delay) mod 2^64) / 8 / 10^9 · 3, of which 32
-/// bits are kept.
+/// Returns the headroom of a port: ((rate · delay) mod 2^64) / 8 / 10^9 · 3, modulo 2^32.
 #[must_use]
 pub const fn headroom(bits_per_second: u64, delay_nanos: u64) -> u32 {
     low(bit_nanos(bits_per_second, delay_nanos) / 8 / 1_000_000_000 * 3)
 }
 
-/// What is left of a buffer: buffer − Σ headrooms − Σ reserves, in 32 bits. Where headrooms are
-/// larger than the buffer, gigabytes seem to be free.
+/// Returns the shared bytes of a buffer: buffer − Σ headrooms − Σ reserves, modulo 2^32. If the
+/// headrooms exceed the buffer, gigabytes seem to be free.
 #[must_use]
 pub fn shared(buffer: u64, headrooms: &[u64], reserve: u32) -> u32 {
     let kept = |sum: u32, headroom: &u64| sum.wrapping_add(low(*headroom)).wrapping_add(reserve);
     low(buffer).wrapping_sub(headrooms.iter().fold(0, kept))
 }
 
-/// What is left to share once `used` is: a difference in 32 bits.
+/// Returns the free bytes: shared − used, modulo 2^32.
 #[must_use]
 pub const fn free(shared: u64, used: u64) -> u32 {
     low(shared).wrapping_sub(low(used))
 }
 
-/// The lower half.
+/// Returns the lower 32 bits.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the authors' code keeps 32 bits, which is what this is for"
@@ -57,14 +56,14 @@ mod tests {
 
     const GBIT: u64 = 1_000_000_000;
 
-    /// 700.012 ms at 100 Gbit/s are 8.75 GB; the code has 1.83.
+    /// 700.012 ms at 100 Gbit/s are 8.75 GB; the artifact has 1.83 GB.
     #[test]
     fn products_of_long_round_trips_wrap() {
         assert_eq!(bdp(20_013_000, 25 * GBIT), 62_540_625);
         assert_eq!(bdp(700_012_000, 100 * GBIT), 1_832_620_972);
     }
 
-    /// The window of a line's full rate is smaller than that of a quarter of it.
+    /// The window of the full line rate is smaller than the window of a quarter of it.
     #[test]
     fn windows_wrap_and_need_not_grow_with_the_rate() {
         let at = |largest, gigabits: u64| window(largest, gigabits * GBIT, 100 * GBIT);
@@ -77,8 +76,7 @@ mod tests {
         assert_eq!(at(400_157_000, 25), 100_039_250);
     }
 
-    /// Ports of the 8-DC network's DCI switches: two to spines, and to DCI switches; free bytes of a
-    /// buffer of 128 MiB.
+    /// Free bytes of a buffer of 128 MiB at the 8-DC network's DCI switches, with two spine ports.
     #[test]
     fn free_buffer_wraps_to_gigabytes() {
         const MILLI: u64 = 1_000_000;

@@ -1,0 +1,73 @@
+//! Dispatch from a plan's congestion control to its type, once per simulation; and no control at all.
+
+use lab_plan::{CcPlan, Semantics};
+use lab_policy::Preset;
+use lab_units::BitsPerSec;
+
+use super::{
+    Ack, ArtifactDcqcn, CongestionControl, Dcqcn, Dctcp, Hpcc, QpFacts, Timely, hpcc, timely,
+};
+use crate::time::SimTime;
+
+/// Operation that is generic over the type of congestion control, so that the hot path is compiled for
+/// each type.
+///
+/// ```
+/// use lab_plan::{CcPlan, Semantics};
+/// use lab_sim::cc::{CongestionControl, WithControl, with_control};
+///
+/// struct Size;
+///
+/// impl WithControl for Size {
+///     type Output = usize;
+///
+///     fn run<C: CongestionControl + Send + 'static>(self, _: C::Parameters) -> usize {
+///         size_of::<C>()
+///     }
+/// }
+///
+/// assert_eq!(with_control(&CcPlan::None, Semantics::Paper, Size), 8);
+/// ```
+pub trait WithControl {
+    /// Result of the operation.
+    type Output;
+
+    /// Runs the operation with `C`.
+    fn run<C: CongestionControl + Send + 'static>(self, parameters: C::Parameters) -> Self::Output;
+}
+
+/// Runs `operation` with the type of `cc`.
+pub fn with_control<W: WithControl>(cc: &CcPlan, semantics: Semantics, operation: W) -> W::Output {
+    match cc {
+        CcPlan::None => operation.run::<NoControl>(()),
+        CcPlan::Dcqcn(plan) => match plan.preset {
+            Preset::Paper => operation.run::<Dcqcn>(plan.into()),
+            Preset::Artifact => operation.run::<ArtifactDcqcn>(plan.into()),
+        },
+        CcPlan::Hpcc(plan) => operation.run::<Hpcc>(hpcc::Parameters::new(plan, semantics)),
+        CcPlan::Timely(plan) => operation.run::<Timely>(timely::Parameters::new(plan, semantics)),
+        CcPlan::Dctcp(plan) => operation.run::<Dctcp>(plan.into()),
+    }
+}
+
+/// Line rate always, as rxe sends: only loss, PFC and the window limit a QP.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NoControl {
+    rate: BitsPerSec,
+}
+
+impl CongestionControl for NoControl {
+    type Parameters = ();
+
+    fn new((): &(), facts: QpFacts, _: SimTime) -> Self {
+        Self {
+            rate: facts.line_rate,
+        }
+    }
+
+    fn rate(&self) -> BitsPerSec {
+        self.rate
+    }
+
+    fn on_ack(&mut self, _: SimTime, _: &Ack<'_>, (): &()) {}
+}
