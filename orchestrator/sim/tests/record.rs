@@ -1,4 +1,4 @@
-//! What a simulation leaves in a run directory.
+//! Rows of a recorded simulation.
 
 use std::{fs, path::Path};
 
@@ -10,7 +10,7 @@ use lab_records::{
 use lab_sim::{EndReason, Job, Outcome, RunOptions, SimTime, TraceFilter, record};
 use lab_units::{FlowId, Nanos};
 
-/// Two ways of two inter-DC links each, and three flows one after the other.
+/// Two paths of two inter-DC links each, and three consecutive flows.
 const DIAMOND: &str = "
 name: diamond
 topology:
@@ -58,7 +58,7 @@ fn rows<R: Row>(dir: &Path) -> Vec<R> {
 }
 
 #[test]
-fn a_run_directory_has_every_flow_with_its_ways() {
+fn a_run_directory_has_every_flow_with_its_paths() {
     let folder = tempfile::tempdir().expect("a folder");
     let plan = plan(DIAMOND, false);
     run(folder.path(), &plan, &RunOptions::default());

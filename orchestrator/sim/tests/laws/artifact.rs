@@ -1,14 +1,14 @@
-//! What the authors' code does and the paper does not say.
+//! Behaviour of the artifact that differs from the paper's.
 
 use lab_records::StoryEvent;
 
 use crate::lab::simulate_text;
 
-/// Eight hosts of 100 Gbit/s send 150 MB each, less than a window, into a link of 10 Gbit/s; much later one of
-/// them sends a single packet.
+/// Eight hosts of 100 Gbit/s send 150 MB each, less than a window, into a link of 10 Gbit/s; much later
+/// one host sends a single packet.
 ///
-/// Where headrooms are larger than the buffer gigabytes seem to be free, so that PFC stops nobody and
-/// the device's own limit of 1,000 MiB is met.
+/// The headrooms exceed the buffer, so that gigabytes seem to be free in the artifact: PFC pauses no host,
+/// and the queue reaches the device's limit of 1,000 MiB.
 fn overflow(semantics: &str) -> String {
     let flows = (1..=8).map(|host| format!("{{ from: dc1/h{host}, to: dc2/h1, size: 150 MB }}"));
     let flows: Vec<String> = flows.collect();
@@ -33,7 +33,7 @@ transport: {{ semantics: {semantics}, pfc: true, payload: 9000, dci_buffer: 128 
 }
 
 #[test]
-fn what_the_device_turns_away_stays_counted_as_queued() {
+fn packets_that_the_device_rejects_stay_counted_as_queued() {
     let run = simulate_text(&overflow("artifact"));
     let full = run.ports().max_by_key(|port| port.counts.peak_bytes);
     let counts = full.expect("ports").counts;
@@ -48,7 +48,7 @@ fn what_the_device_turns_away_stays_counted_as_queued() {
 }
 
 #[test]
-fn in_the_paper_s_semantics_hosts_are_paused_instead() {
+fn under_the_papers_semantics_hosts_are_paused_instead() {
     let run = simulate_text(&overflow("paper"));
     assert_eq!(run.outcome.work.drops, 0);
     assert!(run.pfc().count() > 0);

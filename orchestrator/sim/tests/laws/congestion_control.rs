@@ -1,4 +1,4 @@
-//! Congestion control, end to end.
+//! Congestion control from end to end.
 
 use lab_records::StoryEvent;
 use lab_sim::EndReason;
@@ -29,23 +29,23 @@ measure: {{ queues: 1 ms, links: 1 ms }}
     ))
 }
 
-/// The mean of a flow's rate between two times, in Gbit/s.
+/// Returns the mean of a flow's rate between two times, in Gbit/s.
 fn mean_rate(run: &Run, flow: u32, from: u64, to: u64) -> f64 {
     let mut rate = 100e9;
     let (mut since, mut sum) = (from, 0.0);
-    for note in run.story(flow) {
-        let at = note.at.picos().clamp(from, to);
+    for event in run.flow_events(flow) {
+        let at = event.at.picos().clamp(from, to);
         sum += rate * (at - since) as f64;
         since = at;
-        if let Some(new) = note.rate {
+        if let Some(new) = event.rate {
             rate = new as f64;
         }
     }
     (sum + rate * (to - since) as f64) / (to - from) as f64 / 1e9
 }
 
-/// DCQCN's fixed point has both flows at half the link's rate (SIGCOMM '15, section 5): they see the
-/// same queue and so the same marks, and the one with more is cut by more.
+/// DCQCN's fixed point is half the link's rate for both flows (SIGCOMM '15, section 5): both see the same
+/// marks, and the faster flow is cut by more.
 #[test]
 fn two_dcqcn_flows_converge_to_half_the_link_each() {
     let run = late_comer("dcqcn");
@@ -59,7 +59,7 @@ fn two_dcqcn_flows_converge_to_half_the_link_each() {
 }
 
 #[test]
-fn rates_stay_between_the_least_and_the_lines() {
+fn rates_stay_between_zero_and_the_line_rate() {
     for cc in [
         "dcqcn",
         "{ dcqcn: { preset: artifact } }",
@@ -71,11 +71,11 @@ fn rates_stay_between_the_least_and_the_lines() {
         assert_eq!(run.outcome.reason, EndReason::Finished, "{cc}");
         let mut set = 0;
         for flow in [0, 1] {
-            for note in run
-                .story(flow)
-                .filter(|note| note.event == StoryEvent::RateSet)
+            for event in run
+                .flow_events(flow)
+                .filter(|event| event.event == StoryEvent::RateSet)
             {
-                let rate = note.rate.expect("it is what changed");
+                let rate = event.rate.expect("a new rate");
                 assert!((1..=100_000_000_000).contains(&rate), "{cc}: {rate}");
                 set += 1;
             }
@@ -84,15 +84,15 @@ fn rates_stay_between_the_least_and_the_lines() {
     }
 }
 
-/// A controlled link still is a link: two flows of 1 GB, 250,000 packets of 4,154 B at least, take
-/// 166 ms of it together; and what holds them back keeps the queue where marks are.
+/// Two flows of 1 GB, at least 250,000 packets of 4,154 B, take 166 ms of the link together, and congestion
+/// control keeps the queue near the marking thresholds.
 #[test]
 fn control_keeps_the_link_busy_and_the_queue_short() {
     let run = late_comer("dcqcn");
     let end = [0, 1].map(|flow| run.end_of(flow).expect("finished"));
     let last = end[0].max(end[1]);
     assert!(last > 162 * MILLI, "faster than the link: {last} ps");
-    let early = run.queues().filter(|note| note.at.picos() > 40 * MILLI);
-    let longest = early.map(|note| note.bytes).max().unwrap_or(0);
+    let early = run.queues().filter(|event| event.at.picos() > 40 * MILLI);
+    let longest = early.map(|event| event.bytes).max().unwrap_or(0);
     assert!(longest < 4_000_000, "{longest} B");
 }

@@ -1,10 +1,10 @@
-//! The same plan gives the same notes, whoever simulates it.
+//! The same plan gives the same trace on any number of threads.
 
 use proptest::prelude::*;
 
 use crate::lab::{MILLI, plan, simulate_until};
 
-/// A link between two datacenters, as drawn.
+/// Random link between two datacenters.
 #[derive(Clone, Debug)]
 struct Wire {
     gbit: u32,
@@ -13,17 +13,17 @@ struct Wire {
     ecn: bool,
 }
 
-/// What is drawn for a scenario.
+/// Random scenario.
 #[derive(Clone, Debug)]
 struct Drawn {
     seed: u32,
-    /// Links of a ring; one fewer than three datacenters would need is a line.
+    /// Links of a ring; a line for two datacenters.
     ring: Vec<Wire>,
     /// Chords from the first datacenter.
     chords: Vec<Wire>,
     /// From, to and host picks, kilobytes, start in microseconds.
     flows: Vec<(usize, usize, usize, u32, u32)>,
-    /// At most one each link, so that none dies twice.
+    /// At most one per link.
     faults: Vec<(u32, usize, &'static str)>,
     transport: String,
     policy: &'static str,
@@ -124,10 +124,10 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 impl Drawn {
-    /// As a scenario.
+    /// Returns the scenario's text.
     fn text(&self) -> String {
         let dcs = self.ring.len();
-        let place = if self.has_fabric {
+        let hosts = if self.has_fabric {
             "fabric: { spines: 2, leaves: 2, hosts_per_leaf: 1 }"
         } else {
             "hosts: 2"
@@ -138,7 +138,7 @@ impl Drawn {
             "topology:".to_owned(),
             "  dcs:".to_owned(),
         ];
-        lines.extend((1..=dcs).map(|dc| format!("    - {{ name: dc{dc}, {place} }}")));
+        lines.extend((1..=dcs).map(|dc| format!("    - {{ name: dc{dc}, {hosts} }}")));
         lines.push("  links:".to_owned());
         let links = self.links();
         for (a, b, wire) in &links {
@@ -178,7 +178,7 @@ impl Drawn {
             let between = format!("link: [dc{a}, dc{b}]");
             lines.push(format!("  - {{ at: {at} us, {between}, {change} }}"));
             if change == "down: true" && at % 2 == 0 {
-                // Back while packets are on the way, or after time-outs.
+                // Up again while packets are under way, or after time-outs.
                 lines.push(format!(
                     "  - {{ at: {} us, {between}, up: true }}",
                     at + at % 7_000 + 1
@@ -188,7 +188,7 @@ impl Drawn {
         lines.join("\n") + "\n"
     }
 
-    /// Ends and wire of each link; two datacenters have one link, three or more a ring.
+    /// Returns ends and wire of each link.
     fn links(&self) -> Vec<(usize, usize, &Wire)> {
         let dcs = self.ring.len();
         let around = (1..=dcs)
@@ -201,12 +201,12 @@ impl Drawn {
     }
 }
 
-/// 60 ms are more than most of these flows need; what goes on then is cut off, the same everywhere.
-fn notes_of(text: &str, threads: usize) -> String {
+/// Returns the trace of the first 60 ms, which suffice for most of these flows, as text.
+fn trace_of(text: &str, threads: usize) -> String {
     let run = simulate_until(&plan(text), 0, threads, 60 * MILLI);
     let mut all = format!("{:?}\n", run.outcome);
-    for note in &run.trace {
-        all.push_str(&format!("{note:?}\n"));
+    for event in &run.trace {
+        all.push_str(&format!("{event:?}\n"));
     }
     all
 }
@@ -215,11 +215,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_number_of_threads_notes_the_same(drawn in drawn()) {
+    fn any_number_of_threads_gives_the_same_trace(drawn in drawn()) {
         let text = drawn.text();
-        let expected = notes_of(&text, 1);
+        let expected = trace_of(&text, 1);
         for threads in [1, 2, 3, 8] {
-            let found = notes_of(&text, threads);
+            let found = trace_of(&text, threads);
             if found != expected {
                 let line = expected.lines().zip(found.lines()).position(|(a, b)| a != b);
                 let line = line.unwrap_or(0);

@@ -1,12 +1,12 @@
-//! Tables that change while flows run: traffic engineering, and UCMP's ageing.
+//! Tables that change while flows run: traffic engineering, and UCMP's flow ageing.
 
 use lab_policy::Trigger;
 use lab_records::StoryEvent;
 use lab_sim::EndReason;
 
-use crate::lab::{ALIKE_WAYS, HOST_DELAY, MILLI, PACKET, plan, simulate};
+use crate::lab::{EQUAL_PATHS, HOST_DELAY, MILLI, PACKET, plan, simulate};
 
-/// Two like ways from dc1 to dc4, one of which dc2's own traffic to dc4 fills for 40 ms.
+/// Two equal paths from dc1 to dc4, one of which dc2's own traffic to dc4 fills for 40 ms.
 fn crossing(agent: &str) -> String {
     let small: Vec<_> = [5, 15, 25, 35]
         .map(|at| format!("{{ from: dc1/h1, to: dc4/h2, size: 80 kB, start: {at} ms }}"))
@@ -20,7 +20,7 @@ topology:
     - {{ name: dc2, hosts: 1 }}
     - {{ name: dc3 }}
     - {{ name: dc4, hosts: 2 }}
-  links: [{ALIKE_WAYS}]
+  links: [{EQUAL_PATHS}]
 traffic:
   - flows:
       - {{ from: dc2/h1, to: dc4/h1, size: 500 MB }}
@@ -32,20 +32,19 @@ transport: {{ window: none }}
     )
 }
 
-/// What was measured until tick 1, at 10 ms, is installed at tick 2: the flow at 15 ms still sees
-/// the table of before any demand, the one at 25 ms one that leaves dc2's link alone.
+/// Weights of the demands until tick 1, at 10 ms, are installed at tick 2: the flow at 15 ms sees the
+/// provisioned weights, the flow at 25 ms weights that avoid dc2's link.
 #[test]
-fn a_split_is_one_interval_stale_and_leaves_the_busy_link_alone() {
+fn weights_are_one_interval_stale_and_avoid_the_busy_link() {
     let plan = plan(&crossing(""));
     let run = simulate(&plan, 0, 1);
     assert_eq!(run.outcome.reason, EndReason::Finished);
     let seen: Vec<_> = run
-        .decisions()
-        .filter(|note| note.dc == 0 && !note.is_ack)
-        .map(|note| {
-            let rows = note.decision.candidates().iter();
+        .data_decisions()
+        .map(|event| {
+            let rows = event.decision.candidates().iter();
             let buckets: Vec<u16> = rows.map(|row| row.candidate.buckets).collect();
-            (note.at.picos() / MILLI, buckets)
+            (event.at.picos() / MILLI, buckets)
         })
         .collect();
     // Candidates by delay, then port: dc2 first.
@@ -59,16 +58,16 @@ fn a_split_is_one_interval_stale_and_leaves_the_busy_link_alone() {
 }
 
 #[test]
-fn a_switch_without_an_agent_tells_and_is_told_nothing() {
+fn a_switch_without_an_agent_has_no_te_weights() {
     let plan = plan(&crossing(", agent: legacy"));
     let run = simulate(&plan, 0, 1);
     assert_eq!(run.outcome.reason, EndReason::Finished);
-    assert_eq!(run.decisions().filter(|note| note.dc == 0).count(), 0);
+    assert_eq!(run.decisions().filter(|event| event.dc == 0).count(), 0);
 }
 
-/// A link that is down gets nothing from the tick on that follows the one that saw it.
+/// A link that is down has weight 0 from the tick after the one that saw it.
 #[test]
-fn traffic_engineering_sees_what_is_cut_further_on() {
+fn traffic_engineering_sees_remote_links_go_down() {
     let text = crossing("").replace(
         "policies:",
         "faults: [{ at: 1 ms, link: [dc3, dc4], down: true }]\npolicies:",
@@ -76,23 +75,23 @@ fn traffic_engineering_sees_what_is_cut_further_on() {
     let plan = plan(&text.replace("window: none", "window: none, retransmit_timeout: 15 ms"));
     let run = simulate(&plan, 0, 1);
     let late = run
-        .decisions()
-        .filter(|note| note.dc == 0 && !note.is_ack && note.at.picos() > 20 * MILLI);
+        .data_decisions()
+        .filter(|event| event.at.picos() > 20 * MILLI);
     let mut count = 0;
-    for note in late {
-        let rows = note.decision.candidates().iter();
+    for event in late {
+        let rows = event.decision.candidates().iter();
         let buckets: Vec<u16> = rows.map(|row| row.candidate.buckets).collect();
-        assert_eq!(buckets, [100, 0], "at {}", note.at);
+        assert_eq!(buckets, [100, 0], "at {}", event.at);
         count += 1;
     }
     assert_eq!(count, 2, "the flows of 25 and 35 ms");
 }
 
-/// Two ways from dc1 to dc4: by dc2 in 4 ms at 100 Gbit/s, by dc3 in 5 ms at 200.
+/// Two paths from dc1 to dc4: by dc2 in 4 ms at 100 Gbit/s, by dc3 in 5 ms at 200.
 fn near_and_wide(policy: &str, flows: &str) -> String {
     format!(
         "
-name: ages
+name: sizes
 topology:
   dcs: [{{ name: dc1, hosts: 2 }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4, hosts: 2 }}]
   links:
@@ -111,7 +110,7 @@ transport: {{ window: none }}
 /// d + α · h · f / c is 4 ms + 8 f / 100 Gbit/s by dc2 and 5 ms + 8 f / 200 Gbit/s by dc3: equal at
 /// 25,000,000 B. The 6,019th packet of 4,154 B is the first with more before or in it.
 #[test]
-fn a_flow_moves_with_the_packet_that_makes_it_too_large() {
+fn a_flow_moves_with_the_packet_that_crosses_the_size_threshold() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 40 MB }, \
                  { from: dc1/h2, to: dc4/h2, size: 20 MB, start: 200 ms }";
     let plan = plan(&near_and_wide("ucmp: { ageing: true, quantum: 0 }", flows));
@@ -120,9 +119,9 @@ fn a_flow_moves_with_the_packet_that_makes_it_too_large() {
     let of = |flow: u32| {
         let here = run
             .decisions()
-            .filter(move |note| note.dc == 0 && note.flow == flow);
-        here.filter(|note| !note.is_ack)
-            .map(|note| (note.at.picos(), note.trigger, note.decision.chosen))
+            .filter(move |event| event.dc == 0 && event.flow == flow);
+        here.filter(|event| !event.is_ack)
+            .map(|event| (event.at.picos(), event.trigger, event.decision.chosen))
             .collect::<Vec<_>>()
     };
     let begin = HOST_DELAY + PACKET;
@@ -133,7 +132,7 @@ fn a_flow_moves_with_the_packet_that_makes_it_too_large() {
             (HOST_DELAY + 6_019 * PACKET, Trigger::FlowAgeing, 1)
         ]
     );
-    // It moved to a longer way: nothing was overtaken, so nothing was sent again.
+    // The flow moved to a longer path, so no packet was overtaken and none sent again.
     assert_eq!(run.count(0, StoryEvent::Nacked), 0);
     assert_eq!(
         run.outcome.work.data_packets,
@@ -143,18 +142,17 @@ fn a_flow_moves_with_the_packet_that_makes_it_too_large() {
 }
 
 #[test]
-fn without_ageing_a_flow_stays_on_the_nearest_way() {
+fn without_flow_ageing_a_flow_stays_on_the_nearest_path() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 40 MB }";
     let plan = plan(&near_and_wide("ucmp", flows));
     let run = simulate(&plan, 0, 1);
-    let decisions: Vec<_> = run.decisions().filter(|note| note.dc == 0).collect();
+    let decisions: Vec<_> = run.decisions().filter(|event| event.dc == 0).collect();
     assert_eq!(decisions.len(), 1);
     assert_eq!(decisions[0].decision.chosen, 0);
 }
 
-/// The user's own policies, by name.
 #[test]
-fn ones_own_policies_decide() {
+fn the_users_own_policies_decide() {
     let flows: Vec<_> = (0..8)
         .map(|n| {
             format!(
@@ -171,8 +169,8 @@ fn ones_own_policies_decide() {
     let chosen = |policy| -> Vec<usize> {
         let run = simulate(&plan, policy, 1);
         assert_eq!(run.outcome.reason, EndReason::Finished);
-        let here = run.decisions().filter(|note| note.dc == 0);
-        here.map(|note| note.decision.chosen).collect()
+        let here = run.decisions().filter(|event| event.dc == 0);
+        here.map(|event| event.decision.chosen).collect()
     };
     assert_eq!(chosen(0), [0; 8], "always the nearest");
     let drill = chosen(1);

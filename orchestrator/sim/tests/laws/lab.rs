@@ -1,38 +1,54 @@
-//! Plans of texts, their runs, and what was noted.
+//! Plans of scenario texts, their runs and traces.
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::StoryEvent;
 use lab_sim::{
-    Observer, Outcome, Progress, RunOptions, SimTime, TraceFilter, World,
-    cc::{CongestionControl, WithControl, with_control},
-    run,
-    semantics::{Artifact, Paper, SemanticsRules},
+    Job, Observer, Outcome, Progress, RunOptions, SimTime, TraceFilter,
+    network::Network,
+    simulate as run,
     trace::{
         DecisionEvent, FlowEvent, PfcSignal, PortSample, QueueSample, SwitchSample, TraceEvent,
     },
 };
 
-/// A full packet of 4,154 B at 100 Gbit/s, in picoseconds.
+/// Serialization time of a full packet of 4,154 B at 100 Gbit/s, in picoseconds.
 pub const PACKET: u64 = 332_320;
 
-/// An ACK of 62 B at 100 Gbit/s, in picoseconds.
+/// Serialization time of an ACK of 62 B at 100 Gbit/s, in picoseconds.
 pub const ACK: u64 = 4_960;
 
-/// Between a host and its switch, in picoseconds.
+/// Delay between a host and its switch, in picoseconds.
 pub const HOST_DELAY: u64 = 1_000_000;
 
-/// A microsecond and a millisecond in picoseconds.
+/// Picoseconds in a microsecond and a millisecond.
 pub const MICRO: u64 = 1_000_000;
 pub const MILLI: u64 = 1_000 * MICRO;
 
-/// Links of two ways from dc1 to dc4, by dc2 and by dc3, that are alike.
-pub const ALIKE_WAYS: &str = "\
+/// Links of two equal paths from dc1 to dc4, by dc2 and by dc3.
+pub const EQUAL_PATHS: &str = "\
     { between: [dc1, dc2], rate: 100 Gbit, delay: 2 ms }, \
     { between: [dc2, dc4], rate: 100 Gbit, delay: 2 ms }, \
     { between: [dc1, dc3], rate: 100 Gbit, delay: 2 ms }, \
     { between: [dc3, dc4], rate: 100 Gbit, delay: 2 ms }";
 
-/// The plan of a scenario's text.
+/// Scenario of one flow between two hosts, 100 Gbit/s and 5 ms apart: `flow` and `link` add keys to the
+/// flow and to the link, `more` adds top-level keys.
+pub fn pair(flow: &str, link: &str, more: &str) -> String {
+    format!(
+        "
+name: pair
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]
+  links: [{{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms{link} }}]
+traffic:
+  - flows: [{{ from: dc1/h1, to: dc2/h1, {flow} }}]
+policies: [ecmp]
+{more}
+"
+    )
+}
+
+/// Returns the plan of a scenario's text.
 pub fn plan(text: &str) -> Plan {
     let scenario = match lab_scenario::parse("test.yaml", text.as_bytes()) {
         Ok(scenario) => scenario,
@@ -46,70 +62,44 @@ pub fn plan(text: &str) -> Plan {
     lab_plan::resolve(&scenario, text, &files, &options).expect("a plan")
 }
 
-/// A run that is over.
+/// Returns the port of dc1's DCI switch towards the datacenter `next_dc`.
+pub fn port_towards(plan: &Plan, next_dc: &str) -> u32 {
+    let rows = plan.switches[0].destinations.iter();
+    let mut candidates = rows.flat_map(|row| &row.candidates);
+    let candidate = candidates.find(|row| plan.dcs[row.next_dc.index()].name == next_dc);
+    let network = Network::new(plan).expect("a network");
+    network.port(candidate.expect("a candidate").port)
+}
+
+/// Finished run.
 pub struct Run {
     pub trace: Vec<TraceEvent>,
     pub outcome: Outcome,
 }
 
-/// Runs a policy of a plan with everybody's story told.
-///
-/// No test needs a minute of virtual time: a run that would not end is ended then.
+/// Runs a policy of a plan with all flows traced, for at most a minute of virtual time.
 pub fn simulate(plan: &Plan, policy: usize, threads: usize) -> Run {
     simulate_until(plan, policy, threads, 60_000 * MILLI)
 }
 
-/// The same, until a time in picoseconds.
+/// Runs a policy of a plan until a time in picoseconds.
 pub fn simulate_until(plan: &Plan, policy: usize, threads: usize, until: u64) -> Run {
     let options = RunOptions {
         threads,
         until: Some(SimTime::from_picos(until)),
         trace_filter: TraceFilter::All,
     };
-    let runner = Runner {
-        plan,
-        policy,
-        options,
-    };
-    with_control(&plan.transport.cc, plan.transport.semantics, runner)
+    let mut log = Log::default();
+    let outcome = run(Job::new(plan, policy, 0), &options, &mut log).expect("a simulation");
+    Run {
+        trace: log.0,
+        outcome,
+    }
 }
 
 /// Runs the only policy of a scenario's text on one thread.
 pub fn simulate_text(text: &str) -> Run {
     simulate(&plan(text), 0, 1)
-}
-
-struct Runner<'p> {
-    plan: &'p Plan,
-    policy: usize,
-    options: RunOptions,
-}
-
-impl WithControl for Runner<'_> {
-    type Output = Run;
-
-    fn run<C: CongestionControl + Send + 'static>(self, parameters: C::Parameters) -> Run {
-        match self.plan.transport.semantics {
-            lab_plan::Semantics::Paper => self.run_with::<Paper, C>(parameters),
-            lab_plan::Semantics::Artifact => self.run_with::<Artifact, C>(parameters),
-        }
-    }
-}
-
-impl Runner<'_> {
-    fn run_with<S: SemanticsRules, C: CongestionControl + Send + 'static>(
-        self,
-        parameters: C::Parameters,
-    ) -> Run {
-        let world: World<'_, S, C> =
-            World::new(self.plan, self.policy, 0, parameters).expect("a world");
-        let mut log = Log::default();
-        let outcome = run::run(&world, &self.options, &mut log);
-        Run {
-            trace: log.0,
-            outcome,
-        }
-    }
 }
 
 #[derive(Default)]
@@ -126,7 +116,7 @@ impl Observer for Log {
 }
 
 impl Run {
-    /// When a flow finished, in picoseconds.
+    /// Returns the end of a flow in picoseconds.
     pub fn end_of(&self, flow: u32) -> Option<u64> {
         self.trace.iter().find_map(|event| match event {
             TraceEvent::FlowFinished(end) if end.flow == flow => Some(end.at.picos()),
@@ -139,6 +129,12 @@ impl Run {
             TraceEvent::Decision(decision) => Some(&**decision),
             _ => None,
         })
+    }
+
+    /// Returns the decisions for data packets at dc1.
+    pub fn data_decisions(&self) -> impl Iterator<Item = &DecisionEvent> {
+        let decisions = self.decisions();
+        decisions.filter(|event| event.dc == 0 && !event.is_ack)
     }
 
     pub fn queues(&self) -> impl Iterator<Item = &QueueSample> {
@@ -162,7 +158,7 @@ impl Run {
         })
     }
 
-    /// What happened at each port in all.
+    /// Returns the final counters of each port.
     pub fn ports(&self) -> impl Iterator<Item = &PortSample> {
         self.trace.iter().filter_map(|event| match event {
             TraceEvent::PortTotals(port) => Some(port),
@@ -177,16 +173,17 @@ impl Run {
         })
     }
 
-    /// A flow's story.
-    pub fn story(&self, flow: u32) -> impl Iterator<Item = &FlowEvent> {
+    /// Returns the events of a flow.
+    pub fn flow_events(&self, flow: u32) -> impl Iterator<Item = &FlowEvent> {
         self.trace.iter().filter_map(move |event| match event {
-            TraceEvent::Flow(story) if story.flow == flow => Some(story),
+            TraceEvent::Flow(event) if event.flow == flow => Some(event),
             _ => None,
         })
     }
 
-    /// How often something happened to a flow.
+    /// Returns the number of a flow's events of one kind.
     pub fn count(&self, flow: u32, event: StoryEvent) -> usize {
-        self.story(flow).filter(|note| note.event == event).count()
+        let events = self.flow_events(flow);
+        events.filter(|other| other.event == event).count()
     }
 }

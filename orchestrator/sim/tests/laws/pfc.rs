@@ -74,11 +74,11 @@ fn an_incast_loses_nothing_and_every_pause_ends() {
         assert_eq!(run.outcome.reason, EndReason::Finished, "{more}");
         assert_eq!(run.outcome.work.drops, 0, "{more}");
         let mut paused = BTreeMap::new();
-        for note in run.pfc() {
-            let before = paused.insert((note.port, note.class), note.is_pause);
+        for event in run.pfc() {
+            let before = paused.insert((event.port, event.class), event.is_pause);
             assert_eq!(
                 before.unwrap_or(false),
-                !note.is_pause,
+                !event.is_pause,
                 "one ends the other, {more}"
             );
         }
@@ -87,7 +87,7 @@ fn an_incast_loses_nothing_and_every_pause_ends() {
     }
 }
 
-/// PFC frames are not lost with the data: else a host would wait for ever.
+/// Random loss spares PFC frames: otherwise a host would stay paused for ever.
 #[test]
 fn lossy_links_do_not_lose_the_end_of_a_pause() {
     let text = incast("retransmit_timeout: 1 ms").replace(

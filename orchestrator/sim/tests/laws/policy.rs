@@ -1,11 +1,11 @@
-//! DCI switches that decide.
+//! Decisions of DCI switches.
 
 use lab_sim::EndReason;
 
-use crate::lab::{Run, plan, simulate};
+use crate::lab::{Run, plan, port_towards, simulate};
 
-/// Two like ways from dc1 to dc4, one of which two hosts of dc1 fill with flows to dc2.
-fn busy_way(policies: &str, agent: &str) -> String {
+/// Two equal paths from dc1 to dc4, one of which two hosts of dc1 fill with flows to dc2.
+fn busy_path(policies: &str, agent: &str) -> String {
     let crossing: Vec<_> = (1..=16)
         .map(|flow| {
             let host = flow % 4 + 1;
@@ -41,27 +41,19 @@ transport: {{ window: none, retransmit_timeout: 10 s }}
     )
 }
 
-/// LCMP keeps the better half of the candidates, here one, and the way whose queue grows costs more.
-/// ECMP's hash does not look and sends some of sixteen flows either way.
+/// LCMP keeps the better half of the candidates, here one, and a growing queue costs more. ECMP's hash
+/// ignores queues and sends some of sixteen flows by either path.
 #[test]
 fn lcmp_avoids_the_congested_candidate_and_ecmp_does_not() {
-    let plan = plan(&busy_way("ecmp, lcmp", ""));
-    let network = lab_sim::network::Network::new(&plan).expect("a network");
-    let busy = plan.switches[0]
-        .destinations
-        .iter()
-        .flat_map(|row| &row.candidates);
-    let busy = busy
-        .clone()
-        .find(|candidate| plan.dcs[candidate.next_dc.index()].name == "dc2");
-    let busy = network.port(busy.expect("a candidate").port);
+    let plan = plan(&busy_path("ecmp, lcmp", ""));
+    let busy = port_towards(&plan, "dc2");
     let by_busy = |policy: usize| {
         let run = simulate(&plan, policy, 1);
         assert_eq!(run.outcome.reason, EndReason::Finished);
         let decided: Vec<bool> = run
-            .decisions()
-            .filter(|note| note.dc == 0 && !note.is_ack && note.ports.len() == 2)
-            .map(|note| note.ports[note.decision.chosen] == busy)
+            .data_decisions()
+            .filter(|event| event.ports.len() == 2)
+            .map(|event| event.ports[event.decision.chosen] == busy)
             .collect();
         assert_eq!(decided.len(), 16, "one decision a flow");
         decided.iter().filter(|&&is_busy| is_busy).count()
@@ -72,34 +64,34 @@ fn lcmp_avoids_the_congested_candidate_and_ecmp_does_not() {
 }
 
 #[test]
-fn a_legacy_switch_decides_nothing_and_passes_everything_on() {
-    let plan = plan(&busy_way("lcmp", ", agent: legacy"));
+fn a_legacy_switch_forwards_without_decisions() {
+    let plan = plan(&busy_path("lcmp", ", agent: legacy"));
     let run = simulate(&plan, 0, 1);
     assert_eq!(run.outcome.reason, EndReason::Finished);
     assert_eq!(decisions_of(&run, 0), 0);
     assert!(decisions_of(&run, 3) > 0, "the ACKs' switch decides");
     assert!(
-        run.switches().all(|note| note.dc != 0),
-        "nobody tells of it"
+        run.switches().all(|event| event.dc != 0),
+        "it has no samples"
     );
 }
 
-/// Rows of idle flows are collected and a full table forgets the flow seen longest ago: it never
-/// holds more than it has room for, and flows finish whatever it forgets.
+/// Entries of idle flows are collected and a full table evicts the flow seen longest ago: the table never
+/// exceeds its size, and all flows finish.
 #[test]
 fn a_flow_table_is_bounded() {
-    let plan = plan(&busy_way(
+    let plan = plan(&busy_path(
         "lcmp: { flow_table_entries: 3, idle_timeout: 500 ms }",
         "",
     ));
     let run = simulate(&plan, 0, 1);
     assert_eq!(run.outcome.reason, EndReason::Finished);
-    let most = run.switches().map(|note| note.flows).max();
-    assert_eq!(most, Some(3));
-    let last = run.switches().filter(|note| note.dc == 0).last();
-    let last = last.expect("it is told of at the end");
+    let max = run.switches().map(|event| event.flows).max();
+    assert_eq!(max, Some(3));
+    let last = run.switches().filter(|event| event.dc == 0).last();
+    let last = last.expect("a last sample");
     assert!(last.evicted > 0, "{last:?}");
-    // Who was decided for the first time was entered, and is still there or had to go.
+    // Each first decision made an entry, which is still there, evicted or expired.
     assert_eq!(
         last.flows + last.evicted + last.expired,
         last.counters.decisions - last.counters.failovers
@@ -107,17 +99,17 @@ fn a_flow_table_is_bounded() {
     assert_eq!(last.counters.decisions, decisions_of(&run, 0));
 }
 
-/// Every decision is for a port that is up and among the candidates, and every flow goes one way.
+/// Without faults, every flow has one decision per direction.
 #[test]
-fn a_flow_keeps_its_way() {
-    let plan = plan(&busy_way("ecmp, wcmp, lcmp", ""));
+fn a_flow_keeps_its_path() {
+    let plan = plan(&busy_path("ecmp, wcmp, lcmp", ""));
     for policy in 0..3 {
         let run = simulate(&plan, policy, 1);
         for flow in 0..18 {
             for is_ack in [false, true] {
                 let decisions = run
                     .decisions()
-                    .filter(|note| note.flow == flow && note.is_ack == is_ack)
+                    .filter(|event| event.flow == flow && event.is_ack == is_ack)
                     .count();
                 assert!(decisions <= 1, "policy {policy}, flow {flow}");
             }
@@ -126,5 +118,5 @@ fn a_flow_keeps_its_way() {
 }
 
 fn decisions_of(run: &Run, dc: u32) -> u64 {
-    run.decisions().filter(|note| note.dc == dc).count() as u64
+    run.decisions().filter(|event| event.dc == dc).count() as u64
 }

@@ -1,4 +1,4 @@
-//! Two flows from two hosts, over one link.
+//! Two flows of two hosts over one link.
 
 use lab_records::StoryEvent;
 
@@ -25,10 +25,10 @@ measure: {{ queues: 100 us, links: 100 us }}
     ))
 }
 
-/// The packets of both arrive at the switch at the same times and leave it by turns: the link is
-/// busy for 2,000 packets from the first one's arrival on, and then the last one's way is its own.
+/// Packets of both arrive at the switch at the same times and leave it alternately: the link is busy for
+/// 2,000 packets from the first arrival on.
 #[test]
-fn two_flows_share_a_link_by_turns() {
+fn two_flows_share_a_link_packet_by_packet() {
     let run = two("");
     let first = PACKET + HOST_DELAY;
     let after = 5 * MILLI + PACKET + HOST_DELAY + 3 * ACK + 2 * HOST_DELAY + 5 * MILLI;
@@ -37,15 +37,15 @@ fn two_flows_share_a_link_by_turns() {
     assert_eq!(run.end_of(1), Some(last));
 }
 
-/// Packet k of each host is there at 1 µs + k · 332.32 ns, and one has left by each of these times:
+/// Packet k of each host arrives at 1 µs + k · 332.32 ns, and one has left by each of these times:
 /// the queue grows by a packet in a packet's time until the hosts are done, then shrinks as fast.
 #[test]
-fn a_queue_builds_up_by_what_comes_in_less_what_leaves() {
+fn a_queue_grows_by_arrivals_less_departures() {
     let run = two("");
     let queue_at = |time: u64| {
         let mut queues = run.queues();
-        let sample = queues.find(|note| note.at.picos() == time && note.bytes > 0);
-        sample.map(|note| note.bytes)
+        let sample = queues.find(|event| event.at.picos() == time && event.bytes > 0);
+        sample.map(|event| event.bytes)
     };
     let expected = |time: u64| {
         let steps = (time - HOST_DELAY) / PACKET;
@@ -66,13 +66,13 @@ fn a_queue_builds_up_by_what_comes_in_less_what_leaves() {
 #[test]
 fn all_packets_above_k_max_are_marked_and_none_below_k_min() {
     let run = two(", ecn: { k_min: 2077000 B, k_max: 2077001 B, p_max: 0.01 }");
-    let marks = run.links().map(|note| note.counts.marks).max();
+    let marks = run.links().map(|event| event.counts.marks).max();
     assert_eq!(marks, Some(998));
-    let told: usize = [0, 1]
+    let traced: usize = [0, 1]
         .map(|flow| run.count(flow, StoryEvent::Marked))
         .iter()
         .sum();
-    assert_eq!(told, 998);
+    assert_eq!(traced, 998);
 }
 
 /// Between the thresholds the chance grows from none to p_max: with 1 to 1,000 packets left, twice
@@ -80,7 +80,7 @@ fn all_packets_above_k_max_are_marked_and_none_below_k_min() {
 #[test]
 fn marks_between_the_thresholds_grow_with_the_queue() {
     let run = two(", ecn: { k_min: 1 B, k_max: 4154000 B, p_max: 0.5 }");
-    let marks = run.links().map(|note| note.counts.marks).max();
+    let marks = run.links().map(|event| event.counts.marks).max();
     let marks = marks.expect("links are sampled");
     assert!((500 - 4 * 18..=500 + 4 * 18).contains(&marks), "{marks}");
 }

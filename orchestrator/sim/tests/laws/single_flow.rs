@@ -1,24 +1,14 @@
-//! One flow, nothing else.
+//! One flow in an empty network.
 
 use lab_sim::EndReason;
 
-use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, plan, simulate, simulate_text};
-
-const PAIR: &str = "
-name: pair
-topology:
-  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
-  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }]
-traffic:
-  - flows: [{ from: dc1/h1, to: dc2/h1, size: 20 MB }]
-policies: [ecmp]
-";
+use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, pair, plan, simulate, simulate_text};
 
 /// 20 MB are 4,882 full packets and one of 3,328 B, 3,386 B on the wire, which on the second and
 /// third link waits for the full one before it.
 #[test]
 fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
-    let plan = plan(PAIR);
+    let plan = plan(&pair("size: 20 MB", "", ""));
     let run = simulate(&plan, 0, 1);
     assert_eq!(run.outcome.reason, EndReason::Finished);
     let end = run.end_of(0).expect("it finished");
@@ -30,7 +20,7 @@ fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
 
 #[test]
 fn each_packet_crosses_each_link_once_and_so_does_its_ack() {
-    let run = simulate_text(PAIR);
+    let run = simulate_text(&pair("size: 20 MB", "", ""));
     assert_eq!(run.outcome.work.data_packets, 4_883);
     assert_eq!(run.outcome.work.packet_hops, 2 * 3 * 4_883);
     assert_eq!(run.outcome.work.drops, 0);
@@ -61,42 +51,24 @@ policies: [ecmp]
     }
 }
 
-/// Ten packets may be unacknowledged. The eleventh leaves when the first one's ACK is back, after a
-/// round trip, and those behind it a packet's time apart, as the ACKs come; so three windows take
-/// three round trips and the last nine packets' time.
+/// Ten packets may be unacknowledged. The eleventh leaves when the first one's ACK returns, after a round
+/// trip, and the next ones a packet's time apart, as their ACKs return. Three windows take three round
+/// trips and nine packets' time.
 #[test]
-fn a_window_lets_a_windows_bytes_out_in_a_round_trip() {
-    let run = simulate_text(
-        "
-name: window
-topology:
-  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
-  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }]
-traffic:
-  - flows: [{ from: dc1/h1, to: dc2/h1, size: 122880 B }]
-policies: [ecmp]
-transport: { window: 40960 B }
-",
-    );
+fn a_windows_bytes_leave_per_round_trip() {
+    let run = simulate_text(&pair(
+        "size: 122880 B",
+        "",
+        "transport: { window: 40960 B }",
+    ));
     let round_trip = 3 * (PACKET + ACK) + 2 * (2 * HOST_DELAY + 5 * MILLI);
     assert_eq!(run.end_of(0), Some(3 * round_trip + 9 * PACKET));
 }
 
-/// However small the window, a packet is let out when none is under way.
+/// With any window, a packet leaves when none is under way.
 #[test]
-fn a_window_under_a_packet_lets_out_one_at_a_time() {
-    let run = simulate_text(
-        "
-name: window
-topology:
-  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
-  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }]
-traffic:
-  - flows: [{ from: dc1/h1, to: dc2/h1, size: 12288 B }]
-policies: [ecmp]
-transport: { window: 64 B }
-",
-    );
+fn a_window_under_a_packet_allows_one_packet() {
+    let run = simulate_text(&pair("size: 12288 B", "", "transport: { window: 64 B }"));
     let round_trip = 3 * (PACKET + ACK) + 2 * (2 * HOST_DELAY + 5 * MILLI);
     assert_eq!(run.end_of(0), Some(3 * round_trip));
 }
