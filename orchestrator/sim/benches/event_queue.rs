@@ -1,12 +1,12 @@
-//! Queues of events to come, on the simulator's access pattern.
+//! Event queues on the simulator's access pattern.
 //!
 //! ```text
 //! cargo bench -p lab-sim --bench event_queue
 //! ```
 //!
-//! A wire has only its first packet in the queue. When it arrives, the wire's next one takes its
-//! place, most often a packet's time later: the least event is put off, over and over, and the queue
-//! stays as long as the datacenter has busy ports. A step here is one such event.
+//! A wire has only its first packet in the queue. When the packet arrives, the wire's next one replaces
+//! it, usually a packet's time later: the smallest key is replaced by a later one, and the queue's length
+//! is the number of busy ports. A step here is one such event.
 
 use std::{
     cmp::Reverse,
@@ -22,26 +22,26 @@ use radix_heap::RadixHeapMap;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Busy ports: of a transit datacenter, of Figure 1's largest, of a network many times as large.
+/// Numbers of busy ports: of a transit datacenter, of Figure 1's largest, of a network many times as large.
 const PENDING: [u64; 3] = [8, 64, 4_096];
 
-/// Steps between two looks at the clock.
+/// Steps per measurement.
 const STEPS: u64 = 100_000;
 
-/// Time, kind and index, as the simulator packs them.
+/// Time, kind and index in one number.
 type Key = u128;
 
-/// A queue that gives the least key first.
+/// Priority queue of the smallest key.
 trait Queue: Sized {
     fn for_pending(pending: u64) -> Self;
 
     fn push(&mut self, key: Key);
 
-    /// Replaces the least key by what `put_off` makes of it.
-    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key);
+    /// Replaces the smallest key by `later` of it.
+    fn replace_min(&mut self, later: impl FnOnce(Key) -> Key);
 }
 
-/// The standard library's heap: take one out, put one in.
+/// Heap of the standard library: pop and push.
 #[derive(Default)]
 struct Binary(BinaryHeap<Reverse<Key>>);
 
@@ -54,14 +54,14 @@ impl Queue for Binary {
         self.0.push(Reverse(key));
     }
 
-    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
+    fn replace_min(&mut self, later: impl FnOnce(Key) -> Key) {
         if let Some(Reverse(key)) = self.0.pop() {
-            self.0.push(Reverse(put_off(key)));
+            self.0.push(Reverse(later(key)));
         }
     }
 }
 
-/// The same, changed in place.
+/// Heap of the standard library, changed in place.
 #[derive(Default)]
 struct BinaryInPlace(BinaryHeap<Reverse<Key>>);
 
@@ -74,14 +74,14 @@ impl Queue for BinaryInPlace {
         self.0.push(Reverse(key));
     }
 
-    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
+    fn replace_min(&mut self, later: impl FnOnce(Key) -> Key) {
         if let Some(mut top) = self.0.peek_mut() {
-            *top = Reverse(put_off(top.0));
+            *top = Reverse(later(top.0));
         }
     }
 }
 
-/// A heap of four children a node, changed in place.
+/// Heap of four children per node, changed in place.
 #[derive(Default)]
 struct Quaternary(QuaternaryHeap<Reverse<Key>>);
 
@@ -94,33 +94,33 @@ impl Queue for Quaternary {
         self.0.push(Reverse(key));
     }
 
-    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
+    fn replace_min(&mut self, later: impl FnOnce(Key) -> Key) {
         if let Some(mut top) = self.0.peek_mut() {
-            *top = Reverse(put_off(top.0));
+            *top = Reverse(later(top.0));
         }
     }
 }
 
-/// A tournament, as the simulator has it: a key's index is its place.
-struct Replay(Tournament);
+/// The simulator's tournament tree: a key's index is its slot.
+struct Tree(Tournament);
 
-impl Queue for Replay {
+impl Queue for Tree {
     fn for_pending(pending: u64) -> Self {
         Self(Tournament::new(u32::try_from(pending).unwrap_or(0)))
     }
 
     fn push(&mut self, key: Key) {
-        self.0.set(place_of(key), moment(key));
+        self.0.set(slot_of(key), moment(key));
     }
 
-    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
-        let (at, place) = self.0.earliest();
-        let key = Key::from(at.picos()) << 64 | Key::from(place);
-        self.0.set(place, moment(put_off(key)));
+    fn replace_min(&mut self, later: impl FnOnce(Key) -> Key) {
+        let (at, slot) = self.0.earliest();
+        let key = Key::from(at.picos()) << 64 | Key::from(slot);
+        self.0.set(slot, moment(later(key)));
     }
 }
 
-fn place_of(key: Key) -> u32 {
+fn slot_of(key: Key) -> u32 {
     u32::try_from(key & Key::from(u32::MAX)).unwrap_or(0)
 }
 
@@ -128,7 +128,7 @@ fn moment(key: Key) -> SimTime {
     SimTime::from_picos(u64::try_from(key >> 64).unwrap_or(u64::MAX))
 }
 
-/// A radix heap, which needs times that never go back.
+/// Radix heap, which needs monotonic times.
 #[derive(Default)]
 struct Radix(RadixHeapMap<Reverse<Key>, ()>);
 
@@ -141,15 +141,15 @@ impl Queue for Radix {
         self.0.push(Reverse(key), ());
     }
 
-    fn put_off(&mut self, put_off: impl FnOnce(Key) -> Key) {
+    fn replace_min(&mut self, later: impl FnOnce(Key) -> Key) {
         if let Some((Reverse(key), ())) = self.0.pop() {
-            self.0.push(Reverse(put_off(key)), ());
+            self.0.push(Reverse(later(key)), ());
         }
     }
 }
 
-/// How much later a wire's next packet is, in picoseconds: that of 1,048 B at 400, 200 and
-/// 100 Gbit/s, that of an ACK, and now and then a pause.
+/// Returns the time between two packets of a wire in picoseconds: 1,048 B at 400, 200 and 100 Gbit/s, an
+/// ACK, and sometimes a pause.
 fn gap(random: &mut Pcg64Mcg) -> Key {
     const GAPS: [Key; 8] = [
         20_960, 41_920, 83_840, 83_840, 83_840, 83_840, 4_960, 1_083_840,
@@ -157,7 +157,7 @@ fn gap(random: &mut Pcg64Mcg) -> Key {
     GAPS[usize::try_from(random.next_u32() % 8).unwrap_or(0)]
 }
 
-/// Time of `steps` steps with `pending` events.
+/// Returns the time of `steps` steps with `pending` events.
 fn time_of<Q: Queue>(pending: u64, steps: u64) -> Duration {
     let mut random = Pcg64Mcg::seed_from_u64(pending);
     let mut queue = Q::for_pending(pending);
@@ -166,7 +166,7 @@ fn time_of<Q: Queue>(pending: u64, steps: u64) -> Duration {
     }
     let began = Instant::now();
     for _ in 0..steps {
-        queue.put_off(|key| black_box(key) + (gap(&mut random) << 64));
+        queue.replace_min(|key| black_box(key) + (gap(&mut random) << 64));
     }
     began.elapsed()
 }
@@ -187,7 +187,7 @@ fn all(criterion: &mut Criterion) {
         bench("binary in place", time_of::<BinaryInPlace>);
         bench("quaternary", time_of::<Quaternary>);
         bench("radix", time_of::<Radix>);
-        bench("tournament", time_of::<Replay>);
+        bench("tournament", time_of::<Tree>);
     }
     group.finish();
 }

@@ -6,8 +6,8 @@
 //! cargo bench -p lab-sim --bench whole_run -- --instructions   # of 2 ms, as valgrind counts them
 //! ```
 //!
-//! Each run has a process of its own, so that its peak memory is its own; times are CPU times of
-//! the simulation alone, the best of several, since other work on the machine adds to them.
+//! Each run has its own process, for its peak memory. Times are CPU times of the simulation alone, the
+//! best of several runs, since other work on the machine adds to them.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
@@ -25,7 +25,7 @@ use lab_sim::{
 };
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// Runs of which the best counts.
+/// Number of runs, of which the best counts.
 const ATTEMPTS: u32 = 3;
 
 /// Policy, threads and load in percent of Figure 1's.
@@ -47,13 +47,13 @@ fn main() -> ExitCode {
         ["--instructions", ..] => instructions(),
         ["--small", policy, ..] => {
             let plan = figure1::plan(30, 2);
-            let place = plan.policies.iter().position(|run| run.label == policy);
-            println!("{}", measure(&plan, place.unwrap_or(0), 1));
+            let index = plan.policies.iter().position(|run| run.label == policy);
+            println!("{}", measure(&plan, index.unwrap_or(0), 1));
             ExitCode::SUCCESS
         }
         ["--case", policy, threads, load, ..] => one(policy, threads, load),
         ["--bench", ..] => table(),
-        // `cargo test --benches` only wants to know that it runs.
+        // `cargo test --benches` runs a small case.
         _ => {
             let plan = figure1::plan(30, 2);
             println!("{}", measure(&plan, 0, 1));
@@ -67,11 +67,11 @@ fn one(policy: &str, threads: &str, load: &str) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let plan = figure1::plan(load, figure1::DURATION_MS);
-    let place = plan.policies.iter().position(|run| run.label == policy);
-    let Some(place) = place else {
+    let index = plan.policies.iter().position(|run| run.label == policy);
+    let Some(index) = index else {
         return ExitCode::FAILURE;
     };
-    println!("{}", measure(&plan, place, threads));
+    println!("{}", measure(&plan, index, threads));
     ExitCode::SUCCESS
 }
 
@@ -93,14 +93,13 @@ fn table() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// How many instructions the simulation of a small case takes, which no other work on the machine
-/// changes.
+/// Prints the instructions of a small case, which other work on the machine does not change.
 fn instructions() -> ExitCode {
     for policy in ["ecmp", "lcmp"] {
         match counted(policy) {
             Ok(Some(count)) => println!("{policy:<6} {count:>14} instructions"),
             Ok(None) => {
-                println!("valgrind does not say how many instructions it has seen");
+                println!("valgrind printed no count of instructions");
                 return ExitCode::FAILURE;
             }
             Err(error) => {
@@ -112,7 +111,7 @@ fn instructions() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What valgrind counts of `policy` inside the simulation alone.
+/// Returns valgrind's count of the instructions of `policy`'s simulation.
 fn counted(policy: &str) -> io::Result<Option<u64>> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -120,14 +119,14 @@ fn counted(policy: &str) -> io::Result<Option<u64>> {
         .arg(std::env::current_exe()?)
         .args(["--small", policy])
         .output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let count = said
+    let printed = String::from_utf8_lossy(&output.stderr);
+    let count = printed
         .lines()
         .find_map(|line| line.split("Collected : ").nth(1));
     Ok(count.and_then(|count| count.trim().parse().ok()))
 }
 
-/// The row that a process of its own prints for a case.
+/// Returns the row of a case, printed by a process of its own.
 fn in_own_process(policy: &str, threads: usize, load: u32) -> Option<String> {
     let arguments = [policy.to_owned(), threads.to_string(), load.to_string()];
     let mut command = Command::new(std::env::current_exe().ok()?);
@@ -136,13 +135,13 @@ fn in_own_process(policy: &str, threads: usize, load: u32) -> Option<String> {
     output.status.success().then(|| text.trim_end().to_owned())
 }
 
-/// CPU time in a row, in hundredths of a second.
+/// Returns the CPU time of a row, in hundredths of a second.
 fn cpu_of(row: &str) -> u64 {
     let seconds = row.split_whitespace().next().unwrap_or("");
     seconds.replace('.', "").parse().unwrap_or(u64::MAX)
 }
 
-/// What a run took.
+/// Cost of a run.
 struct Measured {
     cpu: Duration,
     wall: Duration,
@@ -198,7 +197,7 @@ fn measure(plan: &Plan, policy: usize, threads: usize) -> Measured {
     }
 }
 
-/// CPU time of this process so far, of all its threads, in the system, too.
+/// Returns the CPU time of this process, user and system, of all threads.
 fn cpu_time() -> Duration {
     let usage = usage();
     let time = |value: nix::sys::time::TimeVal| {
@@ -214,7 +213,7 @@ fn usage() -> nix::sys::resource::Usage {
     getrusage(UsageWho::RUSAGE_SELF).expect("the process has used something")
 }
 
-/// Takes notes and keeps none.
+/// Observer that ignores all events.
 struct Silent;
 
 impl Observer for Silent {

@@ -302,7 +302,7 @@ mod tests {
             f64::from(u32::try_from(marked).expect("few")) / 20_000.0
         };
         assert_eq!(share(1_000), 0.0);
-        assert!((share(2_000) - 0.1).abs() < 0.01, "half way to one in five");
+        assert!((share(2_000) - 0.1).abs() < 0.01, "half of p_max");
         assert!((share(3_000) - 0.2).abs() < 0.01);
         assert_eq!(share(3_001), 1.0);
     }

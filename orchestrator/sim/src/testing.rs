@@ -1,6 +1,12 @@
-//! Plans for tests.
+//! Plans, rates and ACKs for unit tests.
 
 use lab_plan::{Engine, Plan, PlanOptions};
+use lab_units::BitsPerSec;
+
+use crate::{
+    cc::{Ack, QpFacts},
+    time::SimTime,
+};
 
 /// Returns the plan of a scenario's text.
 pub(crate) fn plan(text: &str) -> Plan {
@@ -26,4 +32,38 @@ traffic:
 policies: [ecmp]
 ",
     )
+}
+
+pub(crate) fn bits(rate: u64) -> BitsPerSec {
+    BitsPerSec::new(rate).expect("not zero")
+}
+
+pub(crate) fn mbit(rate: u64) -> BitsPerSec {
+    bits(rate * 1_000_000)
+}
+
+pub(crate) fn gbit(rate: u64) -> BitsPerSec {
+    bits(rate * 1_000_000_000)
+}
+
+/// Returns the facts of a QP at 100 Gbit/s with payloads of 1,000 B and a base RTT in microseconds.
+pub(crate) fn qp_facts(base_rtt: u64, full_window: u64) -> QpFacts {
+    QpFacts {
+        line_rate: gbit(100),
+        base_rtt: SimTime::from_micros(base_rtt),
+        full_window,
+        payload_bytes: 1_000,
+    }
+}
+
+/// Returns an unmarked ACK of 1,000 new bytes without telemetry.
+pub(crate) fn ack(acked_bytes: u64, next_bytes: u64) -> Ack<'static> {
+    Ack {
+        acked_bytes,
+        next_bytes,
+        newly_bytes: 1_000,
+        is_marked: false,
+        round_trip: SimTime::ZERO,
+        hops: &[],
+    }
 }

@@ -120,10 +120,7 @@ impl fmt::Display for SimTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn gbit(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
-    }
+    use crate::testing::gbit;
 
     #[test]
     fn a_bit_at_the_papers_rates_is_a_whole_number_of_half_picoseconds() {

@@ -74,25 +74,25 @@ fn a_run_directory_has_every_flow_with_its_paths() {
             .expect("it was acknowledged")
             .as_str();
         let ends = (&*flow.src_dc, &*flow.dst_dc);
-        let ways = match ends {
+        let paths = match ends {
             ("dc1", "dc4") => ["dc1-dc2-dc4", "dc1-dc3-dc4", "dc4-dc2-dc1", "dc4-dc3-dc1"],
             _ => ["dc4-dc2-dc1", "dc4-dc3-dc1", "dc1-dc2-dc4", "dc1-dc3-dc4"],
         };
-        assert!(ways[..2].contains(&path), "{ends:?} by {path}");
+        assert!(paths[..2].contains(&path), "{ends:?} by {path}");
         assert!(
-            ways[2..].contains(&ack_path),
+            paths[2..].contains(&ack_path),
             "{ends:?}: ACKs by {ack_path}"
         );
     }
 }
 
 #[test]
-fn a_flows_path_is_the_one_that_its_decision_chose() {
+fn a_flows_path_follows_its_decision() {
     let folder = tempfile::tempdir().expect("a folder");
     run(folder.path(), &plan(DIAMOND, false), &RunOptions::default());
     let flows: Vec<FlowRow> = rows(folder.path());
     let decisions: Vec<DecisionRow> = rows(folder.path());
-    // One for data and one for ACKs, at the switches of both ends.
+    // One decision for data and one for ACKs.
     assert_eq!(decisions.len(), 2 * flows.len());
     for decision in decisions {
         let is_its = |flow: &&FlowRow| {
@@ -110,7 +110,7 @@ fn a_flows_path_is_the_one_that_its_decision_chose() {
 }
 
 #[test]
-fn links_carried_what_flows_sent() {
+fn links_carry_the_flows_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     run(folder.path(), &plan(DIAMOND, false), &RunOptions::default());
     let links: Vec<LinkRow> = rows(folder.path());
@@ -147,9 +147,9 @@ fn links_carried_what_flows_sent() {
 }
 
 #[test]
-fn a_switchs_counters_are_what_its_decisions_say() {
+fn a_switchs_counters_agree_with_its_decisions() {
     let folder = tempfile::tempdir().expect("a folder");
-    // The third flow is under way when a way of its datacenter's is cut.
+    // The third flow is under way when a link of its datacenter is cut.
     let text = format!(
         "{DIAMOND}transport: {{ retransmit_timeout: 50 ms }}\n\
          faults: [{{ at: 50050 us, link: [dc4, dc3], down: true }}]\n"
@@ -174,17 +174,17 @@ fn a_switchs_counters_are_what_its_decisions_say() {
         assert_eq!(pinned, others.len() as u64, "each flow is entered once");
         assert_eq!((switch.stale, switch.restarts), (0, 0));
     }
-    // Every 5 ms, and once more at the end.
+    // Samples every 5 ms and at the end.
     let of_dc1: Vec<&SwitchRow> = switches
         .iter()
         .filter(|row| (&*row.policy, &*row.switch) == ("lcmp", "dc1"))
         .collect();
     assert_eq!(of_dc1[1].time_ns, Nanos::from_millis(10));
-    // One at the start and one after 1 ms, within 5 ms; one more for the ACKs of the third.
+    // Two decisions within the first 5 ms; a third for the last flow's ACKs.
     assert_eq!(of_dc1[0].decisions_per_s, 400);
     let last = of_dc1.last().expect("rows");
     assert_eq!(last.decisions, 3);
-    // What is not decided is a hit.
+    // Every packet without a decision is a hit.
     let sent = 6_000_000_u64.div_ceil(4096);
     assert!(last.hits >= sent - 2, "{}", last.hits);
 }
@@ -225,7 +225,7 @@ fn a_run_ends_with_its_last_flow() {
 }
 
 #[test]
-fn what_is_interrupted_keeps_what_has_finished() {
+fn an_interrupted_run_keeps_its_finished_flows() {
     let folder = tempfile::tempdir().expect("a folder");
     let plan = plan(DIAMOND, false);
     let mut writer = RunWriter::create_in(folder.path(), sample::now(), &sample::info())
@@ -251,7 +251,7 @@ fn what_is_interrupted_keeps_what_has_finished() {
 }
 
 #[test]
-fn when_the_time_is_up_flows_are_rows_that_say_so() {
+fn flows_beyond_the_time_limit_have_rows_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = RunOptions {
         until: Some(SimTime::from_micros(4_000)),
@@ -295,7 +295,7 @@ fn a_scaled_plan_is_recorded_in_paper_units() {
 }
 
 #[test]
-fn a_story_is_told_from_start_to_finish_of_those_asked_for() {
+fn a_requested_flow_has_a_story_from_start_to_finish() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = RunOptions {
         trace_filter: TraceFilter::Flows([FlowId(1)].into()),

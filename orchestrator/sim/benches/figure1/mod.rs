@@ -1,11 +1,11 @@
-//! A run like the paper's Figure 1: WebSearch flows from DC1 to DC8 over six routes.
+//! Scenario like the paper's Figure 1: WebSearch flows from DC1 to DC8 over six paths.
 
 use std::fmt::Write as _;
 
 use lab_plan::{Engine, Plan, PlanOptions};
 
-/// Inter-DC routes of Figure 1's topology: rate in Gbit/s and delay in milliseconds of both links.
-const ROUTES: [(u32, u32); 6] = [
+/// Paths of Figure 1's topology: rate in Gbit/s and delay in milliseconds of both links.
+const PATHS: [(u32, u32); 6] = [
     (200, 25),
     (200, 250),
     (100, 10),
@@ -14,11 +14,11 @@ const ROUTES: [(u32, u32); 6] = [
     (25, 50),
 ];
 
-/// Flows of Figure 1 start for so long.
+/// Duration of Figure 1's traffic.
 pub const DURATION_MS: u32 = 200;
 
-/// The plan with an offered load of `load_percent` of all hosts' NICs for `duration_ms`; its
-/// policies are ECMP and LCMP.
+/// Returns the plan of ECMP and LCMP with an offered load of `load_percent` of all hosts' NICs for
+/// `duration_ms`.
 pub fn plan(load_percent: u32, duration_ms: u32) -> Plan {
     let text = scenario(load_percent, duration_ms);
     let scenario = lab_scenario::parse("figure1.yaml", text.as_bytes()).expect("a scenario");
@@ -30,7 +30,7 @@ pub fn plan(load_percent: u32, duration_ms: u32) -> Plan {
     lab_plan::resolve(&scenario, &text, &files.into(), &options).expect("a plan")
 }
 
-/// Packets of 1,000 B, DCQCN with marks from 4 kB per Gbit/s on, PFC.
+/// Returns the scenario: packets of 1,000 B, DCQCN with marks from 4 kB per Gbit/s on, PFC.
 fn scenario(load_percent: u32, duration_ms: u32) -> String {
     let wire = |gbit: u32| {
         let (k_min, k_max) = (gbit * 4, gbit * 16);
@@ -57,7 +57,7 @@ topology:
         let _ = writeln!(text, "    - {{ name: dc{dc}, fabric: *fabric }}");
     }
     let _ = writeln!(text, "  links:");
-    for (dc, (gbit, delay)) in (2..).zip(ROUTES) {
+    for (dc, (gbit, delay)) in (2..).zip(PATHS) {
         for (a, b) in [(1, dc), (dc, 8)] {
             let wire = wire(gbit);
             let _ = writeln!(

@@ -211,26 +211,14 @@ fn close_in(rate: BitsPerSec, target: BitsPerSec) -> BitsPerSec {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn gbit(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
-    }
-
-    fn bits(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate).expect("not zero")
-    }
+    use crate::testing::{bits, gbit, qp_facts};
 
     fn parameters() -> Parameters {
         Parameters::from(&DcqcnConfig::PAPER)
     }
 
     fn new_control() -> Dcqcn {
-        let facts = QpFacts {
-            line_rate: gbit(100),
-            base_rtt: SimTime::from_micros(20),
-            full_window: 250_000,
-            payload_bytes: 4_096,
-        };
+        let facts = qp_facts(20, 250_000);
         Dcqcn::new(&parameters(), facts, SimTime::ZERO)
     }
 

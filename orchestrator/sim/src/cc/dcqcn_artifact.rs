@@ -238,38 +238,27 @@ const AFTER_ALPHA: SimTime = SimTime::from_picos(1_000);
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn gbit(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
-    }
+    use crate::testing::{ack, gbit, qp_facts};
 
     fn parameters() -> Parameters {
         Parameters::from(&DcqcnConfig::ARTIFACT)
     }
 
     fn new_control() -> ArtifactDcqcn {
-        let facts = QpFacts {
-            line_rate: gbit(100),
-            base_rtt: SimTime::from_micros(20_000),
-            full_window: 250_000_000,
-            payload_bytes: 1_000,
-        };
+        let facts = qp_facts(20_000, 250_000_000);
         ArtifactDcqcn::new(&parameters(), facts, SimTime::ZERO)
     }
 
-    fn ack(is_marked: bool) -> Ack<'static> {
-        Ack {
-            acked_bytes: 1_000,
-            next_bytes: 2_000,
-            newly_bytes: 1_000,
-            is_marked,
-            round_trip: SimTime::from_micros(20_000),
-            hops: &[],
-        }
+    fn marked_at(control: &mut ArtifactDcqcn, at: SimTime) {
+        let ack = Ack {
+            is_marked: true,
+            ..ack(1_000, 2_000)
+        };
+        control.on_ack(at, &ack, &parameters());
     }
 
     fn marked(control: &mut ArtifactDcqcn, micros: u64) {
-        control.on_ack(SimTime::from_micros(micros), &ack(true), &parameters());
+        marked_at(control, SimTime::from_micros(micros));
     }
 
     /// Time of a check for cuts: `micros` and a nanosecond.
@@ -350,14 +339,14 @@ mod tests {
         let mut control = new_control();
         marked(&mut control, 1_000);
         control.on_timer(on_grid(1_004), &parameters());
-        control.on_ack(on_grid(1_008), &ack(true), &parameters());
+        marked_at(&mut control, on_grid(1_008));
         assert_eq!(control.next_timer(), Some(on_grid(1_012)));
     }
 
     #[test]
     fn acks_without_marks_and_time_alone_change_nothing() {
         let mut control = new_control();
-        control.on_ack(SimTime::from_micros(5), &ack(false), &parameters());
+        control.on_ack(SimTime::from_micros(5), &ack(1_000, 2_000), &parameters());
         control.on_timer(SimTime::from_micros(1_000_000), &parameters());
         assert_eq!(control, new_control());
     }

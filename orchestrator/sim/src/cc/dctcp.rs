@@ -160,33 +160,21 @@ fn packet_in(payload: u32, round_trip: SimTime) -> BitsPerSec {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn mbit(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate * 1_000_000).expect("not zero")
-    }
+    use crate::testing::{ack, mbit, qp_facts};
 
     fn published() -> Parameters {
         Parameters::from(&DctcpConfig::PAPER)
     }
 
     fn new_control(parameters: &Parameters) -> Dctcp {
-        let facts = QpFacts {
-            line_rate: mbit(100_000),
-            base_rtt: SimTime::from_micros(80),
-            full_window: 1_000_000,
-            payload_bytes: 1_000,
-        };
+        let facts = qp_facts(80, 1_000_000);
         Dctcp::new(parameters, facts, SimTime::ZERO)
     }
 
     fn acked(control: &mut Dctcp, packets: [u64; 2], is_marked: bool, parameters: &Parameters) {
         let ack = Ack {
-            acked_bytes: packets[0] * 1_000,
-            next_bytes: packets[1] * 1_000,
-            newly_bytes: 1_000,
             is_marked,
-            round_trip: SimTime::from_micros(80),
-            hops: &[],
+            ..ack(packets[0] * 1_000, packets[1] * 1_000)
         };
         control.on_ack(SimTime::ZERO, &ack, parameters);
     }

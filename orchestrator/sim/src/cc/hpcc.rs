@@ -224,6 +224,7 @@ fn used(passage: &Passage, line: BitsPerSec, full_window: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{ack, qp_facts};
 
     const LINE: u64 = 100_000_000_000;
 
@@ -239,12 +240,7 @@ mod tests {
     }
 
     fn new_control(parameters: &Parameters) -> Hpcc {
-        let facts = QpFacts {
-            line_rate: BitsPerSec::new(LINE).expect("not zero"),
-            base_rtt: SimTime::from_micros(10),
-            full_window: FULL_WINDOW,
-            payload_bytes: 1_000,
-        };
+        let facts = qp_facts(10, FULL_WINDOW);
         Hpcc::new(parameters, facts, SimTime::ZERO)
     }
 
@@ -282,12 +278,8 @@ mod tests {
                 rate_bps: LINE,
             };
             let ack = Ack {
-                acked_bytes,
-                next_bytes,
-                newly_bytes: 1_000,
-                is_marked: false,
-                round_trip: SimTime::from_micros(10),
                 hops: &[self.hop],
+                ..ack(acked_bytes, next_bytes)
             };
             control.on_ack(SimTime::ZERO, &ack, parameters);
             control.rate.get() / 1_000_000
@@ -406,12 +398,8 @@ mod tests {
         let (mut control, mut port) = (new_control(&parameters), Port::default());
         port.ack(&mut control, [0, 0, 0], &parameters);
         let ack = Ack {
-            acked_bytes: 2_000,
-            next_bytes: 3_000,
-            newly_bytes: 1_000,
-            is_marked: false,
-            round_trip: SimTime::from_micros(10),
             hops: &[port.hop; 3],
+            ..ack(2_000, 3_000)
         };
         control.on_ack(SimTime::ZERO, &ack, &parameters);
         assert_eq!((control.hops.len(), control.utilisation), (3, 1.0));

@@ -75,10 +75,7 @@ const ONE: BitsPerSec = BitsPerSec::new(1).expect("one is not zero");
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn bits(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate).expect("not zero")
-    }
+    use crate::testing::bits;
 
     #[test]
     fn products_and_quotients_are_cut() {

@@ -122,7 +122,7 @@ impl CongestionControl for Timely {
     type Parameters = Parameters;
 
     /// In the artifact, the time of sending (`IntHeader` in `TS` mode), which fits into an ACK's
-    /// padding on its way back. The paper's NICs keep it to themselves.
+    /// padding on the return. The paper's NICs do not send the time.
     fn extra_wire_bytes(parameters: &Parameters) -> ExtraBytes {
         ExtraBytes {
             data: parameters.stamp_bytes,
@@ -215,10 +215,7 @@ fn change(round_trip: u64, difference: f64, parameters: &Parameters) -> Change {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn mbit(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate * 1_000_000).expect("not zero")
-    }
+    use crate::testing::{ack, qp_facts};
 
     fn published() -> Parameters {
         Parameters::new(&TimelyConfig::PAPER, Semantics::Paper)
@@ -229,12 +226,7 @@ mod tests {
     }
 
     fn new_control(parameters: &Parameters) -> Timely {
-        let facts = QpFacts {
-            line_rate: mbit(100_000),
-            base_rtt: SimTime::from_micros(20),
-            full_window: 250_000,
-            payload_bytes: 1_000,
-        };
+        let facts = qp_facts(20, 250_000);
         Timely::new(parameters, facts, SimTime::ZERO)
     }
 
@@ -246,12 +238,8 @@ mod tests {
     /// Processes the last ACK of segment `n` after `micros`, when all of the segment was sent.
     fn acked(control: &mut Timely, n: u64, micros: u64, parameters: &Parameters) -> u64 {
         let ack = Ack {
-            acked_bytes: n * 16_000,
-            next_bytes: n * 16_000,
-            newly_bytes: 1_000,
-            is_marked: false,
             round_trip: SimTime::from_micros(micros),
-            hops: &[],
+            ..ack(n * 16_000, n * 16_000)
         };
         control.on_ack(SimTime::ZERO, &ack, parameters);
         mbits(control)
@@ -317,12 +305,8 @@ mod tests {
         ] {
             let before = control.step_after;
             let ack = Ack {
-                acked_bytes: bytes,
-                next_bytes: 100_000,
-                newly_bytes: 1,
-                is_marked: false,
                 round_trip: SimTime::from_micros(100),
-                hops: &[],
+                ..ack(bytes, 100_000)
             };
             control.on_ack(SimTime::ZERO, &ack, &parameters);
             assert_eq!(control.step_after != before, steps, "{bytes}");
@@ -335,12 +319,8 @@ mod tests {
         let mut control = new_control(&parameters);
         let mut acked = |acked_bytes, next_bytes| {
             let ack = Ack {
-                acked_bytes,
-                next_bytes,
-                newly_bytes: 1_000,
-                is_marked: false,
                 round_trip: SimTime::from_micros(1_000),
-                hops: &[],
+                ..ack(acked_bytes, next_bytes)
             };
             control.on_ack(SimTime::ZERO, &ack, &parameters);
             mbits(&control)

@@ -1,7 +1,7 @@
 //! Fast failover (Sec. 3.4): a flow leaves its dead port lazily, by its own next packet.
 //!
 //! A link that goes down changes one flag of its port ([`super::faults`]). The next packet of each flow
-//! pinned there is decided among the live candidates like a first packet, and pins the flow anew.
+//! pinned there is decided among the live candidates like a first packet, and the flow is pinned to the new port.
 
 use lab_policy::{Trigger, failover};
 
@@ -17,13 +17,13 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Returns the cause of a decision for a packet whose flow is pinned to a port, or to none; `None`
     /// if the packet follows the pin.
     ///
-    /// `is_outpriced` tells if flow ageing moves a flow whose port is alive.
+    /// `must_reroute` tells if flow ageing moves a flow whose port is alive; it is asked only then.
     #[inline]
     pub(super) fn failover(
         &self,
         pinned: Option<u32>,
-        is_outpriced: impl FnOnce() -> bool,
+        must_reroute: impl FnOnce() -> bool,
     ) -> Option<Trigger> {
-        failover::trigger(pinned.map(|port| self.is_up(port)), is_outpriced)
+        failover::trigger(pinned.map(|port| self.is_up(port)), must_reroute)
     }
 }

@@ -48,7 +48,7 @@ impl FlowAgeing {
             .any(|threshold| (before + 1..=after).contains(&threshold.from.get()))
     }
 
-    /// Starts the count of a flow anew, as the switch's flow table has no entry of it.
+    /// Restarts the count of a flow, of which the flow table has no entry.
     pub fn forget(&mut self, key: u64) {
         self.sent.remove(&key);
     }

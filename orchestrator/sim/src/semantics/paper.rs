@@ -96,10 +96,7 @@ const fn small(bytes: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn gbit(rate: u64) -> BitsPerSec {
-        BitsPerSec::new(rate * 1_000_000_000).expect("not zero")
-    }
+    use crate::testing::gbit;
 
     #[test]
     fn a_long_haul_product_does_not_wrap() {

@@ -35,7 +35,7 @@ pub struct SimFlow {
     pub bytes: u64,
     /// Start.
     pub start: SimTime,
-    /// QpScheduler trip on the path of least delay.
+    /// Round-trip time on the path of the smallest delay.
     pub base_rtt: SimTime,
 }
 

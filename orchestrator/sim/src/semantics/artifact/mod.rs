@@ -21,7 +21,7 @@ impl SemanticsRules for Artifact {
     /// PPP 14, IPv4 20, UDP 8, sequence and time 6; congestion control adds its own.
     const DATA_HEADER_BYTES: u32 = 48;
     const PAYLOAD_ALIGN: u32 = 1;
-    /// A header of 12 bytes behind PPP, IPv4 and priority, padded to the least Ethernet frame.
+    /// A header of 12 bytes behind PPP, IPv4 and priority, padded to the minimum Ethernet frame.
     const ACK_BYTES: u32 = 60;
     /// Unused: marks return in ACKs, not in CNPs.
     const CNP_BYTES: u32 = 60;
