@@ -1,7 +1,7 @@
-//! Policies with their parameters resolved, and the path scores that depend on them.
+//! Policies with their parameters resolved, and their path costs and buckets.
 //!
-//! Path scores are computed here, from paper quantities. What a switch agent computes with later —
-//! sampling, garbage collection, idle time-out — is in the time of the emulated network.
+//! Path costs are computed from paper quantities. The intervals of a switch agent (sampling, flow-cache
+//! garbage collection, idle timeout) are emulated time.
 
 use lab_parameters::{Preset, Value};
 use lab_policy::{
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Inputs of a policy's parameters.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct Inputs<'a> {
     pub network: &'a Network,
     pub switches: &'a [Switch],
     pub scale: &'a Scale,
@@ -31,7 +31,7 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) fn runs(
     specs: &[PolicySpec],
     wanted: Option<&[String]>,
-    surroundings: &Surroundings<'_>,
+    inputs: &Inputs<'_>,
 ) -> Result<Vec<PolicyRun>, PlanError> {
     let labels: Vec<&str> = specs.iter().map(PolicySpec::label).collect();
     for name in wanted.unwrap_or_default() {
@@ -48,7 +48,7 @@ pub(crate) fn runs(
         let listed = |names: &[String]| names.iter().any(|name| name == spec.label());
         wanted.is_none_or(listed)
     });
-    let runs = chosen.map(|(index, spec)| run(index, spec, surroundings));
+    let runs = chosen.map(|(index, spec)| run(index, spec, inputs));
     let runs = runs.collect::<Result<Vec<_>, _>>()?;
     if runs.is_empty() {
         return Err(PlanError::NoPolicies);
@@ -56,13 +56,9 @@ pub(crate) fn runs(
     Ok(runs)
 }
 
-fn run(
-    index: usize,
-    spec: &PolicySpec,
-    surroundings: &Surroundings<'_>,
-) -> Result<PolicyRun, PlanError> {
+fn run(index: usize, spec: &PolicySpec, inputs: &Inputs<'_>) -> Result<PolicyRun, PlanError> {
     let path = |key: &str| format!("policies[{index}].{key}");
-    let scale = surroundings.scale;
+    let scale = inputs.scale;
     let policy = match spec {
         PolicySpec::Ecmp => PolicyPlan::Ecmp,
         PolicySpec::Wcmp => PolicyPlan::Wcmp,
@@ -73,19 +69,17 @@ fn run(
         PolicySpec::Te(settings) => {
             PolicyPlan::Te(resolve(&path("te"), settings, Preset::Paper, &[], scale)?)
         }
-        PolicySpec::Lcmp(settings) => {
-            PolicyPlan::Lcmp(lcmp(&path("lcmp"), settings, surroundings)?)
-        }
+        PolicySpec::Lcmp(settings) => PolicyPlan::Lcmp(lcmp(&path("lcmp"), settings, inputs)?),
         PolicySpec::Own(spec) => PolicyPlan::Own(known_own(&path("own"), spec)?),
         PolicySpec::Ebpf(spec) => PolicyPlan::Ebpf(EbpfPlan {
             object: spec.object.clone(),
-            parameters: table_parameters(&path("ebpf"), surroundings)?,
+            parameters: table_parameters(&path("ebpf"), inputs)?,
         }),
     };
     Ok(PolicyRun {
         label: spec.label().to_owned(),
-        path_scores: path_scores(surroundings.switches, &policy),
-        buckets: buckets(surroundings.switches, &policy),
+        path_scores: path_scores(inputs.switches, &policy),
+        buckets: buckets(inputs.switches, &policy),
         policy,
     })
 }
@@ -102,7 +96,7 @@ fn path_scores(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u8>>> {
     })
 }
 
-/// C_path of a candidate; 0 where the policy has no path scores.
+/// Returns C_path of a candidate; 0 if the policy has no path costs.
 pub(crate) fn path_score_of(policy: &PolicyPlan, candidate: &Candidate) -> u8 {
     policy
         .lcmp()
@@ -110,7 +104,7 @@ pub(crate) fn path_score_of(policy: &PolicyPlan, candidate: &Candidate) -> u8 {
 }
 
 impl Candidate {
-    /// C_path by LCMP with the parameters `config`.
+    /// Returns C_path by LCMP with the parameters `config`.
     #[must_use]
     pub fn path_score(&self, config: &LcmpConfig) -> u8 {
         let (delay, capacity) = scored(self, config.preset);
@@ -129,8 +123,8 @@ fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
     }
 }
 
-/// Hash buckets of a destination's candidates as provisioned: before any demand, and for a flow's
-/// first packet.
+/// Returns the hash buckets of a destination's candidates as provisioned: before any demand, and for a
+/// flow's first packet.
 pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
     let candidates = &row.candidates;
     let by = |capacity: fn(&Candidate) -> BitsPerSec| -> Vec<BitsPerSec> {
@@ -182,7 +176,7 @@ fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {
     })
 }
 
-/// The delay and capacity a preset scores a candidate by: end to end, or of the first link.
+/// Returns the delay and capacity that `preset` scores: end to end, or of the first link.
 pub(crate) fn scored(candidate: &Candidate, preset: Preset) -> (Nanos, BitsPerSec) {
     match preset {
         Preset::Paper => (candidate.paper_delay_ns, candidate.paper_bottleneck_bps),
@@ -193,29 +187,19 @@ pub(crate) fn scored(candidate: &Candidate, preset: Preset) -> (Nanos, BitsPerSe
     }
 }
 
-fn lcmp(
-    path: &str,
-    settings: &Settings,
-    surroundings: &Surroundings<'_>,
-) -> Result<LcmpConfig, PlanError> {
+fn lcmp(path: &str, settings: &Settings, inputs: &Inputs<'_>) -> Result<LcmpConfig, PlanError> {
     let derived = [
-        (
-            "max_capacity",
-            Value::Rate(largest_rate(surroundings.network)),
-        ),
-        (
-            "idle_timeout",
-            Value::Time(idle_timeout(surroundings.trips)),
-        ),
+        ("max_capacity", Value::Rate(largest_rate(inputs.network))),
+        ("idle_timeout", Value::Time(idle_timeout(inputs.trips))),
     ];
-    resolve(path, settings, Preset::Paper, &derived, surroundings.scale)
+    resolve(path, settings, Preset::Paper, &derived, inputs.scale)
 }
 
-/// What a switch program of the user's own finds in its tables: the paper's scores, of delays up to
-/// that of the longest path, so that no two paths are alike only for being long.
-fn table_parameters(path: &str, surroundings: &Surroundings<'_>) -> Result<LcmpConfig, PlanError> {
-    let mut parameters = lcmp(path, &Settings::default(), surroundings)?;
-    let rows = surroundings
+/// Returns the parameters of the tables of a user-defined switch program: the paper's, with a
+/// `max_delay` above the longest path, so that no two paths have equal costs only by saturation.
+fn table_parameters(path: &str, inputs: &Inputs<'_>) -> Result<LcmpConfig, PlanError> {
+    let mut parameters = lcmp(path, &Settings::default(), inputs)?;
+    let rows = inputs
         .switches
         .iter()
         .flat_map(|switch| &switch.destinations);
@@ -230,12 +214,12 @@ fn table_parameters(path: &str, surroundings: &Surroundings<'_>) -> Result<LcmpC
     Ok(parameters)
 }
 
-/// Five times the longest base RTT, already emulated; a lab without delays still has a second.
+/// Returns five times the longest base RTT, emulated, and at least one second.
 fn idle_timeout(trips: RoundTrips) -> Nanos {
     Nanos::new(trips.base.get().saturating_mul(5)).max(Nanos::from_millis(1_000))
 }
 
-/// The largest rate of an inter-DC link, in paper units.
+/// Returns the maximum rate of an inter-DC link, in paper units.
 fn largest_rate(network: &Network) -> BitsPerSec {
     let inter_dc = network
         .links

@@ -11,7 +11,7 @@ use crate::{
     faults,
     model::{MeasurePlan, PLAN_FORMAT, Plan, Scale},
     paths::{self, Paths},
-    policy::{self, Surroundings},
+    policy::{self, Inputs},
     rdma,
     round_trip::{self, RoundTrips},
     routes,
@@ -102,14 +102,14 @@ pub fn resolve(
             follows_rxe: options.follows_rxe(),
         },
     )?;
-    let surroundings = Surroundings {
+    let inputs = Inputs {
         network: &network,
         switches: &switches,
         scale: &scale,
         trips,
     };
     let wanted = options.policies.as_deref();
-    let policies = policy::runs(&scenario.policies, wanted, &surroundings)?;
+    let policies = policy::runs(&scenario.policies, wanted, &inputs)?;
     let measure = MeasurePlan {
         queues_ns: scale.time("measure.queues", scenario.measure.queues)?,
         links_ns: scale.time("measure.links", scenario.measure.links)?,

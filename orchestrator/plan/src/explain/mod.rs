@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::{
     model::{Candidate, Plan, PolicyPlan},
     policy,
+    table::policies,
 };
 
 pub use levels::QueueState;
@@ -45,6 +46,8 @@ pub struct Explanation {
     pub to: String,
     /// The policy's label.
     pub policy: String,
+    /// The policy and its parameters, as in the plan's table.
+    pub parameters: String,
     /// The flow's hash at this switch.
     pub hash: u32,
     /// Rule of the decision, in the records' word; none if no candidate is alive.
@@ -123,6 +126,7 @@ pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
         from: name(question.from),
         to: name(question.to),
         policy: run.label.clone(),
+        parameters: policies::describe(&run.policy),
         hash,
         rule: decision.map(|decision| decision.rule.word()),
         is_scored: run.policy.lcmp().is_some(),

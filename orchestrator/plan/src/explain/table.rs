@@ -1,6 +1,6 @@
 //! Text form of an explanation.
 
-use lab_units::show::{about_bytes, sides, table};
+use lab_units::show::{about_bytes, paragraph, sides, table};
 
 use super::{Explained, Explanation};
 
@@ -11,6 +11,7 @@ pub fn render(explanation: &Explanation) -> String {
         from,
         to,
         policy,
+        parameters,
         hash,
         rule,
         is_scored,
@@ -18,6 +19,7 @@ pub fn render(explanation: &Explanation) -> String {
     } = explanation;
     let rule = rule.unwrap_or("no link is up");
     let head = format!("{from} to {to} under {policy}: hash {hash}, {rule}\n");
+    let head = head + &paragraph("  ", parameters);
     head + &if *is_scored {
         candidate_table(SCORED, candidates, scored)
     } else {

@@ -3,7 +3,7 @@
 mod flows;
 mod links;
 mod paths;
-mod policies;
+pub(crate) mod policies;
 mod transport;
 
 use lab_units::DcId;

@@ -1,4 +1,4 @@
-//! The policies of a plan, and the parameters they run with.
+//! Table of the policies and their parameters.
 
 use lab_parameters::Preset;
 use lab_policy::{OwnPolicy, own};
@@ -14,34 +14,35 @@ pub(super) fn section(plan: &Plan) -> String {
     let width = plan.policies.iter().map(|run| run.label.chars().count());
     let width = width.max().unwrap_or(0);
     for run in &plan.policies {
-        let words = match &run.policy {
-            PolicyPlan::Ecmp => "5-tuple hash over all candidates".to_owned(),
-            PolicyPlan::Wcmp => "5-tuple hash in proportion to the paths' capacity".to_owned(),
-            PolicyPlan::Ucmp(config) => format!(
-                "5-tuple hash over the least delay + alpha · links · size / capacity; {}",
-                list(config, Preset::Paper),
-            ),
-            PolicyPlan::UcmpArtifact => "5-tuple hash over the widest first links".to_owned(),
-            PolicyPlan::Te(config) => format!(
-                "5-tuple hash over buckets that minimise the maximum link utilisation; {}",
-                list(config, Preset::Paper),
-            ),
-            PolicyPlan::Lcmp(config) => {
-                format!(
-                    "preset {}; {}",
-                    config.preset,
-                    departures(config, config.preset)
-                )
-            }
-            PolicyPlan::Own(name) => own(name),
-            PolicyPlan::Ebpf(plan) => format!("one's own switch program, `{}`", plan.object),
-        };
+        let words = describe(&run.policy);
         text.push_str(&paragraph(&format!("  {:width$}  ", run.label), &words));
     }
     text
 }
 
-fn own(name: &str) -> String {
-    let about = own::find(name).map_or("not compiled in", OwnPolicy::about);
-    format!("one's own `{name}`: {about}")
+/// Describes a policy and the parameters of its run.
+pub(crate) fn describe(policy: &PolicyPlan) -> String {
+    match policy {
+        PolicyPlan::Ecmp => "5-tuple hash over all candidates".to_owned(),
+        PolicyPlan::Wcmp => "5-tuple hash in proportion to the paths' capacity".to_owned(),
+        PolicyPlan::Ucmp(config) => format!(
+            "5-tuple hash over the minimum of delay + alpha · links · size / capacity; {}",
+            list(config, Preset::Paper),
+        ),
+        PolicyPlan::UcmpArtifact => "5-tuple hash over the fastest first links".to_owned(),
+        PolicyPlan::Te(config) => format!(
+            "5-tuple hash over buckets that minimise the maximum link utilisation; {}",
+            list(config, Preset::Paper),
+        ),
+        PolicyPlan::Lcmp(config) => {
+            let departures = departures(config, config.preset);
+            let text = format!("preset {}; {departures}", config.preset);
+            text.trim_end_matches("; ").to_owned()
+        }
+        PolicyPlan::Own(name) => {
+            let about = own::find(name).map_or("not compiled in", OwnPolicy::about);
+            format!("user-defined `{name}`: {about}")
+        }
+        PolicyPlan::Ebpf(plan) => format!("user-defined switch program, `{}`", plan.object),
+    }
 }

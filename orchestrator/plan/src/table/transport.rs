@@ -1,4 +1,4 @@
-//! The simulator's transport, where a scenario asks for more than rxe's.
+//! Table of the simulator's transport, if a scenario asks for more than SoftRoCE's.
 
 use lab_units::{
     Nanos,
@@ -27,7 +27,7 @@ pub(super) fn section(plan: &Plan) -> String {
     format!("Transport (simulator, emulated)\n{}", rows.concat())
 }
 
-/// As without a section `transport`.
+/// True if the transport is as without a section `transport`.
 fn is_plain(transport: &TransportPlan) -> bool {
     transport.semantics == Semantics::Paper
         && transport.cc == CcPlan::None
@@ -36,7 +36,7 @@ fn is_plain(transport: &TransportPlan) -> bool {
         && !transport.ack_priority
 }
 
-/// True if the window is the default.
+/// True if the window is a default.
 fn is_default_window(transport: &TransportPlan) -> bool {
     match transport.window {
         WindowPlan::None => false,
@@ -68,12 +68,12 @@ fn congestion_control(cc: &CcPlan) -> String {
 fn hosts(transport: &TransportPlan) -> String {
     let window = match transport.window {
         WindowPlan::None => "no window".to_owned(),
-        WindowPlan::Bdp => "window of the largest bandwidth-delay product".to_owned(),
+        WindowPlan::Bdp => "window of the maximum bandwidth-delay product".to_owned(),
         WindowPlan::Bytes(bytes) => format!("window of {bytes}"),
     };
-    let again = |time: Nanos| format!("sent again after {}", about_time(time));
+    let timeout = |time: Nanos| format!("retransmission after {}", about_time(time));
     format!(
-        "payload {} B; {window}; ACKs {} data; NACKs every {} at most; {}",
+        "payload {} B; {window}; ACKs {} data; at least {} between NACKs; {}",
         transport.payload_bytes,
         if transport.ack_priority {
             "before"
@@ -83,7 +83,7 @@ fn hosts(transport: &TransportPlan) -> String {
         about_time(transport.nack_interval_ns),
         transport
             .retransmit_timeout_ns
-            .map_or("never sent again without a NACK".to_owned(), again),
+            .map_or("retransmission by NACKs alone".to_owned(), timeout),
     )
 }
 

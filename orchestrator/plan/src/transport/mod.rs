@@ -1,13 +1,11 @@
 //! Transport and buffers of the simulator's hosts and switches.
 
-mod cc;
 pub(crate) mod resolve;
 
 pub use lab_units::Semantics;
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-pub use cc::CcPlan;
 pub use lab_parameters::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
 
 /// Hosts' transport and switches' buffers in the simulator, emulated.
@@ -15,36 +13,75 @@ pub use lab_parameters::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
 /// The kernel engine has rxe's transport instead: no congestion control, no PFC.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct TransportPlan {
-    /// Whose semantics.
+    /// Rules of the simulated network.
     pub semantics: Semantics,
     /// Payload of a full packet; packets are not scaled.
     pub payload_bytes: u32,
     /// Congestion control of every QP.
     pub cc: CcPlan,
-    /// Bytes a QP may have unacknowledged, besides what its congestion control allows.
+    /// Maximum number of unacknowledged bytes of a QP, besides the limit of its congestion control.
     pub window: WindowPlan,
-    /// ACKs go in the strict class, before data; else with it.
+    /// True if ACKs are in the strict class, before data; else in the class of data.
     pub ack_priority: bool,
-    /// The shortest time between two NACKs of one QP that miss the same packet.
+    /// Minimum time between two NACKs of one QP that miss the same packet.
     pub nack_interval_ns: Nanos,
-    /// Time without an acknowledgement after which a QP sends again; none in the artifact.
+    /// Time without an acknowledgement after which a QP retransmits; `None` in the artifact.
     pub retransmit_timeout_ns: Option<Nanos>,
-    /// Switches pause their upstream neighbours instead of dropping.
+    /// True if switches pause their upstream neighbours instead of dropping.
     pub pfc: bool,
-    /// Buffer that the ports of a leaf or spine share.
+    /// Shared buffer of a leaf or spine switch.
     pub fabric_buffer_bytes: Bytes,
-    /// Buffer that the ports of a DCI switch share.
+    /// Shared buffer of a DCI switch.
     pub dci_buffer_bytes: Bytes,
 }
 
-/// Limit of a QP's unacknowledged bytes.
+/// Maximum number of unacknowledged bytes of a QP.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowPlan {
     /// No limit.
     None,
-    /// The plan's largest bandwidth-delay product, in proportion to the QP's rate.
+    /// Maximum bandwidth-delay product of the plan, in proportion to the QP's rate.
     Bdp,
-    /// This many.
+    /// Fixed number of bytes.
     Bytes(Bytes),
+}
+
+/// Congestion control and its parameters, emulated.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CcPlan {
+    /// None: line rate, always.
+    None,
+    /// DCQCN; the preset tells whether marks come back as CNPs or in ACKs.
+    Dcqcn(DcqcnConfig),
+    /// HPCC.
+    Hpcc(HpccConfig),
+    /// TIMELY.
+    Timely(TimelyConfig),
+    /// DCTCP, by rate.
+    Dctcp(DctcpConfig),
+}
+
+impl CcPlan {
+    /// Name, as in a scenario.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Dcqcn(_) => "dcqcn",
+            Self::Hpcc(_) => "hpcc",
+            Self::Timely(_) => "timely",
+            Self::Dctcp(_) => "dctcp",
+        }
+    }
+
+    /// True if the rate never changes unless switches mark packets.
+    #[must_use]
+    pub const fn needs_marks(&self) -> bool {
+        match self {
+            Self::Dcqcn(_) | Self::Dctcp(_) => true,
+            Self::None | Self::Hpcc(_) | Self::Timely(_) => false,
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_parameters::{HpccConfig, Preset, Value};
+use lab_parameters::{HpccConfig, ParameterSet, Preset, Value};
 use lab_scenario::{CcSpec, Generator, Scenario, Settings, TimeoutSpec, TransportSpec, WindowSpec};
 use lab_units::{Bytes, DcId, Nanos, Semantics};
 
@@ -80,7 +80,7 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
     })
 }
 
-/// Payload of a full packet.
+/// Returns the payload of a full packet, in bytes.
 pub(crate) fn payload(spec: &TransportSpec, generator: &Generator) -> u32 {
     spec.payload.unwrap_or(match spec.semantics {
         Semantics::Paper => generator.mtu,
@@ -88,15 +88,15 @@ pub(crate) fn payload(spec: &TransportSpec, generator: &Generator) -> u32 {
     })
 }
 
-/// A buffer as the scenario says, exactly, or a default as well as it can be scaled: a plan for the
-/// kernel must not fail for what only the simulator has.
+/// Scales a buffer: the scenario's exactly, a default to the nearest byte, as a plan for the kernel must
+/// not fail for a quantity of the simulator alone.
 fn buffer(
     lab: &Lab<'_>,
     path: &str,
-    said: Option<Bytes>,
+    given: Option<Bytes>,
     default: Bytes,
 ) -> Result<Bytes, PlanError> {
-    match said {
+    match given {
         Some(bytes) => lab.scale.size(path, bytes),
         None => Ok(Bytes::new(lab.scale.size.scale_nearest(default.get()))),
     }
@@ -105,7 +105,7 @@ fn buffer(
 /// Defaults of a semantics.
 struct Defaults {
     cc: CcSpec,
-    /// Emulated.
+    /// Emulated time.
     retransmit_timeout: Option<Nanos>,
     pfc: bool,
     fabric_buffer: Bytes,
@@ -113,8 +113,8 @@ struct Defaults {
 }
 
 impl Defaults {
-    /// As the kernel engine has it, so that the two engines can be compared; buffers are the
-    /// paper's.
+    /// Returns the kernel engine's transport, so that the two engines can be compared, with the
+    /// paper's buffers.
     fn paper(rdma: &Rdma) -> Self {
         Self {
             cc: CcSpec::None,
@@ -125,7 +125,8 @@ impl Defaults {
         }
     }
 
-    /// `BUFFER_SIZE` and `DCI_BUFFER_SIZE` of the artifact's configuration, which count MiB, and DCQCN, the default of the paper's experiments.
+    /// `BUFFER_SIZE` and `DCI_BUFFER_SIZE` of the artifact's configuration, which count MiB, and
+    /// DCQCN, the default of the paper's experiments.
     const ARTIFACT: Self = Self {
         cc: CcSpec::Dcqcn(Settings {
             preset: Some(Preset::Artifact),
@@ -144,7 +145,7 @@ const ARTIFACT_PAYLOAD: u32 = 1_000;
 
 const NACK_KEY: &str = "transport.nack_interval";
 
-/// The `NACK Generation Interval` of the authors' `RdmaHw`.
+/// `NACK Generation Interval` of the authors' `RdmaHw`.
 const NACK_INTERVAL: Nanos = Nanos::new(500_000);
 
 /// Resolves a congestion control.
@@ -153,45 +154,34 @@ fn congestion_control(
     cc: &CcSpec,
     semantics: Semantics,
 ) -> Result<CcPlan, PlanError> {
-    let (scale, preset) = (lab.scale, semantics.into());
+    let longest = longest_path(lab).max(HpccConfig::PAPER.int_hops);
+    let derived = [("int_hops", Value::Number(longest.into()))];
     Ok(match cc {
         CcSpec::None => CcPlan::None,
-        CcSpec::Dcqcn(settings) => CcPlan::Dcqcn(parameters::resolve(
-            "transport.cc.dcqcn",
-            settings,
-            preset,
-            &[],
-            scale,
-        )?),
-        CcSpec::Hpcc(settings) => {
-            let hops = longest_path(lab).max(HpccConfig::PAPER.int_hops);
-            let derived = [("int_hops", Value::Number(hops.into()))];
-            CcPlan::Hpcc(parameters::resolve(
-                "transport.cc.hpcc",
-                settings,
-                preset,
-                &derived,
-                scale,
-            )?)
+        CcSpec::Dcqcn(settings) => CcPlan::Dcqcn(lab.resolve("dcqcn", settings, semantics, &[])?),
+        CcSpec::Hpcc(settings) => CcPlan::Hpcc(lab.resolve("hpcc", settings, semantics, &derived)?),
+        CcSpec::Timely(settings) => {
+            CcPlan::Timely(lab.resolve("timely", settings, semantics, &[])?)
         }
-        CcSpec::Timely(settings) => CcPlan::Timely(parameters::resolve(
-            "transport.cc.timely",
-            settings,
-            preset,
-            &[],
-            scale,
-        )?),
-        CcSpec::Dctcp(settings) => CcPlan::Dctcp(parameters::resolve(
-            "transport.cc.dctcp",
-            settings,
-            preset,
-            &[],
-            scale,
-        )?),
+        CcSpec::Dctcp(settings) => CcPlan::Dctcp(lab.resolve("dctcp", settings, semantics, &[])?),
     })
 }
 
-/// Switches on the path with the most of them between two hosts.
+impl Lab<'_> {
+    /// Resolves the parameters of the congestion control `name`.
+    fn resolve<S: ParameterSet>(
+        &self,
+        name: &str,
+        settings: &Settings,
+        semantics: Semantics,
+        derived: &[parameters::Derived],
+    ) -> Result<S, PlanError> {
+        let path = format!("transport.cc.{name}");
+        parameters::resolve(&path, settings, semantics.into(), derived, self.scale)
+    }
+}
+
+/// Returns the maximum number of switches on a path between two hosts.
 fn longest_path(lab: &Lab<'_>) -> u32 {
     let dcs = || (0..).map(DcId).zip(&lab.network.dcs);
     let heights: Vec<_> = dcs()
@@ -201,7 +191,7 @@ fn longest_path(lab: &Lab<'_>) -> u32 {
         .iter()
         .flat_map(|a| heights.iter().map(move |b| (a, b)));
     let switches = pairs.filter_map(|((from, up), (to, down))| {
-        // As many switches as links, less one: both ends are hosts.
+        // One switch fewer than links, as both ends are hosts.
         let between = lab.paths.hops(*from, *to)?;
         let links = u32::try_from(up + down).unwrap_or(u32::MAX);
         Some(links.saturating_add(between).saturating_sub(1))

@@ -19,7 +19,7 @@ fn config(text: &str) -> LcmpConfig {
 
 /// Times are emulated, ten times as long; everything else is as written.
 #[test]
-fn what_a_scenario_sets_is_what_a_switch_runs_with() {
+fn a_switch_runs_with_the_scenarios_parameters() {
     let text = with_parameters(
         "preset: artifact, alpha: 1, beta: 2, w_dl: 3, w_lc: 4, s_path: 5, w_ql: 6, w_tl: 7, w_dp: 8, \
          s_cong: 9, max_delay: 1024 ms, max_capacity: 40 Gbit, trend_shift: 11, duration_shift: 12, \
@@ -55,7 +55,7 @@ fn what_a_scenario_sets_is_what_a_switch_runs_with() {
 }
 
 #[test]
-fn what_a_scenario_leaves_out_is_the_presets() {
+fn parameters_left_out_are_the_presets() {
     let preset = LcmpConfig::artifact();
     let expected = LcmpConfig {
         sample_interval_ns: Nanos::from_millis(10),
@@ -90,7 +90,7 @@ fn the_table_shows_what_departs_from_the_preset() {
 
 /// The reader of scenarios refuses these first; a scenario made by a program is checked here.
 #[test]
-fn what_no_switch_computes_with() {
+fn parameters_that_do_not_fit_are_refused() {
     let (mut scenario, files) = common::read(&common::scenario_text("smoke.yaml"));
     for (name, value, message) in [
         (

@@ -6,7 +6,7 @@ use lab_units::Nanos;
 
 use crate::common;
 
-/// The testbed under other policies.
+/// Returns the testbed's scenario with other policies.
 fn testbed(policies: &str) -> String {
     let text = common::testbed_text();
     let start = text.find("policies:").unwrap();
@@ -53,7 +53,7 @@ fn ablations_are_lcmp_without_a_weight() {
 }
 
 #[test]
-fn a_first_packet_takes_the_nearest_path_under_ucmp() {
+fn a_first_packet_takes_the_shortest_path_under_ucmp() {
     let plan = common::plan(&testbed(
         "  - ucmp\n  - ucmp: { quantum: 15 ms, label: coarse }",
     ));
@@ -80,7 +80,7 @@ fn traffic_engineering_begins_with_capacity_and_its_interval_is_scaled() {
 }
 
 #[test]
-fn a_policy_that_the_kernel_engine_cannot_run_is_warned_of() {
+fn policies_that_the_kernel_engine_cannot_run_are_warned_of() {
     let plan = common::plan(&testbed(
         "  - te-100ms\n  - own: { name: delay-only }\n  - ucmp: { ageing: true, label: aged }\n  \
          - ucmp",
@@ -94,7 +94,7 @@ fn a_policy_that_the_kernel_engine_cannot_run_is_warned_of() {
 }
 
 #[test]
-fn an_own_switch_programs_scores_separate_all_paths() {
+fn a_user_defined_switch_program_has_scores_that_separate_all_paths() {
     let plan = common::plan(&testbed("  - ecmp\n  - ebpf: own/two-choice.bpf.o"));
     let run = &plan.policies[1];
     assert_eq!(run.label, "two-choice");
@@ -121,7 +121,7 @@ fn a_policy_that_is_not_compiled_in_is_refused_with_those_that_are() {
     );
 }
 
-/// A link of half its rate has half its buckets; what is cut has the buckets it had.
+/// A link of half its rate has half its buckets; a cut link keeps its buckets.
 #[test]
 fn buckets_follow_a_links_new_rate() {
     let faults = "faults:\n  - { at: 10 ms, link: [dc2, dc8], rate: 100 Gbit }\n  \

@@ -8,7 +8,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::common;
 
-/// The smoke scenario, with times ten times as long, and `transport` as its section.
+/// Returns the smoke scenario at a time scale of 10, with the section `transport`.
 fn text(transport: &str) -> String {
     let text = common::scenario_text("smoke.yaml").replace("time: 100", "time: 10");
     format!("{text}\ntransport: {{ {transport} }}\n")
@@ -18,7 +18,7 @@ fn plan(transport: &str) -> Plan {
     common::plan(&text(transport))
 }
 
-/// Nothing is scaled.
+/// Returns an unscaled plan for the simulator.
 fn simulated(transport: &str) -> Plan {
     let options = PlanOptions {
         engine: Engine::Sim,
@@ -37,7 +37,7 @@ fn mbit(rate: u64) -> BitsPerSec {
 }
 
 #[test]
-fn by_default_the_simulator_does_as_the_kernel() {
+fn by_default_the_simulator_has_the_kernels_transport() {
     let plan = simulated("");
     let transport = &plan.transport;
     assert_eq!(transport.semantics, Semantics::Paper);
@@ -68,7 +68,7 @@ fn the_artifacts_semantics_comes_with_its_configuration() {
 }
 
 #[test]
-fn a_presets_parameters_are_the_semantics_by_default() {
+fn congestion_controls_default_to_the_preset_of_the_semantics() {
     let cc = |text: &str| simulated(text).transport.cc;
     assert_eq!(cc("cc: dcqcn"), CcPlan::Dcqcn(DcqcnConfig::PAPER));
     assert_eq!(cc("cc: dctcp"), CcPlan::Dctcp(DctcpConfig::PAPER));
@@ -85,7 +85,7 @@ fn a_presets_parameters_are_the_semantics_by_default() {
     );
 }
 
-/// Times by 10, rates by the scenario's factor, sizes by the product.
+/// Times are scaled by 10, rates by the scenario's factor, sizes by the product.
 #[test]
 fn parameters_are_scaled_like_everything_else() {
     let plan = plan("cc: dcqcn, window: 10 MB, retransmit_timeout: 6 ms");
@@ -105,9 +105,9 @@ fn parameters_are_scaled_like_everything_else() {
     assert_eq!(plan.transport.retransmit_timeout_ns, timeout);
 }
 
-/// A simulation at the paper's scale has no rxe beside it.
+/// A simulation in paper units follows no rxe.
 #[test]
-fn rxes_window_and_timeouts_are_those_of_the_kernel_and_of_what_is_beside_it() {
+fn the_kernel_and_the_scaled_simulator_have_rxes_window_and_timeouts() {
     let with = |transport: &str, engine| {
         let options = PlanOptions {
             engine,
