@@ -8,7 +8,7 @@ use std::{
 use lab_guest::inside;
 use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
-use lab_records::{EngineInfo, Machine, RunWriter};
+use lab_records::{EngineInfo, Location, RunWriter};
 use lab_reports::{Change, PolicySummary, Summary};
 use lab_units::show::{self, Side, sides};
 use sha2::{Digest, Sha256};
@@ -51,13 +51,13 @@ pub fn start_records(
 
 /// Returns the setting of a run of the kernel engine in this process.
 pub fn kernel_setting() -> RunSetting {
-    let (machine, accel) = match inside::is_inside() {
-        true => (Machine::Guest, std::env::var(inside::ACCEL_VARIABLE).ok()),
-        false => (Machine::Here, None),
+    let (location, accel) = match inside::is_inside() {
+        true => (Location::Guest, std::env::var(inside::ACCEL_VARIABLE).ok()),
+        false => (Location::Here, None),
     };
     RunSetting {
         kernel_release: kernel_release(),
-        machine,
+        location,
         clock: inside::clock(),
         accel,
         engine: EngineInfo::Kernel,

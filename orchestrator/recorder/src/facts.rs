@@ -5,18 +5,18 @@ use lab_plan::{
     model::{FaultPlan, LinkKind},
 };
 use lab_records::{
-    Clock, DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Machine, RunInfo, ScaleInfo,
+    Clock, DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo,
     SimInfo,
 };
 use lab_units::NodeId;
 
-/// Machine, clock and engine of a run.
+/// Location, clock and engine of a run.
 #[derive(Clone, Debug)]
 pub struct RunSetting {
     /// Release of the kernel that the program runs on, as `uname -r` prints it.
     pub kernel_release: String,
     /// This machine or a guest.
-    pub machine: Machine,
+    pub location: Location,
     /// Clock of the run.
     pub clock: Clock,
     /// Accelerator of the guest's instructions; none outside a guest.
@@ -37,7 +37,7 @@ impl RunSetting {
         };
         Self {
             kernel_release,
-            machine: Machine::Here,
+            location: Location::Here,
             clock: Clock::Virtual,
             accel: None,
             engine: EngineInfo::Sim(info),
@@ -62,7 +62,7 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel_release: setting.kernel_release.clone(),
         engine: setting.engine.clone(),
-        machine: setting.machine,
+        location: setting.location,
         clock: setting.clock,
         accel: setting.accel.clone(),
         scale: ScaleInfo {

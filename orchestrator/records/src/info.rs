@@ -21,9 +21,9 @@ pub struct RunInfo {
     pub kernel_release: String,
     /// Engine of the run.
     pub engine: EngineInfo,
-    /// Machine that the run was on.
+    /// Kernel that the run was on.
     #[serde(rename = "place")]
-    pub machine: Machine,
+    pub location: Location,
     /// Clock of the run's times.
     pub clock: Clock,
     /// Accelerator of the guest: `kvm`, `tcg`; none outside a guest.
@@ -73,13 +73,15 @@ pub struct SimInfo {
     pub threads: u32,
 }
 
-/// The machine that a run is on.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+/// Kernel that a run or a lab is on.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Machine {
-    /// This machine.
+pub enum Location {
+    /// This machine's kernel.
+    #[default]
     Here,
-    /// A QEMU guest.
+    /// The kernel of a QEMU guest. On this machine, a lab there has only its directory, and ends
+    /// with its owner.
     Guest,
 }
 

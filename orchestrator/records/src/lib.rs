@@ -41,7 +41,7 @@ pub use columns::{Batch, Texts, Values};
 pub use directory::{create_run_dir, point_latest};
 pub use error::RecordsError;
 pub use info::{
-    DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Machine, RunInfo, ScaleInfo, SimInfo,
+    DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo, SimInfo,
 };
 pub use lab_units::{Clock, LinkChange, Semantics};
 pub use outcome::{

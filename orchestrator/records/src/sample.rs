@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{
     Clock, DcInfo, DcPath, DelayMethod, EngineInfo, FlowRow, FlowStatus, Granularity, GuestCpu,
-    LinkInfo, LinkRow, Machine, MeasuredLink, Phase, QueueRow, RunEnd, RunInfo, ScaleInfo, UtcTime,
+    LinkInfo, LinkRow, Location, MeasuredLink, Phase, QueueRow, RunEnd, RunInfo, ScaleInfo,
+    UtcTime,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
@@ -27,7 +28,7 @@ pub fn info() -> RunInfo {
         tool_version: "0.1.0".into(),
         kernel_release: "6.1.0-56-amd64".into(),
         engine: EngineInfo::Kernel,
-        machine: Machine::Guest,
+        location: Location::Guest,
         clock: Clock::Virtual,
         accel: Some("tcg".into()),
         scale: ScaleInfo {

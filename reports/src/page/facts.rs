@@ -1,7 +1,7 @@
 //! Facts of the run.
 
 use lab_records::{
-    Clock, EngineInfo, GuestCpu, Machine, Phase, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
+    Clock, EngineInfo, GuestCpu, Location, Phase, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
 };
 use maud::{Markup, html};
 
@@ -11,20 +11,20 @@ use crate::{run::Run, text};
 /// Returns the run in one line.
 pub fn headline(run: &Run) -> String {
     let info = &run.info;
-    let machine = match (&info.engine, info.machine) {
+    let location = match (&info.engine, info.location) {
         (EngineInfo::Sim(sim), _) => {
             format!("in the simulator, semantics {}", semantics(sim.semantics))
         }
-        (EngineInfo::Kernel, Machine::Here) => {
+        (EngineInfo::Kernel, Location::Here) => {
             format!("on this machine's kernel {}", info.kernel_release)
         }
-        (EngineInfo::Kernel, Machine::Guest) => {
+        (EngineInfo::Kernel, Location::Guest) => {
             format!("on kernel {} in a QEMU guest", info.kernel_release)
         }
     };
     let started = run.started_at.to_string();
     let minute = started.get(..16).unwrap_or(&started).replace('T', " ");
-    format!("{minute} UTC, {machine}, seed {}", info.seed)
+    format!("{minute} UTC, {location}, seed {}", info.seed)
 }
 
 /// Returns the list of all facts of the run.
@@ -40,7 +40,7 @@ pub fn list(run: &Run) -> Markup {
             (fact("seed", &info.seed.to_string()))
             (fact("repetitions", &info.repetitions.to_string()))
             (engine(info))
-            (fact("machine", &machine(run)))
+            (fact("location", &location(run)))
             (fact("kernel", &info.kernel_release))
             (fact("clock", match (info.clock, &info.engine) {
                 (Clock::Virtual, EngineInfo::Kernel) => {
@@ -154,12 +154,12 @@ fn guest_cpu(cpu: GuestCpu) -> String {
     )
 }
 
-fn machine(run: &Run) -> String {
+fn location(run: &Run) -> String {
     let accel = run.info.accel.as_deref();
-    match (run.info.machine, accel) {
-        (Machine::Here, _) => "this machine".into(),
-        (Machine::Guest, None) => "QEMU guest".into(),
-        (Machine::Guest, Some(accel)) => format!("QEMU guest ({accel})"),
+    match (run.info.location, accel) {
+        (Location::Here, _) => "this machine".into(),
+        (Location::Guest, None) => "QEMU guest".into(),
+        (Location::Guest, Some(accel)) => format!("QEMU guest ({accel})"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A synthetic run of the simulator: the paper's 13 datacenters, all to all, five policies.
 
 use lab_records::{
-    Clock, DcPath, EngineInfo, FlowRow, Machine, PfcEvent, PfcRow, Phase, RunEnd, RunInfo,
+    Clock, DcPath, EngineInfo, FlowRow, Location, PfcEvent, PfcRow, Phase, RunEnd, RunInfo,
     ScaleInfo, Semantics, SimInfo, SimWork, UtcTime,
     sample::{self, THIRTEEN_DCS},
 };
@@ -59,7 +59,7 @@ fn info(count: u32) -> RunInfo {
             cc: POLICIES.map(|_| "dcqcn".to_owned()).into(),
             threads: 2,
         }),
-        machine: Machine::Here,
+        location: Location::Here,
         clock: Clock::Virtual,
         accel: None,
         scale: ScaleInfo {

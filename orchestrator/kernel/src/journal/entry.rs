@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use lab_plan::model::Role;
+use lab_records::Location;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -52,17 +53,6 @@ pub(crate) struct Head {
     /// Kernel that the lab runs on.
     #[serde(rename = "place")]
     pub location: Location,
-}
-
-/// Kernel that a lab runs on.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Location {
-    /// This kernel.
-    #[default]
-    Here,
-    /// A guest of the owner: the lab has only its directory on this kernel and ends with its owner.
-    Guest,
 }
 
 /// Process that created a lab.

@@ -9,10 +9,9 @@ mod file;
 mod lock;
 mod state;
 
-pub use self::{
-    entry::Location,
-    state::{LabState, Status},
-};
+pub use lab_records::Location;
+
+pub use self::state::{LabState, Status};
 pub(crate) use self::{
     entry::{Entry, FORMAT, Head, NodeEntry, Owner},
     file::{Contents, Journal},
