@@ -57,8 +57,8 @@ fn a_change_keeps_those_before_it() {
     );
 }
 
-/// The DCs whose switches are told of a fault.
-fn told(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
+/// The DCs with updates after a fault.
+fn updated_dcs(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
     let switch = |change: &PathCostUpdate| {
         assert_eq!(plan.policies[change.policy].label, "lcmp");
         let node = plan.switches[change.switch].node;
@@ -68,7 +68,7 @@ fn told(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
 }
 
 /// Update of DC1's six paths to DC8: the next DC of each and its score.
-fn told_dc1(plan: &Plan, fault: &FaultPlan) -> Vec<(String, u8)> {
+fn updates_of_dc1(plan: &Plan, fault: &FaultPlan) -> Vec<(String, u8)> {
     let mut path_cost_updates = fault.path_cost_updates.iter();
     let change =
         path_cost_updates.find(|change| change.switch == 0 && change.candidates.len() == 6);
@@ -90,7 +90,7 @@ fn another_delay_is_another_score_and_place_and_back_again() {
         "  - { at: 10 ms, link: [dc1, dc6], delay: 300 ms }\n  - { at: 20 ms, link: [dc1, dc6], delay: 5 ms }\n",
     ));
     let before = plan.policies[1].path_scores[0][0].clone();
-    let [slower, back] = [0, 1].map(|fault| told_dc1(&plan, &plan.faults[fault]));
+    let [slower, back] = [0, 1].map(|fault| updates_of_dc1(&plan, &plan.faults[fault]));
     let others = ["dc4", "dc2", "dc7", "dc5"];
     assert_eq!(names(&slower), [&others[..], &["dc6", "dc3"]].concat());
     // 305 ms instead of 10 ms; the other paths cost what they did.
@@ -104,7 +104,7 @@ fn another_delay_is_another_score_and_place_and_back_again() {
     assert_eq!(names(&back), [&["dc6"], &others[..], &["dc3"]].concat());
     assert!(back.iter().map(|(_, score)| *score).eq(before));
     // DC8 sends over the same link.
-    assert!(told(&plan, &plan.faults[0]).contains(&"dc8".to_owned()));
+    assert!(updated_dcs(&plan, &plan.faults[0]).contains(&"dc8".to_owned()));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn less_capacity_far_away_changes_the_score_and_not_the_order() {
     let plan = common::plan(&with_faults(
         "  - { at: 10 ms, link: [dc2, dc8], rate: 20 Gbit }\n",
     ));
-    let candidates = told_dc1(&plan, &plan.faults[0]);
+    let candidates = updates_of_dc1(&plan, &plan.faults[0]);
     let order = ["dc6", "dc4", "dc2", "dc7", "dc5", "dc3"];
     assert_eq!(names(&candidates), order);
     assert!(candidates[2].1 > plan.policies[1].path_scores[0][0][2]);

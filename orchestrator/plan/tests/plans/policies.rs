@@ -131,13 +131,13 @@ fn buckets_follow_a_links_new_rate() {
     assert_eq!(plan.faults[1].change, FaultChange::Down);
     assert!(plan.faults[1].path_cost_updates.is_empty());
     let mut path_cost_updates = plan.faults[0].path_cost_updates.iter();
-    let told: Vec<_> = path_cost_updates
+    let updated: Vec<_> = path_cost_updates
         .clone()
         .map(|row| label(&plan, row.policy))
         .collect();
     // DC1 and DC8 by what is behind, DC8 alone by its first links. UCMP's first packet does not see
     // it, ECMP has no table, and traffic engineering finds out for itself.
-    assert_eq!(told, ["wcmp", "wcmp", "ucmp-artifact"]);
+    assert_eq!(updated, ["wcmp", "wcmp", "ucmp-artifact"]);
     let at_dc1 = path_cost_updates.find(|row| row.switch == 0 && row.candidates.len() == 6);
     let buckets: Vec<_> = at_dc1
         .unwrap()
