@@ -439,7 +439,7 @@ fn a_published_routing_table_survives_its_import() {
     let (topology, flows) = (path(published::TOPOLOGY), path(published::FLOWS));
     let routes = path(published::ROUTES);
     let options = ["--routes", &routes, "--max-delay", "512 ms"];
-    let until = ["--until", "30 ms"];
+    let until = ["--until", "8 ms"];
     let bench = Bench::new();
     let direct = [
         &["sim", "--artifact", &topology, &flows],
