@@ -1,4 +1,7 @@
 //! Controller's end of an agent's socket.
+//!
+//! Every method fails when the socket does, and a wait fails with the latest message after two minutes or
+//! when the agent is gone.
 
 use std::{
     collections::BTreeMap,
@@ -43,10 +46,6 @@ pub type AgentThread = JoinHandle<Result<(), BenchError>>;
 
 impl Controller {
     /// Runs the agent of `config` in a thread in the switch's namespace.
-    ///
-    /// # Errors
-    ///
-    /// Those of the socket.
     pub fn start(
         testbed: &Testbed,
         config: AgentConfig,
@@ -62,10 +61,6 @@ impl Controller {
     }
 
     /// Listens at `socket`, starts an agent, and waits until it connects.
-    ///
-    /// # Errors
-    ///
-    /// Those of the socket.
     pub fn listen<T>(socket: &Path, start: impl FnOnce() -> T) -> Result<(Self, T), BenchError> {
         // The controller of an agent that was killed leaves its socket.
         let _ = std::fs::remove_file(socket);
@@ -83,10 +78,6 @@ impl Controller {
     }
 
     /// Sends a command; the agent applies commands in order.
-    ///
-    /// # Errors
-    ///
-    /// Those of the socket.
     pub fn command(&mut self, command: &AgentCommand) -> Result<(), BenchError> {
         let mut line = serde_json::to_vec(command).unwrap_or_default();
         line.push(b'\n');
@@ -95,10 +86,6 @@ impl Controller {
     }
 
     /// Returns the next message; `None` if the agent is gone.
-    ///
-    /// # Errors
-    ///
-    /// No message within two minutes.
     pub fn message(&mut self) -> Result<Option<AgentMessage>, BenchError> {
         let mut line = String::new();
         let read = self.stream.read_line(&mut line);
@@ -113,10 +100,6 @@ impl Controller {
     }
 
     /// Reads messages until `pick` returns a value.
-    ///
-    /// # Errors
-    ///
-    /// The latest message, if none is picked within two minutes or the agent is gone.
     pub fn wait_for<T>(
         &mut self,
         what: &'static str,
@@ -137,10 +120,6 @@ impl Controller {
     }
 
     /// Waits until the program is attached to all ports.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn ready(&mut self) -> Result<Ready, BenchError> {
         self.wait_for("that its program is attached", |message| match message {
             AgentMessage::Ready(ready) => Some(ready),
@@ -149,10 +128,6 @@ impl Controller {
     }
 
     /// Writes the buckets of both candidates and waits until they are in the switch's table.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn set_buckets(&mut self, buckets: [u16; 2]) -> Result<(), BenchError> {
         let (addr, prefix_len) = PREFIX;
         self.apply(&AgentCommand::SetBuckets(vec![BucketRow {
@@ -164,10 +139,6 @@ impl Controller {
 
     /// Sends a command and waits until it is applied: the second queue report from then on was sent
     /// after the command was read.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn apply(&mut self, command: &AgentCommand) -> Result<(), BenchError> {
         self.command(command)?;
         let mut reports = 0;
@@ -178,20 +149,12 @@ impl Controller {
     }
 
     /// Takes a port out, or back in, and waits until the agent reports it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn enable(&mut self, port: PortId, is_enabled: bool) -> Result<(), BenchError> {
         self.command(&AgentCommand::SetPort { port, is_enabled })?;
         self.port_is(port, is_enabled)
     }
 
     /// Waits until the agent reports a port as alive or dead.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn port_is(&mut self, port: PortId, is_alive: bool) -> Result<(), BenchError> {
         self.wait_for("a port's liveness", |message| match message {
             AgentMessage::PortState(state) => {
@@ -202,10 +165,6 @@ impl Controller {
     }
 
     /// Returns the next `count` decisions; more in the last message are an error.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn decisions(&mut self, count: usize) -> Result<Vec<DecisionReport>, BenchError> {
         let mut decisions = Vec::new();
         self.wait_for("its decisions", |message| {
@@ -224,10 +183,6 @@ impl Controller {
     }
 
     /// Waits for a report of a port's queue that satisfies `is_wanted`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn queue_of(
         &mut self,
         port: PortId,
@@ -241,10 +196,6 @@ impl Controller {
     }
 
     /// Waits for a report of a port's counters that satisfies `is_wanted`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn link_of(
         &mut self,
         port: PortId,
@@ -258,10 +209,6 @@ impl Controller {
     }
 
     /// Waits for counters that satisfy `is_wanted`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn stats_where(&mut self, is_wanted: impl Fn(&Stats) -> bool) -> Result<Stats, BenchError> {
         self.wait_for("such counters", |message| match message {
             AgentMessage::Stats(stats) => is_wanted(&stats).then_some(stats),
@@ -270,20 +217,12 @@ impl Controller {
     }
 
     /// Stops the agent and returns its last reports.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn stop(&mut self) -> Result<LastReports, BenchError> {
         self.command(&AgentCommand::Stop)?;
         self.last_reports()
     }
 
     /// Returns the reports of an agent that ends.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::wait_for`].
     pub fn last_reports(&mut self) -> Result<LastReports, BenchError> {
         let (mut flows, mut stats) = (Vec::new(), Stats::default());
         let end = self.wait_for("its end", |message| {

@@ -1,4 +1,6 @@
 //! Network namespaces of a switch: host `a`, DCI switch `s`, two links, host `r`. Needs root.
+//!
+//! Every method returns the command or system call that failed.
 
 use std::{
     fs::File,
@@ -64,10 +66,6 @@ impl Side {
 
 impl Testbed {
     /// Creates the namespaces and their links, and waits until the links are up.
-    ///
-    /// # Errors
-    ///
-    /// The command that failed, or links that stay down.
     pub fn new() -> Result<Self, BenchError> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -138,10 +136,6 @@ impl Testbed {
 
     /// Runs `work` on a thread in a namespace; sockets and programs stay in the namespace where they
     /// were created.
-    ///
-    /// # Errors
-    ///
-    /// Those of `work`, or of entering the namespace.
     pub fn inside<T: Send>(
         &self,
         side: Side,
@@ -169,19 +163,11 @@ impl Testbed {
     }
 
     /// Runs `ip` in a namespace and returns its output.
-    ///
-    /// # Errors
-    ///
-    /// The command that failed.
     pub fn ip(&self, side: Side, words: &str) -> Result<String, BenchError> {
         self.iproute2("ip", side, words)
     }
 
     /// Runs `tc` in the switch's namespace and returns its output.
-    ///
-    /// # Errors
-    ///
-    /// The command that failed.
     pub fn tc(&self, words: &str) -> Result<String, BenchError> {
         self.iproute2("tc", Side::Switch, words)
     }

@@ -15,7 +15,7 @@ pub const fn must_redecide(is_port_alive: bool) -> bool {
 /// Returns the cause of a decision for a packet of a flow that is pinned to a port, or to none; `None`
 /// if the packet follows the flow's entry.
 ///
-/// `must_reroute` tells if flow ageing moves a flow whose port is alive; it is asked only then.
+/// `must_reroute` returns true if flow ageing moves a flow whose port is alive; called only then.
 #[must_use]
 pub fn trigger(
     is_pinned_port_alive: Option<bool>,

@@ -1,4 +1,6 @@
 //! Switch program in the kernel, and its maps.
+//!
+//! Every method fails when the kernel refuses the program, a run of it, or access to a map.
 
 use std::time::Instant;
 
@@ -57,19 +59,11 @@ pub struct Program {
 
 impl Program {
     /// Loads the agent's own program.
-    ///
-    /// # Errors
-    ///
-    /// A program that the kernel refuses.
     pub fn load(flow_table_entries: u32) -> Result<Self, SwitchdError> {
         Self::load_object(OBJECT, flow_table_entries, None)
     }
 
     /// Loads a program; its maps are those pinned at `pins`, or new ones that are pinned there.
-    ///
-    /// # Errors
-    ///
-    /// A program that the kernel refuses.
     pub fn load_object(
         object: &[u8],
         flow_table_entries: u32,
@@ -117,10 +111,6 @@ impl Program {
     }
 
     /// Writes the tables of a switch.
-    ///
-    /// # Errors
-    ///
-    /// A map that cannot be written.
     pub fn install(&mut self, tables: &Tables) -> Result<(), SwitchdError> {
         self.set_table(&tables.switch)?;
         let mut rows = tables.destinations.iter();
@@ -128,10 +118,6 @@ impl Program {
     }
 
     /// Writes parameters and ports at once.
-    ///
-    /// # Errors
-    ///
-    /// A map that cannot be written.
     pub fn set_table(&mut self, table: &SwitchTable) -> Result<(), SwitchdError> {
         self.table_map
             .set(0, Row(*table), 0)
@@ -139,10 +125,6 @@ impl Program {
     }
 
     /// Writes a destination's row.
-    ///
-    /// # Errors
-    ///
-    /// A map that cannot be written.
     pub fn set_destination(
         &mut self,
         prefix: PrefixKey,
@@ -206,10 +188,6 @@ impl Program {
     }
 
     /// Runs the program once on `packet`, without an interface (`BPF_PROG_TEST_RUN`).
-    ///
-    /// # Errors
-    ///
-    /// A kernel that refuses the run.
     pub fn test_run(
         &mut self,
         packet: &[u8],

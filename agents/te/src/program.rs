@@ -151,8 +151,8 @@ impl<'a> Scaled<'a> {
     /// Adds flow conservation: a switch sends what it receives and what its datacenter demands.
     fn conserve(&self, problem: &mut Problem, traffic: &[Vec<Vec<Variable>>]) {
         for (switch, rows) in self.topology.rows().iter().enumerate() {
-            for (place, row) in rows.iter().enumerate() {
-                let out = &traffic[switch][place];
+            for (row_index, row) in rows.iter().enumerate() {
+                let out = &traffic[switch][row_index];
                 if out.is_empty() {
                     continue;
                 }
@@ -163,7 +163,7 @@ impl<'a> Scaled<'a> {
                 for variable in self.incoming(switch, row.to, traffic) {
                     balance.add(variable, -1.0);
                 }
-                problem.add_constraint(balance, ComparisonOp::Eq, self.demands[switch][place]);
+                problem.add_constraint(balance, ComparisonOp::Eq, self.demands[switch][row_index]);
                 if row.is_alike {
                     for variable in &out[1..] {
                         let alike = [(*variable, 1.0), (out[0], -1.0)];
@@ -178,9 +178,9 @@ impl<'a> Scaled<'a> {
     fn incoming(&self, switch: usize, to: usize, traffic: &[Vec<Vec<Variable>>]) -> Vec<Variable> {
         let mut incoming = Vec::new();
         for (other, rows) in self.topology.rows().iter().enumerate() {
-            for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to) {
-                let used = self.usable[other][place].iter();
-                let pairs = used.zip(&traffic[other][place]);
+            for (row_index, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to) {
+                let used = self.usable[other][row_index].iter();
+                let pairs = used.zip(&traffic[other][row_index]);
                 let here = pairs.filter(|(hop, _)| row.hops[**hop].next == switch);
                 incoming.extend(here.map(|(_, variable)| *variable));
             }
@@ -197,9 +197,9 @@ impl<'a> Scaled<'a> {
     ) {
         for (switch, rows) in self.topology.rows().iter().enumerate() {
             let mut by_link: Vec<(usize, LinearExpr)> = Vec::new();
-            for (place, row) in rows.iter().enumerate() {
-                let used = self.usable[switch][place].iter();
-                for (hop, variable) in used.zip(&traffic[switch][place]) {
+            for (row_index, row) in rows.iter().enumerate() {
+                let used = self.usable[switch][row_index].iter();
+                for (hop, variable) in used.zip(&traffic[switch][row_index]) {
                     let link = row.hops[*hop].link;
                     let known = by_link.iter().position(|(other, _)| *other == link);
                     let at = known.unwrap_or_else(|| {
@@ -225,10 +225,10 @@ impl<'a> Scaled<'a> {
         let mut all = Vec::with_capacity(traffic.len());
         for (switch, rows) in self.topology.rows().iter().enumerate() {
             let mut of_switch = Vec::with_capacity(rows.len());
-            for (place, row) in rows.iter().enumerate() {
+            for (row_index, row) in rows.iter().enumerate() {
                 let mut of_row = vec![0.0; row.hops.len()];
-                let used = self.usable[switch][place].iter();
-                for (hop, variable) in used.zip(&traffic[switch][place]) {
+                let used = self.usable[switch][row_index].iter();
+                for (hop, variable) in used.zip(&traffic[switch][row_index]) {
                     of_row[*hop] = value(variable);
                 }
                 of_switch.push(of_row);

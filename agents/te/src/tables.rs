@@ -59,10 +59,10 @@ fn quantised(traffic: &[f64], buckets: u16) -> Option<Vec<u16>> {
     let exact: Vec<u64> = parts.iter().map(|part| part * u64::from(buckets)).collect();
     let mut dealt: Vec<u64> = exact.iter().map(|exact| exact / whole).collect();
     let mut order: Vec<usize> = (0..traffic.len()).collect();
-    order.sort_by_key(|&place| (std::cmp::Reverse(exact[place] % whole), place));
+    order.sort_by_key(|&hop| (std::cmp::Reverse(exact[hop] % whole), hop));
     let left = u64::from(buckets) - dealt.iter().sum::<u64>();
-    for place in order.into_iter().take(usize::try_from(left).unwrap_or(0)) {
-        dealt[place] += 1;
+    for hop in order.into_iter().take(usize::try_from(left).unwrap_or(0)) {
+        dealt[hop] += 1;
     }
     let narrow = |dealt: u64| u16::try_from(dealt).unwrap_or(buckets);
     Some(dealt.into_iter().map(narrow).collect())
@@ -303,10 +303,10 @@ mod tests {
                     if switch == to || amount == 0.0 {
                         continue;
                     }
-                    let place = rows[switch].iter().position(|row| row.to == to);
-                    let place = place.expect("every switch reaches every other");
-                    for (index, hop) in rows[switch][place].hops.iter().enumerate() {
-                        let part = amount * share(switch, place, index);
+                    let row_index = rows[switch].iter().position(|row| row.to == to);
+                    let row_index = row_index.expect("every switch reaches every other");
+                    for (index, hop) in rows[switch][row_index].hops.iter().enumerate() {
+                        let part = amount * share(switch, row_index, index);
                         load[hop.link] += part;
                         at.push((hop.next, part));
                     }
@@ -328,7 +328,7 @@ mod tests {
         fn no_other_split_has_a_smaller_largest_utilisation(
             demands in prop::collection::vec(prop::collection::vec(0..1_000_000_000u64, 5), 6),
             gbit in prop::collection::vec(1..=400u64, 18),
-            turn in 0..7usize,
+            shift in 0..7usize,
         ) {
             let (topology, links) = ring();
             let demands: Vec<Vec<Bytes>> = demands
@@ -341,8 +341,8 @@ mod tests {
             let split = program::split(&topology, &measured).expect("solved");
             let Some(split) = split else { return Ok(()) };
             // Simulated forwarding has the utilisation that the program reports.
-            let share = |switch: usize, place: usize, hop: usize| {
-                let row: &Vec<f64> = &split.traffic[switch][place];
+            let share = |switch: usize, row_index: usize, hop: usize| {
+                let row: &Vec<f64> = &split.traffic[switch][row_index];
                 let total: f64 = row.iter().sum();
                 if total > 0.0 { row[hop] / total } else { 0.0 }
             };
@@ -350,11 +350,11 @@ mod tests {
             let near = 1e-5 * split.longest_s;
             prop_assert!((found - split.longest_s).abs() <= near, "{found} {}", split.longest_s);
             // Even and lopsided splits are no better.
-            let hops = |switch: usize, place: usize| topology.rows()[switch][place].hops.len();
+            let hops = |switch: usize, row_index: usize| topology.rows()[switch][row_index].hops.len();
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-            let even = |switch, place, _| 1.0 / hops(switch, place) as f64;
-            let only = |switch: usize, place: usize, hop| {
-                f64::from(u8::from((switch + place + turn) % hops(switch, place) == hop))
+            let even = |switch, row_index, _| 1.0 / hops(switch, row_index) as f64;
+            let only = |switch: usize, row_index: usize, hop| {
+                f64::from(u8::from((switch + row_index + shift) % hops(switch, row_index) == hop))
             };
             prop_assert!(split.longest_s <= longest(&topology, &measured, even) * (1.0 + 1e-6));
             prop_assert!(split.longest_s <= longest(&topology, &measured, only) * (1.0 + 1e-6));

@@ -114,7 +114,8 @@ impl Topology {
             // One pass per hop of the longest path suffices, as the graph has no cycle.
             for _ in 0..count {
                 for (switch, rows) in self.rows.iter().enumerate() {
-                    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to) {
+                    for (row_index, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to)
+                    {
                         let leads = |hop: &Hop| {
                             measured.capacities[hop.link].is_some() && reaches[hop.next]
                         };
@@ -124,7 +125,7 @@ impl Topology {
                             .map(|(at, _)| at)
                             .collect();
                         reaches[switch] |= !found.is_empty();
-                        usable[switch][place] = found;
+                        usable[switch][row_index] = found;
                     }
                 }
             }

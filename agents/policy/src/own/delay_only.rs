@@ -16,8 +16,8 @@ impl OwnPolicy for DelayOnly {
     }
 
     fn choose(&self, next_hops: &[NextHop], hash: u32) -> usize {
-        let least = next_hops.iter().map(|hop| hop.delay).min();
-        let is_nearest = |hop: &NextHop| Some(hop.delay) == least;
+        let min = next_hops.iter().map(|hop| hop.delay).min();
+        let is_nearest = |hop: &NextHop| Some(hop.delay) == min;
         let nearest = next_hops.iter().filter(|hop| is_nearest(hop)).count();
         let nth = usize::try_from(hash).unwrap_or(0).checked_rem(nearest);
         let mut indices = (0..next_hops.len()).filter(|&index| is_nearest(&next_hops[index]));

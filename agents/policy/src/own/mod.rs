@@ -153,13 +153,13 @@ pub(crate) mod tests {
 
     #[test]
     fn every_policy_has_a_name_of_its_own() {
-        for (place, policy) in ALL.iter().enumerate() {
+        for (index, policy) in ALL.iter().enumerate() {
             let name = policy.name();
             let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             assert!(!name.is_empty() && name.chars().all(is_word), "{name}");
             assert!(!policy.about().is_empty(), "{name}");
             let found = ALL.iter().position(|other| other.name() == name);
-            assert_eq!(found, Some(place), "{name}");
+            assert_eq!(found, Some(index), "{name}");
             assert!(find(name).is_some());
         }
         assert!(find("ecmp").is_none());
