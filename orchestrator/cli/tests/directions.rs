@@ -37,82 +37,70 @@ fn the_program_and_the_tests_share_every_dependency() {
     assert!(alone.is_empty(), "tests build these once more: {alone:#?}");
 }
 
-#[track_caller]
-fn assert_never_uses(package: &str, forbidden: &[&str]) {
-    let used = dependencies(package);
-    assert!(used.contains(package), "`{package}` is not in its own tree");
-    for name in forbidden {
-        assert!(!used.contains(*name), "`{package}` must not use `{name}`");
-    }
-}
+/// Crates that only engines and reports may use.
+const ENGINES: &[&str] = &["tokio", "rtnetlink", "aya", "polars"];
 
-const ENGINES: [&str; 4] = ["tokio", "rtnetlink", "aya", "polars"];
-
-#[test]
-fn the_policy_is_integers_and_its_arguments() {
-    assert_never_uses("lab-policy", &ENGINES);
-    assert_never_uses("lab-policy", &["rand_core", "lab-plan", "lab-scenario"]);
-}
-
-#[test]
-fn parameters_are_declared_without_their_users() {
-    assert_never_uses("lab-parameters", &ENGINES);
-    assert_never_uses(
+/// Crates of the workspace, with the crates that they must not use, directly or indirectly.
+const FORBIDDEN: &[(&str, &[&[&str]])] = &[
+    // Policies are functions of integers.
+    (
+        "lab-policy",
+        &[ENGINES, &["rand_core", "lab-plan", "lab-scenario"]],
+    ),
+    // Parameters are declared without their users.
+    (
         "lab-parameters",
-        &["lab-scenario", "lab-plan", "lab-policy"],
-    );
-}
-
-#[test]
-fn traffic_engineering_is_a_function_of_demands() {
-    assert_never_uses("lab-te", &ENGINES);
-    assert_never_uses("lab-te", &["lab-plan", "lab-abi", "rand_core"]);
-}
-
-#[test]
-fn the_plan_knows_no_kernel() {
-    assert_never_uses("lab-plan", &ENGINES);
-    assert_never_uses("lab-plan", &["nix", "libc", "lab-records"]);
-}
-
-#[test]
-fn a_scenario_is_read_without_a_machine() {
-    assert_never_uses("lab-scenario", &ENGINES);
-    assert_never_uses("lab-scenario", &["nix", "lab-plan", "lab-policy"]);
-}
-
-#[test]
-fn the_agent_knows_neither_plan_nor_records() {
-    assert_never_uses(
+        &[ENGINES, &["lab-scenario", "lab-plan", "lab-policy"]],
+    ),
+    // Traffic engineering is a function of demands.
+    ("lab-te", &[ENGINES, &["lab-plan", "lab-abi", "rand_core"]]),
+    // A plan is made without a kernel.
+    ("lab-plan", &[ENGINES, &["nix", "libc", "lab-records"]]),
+    // A scenario is read without a machine.
+    (
+        "lab-scenario",
+        &[ENGINES, &["nix", "lab-plan", "lab-policy"]],
+    ),
+    // An agent has neither plan nor records.
+    (
         "lab-switchd",
-        &["lab-plan", "lab-scenario", "lab-records", "polars"],
-    );
-}
-
-#[test]
-fn benchmarks_know_the_agent_alone() {
-    assert_never_uses("lab-bench", &["tokio", "rtnetlink", "polars"]);
-    assert_never_uses("lab-bench", &["lab-plan", "lab-scenario", "lab-records"]);
-}
-
-#[test]
-fn reports_see_records_alone() {
-    assert_never_uses(
+        &[&["lab-plan", "lab-scenario", "lab-records", "polars"]],
+    ),
+    // Benchmarks use the agent alone.
+    (
+        "lab-bench",
+        &[
+            &["tokio", "rtnetlink", "polars"],
+            &["lab-plan", "lab-scenario", "lab-records"],
+        ],
+    ),
+    // Reports see records alone.
+    (
         "lab-reports",
-        &["lab-plan", "lab-kernel", "lab-scenario", "rtnetlink"],
-    );
-}
-
-#[test]
-fn the_recorder_knows_no_engine() {
-    assert_never_uses("lab-recorder", &ENGINES);
-    assert_never_uses("lab-recorder", &["lab-sim", "lab-kernel", "nix", "libc"]);
-}
-
-#[test]
-fn records_know_neither_engines_nor_plots() {
-    assert_never_uses(
+        &[&["lab-plan", "lab-kernel", "lab-scenario", "rtnetlink"]],
+    ),
+    // The recorder serves both engines.
+    (
+        "lab-recorder",
+        &[ENGINES, &["lab-sim", "lab-kernel", "nix"]],
+    ),
+    // Records know neither engines nor plots.
+    (
         "lab-records",
-        &["lab-plan", "lab-kernel", "plotters", "polars"],
-    );
+        &[&["lab-plan", "lab-kernel", "plotters", "polars"]],
+    ),
+];
+
+#[test]
+fn crates_use_only_what_the_architecture_allows() {
+    for (package, forbidden) in FORBIDDEN {
+        let used = dependencies(package);
+        assert!(
+            used.contains(*package),
+            "`{package}` is not in its own tree"
+        );
+        for name in forbidden.iter().copied().flatten() {
+            assert!(!used.contains(*name), "`{package}` must not use `{name}`");
+        }
+    }
 }
