@@ -5,7 +5,7 @@
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// What `value` does wrong, with its place.
+/// Returns the violations of `schema` in `value`, each with its path.
 pub fn violations(schema: &Value, value: &Value) -> Vec<String> {
     let mut check = Check {
         root: schema,
@@ -47,7 +47,7 @@ impl Check<'_> {
         check.found.is_empty()
     }
 
-    /// Whether a keyword accepts `value`; those that go deeper note what they find themselves.
+    /// True if a keyword accepts `value`; keywords of nested values add their violations themselves.
     fn holds(
         &mut self,
         keyword: &str,
