@@ -1,11 +1,9 @@
 //! Warnings: facts to know before trusting results.
 
-mod engine;
 mod ideal;
 mod overload;
-mod parameters;
+mod policies;
 mod queues;
-mod ties;
 mod transport;
 
 use lab_units::{Engine, Nanos, Tool, show::about_time};
@@ -39,8 +37,8 @@ pub(crate) struct Inspection<'a> {
 /// Returns all warnings, in a fixed order.
 pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    warnings.extend(ties::delay_score_ties(inspection));
-    warnings.extend(parameters::unused_parameters(inspection));
+    warnings.extend(policies::delay_score_ties(inspection));
+    warnings.extend(policies::unused_parameters(inspection));
     let of_traffic = [
         no_flows(inspection),
         overload::nics(inspection),
@@ -50,7 +48,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings.extend(of_transport(inspection));
     match inspection.engine {
         Engine::Kernel => {
-            warnings.extend(engine::not_in_kernel(inspection));
+            warnings.extend(policies::not_in_kernel(inspection));
             warnings.extend(of_the_kernel(inspection).into_iter().flatten());
         }
         Engine::Sim => {}

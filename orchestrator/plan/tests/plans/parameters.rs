@@ -1,6 +1,6 @@
 //! Parameters of policies, from the scenario into the plan.
 
-use lab_parameters::{LcmpConfig, Preset, Value};
+use lab_parameters::{LcmpConfig, Value};
 use lab_plan::{render_table, resolve};
 use lab_scenario::{PolicySpec, Settings};
 use lab_units::{BitsPerSec, Nanos};
@@ -26,31 +26,28 @@ fn a_switch_runs_with_the_scenarios_parameters() {
          high_water: 13, low_water: 11, sample_interval: 15 ms, gc_interval: 16 ms, \
          idle_timeout: 17 ms, flow_table_entries: 18, congested_threshold: 19, drop_threshold: 20",
     );
-    let expected = LcmpConfig {
-        preset: Preset::Artifact,
-        alpha: 1,
-        beta: 2,
-        w_dl: 3,
-        w_lc: 4,
-        s_path: 5,
-        w_ql: 6,
-        w_tl: 7,
-        w_dp: 8,
-        s_cong: 9,
-        max_delay_ns: Nanos::from_millis(1_024),
-        max_capacity_bps: BitsPerSec::new(40_000_000_000).unwrap(),
-        trend_shift: 11,
-        duration_shift: 12,
-        high_water: 13,
-        low_water: 11,
-        sample_interval_ns: Nanos::from_millis(150),
-        gc_interval_ns: Nanos::from_millis(160),
-        idle_timeout_ns: Nanos::from_millis(170),
-        flow_table_entries: 18,
-        congested_threshold: 19,
-        drop_threshold: 20,
-        ..LcmpConfig::ARTIFACT
-    };
+    let mut expected = LcmpConfig::ARTIFACT;
+    expected.alpha = 1;
+    expected.beta = 2;
+    expected.w_dl = 3;
+    expected.w_lc = 4;
+    expected.s_path = 5;
+    expected.w_ql = 6;
+    expected.w_tl = 7;
+    expected.w_dp = 8;
+    expected.s_cong = 9;
+    expected.max_delay_ns = Nanos::from_millis(1_024);
+    expected.max_capacity_bps = BitsPerSec::new(40_000_000_000).unwrap();
+    expected.trend_shift = 11;
+    expected.duration_shift = 12;
+    expected.high_water = 13;
+    expected.low_water = 11;
+    expected.sample_interval_ns = Nanos::from_millis(150);
+    expected.gc_interval_ns = Nanos::from_millis(160);
+    expected.idle_timeout_ns = Nanos::from_millis(170);
+    expected.flow_table_entries = 18;
+    expected.congested_threshold = 19;
+    expected.drop_threshold = 20;
     assert_eq!(config(&text), expected);
 }
 

@@ -1,10 +1,58 @@
-//! Paths that a policy cannot tell apart.
+//! Warnings of policies: without a kernel form, with unused parameters, or with tied delay scores.
 
+use lab_parameters::{Parameter, ParameterSet, Value};
 use lab_policy::lcmp::{LcmpConfig, Preset, delay_of_shift, delay_score, separating_shift};
 use lab_units::{DcId, Nanos};
 
 use super::{Inspection, warning};
 use crate::{model::Warning, policy};
+
+/// One warning for each policy that only the simulator runs.
+pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
+    let policies = inspection
+        .policies
+        .iter()
+        .filter_map(|run| Some((&run.label, run.policy.not_in_kernel()?)));
+    policies
+        .map(|(label, why)| {
+            let text = format!(
+                "policy `{label}`: the kernel engine does not run it: {why} (hint: the simulator \
+                 does, `lcmp-lab sim`; `--policies` chooses among the others)"
+            );
+            warning("policy-not-in-kernel", text)
+        })
+        .collect()
+}
+
+/// Parameters of LCMP that are set though only the other preset has a rule for them: one warning
+/// for each policy.
+pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
+    let lcmp = inspection
+        .policies
+        .iter()
+        .filter_map(|run| Some((run.label.as_str(), unused(run.policy.lcmp()?)?)));
+    lcmp.map(|(label, (parameter, value))| {
+        let preset = parameter.only.unwrap_or_default();
+        let text = format!(
+            "policy `{label}`: `{}` is {value}, which changes nothing, as only the preset \
+             `{preset}` has a rule for it (hint: leave it out, or set `preset: {preset}`)",
+            parameter.name,
+        );
+        warning("unused-parameter", text)
+    })
+    .collect()
+}
+
+/// The first parameter of the other preset that is not at its default, and its value.
+fn unused(config: &LcmpConfig) -> Option<(&'static Parameter, Value)> {
+    let default = LcmpConfig::preset(config.preset);
+    let others = LcmpConfig::PARAMETERS.iter();
+    let mut others = others.filter(|parameter| !parameter.is_of(config.preset));
+    others.find_map(|parameter| {
+        let value = config.get(parameter.name)?;
+        (default.get(parameter.name) != Some(value)).then_some((parameter, value))
+    })
+}
 
 /// Candidates of one destination whose delays differ and whose delay scores do not: one warning
 /// for each policy, which names the first such pair and what would separate all.
