@@ -12,7 +12,7 @@ use lab_plan::PolicyPlan;
 use lab_te::{Controller, Hop, Row, TeError, Topology};
 use lab_units::{BitsPerSec, Bytes};
 
-use crate::{time::SimTime, world::SwitchFacts};
+use crate::time::SimTime;
 
 /// TE controller that all datacenters share.
 #[derive(Debug)]
@@ -31,48 +31,42 @@ struct State {
     failure: Option<TeError>,
 }
 
+/// Next hops of a DCI switch.
+#[derive(Clone, Debug)]
+pub struct SwitchRows {
+    /// True for a switch without an agent, which splits evenly.
+    pub is_legacy: bool,
+    /// Destination datacenters and the ports towards them.
+    pub rows: Vec<(u32, Vec<u32>)>,
+}
+
 /// New buckets of the next hops to a datacenter: each port and its share.
 pub type Buckets = Vec<(u32, u16)>;
 
 impl TeController {
     /// Creates the controller of `policy` over the next hops of `switches`; none for a policy that is
-    /// not traffic engineering.
+    /// not traffic engineering. `peers` has the datacenter behind each port.
     #[must_use]
-    pub fn new(policy: &PolicyPlan, switches: &[SwitchFacts], peers: &[u32]) -> Option<Self> {
+    pub fn new(policy: &PolicyPlan, switches: Vec<SwitchRows>, peers: &[u32]) -> Option<Self> {
         let PolicyPlan::Te(plan) = policy else {
             return None;
         };
-        let rows = switches.iter().map(|switch| {
-            let candidates = (0u32..).zip(&switch.candidates);
-            let reached = candidates.filter(|(_, candidates)| !candidates.is_empty());
-            reached
-                .map(|(to_dc, candidates)| {
-                    (
-                        to_dc,
-                        candidates.iter().map(|candidate| candidate.port).collect(),
-                    )
-                })
-                .collect()
-        });
-        let rows: Vec<Vec<(u32, Vec<u32>)>> = rows.collect();
-        let topology = rows.iter().zip(switches).map(|(rows, switch)| {
+        let hop = |&port: &u32| Hop {
+            link: port as usize,
+            next: peers[port as usize] as usize,
+        };
+        let topology = switches.iter().map(|switch| {
             let row = |(to_dc, ports): &(u32, Vec<u32>)| Row {
                 to: *to_dc as usize,
-                hops: ports
-                    .iter()
-                    .map(|&port| Hop {
-                        link: port as usize,
-                        next: peers[port as usize] as usize,
-                    })
-                    .collect(),
+                hops: ports.iter().map(hop).collect(),
                 is_alike: switch.is_legacy,
             };
-            rows.iter().map(row).collect()
+            switch.rows.iter().map(row).collect()
         });
         let topology = Topology::new(topology.collect());
         Some(Self {
             interval: plan.interval_ns.into(),
-            rows,
+            rows: switches.into_iter().map(|switch| switch.rows).collect(),
             state: Mutex::new(State {
                 controller: Controller::new(topology, plan.buckets),
                 failure: None,

@@ -113,7 +113,8 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
         let switches = switch::switches(plan, &network, run, order);
         let peers: Vec<u32> = network.ports.iter().map(|port| port.peer_dc).collect();
-        let te = TeController::new(&run.policy, &switches, &peers);
+        let rows = switches.iter().map(SwitchFacts::te_rows).collect();
+        let te = TeController::new(&run.policy, rows, &peers);
         let min_delay = lookahead(plan)?;
         Ok(Self {
             hash_seeds: by_sim_node(&network, &identities.hash_seeds),

@@ -9,6 +9,7 @@ use crate::{
     error::SimError,
     network::{Network, count},
     semantics::NextHopOrder,
+    te::SwitchRows,
     time::SimTime,
 };
 
@@ -55,6 +56,21 @@ pub struct SwitchFacts {
     pub is_legacy: bool,
     /// Candidates by destination datacenter.
     pub candidates: Vec<Vec<Candidate>>,
+}
+
+impl SwitchFacts {
+    /// Returns the next hops for the TE controller.
+    pub(super) fn te_rows(&self) -> SwitchRows {
+        let rows = (0u32..).zip(&self.candidates);
+        let reached = rows.filter(|(_, candidates)| !candidates.is_empty());
+        let ports = |candidates: &[Candidate]| candidates.iter().map(|row| row.port).collect();
+        SwitchRows {
+            is_legacy: self.is_legacy,
+            rows: reached
+                .map(|(to_dc, candidates)| (to_dc, ports(candidates)))
+                .collect(),
+        }
+    }
 }
 
 /// New costs of the paths from a DCI switch to a datacenter, from a fault on.
