@@ -58,19 +58,30 @@ pub fn data(payload: u64, extended: u64) -> u64 {
     HEADERS + extended + payload.next_multiple_of(4)
 }
 
-/// Returns the packets that netem must hold so that a link's byte limits are reached before netem
-/// drops: bytes in flight and, if the queue empties in one burst, bytes queued, both in ACKs, the
-/// smallest frame. Inter-DC and intra-DC links count alike.
+/// Returns the packets that netem must hold to delay a link without dropping: bytes in flight and, if
+/// the queue before it empties in one burst, its `buffer`, both in ACKs, the smallest frame.
 #[must_use]
-pub fn netem_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes) -> u32 {
-    let in_flight = rate.bytes_in(delay).get().div_ceil(ACK);
-    let queued = buffer.get().div_ceil(ACK);
-    let needed = in_flight.saturating_add(queued);
-    u32::try_from(needed).unwrap_or(u32::MAX).max(MIN_LINE)
+pub fn delay_line_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes) -> u32 {
+    netem_packets(rate, delay, buffer, ACK).max(MIN_DELAY_LINE)
 }
 
-/// Smallest limit; the kernel's default of 1,000 drops silently on long links.
-const MIN_LINE: u32 = 4_096;
+/// Returns the packets of a netem that is a link's queue and delay line in one, as inside a DC, and
+/// drops when its `buffer` is full of frames of `frame` bytes: netem counts packets, not bytes.
+#[must_use]
+pub fn queue_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes, frame: Bytes) -> u32 {
+    netem_packets(rate, delay, buffer, frame.get())
+}
+
+/// Bytes in flight count in ACKs, so that no delay line drops; bytes queued in `frame` bytes.
+fn netem_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes, frame: u64) -> u32 {
+    let in_flight = rate.bytes_in(delay).get().div_ceil(ACK);
+    let queued = buffer.get().div_ceil(frame).max(1);
+    let needed = in_flight.saturating_add(queued);
+    u32::try_from(needed).unwrap_or(u32::MAX)
+}
+
+/// Smallest delay line; the kernel's default of 1,000 drops silently on long links.
+const MIN_DELAY_LINE: u32 = 4_096;
 
 #[cfg(test)]
 mod tests {
@@ -78,14 +89,19 @@ mod tests {
 
     #[test]
     fn netem_holds_the_bandwidth_delay_product_in_acks() {
-        let packets = |rate: &str, delay: &str, buffer: &str| {
+        let link = |rate: &str, delay: &str, buffer: &str| {
             let (rate, delay, buffer) = (rate.parse(), delay.parse(), buffer.parse());
-            netem_packets(rate.unwrap(), delay.unwrap(), buffer.unwrap())
+            (rate.unwrap(), delay.unwrap(), buffer.unwrap())
         };
-        // 100 Mbit/s for 2.5 s are 31,250,000 B or 504,033 ACKs; 620 kB are 10,000 more.
-        let long = packets("100 Mbit", "2500 ms", "620 kB");
-        assert_eq!(long, 504_033 + 10_000);
-        assert_eq!(packets("1 Mbit", "0", "0"), MIN_LINE);
+        // 100 Mbit/s for 2.5 s are 31,250,000 B or 504,033 ACKs; 620 kB are 10,000 ACKs more, or 155
+        // frames of 4,000 B.
+        let (rate, delay, buffer) = link("100 Mbit", "2500 ms", "620 kB");
+        let frame = Bytes::new(4_000);
+        assert_eq!(delay_line_packets(rate, delay, buffer), 504_033 + 10_000);
+        assert_eq!(queue_packets(rate, delay, buffer, frame), 504_033 + 155);
+        let (rate, delay, buffer) = link("1 Mbit", "0", "0");
+        assert_eq!(delay_line_packets(rate, delay, buffer), MIN_DELAY_LINE);
+        assert_eq!(queue_packets(rate, delay, buffer, frame), 1);
     }
 
     #[test]

@@ -175,13 +175,16 @@ pub struct Link {
 }
 
 impl Link {
-    /// Packets that netem holds at the end of a node of `role`: a host waits for its NIC and never
-    /// drops, so the limit is above all QPs' windows together.
+    /// Packets that an intra-DC netem holds at the end of a node of `role`, in frames of `frame`
+    /// bytes: a host waits for its NIC and never drops, so its limit is above all QPs' windows together.
     #[must_use]
-    pub const fn netem_packets(&self, role: Role) -> u32 {
+    pub fn queue_packets(&self, role: Role, frame: Bytes) -> u32 {
+        let wire = &self.emu;
         match role {
             Role::Host => HOST_QUEUE_PACKETS,
-            Role::DciSwitch | Role::Spine | Role::Leaf => self.emu.delay_line_packets,
+            Role::DciSwitch | Role::Spine | Role::Leaf => {
+                frame::queue_packets(wire.rate_bps, wire.delay_ns, wire.buffer_bytes, frame)
+            }
         }
     }
 
@@ -207,7 +210,7 @@ pub struct WirePlan {
     pub delay_ns: Nanos,
     /// Egress queue at each end.
     pub buffer_bytes: Bytes,
-    /// Packets that netem holds at a switch's or fiber's end: [`frame::netem_packets`].
+    /// Packets that the delay line of an inter-DC link holds: [`frame::delay_line_packets`].
     pub delay_line_packets: u32,
     /// Share of packets lost at random.
     pub loss: Ratio,

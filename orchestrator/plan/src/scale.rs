@@ -92,7 +92,7 @@ impl Scale {
             rate_bps,
             delay_ns,
             buffer_bytes,
-            delay_line_packets: frame::netem_packets(rate_bps, delay_ns, buffer_bytes),
+            delay_line_packets: frame::delay_line_packets(rate_bps, delay_ns, buffer_bytes),
             loss: paper.loss,
             ecn: paper.ecn.map(ecn).transpose()?,
         })

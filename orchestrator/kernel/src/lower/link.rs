@@ -131,7 +131,7 @@ pub(super) fn egress(
     let first = match link.kind {
         LinkKind::InterDc => Qdisc::Tbf(shaper(layout, wire, wire.buffer_bytes)),
         LinkKind::Fabric | LinkKind::Host if full => Qdisc::Netem(Netem {
-            limit: link.netem_packets(role),
+            limit: link.queue_packets(role, layout.frame()),
             ..line(wire)
         }),
         LinkKind::Fabric | LinkKind::Host => {
