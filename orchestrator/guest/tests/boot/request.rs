@@ -36,8 +36,8 @@ fn a_command_runs_as_if_it_ran_here() {
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(7), "{text}");
     let stdout = String::from_utf8(output.stdout).unwrap();
-    let (text, bulk) = stdout.split_at(stdout.len() - 300_000);
-    assert_eq!(text, format!("to stdout: {odd}\nhere: changed\nlo\n"));
+    let (lines, bulk) = stdout.split_at(stdout.len() - 300_000);
+    assert_eq!(lines, format!("to stdout: {odd}\nhere: changed\nlo\n"));
     assert!(bulk.bytes().all(|byte| byte == b'x'));
     assert!(text.contains("to stderr: 1 virtual tcg plain\n"), "{text}");
     assert!(!text.contains("to stdout"), "{text}");
