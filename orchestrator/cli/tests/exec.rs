@@ -192,7 +192,8 @@ fn streams_and_exit_codes_are_forwarded(guest: &InGuest) {
 }
 
 fn signals_are_forwarded(guest: &InGuest) {
-    let script = "trap 'echo undone; exit 42' INT; echo ready; read line";
+    // A loop, since a shell that is about to wait in `read` runs its trap after the next line only.
+    let script = "trap 'echo undone; exit 42' INT; echo ready; while :; do sleep 1; done";
     let mut child = guest.script(script).stdin(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
