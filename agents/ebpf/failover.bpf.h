@@ -1,4 +1,4 @@
-// Fast failover (section 3.4): lab-policy's failover::must_redecide.
+// Fast failover (section 3.4): lab-policy's failover::trigger.
 //
 // The agent clears one bit of a dead port's state. Each flow pinned to the port is decided again by its
 // own next packet, and its entry is overwritten in place; nothing is done per flow when the port dies.

@@ -6,12 +6,6 @@
 
 use lab_abi::Trigger;
 
-/// Returns true if a flow pinned to a port must be decided again.
-#[must_use]
-pub const fn must_redecide(is_port_alive: bool) -> bool {
-    !is_port_alive
-}
-
 /// Returns the cause of a decision for a packet of a flow that is pinned to a port, or to none; `None`
 /// if the packet follows the flow's entry.
 ///
@@ -23,8 +17,8 @@ pub fn trigger(
 ) -> Option<Trigger> {
     match is_pinned_port_alive {
         None => Some(Trigger::NewFlow),
-        Some(is_alive) if must_redecide(is_alive) => Some(Trigger::Failover),
-        Some(_) => must_reroute().then_some(Trigger::FlowAgeing),
+        Some(false) => Some(Trigger::Failover),
+        Some(true) => must_reroute().then_some(Trigger::FlowAgeing),
     }
 }
 

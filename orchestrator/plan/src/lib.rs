@@ -23,7 +23,7 @@
 //! - `topology`, `network`: nodes, links and ports
 //! - `paths`, `routes`: next hops and their attributes; kernel routes
 //! - `schedule`, `demand`, `workload`, `drafts`, `sample`: flows, sampled or listed
-//! - `auto_scale`, `scale`: similitude, pinned or picked
+//! - `auto_scale`, `scale`, `paper_units`: similitude, pinned or picked
 //! - `round_trip`, `policy`, `faults`, `path_costs`: parts that depend on the emulated network
 //! - `estimate`, `warnings`: cost, and facts to know before trusting results
 //!
@@ -67,6 +67,7 @@ mod graph;
 pub mod ideal;
 pub mod model;
 mod network;
+mod paper_units;
 mod parameters;
 mod path_costs;
 mod paths;
@@ -92,6 +93,7 @@ pub use explain::{Explained, Explanation, Question, QueueState, explain, render_
 pub use flow_ageing::{SizeThreshold, size_thresholds};
 pub use graph::render_svg;
 pub use model::*;
+pub use paper_units::PaperUnits;
 pub use resolve::{PlanOptions, resolve};
 pub use table::render_table;
 pub use transport::{CcPlan, TransportPlan, WindowPlan};

@@ -6,15 +6,12 @@
 //! Must not contain: clocks, the kernel, files (`lab-records` writes), knowledge of one engine.
 //!
 //! - [`facts`][]: a plan as the facts of `run.json`
-//! - [`paper`][]: emulated to paper units
 //! - [`rows`][]: measurements as rows
 
 pub mod facts;
-pub mod paper;
 pub mod rows;
 
 pub use facts::{RunSetting, run_info};
-pub use paper::PaperUnits;
 pub use rows::{
     CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals, QueueLevels,
     RowBatch, RowMaker, SwitchCounters,

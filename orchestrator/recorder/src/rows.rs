@@ -5,14 +5,15 @@
 use std::net::Ipv4Addr;
 
 use lab_abi::{Rule, Trigger};
-use lab_plan::model::{Flow, Link, Plan};
+use lab_plan::{
+    PaperUnits,
+    model::{Flow, Link, Plan},
+};
 use lab_records::{
     DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow,
     RecordsError, RunWriter, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantics};
-
-use crate::PaperUnits;
 
 /// Rows that wait to be written.
 #[expect(missing_docs, reason = "each field has the rows of its name")]

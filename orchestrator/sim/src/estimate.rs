@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn without_loss_the_packet_hops_are_those_simulated() {
-        let plan = testing::pair();
+        let plan = testing::pair("ecmp");
         let estimate = Estimate::of(&plan, 0, None).expect("an estimate");
         let outcome = simulate(Job::new(&plan, 0, 0), &RunOptions::default(), &mut Silent)
             .expect("a simulation");
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn flows_that_start_too_late_cost_nothing() {
-        let plan = testing::pair();
+        let plan = testing::pair("ecmp");
         let none = Estimate::of(&plan, 0, Some(SimTime::ZERO)).expect("an estimate");
         assert_eq!(none, Estimate::default());
         let other = Estimate::of(&plan, 1, None).expect("an estimate");

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     fn port() -> Port {
-        let plan = crate::testing::pair();
+        let plan = crate::testing::pair("ecmp");
         let facts = crate::network::Network::new(&plan)
             .expect("a network")
             .ports[0];

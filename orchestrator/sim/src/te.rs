@@ -144,17 +144,7 @@ mod tests {
 
     #[test]
     fn a_solver_that_gives_up_ends_the_run_with_its_error() {
-        let plan = crate::testing::plan(
-            "
-name: pair
-topology:
-  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
-  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }]
-traffic:
-  - flows: [{ from: dc1/h1, to: dc2/h1, size: 20 MB }]
-policies: [te: { interval: 1 ms }]
-",
-        );
+        let plan = crate::testing::pair("te: { interval: 1 ms }");
         let mut world: World<'_, Paper, NoControl> = World::new(&plan, 0, 0, ()).expect("a world");
         // No switch reports the capacity of this link.
         let hop = Hop { link: 9, next: 1 };

@@ -19,19 +19,20 @@ pub(crate) fn plan(text: &str) -> Plan {
     lab_plan::resolve(&scenario, text, &files, &options).expect("a plan")
 }
 
-/// Returns a plan of two datacenters with one host each, 100 Gbit/s and 5 ms apart, and a flow of 20 MB.
-pub(crate) fn pair() -> Plan {
-    plan(
+/// Returns a plan of two datacenters with one host each, 100 Gbit/s and 5 ms apart, and a flow of 20 MB,
+/// for a policy as a scenario writes it.
+pub(crate) fn pair(policy: &str) -> Plan {
+    plan(&format!(
         "
 name: pair
 topology:
-  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
-  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }]
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]
+  links: [{{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }}]
 traffic:
-  - flows: [{ from: dc1/h1, to: dc2/h1, size: 20 MB }]
-policies: [ecmp]
-",
-    )
+  - flows: [{{ from: dc1/h1, to: dc2/h1, size: 20 MB }}]
+policies: [{policy}]
+"
+    ))
 }
 
 pub(crate) fn bits(rate: u64) -> BitsPerSec {

@@ -6,9 +6,12 @@ use lab_policy::{
     LcmpConfig,
     lcmp::{Levels, PortProvision, PortThresholds},
 };
-use lab_units::{Bytes, Nanos, Ratio};
+use lab_units::Bytes;
 
-use crate::model::{Candidate, Plan};
+use crate::{
+    model::{Candidate, Plan},
+    paper_units::PaperUnits,
+};
 
 /// An egress queue, in paper units: `600 MB`, `600 MB:20 MB`, `600 MB:20 MB:40`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -65,8 +68,7 @@ pub(super) fn of(
     let wire = &plan.links[candidate.port.link().index()].paper;
     let port = PortProvision::paper_units(wire.rate_bps, wire.buffer_bytes);
     let thresholds = PortThresholds::new(&port, config);
-    let paper_time = plan.scale.time.inverse().unwrap_or(Ratio::ONE);
-    let interval = Nanos::new(paper_time.scale_nearest(config.sample_interval_ns.get()));
+    let interval = PaperUnits::new(&plan.scale).time(config.sample_interval_ns);
     let trend = i32::try_from(queue.trend.get()).unwrap_or(i32::MAX);
     let duration = queue.full_samples >> config.duration_shift;
     Levels::fuse(

@@ -62,7 +62,7 @@ impl<'w> Dci<'w> {
         let (entries, monitored, flow_ageing) = match &world.policy {
             RunPolicy::Buckets | RunPolicy::Own(_) => (FLOW_TABLE_ENTRIES, Vec::new(), None),
             RunPolicy::FlowAgeing(config) => {
-                let ageing = FlowAgeing::new(*config, world.paper_size, &candidates);
+                let ageing = FlowAgeing::new(*config, world.paper, &candidates);
                 (FLOW_TABLE_ENTRIES, Vec::new(), Some(ageing))
             }
             RunPolicy::Lcmp(config) => (config.flow_table_entries, monitor(config), None),

@@ -4,7 +4,7 @@ use lab_policy::{
     Decision, LcmpConfig, OwnPolicy, Preset, Rule, ecmp, lcmp,
     own::{self, NextHop},
 };
-use lab_units::{BitsPerSec, Bytes};
+use lab_units::Bytes;
 
 use super::Partition;
 use crate::{
@@ -77,12 +77,11 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let world = self.world;
         let next_hop = |candidate: &Candidate| {
             let port = &self.ports[(candidate.port - self.first_port) as usize];
-            let link_rate = BitsPerSec::new(world.paper_rate.scale_nearest(port.rate.get()));
             NextHop {
                 delay: candidate.delay,
                 capacity: candidate.capacity,
-                link_rate: link_rate.unwrap_or(port.rate),
-                queue: Bytes::new(world.paper_size.scale_nearest(port.total_bytes)),
+                link_rate: world.paper.rate(port.rate),
+                queue: world.paper.size(Bytes::new(port.total_bytes)),
             }
         };
         let next_hops: Vec<NextHop> = candidates.iter().map(next_hop).collect();

@@ -1,10 +1,11 @@
 //! Flow ageing of UCMP: bytes sent by each flow, and the buckets of its size threshold.
 
+use lab_plan::PaperUnits;
 use lab_policy::{
     UcmpConfig,
     ucmp::{self, SizeThresholds},
 };
-use lab_units::{Bytes, Ratio};
+use lab_units::Bytes;
 use rustc_hash::FxHashMap;
 
 use crate::world::Candidate;
@@ -12,8 +13,8 @@ use crate::world::Candidate;
 /// Flow sizes that a DCI switch has counted.
 pub(super) struct FlowAgeing {
     config: UcmpConfig,
-    /// Paper bytes per simulated byte.
-    paper_size: Ratio,
+    /// Factors from simulated to paper units.
+    paper: PaperUnits,
     /// Size thresholds by destination datacenter.
     thresholds: Vec<SizeThresholds>,
     /// Bytes sent, by flow key.
@@ -21,11 +22,11 @@ pub(super) struct FlowAgeing {
 }
 
 impl FlowAgeing {
-    pub fn new(config: UcmpConfig, paper_size: Ratio, candidates: &[&[Candidate]]) -> Self {
+    pub fn new(config: UcmpConfig, paper: PaperUnits, candidates: &[&[Candidate]]) -> Self {
         let thresholds = candidates.iter().map(|row| thresholds(row, &config));
         Self {
             config,
-            paper_size,
+            paper,
             thresholds: thresholds.collect(),
             sent: FxHashMap::default(),
         }
@@ -39,9 +40,9 @@ impl FlowAgeing {
     /// Counts a packet of a flow to `to_dc`; true if the flow crosses a size threshold with it.
     pub fn count(&mut self, key: u64, to_dc: u32, bytes: u32) -> bool {
         let sent = self.sent.entry(key).or_default();
-        let before = self.paper_size.scale_nearest(sent.get());
+        let before = self.paper.size(*sent).get();
         *sent = sent.saturating_add(Bytes::new(bytes.into()));
-        let after = self.paper_size.scale_nearest(sent.get());
+        let after = self.paper.size(*sent).get();
         let thresholds = self.thresholds[to_dc as usize].as_slice();
         thresholds
             .iter()
@@ -56,9 +57,9 @@ impl FlowAgeing {
     /// Returns the buckets of the candidate at `index` for the size of flow `key`.
     pub fn buckets_of(&self, key: u64, to_dc: u32, index: usize) -> u16 {
         let sent = self.sent.get(&key).copied().unwrap_or_default();
-        let sent = self.paper_size.scale_nearest(sent.get());
+        let sent = self.paper.size(sent);
         let thresholds = self.thresholds[to_dc as usize].as_slice();
-        let crossed = thresholds.iter().rev().find(|row| row.from.get() <= sent);
+        let crossed = thresholds.iter().rev().find(|row| row.from <= sent);
         let buckets = crossed.and_then(|threshold| threshold.buckets.get(index));
         buckets.copied().unwrap_or(0)
     }

@@ -10,8 +10,8 @@ mod transport;
 
 use std::marker::PhantomData;
 
-use lab_plan::{FaultPlan, Flow, Plan, PolicyPlan, WindowPlan};
-use lab_units::{BitsPerSec, Ratio};
+use lab_plan::{FaultPlan, Flow, PaperUnits, Plan, PolicyPlan, WindowPlan};
+use lab_units::BitsPerSec;
 
 pub(crate) use self::transport::nic_rate;
 pub use self::{
@@ -44,10 +44,8 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub policy: RunPolicy,
     /// TE controller, if the policy is traffic engineering.
     pub te: Option<TeController>,
-    /// Paper bytes per simulated byte.
-    pub paper_size: Ratio,
-    /// Paper rate per simulated rate.
-    pub paper_rate: Ratio,
+    /// Factors from simulated to paper units.
+    pub paper: PaperUnits,
     /// Path costs that faults change, in the order of the faults.
     pub path_cost_updates: Vec<PathCostUpdate>,
     /// True if the policy is ECMP without weights.
@@ -110,7 +108,6 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         let flows = flow::flows(&network, &planned, &identities, transport.payload)?;
         let is_plain_ecmp = run.policy == PolicyPlan::Ecmp;
         let path_cost_updates = switch::path_cost_updates(plan, &network, policy);
-        let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
         let switches = switch::switches(plan, &network, run, order);
         let peers: Vec<u32> = network.ports.iter().map(|port| port.peer_dc).collect();
         let rows = switches.iter().map(SwitchFacts::te_rows).collect();
@@ -124,8 +121,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
                 .map_or(min_delay, |te| min_delay.min(te.interval)),
             switches,
             te,
-            paper_size: inverse(plan.scale.size),
-            paper_rate: inverse(plan.scale.rate),
+            paper: PaperUnits::new(&plan.scale),
             common_base_rtt: identities.common_base_rtt,
             largest_window: identities.largest_window,
             plan,

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use lab_plan::{PaperUnits, Scale};
 use lab_sim::{Estimate, Outcome, Progress, RunOptions, SimTime};
-use lab_units::{Nanos, Ratio};
 
 use crate::{
     progress::{REDRAWS_PER_SECOND, about, bar},
@@ -14,7 +14,7 @@ use crate::{
 /// Progress of a simulation's jobs.
 pub struct Meter {
     bar: Option<ProgressBar>,
-    paper_per_emu_time: Ratio,
+    paper: PaperUnits,
     name: String,
     expected: Estimate,
     until: Option<SimTime>,
@@ -24,12 +24,12 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Returns the progress of a plan whose times are scaled by `emu_per_paper_time`.
-    pub fn new(emu_per_paper_time: Ratio) -> Self {
+    /// Returns the progress of a plan of `scale`.
+    pub fn new(scale: &Scale) -> Self {
         let now = Instant::now();
         Self {
             bar: bar(PARTS, "{prefix:>10} {bar:24.cyan/dim} {msg}"),
-            paper_per_emu_time: emu_per_paper_time.inverse().unwrap_or(Ratio::ONE),
+            paper: PaperUnits::new(scale),
             name: String::new(),
             expected: Estimate::default(),
             until: None,
@@ -112,10 +112,7 @@ impl Meter {
     }
 
     fn paper(&self, time: SimTime) -> String {
-        let paper = self
-            .paper_per_emu_time
-            .scale_nearest(time.nanos_trunc().get());
-        lab_units::show::about_time(Nanos::new(paper))
+        lab_units::show::about_time(self.paper.time(time.nanos_trunc()))
     }
 }
 

@@ -165,7 +165,7 @@ impl Simulation {
         stop: &CancellationToken,
         done: &mut Done,
     ) -> Result<(), Failure> {
-        let mut meter = Meter::new(self.plan.scale.time);
+        let mut meter = Meter::new(&self.plan.scale);
         let mut jobs = self.jobs();
         while let Some(job) = jobs.next() {
             let name = self.name(job);

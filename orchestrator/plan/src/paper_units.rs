@@ -1,7 +1,8 @@
 //! Emulated quantities in paper units.
 
-use lab_plan::model::Scale;
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
+
+use crate::model::Scale;
 
 /// Factors from emulated to paper units, the inverse of a plan's [`Scale`]. Results are rounded to the
 /// nearest whole unit.
