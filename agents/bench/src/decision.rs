@@ -49,10 +49,6 @@ pub struct DecisionCost {
 }
 
 /// Measures `runs` packets of each kind at `candidates` candidates.
-///
-/// # Errors
-///
-/// A program that cannot be loaded or run.
 pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdError> {
     let (candidates, runs) = (candidates.clamp(1, MAX_CANDIDATES), runs.max(1));
     let mut new_flow = Vec::new();

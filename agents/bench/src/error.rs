@@ -6,42 +6,24 @@ use lab_switchd::SwitchdError;
 
 /// Failure of a measurement.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BenchError {
     /// Failure of the switch program or its agent.
     #[error(transparent)]
     Switch(#[from] SwitchdError),
-    /// Failure of a command that builds the testbed.
     #[error("`{command}` failed: {why} (hint: it needs root and iproute2)")]
-    Command {
-        /// Command line.
-        command: String,
-        /// Output of the command, or why it did not start.
-        why: String,
-    },
-    /// Failure of a system call.
+    Command { command: String, why: String },
     #[error("cannot {action}: {source}")]
     Io {
-        /// Action that failed.
         action: &'static str,
-        /// Answer of the kernel.
         source: io::Error,
     },
-    /// Unexpected message of the agent, or none.
     #[error("the agent did not report {what}: {instead}")]
-    Agent {
-        /// Expected message.
-        what: &'static str,
-        /// Received message.
-        instead: String,
-    },
-    /// Packets lost by a switch.
+    Agent { what: &'static str, instead: String },
     #[error("{arrived} of {sent} packets came through {by}")]
     Lost {
-        /// Forwarder of the packets.
         by: &'static str,
-        /// Packets that arrived.
         arrived: u64,
-        /// Packets that were sent.
         sent: u64,
     },
 }

@@ -60,10 +60,7 @@ pub struct Failover {
 }
 
 /// Measures `rounds` cuts with `flows` flows pinned to the port.
-///
-/// # Errors
-///
-/// A testbed that cannot be created, or an agent that does not move the flow.
+/// Fails on a testbed that cannot be created, or an agent that does not move the flow.
 pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchError> {
     let testbed = Testbed::new()?;
     let socket = SocketPath::new();

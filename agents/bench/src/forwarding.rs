@@ -75,10 +75,7 @@ pub struct PacketTimes {
 }
 
 /// Measures `rounds` rounds of `packets` packets by each forwarder.
-///
-/// # Errors
-///
-/// A testbed that cannot be created, or lost packets.
+/// Fails on a testbed that cannot be created, or lost packets.
 pub fn forwarding(rounds: usize, packets: u32) -> Result<Forwarding, BenchError> {
     let testbed = Testbed::new()?;
     testbed.enable_kernel_forwarding()?;

@@ -51,10 +51,7 @@ pub struct ProgramAccount {
 }
 
 /// Loads the switch program and asks the kernel for its size.
-///
-/// # Errors
-///
-/// A program that cannot be loaded, or a kernel that does not report its size.
+/// Fails on a program that cannot be loaded, or a kernel that does not report its size.
 pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
     // The program stays loaded while the kernel is asked for its maps.
     let mut program = Program::load(flow_table_entries)?;

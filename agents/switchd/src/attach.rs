@@ -47,10 +47,6 @@ impl Attached {
     }
 
     /// Detaches the program from all ports; continues after a failure.
-    ///
-    /// # Errors
-    ///
-    /// The first failure.
     pub fn detach(
         &mut self,
         program: &mut Program,
@@ -88,10 +84,7 @@ impl Drop for Attached {
 ///
 /// If `pins` are inherited from an agent that was killed, its program is replaced at each port without
 /// losing a packet.
-///
-/// # Errors
-///
-/// The first port that failed; the program is detached from the others.
+/// After a failure the program is detached from all ports.
 pub fn attach(
     program: &mut Program,
     interfaces: &[(&str, i32)],

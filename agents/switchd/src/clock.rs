@@ -15,10 +15,6 @@ use nix::{
 use crate::SwitchdError;
 
 /// Returns the time on the clock of `bpf_ktime_get_ns`, `CLOCK_MONOTONIC`.
-///
-/// # Errors
-///
-/// A clock that cannot be read.
 pub fn now() -> Result<Nanos, SwitchdError> {
     let time =
         clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(SwitchdError::io("read the clock"))?;

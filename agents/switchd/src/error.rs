@@ -10,112 +10,71 @@ use crate::ObjectError;
 
 /// Failure of an agent.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum SwitchdError {
-    /// Configuration that does not fit the switch.
     #[error("configuration: {0}")]
     Config(#[from] AgentConfigError),
-    /// Controller that does not listen.
     #[error("cannot connect to the controller at `{path}`")]
     Connect {
-        /// Path of the socket.
         path: String,
-        /// Answer of the kernel.
         #[source]
         source: io::Error,
     },
-    /// Line of the controller that is no command.
     #[error("the controller sent `{line}`, which is no command")]
     Command {
-        /// Line as received.
         line: String,
-        /// Parse error.
         #[source]
         source: serde_json::Error,
     },
-    /// Object of the user's own that is no switch program.
     #[error("switch program `{path}`: {source}")]
     Object {
-        /// Path of the object.
         path: String,
-        /// Problem of the object.
         #[source]
         source: ObjectError,
     },
-    /// Unusable file of a pinned map.
     #[error("cannot {action} `{path}` (hint: it is to be in a BPF file system)")]
     Pins {
-        /// Action that failed.
         action: &'static str,
-        /// File or directory.
         path: String,
-        /// Answer of the kernel.
         #[source]
         source: io::Error,
     },
-    /// Object that the kernel or the loader refuses.
     #[error("cannot load the switch program")]
     Load(#[from] EbpfError),
-    /// Program that the kernel's verifier refuses, or that cannot be run.
     #[error("cannot {action} the switch program")]
     Program {
-        /// Action that failed.
         action: &'static str,
-        /// Answer of the kernel.
         #[source]
         source: ProgramError,
     },
-    /// Map or program missing in the object.
     #[error("the switch program has no `{name}`")]
-    Missing {
-        /// Name of the map or program.
-        name: &'static str,
-    },
-    /// Map that cannot be read or written.
+    Missing { name: &'static str },
     #[error("cannot {action} the map `{map}`")]
     Map {
-        /// Action that failed.
         action: &'static str,
-        /// Name of the map.
         map: &'static str,
-        /// Answer of the kernel.
         #[source]
         source: MapError,
     },
-    /// Interface missing in the agent's network namespace.
     #[error("port {port}: there is no interface `{interface}` in this network namespace")]
-    NoInterface {
-        /// Id of the port.
-        port: PortId,
-        /// Interface of the port.
-        interface: String,
-    },
-    /// Port that the program cannot be attached to.
+    NoInterface { port: PortId, interface: String },
     #[error("cannot attach the switch program to `{interface}`")]
     Attach {
-        /// Interface of the port.
         interface: String,
-        /// Answer of the kernel.
         #[source]
         source: ProgramError,
     },
-    /// tcx requested on a kernel without it.
     #[error("cannot attach by tcx: this kernel is older than 6.6 (hint: attach by netlink)")]
     NoTcx,
-    /// Netlink request that failed.
     #[error("cannot {action}")]
     Netlink {
-        /// Action that failed.
         action: &'static str,
-        /// Answer of the kernel.
         #[source]
         source: io::Error,
     },
-    /// Other system call that failed.
     #[error("cannot {action}")]
     Io {
-        /// Action that failed.
         action: &'static str,
-        /// Answer of the kernel.
         #[source]
         source: io::Error,
     },

@@ -29,71 +29,44 @@ const GPL_COMPATIBLE: [&str; 6] = [
 
 /// File that is no switch program.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ObjectError {
-    /// Unreadable file.
     #[error("cannot read it: {0}")]
     Read(#[from] io::Error),
-    /// Directory or device.
     #[error("it is no file")]
     NoFile,
-    /// File larger than any switch program.
     #[error(
         "it has {bytes} bytes, at most {MAX_OBJECT_BYTES} (hint: agents/ebpf/build.sh SOURCE.c \
          OBJECT.o)"
     )]
-    TooLarge {
-        /// Size of the file.
-        bytes: u64,
-    },
-    /// File that is no BPF object.
+    TooLarge { bytes: u64 },
     #[error("it is no BPF object: {why} (hint: agents/ebpf/build.sh SOURCE.c OBJECT.o)")]
-    NotAnObject {
-        /// Message of the parser.
-        why: String,
-    },
-    /// License that excludes functions of a switch program.
+    NotAnObject { why: String },
     #[error(
         "its license is `{license}`, which is not compatible with the GPL (hint: `char LICENSE[] \
          SEC(\"license\") = \"GPL\";`)"
     )]
-    License {
-        /// License of the object.
-        license: String,
-    },
-    /// Object without the program that is attached to ports.
+    License { license: String },
     #[error(
         "it has no program `{PROGRAM}` in the section `classifier` (hint: include switch.bpf.h and \
          define decide())"
     )]
     NoProgram,
-    /// Object without a map that the agent uses.
     #[error("it has no map `{map}` (hint: include switch.bpf.h)")]
-    NoMap {
-        /// Name of the map.
-        map: &'static str,
-    },
-    /// Map that differs from the agent's.
+    NoMap { map: &'static str },
     #[error(
         "its map `{map}` has {what} of {found}, the agent's has {expected} (hint: build it against \
          this version's abi.h)"
     )]
     OtherMap {
-        /// Name of the map.
         map: &'static str,
-        /// Property that differs.
         what: &'static str,
-        /// Value in the object.
         found: u32,
-        /// Value of the agent's map.
         expected: u32,
     },
 }
 
 /// Reads and checks a user's own switch program.
-///
-/// # Errors
-///
-/// The first problem of the file.
 pub fn read_object(path: &Path) -> Result<Vec<u8>, ObjectError> {
     let file = fs::metadata(path)?;
     if !file.is_file() {

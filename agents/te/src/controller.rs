@@ -63,9 +63,7 @@ impl Controller {
     }
 
     /// Returns the tables of `window`, computed at the first call; none if nothing was reported of it.
-    ///
-    /// # Errors
-    /// Measurements that are not of the topology, or a solver that gives up.
+    /// Fails on measurements that are not of the topology, or a solver that gives up.
     pub fn solve(&mut self, window: u64) -> Result<Option<&Tables>, TeError> {
         let Some(window) = self.windows.get_mut(&window) else {
             return Ok(None);
@@ -82,9 +80,6 @@ impl Controller {
 
     /// Returns the tables to install at the end of `window`, which are those of the window before, and
     /// forgets all windows before that one.
-    ///
-    /// # Errors
-    /// As [`Controller::solve`].
     pub fn due(&mut self, window: u64) -> Result<Option<&Tables>, TeError> {
         let Some(before) = window.checked_sub(1) else {
             return Ok(None);

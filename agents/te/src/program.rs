@@ -38,9 +38,7 @@ pub struct Split {
 }
 
 /// Returns the best split of the measured demands; none without any demand that can be delivered.
-///
-/// # Errors
-/// A measurement of another topology, or a failure of the solver.
+/// Fails on a measurement of another topology, or a failure of the solver.
 pub fn split(topology: &Topology, measured: &Measured<'_>) -> Result<Option<Split>, TeError> {
     topology.check(measured)?;
     let Some(scaled) = Scaled::new(topology, measured) else {

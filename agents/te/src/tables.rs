@@ -17,9 +17,7 @@ pub struct Tables {
 }
 
 /// Returns the tables of `buckets` buckets that minimise the largest link utilisation.
-///
-/// # Errors
-/// A measurement of another topology, or a failure of the solver.
+/// Fails on a measurement of another topology, or a failure of the solver.
 pub fn tables(
     topology: &Topology,
     measured: &Measured<'_>,

@@ -4,23 +4,16 @@ use lab_units::{BitsPerSec, Bytes};
 
 /// Failure to split an interval's demands.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum TeError {
-    /// Measurement of another topology.
     #[error("there are {found} {what}, the topology has {expected}")]
     Shape {
-        /// Kind of the measured items.
         what: &'static str,
-        /// Number of measured items.
         found: usize,
-        /// Number of items of the topology.
         expected: usize,
     },
-    /// Failure of the solver; every linear program built here has a solution.
     #[error("the linear program was not solved: {why}")]
-    Solver {
-        /// Message of the solver.
-        why: String,
-    },
+    Solver { why: String },
 }
 
 /// Candidate next hops of all switches.

@@ -23,9 +23,6 @@ pub struct FctRow {
 }
 
 /// Reads `text` of the file `file`: eight columns, a row for each flow in the order of completion.
-///
-/// # Errors
-/// The first invalid row.
 pub fn parse_fct(file: &str, text: &str) -> Result<Vec<FctRow>, ArtifactError> {
     let rows = Rows::new(file, text).map(|row| {
         row.has(
@@ -66,9 +63,6 @@ pub struct UtilisationRow {
 }
 
 /// Reads `text` of the file `file`: a heading of `Link` and policies, then a row for each link.
-///
-/// # Errors
-/// The first invalid row.
 pub fn parse_utilisation(
     file: &str,
     text: &str,

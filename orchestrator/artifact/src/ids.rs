@@ -44,9 +44,6 @@ impl NodeIds {
     }
 
     /// The plan's id of a node of the artifact.
-    ///
-    /// # Errors
-    /// A number without a node.
     pub fn ours(&self, theirs: u32) -> Result<NodeId, ArtifactErrorKind> {
         let place = usize::try_from(theirs).unwrap_or(usize::MAX);
         let known = self.ours.get(place).copied();

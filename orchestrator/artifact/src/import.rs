@@ -37,9 +37,7 @@ pub struct ImportOptions {
 ///
 /// The scenario refers to the flow file by `flows.path`, which is relative to the scenario, if
 /// datacenters have 16 hosts; otherwise it lists the flows.
-///
-/// # Errors
-/// The first error in the files, or the first structure that a scenario cannot express.
+/// Fails with the first error in the files, or the first structure that a scenario cannot express.
 pub fn import(
     topology: Source<'_>,
     flows: Source<'_>,

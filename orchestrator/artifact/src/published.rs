@@ -35,9 +35,6 @@ pub fn fct(policy: &str) -> String {
 }
 
 /// The scenario of the texts of [`TOPOLOGY`] and [`FLOWS`].
-///
-/// # Errors
-/// A file that is not valid.
 pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
     let source = |path, text| Source { path, text };
     let options = ImportOptions {

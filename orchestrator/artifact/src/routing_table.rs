@@ -21,9 +21,6 @@ pub struct RoutingTable {
 
 impl RoutingTable {
     /// Reads `text` of the file `file`.
-    ///
-    /// # Errors
-    /// The first invalid row.
     pub fn parse(file: &str, text: &str) -> Result<Self, ArtifactError> {
         let mut table = Self {
             file: file.to_owned(),
@@ -46,9 +43,7 @@ impl RoutingTable {
     }
 
     /// The table in the numbers of `plan`: by (node, destination host), the next hops in order.
-    ///
-    /// # Errors
-    /// A row with a node that is not in the plan.
+    /// Fails on a row with a node that is not in the plan.
     pub fn in_plan(
         &self,
         plan: &Plan,

@@ -61,9 +61,7 @@ impl DcShape {
 
 impl Shape {
     /// Recognises the datacenters of `file`.
-    ///
-    /// # Errors
-    /// The first structure that a scenario cannot express, with its line.
+    /// Fails with the first structure that a scenario cannot express, and its line.
     pub fn recognise(file: &TopologyFile) -> Result<Self, ArtifactError> {
         let graph = Graph::new(file)?;
         let switches: Vec<u32> = file.dci_switches.iter().copied().collect();

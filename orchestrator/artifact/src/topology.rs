@@ -53,9 +53,6 @@ pub struct FileWire {
 
 impl TopologyFile {
     /// Reads `text` of the file `file`.
-    ///
-    /// # Errors
-    /// The first invalid row.
     pub fn parse(file: &str, text: &str) -> Result<Self, ArtifactError> {
         let mut rows = Rows::new(file, text);
         let head = rows.expect("the numbers of nodes and links")?;

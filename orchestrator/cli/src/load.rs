@@ -23,9 +23,7 @@ pub struct Loaded {
 }
 
 /// Reads a scenario and the files it names.
-///
-/// # Errors
-/// A file that cannot be read or parsed, with exit code 2.
+/// Fails on a file that cannot be read or parsed, with exit code 2.
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let name = path.display().to_string();
     let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES)?;
@@ -50,9 +48,7 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
 }
 
 /// Reads a scenario and plans it for the lab slot `slot`.
-///
-/// # Errors
-/// A scenario that cannot be read or planned, with exit code 2.
+/// Fails on a scenario that cannot be read or planned, with exit code 2.
 pub fn plan(arguments: &ScenarioArgs, slot: u8) -> Result<(Loaded, Plan), Failure> {
     let loaded = load(&arguments.scenario)?;
     let plan = plan_loaded(&loaded, arguments, slot)?;
@@ -60,9 +56,7 @@ pub fn plan(arguments: &ScenarioArgs, slot: u8) -> Result<(Loaded, Plan), Failur
 }
 
 /// Plans a loaded scenario for the lab slot `slot`.
-///
-/// # Errors
-/// A scenario that cannot be planned, with exit code 2.
+/// Fails on a scenario that cannot be planned, with exit code 2.
 pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Result<Plan, Failure> {
     let options = PlanOptions {
         slot,
@@ -75,18 +69,14 @@ pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Resul
 }
 
 /// Plans a scenario that was loaded from `path`.
-///
-/// # Errors
-/// A scenario that cannot be planned, with exit code 2.
+/// Fails on a scenario that cannot be planned, with exit code 2.
 pub fn resolve(loaded: &Loaded, path: &Path, options: &PlanOptions) -> Result<Plan, Failure> {
     lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, options)
         .map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))
 }
 
 /// Reads a text of at most `limit` bytes.
-///
-/// # Errors
-/// A file that cannot be read, is too large or is not UTF-8, with exit code 2.
+/// Fails on a file that cannot be read, is too large or is not UTF-8, with exit code 2.
 pub fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
     String::from_utf8(read_limited(path, limit)?)
         .map_err(|error| Failure::usage(format_args!("`{}` is not UTF-8: {error}", path.display())))
@@ -117,9 +107,7 @@ fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
 }
 
 /// Returns the absolute path of an existing file, which names the same file inside a guest.
-///
-/// # Errors
-/// A file that does not exist, with exit code 2.
+/// Fails on a file that does not exist, with exit code 2.
 pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|source| {
         Failure::usage(format_args!("cannot read `{}`: {source}", path.display()))
@@ -128,9 +116,7 @@ pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 
 /// Checks that every eBPF object of the policies of `plan` is a switch program; `scenario` is the path
 /// that the objects' paths are relative to.
-///
-/// # Errors
-/// Every object that is not, with exit code 2.
+/// Fails with every object that is not, with exit code 2.
 pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<(), Failure> {
     let base = scenario.parent().unwrap_or(Path::new(""));
     let is_run = |spec: &PolicySpec| plan.policies.iter().any(|run| run.label == spec.label());

@@ -50,9 +50,6 @@ pub fn note(text: &str) {
 
 /// Cancels `token` at the first SIGINT, SIGTERM or SIGHUP. Later signals only write a message: a
 /// teardown that ends half-way would leave kernel objects behind.
-///
-/// # Errors
-/// The signal handlers cannot be installed.
 pub fn cancel_on_signal(token: &CancellationToken) -> io::Result<()> {
     on_signal(
         token,
@@ -63,9 +60,6 @@ pub fn cancel_on_signal(token: &CancellationToken) -> io::Result<()> {
 
 /// Cancels `token` and writes `first` at the first SIGINT, SIGTERM or SIGHUP; writes `later` at every
 /// further one.
-///
-/// # Errors
-/// The signal handlers cannot be installed.
 pub fn on_signal(
     token: &CancellationToken,
     first: &'static str,

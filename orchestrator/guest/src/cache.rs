@@ -53,35 +53,24 @@ pub fn default_dir() -> PathBuf {
 
 /// Error of a cache without a bootable kernel.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CacheError {
-    /// Cache without an unpacked package.
     #[error("no kernel package is unpacked in `{}`", dir.display())]
-    Empty {
-        /// Directory of the cache.
-        dir: PathBuf,
-    },
-    /// Kernel without an index of its modules.
+    Empty { dir: PathBuf },
     #[error("kernel `{release}` in `{}` has no module index: {source}", dir.display())]
     NotIndexed {
-        /// Directory of the cache.
         dir: PathBuf,
-        /// Release of the kernel.
         release: String,
-        /// Cause.
         source: std::io::Error,
     },
-    /// Kernel that lacks modules of labs or guests.
     #[error(
         "kernel `{release}` in `{}` lacks the modules {}, as the cloud flavour does",
         dir.display(),
         names(missing)
     )]
     Incomplete {
-        /// Directory of the cache.
         dir: PathBuf,
-        /// Release of the kernel.
         release: String,
-        /// Names of the missing modules.
         missing: Vec<String>,
     },
 }
@@ -100,9 +89,6 @@ pub struct Kernel {
 
 impl Kernel {
     /// Returns the newest kernel in `dir` with all modules of labs and guests.
-    ///
-    /// # Errors
-    ///
     /// Fails with the error of the newest kernel if there is none.
     pub fn find(dir: &Path) -> Result<Self, CacheError> {
         let mut newest_error = None;

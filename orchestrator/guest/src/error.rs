@@ -13,108 +13,56 @@ use crate::cache::{CacheError, FILL_COMMAND};
 
 /// Error of a run that ended before its command.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum GuestError {
-    /// Command that is empty or not an absolute path.
     #[error("command `{}` is not an absolute path", command.display())]
-    RelativeCommand {
-        /// Requested command, or an empty path.
-        command: PathBuf,
-    },
-    /// Path in a file system that the guest has of its own.
+    RelativeCommand { command: PathBuf },
     #[error(
         "`{}` cannot be seen inside the guest, which has its own `{}` (hint: move it elsewhere)",
         path.display(), own.display()
     )]
-    Hidden {
-        /// Path that the guest needs.
-        path: PathBuf,
-        /// Directory of the guest that hides the path.
-        own: PathBuf,
-    },
-    /// Failure to open a file, socket or directory of the request.
+    Hidden { path: PathBuf, own: PathBuf },
     #[error("{what} `{}`: {source}", path.display())]
     File {
-        /// Use of the file.
         what: &'static str,
-        /// Path of the file.
         path: PathBuf,
-        /// Cause.
         source: io::Error,
     },
-    /// Cache without a kernel to boot.
     #[error("{0} (hint: {FILL_COMMAND})")]
     Cache(#[from] CacheError),
-    /// Program that is not installed.
     #[error("`{program}` is not installed (hint: sudo apt-get install {package})")]
     ProgramMissing {
-        /// Name of the program.
         program: &'static str,
-        /// Debian package of the program.
         package: &'static str,
     },
-    /// Boot that exceeded its maximum time.
     #[error(
         "guest boot: not ready within {} s (hint: its console is in `{}`)",
         limit.as_secs(), console.display()
     )]
-    BootTimeout {
-        /// Maximum host time of the boot.
-        limit: Duration,
-        /// Path of the console log.
-        console: PathBuf,
-    },
-    /// Guest that was killed since it gave no sign of life.
+    BootTimeout { limit: Duration, console: PathBuf },
     #[error(
         "guest: no output and no heartbeat for {} s, it was killed (hint: its console is in `{}`)",
         limit.as_secs(), console.display()
     )]
-    Silent {
-        /// Maximum host time without a sign of life.
-        limit: Duration,
-        /// Path of the console log.
-        console: PathBuf,
-    },
-    /// Panic of the guest's kernel.
+    Silent { limit: Duration, console: PathBuf },
     #[error("guest kernel: {message} (hint: its console is in `{}`)", console.display())]
-    Panicked {
-        /// Message of the kernel.
-        message: String,
-        /// Path of the console log.
-        console: PathBuf,
-    },
-    /// End of QEMU before the command's.
+    Panicked { message: String, console: PathBuf },
     #[error(
         "guest machine: it ended early, {status}{} (hint: its console is in `{}`)",
         quoted(messages), console.display()
     )]
     MachineDied {
-        /// Exit status of QEMU.
         status: ExitStatus,
-        /// Last lines that QEMU wrote.
         messages: String,
-        /// Path of the console log.
         console: PathBuf,
     },
-    /// Failure of the guest's init before the command's start.
     #[error("guest set-up: {reason} (hint: its console is in `{}`)", console.display())]
-    SetUp {
-        /// Error in the guest.
-        reason: String,
-        /// Path of the console log.
-        console: PathBuf,
-    },
-    /// Signal before the command's start, or a third signal after it.
+    SetUp { reason: String, console: PathBuf },
     #[error("guest: ended by signal {signal}")]
-    Interrupted {
-        /// Number of the signal.
-        signal: i32,
-    },
-    /// Failure of a system call on the host.
+    Interrupted { signal: i32 },
     #[error("{what}: {source}")]
     Host {
-        /// Failed action.
         what: &'static str,
-        /// Cause.
         source: io::Error,
     },
 }

@@ -30,54 +30,33 @@ pub struct Need {
 
 /// A requirement of guests that this machine does not meet.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Finding {
-    /// Processor other than x86-64; guests run this machine's programs.
     #[error("this is {architecture}, there are guests for x86_64 only")]
-    Architecture {
-        /// Architecture of this machine.
-        architecture: &'static str,
-    },
-    /// Program that is not installed.
+    Architecture { architecture: &'static str },
     #[error("`{program}` is not installed")]
     ProgramMissing {
-        /// Name of the program.
         program: &'static str,
-        /// Debian package of the program.
         package: &'static str,
     },
-    /// Program that does not run or lacks a feature.
     #[error("`{program}` {what}: {message}")]
     ProgramUnfit {
-        /// Name of the program.
         program: &'static str,
-        /// Debian package of the program.
         package: &'static str,
-        /// Description of the fault.
         what: &'static str,
-        /// Message of the program.
         message: String,
     },
     /// Cache without a kernel for guests.
     #[error(transparent)]
     GuestKernel(#[from] CacheError),
-    /// Too little disk space for the guest's kernel.
     #[error("`{}` has {free} free, a guest's kernel takes {needed}", dir.display())]
     NoSpace {
-        /// Directory of the cache.
         dir: PathBuf,
-        /// Free space.
         free: Bytes,
-        /// Required space.
         needed: Bytes,
     },
-    /// Too little memory for a guest.
     #[error("{free} is available, the guest takes up to {needed}")]
-    NoMemory {
-        /// Memory available without swapping.
-        free: Bytes,
-        /// Memory that the guest may touch.
-        needed: Bytes,
-    },
+    NoMemory { free: Bytes, needed: Bytes },
 }
 
 impl Finding {

@@ -126,10 +126,6 @@ pub struct GuestRequest {
 impl GuestRequest {
     /// Returns a request to run `argv` in `cwd` with default properties and this program as the
     /// guest's init.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the path of the running program is not known.
     pub fn new(argv: Vec<OsString>, cwd: &Path, console_log: &Path) -> io::Result<Self> {
         Ok(Self {
             argv,

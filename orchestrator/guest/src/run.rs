@@ -68,9 +68,6 @@ pub struct Sinks<'a> {
 ///
 /// The first two of SIGINT, SIGTERM and SIGHUP are forwarded to the command. The third, and any signal
 /// before the command has started, ends the guest. The signal handlers remain installed.
-///
-/// # Errors
-///
 /// Fails if the guest ends before the command; QEMU has ended then too. The exit code of a failed
 /// command is no error.
 pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
@@ -82,10 +79,6 @@ pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<u8, GuestErr
 
 /// Runs a command inside a guest as [`run`] does, and keeps the guest for exec sessions after the
 /// command's end. Dropping the guest ends it.
-///
-/// # Errors
-///
-/// Fails as [`run`].
 pub fn run_and_stay<'a>(
     request: &'a GuestRequest,
     sinks: &mut Sinks<'_>,
@@ -102,10 +95,6 @@ pub struct StayingGuest<'a>(Session<'a>);
 impl StayingGuest<'_> {
     /// Serves exec sessions until a signal asks this process to end. A guest on the virtual clock is
     /// stopped while there are none: it would jump over idle time without end.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the machine ends first.
     pub fn serve(self) -> Result<(), GuestError> {
         self.0.serve()
     }

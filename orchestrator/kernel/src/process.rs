@@ -24,9 +24,6 @@ impl ProcessId {
     }
 
     /// Identifies the calling process.
-    ///
-    /// # Errors
-    /// When `/proc` cannot be read.
     pub fn own() -> io::Result<Self> {
         let pid = Pid::this().as_raw();
         Self::of(pid).ok_or_else(|| io::Error::other("cannot read `/proc/self/stat`"))

@@ -111,9 +111,6 @@ impl LcmpConfig {
     }
 
     /// Checks every value and that all fit together.
-    ///
-    /// # Errors
-    /// The first value that does not fit.
     pub fn validate(&self) -> Result<(), ParameterError> {
         self.check()
     }

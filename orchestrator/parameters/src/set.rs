@@ -108,9 +108,6 @@ pub trait ParameterSet: Clone + Sized + 'static {
     /// Checks that every value is in its domain and that all fit together.
     ///
     /// Domains are paper units; a scaled parameter, which may be emulated, only must not be zero.
-    ///
-    /// # Errors
-    /// The first value that does not fit.
     fn check(&self) -> Result<(), ParameterError> {
         for parameter in Self::PARAMETERS {
             match self.get(parameter.name) {
@@ -131,9 +128,7 @@ pub type Conflict<S> = fn(&S) -> Option<ParameterError>;
 
 impl Parameter {
     /// Checks that the parameter may have `value`, in paper units.
-    ///
-    /// # Errors
-    /// The value and the domain it is outside of.
+    /// Fails with the value and the domain it is outside of.
     pub fn check(&self, value: Value) -> Result<(), ParameterError> {
         if self.domain.contains(value) {
             return Ok(());

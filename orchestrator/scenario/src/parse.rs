@@ -14,9 +14,7 @@ use crate::{
 /// Reads a scenario; errors call the text `source_name`.
 ///
 /// The same text gives the same scenario on every machine: no file named in the text is opened.
-///
-/// # Errors
-/// The first problem of the text's form, or all problems of its meaning.
+/// Fails with the first problem of the text's form, or all problems of its meaning.
 pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors> {
     let text = utf8(source_name, text)?;
     let source = SourceText {

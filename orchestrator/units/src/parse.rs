@@ -4,61 +4,34 @@ use alloc::string::{String, ToString};
 
 /// Error of a text that is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ParseQuantityError {
-    /// There is no number at the start.
     #[error("`{text}` does not start with a number (hint: write it like `{example}`)")]
-    NoNumber {
-        /// The text.
-        text: String,
-        /// A valid text.
-        example: &'static str,
-    },
-    /// A number without a unit.
+    NoNumber { text: String, example: &'static str },
     #[error("`{text}` has no unit (hint: write it like `{example}`; units are {units})")]
     NoUnit {
-        /// The text.
         text: String,
-        /// A valid text.
         example: &'static str,
-        /// All known units.
         units: String,
     },
-    /// An unknown unit.
     #[error("`{unit}` is not a unit of {quantity} (hint: units are {units}, as in `{example}`)")]
     UnknownUnit {
-        /// Unit of the text.
         unit: String,
-        /// Kind of quantity expected.
         quantity: &'static str,
-        /// All known units.
         units: String,
-        /// A valid text.
         example: &'static str,
     },
-    /// Finer than the base unit.
     #[error("`{text}` is not a whole number of {base} (hint: use fewer decimals)")]
-    NotWhole {
-        /// The text.
-        text: String,
-        /// The base unit.
-        base: &'static str,
-    },
-    /// More than 64 bits of base units.
+    NotWhole { text: String, base: &'static str },
     #[error("`{text}` is too large: the largest is {max} {base}")]
     TooLarge {
-        /// The text.
         text: String,
-        /// The base unit.
         base: &'static str,
-        /// The largest number of base units.
         max: u64,
     },
-    /// Zero where only a positive quantity has a meaning.
     #[error("{quantity} is zero, it must be at least {min}")]
     Zero {
-        /// Kind of quantity expected.
         quantity: &'static str,
-        /// Smallest value allowed.
         min: &'static str,
     },
 }

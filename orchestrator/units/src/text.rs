@@ -8,17 +8,12 @@ use core::{fmt::Display, str::FromStr};
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
 /// Writes the value's [`Display`] form.
-///
-/// # Errors
-/// Those of the serializer.
 pub fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }
 
 /// Reads the value's [`FromStr`] form.
-///
-/// # Errors
-/// The value's own, which say what was expected.
+/// Fails with the value's own error, which says what was expected.
 pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: Display>,

@@ -9,10 +9,7 @@ use super::{
 
 impl AgentConfig {
     /// Applies a command; one that is refused changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// The part of the command that does not fit the switch.
+    /// Fails with the part of the command that does not fit the switch.
     pub fn apply(&mut self, command: &AgentCommand) -> Result<(), AgentConfigError> {
         match command {
             AgentCommand::SetPort { port, is_enabled } => {

@@ -16,131 +16,64 @@ use crate::{
 
 /// Configuration that an agent refuses.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum AgentConfigError {
-    /// More rows than a table has.
     #[error("{count} {what}, a switch has at most {max}")]
     TooMany {
-        /// Kind of row.
         what: &'static str,
-        /// Number of rows.
         count: usize,
-        /// Largest number allowed.
         max: usize,
     },
-    /// Two ports of one id or interface.
     #[error("port {id} (`{interface}`) is there twice")]
-    DuplicatePort {
-        /// Id of the second port.
-        id: PortId,
-        /// Interface of the second port.
-        interface: String,
-    },
-    /// Name that no interface can have.
+    DuplicatePort { id: PortId, interface: String },
     #[error(
         "port {id}: `{interface}` is no interface name, it must be 1 to {MAX_INTERFACE_NAME} bytes"
     )]
-    InterfaceName {
-        /// Id of the port.
-        id: PortId,
-        /// Interface of the port.
-        interface: String,
-    },
-    /// Prefix longer than an address, or with bits set past its length.
+    InterfaceName { id: PortId, interface: String },
     #[error("`{addr}/{prefix_len}` is no prefix (hint: no bits past the length, at most 32)")]
-    Prefix {
-        /// Address of the prefix.
-        addr: Ipv4Addr,
-        /// Length of the prefix.
-        prefix_len: u8,
-    },
-    /// Two destinations of one prefix.
+    Prefix { addr: Ipv4Addr, prefix_len: u8 },
     #[error("destination `{addr}/{prefix_len}` is there twice")]
-    DuplicateDestination {
-        /// Address of the prefix.
-        addr: Ipv4Addr,
-        /// Length of the prefix.
-        prefix_len: u8,
-    },
-    /// Destination without a candidate.
+    DuplicateDestination { addr: Ipv4Addr, prefix_len: u8 },
     #[error("destination `{addr}/{prefix_len}` has no candidate")]
-    NoCandidate {
-        /// Address of the prefix.
-        addr: Ipv4Addr,
-        /// Length of the prefix.
-        prefix_len: u8,
-    },
-    /// Buckets for an unknown destination, or not one number per candidate.
+    NoCandidate { addr: Ipv4Addr, prefix_len: u8 },
     #[error("destination `{addr}/{prefix_len}`: buckets for {found} candidates, it has {expected}")]
     Buckets {
-        /// Address of the prefix.
         addr: Ipv4Addr,
-        /// Length of the prefix.
         prefix_len: u8,
-        /// Number of candidates with buckets.
         found: usize,
-        /// Number of candidates of the destination.
         expected: usize,
     },
-    /// Candidate through an unknown port, or through the same port as another.
     #[error("destination `{addr}/{prefix_len}`: candidate port {port} is {problem}")]
     CandidatePort {
-        /// Address of the prefix.
         addr: Ipv4Addr,
-        /// Length of the prefix.
         prefix_len: u8,
-        /// Port of the candidate.
         port: PortId,
-        /// Problem of the port.
         problem: &'static str,
     },
-    /// Size thresholds that do not begin at 0, are out of order, or have no cheapest candidate.
     #[error(
         "destination `{addr}/{prefix_len}`: size thresholds must begin at 0 bytes, be in order, and name at least one cheapest candidate each"
     )]
-    SizeThresholds {
-        /// Address of the prefix.
-        addr: Ipv4Addr,
-        /// Length of the prefix.
-        prefix_len: u8,
-    },
-    /// Command for an unknown port.
+    SizeThresholds { addr: Ipv4Addr, prefix_len: u8 },
     #[error("port {port} is no port of the switch")]
-    UnknownPort {
-        /// Id of the port.
-        port: PortId,
-    },
-    /// Weights for a policy without weights.
+    UnknownPort { port: PortId },
     #[error("the policy has no weights or thresholds")]
     NoParameters,
-    /// Number outside its range.
     #[error("`{field}` is {value}, it must be {min} to {max}")]
     OutOfRange {
-        /// Name of the field.
         field: &'static str,
-        /// Value of the field.
         value: u64,
-        /// Smallest value allowed.
         min: u64,
-        /// Largest value allowed.
         max: u64,
     },
-    /// Scale of zero.
     #[error("`{field}` is 0, it must be above 0")]
-    ZeroScale {
-        /// Name of the field.
-        field: &'static str,
-    },
-    /// Parameters outside LCMP's ranges.
+    ZeroScale { field: &'static str },
     #[error("policy: {0}")]
     Lcmp(#[from] ParameterError),
 }
 
 impl AgentConfig {
     /// Checks that the configuration fits a switch's tables.
-    ///
-    /// # Errors
-    ///
-    /// The first problem found.
+    /// Fails with the first problem found.
     pub fn validate(&self) -> Result<(), AgentConfigError> {
         self.validate_numbers()?;
         self.validate_ports()?;
@@ -240,10 +173,7 @@ impl AgentConfig {
     }
 
     /// Checks that a destination fits this switch.
-    ///
-    /// # Errors
-    ///
-    /// The first problem found.
+    /// Fails with the first problem found.
     pub fn validate_destination(
         &self,
         destination: &DestinationConfig,

@@ -30,10 +30,7 @@ use setup::Setup;
 ///
 /// The calling thread is in the switch's network namespace. `SIGTERM` ends the agent. `SIGINT` does
 /// not: on Ctrl-C the controller decides when the switches end.
-///
-/// # Errors
-///
-/// The failure that kept the agent from starting or continuing, which it also reported.
+/// Fails with the failure that kept the agent from starting or continuing, which it also reported.
 pub fn run(config: &AgentConfig) -> Result<(), SwitchdError> {
     let signals = Signals::open()?;
     let mut controller = Controller::connect(&config.controller_socket)?;

@@ -29,10 +29,7 @@ const SHOT: u32 = 2;
 const REDIRECT: u32 = 7;
 
 /// Runs `packets` random packets through the switch program and compares it with the reference.
-///
-/// # Errors
-///
-/// A program that cannot be loaded or run. A mismatch is no error; the report counts it.
+/// A mismatch is no error; the report counts it.
 pub fn selftest(packets: u64, seed: u64) -> Result<SelftestReport, SwitchdError> {
     let started = Instant::now();
     let mut test = Selftest {

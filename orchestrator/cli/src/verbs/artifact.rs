@@ -46,9 +46,7 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
 
 /// Returns the scenario of `topology`, `flows` and `routes`; the latter two are paths with the names
 /// by which the scenario refers to them.
-///
-/// # Errors
-/// A file that cannot be read or parsed, with exit code 2.
+/// Fails on a file that cannot be read or parsed, with exit code 2.
 pub fn loaded(
     topology: &Path,
     (flows, flows_name): (&Path, &str),
@@ -87,9 +85,7 @@ pub fn loaded(
 }
 
 /// Returns the order of equal next hops in `plan` by the routing table that its scenario names.
-///
-/// # Errors
-/// A table that cannot be parsed or applied to the plan, with exit code 2.
+/// Fails on a table that cannot be parsed or applied to the plan, with exit code 2.
 pub fn order(loaded: &Loaded, plan: &Plan) -> Result<Option<NextHopOrder>, Failure> {
     let Some(name) = &loaded.scenario.transport.routes else {
         return Ok(None);

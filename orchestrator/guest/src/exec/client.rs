@@ -22,36 +22,19 @@ use crate::Terminal;
 
 /// Error of a command that did not run to its end in a guest.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ExecError {
-    /// Connection to the owner of the guest failed.
     #[error("cannot reach the guest by `{}`: {source}", socket.display())]
-    Unreachable {
-        /// Path of the exec socket.
-        socket: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// Request with more than the maximum number of bytes.
+    Unreachable { socket: PathBuf, source: io::Error },
     #[error("the command is too long: its request has {length} bytes, at most {MAX_REQUEST} fit")]
-    TooLong {
-        /// Length of the request, bytes.
-        length: usize,
-    },
-    /// Command that the guest did not start.
+    TooLong { length: usize },
     #[error("the guest refused the command: {reason}")]
-    Refused {
-        /// Reason that the guest gave.
-        reason: String,
-    },
-    /// End of the guest before the command's.
+    Refused { reason: String },
     #[error("the guest ended before the command")]
     GuestEnded,
-    /// Error of this process's streams or signals.
     #[error("cannot {what}: {source}")]
     Here {
-        /// Failed action.
         what: &'static str,
-        /// Cause.
         source: io::Error,
     },
 }
@@ -61,9 +44,6 @@ pub enum ExecError {
 ///
 /// `words` follow the prefix in [`crate::ExecConfig`]. This process's standard streams are those of the
 /// command, and its signals are forwarded to the command. The command is killed when this process ends.
-///
-/// # Errors
-///
 /// Fails if the guest cannot be reached, refuses the command, or ends first.
 pub fn run(socket: &Path, words: Vec<std::ffi::OsString>) -> Result<u8, ExecError> {
     let stream = UnixStream::connect(socket).map_err(|source| ExecError::Unreachable {

@@ -21,10 +21,6 @@ use crate::Clock;
 ///
 /// Call this function once everything is created and preloaded, right before flows start. On the real
 /// clock it returns at once.
-///
-/// # Errors
-///
-/// Fails if the clock cannot be read.
 pub fn align_clock() -> io::Result<()> {
     sync();
     if super::clock() == Clock::Virtual {
@@ -56,10 +52,6 @@ pub struct CpuUse {
 ///
 /// In virtual time the guest's CPU has a fixed speed. A busy share near 1 during a run means overload:
 /// rates and delays are then those of the CPU, not of the plan.
-///
-/// # Errors
-///
-/// Fails if `/proc/stat` cannot be read or parsed.
 pub fn cpu_usage() -> io::Result<CpuUse> {
     let stat = fs::read_to_string("/proc/stat")?;
     parse_stat(&stat).ok_or_else(|| io::Error::other("`/proc/stat` has no `cpu` line"))
@@ -84,10 +76,6 @@ fn parse_stat(stat: &str) -> Option<CpuUse> {
 ///
 /// The virtual clock may have jumped at each of them: equal numbers before and after a measurement
 /// show that it did not depend on the host.
-///
-/// # Errors
-///
-/// Fails if `/proc/interrupts` cannot be read.
 pub fn host_waits() -> io::Result<u64> {
     let interrupts = fs::read_to_string("/proc/interrupts")?;
     Ok(virtio_interrupts(&interrupts))

@@ -27,9 +27,6 @@ use crate::inside::is_inside;
 /// [`host_waits`](crate::inside::host_waits) shows if a file is missing.
 ///
 /// Outside a guest this function does nothing.
-///
-/// # Errors
-///
 /// Fails with the name of the first file that cannot be copied.
 pub fn preload<P: AsRef<Path>>(paths: &[P]) -> io::Result<Bytes> {
     if !is_inside() {

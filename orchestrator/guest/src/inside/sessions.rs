@@ -35,10 +35,6 @@ use crate::{
 };
 
 /// Returns the number of exec sessions that have started in this guest so far.
-///
-/// # Errors
-///
-/// Fails if the count cannot be read.
 pub fn exec_session_count() -> io::Result<u64> {
     match fs::read_to_string(count_file()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),

@@ -23,14 +23,12 @@ use crate::{
 
 /// Error of bringing up the two hosts. No other lab can be brought up either.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ProbeError {
-    /// The private machine cannot be created.
     #[error("cannot make two hosts to try SoftRoCE with: {0}")]
     Io(#[from] io::Error),
-    /// The lab cannot be reserved.
     #[error("cannot make two hosts to try SoftRoCE with: {0}")]
     Reservation(#[from] ReservationError),
-    /// The lab cannot be brought up.
     #[error("cannot make two hosts to try SoftRoCE with: {0}")]
     Lab(#[from] LabError),
 }
@@ -40,9 +38,6 @@ pub enum ProbeError {
 /// is logged.
 ///
 /// Takes a second or two. Everything created is removed.
-///
-/// # Errors
-/// When the two hosts cannot be brought up.
 pub fn probe_host_placement() -> Result<HostPlacement, ProbeError> {
     let (hosts, reason) = probe()?;
     tracing::info!(?hosts, reason, "tried SoftRoCE inside namespaces");

@@ -21,6 +21,7 @@ pub struct StepError {
 
 /// Cause of a step's failure.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StepCause {
     /// The kernel refused the request.
     #[error(transparent)]
@@ -28,12 +29,8 @@ pub enum StepCause {
     /// A system call failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The interface does not exist.
     #[error("there is no interface `{dev}`")]
-    NoInterface {
-        /// Name of the interface.
-        dev: String,
-    },
+    NoInterface { dev: String },
 }
 
 impl From<KernelError> for StepCause {

@@ -30,10 +30,8 @@ pub(crate) enum ApplyError {
     /// A step failed.
     #[error(transparent)]
     Step(#[from] StepError),
-    /// The journal cannot be written.
     #[error("cannot write the journal: {0}")]
     Journal(#[source] io::Error),
-    /// The caller asked to stop.
     #[error("stopped")]
     Cancelled,
 }

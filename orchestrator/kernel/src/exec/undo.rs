@@ -30,54 +30,23 @@ use crate::{
 
 /// Object that could not be removed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum UndoError {
-    /// The inverse of a step failed.
     #[error("`{undo}` failed: {error}")]
-    Step {
-        /// Command with the same effect.
-        undo: String,
-        /// Cause of the failure.
-        error: NetlinkError,
-    },
-    /// The journal has another format, whose steps this program cannot undo.
+    Step { undo: String, error: NetlinkError },
     #[error(
         "the journal of lab `{lab}` has format {found}, this program knows {FORMAT} (hint: take it \
          down with the program that made it)"
     )]
-    Format {
-        /// Name of the lab.
-        lab: LabName,
-        /// Format of the journal.
-        found: u32,
-    },
-    /// A namespace cannot be removed.
+    Format { lab: LabName, found: u32 },
     #[error("cannot remove namespace `{name}`: {error}")]
-    Netns {
-        /// Name of the namespace.
-        name: NetnsName,
-        /// Cause of the failure.
-        error: io::Error,
-    },
-    /// Another object has the name of one of the lab's.
+    Netns { name: NetnsName, error: io::Error },
     #[error("`{what}` is not what the lab made, it is left as it is")]
-    NotOurs {
-        /// Name of the object.
-        what: String,
-    },
-    /// A process of the lab did not end.
+    NotOurs { what: String },
     #[error("process {pid} of the lab did not end")]
-    Process {
-        /// Process ID.
-        pid: i32,
-    },
-    /// A file or directory cannot be removed or changed.
+    Process { pid: i32 },
     #[error("`{path}`: {error}")]
-    File {
-        /// Path of the file.
-        path: String,
-        /// Cause of the failure.
-        error: io::Error,
-    },
+    File { path: String, error: io::Error },
 }
 
 /// Removes every object that the journal names. The caller holds the machine's lock.

@@ -30,9 +30,7 @@ pub struct UpDown {
 }
 
 /// Brings a lab up and down and measures both.
-///
-/// # Errors
-/// Those of [`Lab::up`], and when the lab cannot be taken down.
+/// Fails as [`Lab::up`], and when the lab cannot be taken down.
 pub fn bench_up_down(
     reservation: Reservation,
     plan: &Plan,

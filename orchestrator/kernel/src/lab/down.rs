@@ -26,32 +26,21 @@ pub enum Live {
 
 /// Error of taking a lab down.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum DownError {
-    /// No lab has the name.
     #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]
-    NoLab {
-        /// Name of the lab.
-        lab: LabName,
-    },
-    /// The owner runs.
+    NoLab { lab: LabName },
     #[error("lab `{}` is running: process {}", status.lab, status.owner_pid.unwrap_or_default())]
-    Live {
-        /// Status with the owner.
-        status: Box<Status>,
-    },
-    /// Files cannot be read or removed.
+    Live { status: Box<Status> },
     #[error("cannot take labs down: {error}{}", journal::hint(error))]
     Io {
-        /// Cause of the failure.
         #[from]
         error: io::Error,
     },
 }
 
 /// Takes a lab down, whoever created it, and returns the errors of objects that remain.
-///
-/// # Errors
-/// When there is no such lab, its owner runs, or its journal cannot be read.
+/// Fails when there is no such lab, its owner runs, or its journal cannot be read.
 pub fn down(lab: &LabName, live: Live) -> Result<Vec<UndoError>, DownError> {
     let lock = MachineLock::take()?;
     if journal::read(lab)?.is_none() {
@@ -74,9 +63,6 @@ pub fn down(lab: &LabName, live: Live) -> Result<Vec<UndoError>, DownError> {
 }
 
 /// Takes all labs of the machine down and returns each result.
-///
-/// # Errors
-/// When the labs cannot be listed.
 #[expect(clippy::type_complexity, reason = "a list of named results")]
 pub fn down_all(live: Live) -> io::Result<Vec<(LabName, Result<Vec<UndoError>, DownError>)>> {
     let labs = journal::labs()?.into_iter();
@@ -84,9 +70,6 @@ pub fn down_all(live: Live) -> io::Result<Vec<(LabName, Result<Vec<UndoError>, D
 }
 
 /// Lists the labs of the machine.
-///
-/// # Errors
-/// When they cannot be listed.
 pub fn status() -> io::Result<Vec<Status>> {
     let mut found = Vec::new();
     for lab in journal::labs()? {

@@ -46,9 +46,6 @@ impl Lab {
 
     /// Restores the lab's initial state: undoes the faults of links and replaces all RDMA devices, so
     /// that QP numbers, and the UDP source ports derived from them, are equal in every run.
-    ///
-    /// # Errors
-    /// When a link cannot be restored or a device cannot be replaced.
     pub fn reset(&mut self) -> Result<(), LabErrorKind> {
         self.apply(&lower_repair(&self.plan, &self.options))?;
         if !self.options.delay_lines {

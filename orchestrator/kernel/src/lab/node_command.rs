@@ -17,61 +17,33 @@ use crate::{
 
 /// Error of running a program on a node.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum EnterError {
-    /// No lab has the name.
     #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]
-    NoLab {
-        /// Name of the lab.
-        lab: LabName,
-    },
-    /// The lab has no such node.
+    NoLab { lab: LabName },
     #[error("lab `{lab}` has no node `{node}` (hint: its nodes are {})", nodes.join(", "))]
     NoNode {
-        /// Name of the lab.
         lab: LabName,
-        /// Name of the node.
         node: String,
-        /// Names of the lab's nodes.
         nodes: Vec<String>,
     },
-    /// The command is empty.
     #[error("no command given (hint: `lcmp-lab exec NODE -- CMD`)")]
     NoCommand,
-    /// The lab runs in a guest, which this kernel's namespaces do not reach.
     #[error("lab `{lab}` runs in a guest")]
-    InGuest {
-        /// Name of the lab.
-        lab: LabName,
-    },
-    /// The node cannot be entered.
+    InGuest { lab: LabName },
     #[error("cannot enter `{node}`: {error}{}", journal::hint(error))]
-    Enter {
-        /// Name of the node.
-        node: String,
-        /// Cause of the failure.
-        error: io::Error,
-    },
-    /// The program does not start.
+    Enter { node: String, error: io::Error },
     #[error("cannot run `{}` on `{node}`: {error}", program.display())]
     Start {
-        /// Name of the node.
         node: String,
-        /// Program.
         program: OsString,
-        /// Cause of the failure.
         error: io::Error,
     },
-    /// The journal cannot be read.
     #[error(
         "cannot read the journal of lab `{lab}`: {error}{}",
         journal::hint(error)
     )]
-    Journal {
-        /// Name of the lab.
-        lab: LabName,
-        /// Cause of the failure.
-        error: io::Error,
-    },
+    Journal { lab: LabName, error: io::Error },
 }
 
 /// Command that is about to run on a node.
@@ -84,9 +56,6 @@ pub struct NodeCommand {
 
 /// Prepares a command for a node of a lab on this kernel. The node's name is `dc1`, `dc1/h1` or
 /// `dc1-h1`.
-///
-/// # Errors
-/// When there is no such lab or node on this kernel.
 pub fn node_command(
     lab: &LabName,
     node: &str,
@@ -156,9 +125,7 @@ impl NodeCommand {
 impl Lab {
     /// Starts a program in a node's namespace, with its `/sys`, and records the process in the
     /// journal.
-    ///
-    /// # Errors
-    /// When the namespace cannot be entered or the program does not start.
+    /// Fails when the namespace cannot be entered or the program does not start.
     pub fn spawn_on(
         &mut self,
         node: lab_units::NodeId,

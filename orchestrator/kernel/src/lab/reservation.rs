@@ -28,50 +28,36 @@ pub struct Reservation {
 
 /// Error of reserving a lab.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ReservationError {
-    /// The lab runs.
     #[error(
         "lab `{}` is running: process {}, `{}`, for {} s (hint: wait for it, or `lcmp-lab down {0}`)",
         status.lab, status.owner_pid.unwrap_or_default(),
         status.owner_command.as_deref().unwrap_or_default(),
         status.age_seconds.unwrap_or_default(),
     )]
-    Live {
-        /// Status with the owner.
-        status: Box<Status>,
-    },
-    /// The lab was kept.
+    Live { status: Box<Status> },
     #[error(
         "lab `{}` was kept {} s ago by `{}` (hint: `lcmp-lab down {0}` removes it, \
          `--lab NAME` makes another)",
         status.lab, status.age_seconds.unwrap_or_default(),
         status.owner_command.as_deref().unwrap_or_default(),
     )]
-    Kept {
-        /// Status with the owner.
-        status: Box<Status>,
-    },
-    /// A dead lab of the name cannot be removed.
+    Kept { status: Box<Status> },
     #[error("lab `{lab}` is dead and cannot be removed: {}", list(errors))]
     Remains {
-        /// Name of the lab.
         lab: LabName,
-        /// Objects that could not be removed.
         errors: Vec<UndoError>,
     },
-    /// All slots are in use.
     #[error(
         "no address block is free: 10.0.0.0/8 is cut into 16 and each is in use by a lab or by this \
          machine (hint: `lcmp-lab status`, `ip -4 addr`, `ip rule`)"
     )]
     NoSlot,
-    /// The machine's network cannot be read.
     #[error("cannot read the machine's network: {0}")]
     Netlink(#[from] NetlinkError),
-    /// The lab's directory cannot be created.
     #[error("cannot reserve a place for the lab: {error}{}", journal::hint(error))]
     Io {
-        /// Cause of the failure.
         #[from]
         error: io::Error,
     },
@@ -80,17 +66,12 @@ pub enum ReservationError {
 impl Reservation {
     /// Reserves a lab on this kernel. A dead lab of the name is removed first; a live or kept one is an
     /// error.
-    ///
-    /// # Errors
-    /// When the name or all slots are in use, or the machine's network cannot be read.
+    /// Fails when the name or all slots are in use, or the machine's network cannot be read.
     pub fn acquire(lab: &LabName, scenario: &str) -> Result<Self, ReservationError> {
         Self::acquire_on(Location::Here, lab, scenario)
     }
 
     /// Reserves a lab that runs in a guest of this process.
-    ///
-    /// # Errors
-    /// As [`Reservation::acquire`].
     pub fn acquire_for_guest(lab: &LabName, plan: &Plan) -> Result<Self, ReservationError> {
         let mut reservation = Self::acquire_on(Location::Guest, lab, &plan.name)?;
         if let Some(journal) = &mut reservation.journal {

@@ -33,9 +33,7 @@ impl Lab {
     /// or a cancellation, the applied steps are undone.
     ///
     /// The plan is resolved with the reservation's slot, and the options name the reservation's lab.
-    ///
-    /// # Errors
-    /// When a step fails, the kernel's state differs from the steps, or the caller cancels.
+    /// Fails when a step fails, the kernel's state differs from the steps, or the caller cancels.
     pub fn up(
         reservation: Reservation,
         plan: &Plan,
@@ -116,9 +114,6 @@ impl Lab {
 
     /// Returns the lab's own BPF file system, mounted by the first call. It is removed with the lab, and
     /// with all objects pinned there.
-    ///
-    /// # Errors
-    /// When the file system cannot be mounted.
     pub fn bpf_directory(&mut self) -> io::Result<PathBuf> {
         let path = self.directory().join("bpf");
         if !path.exists() {
@@ -139,17 +134,12 @@ impl Lab {
     }
 
     /// Applies further steps, such as those of a fault.
-    ///
-    /// # Errors
-    /// When a step fails.
     pub fn apply(&mut self, steps: &[Step]) -> Result<(), LabErrorKind> {
         Ok(self.executor()?.apply(steps, || false, |_| {})?)
     }
 
     /// Leaves the lab up after its owner ends.
-    ///
-    /// # Errors
-    /// When the journal cannot be written; the lab is then taken down as usual.
+    /// Fails when the journal cannot be written; the lab is then taken down as usual.
     pub fn keep(mut self) -> io::Result<()> {
         self.record(&Entry::Kept)?;
         self.executor = None;

@@ -10,22 +10,16 @@ use crate::step::{DeviceChange, QdiscAt, Step};
 
 /// Error of lowering a fault.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FaultError {
-    /// The link has no fiber to cut, since it is not an inter-DC link.
     #[error("link `{link}` is inside a datacenter, only links between datacenters can change")]
-    InsideDc {
-        /// Name of the link.
-        link: String,
-    },
+    InsideDc { link: String },
 }
 
 /// Returns the steps that inject a fault.
 ///
 /// A link is cut in its fiber: both DCI switches lose their carrier, as with a real cable, and
 /// keep their addresses, neighbours and routes. Packets in flight are lost.
-///
-/// # Errors
-/// When the link is not an inter-DC link.
 pub fn lower_fault(
     plan: &Plan,
     options: &LowerOptions,

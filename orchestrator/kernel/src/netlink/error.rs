@@ -13,14 +13,13 @@ pub struct KernelError {
 
 /// Error of a netlink request.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum NetlinkError {
-    /// Sending or receiving failed.
     #[error("netlink socket: {0}")]
     Socket(#[from] io::Error),
     /// The kernel refused the request.
     #[error("{0}")]
     Kernel(#[from] KernelError),
-    /// The answer cannot be parsed.
     #[error("netlink answer cannot be read: {0}")]
     Answer(String),
 }

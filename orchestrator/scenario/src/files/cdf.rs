@@ -67,9 +67,6 @@ impl SizeCdf {
     pub const UNIT: u64 = 100 * PERCENT;
 
     /// Reads the text of a `bytes,percent` file with `#` comments.
-    ///
-    /// # Errors
-    /// All problems, by line.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioErrors> {
         let source = SourceText { name: file, text };
         let mut findings = Vec::new();

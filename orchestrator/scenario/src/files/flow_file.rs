@@ -59,9 +59,6 @@ pub enum FlowFileError {
 }
 
 /// Reads the text of a flow file.
-///
-/// # Errors
-/// All problems, by line.
 pub fn parse_flow_file(file: &str, text: &str) -> Result<Vec<FileFlow>, ScenarioErrors> {
     let source = SourceText { name: file, text };
     let mut flows = Vec::new();

@@ -96,9 +96,6 @@ impl Visitor<'_> for Key {
 }
 
 /// Reads a value of `domain`'s kind, in or out of its bounds.
-///
-/// # Errors
-/// The reason why the text is not of that kind.
 pub fn read(domain: Domain, text: &str) -> Result<Value, ProblemKind> {
     Ok(match domain {
         Domain::Flag => Value::Flag(bool::read(text)?),

@@ -23,9 +23,6 @@ use crate::{
 };
 
 /// Resolves `raw`, which was read from `source`.
-///
-/// # Errors
-/// All problems.
 pub(crate) fn resolve(
     source: SourceText<'_>,
     raw: &raw::Scenario,

@@ -16,9 +16,6 @@ use crate::{
 };
 
 /// Reads a YAML text of one document.
-///
-/// # Errors
-/// The first problem.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Finding<ProblemKind>> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| translate(&error, text))
 }

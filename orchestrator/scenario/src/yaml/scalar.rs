@@ -13,9 +13,6 @@ use crate::{
 /// Type of a single value of a scenario.
 pub trait Scalar: Sized {
     /// Reads a value.
-    ///
-    /// # Errors
-    /// The problem of the text.
     fn read(text: &str) -> Result<Self, ProblemKind>;
 
     /// Returns the schema that an editor checks.
@@ -41,9 +38,7 @@ pub trait Word: Copy + 'static {
     }
 
     /// Reads a word.
-    ///
-    /// # Errors
-    /// The known words, and the closest one.
+    /// Fails with the known words and the closest one.
     fn read_word(text: &str) -> Result<Self, ProblemKind> {
         Self::find(text).ok_or_else(|| ProblemKind::UnknownWord {
             found: text.to_owned(),

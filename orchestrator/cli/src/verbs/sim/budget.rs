@@ -20,9 +20,6 @@ pub struct Budget {
 
 impl Budget {
     /// Estimates the simulation of `plan` until `until`.
-    ///
-    /// # Errors
-    /// A plan that cannot be simulated.
     pub fn of(plan: &Plan, until: Option<SimTime>) -> Result<Self, Failure> {
         let estimates = (0..plan.repetitions).map(|n| Estimate::of(plan, n, until));
         Ok(Self {
@@ -40,9 +37,7 @@ impl Budget {
     }
 
     /// Checks the estimate against the free memory of this machine and the maximum time.
-    ///
-    /// # Errors
-    /// A simulation that exceeds one of them, with the estimate.
+    /// Fails with the estimate of a simulation that exceeds one of them.
     pub fn check(&self) -> Result<(), Failure> {
         let available = available_memory();
         if let Some(available) = available.filter(|&available| self.memory() > available) {

@@ -81,9 +81,6 @@ fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
 }
 
 /// Returns the flows that `--story` names.
-///
-/// # Errors
-/// A flow that is not in the plan.
 fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<TraceFilter, Failure> {
     let mut flows = BTreeSet::new();
     for word in words {
