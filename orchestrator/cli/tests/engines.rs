@@ -93,9 +93,6 @@ fn kernel_and_simulator_reroute_the_same_aged_flows() {
 
 /// The README's statement on `scenarios/8dc.yaml`: all flows take the same paths for data and
 /// acknowledgements, half of the FCTs agree within 0.01 %, 19 of 20 within 1 %.
-///
-/// FCTs differ most where many short flows share a link: a flow of perftest is five messages, each with
-/// a short last packet; a flow of the simulator is one.
 #[test]
 fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
     if skips_without_a_lab("kernel_and_simulator_choose_the_same_paths_and_take_the_same_times") {

@@ -96,4 +96,4 @@ pub use model::*;
 pub use paper_units::PaperUnits;
 pub use resolve::{PlanOptions, resolve};
 pub use table::render_table;
-pub use transport::{CcPlan, TransportPlan, WindowPlan};
+pub use transport::{CcPlan, HostProfile, TransportPlan, WindowPlan};

@@ -75,6 +75,11 @@ pub fn resolve(
             engine: options.engine,
             generator: &scenario.generator,
             transport: &scenario.transport,
+            profile: transport::resolve::profile(
+                &scenario.transport,
+                &scenario.generator,
+                options.follows_rxe(),
+            ),
             scale: &scale,
             network: &network,
             paths: &paths,

@@ -15,7 +15,7 @@ use crate::{
     network::Network,
     paths::{self, Paths},
     standalone::Standalone,
-    transport,
+    transport::{self, HostProfile},
     workload::{self, Sampling},
 };
 
@@ -64,6 +64,7 @@ pub(crate) struct FlowInputs<'a> {
     pub engine: Engine,
     pub generator: &'a Generator,
     pub transport: &'a TransportSpec,
+    pub profile: HostProfile,
     pub scale: &'a Scale,
     pub network: &'a Network,
     pub paths: &'a Paths,
@@ -83,9 +84,9 @@ pub(crate) fn flows(
             ideal::hops(network, &ports)
         });
         let size = inputs.scale.size;
-        let (messages, message_bytes) = match inputs.engine {
-            Engine::Kernel => messages(size, draft.size),
-            Engine::Sim => (1, one_message(size, draft.size)),
+        let (messages, message_bytes) = match (inputs.engine, inputs.profile) {
+            (Engine::Kernel, _) | (Engine::Sim, HostProfile::Rxe) => messages(size, draft.size),
+            (Engine::Sim, HostProfile::Rnic) => (1, one_message(size, draft.size)),
         };
         let (base_rtt_ns, ideal_fct_ns) = inputs.alone(hops, messages, message_bytes);
         flows.push(Flow {
@@ -110,13 +111,15 @@ impl FlowInputs<'_> {
     /// Base round trip and FCT of a flow alone on `path`.
     fn alone(&self, path: &[Hop], messages: u32, message_bytes: Bytes) -> (Nanos, Nanos) {
         let payload = transport::resolve::payload(self.transport, self.generator);
-        let (tool, path_mtu) = match (self.engine, self.transport.semantics) {
-            (Engine::Sim, Semantics::Artifact) => {
+        let (tool, path_mtu) = match (self.engine, self.profile, self.transport.semantics) {
+            (Engine::Kernel, ..) | (Engine::Sim, HostProfile::Rxe, _) => {
+                (self.generator.tool, self.generator.mtu)
+            }
+            (Engine::Sim, HostProfile::Rnic, Semantics::Artifact) => {
                 let standalone = Standalone::of(path, payload);
                 return (standalone.base_rtt, standalone.completion(message_bytes));
             }
-            (Engine::Sim, Semantics::Paper) => (Tool::SendBw, payload),
-            (Engine::Kernel, _) => (self.generator.tool, self.generator.mtu),
+            (Engine::Sim, HostProfile::Rnic, Semantics::Paper) => (Tool::SendBw, payload),
         };
         let transfer = Transfer {
             tool,

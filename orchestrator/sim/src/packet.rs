@@ -67,6 +67,8 @@ impl Default for Packet {
 const CLASS: u8 = 0b111;
 const MARKED: u8 = 0b1000;
 const ECHO: u8 = 0b1_0000;
+/// Of data, which echoes no mark.
+const ACK_REQUEST: u8 = ECHO;
 const CUTS_SHIFT: u32 = 5;
 
 impl Packet {
@@ -118,6 +120,17 @@ impl Packet {
     /// Sets that the acknowledged data packet was marked.
     pub const fn echo_mark(&mut self) {
         self.bits |= ECHO;
+    }
+
+    /// Returns true if the sender of a data packet requests an ACK (profile `rxe`).
+    #[must_use]
+    pub const fn requests_ack(&self) -> bool {
+        self.bits & ACK_REQUEST != 0
+    }
+
+    /// Sets that the sender of a data packet requests an ACK.
+    pub const fn request_ack(&mut self) {
+        self.bits |= ACK_REQUEST;
     }
 
     /// Sets the number of cuts of the wire that the packet is put on.

@@ -6,9 +6,9 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::{
-    fifo::Fifo,
+    fifo::{Fifo, Pool},
     network::{PortFacts, WireClock},
-    packet::{CLASSES, STRICT},
+    packet::{CLASSES, Packet, STRICT},
     time::SimTime,
 };
 
@@ -187,6 +187,17 @@ impl Port {
         self.clock = WireClock::new(self.rate.get());
         self.delay = wire.delay_ns.into();
         self.loss = times_2_32(wire.loss);
+    }
+
+    /// Puts `packet` into the egress queue of its class, whose packets are in `pool`.
+    #[inline]
+    pub fn enqueue(&mut self, pool: &mut Pool<Packet>, packet: Packet) {
+        let class = packet.class();
+        self.queues[usize::from(class)].push(pool, packet);
+        self.queue_bytes[usize::from(class)] += u64::from(packet.bytes);
+        self.total_bytes += u64::from(packet.bytes);
+        self.counts.peak_bytes = self.counts.peak_bytes.max(self.total_bytes);
+        self.ready |= 1 << class;
     }
 
     /// Returns the class to serve next: the strict one, else round-robin over those not paused.

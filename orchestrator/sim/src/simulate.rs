@@ -1,13 +1,13 @@
 //! Run of one policy and repetition, for any semantics and congestion control.
 
-use lab_plan::{Plan, Semantics};
+use lab_plan::{HostProfile, Plan, Semantics};
 
 use crate::{
-    cc::{CongestionControl, WithControl, with_control},
+    cc::{CongestionControl, NoControl, WithControl, with_control},
     error::SimError,
     network::Network,
     run::{self, Observer, Outcome, RunOptions},
-    semantics::{Artifact, NextHopOrder, Paper, SemanticsRules},
+    semantics::{Artifact, NextHopOrder, Paper, Rxe, SemanticsRules},
     world::{SimFlow, World},
 };
 
@@ -75,7 +75,10 @@ pub fn simulate_with<T, F: FnOnce(RunContext<'_>, Run<'_>) -> T>(
 ) -> Result<T, SimError> {
     let transport = &job.plan.transport;
     let prepared = PreparedRun { job, options, body };
-    with_control(&transport.cc, transport.semantics, prepared)
+    match transport.profile {
+        HostProfile::Rnic => with_control(&transport.cc, transport.semantics, prepared),
+        HostProfile::Rxe => prepared.run_world::<T, Rxe, NoControl>(()),
+    }
 }
 
 /// A run whose types of congestion control and semantics are not chosen yet.

@@ -15,6 +15,8 @@ pub use lab_parameters::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
 pub struct TransportPlan {
     /// Rules of the simulated network.
     pub semantics: Semantics,
+    /// RDMA devices of the hosts.
+    pub profile: HostProfile,
     /// Payload of a full packet; packets are not scaled.
     pub payload_bytes: u32,
     /// Congestion control of every QP.
@@ -33,6 +35,17 @@ pub struct TransportPlan {
     pub fabric_buffer_bytes: Bytes,
     /// Shared buffer of a DCI switch.
     pub dci_buffer_bytes: Bytes,
+}
+
+/// Model of the hosts' RDMA devices.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostProfile {
+    /// Hardware: the QPs of a host send in turns, and every packet is acknowledged.
+    Rnic,
+    /// SoftRoCE of Linux 6.1, as the kernel engine runs it: a QP puts its window into the host's egress
+    /// queue at once, the queue is first in, first out, and ACKs come on request.
+    Rxe,
 }
 
 /// Maximum number of unacknowledged bytes of a QP.

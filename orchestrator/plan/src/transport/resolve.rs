@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use lab_parameters::{HpccConfig, ParameterSet, Preset, Value};
-use lab_scenario::{CcSpec, Generator, Scenario, Settings, TimeoutSpec, TransportSpec, WindowSpec};
+use lab_scenario::{
+    CcSpec, Generator, Scenario, Settings, TimeoutSpec, Tool, TransportSpec, WindowSpec,
+};
 use lab_units::{Bytes, DcId, Nanos, Semantics};
 
-use super::{CcPlan, TransportPlan, WindowPlan};
+use super::{CcPlan, HostProfile, TransportPlan, WindowPlan};
 use crate::{
     error::PlanError,
     frame,
@@ -39,6 +41,7 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
     let is_like_rxe = lab.follows_rxe && spec.semantics == Semantics::Paper;
     Ok(TransportPlan {
         semantics: spec.semantics,
+        profile: profile(spec, &scenario.generator, lab.follows_rxe),
         payload_bytes,
         cc: congestion_control(lab, cc, spec.semantics)?,
         window: match spec.window {
@@ -78,6 +81,30 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
             base.dci_buffer,
         )?,
     })
+}
+
+/// Returns the model of the hosts' RDMA devices: rxe's where unset parameters follow it and the scenario
+/// asks for nothing that rxe does not have.
+pub(crate) fn profile(
+    spec: &TransportSpec,
+    generator: &Generator,
+    follows_rxe: bool,
+) -> HostProfile {
+    let has_control = !matches!(spec.cc, None | Some(CcSpec::None));
+    let departs = spec.semantics == Semantics::Artifact
+        || has_control
+        || spec.window.is_some()
+        || spec.retransmit_timeout == Some(TimeoutSpec::None)
+        || spec.payload.is_some_and(|payload| payload != generator.mtu)
+        || spec.pfc == Some(true)
+        || spec.ack_priority == Some(true)
+        // A READ's data is a response, which nothing acknowledges.
+        || generator.tool == Tool::ReadBw;
+    if follows_rxe && !departs {
+        HostProfile::Rxe
+    } else {
+        HostProfile::Rnic
+    }
 }
 
 /// Returns the payload of a full packet, in bytes.

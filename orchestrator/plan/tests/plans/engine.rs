@@ -26,9 +26,18 @@ fn the_simulator_scales_nothing_by_default() {
         );
         assert_eq!(flow.start_ns, flow.paper_start_ns);
     }
-    let (scaled, kernel) = (simulated(&text, true), common::plan(&text));
-    assert_eq!((scaled.scale, &scaled.links), (kernel.scale, &kernel.links));
-    assert_eq!(scaled.flows[0].messages, 1);
+}
+
+/// Messages and ideal FCTs included, as the simulator's hosts are SoftRoCE then.
+#[test]
+fn the_scaled_simulator_plays_the_kernels_plan() {
+    for scenario in ["8dc.yaml", "failover.yaml"] {
+        let text = common::scenario_text(scenario);
+        let (scaled, kernel) = (simulated(&text, true), common::plan(&text));
+        assert_eq!((scaled.scale, &scaled.links), (kernel.scale, &kernel.links));
+        assert_eq!(scaled.flows, kernel.flows, "{scenario}");
+        assert_eq!(scaled.transport, kernel.transport, "{scenario}");
+    }
 }
 
 #[test]

@@ -150,11 +150,13 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         chosen
     }
 
-    /// Traces the egress of a flow's first data packet and of its first ACK, which all others follow.
+    /// Traces the egress of a flow's first data packet and of its first ACK, which all others follow. With
+    /// SoftRoCE's few ACKs, whose first has no number of its own, it is that of every ACK.
     #[inline]
     fn trace_first_hop(&mut self, packet: &Packet, chosen: Option<u32>) {
         let is_ack = packet.kind != Kind::Data;
-        let is_first = packet.seq == u32::from(is_ack) && packet.kind != Kind::Cnp;
+        let is_numbered_first = packet.seq == u32::from(is_ack) && packet.kind != Kind::Cnp;
+        let is_first = is_numbered_first || (S::IS_RXE && is_ack);
         if let Some(port) = chosen.filter(|_| is_first) {
             self.trace.push(TraceEvent::FirstHop(FirstHop {
                 at: self.now,

@@ -20,12 +20,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet) {
         let egress = &mut self.ports[(port - self.first_port) as usize];
-        let class = packet.class();
-        egress.queues[usize::from(class)].push(&mut self.queued, packet);
-        egress.queue_bytes[usize::from(class)] += u64::from(packet.bytes);
-        egress.total_bytes += u64::from(packet.bytes);
-        egress.counts.peak_bytes = egress.counts.peak_bytes.max(egress.total_bytes);
-        egress.ready |= 1 << class;
+        egress.enqueue(&mut self.queued, packet);
     }
 
     /// Removes the next packet of `class` from the egress queue of `port`.

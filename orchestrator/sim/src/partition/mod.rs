@@ -8,7 +8,7 @@
 //! - `setup`: a partition before its first event
 //! - `link`: egress queues and wires; `channel`: wires to other partitions
 //! - `nic`, `qp_scheduler`: packet choice of a host
-//! - `qp`, `sender`, `timers`: sending QPs; `receiver`: receiving QPs
+//! - `qp`, `sender`, `timers`: sending QPs; `receiver`: receiving QPs; `rxe`: both of SoftRoCE
 //! - `switch`: buffers, PFC, ECMP inside the fabric
 //! - `dci`: tables of the DCI switch and the egress of each packet; `decide`: the policy
 //! - `flow_table`, `flow_gc`, `failover`, `flow_ageing`, `te_weights`: parts of the DCI switch
@@ -27,6 +27,7 @@ mod nic;
 mod qp;
 mod qp_scheduler;
 mod receiver;
+mod rxe;
 mod sampling;
 mod sender;
 mod setup;

@@ -33,6 +33,10 @@ pub(super) struct Qp<C> {
     pub last_answer_at: SimTime,
     /// Time-outs since the last acknowledged packet.
     pub timeouts: u8,
+    /// Packets sent since the last one with an ACK request (profile `rxe`).
+    pub not_acked: u32,
+    /// True from a retry to the next ACK (profile `rxe`).
+    pub has_retried: bool,
     /// Times of the scheduled events; events at other times are stale.
     pub cc_timer_at: SimTime,
     pub timeout_at: SimTime,

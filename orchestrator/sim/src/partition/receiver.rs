@@ -6,15 +6,16 @@ use crate::{
     packet::{Kind, Packet, STRICT},
     semantics::SemanticsRules,
     time::SimTime,
+    world::Transport,
 };
 
 /// State of a flow at its receiving host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receiver {
     /// Number of the next packet in order.
-    expected: u32,
+    pub expected: u32,
     /// Missing packet of the last NACK.
-    nacked: u32,
+    pub nacked: u32,
     /// Earliest time of another NACK for the same packet.
     next_nack: SimTime,
     /// Earliest time of the next CNP.
@@ -28,6 +29,27 @@ impl Default for Receiver {
             nacked: u32::MAX,
             next_nack: SimTime::ZERO,
             next_cnp: SimTime::ZERO,
+        }
+    }
+}
+
+impl Receiver {
+    /// Returns the answer to data packet `packet`, if it has one.
+    fn answer(&mut self, packet: &Packet, now: SimTime, transport: &Transport) -> Option<Kind> {
+        if packet.seq == self.expected {
+            self.expected += 1;
+            Some(Kind::Ack)
+        } else if packet.seq > self.expected {
+            let is_new = self.nacked != self.expected || now >= self.next_nack;
+            self.nacked = self.expected;
+            if is_new {
+                self.next_nack = now + transport.nack_interval;
+            }
+            is_new.then_some(Kind::Nack)
+        } else {
+            // A duplicate: its ACK was lost. Without time-outs no packet is sent twice for want of an
+            // ACK, and the artifact does not answer.
+            transport.timeout.map(|_| Kind::Ack)
         }
     }
 }
@@ -47,20 +69,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let now = self.now;
         let sender = self.world.network.nodes[flow.src as usize].host;
         let receiver = &mut self.receivers[flow.receiving as usize];
-        let kind = if packet.seq == receiver.expected {
-            receiver.expected += 1;
-            Some(Kind::Ack)
-        } else if packet.seq > receiver.expected {
-            let is_new = receiver.nacked != receiver.expected || now >= receiver.next_nack;
-            receiver.nacked = receiver.expected;
-            if is_new {
-                receiver.next_nack = now + self.world.transport.nack_interval;
-            }
-            is_new.then_some(Kind::Nack)
+        let kind = if S::IS_RXE {
+            receiver.rxe_answer(packet)
         } else {
-            // A duplicate: its ACK was lost. Without time-outs no packet is sent twice for want of an
-            // ACK, and the artifact does not answer.
-            self.world.transport.timeout.map(|_| Kind::Ack)
+            receiver.answer(packet, now, &self.world.transport)
         };
         let expected = receiver.expected;
         let notification = C::notification(&self.world.control);

@@ -2,7 +2,8 @@
 //!
 //! RC transport with go-back-N: the receiver acknowledges every packet in order and requests the first
 //! missing one once; the sender goes back to that packet. A sender without an answer for the
-//! retransmission time-out goes back too (InfiniBand volume 1, 9.7.6); the artifact's never does.
+//! retransmission time-out goes back too (InfiniBand volume 1, 9.7.6); the artifact's never does. `rxe` has
+//! the differences of SoftRoCE.
 
 use lab_records::StoryEvent;
 
@@ -60,13 +61,19 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             clock: WireClock::new(rate.get()),
             last_answer_at: self.now,
             timeouts: 0,
+            not_acked: 0,
+            has_retried: false,
             cc_timer_at: SimTime::MAX,
             timeout_at: SimTime::MAX,
             control,
         });
         self.qp_of[flow.sending as usize] = slot;
         self.trace_flow_detail(id, flow.src, StoryEvent::Started, Some(rate.get()), None);
-        self.schedule_qp(slot);
+        if S::IS_RXE {
+            self.queue_window(slot);
+        } else {
+            self.schedule_qp(slot);
+        }
         self.schedule_timeout(slot);
         self.kick_nic(port);
     }
@@ -114,6 +121,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let slot = self.qp_of[flow.sending as usize];
         let now = self.now;
         let payload = u64::from(self.world.transport.payload);
+        if S::IS_RXE && self.ignores_answer(slot, packet) {
+            return;
+        }
         let Some(qp) = self.qps.get_mut(slot) else {
             return; // The flow has ended.
         };
@@ -152,6 +162,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
         if packet.kind == Kind::Nack {
             self.trace_flow_detail(packet.flow, node, StoryEvent::Nacked, None, Some(acked));
+        }
+        if self.must_go_back(slot, packet.kind) {
             self.go_back(slot, node);
         }
         self.after_answer(slot, node);
@@ -168,7 +180,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         qp.next = qp.acked;
         let (flow, seq) = (qp.flow, qp.next);
         self.trace_flow_detail(flow, node, StoryEvent::Retransmitted, None, Some(seq));
-        self.schedule_qp(slot);
+        if !S::IS_RXE {
+            self.schedule_qp(slot);
+        }
     }
 
     pub(super) fn after_answer(&mut self, slot: u32, node: u32) {
@@ -176,6 +190,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let port = self.nic_port(node);
         if let Some(qp) = self.qps.get_mut(slot) {
             qp.is_window_full = false;
+        }
+        if S::IS_RXE {
+            self.queue_window(slot);
         }
         self.kick_nic(port);
     }

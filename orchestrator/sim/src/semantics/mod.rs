@@ -1,4 +1,5 @@
-//! Rules of the two semantics, which are never mixed: the paper's text and the artifact's code.
+//! Rules of the two semantics, which are never mixed: the paper's text and the artifact's code. [`Rxe`] is
+//! the paper's semantics with the kernel engine's hosts.
 //!
 //! Each set of rules is a type without values, so that the hot path of one has no branch for the other.
 //! Addresses, keys and next hops are computed once, at set-up.
@@ -11,10 +12,12 @@ use crate::time::SimTime;
 pub mod artifact;
 mod identity;
 mod paper;
+pub mod rxe;
 
 pub use artifact::Artifact;
 pub use identity::{FlowIdentity, Identities, NextHopOrder};
 pub use paper::Paper;
+pub use rxe::Rxe;
 
 /// Rules of one semantics.
 pub trait SemanticsRules: Copy + Send + Sync + 'static {
@@ -52,6 +55,9 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     /// `m_rrlast`. The order matters since the first packet decides for all flows of one key: with this
     /// rule all flows of Figure 1 under UCMP take the published paths, without it eight do not.
     const SCHEDULER_KEEPS_QPS: bool;
+
+    /// True if hosts have SoftRoCE devices, see [`rxe`].
+    const IS_RXE: bool = false;
 
     /// Rounds the exact serialization time of a packet to the clock's resolution.
     fn clock(exact: SimTime) -> SimTime;

@@ -1,6 +1,6 @@
 //! Flows in the simulator's numbering.
 
-use lab_plan::Flow;
+use lab_plan::{Flow, HostProfile, frame};
 use lab_units::FlowId;
 
 use crate::{
@@ -8,6 +8,7 @@ use crate::{
     network::Network,
     semantics::{FlowIdentity, Identities},
     time::SimTime,
+    world::Transport,
 };
 
 /// A flow.
@@ -37,20 +38,31 @@ pub struct SimFlow {
     pub start: SimTime,
     /// Round-trip time on the path of the smallest delay.
     pub base_rtt: SimTime,
+    /// Bytes of each message; of the whole flow under [`HostProfile::Rnic`].
+    pub message_bytes: u64,
+    /// Packets of each message.
+    pub message_packets: u32,
 }
 
 const _: () = assert!(std::mem::offset_of!(SimFlow, packets) + size_of::<u32>() == 64);
 
 impl SimFlow {
-    /// Returns the payload bytes of packet `seq`.
+    /// Returns the payload bytes of packet `seq` of a flow that is one message.
     #[inline]
     #[must_use]
     pub fn payload_of(&self, seq: u32, payload: u32) -> u32 {
         if seq + 1 < self.packets {
             return payload;
         }
-        let before = u64::from(self.packets - 1) * u64::from(payload);
-        u32::try_from(self.bytes - before).unwrap_or(payload)
+        self.last_payload(payload)
+    }
+
+    /// Returns the payload bytes of a message's last packet.
+    #[inline]
+    #[must_use]
+    pub fn last_payload(&self, payload: u32) -> u32 {
+        let before = u64::from(self.message_packets - 1) * u64::from(payload);
+        u32::try_from(self.message_bytes - before).unwrap_or(payload)
     }
 }
 
@@ -59,7 +71,7 @@ pub(super) fn flows(
     network: &Network,
     planned: &[&Flow],
     identities: &Identities,
-    payload: u32,
+    transport: &Transport,
 ) -> Result<Vec<SimFlow>, SimError> {
     let mut sent = vec![0; network.dcs.len()];
     let mut received = vec![0; network.dcs.len()];
@@ -70,7 +82,15 @@ pub(super) fn flows(
     };
     let flow = |(flow, &identity): (&&Flow, &FlowIdentity)| {
         let bytes = flow.size_bytes.get();
-        let packets = bytes.div_ceil(u64::from(payload)).max(1);
+        let (messages, message_bytes) = match transport.profile {
+            HostProfile::Rnic => (1, flow.size_bytes),
+            HostProfile::Rxe => (flow.messages, flow.message_bytes),
+        };
+        let message_packets = frame::packets(message_bytes, transport.payload);
+        let too_long = |_| SimError::FlowTooLong {
+            flow: flow.id.0,
+            bytes,
+        };
         let (src, dst) = (network.node(flow.src), network.node(flow.dst));
         Ok(SimFlow {
             plan: flow.id,
@@ -78,13 +98,12 @@ pub(super) fn flows(
             dst,
             sending: next(&mut sent, src),
             receiving: next(&mut received, dst),
-            packets: u32::try_from(packets).map_err(|_| SimError::FlowTooLong {
-                flow: flow.id.0,
-                bytes,
-            })?,
+            packets: u32::try_from(u64::from(messages) * message_packets).map_err(too_long)?,
             bytes,
             start: flow.start_ns.into(),
             base_rtt: flow.base_rtt_ns.into(),
+            message_bytes: message_bytes.get(),
+            message_packets: u32::try_from(message_packets).map_err(too_long)?,
             identity,
         })
     };

@@ -104,8 +104,8 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         if let Some(order) = order {
             order::order_next_hops(&mut network, order);
         }
-        let transport = transport::transport::<S, C>(&plan.transport, &control);
-        let flows = flow::flows(&network, &planned, &identities, transport.payload)?;
+        let transport = transport::transport::<S, C>(plan, &control);
+        let flows = flow::flows(&network, &planned, &identities, &transport)?;
         let is_plain_ecmp = run.policy == PolicyPlan::Ecmp;
         let path_cost_updates = switch::path_cost_updates(plan, &network, policy);
         let switches = switch::switches(plan, &network, run, order);

@@ -48,8 +48,17 @@ policies: [ecmp]
     )
 }
 
-/// Returns the plan of a scenario's text.
+/// Returns the plan of a scenario's text in paper units.
 pub fn plan(text: &str) -> Plan {
+    planned(text, false)
+}
+
+/// Returns the plan of a scenario's text at its scale, as `sim --scaled` makes it.
+pub fn scaled(text: &str) -> Plan {
+    planned(text, true)
+}
+
+fn planned(text: &str, is_scaled: bool) -> Plan {
     let scenario = match lab_scenario::parse("test.yaml", text.as_bytes()) {
         Ok(scenario) => scenario,
         Err(errors) => panic!("{errors}"),
@@ -57,6 +66,7 @@ pub fn plan(text: &str) -> Plan {
     let files = lab_scenario::Files::new();
     let options = PlanOptions {
         engine: Engine::Sim,
+        is_scaled,
         ..PlanOptions::default()
     };
     lab_plan::resolve(&scenario, text, &files, &options).expect("a plan")

@@ -12,5 +12,6 @@ mod lab;
 mod loss;
 mod pfc;
 mod policy;
+mod rxe;
 mod shared_link;
 mod single_flow;

@@ -1,0 +1,128 @@
+//! The paper's semantics with SoftRoCE hosts, as the kernel engine runs them (Linux 6.1, HZ 250).
+//!
+//! - A QP puts packets into its host's egress queue while at most [`MAX_UNACKED`] are unacknowledged.
+//! - That queue is first in, first out over all QPs, and ACKs wait in it with data.
+//! - The sender requests an ACK with each message's last packet and after [`MAX_NOT_ACKED`] packets
+//!   without a request; the receiver acknowledges those packets and duplicates, nothing else.
+//! - The receiver sends one NACK per gap. The sender goes back at the first NACK after an ACK and ignores
+//!   further ones until the next ACK, as it ignores answers to packets acknowledged before.
+//! - A QP that retries without limit (retry count 7) goes back at each time-out, see [`timer`].
+//!
+//! rxe has a second limit, 64 packets that the host has not released (`RXE_INFLIGHT_SKBS_PER_QP_HIGH`).
+//! It never binds in the lab: the queue of a host is netem, which disowns packets as it queues them
+//! (`skb_orphan_partial`).
+//!
+//! Sources: `rxe_req.c`, `rxe_comp.c` and `rxe_resp.c` of
+//! <https://github.com/torvalds/linux/tree/v6.1/drivers/infiniband/sw/rxe>; both comparisons with the
+//! limits as in the machine code of Debian's 6.1.0-48 module.
+
+use lab_plan::{Flow, Plan};
+use lab_units::{BitsPerSec, Nanos};
+
+use super::{Identities, Paper, SemanticsRules};
+use crate::time::SimTime;
+
+/// Unacknowledged packets at which a QP waits: the next packet number may exceed the first
+/// unacknowledged one by `RXE_MAX_UNACKED_PSNS` = 128, so that 129 are under way.
+pub const MAX_UNACKED: u32 = 129;
+
+/// Packets without an ACK request after which the next one has it: `RXE_MAX_PKT_PER_ACK` = 64 is exceeded
+/// by a counter that starts at 0, so that every 66th packet of a long message is acknowledged.
+pub const MAX_NOT_ACKED: u32 = 65;
+
+/// Rules of the paper, SoftRoCE hosts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Rxe;
+
+impl SemanticsRules for Rxe {
+    const DATA_HEADER_BYTES: u32 = Paper::DATA_HEADER_BYTES;
+    const PAYLOAD_ALIGN: u32 = Paper::PAYLOAD_ALIGN;
+    const ACK_BYTES: u32 = Paper::ACK_BYTES;
+    const CNP_BYTES: u32 = Paper::CNP_BYTES;
+    const PFC_BYTES: u32 = Paper::PFC_BYTES;
+    const RESERVE_BYTES: u64 = Paper::RESERVE_BYTES;
+    const RESUME_OFFSET_BYTES: u64 = Paper::RESUME_OFFSET_BYTES;
+    const PORT_LIMIT_BYTES: Option<u64> = Paper::PORT_LIMIT_BYTES;
+    const COUNTS_REJECTED: bool = Paper::COUNTS_REJECTED;
+    const PINS_EVERYTHING: bool = Paper::PINS_EVERYTHING;
+    const RATE_MOVES_NEXT: bool = Paper::RATE_MOVES_NEXT;
+    const NIC_OVERSLEEPS: bool = Paper::NIC_OVERSLEEPS;
+    const SCHEDULER_KEEPS_QPS: bool = Paper::SCHEDULER_KEEPS_QPS;
+    const IS_RXE: bool = true;
+
+    fn clock(exact: SimTime) -> SimTime {
+        Paper::clock(exact)
+    }
+
+    fn bdp(round_trip: SimTime, rate: BitsPerSec) -> u64 {
+        Paper::bdp(round_trip, rate)
+    }
+
+    fn window(largest: u64, rate: BitsPerSec, line_rate: BitsPerSec) -> u64 {
+        Paper::window(largest, rate, line_rate)
+    }
+
+    fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64 {
+        Paper::headroom(rate, delay, largest_packet)
+    }
+
+    fn shared_bytes(buffer: u64, headrooms: &[u64], reserves: u64) -> Option<u64> {
+        Paper::shared_bytes(buffer, headrooms, reserves)
+    }
+
+    fn free_bytes(shared: u64, used: u64) -> u64 {
+        Paper::free_bytes(shared, used)
+    }
+
+    fn identities(plan: &Plan, flows: &[&Flow]) -> Identities {
+        Paper::identities(plan, flows)
+    }
+}
+
+/// Returns the mean time after which the kernel's timer of a QP's `timeout` fires.
+///
+/// rxe counts the time-out in whole jiffies, and the timer wheel rounds the expiry up to a multiple of
+/// its level's granularity, one more than the part that is lost:
+/// <https://github.com/torvalds/linux/blob/v6.1/kernel/time/timer.c>. Where the multiples fall depends on
+/// the time since boot, which the simulator does not know; the mean is half a granularity late.
+#[must_use]
+pub fn timer(timeout: Nanos) -> Nanos {
+    let jiffies = (timeout.get() / JIFFY).max(1);
+    let level = (0..WHEEL_LEVELS).find(|&level| jiffies < WHEEL_SLOTS << (level * WHEEL_SHIFT));
+    let granularity = 1 << (level.unwrap_or(WHEEL_LEVELS) * WHEEL_SHIFT);
+    Nanos::new((2 * jiffies + granularity).saturating_mul(JIFFY / 2))
+}
+
+/// Nanoseconds of a jiffy at Debian's `CONFIG_HZ` of 250.
+const JIFFY: u64 = 4_000_000;
+
+/// Jiffies that a level of the wheel spans, in its granularity: `LVL_SIZE - 1`.
+const WHEEL_SLOTS: u64 = 63;
+
+/// Each level is eight times as coarse as the one before: `LVL_CLK_SHIFT`.
+const WHEEL_SHIFT: u32 = 3;
+
+/// Levels below the last, `LVL_DEPTH - 1`.
+const WHEEL_LEVELS: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timer_wheel_is_late_by_half_its_granularity() {
+        let late = |jiffies: u64| timer(Nanos::new(jiffies * JIFFY)).get() / JIFFY - jiffies;
+        assert_eq!(
+            timer(Nanos::new(1)).get(),
+            JIFFY * 3 / 2,
+            "a jiffy at least"
+        );
+        assert_eq!(
+            [62, 63, 503, 504, 4_031, 4_032].map(late),
+            [0, 4, 4, 32, 32, 256]
+        );
+        // 4.096 us * 2^24 are 17,179 jiffies, rounded up to a multiple of 512.
+        let timeout = lab_plan::rdma::timeout(24);
+        assert_eq!(timer(timeout).get(), (17_179 + 256) * JIFFY);
+    }
+}

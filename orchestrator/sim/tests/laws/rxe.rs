@@ -1,0 +1,187 @@
+//! SoftRoCE hosts of scaled plans, as the kernel engine runs them.
+
+use lab_plan::{HostProfile, Plan};
+use lab_records::StoryEvent;
+use lab_sim::{EndReason, semantics::rxe::timer};
+
+use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, Run, pair, plan, scaled, simulate};
+
+/// Factors of one: SoftRoCE hosts in a network of the paper's numbers.
+const AS_IS: &str = "scale: { rate: 1, time: 1 }";
+
+/// Propagation delay of a round trip in [`pair`]'s network.
+const WIRES: u64 = 2 * (2 * HOST_DELAY + 5 * MILLI);
+
+/// Serialization time of an ACK or of nothing more than a packet's headers on all three links.
+const ACK_PATH: u64 = 3 * ACK;
+
+fn run(text: &str) -> (Plan, Run) {
+    let plan = scaled(text);
+    assert_eq!(plan.transport.profile, HostProfile::Rxe);
+    let run = simulate(&plan, 0, 1);
+    (plan, run)
+}
+
+/// Returns a run of one flow of `packets` full packets, in five messages.
+fn one(packets: u64, more: &str) -> (Plan, Run) {
+    let flow = format!("size: {} B", packets * 4_096);
+    run(&pair(&flow, "", &format!("{AS_IS}\n{more}")))
+}
+
+/// The plan's ideal FCT counts the packets of each message, with the headers of its operation.
+#[test]
+fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
+    for tool in ["ib_send_bw", "ib_write_bw"] {
+        for size in ["5 B", "4 kB", "20480 B", "20485 B", "300 kB", "500 kB"] {
+            let more = format!("{AS_IS}\ngenerator: {{ tool: {tool} }}");
+            let (plan, run) = run(&pair(&format!("size: {size}"), "", &more));
+            let end = run.end_of(0).expect("it finished");
+            assert_eq!(
+                end / 1_000,
+                plan.flows[0].ideal_fct_ns.get(),
+                "{tool} {size}"
+            );
+        }
+    }
+}
+
+/// Five messages of 40 packets: a request with the last packet of each, none in between.
+#[test]
+fn each_message_is_acknowledged_once() {
+    let (_, run) = one(200, "");
+    assert_eq!(run.outcome.work.data_packets, 200);
+    assert_eq!(run.outcome.work.packet_hops, 3 * (200 + 5));
+}
+
+/// Messages of 150 packets: packets 65 and 131 of each, from 0, and the last are acknowledged.
+#[test]
+fn every_66th_packet_of_a_long_message_is_acknowledged() {
+    let (_, run) = one(750, "");
+    assert_eq!(run.outcome.work.packet_hops, 3 * (750 + 5 * 3));
+}
+
+/// Messages of 60 packets: 129 packets leave at once. The ACK of packet 59 returns a round trip after that
+/// packet left and opens the window for packets 129 to 188, which queue up to the ACK of packet 119, and
+/// so on. The last packet, 299, leaves 111 packets after 188, of which 60 wait for the second round.
+#[test]
+fn a_window_is_129_packets_and_moves_with_each_ack() {
+    let (_, run) = one(300, "");
+    let ack_of = |left: u64| left + 2 * PACKET + ACK_PATH + WIRES;
+    // First round: packet k has left the host at (k + 1) packets' time.
+    let first = ack_of(60 * PACKET);
+    // Packets 129 to 188 follow that ACK, packets 189 to 248 the one 60 packets later.
+    let third = ack_of(first + 51 * PACKET);
+    // Packets 249 to 299 follow the ACK of packet 179, the 51st after 128.
+    assert_eq!(run.end_of(0), Some(ack_of(third + 51 * PACKET)));
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+}
+
+/// Two flows that one host starts together: the first one's packets leave before the second one's.
+#[test]
+fn a_host_sends_its_qps_packets_first_in_first_out() {
+    let text = |more: &str| {
+        let second = "size: 409600 B }, { from: dc1/h1, to: dc2/h1, size: 409600 B";
+        pair(second, "", more)
+    };
+    let (plan, run) = run(&text(AS_IS));
+    let alone = plan.flows[0].ideal_fct_ns.get();
+    let end = |flow| run.end_of(flow).expect("finished") / 1_000;
+    assert_eq!(end(0), alone);
+    assert_eq!(end(1), alone + 100 * PACKET / 1_000);
+    // A hardware NIC takes turns: both end at the end.
+    let rnic = simulate(&crate::lab::plan(&text("")), 0, 1);
+    let ends = [0, 1].map(|flow| rnic.end_of(flow).expect("finished"));
+    assert!(ends[0].abs_diff(ends[1]) <= PACKET, "{ends:?}");
+}
+
+/// An ACK waits behind the data that the host has queued.
+#[test]
+fn acks_wait_in_the_hosts_queue() {
+    let text = pair(
+        "size: 5 B }, { from: dc2/h1, to: dc1/h1, size: 500 kB, start: 5001 us",
+        "",
+        AS_IS,
+    );
+    let (plan, run) = run(&text);
+    let late = run.end_of(0).expect("finished") / 1_000 - plan.flows[0].ideal_fct_ns.get();
+    // 122.07 packets of 500 kB in five messages of 24 full ones and a short one.
+    assert!((40_000..41_500).contains(&late), "{late} ns");
+}
+
+/// The link is cut for 50 ns, with packets 0 to 50 on it, of 100 in messages of 20: one NACK for the gap, and
+/// all again, as five more messages with an ACK each.
+#[test]
+fn a_gap_causes_one_nack_and_go_back_n() {
+    let flap = "faults: [{ at: 17950 ns, link: [dc1, dc2], down: true }, \
+                { at: 18000 ns, link: [dc1, dc2], up: true }]";
+    let (_, run) = one(100, flap);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert_eq!(run.count(0, StoryEvent::Nacked), 1);
+    assert_eq!(run.count(0, StoryEvent::TimedOut), 0);
+    assert_eq!(run.outcome.work.data_packets, 100 + 100);
+    assert_eq!(run.outcome.work.drops, 51);
+}
+
+/// Links of 100 Mbit/s, a packet of 332 us each, so that a wire of 1 ms holds four packets. The first cut
+/// loses packets 7 to 10 of the first message's 20. The packets sent again follow the 100 queued before;
+/// the second cut loses the next ones after packet 7, and their NACK comes before the first message's ACK.
+#[test]
+fn a_second_nack_without_an_ack_between_waits_for_the_time_out() {
+    let (plan, run) = run("
+name: gaps
+topology:
+  defaults: { host_link: { rate: 100 Mbit } }
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 100 Mbit, delay: 1 ms }]
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 409600 B }]
+policies: [ecmp]
+scale: { rate: 1, time: 1 }
+faults:
+  - { at: 4 ms, link: [dc1, dc2], down: true }
+  - { at: 4001 us, link: [dc1, dc2], up: true }
+  - { at: 35500 us, link: [dc1, dc2], down: true }
+  - { at: 35501 us, link: [dc1, dc2], up: true }
+transport: { retransmit_timeout: 60 ms }
+");
+    let timeout = timer(plan.transport.retransmit_timeout_ns.expect("it has one"));
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert_eq!(run.count(0, StoryEvent::Nacked), 2);
+    assert_eq!(run.count(0, StoryEvent::TimedOut), 1);
+    assert_eq!(run.count(0, StoryEvent::Retransmitted), 2);
+    assert!(run.end_of(0).expect("finished") > timeout.get() * 1_000);
+}
+
+/// Retry count 7 is no limit: the QP retries until the lab gives the flow up.
+#[test]
+fn a_flow_without_a_live_path_is_given_up_after_its_deadline() {
+    let down = "faults: [{ at: 1 ms, link: [dc1, dc2], down: true }]\n\
+                transport: { retransmit_timeout: 20 ms }";
+    let (plan, run) = one(10, down);
+    assert_eq!(run.outcome.reason, EndReason::Stuck);
+    assert_eq!(run.outcome.unfinished, [0]);
+    let timeout = timer(plan.transport.retransmit_timeout_ns.expect("it has one"));
+    let retries = plan.rdma.flow_deadline_ns.get().div_ceil(timeout.get());
+    let counted = run.count(0, StoryEvent::TimedOut) as u64;
+    assert!(
+        counted > 7 && counted.abs_diff(retries) <= 1,
+        "{counted} of {retries}"
+    );
+}
+
+/// What rxe does not have makes it another device.
+#[test]
+fn a_scenario_that_asks_for_more_has_hardware_nics() {
+    for transport in [
+        "cc: dcqcn",
+        "window: bdp",
+        "pfc: true",
+        "retransmit_timeout: none",
+    ] {
+        let more = format!("{AS_IS}\ntransport: {{ {transport} }}");
+        let profile = scaled(&pair("size: 1 MB", "", &more)).transport.profile;
+        assert_eq!(profile, HostProfile::Rnic, "{transport}");
+    }
+    let unscaled = plan(&pair("size: 1 MB", "", "")).transport.profile;
+    assert_eq!(unscaled, HostProfile::Rnic);
+}
