@@ -1,8 +1,6 @@
 //! Amounts of data.
 
-use core::{fmt, ops, str::FromStr};
-
-use crate::{ParseQuantityError, parse::Grammar};
+use crate::parse::{Grammar, quantity};
 
 const GRAMMAR: Grammar = Grammar {
     quantity: "size",
@@ -23,61 +21,9 @@ const GRAMMAR: Grammar = Grammar {
     ],
 };
 
-/// An amount of data in bytes. `kB` is 1,000 bytes and `KiB` 1,024.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(transparent))]
-pub struct Bytes(u64);
-
-impl Bytes {
-    /// Nothing.
-    pub const ZERO: Self = Self(0);
-
-    /// `bytes` bytes.
-    #[must_use]
-    pub const fn new(bytes: u64) -> Self {
-        Self(bytes)
-    }
-
-    /// The number of bytes.
-    #[must_use]
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-
-    /// `self + other`, at most the largest amount.
-    #[must_use]
-    pub const fn saturating_add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-}
-
-impl ops::Add for Bytes {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
-    }
-}
-
-impl core::iter::Sum for Bytes {
-    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
-        iter.fold(Self::ZERO, Self::saturating_add)
-    }
-}
-
-impl FromStr for Bytes {
-    type Err = ParseQuantityError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        GRAMMAR.parse(text).map(Self)
-    }
-}
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        GRAMMAR.print(self.0, f)
-    }
+quantity! {
+    /// An amount of data in bytes. `kB` is 1,000 bytes and `KiB` 1,024.
+    Bytes
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use core::fmt;
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -29,26 +29,18 @@ macro_rules! id {
                 self.0.fmt(f)
             }
         }
-    };
+    )*};
 }
 
 id! {
     /// A datacenter.
     DcId
-}
-id! {
     /// A node: DCI switch, spine, leaf or host.
     NodeId
-}
-id! {
     /// A full-duplex link.
     LinkId
-}
-id! {
     /// A port: one end of one link; `2 · link` at its `a` end, `2 · link + 1` at its `b` end.
     PortId
-}
-id! {
     /// A flow of the schedule.
     FlowId
 }

@@ -157,20 +157,6 @@ impl fmt::Display for Mac {
     }
 }
 
-#[cfg(feature = "serde")]
-impl serde::Serialize for Mac {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        crate::text::serialize(self, serializer)
-    }
-}
-
-#[cfg(feature = "serde")]
-impl<'de> serde::Deserialize<'de> for Mac {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::deserialize(deserializer)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,9 @@
 //! Reader and printer of `number unit` texts.
 
-use alloc::string::{String, ToString};
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
 
 /// Error of a text that is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -49,14 +52,8 @@ pub(crate) struct Grammar {
 
 impl Grammar {
     fn unit_list(&self) -> String {
-        let mut list = String::new();
-        for (index, (name, _)) in self.units.iter().enumerate() {
-            if index > 0 {
-                list.push_str(", ");
-            }
-            list.push_str(name);
-        }
-        list
+        let names: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
+        names.join(", ")
     }
 
     /// Reads `text` as a whole number of base units.
@@ -134,12 +131,71 @@ impl Grammar {
     /// Writes `value` with the largest unit that divides it.
     pub fn print(&self, value: u64, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let fits = |(_, factor): &&(&str, u64)| value.is_multiple_of(*factor);
-        let best = if value == 0 {
-            None
-        } else {
-            self.units.iter().rev().find(fits)
-        };
+        let best = self.units.iter().rev().find(fits).filter(|_| value > 0);
         let (unit, factor) = best.unwrap_or(&self.units[0]);
         write!(f, "{} {unit}", value / factor)
     }
 }
+
+/// Declares an amount of one base unit with the text form of the module's `GRAMMAR`.
+macro_rules! quantity {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(transparent))]
+        pub struct $name(u64);
+
+        impl $name {
+            /// Nothing.
+            pub const ZERO: Self = Self(0);
+
+            /// The amount of `count` base units.
+            #[must_use]
+            pub const fn new(count: u64) -> Self {
+                Self(count)
+            }
+
+            /// The number of base units.
+            #[must_use]
+            pub const fn get(self) -> u64 {
+                self.0
+            }
+
+            /// `self + other`, at most the largest amount.
+            #[must_use]
+            pub const fn saturating_add(self, other: Self) -> Self {
+                Self(self.0.saturating_add(other.0))
+            }
+        }
+
+        impl core::ops::Add for $name {
+            type Output = Self;
+
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl core::iter::Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+                iter.fold(Self::ZERO, Self::saturating_add)
+            }
+        }
+
+        impl core::str::FromStr for $name {
+            type Err = $crate::ParseQuantityError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                GRAMMAR.parse(text).map(Self)
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                GRAMMAR.print(self.0, f)
+            }
+        }
+    };
+}
+pub(crate) use quantity;

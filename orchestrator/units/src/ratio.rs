@@ -117,12 +117,9 @@ impl FromStr for Ratio {
         };
         let digits = |part: &str| -> Result<u64, ParseRatioError> {
             let part = part.trim();
-            let all = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-            if all {
-                part.parse().map_err(|_| error())
-            } else {
-                Err(error())
-            }
+            // The standard library would read a sign, too.
+            let plain = part.bytes().all(|b| b.is_ascii_digit());
+            part.parse().ok().filter(|_| plain).ok_or_else(error)
         };
         if let Some((numerator, denominator)) = text.split_once('/') {
             return Self::new(digits(numerator)?, digits(denominator)?).ok_or_else(error);
@@ -144,21 +141,6 @@ impl fmt::Display for Ratio {
             1 => write!(f, "{}", self.numerator),
             denominator => write!(f, "{}/{denominator}", self.numerator),
         }
-    }
-}
-
-#[cfg(feature = "serde")]
-impl serde::Serialize for Ratio {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-#[cfg(feature = "serde")]
-impl<'de> serde::Deserialize<'de> for Ratio {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
     }
 }
 

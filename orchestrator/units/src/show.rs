@@ -65,19 +65,17 @@ pub fn paragraph(head: &str, words: &str) -> String {
     for word in words.split_whitespace() {
         let length = word.chars().count();
         if column > indent && column + 1 + length > WIDTH {
-            text.push('\n');
-            text.push_str(&" ".repeat(indent));
+            text += &format!("\n{}", " ".repeat(indent));
             column = indent;
         }
         if column > indent {
             text.push(' ');
             column += 1;
         }
-        text.push_str(word);
+        text += word;
         column += length;
     }
-    text.push('\n');
-    text
+    text + "\n"
 }
 
 /// Returns a count with commas: `1,234,567`.

@@ -23,3 +23,22 @@ where
         .parse()
         .map_err(D::Error::custom)
 }
+
+/// Implements serde for types whose serde form is their text form.
+macro_rules! serde_as_text {
+    ($($name:ty),*) => {$(
+        impl serde::Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serialize(self, serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserialize(deserializer)
+            }
+        }
+    )*};
+}
+
+serde_as_text!(crate::Mac, crate::Ratio);
