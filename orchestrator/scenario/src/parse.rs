@@ -23,9 +23,19 @@ pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors>
     };
     let raw: raw::Scenario = yaml::read(text).map_err(|finding| {
         let path = Locator::new(text).path(&finding);
-        ScenarioErrors::one(source, finding, path)
+        one(source, finding, path.as_deref())
     })?;
     resolve(source, &raw)
+}
+
+/// Returns a single problem.
+fn one(
+    source: SourceText<'_>,
+    finding: Finding<ProblemKind>,
+    path: Option<&str>,
+) -> ScenarioErrors {
+    let refused = ScenarioErrors::check(source, vec![finding], |_| path.map(str::to_owned));
+    refused.expect_err("a finding is a problem")
 }
 
 /// Returns the paths of the files `scenario` names, as written, each once, in their order.
@@ -48,7 +58,7 @@ fn utf8<'a>(source_name: &str, text: &'a [u8]) -> Result<&'a str, ScenarioErrors
             text,
         };
         let range = start..start;
-        ScenarioErrors::one(source, Finding { range, kind }, None)
+        one(source, Finding { range, kind }, None)
     };
     if text.len() > limits::MAX_SCENARIO_BYTES {
         let found = text.len();

@@ -14,61 +14,23 @@ const SCENARIOS: &[&str] = &[
 
 /// Replacements of a part of a scenario.
 const PARTS: &[&str] = &[
-    "",
-    " ",
-    "\n",
-    "\t",
-    "\0",
-    "\u{feff}",
-    "é",
-    "…",
-    "0",
-    "-1",
-    "1e999",
-    ".nan",
-    "0x",
-    "1/0",
-    "5 ms",
-    "18446744073709551616 s",
-    "200 Gbit",
-    "9 MB",
-    "~",
-    "null",
-    "true",
-    "[",
-    "]",
-    "{",
-    "}",
-    "[]",
-    "{}",
-    "- ",
-    ": ",
-    ", ",
-    "\"",
-    "'",
-    "|\n",
-    ">-\n",
-    "&a ",
-    "*a",
-    "<<: *a",
-    "!!int ",
-    "!x ",
-    "? ",
-    "---\n",
-    "...\n",
-    "%YAML 1.2\n",
-    "# ",
-    "dc1",
-    "dc8/h1",
-    "name",
-    "hosts",
-    "fabric",
-    "policies:\n",
-    "lcmp",
-    "all-to-all",
-    "auto",
-    "none",
+    "", " ", "\n", "\t", "\0", "\u{feff}", "é", "…", "0", "-1", "1e999", ".nan", "0x", "1/0",
+    "5 ms", "200 Gbit", "9 MB", "~", "null", "true", "[", "]", "{", "}", "[]", "{}", "- ", ": ",
+    ", ", "\"", "'", "|\n", ">-\n", "&a ", "*a", "<<: *a", "!!int ", "!x ", "? ", "---\n", "...\n",
+    "# ", "dc1", "dc8/h1", "name", "hosts", "fabric", "lcmp", "auto", "none",
 ];
+
+/// Longer replacements.
+const LONG_PARTS: &[&str] = &[
+    "18446744073709551616 s",
+    "%YAML 1.2\n",
+    "policies:\n",
+    "all-to-all",
+];
+
+fn parts() -> sample::Select<&'static str> {
+    sample::select([PARTS, LONG_PARTS].concat())
+}
 
 fn shown<T: Debug>(source: &str, result: Result<T, ScenarioErrors>) {
     let Err(errors) = result else {
@@ -79,14 +41,10 @@ fn shown<T: Debug>(source: &str, result: Result<T, ScenarioErrors>) {
         let location = &problem.location;
         let line = source.split('\n').nth(location.line - 1).unwrap();
         assert_eq!(location.text, line.strip_suffix('\r').unwrap_or(line));
-        assert!(
-            location.text.get(location.span.clone()).is_some(),
-            "{problem:?}"
-        );
-        assert_eq!(
-            location.column,
-            location.text[..location.span.start].chars().count() + 1
-        );
+        let span = location.text.get(location.span.clone());
+        assert!(span.is_some(), "{problem:?}");
+        let before = &location.text[..location.span.start];
+        assert_eq!(location.column, before.chars().count() + 1);
         assert!(!problem.message().is_empty());
     }
     assert!(errors.to_string().contains("error: "));
@@ -105,11 +63,8 @@ fn edited(text: &str, edits: &[(sample::Index, sample::Index, &str)]) -> String 
 }
 
 fn edits() -> impl Strategy<Value = Vec<(sample::Index, sample::Index, &'static str)>> {
-    let edit = (
-        any::<sample::Index>(),
-        any::<sample::Index>(),
-        sample::select(PARTS),
-    );
+    let index = any::<sample::Index>;
+    let edit = (index(), index(), parts());
     vec(edit, 1..4)
 }
 
@@ -125,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn any_yaml_is_read_or_refused(parts in vec(sample::select(PARTS), 0..40)) {
+    fn any_yaml_is_read_or_refused(parts in vec(parts(), 0..40)) {
         let text = parts.concat();
         shown(&text, parse("any", text.as_bytes()));
     }

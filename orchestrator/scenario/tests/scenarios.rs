@@ -15,17 +15,10 @@ fn folder() -> PathBuf {
 /// The scenarios in the folder, by file name.
 fn all() -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder()).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    let yaml = paths.filter(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "yaml")
-    });
-    let mut scenarios: Vec<_> = yaml
-        .map(|path| {
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            (name, fs::read(path).unwrap())
-        })
-        .collect();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let yaml = names.filter(|name| name.ends_with(".yaml"));
+    let read = |name: String| (fs::read(folder().join(&name)).unwrap(), name);
+    let mut scenarios: Vec<_> = yaml.map(read).map(|(text, name)| (name, text)).collect();
     scenarios.sort();
     scenarios
 }
@@ -58,10 +51,8 @@ fn a_file_named_twice_is_listed_once() {
     let workload = text.split("traffic:\n").nth(1).unwrap();
     let workload = workload.split("\npolicies").next().unwrap();
     let again = text.replace(workload, &format!("{workload}{workload}"));
-    assert_eq!(
-        files(&read("8dc.yaml", again.as_bytes())),
-        ["workloads/bulk.csv"]
-    );
+    let scenario = read("8dc.yaml", again.as_bytes());
+    assert_eq!(files(&scenario), ["workloads/bulk.csv"]);
 }
 
 #[test]
@@ -117,10 +108,6 @@ fn every_parameter_can_be_set() {
     every_parameter_is_read_as_it_is_printed::<HpccConfig>("cc", "hpcc");
     every_parameter_is_read_as_it_is_printed::<TimelyConfig>("cc", "timely");
     every_parameter_is_read_as_it_is_printed::<DctcpConfig>("cc", "dctcp");
-    assert_eq!(
-        settings("policy", "lcmp: { label: tuned }")
-            .label
-            .as_deref(),
-        Some("tuned")
-    );
+    let labelled = settings("policy", "lcmp: { label: tuned }");
+    assert_eq!(labelled.label.as_deref(), Some("tuned"));
 }

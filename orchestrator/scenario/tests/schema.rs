@@ -33,11 +33,9 @@ fn the_committed_schema_and_reference_are_those_of_the_code() {
         if env::var_os("UPDATE_SCHEMA").is_some() {
             fs::write(&path, &current).unwrap();
         }
-        assert!(
-            fs::read_to_string(&path).is_ok_and(|committed| committed == current),
-            "{} is stale (hint: UPDATE_SCHEMA=1 cargo test -p lab-scenario)",
-            path.display()
-        );
+        let hint = "(hint: UPDATE_SCHEMA=1 cargo test -p lab-scenario)";
+        let is_current = fs::read_to_string(&path).is_ok_and(|committed| committed == current);
+        assert!(is_current, "{name} is stale {hint}");
     }
 }
 
@@ -47,10 +45,7 @@ fn the_labs_scenarios_are_accepted() {
     let mut seen = 0;
     for entry in fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "yaml")
-        {
+        if path.to_string_lossy().ends_with(".yaml") {
             let value = instance(&fs::read_to_string(&path).unwrap());
             assert_eq!(violations(&schema, &value), [""; 0], "{}", path.display());
             seen += 1;

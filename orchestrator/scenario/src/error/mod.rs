@@ -70,10 +70,8 @@ impl ScenarioErrors {
         // Locations and paths are looked up in the text, so only for the problems that are shown.
         findings.truncate(limits::MAX_PROBLEMS);
         let problems = findings.into_iter().map(|Finding { range, kind }| {
-            let finding = Finding {
-                range,
-                kind: kind.into(),
-            };
+            let kind = kind.into();
+            let finding = Finding { range, kind };
             Problem {
                 path: path_of(&finding).map(|path| without_controls(&path)),
                 location: source.location(finding.range),
@@ -82,23 +80,6 @@ impl ScenarioErrors {
         });
         let problems = problems.collect();
         Err(Self { problems, omitted })
-    }
-
-    /// Returns a single problem.
-    pub(crate) fn one(
-        source: SourceText<'_>,
-        finding: Finding<ProblemKind>,
-        path: Option<String>,
-    ) -> Self {
-        let problem = Problem {
-            location: source.location(finding.range),
-            path: path.map(|path| without_controls(&path)),
-            kind: finding.kind,
-        };
-        Self {
-            problems: vec![problem],
-            omitted: 0,
-        }
     }
 }
 
@@ -182,15 +163,11 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 /// Escapes control characters: messages quote the scenario, which must not drive the terminal.
 fn without_controls(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            escaped.extend(character.escape_default());
-        } else {
-            escaped.push(character);
-        }
-    }
-    escaped
+    let escape = |character: char| match character.is_control() {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    };
+    text.chars().map(escape).collect()
 }
 
 impl Serialize for Problem {

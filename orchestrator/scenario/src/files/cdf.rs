@@ -2,7 +2,7 @@
 
 use lab_units::{Bytes, Ratio};
 
-use super::rows::{Field, Row, finding_at_end, rows};
+use super::rows::{Part, finding_at_end, rows};
 use crate::{
     error::{Finding, ScenarioErrors, SourceText},
     limits,
@@ -144,40 +144,34 @@ fn doubled_area(pair: &[CdfPoint]) -> u64 {
     (pair[1].share - pair[0].share) * (pair[0].size.get() + pair[1].size.get())
 }
 
-fn is_header(row: &Row<'_>) -> bool {
+fn is_header(row: &Part<'_>) -> bool {
     let fields = row.comma_fields();
-    fields.iter().map(Field::text).eq(["bytes", "percent"])
+    fields.iter().map(Part::text).eq(["bytes", "percent"])
 }
 
 /// A point with its fields.
 struct ReadPoint<'a> {
     point: CdfPoint,
-    size: Field<'a>,
-    percent: Field<'a>,
+    size: Part<'a>,
+    percent: Part<'a>,
 }
 
 impl<'a> ReadPoint<'a> {
-    fn read(row: &Row<'a>) -> Result<Self, Finding<CdfError>> {
+    fn read(row: &Part<'a>) -> Result<Self, Finding<CdfError>> {
         let fields = row.comma_fields();
         let found = fields.len();
-        let Ok([size, percent]) = <[Field<'_>; 2]>::try_from(fields) else {
+        let Ok([size, percent]) = <[Part<'_>; 2]>::try_from(fields) else {
             return Err(row.finding(CdfError::Fields { found }));
         };
         let bytes = size.text().parse().map(Bytes::new).ok();
         let bytes = bytes.filter(|bytes| *bytes <= limits::MAX_FLOW_SIZE);
-        let bytes = bytes.ok_or_else(|| {
-            size.finding(CdfError::Size {
-                found: size.excerpt(),
-            })
-        })?;
+        let found = size.excerpt();
+        let bytes = bytes.ok_or_else(|| size.finding(CdfError::Size { found }))?;
         let share = percent.text().parse().ok();
         let share = share.and_then(|ratio: Ratio| ratio.scale_exact(PERCENT));
         let share = share.filter(|share| *share <= SizeCdf::UNIT);
-        let share = share.ok_or_else(|| {
-            percent.finding(CdfError::Percent {
-                found: percent.excerpt(),
-            })
-        })?;
+        let found = percent.excerpt();
+        let share = share.ok_or_else(|| percent.finding(CdfError::Percent { found }))?;
         let point = CdfPoint { size: bytes, share };
         Ok(Self {
             point,
@@ -192,7 +186,7 @@ fn check(source: SourceText<'_>, points: &[ReadPoint<'_>]) -> Vec<Finding<CdfErr
         let found = points.len();
         return vec![finding_at_end(source, CdfError::Points { found })];
     };
-    let falling = |what, found: &Field<'_>, before: &Field<'_>| {
+    let falling = |what, found: &Part<'_>, before: &Part<'_>| {
         found.finding(CdfError::Falling {
             what,
             found: found.excerpt(),
@@ -258,33 +252,12 @@ mod tests {
 
     #[test]
     fn the_workloads_that_come_with_the_lab_are_read() {
-        let means = [
-            (
-                "alistorage",
-                include_str!("../../../../scenarios/workloads/alistorage.csv"),
-            ),
-            (
-                "bulk",
-                include_str!("../../../../scenarios/workloads/bulk.csv"),
-            ),
-            (
-                "fbhadoop",
-                include_str!("../../../../scenarios/workloads/fbhadoop.csv"),
-            ),
-            (
-                "googlerpc",
-                include_str!("../../../../scenarios/workloads/googlerpc.csv"),
-            ),
-            (
-                "websearch",
-                include_str!("../../../../scenarios/workloads/websearch.csv"),
-            ),
-        ]
-        .map(|(name, text)| {
-            (
-                name,
-                SizeCdf::parse(name, text).unwrap().mean().scale_nearest(1),
-            )
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/workloads");
+        let names = ["alistorage", "bulk", "fbhadoop", "googlerpc", "websearch"];
+        let means = names.map(|name| {
+            let text = std::fs::read_to_string(format!("{folder}/{name}.csv")).unwrap();
+            let cdf = SizeCdf::parse(name, &text).unwrap();
+            (name, cdf.mean().scale_nearest(1))
         });
         insta::assert_debug_snapshot!(means);
     }

@@ -5,7 +5,7 @@
 
 use lab_units::{Bytes, Nanos, Ratio};
 
-use super::rows::{Field, Row, finding_at_end, rows};
+use super::rows::{Part, finding_at_end, rows};
 use crate::{
     error::{Finding, ScenarioErrors, SourceText},
     limits,
@@ -73,8 +73,8 @@ pub fn parse_flow_file(file: &str, text: &str) -> Result<Vec<FileFlow>, Scenario
 }
 
 fn read<'a>(
-    head: &Row<'a>,
-    rows: impl Iterator<Item = Row<'a>>,
+    head: &Part<'a>,
+    rows: impl Iterator<Item = Part<'a>>,
     flows: &mut Vec<FileFlow>,
     findings: &mut Vec<Finding<FlowFileError>>,
 ) {
@@ -95,17 +95,14 @@ fn read<'a>(
     }
 }
 
-fn count(head: &Row<'_>) -> Result<usize, Finding<FlowFileError>> {
+fn count(head: &Part<'_>) -> Result<usize, Finding<FlowFileError>> {
     let count = head.text().parse().ok();
     let count = count.filter(|count| (1..=limits::MAX_FLOWS).contains(count));
-    count.ok_or_else(|| {
-        head.finding(FlowFileError::Count {
-            found: head.excerpt(),
-        })
-    })
+    let found = head.excerpt();
+    count.ok_or_else(|| head.finding(FlowFileError::Count { found }))
 }
 
-fn flow(row: &Row<'_>) -> Result<FileFlow, Finding<FlowFileError>> {
+fn flow(row: &Part<'_>) -> Result<FileFlow, Finding<FlowFileError>> {
     let fields = row.blank_fields();
     let [src, dst, group, dst_port, size, start] = &fields[..] else {
         let found = fields.len();
@@ -113,7 +110,7 @@ fn flow(row: &Row<'_>) -> Result<FileFlow, Finding<FlowFileError>> {
     };
     let most_host = u64::from(limits::MAX_HOSTS) - 1;
     let flow = FileFlow {
-        line: row.line(),
+        line: row.line,
         src: number(src, "source", 0, most_host)?,
         dst: number(dst, "destination", 0, most_host)?,
         priority_group: number(group, "priority group", 0, u64::from(MAX_PRIORITY_GROUP))?,
@@ -128,33 +125,30 @@ fn flow(row: &Row<'_>) -> Result<FileFlow, Finding<FlowFileError>> {
 }
 
 fn number<T: TryFrom<u64>>(
-    field: &Field<'_>,
+    field: &Part<'_>,
     what: &'static str,
     min: u64,
     max: u64,
 ) -> Result<T, Finding<FlowFileError>> {
     let number = field.text().parse().ok();
     let number = number.filter(|number| (min..=max).contains(number));
-    number
-        .and_then(|number| T::try_from(number).ok())
-        .ok_or_else(|| {
-            field.finding(FlowFileError::Number {
-                what,
-                found: field.excerpt(),
-                min,
-                max,
-            })
-        })
+    let number = number.and_then(|number| T::try_from(number).ok());
+    let kind = || FlowFileError::Number {
+        what,
+        found: field.excerpt(),
+        min,
+        max,
+    };
+    number.ok_or_else(|| field.finding(kind()))
 }
 
-fn seconds(field: &Field<'_>) -> Result<Nanos, Finding<FlowFileError>> {
+fn seconds(field: &Part<'_>) -> Result<Nanos, Finding<FlowFileError>> {
     let seconds: Option<Ratio> = field.text().parse().ok();
     let nanos = seconds.and_then(|seconds| seconds.scale_exact(1_000_000_000));
-    nanos.map(Nanos::new).ok_or_else(|| {
-        field.finding(FlowFileError::Start {
-            found: field.excerpt(),
-        })
-    })
+    let found = field.excerpt();
+    nanos
+        .map(Nanos::new)
+        .ok_or_else(|| field.finding(FlowFileError::Start { found }))
 }
 
 /// Switches of the artifact have eight queues per port.

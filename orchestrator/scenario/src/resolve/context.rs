@@ -79,12 +79,8 @@ impl<'a> Context<'a> {
     pub fn parameter(&mut self, parameter: &Parameter, text: &Text<Value>) -> Option<Value> {
         let domain = parameter.domain;
         let read = read(domain, text.as_str());
-        self.accept(
-            text,
-            read,
-            |value| domain.contains(*value),
-            || domain.to_string(),
-        )
+        let contains = |value: &Value| domain.contains(*value);
+        self.accept(text, read, contains, || domain.to_string())
     }
 
     /// The value, if `text` was read and is within its bounds.
@@ -142,7 +138,7 @@ impl<'a> Context<'a> {
         known
     }
 
-    /// Checks that a mapping has exactly one of its alternative keys.
+    /// Checks that a mapping has exactly one of its alternative keys; see the macro `one_key`.
     pub fn one_key(&mut self, range: &Range<usize>, keys: &[(&'static str, bool)]) {
         let there = keys.iter().filter(|(_, there)| *there);
         let found: Vec<&'static str> = there.map(|(key, _)| *key).collect();
@@ -187,3 +183,11 @@ impl<'a> Context<'a> {
         }
     }
 }
+
+/// Checks that a mapping has exactly one of its alternative keys, each given with its field.
+macro_rules! one_key {
+    ($context:expr, $range:expr, $raw:expr, $($key:literal: $field:ident),+ $(,)?) => {
+        $context.one_key($range, &[$(($key, $raw.$field.as_ref().is_some())),+])
+    };
+}
+pub(super) use one_key;

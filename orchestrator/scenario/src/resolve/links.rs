@@ -8,8 +8,8 @@ use std::{
 use lab_units::Nanos;
 
 use super::{
-    context::Context,
-    topology::{Network, Queue, loss},
+    context::{Context, one_key},
+    topology::{Network, loss, queue},
 };
 use crate::{
     defaults,
@@ -17,7 +17,7 @@ use crate::{
     limits,
     model::{Fault, FaultSpec, InterDcLink, Wire},
     raw,
-    yaml::{At, Maybe, Text},
+    yaml::{At, Text},
 };
 
 /// Positions of a link's two datacenters, the lower one first.
@@ -35,12 +35,7 @@ pub(super) fn links(
         buffer: defaults::INTER_DC_BUFFER,
         ..defaults::HOST_LINK
     };
-    let queue = Queue {
-        buffer: &inter_dc.buffer,
-        loss: &inter_dc.loss,
-        ecn: &inter_dc.ecn,
-    };
-    let base = queue.over(context, base);
+    let base = queue!(inter_dc).over(context, base);
     let mut ranges: BTreeMap<Ends, &Range<usize>> = BTreeMap::new();
     let mut links = Vec::new();
     let mut all_known = true;
@@ -72,12 +67,7 @@ pub(super) fn links(
 }
 
 fn wire(context: &mut Context<'_>, raw: &raw::Link, base: Wire) -> Wire {
-    let queue = Queue {
-        buffer: &raw.buffer,
-        loss: &raw.loss,
-        ecn: &raw.ecn,
-    };
-    let base = queue.over(context, base);
+    let base = queue!(raw).over(context, base);
     let rate = context.within(&raw.rate, limits::MIN_RATE..=limits::MAX_RATE);
     let delay = context.within(&raw.delay, Nanos::ZERO..=limits::MAX_DELAY);
     Wire {
@@ -175,12 +165,8 @@ fn fault_link(
     raw: &At<Vec<Text<String>>>,
 ) -> Option<[String; 2]> {
     let Between { names, .. } = between(context, network, raw)?;
-    let exists = network
-        .model
-        .links
-        .iter()
-        .any(|link| same(&link.between, &names));
-    if !exists {
+    let mut links = network.model.links.iter();
+    if !links.any(|link| same(&link.between, &names)) {
         let between = names.clone();
         context.problem(&raw.range, ProblemKind::UnknownLink { between });
     }
@@ -193,41 +179,28 @@ fn same(a: &[String; 2], b: &[String; 2]) -> bool {
 
 fn change(context: &mut Context<'_>, raw: &At<raw::Fault>) -> Option<FaultSpec> {
     let fault = &raw.value;
-    let keys = [
-        ("down", fault.down.as_ref().is_some()),
-        ("up", fault.up.as_ref().is_some()),
-        ("rate", fault.rate.as_ref().is_some()),
-        ("delay", fault.delay.as_ref().is_some()),
-        ("loss", fault.loss.as_ref().is_some()),
-    ];
-    context.one_key(&raw.range, &keys);
-    if fault.down.as_ref().is_some() {
-        return is_true(context, &fault.down, "down", "up").then_some(FaultSpec::Down);
+    one_key!(context, &raw.range, fault, "down": down, "up": up, "rate": rate, "delay": delay, "loss": loss);
+    match (&fault.down.0, &fault.up.0, &fault.rate.0, &fault.delay.0) {
+        (Some(text), ..) => is_true(context, text, "down", "up").then_some(FaultSpec::Down),
+        (_, Some(text), ..) => is_true(context, text, "up", "down").then_some(FaultSpec::Up),
+        (_, _, Some(text), _) => {
+            let rate = context.within(text, limits::MIN_RATE..=limits::MAX_RATE);
+            rate.map(FaultSpec::Rate)
+        }
+        (.., Some(text)) => {
+            let delay = context.within(text, Nanos::ZERO..=limits::MAX_DELAY);
+            delay.map(FaultSpec::Delay)
+        }
+        _ => loss(context, fault.loss.as_ref()?).map(FaultSpec::Loss),
     }
-    if fault.up.as_ref().is_some() {
-        return is_true(context, &fault.up, "up", "down").then_some(FaultSpec::Up);
-    }
-    if let Some(rate) = fault.rate.as_ref() {
-        let rate = context.within(rate, limits::MIN_RATE..=limits::MAX_RATE);
-        return rate.map(FaultSpec::Rate);
-    }
-    if let Some(delay) = fault.delay.as_ref() {
-        let delay = context.within(delay, Nanos::ZERO..=limits::MAX_DELAY);
-        return delay.map(FaultSpec::Delay);
-    }
-    let share = fault.loss.as_ref().and_then(|text| loss(context, text));
-    share.map(FaultSpec::Loss)
 }
 
 fn is_true(
     context: &mut Context<'_>,
-    text: &Maybe<Text<bool>>,
+    text: &Text<bool>,
     key: &'static str,
     opposite: &'static str,
 ) -> bool {
-    let Some(text) = text.as_ref() else {
-        return false;
-    };
     let value = context.read(text);
     if value == Some(false) {
         context.problem(&text.range(), ProblemKind::FaultNotTrue { key, opposite });

@@ -42,14 +42,8 @@ pub(crate) fn resolve(
             1..=limits::MAX_REPETITIONS,
             defaults::REPETITIONS,
         ),
-        generator: generator(
-            &mut context,
-            &raw.generator.as_ref().cloned().unwrap_or_default(),
-        ),
-        measure: measure(
-            &mut context,
-            &raw.measure.as_ref().cloned().unwrap_or_default(),
-        ),
+        generator: generator(&mut context, &raw.generator.0.clone().unwrap_or_default()),
+        measure: measure(&mut context, &raw.measure.0.clone().unwrap_or_default()),
         max_table_age: context.within_or(
             &raw.max_table_age,
             limits::MIN_INTERVAL..=limits::MAX_INTERVAL,
@@ -85,11 +79,7 @@ fn scale(
         WordOr::Body(scale) => scale,
     };
     let (Some(rate), Some(time)) = (scale.rate.as_ref(), scale.time.as_ref()) else {
-        let missing = if scale.rate.as_ref().is_none() {
-            "rate"
-        } else {
-            "time"
-        };
+        let missing = scale.rate.as_ref().map_or("rate", |_| "time");
         context.problem(&raw.range, ProblemKind::HalfScale { missing });
         return ScaleSpec::Auto;
     };
@@ -106,14 +96,12 @@ fn generator(context: &mut Context<'_>, raw: &raw::Generator) -> Generator {
     let mtu = raw.mtu.as_ref().and_then(|text| {
         let mtu = context.read(text)?;
         if !limits::MTUS.contains(&mtu) {
-            context.problem(
-                &text.range(),
-                ProblemKind::UnknownWord {
-                    found: mtu.to_string(),
-                    known: limits::MTUS.iter().map(u32::to_string).collect(),
-                    suggestion: None,
-                },
-            );
+            let kind = ProblemKind::UnknownWord {
+                found: mtu.to_string(),
+                known: limits::MTUS.iter().map(u32::to_string).collect(),
+                suggestion: None,
+            };
+            context.problem(&text.range(), kind);
         }
         Some(mtu)
     });

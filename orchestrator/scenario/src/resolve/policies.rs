@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, ops::Range};
 
 use lab_parameters::{ParameterSet, Preset, TeConfig, Value};
 
-use super::{context::Context, names, parameters};
+use super::{
+    context::{Context, one_key},
+    names, parameters,
+};
 use crate::{
     error::ProblemKind,
     limits,
@@ -29,10 +32,8 @@ pub(super) fn policies(
         if let Some(first) = ranges.get(&label) {
             let first_line = context.line(first);
             let label = label.clone();
-            context.problem(
-                &raw.range,
-                ProblemKind::DuplicateLabel { label, first_line },
-            );
+            let kind = ProblemKind::DuplicateLabel { label, first_line };
+            context.problem(&raw.range, kind);
         }
         ranges.entry(label).or_insert(&raw.range);
         policies.push(policy);
@@ -79,44 +80,24 @@ fn with_parameters(
     range: &Range<usize>,
     policy: &raw::Policy,
 ) -> Option<PolicySpec> {
-    let raw::Policy {
-        ecmp,
-        wcmp,
-        ucmp,
-        ucmp_artifact,
-        te,
-        lcmp: plain,
-        rm_alpha,
-        rm_beta,
-        own,
-        ebpf,
-    } = policy;
-    let keys = [
-        ("ecmp", ecmp.as_ref().is_some()),
-        ("wcmp", wcmp.as_ref().is_some()),
-        ("ucmp", ucmp.as_ref().is_some()),
-        ("ucmp-artifact", ucmp_artifact.as_ref().is_some()),
-        ("te", te.as_ref().is_some()),
-        ("lcmp", plain.as_ref().is_some()),
-        ("rm-alpha", rm_alpha.as_ref().is_some()),
-        ("rm-beta", rm_beta.as_ref().is_some()),
-        ("own", own.as_ref().is_some()),
-        ("ebpf", ebpf.as_ref().is_some()),
-    ];
-    context.one_key(range, &keys);
-    if let Some(raw) = ucmp.as_ref() {
+    one_key!(
+        context, range, policy,
+        "ecmp": ecmp, "wcmp": wcmp, "ucmp": ucmp, "ucmp-artifact": ucmp_artifact, "te": te,
+        "lcmp": lcmp, "rm-alpha": rm_alpha, "rm-beta": rm_beta, "own": own, "ebpf": ebpf,
+    );
+    if let Some(raw) = policy.ucmp.as_ref() {
         return Some(PolicySpec::Ucmp(policy_settings(context, range, raw)));
     }
-    if let Some(raw) = te.as_ref() {
+    if let Some(raw) = policy.te.as_ref() {
         return Some(traffic_engineering(policy_settings(context, range, raw)));
     }
-    if let Some(raw) = own.as_ref() {
+    if let Some(raw) = policy.own.as_ref() {
         return Some(PolicySpec::Own(OwnSpec {
             name: names::label(context, &raw.name),
             label: raw.label.as_ref().map(|text| names::label(context, text)),
         }));
     }
-    if let Some(path) = ebpf.as_ref() {
+    if let Some(path) = policy.ebpf.as_ref() {
         let object = path.as_str().trim().to_owned();
         context.no_control_characters(&path.range(), &object);
         let spec = EbpfSpec { object };
@@ -125,32 +106,28 @@ fn with_parameters(
         }
         return Some(PolicySpec::Ebpf(spec));
     }
-    if let Some(raw) = plain.as_ref() {
+    if let Some(raw) = policy.lcmp.as_ref() {
         return Some(PolicySpec::Lcmp(policy_settings(context, range, raw)));
     }
     let ablations = [
-        (rm_alpha, "alpha", "rm-alpha"),
-        (rm_beta, "beta", "rm-beta"),
+        (&policy.rm_alpha, "alpha", "rm-alpha"),
+        (&policy.rm_beta, "beta", "rm-beta"),
     ];
     for (raw, weight, name) in ablations {
         if let Some(raw) = raw.as_ref() {
             if let Some(text) = raw.text(weight) {
-                context.problem(
-                    &text.range(),
-                    ProblemKind::FixedWeight { key: weight, name },
-                );
+                let kind = ProblemKind::FixedWeight { key: weight, name };
+                context.problem(&text.range(), kind);
             }
             return Some(ablation(weight, name, policy_settings(context, range, raw)));
         }
     }
-    let plain = [
-        (ecmp, PolicySpec::Ecmp),
-        (wcmp, PolicySpec::Wcmp),
-        (ucmp_artifact, PolicySpec::UcmpArtifact),
-    ];
-    let mut plain = plain.into_iter();
-    let found = plain.find(|(there, _)| there.as_ref().is_some());
-    found.map(|(_, policy)| policy)
+    match (&policy.ecmp.0, &policy.wcmp.0, &policy.ucmp_artifact.0) {
+        (Some(_), ..) => Some(PolicySpec::Ecmp),
+        (_, Some(_), _) => Some(PolicySpec::Wcmp),
+        (.., Some(_)) => Some(PolicySpec::UcmpArtifact),
+        _ => None,
+    }
 }
 
 /// Returns LCMP without one of the weights of the total cost.

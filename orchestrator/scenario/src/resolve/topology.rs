@@ -157,12 +157,7 @@ fn fabric(context: &mut Context<'_>, raw: &raw::Dc, host_link: Wire) -> (Fabric,
 }
 
 fn wire(context: &mut Context<'_>, raw: &raw::HostWire, base: Wire) -> Wire {
-    let queue = Queue {
-        buffer: &raw.buffer,
-        loss: &raw.loss,
-        ecn: &raw.ecn,
-    };
-    let base = queue.over(context, base);
+    let base = queue!(raw).over(context, base);
     Wire {
         rate: context.within_or(&raw.rate, limits::MIN_RATE..=limits::MAX_RATE, base.rate),
         delay: context.within_or(&raw.delay, Nanos::ZERO..=limits::MAX_DELAY, base.delay),
@@ -176,6 +171,18 @@ pub(super) struct Queue<'a> {
     pub loss: &'a Maybe<Text<Ratio>>,
     pub ecn: &'a Maybe<At<WordOr<raw::NoEcn, raw::Ecn>>>,
 }
+
+/// Queue and loss settings of a raw link.
+macro_rules! queue {
+    ($raw:expr) => {
+        $crate::resolve::topology::Queue {
+            buffer: &$raw.buffer,
+            loss: &$raw.loss,
+            ecn: &$raw.ecn,
+        }
+    };
+}
+pub(super) use queue;
 
 impl Queue<'_> {
     /// Returns `base` with these settings.

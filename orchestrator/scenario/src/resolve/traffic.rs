@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, ops::Range};
 
 use lab_units::{Bytes, Nanos, Ratio};
 
-use super::{context::Context, topology::Network};
+use super::{
+    context::{Context, one_key},
+    topology::Network,
+};
 use crate::{
     error::ProblemKind,
     limits,
@@ -27,21 +30,16 @@ pub(super) fn traffic(
 }
 
 fn source(context: &mut Context<'_>, network: &Network, raw: &At<raw::Traffic>) -> Option<Traffic> {
-    let keys = [
-        ("workload", raw.value.workload.as_ref().is_some()),
-        ("flows", raw.value.flows.as_ref().is_some()),
-        ("flow_file", raw.value.flow_file.as_ref().is_some()),
-    ];
-    context.one_key(&raw.range, &keys);
-    if let Some(raw) = raw.value.workload.as_ref() {
-        return Some(Traffic::Workload(workload(context, network, raw)));
-    }
-    if let Some(raw) = raw.value.flows.as_ref() {
-        return Some(Traffic::Flows(flows(context, network, raw)));
-    }
-    let path = raw.value.flow_file.as_ref()?;
-    let path = file(context, path);
-    Some(Traffic::FlowFile { path })
+    let At { value, range } = raw;
+    one_key!(context, range, value, "workload": workload, "flows": flows, "flow_file": flow_file);
+    Some(match (&value.workload.0, &value.flows.0) {
+        (Some(raw), _) => Traffic::Workload(workload(context, network, raw)),
+        (_, Some(raw)) => Traffic::Flows(flows(context, network, raw)),
+        _ => {
+            let path = file(context, value.flow_file.as_ref()?);
+            Traffic::FlowFile { path }
+        }
+    })
 }
 
 /// Returns the path of a file that the scenario names.

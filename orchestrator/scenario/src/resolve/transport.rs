@@ -5,7 +5,11 @@ use std::ops::Range;
 use lab_parameters::{ParameterSet, Preset};
 use lab_units::{Bytes, Nanos, Semantics};
 
-use super::{context::Context, parameters, traffic::file};
+use super::{
+    context::{Context, one_key},
+    parameters,
+    traffic::file,
+};
 use crate::{
     limits,
     model::{CcSpec, Settings, TimeoutSpec, TransportSpec, WindowSpec},
@@ -76,28 +80,15 @@ fn congestion_control(
         WordOr::Word(word, _) => return context.word(&raw.range, word).map(without_parameters),
         WordOr::Body(cc) => cc,
     };
-    let keys = [
-        ("none", cc.none.as_ref().is_some()),
-        ("dcqcn", cc.dcqcn.as_ref().is_some()),
-        ("hpcc", cc.hpcc.as_ref().is_some()),
-        ("timely", cc.timely.as_ref().is_some()),
-        ("dctcp", cc.dctcp.as_ref().is_some()),
-    ];
-    context.one_key(&raw.range, &keys);
     let (range, preset) = (&raw.range, semantics.into());
-    if let Some(raw) = cc.dcqcn.as_ref() {
-        return Some(CcSpec::Dcqcn(cc_settings(context, range, raw, preset)));
-    }
-    if let Some(raw) = cc.hpcc.as_ref() {
-        return Some(CcSpec::Hpcc(cc_settings(context, range, raw, preset)));
-    }
-    if let Some(raw) = cc.timely.as_ref() {
-        return Some(CcSpec::Timely(cc_settings(context, range, raw, preset)));
-    }
-    if let Some(raw) = cc.dctcp.as_ref() {
-        return Some(CcSpec::Dctcp(cc_settings(context, range, raw, preset)));
-    }
-    cc.none.as_ref().map(|_| CcSpec::None)
+    one_key!(context, range, cc, "none": none, "dcqcn": dcqcn, "hpcc": hpcc, "timely": timely, "dctcp": dctcp);
+    Some(match (&cc.dcqcn.0, &cc.hpcc.0, &cc.timely.0, &cc.dctcp.0) {
+        (Some(raw), ..) => CcSpec::Dcqcn(cc_settings(context, range, raw, preset)),
+        (_, Some(raw), ..) => CcSpec::Hpcc(cc_settings(context, range, raw, preset)),
+        (_, _, Some(raw), _) => CcSpec::Timely(cc_settings(context, range, raw, preset)),
+        (.., Some(raw)) => CcSpec::Dctcp(cc_settings(context, range, raw, preset)),
+        _ => cc.none.as_ref().map(|_| CcSpec::None)?,
+    })
 }
 
 /// Resolves the parameters of a congestion control; `preset` is the semantics'.

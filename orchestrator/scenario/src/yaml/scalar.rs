@@ -65,66 +65,47 @@ impl Scalar for String {
     }
 }
 
-impl Scalar for BitsPerSec {
-    fn read(text: &str) -> Result<Self, ProblemKind> {
-        Ok(text.parse::<Self>()?)
-    }
+/// Implements [`Scalar`] for types whose text form is their own.
+macro_rules! quantities {
+    ($($type:ty: $schema:tt)*) => {$(
+        impl Scalar for $type {
+            fn read(text: &str) -> Result<Self, ProblemKind> {
+                Ok(text.parse::<Self>()?)
+            }
 
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string",
-            "pattern": r"^ *[0-9][0-9_]*(\.[0-9_]+)? *([kMGT]?bit(/s)?|[MG]b/s) *$",
-            "examples": ["200 Gbit"],
-        })
-    }
+            fn schema() -> Schema {
+                json_schema!($schema)
+            }
+        }
+    )*};
 }
 
-impl Scalar for Bytes {
-    fn read(text: &str) -> Result<Self, ProblemKind> {
-        Ok(text.parse::<Self>()?)
+// Zero needs no unit, so it may be an integer.
+quantities! {
+    BitsPerSec: {
+        "type": "string",
+        "pattern": r"^ *[0-9][0-9_]*(\.[0-9_]+)? *([kMGT]?bit(/s)?|[MG]b/s) *$",
+        "examples": ["200 Gbit"],
     }
-
-    fn schema() -> Schema {
-        json_schema!({
-            // Zero needs no unit.
-            "type": ["string", "integer"],
-            "pattern": r"^ *(0_*|[0-9][0-9_]*(\.[0-9_]+)? *(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)) *$",
-            "minimum": 0,
-            "maximum": 0,
-            "examples": ["30 MB"],
-        })
+    Bytes: {
+        "type": ["string", "integer"],
+        "pattern": r"^ *(0_*|[0-9][0-9_]*(\.[0-9_]+)? *(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)) *$",
+        "minimum": 0,
+        "maximum": 0,
+        "examples": ["30 MB"],
     }
-}
-
-impl Scalar for Nanos {
-    fn read(text: &str) -> Result<Self, ProblemKind> {
-        Ok(text.parse::<Self>()?)
+    Nanos: {
+        "type": ["string", "integer"],
+        "pattern": r"^ *(0_*|[0-9][0-9_]*(\.[0-9_]+)? *(ns|us|µs|μs|ms|s|min|h)) *$",
+        "minimum": 0,
+        "maximum": 0,
+        "examples": ["5 ms"],
     }
-
-    fn schema() -> Schema {
-        json_schema!({
-            // Zero needs no unit.
-            "type": ["string", "integer"],
-            "pattern": r"^ *(0_*|[0-9][0-9_]*(\.[0-9_]+)? *(ns|us|µs|μs|ms|s|min|h)) *$",
-            "minimum": 0,
-            "maximum": 0,
-            "examples": ["5 ms"],
-        })
-    }
-}
-
-impl Scalar for Ratio {
-    fn read(text: &str) -> Result<Self, ProblemKind> {
-        Ok(text.parse::<Self>()?)
-    }
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": ["string", "number"],
-            "pattern": r"^[0-9]+( */ *[0-9]+|\.[0-9]+)?$",
-            "minimum": 0,
-            "examples": ["1/1000", 0.3],
-        })
+    Ratio: {
+        "type": ["string", "number"],
+        "pattern": r"^[0-9]+( */ *[0-9]+|\.[0-9]+)?$",
+        "minimum": 0,
+        "examples": ["1/1000", 0.3],
     }
 }
 
@@ -186,10 +167,7 @@ pub(crate) use words;
 words! {
     Agent: "an agent" { "policy" => Self::Policy, "legacy" => Self::Legacy }
     Arrivals: "an arrival process" { "poisson" => Self::Poisson, "even" => Self::Even }
-    Preset: "a preset" {
-        "paper" => Self::Paper,
-        "artifact" => Self::Artifact,
-    }
+    Preset: "a preset" { "paper" => Self::Paper, "artifact" => Self::Artifact }
     LoadBase: "a load base" { "host-nic" => Self::HostNic, "dci-egress" => Self::DciEgress }
 }
 
