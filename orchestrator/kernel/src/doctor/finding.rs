@@ -100,49 +100,26 @@ impl fmt::Display for Finding {
     }
 }
 
+/// Requirement of a lab: its subject, and its use in a lab.
+pub(super) struct Requirement(pub &'static str, pub &'static str);
+
+impl Requirement {
+    pub(super) fn ok(&self, what: impl Into<String>) -> Finding {
+        Finding::ok(self.0, what, self.1)
+    }
+
+    pub(super) fn warn(&self, what: impl Into<String>) -> Finding {
+        Finding::warn(self.0, what, self.1)
+    }
+
+    pub(super) fn fail(&self, what: impl Into<String>) -> Finding {
+        Finding::fail(self.0, what, self.1)
+    }
+}
+
 /// Rounds an amount down to its first three digits.
 pub(super) fn in_short(amount: Bytes) -> Bytes {
     let digits = amount.get().checked_ilog10().unwrap_or(0);
     let unit = 10u64.pow(digits.saturating_sub(2));
     Bytes::new(amount.get() / unit * unit)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_are_shown_with_three_digits() {
-        assert_eq!(in_short(Bytes::new(21_522_976_768)).to_string(), "21500 MB");
-        assert_eq!(in_short(Bytes::new(999)).to_string(), "999 B");
-        assert_eq!(in_short(Bytes::ZERO).to_string(), "0 B");
-    }
-
-    #[test]
-    fn a_finding_is_one_line_that_ends_with_its_fix() {
-        let finding = Finding::fail(
-            "netem",
-            "this kernel has no netem qdisc",
-            "links get their delay from it",
-        );
-        assert_eq!(
-            finding.clone().with_fix("modprobe sch_netem").to_string(),
-            "fail  netem: this kernel has no netem qdisc; links get their delay from it \
-             (hint: modprobe sch_netem)"
-        );
-        assert_eq!(
-            finding.to_string(),
-            "fail  netem: this kernel has no netem qdisc; links get their delay from it"
-        );
-    }
-
-    #[test]
-    fn levels_are_words_in_json() {
-        let finding = Finding::warn("memory", "little", "queues are in it");
-        let json = serde_json::to_string(&finding).unwrap();
-        assert_eq!(
-            json,
-            r#"{"level":"warn","subject":"memory","what":"little","why":"queues are in it","fix":null}"#
-        );
-    }
 }

@@ -7,7 +7,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use procfs::{Current, LoadAverage, process::Process};
 use sysinfo::System;
 
-use super::finding::{Finding, in_short};
+use super::finding::{Finding, Requirement, in_short};
 
 pub(super) fn findings() -> Vec<Finding> {
     let files = getrlimit(Resource::RLIMIT_NOFILE).map(|(_, hard)| open_files(hard));
@@ -19,20 +19,20 @@ pub(super) fn findings() -> Vec<Finding> {
 }
 
 /// Checks the hard limit of open files, up to which a lab raises its own.
-fn open_files(hard: u64) -> Finding {
-    let (subject, why) = (
+pub(super) fn open_files(hard: u64) -> Finding {
+    let about = Requirement(
         "open files",
         "a namespace takes two, a flow's processes some",
     );
     let namespaces = hard.saturating_sub(OTHER_FILES) / FILES_PER_NAMESPACE;
     if namespaces >= NAMESPACES {
-        return Finding::ok(subject, format!("up to {hard} for a process"), why);
+        return about.ok(format!("up to {hard} for a process"));
     }
     let needed = OTHER_FILES + FILES_PER_NAMESPACE * NAMESPACES;
     let what = format!("up to {hard} for a process, enough for {namespaces} namespaces");
     let finding = match namespaces {
-        0..SMALLEST_LAB => Finding::fail(subject, what, why),
-        _ => Finding::warn(subject, what, why),
+        0..SMALLEST_LAB => about.fail(what),
+        _ => about.warn(what),
     };
     finding.with_fix(format!("ulimit -n {}", needed.next_power_of_two()))
 }
@@ -40,38 +40,35 @@ fn open_files(hard: u64) -> Finding {
 /// Checks the limit of the neighbour table, which all namespaces share. A lab's neighbours are
 /// permanent and not counted since Linux 5.0 (`neigh_alloc` with `exempt_from_gc`), but that of every
 /// namespace's loopback interface is.
-fn neighbours(limit: u64) -> Finding {
-    let (subject, why) = ("neighbour table", "it is shared by all namespaces");
+pub(super) fn neighbours(limit: u64) -> Finding {
+    let about = Requirement("neighbour table", "it is shared by all namespaces");
     if limit >= NEIGHBOURS {
-        return Finding::ok(subject, format!("up to {limit} entries"), why);
+        return about.ok(format!("up to {limit} entries"));
     }
-    let what = format!("up to {limit} entries, it should be {NEIGHBOURS}");
-    Finding::warn(subject, what, why).with_fix(format!(
-        "sysctl -w net.ipv4.neigh.default.gc_thresh3={}",
-        2 * NEIGHBOURS
+    let finding = about.warn(format!("up to {limit} entries, it should be {NEIGHBOURS}"));
+    let enough = 2 * NEIGHBOURS;
+    finding.with_fix(format!(
+        "sysctl -w net.ipv4.neigh.default.gc_thresh3={enough}"
     ))
 }
 
-fn processes(free: u64) -> Finding {
-    let (subject, why) = ("processes", "a flow takes two, a DCI switch one");
+pub(super) fn processes(free: u64) -> Finding {
+    let about = Requirement("processes", "a flow takes two, a DCI switch one");
     let what = format!("{free} more can be started");
     match free {
-        0..FEW_PROCESSES => Finding::fail(subject, what, why).with_fix(RAISE_PROCESSES),
-        FEW_PROCESSES..MANY_PROCESSES => {
-            Finding::warn(subject, what, why).with_fix(RAISE_PROCESSES)
-        }
-        _ => Finding::ok(subject, what, why),
+        0..FEW_PROCESSES => about.fail(what).with_fix(RAISE_PROCESSES),
+        FEW_PROCESSES..MANY_PROCESSES => about.warn(what).with_fix(RAISE_PROCESSES),
+        _ => about.ok(what),
     }
 }
 
-fn memory(available: Bytes) -> Finding {
-    let (subject, why) = ("memory", "QPs and packets in flight are in it");
+pub(super) fn memory(available: Bytes) -> Finding {
+    let about = Requirement("memory", "QPs and packets in flight are in it");
     let what = format!("{} available", in_short(available));
     if available < MEMORY {
-        let what = format!("{what}, it should be {MEMORY}");
-        return Finding::warn(subject, what, why);
+        return about.warn(format!("{what}, it should be {MEMORY}"));
     }
-    Finding::ok(subject, what, why)
+    about.ok(what)
 }
 
 /// Returns the number of threads that the lowest limit still allows.
@@ -89,8 +86,9 @@ fn free_in_cgroup() -> Option<u64> {
     let groups = Process::myself().ok()?.cgroups().ok()?;
     let own = groups.into_iter().find(|group| group.hierarchy == 0)?;
     let path = Path::new("/sys/fs/cgroup").join(own.pathname.trim_start_matches('/'));
-    let groups = path
-        .ancestors()
+    let mut groups = path.ancestors();
+    let groups = groups
+        .by_ref()
         .take_while(|path| path.starts_with("/sys/fs/cgroup"));
     let free = |group: &Path| {
         let limit = number(&group.join("pids.max"))?;
@@ -105,9 +103,8 @@ fn available_memory() -> Option<Bytes> {
     system.refresh_memory();
     let group = system.cgroup_limits().map(|limits| limits.free_memory);
     let available = system.available_memory();
-    Some(Bytes::new(
-        group.map_or(available, |free| free.min(available)),
-    ))
+    let available = group.map_or(available, |free| free.min(available));
+    Some(Bytes::new(available))
 }
 
 /// Reads a number from a file; `None` if the text is `max`.
@@ -134,49 +131,3 @@ const FEW_PROCESSES: u64 = 50;
 const MANY_PROCESSES: u64 = 300;
 /// 32 hosts with 304 QPs were measured at 400 MB.
 const MEMORY: Bytes = Bytes::new(500_000_000);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::doctor::Level;
-
-    #[test]
-    fn the_limit_of_open_files_bounds_the_size_of_a_lab() {
-        assert_eq!(open_files(1_048_576).level, Level::Ok);
-        let small = open_files(1_124);
-        assert_eq!(small.level, Level::Warn);
-        assert_eq!(
-            small.what,
-            "up to 1124 for a process, enough for 50 namespaces"
-        );
-        assert_eq!(small.fix.as_deref(), Some("ulimit -n 2048"));
-        assert_eq!(open_files(1_024).level, Level::Fail);
-    }
-
-    #[test]
-    fn the_default_neighbour_limit_suffices() {
-        assert_eq!(neighbours(1_024).level, Level::Ok);
-        assert_eq!(neighbours(128).level, Level::Warn);
-    }
-
-    #[test]
-    fn processes_and_memory_run_short_by_degrees() {
-        assert_eq!(processes(10).level, Level::Fail);
-        assert_eq!(processes(200).level, Level::Warn);
-        assert_eq!(processes(30_000).level, Level::Ok);
-        assert_eq!(memory(Bytes::new(100_000_000)).level, Level::Warn);
-        assert_eq!(memory(Bytes::new(4_000_000_000)).level, Level::Ok);
-    }
-
-    #[test]
-    fn the_limits_of_this_machine_are_read() {
-        let subjects: Vec<_> = findings()
-            .into_iter()
-            .map(|finding| finding.subject)
-            .collect();
-        assert_eq!(
-            subjects,
-            ["open files", "neighbour table", "processes", "memory"]
-        );
-    }
-}

@@ -5,23 +5,16 @@ use crate::{
     netlink::{NetlinkError, dump},
 };
 
-use super::finding::Finding;
+use super::finding::{Finding, Requirement};
 
 pub(super) fn findings() -> Vec<Finding> {
-    match NetnsHandle::root()
+    let root = NetnsHandle::root()
         .map_err(NetlinkError::from)
-        .and_then(root)
-    {
-        Ok(findings) => findings,
-        Err(error) => {
-            let what = format!("cannot be read: {error}");
-            vec![Finding::fail(
-                "network",
-                what,
-                "a lab must not clash with what is there",
-            )]
-        }
-    }
+        .and_then(root);
+    root.unwrap_or_else(|error| {
+        let about = Requirement("network", "a lab must not clash with what is there");
+        vec![about.fail(format!("cannot be read: {error}"))]
+    })
 }
 
 fn root(mut handle: NetnsHandle) -> Result<Vec<Finding>, NetlinkError> {
@@ -32,47 +25,41 @@ fn root(mut handle: NetnsHandle) -> Result<Vec<Finding>, NetlinkError> {
         link.map_or("?", |link| link.name.as_str())
     };
     let mut own = Vec::new();
-    for dump::Address {
-        addr,
-        len,
-        interface,
-    } in dump::addresses(&mut handle.socket)?
-    {
-        if addr.octets()[0] == LABS_OCTET && !is_labs(name(interface)) {
-            own.push(format!("{addr}/{len} on `{}`", name(interface)));
+    for found in dump::addresses(&mut handle.socket)? {
+        let (addr, len, dev) = (found.addr, found.len, name(found.interface));
+        if addr.octets()[0] == LABS_OCTET && !is_labs(dev) {
+            own.push(format!("{addr}/{len} on `{dev}`"));
         }
     }
     Ok(vec![loopback(up), addresses_of_labs(&own)])
 }
 
-fn loopback(up: bool) -> Finding {
-    let (subject, why) = (
+pub(super) fn loopback(up: bool) -> Finding {
+    let about = Requirement(
         "loopback",
         "the two processes of a flow shake hands over it",
     );
-    if up {
-        Finding::ok(subject, "it is up", why)
-    } else {
-        Finding::fail(subject, "it is down", why).with_fix("ip link set lo up")
+    match up {
+        true => about.ok("it is up"),
+        false => about.fail("it is down").with_fix("ip link set lo up"),
     }
 }
 
 /// The machine's own addresses in 10.0.0.0/8 do no harm: a lab takes a sixteenth without any, or stays
 /// behind rules of its own that no other traffic matches.
-fn addresses_of_labs(own: &[String]) -> Finding {
-    let what = match own {
+pub(super) fn addresses_of_labs(own: &[String]) -> Finding {
+    let about = Requirement(
+        "addresses",
+        "labs take theirs from 10.0.0.0/8, a sixteenth each",
+    );
+    about.ok(match own {
         [] => "this machine has none in 10.0.0.0/8".to_owned(),
         own => format!("labs keep away from {}", own.join(", ")),
-    };
-    Finding::ok(
-        "addresses",
-        what,
-        "labs take theirs from 10.0.0.0/8, a sixteenth each",
-    )
+    })
 }
 
 /// Returns true for an interface of a lab, whose name begins with the slot: `l0d1h1`.
-fn is_labs(dev: &str) -> bool {
+pub(super) fn is_labs(dev: &str) -> bool {
     let mut parts = dev.strip_prefix('l').unwrap_or_default().splitn(2, 'd');
     let slot = parts.next().unwrap_or_default();
     let rest = parts.next().unwrap_or_default();
@@ -82,27 +69,3 @@ fn is_labs(dev: &str) -> bool {
 }
 
 const LABS_OCTET: u8 = 10;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::doctor::Level;
-
-    #[test]
-    fn interfaces_of_labs_have_a_slot_and_a_node() {
-        for dev in ["l0d1-d2", "lfd255s127-l127", "l3d1h1"] {
-            assert!(is_labs(dev), "{dev}");
-        }
-        for dev in [
-            "lo", "eth0", "l0", "l0d", "l0dx", "lgd1h1", "l+d1h1", "l00d1h1",
-        ] {
-            assert!(!is_labs(dev), "{dev}");
-        }
-    }
-
-    #[test]
-    fn a_loopback_that_is_down_fails() {
-        assert_eq!(loopback(false).level, Level::Fail);
-        assert_eq!(loopback(true).level, Level::Ok);
-    }
-}

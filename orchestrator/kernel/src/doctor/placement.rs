@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    finding::Finding,
+    finding::{Finding, Requirement},
     sandbox::{self, TwoHosts},
 };
 use crate::{
@@ -45,19 +45,17 @@ pub fn probe_host_placement() -> Result<HostPlacement, ProbeError> {
 }
 
 pub(super) fn finding() -> Finding {
-    let (subject, why) = (
-        "hosts",
-        "SoftRoCE of some kernels sends from the root namespace only",
-    );
+    let why = "SoftRoCE of some kernels sends from the root namespace only";
+    let about = Requirement("hosts", why);
     match probe() {
         Ok((hosts, reason)) => {
             let place = match hosts {
                 HostPlacement::OwnNamespace => "each in a namespace of its own",
                 HostPlacement::RootNamespace => "in the root namespace, behind policy routing",
             };
-            Finding::ok(subject, format!("{place}: {reason}"), why)
+            about.ok(format!("{place}: {reason}"))
         }
-        Err(error) => Finding::fail(subject, error.to_string(), why),
+        Err(error) => about.fail(error.to_string()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab_perftest::{Installed, Tool};
 
-use super::finding::Finding;
+use super::finding::{Finding, Requirement};
 use crate::exec::netns;
 
 pub(super) fn findings() -> Vec<Finding> {
@@ -17,7 +17,7 @@ pub(super) fn findings() -> Vec<Finding> {
     findings
 }
 
-type Probed = Result<Installed, lab_perftest::ProbeError>;
+pub(super) type Probed = Result<Installed, lab_perftest::ProbeError>;
 
 fn versions() -> std::io::Result<Vec<Probed>> {
     // On a new thread: the caller may be on a runtime's, which must not block.
@@ -35,61 +35,52 @@ fn versions() -> std::io::Result<Vec<Probed>> {
     })
 }
 
-fn perftest((tool, probed): (Tool, Probed)) -> Finding {
-    let subject = tool.name();
+pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
+    let about = Requirement(tool.name(), FLOWS);
     match probed {
-        Ok(installed) if installed.is_known() => {
-            Finding::ok(subject, format!("version {}", installed.version), FLOWS)
+        Ok(installed) => {
+            let (version, known) = (&installed.version, lab_perftest::probe::KNOWN_VERSION);
+            match installed.is_known() {
+                true => about.ok(format!("version {version}")),
+                false => about.warn(format!(
+                    "version {version}, whose start is not known as exactly as that of {known}"
+                )),
+            }
         }
-        Ok(installed) => Finding::warn(
-            subject,
-            format!(
-                "version {}, whose start is not known as exactly as that of {}",
-                installed.version,
-                lab_perftest::probe::KNOWN_VERSION
-            ),
-            FLOWS,
-        ),
         Err(lab_perftest::ProbeError::Missing { .. }) => {
-            Finding::fail(subject, "it is not installed", FLOWS)
-                .with_fix("apt-get install perftest")
+            let finding = about.fail("it is not installed");
+            finding.with_fix("apt-get install perftest")
         }
-        Err(error) => Finding::fail(subject, error.to_string(), FLOWS)
-            .with_fix("apt-get install --reinstall perftest"),
+        Err(error) => {
+            let finding = about.fail(error.to_string());
+            finding.with_fix("apt-get install --reinstall perftest")
+        }
     }
 }
 
 /// Checks for the file by which libibverbs finds its driver.
 fn driver() -> Finding {
-    let (subject, why) = ("libibverbs", "perftest drives SoftRoCE by it");
+    let about = Requirement("libibverbs", "perftest drives SoftRoCE by it");
     if Path::new("/etc/libibverbs.d/rxe.driver").exists() {
-        return Finding::ok(subject, "it has a driver for SoftRoCE", why);
+        return about.ok("it has a driver for SoftRoCE");
     }
-    Finding::warn(
-        subject,
-        "no driver for SoftRoCE in `/etc/libibverbs.d`",
-        why,
-    )
-    .with_fix("apt-get install ibverbs-providers")
+    let finding = about.warn("no driver for SoftRoCE in `/etc/libibverbs.d`");
+    finding.with_fix("apt-get install ibverbs-providers")
 }
 
-fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
-    let (subject, why) = (
+pub(super) fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
+    let about = Requirement(
         "helpers",
         "a person inspects a lab and repairs it with them",
     );
     let missing = HELPERS.iter().filter(|(program, _)| !is_there(program));
     let (programs, mut packages): (Vec<_>, Vec<_>) = missing.copied().unzip();
     if programs.is_empty() {
-        return Finding::ok(subject, HELPERS.map(|helper| helper.0).join(", "), why);
+        return about.ok(HELPERS.map(|helper| helper.0).join(", "));
     }
     packages.dedup();
-    Finding::warn(
-        subject,
-        format!("not installed: {}", programs.join(", ")),
-        why,
-    )
-    .with_fix(format!("apt-get install {}", packages.join(" ")))
+    let finding = about.warn(format!("not installed: {}", programs.join(", ")));
+    finding.with_fix(format!("apt-get install {}", packages.join(" ")))
 }
 
 const FLOWS: &str = "flows are made with it";
@@ -103,39 +94,3 @@ const HELPERS: [(&str, &str); 6] = [
     ("ping", "iputils-ping"),
     ("tcpdump", "tcpdump"),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::doctor::Level;
-
-    #[test]
-    fn missing_helpers_come_with_their_packages_once_each() {
-        let finding = helpers(|program| program == "ping" || program == "modprobe");
-        assert_eq!(finding.level, Level::Warn);
-        assert_eq!(finding.what, "not installed: ip, tc, rdma, tcpdump");
-        assert_eq!(
-            finding.fix.as_deref(),
-            Some("apt-get install iproute2 tcpdump")
-        );
-        assert_eq!(helpers(|_| true).level, Level::Ok);
-    }
-
-    #[test]
-    fn perftest_is_checked_by_its_version() {
-        let of = |version: &str| {
-            let version = version.to_owned();
-            let tool = Tool::SendBw;
-            perftest((tool, Ok(Installed { tool, version })))
-        };
-        assert_eq!(of(lab_perftest::probe::KNOWN_VERSION).level, Level::Ok);
-        assert_eq!(of("24.07").level, Level::Warn);
-        let tool = Tool::ReadBw;
-        let missing = perftest((tool, Err(lab_perftest::ProbeError::Missing { tool })));
-        assert_eq!(
-            missing.to_string(),
-            "fail  ib_read_bw: it is not installed; flows are made with it \
-             (hint: apt-get install perftest)"
-        );
-    }
-}

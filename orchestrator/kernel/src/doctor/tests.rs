@@ -3,17 +3,23 @@
 
 use std::{
     collections::BTreeSet,
+    path::Path,
     process::{Command, Stdio},
     sync::Mutex,
 };
 
+use lab_perftest::{Installed, ProbeError, Tool, probe::KNOWN_VERSION};
 use lab_plan::Plan;
+use lab_units::Bytes;
 
 use super::{
-    Level, everywhere, feature::Feature, here, missing_here, probe_host_placement, sandbox,
+    Finding, Level, everywhere, feature::Feature, files, firewall, here, labs, limits,
+    missing_here, network, probe_host_placement, programs, results_directory, rights, sandbox,
 };
 use crate::{
     exec::NetnsHandle,
+    journal::LabState,
+    lab::ReservationError,
     lower::{HostPlacement, LowerOptions, lower},
     netlink::{Socket, dump, rdma},
     testing::{self, skipped},
@@ -183,3 +189,101 @@ fn machine() -> [Vec<String>; 3] {
         devices.filter(|name| name.starts_with(&own)).collect(),
     ]
 }
+
+/// Every judgement on either side of its bounds, with the command that fixes it.
+#[test]
+fn findings_say_what_is_missing_and_how_to_fix_it() {
+    let lab_names = ["8dc", "smoke"].map(|name| name.parse().unwrap());
+    let lab = |states: &[LabState]| labs::existing(lab_names.iter().zip(states.iter().copied()));
+    let tool = |version: &str| {
+        let (tool, version) = (Tool::SendBw, version.to_owned());
+        programs::perftest((tool, Ok(Installed { tool, version })))
+    };
+    let tool_missing = Err(ProbeError::Missing { tool: Tool::ReadBw });
+    let nft = |listing: &str| firewall::judge(&serde_json::from_str(listing).unwrap());
+    let (net, admin) = (rights::CAP_NET_ADMIN, rights::CAP_SYS_ADMIN);
+    let findings = [
+        limits::open_files(1_048_576),
+        limits::open_files(1_124),
+        limits::open_files(1_024),
+        limits::neighbours(1_024),
+        limits::neighbours(128),
+        limits::processes(10),
+        limits::processes(200),
+        limits::processes(30_000),
+        limits::memory(Bytes::new(100_000_000)),
+        limits::memory(Bytes::new(21_522_976_768)),
+        files::room("results", Bytes::new(1_000_000)),
+        files::room("results", Bytes::new(100_000_999)),
+        files::room("results", Bytes::new(9_000_000_000)),
+        network::loopback(false),
+        network::loopback(true),
+        network::addresses_of_labs(&[]),
+        network::addresses_of_labs(&["10.1.2.3/8 on `eth0`".into()]),
+        rights::judge(true, u64::MAX),
+        rights::judge(true, net),
+        rights::judge(false, 0),
+        // Sufficient for bpf(2) on older kernels.
+        rights::judge(true, net | admin),
+        lab(&[]),
+        lab(&[LabState::Kept]),
+        lab(&[LabState::Kept, LabState::Dead]),
+        labs::slots(Ok(16)),
+        labs::slots(Ok(0)),
+        labs::slots(Err(ReservationError::NoSlot)),
+        programs::helpers(|_| true),
+        programs::helpers(|program| program == "ping" || program == "modprobe"),
+        tool(KNOWN_VERSION),
+        tool("24.07"),
+        programs::perftest((Tool::ReadBw, tool_missing)),
+        nft(CHAINS),
+        nft(&CHAINS.replace("\"drop\"", "\"accept\"")),
+    ];
+    let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    let json = serde_json::to_string(&findings[3]).unwrap();
+    let expected = r#"{"level":"ok","subject":"neighbour table","what":"up to 1024 entries","why":"it is shared by all namespaces","fix":null}"#;
+    assert_eq!(json, expected);
+}
+
+#[test]
+fn the_limits_of_this_machine_are_read() {
+    let subjects = limits::findings()
+        .into_iter()
+        .map(|finding| finding.subject);
+    let subjects: Vec<_> = subjects.collect();
+    let expected = ["open files", "neighbour table", "processes", "memory"];
+    assert_eq!(subjects, expected);
+}
+
+#[test]
+fn results_may_be_a_directory_that_does_not_exist_yet() {
+    let directory = tempfile::tempdir().unwrap();
+    let results = directory.path().join("a/b/results");
+    assert_eq!(files::existing(&results).as_deref(), Some(directory.path()));
+    assert_ne!(results_directory(&results).level, Level::Fail);
+    assert!(!results.exists());
+    let read_only = results_directory(Path::new("/proc/results"));
+    assert_eq!(read_only.level, Level::Fail, "{read_only}");
+}
+
+#[test]
+fn interfaces_of_labs_have_a_slot_and_a_node() {
+    for dev in ["l0d1-d2", "lfd255s127-l127", "l3d1h1"] {
+        assert!(network::is_labs(dev), "{dev}");
+    }
+    for dev in "lo eth0 l0 l0d l0dx lgd1h1 l+d1h1 l00d1h1".split(' ') {
+        assert!(!network::is_labs(dev), "{dev}");
+    }
+}
+
+/// Output of nft 1.0.6, with line breaks: only the first chain concerns hosts.
+const CHAINS: &str = r#"{"nftables": [
+    {"metainfo": {"version": "1.0.6", "release_name": "Lester Gooch #5", "json_schema_version": 1}},
+    {"chain": {"family": "ip", "table": "filter", "name": "INPUT", "handle": 1, "type": "filter",
+               "hook": "input", "prio": 0, "policy": "drop"}},
+    {"chain": {"family": "ip", "table": "filter", "name": "FORWARD", "handle": 2, "type": "filter",
+               "hook": "forward", "prio": 0, "policy": "drop"}},
+    {"chain": {"family": "ip", "table": "filter", "name": "ufw-user", "handle": 3}},
+    {"chain": {"family": "inet", "table": "other", "name": "out", "handle": 1, "type": "filter",
+               "hook": "output", "prio": 0, "policy": "accept"}}]}"#;
