@@ -82,9 +82,8 @@ impl Drop for Attached {
 
 /// Attaches the program to the interfaces, each given by name and index.
 ///
-/// If `pins` are inherited from an agent that was killed, its program is replaced at each port without
-/// losing a packet.
-/// After a failure the program is detached from all ports.
+/// If `pins` are inherited from an agent that was killed, its program is replaced at each port
+/// without losing a packet. After a failure the program is detached from all ports.
 pub fn attach(
     program: &mut Program,
     interfaces: &[(&str, i32)],

@@ -46,9 +46,8 @@ pub(crate) const USEFUL_MODULES: &[&str] = &["crc32_generic"];
 /// Returns the directory in [`DIR_VARIABLE`], or the default.
 #[must_use]
 pub fn default_dir() -> PathBuf {
-    std::env::var_os(DIR_VARIABLE)
-        .filter(|dir| !dir.is_empty())
-        .map_or_else(|| PathBuf::from(DEFAULT_DIR), PathBuf::from)
+    let dir = std::env::var_os(DIR_VARIABLE).filter(|dir| !dir.is_empty());
+    dir.map_or_else(|| DEFAULT_DIR.into(), PathBuf::from)
 }
 
 /// Error of a cache without a bootable kernel.
@@ -98,24 +97,17 @@ impl Kernel {
                 Err(error) => newest_error = newest_error.or(Some(error)),
             }
         }
-        Err(newest_error.unwrap_or_else(|| CacheError::Empty {
-            dir: dir.to_owned(),
-        }))
+        Err(newest_error.unwrap_or_else(|| empty(dir)))
     }
 
     fn open(dir: &Path, release: String) -> Result<Self, CacheError> {
         let modules_root = dir.join("lib/modules");
-        let modules = match ModuleIndex::read(&modules_root.join(&release)) {
-            Ok(modules) => modules,
-            Err(source) => {
-                let dir = dir.to_owned();
-                return Err(CacheError::NotIndexed {
-                    dir,
-                    release,
-                    source,
-                });
-            }
-        };
+        let index = ModuleIndex::read(&modules_root.join(&release));
+        let modules = index.map_err(|source| CacheError::NotIndexed {
+            dir: dir.to_owned(),
+            release: release.clone(),
+            source,
+        })?;
         let missing = [BOOT_MODULES, LAB_MODULES].concat();
         let missing = modules.missing(&missing);
         if !missing.is_empty() {
@@ -125,14 +117,10 @@ impl Kernel {
                 missing: missing.into_iter().map(str::to_owned).collect(),
             });
         }
-        let boot = dir.join("boot");
-        let image = [UNPACKED_PREFIX, IMAGE_PREFIX]
-            .map(|prefix| boot.join(format!("{prefix}{release}")))
-            .into_iter()
-            .find(|image| image.is_file())
-            .ok_or_else(|| CacheError::Empty {
-                dir: dir.to_owned(),
-            })?;
+        let images = [UNPACKED_PREFIX, IMAGE_PREFIX]
+            .map(|prefix| dir.join(format!("boot/{prefix}{release}")));
+        let image = images.into_iter().find(|image| image.is_file());
+        let image = image.ok_or_else(|| empty(dir))?;
         Ok(Self {
             image,
             modules_root,
@@ -149,19 +137,21 @@ impl Kernel {
     /// Returns the files of the lab's modules in load order, without those loaded at boot.
     pub(crate) fn lab_modules(&self) -> Vec<PathBuf> {
         let boot = self.boot_modules();
-        let mut files = self
-            .modules
-            .load_order(&[LAB_MODULES, USEFUL_MODULES].concat());
+        let names = [LAB_MODULES, USEFUL_MODULES].concat();
+        let mut files = self.modules.load_order(&names);
         files.retain(|file| !boot.contains(file));
         files
     }
 }
 
+fn empty(dir: &Path) -> CacheError {
+    let dir = dir.to_owned();
+    CacheError::Empty { dir }
+}
+
 /// Returns the releases with an image in `dir`, newest first.
 fn releases(dir: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(dir.join("boot")) else {
-        return Vec::new();
-    };
+    let entries = fs::read_dir(dir.join("boot")).into_iter().flatten();
     let mut releases: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter_map(|name| name.strip_prefix(IMAGE_PREFIX).map(str::to_owned))
@@ -173,10 +163,8 @@ fn releases(dir: &Path) -> Vec<String> {
 /// Compares releases by their numbers: `6.1.0-9` is less than `6.1.0-10`.
 fn compare_releases(a: &str, b: &str) -> Ordering {
     let numbers = |release: &str| -> Vec<u64> {
-        release
-            .split(|c: char| !c.is_ascii_digit())
-            .filter_map(|part| part.parse().ok())
-            .collect()
+        let parts = release.split(|c: char| !c.is_ascii_digit());
+        parts.filter_map(|part| part.parse().ok()).collect()
     };
     numbers(a).cmp(&numbers(b)).then_with(|| a.cmp(b))
 }

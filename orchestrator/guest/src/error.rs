@@ -104,10 +104,10 @@ impl GuestError {
     }
 }
 
-fn quoted(messages: &str) -> String {
-    if messages.is_empty() {
-        String::new()
-    } else {
-        format!(": `{messages}`")
+/// Returns messages behind a colon, if there are any.
+pub(crate) fn quoted(messages: &str) -> String {
+    match messages {
+        "" => String::new(),
+        messages => format!(": `{messages}`"),
     }
 }

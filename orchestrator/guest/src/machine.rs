@@ -39,15 +39,6 @@ pub(crate) enum Messages {
     All,
 }
 
-impl Messages {
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Errors => "quiet",
-            Self::All => "earlyprintk=ttyS0",
-        }
-    }
-}
-
 /// Serial port, with the number of the inherited file it is connected to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Port {
@@ -112,26 +103,23 @@ impl Machine {
                 Port::Both(fd) => format!("socket,id=port{index},fd={fd}"),
             };
             line.option("-chardev", backend);
-            line.option(
-                "-device",
-                format!("isa-serial,chardev=port{index},index={index},irq={interrupt}"),
-            );
+            let device = format!("isa-serial,chardev=port{index},index={index},irq={interrupt}");
+            line.option("-device", device);
         }
     }
 
     fn kernel_command_line(&self) -> String {
         // The kernel mixes its command line, and thereby the seed, into its random numbers.
-        let mut words = format!(
-            "{} {} lcmp_lab.seed={}",
-            KERNEL_WORDS.join(" "),
-            self.messages.words(),
-            self.seed
-        );
-        if self.clock == Clock::Virtual {
-            words.push(' ');
-            words.push_str(&VIRTUAL_WORDS.join(" "));
-        }
-        words
+        let messages = match self.messages {
+            Messages::Errors => "quiet",
+            Messages::All => "earlyprintk=ttyS0",
+        };
+        let seed = format!("lcmp_lab.seed={}", self.seed);
+        let clock = match self.clock {
+            Clock::Virtual => VIRTUAL_WORDS,
+            Clock::Real => &[],
+        };
+        [KERNEL_WORDS, &[messages, &seed], clock].concat().join(" ")
     }
 }
 
@@ -171,14 +159,12 @@ fn inherited(fd: RawFd) -> String {
 
 /// Doubles the commas of a path, since QEMU ends a value at a single one.
 fn escaped(path: &Path) -> OsString {
-    let mut bytes = Vec::new();
-    for &byte in path.as_os_str().as_bytes() {
-        if byte == b',' {
-            bytes.push(b',');
-        }
-        bytes.push(byte);
-    }
-    OsString::from_vec(bytes)
+    let parts: Vec<&[u8]> = path
+        .as_os_str()
+        .as_bytes()
+        .split(|&byte| byte == b',')
+        .collect();
+    OsString::from_vec(parts.join(b",,".as_slice()))
 }
 
 /// Start date of every guest on the virtual clock, UTC; fixed, so that runs repeat exactly.
@@ -239,12 +225,11 @@ mod tests {
             seed: 7,
             image: "/cache/boot/vmlinux-6.1.0".into(),
             initramfs: 10,
-            ports: vec![
-                Port::Output(11),
-                Port::Output(12),
-                Port::Output(13),
-                Port::Both(14),
-            ],
+            ports: [11, 12, 13]
+                .map(Port::Output)
+                .into_iter()
+                .chain([Port::Both(14)])
+                .collect(),
             shares: vec![
                 share("root", "/", false),
                 share("writable0", "/home/a, b/results", true),
@@ -254,11 +239,8 @@ mod tests {
     }
 
     fn lines(machine: &Machine) -> String {
-        let words: Vec<_> = machine
-            .arguments()
-            .into_iter()
-            .map(|word| word.into_string().unwrap())
-            .collect();
+        let words = machine.arguments().into_iter();
+        let words: Vec<_> = words.map(|word| word.into_string().unwrap()).collect();
         words.join(" ").replace(" -", "\n-")
     }
 

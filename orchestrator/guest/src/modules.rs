@@ -24,34 +24,29 @@ impl ModuleIndex {
     }
 
     fn parse(dir: &Path, dep: &str, builtin: &str) -> Self {
-        let loadable = dep
-            .lines()
-            .filter_map(|line| line.split_once(':'))
-            .map(|(file, needs)| {
-                let needs = needs.split_whitespace().map(str::to_owned).collect();
-                (module_name(file), (file.to_owned(), needs))
-            })
-            .collect();
+        let files = dep.lines().filter_map(|line| line.split_once(':'));
+        let loadable = files.map(|(file, needs)| {
+            let needs = needs.split_whitespace().map(str::to_owned).collect();
+            (module_name(file), (file.to_owned(), needs))
+        });
         Self {
             dir: dir.to_owned(),
-            loadable,
+            loadable: loadable.collect(),
             builtin: builtin.lines().map(module_name).collect(),
         }
     }
 
     /// Returns those of `names` that this kernel has neither built in nor as a module.
     pub(crate) fn missing<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
+        let has_file = |(file, _): &(String, _)| self.dir.join(file).is_file();
+        let is_there = |name: &str| {
+            self.builtin.contains(name) || self.loadable.get(name).is_some_and(has_file)
+        };
         names
             .iter()
             .copied()
-            .filter(|name| !self.builtin.contains(*name) && !self.has_file(name))
+            .filter(|name| !is_there(name))
             .collect()
-    }
-
-    fn has_file(&self, name: &str) -> bool {
-        self.loadable
-            .get(name)
-            .is_some_and(|(file, _)| self.dir.join(file).is_file())
     }
 
     /// Returns the files of `names` and their dependencies, each after those it depends on.
@@ -105,10 +100,8 @@ kernel/net/9p/9pnet_virtio.ko: kernel/net/9p/9pnet.ko kernel/drivers/virtio/virt
     #[test]
     fn a_module_comes_after_what_it_needs_and_only_once() {
         let order = index().load_order(&["9pnet_virtio", "virtio_ring"]);
-        let names: Vec<_> = order
-            .iter()
-            .map(|file| module_name(file.to_str().unwrap()))
-            .collect();
+        let names = order.iter().map(|file| module_name(file.to_str().unwrap()));
+        let names: Vec<_> = names.collect();
         assert_eq!(names, ["9pnet", "virtio", "virtio_ring", "9pnet_virtio"]);
     }
 
@@ -120,10 +113,8 @@ kernel/net/9p/9pnet_virtio.ko: kernel/net/9p/9pnet.ko kernel/drivers/virtio/virt
 
     #[test]
     fn a_listed_module_without_its_file_is_missing() {
-        assert_eq!(
-            index().missing(&["9pnet", "rdma_rxe"]),
-            ["9pnet", "rdma_rxe"]
-        );
+        let names = ["9pnet", "rdma_rxe"];
+        assert_eq!(index().missing(&names), names);
     }
 
     #[test]

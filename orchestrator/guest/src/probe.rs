@@ -1,7 +1,8 @@
 //! Requirements of a guest, and their state on this machine.
 
 use std::{
-    env, fs,
+    env::consts::ARCH,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -90,8 +91,8 @@ pub fn needs(cache: &Path) -> Vec<Need> {
         why,
         found,
     };
-    let kernel = Kernel::find(cache)
-        .map(|kernel| format!("Linux {} in `{}`", kernel.release, cache.display()));
+    let kernel = Kernel::find(cache).map_err(Finding::from);
+    let kernel = kernel.map(|found| format!("Linux {} in `{}`", found.release, cache.display()));
     let space = kernel.is_err().then(|| {
         let why = "the package is unpacked there";
         need("room for a kernel", why, room(cache))
@@ -104,7 +105,7 @@ pub fn needs(cache: &Path) -> Vec<Need> {
         need(
             "processor",
             "a guest runs this machine's own programs",
-            processor(env::consts::ARCH),
+            processor(ARCH),
         ),
         need(QEMU, "it is the guest's machine", emulator()),
         need(
@@ -116,7 +117,7 @@ pub fn needs(cache: &Path) -> Vec<Need> {
         need(
             "guest kernel",
             "it has the modules that this kernel may lack",
-            kernel.map_err(Finding::from),
+            kernel,
         ),
     ];
     needs.extend(space);
@@ -148,10 +149,9 @@ pub fn kvm(cache: &Path) -> Option<KvmVerdict> {
 }
 
 fn processor(architecture: &'static str) -> Result<String, Finding> {
-    if architecture == "x86_64" {
-        Ok(architecture.to_owned())
-    } else {
-        Err(Finding::Architecture { architecture })
+    match architecture {
+        "x86_64" => Ok(architecture.to_owned()),
+        _ => Err(Finding::Architecture { architecture }),
     }
 }
 
@@ -162,23 +162,22 @@ fn emulator() -> Result<String, Finding> {
             package: QEMU_PACKAGE,
         });
     }
-    run_qemu(&["--version"]).map_err(|message| Finding::ProgramUnfit {
+    run_qemu(&["--version"]).map_err(|message| unfit("does not run", message))
+}
+
+const fn unfit(what: &'static str, message: String) -> Finding {
+    Finding::ProgramUnfit {
         program: QEMU,
         package: QEMU_PACKAGE,
-        what: "does not run",
+        what,
         message,
-    })
+    }
 }
 
 /// Checks that the distribution has built QEMU with 9p; without QEMU, only QEMU counts as missing.
 fn file_server() -> Result<String, Finding> {
     match run_qemu(&["-device", "virtio-9p-pci,help"]) {
-        Err(message) if which::which(QEMU).is_ok() => Err(Finding::ProgramUnfit {
-            program: QEMU,
-            package: QEMU_PACKAGE,
-            what: "has no 9p file server",
-            message,
-        }),
+        Err(message) if which::which(QEMU).is_ok() => Err(unfit("has no 9p file server", message)),
         Err(_) => Ok("not known without the emulator".to_owned()),
         Ok(_) => Ok("the emulator serves it".to_owned()),
     }
@@ -220,11 +219,8 @@ fn room(cache: &Path) -> Result<String, Finding> {
         let needed = SPACE_NEEDED;
         return Err(Finding::NoSpace { dir, free, needed });
     }
-    Ok(format!(
-        "{} free in `{}`",
-        in_megabytes(free),
-        dir.display()
-    ))
+    let free = in_megabytes(free);
+    Ok(format!("{free} free in `{}`", dir.display()))
 }
 
 fn free_in(cache: &Path) -> Option<(PathBuf, Bytes)> {
@@ -248,9 +244,8 @@ fn available_memory() -> Option<Bytes> {
 }
 
 fn available_in(meminfo: &str) -> Option<Bytes> {
-    let line = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let mut lines = meminfo.lines();
+    let line = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(Bytes::new(kibibytes * 1024))
 }
@@ -275,10 +270,8 @@ mod tests {
         assert_eq!(available_in("MemTotal:  100 kB\n"), None);
         let needed = Bytes::new(2_345_600_000);
         let lacking = memory(Bytes::new(900_000_000), needed).unwrap_err();
-        assert_eq!(
-            lacking.to_string(),
-            "900 MB is available, the guest takes up to 2345 MB"
-        );
+        let expected = "900 MB is available, the guest takes up to 2345 MB";
+        assert_eq!(lacking.to_string(), expected);
         let enough = Bytes::new(2_345_678_901);
         assert_eq!(memory(enough, needed).unwrap(), "2345 MB free");
     }
@@ -297,9 +290,7 @@ mod tests {
     fn guests_are_of_one_architecture() {
         assert!(processor("x86_64").is_ok());
         let finding = processor("aarch64").unwrap_err();
-        assert_eq!(
-            finding.to_string(),
-            "this is aarch64, there are guests for x86_64 only"
-        );
+        let expected = "this is aarch64, there are guests for x86_64 only";
+        assert_eq!(finding.to_string(), expected);
     }
 }

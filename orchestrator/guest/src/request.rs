@@ -64,13 +64,15 @@ impl Terminal {
     pub fn of_this_process() -> Self {
         let stdout = io::stdout().is_terminal();
         let stderr = io::stderr().is_terminal();
-        let size = stderr
-            .then(|| window_size(io::stderr()))
-            .or_else(|| stdout.then(|| window_size(io::stdout())));
+        let size = match (stderr, stdout) {
+            (true, _) => window_size(io::stderr()),
+            (false, true) => window_size(io::stdout()),
+            (false, false) => None,
+        };
         Self {
             stdout,
             stderr,
-            size: size.flatten(),
+            size,
         }
     }
 }

@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::{
-    Accelerator, Clock, GuestError, GuestRequest,
+    Accelerator, Clock, ExecConfig, GuestError, GuestRequest,
     cache::Kernel,
     channel::{self, Event},
     exec::ExecSocket,
@@ -113,11 +113,11 @@ fn begin<'a>(
     });
     let (queue, events) = mpsc::channel();
     let forwarding = channel::forward_signals(queue.clone()).map_err(GuestError::host)?;
-    let exec = request.exec.as_ref().map(|exec| {
-        ExecSocket::open(&exec.socket, queue.clone())
-            .map_err(GuestError::file("exec socket", &exec.socket))
-    });
-    let exec = exec.transpose()?;
+    let open = |exec: &ExecConfig| {
+        let opened = ExecSocket::open(&exec.socket, queue.clone());
+        opened.map_err(GuestError::file("exec socket", &exec.socket))
+    };
+    let exec = request.exec.as_ref().map(open).transpose()?;
     let started = Instant::now();
     (sinks.events)(GuestEvent::Booting {
         accelerator,
@@ -126,11 +126,12 @@ fn begin<'a>(
     });
     let inner = inner_request(request, &kernel, (accelerator, clock), stays);
     let (qemu, control) = start(request, &kernel, &inner, &queue)?;
+    let inputs = (events, forwarding, exec);
     Ok(Session::new(
         request,
         clock,
         (qemu, control),
-        (events, forwarding, exec),
+        inputs,
         started,
     ))
 }
@@ -148,10 +149,7 @@ fn start(
     })?;
     let initramfs = initramfs::build(kernel, &busybox, &request.init_program, inner)
         .and_then(|archive| in_memory(&archive))
-        .map_err(|source| GuestError::Host {
-            what: "initramfs",
-            source,
-        })?;
+        .map_err(host("initramfs"))?;
     let console = File::create(&request.console_log)
         .map_err(GuestError::file("console log", &request.console_log))?;
     let (stdout, its_stdout) = output_pipe().map_err(GuestError::host)?;
@@ -184,10 +182,8 @@ fn start(
     let mut qemu = Qemu::start(&machine.arguments(), inherited).map_err(start_error)?;
     channel::pump(stdout, queue.clone(), Event::Stdout);
     channel::pump(stderr, queue.clone(), Event::Stderr);
-    channel::pump_control(
-        control.try_clone().map_err(GuestError::host)?,
-        queue.clone(),
-    );
+    let lines = control.try_clone().map_err(GuestError::host)?;
+    channel::pump_control(lines, queue.clone());
     if let Some(messages) = qemu.take_stderr() {
         channel::pump_machine(messages, queue.clone());
     }
@@ -220,30 +216,29 @@ fn inner_request(
 }
 
 fn shares(writable: Vec<Export>) -> Vec<Share> {
-    let root = Share {
-        export: Export {
-            tag: "root".to_owned(),
-            path: "/".into(),
-        },
-        writable: false,
+    let share = |(export, writable)| Share { export, writable };
+    let root = Export {
+        tag: "root".to_owned(),
+        path: "/".into(),
     };
-    let writable = writable.into_iter().map(|export| Share {
-        export,
-        writable: true,
-    });
-    [root].into_iter().chain(writable).collect()
+    let writable = writable.into_iter().map(|export| (export, true));
+    [(root, false)]
+        .into_iter()
+        .chain(writable)
+        .map(share)
+        .collect()
 }
 
 fn start_error(source: io::Error) -> GuestError {
-    if source.kind() == io::ErrorKind::NotFound {
-        GuestError::ProgramMissing {
+    match source.kind() {
+        io::ErrorKind::NotFound => GuestError::ProgramMissing {
             program: QEMU,
             package: QEMU_PACKAGE,
-        }
-    } else {
-        GuestError::Host {
-            what: "start of `qemu-system-x86_64`",
-            source,
-        }
+        },
+        _ => host("start of `qemu-system-x86_64`")(source),
     }
+}
+
+fn host(what: &'static str) -> impl FnOnce(io::Error) -> GuestError {
+    move |source| GuestError::Host { what, source }
 }

@@ -94,8 +94,7 @@ impl<'a> Session<'a> {
                 Ok(Event::Stdout(bytes)) => write(sinks.stdout, &bytes),
                 Ok(Event::Stderr(bytes)) => write(sinks.stderr, &bytes),
                 Ok(Event::Closed) => self.open_streams -= 1,
-                Ok(Event::Control(_) | Event::Machine(_) | Event::Signal(_) | Event::Client(_)) => {
-                }
+                Ok(_) => {}
                 Err(_) => break,
             }
         }
@@ -223,10 +222,8 @@ impl<'a> Session<'a> {
             return Some((self.started + limit, timeout));
         }
         let limit = self.request.silence_timeout.filter(|_| !self.is_stopped)?;
-        Some((
-            self.last_sign + limit,
-            GuestError::Silent { limit, console },
-        ))
+        let timeout = GuestError::Silent { limit, console };
+        Some((self.last_sign + limit, timeout))
     }
 
     fn handle_control(

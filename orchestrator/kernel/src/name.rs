@@ -43,12 +43,10 @@ impl FromStr for LabName {
             && text.bytes().all(inner)
             && !text.starts_with('-')
             && !text.ends_with('-');
-        if good {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(LabNameError {
-                text: text.to_owned(),
-            })
+        let text = text.to_owned();
+        match good {
+            true => Ok(Self(text)),
+            false => Err(LabNameError { text }),
         }
     }
 }
@@ -101,10 +99,8 @@ mod tests {
 
     #[test]
     fn a_name_that_could_leave_its_directory_is_refused() {
-        for text in " .. a/b -a a- A ä a_b"
-            .split(' ')
-            .chain(["a b", &"a".repeat(33)])
-        {
+        let long = "a".repeat(33);
+        for text in ["", "..", "a/b", "-a", "a-", "A", "ä", "a_b", "a b", &long] {
             assert!(text.parse::<LabName>().is_err(), "{text}");
         }
         for text in ["8dc", "a", "smoke-2", &"a".repeat(32)] {

@@ -72,8 +72,7 @@ pub enum AgentConfigError {
 }
 
 impl AgentConfig {
-    /// Checks that the configuration fits a switch's tables.
-    /// Fails with the first problem found.
+    /// Checks that the configuration fits a switch's tables. Fails with the first problem found.
     pub fn validate(&self) -> Result<(), AgentConfigError> {
         self.validate_numbers()?;
         self.validate_ports()?;
@@ -172,8 +171,7 @@ impl AgentConfig {
         Ok(())
     }
 
-    /// Checks that a destination fits this switch.
-    /// Fails with the first problem found.
+    /// Checks that a destination fits this switch. Fails with the first problem found.
     pub fn validate_destination(
         &self,
         destination: &DestinationConfig,

@@ -53,15 +53,14 @@ pub fn run(socket: &Path, words: Vec<std::ffi::OsString>) -> Result<u8, ExecErro
     let replies = stream.try_clone().map_err(here("use the socket"))?;
     let requests = Requests(Arc::new(Mutex::new(stream)));
     let terminal = Terminal::of_this_process();
+    let size = terminal.size.unwrap_or(DEFAULT_SIZE);
     let start = line(&ExecRequest::Start(Start {
         words,
         cwd: std::env::current_dir().map_err(here("find the working directory"))?,
-        terminal: terminal
-            .stdout
-            .then(|| terminal.size.unwrap_or(DEFAULT_SIZE)),
+        terminal: terminal.stdout.then_some(size),
     }));
-    if start.len() > MAX_REQUEST {
-        let length = start.len();
+    let length = start.len();
+    if length > MAX_REQUEST {
         return Err(ExecError::TooLong { length });
     }
     requests.send_line(&start);

@@ -32,11 +32,13 @@ impl Clients {
         let (id, request) = match event {
             ClientEvent::Connected(id, stream) => {
                 let has_started = false;
-                let client = Client {
-                    stream,
-                    has_started,
-                };
-                self.0.insert(id, client);
+                self.0.insert(
+                    id,
+                    Client {
+                        stream,
+                        has_started,
+                    },
+                );
                 return None;
             }
             ClientEvent::Requested(id, request) => (id, request),
@@ -93,14 +95,12 @@ mod tests {
     use crate::exec::{Bytes, Start};
 
     fn start(id: u32) -> ClientEvent {
-        ClientEvent::Requested(
-            id,
-            ExecRequest::Start(Start {
-                words: vec!["dc1".into()],
-                cwd: "/".into(),
-                terminal: None,
-            }),
-        )
+        let start = Start {
+            words: vec!["dc1".into()],
+            cwd: "/".into(),
+            terminal: None,
+        };
+        ClientEvent::Requested(id, ExecRequest::Start(start))
     }
 
     fn connect(clients: &mut Clients, id: u32) -> BufReader<UnixStream> {
@@ -121,13 +121,10 @@ mod tests {
         let mut client = connect(&mut clients, 7);
         assert!(clients.is_idle());
         let message = clients.handle(start(7), None);
-        assert!(matches!(
-            message,
-            Some(ToGuest::Exec {
-                id: 7,
-                request: ExecRequest::Start(_)
-            })
-        ));
+        let Some(ToGuest::Exec { id, request }) = message else {
+            panic!("no message");
+        };
+        assert!(id == 7 && matches!(request, ExecRequest::Start(_)));
         assert!(!clients.is_idle());
         let output = ExecReply::Stdout(Bytes(b"x".to_vec()));
         assert_eq!(clients.reply(7, &output), None);
@@ -163,16 +160,12 @@ mod tests {
         let mut hasty = connect(&mut clients, 1);
         clients.handle(ClientEvent::Requested(1, ExecRequest::InputEnd), None);
         assert!(matches!(read(&mut hasty), ExecReply::Refused(_)));
-        let ids = 2..;
-        let mut full: Vec<_> = ids
-            .take(MAX_SESSIONS + 1)
-            .map(|id| (id, connect(&mut clients, id)))
-            .collect();
+        let ids = (2..).take(MAX_SESSIONS + 1);
+        let mut full: Vec<_> = ids.map(|id| (id, connect(&mut clients, id))).collect();
         let started = full
             .iter()
-            .filter(|(id, _)| clients.handle(start(*id), None).is_some())
-            .count();
-        assert_eq!(started, MAX_SESSIONS);
+            .filter(|(id, _)| clients.handle(start(*id), None).is_some());
+        assert_eq!(started.count(), MAX_SESSIONS);
         let (_, last) = full.last_mut().unwrap();
         assert!(matches!(read(last), ExecReply::Refused(_)));
     }

@@ -14,6 +14,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 
 mod client;
@@ -83,8 +84,7 @@ pub(crate) struct Bytes(pub Vec<u8>);
 
 impl From<Bytes> for String {
     fn from(bytes: Bytes) -> Self {
-        use base64::Engine;
-        base64::engine::general_purpose::STANDARD.encode(bytes.0)
+        STANDARD.encode(bytes.0)
     }
 }
 
@@ -92,9 +92,7 @@ impl TryFrom<String> for Bytes {
     type Error = base64::DecodeError;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        use base64::Engine;
-        let bytes = base64::engine::general_purpose::STANDARD.decode(text)?;
-        Ok(Self(bytes))
+        STANDARD.decode(text).map(Self)
     }
 }
 
@@ -130,8 +128,8 @@ mod tests {
 
     #[test]
     fn input_of_all_sessions_fits_into_the_buffer_of_the_serial_line() {
-        let line =
-            serde_json::to_string(&ExecRequest::Input(Bytes(vec![0; INPUT_WINDOW]))).unwrap();
+        let input = ExecRequest::Input(Bytes(vec![0; INPUT_WINDOW]));
+        let line = serde_json::to_string(&input).unwrap();
         assert!(MAX_SESSIONS * (line.len() + 64) < 64 << 10);
     }
 }

@@ -44,12 +44,10 @@ impl ExecSocket {
     /// its clients to `queue`.
     pub(crate) fn open(path: &Path, queue: Sender<Event>) -> io::Result<Self> {
         let listener = listener(path)?;
-        let socket = Self {
-            path: path.to_owned(),
-        };
-        thread::Builder::new()
-            .name("exec".into())
-            .spawn(move || accept(&listener, &queue))?;
+        let path = path.to_owned();
+        let socket = Self { path };
+        let named = thread::Builder::new().name("exec".into());
+        named.spawn(move || accept(&listener, &queue))?;
         Ok(socket)
     }
 }
@@ -89,10 +87,8 @@ fn accept(listener: &UnixListener, queue: &Sender<Event>) {
                 continue;
             }
         };
-        if queue
-            .send(Event::Client(ClientEvent::Connected(id, client)))
-            .is_err()
-        {
+        let connected = ClientEvent::Connected(id, client);
+        if queue.send(Event::Client(connected)).is_err() {
             return;
         }
         let queue = queue.clone();
@@ -173,8 +169,9 @@ mod tests {
             event => panic!("{event:?}"),
         };
         assert!(matches!(next(), ClientEvent::Connected(0, _)));
+        let requested = next();
         assert!(matches!(
-            next(),
+            requested,
             ClientEvent::Requested(0, ExecRequest::InputEnd)
         ));
         assert!(matches!(next(), ClientEvent::Disconnected(0)));

@@ -25,11 +25,9 @@ pub fn align_clock() -> io::Result<()> {
     sync();
     if super::clock() == Clock::Virtual {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?.tv_sec();
-        clock_nanosleep(
-            ClockId::CLOCK_MONOTONIC,
-            ClockNanosleepFlags::TIMER_ABSTIME,
-            &TimeSpec::new(alignment_after(now), 0),
-        )?;
+        let aligned = TimeSpec::new(alignment_after(now), 0);
+        let absolute = ClockNanosleepFlags::TIMER_ABSTIME;
+        clock_nanosleep(ClockId::CLOCK_MONOTONIC, absolute, &aligned)?;
     }
     Ok(())
 }
@@ -59,10 +57,8 @@ pub fn cpu_usage() -> io::Result<CpuUse> {
 
 fn parse_stat(stat: &str) -> Option<CpuUse> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line
-        .split_whitespace()
-        .map_while(|field| field.parse().ok())
-        .collect();
+    let fields = line.split_whitespace();
+    let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
     // Guest time, which follows, is part of user time.
     let [user, nice, system, idle, iowait, irq, softirq, steal] = *ticks.first_chunk()?;
     let busy = user + nice + system + irq + softirq + steal;
@@ -83,14 +79,12 @@ pub fn host_waits() -> io::Result<u64> {
 
 /// Sums the interrupts of all virtio devices; a guest has no others than file systems.
 fn virtio_interrupts(interrupts: &str) -> u64 {
-    interrupts
-        .lines()
-        .filter(|line| line.contains(" virtio"))
-        .flat_map(|line| {
-            let counts = line.split_whitespace().skip(1);
-            counts.map_while(|count| count.parse::<u64>().ok())
-        })
-        .sum()
+    let lines = interrupts.lines().filter(|line| line.contains(" virtio"));
+    let counts = lines.flat_map(|line| {
+        let counts = line.split_whitespace().skip(1);
+        counts.map_while(|count| count.parse::<u64>().ok())
+    });
+    counts.sum()
 }
 
 /// Period of alignment; longer than the kernel's periods, of which 5 s for writeback is the longest.

@@ -45,18 +45,15 @@ impl Ports {
     pub(crate) fn send(&mut self, message: &ToHost) -> Result<(), InsideError> {
         let mut line = serde_json::to_vec(message).map_err(InsideError::kernel("control line"))?;
         line.push(b'\n');
-        self.control
-            .write_all(&line)
-            .map_err(InsideError::port(CONTROL_PORT))
+        let written = self.control.write_all(&line);
+        written.map_err(InsideError::port(CONTROL_PORT))
     }
 
     /// Reads the control lines that are available.
     pub(crate) fn receive(&mut self) -> Result<Vec<ToGuest>, InsideError> {
         let mut buffer = [0; 1024];
-        let count = self
-            .control
-            .read(&mut buffer)
-            .map_err(InsideError::port(CONTROL_PORT))?;
+        let read = self.control.read(&mut buffer);
+        let count = read.map_err(InsideError::port(CONTROL_PORT))?;
         self.received.extend_from_slice(&buffer[..count]);
         Ok(take_lines(&mut self.received))
     }
@@ -75,11 +72,9 @@ impl Ports {
 }
 
 fn open_raw(port: &str) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(nix::fcntl::OFlag::O_NOCTTY.bits())
-        .open(port)?;
+    let mut options = OpenOptions::new();
+    options.custom_flags(nix::fcntl::OFlag::O_NOCTTY.bits());
+    let file = options.read(true).write(true).open(port)?;
     let mut attributes = tcgetattr(&file)?;
     cfmakeraw(&mut attributes);
     tcsetattr(&file, SetArg::TCSANOW, &attributes)?;
@@ -102,8 +97,8 @@ fn take_lines(received: &mut Vec<u8>) -> Vec<ToGuest> {
         return Vec::new();
     };
     let lines: Vec<u8> = received.drain(..=end).collect();
+    let lines = lines.split(|&byte| byte == b'\n');
     lines
-        .split(|&byte| byte == b'\n')
         .filter_map(|line| serde_json::from_slice(line).ok())
         .collect()
 }

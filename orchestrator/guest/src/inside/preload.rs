@@ -111,8 +111,8 @@ fn cover_if_directory(path: &Path) -> io::Result<()> {
     let number = fs::read_dir(COPIES)?.count();
     let copy = Path::new(COPIES).join(number.to_string());
     copy_tree(&dir, &copy)?;
-    let (kind, flags, data) = (None::<&str>, MsFlags::MS_BIND, None::<&str>);
-    mount(Some(&copy), &dir, kind, flags, data)?;
+    let none = None::<&str>;
+    mount(Some(&copy), &dir, none, MsFlags::MS_BIND, none)?;
     Ok(())
 }
 
@@ -143,11 +143,11 @@ fn is_program(file: &Path) -> io::Result<bool> {
 
 /// Returns the shared libraries of a program, as found by the dynamic loader; none of a static one.
 fn libraries(program: &Path) -> Vec<PathBuf> {
-    Command::new(DYNAMIC_LOADER)
+    let list = Command::new(DYNAMIC_LOADER)
         .arg("--list")
         .arg(program)
-        .output()
-        .map(|output| parse_list(&String::from_utf8_lossy(&output.stdout)))
+        .output();
+    list.map(|output| parse_list(&String::from_utf8_lossy(&output.stdout)))
         .unwrap_or_default()
 }
 

@@ -192,9 +192,8 @@ impl ExecSession {
     fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         let has_room = self.has_room();
         let outputs = [&self.stdout, &self.stderr].into_iter().flatten();
-        let outputs = outputs
-            .filter(move |_| has_room)
-            .map(|output| PollFd::new(output.as_fd(), PollFlags::POLLIN));
+        let outputs = outputs.filter(move |_| has_room);
+        let outputs = outputs.map(|output| PollFd::new(output.as_fd(), PollFlags::POLLIN));
         let stdin = self.stdin.iter().filter(|_| !self.input.is_empty());
         outputs.chain(stdin.map(|stdin| PollFd::new(stdin.as_fd(), PollFlags::POLLOUT)))
     }
@@ -206,17 +205,17 @@ impl ExecSession {
         if written > 0 {
             send(ExecReply::Ack(written))?;
         }
-        while self.has_room()
-            && let Some(bytes) = read(&mut self.stdout)
-        {
-            self.unacked += bytes.len();
-            send(ExecReply::Stdout(Bytes(bytes)))?;
-        }
-        while self.has_room()
-            && let Some(bytes) = read(&mut self.stderr)
-        {
-            self.unacked += bytes.len();
-            send(ExecReply::Stderr(Bytes(bytes)))?;
+        let (stdout, stderr) = (&mut self.stdout, &mut self.stderr);
+        for (stream, reply) in [
+            (stdout, ExecReply::Stdout as fn(_) -> _),
+            (stderr, ExecReply::Stderr),
+        ] {
+            while self.unacked < OUTPUT_WINDOW
+                && let Some(bytes) = read(stream)
+            {
+                self.unacked += bytes.len();
+                send(reply(Bytes(bytes)))?;
+            }
         }
         match self.exit_code {
             // With room left, the loops above have read everything.

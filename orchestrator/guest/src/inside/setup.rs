@@ -42,27 +42,26 @@ pub(crate) fn detach(request: &InnerRequest) -> Result<(), InsideError> {
         match umount(path) {
             // A process has a file open there; its writes reach the host anyway.
             Err(Errno::EBUSY) => sync(),
-            result => result.map_err(|error| InsideError::Mount {
-                what: tag.clone(),
-                at: path.clone(),
-                source: error.into(),
-            })?,
+            result => result.map_err(mount_error(tag, path))?,
         }
     }
     Ok(())
 }
 
 fn attach(what: &str, kind: &str, at: &Path, options: &str) -> Result<(), InsideError> {
-    fs::create_dir_all(at)
-        .and_then(|()| {
-            let flags = MsFlags::empty();
-            mount(Some(what), at, Some(kind), flags, Some(options)).map_err(io::Error::from)
-        })
-        .map_err(|source| InsideError::Mount {
-            what: what.to_owned(),
-            at: at.to_owned(),
-            source,
-        })
+    let mounted = fs::create_dir_all(at).and_then(|()| {
+        let flags = MsFlags::empty();
+        mount(Some(what), at, Some(kind), flags, Some(options)).map_err(io::Error::from)
+    });
+    mounted.map_err(mount_error(what, at))
+}
+
+fn mount_error<E: Into<io::Error>>(what: &str, at: &Path) -> impl FnOnce(E) -> InsideError {
+    move |error| InsideError::Mount {
+        what: what.to_owned(),
+        at: at.to_owned(),
+        source: error.into(),
+    }
 }
 
 fn load(module: &Path) -> Result<(), InsideError> {

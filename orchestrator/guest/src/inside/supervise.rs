@@ -145,17 +145,15 @@ impl<'a> Supervisor<'a> {
     }
 
     fn wait(&self) -> nix::Result<Ready> {
-        let mut fds = vec![
-            PollFd::new(self.ports.control.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.heartbeat.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.children.as_fd(), PollFlags::POLLIN),
+        let own = [
+            self.ports.control.as_fd(),
+            self.heartbeat.as_fd(),
+            self.children.as_fd(),
         ];
-        let output = fds.len();
-        fds.extend(
-            self.running
-                .pipes()
-                .map(|fd| PollFd::new(fd, PollFlags::POLLIN)),
-        );
+        let output = own.len();
+        let readable = own.into_iter().chain(self.running.pipes());
+        let readable = readable.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        let mut fds: Vec<_> = readable.collect();
         let sessions = fds.len();
         fds.extend(self.sessions.poll_fds());
         poll(&mut fds, PollTimeout::NONE)?;
@@ -181,10 +179,8 @@ fn heartbeat() -> io::Result<TimerFd> {
     let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
     let period = TimeSpec::new(HEARTBEAT_SECONDS, 0);
     let now = clock_gettime(NixClock::CLOCK_MONOTONIC)?;
-    let first = TimeSpec::new(
-        (now.tv_sec() / HEARTBEAT_SECONDS + 1) * HEARTBEAT_SECONDS,
-        0,
-    );
+    let next = (now.tv_sec() / HEARTBEAT_SECONDS + 1) * HEARTBEAT_SECONDS;
+    let first = TimeSpec::new(next, 0);
     let beats = Expiration::IntervalDelayed(first, period);
     timer.set(beats, TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
     Ok(timer)

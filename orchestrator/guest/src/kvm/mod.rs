@@ -98,20 +98,15 @@ fn load(cache: &Path, key: &str) -> Option<KvmVerdict> {
 
 /// Writes a verdict to the first writable directory; without one, the next run tries KVM again.
 fn store(cache: &Path, key: &str, verdict: &KvmVerdict) {
-    let Ok(json) = serde_json::to_vec(&serde_json::json!({ "key": key, "verdict": verdict }))
-    else {
-        return;
-    };
-    let is_stored = cache_dirs(cache)
-        .iter()
-        .any(|dir| write(dir, &json).is_ok());
-    if !is_stored {
+    let json = serde_json::json!({ "key": key, "verdict": verdict }).to_string();
+    let mut dirs = cache_dirs(cache).into_iter();
+    if !dirs.any(|dir| write(&dir, &json).is_ok()) {
         tracing::debug!("no directory for the verdict on KVM is writable");
     }
 }
 
 /// Writes a temporary file and renames it, so that no reader sees a partial one.
-fn write(dir: &Path, json: &[u8]) -> io::Result<()> {
+fn write(dir: &Path, json: &str) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     let partial = dir.join(format!("{FILE}.{}", std::process::id()));
     fs::write(&partial, json)?;
@@ -119,9 +114,10 @@ fn write(dir: &Path, json: &[u8]) -> io::Result<()> {
 }
 
 fn cache_dirs(cache: &Path) -> Vec<PathBuf> {
+    let of_home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
     let user = env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")));
+        .or_else(of_home);
     let user = user.map(|dir| dir.join("lcmp-lab"));
     [cache.to_owned()].into_iter().chain(user).collect()
 }
@@ -129,12 +125,10 @@ fn cache_dirs(cache: &Path) -> Vec<PathBuf> {
 /// Returns the model of the first CPU in `/proc/cpuinfo`.
 fn cpu_model(cpuinfo: &str) -> String {
     let fields = ["vendor_id", "cpu family", "model", "model name", "stepping"];
-    let values = cpuinfo
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_once(':'))
-        .filter(|(name, _)| fields.contains(&name.trim()))
-        .map(|(_, value)| value.trim());
+    let first = cpuinfo.lines().take_while(|line| !line.is_empty());
+    let values = first.filter_map(|line| line.split_once(':'));
+    let values = values.filter(|(name, _)| fields.contains(&name.trim()));
+    let values = values.map(|(_, value)| value.trim());
     values.collect::<Vec<_>>().join(" ")
 }
 

@@ -13,6 +13,7 @@ use thiserror::Error;
 use crate::{
     Accelerator, Clock,
     cache::Kernel,
+    error::quoted,
     initramfs::{self, TRIAL_MARKER},
     machine::{Machine, Messages, Port},
     process::{Qemu, find_busybox, in_memory, output_pipe},
@@ -28,7 +29,7 @@ pub(crate) enum TrialError {
     NoOutput,
     #[error("it ran no program within {} s", BOOT_TIMEOUT.as_secs())]
     TooSlow,
-    #[error("its machine ended early{}", after_colon(messages))]
+    #[error("its machine ended early{}", quoted(messages))]
     Ended { messages: String },
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -89,9 +90,8 @@ fn watch(mut console: PipeReader, mut marker: PipeReader) -> Result<(), TrialErr
         if on_console {
             let count = console.read(&mut buffer)?;
             if count == 0 {
-                return Err(TrialError::Ended {
-                    messages: String::new(),
-                });
+                let messages = String::new();
+                return Err(TrialError::Ended { messages });
             }
             has_output = true;
         }
@@ -110,14 +110,6 @@ fn wait(console: &PipeReader, marker: &PipeReader, left: Duration) -> io::Result
     let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
     poll(&mut fds, timeout)?;
     Ok(fds.map(|fd| fd.any().unwrap_or(false)))
-}
-
-fn after_colon(messages: &str) -> String {
-    if messages.is_empty() {
-        String::new()
-    } else {
-        format!(": `{messages}`")
-    }
 }
 
 /// Maximum time to the kernel's first line, which takes up to 0.5 s where KVM works.

@@ -24,14 +24,15 @@ pub struct Started {
 }
 
 impl Guest {
-    /// Returns a guest for the test `name`, or prints the reason why there is none.
-    pub fn for_test(name: &str) -> Option<Self> {
+    /// Runs a test's body with a guest, or prints the reason why there is none.
+    pub fn test(body: impl FnOnce(Self)) {
         if let Some(finding) = probe::lacking(&cache::default_dir()).first() {
-            eprintln!("skipped: {name}: {finding}");
-            return None;
+            let test = thread::current().name().unwrap_or_default().to_owned();
+            let name = test.rsplit("::").next().unwrap_or_default();
+            return eprintln!("skipped: {name}: {finding}");
         }
         let dir = tempfile::tempdir().unwrap();
-        Some(Self { dir })
+        body(Self { dir });
     }
 
     pub fn console(&self) -> PathBuf {

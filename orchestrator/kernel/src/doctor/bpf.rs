@@ -45,7 +45,7 @@ fn filter(socket: &mut Socket, index: u32, program: &OwnedFd) -> Result<(), Step
         .push_fd(number(program))
         .push_name(c"lcmp-doctor")
         .push_flags(TCA_BPF_FLAG_ACT_DIRECT);
-    let mut batch = Batch::new();
+    let mut batch = Batch::default();
     batch.request(&request);
     Ok(socket.execute_one(batch)?)
 }

@@ -141,7 +141,7 @@ impl Executor {
 
     /// Returns one message for each of the first steps, as many as fit in one batch.
     fn batch(&mut self, netns: &Namespace, steps: &[Step]) -> Result<Batch, StepError> {
-        let mut batch = Batch::new();
+        let mut batch = Batch::default();
         for step in steps {
             if batch.is_full() {
                 break;

@@ -4,7 +4,7 @@
 //! namespaces, because it would take over an existing file of the same name.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd},
     path::{Path, PathBuf},
@@ -20,6 +20,7 @@ use nix::{
 use procfs::{FromRead, process::MountInfos};
 
 use crate::{
+    journal::if_found,
     name::NetnsName,
     netlink::{NetlinkError, Socket, dump, route::Interfaces},
     process,
@@ -109,14 +110,10 @@ impl Env for RunNetns {
 
 /// Removes the directory of namespaces if it is empty.
 pub(crate) fn remove_directory() -> io::Result<()> {
-    let mut entries = match fs::read_dir(directory()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    if entries.next().is_some() {
+    let entries = if_found(fs::read_dir(directory()))?;
+    if entries.is_none_or(|mut entries| entries.next().is_some()) {
         return Ok(());
     }
-    drop(entries);
     match umount2(&directory(), MntFlags::MNT_DETACH) {
         Ok(()) | Err(Errno::EINVAL | Errno::ENOENT) => {}
         Err(errno) => return Err(errno.into()),
@@ -130,19 +127,11 @@ pub(crate) fn create<T: Send>(
     work: impl FnOnce(File) -> T + Send,
 ) -> io::Result<T> {
     let path = path(name);
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path)?;
+    File::create_new(&path)?;
     let made = on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET)?;
-        mount(
-            Some("/proc/thread-self/ns/net"),
-            &path,
-            None::<&str>,
-            MsFlags::MS_BIND,
-            None::<&str>,
-        )?;
+        let (own, none) = (Some("/proc/thread-self/ns/net"), None::<&str>);
+        mount(own, &path, none, MsFlags::MS_BIND, none)?;
         Ok(work(File::open(&path)?))
     });
     if made.is_err() {
@@ -168,11 +157,7 @@ pub(crate) fn inside_with_sysfs<T: Send>(
     netns: impl AsFd + Send,
     work: impl FnOnce() -> T + Send,
 ) -> io::Result<T> {
-    on_thread(|| {
-        setns(netns, CloneFlags::CLONE_NEWNET)?;
-        own_sysfs()?;
-        Ok(work())
-    })
+    inside(netns, || own_sysfs().map(|()| work()))?
 }
 
 /// Mounts a `/sys` for the calling thread alone, which shows the thread's namespace. `/sys/fs` stays
@@ -197,10 +182,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
         Err(Errno::ENOENT) => return Ok(()),
         Err(errno) => return Err(errno.into()),
     }
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => done,
-    }
+    if_found(fs::remove_file(path)).map(drop)
 }
 
 /// Returns the inode of a namespace.

@@ -11,7 +11,10 @@ use super::{
     backend::{read_sysctl, write_sysctl},
     netns,
 };
-use crate::{journal, name::LabName};
+use crate::{
+    journal::{self, if_found},
+    name::LabName,
+};
 
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 struct Record {
@@ -34,9 +37,8 @@ struct Raised {
 ///
 /// A container lacks the machine's sysctls; nothing is changed there.
 pub(crate) fn raise(lab: &LabName, key: &str, at_least: u64) -> io::Result<()> {
-    let now = match read_sysctl(key) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        now => now?,
+    let Some(now) = if_found(read_sysctl(key))? else {
+        return Ok(());
     };
     let mut record = Record::read()?;
     let enough = now.parse::<u64>().is_ok_and(|now| now >= at_least);
@@ -108,19 +110,14 @@ fn join(labs: &mut Vec<LabName>, lab: &LabName) {
 
 impl Record {
     fn read() -> io::Result<Self> {
-        match fs::read(path()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            text => Ok(serde_json::from_slice(&text?)?),
-        }
+        let text = if_found(fs::read(path()))?;
+        Ok(text.map_or_else(|| Ok(Self::default()), |text| serde_json::from_slice(&text))?)
     }
 
     /// Replaces the record atomically.
     fn write(&self) -> io::Result<()> {
         if *self == Self::default() {
-            return match fs::remove_file(path()) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                done => done,
-            };
+            return if_found(fs::remove_file(path())).map(drop);
         }
         let next = path().with_extension("next");
         fs::write(&next, serde_json::to_vec(self)?)?;

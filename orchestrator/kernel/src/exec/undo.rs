@@ -21,7 +21,7 @@ use rtnetlink::packet_route::RouteNetlinkMessage;
 
 use super::{netns, shared};
 use crate::{
-    journal::{Contents, Entry, FORMAT},
+    journal::{Contents, Entry, FORMAT, if_found},
     name::{LabName, NetnsName},
     netlink::{Batch, KernelError, NetlinkError, Socket, dump, rdma, route},
     process::{self, ProcessId},
@@ -137,11 +137,9 @@ impl Inventory<'_> {
     /// Kills the lab's processes and all others in its namespaces, and waits for them.
     fn end_processes(&self, errors: &mut Vec<UndoError>) {
         let own = i32::try_from(std::process::id()).unwrap_or_default();
-        let inodes: Vec<u64> = self
-            .namespaces
-            .iter()
-            .filter_map(|(name, inode)| inode.or_else(|| netns::inode(name)))
-            .collect();
+        let namespaces = self.namespaces.iter();
+        let inodes = namespaces.filter_map(|(name, inode)| inode.or_else(|| netns::inode(name)));
+        let inodes: Vec<u64> = inodes.collect();
         let inside = |pid: &i32| process::netns_inode(*pid).is_some_and(|at| inodes.contains(&at));
         let found = process::all()
             .unwrap_or_default()
@@ -169,23 +167,17 @@ impl Inventory<'_> {
         self.delete_rules(socket, errors);
         if !self.links.is_empty() {
             let deleted = self.delete_links(socket, errors);
-            let undo = || "ip link del".to_owned();
-            errors.extend(deleted.err().map(|error| UndoError::Step {
-                undo: undo(),
-                error,
-            }));
+            let undo = "ip link del".to_owned();
+            errors.extend(deleted.err().map(|error| UndoError::Step { undo, error }));
         }
     }
 
     fn delete_rxe(&self, errors: &mut Vec<UndoError>) {
-        let listed = Socket::rdma()
-            .map_err(NetlinkError::from)
-            .and_then(|mut socket| {
-                let devices = rdma::devices(&mut socket)?;
-                Ok((socket, devices))
-            });
         // Without the RDMA subsystem there is no device.
-        let Ok((mut socket, devices)) = listed else {
+        let Ok(mut socket) = Socket::rdma() else {
+            return;
+        };
+        let Ok(devices) = rdma::devices(&mut socket) else {
             return;
         };
         for &(name, dev) in self.rxe.iter().rev() {
@@ -205,7 +197,7 @@ impl Inventory<'_> {
 
     fn delete_rules(&self, socket: &mut Socket, errors: &mut Vec<UndoError>) {
         for rules in self.rules.chunks(RULES_AT_ONCE) {
-            let mut batch = Batch::new();
+            let mut batch = Batch::default();
             for rule in rules {
                 batch.route(&RouteNetlinkMessage::DelRule(route::rule(rule)), 0);
             }
@@ -241,16 +233,12 @@ impl Inventory<'_> {
         let groups: Vec<u32> = self.groups.iter().filter(alone).copied().collect();
         for &group in &groups {
             if ours.iter().any(|link| link.group == group) {
-                let mut batch = Batch::new();
-                batch.route(&route::group_delete(group), 0);
-                let deleted = socket.execute_one(batch);
+                let deleted = socket.execute_one(Batch::of(&route::group_delete(group)));
                 errors.extend(unless_gone(format!("ip link del group {group}"), deleted));
             }
         }
         for link in ours.iter().filter(|link| !groups.contains(&link.group)) {
-            let mut batch = Batch::new();
-            batch.route(&route::link_delete(link.index), 0);
-            let deleted = socket.execute_one(batch);
+            let deleted = socket.execute_one(Batch::of(&route::link_delete(link.index)));
             errors.extend(unless_gone(format!("ip link del {}", link.name), deleted));
         }
         Ok(())
@@ -287,11 +275,8 @@ fn remove_pins(path: &Path) -> Option<UndoError> {
         Ok(()) | Err(Errno::EINVAL | Errno::ENOENT) => {}
         Err(errno) => return Some(file(&path.display().to_string(), errno.into())),
     }
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => Some(file(&path.display().to_string(), error)),
-        Ok(()) => None,
-    }
+    let removed = if_found(fs::remove_dir_all(path)).err();
+    removed.map(|error| file(&path.display().to_string(), error))
 }
 
 fn unless_gone(undo: String, done: Result<(), NetlinkError>) -> Option<UndoError> {

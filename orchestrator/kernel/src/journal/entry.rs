@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lab_plan::model::Role;
+use lab_plan::model::{Node, Role};
 use lab_records::Location;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,19 @@ pub(crate) struct NodeEntry {
     /// Namespace; `None` for a host in the root namespace.
     pub netns: Option<NetnsName>,
     pub interfaces: Vec<String>,
+}
+
+impl NodeEntry {
+    /// Returns the entry of a node of a plan.
+    pub fn of(node: &Node, netns: Option<NetnsName>, interfaces: Vec<String>) -> Self {
+        Self {
+            name: node.name.clone(),
+            short: node.short.clone(),
+            role: node.role,
+            netns,
+            interfaces,
+        }
+    }
 }
 
 /// Version of the journal's format. A lab whose journal has another is not taken down.

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{Entry, FORMAT};
+use super::{Entry, FORMAT, if_found};
 
 /// Journal being written.
 #[derive(Debug)]
@@ -42,15 +42,10 @@ impl Contents {
     /// Reads a journal; a missing one is empty. The change of a last line without its end never
     /// happened.
     pub fn read(directory: &Path) -> io::Result<Self> {
-        let text = match std::fs::read(directory.join(NAME)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            text => text?,
-        };
-        let whole = text
-            .iter()
-            .rposition(|&b| b == b'\n')
-            .map_or(0, |at| at + 1);
-        let lines = text[..whole].split(|&b| b == b'\n').zip(1..);
+        let text = if_found(std::fs::read(directory.join(NAME)))?.unwrap_or_default();
+        let end = text.iter().rposition(|&b| b == b'\n');
+        let whole = &text[..end.map_or(0, |at| at + 1)];
+        let lines = whole.split(|&b| b == b'\n').zip(1..);
         let mut lines = lines.filter(|(line, _)| !line.is_empty());
         let entry = |(line, number): (&[u8], u32)| {
             let path = directory.join(NAME);
@@ -59,12 +54,9 @@ impl Contents {
                 io::Error::new(io::ErrorKind::InvalidData, text)
             })
         };
+        let first = lines.next().map(entry).transpose()?;
         let mut contents = Self {
-            entries: lines
-                .next()
-                .map(entry)
-                .into_iter()
-                .collect::<Result<_, _>>()?,
+            entries: first.into_iter().collect(),
         };
         if contents.head().is_none_or(|head| head.format == FORMAT) {
             let rest = lines.map(entry).collect::<Result<Vec<_>, _>>()?;

@@ -1,7 +1,7 @@
 //! Lock of the machine's set of labs.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, Metadata, OpenOptions, TryLockError},
     io,
     os::unix::fs::MetadataExt,
     path::PathBuf,
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::base;
+use super::{base, if_found};
 
 /// Lock held while labs are reserved or removed. It ends with its process; the last holder removes an
 /// empty directory.
@@ -26,13 +26,7 @@ impl MachineLock {
             match Self::attempt()? {
                 Some(lock) => return Ok(lock),
                 None if Instant::now() < deadline => sleep(PAUSE),
-                None => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::TimedOut,
-                        "another process has been changing labs for a minute \
-                         (hint: `fuser /run/lcmp-lab/.lock` names it)",
-                    ));
-                }
+                None => return Err(io::Error::new(io::ErrorKind::TimedOut, BUSY)),
             }
         }
     }
@@ -40,14 +34,10 @@ impl MachineLock {
     /// Returns `None` while another process holds the lock or has just removed its file.
     fn attempt() -> io::Result<Option<Self>> {
         fs::create_dir_all(base())?;
-        let open = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path());
-        let file = match open {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        let Some(file) = if_found(options.open(path()))? else {
+            return Ok(None);
         };
         match file.try_lock() {
             Ok(()) => {}
@@ -55,11 +45,9 @@ impl MachineLock {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         // The lock of a removed file excludes nobody.
-        let there = fs::metadata(path()).is_ok_and(|there| {
-            file.metadata()
-                .is_ok_and(|ours| ours.ino() == there.ino() && ours.dev() == there.dev())
-        });
-        Ok(there.then_some(Self { _file: file }))
+        let id = |metadata: Metadata| (metadata.ino(), metadata.dev());
+        let is_there = fs::metadata(path()).map(id).ok() == Some(id(file.metadata()?));
+        Ok(is_there.then_some(Self { _file: file }))
     }
 }
 
@@ -80,6 +68,8 @@ fn path() -> PathBuf {
 }
 
 const NAME: &str = ".lock";
+const BUSY: &str = "another process has been changing labs for a minute \
+                    (hint: `fuser /run/lcmp-lab/.lock` names it)";
 /// Taking down the largest lab takes a second or two, more on a loaded machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);

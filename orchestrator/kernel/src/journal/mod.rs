@@ -31,6 +31,14 @@ pub(crate) fn hint(error: &io::Error) -> &'static str {
     }
 }
 
+/// Returns `None` for a file or directory that does not exist.
+pub(crate) fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
+}
+
 /// Returns the directory of all labs of the machine.
 pub(crate) fn base() -> PathBuf {
     PathBuf::from("/run/lcmp-lab")

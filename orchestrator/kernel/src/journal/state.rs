@@ -5,7 +5,7 @@ use std::{fmt, io, time::SystemTime};
 use lab_plan::model::Role;
 use serde::Serialize;
 
-use super::{Contents, Entry, Location, base, directory};
+use super::{Contents, Entry, Location, base, directory, if_found};
 use crate::{name::LabName, process};
 
 /// State of a lab.
@@ -58,20 +58,12 @@ pub struct Status {
 
 /// Lists the labs of the machine, by name.
 pub(crate) fn labs() -> io::Result<Vec<LabName>> {
-    let entries = match std::fs::read_dir(base()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut labs = Vec::new();
-    for entry in entries {
+    let mut labs: Vec<LabName> = Vec::new();
+    for entry in if_found(std::fs::read_dir(base()))?.into_iter().flatten() {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            labs.extend(
-                entry
-                    .file_name()
-                    .to_str()
-                    .and_then(|name| name.parse().ok()),
-            );
+            let name = entry.file_name();
+            labs.extend(name.to_str().and_then(|name| name.parse().ok()));
         }
     }
     labs.sort();
@@ -90,20 +82,15 @@ pub(crate) fn read(lab: &LabName) -> io::Result<Option<(Contents, LabState)>> {
 }
 
 fn state(contents: &Contents) -> io::Result<LabState> {
-    let Some(head) = contents.head() else {
-        return Ok(LabState::Dead);
-    };
-    if head.boot_id != process::boot_id()? {
-        return Ok(LabState::Dead);
-    }
-    if contents.entries.contains(&Entry::Kept) {
-        return Ok(LabState::Kept);
-    }
-    Ok(if head.owner.process.is_alive() {
-        LabState::Live
-    } else {
-        LabState::Dead
-    })
+    let boot_id = process::boot_id()?;
+    Ok(
+        match contents.head().filter(|head| head.boot_id == boot_id) {
+            None => LabState::Dead,
+            Some(_) if contents.entries.contains(&Entry::Kept) => LabState::Kept,
+            Some(head) if head.owner.process.is_alive() => LabState::Live,
+            Some(_) => LabState::Dead,
+        },
+    )
 }
 
 impl Status {

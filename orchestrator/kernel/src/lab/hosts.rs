@@ -97,15 +97,12 @@ pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), L
 
 /// Returns the index of a device's RoCE v2 GID for an IPv4 address.
 fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
-    let port = PathBuf::from("/sys/class/infiniband")
-        .join(device)
-        .join("ports/1");
+    let port = PathBuf::from(format!("/sys/class/infiniband/{device}/ports/1"));
     let [a, b, c, d] = addr.octets();
     let wanted = format!("0000:0000:0000:0000:0000:ffff:{a:02x}{b:02x}:{c:02x}{d:02x}");
-    let mut indexes: Vec<u8> = fs::read_dir(port.join("gids"))
-        .ok()?
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect();
+    let entries = fs::read_dir(port.join("gids")).ok()?.flatten();
+    let indexes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut indexes: Vec<u8> = indexes.collect();
     indexes.sort_unstable();
     indexes.into_iter().find(|index| {
         // Unset entries cannot be read.

@@ -124,8 +124,7 @@ impl NodeCommand {
 
 impl Lab {
     /// Starts a program in a node's namespace, with its `/sys`, and records the process in the
-    /// journal.
-    /// Fails when the namespace cannot be entered or the program does not start.
+    /// journal. Fails when the namespace cannot be entered or the program does not start.
     pub fn spawn_on(
         &mut self,
         node: lab_units::NodeId,
@@ -153,21 +152,18 @@ fn find(lab: &LabName, node: &str) -> Result<NodeEntry, EnterError> {
     };
     let read = journal::read(lab).map_err(io)?;
     let (contents, _) = read.ok_or_else(|| EnterError::NoLab { lab: lab.clone() })?;
-    if contents
-        .head()
-        .is_some_and(|head| head.location == Location::Guest)
-    {
+    let head = contents.head();
+    if head.is_some_and(|head| head.location == Location::Guest) {
         return Err(EnterError::InGuest { lab: lab.clone() });
     }
-    let nodes: Vec<NodeEntry> = contents
+    let nodes = contents
         .entries
         .into_iter()
         .filter_map(|entry| match entry {
             Entry::Nodes(nodes) => Some(nodes),
             _ => None,
-        })
-        .flatten()
-        .collect();
+        });
+    let nodes: Vec<NodeEntry> = nodes.flatten().collect();
     let named = |entry: &&NodeEntry| entry.name == node || entry.short == node;
     let no_node = || EnterError::NoNode {
         lab: lab.clone(),

@@ -34,10 +34,9 @@ pub(super) fn check(
 /// Raises the limit of open files to the lab's need: two for each namespace, and some for everything
 /// else.
 pub(super) fn allow_files(steps: &[Step]) -> Result<(), LabErrorKind> {
-    let namespaces = steps
-        .iter()
-        .filter(|step| matches!(step, Step::Netns { .. }));
-    let needed = 2 * u64::try_from(namespaces.count()).unwrap_or(u64::MAX / 2) + OTHER_FILES;
+    let is_netns = |step: &&Step| matches!(step, Step::Netns { .. });
+    let namespaces = steps.iter().filter(is_netns).count();
+    let needed = 2 * u64::try_from(namespaces).unwrap_or(u64::MAX / 2) + OTHER_FILES;
     let io = |errno: nix::Error| LabErrorKind::Io {
         what: "limit of open files",
         error: errno.into(),
@@ -47,10 +46,8 @@ pub(super) fn allow_files(steps: &[Step]) -> Result<(), LabErrorKind> {
         return Ok(());
     }
     if hard < needed {
-        return Err(LabErrorKind::Files {
-            needed,
-            limit: hard,
-        });
+        let limit = hard;
+        return Err(LabErrorKind::Files { needed, limit });
     }
     setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(io)
 }
@@ -64,13 +61,9 @@ fn check_names(steps: &[Step]) -> Result<(), LabErrorKind> {
     let links = dump::links(&mut Socket::route().map_err(io)?)?;
     let links: BTreeSet<String> = links.into_iter().map(|link| link.name).collect();
     // A kernel without the RDMA subsystem has no device.
-    let devices = Socket::rdma().map_err(Into::into);
-    let devices = devices.and_then(|mut socket| rdma::devices(&mut socket));
-    let devices: BTreeSet<String> = devices
-        .unwrap_or_default()
-        .into_iter()
-        .map(|device| device.name)
-        .collect();
+    let devices = Socket::rdma().map(|mut socket| rdma::devices(&mut socket).unwrap_or_default());
+    let devices = devices.unwrap_or_default().into_iter();
+    let devices: BTreeSet<String> = devices.map(|device| device.name).collect();
     let exists = |what, name: &str| {
         let name = name.to_owned();
         Err(LabErrorKind::Exists { what, name })
@@ -81,11 +74,10 @@ fn check_names(steps: &[Step]) -> Result<(), LabErrorKind> {
                 return exists("namespace", name.as_str());
             }
             Step::Veth(veth) => {
-                let mut ends = [&veth.a, &veth.b].into_iter();
-                let taken =
-                    ends.find(|end| end.netns == Namespace::Root && links.contains(&end.dev));
-                if let Some(end) = taken {
-                    return exists("interface", &end.dev);
+                for end in [&veth.a, &veth.b] {
+                    if end.netns == Namespace::Root && links.contains(&end.dev) {
+                        return exists("interface", &end.dev);
+                    }
                 }
             }
             Step::Device {

@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::PathBuf};
 
-use lab_plan::model::{Node, Plan};
+use lab_plan::model::Plan;
 
 use crate::{
     exec::UndoError,
@@ -183,13 +183,7 @@ fn head(location: Location, lab: &LabName, scenario: &str, slot: u8) -> io::Resu
 
 /// Returns the nodes of a lab that has no objects on this kernel.
 fn nodes_elsewhere(plan: &Plan) -> Vec<NodeEntry> {
-    let entry = |node: &Node| NodeEntry {
-        name: node.name.clone(),
-        short: node.short.clone(),
-        role: node.role,
-        netns: None,
-        interfaces: Vec::new(),
-    };
+    let entry = |node| NodeEntry::of(node, None, Vec::new());
     plan.nodes.iter().map(entry).collect()
 }
 

@@ -29,12 +29,7 @@ impl InUse {
         Ok(Self {
             slots: Vec::new(),
             interfaces: links.map(|link| link.name).collect(),
-            addresses: addresses
-                .map(|found| Prefix {
-                    addr: found.addr,
-                    len: found.len,
-                })
-                .collect(),
+            addresses: addresses.map(prefix_of).collect(),
             routes: routes.map(|route| (route.table, route.to)).collect(),
             rules: rules.map(|rule| rule.priority).collect(),
         })
@@ -73,10 +68,7 @@ impl InUse {
                 .routes
                 .iter()
                 .any(|(table, to)| inside(to) || tables.contains(table))
-            && !self
-                .rules
-                .iter()
-                .any(|priority| priorities.contains(priority))
+            && !self.rules.iter().any(|rule| priorities.contains(rule))
     }
 
     fn overlaps(&self, block: Prefix) -> bool {
@@ -86,10 +78,13 @@ impl InUse {
     }
 }
 
+fn prefix_of(dump::Address { addr, len, .. }: dump::Address) -> Prefix {
+    Prefix { addr, len }
+}
+
 fn contains(prefix: Prefix, addr: Ipv4Addr) -> bool {
-    let mask = u32::MAX
-        .checked_shl(32 - u32::from(prefix.len))
-        .unwrap_or(0);
+    let host_bits = 32 - u32::from(prefix.len);
+    let mask = u32::MAX.checked_shl(host_bits).unwrap_or(0);
     prefix.addr.to_bits() & mask == addr.to_bits() & mask
 }
 
@@ -117,10 +112,8 @@ mod tests {
         in_use.routes.push((254, prefix("10.32.0.0/12")));
         in_use.rules.push(address::rule_priority(3, HostRule::Out));
         in_use.interfaces.push("l4d1-d2".into());
-        in_use.routes.push((
-            address::routing_table(5, lab_units::NodeId(9)),
-            prefix("0.0.0.0/0"),
-        ));
+        let table = address::routing_table(5, lab_units::NodeId(9));
+        in_use.routes.push((table, prefix("0.0.0.0/0")));
         assert_eq!(in_use.free_slot(), Some(6));
     }
 

@@ -161,19 +161,13 @@ impl Lab {
     pub(crate) fn counters(&mut self, node: NodeId) -> Result<Vec<Stats64>, NetlinkError> {
         let layout = Layout::new(&self.plan, &self.options);
         let node = layout.node(node);
-        let devs = node
-            .ports
-            .iter()
-            .map(|&port| layout.port(port).interface.clone());
-        let (netns, devs) = (layout.netns(node), devs.collect::<Vec<_>>());
+        let (netns, devs) = (layout.netns(node), layout.interfaces(node));
         let gone = || io::Error::other(format!("{netns} is not the lab's"));
         let handle = self.executor()?.handle(&netns).ok_or_else(gone)?;
         let links = dump::links(&mut handle.socket)?;
         let stats = |dev: &String| {
-            links
-                .iter()
-                .find(|link| link.name == *dev)
-                .map(|link| link.stats)
+            let link = links.iter().find(|link| link.name == *dev);
+            link.map(|link| link.stats)
         };
         Ok(devs.iter().filter_map(stats).collect())
     }
@@ -215,16 +209,8 @@ impl Lab {
     fn nodes(&self) -> Vec<NodeEntry> {
         let layout = Layout::new(&self.plan, &self.options);
         let entry = |node: &lab_plan::model::Node| {
-            let ports = node.ports.iter();
-            NodeEntry {
-                name: node.name.clone(),
-                short: node.short.clone(),
-                role: node.role,
-                netns: layout.netns(node).name().cloned(),
-                interfaces: ports
-                    .map(|&port| layout.port(port).interface.clone())
-                    .collect(),
-            }
+            let netns = layout.netns(node).name().cloned();
+            NodeEntry::of(node, netns, layout.interfaces(node))
         };
         layout.nodes().map(entry).collect()
     }

@@ -70,10 +70,8 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
 /// Returns the parameters of a fault's link before the fault: planned, or set by an earlier fault.
 fn before(plan: &Plan, fault: &FaultPlan) -> WirePlan {
     let earlier = plan.faults.iter().take_while(|other| *other != fault);
-    let last = earlier
-        .filter_map(|other| wire_of(other, fault.link))
-        .last();
-    last.unwrap_or(plan.links[fault.link.index()].emu)
+    let wires = earlier.filter_map(|other| wire_of(other, fault.link));
+    wires.last().unwrap_or(plan.links[fault.link.index()].emu)
 }
 
 fn wire_of(fault: &FaultPlan, link: LinkId) -> Option<WirePlan> {

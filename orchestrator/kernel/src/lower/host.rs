@@ -58,14 +58,12 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
         }));
     }
     let root = Namespace::Root;
-    steps.extend(
-        [
-            DeviceChange::Up,
-            DeviceChange::Address(port.addr),
-            DeviceChange::NotLocal(port.addr),
-        ]
-        .map(|change| Step::device(&root, dev, change)),
-    );
+    let addresses = [
+        DeviceChange::Address(port.addr),
+        DeviceChange::NotLocal(port.addr),
+    ];
+    let changes = [DeviceChange::Up].into_iter().chain(addresses);
+    steps.extend(changes.map(|change| Step::device(&root, dev, change)));
     steps.push(node::neighbour(layout, &root, id));
     // Routes with a source address need it to be local in their own table.
     let local = RouteTarget::Local { dev: dev.clone() };

@@ -37,6 +37,12 @@ impl<'a> Layout<'a> {
         &self.plan.links[id.index()]
     }
 
+    /// Returns the interfaces of a node, in the order of its ports.
+    pub fn interfaces(&self, node: &Node) -> Vec<String> {
+        let ports = node.ports.iter();
+        ports.map(|&id| self.port(id).interface.clone()).collect()
+    }
+
     /// Returns all links with their IDs.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &'a Link)> + use<'a> {
         (0..).map(LinkId).zip(&self.plan.links)
@@ -44,9 +50,8 @@ impl<'a> Layout<'a> {
 
     /// Returns the ports whose cables lead into the fiber.
     pub fn fiber_ports(&self) -> impl Iterator<Item = PortId> + use<'a> {
-        let inter_dc = self
-            .links()
-            .filter(|(_, link)| link.kind == LinkKind::InterDc);
+        let links = self.links();
+        let inter_dc = links.filter(|(_, link)| link.kind == LinkKind::InterDc);
         inter_dc.flat_map(|(id, _)| [id.port_a(), id.port_b()])
     }
 
@@ -74,10 +79,6 @@ impl<'a> Layout<'a> {
     /// Returns the interface in the fiber of the cable at a DCI switch's port.
     pub fn fiber_dev(&self, port: PortId) -> String {
         format!("f{}", port.0)
-    }
-
-    pub fn mac(&self, port: PortId) -> Mac {
-        self.port(port).mac
     }
 
     /// Returns the hardware address of the interface in the fiber: the port's with one more bit set.

@@ -42,7 +42,7 @@ fn end(layout: &Layout<'_>, port: PortId) -> VethEnd {
     VethEnd {
         netns,
         dev: layout.port(port).interface.clone(),
-        mac: layout.mac(port),
+        mac: layout.port(port).mac,
         group,
         index,
     }
@@ -75,29 +75,18 @@ pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
 /// Appends the fibers: each end sends what it receives out at the other, after the fiber's delay.
 pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let netns = layout.fiber();
-    for port in layout.fiber_ports() {
-        steps.push(offloads(&netns, &layout.fiber_dev(port)));
-    }
+    let fibers = layout.fiber_ports();
+    steps.extend(fibers.map(|port| offloads(&netns, &layout.fiber_dev(port))));
     for port in layout.fiber_ports() {
         let (from, to) = (layout.fiber_dev(port), layout.fiber_dev(port.peer()));
         let wire = &layout.link(port.link()).emu;
         steps.extend(fiber_line(layout, port, wire).map(Step::Qdisc));
-        steps.push(Step::Qdisc(QdiscAt {
-            netns: netns.clone(),
-            dev: from.clone(),
-            parent: Parent::Clsact,
-            handle: CLSACT,
-            qdisc: Qdisc::Clsact,
-        }));
+        let clsact = at(&netns, &from, Parent::Clsact, CLSACT, Qdisc::Clsact);
+        steps.push(Step::Qdisc(clsact));
         steps.push(Step::device(&netns, &from, DeviceChange::Redirect(to)));
     }
-    for port in layout.fiber_ports() {
-        steps.push(Step::device(
-            &netns,
-            &layout.fiber_dev(port),
-            DeviceChange::Up,
-        ));
-    }
+    let up = |port| Step::device(&netns, &layout.fiber_dev(port), DeviceChange::Up);
+    steps.extend(layout.fiber_ports().map(up));
 }
 
 /// Appends receive packet steering on every interface if more than one CPU receives.
@@ -139,29 +128,25 @@ pub(super) fn egress(
         }
     };
     let marks = wire.ecn.filter(|_| full && link.kind == LinkKind::InterDc);
-    let second = marks.map(|ecn| QdiscAt {
-        netns: netns.clone(),
-        dev: dev.to_owned(),
-        parent: Parent::Of(ROOT),
-        handle: CHILD,
-        qdisc: Qdisc::Red(Red {
+    let second = marks.map(|ecn| {
+        let red = Red {
             limit: wire.buffer_bytes,
             min: ecn.k_min,
             max: ecn.k_max,
             probability: ecn.p_max,
-        }),
+        };
+        at(netns, dev, Parent::Of(ROOT), CHILD, Qdisc::Red(red))
     });
-    [Some(root(netns, dev, first)), second]
-        .into_iter()
-        .flatten()
+    let first = at(netns, dev, Parent::Root, ROOT, first);
+    [Some(first), second].into_iter().flatten()
 }
 
-fn root(netns: &Namespace, dev: &str, qdisc: Qdisc) -> QdiscAt {
+fn at(netns: &Namespace, dev: &str, parent: Parent, handle: Handle, qdisc: Qdisc) -> QdiscAt {
     QdiscAt {
         netns: netns.clone(),
         dev: dev.to_owned(),
-        parent: Parent::Root,
-        handle: ROOT,
+        parent,
+        handle,
         qdisc,
     }
 }
@@ -187,8 +172,9 @@ fn shaper(layout: &Layout<'_>, wire: &WirePlan, limit: Bytes) -> Tbf {
 /// Returns the delay line towards the switch at whose port the cable starts.
 pub(super) fn fiber_line(layout: &Layout<'_>, port: PortId, wire: &WirePlan) -> Option<QdiscAt> {
     let line = Qdisc::Netem(line(wire));
-    let at = || root(&layout.fiber(), &layout.fiber_dev(port), line);
-    layout.options.delay_lines.then(at)
+    let (netns, dev) = (layout.fiber(), layout.fiber_dev(port));
+    let at = at(&netns, &dev, Parent::Root, ROOT, line);
+    layout.options.delay_lines.then_some(at)
 }
 
 fn line(wire: &WirePlan) -> Netem {

@@ -46,12 +46,9 @@ fn the_fabrics_are_184_nodes_and_220_links() {
     assert_eq!((plan.nodes.len(), plan.links.len()), (184, 220));
     let options = options(HostPlacement::OwnNamespace, Clock::Virtual);
     let steps = lower(&plan, &options);
-    let namespaces = steps
-        .iter()
-        .filter(|step| matches!(step, Step::Netns { .. }));
-    assert_eq!(namespaces.count(), 184 + 1);
-    let pairs = steps.iter().filter(|step| matches!(step, Step::Veth(_)));
-    assert_eq!(pairs.count(), 220 + 12);
+    let count = |kind: fn(&&Step) -> bool| steps.iter().filter(kind).count();
+    assert_eq!(count(|step| matches!(step, Step::Netns { .. })), 184 + 1);
+    assert_eq!(count(|step| matches!(step, Step::Veth(_))), 220 + 12);
 }
 
 #[test]
@@ -64,18 +61,14 @@ fn faults_become_steps_on_the_fiber_and_the_egress_queues() {
         delay_ns: Nanos::new(40_000_000),
         ..slower
     };
-    plan.faults = [
-        FaultChange::Down,
-        FaultChange::Up,
-        FaultChange::Wire(slower),
-        FaultChange::Wire(longer),
-        FaultChange::Wire(as_planned),
-        FaultChange::Wire(longer),
-    ]
-    .into_iter()
-    .zip(0..)
-    .map(|(change, at)| fault(LinkId(0), at, change))
-    .collect();
+    let wires = [slower, longer, as_planned, longer].map(FaultChange::Wire);
+    let changes = [FaultChange::Down, FaultChange::Up]
+        .into_iter()
+        .chain(wires);
+    let faults = changes
+        .zip(0..)
+        .map(|(change, at)| fault(LinkId(0), at, change));
+    plan.faults = faults.collect();
     let mut text = String::new();
     for fault in &plan.faults {
         text += &listing(&lower_fault(&plan, &options, fault).unwrap());
@@ -107,13 +100,10 @@ fn a_link_inside_a_datacenter_has_no_faults() {
     let plan = testing::pair(0);
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
     let fault = fault(LinkId(1), 0, FaultChange::Down);
-    let error = lower_fault(&plan, &options, &fault)
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        error,
-        "link `dc1-dc1/h1` is inside a datacenter, only links between datacenters can change"
-    );
+    let error = lower_fault(&plan, &options, &fault).unwrap_err();
+    let expected =
+        "link `dc1-dc1/h1` is inside a datacenter, only links between datacenters can change";
+    assert_eq!(error.to_string(), expected);
 }
 
 #[test]

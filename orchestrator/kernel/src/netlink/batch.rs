@@ -15,12 +15,11 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Returns an empty batch.
-    pub const fn new() -> Self {
-        Self {
-            bytes: Vec::new(),
-            starts: Vec::new(),
-        }
+    /// Returns a batch of one message for a link, address, neighbour, route or rule.
+    pub fn of(message: &RouteNetlinkMessage) -> Self {
+        let mut batch = Self::default();
+        batch.route(message, 0);
+        batch
     }
 
     /// Returns the number of messages.
@@ -75,9 +74,9 @@ impl Batch {
         let sequence = u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
         self.starts.push(start);
         self.bytes.extend_from_slice(&0u32.to_ne_bytes());
+        let flags = flags | NLM_F_REQUEST;
         self.bytes.extend_from_slice(&kind.to_ne_bytes());
-        self.bytes
-            .extend_from_slice(&(flags | NLM_F_REQUEST).to_ne_bytes());
+        self.bytes.extend_from_slice(&flags.to_ne_bytes());
         self.bytes.extend_from_slice(&sequence.to_ne_bytes());
         self.bytes.extend_from_slice(&0u32.to_ne_bytes());
         start

@@ -83,23 +83,16 @@ pub(crate) fn links(socket: &mut Socket) -> Result<Vec<Link>, NetlinkError> {
 /// Lists all IPv4 addresses.
 pub(crate) fn addresses(socket: &mut Socket) -> Result<Vec<Address>, NetlinkError> {
     socket.dump(libc::RTM_GETADDR, &inet([0; ADDRESS_HEADER]), |message| {
-        AddressMessage::parse(message.payload())
-            .ok()
-            .and_then(address)
+        address(AddressMessage::parse(message.payload()).ok()?)
     })
 }
 
 /// Lists all permanent IPv4 neighbours.
 pub(crate) fn neighbours(socket: &mut Socket) -> Result<Vec<Neighbour>, NetlinkError> {
-    socket.dump(
-        libc::RTM_GETNEIGH,
-        &inet([0; NEIGHBOUR_HEADER]),
-        |message| {
-            NeighbourMessage::parse(message.payload())
-                .ok()
-                .and_then(neighbour)
-        },
-    )
+    let request = inet([0; NEIGHBOUR_HEADER]);
+    socket.dump(libc::RTM_GETNEIGH, &request, |message| {
+        neighbour(NeighbourMessage::parse(message.payload()).ok()?)
+    })
 }
 
 /// Lists the IPv4 routes of all tables.

@@ -21,7 +21,7 @@ pub(crate) fn add_rxe(socket: &mut Socket, name: &str, dev: &str) -> Result<(), 
     text(&mut payload, ATTR_DEV_NAME, name);
     text(&mut payload, ATTR_NDEV_NAME, dev);
     text(&mut payload, ATTR_LINK_TYPE, "rxe");
-    let mut batch = Batch::new();
+    let mut batch = Batch::default();
     batch.raw(message(CMD_NEWLINK), 0, &payload);
     socket.execute_one(batch)
 }
@@ -30,7 +30,7 @@ pub(crate) fn add_rxe(socket: &mut Socket, name: &str, dev: &str) -> Result<(), 
 pub(crate) fn delete(socket: &mut Socket, index: u32) -> Result<(), NetlinkError> {
     let mut payload = Vec::new();
     attribute(&mut payload, ATTR_DEV_INDEX, &index.to_ne_bytes());
-    let mut batch = Batch::new();
+    let mut batch = Batch::default();
     batch.raw(message(CMD_DELLINK), 0, &payload);
     socket.execute_one(batch)
 }

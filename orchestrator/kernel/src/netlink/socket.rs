@@ -82,7 +82,7 @@ impl Socket {
         mut read: impl FnMut(&NetlinkBuffer<&[u8]>) -> Option<T>,
     ) -> Result<Vec<T>, NetlinkError> {
         for _ in 0..MAX_DUMPS {
-            let mut batch = Batch::new();
+            let mut batch = Batch::default();
             batch.raw(kind, NLM_F_REQUEST | NLM_F_DUMP, payload);
             self.send(batch.bytes_to_send())?;
             let (mut found, mut interrupted, mut refused) = (Vec::new(), false, None);

@@ -37,8 +37,7 @@ pub trait Word: Copy + 'static {
         known.map(|(_, meaning)| *meaning)
     }
 
-    /// Reads a word.
-    /// Fails with the known words and the closest one.
+    /// Reads a word. Fails with the known words and the closest one.
     fn read_word(text: &str) -> Result<Self, ProblemKind> {
         Self::find(text).ok_or_else(|| ProblemKind::UnknownWord {
             found: text.to_owned(),

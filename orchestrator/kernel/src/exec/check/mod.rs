@@ -30,13 +30,12 @@ pub struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            netns,
-            object,
-            wanted,
-            found,
-        } = self;
-        write!(f, "{object} in {netns}: wanted {wanted}, found {found}")
+        let (wanted, found) = (&self.wanted, &self.found);
+        write!(
+            f,
+            "{} in {}: wanted {wanted}, found {found}",
+            self.object, self.netns
+        )
     }
 }
 

@@ -18,10 +18,8 @@ use crate::step::{Handle, Parent, Qdisc};
 /// Adds the message of `tc qdisc add`.
 pub(crate) fn add(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
     let header = header(index, parent, handle);
-    let mut request = Request::new()
-        .set_create()
-        .set_excl()
-        .op_newqdisc_do(&header);
+    let create = Request::new().set_create().set_excl();
+    let mut request = create.op_newqdisc_do(&header);
     options(request.encode(), qdisc);
     batch.request(&request);
 }
@@ -47,10 +45,8 @@ pub(crate) fn redirect(batch: &mut Batch, from: u32, to: u32) {
     everything.flags = TC_U32_TERMINAL;
     everything.nkeys = 1;
     everything.keys = TcU32Key::new();
-    let mut request = Request::new()
-        .set_create()
-        .set_excl()
-        .op_newtfilter_do(&header);
+    let create = Request::new().set_create().set_excl();
+    let mut request = create.op_newtfilter_do(&header);
     let filter = request.encode().nested_options_u32().push_sel(everything);
     // The kernel counts actions from 1, the crate from 0; what is at 0 is not read.
     let actions = filter.array_act().entry_nested().end_nested();

@@ -159,14 +159,15 @@ pub(super) fn options(attributes: PushAttrs<&mut Vec<u8>>, qdisc: &Qdisc) {
             parms.qth_min = clamp(red.min);
             parms.qth_max = clamp(red.max);
             parms.Wlog = WEIGHT_LOG;
+            let flags = BuiltinBitfield32 {
+                value: RED_FLAGS,
+                selector: RED_FLAGS,
+            };
             let options = attributes.nested_options_red().push_parms(parms);
+            let options = options.push_stab(&FORGET_WHEN_IDLE);
             options
-                .push_stab(&FORGET_WHEN_IDLE)
                 .push_max_p(of_all_ones(red.probability))
-                .push_flags(BuiltinBitfield32 {
-                    value: RED_FLAGS,
-                    selector: RED_FLAGS,
-                });
+                .push_flags(flags);
         }
         Qdisc::Netem(netem) => {
             let bytes_per_sec = bytes_per_sec(netem.rate);
