@@ -7,7 +7,8 @@
 //!
 //! - `run`: facts, flows and query results; `route`, `size_bins`: groups of flows
 //! - `frames`: queries on the tables, by polars
-//! - `stats`: percentiles with bootstrap intervals
+//! - `stats`: percentiles with intervals by order statistics, means and changes with bootstrap ones
+//! - `closing`: the table at the end of a run
 //! - `report`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
 //! - `page`: the HTML page
@@ -18,6 +19,7 @@
 //! println!("{}", report.html.display());
 //! # Ok::<(), lab_reports::ReportError>(())
 //! ```
+mod closing;
 mod error;
 mod figure;
 mod figures;
@@ -32,6 +34,7 @@ mod stats;
 mod testing;
 mod text;
 
+pub use closing::closing_table;
 pub use error::{DrawError, ReportError};
 pub use report::{PolicySummary, Report, Summary, render};
-pub use stats::{Change, Estimate, Slowdown};
+pub use stats::{Change, Estimate, Percentile, Range, Slowdown, Spread};

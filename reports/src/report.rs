@@ -13,7 +13,7 @@ use crate::{
     figures::draw_figures,
     page::{Page, page},
     run::Run,
-    stats::{self, Change, Slowdown},
+    stats::{self, Change, Slowdown, Spread},
 };
 
 /// A written report.
@@ -94,6 +94,8 @@ pub struct PolicySummary {
     pub below_one: u64,
     /// FCT slowdown of the finished flows; none if no flow finished.
     pub slowdown: Option<Slowdown>,
+    /// Spread of the percentiles between repetitions; none for fewer than two.
+    pub spread: Option<Spread>,
     /// Change against the first policy, of the flows that finished under both; none for the first.
     pub change: Option<Change>,
 }
@@ -103,6 +105,7 @@ impl Summary {
     pub(crate) fn new(run: &Run) -> polars::error::PolarsResult<Self> {
         let flows = &run.flows;
         let slowdowns = flows.slowdowns()?;
+        let by_repetition = flows.slowdowns_by_repetition()?;
         let mut policies = Vec::new();
         for (index, policy) in flows.policies.iter().enumerate() {
             let counts = flows.counts[index];
@@ -117,6 +120,7 @@ impl Summary {
                 unfinished: counts.unfinished,
                 below_one: counts.below_one,
                 slowdown: stats::slowdown(&slowdowns[index]),
+                spread: stats::spread(&by_repetition[index]),
                 change,
             });
         }

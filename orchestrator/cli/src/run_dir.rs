@@ -9,8 +9,7 @@ use lab_guest::inside;
 use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
 use lab_records::{EngineInfo, Location, RunWriter};
-use lab_reports::{Change, PolicySummary, Summary};
-use lab_units::show::{self, Side, sides};
+use lab_reports::closing_table;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -94,7 +93,7 @@ pub fn conclude(dir: &Path, global: &Global) -> Outcome {
     if global.json {
         print_json(summary);
     } else {
-        print(&table(summary));
+        print(closing_table(summary).trim_end());
         print(&format!("report: {}", report.html.display()));
     }
     if summary.clean {
@@ -104,51 +103,4 @@ pub fn conclude(dir: &Path, global: &Global) -> Outcome {
         note(&format!("not clean: {reason}"));
     }
     Ok(Exit::Inconclusive)
-}
-
-/// Returns the FCT slowdowns of all policies, one line each.
-fn table(summary: &Summary) -> String {
-    let heads = [
-        "FCT slowdown",
-        "flows",
-        "p50",
-        "p95",
-        "p99",
-        "mean",
-        "against the first",
-    ];
-    let mut rows = vec![heads.map(str::to_owned)];
-    rows.extend(summary.policies.iter().map(row));
-    let mut columns = sides(1);
-    columns[6] = Side::Left;
-    show::table(0, columns, &rows).trim_end().to_owned()
-}
-
-fn row(policy: &PolicySummary) -> [String; 7] {
-    let name = policy.policy.clone();
-    let flows = format!("{}/{}", policy.finished, policy.flows);
-    let Some(slowdown) = &policy.slowdown else {
-        let none = || "-".to_owned();
-        let last = "no flow finished".to_owned();
-        return [name, flows, none(), none(), none(), none(), last];
-    };
-    let decimal = |value: f64| format!("{value:.2}");
-    [
-        name,
-        flows,
-        decimal(slowdown.p50.value),
-        decimal(slowdown.p95.value),
-        decimal(slowdown.p99.value),
-        decimal(slowdown.mean.value),
-        policy.change.as_ref().map(change).unwrap_or_default(),
-    ]
-}
-
-fn change(change: &Change) -> String {
-    let percent = |value: f64| format!("{:+.0} %", value * 100.0);
-    format!(
-        "p50 {}, p99 {}",
-        percent(change.p50.value),
-        percent(change.p99.value)
-    )
 }

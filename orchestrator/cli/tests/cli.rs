@@ -371,7 +371,7 @@ fn invalid_arguments_are_usage_errors() {
 
 #[test]
 fn warnings_are_written_to_standard_error() {
-    let folder = changed_smoke(|text| text.replace("load: 0.15", "load: 0.3"));
+    let folder = changed_smoke(|text| text.replace("load: 0.06", "load: 0.3"));
     let out = run_in(folder.path(), &["check", "smoke.yaml"]);
     assert_eq!(out.exit, Some(0), "{out:?}");
     assert!(

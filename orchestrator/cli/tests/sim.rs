@@ -275,9 +275,8 @@ fn wait_for_flows(results: &Path) -> Run {
 fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun() {
     let bench = Bench::new();
     let smoke = fs::read_to_string(root().join("scenarios").join("smoke.yaml")).unwrap();
-    let long = smoke.replace("load: 0.15", "load: 0.5");
-    let long = long.replace("duration: 100 ms", "duration: 60 s");
-    let long = long.replace("      max_flows: 4\n", "");
+    let long = smoke.replace("load: 0.06", "load: 0.5");
+    let long = long.replace("duration: 4 ms", "duration: 60 s");
     bench.write("long.yaml", &long);
     let sizes = fs::read_to_string(root().join("scenarios").join("workloads/bulk.csv")).unwrap();
     bench.write("workloads/bulk.csv", &sizes);

@@ -99,10 +99,10 @@ pub enum PlanError {
         /// YAML path in the scenario.
         path: String,
     },
-    /// More flows than a plan holds.
+    /// More flows than a plan holds, or arrivals than a workload samples.
     #[error(
-        "`{path}`: the plan has more than {max} flows (hint: lower `duration`, `load` or \
-         `repetitions`, or set `max_flows`)"
+        "`{path}`: more than {max} flows, or arrivals of which `max_flows` keeps some (hint: lower \
+         `duration`, `load` or `repetitions`)"
     )]
     TooManyFlows {
         /// YAML path in the scenario.

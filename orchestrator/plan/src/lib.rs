@@ -23,6 +23,7 @@
 //! - `topology`, `network`: nodes, links and ports
 //! - `paths`, `routes`: next hops and their attributes; kernel routes
 //! - `schedule`, `demand`, `workload`, `drafts`, `sample`: flows, sampled or listed
+//! - `load`: the rate that workloads ask for, and the rate that flows offer
 //! - `auto_scale`, `scale`, `paper_units`: similitude, pinned or picked
 //! - `round_trip`, `policy`, `faults`, `path_costs`: parts that depend on the emulated network
 //! - `estimate`, `warnings`: cost, and facts to know before trusting results
@@ -65,6 +66,7 @@ mod flow_ageing;
 pub mod frame;
 mod graph;
 pub mod ideal;
+mod load;
 pub mod model;
 mod network;
 mod paper_units;

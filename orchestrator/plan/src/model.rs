@@ -13,6 +13,7 @@ use lab_units::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use crate::load::{Concurrency, LoadPlan, SenderLoad};
 use crate::{frame, transport::TransportPlan};
 
 /// Version of this structure; a reader of another version refuses.
@@ -52,6 +53,8 @@ pub struct Plan {
     pub repetitions: u32,
     /// The flow schedule of all repetitions, by repetition, then start, then id.
     pub flows: Vec<Flow>,
+    /// Load that the workloads ask for and the flows offer.
+    pub load: LoadPlan,
     /// QP settings.
     pub rdma: Rdma,
     /// Transport and buffers in the simulator.

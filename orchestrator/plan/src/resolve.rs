@@ -9,6 +9,7 @@ use crate::{
     error::PlanError,
     estimate::{self, EstimateInputs},
     faults,
+    load::{self, LoadPlan},
     model::{MeasurePlan, PLAN_FORMAT, Plan, Scale},
     paths::{self, Paths},
     policy::{self, Inputs},
@@ -59,18 +60,19 @@ pub fn resolve(
     let seed = options.seed.unwrap_or(scenario.seed);
     let paper = topology::build(&scenario.topology, options.slot, &Scale::PAPER)?;
     let paths = Paths::find(&paper);
-    let drafts = schedule::draft(scenario, files, seed, &paper)?;
+    let drafted = schedule::draft(scenario, files, seed, &paper)?;
+    let load = load::of_drafts(scenario, &paper, &drafted)?;
     let demands = demand::of_scenario(scenario, &paper)?;
     let scale = match (options.follows_rxe(), scenario.scale) {
         (false, _) => Scale::PAPER,
         (_, ScaleSpec::Fixed { rate, time }) => Scale::new(rate, time)?,
-        (_, ScaleSpec::Auto) => auto_scale::pick(scenario, &paper, &paths, &drafts)?,
+        (_, ScaleSpec::Auto) => auto_scale::pick(scenario, &paper, &paths, &drafted.flows)?,
     };
     let mut network = topology::build(&scenario.topology, options.slot, &scale)?;
     let switches = paths::switches(&network, &paths)?;
     routes::add(&mut network, &paths)?;
     let flows = schedule::flows(
-        &drafts,
+        &drafted.flows,
         &FlowInputs {
             engine: options.engine,
             generator: &scenario.generator,
@@ -85,6 +87,10 @@ pub fn resolve(
             paths: &paths,
         },
     )?;
+    let load = LoadPlan {
+        ideal_concurrency: load::ideal_concurrency(&flows),
+        ..load
+    };
     let sent = round_trip::max_wire_bytes(&flows);
     let trips = RoundTrips::longest(&network, &paths, scenario.generator.mtu, sent)?;
     let rdma = rdma::settings(
@@ -136,6 +142,7 @@ pub fn resolve(
         switches: &switches,
         policies: &policies,
         demands: &demands,
+        load: &load,
         flows: &flows,
         rdma: &rdma,
         trips,
@@ -160,6 +167,7 @@ pub fn resolve(
         policies,
         repetitions: scenario.repetitions,
         flows,
+        load,
         rdma,
         transport,
         measure,

@@ -19,18 +19,29 @@ use crate::{
     workload::{self, Sampling},
 };
 
-/// Returns every flow, sampled or listed, by repetition, then start, then position in the scenario.
+/// Flows before scaling.
+pub(crate) struct Drafted {
+    /// Every flow, sampled or listed, by repetition, then start, then position in the scenario.
+    pub flows: Vec<(u32, Draft)>,
+    /// Arrivals of the workloads.
+    pub arrivals: u64,
+    /// Arrivals of the workloads that are flows.
+    pub kept: u64,
+}
+
+/// Returns every flow, sampled or listed.
 pub(crate) fn draft(
     scenario: &Scenario,
     files: &Files,
     seed: u64,
     network: &Network,
-) -> Result<Vec<(u32, Draft)>, PlanError> {
+) -> Result<Drafted, PlanError> {
     let mut sources = Vec::new();
     for (index, traffic) in scenario.traffic.iter().enumerate() {
         sources.push(read(network, files, index, traffic)?);
     }
     let mut all = Vec::new();
+    let (mut arrivals, mut kept) = (0, 0);
     for repetition in 0..scenario.repetitions {
         let mut drafts = Vec::new();
         for (traffic, source) in sources.iter().enumerate() {
@@ -44,7 +55,10 @@ pub(crate) fn draft(
                         traffic,
                         path: &path,
                     };
-                    drafts.extend(workload::sample(network, workload, sizes, sampling, room)?);
+                    let sampled = workload::sample(network, workload, sizes, sampling, room)?;
+                    arrivals += count(sampled.arrivals);
+                    kept += count(sampled.drafts.len());
+                    drafts.extend(sampled.drafts);
                 }
                 Read::Listed(listed) if listed.len() > room => {
                     let max = limits::MAX_FLOWS;
@@ -56,7 +70,15 @@ pub(crate) fn draft(
         drafts.sort_by_key(|draft| draft.start);
         all.extend(drafts.into_iter().map(|draft| (repetition, draft)));
     }
-    Ok(all)
+    Ok(Drafted {
+        flows: all,
+        arrivals,
+        kept,
+    })
+}
+
+fn count(flows: usize) -> u64 {
+    u64::try_from(flows).unwrap_or(u64::MAX)
 }
 
 /// Inputs of scaling drafts into flows.

@@ -3,6 +3,9 @@
 //! As in the artifact's generator, every sending host is a source of its own: its gaps have a mean
 //! of 8 · mean size / (rate · load), where `load` is a share of `rate`, and each flow goes to a
 //! uniform host of a uniform destination datacenter.
+//!
+//! `max_flows` thins the arrivals: those kept start over the whole duration, so the load falls by the
+//! share that is dropped, and the plan says so.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -28,31 +31,59 @@ pub(crate) struct Sampling<'a> {
     pub path: &'a str,
 }
 
-/// Samples the flows of `workload`, by start, if they are at most `room`.
+/// Flows of one repetition of a workload.
+pub(crate) struct Sampled {
+    /// Flows by start.
+    pub drafts: Vec<Draft>,
+    /// Number of arrivals within the duration, of which `max_flows` may keep fewer.
+    pub arrivals: usize,
+}
+
+/// Samples the flows of `workload`, if they are at most `room`.
 pub(crate) fn sample(
     network: &Network,
     workload: &Workload,
     sizes: &SizeCdf,
     sampling: Sampling<'_>,
     room: usize,
-) -> Result<Vec<Draft>, PlanError> {
-    let mut sources = sources(network, workload, sizes, sampling)?;
+) -> Result<Sampled, PlanError> {
+    let arrived = arrivals(network, workload, sizes, sampling)?;
+    let arrivals = arrived.len();
     let wanted = workload.max_flows.map_or(usize::MAX, |most| {
         usize::try_from(most).unwrap_or(usize::MAX)
     });
+    let mut stream = Stream::named(StreamName {
+        seed: sampling.seed,
+        repetition: sampling.repetition,
+        traffic: sampling.traffic,
+        host: "",
+        quantity: "thinning",
+    });
+    let drafts = thin(arrived, wanted, workload.arrivals, &mut stream);
+    if drafts.len() > room {
+        return Err(too_many(sampling));
+    }
+    Ok(Sampled { drafts, arrivals })
+}
+
+/// Samples all flows that start within the duration of `workload`, by start.
+fn arrivals(
+    network: &Network,
+    workload: &Workload,
+    sizes: &SizeCdf,
+    sampling: Sampling<'_>,
+) -> Result<Vec<Draft>, PlanError> {
+    let mut sources = sources(network, workload, sizes, sampling)?;
     let mut drafts = Vec::new();
     let mut next: BinaryHeap<_> = (0..sources.len())
         .map(|index| Reverse((sources[index].next, index)))
         .collect();
     while let Some(Reverse((start, index))) = next.pop() {
-        if start >= workload.duration || drafts.len() >= wanted {
+        if start >= workload.duration {
             break;
         }
-        if drafts.len() >= room {
-            return Err(PlanError::TooManyFlows {
-                path: sampling.path.to_owned(),
-                max: limits::MAX_FLOWS,
-            });
+        if drafts.len() >= limits::MAX_FLOWS {
+            return Err(too_many(sampling));
         }
         let source = &mut sources[index];
         drafts.push(source.draw(network, sizes, start));
@@ -60,6 +91,51 @@ pub(crate) fn sample(
         next.push(Reverse((source.next, index)));
     }
     Ok(drafts)
+}
+
+/// Keeps `wanted` of the flows, in their order.
+///
+/// Every subset of Poisson arrivals is equally likely (selection sampling: Knuth, TAOCP 2, 3.4.2,
+/// algorithm S), so that those kept are Poisson arrivals of a lower rate. Even arrivals are kept at
+/// equal distances from a random one.
+fn thin(
+    mut drafts: Vec<Draft>,
+    wanted: usize,
+    arrivals: Arrivals,
+    stream: &mut Stream,
+) -> Vec<Draft> {
+    let all = drafts.len();
+    if all <= wanted {
+        return drafts;
+    }
+    match arrivals {
+        Arrivals::Poisson => {
+            let (mut left, mut needed) = (all, wanted);
+            drafts.retain(|_| {
+                let is_kept = stream.below(left) < needed;
+                left -= 1;
+                needed -= usize::from(is_kept);
+                is_kept
+            });
+        }
+        Arrivals::Even => {
+            let mut phase = stream.below(all);
+            drafts.retain(|_| {
+                phase += wanted;
+                let is_kept = phase >= all;
+                phase -= if is_kept { all } else { 0 };
+                is_kept
+            });
+        }
+    }
+    drafts
+}
+
+fn too_many(sampling: Sampling<'_>) -> PlanError {
+    PlanError::TooManyFlows {
+        path: sampling.path.to_owned(),
+        max: limits::MAX_FLOWS,
+    }
 }
 
 /// A sending host.

@@ -166,7 +166,7 @@ pub struct Workload {
     pub arrivals: Arrivals,
     /// Time in which flows start.
     pub duration: Nanos,
-    /// Maximum number of flows.
+    /// Maximum number of flows, which thins the arrivals over the whole duration.
     pub max_flows: Option<u32>,
 }
 

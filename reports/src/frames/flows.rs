@@ -125,6 +125,21 @@ impl Flows {
         Ok(slowdowns)
     }
 
+    /// Returns the sorted slowdowns of each policy's finished flows in each repetition.
+    pub fn slowdowns_by_repetition(&self) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
+        let frame = self.sorted_slowdowns(&[POLICY, REPETITION])?;
+        let mut slowdowns: Vec<Vec<Vec<f64>>> = vec![Vec::new(); self.policies.len()];
+        let rows = ids(&frame, POLICY)?.zip(ids(&frame, REPETITION)?);
+        for ((policy, repetition), slowdown) in rows.zip(floats(&frame, SLOWDOWN)?) {
+            let repetitions = &mut slowdowns[policy];
+            if repetitions.len() <= repetition {
+                repetitions.resize(repetition + 1, Vec::new());
+            }
+            repetitions[repetition].push(slowdown);
+        }
+        Ok(slowdowns)
+    }
+
     /// Returns the sorted slowdowns of each policy's finished flows in each size bin.
     pub fn slowdowns_by_bin(&self) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
         let frame = self.sorted_slowdowns(&[POLICY, BIN])?;
@@ -340,6 +355,16 @@ mod tests {
         let by_bin = flows.slowdowns_by_bin().unwrap();
         assert_eq!(by_bin, [[vec![]], [vec![1.5, 3.0]]]);
         assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
+    }
+
+    #[test]
+    fn slowdowns_of_repetitions_stay_apart() {
+        let rows = [(1, 4.0), (0, 2.0), (1, 3.0)].map(|(repetition, slowdown)| FlowRow {
+            repetition,
+            ..testing::flow("b", 0, Some(slowdown))
+        });
+        let found = read(&rows).slowdowns_by_repetition().unwrap();
+        assert_eq!(found, [vec![], vec![vec![2.0], vec![3.0, 4.0]]]);
     }
 
     #[test]

@@ -3,7 +3,10 @@
 use maud::{Markup, html};
 
 use super::{Page, policy_name};
-use crate::{stats::Estimate, text};
+use crate::{
+    stats::{Estimate, Percentile},
+    text,
+};
 
 /// Returns the tables of results.
 pub fn tables(page: &Page<'_>) -> Markup {
@@ -15,22 +18,26 @@ pub fn tables(page: &Page<'_>) -> Markup {
             div.wide { (changes(page)) }
         }
         p.note {
-            "Percentiles by the nearest-rank rule. In brackets: 95 % bootstrap percentile \
-             intervals, with flows drawn whole; they tell how much the choice of flows matters, not \
-             what another seed's queues would do. Changes are of the flows that finished under both \
-             policies."
-            @if few(page) {
-                " Of fewer than 100 flows the p99 is the slowest, of fewer than 20 the p95 too."
+            "Percentiles by the nearest-rank rule. In brackets: 95 % intervals, of percentiles by \
+             order statistics, of means and changes by the bootstrap with flows drawn whole; they \
+             tell how much the choice of flows matters, not what another seed's queues would do. \
+             Changes are of the flows that finished under both policies."
+            @if marked(page, Percentile::is_largest) {
+                " Where no more flows are slower, the slowest is shown as max."
+            }
+            @if marked(page, |percentile| percentile.is_thin() && !percentile.is_largest()) {
+                " An asterisk marks a percentile with fewer than 10 flows beyond it."
             }
         }
     }
 }
 
-fn few(page: &Page<'_>) -> bool {
-    page.summary
-        .policies
-        .iter()
-        .any(|policy| policy.finished < 100)
+/// True if any percentile of any policy is `marked`.
+fn marked(page: &Page<'_>, marked: impl Fn(&Percentile) -> bool) -> bool {
+    let slowdowns = page.summary.policies.iter().filter_map(|it| it.slowdown);
+    slowdowns
+        .flat_map(|slowdown| [slowdown.p50, slowdown.p95, slowdown.p99])
+        .any(|percentile| marked(&percentile))
 }
 
 fn slowdowns(page: &Page<'_>) -> Markup {
@@ -54,9 +61,10 @@ fn slowdowns(page: &Page<'_>) -> Markup {
                         td.n.bad[policy.below_one > 0] { (policy.below_one) }
                         @match &policy.slowdown {
                             Some(slowdown) => {
-                                @for estimate in [slowdown.p50, slowdown.p95, slowdown.p99, slowdown.mean] {
-                                    (cell(estimate, text::slowdown))
+                                @for percentile in [slowdown.p50, slowdown.p95, slowdown.p99] {
+                                    (percentile_cell(&percentile))
                                 }
+                                (cell(slowdown.mean, text::slowdown))
                             }
                             None => @for _ in 0..4 { td.n { (super::NONE) } }
                         }
@@ -90,6 +98,19 @@ fn changes(page: &Page<'_>) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Returns the cell of a percentile: the largest value is called so, a thin percentile marked.
+fn percentile_cell(percentile: &Percentile) -> Markup {
+    let end = |end: Option<f64>, unknown: &str| end.map_or(unknown.to_owned(), text::slowdown);
+    html! {
+        td.n {
+            @if percentile.is_largest() { "max " }
+            (text::slowdown(percentile.value))
+            @if percentile.is_thin() && !percentile.is_largest() { "*" }
+            span.ci { "[" (end(percentile.low, "0")) ", " (end(percentile.high, "∞")) "]" }
         }
     }
 }

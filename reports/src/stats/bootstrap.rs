@@ -7,7 +7,7 @@
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::{Change, Estimate, Slowdown};
+use super::{Change, Estimate};
 use crate::frames::Pair;
 
 /// p50, p95, p99 and mean.
@@ -15,19 +15,13 @@ type Statistics = [f64; 4];
 
 const PERCENTS: [u32; 3] = [50, 95, 99];
 
-/// Returns statistics of `sorted` slowdowns; `None` if there are none.
-pub fn slowdown(sorted: &[f64]) -> Option<Slowdown> {
+/// Returns the mean of `sorted` values; `None` if there are none.
+pub fn mean(sorted: &[f64]) -> Option<Estimate> {
     let values = Values::new(sorted.to_vec());
     let once = vec![1; sorted.len()];
     let measured = values.statistics(&once)?;
-    let [p50, p95, p99, mean] =
-        intervals(measured, sorted.len(), |counts| values.statistics(counts));
-    Some(Slowdown {
-        p50,
-        p95,
-        p99,
-        mean,
-    })
+    let [.., mean] = intervals(measured, sorted.len(), |counts| values.statistics(counts));
+    Some(mean)
 }
 
 /// Returns the other policy's statistics against the baseline's; `None` if there are no pairs.
@@ -164,19 +158,18 @@ mod tests {
 
     #[test]
     fn nothing_has_no_statistics() {
-        assert_eq!(slowdown(&[]), None);
+        assert_eq!(mean(&[]), None);
         assert_eq!(change(&[]), None);
     }
 
     #[test]
     fn equal_values_leave_no_doubt() {
-        let p50 = slowdown(&[2.0; 50]).unwrap().p50;
         let sure = Estimate {
             value: 2.0,
             low: 2.0,
             high: 2.0,
         };
-        assert_eq!(p50, sure);
+        assert_eq!(mean(&[2.0; 50]).unwrap(), sure);
     }
 
     #[test]
@@ -193,32 +186,35 @@ mod tests {
         }
     }
 
-    /// The interval of a median has a closed form: its rank in a sample is at least k exactly when
-    /// enough draws fall at or under k. For 101 values the 95 % interval of the rank is 41 to 61.
+    /// The mean of n values of deviation s is known to 1.96 · s / √n.
     #[test]
-    fn the_interval_of_a_median_has_its_binomial_ranks() {
-        let values: Vec<f64> = (1..=101).map(f64::from).collect();
-        let p50 = slowdown(&values).unwrap().p50;
-        assert_eq!(p50.value, 51.0);
-        assert!((40.0..=42.0).contains(&p50.low), "{p50:?}");
-        assert!((60.0..=62.0).contains(&p50.high), "{p50:?}");
+    fn the_interval_of_a_mean_has_the_width_of_the_central_limit() {
+        let values: Vec<f64> = (1..=400).map(f64::from).collect();
+        let mean = mean(&values).unwrap();
+        assert_eq!(mean.value, 200.5);
+        let expected = 1.96 * 115.5 / 20.0;
+        for side in [mean.value - mean.low, mean.high - mean.value] {
+            assert!((side / expected - 1.0).abs() < 0.1, "{mean:?}");
+        }
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
-        fn percentiles_are_nearest_rank_and_inside_their_intervals(
-            mut values in prop::collection::vec(1.0..100.0f64, 1..80),
+        fn statistics_of_a_sample_are_those_of_its_values(
+            rows in prop::collection::vec((1.0..100.0f64, 0u32..4), 1..80),
         ) {
-            values.sort_by(f64::total_cmp);
-            let found = slowdown(&values).unwrap();
-            let by_percent = [(50, found.p50), (95, found.p95), (99, found.p99)];
-            for (percent, estimate) in by_percent {
-                prop_assert_eq!(Some(estimate.value), nearest_rank(&values, percent));
-                prop_assert!(estimate.low <= estimate.value);
-                prop_assert!(estimate.value <= estimate.high);
-            }
+            let (values, counts): (Vec<f64>, Vec<u32>) = rows.into_iter().unzip();
+            let mut drawn: Vec<f64> = values
+                .iter()
+                .zip(&counts)
+                .flat_map(|(&value, &count)| std::iter::repeat_n(value, count as usize))
+                .collect();
+            drawn.sort_by(f64::total_cmp);
+            let found = Values::new(values).statistics(&counts);
+            let expected = PERCENTS.map(|percent| nearest_rank(&drawn, percent));
+            prop_assert_eq!(found.map(|found| found[..3].to_vec()), expected.into_iter().collect());
         }
     }
 

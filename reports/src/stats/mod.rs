@@ -1,10 +1,13 @@
 //! Percentiles with confidence intervals.
 
 mod bootstrap;
+mod order;
+mod spread;
 
 use serde::Serialize;
 
-pub use bootstrap::{change, slowdown};
+pub use bootstrap::change;
+pub use spread::{Range, Spread, spread};
 
 /// A value and its 95 % bootstrap percentile interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -17,17 +20,65 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// FCT slowdown of a policy's finished flows; percentiles by the nearest-rank rule.
+/// A percentile by the nearest-rank rule and its distribution-free 95 % interval by order statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Percentile {
+    /// Value of the measured flows.
+    pub value: f64,
+    /// Lower end of the interval; none if there are too few values for one.
+    pub low: Option<f64>,
+    /// Upper end of the interval; none if there are too few values for one.
+    pub high: Option<f64>,
+    /// Number of values beyond the percentile's.
+    pub beyond: u64,
+}
+
+impl Percentile {
+    /// True if the percentile is the largest value: another name for it says more than it knows.
+    #[must_use]
+    pub const fn is_largest(&self) -> bool {
+        self.beyond == 0
+    }
+
+    /// True if the percentile stands on fewer than ten values beyond it.
+    #[must_use]
+    pub const fn is_thin(&self) -> bool {
+        self.beyond < MIN_BEYOND
+    }
+
+    /// True if the intervals of both have a value in common; an end that is not known is infinite.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let low = |one: &Self| one.low.unwrap_or(f64::NEG_INFINITY);
+        let high = |one: &Self| one.high.unwrap_or(f64::INFINITY);
+        low(self) <= high(other) && low(other) <= high(self)
+    }
+}
+
+/// Values beyond a percentile from which it says something about the distribution.
+const MIN_BEYOND: u64 = 10;
+
+/// FCT slowdown of a policy's finished flows, of all repetitions together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdown {
     /// Median.
-    pub p50: Estimate,
+    pub p50: Percentile,
     /// 95th percentile.
-    pub p95: Estimate,
+    pub p95: Percentile,
     /// 99th percentile.
-    pub p99: Estimate,
+    pub p99: Percentile,
     /// Arithmetic mean.
     pub mean: Estimate,
+}
+
+/// Returns the slowdown of `sorted` values; `None` if there are none.
+pub fn slowdown(sorted: &[f64]) -> Option<Slowdown> {
+    Some(Slowdown {
+        p50: order::percentile(sorted, 50)?,
+        p95: order::percentile(sorted, 95)?,
+        p99: order::percentile(sorted, 99)?,
+        mean: bootstrap::mean(sorted)?,
+    })
 }
 
 /// A policy's slowdown ÷ the baseline's, less 1: −0.4 is 40 % less. Each percentile is of the flows
@@ -65,6 +116,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn intervals_with_a_common_value_overlap_and_unknown_ends_are_infinite() {
+        let of = |low: Option<f64>, high: Option<f64>| Percentile {
+            value: 2.0,
+            low,
+            high,
+            beyond: 20,
+        };
+        let near = of(Some(1.0), Some(2.0));
+        assert!(near.overlaps(&of(Some(2.0), Some(3.0))));
+        assert!(!near.overlaps(&of(Some(2.1), Some(3.0))));
+        assert!(!of(Some(2.1), None).overlaps(&near));
+        assert!(of(Some(2.1), None).overlaps(&of(Some(90.0), Some(99.0))));
+        assert!(near.overlaps(&of(None, None)));
+    }
 
     #[test]
     fn percentiles_of_small_sets() {

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use lab_units::show::{about_bytes, about_time, paragraph, sides, table};
+use lab_units::show::{about_bytes, about_rate, about_time, commas, paragraph, sides, table};
 use lab_units::{Bytes, DcId, Nanos, NodeId};
 
 use super::dc_name;
 use crate::{
-    model::{Flow, Plan},
+    model::{Concurrency, Flow, Plan},
     rdma,
 };
 
-/// Flows by pair of datacenters, in paper units, then how their QPs are set.
+/// Flows by pair of datacenters, in paper units, then their load and QP settings.
 pub(super) fn section(plan: &Plan) -> String {
     let mut pairs: BTreeMap<(DcId, DcId), Vec<&Flow>> = BTreeMap::new();
     let dc = |node: NodeId| plan.nodes[node.index()].dc;
@@ -36,6 +36,7 @@ pub(super) fn section(plan: &Plan) -> String {
     if pairs.len() > MAX_PAIRS {
         text.push_str(&format!("  … and {} more pairs\n", pairs.len() - MAX_PAIRS));
     }
+    text.push_str(&load(plan));
     let rdma = &plan.rdma;
     let facts = format!(
         "{} of {} B packets, traffic class 0x{:02x}; QPs wait {}; a flow is given up after {}",
@@ -47,6 +48,43 @@ pub(super) fn section(plan: &Plan) -> String {
     );
     text.push_str(&paragraph("  ", &facts));
     text
+}
+
+/// Requested and offered load of each sending datacenter, then what the arrivals cover and meet.
+fn load(plan: &Plan) -> String {
+    let load = &plan.load;
+    let senders = load.senders.iter().take(MAX_PAIRS).map(|sender| {
+        format!(
+            "{} {} % of {} asked, {} % offered",
+            dc_name(plan, sender.dc),
+            sender.requested_percent(),
+            about_rate(sender.capacity_bps),
+            sender.offered_percent(),
+        )
+    });
+    let mut facts: Vec<String> = senders.collect();
+    if !facts.is_empty() {
+        facts.push(format!(
+            "{} of {} arrivals are flows",
+            commas(load.kept),
+            commas(load.arrivals)
+        ));
+        facts.push(format!(
+            "the last starts at {} of {}",
+            about_time(load.paper_last_start_ns),
+            about_time(load.paper_duration_ns)
+        ));
+    }
+    let Concurrency {
+        mean_hundredths: mean,
+        peak,
+    } = load.ideal_concurrency;
+    facts.push(format!(
+        "at ideal FCTs {}.{:02} flows at once, {peak} at most",
+        mean / 100,
+        mean % 100
+    ));
+    paragraph("  load: ", &facts.join("; "))
 }
 
 fn pair_row(plan: &Plan, from: DcId, to: DcId, flows: &[&Flow]) -> [String; 8] {

@@ -1,6 +1,7 @@
 //! Warnings: facts to know before trusting results.
 
 mod ideal;
+mod load;
 mod overload;
 mod policies;
 mod queues;
@@ -11,7 +12,7 @@ use lab_units::{Engine, Nanos, Tool, show::about_time};
 use crate::{
     demand::Demand,
     estimate, frame,
-    model::{Estimate, Flow, PolicyRun, Rdma, Scale, Switch, Warning},
+    model::{Estimate, Flow, LoadPlan, PolicyRun, Rdma, Scale, Switch, Warning},
     network::Network,
     paths::Paths,
     round_trip::RoundTrips,
@@ -25,6 +26,7 @@ pub(crate) struct Inspection<'a> {
     pub switches: &'a [Switch],
     pub policies: &'a [PolicyRun],
     pub demands: &'a [Demand],
+    pub load: &'a LoadPlan,
     pub flows: &'a [Flow],
     pub rdma: &'a Rdma,
     pub trips: RoundTrips,
@@ -43,6 +45,8 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         no_flows(inspection),
         overload::nics(inspection),
         overload::egress(inspection),
+        load::short(inspection),
+        load::early_end(inspection),
     ];
     warnings.extend(of_traffic.into_iter().flatten());
     warnings.extend(of_transport(inspection));

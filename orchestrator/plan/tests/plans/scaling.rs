@@ -59,7 +59,7 @@ fn long_flows_exceed_softroces_window_and_are_warned_of() {
         .iter()
         .find(|warning| warning.code == "rxe-window")
         .unwrap();
-    let start = "32 of 44 flows are longer than the 128 packets that a SoftRoCE QP has under way";
+    let start = "33 of 45 flows are longer than the 128 packets that a SoftRoCE QP has under way";
     assert!(warning.text.starts_with(start), "{}", warning.text);
 }
 
@@ -89,7 +89,7 @@ fn the_largest_topology_is_planned_and_drawn() {
     }
     text.push_str(
         "traffic:\n  - workload: { sizes: workloads/websearch.csv, pairs: all-to-all, load: 0.3, \
-         duration: 1 s, max_flows: 20000 }\npolicies: [ecmp, lcmp]\n\
+         duration: 10 ms, max_flows: 20000 }\npolicies: [ecmp, lcmp]\n\
          scale: { rate: 1/1000, time: 10 }\n",
     );
     let plan = common::plan(&text);

@@ -141,11 +141,88 @@ fn even_gaps_are_even() {
     }
 }
 
+/// Flows of `part` that are flows of `all` too, in the same order, whatever their ids.
+fn in_order(part: &[Flow], all: &[Flow]) -> usize {
+    let key = |flow: &Flow| {
+        (
+            flow.src,
+            flow.dst,
+            flow.paper_size_bytes,
+            flow.paper_start_ns,
+        )
+    };
+    let mut rest = all.iter();
+    let kept = part.iter();
+    kept.filter(|flow| rest.any(|other| key(other) == key(flow)))
+        .count()
+}
+
 #[test]
-fn a_cap_keeps_the_earliest_flows() {
-    let all = common::plan(&two_dcs("load: 0.3, duration: 20 ms"));
-    let capped = common::plan(&two_dcs("load: 0.3, duration: 20 ms, max_flows: 7"));
-    assert_eq!(capped.flows, all.flows[..7]);
+fn a_cap_thins_the_arrivals_over_the_whole_duration() {
+    for arrivals in ["poisson", "even"] {
+        let workload = format!("load: 0.3, duration: 400 ms, arrivals: {arrivals}");
+        let all = common::plan(&two_dcs(&workload));
+        let capped = common::plan(&two_dcs(&format!("{workload}, max_flows: 400")));
+        assert_eq!(capped.flows.len(), 400);
+        assert_eq!(in_order(&capped.flows, &all.flows), 400, "{arrivals}");
+        // Of 400 uniform starts each tenth of the duration has 40, ±5 √(400 · 0.1 · 0.9).
+        let mut tenths = [0; 10];
+        for flow in &capped.flows {
+            let tenth = flow.paper_start_ns.get() / 40_000_000;
+            tenths[usize::try_from(tenth).unwrap()] += 1;
+        }
+        assert!(
+            tenths.iter().all(|count| (10..=70).contains(count)),
+            "{tenths:?}"
+        );
+    }
+}
+
+/// A random subset of Poisson arrivals is Poisson: its gaps are exponential. Every k-th would be more
+/// even, with fewer short gaps.
+#[test]
+fn thinned_arrivals_have_exponential_gaps() {
+    let plan = common::plan(&two_dcs("load: 0.3, duration: 2 s, max_flows: 2000"));
+    let starts: Vec<u64> = plan
+        .flows
+        .iter()
+        .map(|flow| flow.paper_start_ns.get())
+        .collect();
+    let gaps: Vec<f64> = starts
+        .windows(2)
+        .map(|pair| float(pair[1] - pair[0]))
+        .collect();
+    let mean = 2e9 / 2_000.0;
+    for quantile in [0.1f64, 0.5, 0.9] {
+        let limit = -mean * (1.0 - quantile).ln();
+        let below = gaps.iter().filter(|gap| **gap < limit).count();
+        let share = float(u64::try_from(below).unwrap()) / 1_999.0;
+        let deviation = (quantile * (1.0 - quantile) / 1_999.0).sqrt();
+        assert!(
+            (share - quantile).abs() < 5.0 * deviation,
+            "{share} {quantile}"
+        );
+    }
+}
+
+#[test]
+fn the_load_says_what_the_cap_leaves_of_it() {
+    let load = |text: &str| common::plan(&two_dcs(text)).load;
+    let full = load("load: 0.3, duration: 2 s");
+    assert_eq!((full.senders.len(), full.kept), (1, full.arrivals));
+    let sender = full.senders[0];
+    assert_eq!(sender.capacity_bps, 400_000_000_000);
+    assert_eq!(sender.requested_percent(), 30);
+    assert!((27..=33).contains(&sender.offered_percent()) && !sender.is_short());
+    assert!(full.covered_percent() >= 99 && !full.ends_early());
+    let capped = load("load: 0.3, duration: 2 s, max_flows: 1750");
+    assert_eq!((capped.kept, capped.arrivals), (1_750, full.arrivals));
+    // A tenth of the 17,500 arrivals.
+    assert!((2..=4).contains(&capped.senders[0].offered_percent()));
+    assert!(capped.senders[0].is_short() && !capped.ends_early());
+    let halves = load("load: 0.3, load_base: dci-egress, duration: 2 s");
+    assert_eq!(halves.senders[0].capacity_bps, 400_000_000_000);
+    assert_eq!(load("load: 0.3, duration: 1 us").covered_percent(), 0);
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn loads_of_several_workloads_add_up() {
 fn links_that_do_not_lead_there_carry_nothing_there() {
     let text = common::scenario_text("smoke.yaml");
     assert_eq!(overloads(&text), [""; 0]);
-    let found = overloads(&text.replace("load: 0.15", "load: 0.3"));
+    let found = overloads(&text.replace("load: 0.06", "load: 0.3"));
     assert_eq!(found.len(), 1, "{found:?}");
     insta::assert_snapshot!(found[0]);
 }
@@ -252,4 +252,32 @@ fn a_threshold_that_the_preset_has_no_rule_for() {
         .replace("drop_threshold", "congested_threshold: 100, beta")
         .replace("ms, congested_threshold", "ms, drop_threshold");
     assert_eq!(self::codes(&fitting), [""; 0]);
+}
+
+/// 40 of about 180 arrivals are kept, over the whole duration.
+#[test]
+fn a_cap_that_leaves_little_of_the_load() {
+    let workload = "traffic: [{ workload: { sizes: workloads/large.csv, pairs: [{ from: dc1, to: \
+                    dc4 }], load: 0.8, duration: 600 ms, max_flows: 40 } }]\n";
+    let text = diamond(["100 Gbit", "100 Gbit"], workload);
+    let load = |text: &str| {
+        let found = warnings(text).into_iter();
+        found
+            .filter(|(code, _)| code == "low-load" || code == "early-end")
+            .map(|(_, text)| text)
+            .collect::<Vec<_>>()
+    };
+    let found = load(&text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    insta::assert_snapshot!(found[0]);
+    assert_eq!(load(&text.replace(", max_flows: 40", "")), [""; 0]);
+}
+
+#[test]
+fn starts_that_end_before_the_duration() {
+    let workload = "traffic: [{ workload: { sizes: workloads/large.csv, pairs: [{ from: dc1, to: \
+                    dc4 }], load: 0.1, duration: 45 ms } }]\n";
+    let found = warnings(&diamond(["100 Gbit", "100 Gbit"], workload));
+    let early = found.iter().find(|(code, _)| code == "early-end");
+    insta::assert_snapshot!(early.expect("a warning").1);
 }

@@ -48,7 +48,8 @@ pub struct Workload {
     pub arrivals: Maybe<Text<Arrivals>>,
     /// Time in which flows start.
     pub duration: Text<Nanos>,
-    /// Maximum number of flows, even before the duration is over.
+    /// Maximum number of flows: of more arrivals a random subset is kept, over the whole duration, and
+    /// the load falls by the share that is dropped.
     #[serde(default)]
     #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOWS))]
     pub max_flows: Maybe<Text<u32>>,

@@ -1,0 +1,57 @@
+//! Warnings of loads that the flows of a plan do not offer.
+
+use lab_units::show::{about_time, commas};
+
+use super::{Inspection, warning};
+use crate::model::Warning;
+
+/// Datacenters whose flows offer less than four fifths of the load that their workloads ask for.
+pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
+    let load = inspection.load;
+    if load.kept == 0 {
+        return None;
+    }
+    let short = load.senders.iter().filter(|sender| sender.is_short());
+    let short: Vec<_> = short.collect();
+    let worst = short
+        .iter()
+        .min_by_key(|sender| (sender.offered_percent(), sender.dc))?;
+    let also = match short.len() - 1 {
+        0 => String::new(),
+        1 => ", and one more datacenter falls short".to_owned(),
+        more => format!(", and {more} more datacenters fall short"),
+    };
+    let why = if load.kept < load.arrivals {
+        format!(
+            "`max_flows` keeps {} of {} arrivals{also} (hint: a shorter `duration` instead of \
+             `max_flows` keeps the load)",
+            commas(load.kept),
+            commas(load.arrivals),
+        )
+    } else {
+        format!("few flows of large sizes were drawn{also} (hint: a longer `duration`)")
+    };
+    let text = format!(
+        "`{}` offers {} % of its capacity where the workload asks for {} %: {why}; differences of \
+         policies that need load do not show",
+        inspection.network.dcs[worst.dc.index()].name,
+        worst.offered_percent(),
+        worst.requested_percent(),
+    );
+    Some(warning("low-load", text))
+}
+
+/// Flows that all start in the first nine tenths of the duration.
+pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
+    let load = inspection.load;
+    load.ends_early().then(|| {
+        let text = format!(
+            "the last flow starts at {} of {}: flows meet the network for {} % of the duration (hint: \
+             more flows)",
+            about_time(load.paper_last_start_ns),
+            about_time(load.paper_duration_ns),
+            load.covered_percent(),
+        );
+        warning("early-end", text)
+    })
+}
