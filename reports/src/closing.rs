@@ -22,7 +22,7 @@ pub fn closing_table(summary: &Summary) -> String {
     table + &notes
 }
 
-/// Returns the table; with `precise`, changes have the half widths of their intervals.
+/// Returns the table; with `precise`, changes have half the width of their bootstrap intervals.
 fn rows(summary: &Summary, precise: bool) -> String {
     let heads = [
         "FCT slowdown",
@@ -111,7 +111,7 @@ fn part(name: &str, pair: [&Percentile; 2], change: Estimate, precise: bool) -> 
         return format!("{name} n.s.");
     }
     let percent = change.value * 100.0;
-    let half = (change.high - change.value).max(change.value - change.low) * 100.0;
+    let half = (change.high - change.low) / 2.0 * 100.0;
     match precise {
         true => format!("{name} {percent:+.0}±{half:.0} %"),
         false => format!("{name} {percent:+.0} %"),
@@ -126,7 +126,7 @@ fn notes(summary: &Summary, table: &str) -> Vec<String> {
     let signs = [
         ("[95 %]", "[95 %] by order statistics of the flows"),
         ("n.s.", "n.s.: the intervals overlap"),
-        ("±", "±: 95 % of the change, flows paired"),
+        ("±", "±: half of the change's 95 % interval"),
     ];
     let signs = signs.into_iter().filter(|(sign, _)| table.contains(sign));
     let signs: Vec<&str> = signs.map(|(_, words)| words).collect();
