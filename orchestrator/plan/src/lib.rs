@@ -13,6 +13,7 @@
 //! - [`address`][]: names, addresses and numbers, apart for each lab of a machine
 //! - [`frame`][]: wire sizes of RoCEv2 packets
 //! - [`ideal`][]: the ideal FCT of a flow
+//! - [`pfc`][]: headroom of priority flow control
 //! - [`standalone`][]: the authors' reference for slowdowns
 //! - [`rdma`][]: QP settings
 //! - [`size_thresholds`](size_thresholds())[]: UCMP flow ageing
@@ -73,6 +74,7 @@ mod paper_units;
 mod parameters;
 mod path_costs;
 mod paths;
+pub mod pfc;
 mod policy;
 pub mod rdma;
 mod resolve;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use lab_plan::{CcPlan, Flow, Plan};
+use lab_plan::{CcPlan, Flow, HostProfile, Plan, frame};
 use lab_units::{Bytes, NodeId};
 
-use crate::{error::SimError, network::Network, time::SimTime};
+use crate::{error::SimError, network::Network, semantics::rxe::MAX_NOT_ACKED, time::SimTime};
 
 /// Cost of one repetition of one policy.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -36,15 +36,31 @@ impl Estimate {
             let links = *lengths
                 .entry((flow.src, flow.dst))
                 .or_insert_with(|| links_between(plan, &network, flow.src, flow.dst));
-            let payload = u64::from(plan.transport.payload_bytes);
-            let packets = flow.size_bytes.get().div_ceil(payload).max(1);
+            let (packets, acks) = packets_of(plan, flow);
             estimate.flows += 1;
             estimate.data_packets = estimate.data_packets.saturating_add(packets);
-            let hops = packets.saturating_mul(2 * links);
+            let hops = packets.saturating_add(acks).saturating_mul(links);
             estimate.packet_hops = estimate.packet_hops.saturating_add(hops);
         }
         estimate.memory = memory(plan, &estimate);
         Ok(estimate)
+    }
+}
+
+/// Returns the numbers of a flow's data packets and ACKs.
+fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
+    let payload = plan.transport.payload_bytes;
+    match plan.transport.profile {
+        HostProfile::Rnic => {
+            let packets = frame::packets(flow.size_bytes, payload);
+            (packets, packets)
+        }
+        HostProfile::Rxe => {
+            let in_message = frame::packets(flow.message_bytes, payload);
+            let requests = in_message.div_ceil(u64::from(MAX_NOT_ACKED) + 1);
+            let messages = u64::from(flow.messages);
+            (messages * in_message, messages * requests)
+        }
     }
 }
 

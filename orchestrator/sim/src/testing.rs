@@ -52,6 +52,7 @@ pub(crate) fn qp_facts(base_rtt: u64, full_window: u64) -> QpFacts {
     QpFacts {
         line_rate: gbit(100),
         base_rtt: SimTime::from_micros(base_rtt),
+        least_rtt: SimTime::from_micros(base_rtt),
         full_window,
         payload_bytes: 1_000,
     }

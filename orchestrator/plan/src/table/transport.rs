@@ -9,13 +9,17 @@ use crate::{
     frame,
     model::Plan,
     parameters::list,
-    transport::{CcPlan, Semantics, TransportPlan, WindowPlan},
+    transport::{CcPlan, HostProfile, Semantics, TransportPlan, WindowPlan},
 };
 
 pub(super) fn section(plan: &Plan) -> String {
     let transport = &plan.transport;
     if is_plain(transport) {
-        return String::new();
+        let words = match transport.profile {
+            HostProfile::Rnic => PLAIN,
+            HostProfile::Rxe => RXE,
+        };
+        return format!("Transport\n{}", paragraph("  ", words));
     }
     let rows = [
         ("semantics", semantics(transport)),
@@ -26,6 +30,15 @@ pub(super) fn section(plan: &Plan) -> String {
     let rows = rows.map(|(name, words)| paragraph(&format!("  {name:18}  "), &words));
     format!("Transport (simulator, emulated)\n{}", rows.concat())
 }
+
+/// Transport of a scenario without a section `transport`, in paper units.
+const PLAIN: &str = "none: every QP sends at line rate within a window of the maximum bandwidth-delay \
+                     product, and full queues drop (the paper's is DCQCN with PFC: `transport: { cc: \
+                     dcqcn, pfc: true }`)";
+
+/// Transport of a scenario without a section `transport`, scaled.
+const RXE: &str = "SoftRoCE: no congestion control, 129 packets of a QP under way, one first-in, \
+                   first-out queue per host, ACKs on request";
 
 /// True if the transport is as without a section `transport`.
 fn is_plain(transport: &TransportPlan) -> bool {

@@ -63,10 +63,11 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
 /// Warnings of the section `transport`.
 fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     let found = match inspection.engine {
-        Engine::Kernel => [transport::not_rxes(inspection), None],
+        Engine::Kernel => [transport::not_rxes(inspection), None, None],
         Engine::Sim => [
             transport::without_marks(inspection),
             transport::scaled_artifact(inspection),
+            transport::lossy_pfc(inspection),
         ],
     };
     found.into_iter().flatten().collect()

@@ -1,12 +1,12 @@
 //! Transport settings without effect in an engine.
 
-use lab_units::show::about_time;
+use lab_units::show::{about_bytes, about_time};
 
 use super::{Inspection, warning};
 use crate::{
     frame,
-    model::{Scale, Warning},
-    rdma,
+    model::{Role, Scale, Warning},
+    pfc, rdma,
     transport::{Semantics, TransportPlan, WindowPlan},
 };
 
@@ -78,6 +78,34 @@ pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
         );
         warning("cc-without-marks", text)
     })
+}
+
+/// Ports that drop in spite of PFC, as their switch's buffer does not hold their headroom.
+pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
+    let network = inspection.network;
+    let found = pfc::overcommitted(&network.nodes, &network.links, inspection.transport);
+    let first = found.first()?;
+    let switch = network.node(first.switch);
+    let ports: usize = found.iter().map(|found| found.lossy_ports.len()).sum();
+    let links = first.lossy_ports.iter().map(|&port| {
+        let link = network.link(switch.ports[port].link());
+        format!("`{}`", link.name)
+    });
+    let setting = match switch.role {
+        Role::DciSwitch => "dci_buffer",
+        Role::Spine | Role::Leaf | Role::Host => "fabric_buffer",
+    };
+    let text = format!(
+        "{ports} ports of {} switches have no headroom in their switch's buffer and drop instead of \
+         sending a pause (`{}`: {} emulated for {} of headroom; lossy towards {}; hint: raise \
+         `transport.{setting}`)",
+        found.len(),
+        switch.name,
+        about_bytes(first.buffer),
+        about_bytes(first.needed),
+        links.collect::<Vec<_>>().join(", "),
+    );
+    Some(warning("pfc-lossy", text))
 }
 
 /// The authors' wraps and codes are of the paper's numbers.

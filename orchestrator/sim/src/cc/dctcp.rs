@@ -83,7 +83,7 @@ impl CongestionControl for Dctcp {
             line: facts.line_rate,
             additive: parameters
                 .additive
-                .unwrap_or_else(|| packet_in(facts.payload_bytes, facts.base_rtt)),
+                .unwrap_or_else(|| packet_in(facts.payload_bytes, facts.least_rtt)),
             alpha: 1.0,
             payload: facts.payload_bytes.max(1).into(),
             window_end: 0,

@@ -142,6 +142,7 @@ fn laws<C: CongestionControl + Debug + PartialEq>(
     let facts = QpFacts {
         line_rate,
         base_rtt: SimTime::from_micros(20),
+        least_rtt: SimTime::from_micros(20),
         full_window: line / 8 / 50_000,
         payload_bytes: 1_000,
     };

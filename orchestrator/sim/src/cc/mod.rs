@@ -40,9 +40,12 @@ use crate::time::SimTime;
 pub struct QpFacts {
     /// Rate of the host's NIC, which is a QP's first rate.
     pub line_rate: BitsPerSec,
-    /// Round-trip time of an empty network: the flow's own, or the plan's largest (`semantics:
-    /// artifact`).
+    /// Round-trip time of an empty network: the longest of the flow's paths, or the plan's longest
+    /// (`semantics: artifact`).
     pub base_rtt: SimTime,
+    /// Round-trip time of an empty network on the flow's path of the least delay, or the plan's longest
+    /// (`semantics: artifact`).
+    pub least_rtt: SimTime,
     /// Bandwidth-delay product in bytes of `base_rtt` and `line_rate`, or the plan's largest
     /// (`semantics: artifact`).
     pub full_window: u64,

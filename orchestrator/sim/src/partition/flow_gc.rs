@@ -1,6 +1,8 @@
 //! Flow-cache garbage collection (Sec. 3.1.2): entries of idle flows leave the flow table.
 
+use lab_plan::Semantics;
 use lab_policy::flow_gc::is_idle;
+use lab_units::Nanos;
 
 use super::{Partition, flow_table::FlowTable};
 use crate::{
@@ -9,15 +11,49 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Collects the entries of flows idle for LCMP's `idle_timeout`, every `gc_interval`.
+    /// Schedules the next collection; the artifact's policies without parameters have none.
+    pub(super) fn schedule_flow_gc(&mut self) {
+        if let Some(times) = self.flow_gc_times() {
+            self.schedule_after(EventKind::FlowGc, times.interval);
+        }
+    }
+
+    /// Collects the entries of idle flows.
     pub(super) fn flow_gc_due(&mut self) {
-        let RunPolicy::Lcmp(config) = &self.world.policy else {
+        let Some(times) = self.flow_gc_times() else {
             return;
         };
-        let idle = SimTime::from(config.idle_timeout_ns);
-        self.dci.table.collect(self.now.saturating_sub(idle));
-        self.schedule_after(EventKind::FlowGc, config.gc_interval_ns);
+        let horizon = self.now.saturating_sub(times.idle.into());
+        self.dci.table.collect(horizon);
+        self.schedule_flow_gc();
     }
+
+    /// Returns LCMP's times or, as the lab's agents have them under other policies, the deadline of a
+    /// flow, after which no packet of it can come.
+    fn flow_gc_times(&self) -> Option<GcTimes> {
+        match &self.world.policy {
+            RunPolicy::Lcmp(config) => Some(GcTimes {
+                interval: config.gc_interval_ns,
+                idle: config.idle_timeout_ns,
+            }),
+            RunPolicy::Buckets | RunPolicy::FlowAgeing(_) | RunPolicy::Own(_) => {
+                let deadline = self.world.plan.rdma.flow_deadline_ns;
+                let is_paper = self.world.plan.transport.semantics == Semantics::Paper;
+                is_paper.then_some(GcTimes {
+                    interval: deadline,
+                    idle: deadline,
+                })
+            }
+        }
+    }
+}
+
+/// Times of the garbage collection.
+struct GcTimes {
+    /// Time between two collections.
+    interval: Nanos,
+    /// Time without a packet after which an entry is collected.
+    idle: Nanos,
 }
 
 impl FlowTable {

@@ -20,8 +20,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             if config.preset == Preset::Paper {
                 self.schedule_after(EventKind::Monitor, config.sample_interval_ns);
             }
-            self.schedule_after(EventKind::FlowGc, config.gc_interval_ns);
         }
+        self.schedule_flow_gc();
         let measure = &self.world.plan.measure;
         self.schedule_after(EventKind::SampleLinks, measure.links_ns);
         self.schedule_after(EventKind::SampleQueues, measure.queues_ns);

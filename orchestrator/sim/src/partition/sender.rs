@@ -39,6 +39,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let facts = QpFacts {
             line_rate,
             base_rtt: self.world.common_base_rtt.unwrap_or(flow.base_rtt),
+            least_rtt: self.world.common_base_rtt.unwrap_or(flow.least_rtt),
             full_window: match self.world.common_base_rtt {
                 Some(_) => self.world.largest_window,
                 None => S::bdp(flow.base_rtt, line_rate),

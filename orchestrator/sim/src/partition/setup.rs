@@ -142,3 +142,54 @@ fn make_mmu<S: SemanticsRules, C: CongestionControl>(
     let ports: Vec<_> = ports.collect();
     Some(Mmu::new(buffer.get(), &ports))
 }
+
+#[cfg(test)]
+mod tests {
+    use lab_plan::pfc;
+
+    use super::*;
+    use crate::{cc::NoControl, semantics::Paper, testing};
+
+    /// The plan warns of the very ports that the simulator makes lossy.
+    #[test]
+    fn the_plan_names_the_ports_that_drop_in_spite_of_pfc() {
+        for (buffer, are_expected) in [("188908 B", true), ("6 GB", false)] {
+            let text = format!(
+                "
+name: lossy
+topology:
+  dcs: [{{ name: dc1, hosts: 2 }}, {{ name: dc2, hosts: 1 }}, {{ name: dc3, hosts: 1 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 50 Gbit, delay: 5 ms }}
+    - {{ between: [dc1, dc3], rate: 100 Gbit, delay: 50 ms }}
+traffic:
+  - flows: [{{ from: dc1/h1, to: dc2/h1, size: 1 MB }}]
+policies: [ecmp]
+transport: {{ pfc: true, dci_buffer: {buffer} }}
+"
+            );
+            let plan = testing::plan(&text);
+            let planned = pfc::overcommitted(&plan.nodes, &plan.links, &plan.transport);
+            let world: World<'_, Paper, NoControl> = World::new(&plan, 0, 0, ()).expect("a world");
+            let mut simulated = Vec::new();
+            for node in (0u32..).take(world.network.nodes.len()) {
+                let mmu = make_mmu(&world, node);
+                let ports: Vec<usize> = mmu.iter().flat_map(Mmu::lossy_ports).collect();
+                if !ports.is_empty() {
+                    simulated.push((world.network.nodes[node as usize].plan, ports));
+                }
+            }
+            simulated.sort_unstable();
+            let planned = planned
+                .into_iter()
+                .map(|found| (found.switch, found.lossy_ports));
+            assert_eq!(planned.collect::<Vec<_>>(), simulated, "{buffer}");
+            assert_eq!(!simulated.is_empty(), are_expected, "{buffer}");
+            let is_warned = plan
+                .warnings
+                .iter()
+                .any(|warning| warning.code == "pfc-lossy");
+            assert_eq!(is_warned, are_expected);
+        }
+    }
+}

@@ -1,10 +1,10 @@
 //! Semantics of the paper: no integer wraps, RoCEv2's headers, time in picoseconds.
 
-use lab_plan::{Flow, Plan, frame};
+use lab_plan::{Flow, Plan, frame, pfc};
 use lab_units::BitsPerSec;
 
 use super::{Identities, SemanticsRules, identity};
-use crate::time::SimTime;
+use crate::{time::SimTime, world::Detours};
 
 /// Rules of the paper.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -17,9 +17,8 @@ impl SemanticsRules for Paper {
     const ACK_BYTES: u32 = small(frame::ACK);
     /// RoCEv2 annex A17.9.3: headers and 16 reserved bytes.
     const CNP_BYTES: u32 = small(frame::HEADERS) + 16;
-    /// IEEE 802.1Qbb: a control frame of the minimum Ethernet size.
-    const PFC_BYTES: u32 = 64;
-    const RESERVE_BYTES: u64 = 4_096;
+    const PFC_BYTES: u32 = small(pfc::FRAME);
+    const RESERVE_BYTES: u64 = pfc::RESERVE;
     const RESUME_OFFSET_BYTES: u64 = 3_072;
     const PORT_LIMIT_BYTES: Option<u64> = None;
     const COUNTS_REJECTED: bool = false;
@@ -42,13 +41,9 @@ impl SemanticsRules for Paper {
         u64::try_from(window).unwrap_or(u64::MAX)
     }
 
-    /// IEEE 802.1Qbb, annex N: bytes that the peer sends until the pause arrives, which are a round
-    /// trip's and the packets just begun at both ends.
     fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64 {
         let round_trip = SimTime::from_picos(delay.picos().saturating_mul(2));
-        Self::bdp(round_trip, rate)
-            .saturating_add(2 * u64::from(largest_packet))
-            .saturating_add(u64::from(Self::PFC_BYTES))
+        pfc::headroom(Self::bdp(round_trip, rate), largest_packet)
     }
 
     fn shared_bytes(buffer: u64, headrooms: &[u64], reserves: u64) -> Option<u64> {
@@ -67,10 +62,11 @@ impl SemanticsRules for Paper {
         for switch in &plan.switches {
             hash_seeds[switch.node.index()] = switch.hash_seed;
         }
+        let detours = Detours::new(plan);
         let products = flows.iter().map(|flow| {
             let nic = plan.nodes[flow.src.index()].ports[0];
             let rate = plan.links[nic.link().index()].emu.rate_bps;
-            Self::bdp(flow.base_rtt_ns.into(), rate)
+            Self::bdp(detours.longest_round_trip(flow).into(), rate)
         });
         Identities {
             flows: identity::unique(plan, flows),

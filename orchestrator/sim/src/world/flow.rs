@@ -1,6 +1,6 @@
 //! Flows in the simulator's numbering.
 
-use lab_plan::{Flow, HostProfile, frame};
+use lab_plan::{Flow, HostProfile, Plan, frame};
 use lab_units::FlowId;
 
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     network::Network,
     semantics::{FlowIdentity, Identities},
     time::SimTime,
-    world::Transport,
+    world::{Detours, Transport},
 };
 
 /// A flow.
@@ -36,7 +36,9 @@ pub struct SimFlow {
     pub bytes: u64,
     /// Start.
     pub start: SimTime,
-    /// Round-trip time on the path of the smallest delay.
+    /// Round-trip time on the path of the least delay.
+    pub least_rtt: SimTime,
+    /// Longest round-trip time among the paths that the flow may take.
     pub base_rtt: SimTime,
     /// Bytes of each message; of the whole flow under [`HostProfile::Rnic`].
     pub message_bytes: u64,
@@ -68,11 +70,13 @@ impl SimFlow {
 
 /// Returns the flows of `planned`, in that order.
 pub(super) fn flows(
+    plan: &Plan,
     network: &Network,
     planned: &[&Flow],
     identities: &Identities,
     transport: &Transport,
 ) -> Result<Vec<SimFlow>, SimError> {
+    let detours = Detours::new(plan);
     let mut sent = vec![0; network.dcs.len()];
     let mut received = vec![0; network.dcs.len()];
     let next = |counts: &mut Vec<u32>, node: u32| {
@@ -101,7 +105,8 @@ pub(super) fn flows(
             packets: u32::try_from(u64::from(messages) * message_packets).map_err(too_long)?,
             bytes,
             start: flow.start_ns.into(),
-            base_rtt: flow.base_rtt_ns.into(),
+            least_rtt: flow.base_rtt_ns.into(),
+            base_rtt: detours.longest_round_trip(flow).into(),
             message_bytes: message_bytes.get(),
             message_packets: u32::try_from(message_packets).map_err(too_long)?,
             identity,

@@ -1,10 +1,12 @@
 //! Read-only state that all partitions share: one policy's run in the simulator's numbering.
 //!
 //! - `flow`, `transport`: flows and transport of the hosts
+//! - `round_trip`: round trips over all paths of a flow
 //! - `switch`, `order`: policy and candidates of the DCI switches
 
 mod flow;
 mod order;
+mod round_trip;
 mod switch;
 mod transport;
 
@@ -13,12 +15,12 @@ use std::marker::PhantomData;
 use lab_plan::{FaultPlan, Flow, PaperUnits, Plan, PolicyPlan, WindowPlan};
 use lab_units::BitsPerSec;
 
-pub(crate) use self::transport::nic_rate;
 pub use self::{
     flow::SimFlow,
     switch::{Candidate, PathCostUpdate, RunPolicy, SwitchFacts},
     transport::Transport,
 };
+pub(crate) use self::{round_trip::Detours, transport::nic_rate};
 use crate::{
     cc::CongestionControl,
     error::SimError,
@@ -105,7 +107,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
             order::order_next_hops(&mut network, order);
         }
         let transport = transport::transport::<S, C>(plan, &control);
-        let flows = flow::flows(&network, &planned, &identities, &transport)?;
+        let flows = flow::flows(plan, &network, &planned, &identities, &transport)?;
         let is_plain_ecmp = run.policy == PolicyPlan::Ecmp;
         let path_cost_updates = switch::path_cost_updates(plan, &network, policy);
         let switches = switch::switches(plan, &network, run, order);

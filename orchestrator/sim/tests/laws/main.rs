@@ -9,6 +9,7 @@ mod determinism;
 mod dynamic_tables;
 mod faults;
 mod lab;
+mod long_paths;
 mod loss;
 mod pfc;
 mod policy;

@@ -1,0 +1,109 @@
+//! Headroom of priority flow control, and switches whose buffers do not hold it.
+
+use lab_units::{BitsPerSec, Bytes, Nanos, NodeId, Semantics};
+
+use crate::{
+    frame,
+    model::{Link, Node, Role},
+    transport::TransportPlan,
+};
+
+/// Bytes of a pause frame: a control frame of the minimum Ethernet size (IEEE 802.1Qbb).
+pub const FRAME: u64 = 64;
+
+/// Buffer bytes that the paper's semantics reserves for each port and class of a switch.
+pub const RESERVE: u64 = 4_096;
+
+/// Traffic classes of a port.
+pub const CLASSES: u64 = 8;
+
+/// Returns the bytes that a peer sends until a pause arrives: those of a round trip and of the packets just
+/// begun at both ends (IEEE 802.1Qbb, annex N), `in_flight` being the bytes of a round trip.
+#[must_use]
+pub const fn headroom(in_flight: u64, largest_packet: u32) -> u64 {
+    in_flight
+        .saturating_add(2 * largest_packet as u64)
+        .saturating_add(FRAME)
+}
+
+/// A switch whose buffer does not hold the headrooms of all its ports.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Overcommitted {
+    /// The switch.
+    pub switch: NodeId,
+    /// Bytes of its shared buffer.
+    pub buffer: Bytes,
+    /// Bytes that reserves and headrooms of all ports take.
+    pub needed: Bytes,
+    /// Ports without headroom, which drop instead of sending a pause, as indices among the switch's.
+    pub lossy_ports: Vec<usize>,
+}
+
+/// Returns the switches with ports that drop in spite of PFC: where headrooms exceed the buffer, the largest
+/// are given up one after the other. Under the artifact's semantics the difference wraps, and none is.
+#[must_use]
+pub fn overcommitted(
+    nodes: &[Node],
+    links: &[Link],
+    transport: &TransportPlan,
+) -> Vec<Overcommitted> {
+    if !transport.pfc || transport.semantics == Semantics::Artifact {
+        return Vec::new();
+    }
+    let largest = frame::data(u64::from(transport.payload_bytes), 0);
+    let largest = u32::try_from(largest).unwrap_or(u32::MAX);
+    let of_switch = |(id, node): (u32, &Node)| {
+        let buffer = match node.role {
+            Role::Host => return None,
+            Role::DciSwitch => transport.dci_buffer_bytes,
+            Role::Leaf | Role::Spine => transport.fabric_buffer_bytes,
+        };
+        let headrooms = node.ports.iter().map(|port| {
+            let wire = &links[port.link().index()].emu;
+            headroom(in_flight(wire.rate_bps, wire.delay_ns), largest)
+        });
+        let headrooms: Vec<u64> = headrooms.collect();
+        let lossy_ports = given_up(buffer, &headrooms);
+        (!lossy_ports.is_empty()).then(|| Overcommitted {
+            switch: NodeId(id),
+            buffer,
+            needed: Bytes::new(total(&headrooms)),
+            lossy_ports,
+        })
+    };
+    (0u32..).zip(nodes).filter_map(of_switch).collect()
+}
+
+/// Bytes that a link carries in a round trip.
+fn in_flight(rate: BitsPerSec, delay: Nanos) -> u64 {
+    let bits = u128::from(rate.get()) * 2 * u128::from(delay.get());
+    u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX)
+}
+
+/// Returns the ports whose headrooms, the largest first, must go for the rest to leave some buffer.
+fn given_up(buffer: Bytes, headrooms: &[u64]) -> Vec<usize> {
+    let mut left = headrooms.to_vec();
+    let mut ports = Vec::new();
+    while total(&left) >= buffer.get() {
+        // The last of equal ones, as `max` finds it.
+        let largest = (0..).zip(&left).max_by_key(|(_, bytes)| **bytes);
+        match largest {
+            Some((port, &bytes)) if bytes > 0 => {
+                left[port] = 0;
+                ports.push(port);
+            }
+            _ => break,
+        }
+    }
+    ports.sort_unstable();
+    ports
+}
+
+/// Bytes that headrooms and the reserves of their ports take.
+fn total(headrooms: &[u64]) -> u64 {
+    let ports = u64::try_from(headrooms.len()).unwrap_or(u64::MAX);
+    let reserves = ports.saturating_mul(CLASSES * RESERVE);
+    headrooms
+        .iter()
+        .fold(reserves, |sum, &bytes| sum.saturating_add(bytes))
+}

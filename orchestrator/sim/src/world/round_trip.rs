@@ -1,0 +1,126 @@
+//! Round trips over all paths that a flow's packets may take, not only over the one of the least delay.
+
+use std::collections::BTreeMap;
+
+use lab_plan::{Flow, Plan, frame};
+use lab_units::{Bytes, DcId, Nanos, PortId};
+
+/// Time by which the longest round trip between two datacenters exceeds that of the path of the least
+/// delay, which [`Flow::base_rtt_ns`] is.
+pub(crate) struct Detours<'p> {
+    plan: &'p Plan,
+    by_pair: BTreeMap<(DcId, DcId), Nanos>,
+}
+
+impl<'p> Detours<'p> {
+    /// Computes the detours between all datacenters of `plan`.
+    pub fn new(plan: &'p Plan) -> Self {
+        let mut detours = Self {
+            plan,
+            by_pair: BTreeMap::new(),
+        };
+        let ids = || (0u32..).map(DcId).zip(&plan.switches);
+        for (to, _) in ids() {
+            let hops = |from: &DcId| Some(detours.row(*from, to)?.hops);
+            let mut nearest_first: Vec<DcId> = ids().map(|(from, _)| from).collect();
+            nearest_first.retain(|from| hops(from).is_some());
+            nearest_first.sort_by_key(hops);
+            let mut trips: BTreeMap<DcId, Trips> = BTreeMap::from([(to, Trips::default())]);
+            for from in nearest_first {
+                let found = detours.trips(from, to, &trips);
+                trips.insert(from, found);
+                let detour = found.longest.saturating_sub(found.least_delay);
+                detours.by_pair.insert((from, to), detour);
+            }
+        }
+        detours
+    }
+
+    /// Returns the longest round trip of a full packet and its ACK among the paths of `flow`.
+    pub fn longest_round_trip(&self, flow: &Flow) -> Nanos {
+        let dc = |host: lab_units::NodeId| self.plan.nodes[host.index()].dc;
+        let detour = self.by_pair.get(&(dc(flow.src), dc(flow.dst)));
+        let detour = detour.copied().unwrap_or(Nanos::ZERO);
+        flow.base_rtt_ns.saturating_add(detour)
+    }
+
+    fn row(&self, from: DcId, to: DcId) -> Option<&'p lab_plan::Destination> {
+        let rows = &self.plan.switches[from.index()].destinations;
+        rows.iter().find(|row| row.dc == to)
+    }
+
+    /// Returns the round trips from `from` to `to`, given those of the datacenters nearer to `to`.
+    fn trips(&self, from: DcId, to: DcId, nearer: &BTreeMap<DcId, Trips>) -> Trips {
+        let candidates = self.row(from, to).map_or(&[][..], |row| &row.candidates);
+        let behind = |dc| nearer.get(&dc).copied().unwrap_or_default();
+        let through = candidates.iter().map(|candidate| {
+            let (link, rest) = (self.link(candidate.port), behind(candidate.next_dc));
+            Trips {
+                least_delay: rest.least_delay.saturating_add(link),
+                longest: rest.longest.saturating_add(link),
+            }
+        });
+        let through: Vec<Trips> = through.collect();
+        Trips {
+            // Candidates are in the order of their delays.
+            least_delay: through
+                .first()
+                .map_or(Nanos::ZERO, |trips| trips.least_delay),
+            longest: through
+                .iter()
+                .map(|trips| trips.longest)
+                .max()
+                .unwrap_or(Nanos::ZERO),
+        }
+    }
+
+    /// Returns the time of a full packet and its ACK on a link.
+    fn link(&self, port: PortId) -> Nanos {
+        let wire = &self.plan.links[port.link().index()].emu;
+        let payload = u64::from(self.plan.transport.payload_bytes);
+        let frames = Bytes::new(frame::data(payload, 0) + frame::ACK);
+        let sent = wire.rate_bps.serialize(frames).unwrap_or(Nanos::ZERO);
+        wire.delay_ns
+            .saturating_add(wire.delay_ns)
+            .saturating_add(sent)
+    }
+}
+
+/// Round trips between two DCI switches.
+#[derive(Clone, Copy, Default)]
+struct Trips {
+    least_delay: Nanos,
+    longest: Nanos,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    /// One path is 10 ms, the other 500 ms long, and a third leads there by the first's second link.
+    #[test]
+    fn the_longest_candidate_counts_and_a_single_path_has_no_detour() {
+        let plan = testing::plan(
+            "
+name: detour
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2 }, { name: dc3 }, { name: dc4, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc2, dc4], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc1, dc3], rate: 100 Gbit, delay: 250 ms }
+    - { between: [dc3, dc4], rate: 100 Gbit, delay: 250 ms }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc4/h1, size: 1 MB }]
+policies: [ecmp]
+",
+        );
+        let longest = Detours::new(&plan).longest_round_trip(&plan.flows[0]);
+        let extra = longest.saturating_sub(plan.flows[0].base_rtt_ns);
+        assert_eq!(extra, Nanos::from_millis(2 * 490));
+        let pair = testing::pair("ecmp");
+        let only = Detours::new(&pair).longest_round_trip(&pair.flows[0]);
+        assert_eq!(only, pair.flows[0].base_rtt_ns);
+    }
+}

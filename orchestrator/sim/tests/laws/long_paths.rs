@@ -1,0 +1,52 @@
+//! Windows of flows whose paths differ in delay.
+
+use lab_sim::EndReason;
+
+use crate::lab::{MILLI, plan, simulate};
+
+/// Runs a flow of 25 MB over the longer of two paths, of 500 ms beside 10 ms one way. The shorter one has a
+/// hundredth of its capacity, and so one of a hundred of WCMP's buckets. Returns the FCT in picoseconds.
+fn on_the_long_path(transport: &str) -> u64 {
+    let plan = plan(&format!(
+        "
+name: detour
+topology:
+  defaults: {{ host_link: {{ rate: 1 Gbit }} }}
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4, hosts: 1 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 10 Mbit, delay: 5 ms }}
+    - {{ between: [dc2, dc4], rate: 10 Mbit, delay: 5 ms }}
+    - {{ between: [dc1, dc3], rate: 1 Gbit, delay: 250 ms }}
+    - {{ between: [dc3, dc4], rate: 1 Gbit, delay: 250 ms }}
+traffic:
+  - flows: [{{ from: dc1/h1, to: dc4/h1, size: 25 MB }}]
+policies: [wcmp]
+transport: {{ {transport} }}
+"
+    ));
+    let run = simulate(&plan, 0, 1);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    for decision in run
+        .decisions()
+        .filter(|event| event.dc == 0 || event.dc == 3)
+    {
+        assert_eq!(decision.decision.chosen, 1, "the long path");
+    }
+    run.end_of(0).expect("it finished")
+}
+
+/// 25 MB take 203 ms at 1 Gbit/s and a round trip 1,000 ms. A window for the shorter path, 3.4 MB, would take
+/// eight round trips.
+#[test]
+fn a_window_covers_the_longest_path_of_a_flow() {
+    let free = on_the_long_path("window: none");
+    assert!(free < 1_210 * MILLI, "{free} ps");
+    assert_eq!(on_the_long_path("window: bdp"), free);
+}
+
+/// HPCC's T is the round trip of that path too: its own window, and the time that a measurement counts for.
+#[test]
+fn hpccs_round_trip_is_that_of_the_longest_path() {
+    let time = on_the_long_path("cc: hpcc");
+    assert!(time < 1_300 * MILLI, "{time} ps");
+}
