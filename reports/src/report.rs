@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     error::ReportError,
-    figures::draw_figures,
+    figures::{Captioned, draw_figures},
     page::{Page, page},
     run::Run,
     stats::{self, Change, Slowdown, Spread},
@@ -38,14 +38,7 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
     let figures_dir = run.dir.join(FIGURES_DIR);
     fs::create_dir_all(&figures_dir).map_err(write_failed(&figures_dir))?;
     let figures = draw_figures(&run, &figures_dir)?;
-    let mut files = Vec::new();
-    for figure in &figures {
-        let name = figure.image.name;
-        let svg = figures_dir.join(format!("{name}.svg"));
-        let text = figure.image.standalone(&figure.title);
-        fs::write(&svg, text).map_err(write_failed(&svg))?;
-        files.extend([svg, figures_dir.join(format!("{name}.png"))]);
-    }
+    let files = write_svgs(&figures, &figures_dir)?;
 
     let html = run.dir.join(REPORT_FILE);
     let text = page(&Page {
@@ -61,7 +54,22 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
     })
 }
 
-fn write_failed(path: &Path) -> impl FnOnce(io::Error) -> ReportError {
+/// Writes each drawn figure as SVG into `dir`, and returns the files of all, the PNGs that are there
+/// included.
+pub fn write_svgs(figures: &[Captioned], dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
+    let mut files = Vec::new();
+    for figure in figures {
+        let name = figure.image.name;
+        let svg = dir.join(format!("{name}.svg"));
+        let text = figure.image.standalone(&figure.title);
+        fs::write(&svg, text).map_err(write_failed(&svg))?;
+        files.extend([svg, dir.join(format!("{name}.png"))]);
+    }
+    Ok(files)
+}
+
+/// Returns the error of writing `path`.
+pub fn write_failed(path: &Path) -> impl FnOnce(io::Error) -> ReportError {
     let path = path.to_owned();
     move |source| ReportError::Write { path, source }
 }

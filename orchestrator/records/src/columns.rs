@@ -94,6 +94,47 @@ impl Batch {
         self.columns.iter().map(|(column, values)| (column, values))
     }
 
+    /// Returns the values of a column of whole numbers.
+    ///
+    /// # Panics
+    /// If `name` is not a requested column of whole numbers.
+    #[must_use]
+    pub fn integers(&self, name: &str) -> &[Option<u64>] {
+        match self.values(name) {
+            Some(Values::Integers(values)) => values,
+            _ => panic!("`{name}` is not a requested column of whole numbers"),
+        }
+    }
+
+    /// Returns the values of a column of floating-point numbers.
+    ///
+    /// # Panics
+    /// If `name` is not a requested column of floating-point numbers.
+    #[must_use]
+    pub fn floats(&self, name: &str) -> &[Option<f64>] {
+        match self.values(name) {
+            Some(Values::Floats(values)) => values,
+            _ => panic!("`{name}` is not a requested column of floating-point numbers"),
+        }
+    }
+
+    /// Returns the values of a column of texts.
+    ///
+    /// # Panics
+    /// If `name` is not a requested column of texts.
+    #[must_use]
+    pub fn texts(&self, name: &str) -> &Texts {
+        match self.values(name) {
+            Some(Values::Texts(texts)) => texts,
+            _ => panic!("`{name}` is not a requested column of texts"),
+        }
+    }
+
+    fn values(&self, name: &str) -> Option<&Values> {
+        let found = self.columns.iter().find(|(column, _)| column.name == name);
+        found.map(|(_, values)| values)
+    }
+
     /// Line of the row at `index` in a CSV file, from 1; number of the row in a Parquet file.
     pub(crate) fn line(&self, index: usize) -> u64 {
         self.lines[index]
@@ -138,7 +179,12 @@ impl Texts {
         self.spans.push(text.map(|_| start..self.buffer.len()));
     }
 
-    fn at(&self, index: usize) -> Option<&str> {
+    /// Returns the text of the row at `index`; `None` if the row has no value.
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    #[must_use]
+    pub fn at(&self, index: usize) -> Option<&str> {
         let span = self.spans[index].clone();
         span.map(|span| &self.buffer[span])
     }

@@ -6,12 +6,21 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 
 use crate::text;
 
-/// An axis, linear or logarithmic.
+/// An axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
     range: Range<f64>,
-    logarithmic: bool,
+    spacing: Spacing,
     ticks: Vec<(f64, String)>,
+}
+
+/// Spacing of values along an axis.
+#[derive(Clone, Copy, Debug)]
+enum Spacing {
+    Linear,
+    Logarithmic,
+    /// Linear up to this distance from zero, logarithmic beyond, on both sides of zero.
+    Symmetric(f64),
 }
 
 impl Axis {
@@ -42,7 +51,7 @@ impl Axis {
         }
         Self {
             range,
-            logarithmic: false,
+            spacing: Spacing::Linear,
             ticks,
         }
     }
@@ -66,7 +75,7 @@ impl Axis {
     pub fn bare(range: Range<f64>) -> Self {
         Self {
             range,
-            logarithmic: false,
+            spacing: Spacing::Linear,
             ticks: Vec::new(),
         }
     }
@@ -79,7 +88,7 @@ impl Axis {
 
     /// True if the axis is logarithmic.
     pub fn is_logarithmic(&self) -> bool {
-        self.logarithmic
+        matches!(self.spacing, Spacing::Logarithmic)
     }
 
     /// Returns the values at both ends.
@@ -92,9 +101,27 @@ impl Axis {
         &self.ticks
     }
 
+    /// Returns an axis of relative differences from −`max` to `max` or more, with ticks at powers of
+    /// ten in percent: linear up to 0.01 %, logarithmic beyond.
+    pub fn of_differences(max: f64) -> Self {
+        let mut positive = vec![LINEAR_DIFFERENCE, 10.0 * LINEAR_DIFFERENCE];
+        while positive[positive.len() - 1] < max * (1.0 - 1e-9) {
+            positive.push(positive[positive.len() - 1] * 10.0);
+        }
+        let label = |sign: &str, tick: f64| format!("{sign}{} %", text::significant(tick * 1e2, 3));
+        let below = positive.iter().rev().map(|&tick| (-tick, label("−", tick)));
+        let above = positive.iter().map(|&tick| (tick, label("+", tick)));
+        let end = positive[positive.len() - 1];
+        Self {
+            range: -end..end,
+            spacing: Spacing::Symmetric(LINEAR_DIFFERENCE),
+            ticks: below.chain([(0.0, "0".to_owned())]).chain(above).collect(),
+        }
+    }
+
     /// Returns an axis with ticks at 1, 2 and 5 times powers of ten, or at powers of ten over many
-    /// decades, and its ends on ticks.
-    fn logarithmic(min: f64, max: f64) -> Self {
+    /// decades, and its ends on ticks. `min` is above zero.
+    pub fn logarithmic(min: f64, max: f64) -> Self {
         let decades = (max / min).log10();
         let steps: &[f64] = if decades <= 2.5 {
             &[1.0, 2.0, 5.0]
@@ -114,7 +141,7 @@ impl Axis {
         let kept = &at[first..=last];
         Self {
             range: kept[0]..kept[kept.len() - 1],
-            logarithmic: true,
+            spacing: Spacing::Logarithmic,
             ticks: kept
                 .iter()
                 .map(|&tick| (tick, text::significant(tick, 6)))
@@ -123,12 +150,15 @@ impl Axis {
     }
 
     /// Returns the position of `value`, from 0 at the start to 1 at the end.
-    fn share(&self, value: f64) -> f64 {
+    pub fn share(&self, value: f64) -> f64 {
         let (start, end) = self.ends();
-        if self.logarithmic {
-            (value / start).ln() / (end / start).ln()
-        } else {
-            (value - start) / (end - start)
+        match self.spacing {
+            Spacing::Linear => (value - start) / (end - start),
+            Spacing::Logarithmic => (value / start).ln() / (end / start).ln(),
+            Spacing::Symmetric(linear) => {
+                let [value, start, end] = [value, start, end].map(|it| symmetric(it, linear));
+                (value - start) / (end - start)
+            }
         }
     }
 }
@@ -183,6 +213,14 @@ impl Ranged for Axis {
     }
 }
 
+/// Returns the distance of `value` from zero, with its sign: linear up to `linear`, which is at 1, and
+/// 1 more for each decade beyond.
+fn symmetric(value: f64, linear: f64) -> f64 {
+    let far = value.abs() / linear;
+    let place = if far <= 1.0 { far } else { 1.0 + far.log10() };
+    place.copysign(value)
+}
+
 /// Returns the smallest of 1, 2 and 5 times powers of ten that is at least `min`.
 fn nice_step(min: f64) -> f64 {
     let power = 10f64.powf(min.log10().floor());
@@ -190,6 +228,9 @@ fn nice_step(min: f64) -> f64 {
     let enough = steps.into_iter().find(|step| *step >= min * (1.0 - 1e-9));
     enough.unwrap_or(10.0 * power)
 }
+
+/// Relative difference up to which an axis of differences is linear.
+const LINEAR_DIFFERENCE: f64 = 1e-4;
 
 /// Largest ÷ smallest ratio of a linear axis.
 const WIDE: f64 = 8.0;
@@ -249,6 +290,24 @@ mod tests {
             assert!(start < end, "{values:?}: {start} {end}");
         }
         assert!(Axis::from_zero(0.0, 5).ends().1 > 0.0);
+    }
+
+    #[test]
+    fn an_axis_of_differences_has_decades_on_both_sides_of_zero() {
+        let axis = Axis::of_differences(0.02);
+        assert_eq!(
+            ticks(&axis),
+            "−10 % −1 % −0.1 % −0.01 % 0 +0.01 % +0.1 % +1 % +10 %"
+        );
+        let at = |value: f64| axis.map(&value, (0, 800));
+        assert_eq!(
+            [-0.1, -0.001, 0.0, 5e-5, 1e-4, 0.1].map(at),
+            [0, 200, 400, 450, 500, 800]
+        );
+        assert_eq!(
+            ticks(&Axis::of_differences(0.0)),
+            "−0.1 % −0.01 % 0 +0.01 % +0.1 %"
+        );
     }
 
     #[test]

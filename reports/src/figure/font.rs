@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn the_font_has_the_signs_that_figures_use() {
         let missing = width("\u{e000}", 10.0).unwrap();
-        for sign in "·×–−≤µ÷→…".chars() {
+        for sign in "·×–−≤µ÷→…Δ±".chars() {
             let with = width(&sign.to_string(), 10.0).unwrap();
             assert!(with > 0.0 && (with - missing).abs() > 1e-9, "{sign}");
         }

@@ -41,6 +41,8 @@ pub enum Key {
     Line,
     /// Line with markers.
     Marked(Marker),
+    /// Marker alone.
+    Dot(Marker),
     /// Dashed line.
     Dashed,
 }
@@ -96,6 +98,10 @@ impl Legend {
                     canvas.line(&ends, entry.color, 2.0)?;
                     let center = (x + KEY_LENGTH / 2.0, middle);
                     canvas.marker(marker, center, 4.5, entry.color)?;
+                }
+                Key::Dot(marker) => {
+                    let center = (x + KEY_LENGTH / 2.0, middle);
+                    canvas.marker(marker, center, 4.0, entry.color)?;
                 }
             }
             let lettering = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);

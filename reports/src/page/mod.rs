@@ -32,6 +32,53 @@ pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
     let run = page.run;
     let title = format!("{} · lcmp-lab", run.info.scenario);
     let routes = flows::routes(page)?;
+    let body = html! {
+        header {
+            h1 { (run.info.scenario) }
+            @if !run.info.description.is_empty() {
+                p.lead { (run.info.description) }
+            }
+            p.note { (facts::headline(run)) }
+        }
+        (banner(page.summary))
+        main {
+            section {
+                h2 { "Results" }
+                (results::tables(page))
+            }
+            section {
+                h2 { "Figures" }
+                @for figure in page.figures { (captioned(figure)) }
+            }
+            section {
+                h2 { "Routes" }
+                (routes)
+            }
+            section {
+                h2 { "Links" }
+                (links::tables(page))
+            }
+            section {
+                h2 { "The run" }
+                (facts::list(run))
+            }
+            section {
+                h2 { "Flows" }
+                (flows::table(run))
+            }
+        }
+        footer {
+            p {
+                "Written by lcmp-lab " (run.info.tool_version) " from the records beside \
+                 this file. Figures are in " code { "figures/" } " as SVG and PNG."
+            }
+        }
+    };
+    Ok(document(&title, &run.info.tool_version, &body))
+}
+
+/// Returns a page that loads nothing, with this title and body, as lcmp-lab of this version writes it.
+pub fn document(title: &str, version: &str, body: &Markup) -> String {
     let html = html! {
         (DOCTYPE)
         html lang="en" {
@@ -39,55 +86,14 @@ pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content=(format!("lcmp-lab {}", run.info.tool_version));
+                meta name="generator" content=(format!("lcmp-lab {version}"));
                 title { (title) }
                 style { (PreEscaped(STYLE)) (PreEscaped(font_face())) }
             }
-            body {
-                header {
-                    h1 { (run.info.scenario) }
-                    @if !run.info.description.is_empty() {
-                        p.lead { (run.info.description) }
-                    }
-                    p.note { (facts::headline(run)) }
-                }
-                (banner(page.summary))
-                main {
-                    section {
-                        h2 { "Results" }
-                        (results::tables(page))
-                    }
-                    section {
-                        h2 { "Figures" }
-                        @for figure in page.figures { (captioned(figure)) }
-                    }
-                    section {
-                        h2 { "Routes" }
-                        (routes)
-                    }
-                    section {
-                        h2 { "Links" }
-                        (links::tables(page))
-                    }
-                    section {
-                        h2 { "The run" }
-                        (facts::list(run))
-                    }
-                    section {
-                        h2 { "Flows" }
-                        (flows::table(run))
-                    }
-                }
-                footer {
-                    p {
-                        "Written by lcmp-lab " (run.info.tool_version) " from the records beside \
-                         this file. Figures are in " code { "figures/" } " as SVG and PNG."
-                    }
-                }
-            }
+            body { (body) }
         }
     };
-    Ok(html.into_string() + "\n")
+    html.into_string() + "\n"
 }
 
 fn banner(summary: &Summary) -> Markup {
@@ -106,7 +112,8 @@ fn banner(summary: &Summary) -> Markup {
     }
 }
 
-fn captioned(figure: &Captioned) -> Markup {
+/// Returns a figure with its title and caption.
+pub fn captioned(figure: &Captioned) -> Markup {
     html! {
         figure id=(figure.image.name) {
             h3 { (figure.title) }
@@ -116,9 +123,12 @@ fn captioned(figure: &Captioned) -> Markup {
     }
 }
 
-/// Returns a policy's label after its colour.
 fn policy_name(run: &Run, policy: &str) -> Markup {
-    let policies = &run.flows.policies;
+    swatched(&run.flows.policies, policy)
+}
+
+/// Returns the label of one of `policies` after its colour.
+pub fn swatched(policies: &[String], policy: &str) -> Markup {
     let colors = policy_colors(policies);
     let index = policies.iter().position(|label| label == policy);
     let color = index.and_then(|index| colors.get(index));
@@ -135,7 +145,7 @@ fn hex(RGBColor(red, green, blue): RGBColor) -> String {
 }
 
 /// Text of a table's cell without a value.
-const NONE: &str = "–";
+pub const NONE: &str = "–";
 
 fn or_none(value: Option<String>) -> String {
     value.unwrap_or_else(|| NONE.into())
