@@ -12,6 +12,7 @@
 //! - `report`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
 //! - `page`: the HTML page
+//! - [`fidelity`]: two runs of one plan, flow by flow
 //! - `text`: quantities as text
 //!
 //! ```no_run
@@ -21,6 +22,7 @@
 //! ```
 mod closing;
 mod error;
+pub mod fidelity;
 mod figure;
 mod figures;
 mod frames;

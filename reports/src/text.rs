@@ -65,6 +65,39 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// Returns a share that may be small, with two digits: `0.0012 %`, `3.4 %`, `0 %`.
+pub fn small_percent(share: f64) -> String {
+    if share > 0.0 && share < 1e-8 {
+        return "<0.000001 %".into();
+    }
+    let digits = if share < 1.0 { 2 } else { 3 };
+    format!("{} %", significant(share * 100.0, digits))
+}
+
+/// Returns a relative difference that may be small, with its sign: `−0.0012 %`, `+3.4 %`, `0 %`.
+pub fn small_change(value: f64) -> String {
+    let percent = small_percent(value.abs());
+    match value {
+        0.0 => percent,
+        _ if value < 0.0 => format!("−{percent}"),
+        _ => format!("+{percent}"),
+    }
+}
+
+/// Returns `part` of `whole` in percent, rounded down so that only all is 100 %: `99.9 %`.
+pub fn share_of(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "–".into();
+    }
+    let tenths = u128::from(part) * 1_000 / u128::from(whole);
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+/// Returns a correlation coefficient with four digits, a dash if there is none.
+pub fn coefficient(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{value:.4}"))
+}
+
 /// Returns a relative change with its sign: `−41 %`, `+3.2 %`.
 pub fn change(value: f64) -> String {
     let percent = value * 100.0;
@@ -159,6 +192,22 @@ mod tests {
         assert_eq!(change(-0.000_01), "±0.0 %");
         assert_eq!(percent(0.0001), "<0.1 %");
         assert_eq!(percent(0.0), "0.0 %");
+    }
+
+    #[test]
+    fn shares_of_agreement_are_neither_flattered_nor_cut_to_zero() {
+        assert_eq!(share_of(2_999, 3_000), "99.9 %");
+        assert_eq!(share_of(3_000, 3_000), "100.0 %");
+        assert_eq!(share_of(0, 0), "–");
+        assert_eq!(small_percent(0.000_012_3), "0.0012 %");
+        assert_eq!(small_percent(0.034), "3.4 %");
+        assert_eq!(small_percent(12.3), "1230 %");
+        assert_eq!(small_percent(0.0), "0 %");
+        assert_eq!(small_percent(1e-12), "<0.000001 %");
+        assert_eq!(small_change(-0.034), "−3.4 %");
+        assert_eq!(small_change(0.0), "0 %");
+        assert_eq!(coefficient(Some(0.987_65)), "0.9877");
+        assert_eq!(coefficient(None), "–");
     }
 
     #[test]

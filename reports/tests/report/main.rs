@@ -1,5 +1,6 @@
 //! Reports of synthetic runs.
 
+mod fidelity;
 mod html;
 mod page;
 mod readme;

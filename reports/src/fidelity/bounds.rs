@@ -1,0 +1,267 @@
+//! Bounds that a comparison must hold, for gates.
+
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use super::{Fidelity, agreement::Agreement, error::FidelityError};
+use crate::text;
+
+/// Bounds of a comparison; each holds for every policy, and one that names a policy for that policy
+/// in place of the others. Flows of all policies together have no bound of their own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bounds {
+    /// Largest p50 of |ΔFCT| / FCT.
+    pub max_p50: Vec<Bound>,
+    /// Largest p95 of |ΔFCT| / FCT.
+    pub max_p95: Vec<Bound>,
+    /// Largest p99 of |ΔFCT| / FCT.
+    pub max_p99: Vec<Bound>,
+    /// Largest |ΔFCT| / FCT.
+    pub max_difference: Vec<Bound>,
+    /// Smallest share of flows on the same paths.
+    pub min_paths: Vec<Bound>,
+    /// Smallest Pearson coefficient of slowdowns.
+    pub min_pearson: Vec<Bound>,
+    /// Smallest share of the plan's flows that finished in both runs; all, if there is any bound.
+    pub min_compared: Vec<Bound>,
+}
+
+/// A bound of every policy, or of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    policy: Option<String>,
+    value: f64,
+    /// True if the value was given in percent.
+    is_percent: bool,
+}
+
+/// Error of a text that is not a bound.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{text}` is not a bound (hint: write it like `98%`, `0.99` or `ecmp=100%`)")]
+pub struct ParseBoundError {
+    text: String,
+}
+
+/// A bound that does not hold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Broken {
+    /// The policy.
+    pub policy: String,
+    /// The bound's option: `max-p99`.
+    pub bound: &'static str,
+    /// The value found; none if it is not defined.
+    pub found: Option<f64>,
+    /// The value allowed.
+    pub allowed: f64,
+    /// All of it in a sentence without its full stop.
+    pub text: String,
+}
+
+/// Side of a value that a bound is on.
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    Max,
+    Min,
+}
+
+/// A bounded value: the bound's option, the value's name, its side and its value.
+struct Bounded<'a> {
+    option: &'static str,
+    name: &'static str,
+    side: Side,
+    bounds: &'a [Bound],
+    value: fn(&Agreement) -> Option<f64>,
+}
+
+impl FromStr for Bound {
+    type Err = ParseBoundError;
+
+    fn from_str(text: &str) -> Result<Self, ParseBoundError> {
+        let error = || ParseBoundError {
+            text: text.to_owned(),
+        };
+        let (policy, value) = match text.split_once('=') {
+            Some((policy, value)) => (Some(policy.trim()), value),
+            None => (None, text),
+        };
+        let number = value.trim().strip_suffix('%');
+        let is_percent = number.is_some();
+        let number: f64 = number
+            .unwrap_or(value)
+            .trim()
+            .parse()
+            .map_err(|_| error())?;
+        let is_plausible = match is_percent {
+            true => number.is_finite() && number >= 0.0,
+            false => number.abs() <= 1.0,
+        };
+        if !is_plausible || policy == Some("") {
+            return Err(error());
+        }
+        Ok(Self {
+            policy: policy.map(str::to_owned),
+            value: if is_percent { number / 100.0 } else { number },
+            is_percent,
+        })
+    }
+}
+
+impl Bounds {
+    /// True if nothing is bounded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bounded()
+            .iter()
+            .all(|bounded| bounded.bounds.is_empty())
+    }
+
+    /// Returns the bounds that `fidelity` does not hold, by policy.
+    ///
+    /// # Errors
+    /// If a bound names a policy that is not compared.
+    pub fn broken(&self, fidelity: &Fidelity) -> Result<Vec<Broken>, FidelityError> {
+        self.check_policies(fidelity)?;
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut broken = Vec::new();
+        for agreement in &fidelity.policies {
+            let of_policy = |bounded: Bounded<'_>| bounded.broken(agreement);
+            broken.extend(self.bounded().into_iter().filter_map(of_policy));
+        }
+        for (policy, run) in &fidelity.in_one_run {
+            broken.push(Broken {
+                policy: policy.clone(),
+                bound: "min-compared",
+                found: Some(0.0),
+                allowed: 1.0,
+                text: format!("{policy}: the policy is only in the {run}"),
+            });
+        }
+        Ok(broken)
+    }
+
+    fn bounded(&self) -> [Bounded<'_>; 7] {
+        let new = |option, name, side, bounds, value| Bounded {
+            option,
+            name,
+            side,
+            bounds,
+            value,
+        };
+        use Side::{Max, Min};
+        [
+            new(
+                "min-compared",
+                "share of flows that finished in both runs",
+                Min,
+                &self.min_compared,
+                Agreement::compared_share,
+            ),
+            new(
+                "min-paths",
+                "share of flows on the same paths",
+                Min,
+                &self.min_paths,
+                Agreement::path_share,
+            ),
+            new("max-p50", "|ΔFCT| / FCT p50", Max, &self.max_p50, |it| {
+                Some(it.fct_difference?.p50)
+            }),
+            new("max-p95", "|ΔFCT| / FCT p95", Max, &self.max_p95, |it| {
+                Some(it.fct_difference?.p95)
+            }),
+            new("max-p99", "|ΔFCT| / FCT p99", Max, &self.max_p99, |it| {
+                Some(it.fct_difference?.p99)
+            }),
+            new(
+                "max-difference",
+                "largest |ΔFCT| / FCT",
+                Max,
+                &self.max_difference,
+                |it| Some(it.fct_difference?.max),
+            ),
+            new(
+                "min-pearson",
+                "Pearson coefficient of slowdowns",
+                Min,
+                &self.min_pearson,
+                |it| it.pearson,
+            ),
+        ]
+    }
+
+    fn check_policies(&self, fidelity: &Fidelity) -> Result<(), FidelityError> {
+        let labels: Vec<&str> = fidelity
+            .policies
+            .iter()
+            .filter_map(|it| it.policy.as_deref())
+            .collect();
+        for bound in self.bounded().iter().flat_map(|bounded| bounded.bounds) {
+            if let Some(policy) = &bound.policy
+                && !labels.contains(&policy.as_str())
+            {
+                return Err(FidelityError::UnknownPolicy {
+                    policy: policy.clone(),
+                    known: labels.join(", "),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Bounded<'_> {
+    fn broken(&self, agreement: &Agreement) -> Option<Broken> {
+        let policy = agreement.policy.clone()?;
+        let bound = self.bound_of(&policy)?;
+        let found = (self.value)(agreement);
+        let holds = match (found, self.side) {
+            (None, _) => false,
+            (Some(found), Side::Max) => found <= bound.value,
+            (Some(found), Side::Min) => found >= bound.value,
+        };
+        if holds {
+            return None;
+        }
+        let show = |value: f64| match bound.is_percent {
+            true => format!("{} %", text::significant(value * 100.0, 4)),
+            false => text::significant(value, 6),
+        };
+        let found_text = found.map_or_else(|| "not defined".to_owned(), show);
+        let limit = match self.side {
+            Side::Max => "at most",
+            Side::Min => "at least",
+        };
+        Some(Broken {
+            text: format!(
+                "{policy}: {} is {found_text}, it must be {limit} {} (--{})",
+                self.name,
+                show(bound.value),
+                self.option
+            ),
+            policy,
+            bound: self.option,
+            found,
+            allowed: bound.value,
+        })
+    }
+
+    /// Returns the bound of `policy`: its own, else that of every policy, the last of several.
+    fn bound_of(&self, policy: &str) -> Option<Bound> {
+        let of = |wanted: Option<&str>| {
+            self.bounds
+                .iter()
+                .rfind(|it| it.policy.as_deref() == wanted)
+        };
+        let found = of(Some(policy)).or_else(|| of(None)).cloned();
+        found.or_else(|| {
+            (self.option == "min-compared").then_some(Bound {
+                policy: None,
+                value: 1.0,
+                is_percent: true,
+            })
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! The flows of two runs, side by side.
+
+use std::{cmp::Ordering, collections::BTreeMap};
+
+use lab_records::{Batch, FlowRow, RecordsError, RunDir, RunInfo};
+use lab_units::Ratio;
+
+use crate::error::ReportError;
+
+/// Identity of a flow in both runs.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Key {
+    /// Position of the policy in [`Flows::policies`].
+    pub policy: usize,
+    /// Repetition.
+    pub repetition: u64,
+    /// Number of the flow.
+    pub id: u64,
+}
+
+/// Record of a flow in one run, in paper units. Names and paths are numbers of [`Names`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recorded {
+    /// Identity.
+    pub key: Key,
+    /// Sending and receiving host.
+    pub hosts: [u32; 2],
+    /// Size, bytes.
+    pub size: u64,
+    /// Start, ns.
+    pub start: u64,
+    /// Start less scheduled start, ns; none if the flow never started.
+    pub lateness: Option<u64>,
+    /// FCT, ns; none if the flow did not finish.
+    pub fct: Option<u64>,
+    /// FCT ÷ ideal FCT.
+    pub slowdown: Option<f64>,
+    /// Path of the data; none if it is not known.
+    pub path: Option<u32>,
+    /// Path of the acknowledgements; none if it is not known.
+    pub ack_path: Option<u32>,
+}
+
+/// Texts by number.
+#[derive(Debug, Default)]
+pub struct Names {
+    numbers: BTreeMap<String, u32>,
+    texts: Vec<String>,
+}
+
+/// The flows of two runs under the policies that both have.
+#[derive(Debug)]
+pub struct Flows {
+    /// The policies of both runs, in the order of the first.
+    pub policies: Vec<String>,
+    /// Names of hosts and paths.
+    pub names: Names,
+    /// The flows of each run, by key.
+    pub runs: [Vec<Recorded>; 2],
+    /// Positions in both runs of each flow that both have, by key.
+    pairs: Vec<[usize; 2]>,
+    /// Number of truncated rows of each run.
+    pub truncated: [u64; 2],
+}
+
+impl Names {
+    /// Returns the number of `text`.
+    pub fn number(&mut self, text: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(text.to_owned(), number);
+        self.texts.push(text.to_owned());
+        number
+    }
+
+    /// Returns the number of `text`, if it has one.
+    pub fn known(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+
+    /// Returns the text of a number.
+    pub fn text(&self, number: u32) -> &str {
+        let index = usize::try_from(number).unwrap_or(usize::MAX);
+        self.texts.get(index).map_or("", String::as_str)
+    }
+}
+
+impl Recorded {
+    /// Returns the scheduled start, ns.
+    pub fn scheduled(&self) -> u64 {
+        self.start.saturating_sub(self.lateness.unwrap_or(0))
+    }
+
+    /// Returns the time of completion, ns: the end of time for a flow that never finished.
+    pub fn end(&self) -> u64 {
+        self.fct
+            .map_or(u64::MAX, |fct| self.start.saturating_add(fct))
+    }
+}
+
+impl Flows {
+    /// Reads the flows of two runs under `policies`.
+    pub fn read(runs: [&RunDir; 2], policies: Vec<String>) -> Result<Self, ReportError> {
+        let mut names = Names::default();
+        let mut flows = [Vec::new(), Vec::new()];
+        let mut truncated = [0; 2];
+        for (index, flows) in flows.iter_mut().enumerate() {
+            truncated[index] = read(runs[index], &policies, &mut names, flows)?;
+            flows.sort_by_key(|flow| flow.key);
+        }
+        Ok(Self {
+            pairs: pairs(&flows),
+            policies,
+            names,
+            runs: flows,
+            truncated,
+        })
+    }
+
+    /// Returns each flow that both runs have, by key.
+    pub fn pairs(&self) -> impl Iterator<Item = [&Recorded; 2]> + Clone {
+        let [first, second] = &self.runs;
+        self.pairs.iter().map(|&[a, b]| [&first[a], &second[b]])
+    }
+}
+
+/// Appends the flows of `run` to `flows` and returns the number of truncated rows.
+fn read(
+    run: &RunDir,
+    policies: &[String],
+    names: &mut Names,
+    flows: &mut Vec<Recorded>,
+) -> Result<u64, RecordsError> {
+    run.visit_batches::<FlowRow, RecordsError>(&COLUMNS, |batch| {
+        append(batch, run.info(), policies, names, flows);
+        Ok(())
+    })
+}
+
+fn append(
+    batch: &Batch,
+    info: &RunInfo,
+    policies: &[String],
+    names: &mut Names,
+    flows: &mut Vec<Recorded>,
+) {
+    let time = info.scale.time.inverse().unwrap_or(Ratio::ONE);
+    let integers = |column: &str| batch.integers(column);
+    let [repetitions, ids, sizes] = ["repetition", "flow_id", "size_bytes"].map(integers);
+    let [starts, fcts, lateness] = ["start_ns", "fct_ns", "launch_lateness_ns"].map(integers);
+    let slowdowns = batch.floats("slowdown");
+    let labels = batch.texts("policy");
+    let hosts = ["src_host", "dst_host"].map(|column| batch.texts(column));
+    let paths = ["path", "ack_path"].map(|column| batch.texts(column));
+    for row in 0..batch.len() {
+        let label = labels.at(row).unwrap_or_default();
+        let Some(policy) = policies.iter().position(|policy| policy == label) else {
+            continue;
+        };
+        let [path, ack_path] = paths.map(|paths| Some(names.number(paths.at(row)?)));
+        flows.push(Recorded {
+            key: Key {
+                policy,
+                repetition: repetitions[row].unwrap_or_default(),
+                id: ids[row].unwrap_or_default(),
+            },
+            hosts: hosts.map(|hosts| names.number(hosts.at(row).unwrap_or_default())),
+            size: sizes[row].unwrap_or_default(),
+            start: starts[row].unwrap_or_default(),
+            lateness: lateness[row].map(|late| time.scale_nearest(late)),
+            fct: fcts[row],
+            slowdown: slowdowns[row].filter(|slowdown| slowdown.is_finite()),
+            path,
+            ack_path,
+        });
+    }
+}
+
+/// Returns the positions of equal keys in both sorted runs.
+fn pairs([first, second]: &[Vec<Recorded>; 2]) -> Vec<[usize; 2]> {
+    let (mut a, mut b) = (0, 0);
+    let mut pairs = Vec::with_capacity(first.len().min(second.len()));
+    while let (Some(one), Some(other)) = (first.get(a), second.get(b)) {
+        let order = one.key.cmp(&other.key);
+        if order == Ordering::Equal {
+            pairs.push([a, b]);
+        }
+        a += usize::from(order != Ordering::Greater);
+        b += usize::from(order != Ordering::Less);
+    }
+    pairs
+}
+
+/// Columns of `flows.csv` that the comparison needs.
+const COLUMNS: [&str; 12] = [
+    "repetition",
+    "flow_id",
+    "policy",
+    "src_host",
+    "dst_host",
+    "size_bytes",
+    "start_ns",
+    "fct_ns",
+    "slowdown",
+    "path",
+    "ack_path",
+    "launch_lateness_ns",
+];

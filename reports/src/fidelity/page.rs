@@ -1,0 +1,242 @@
+//! The HTML page of a comparison.
+
+use lab_units::Bytes;
+use maud::{Markup, html};
+
+use super::{Agreement, Broken, Fidelity, FlowSide, RunFacts, WorstFlow};
+use crate::{
+    figures::Captioned,
+    page::{NONE, captioned, document, swatched},
+    text,
+};
+
+/// Returns the page's HTML; `broken` are the bounds that do not hold, none if there are no bounds.
+pub fn page(fidelity: &Fidelity, figures: &[Captioned], broken: Option<&[Broken]>) -> String {
+    let [first, second] = &fidelity.runs;
+    let title = format!(
+        "{}: {} against {}",
+        fidelity.scenario, first.name, second.name
+    );
+    let body = html! {
+        header {
+            h1 { (title) }
+            p.lead { (headline(fidelity)) }
+            p.note { (first.directory) " against " (second.directory) }
+        }
+        (banner(fidelity, broken))
+        main {
+            section {
+                h2 { "Agreement" }
+                div.wide { (agreement(fidelity)) }
+                (note(fidelity))
+            }
+            section {
+                h2 { "Figures" }
+                @for figure in figures { (captioned(figure)) }
+            }
+            section {
+                h2 { "The flows that differ most" }
+                (worst(fidelity))
+            }
+            section {
+                h2 { "The runs" }
+                @for run in &fidelity.runs { (facts(run)) }
+            }
+        }
+        footer {
+            p {
+                "Written by lcmp-lab " (first.tool_version) " from the records of both runs. Figures \
+                 are beside this file as SVG and PNG."
+            }
+        }
+    };
+    document(&format!("{title} · lcmp-lab"), &first.tool_version, &body)
+}
+
+fn headline(fidelity: &Fidelity) -> String {
+    let all = &fidelity.all;
+    let mut text = format!(
+        "{} of {} flows finished in both runs; {} of {} took the same paths",
+        all.compared, all.scheduled, all.same_paths, all.recorded
+    );
+    if let Some(fct) = all.fct_difference {
+        text += &format!(
+            "; half of the FCTs agree within {}, 99 of 100 within {}",
+            text::small_percent(fct.p50),
+            text::small_percent(fct.p99)
+        );
+    }
+    text + "."
+}
+
+fn banner(fidelity: &Fidelity, broken: Option<&[Broken]>) -> Markup {
+    let unclean = fidelity.runs.iter().filter(|run| !run.problems.is_empty());
+    let problems = unclean.flat_map(|run| {
+        let named = |problem| format!("{}: {problem}", run.name);
+        run.problems.iter().map(named)
+    });
+    let alone = fidelity
+        .in_one_run
+        .iter()
+        .map(|(policy, run)| format!("{policy} is only in the {run} and is not compared"));
+    let problems: Vec<String> = problems.chain(alone).collect();
+    let broken_list = broken.unwrap_or_default();
+    html! {
+        @if !broken_list.is_empty() {
+            div.banner.bad role="alert" {
+                strong { "Bounds that do not hold: " (broken_list.len()) "." }
+                ul { @for one in broken_list { li { (one.text) } } }
+            }
+        } @else if broken.is_some() {
+            div.banner role="status" { strong { "All bounds hold." } }
+        }
+        @if !problems.is_empty() {
+            div.banner.bad role="alert" {
+                strong { "Not everything could be compared, or a run is not clean." }
+                ul { @for problem in &problems { li { (problem) } } }
+            }
+        }
+    }
+}
+
+fn agreement(fidelity: &Fidelity) -> Markup {
+    let labels: Vec<String> = fidelity
+        .policies
+        .iter()
+        .filter_map(|it| it.policy.clone())
+        .collect();
+    html! {
+        table {
+            thead {
+                tr {
+                    th rowspan="2" { "policy" }
+                    th.n rowspan="2" { "flows" }
+                    th.n rowspan="2" { "same paths" }
+                    th.n colspan="4" { "|ΔFCT| ÷ FCT" }
+                    th.n colspan="2" { "slowdowns" }
+                    th.n colspan="2" { "Pearson by size" }
+                }
+                tr {
+                    @for name in [
+                        "p50", "p95", "p99", "max", "Pearson", "Spearman", "p50", "p99",
+                    ] { th.n { (name) } }
+                }
+            }
+            tbody {
+                @for one in fidelity.policies.iter().chain([&fidelity.all]) {
+                    tr {
+                        th {
+                            @match &one.policy {
+                                Some(policy) => (swatched(&labels, policy)),
+                                None => "all",
+                            }
+                        }
+                        (cells(one))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cells(one: &Agreement) -> Markup {
+    let differences = match one.fct_difference {
+        Some(it) => [it.p50, it.p95, it.p99, it.max].map(text::small_percent),
+        None => [NONE; 4].map(str::to_owned),
+    };
+    html! {
+        td.n.bad[one.compared < one.scheduled] { (one.compared) "/" (one.scheduled) }
+        td.n {
+            (text::share_of(one.same_paths, one.recorded))
+            @if one.same_paths < one.recorded {
+                span.ci { "data " (text::share_of(one.same_data_path, one.recorded)) }
+                span.ci { "ACKs " (text::share_of(one.same_ack_path, one.recorded)) }
+            }
+        }
+        @for difference in differences { td.n { (difference) } }
+        @for coefficient in [one.pearson, one.spearman, one.pearson_of_p50, one.pearson_of_p99] {
+            td.n { (text::coefficient(coefficient)) }
+        }
+    }
+}
+
+fn note(fidelity: &Fidelity) -> Markup {
+    let bins = fidelity
+        .policies
+        .iter()
+        .map(|it| it.bins)
+        .max()
+        .unwrap_or(0);
+    let unknown = fidelity.all.unknown_paths;
+    html! {
+        p.note {
+            "ΔFCT is relative to the FCT in the " (fidelity.runs[0].name) "; percentiles by the \
+             nearest-rank rule. Spearman's ranks are the mean rank for equal slowdowns. By size: the \
+             coefficient of each policy's p50 and p99 slowdowns over "
+            (text::count(usize::try_from(bins).unwrap_or(usize::MAX), "bin"))
+            " of flow sizes, as in the paper's Figure 6, which gives 0.95 and 0.97. A dash is a \
+             coefficient of values that do not vary."
+            @if unknown > 0 { " A path that is not known in one run counts as another one: " (unknown) "." }
+        }
+    }
+}
+
+fn worst(fidelity: &Fidelity) -> Markup {
+    html! {
+        @if fidelity.worst.is_empty() { p { "No flow finished in both runs." } }
+        @else {
+            p.note {
+                "Largest |ΔFCT| ÷ FCT of all policies. Of two values side by side the first is of the "
+                (fidelity.runs[0].name) ". A bottleneck is the link of least rate on the data's path."
+            }
+            div.wide {
+                table {
+                    thead {
+                        tr {
+                            th { "flow" }
+                            th.n { "size" }
+                            th.n { "ΔFCT" }
+                            th.n { "slowdowns" }
+                            th { "facts" }
+                        }
+                    }
+                    tbody { @for flow in &fidelity.worst { (worst_row(flow)) } }
+                }
+            }
+        }
+    }
+}
+
+fn worst_row(flow: &WorstFlow) -> Markup {
+    let slowdown = |side: &FlowSide| side.slowdown.map_or(NONE.to_owned(), text::slowdown);
+    html! {
+        tr {
+            th {
+                (flow.policy) " " (flow.flow_id)
+                @if flow.repetition > 0 { span.ci { "repetition " (flow.repetition) } }
+            }
+            td.n { (text::size(Bytes::new(flow.size_bytes))) }
+            td.n { (text::small_change(flow.fct_difference)) }
+            td.n { (flow.runs.each_ref().map(slowdown).join(", ")) }
+            td { (flow.explanation) }
+        }
+    }
+}
+
+fn facts(run: &RunFacts) -> Markup {
+    let scale = &run.scale;
+    html! {
+        h3 { (run.name) }
+        dl {
+            dt { "directory" } dd { (run.directory) }
+            dt { "engine" } dd { (run.engine) ", on kernel " (run.kernel_release) }
+            dt { "scale" }
+            dd {
+                "rates × " (scale.rate) ", times × " (scale.time) ", sizes × " (scale.size)
+                " (emulated ÷ paper)"
+            }
+            dt { "plan" } dd { "SHA-256 " (run.plan_hash) }
+            dt { "version" } dd { "lcmp-lab " (run.tool_version) }
+        }
+    }
+}

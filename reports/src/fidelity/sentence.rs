@@ -1,0 +1,162 @@
+//! Sentences on flows, built from facts.
+
+use lab_units::{Bytes, Nanos};
+
+use super::worst::{Bottleneck, FlowSide};
+use crate::text;
+
+/// Returns the facts of a flow in a sentence; where two values stand side by side, the first is of
+/// the first run.
+pub fn explain(difference: f64, sides: &[FlowSide; 2], names: [&str; 2]) -> String {
+    let clauses = [
+        Some(paths(sides, names)),
+        queues(sides),
+        sharing(sides),
+        lateness(sides, names),
+        drops(sides, names),
+        retransmissions(sides, names),
+    ];
+    let fcts = sides
+        .each_ref()
+        .map(|side| text::time_exact(Nanos::new(side.fct_ns)));
+    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+    format!(
+        "FCT {} in the {}, {} in the {} ({}): {}.",
+        fcts[0],
+        names[0],
+        fcts[1],
+        names[1],
+        text::small_change(difference),
+        clauses.join("; ")
+    )
+}
+
+fn paths(sides: &[FlowSide; 2], names: [&str; 2]) -> String {
+    let data = sides.each_ref().map(|side| shown(side.path.as_deref()));
+    let acks = sides.each_ref().map(|side| shown(side.ack_path.as_deref()));
+    if data[0] == data[1] && acks[0] == acks[1] {
+        return format!(
+            "data over {}, acknowledgements over {} in both",
+            data[0], acks[0]
+        );
+    }
+    let one_or_two = |[first, second]: [&str; 2]| {
+        if first == second {
+            return format!("over {first} in both");
+        }
+        format!(
+            "over {first} in the {} but {second} in the {}",
+            names[0], names[1]
+        )
+    };
+    format!(
+        "data {}, acknowledgements {}",
+        one_or_two(data),
+        one_or_two(acks)
+    )
+}
+
+fn shown(path: Option<&str>) -> &str {
+    path.unwrap_or("an unknown path")
+}
+
+/// Returns the longest queue on the path in each run, and when it was sampled; `None` if a run has
+/// no samples there.
+fn queues(sides: &[FlowSide; 2]) -> Option<String> {
+    let longest = |side: &FlowSide| {
+        let queues = side.queues.iter().rev();
+        let longest = queues.max_by_key(|queue| queue.backlog_bytes)?;
+        let port = match longest.backlog_bytes {
+            0 => String::new(),
+            _ => format!(" ({} to {})", longest.switch, longest.to_dc),
+        };
+        let apart = text::time(Nanos::new(longest.time_ns.abs_diff(side.start_ns)));
+        let side = if longest.time_ns < side.start_ns {
+            "before"
+        } else {
+            "after"
+        };
+        let size = text::size(Bytes::new(longest.backlog_bytes));
+        Some(format!("{size}{port} {apart} {side}"))
+    };
+    let [first, second] = sides.each_ref().map(longest);
+    Some(format!(
+        "longest egress queue on its path {} and {} its start",
+        first?, second?
+    ))
+}
+
+fn sharing(sides: &[FlowSide; 2]) -> Option<String> {
+    let [first, second] = sides.each_ref().map(|side| side.bottleneck.as_ref());
+    let (first, second) = (first?, second?);
+    let link = |it: &Bottleneck| format!("{} to {}", it.from_dc, it.to_dc);
+    let flows = |it: &Bottleneck| {
+        let count = usize::try_from(it.other_flows).unwrap_or(usize::MAX);
+        text::count(count, "other flow")
+    };
+    let is_same = first.other_flows == second.other_flows;
+    Some(match (link(first) == link(second), is_same) {
+        (true, true) => format!(
+            "{} on its bottleneck {} while it ran, in both",
+            flows(first),
+            link(first)
+        ),
+        (true, false) => format!(
+            "{} and {} on its bottleneck {} while it ran",
+            first.other_flows,
+            flows(second),
+            link(first)
+        ),
+        (false, _) => format!(
+            "{} on its bottleneck {} and {} on {} while it ran",
+            flows(first),
+            link(first),
+            second.other_flows,
+            link(second)
+        ),
+    })
+}
+
+/// Returns the late starts that matter beside the FCT.
+fn lateness(sides: &[FlowSide; 2], names: [&str; 2]) -> Option<String> {
+    let late = sides.iter().zip(names).filter_map(|(side, name)| {
+        let late = side.lateness_ns?;
+        let is_long = late.saturating_mul(MIN_LATENESS) >= side.fct_ns;
+        let time = text::time(Nanos::new(late));
+        is_long.then(|| format!("started {time} late in the {name}"))
+    });
+    joined(late)
+}
+
+fn drops(sides: &[FlowSide; 2], names: [&str; 2]) -> Option<String> {
+    let drops = sides.iter().zip(names).filter_map(|(side, name)| {
+        let packets = counted(side.drops)?;
+        Some(format!(
+            "{packets} dropped on its path meanwhile in the {name}"
+        ))
+    });
+    joined(drops)
+}
+
+fn retransmissions(sides: &[FlowSide; 2], names: [&str; 2]) -> Option<String> {
+    let again = sides.iter().zip(names).filter_map(|(side, name)| {
+        let packets = counted(side.retransmissions)?;
+        Some(format!("{packets} retransmitted in the {name}"))
+    });
+    joined(again)
+}
+
+/// Returns a number of packets with its noun; `None` if there are none.
+fn counted(packets: Option<u64>) -> Option<String> {
+    let packets = packets.filter(|&packets| packets > 0)?;
+    let packets = usize::try_from(packets).unwrap_or(usize::MAX);
+    Some(text::count(packets, "packet"))
+}
+
+fn joined(clauses: impl Iterator<Item = String>) -> Option<String> {
+    let clauses: Vec<String> = clauses.collect();
+    (!clauses.is_empty()).then(|| clauses.join(", "))
+}
+
+/// FCT ÷ the smallest lateness that is said.
+const MIN_LATENESS: u64 = 10_000;

@@ -1,0 +1,237 @@
+//! Queues, drops and retransmissions near a few flows: one pass over each table.
+
+use std::collections::BTreeMap;
+
+use lab_records::{Batch, LinkRow, QueueRow, RecordsError, RunDir, StoryRow};
+
+use super::{
+    flows::Names,
+    worst::{Placed, Queue},
+};
+
+/// Numbers of a policy, a repetition, a datacenter and the next one.
+type Port = [u64; 4];
+
+/// Time and value of a sample.
+type Sample = (u64, u64);
+
+/// Links that flows cross, by number.
+struct Wanted {
+    names: Names,
+    /// Position of each flow that crosses the link in this direction, and of the link in its path.
+    ports: BTreeMap<Port, Vec<(usize, usize)>>,
+}
+
+impl Wanted {
+    fn new(placed: &[Placed<'_>]) -> Self {
+        let mut names = Names::default();
+        let mut ports: BTreeMap<Port, Vec<_>> = BTreeMap::new();
+        for (at, placed) in placed.iter().enumerate() {
+            let policy = u64::from(names.number(placed.policy));
+            for (hop, pair) in placed.hops.windows(2).enumerate() {
+                let [from, to] = [&pair[0], &pair[1]].map(|dc| u64::from(names.number(dc)));
+                let port = [policy, placed.flow.key.repetition, from, to];
+                ports.entry(port).or_default().push((at, hop));
+            }
+        }
+        Self { names, ports }
+    }
+
+    /// Calls `visit` with each row of `batch` on a wanted link, and the flows that cross the link.
+    fn each(
+        &self,
+        batch: &Batch,
+        [from, to]: [&str; 2],
+        mut visit: impl FnMut(usize, &[(usize, usize)]),
+    ) {
+        let texts = ["policy", from, to].map(|column| batch.texts(column));
+        let repetitions = batch.integers("repetition");
+        for (row, repetition) in repetitions.iter().enumerate() {
+            let known = texts.map(|texts| self.names.known(texts.at(row).unwrap_or_default()));
+            let [Some(policy), Some(from), Some(to)] = known.map(|number| number.map(u64::from))
+            else {
+                continue;
+            };
+            let port = [policy, repetition.unwrap_or_default(), from, to];
+            if let Some(flows) = self.ports.get(&port) {
+                visit(row, flows);
+            }
+        }
+    }
+}
+
+/// Returns the sample nearest to the start of each flow of each egress queue on its path.
+pub fn queues(run: &RunDir, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, RecordsError> {
+    let wanted = Wanted::new(placed);
+    let of_hops = |placed: &Placed<'_>| vec![None::<Sample>; placed.hops.len()];
+    let mut nearest: Vec<Vec<Option<Sample>>> = placed.iter().map(of_hops).collect();
+    let columns = [
+        "policy",
+        "repetition",
+        "time_ns",
+        "switch",
+        "to_dc",
+        "backlog_bytes",
+    ];
+    run.visit_batches::<QueueRow, RecordsError>(&columns, |batch| {
+        let times = batch.integers("time_ns");
+        let backlogs = batch.integers("backlog_bytes");
+        wanted.each(batch, ["switch", "to_dc"], |row, flows| {
+            let (Some(time), Some(backlog)) = (times[row], backlogs[row]) else {
+                return;
+            };
+            for &(at, hop) in flows {
+                let start = placed[at].flow.start;
+                let found = &mut nearest[at][hop];
+                let is_nearer = |(other, _): Sample| time.abs_diff(start) < other.abs_diff(start);
+                if found.is_none_or(is_nearer) {
+                    *found = Some((time, backlog));
+                }
+            }
+        });
+        Ok(())
+    })?;
+    let of_flow = |(placed, nearest): (&Placed<'_>, Vec<Option<Sample>>)| {
+        let hops = placed.hops.windows(2).zip(nearest);
+        let queue = |(hop, found): (&[String], Option<Sample>)| {
+            let (time_ns, backlog_bytes) = found?;
+            Some(Queue {
+                switch: hop[0].clone(),
+                to_dc: hop[1].clone(),
+                backlog_bytes,
+                time_ns,
+            })
+        };
+        hops.filter_map(queue).collect()
+    };
+    Ok(placed.iter().zip(nearest).map(of_flow).collect())
+}
+
+/// Counters of drops of one link around a flow.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    /// Last counter until the flow's start.
+    before: Option<Sample>,
+    /// First counter from the flow's end on, else the last.
+    after: Option<Sample>,
+}
+
+impl Around {
+    fn add(&mut self, time: u64, drops: u64, [start, end]: [u64; 2]) {
+        if time <= start && self.before.is_none_or(|(other, _)| other < time) {
+            self.before = Some((time, drops));
+        }
+        let is_better = |(other, _): Sample| match other >= end {
+            true => end <= time && time < other,
+            false => other < time,
+        };
+        if self.after.is_none_or(is_better) {
+            self.after = Some((time, drops));
+        }
+    }
+
+    fn between(self) -> Option<u64> {
+        let before = self.before.map_or(0, |(_, drops)| drops);
+        Some(self.after?.1.saturating_sub(before))
+    }
+}
+
+/// Returns the packets dropped on the path of each flow's data while the flow ran, to the resolution
+/// of the samples.
+pub fn drops(run: &RunDir, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, RecordsError> {
+    let wanted = Wanted::new(placed);
+    let of_hops =
+        |placed: &Placed<'_>| vec![Around::default(); placed.hops.len().saturating_sub(1)];
+    let mut around: Vec<Vec<Around>> = placed.iter().map(of_hops).collect();
+    let columns = [
+        "policy",
+        "repetition",
+        "time_ns",
+        "from_dc",
+        "to_dc",
+        "drops",
+    ];
+    run.visit_batches::<LinkRow, RecordsError>(&columns, |batch| {
+        let (times, drops) = (batch.integers("time_ns"), batch.integers("drops"));
+        wanted.each(batch, ["from_dc", "to_dc"], |row, flows| {
+            let (Some(time), Some(drops)) = (times[row], drops[row]) else {
+                return;
+            };
+            for &(at, hop) in flows {
+                let flow = placed[at].flow;
+                around[at][hop].add(time, drops, [flow.start, flow.end()]);
+            }
+        });
+        Ok(())
+    })?;
+    let sum = |hops: Vec<Around>| {
+        let known = hops.into_iter().filter_map(Around::between);
+        known.reduce(u64::saturating_add)
+    };
+    Ok(around.into_iter().map(sum).collect())
+}
+
+/// Returns the packets that each flow retransmitted; `None` for a flow without a story.
+pub fn retransmissions(
+    run: &RunDir,
+    placed: &[Placed<'_>],
+) -> Result<Vec<Option<u64>>, RecordsError> {
+    let mut found = vec![None; placed.len()];
+    let columns = ["policy", "repetition", "flow_id", "event", "count"];
+    run.visit_batches::<StoryRow, RecordsError>(&columns, |batch| {
+        let [policies, events] = ["policy", "event"].map(|column| batch.texts(column));
+        let integers = |column: &str| batch.integers(column);
+        let [repetitions, ids, counts] = ["repetition", "flow_id", "count"].map(integers);
+        for row in 0..batch.len() {
+            let is_of = |placed: &Placed<'_>| {
+                ids[row] == Some(placed.flow.key.id)
+                    && repetitions[row] == Some(placed.flow.key.repetition)
+                    && policies.at(row) == Some(placed.policy)
+            };
+            let Some(at) = placed.iter().position(is_of) else {
+                continue;
+            };
+            let is_again = events.at(row) == Some("retransmitted");
+            let more = counts[row].filter(|_| is_again).unwrap_or(0);
+            *found[at].get_or_insert(0) += more;
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_are_counted_from_the_start_to_the_end_of_a_flow() {
+        let counters = [(0, 1), (10, 2), (20, 5), (30, 9), (40, 20)];
+        let between = |span: [u64; 2]| {
+            let add = |mut around: Around, (time, drops)| {
+                around.add(time, drops, span);
+                around
+            };
+            let forth = counters.into_iter().fold(Around::default(), add).between();
+            let back = counters
+                .into_iter()
+                .rev()
+                .fold(Around::default(), add)
+                .between();
+            assert_eq!(forth, back, "{span:?}: the order of rows has no effect");
+            forth
+        };
+        assert_eq!(between([10, 30]), Some(7));
+        assert_eq!(
+            between([12, 28]),
+            Some(7),
+            "to the resolution of the samples"
+        );
+        assert_eq!(
+            between([35, 90]),
+            Some(11),
+            "the last counter ends a later flow"
+        );
+        assert_eq!(Around::default().between(), None);
+    }
+}

@@ -1,0 +1,239 @@
+//! The flows that differ most, with facts that may explain them.
+
+use std::collections::BTreeMap;
+
+use lab_records::{DcPath, RunDir, RunInfo};
+use serde::Serialize;
+
+use super::{
+    agreement::difference,
+    flows::{Flows, Recorded},
+    sentence, tables,
+};
+use crate::error::ReportError;
+
+/// A flow whose FCTs differ much, in paper units.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorstFlow {
+    /// Label of the policy.
+    pub policy: String,
+    /// Repetition.
+    pub repetition: u64,
+    /// Number of the flow.
+    pub flow_id: u64,
+    /// Sending host.
+    pub src_host: String,
+    /// Receiving host.
+    pub dst_host: String,
+    /// Size.
+    pub size_bytes: u64,
+    /// The second run's FCT less the first's, ÷ the first's.
+    pub fct_difference: f64,
+    /// Record of each run.
+    pub runs: [FlowSide; 2],
+    /// The facts in a sentence.
+    pub explanation: String,
+}
+
+/// Facts of a flow in one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSide {
+    /// Start.
+    pub start_ns: u64,
+    /// FCT.
+    pub fct_ns: u64,
+    /// FCT ÷ ideal FCT.
+    pub slowdown: Option<f64>,
+    /// Path of the data; none if it is not known.
+    pub path: Option<String>,
+    /// Path of the acknowledgements; none if it is not known.
+    pub ack_path: Option<String>,
+    /// Start less scheduled start.
+    pub lateness_ns: Option<u64>,
+    /// Link of least rate on the data's path, the first of several; none if the path is not known.
+    pub bottleneck: Option<Bottleneck>,
+    /// Egress queue of each link on the data's path, near the flow's start; those not sampled are
+    /// left out.
+    pub queues: Vec<Queue>,
+    /// Packets dropped on the data's path while the flow ran, of any flow; none if not recorded.
+    pub drops: Option<u64>,
+    /// Packets retransmitted; none if the run has no story of the flow.
+    pub retransmissions: Option<u64>,
+}
+
+/// One direction of a link that limits a flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bottleneck {
+    /// Datacenter that sends.
+    pub from_dc: String,
+    /// Datacenter that receives.
+    pub to_dc: String,
+    /// Capacity.
+    pub rate_bps: u64,
+    /// Other flows whose data crossed the link in this direction while this flow ran.
+    pub other_flows: u64,
+}
+
+/// A sample of an egress queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Queue {
+    /// The DCI switch.
+    pub switch: String,
+    /// Datacenter at the other end.
+    pub to_dc: String,
+    /// Bytes in the queue.
+    pub backlog_bytes: u64,
+    /// Time of the sample; the nearest to the flow's start.
+    pub time_ns: u64,
+}
+
+/// A flow in one run, with the datacenters of its data's path.
+pub struct Placed<'a> {
+    /// Label of the policy.
+    pub policy: &'a str,
+    /// Record of the flow.
+    pub flow: &'a Recorded,
+    /// Datacenters crossed by the data; empty if they are not known.
+    pub hops: Vec<String>,
+}
+
+/// Returns the compared flows with the largest |ΔFCT| / FCT, at most [`WORST`], with the facts of
+/// both runs; `names` are those of the runs.
+pub fn worst(
+    flows: &Flows,
+    runs: [&RunDir; 2],
+    names: [&str; 2],
+) -> Result<Vec<WorstFlow>, ReportError> {
+    let mut found: Vec<(f64, [&Recorded; 2])> = flows
+        .pairs()
+        .filter_map(|pair| Some((difference(pair)?, pair)))
+        .collect();
+    // Stable: of equal differences, the first by policy, repetition and number.
+    found.sort_by(|(one, _), (other, _)| other.abs().total_cmp(&one.abs()));
+    found.truncate(WORST);
+    let mut sides = [Vec::new(), Vec::new()];
+    for (index, sides) in sides.iter_mut().enumerate() {
+        let info = runs[index].info();
+        let placed = found
+            .iter()
+            .map(|&(_, pair)| place(flows, info, pair[index]));
+        *sides = facts(flows, index, runs[index], &placed.collect::<Vec<_>>())?;
+    }
+    let [first, second] = sides;
+    let rows = found.into_iter().zip(first.into_iter().zip(second));
+    let rows = rows.map(|((difference, pair), (first, second))| {
+        row(flows, difference, pair[0], [first, second], names)
+    });
+    Ok(rows.collect())
+}
+
+fn row(
+    flows: &Flows,
+    fct_difference: f64,
+    flow: &Recorded,
+    runs: [FlowSide; 2],
+    names: [&str; 2],
+) -> WorstFlow {
+    let [src_host, dst_host] = flow.hosts.map(|host| flows.names.text(host).to_owned());
+    WorstFlow {
+        policy: flows.policies[flow.key.policy].clone(),
+        repetition: flow.key.repetition,
+        flow_id: flow.key.id,
+        src_host,
+        dst_host,
+        size_bytes: flow.size,
+        explanation: sentence::explain(fct_difference, &runs, names),
+        fct_difference,
+        runs,
+    }
+}
+
+fn place<'a>(flows: &'a Flows, info: &RunInfo, flow: &'a Recorded) -> Placed<'a> {
+    let dcs: Vec<&str> = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
+    let path = flow.path.map(|path| DcPath::new([flows.names.text(path)]));
+    let hops = path
+        .as_ref()
+        .and_then(|path| path.hops(&dcs))
+        .unwrap_or_default();
+    Placed {
+        policy: &flows.policies[flow.key.policy],
+        flow,
+        hops: hops.into_iter().map(str::to_owned).collect(),
+    }
+}
+
+/// Returns the facts of `placed` in one run.
+fn facts(
+    flows: &Flows,
+    index: usize,
+    run: &RunDir,
+    placed: &[Placed<'_>],
+) -> Result<Vec<FlowSide>, ReportError> {
+    let mut queues = tables::queues(run, placed)?;
+    let drops = tables::drops(run, placed)?;
+    let retransmissions = tables::retransmissions(run, placed)?;
+    let path = |number: Option<u32>| Some(flows.names.text(number?).to_owned());
+    let side = |(at, placed): (usize, &Placed<'_>)| FlowSide {
+        start_ns: placed.flow.start,
+        fct_ns: placed.flow.fct.unwrap_or_default(),
+        slowdown: placed.flow.slowdown,
+        path: path(placed.flow.path),
+        ack_path: path(placed.flow.ack_path),
+        lateness_ns: placed.flow.lateness,
+        bottleneck: bottleneck(flows, index, run.info(), placed),
+        queues: std::mem::take(&mut queues[at]),
+        drops: drops[at],
+        retransmissions: retransmissions[at],
+    };
+    Ok(placed.iter().enumerate().map(side).collect())
+}
+
+fn bottleneck(
+    flows: &Flows,
+    index: usize,
+    info: &RunInfo,
+    placed: &Placed<'_>,
+) -> Option<Bottleneck> {
+    let rate = |hop: &&[String]| {
+        let joins = info.links.iter().filter(|link| {
+            (&link.a, &link.b) == (&hop[0], &hop[1]) || (&link.b, &link.a) == (&hop[0], &hop[1])
+        });
+        joins.map(|link| link.rate_bps.get()).max()
+    };
+    let hops = placed.hops.windows(2);
+    let hop = hops.min_by_key(|hop| rate(hop).unwrap_or(u64::MAX))?;
+    Some(Bottleneck {
+        from_dc: hop[0].clone(),
+        to_dc: hop[1].clone(),
+        rate_bps: rate(&hop)?,
+        other_flows: others(flows, index, info, placed.flow, [&hop[0], &hop[1]]),
+    })
+}
+
+/// Counts the other flows of the run whose data crossed the link while `flow` ran: one pass over the
+/// run's flows.
+fn others(flows: &Flows, index: usize, info: &RunInfo, flow: &Recorded, hop: [&str; 2]) -> u64 {
+    let dcs: Vec<&str> = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
+    let mut crosses: BTreeMap<u32, bool> = BTreeMap::new();
+    let mut count = 0;
+    for other in &flows.runs[index] {
+        let is_same_time = other.key.policy == flow.key.policy
+            && other.key.repetition == flow.key.repetition
+            && other.lateness.is_some()
+            && other.start < flow.end()
+            && other.end() > flow.start;
+        let Some(path) = other.path.filter(|_| is_same_time && other.key != flow.key) else {
+            continue;
+        };
+        let crosses = crosses.entry(path).or_insert_with(|| {
+            let path = DcPath::new([flows.names.text(path)]);
+            let hops = path.hops(&dcs).unwrap_or_default();
+            hops.windows(2).any(|pair| pair == hop)
+        });
+        count += u64::from(*crosses);
+    }
+    count
+}
+
+/// Number of flows that are explained.
+pub const WORST: usize = 10;

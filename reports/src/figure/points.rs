@@ -1,0 +1,272 @@
+//! Dots in panels on the same axes.
+
+use std::collections::BTreeSet;
+
+use plotters::{
+    prelude::DrawingBackend,
+    style::{
+        RGBColor,
+        text_anchor::{HPos, VPos},
+    },
+};
+
+use super::{
+    axis::Axis,
+    canvas::{Canvas, Drawn, Lettering, Marker},
+    chart::{Chart, Plot},
+    font,
+    legend::{Entry, Key, Legend},
+    render::Figure,
+    theme::{MUTED, SMALL, TEXT, WIDTH},
+};
+use crate::error::DrawError;
+
+/// Panels of dots.
+pub struct Points {
+    /// The panels.
+    pub panels: Vec<DotPanel>,
+    /// Styles of dots, later ones over earlier ones; one with a label and dots is in the legend.
+    pub styles: Vec<DotStyle>,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// Title of the horizontal axis, with its unit.
+    pub x_title: String,
+    /// Title of the vertical axis, with its unit.
+    pub y_title: String,
+    /// Line that dots would be on if the runs were equal.
+    pub guide: Guide,
+}
+
+/// A panel of dots.
+pub struct DotPanel {
+    /// Title.
+    pub title: String,
+    /// Colour of the title.
+    pub color: RGBColor,
+    /// The dots.
+    pub dots: Vec<Dot>,
+}
+
+/// A dot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dot {
+    /// Values on both axes.
+    pub at: (f64, f64),
+    /// Position of its style.
+    pub style: usize,
+}
+
+/// Style of dots.
+#[derive(Clone, Debug)]
+pub struct DotStyle {
+    /// Label in the legend; empty for none.
+    pub label: String,
+    /// Colour.
+    pub color: RGBColor,
+    /// Shape.
+    pub marker: Marker,
+    /// Radius, logical pixels.
+    pub radius: f64,
+}
+
+/// Line that dots would be on if the runs were equal.
+#[derive(Clone, Copy, Debug)]
+pub enum Guide {
+    /// Equal values on both axes.
+    Diagonal,
+    /// Zero on the vertical axis.
+    Zero,
+}
+
+impl Points {
+    fn missing(&self) -> Option<String> {
+        let is_empty = self.panels.iter().all(|panel| panel.dots.is_empty());
+        is_empty.then(|| "no flow finished in both runs".into())
+    }
+
+    /// Returns the number of panels side by side, and the width and height of each.
+    fn grid(&self) -> (u32, f64, f64) {
+        let columns = match self.panels.len() {
+            0 | 1 => return (1, WIDTH, 460.0),
+            2 | 4 => 2,
+            _ => 3,
+        };
+        let width = WIDTH / f64::from(columns);
+        (columns, width, width.min(430.0) + TITLE)
+    }
+
+    fn legend(&self) -> Result<Legend, DrawError> {
+        let is_used = |index| {
+            let mut dots = self.panels.iter().flat_map(|panel| &panel.dots);
+            dots.any(|dot| dot.style == index)
+        };
+        let styles = self.styles.iter().enumerate();
+        let styles = styles.filter(|(index, style)| !style.label.is_empty() && is_used(*index));
+        let styles = styles.map(|(_, style)| style);
+        let entry =
+            |style: &DotStyle| Entry::new(style.color, Key::Dot(style.marker), &*style.label);
+        let line = Entry::new(MUTED, Key::Dashed, "equal in both runs");
+        Legend::new(styles.map(entry).chain([line]).collect(), WIDTH)
+    }
+
+    fn height(&self) -> f64 {
+        let (columns, _, height) = self.grid();
+        let panels = u32::try_from(self.panels.len()).unwrap_or(u32::MAX);
+        let legend = self.legend().map_or(0.0, |legend| legend.height());
+        legend + GAP + height * f64::from(panels.div_ceil(columns))
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+        let legend = self.legend()?;
+        legend.draw(canvas, (0.0, 0.0))?;
+        let (columns, width, height) = self.grid();
+        let top = legend.height() + GAP;
+        for (index, panel) in (0u32..).zip(&self.panels) {
+            let (row, column) = (f64::from(index / columns), f64::from(index % columns));
+            let plot = Plot {
+                at: (width * column, top + height * row + TITLE),
+                size: (width - GAP, height - TITLE - GAP),
+                x: with_room(self.x.clone(), width - SIDES)?,
+                y: self.y.clone(),
+                x_title: &self.x_title,
+                y_title: &self.y_title,
+            };
+            self.draw_panel(canvas, &plot, panel)?;
+        }
+        Ok(())
+    }
+
+    fn draw_panel<DB: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, DB>,
+        plot: &Plot<'_>,
+        panel: &DotPanel,
+    ) -> Drawn {
+        let chart = plot.draw(canvas)?;
+        let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
+        let ((left, right), (bottom, top)) = (plot.x.ends(), plot.y.ends());
+        let (from, to) = match self.guide {
+            Guide::Zero => (point(left, 0.0), point(right, 0.0)),
+            Guide::Diagonal => {
+                let (start, end) = (left.max(bottom), right.min(top));
+                (point(start, start), point(end, end))
+            }
+        };
+        canvas.dashes(from, to, MUTED, 0.8)?;
+        let (x, y) = point(left, top);
+        let lettering = Lettering::new(TEXT, panel.color, HPos::Left, VPos::Center);
+        canvas.text(&panel.title, (x, y - 2.0 * TITLE + 8.0), lettering)?;
+        for (index, style) in self.styles.iter().enumerate() {
+            let dots = panel.dots.iter().filter(|dot| dot.style == index);
+            draw_dots(canvas, &chart, style, dots)?;
+        }
+        Ok(())
+    }
+}
+
+/// Draws one dot for all that fall into one cell of a fine grid: more would look the same and make a
+/// large file.
+fn draw_dots<'a, DB: DrawingBackend>(
+    canvas: &Canvas<'_, DB>,
+    chart: &Chart<'_, DB>,
+    style: &DotStyle,
+    dots: impl Iterator<Item = &'a Dot>,
+) -> Drawn {
+    let cell = canvas.px(CELL).max(1);
+    let mut drawn = BTreeSet::new();
+    for dot in dots {
+        let (x, y) = chart.backend_coord(&dot.at);
+        if drawn.insert((x.div_euclid(cell), y.div_euclid(cell))) {
+            canvas.marker(
+                style.marker,
+                canvas.logical((x, y)),
+                style.radius,
+                style.color,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns a horizontal axis of `length` without the labels that have no room beside others; the last
+/// one stays.
+fn with_room(axis: Axis, length: f64) -> Result<Axis, DrawError> {
+    let mut kept: Vec<(f64, String)> = Vec::new();
+    let mut free_until = f64::INFINITY;
+    for (at, label) in axis.ticks().iter().rev() {
+        let (center, half) = (axis.share(*at) * length, font::width(label, SMALL)? / 2.0);
+        if center + half + GAP <= free_until {
+            free_until = center - half;
+            kept.push((*at, label.clone()));
+        }
+    }
+    kept.reverse();
+    Ok(axis.with_ticks(kept))
+}
+
+/// Names a figure of dots.
+macro_rules! figure_of_points {
+    ($(#[$doc:meta] $figure:ident: $name:literal;)*) => {
+        $(
+            #[$doc]
+            pub struct $figure(pub Points);
+
+            impl Figure for $figure {
+                const NAME: &'static str = $name;
+
+                fn missing(&self) -> Option<String> {
+                    self.0.missing()
+                }
+
+                fn height(&self) -> f64 {
+                    self.0.height()
+                }
+
+                fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+                    self.0.draw(canvas)
+                }
+            }
+        )*
+    };
+}
+
+figure_of_points! {
+    /// The figure `fidelity-slowdowns`: each flow's slowdown in one run against the other.
+    SlowdownScatter: "fidelity-slowdowns";
+    /// The figure `fidelity-residuals`: each flow's relative difference of FCT by its size.
+    Residuals: "fidelity-residuals";
+    /// The figure `fidelity-bins`: p50 and p99 of the slowdowns of each bin of sizes.
+    BinScatter: "fidelity-bins";
+}
+
+/// Space between panels, and between labels.
+const GAP: f64 = 10.0;
+
+/// Height of a panel's title.
+const TITLE: f64 = 20.0;
+
+/// Width of a panel that its axis does not have: labels and margins, about.
+const SIDES: f64 = 70.0;
+
+/// Side of a cell of which one dot is drawn, logical pixels.
+const CELL: f64 = 1.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_without_room_are_left_out_and_the_last_one_stays() {
+        let axis = Axis::logarithmic(1.0, 100.0);
+        let labels = |length| {
+            let axis = with_room(axis.clone(), length).unwrap();
+            let labels = axis.ticks().iter().map(|(_, label)| label.clone());
+            labels.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(labels(800.0), "1 2 5 10 20 50 100");
+        assert_eq!(labels(150.0), "1 2 5 20 100");
+        assert_eq!(labels(10.0), "100");
+    }
+}
