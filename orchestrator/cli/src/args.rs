@@ -7,6 +7,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use lab_kernel::run::tune::Change;
+use lab_reports::fidelity::Bound;
 use lab_units::{Clock, FlowId, Nanos};
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
@@ -33,7 +34,7 @@ Start with:
 
 Exit codes:
   0  pass
-  1  an assertion failed: `validate` found a difference out of bounds
+  1  an assertion failed: `validate` or `fidelity` found a difference out of bounds
   2  usage, or an error in the scenario
   3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
   4  inconclusive: the run ended, but its results cannot be trusted (unfinished or late flows,
@@ -84,6 +85,18 @@ The same scenario and seed give the same records, byte for byte, on any number o
 machine. Ctrl-C keeps the flows that have finished; the run is then marked as interrupted, exit
 code 4. A plan that needs more memory than this machine has (3), or more than a day (2), is refused
 before it starts.";
+
+const FIDELITY_EXAMPLES: &str = "\
+A run of the lab beside a simulation of the same scaled network, first to look at, then as a gate:
+  lcmp-lab up scenarios/8dc.yaml && kernel=$(realpath results/latest)
+  lcmp-lab sim --scaled scenarios/8dc.yaml
+  lcmp-lab fidelity $kernel results/latest
+  lcmp-lab fidelity $kernel results/latest --min-paths 98%,ecmp=100% --max-p50 1% --max-p99 10% \
+    --min-pearson 0.99
+
+A bound holds for each policy, or for the one it names; FCTs differ relative to those of the first
+run. With any bound, all flows of the plan must have finished in both runs, or the share that
+`--min-compared` gives. Two runs of one engine are compared likewise, to see whether they repeat.";
 
 const VALIDATE_BOUNDS: &str = "\
 Compares ECMP, UCMP and LCMP with their published outputs. Bounds, outside of which the exit code is 1:
@@ -174,6 +187,9 @@ pub enum Verb {
     Report(ReportArgs),
     /// Show one flow of a run: its path, its FCT, and every switch's decision with all candidates
     Flow(FlowArgs),
+    /// Compare two runs of one plan flow by flow: paths, FCTs and slowdowns, with figures
+    #[command(after_help = FIDELITY_EXAMPLES)]
+    Fidelity(FidelityArgs),
     /// Measure this tool: lab creation, decisions, forwarding, failover
     Bench(BenchArgs),
     /// Print the JSON Schema of scenarios
@@ -447,6 +463,41 @@ pub struct FlowArgs {
     /// Only under this policy, by label
     #[arg(long, value_name = "LABEL")]
     pub policy: Option<String>,
+}
+
+/// Arguments of `fidelity`.
+#[derive(Args, Debug)]
+pub struct FidelityArgs {
+    /// The run directory of the kernel's run
+    #[arg(value_name = "RUN_KERNEL")]
+    pub first: PathBuf,
+    /// The run directory of the simulator's run
+    #[arg(value_name = "RUN_SIM")]
+    pub second: PathBuf,
+    /// Directory for the page and the figures [default: `fidelity` in RUN_KERNEL]
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Largest p50 of |ΔFCT| / FCT
+    #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
+    pub max_p50: Vec<Bound>,
+    /// Largest p95 of |ΔFCT| / FCT
+    #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
+    pub max_p95: Vec<Bound>,
+    /// Largest p99 of |ΔFCT| / FCT
+    #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
+    pub max_p99: Vec<Bound>,
+    /// Largest |ΔFCT| / FCT of any flow
+    #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
+    pub max_difference: Vec<Bound>,
+    /// Smallest share of flows whose data and acknowledgements took the same paths
+    #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
+    pub min_paths: Vec<Bound>,
+    /// Smallest Pearson coefficient of the flows' slowdowns
+    #[arg(long, value_name = "[LABEL=]NUMBER,…", value_delimiter = ',')]
+    pub min_pearson: Vec<Bound>,
+    /// Smallest share of the plan's flows that finished in both runs [default with a bound: 100 %]
+    #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
+    pub min_compared: Vec<Bound>,
 }
 
 /// Arguments of `bench`.

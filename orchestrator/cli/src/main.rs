@@ -92,6 +92,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Down(arguments) => verbs::labs::down(&arguments, global),
         Verb::Report(arguments) => verbs::runs::report(&arguments, global),
         Verb::Flow(arguments) => verbs::runs::flow(&arguments, global),
+        Verb::Fidelity(arguments) => verbs::fidelity::fidelity(&arguments, global),
         Verb::Bench(arguments) => verbs::bench::bench(&arguments, global.json),
         Verb::Switchd => verbs::labs::switchd(),
         Verb::Completions { shell } => {

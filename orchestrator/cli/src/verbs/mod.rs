@@ -5,6 +5,7 @@ pub mod artifact;
 pub mod bench;
 pub mod doctor;
 pub mod explain;
+pub mod fidelity;
 pub mod inspect;
 pub mod labs;
 pub mod runs;

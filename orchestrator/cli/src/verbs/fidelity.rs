@@ -1,0 +1,173 @@
+//! `lcmp-lab fidelity`: two runs of one plan, flow by flow.
+
+use std::path::Path;
+
+use lab_reports::{
+    ReportError,
+    fidelity::{self, Agreement, Bounds, Broken, Comparison, Fidelity, FidelityError, Written},
+};
+use lab_units::show::{self, sides};
+use serde::Serialize;
+
+use crate::{
+    args::{FidelityArgs, Global},
+    failure::{During, Exit, Failure, Outcome, with_causes},
+    load,
+    terminal::{note, print, print_json},
+};
+
+/// Result of a comparison, for `--json`.
+#[derive(Serialize)]
+struct Output<'a> {
+    #[serde(flatten)]
+    fidelity: &'a Fidelity,
+    /// Bounds that do not hold; empty if all hold, or none were given.
+    broken: &'a [Broken],
+    /// The page.
+    page: &'a Path,
+}
+
+/// Runs `lcmp-lab fidelity`.
+pub fn fidelity(arguments: &FidelityArgs, global: &Global) -> Outcome {
+    let comparison = fidelity::compare(&arguments.first, &arguments.second).map_err(failure)?;
+    let bounds = bounds(arguments);
+    let broken = bounds.broken(&comparison.fidelity).map_err(failure)?;
+    let written = write(&comparison, arguments, &bounds, &broken)?;
+    let fidelity = &comparison.fidelity;
+    if global.json {
+        print_json(&Output {
+            fidelity,
+            broken: &broken,
+            page: &written.html,
+        });
+    } else {
+        print(&text(fidelity));
+        print(&format!("page: {}", written.html.display()));
+    }
+    for line in doubts(fidelity) {
+        note(&line);
+    }
+    for one in &broken {
+        note(&format!("out of bounds: {}", one.text));
+    }
+    Ok(match broken.is_empty() {
+        true => Exit::Pass,
+        false => Exit::Failed,
+    })
+}
+
+fn bounds(arguments: &FidelityArgs) -> Bounds {
+    Bounds {
+        max_p50: arguments.max_p50.clone(),
+        max_p95: arguments.max_p95.clone(),
+        max_p99: arguments.max_p99.clone(),
+        max_difference: arguments.max_difference.clone(),
+        min_paths: arguments.min_paths.clone(),
+        min_pearson: arguments.min_pearson.clone(),
+        min_compared: arguments.min_compared.clone(),
+    }
+}
+
+fn write(
+    comparison: &Comparison,
+    arguments: &FidelityArgs,
+    bounds: &Bounds,
+    broken: &[Broken],
+) -> Result<Written, Failure> {
+    let dir = match &arguments.output {
+        Some(dir) => dir.clone(),
+        None => load::absolute(&arguments.first)?.join(fidelity::DIR),
+    };
+    let broken = (!bounds.is_empty()).then_some(broken);
+    let written = comparison.write(&dir, broken);
+    written.during(format_args!(
+        "write the comparison into `{}`",
+        dir.display()
+    ))
+}
+
+/// Returns the failure of a comparison: runs that cannot be compared are a usage error.
+fn failure(error: FidelityError) -> Failure {
+    let message = with_causes(&error);
+    match error {
+        FidelityError::Report(
+            ReportError::Frame(_) | ReportError::Draw { .. } | ReportError::Write { .. },
+        ) => Failure::environment(message),
+        _ => Failure::usage(message),
+    }
+}
+
+/// Returns what keeps the runs from being compared in full, a line each.
+fn doubts(fidelity: &Fidelity) -> Vec<String> {
+    let problems = fidelity.runs.iter().flat_map(|run| {
+        let line = |problem| format!("not clean: {}: {problem}", run.name);
+        run.problems.iter().map(line)
+    });
+    let alone = fidelity
+        .in_one_run
+        .iter()
+        .map(|(policy, run)| format!("not compared: {policy} is only in the {run}"));
+    problems.chain(alone).collect()
+}
+
+/// Returns the agreement of each policy and the flows that differ most.
+fn text(fidelity: &Fidelity) -> String {
+    let [first, second] = &fidelity.runs;
+    let mut text = format!(
+        "{}: {} {} against {} {}\n",
+        fidelity.scenario, first.name, first.directory, second.name, second.directory
+    );
+    let heads = [
+        "|ΔFCT| / FCT",
+        "flows",
+        "paths",
+        "p50",
+        "p95",
+        "p99",
+        "max",
+        "Pearson",
+        "Spearman",
+        "p50s",
+        "p99s",
+    ];
+    let mut rows = vec![heads.map(str::to_owned)];
+    rows.extend(fidelity.policies.iter().chain([&fidelity.all]).map(row));
+    text += &show::table(0, sides(1), &rows);
+    text +=
+        "p50s, p99s: Pearson's coefficient over bins of flow sizes, as in the paper's Figure 6\n";
+    if !fidelity.worst.is_empty() {
+        text += &format!(
+            "largest differences ({} first, {} second)\n",
+            first.name, second.name
+        );
+    }
+    for flow in &fidelity.worst {
+        let head = format!("  {} {}: ", flow.policy, flow.flow_id);
+        text += &show::paragraph(&head, &flow.explanation);
+    }
+    text
+}
+
+fn row(one: &Agreement) -> [String; 11] {
+    let differences = match one.fct_difference {
+        Some(it) => [it.p50, it.p95, it.p99, it.max].map(fidelity::percent),
+        None => ["–"; 4].map(str::to_owned),
+    };
+    let [p50, p95, p99, max] = differences;
+    [
+        one.policy.clone().unwrap_or_else(|| "all".to_owned()),
+        match one.compared == one.scheduled {
+            true => one.compared.to_string(),
+            false => format!("{}/{}", one.compared, one.scheduled),
+        },
+        fidelity::share_of(one.same_paths, one.recorded),
+        p50,
+        p95,
+        p99,
+        max,
+        fidelity::coefficient(one.pearson),
+        fidelity::coefficient(one.spearman),
+        fidelity::coefficient(one.pearson_of_p50),
+        fidelity::coefficient(one.pearson_of_p99),
+    ]
+}
