@@ -109,8 +109,11 @@ fn is_stopped(child: &Pid) -> bool {
     matches!(waitid(Id::Pid(*child), flags), Ok(WaitStatus::Stopped(..)))
 }
 
-/// Runs the calling thread before every ordinary process.
-pub(crate) fn run_first() -> io::Result<()> {
+/// Runs the calling thread before every ordinary process, at the lowest real-time priority.
+///
+/// # Errors
+/// The process may not set real-time priorities.
+pub fn run_first() -> io::Result<()> {
     let this_thread = Pid::from_raw(0);
     schedule(this_thread, libc::SCHED_FIFO, 1)
 }

@@ -35,6 +35,8 @@ pub enum FctSource {
     /// Time of the client's [`CompletionMarker`] less its usual lag, within the bounds of the printed
     /// bandwidth, for a flow too slow for six decimals.
     PrintedAndMarker,
+    /// Time between the post of a verbs flow's first work request and the completion of its last.
+    Completion,
 }
 
 /// First act of a client after its last completion that is visible from outside.

@@ -136,7 +136,7 @@ impl Handshake {
         match self.tool {
             _ if !self.version_is_known() => 1,
             Tool::SendBw => 4,
-            Tool::WriteBw | Tool::ReadBw => 3,
+            Tool::WriteBw | Tool::ReadBw | Tool::Verbs => 3,
         }
     }
 }

@@ -47,6 +47,9 @@ pub struct FlowJob {
     pub path_mtu: u32,
     /// Octet of the IPv4 header with DSCP and ECN.
     pub traffic_class: u8,
+    /// Flow label of both QPs, 20 bits, from which the kernel derives the UDP source port; 0 derives
+    /// the port from the QP numbers. perftest's is 0.
+    pub flow_label: u32,
     /// Time from the start after which the flow is ended and recorded as timed out.
     pub deadline: Nanos,
 }
@@ -134,6 +137,7 @@ pub(crate) mod tests {
             qp_timeout: 18,
             path_mtu: 4096,
             traffic_class: 106,
+            flow_label: 0,
             deadline: Nanos::from_millis(10_000),
         }
     }

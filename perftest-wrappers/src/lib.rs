@@ -56,6 +56,7 @@
 //!     qp_timeout: 19,
 //!     path_mtu: 4096,
 //!     traffic_class: 106,
+//!     flow_label: 0,
 //!     deadline: Nanos::from_millis(30_000),
 //! };
 //! let (events, _watch) = tokio::sync::mpsc::unbounded_channel();
@@ -89,6 +90,7 @@ pub use lab_units::{Side, Tool};
 
 pub use clock::MonotonicTime;
 pub use command::{CommandLine, client_command, server_command};
+pub use cpu::run_first;
 pub use error::{HandshakeError, JobError, ProbeError, SessionError};
 pub use fct::{CompletionMarker, Fct, FctSource, MarkerKind};
 pub use job::{Endpoint, FlowJob};

@@ -54,6 +54,13 @@ pub enum Status {
         /// Last lines of its output.
         message: String,
     },
+    /// A verbs call or a work request failed.
+    WorkRequest {
+        /// Side of the queue pair.
+        side: Side,
+        /// Status of the work completion or error of the call, and a hint.
+        error: String,
+    },
     /// The client ended without error, and its report cannot be parsed.
     Unparsable {
         /// Error in the report.
@@ -149,8 +156,9 @@ pub(crate) fn emit(events: &mpsc::UnboundedSender<Event>, event: Event) {
 }
 
 impl FlowOutcome {
-    /// Returns the outcome of a flow that did not become ready.
-    pub(crate) const fn not_started(flow: FlowId, status: Status) -> Self {
+    /// Returns the outcome of a flow without queue pairs, start and report.
+    #[must_use]
+    pub const fn without_report(flow: FlowId, status: Status) -> Self {
         Self {
             flow,
             status,
@@ -213,6 +221,7 @@ impl fmt::Display for Status {
                     write!(f, ": {message}")
                 }
             }
+            Self::WorkRequest { side, error } => write!(f, "the {side}'s work request: {error}"),
             Self::Unparsable { error } => error.fmt(f),
             Self::NotReady { error } => error.fmt(f),
             Self::NotStarted { reason } => write!(f, "cannot start the client's data: {reason}"),

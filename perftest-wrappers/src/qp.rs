@@ -17,6 +17,7 @@ pub fn wire_bytes(message: Bytes, path_mtu: u32, tool: Tool) -> Bytes {
         Tool::SendBw => 0,
         // The first packet says where to write.
         Tool::WriteBw => RETH,
+        Tool::Verbs => RETH + IMMDT,
         // The first and the last packet of a read's response acknowledge.
         Tool::ReadBw if packets == 1 => AETH,
         Tool::ReadBw => 2 * AETH,
@@ -42,6 +43,7 @@ pub const MIN_QP_TIMEOUT: u8 = 14;
 
 const RETH: u64 = 16;
 const AETH: u64 = 4;
+const IMMDT: u64 = 4;
 
 #[cfg(test)]
 mod tests {

@@ -87,7 +87,7 @@ impl Session {
                     Slot::Ready(Box::new(ReadyFlow::new(job, pair, ready, &stops)))
                 }
                 Err(status) => {
-                    let row = FlowOutcome::not_started(job.flow, status);
+                    let row = FlowOutcome::without_report(job.flow, status);
                     emit(&events, Event::Ended(row.clone()));
                     Slot::Ended(Box::new(row))
                 }

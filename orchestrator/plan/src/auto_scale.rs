@@ -99,7 +99,7 @@ fn offers(
         let links = *lengths
             .entry((draft.src, draft.dst))
             .or_insert_with(|| paths::host_path(paper, paths, draft.src, draft.dst, None).len());
-        let (messages, message_bytes) = schedule::messages(size, draft.size);
+        let (messages, message_bytes) = schedule::messages(size, draft.size, generator.tool);
         let packets = frame::packets(message_bytes, generator.mtu);
         Offer::new(*repetition, draft.start, messages, packets, links)
     });

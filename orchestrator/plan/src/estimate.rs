@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_units::{Bytes, Nanos, NodeId};
+use lab_units::{Bytes, Nanos, NodeId, Tool};
 
 use crate::{
     frame,
@@ -29,10 +29,9 @@ pub(crate) fn estimate(inputs: &EstimateInputs<'_>) -> Estimate {
     let data_packets = offers.iter().map(|offer| offer.data_packets).sum();
     let packet_hops = offers.iter().map(|offer| offer.packet_hops).sum();
     let span_ns = round_trip::ideal_end(inputs.flows);
-    let processes = 2 * count(inputs.flows.len());
     let cpu = [
         saturating_times(HOP_CPU, packet_hops),
-        saturating_times(PROCESS_CPU, processes),
+        saturating_times(flow_cpu(inputs.rdma.tool), count(inputs.flows.len())),
         saturating_times(WAKE_UP_CPU, wake_ups(inputs, span_ns)),
     ];
     Estimate {
@@ -106,7 +105,7 @@ fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
     let hosts = inputs.network.nodes.iter();
     let hosts = hosts.filter(|node| node.role == Role::Host).count();
     let devices = count(hosts).saturating_mul(RXE_MEMORY);
-    let processes = 2 * max_concurrent(inputs.flows);
+    let flows = max_concurrent(inputs.flows).saturating_mul(flow_memory(inputs.rdma.tool));
     let repetitions = inputs.flows.chunk_by(|a, b| a.repetition == b.repetition);
     let sent = repetitions.map(|flows| flows.iter().map(|flow| flow.size_bytes).sum());
     let sent: Bytes = sent.max().unwrap_or(Bytes::ZERO);
@@ -120,9 +119,25 @@ fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
     let packets = sent.min(held).get().saturating_mul(PACKET_OVERHEAD);
     let total = nodes
         .saturating_add(devices)
-        .saturating_add(processes.saturating_mul(PROCESS_MEMORY))
+        .saturating_add(flows)
         .saturating_add(packets);
     Bytes::new(total)
+}
+
+/// CPU time of a flow's end points, whatever its size.
+const fn flow_cpu(tool: Tool) -> Nanos {
+    match tool {
+        Tool::Verbs => PAIR_CPU,
+        Tool::SendBw | Tool::WriteBw | Tool::ReadBw => Nanos::new(2 * PROCESS_CPU.get()),
+    }
+}
+
+/// Bytes of memory of a flow's end points.
+const fn flow_memory(tool: Tool) -> u64 {
+    match tool {
+        Tool::Verbs => PAIR_MEMORY,
+        Tool::SendBw | Tool::WriteBw | Tool::ReadBw => 2 * PROCESS_MEMORY,
+    }
 }
 
 /// Largest number of concurrent flows, each [`SLOWDOWN`] times slower than its ideal.
@@ -212,6 +227,9 @@ pub(crate) const HOP_CPU: Nanos = Nanos::new(30_000);
 /// CPU time of one perftest process, max of it calibrating its clock. Measured: 0.25 s.
 pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
 
+/// CPU time of making, connecting, starting and destroying the two queue pairs of a verbs flow.
+const PAIR_CPU: Nanos = Nanos::new(500_000);
+
 /// CPU time of dumping a switch's queues. Measured: 43 µs, and the wake-up.
 const WAKE_UP_CPU: Nanos = Nanos::new(50_000);
 
@@ -226,6 +244,9 @@ const RXE_MEMORY: u64 = 14_000_000;
 
 /// A perftest process. Measured: 32 of them with 304 QPs in 400 MB.
 const PROCESS_MEMORY: u64 = 12_000_000;
+
+/// The two queue pairs of a verbs flow.
+const PAIR_MEMORY: u64 = 100_000;
 
 /// Bytes of memory for each wire byte of a packet: buffers are powers of two.
 const PACKET_OVERHEAD: u64 = 2;

@@ -14,6 +14,9 @@ pub const RETH: u64 = 16;
 /// ACK extended transport header: on an ACK and on the first and last packet of a READ response.
 pub const AETH: u64 = 4;
 
+/// Immediate data: on the last packet of a message that has them.
+pub const IMMDT: u64 = 4;
+
 /// Wire bytes of an ACK, the smallest frame of the lab.
 pub const ACK: u64 = HEADERS + AETH;
 

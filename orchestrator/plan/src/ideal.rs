@@ -65,7 +65,7 @@ pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
     let (mut forward, mut backward) = (Pipe::new(path), Pipe::new(&back));
     let mut done = 0;
     match transfer.tool {
-        Tool::SendBw | Tool::WriteBw => {
+        Tool::SendBw | Tool::WriteBw | Tool::Verbs => {
             for _ in 0..transfer.messages {
                 done = send_message(&mut forward, 0, transfer);
             }
@@ -101,10 +101,14 @@ fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer) -> u128 {
     let (first_extra, last_extra) = match transfer.tool {
         Tool::SendBw => (0, 0),
         Tool::WriteBw => (frame::RETH, 0),
+        Tool::Verbs => (frame::RETH, frame::IMMDT),
         Tool::ReadBw => (frame::AETH, frame::AETH),
     };
     if packets == 1 {
-        let extra = first_extra.max(last_extra);
+        let extra = match transfer.tool {
+            Tool::ReadBw => frame::AETH,
+            _ => first_extra + last_extra,
+        };
         return pipe.send(ready, frame::data(last_payload, extra));
     }
     pipe.send(ready, frame::data(mtu, first_extra));

@@ -423,7 +423,7 @@ impl Flow {
 /// QP settings.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Rdma {
-    /// The perftest program.
+    /// Program that makes flows.
     pub tool: Tool,
     /// RoCE path MTU in bytes.
     pub path_mtu: u32,

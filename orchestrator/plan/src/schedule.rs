@@ -107,7 +107,9 @@ pub(crate) fn flows(
         });
         let size = inputs.scale.size;
         let (messages, message_bytes) = match (inputs.engine, inputs.profile) {
-            (Engine::Kernel, _) | (Engine::Sim, HostProfile::Rxe) => messages(size, draft.size),
+            (Engine::Kernel, _) | (Engine::Sim, HostProfile::Rxe) => {
+                messages(size, draft.size, inputs.generator.tool)
+            }
             (Engine::Sim, HostProfile::Rnic) => (1, one_message(size, draft.size)),
         };
         let (base_rtt_ns, ideal_fct_ns) = inputs.alone(hops, messages, message_bytes);
@@ -189,14 +191,13 @@ fn read<'a>(
     }
 }
 
-/// Returns the number of messages of a flow of `paper` bytes, and the bytes of each: a fifth, because
-/// perftest refuses fewer than five, or rxe's largest message.
-pub(crate) fn messages(scale: Ratio, paper: Bytes) -> (u32, Bytes) {
+/// Returns the number of messages of a flow of `paper` bytes, and the bytes of each: the flow, in parts
+/// of at most rxe's largest message. perftest refuses fewer than five messages.
+pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
+    let min = if tool == Tool::Verbs { 1 } else { MESSAGES };
     let scaled = u128::from(paper.get()) * u128::from(scale.numerator());
     let unit = u128::from(scale.denominator());
-    let count = scaled
-        .div_ceil(unit * MAX_MESSAGE)
-        .max(u128::from(MESSAGES));
+    let count = scaled.div_ceil(unit * MAX_MESSAGE).max(u128::from(min));
     let share = unit * count;
     let bytes = ((scaled + share / 2) / share).max(1);
     (
@@ -226,17 +227,32 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_five_messages_of_a_fifth() {
+    fn a_flow_of_perftest_is_five_messages_and_of_verbs_one() {
         let size = "30 MB".parse().unwrap();
-        assert_eq!(messages(scale("1/100"), size), (5, Bytes::new(60_000)));
+        let (send, verbs) = (Tool::SendBw, Tool::Verbs);
+        assert_eq!(
+            messages(scale("1/100"), size, send),
+            (5, Bytes::new(60_000))
+        );
+        assert_eq!(
+            messages(scale("1/100"), size, verbs),
+            (1, Bytes::new(300_000))
+        );
+        assert_eq!(
+            messages(scale("1"), size, verbs),
+            (4, Bytes::new(7_500_000))
+        );
         let size = Bytes::new(1_234);
-        assert_eq!(messages(scale("1/100"), size), (5, Bytes::new(2)));
+        assert_eq!(messages(scale("1/100"), size, send), (5, Bytes::new(2)));
     }
 
     #[test]
     fn the_smallest_flow_is_five_bytes() {
         let size = Bytes::new(1);
-        assert_eq!(messages(scale("1/1000"), size), (5, Bytes::new(1)));
+        assert_eq!(
+            messages(scale("1/1000"), size, Tool::SendBw),
+            (5, Bytes::new(1))
+        );
     }
 
     #[test]
@@ -251,6 +267,9 @@ mod tests {
     #[test]
     fn messages_stay_within_what_rxe_takes() {
         let size = "100 MB".parse().unwrap();
-        assert_eq!(messages(scale("1"), size), (12, Bytes::new(8_333_333)));
+        assert_eq!(
+            messages(scale("1"), size, Tool::SendBw),
+            (12, Bytes::new(8_333_333))
+        );
     }
 }

@@ -328,7 +328,7 @@ pub enum ScaleSpec {
 /// Traffic generator and QP settings.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Generator {
-    /// Perftest program.
+    /// Program that makes flows.
     pub tool: Tool,
     /// RoCE path MTU in bytes: 1024, 2048 or 4096.
     pub mtu: u32,

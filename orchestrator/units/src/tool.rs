@@ -1,12 +1,12 @@
-//! The perftest programs that make flows, and the two processes of a flow.
+//! Programs that make flows, and the two sides of a flow.
 
 use crate::kinds::kind;
 
 kind! {
-    /// perftest bandwidth test that moves one flow from its source to its destination; the word is
-    /// the program's name in `PATH`.
+    /// Program that moves one flow from its source to its destination. The word of a perftest program
+    /// is its name in `PATH`.
     #[derive(Default)]
-    Tool: "a perftest program" {
+    Tool: "a program that makes flows" {
         /// Two-sided sends; the client waits for completions by events.
         #[default]
         SendBw = "ib_send_bw",
@@ -16,11 +16,14 @@ kind! {
         /// RDMA reads. The *destination* of the flow asks for the data, so the client runs there and
         /// the FCT begins when the request is posted.
         ReadBw = "ib_read_bw",
+        /// One process for the flows of all hosts, by libibverbs: each flow is one RDMA write with
+        /// immediate data. It takes thousands of flows, where perftest takes tens.
+        Verbs = "verbs",
     }
 }
 
 kind! {
-    /// One of the two processes of a flow.
+    /// One of the two sides of a flow, which are processes of perftest.
     Side: "a side" {
         /// Posts the work requests and measures.
         Client = "client",
@@ -30,15 +33,15 @@ kind! {
 }
 
 impl Tool {
-    /// Every tool.
-    pub const ALL: [Self; 3] = [Self::SendBw, Self::WriteBw, Self::ReadBw];
+    /// Programs of perftest: two processes for each flow.
+    pub const PERFTEST: [Self; 3] = [Self::SendBw, Self::WriteBw, Self::ReadBw];
 
     /// True if the client sleeps until its completions come (`-e`) instead of polling for them;
     /// `ib_write_bw` refuses: "Events feature not available on WRITE verb".
     #[must_use]
     pub const fn waits_by_events(self) -> bool {
         match self {
-            Self::SendBw | Self::ReadBw => true,
+            Self::SendBw | Self::ReadBw | Self::Verbs => true,
             Self::WriteBw => false,
         }
     }
@@ -47,7 +50,7 @@ impl Tool {
     #[must_use]
     pub const fn source_side(self) -> Side {
         match self {
-            Self::SendBw | Self::WriteBw => Side::Client,
+            Self::SendBw | Self::WriteBw | Self::Verbs => Side::Client,
             Self::ReadBw => Side::Server,
         }
     }

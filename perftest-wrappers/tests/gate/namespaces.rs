@@ -55,7 +55,7 @@ async fn both_ends_run_in_their_namespaces_and_connect_to_the_gate() {
     }
     let (here, there) = (Namespace::new(), Namespace::new());
     let bench = Bench::new();
-    let jobs = Tool::ALL.into_iter().zip(0..).map(|(tool, flow)| {
+    let jobs = Tool::PERFTEST.into_iter().zip(0..).map(|(tool, flow)| {
         let mut job = bench.job(flow, tool, "good", "good");
         job.src.netns = Some(here.path.clone());
         job.dst.netns = Some(there.path.clone());

@@ -138,6 +138,7 @@ async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
         qp_timeout: lab_perftest::qp::MIN_QP_TIMEOUT,
         path_mtu: 1_024,
         traffic_class: 0,
+        flow_label: 0,
         deadline: DEADLINE,
     };
     let options = Options {

@@ -9,7 +9,11 @@ use crate::exec::netns;
 
 pub(super) fn findings() -> Vec<Finding> {
     let mut findings = match versions() {
-        Ok(versions) => Tool::ALL.into_iter().zip(versions).map(perftest).collect(),
+        Ok(versions) => Tool::PERFTEST
+            .into_iter()
+            .zip(versions)
+            .map(perftest)
+            .collect(),
         Err(error) => vec![Finding::fail("perftest", error.to_string(), FLOWS)],
     };
     findings.push(driver());
@@ -27,7 +31,7 @@ fn versions() -> std::io::Result<Vec<Probed>> {
             .build()?;
         Ok(runtime.block_on(async {
             let mut versions = Vec::new();
-            for tool in Tool::ALL {
+            for tool in Tool::PERFTEST {
                 versions.push(lab_perftest::probe(tool).await);
             }
             versions

@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use lab_abi::wire::AgentCommand;
-use lab_perftest::{Event, MonotonicTime, Session};
+use lab_perftest::{Event, MonotonicTime};
 use lab_plan::{FaultPlan, Plan};
-use lab_units::{DcId, Nanos, NodeId};
+use lab_units::{DcId, FlowId, Nanos, NodeId};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
 use super::{
-    AgentError, LATE_LAUNCH, RunError, RunReport, Runner,
+    AgentError, RunError, RunReport, Runner,
     agents::Agent,
-    commands, jobs,
+    commands,
+    generator::{self, Session},
     repetition::{Effects, Input, Repetition},
     te::TeController,
     tune::{Change, PendingRequest, Tuned},
@@ -151,7 +152,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Starts and connects all flows' processes, which then wait for their start triggers.
+    /// Makes the flows ready, which then wait for their starts.
     async fn connect(
         &mut self,
         repetition: &Repetition<'_>,
@@ -160,10 +161,10 @@ impl Runner<'_> {
         self.phase(repetition, "ready", repetition.flows.len());
         let (events, received) = mpsc::unbounded_channel();
         tokio::spawn(forward(received, sender));
-        let jobs = jobs::jobs(self.plan, self.lab, repetition.flows.iter().copied())?;
-        let options = jobs::options(self.lab);
+        let jobs = generator::jobs(self.plan, self.lab, &repetition.flows)?;
+        let (tool, clock) = (self.plan.rdma.tool, self.lab.options().clock);
         tokio::select! {
-            session = Session::prepare(jobs, &options, events) => Ok(session?),
+            session = Session::prepare(tool, jobs, clock, events) => session,
             () = self.cancel.cancelled() => Err(RunError::Cancelled),
         }
     }
@@ -186,7 +187,7 @@ impl Runner<'_> {
         loop {
             let next_fault = faults.peek().map(|fault| start.after(fault.at_ns));
             tokio::select! {
-                outcomes = &mut flows => break outcomes.map(drop)?,
+                ended = &mut flows => break ended?,
                 input = running.inputs.recv() => {
                     let effects = running.repetition.handle(input.ok_or(RunError::AgentsGone)?)?;
                     self.apply(&effects, running, report)?;
@@ -345,10 +346,17 @@ impl Runner<'_> {
             self.step(text.clone());
         }
         let flows = effects.rows.flows.iter();
-        let late = flows.filter(|row| row.is_late(LATE_LAUNCH)).count();
+        let late = flows.filter(|row| row.is_late(late_launch(self.plan, row.flow_id)));
+        let late = late.count();
         report.late_launches += u64::try_from(late).unwrap_or(u64::MAX);
         Ok(effects.rows.write(self.records)?)
     }
+}
+
+/// Returns the lateness of a start above which a flow counts as late: a hundredth of its round trip.
+fn late_launch(plan: &Plan, flow: FlowId) -> Nanos {
+    let round_trip = plan.flows.get(flow.index()).map(|flow| flow.base_rtt_ns);
+    Nanos::new(round_trip.unwrap_or(Nanos::ZERO).get() / 100)
 }
 
 /// Returns the interval at which tables are confirmed: a quarter of their maximum age, so that three

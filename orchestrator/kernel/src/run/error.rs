@@ -7,6 +7,7 @@ use lab_perftest::SessionError;
 use lab_records::RecordsError;
 use lab_te::TeError;
 use lab_units::FlowId;
+use lab_verbs::VerbsError;
 use thiserror::Error;
 
 use crate::{lab::LabErrorKind, lower::FaultError};
@@ -26,6 +27,9 @@ pub enum RunError {
     /// perftest cannot be run.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The verbs generator cannot run.
+    #[error(transparent)]
+    Verbs(#[from] VerbsError),
     /// The lab failed.
     #[error(transparent)]
     Lab(#[from] LabErrorKind),

@@ -11,7 +11,7 @@
 //! - `commands`: commands to agents after a fault or a tuned parameter; pure
 //! - `te`: traffic engineering over the switches' demands
 //! - `tune`: requests of a user while flows run
-//! - `jobs`: flows as perftest's jobs
+//! - `generator`: flows as jobs, and the session of perftest or verbs that runs them
 //! - `probe`: measurement of each link
 //! - `report`, `error`: progress, report and errors of a run
 
@@ -20,7 +20,7 @@ mod agents;
 mod commands;
 mod drive;
 mod error;
-mod jobs;
+mod generator;
 #[cfg(test)]
 mod live;
 mod paths;
@@ -40,14 +40,14 @@ pub use report::{RunEvent, RunReport};
 
 use std::io;
 
-use lab_perftest::{MonotonicTime, Session};
-use lab_plan::model::Plan;
+use lab_perftest::MonotonicTime;
+use lab_plan::model::{Flow, Plan};
 use lab_records::{GuestCpu, RunWriter};
 use lab_units::Nanos;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::{drive::RepetitionSetup, repetition::Repetition};
+use self::{drive::RepetitionSetup, generator::Session, repetition::Repetition};
 use crate::{Lab, lower::Clock};
 
 /// Run of every policy of a plan.
@@ -106,14 +106,15 @@ impl Runner<'_> {
     /// Runs the first flow once without agents and drops its row: its files are read from disk here, so
     /// that no later flow makes the guest's clock jump.
     async fn warm_up(&mut self) -> Result<(), RunError> {
-        let mut jobs = jobs::jobs(self.plan, self.lab, self.plan.flows.first())?;
+        let first: Vec<&Flow> = self.plan.flows.iter().take(1).collect();
+        let mut jobs = generator::jobs(self.plan, self.lab, &first)?;
         for job in &mut jobs {
             job.start = Nanos::ZERO;
         }
         let (events, _unused) = mpsc::unbounded_channel();
-        let session = Session::prepare(jobs, &jobs::options(self.lab), events).await?;
-        session.run(MonotonicTime::now()).await?;
-        Ok(())
+        let (tool, clock) = (self.plan.rdma.tool, self.lab.options().clock);
+        let session = Session::prepare(tool, jobs, clock, events).await?;
+        session.run(MonotonicTime::now()).await
     }
 
     fn phase(&mut self, repetition: &Repetition<'_>, name: &str, steps: usize) {
@@ -131,7 +132,3 @@ impl Runner<'_> {
         (self.events)(&RunEvent::FlowsEnd);
     }
 }
-
-/// Lateness of a start above which a flow counts as late: a hundredth of the shortest round trip of
-/// this project's scenarios (100 ms, emulated).
-pub const LATE_LAUNCH: Nanos = Nanos::from_millis(1);

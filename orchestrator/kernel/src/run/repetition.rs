@@ -1,6 +1,6 @@
 //! State of one policy's repetition: inputs of agents and flows go in, effects come out. No I/O.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::wire::{AgentMessage, Demands, Stats};
 use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
@@ -162,8 +162,9 @@ impl<'a> Repetition<'a> {
             Event::Delivered { .. } => effects.is_delivery = true,
             Event::Ended(outcome) => {
                 effects.step = Some(ended(&outcome));
-                self.waiting.insert(outcome.flow, outcome);
-                effects.rows.flows = self.take_known()?;
+                let flow = outcome.flow;
+                self.waiting.insert(flow, outcome);
+                effects.rows.flows = self.take_known([flow])?;
             }
         }
         Ok(effects)
@@ -187,7 +188,9 @@ impl<'a> Repetition<'a> {
                 let rows = decisions.iter();
                 effects.rows.decisions =
                     rows.map(|report| self.rows.decision(dc, report)).collect();
-                effects.rows.flows = self.take_known()?;
+                let decided = effects.rows.decisions.iter();
+                let decided: BTreeSet<FlowId> = decided.filter_map(|row| row.flow_id).collect();
+                effects.rows.flows = self.take_known(decided)?;
             }
             AgentMessage::Queues(queues) => effects.rows.queues = self.rows.queues(&queues),
             AgentMessage::Links(links) => effects.rows.links = self.rows.links(&links),
@@ -205,10 +208,13 @@ impl<'a> Repetition<'a> {
         Ok(effects)
     }
 
-    /// Takes the rows of flows that have ended and whose paths, both ways, are known.
-    fn take_known(&mut self) -> Result<Vec<FlowRow>, RunError> {
+    /// Takes the rows of those of `flows` that have ended and whose paths, both ways, are known.
+    fn take_known(
+        &mut self,
+        flows: impl IntoIterator<Item = FlowId>,
+    ) -> Result<Vec<FlowRow>, RunError> {
         let mut known = Vec::new();
-        for outcome in self.waiting.values() {
+        for outcome in flows.into_iter().filter_map(|flow| self.waiting.get(&flow)) {
             let row = self.row(outcome)?;
             if row.path.is_some() && row.ack_path.is_some() {
                 known.push(row);
@@ -221,8 +227,9 @@ impl<'a> Repetition<'a> {
     }
 
     fn flow(&self, id: FlowId) -> Result<&'a Flow, RunError> {
-        let flow = self.flows.iter().find(|flow| flow.id == id);
-        flow.copied().ok_or(RunError::UnknownFlow { flow: id })
+        let flow = self.plan.flows.get(id.index());
+        flow.filter(|flow| flow.repetition == self.number)
+            .ok_or(RunError::UnknownFlow { flow: id })
     }
 
     fn row(&self, outcome: &FlowOutcome) -> Result<FlowRow, RunError> {

@@ -28,7 +28,7 @@ pub enum RunEvent {
 /// Report of a run, beside its rows.
 #[derive(Clone, Debug, Default)]
 pub struct RunReport {
-    /// Number of flows started later than [`super::LATE_LAUNCH`].
+    /// Number of flows that started later than planned by over a hundredth of their round trip.
     pub late_launches: u64,
     /// Number of times this kernel waited for its host while flows ran.
     pub host_waits: u64,

@@ -188,7 +188,7 @@ fn status(status: &Status) -> FlowStatus {
     match status {
         Status::Finished(_) => FlowStatus::Finished,
         Status::TimedOut { .. } => FlowStatus::TimedOut,
-        Status::Failed { .. } => FlowStatus::Failed,
+        Status::Failed { .. } | Status::WorkRequest { .. } => FlowStatus::Failed,
         Status::Unparsable { .. } | Status::NoReport { .. } => FlowStatus::Unparsable,
         Status::NotReady { .. } | Status::NotStarted { .. } => FlowStatus::NotReady,
         Status::Aborted => FlowStatus::Aborted,

@@ -179,11 +179,11 @@ fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
         .flows
         .chunk_by(|a, b| a.repetition == b.repetition);
     let max = u64::try_from(repetitions.map(<[Flow]>::len).max()?).unwrap_or(u64::MAX);
-    (max > PERFTEST_FLOWS).then(|| {
+    (max > PERFTEST_FLOWS && inspection.rdma.tool != Tool::Verbs).then(|| {
         let cpu = estimate::PROCESS_CPU.get().saturating_mul(2 * max);
         let text = format!(
             "{max} flows are {} perftest processes, which take {} of CPU by themselves (hint: \
-             perftest is for tens of flows; set `max_flows`)",
+             perftest is for tens of flows; set `generator: verbs`)",
             2 * max,
             about_time(Nanos::new(cpu)),
         );

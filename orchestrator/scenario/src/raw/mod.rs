@@ -60,9 +60,9 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(extend("default" = defaults::REPETITIONS, "minimum" = 1, "maximum" = limits::MAX_REPETITIONS))]
     pub repetitions: Maybe<Text<u32>>,
-    /// Traffic generator and QP settings.
+    /// Traffic generator and QP settings: `perftest`, `verbs`, or its keys.
     #[serde(default)]
-    pub generator: Maybe<Generator>,
+    pub generator: Maybe<At<WordOr<GeneratorWord, Generator>>>,
     /// Recording intervals, in paper time.
     #[serde(default)]
     pub measure: Maybe<Measure>,
@@ -99,11 +99,27 @@ words! {
     AutoScale: "`auto`, or the factors `rate` and `time`" { "auto" => Self }
 }
 
+/// Traffic generator with all its defaults.
+#[derive(Clone, Copy, Debug)]
+pub enum GeneratorWord {
+    /// Two processes of perftest for each flow.
+    Perftest,
+    /// One process for all flows.
+    Verbs,
+}
+
+words! {
+    GeneratorWord: "`perftest`, `verbs`, or the generator's keys" {
+        "perftest" => Self::Perftest,
+        "verbs" => Self::Verbs,
+    }
+}
+
 /// Traffic generator and QP settings.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Generator {
-    /// Perftest program.
+    /// Program that makes flows: one of perftest's, for tens of flows, or `verbs`, for thousands.
     #[schemars(extend("default" = defaults::GENERATOR.tool))]
     pub tool: Maybe<Text<Tool>>,
     /// RoCE path MTU in bytes.

@@ -10,7 +10,7 @@ mod topology;
 mod traffic;
 mod transport;
 
-use lab_units::Ratio;
+use lab_units::{Ratio, Tool};
 
 use self::context::Context;
 use crate::{
@@ -42,7 +42,7 @@ pub(crate) fn resolve(
             1..=limits::MAX_REPETITIONS,
             defaults::REPETITIONS,
         ),
-        generator: generator(&mut context, &raw.generator.0.clone().unwrap_or_default()),
+        generator: generator(&mut context, raw.generator.0.as_ref()),
         measure: measure(&mut context, &raw.measure.0.clone().unwrap_or_default()),
         max_table_age: context.within_or(
             &raw.max_table_age,
@@ -91,8 +91,24 @@ fn scale(
     }
 }
 
-fn generator(context: &mut Context<'_>, raw: &raw::Generator) -> Generator {
+fn generator(
+    context: &mut Context<'_>,
+    raw: Option<&At<WordOr<raw::GeneratorWord, raw::Generator>>>,
+) -> Generator {
     let base = defaults::GENERATOR;
+    let raw = match raw.map(|raw| (&raw.range, &raw.value)) {
+        None => return base,
+        Some((range, WordOr::Word(word, _))) => {
+            return match context.word(range, word) {
+                Some(raw::GeneratorWord::Verbs) => Generator {
+                    tool: Tool::Verbs,
+                    ..base
+                },
+                Some(raw::GeneratorWord::Perftest) | None => base,
+            };
+        }
+        Some((_, WordOr::Body(raw))) => raw,
+    };
     let mtu = raw.mtu.as_ref().and_then(|text| {
         let mtu = context.read(text)?;
         if !limits::MTUS.contains(&mtu) {

@@ -1,6 +1,6 @@
 //! Identities on the wire: addresses, ports, keys and seeds, computed once at set-up.
 
-use lab_plan::{Flow, Plan};
+use lab_plan::{Flow, Plan, source_ports};
 use lab_policy::FlowTuple;
 use lab_units::NodeId;
 
@@ -49,15 +49,8 @@ const ROCE_PORT: u16 = 4791;
 #[must_use]
 pub(super) fn unique(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
     let address = |node: NodeId| plan.nodes[node.index()].addr;
-    let mut next_qp = vec![FIRST_QP; plan.nodes.len()];
-    let mut new_qp = |host: NodeId| {
-        let next = &mut next_qp[host.index()];
-        let qp = *next;
-        *next += 1;
-        qp
-    };
-    let identity = |(index, flow): (u64, &&Flow)| {
-        let sport = source_port(new_qp(flow.src), new_qp(flow.dst));
+    let ports = source_ports(plan.rdma.tool, flows);
+    let identity = |(index, (flow, sport)): (u64, (&&Flow, u16))| {
         let tuple = |from, to| FlowTuple {
             src: address(from),
             dst: address(to),
@@ -71,39 +64,8 @@ pub(super) fn unique(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
             ack_key: index * 2 + 1,
         }
     };
-    (0u64..).zip(flows).map(identity).collect()
-}
-
-/// First QP number that rxe assigns: numbers start at 16 (`RXE_MIN_QP_INDEX`), which is the device's
-/// management QP. A host creates its QPs in the order of its flows.
-const FIRST_QP: u64 = 17;
-
-/// Returns the UDP source port of both directions of a connection: `rdma_get_udp_sport` without a flow
-/// label, <https://github.com/torvalds/linux/blob/v6.1/include/rdma/ib_verbs.h>.
-fn source_port(local_qp: u64, remote_qp: u64) -> u16 {
-    let product = local_qp.wrapping_mul(remote_qp);
-    let product = product ^ (product >> 20);
-    let label = (product ^ (product >> 40)) & 0xf_ffff;
-    let folded = (label & 0x3fff) ^ (label >> 14);
-    0xc000 | u16::try_from(folded).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Ports measured on Linux 6.1.
-    #[test]
-    fn source_ports_equal_the_kernels() {
-        let seen = [((17, 17), 49_441), ((17, 18), 49_458), ((18, 18), 49_476)];
-        for ((local, remote), port) in seen {
-            assert_eq!(source_port(local, remote), port);
-            assert_eq!(source_port(remote, local), port);
-        }
-    }
-
-    #[test]
-    fn large_qp_numbers_stay_among_the_dynamic_ports() {
-        assert!(source_port(0xff_ffff, 0xff_fffe) >= 0xc000);
-    }
+    (0u64..)
+        .zip(flows.iter().zip(ports))
+        .map(identity)
+        .collect()
 }

@@ -285,7 +285,7 @@ fn exec_warning() -> Option<String> {
 
 /// Copies the programs of the run into the guest's memory, so that no flow waits for the host's disk.
 fn preload() -> Result<(), Failure> {
-    let tools = lab_perftest::Tool::ALL.map(|tool| Path::new("/usr/bin").join(tool.name()));
+    let tools = lab_perftest::Tool::PERFTEST.map(|tool| Path::new("/usr/bin").join(tool.name()));
     let providers =
         ["/etc/libibverbs.d", "/usr/lib/x86_64-linux-gnu/libibverbs"].map(PathBuf::from);
     let mut paths: Vec<PathBuf> = tools

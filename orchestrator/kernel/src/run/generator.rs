@@ -1,0 +1,125 @@
+//! Traffic generator: flows of the plan as jobs, and the session of perftest or verbs that runs them.
+
+use lab_perftest::{Endpoint, Event, FlowJob, MonotonicTime, Options};
+use lab_plan::{
+    flow_labels,
+    model::{Flow, Plan},
+};
+use lab_units::{NodeId, Tool};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::RunError;
+use crate::{Lab, lower::Clock};
+
+/// Flows of a repetition that wait for their start.
+#[derive(Debug)]
+pub(super) enum Session {
+    Perftest(lab_perftest::Session),
+    Verbs(lab_verbs::Session),
+}
+
+/// Handle that ends a running session.
+#[derive(Clone, Debug)]
+pub(super) enum Aborter {
+    Perftest(lab_perftest::Aborter),
+    Verbs(lab_verbs::Aborter),
+}
+
+impl Session {
+    /// Makes all of perftest's flows ready, or the first of verbs'.
+    pub(super) async fn prepare(
+        tool: Tool,
+        jobs: Vec<FlowJob>,
+        clock: Clock,
+        events: UnboundedSender<Event>,
+    ) -> Result<Self, RunError> {
+        Ok(match tool {
+            Tool::Verbs => Self::Verbs(lab_verbs::Session::prepare(jobs, events).await?),
+            Tool::SendBw | Tool::WriteBw | Tool::ReadBw => {
+                let options = options(clock);
+                let session = lab_perftest::Session::prepare(jobs, &options, events);
+                Self::Perftest(session.await?)
+            }
+        })
+    }
+
+    /// Returns a handle that ends the session while it runs.
+    pub(super) fn aborter(&self) -> Aborter {
+        match self {
+            Self::Perftest(session) => Aborter::Perftest(session.aborter()),
+            Self::Verbs(session) => Aborter::Verbs(session.aborter()),
+        }
+    }
+
+    /// Starts each flow at its time after `start`, and waits for all flows. Their outcomes are events.
+    pub(super) async fn run(self, start: MonotonicTime) -> Result<(), RunError> {
+        match self {
+            Self::Perftest(session) => drop(session.run(start).await?),
+            Self::Verbs(session) => drop(session.run(start).await?),
+        }
+        Ok(())
+    }
+}
+
+impl Aborter {
+    /// Ends every flow that has not ended.
+    pub(super) fn abort(&self) {
+        match self {
+            Self::Perftest(aborter) => aborter.abort(),
+            Self::Verbs(aborter) => aborter.abort(),
+        }
+    }
+}
+
+/// Returns the jobs of `flows`, all of one repetition, between a lab's hosts.
+pub(super) fn jobs(plan: &Plan, lab: &Lab, flows: &[&Flow]) -> Result<Vec<FlowJob>, RunError> {
+    let hosts = (0..).map(NodeId).take(plan.nodes.len());
+    let endpoints: Vec<Option<Endpoint>> = hosts.map(|host| endpoint(plan, lab, host)).collect();
+    let of = |host: NodeId| {
+        let found = endpoints[host.index()].clone();
+        found.ok_or_else(|| RunError::NoEndpoint {
+            host: plan.nodes[host.index()].name.clone(),
+        })
+    };
+    let rdma = &plan.rdma;
+    let labels = flow_labels(rdma.tool, flows);
+    let job = |(flow, flow_label): (&&Flow, u32)| {
+        Ok(FlowJob {
+            flow: flow.id,
+            tool: rdma.tool,
+            src: of(flow.src)?,
+            dst: of(flow.dst)?,
+            message_bytes: flow.message_bytes,
+            messages: flow.messages,
+            start: flow.start_ns,
+            qp_timeout: rdma.qp_timeout,
+            path_mtu: rdma.path_mtu,
+            traffic_class: rdma.traffic_class,
+            flow_label,
+            deadline: rdma.flow_deadline_ns,
+        })
+    };
+    flows.iter().zip(labels).map(job).collect()
+}
+
+/// Returns the options of perftest on a clock.
+fn options(clock: Clock) -> Options {
+    match clock {
+        // The clock jumps while programs are read from disk, so a limit means nothing.
+        Clock::Virtual => Options {
+            ready_within: None,
+            ..Options::default()
+        },
+        Clock::Real => Options::default(),
+    }
+}
+
+fn endpoint(plan: &Plan, lab: &Lab, host: NodeId) -> Option<Endpoint> {
+    let endpoint = lab.host_endpoint(host)?;
+    Some(Endpoint {
+        host: plan.nodes[host.index()].name.clone(),
+        rdma_device: endpoint.rdma_device,
+        gid_index: endpoint.gid_index,
+        netns: endpoint.netns,
+    })
+}

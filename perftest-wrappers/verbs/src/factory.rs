@@ -1,0 +1,98 @@
+//! Factory of connected queue pairs, which works ahead of the flows' starts.
+
+use std::{collections::BTreeMap, fs::File, path::PathBuf, sync::Arc, thread};
+
+use lab_perftest::{Endpoint, FlowJob};
+use lab_units::Bytes;
+use nix::sched::{CloneFlags, setns};
+
+use crate::{
+    device::{Buffer, Device},
+    error::VerbsError,
+    pair::ConnectedPair,
+    runner::identity,
+};
+
+/// Devices of all hosts, by name.
+#[derive(Debug)]
+pub(crate) struct Factory {
+    devices: BTreeMap<String, Arc<Device>>,
+    jobs: Arc<[FlowJob]>,
+}
+
+/// Request to the factory's thread.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Make the next flow's pair.
+    Make,
+    /// Destroy a pair, whose flow has ended.
+    Destroy(Box<ConnectedPair>),
+}
+
+/// Pair of a flow, or the reason why there is none.
+pub(crate) type Made = Result<Box<ConnectedPair>, VerbsError>;
+
+impl Factory {
+    /// Opens the devices of all hosts of `jobs`.
+    ///
+    /// # Errors
+    /// A device cannot be opened.
+    pub(crate) fn open(jobs: Arc<[FlowJob]>) -> Result<Self, VerbsError> {
+        let largest = jobs.iter().map(|job| job.message_bytes).max();
+        let buffer = Buffer::new(largest.unwrap_or(Bytes::new(1)));
+        let buffer = Arc::new(buffer.map_err(|source| VerbsError::Thread { source })?);
+        let mut completions: BTreeMap<&str, (usize, &Endpoint)> = BTreeMap::new();
+        for job in jobs.iter() {
+            for end in [&job.src, &job.dst] {
+                let (count, _) = completions.entry(&end.rdma_device).or_insert((0, end));
+                // A failed queue pair completes each of its requests.
+                *count += usize::try_from(job.messages).unwrap_or(usize::MAX);
+            }
+        }
+        let mut devices = BTreeMap::new();
+        for (name, (count, end)) in completions {
+            let open = || Device::open(name, end.gid_index, count, Arc::clone(&buffer));
+            devices.insert(name.to_owned(), Arc::new(inside(end, open)?));
+        }
+        Ok(Self { devices, jobs })
+    }
+
+    /// Every device.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &Arc<Device>> {
+        self.devices.values()
+    }
+
+    /// Makes the pair of the flow at `index`.
+    pub(crate) fn make(&self, index: usize) -> Made {
+        let job = &self.jobs[index];
+        let device = |end: &Endpoint| &self.devices[&end.rdma_device];
+        let id = identity(index);
+        ConnectedPair::connect(job, id, device(&job.src), device(&job.dst)).map(Box::new)
+    }
+}
+
+/// Runs `work` in the network namespace of a host.
+fn inside<T: Send>(
+    end: &Endpoint,
+    work: impl FnOnce() -> Result<T, VerbsError> + Send,
+) -> Result<T, VerbsError> {
+    let Some(netns) = &end.netns else {
+        return work();
+    };
+    let enter = |path: &PathBuf| {
+        let file = File::open(path)?;
+        setns(&file, CloneFlags::CLONE_NEWNET).map_err(std::io::Error::from)
+    };
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            enter(netns).map_err(|source| VerbsError::Netns {
+                host: end.host.clone(),
+                source,
+            })?;
+            work()
+        });
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
