@@ -141,7 +141,7 @@ pub enum Event {
         /// Start.
         start: FlowStart,
     },
-    /// All data is delivered and acknowledged; the client has yet to report.
+    /// All data is delivered and acknowledged; perftest's client has yet to report.
     Delivered {
         /// Flow.
         flow: FlowId,

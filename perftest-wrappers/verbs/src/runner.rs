@@ -213,10 +213,6 @@ impl Runner {
                 continue;
             };
             let status = self.status(completion, &running, now);
-            if let Status::Finished(_) = status {
-                let flow = self.jobs[index].flow;
-                self.emit(Event::Delivered { flow });
-            }
             self.end(index, Some(running), status);
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::path::Path;
 use lab_abi::wire::AgentCommand;
 use lab_perftest::{Event, MonotonicTime};
 use lab_plan::{FaultPlan, Plan};
-use lab_units::{DcId, FlowId, Nanos, NodeId};
+use lab_units::{DcId, FlowId, Nanos, NodeId, Tool};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
 use super::{
@@ -42,7 +42,8 @@ pub(super) struct RunningRepetition<'a> {
     injected: usize,
     /// TE controller, if the policy is traffic engineering.
     te: Option<TeController<'a>>,
-    /// [`Runner::host_waits`] when the latest flow was delivered.
+    /// [`Runner::host_waits`] when the latest flow was delivered: perftest's clients report after that.
+    /// Verbs flows have nothing to report, so their session's end is soon enough.
     waits_at_delivery: u64,
 }
 
@@ -187,7 +188,13 @@ impl Runner<'_> {
         loop {
             let next_fault = faults.peek().map(|fault| start.after(fault.at_ns));
             tokio::select! {
-                ended = &mut flows => break ended?,
+                ended = &mut flows => {
+                    ended?;
+                    if self.plan.rdma.tool == Tool::Verbs {
+                        running.waits_at_delivery = (self.host_waits)();
+                    }
+                    break;
+                }
                 input = running.inputs.recv() => {
                     let effects = running.repetition.handle(input.ok_or(RunError::AgentsGone)?)?;
                     self.apply(&effects, running, report)?;
