@@ -66,15 +66,15 @@ pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
     let mut done = 0;
     match transfer.tool {
         Tool::SendBw | Tool::WriteBw | Tool::Verbs => {
-            for _ in 0..transfer.messages {
-                done = send_message(&mut forward, 0, transfer);
+            for message in 1..=transfer.messages {
+                done = send_message(&mut forward, 0, transfer, message == transfer.messages);
             }
             done = backward.send(done, frame::ACK);
         }
         Tool::ReadBw => {
             for _ in 0..transfer.messages {
                 let asked = backward.send(0, frame::READ_REQUEST);
-                done = send_message(&mut forward, asked, transfer);
+                done = send_message(&mut forward, asked, transfer, false);
             }
         }
     }
@@ -93,15 +93,17 @@ pub fn round_trip(path: &[Hop], tool: Tool, path_mtu: u32) -> Nanos {
     completion(path, &one_packet)
 }
 
-/// Sends one message's packets from `ready` on; returns the arrival time of the last one.
-fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer) -> u128 {
+/// Sends one message's packets from `ready` on; returns the arrival time of the last one. The last
+/// message of a verbs flow has immediate data.
+fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer, is_last: bool) -> u128 {
     let mtu = u64::from(transfer.path_mtu);
     let packets = frame::packets(transfer.message_bytes, transfer.path_mtu);
     let last_payload = transfer.message_bytes.get() - (packets - 1) * mtu;
     let (first_extra, last_extra) = match transfer.tool {
         Tool::SendBw => (0, 0),
         Tool::WriteBw => (frame::RETH, 0),
-        Tool::Verbs => (frame::RETH, frame::IMMDT),
+        Tool::Verbs if is_last => (frame::RETH, frame::IMMDT),
+        Tool::Verbs => (frame::RETH, 0),
         Tool::ReadBw => (frame::AETH, frame::AETH),
     };
     if packets == 1 {
@@ -208,6 +210,11 @@ mod tests {
         assert_eq!(fct.to_string(), "11120 us");
         let fct = completion(&path, &transfer(Tool::WriteBw, 1, 1000));
         assert_eq!(fct.to_string(), "11136 us");
+        // 20 B more: where to write, and immediate data, which only the last of several messages has.
+        let fct = completion(&path, &transfer(Tool::Verbs, 1, 1000));
+        assert_eq!(fct.to_string(), "11140 us");
+        let fct = completion(&path, &transfer(Tool::Verbs, 2, 1000));
+        assert_eq!(fct.to_string(), "12214 us");
         // 74 B out and 1,062 B back.
         let fct = completion(&path, &transfer(Tool::ReadBw, 1, 1000));
         assert_eq!(fct.to_string(), "11136 us");

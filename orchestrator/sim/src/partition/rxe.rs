@@ -87,10 +87,15 @@ impl<C> Qp<C> {
             transport.payload
         };
         let extended = match transport.tool {
-            Tool::WriteBw if in_message == 0 => small(frame::RETH),
-            Tool::SendBw | Tool::WriteBw | Tool::ReadBw => 0,
+            Tool::WriteBw | Tool::Verbs if in_message == 0 => small(frame::RETH),
+            Tool::SendBw | Tool::WriteBw | Tool::ReadBw | Tool::Verbs => 0,
         };
-        let bytes = headers + extended + payload.next_multiple_of(4);
+        // The last message of a verbs flow is a write with immediate data.
+        let immediate = match transport.tool {
+            Tool::Verbs if seq + 1 == flow.packets => small(frame::IMMDT),
+            _ => 0,
+        };
+        let bytes = headers + extended + immediate + payload.next_multiple_of(4);
         let bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
         let mut packet = Packet::new(Kind::Data, DATA_CLASS, self.flow, seq, bytes, 0);
         if is_last || self.not_acked >= MAX_NOT_ACKED {
