@@ -325,7 +325,7 @@ mod tests {
             let mut pipe = Pipe::new(&path);
             let mut end = 0;
             for _ in 0..transfer.messages {
-                end = send_message(&mut pipe, 0, &transfer);
+                end = send_message(&mut pipe, 0, &transfer, true);
             }
             prop_assert_eq!(end, completion_packet_by_packet(&path, &transfer));
         }

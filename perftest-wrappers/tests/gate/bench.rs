@@ -57,6 +57,7 @@ impl Bench {
             qp_timeout: 18,
             path_mtu: 4096,
             traffic_class: 0,
+            flow_label: 0,
             deadline: Nanos::from_millis(120_000),
         }
     }
