@@ -218,6 +218,38 @@ mod tests {
         assert_eq!(port.judge(&thresholds, &artifact).trend, 127);
     }
 
+    /// The trend of a queue that drains is negative and decays as a rising one does.
+    #[test]
+    fn a_falling_trend_decays_towards_zero() {
+        let mut port = PortState::new(ms(0));
+        let mut trend = |bytes: u64| {
+            port.observe(ms(1), Bytes::new(bytes), &config());
+            port.trend
+        };
+        // Eq. 3 with K = 3: 8,000,000 >> 3; then 1,000,000 - 125,000 - 1,000,000; then 7/8 of it, up to
+        // rounding.
+        assert_eq!(trend(8_000_000), 1_000_000);
+        let falling = [0, 0, 0].map(&mut trend);
+        assert_eq!(falling, [-125_000, -109_375, -95_703]);
+        let settled = (0..200).map(|_| trend(0)).last();
+        assert_eq!(settled, Some(0), "-1 - (-1 >> 3) is 0");
+    }
+
+    /// `>>` shifts arithmetically: a byte less is -1, not 0, and seven bytes more are 0.
+    #[test]
+    fn the_trend_rounds_towards_minus_infinity() {
+        let after = |from: u64, to: u64| {
+            let mut port = PortState {
+                queue_cur: u32::try_from(from).expect("small"),
+                ..PortState::new(ms(0))
+            };
+            port.observe(ms(1), Bytes::new(to), &config());
+            port.trend
+        };
+        assert_eq!([after(10, 9), after(10, 2), after(10, 1)], [-1, -1, -2]);
+        assert_eq!([after(0, 7), after(0, 8), after(0, 15)], [0, 1, 1]);
+    }
+
     #[test]
     fn queues_past_32_bits_keep_their_level_and_do_not_wrap_the_trend() {
         let port_provision = PortProvision::paper_units(gbit(200), Bytes::new(6_000_000_000));

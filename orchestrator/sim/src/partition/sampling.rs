@@ -16,10 +16,10 @@ use crate::{
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub(super) fn schedule_periodic(&mut self) {
-        if let RunPolicy::Lcmp(config) = &self.world.policy {
-            if config.preset == Preset::Paper {
-                self.schedule_after(EventKind::Monitor, config.sample_interval_ns);
-            }
+        if let RunPolicy::Lcmp(config) = &self.world.policy
+            && config.preset == Preset::Paper
+        {
+            self.schedule_after(EventKind::Monitor, config.sample_interval_ns);
         }
         self.schedule_flow_gc();
         let measure = &self.world.plan.measure;

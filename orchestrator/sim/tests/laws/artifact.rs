@@ -54,3 +54,42 @@ fn under_the_papers_semantics_hosts_are_paused_instead() {
     assert!(run.pfc().count() > 0);
     assert_eq!(run.count(8, StoryEvent::Marked), 0);
 }
+
+/// Congestion of two equal candidates at a decision, after a flow to host `first` of dc4 has filled the queue
+/// of one for a millisecond: index of that candidate, and C_cong of both.
+fn observed(first: u32) -> (usize, [u8; 2]) {
+    let run = simulate_text(&format!(
+        "
+name: monitor
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4, hosts: 9 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 10 Gbit, delay: 5 ms }}
+    - {{ between: [dc2, dc4], rate: 10 Gbit, delay: 5 ms }}
+    - {{ between: [dc1, dc3], rate: 10 Gbit, delay: 5 ms }}
+    - {{ between: [dc3, dc4], rate: 10 Gbit, delay: 5 ms }}
+traffic:
+  - flows:
+      - {{ from: dc1/h1, to: dc4/h{first}, size: 20 MB }}
+      - {{ from: dc1/h1, to: dc4/h9, size: 1 kB, start: 1 ms }}
+policies: [{{ lcmp: {{ preset: artifact }} }}]
+transport: {{ semantics: artifact }}
+"
+    ));
+    let decisions: Vec<_> = run.data_decisions().map(|event| &event.decision).collect();
+    let [first, second] = decisions[..] else {
+        panic!("{} decisions", decisions.len())
+    };
+    let congestion = |index: usize| second.candidates()[index].candidate.congestion;
+    (first.chosen, [congestion(0), congestion(1)])
+}
+
+/// 11.25 MB wait after a millisecond, and the trend is an eighth, 1.406 MB: the highest level, from 1.25 MB a
+/// millisecond on. The switch observes all ports once for each candidate, so that a full second candidate is
+/// judged after a step of decay, with 1.230 MB: the level below.
+#[test]
+fn the_monitor_observes_once_for_each_candidate() {
+    // The second lowest queue level is 25: (2 · 25 + 255) >> 2 and (2 · 25 + 229) >> 2.
+    assert_eq!(observed(3), (0, [76, 0]));
+    assert_eq!(observed(1), (1, [0, 69]));
+}

@@ -3,7 +3,7 @@
 use lab_records::StoryEvent;
 use lab_sim::EndReason;
 
-use crate::lab::{MILLI, Run, simulate_text};
+use crate::lab::{MICRO, MILLI, Run, pair, simulate_text};
 
 /// Two hosts share a link; the second begins 5 ms after the first.
 fn late_comer(cc: &str) -> Run {
@@ -95,4 +95,78 @@ fn control_keeps_the_link_busy_and_the_queue_short() {
     let early = run.queues().filter(|event| event.at.picos() > 40 * MILLI);
     let longest = early.map(|event| event.bytes).max().unwrap_or(0);
     assert!(longest < 4_000_000, "{longest} B");
+}
+
+/// Eight hosts begin at line rate together, a bandwidth-delay product of 2.6 MB each. HPCC sees 18 MB queued
+/// beside a full link and cuts its rates to an eighth within round trips. Blind to the queue it would see a
+/// link just full and take 5 % off in each round trip: 40 of them to an eighth.
+#[test]
+fn hpcc_sees_the_queue_in_its_telemetry() {
+    let flows =
+        (1..=8).map(|host| format!("{{ from: dc1/h{host}, to: dc2/h{host}, size: 10 MB }}"));
+    let run = simulate_text(&format!(
+        "
+name: telemetry
+topology:
+  dcs: [{{ name: dc1, hosts: 8 }}, {{ name: dc2, hosts: 8 }}]
+  links: [{{ between: [dc1, dc2], rate: 100 Gbit, delay: 100 us }}]
+traffic:
+  - flows: [{}]
+policies: [ecmp]
+transport: {{ cc: hpcc }}
+measure: {{ queues: 100 us }}
+",
+        flows.collect::<Vec<_>>().join(", ")
+    ));
+    let queued = |from: u64, to: u64| {
+        let within = |at: u64| (from * MILLI..to * MILLI).contains(&at);
+        let events = run.queues().filter(|event| within(event.at.picos()));
+        events.map(|event| event.bytes).max().unwrap_or(0)
+    };
+    let (first, later) = (queued(0, 1), queued(3, 5));
+    assert!(first > 10_000_000, "{first} B");
+    assert!(later < 100_000, "{later} B");
+}
+
+/// Every packet is marked while a queue stands, and still a QP has at most one CNP in 50 us.
+#[test]
+fn a_qp_has_one_cnp_an_interval() {
+    let run = simulate_text(
+        "
+name: notified
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 2 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms, ecn: { k_min: 4 kB, k_max: 8 kB, p_max: 1 } }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 20 MB }, { from: dc1/h2, to: dc2/h2, size: 20 MB }]
+policies: [ecmp]
+transport: { cc: dcqcn, pfc: true }
+",
+    );
+    for flow in [0, 1] {
+        let cnps = run
+            .flow_events(flow)
+            .filter(|event| event.event == StoryEvent::Cnp);
+        let times: Vec<u64> = cnps.map(|event| event.at.picos()).collect();
+        assert!(times.len() > 20, "{} CNPs", times.len());
+        // A CNP waits for the answer that the host is sending, of 5 ns, at most.
+        let least = times.windows(2).map(|pair| pair[1] - pair[0]).min();
+        assert!(least >= Some(50 * MICRO - 10_000), "{least:?} ps apart");
+    }
+}
+
+/// The round trip is 10.005 ms: below a threshold of 11 ms TIMELY keeps the line rate, above one of 9 ms it
+/// cuts at every segment.
+#[test]
+fn timelys_round_trip_is_the_paths() {
+    let changes = |thresholds: &str| {
+        let transport =
+            format!("transport: {{ cc: {{ timely: {{ {thresholds}, min_rtt: 10 ms }} }} }}");
+        let run = simulate_text(&pair("size: 20 MB", "", &transport));
+        assert_eq!(run.outcome.reason, EndReason::Finished);
+        run.count(0, StoryEvent::RateSet)
+    };
+    assert_eq!(changes("t_low: 11 ms, t_high: 15 ms"), 0);
+    assert!(changes("t_low: 8 ms, t_high: 9 ms") > 0);
 }

@@ -179,3 +179,20 @@ fn the_users_own_policies_decide() {
         "idle queues: the hash, {drill:?}"
     );
 }
+
+/// Under a policy of buckets an entry lives as long as a flow may, as in the lab: with a deadline of 20 ms the
+/// entry of a short flow at 0 is gone when another one ends at 60 ms.
+#[test]
+fn entries_of_bucket_policies_expire_after_a_flows_deadline() {
+    let flows = "{ from: dc1/h1, to: dc4/h1, size: 4 kB }, \
+                 { from: dc1/h2, to: dc4/h2, size: 4 kB, start: 60 ms }";
+    let mut plan = plan(&near_and_wide("ecmp", flows));
+    let expired = |plan: &lab_plan::Plan| {
+        let run = simulate(plan, 0, 1);
+        let last = run.switches().filter(|switch| switch.dc == 0).last();
+        last.expect("a sample").expired
+    };
+    assert_eq!(expired(&plan), 0, "a flow's deadline is seconds");
+    plan.rdma.flow_deadline_ns = lab_units::Nanos::from_millis(20);
+    assert_eq!(expired(&plan), 1, "the flow of 0 s");
+}

@@ -7,6 +7,7 @@ mod artifact;
 mod congestion_control;
 mod determinism;
 mod dynamic_tables;
+mod fairness;
 mod faults;
 mod lab;
 mod long_paths;

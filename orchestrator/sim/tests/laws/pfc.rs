@@ -103,3 +103,32 @@ fn lossy_links_do_not_lose_the_end_of_a_pause() {
         run.outcome.end
     );
 }
+
+/// The link is cut while its queue, which counts in the switch's buffer, holds what five hosts send too fast.
+/// Their flows never go on. Another host that sends later is paused when it would be without all this.
+#[test]
+fn a_cut_link_gives_its_part_of_the_buffer_back() {
+    let first_pause = |earlier: &str, faults: &str| {
+        let run = simulate_text(&format!(
+            "
+name: cut
+topology:
+  dcs: [{{ name: dc1, hosts: 6 }}, {{ name: dc2, hosts: 6 }}]
+  links: [{{ between: [dc1, dc2], rate: 50 Gbit, delay: 1 ms }}]
+traffic:
+  - flows: [{earlier}{{ from: dc1/h6, to: dc2/h6, size: 2 MB, start: 20 ms }}]
+policies: [ecmp]
+transport: {{ pfc: true, dci_buffer: 800 kB, retransmit_timeout: none }}
+faults: [{faults}]
+"
+        ));
+        let late = run.pfc().find(|event| event.at.picos() > 20 * MILLI);
+        late.expect("the host is paused").at
+    };
+    let alone = first_pause("", "");
+    let flap = "{ at: 100 us, link: [dc1, dc2], down: true }, \
+                { at: 200 us, link: [dc1, dc2], up: true }";
+    let earlier =
+        (1..=5).map(|host| format!("{{ from: dc1/h{host}, to: dc2/h{host}, size: 4 MB }}, "));
+    assert_eq!(first_pause(&earlier.collect::<String>(), flap), alone);
+}

@@ -53,11 +53,14 @@ fn each_message_is_acknowledged_once() {
     assert_eq!(run.outcome.work.packet_hops, 3 * (200 + 5));
 }
 
-/// Messages of 150 packets: packets 65 and 131 of each, from 0, and the last are acknowledged.
+/// The 66th and 132nd packet of a message, and its last.
 #[test]
 fn every_66th_packet_of_a_long_message_is_acknowledged() {
-    let (_, run) = one(750, "");
-    assert_eq!(run.outcome.work.packet_hops, 3 * (750 + 5 * 3));
+    for (packets, acks) in [(66, 1), (67, 2), (132, 2), (133, 3)] {
+        let (_, run) = one(5 * packets, "");
+        let expected = 3 * 5 * (packets + acks);
+        assert_eq!(run.outcome.work.packet_hops, expected, "{packets}");
+    }
 }
 
 /// Messages of 60 packets: 129 packets leave at once. The ACK of packet 59 returns a round trip after that

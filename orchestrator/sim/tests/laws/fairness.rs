@@ -1,0 +1,152 @@
+//! Two long flows over one bottleneck: shares, utilisation and queue of each congestion control.
+//!
+//! Host links and the link between the datacenters have 10 Gbit/s, and a packet takes 3.3 us. The second flow starts 5 ms after the first, at line rate; everything is measured over
+//! the second half of 200 ms.
+
+use crate::lab::{MILLI, Run, plan, simulate_until};
+
+/// End of the runs; the second half is measured.
+const END: u64 = 200 * MILLI;
+
+/// Bytes that the bottleneck carries in a millisecond.
+const BYTES_PER_MILLI: u64 = 1_250_000;
+
+/// Runs two flows over a link of `delay` microseconds with the marking `ecn`.
+fn two_flows(transport: &str, delay: u32, ecn: &str) -> Run {
+    let text = format!(
+        "
+name: fairness
+topology:
+  defaults: {{ host_link: {{ rate: 10 Gbit, ecn: &ecn {{ {ecn} }} }} }}
+  dcs: [{{ name: dc1, hosts: 2 }}, {{ name: dc2, hosts: 2 }}]
+  links: [{{ between: [dc1, dc2], rate: 10 Gbit, delay: {delay} us, ecn: *ecn }}]
+traffic:
+  - flows:
+      - {{ from: dc1/h1, to: dc2/h1, size: 250 MB }}
+      - {{ from: dc1/h2, to: dc2/h2, size: 250 MB, start: 5 ms }}
+policies: [ecmp]
+transport: {{ cc: {transport}, pfc: true }}
+measure: {{ queues: 100 us, links: 1 ms }}
+"
+    );
+    simulate_until(&plan(&text), 0, 1, END)
+}
+
+/// Shares, utilisation and queue of a run's second half.
+#[derive(Debug)]
+struct Measured {
+    /// Share of the first flow's mean rate in the sum of both.
+    share: f64,
+    /// Bytes that the bottleneck carried, of those it could.
+    utilisation: f64,
+    /// Mean and maximum of the bottleneck's queue, in bytes.
+    mean_queue: u64,
+    max_queue: u64,
+}
+
+impl Measured {
+    fn of(run: &Run) -> Self {
+        let rates = [0, 1].map(|flow| mean_rate(run, flow));
+        let sent = |at: u64| {
+            let samples = run.links().filter(|sample| sample.at.picos() <= at);
+            samples
+                .map(|sample| sample.counts.tx_bytes)
+                .max()
+                .unwrap_or(0)
+        };
+        let queues: Vec<u64> = run
+            .queues()
+            .filter(|sample| sample.at.picos() > END / 2)
+            .filter(|sample| sample.port == bottleneck(run))
+            .map(|sample| sample.bytes)
+            .collect();
+        let carried = sent(END) - sent(END / 2);
+        Self {
+            share: rates[0] / (rates[0] + rates[1]),
+            utilisation: carried as f64 / (100 * BYTES_PER_MILLI) as f64,
+            mean_queue: queues.iter().sum::<u64>() / queues.len() as u64,
+            max_queue: queues.into_iter().max().unwrap_or(0),
+        }
+    }
+}
+
+/// Returns the port that sent most.
+fn bottleneck(run: &Run) -> u32 {
+    let ports = run.links().max_by_key(|sample| sample.counts.tx_bytes);
+    ports.expect("samples").port
+}
+
+/// Returns the mean of a flow's rate over the second half, in Gbit/s.
+fn mean_rate(run: &Run, flow: u32) -> f64 {
+    let (from, to) = (END / 2, END);
+    let (mut since, mut sum, mut rate) = (from, 0.0, 10e9);
+    for event in run.flow_events(flow) {
+        let at = event.at.picos().clamp(from, to);
+        sum += rate * (at - since) as f64;
+        since = at;
+        if let Some(new) = event.rate {
+            rate = new as f64;
+        }
+    }
+    (sum + rate * (to - since) as f64) / (to - from) as f64 / 1e9
+}
+
+/// Asserts what every law promises: the link is busy, and each flow has within 5 % of half of it.
+fn assert_fair(measured: &Measured) {
+    assert!((0.475..=0.525).contains(&measured.share), "{measured:?}");
+    assert!(measured.utilisation >= 0.9, "{measured:?}");
+}
+
+/// DCQCN's fixed point is one queue length between the thresholds of marking, where both flows have the same
+/// rate (Zhu et al., "ECN or Delay", CoNEXT '16); without a window, as published.
+#[test]
+fn dcqcn_shares_the_link_and_keeps_the_queue_between_its_thresholds() {
+    let measured = Measured::of(&two_flows("dcqcn, window: none", 10, RED));
+    assert_fair(&measured);
+    assert!((1..160_000).contains(&measured.mean_queue), "{measured:?}");
+    assert!(measured.max_queue <= 160_000, "{measured:?}");
+}
+
+/// HPCC aims at 95 % of the link, so that nothing waits but packets of both flows that meet (section 3.1 of
+/// the paper: near-zero queues). Of what the link carries, telemetry is a part.
+#[test]
+fn hpcc_shares_the_link_with_next_to_no_queue() {
+    let measured = Measured::of(&two_flows("hpcc, window: none", 10, RED));
+    assert_fair(&measured);
+    assert!(measured.utilisation <= 0.97, "{measured:?}");
+    assert!(measured.max_queue <= 2 * PACKET_BYTES, "{measured:?}");
+}
+
+/// DCTCP's longest queue is K and a packet of each flow (Alizadeh et al., SIGCOMM '10, section 3.3), and one
+/// more, which the link is sending. K is a seventh of the bandwidth-delay product of 255 kB, the least that
+/// keeps the link busy, and the window that of the product, without which the rates are not clocked by ACKs.
+#[test]
+fn dctcp_shares_the_link_and_keeps_the_queue_at_k() {
+    let step = "k_min: 40 kB, k_max: 40 kB, p_max: 1";
+    let measured = Measured::of(&two_flows("dctcp, window: bdp", 100, step));
+    assert_fair(&measured);
+    assert!(
+        measured.max_queue <= 40_000 + 3 * PACKET_BYTES,
+        "{measured:?}"
+    );
+}
+
+/// TIMELY keeps the link busy and the round trip below T_high, 500 us here. It has no unique fixed point and
+/// so no fair share ("ECN or Delay"): another step of the rates ends at another split, 50:50 and 42:58 here.
+#[test]
+fn timely_bounds_the_queue_and_has_no_unique_share() {
+    let shares = ["", ", additive_rate: 5 Mbit, hyper_rate: 25 Mbit"].map(|steps| {
+        let cc = format!("{{ timely: {{ min_rtt: 24 us{steps} }} }}, window: none");
+        let measured = Measured::of(&two_flows(&cc, 10, RED));
+        assert!(measured.utilisation >= 0.9, "{measured:?}");
+        // 10 Gbit/s for what 500 us exceed the empty round trip by.
+        assert!(measured.max_queue <= 1_250 * (500 - 24), "{measured:?}");
+        measured.share
+    });
+    assert!((shares[0] - shares[1]).abs() > 0.05, "{shares:?}");
+}
+
+const RED: &str = "k_min: 40 kB, k_max: 160 kB, p_max: 0.2";
+
+/// Bytes on the wire of a full packet; telemetry of HPCC is less than a twentieth of it.
+const PACKET_BYTES: u64 = 4_154 + 200;
