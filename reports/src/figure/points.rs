@@ -251,7 +251,7 @@ const TITLE: f64 = 20.0;
 const SIDES: f64 = 70.0;
 
 /// Side of a cell of which one dot is drawn, logical pixels.
-const CELL: f64 = 1.0;
+const CELL: f64 = 1.5;
 
 #[cfg(test)]
 mod tests {
