@@ -96,7 +96,8 @@ A run of the lab beside a simulation of the same scaled network, first to look a
 
 A bound holds for each policy, or for the one it names; FCTs differ relative to those of the first
 run. With any bound, all flows of the plan must have finished in both runs, or the share that
-`--min-compared` gives. Two runs of one engine are compared likewise, to see whether they repeat.";
+`--min-compared` gives. If a run is not clean and no bound is broken, the exit code is 4. Two runs of
+one engine are compared likewise, to see whether they repeat.";
 
 const VALIDATE_BOUNDS: &str = "\
 Compares ECMP, UCMP and LCMP with their published outputs. Bounds, outside of which the exit code is 1:

@@ -100,6 +100,27 @@ fn a_kernels_run_is_compared_with_its_simulation() {
 }
 
 #[test]
+fn a_run_that_is_not_clean_is_inconclusive_unless_a_bound_is_broken() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = simulate(&folder.path().join("whole"), &[]);
+    let cut = folder.path().join("cut");
+    let out = lcmp_lab(&cut, &["sim", "scenarios/smoke.yaml", "--until", "4 ms"]);
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    let cut = cut.join(LATEST).canonicalize().unwrap();
+    let out = fidelity([&cut, &whole], &[]);
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    assert!(
+        out.stderr
+            .contains("not clean: first run: flows not finished: "),
+        "{out:?}"
+    );
+    assert!(out.stdout.contains("/6  "), "{out:?}");
+    let out = fidelity([&cut, &whole], &["--min-paths", "0%"]);
+    assert_eq!(out.exit, Some(1), "{out:?}");
+    assert!(out.stderr.contains("(--min-compared)"), "{out:?}");
+}
+
+#[test]
 fn a_simulation_of_the_scaled_network_is_of_the_same_plan() {
     let folder = tempfile::tempdir().unwrap();
     let scaled = simulate(&folder.path().join("scaled"), &["--scaled"]);

@@ -163,8 +163,13 @@ impl Drawn<'_> {
                     Some(Dot { at, style })
                 })
                 .collect();
+            let others = dots.iter().filter(|dot| dot.style == other_path).count();
+            let others = match others {
+                0 => String::new(),
+                others => format!(", {others} on another path"),
+            };
             DotPanel {
-                title: format!("{label} ({})", text::count(dots.len(), "flow")),
+                title: format!("{label} ({}{others})", text::count(dots.len(), "flow")),
                 color: self.colors[policy],
                 dots,
             }

@@ -101,21 +101,23 @@ impl Axis {
         &self.ticks
     }
 
-    /// Returns an axis of relative differences from −`max` to `max` or more, with ticks at powers of
-    /// ten in percent: linear up to 0.01 %, logarithmic beyond.
+    /// Returns an axis of relative differences from −`max` to `max` or more, but not below −100 %, with
+    /// ticks at powers of ten in percent: linear up to 0.01 %, logarithmic beyond.
     pub fn of_differences(max: f64) -> Self {
         let mut positive = vec![LINEAR_DIFFERENCE, 10.0 * LINEAR_DIFFERENCE];
         while positive[positive.len() - 1] < max * (1.0 - 1e-9) {
             positive.push(positive[positive.len() - 1] * 10.0);
         }
         let label = |sign: &str, tick: f64| format!("{sign}{} %", text::significant(tick * 1e2, 3));
-        let below = positive.iter().rev().map(|&tick| (-tick, label("−", tick)));
+        let possible = |tick: &&f64| **tick < 1.0 + 1e-9;
+        let below = positive.iter().filter(possible).rev();
+        let below = below.map(|&tick| (-tick, label("−", tick)));
         let above = positive.iter().map(|&tick| (tick, label("+", tick)));
-        let end = positive[positive.len() - 1];
+        let ticks: Vec<_> = below.chain([(0.0, "0".to_owned())]).chain(above).collect();
         Self {
-            range: -end..end,
+            range: ticks[0].0..ticks[ticks.len() - 1].0,
             spacing: Spacing::Symmetric(LINEAR_DIFFERENCE),
-            ticks: below.chain([(0.0, "0".to_owned())]).chain(above).collect(),
+            ticks,
         }
     }
 
@@ -307,6 +309,15 @@ mod tests {
         assert_eq!(
             ticks(&Axis::of_differences(0.0)),
             "−0.1 % −0.01 % 0 +0.01 % +0.1 %"
+        );
+    }
+
+    #[test]
+    fn no_difference_is_below_its_whole() {
+        let (start, end) = Axis::of_differences(48.0).ends();
+        assert!(
+            (start + 1.0).abs() < 1e-9 && (end - 100.0).abs() < 1e-6,
+            "{start} {end}"
         );
     }
 
