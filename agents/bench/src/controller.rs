@@ -66,12 +66,10 @@ impl Controller {
         let _ = std::fs::remove_file(socket);
         let listener = UnixListener::bind(socket).map_err(BenchError::io("listen to the agent"))?;
         let agent = start();
-        let (stream, _) = listener
-            .accept()
-            .map_err(BenchError::io("accept the agent"))?;
-        stream
-            .set_read_timeout(Some(TIMEOUT))
-            .map_err(BenchError::io("set a time-out"))?;
+        let accepted = listener.accept();
+        let (stream, _) = accepted.map_err(BenchError::io("accept the agent"))?;
+        let timed = stream.set_read_timeout(Some(TIMEOUT));
+        timed.map_err(BenchError::io("set a time-out"))?;
         let stream = BufReader::new(stream);
         let demands = BTreeMap::new();
         Ok((Self { stream, demands }, agent))

@@ -176,21 +176,16 @@ const fn lost(by: &'static str, sent: u64) -> BenchError {
 
 /// Returns a socket for the measured flow's packets of one link.
 fn receiver(interface: &str) -> Result<UdpSocket, BenchError> {
-    let socket = socket(
-        AddressFamily::Inet,
-        SockType::Datagram,
-        SockFlag::SOCK_CLOEXEC,
-        SockProtocol::Udp,
-    )
-    .map_err(BenchError::io("open a socket"))?;
-    setsockopt(&socket, BindToDevice, &interface.into())
-        .map_err(BenchError::io("bind to an interface"))?;
+    let (family, flags) = (AddressFamily::Inet, SockFlag::SOCK_CLOEXEC);
+    let socket = socket(family, SockType::Datagram, flags, SockProtocol::Udp);
+    let socket = socket.map_err(BenchError::io("open a socket"))?;
+    let bound = setsockopt(&socket, BindToDevice, &interface.into());
+    bound.map_err(BenchError::io("bind to an interface"))?;
     let address = SockaddrIn::new(0, 0, 0, 0, FLOW_PORT);
     bind(socket.as_raw_fd(), &address).map_err(BenchError::io("bind a socket"))?;
     let socket = UdpSocket::from(socket);
-    socket
-        .set_read_timeout(Some(Duration::from_millis(20)))
-        .map_err(BenchError::io("set a time-out"))?;
+    let timed = socket.set_read_timeout(Some(Duration::from_millis(20)));
+    timed.map_err(BenchError::io("set a time-out"))?;
     Ok(socket)
 }
 
@@ -286,13 +281,9 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, BenchError>>) -> Resul
 /// The request is 32 bytes: a netlink header, and the change of the interface.
 fn set_link(interface: &str, is_up: bool) -> Result<Nanos, BenchError> {
     let index = if_nametoindex(interface).map_err(BenchError::io("find an interface"))?;
-    let socket = socket(
-        AddressFamily::Netlink,
-        SockType::Raw,
-        SockFlag::SOCK_CLOEXEC,
-        SockProtocol::NetlinkRoute,
-    )
-    .map_err(BenchError::io("open a netlink socket"))?;
+    let (family, flags) = (AddressFamily::Netlink, SockFlag::SOCK_CLOEXEC);
+    let socket = socket(family, SockType::Raw, flags, SockProtocol::NetlinkRoute);
+    let socket = socket.map_err(BenchError::io("open a netlink socket"))?;
     let mut request = [0; 32];
     request[..4].copy_from_slice(&32_u32.to_ne_bytes());
     request[4..6].copy_from_slice(&RTM_NEWLINK.to_ne_bytes());

@@ -17,21 +17,20 @@ use aya::{
     Ebpf,
     maps::{Array, MapData, PerCpuArray},
     programs::{
-        ProgramError, SchedClassifier, TcAttachType, TestRun, TestRunAttrs, TestRunOptions, Xdp,
-        XdpMode, tc,
+        SchedClassifier, TcAttachType, TestRun, TestRunAttrs, TestRunOptions, Xdp, XdpMode, tc,
     },
 };
 use bytemuck::{Pod, Zeroable};
 use lab_abi::{
     rows::{FlowKey, SwitchTable},
-    wire::{AgentConfig, AttachMode},
+    wire::{AgentConfig, AttachMode, PortConfig},
 };
 use lab_switchd::{
     SwitchdError,
     attach::{Attached, attach},
     frame::Frame,
     install::Tables,
-    program::{Program, Row},
+    program::{Program, Row, program, take},
     qdisc::Qdiscs,
 };
 use nix::net::if_::if_nametoindex;
@@ -170,10 +169,8 @@ impl Switch {
 }
 
 fn interfaces(config: &AgentConfig) -> Result<Vec<(u32, bool)>, BenchError> {
-    let ports = config.ports.iter();
-    ports
-        .map(|port| Ok((index(&port.interface)?, true)))
-        .collect()
+    let alive = |port: &PortConfig| Ok((index(&port.interface)?, true));
+    config.ports.iter().map(alive).collect()
 }
 
 fn index(interface: &str) -> Result<u32, BenchError> {
@@ -212,14 +209,14 @@ impl Source {
     fn open() -> Result<Self, BenchError> {
         let mut ebpf = Ebpf::load(OBJECT).map_err(SwitchdError::Load)?;
         let sources = take(&mut ebpf, "sources")?;
-        program::<Xdp>(&mut ebpf, "source")?
-            .load()
-            .map_err(failed("load"))?;
+        let source = program::<Xdp>(&mut ebpf, "source")?;
+        source.load().map_err(SwitchdError::program("load"))?;
         let drop_received = program::<Xdp>(&mut ebpf, "drop_received")?;
-        drop_received.load().map_err(failed("load"))?;
         drop_received
-            .attach("h0", XdpMode::Driver)
-            .map_err(failed("attach"))?;
+            .load()
+            .map_err(SwitchdError::program("load"))?;
+        let attached = drop_received.attach("h0", XdpMode::Driver);
+        attached.map_err(SwitchdError::program("attach"))?;
         Ok(Self {
             ebpf,
             sources,
@@ -261,9 +258,8 @@ impl Source {
             attrs: TestRunAttrs::new().xdp_live_frames(batch),
             ..TestRunOptions::default()
         };
-        let run = program::<Xdp>(&mut self.ebpf, "source")?
-            .test_run(options)
-            .map_err(failed("run"))?;
+        let run = program::<Xdp>(&mut self.ebpf, "source")?.test_run(options);
+        let run = run.map_err(SwitchdError::program("run"))?;
         let sent = u64::from(packets);
         let mut arrived = 0;
         // The last batch may still be queued at the other end.
@@ -290,11 +286,11 @@ impl Sink {
         let mut ebpf = Ebpf::load(OBJECT).map_err(SwitchdError::Load)?;
         let arrived = take(&mut ebpf, "arrived")?;
         let sink = program::<SchedClassifier>(&mut ebpf, "sink")?;
-        sink.load().map_err(failed("load"))?;
+        sink.load().map_err(SwitchdError::program("load"))?;
         // Before Linux 6.6 a program needs a qdisc.
         let _ = tc::qdisc_add_clsact("r1");
-        sink.attach("r1", TcAttachType::Ingress)
-            .map_err(failed("attach"))?;
+        let attached = sink.attach("r1", TcAttachType::Ingress);
+        attached.map_err(SwitchdError::program("attach"))?;
         Ok(Self {
             arrived,
             _ebpf: ebpf,
@@ -306,28 +302,6 @@ impl Sink {
         let counts = counts.map_err(SwitchdError::map("read", "arrived"))?;
         Ok(counts.iter().sum())
     }
-}
-
-fn take<M>(ebpf: &mut Ebpf, name: &'static str) -> Result<M, SwitchdError>
-where
-    M: TryFrom<aya::maps::Map, Error = aya::maps::MapError>,
-{
-    let map = ebpf.take_map(name).ok_or(SwitchdError::Missing { name })?;
-    map.try_into().map_err(SwitchdError::map("use", name))
-}
-
-fn program<'a, P>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut P, SwitchdError>
-where
-    &'a mut P: TryFrom<&'a mut aya::programs::Program, Error = ProgramError>,
-{
-    let program = ebpf
-        .program_mut(name)
-        .ok_or(SwitchdError::Missing { name })?;
-    program.try_into().map_err(failed("use"))
-}
-
-fn failed(action: &'static str) -> impl FnOnce(ProgramError) -> SwitchdError {
-    move |source| SwitchdError::Program { action, source }
 }
 
 /// Bytes of Ethernet, IPv4 and UDP headers.

@@ -76,14 +76,7 @@ impl Testbed {
             run("ip", &["netns", "add", &testbed.name(side)])?;
         }
         for (left, left_end, mac, right, right_end, peer) in [
-            (
-                Side::Source,
-                "a0",
-                host_mac(),
-                Side::Switch,
-                "h0",
-                mac(1, 0),
-            ),
+            (Side::Source, "a0", HOST_MAC, Side::Switch, "h0", mac(1, 0)),
             (Side::Switch, "p1", mac(1, 1), Side::Target, "r1", mac(2, 1)),
             (Side::Switch, "p2", mac(1, 2), Side::Target, "r2", mac(2, 2)),
         ] {
@@ -199,7 +192,7 @@ impl Testbed {
             time_scale: Ratio::ONE,
             size_scale: Ratio::ONE,
             ports: vec![
-                port(H0, "h0", mac(1, 0), host_mac(), false),
+                port(H0, "h0", mac(1, 0), HOST_MAC, false),
                 port(P1, "p1", mac(1, 1), mac(2, 1), true),
                 port(P2, "p2", mac(1, 2), mac(2, 2), true),
             ],
@@ -277,9 +270,7 @@ const fn mac(owner: u8, number: u8) -> Mac {
     Mac([2, 0, 0, 0, owner, number])
 }
 
-const fn host_mac() -> Mac {
-    mac(0, 0x0a)
-}
+const HOST_MAC: Mac = mac(0, 0x0a);
 
 fn run(program: &str, arguments: &[&str]) -> Result<String, BenchError> {
     let failed = |why: String| BenchError::Command {

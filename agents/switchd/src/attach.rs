@@ -59,13 +59,8 @@ impl Attached {
             let PortLink::Listed(link) = link else {
                 continue;
             };
-            let detached = classifier
-                .detach(link)
-                .map_err(|source| SwitchdError::Program {
-                    action: "detach",
-                    source,
-                });
-            first = first.and(detached);
+            let detached = classifier.detach(link);
+            first = first.and(detached.map_err(SwitchdError::program("detach")));
         }
         first.and(delete_all(std::mem::take(&mut self.clsact), qdiscs))
     }
@@ -172,13 +167,12 @@ fn attach_tcx(
         return Ok(PortLink::Listed(link));
     };
     let link = FdLink::try_from(classifier.take_link(link)?).map_err(link_error)?;
-    if inherited.is_none() {
-        let pinned = link
-            .pin(file)
-            .map_err(|error| ProgramError::IOError(std::io::Error::other(error)))?;
-        return Ok(PortLink::Pinned(FdLink::from(pinned)));
+    if inherited.is_some() {
+        return Ok(PortLink::Pinned(link));
     }
-    Ok(PortLink::Pinned(link))
+    let pinned = link.pin(file).map_err(std::io::Error::other);
+    let pinned = pinned.map_err(ProgramError::IOError)?;
+    Ok(PortLink::Pinned(FdLink::from(pinned)))
 }
 
 fn link_error(error: LinkError) -> ProgramError {

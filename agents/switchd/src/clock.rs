@@ -16,8 +16,8 @@ use crate::SwitchdError;
 
 /// Returns the time on the clock of `bpf_ktime_get_ns`, `CLOCK_MONOTONIC`.
 pub fn now() -> Result<Nanos, SwitchdError> {
-    let time =
-        clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(SwitchdError::io("read the clock"))?;
+    let time = clock_gettime(ClockId::CLOCK_MONOTONIC);
+    let time = time.map_err(SwitchdError::io("read the clock"))?;
     let seconds = u64::try_from(time.tv_sec()).unwrap_or_default();
     let nanos = u64::try_from(time.tv_nsec()).unwrap_or_default();
     Ok(Nanos::new(seconds * NANOS_PER_SECOND + nanos))
@@ -77,22 +77,17 @@ pub(crate) struct Alarm {
 impl Alarm {
     pub(crate) fn new() -> Result<Self, SwitchdError> {
         let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
-        let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, flags)
-            .map_err(SwitchdError::io("make a timer"))?;
-        Ok(Self { timer })
+        let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, flags).map(|timer| Self { timer });
+        timer.map_err(SwitchdError::io("make a timer"))
     }
 
     /// Makes the descriptor readable at `time`, at once if that has passed.
     pub(crate) fn set(&self, time: Nanos) -> Result<(), SwitchdError> {
         let seconds = i64::try_from(time.get() / NANOS_PER_SECOND).unwrap_or(i64::MAX);
         let nanos = i64::try_from(time.get() % NANOS_PER_SECOND).unwrap_or_default();
-        let time = TimeSpec::new(seconds, nanos);
-        self.timer
-            .set(
-                Expiration::OneShot(time),
-                TimerSetTimeFlags::TFD_TIMER_ABSTIME,
-            )
-            .map_err(SwitchdError::io("set a timer"))
+        let once = Expiration::OneShot(TimeSpec::new(seconds, nanos));
+        let set = self.timer.set(once, TimerSetTimeFlags::TFD_TIMER_ABSTIME);
+        set.map_err(SwitchdError::io("set a timer"))
     }
 
     /// Makes the descriptor unreadable.

@@ -110,14 +110,10 @@ impl Controller {
         let mut buffer = [0; 4096];
         loop {
             match self.stream.read(&mut buffer) {
-                Ok(0) => {
-                    received.is_closed = true;
-                    break;
-                }
-                Ok(count) => self.received.extend_from_slice(&buffer[..count]),
+                Ok(count @ 1..) => self.received.extend_from_slice(&buffer[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(_) => {
+                Ok(0) | Err(_) => {
                     received.is_closed = true;
                     break;
                 }
@@ -130,18 +126,16 @@ impl Controller {
     /// Sends the last message and waits until the controller has read all.
     pub(crate) fn close(mut self, last: &AgentMessage) {
         self.send(last);
-        let blocking = self
-            .stream
-            .set_nonblocking(false)
-            .and_then(|()| self.stream.set_write_timeout(Some(CLOSING_TIME)));
-        if blocking.is_ok() {
+        let timed = self.stream.set_write_timeout(Some(CLOSING_TIME));
+        if timed
+            .and_then(|()| self.stream.set_nonblocking(false))
+            .is_ok()
+        {
             self.flush();
         }
         if self.is_waiting() {
-            tracing::warn!(
-                bytes = self.waiting.len(),
-                "the controller did not read all"
-            );
+            let bytes = self.waiting.len();
+            tracing::warn!(bytes, "the controller did not read all");
         }
     }
 
@@ -193,23 +187,14 @@ mod tests {
     #[test]
     fn commands_are_read_line_by_line_however_they_are_split() {
         let (mut agent, mut controller) = pair();
-        controller
-            .write_all(b"{\"set_port\":{\"port\":4,\"is_en")
-            .expect("written");
+        let mut send = |text: &str| controller.write_all(text.as_bytes()).expect("written");
+        send("{\"set_port\":{\"port\":4,\"is_en");
         assert!(agent.receive().expect("half a line").commands.is_empty());
-        controller
-            .write_all(b"abled\":false}}\n\"stop\"\n")
-            .expect("written");
+        send("abled\":false}}\n\"stop\"\n");
         let received = agent.receive().expect("two lines");
-        let port = PortId(4);
-        let is_enabled = false;
-        assert_eq!(
-            received.commands,
-            [
-                AgentCommand::SetPort { port, is_enabled },
-                AgentCommand::Stop
-            ]
-        );
+        let (port, is_enabled) = (PortId(4), false);
+        let set_port = AgentCommand::SetPort { port, is_enabled };
+        assert_eq!(received.commands, [set_port, AgentCommand::Stop]);
         assert!(!received.is_closed);
         drop(controller);
         assert!(agent.receive().expect("the end").is_closed);
@@ -220,10 +205,8 @@ mod tests {
         let (mut agent, mut controller) = pair();
         controller.write_all(b"{\"stpo\":1}\n").expect("written");
         let error = agent.receive().expect_err("no command").to_string();
-        assert_eq!(
-            error,
-            "the controller sent `{\"stpo\":1}`, which is no command"
-        );
+        let expected = "the controller sent `{\"stpo\":1}`, which is no command";
+        assert_eq!(error, expected);
     }
 
     #[test]

@@ -88,6 +88,11 @@ impl SwitchdError {
         }
     }
 
+    /// Returns a conversion of the program's error.
+    pub fn program(action: &'static str) -> impl FnOnce(ProgramError) -> Self {
+        move |source| Self::Program { action, source }
+    }
+
     /// Returns a conversion of a map's error.
     pub fn map(action: &'static str, map: &'static str) -> impl FnOnce(MapError) -> Self {
         move |source| Self::Map {

@@ -14,7 +14,7 @@ pub(crate) fn rate(bits_per_sec: u64) -> BitsPerSec {
 
 /// Returns a configuration with 8 Mbit/s, so 1,000 B per millisecond, and 100 kB of queue per port.
 pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
-    let port = |id: u32, interface: &str, is_queue_sampled| {
+    let port = |(id, interface, is_queue_sampled): (u32, &str, bool)| {
         let [_, _, _, last] = id.to_be_bytes();
         PortConfig {
             id: PortId(id),
@@ -27,6 +27,11 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
             buffer_bytes: Bytes::new(100_000),
         }
     };
+    let candidate = |port, c_path| CandidateConfig {
+        port: PortId(port),
+        c_path,
+        buckets: 1,
+    };
     AgentConfig {
         lab: "lab".to_owned(),
         dc: "dc1".to_owned(),
@@ -34,26 +39,13 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
         policy,
         time_scale: Ratio::ONE,
         size_scale: Ratio::ONE,
-        ports: vec![
-            port(0, "h0", false),
-            port(2, "p1", true),
-            port(4, "p2", true),
-        ],
+        ports: [(0, "h0", false), (2, "p1", true), (4, "p2", true)]
+            .map(port)
+            .into(),
         destinations: vec![DestinationConfig {
             addr: Ipv4Addr::new(10, 8, 0, 0),
             prefix_len: 16,
-            candidates: vec![
-                CandidateConfig {
-                    port: PortId(4),
-                    c_path: 18,
-                    buckets: 1,
-                },
-                CandidateConfig {
-                    port: PortId(2),
-                    c_path: 38,
-                    buckets: 1,
-                },
-            ],
+            candidates: vec![candidate(4, 18), candidate(2, 38)],
             size_thresholds: Vec::new(),
         }],
         local: LocalPrefix {

@@ -77,9 +77,8 @@ impl PortLiveness {
 pub(crate) fn interfaces() -> Result<BTreeMap<String, bool>, SwitchdError> {
     let addresses = getifaddrs().map_err(SwitchdError::io("list the interfaces"))?;
     let up = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
-    Ok(addresses
-        .map(|address| (address.interface_name, address.flags.contains(up)))
-        .collect())
+    let links = addresses.map(|found| (found.interface_name, found.flags.contains(up)));
+    Ok(links.collect())
 }
 
 /// Netlink socket that becomes readable when a link of the network namespace changes.
@@ -93,15 +92,12 @@ pub(crate) struct LinkWatch {
 impl LinkWatch {
     /// Subscribes in the network namespace of the calling thread.
     pub(crate) fn open() -> Result<Self, SwitchdError> {
-        let socket = socket(
-            AddressFamily::Netlink,
-            SockType::Raw,
-            SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
-            SockProtocol::NetlinkRoute,
-        )
-        .map_err(SwitchdError::io("open a netlink socket"))?;
-        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, RTMGRP_LINK))
-            .map_err(SwitchdError::io("listen to link changes"))?;
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let (family, protocol) = (AddressFamily::Netlink, SockProtocol::NetlinkRoute);
+        let socket = socket(family, SockType::Raw, flags, protocol);
+        let socket = socket.map_err(SwitchdError::io("open a netlink socket"))?;
+        let bound = bind(socket.as_raw_fd(), &NetlinkAddr::new(0, RTMGRP_LINK));
+        bound.map_err(SwitchdError::io("listen to link changes"))?;
         Ok(Self { socket })
     }
 

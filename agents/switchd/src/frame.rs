@@ -105,9 +105,8 @@ impl Frame {
     fn write_checksum(&mut self) {
         self.bytes[CHECKSUM].fill(0);
         let words = self.bytes[IP_HEADER].chunks_exact(2);
-        let sum: u32 = words
-            .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
-            .sum();
+        let words = words.map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+        let sum: u32 = words.sum();
         let folded = (sum & 0xffff) + (sum >> 16);
         let folded = (folded & 0xffff) + (folded >> 16);
         let checksum = !u16::try_from(folded).unwrap_or(u16::MAX);
@@ -124,10 +123,7 @@ mod tests {
     #[test]
     fn the_checksum_is_that_of_a_known_header() {
         // The usual example: 192.168.0.1 to 192.168.0.199, UDP, 115 bytes, TTL 64.
-        let (src, dst) = (
-            Ipv4Addr::new(192, 168, 0, 1),
-            Ipv4Addr::new(192, 168, 0, 199),
-        );
+        let [src, dst] = [1, 199].map(|host| Ipv4Addr::new(192, 168, 0, host));
         let mut frame = Frame::new(FlowKey::new(src, dst, 0, 0, UDP), 64, 95);
         frame.bytes[FRAGMENT] = 0x40;
         frame.write_checksum();

@@ -129,10 +129,9 @@ pub(crate) fn destination(
     for (slot, candidate) in row.candidates.iter_mut().zip(&config.candidates) {
         let port = slots
             .of(candidate.port)
-            .and_then(|slot| u32::try_from(slot).ok())
-            .expect("a validated candidate's port is one of the switch");
+            .and_then(|slot| u32::try_from(slot).ok());
         *slot = CandidateRow {
-            port,
+            port: port.expect("a validated candidate's port is one of the switch"),
             buckets: candidate.buckets,
             path: candidate.c_path,
             pad: 0,
@@ -154,10 +153,8 @@ mod tests {
         let config = example::config(PolicyConfig::Buckets);
         let slots = Slots::new(&config.ports);
         let (prefix, row) = destination(&config, 0, &slots);
-        assert_eq!(
-            prefix,
-            PrefixKey::new(std::net::Ipv4Addr::new(10, 8, 0, 0), 16)
-        );
+        let addr = std::net::Ipv4Addr::new(10, 8, 0, 0);
+        assert_eq!(prefix, PrefixKey::new(addr, 16));
         let rows = row.candidates.map(|row| (row.port, row.buckets, row.path));
         assert_eq!((row.count, row.demand), (2, 0));
         assert_eq!(rows[..3], [(2, 1, 18), (1, 1, 38), (0, 0, 0)]);
@@ -182,10 +179,8 @@ mod tests {
         let table = switch_table(&config, &[(7, true), (8, true), (9, false)], &before);
         assert_eq!(table.expired, 5);
         let ports = table.ports.map(|port| (port.ifindex, port.state));
-        assert_eq!(
-            ports[..4],
-            [(7, PORT_ALIVE), (8, PORT_ALIVE), (9, 0), (0, 0)]
-        );
+        let expected = [(7, PORT_ALIVE), (8, PORT_ALIVE), (9, 0), (0, 0)];
+        assert_eq!(ports[..4], expected);
         assert_eq!(table.ports[1].src_mac, [2, 1, 0, 0, 0, 2]);
         assert_eq!(table.ports[1].dst_mac, [2, 2, 0, 0, 0, 2]);
     }

@@ -101,10 +101,8 @@ fn check(bytes: &[u8]) -> Result<(), ObjectError> {
 
 fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
     let name = shape.name;
-    let map = object
-        .maps
-        .get(name)
-        .ok_or(ObjectError::NoMap { map: name })?;
+    let map = object.maps.get(name);
+    let map = map.ok_or(ObjectError::NoMap { map: name })?;
     let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
     // The configuration sets the rows of the flow table.
     let entries = shape.entries(map.max_entries());
@@ -114,10 +112,8 @@ fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
         ("values", map.value_size(), size(shape.value_bytes)),
         ("a size", map.max_entries(), entries),
     ];
-    let differs = facts
-        .into_iter()
-        .find(|(_, found, expected)| found != expected);
-    match differs {
+    let mut facts = facts.into_iter();
+    match facts.find(|(_, found, expected)| found != expected) {
         None => Ok(()),
         Some((what, found, expected)) => Err(ObjectError::OtherMap {
             map: name,
@@ -189,11 +185,10 @@ mod tests {
 
     #[test]
     fn a_license_that_the_kernel_would_refuse_is_named() {
-        let error = check(&changed(b"GPL\0", b"MIT\0")).expect_err("not GPL");
-        assert!(
-            error.to_string().starts_with("its license is `MIT`"),
-            "{error}"
-        );
+        let error = check(&changed(b"GPL\0", b"MIT\0"))
+            .expect_err("not GPL")
+            .to_string();
+        assert!(error.starts_with("its license is `MIT`"), "{error}");
     }
 
     #[test]

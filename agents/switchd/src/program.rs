@@ -7,7 +7,9 @@ use std::time::Instant;
 use aya::{
     Ebpf, EbpfLoader,
     maps::{Array, HashMap, LpmTrie, Map, MapData, MapError, PerCpuArray, RingBuf, lpm_trie::Key},
-    programs::{ProgramInfo, SchedClassifier, TestRun, TestRunOptions, TestRunResult},
+    programs::{
+        ProgramError, ProgramInfo, SchedClassifier, TestRun, TestRunOptions, TestRunResult,
+    },
 };
 use bytemuck::Pod;
 use lab_abi::rows::{
@@ -78,18 +80,13 @@ impl Program {
         }
         let mut ebpf = loader.load(object)?;
         let started = Instant::now();
-        classifier(&mut ebpf)?
-            .load()
-            .map_err(|source| SwitchdError::Program {
-                action: "load",
-                source,
-            })?;
+        let loaded = program::<SchedClassifier>(&mut ebpf, PROGRAM)?.load();
+        loaded.map_err(SwitchdError::program("load"))?;
         let load_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let table_map = take_any(&mut ebpf, "table")?;
         let table = SharedTable::map(&table_map)?;
-        let table_map = table_map
-            .try_into()
-            .map_err(SwitchdError::map("use", "table"))?;
+        let table_map = table_map.try_into();
+        let table_map = table_map.map_err(SwitchdError::map("use", "table"))?;
         Ok(Self {
             flows: take(&mut ebpf, FLOWS)?,
             decisions: take(&mut ebpf, "decisions")?,
@@ -119,9 +116,8 @@ impl Program {
 
     /// Writes parameters and ports at once.
     pub fn set_table(&mut self, table: &SwitchTable) -> Result<(), SwitchdError> {
-        self.table_map
-            .set(0, Row(*table), 0)
-            .map_err(SwitchdError::map("write", "table"))
+        let written = self.table_map.set(0, Row(*table), 0);
+        written.map_err(SwitchdError::map("write", "table"))
     }
 
     /// Writes a destination's row.
@@ -131,9 +127,8 @@ impl Program {
         row: &DestinationRow,
     ) -> Result<(), SwitchdError> {
         let key = Key::new(prefix.bits, prefix.addr.to_ne_bytes());
-        self.destinations
-            .insert(&key, Row(*row), 0)
-            .map_err(SwitchdError::map("write", "destinations"))
+        let written = self.destinations.insert(&key, Row(*row), 0);
+        written.map_err(SwitchdError::map("write", "destinations"))
     }
 
     /// Takes all decision records out of the ring buffer, oldest first.
@@ -150,10 +145,8 @@ impl Program {
 
     /// Returns the sums of all CPUs' counters.
     pub(crate) fn counters(&self) -> Result<Counters, SwitchdError> {
-        let per_cpu = self
-            .counters
-            .get(&0, 0)
-            .map_err(SwitchdError::map("read", "counters"))?;
+        let per_cpu = self.counters.get(&0, 0);
+        let per_cpu = per_cpu.map_err(SwitchdError::map("read", "counters"))?;
         let mut total = Counters::default();
         for Row(cpu) in per_cpu.iter() {
             let sums: &mut [u64] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut total));
@@ -174,17 +167,13 @@ impl Program {
 
     /// Returns the program, to attach it.
     pub(crate) fn classifier(&mut self) -> Result<&mut SchedClassifier, SwitchdError> {
-        classifier(&mut self.ebpf)
+        program(&mut self.ebpf, PROGRAM)
     }
 
     /// Returns the kernel's facts about the program.
     pub(crate) fn info(&mut self) -> Result<ProgramInfo, SwitchdError> {
-        self.classifier()?
-            .info()
-            .map_err(|source| SwitchdError::Program {
-                action: "inspect",
-                source,
-            })
+        let info = self.classifier()?.info();
+        info.map_err(SwitchdError::program("inspect"))
     }
 
     /// Runs the program once on `packet`, without an interface (`BPF_PROG_TEST_RUN`).
@@ -198,26 +187,23 @@ impl Program {
             data_out: Some(output),
             ..TestRunOptions::default()
         };
-        self.classifier()?
-            .test_run(options)
-            .map_err(|source| SwitchdError::Program {
-                action: "test",
-                source,
-            })
+        let run = self.classifier()?.test_run(options);
+        run.map_err(SwitchdError::program("test"))
     }
 }
 
-fn classifier(ebpf: &mut Ebpf) -> Result<&mut SchedClassifier, SwitchdError> {
-    let program = ebpf
-        .program_mut(PROGRAM)
-        .ok_or(SwitchdError::Missing { name: PROGRAM })?;
-    program.try_into().map_err(|source| SwitchdError::Program {
-        action: "use",
-        source,
-    })
+/// Returns a program of an object.
+pub fn program<'a, P>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut P, SwitchdError>
+where
+    &'a mut P: TryFrom<&'a mut aya::programs::Program, Error = ProgramError>,
+{
+    let program = ebpf.program_mut(name);
+    let program = program.ok_or(SwitchdError::Missing { name })?;
+    program.try_into().map_err(SwitchdError::program("use"))
 }
 
-fn take<M>(ebpf: &mut Ebpf, name: &'static str) -> Result<M, SwitchdError>
+/// Takes a map out of an object.
+pub fn take<M>(ebpf: &mut Ebpf, name: &'static str) -> Result<M, SwitchdError>
 where
     M: TryFrom<Map, Error = MapError>,
 {

@@ -12,19 +12,15 @@ use crate::install::Slots;
 /// Returns a decision record in the plan's port ids.
 pub(crate) fn decision(record: &DecisionRecord, slots: &Slots) -> DecisionReport {
     let port = |slot: u32| slots.port(slot).unwrap_or(PortId(u32::MAX));
-    let candidates = record
-        .candidates
-        .iter()
-        .take(usize::from(record.count))
-        .map(|row| CandidateReport {
-            port: port(u32::from(row.port)),
-            c_path: row.path,
-            c_cong: row.congestion,
-            cost: row.cost,
-            is_alive: row.flags & CANDIDATE_ALIVE != 0,
-            is_kept: row.flags & CANDIDATE_KEPT != 0,
-        })
-        .collect();
+    let candidates = record.candidates.iter().take(usize::from(record.count));
+    let candidates = candidates.map(|row| CandidateReport {
+        port: port(u32::from(row.port)),
+        c_path: row.path,
+        c_cong: row.congestion,
+        cost: row.cost,
+        is_alive: row.flags & CANDIDATE_ALIVE != 0,
+        is_kept: row.flags & CANDIDATE_KEPT != 0,
+    });
     DecisionReport {
         time_ns: record.time_ns,
         src_ip: record.flow.source(),
@@ -36,7 +32,7 @@ pub(crate) fn decision(record: &DecisionRecord, slots: &Slots) -> DecisionReport
         hash: record.hash,
         trigger: Trigger::from_byte(record.trigger).unwrap_or(Trigger::NewFlow),
         rule: Rule::from_byte(record.rule).unwrap_or(Rule::Hash),
-        candidates,
+        candidates: candidates.collect(),
         port: port(record.port),
     }
 }
@@ -69,15 +65,10 @@ mod tests {
 
     #[test]
     fn a_record_is_reported_in_the_plans_ports() {
+        let [src, dst] = [1, 8].map(|dc| Ipv4Addr::new(10, dc, 0, 1));
         let mut record = DecisionRecord {
             time_ns: 5,
-            flow: FlowKey::new(
-                Ipv4Addr::new(10, 1, 0, 1),
-                Ipv4Addr::new(10, 8, 0, 1),
-                49_152,
-                4791,
-                17,
-            ),
+            flow: FlowKey::new(src, dst, 49_152, 4791, 17),
             hash: 77,
             dest_qp: 0x11,
             port: 2,
@@ -98,22 +89,13 @@ mod tests {
         let slots = Slots::new(&example::config(PolicyConfig::Buckets).ports);
         let report = decision(&record, &slots);
         assert_eq!(report.port, PortId(4));
-        assert_eq!(
-            (report.trigger, report.rule),
-            (Trigger::Failover, Rule::LeastCost)
-        );
-        assert_eq!(
-            (report.sport, report.dport, report.dest_qp),
-            (49_152, 4791, Some(17))
-        );
-        let candidates: Vec<_> = report
-            .candidates
-            .iter()
-            .map(|row| (row.port, row.cost, row.is_alive, row.is_kept))
-            .collect();
-        assert_eq!(
-            candidates,
-            [(PortId(4), 270, true, true), (PortId(2), 270, false, false)]
-        );
+        let cause = (report.trigger, report.rule);
+        assert_eq!(cause, (Trigger::Failover, Rule::LeastCost));
+        let ports = (report.sport, report.dport, report.dest_qp);
+        assert_eq!(ports, (49_152, 4791, Some(17)));
+        let candidates = report.candidates.iter();
+        let candidates = candidates.map(|row| (row.port, row.cost, row.is_alive, row.is_kept));
+        let expected = [(PortId(4), 270, true, true), (PortId(2), 270, false, false)];
+        assert!(candidates.eq(expected));
     }
 }

@@ -43,9 +43,8 @@ pub(crate) struct Sleeper {
 
 impl Sleeper {
     pub(crate) fn new() -> Result<Self, SwitchdError> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)
-            .map_err(SwitchdError::io("make an epoll descriptor"))?;
-        Ok(Self { epoll })
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map(|epoll| Self { epoll });
+        epoll.map_err(SwitchdError::io("make an epoll descriptor"))
     }
 
     /// Wakes for `source` when `descriptor` is readable.
@@ -62,9 +61,9 @@ impl Sleeper {
                 EpollFlags::EPOLLIN
             }
         };
-        self.epoll
-            .add(descriptor, EpollEvent::new(interest, source as u64))
-            .map_err(SwitchdError::io("watch a descriptor"))
+        let event = EpollEvent::new(interest, source as u64);
+        let added = self.epoll.add(descriptor, event);
+        added.map_err(SwitchdError::io("watch a descriptor"))
     }
 
     /// Wakes for `source` also when its descriptor is writable, or no longer.
@@ -77,9 +76,8 @@ impl Sleeper {
         let mut interest = EpollFlags::EPOLLIN;
         interest.set(EpollFlags::EPOLLOUT, is_wanted);
         let mut event = EpollEvent::new(interest, source as u64);
-        self.epoll
-            .modify(descriptor, &mut event)
-            .map_err(SwitchdError::io("watch a descriptor"))
+        let modified = self.epoll.modify(descriptor, &mut event);
+        modified.map_err(SwitchdError::io("watch a descriptor"))
     }
 
     /// Sleeps; returns the sources of the wake-up.
@@ -87,11 +85,8 @@ impl Sleeper {
         let mut events = [EpollEvent::empty(); SOURCES.len()];
         match self.epoll.wait(&mut events, EpollTimeout::NONE) {
             Ok(count) => {
-                let woken = |source: &Source| {
-                    events[..count]
-                        .iter()
-                        .any(|event| event.data() == *source as u64)
-                };
+                let data = events[..count].iter().map(EpollEvent::data);
+                let woken = |source: &Source| data.clone().any(|data| data == *source as u64);
                 Ok(SOURCES.into_iter().filter(woken).collect())
             }
             Err(Errno::EINTR) => Ok(Vec::new()),
@@ -111,9 +106,9 @@ impl Signals {
         mask.add(Signal::SIGINT);
         mask.thread_block()
             .map_err(SwitchdError::io("block signals"))?;
-        SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
-            .map(Self)
-            .map_err(SwitchdError::io("receive signals"))
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        let opened = SignalFd::with_flags(&mask, flags).map(Self);
+        opened.map_err(SwitchdError::io("receive signals"))
     }
 
     /// Reads all pending signals; returns true if one is `SIGTERM`.

@@ -7,6 +7,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use lab_kernel::run::tune::Change;
+use lab_plan::{Engine, PlanOptions};
 use lab_reports::fidelity::Bound;
 use lab_units::{Clock, FlowId, Nanos};
 
@@ -211,12 +212,32 @@ pub struct ScenarioArgs {
     /// The scenario file
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
+    /// Overrides
+    #[command(flatten)]
+    pub overrides: Overrides,
+}
+
+/// Overrides of a scenario.
+#[derive(Args, Clone, Debug)]
+pub struct Overrides {
     /// Seed instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Only these policies of the scenario, by label
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policies: Vec<String>,
+}
+
+impl Overrides {
+    /// Returns the options of a plan for `engine`.
+    pub fn options(&self, engine: Engine) -> PlanOptions {
+        PlanOptions {
+            seed: self.seed,
+            policies: (!self.policies.is_empty()).then(|| self.policies.clone()),
+            engine,
+            ..PlanOptions::default()
+        }
+    }
 }
 
 /// Arguments of `plan`.
@@ -351,12 +372,9 @@ pub struct SimArgs {
         conflicts_with = "scenario"
     )]
     pub max_delay: Option<Nanos>,
-    /// Seed instead of the scenario's
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Only these policies of the scenario, by label
-    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
-    pub policies: Vec<String>,
+    /// Overrides
+    #[command(flatten)]
+    pub overrides: Overrides,
     /// Virtual time to stop at, in paper time: `200 ms`
     #[arg(long, value_name = "TIME")]
     pub until: Option<Nanos>,

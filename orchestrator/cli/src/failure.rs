@@ -24,10 +24,9 @@ pub enum Exit {
 impl Exit {
     /// Returns the exit code for a guest that failed with `code`.
     pub const fn of_guest(code: u8) -> Self {
-        if code == Self::Usage.code() {
-            Self::Usage
-        } else {
-            Self::Environment
+        match code {
+            2 => Self::Usage,
+            _ => Self::Environment,
         }
     }
 

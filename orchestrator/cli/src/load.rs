@@ -33,7 +33,7 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     for named in lab_scenario::files(&scenario) {
         let bytes = read_limited(&base.join(named), limits::MAX_FILE_BYTES)?;
         let text = String::from_utf8(bytes).map_err(|error| {
-            Failure::usage(format_args!(
+            Failure::usage(format!(
                 "`{named}`, named by `{name}`, is not UTF-8: {error}"
             ))
         })?;
@@ -60,10 +60,8 @@ pub fn plan(arguments: &ScenarioArgs, slot: u8) -> Result<(Loaded, Plan), Failur
 pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Result<Plan, Failure> {
     let options = PlanOptions {
         slot,
-        seed: arguments.seed,
-        policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
-        engine: Engine::Kernel,
         is_scaled: true,
+        ..arguments.overrides.options(Engine::Kernel)
     };
     resolve(loaded, &arguments.scenario, &options)
 }
@@ -89,10 +87,8 @@ fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
     };
     let file = fs::File::open(path).map_err(unreadable)?;
     if file.metadata().map_err(unreadable)?.is_dir() {
-        return Err(Failure::usage(format_args!(
-            "`{}` is a directory",
-            path.display()
-        )));
+        let message = format!("`{}` is a directory", path.display());
+        return Err(Failure::usage(message));
     }
     let mut bytes = Vec::new();
     let max = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
@@ -120,22 +116,20 @@ pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<(), Failure> {
     let base = scenario.parent().unwrap_or(Path::new(""));
     let is_run = |spec: &PolicySpec| plan.policies.iter().any(|run| run.label == spec.label());
-    let policies = loaded.scenario.policies.iter().enumerate();
-    let wrong = policies
-        .filter(|(_, spec)| is_run(spec))
-        .filter_map(|(at, spec)| {
-            let PolicySpec::Ebpf(own) = spec else {
-                return None;
-            };
-            let error = read_object(&base.join(&own.object)).err()?;
-            Some(format!(
+    let mut wrong = Vec::new();
+    for (at, spec) in loaded.scenario.policies.iter().enumerate() {
+        if let PolicySpec::Ebpf(own) = spec
+            && is_run(spec)
+            && let Err(error) = read_object(&base.join(&own.object))
+        {
+            wrong.push(format!(
                 "{}: `policies[{at}].ebpf`: `{}` is no switch program: {}",
                 scenario.display(),
                 own.object,
                 with_hint(&error),
-            ))
-        });
-    let wrong: Vec<String> = wrong.collect();
+            ));
+        }
+    }
     if wrong.is_empty() {
         return Ok(());
     }

@@ -27,10 +27,8 @@ use crate::{
 
 fn main() -> ExitCode {
     // The guest's init has no arguments to parse.
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|verb| verb == lab_guest::INIT_VERB)
-    {
+    let verb = std::env::args_os().nth(1);
+    if verb.is_some_and(|verb| verb == lab_guest::INIT_VERB) {
         lab_guest::inside::main();
     }
     let cli = match Cli::try_parse() {
@@ -38,10 +36,9 @@ fn main() -> ExitCode {
         Err(error) => {
             let _ = error.print();
             // Help and version are printed to standard output.
-            let exit = if error.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Pass
+            let exit = match error.use_stderr() {
+                true => Exit::Usage,
+                false => Exit::Pass,
             };
             return ExitCode::from(exit.code());
         }
@@ -60,12 +57,10 @@ fn main() -> ExitCode {
         .init();
     let exit = run(cli).unwrap_or_else(|failure| {
         // Errors of a scenario already have a heading, source line and caret.
-        let heading = if failure.message.starts_with("error:") {
-            ""
-        } else {
-            "error: "
-        };
-        note(&format!("{heading}{}", failure.message));
+        match failure.message.starts_with("error:") {
+            true => note(&failure.message),
+            false => note(&format!("error: {}", failure.message)),
+        }
         failure.exit
     });
     ExitCode::from(exit.code())

@@ -1,7 +1,9 @@
 //! Standard streams and signals: results on standard output, everything else on standard error.
 
 use std::{
+    fs,
     io::{self, Write},
+    path::Path,
     thread,
 };
 
@@ -12,7 +14,7 @@ use signal_hook::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::Exit;
+use crate::failure::{During, Exit, Outcome};
 
 /// Writes a result, with a final newline. A closed pipe, as in `lcmp-lab schema | head`, is no error;
 /// any other failure ends the process.
@@ -42,6 +44,27 @@ pub fn print_json<T: Serialize>(value: &T) {
     }
 }
 
+/// Writes a result as JSON or as text.
+pub fn show<T: Serialize>(json: bool, value: &T, text: impl FnOnce(&T) -> String) -> Outcome {
+    match json {
+        true => print_json(value),
+        false => print(&text(value)),
+    }
+    Ok(Exit::Pass)
+}
+
+/// Writes a result into the file of `--output`, or to standard output without one.
+pub fn write_to(output: Option<&Path>, text: &str) -> Outcome {
+    match output {
+        Some(path) => {
+            fs::write(path, text).during(format_args!("write `{}`", path.display()))?;
+            note(&format!("wrote {}", path.display()));
+        }
+        None => print(text),
+    }
+    Ok(Exit::Pass)
+}
+
 /// Writes a line to standard error.
 pub fn note(text: &str) {
     let mut stderr = io::stderr().lock();
@@ -51,11 +74,8 @@ pub fn note(text: &str) {
 /// Cancels `token` at the first SIGINT, SIGTERM or SIGHUP. Later signals only write a message: a
 /// teardown that ends half-way would leave kernel objects behind.
 pub fn cancel_on_signal(token: &CancellationToken) -> io::Result<()> {
-    on_signal(
-        token,
-        "interrupted: taking the lab down",
-        "still taking the lab down",
-    )
+    let first = "interrupted: taking the lab down";
+    on_signal(token, first, "still taking the lab down")
 }
 
 /// Cancels `token` and writes `first` at the first SIGINT, SIGTERM or SIGHUP; writes `later` at every
@@ -67,17 +87,12 @@ pub fn on_signal(
 ) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let token = token.clone();
-    thread::Builder::new()
-        .name("signals".into())
-        .spawn(move || {
-            for _ in signals.forever() {
-                if token.is_cancelled() {
-                    note(later);
-                } else {
-                    note(first);
-                    token.cancel();
-                }
-            }
-        })?;
-    Ok(())
+    let named = thread::Builder::new().name("signals".into());
+    let spawned = named.spawn(move || {
+        for _ in signals.forever() {
+            note(if token.is_cancelled() { later } else { first });
+            token.cancel();
+        }
+    });
+    spawned.map(drop)
 }

@@ -68,62 +68,63 @@ fn config(lab: &Lab, bpf: &BpfMount, attach: AttachMode) -> AgentConfig {
 }
 
 fn a_switch_outlives_its_agent(attach: AttachMode) -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let bpf = lab.bpf_directory();
-    let config = config(&lab, &bpf, attach);
-    let (mut controller, mut agent) = start(&lab, &config)?;
-    let ready = controller.ready()?;
-    assert_eq!(ready.adopted, None);
-    if attach == AttachMode::Netlink {
-        assert_eq!(ready.attachment, Attachment::Netlink);
-    }
-    assert_eq!(lab.send(FLOWS, 2)?, FLOWS.len() * 2);
-    let pinned = chosen(&controller.decisions(FLOWS.len())?);
+    Lab::test(|lab| {
+        let bpf = lab.bpf_directory();
+        let config = config(&lab, &bpf, attach);
+        let (mut controller, mut agent) = start(&lab, &config)?;
+        let ready = controller.ready()?;
+        assert_eq!(ready.adopted, None);
+        if attach == AttachMode::Netlink {
+            assert_eq!(ready.attachment, Attachment::Netlink);
+        }
+        assert_eq!(lab.send(FLOWS, 2)?, FLOWS.len() * 2);
+        let pinned = chosen(&controller.decisions(FLOWS.len())?);
 
-    // Killed while packets flow: no packet is lost, then or later, and new flows are decided too.
-    let later = 51_000..51_010;
-    thread::scope(|scope| {
-        let sending = scope.spawn(|| (0..20).map(|_| lab.send(FLOWS, 1)).sum::<Result<usize>>());
-        thread::sleep(Duration::from_millis(5));
-        kill(&mut agent);
-        let arrived = sending.join().expect("no panic")?;
-        assert_eq!(arrived, 20 * FLOWS.len());
-        Ok::<(), BenchError>(())
-    })?;
-    let end = std::iter::from_fn(|| controller.message().transpose());
-    let is_end =
-        |message: &AgentMessage| matches!(message, AgentMessage::Bye | AgentMessage::Error { .. });
-    let end = end.collect::<Result<Vec<_>>>()?.into_iter().find(is_end);
-    assert_eq!(end, None, "it had no time for a last message");
-    assert_eq!(lab.send(later.clone(), 1)?, later.len());
+        // Killed while packets flow: no packet is lost, then or later, and new flows are decided too.
+        let later = 51_000..51_010;
+        thread::scope(|scope| {
+            let sending =
+                scope.spawn(|| (0..20).map(|_| lab.send(FLOWS, 1)).sum::<Result<usize>>());
+            thread::sleep(Duration::from_millis(5));
+            kill(&mut agent);
+            let arrived = sending.join().expect("no panic")?;
+            assert_eq!(arrived, 20 * FLOWS.len());
+            Ok::<(), BenchError>(())
+        })?;
+        let end = std::iter::from_fn(|| controller.message().transpose());
+        let is_end = |message: &AgentMessage| {
+            matches!(message, AgentMessage::Bye | AgentMessage::Error { .. })
+        };
+        let end = end.collect::<Result<Vec<_>>>()?.into_iter().find(is_end);
+        assert_eq!(end, None, "it had no time for a last message");
+        assert_eq!(lab.send(later.clone(), 1)?, later.len());
 
-    // The next agent takes over all of it.
-    let (mut controller, mut agent) = start(&lab, &config)?;
-    let flows = FLOWS.len() + later.len();
-    let adopted = controller.ready()?.adopted;
-    assert_eq!(adopted, u64::try_from(flows).ok());
-    let meanwhile = controller.decisions(later.len())?;
-    assert!(meanwhile.iter().all(|made| later.contains(&made.sport)));
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    let last = controller.stop()?;
-    assert_eq!(last.end, AgentMessage::Bye);
-    assert_eq!(last.flows.len(), flows);
-    for flow in last.flows.iter().filter(|flow| FLOWS.contains(&flow.sport)) {
-        let expected = (pinned[&flow.sport], 23, 1);
-        assert_eq!((flow.port, flow.packets, flow.decisions), expected);
-    }
-    let stats = last.stats;
-    assert_eq!(stats.new_flows, u64::try_from(flows).expect("few"));
-    assert_eq!((stats.failovers, stats.evicted, stats.expired), (0, 0, 0));
-    assert!(agent.wait().expect("it ended").success());
+        // The next agent takes over all of it.
+        let (mut controller, mut agent) = start(&lab, &config)?;
+        let flows = FLOWS.len() + later.len();
+        let adopted = controller.ready()?.adopted;
+        assert_eq!(adopted, u64::try_from(flows).ok());
+        let meanwhile = controller.decisions(later.len())?;
+        assert!(meanwhile.iter().all(|made| later.contains(&made.sport)));
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let last = controller.stop()?;
+        assert_eq!(last.end, AgentMessage::Bye);
+        assert_eq!(last.flows.len(), flows);
+        for flow in last.flows.iter().filter(|flow| FLOWS.contains(&flow.sport)) {
+            let expected = (pinned[&flow.sport], 23, 1);
+            assert_eq!((flow.port, flow.packets, flow.decisions), expected);
+        }
+        let stats = last.stats;
+        assert_eq!(stats.new_flows, u64::try_from(flows).expect("few"));
+        assert_eq!((stats.failovers, stats.evicted, stats.expired), (0, 0, 0));
+        assert!(agent.wait().expect("it ended").success());
 
-    // That agent ended in order: nothing is left.
-    assert!(!bpf.path().join("s").exists());
-    assert!(!lab.qdiscs()?.contains("clsact"), "{}", lab.qdiscs()?);
-    assert_eq!(lab.send_in_vain(FLOWS)?, 0, "nobody forwards any more");
-    Ok(())
+        // That agent ended in order: nothing is left.
+        assert!(!bpf.path().join("s").exists());
+        assert!(!lab.qdiscs()?.contains("clsact"), "{}", lab.qdiscs()?);
+        assert_eq!(lab.send_in_vain(FLOWS)?, 0, "nobody forwards any more");
+        Ok(())
+    })
 }
 
 #[test]
@@ -138,24 +139,23 @@ fn a_switch_outlives_its_agent_by_netlink_as_well() -> Result {
 
 #[test]
 fn a_flow_table_of_another_size_is_not_taken_over() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let bpf = lab.bpf_directory();
-    let large = config(&lab, &bpf, AttachMode::Auto);
-    let small = AgentConfig {
-        flow_table_entries: 1_000,
-        ..large.clone()
-    };
-    let (mut controller, mut agent) = start(&lab, &large)?;
-    controller.ready()?;
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    kill(&mut agent);
-    let (mut controller, mut agent) = start(&lab, &small)?;
-    assert_eq!(controller.ready()?.adopted, None);
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    let last = controller.stop()?;
-    assert!(last.flows.iter().all(|flow| flow.packets == 1));
-    assert!(agent.wait().expect("it ended").success());
-    Ok(())
+    Lab::test(|lab| {
+        let bpf = lab.bpf_directory();
+        let large = config(&lab, &bpf, AttachMode::Auto);
+        let small = AgentConfig {
+            flow_table_entries: 1_000,
+            ..large.clone()
+        };
+        let (mut controller, mut agent) = start(&lab, &large)?;
+        controller.ready()?;
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        kill(&mut agent);
+        let (mut controller, mut agent) = start(&lab, &small)?;
+        assert_eq!(controller.ready()?.adopted, None);
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let last = controller.stop()?;
+        assert!(last.flows.iter().all(|flow| flow.packets == 1));
+        assert!(agent.wait().expect("it ended").success());
+        Ok(())
+    })
 }

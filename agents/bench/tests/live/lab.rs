@@ -49,12 +49,12 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// Returns `None` without the right to create namespaces, and prints the reason.
-    pub(crate) fn new() -> Result<Option<Self>> {
+    /// Runs a test's body; without the right to create namespaces, prints the reason.
+    pub(crate) fn test(body: impl FnOnce(Self) -> Result) -> Result {
         let testbed = match Testbed::new() {
             Err(error) if error.is_not_permitted() => {
                 println!("skipped: live: {error}");
-                return Ok(None);
+                return Ok(());
             }
             other => other?,
         };
@@ -65,11 +65,11 @@ impl Lab {
         let receiver = testbed.inside(Side::Target, || {
             Ok(UdpSocket::bind(("0.0.0.0", ROCE)).expect("the port is free in a new namespace"))
         })?;
-        Ok(Some(Self {
+        body(Self {
             testbed,
             receiver,
             directory: tempfile::tempdir().expect("a temporary directory"),
-        }))
+        })
     }
 
     /// Starts the switch's agent, and waits until its program is attached.

@@ -35,91 +35,90 @@ fn chosen(decisions: &[DecisionReport]) -> BTreeMap<u16, PortId> {
 }
 
 fn ecmp_flows_are_pinned_moved_and_accounted_for(attach: AttachMode) -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    // Under Linux 6.1 an agent that was killed leaves a clsact qdisc.
-    lab.testbed.tc("qdisc add dev p1 clsact")?;
-    let (mut controller, agent) =
-        lab.start_unready(PolicyConfig::Buckets, |config| config.attach = attach)?;
-    let ready = controller.ready()?;
-    assert_eq!(ready.ports, 3);
-    if attach == AttachMode::Netlink {
-        assert_eq!(ready.attachment, Attachment::Netlink);
-    }
+    Lab::test(|lab| {
+        // Under Linux 6.1 an agent that was killed leaves a clsact qdisc.
+        lab.testbed.tc("qdisc add dev p1 clsact")?;
+        let (mut controller, agent) =
+            lab.start_unready(PolicyConfig::Buckets, |config| config.attach = attach)?;
+        let ready = controller.ready()?;
+        assert_eq!(ready.ports, 3);
+        if attach == AttachMode::Netlink {
+            assert_eq!(ready.attachment, Attachment::Netlink);
+        }
 
-    // First packets are decided as by the reference.
-    assert_eq!(lab.send(FLOWS, 3)?, FLOWS.len() * 3);
-    let decisions = controller.decisions(FLOWS.len())?;
-    for decision in &decisions {
-        let tuple = FlowTuple {
-            src: decision.src_ip,
-            dst: decision.dst_ip,
-            sport: decision.sport,
-            dport: decision.dport,
-        };
-        let hash = flow_hash(tuple, SWITCH_ID);
-        let expected = if hash.is_multiple_of(2) { P1 } else { P2 };
-        assert_eq!((decision.hash, decision.port), (hash, expected));
-        assert_eq!(
-            (decision.trigger, decision.rule),
-            (Trigger::NewFlow, Rule::Hash)
+        // First packets are decided as by the reference.
+        assert_eq!(lab.send(FLOWS, 3)?, FLOWS.len() * 3);
+        let decisions = controller.decisions(FLOWS.len())?;
+        for decision in &decisions {
+            let tuple = FlowTuple {
+                src: decision.src_ip,
+                dst: decision.dst_ip,
+                sport: decision.sport,
+                dport: decision.dport,
+            };
+            let hash = flow_hash(tuple, SWITCH_ID);
+            let expected = if hash.is_multiple_of(2) { P1 } else { P2 };
+            assert_eq!((decision.hash, decision.port), (hash, expected));
+            assert_eq!(
+                (decision.trigger, decision.rule),
+                (Trigger::NewFlow, Rule::Hash)
+            );
+            assert_eq!(decision.dest_qp, Some(u32::from(decision.sport)));
+        }
+        let pinned = chosen(&decisions);
+        let on_p1 = pinned.values().filter(|&&port| port == P1).count();
+        assert!(
+            on_p1 > 5 && on_p1 < 35,
+            "{on_p1} of 40 flows on one of two ports"
         );
-        assert_eq!(decision.dest_qp, Some(u32::from(decision.sport)));
-    }
-    let pinned = chosen(&decisions);
-    let on_p1 = pinned.values().filter(|&&port| port == P1).count();
-    assert!(
-        on_p1 > 5 && on_p1 < 35,
-        "{on_p1} of 40 flows on one of two ports"
-    );
 
-    // The link of one port goes down at its far end: its flows move, the others stay.
-    lab.testbed.ip(Side::Target, "link set r1 down")?;
-    controller.port_is(P1, false)?;
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    let moved = controller.decisions(on_p1)?;
-    assert!(
-        moved
-            .iter()
-            .all(|decision| decision.trigger == Trigger::Failover
-                && pinned[&decision.sport] == P1
-                && decision.port == P2)
-    );
-    lab.testbed.ip(Side::Target, "link set r1 up")?;
-    controller.port_is(P1, true)?;
+        // The link of one port goes down at its far end: its flows move, the others stay.
+        lab.testbed.ip(Side::Target, "link set r1 down")?;
+        controller.port_is(P1, false)?;
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let moved = controller.decisions(on_p1)?;
+        assert!(
+            moved
+                .iter()
+                .all(|decision| decision.trigger == Trigger::Failover
+                    && pinned[&decision.sport] == P1
+                    && decision.port == P2)
+        );
+        lab.testbed.ip(Side::Target, "link set r1 up")?;
+        controller.port_is(P1, true)?;
 
-    // The controller takes the other port out.
-    controller.enable(P2, false)?;
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    let moved = chosen(&controller.decisions(FLOWS.len())?);
-    assert!(moved.values().all(|&port| port == P1));
+        // The controller takes the other port out.
+        controller.enable(P2, false)?;
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let moved = chosen(&controller.decisions(FLOWS.len())?);
+        assert!(moved.values().all(|&port| port == P1));
 
-    // At the end every flow and packet is accounted for, and nothing is left.
-    let last = controller.stop()?;
-    assert_eq!(last.flows.len(), FLOWS.len());
-    for flow in &last.flows {
-        let was_on_p1 = pinned[&flow.sport] == P1;
-        assert_eq!((flow.port, flow.packets), (P1, 5));
-        assert_eq!(flow.decisions, if was_on_p1 { 3 } else { 2 });
-    }
-    let flows = u64::try_from(FLOWS.len()).expect("few");
-    let failovers = flows + u64::try_from(on_p1).expect("few");
-    assert_eq!(
-        (
-            last.stats.new_flows,
-            last.stats.failovers,
-            last.stats.occupancy
-        ),
-        (flows, failovers, flows)
-    );
-    assert_eq!(last.stats.hits, 5 * flows - flows - failovers);
-    assert_eq!((last.stats.evicted, last.stats.records_lost), (0, 0));
-    assert_eq!(last.end, AgentMessage::Bye);
-    agent.join().expect("no panic")?;
-    assert!(!lab.qdiscs()?.contains("clsact"), "{}", lab.qdiscs()?);
-    assert_eq!(lab.send_in_vain(FLOWS)?, 0, "nobody forwards any more");
-    Ok(())
+        // At the end every flow and packet is accounted for, and nothing is left.
+        let last = controller.stop()?;
+        assert_eq!(last.flows.len(), FLOWS.len());
+        for flow in &last.flows {
+            let was_on_p1 = pinned[&flow.sport] == P1;
+            assert_eq!((flow.port, flow.packets), (P1, 5));
+            assert_eq!(flow.decisions, if was_on_p1 { 3 } else { 2 });
+        }
+        let flows = u64::try_from(FLOWS.len()).expect("few");
+        let failovers = flows + u64::try_from(on_p1).expect("few");
+        assert_eq!(
+            (
+                last.stats.new_flows,
+                last.stats.failovers,
+                last.stats.occupancy
+            ),
+            (flows, failovers, flows)
+        );
+        assert_eq!(last.stats.hits, 5 * flows - flows - failovers);
+        assert_eq!((last.stats.evicted, last.stats.records_lost), (0, 0));
+        assert_eq!(last.end, AgentMessage::Bye);
+        agent.join().expect("no panic")?;
+        assert!(!lab.qdiscs()?.contains("clsact"), "{}", lab.qdiscs()?);
+        assert_eq!(lab.send_in_vain(FLOWS)?, 0, "nobody forwards any more");
+        Ok(())
+    })
 }
 
 #[test]
@@ -134,142 +133,137 @@ fn flows_are_pinned_moved_and_accounted_for_by_netlink_as_well() -> Result {
 
 #[test]
 fn lcmp_routes_new_flows_around_a_queue() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let rate = BitsPerSec::new(lab::RATE_BPS).expect("not zero");
-    let policy = PolicyConfig::Lcmp(LcmpConfig::paper(rate));
-    let (mut controller, agent) = lab.start(policy, |_| {})?;
+    Lab::test(|lab| {
+        let rate = BitsPerSec::new(lab::RATE_BPS).expect("not zero");
+        let policy = PolicyConfig::Lcmp(LcmpConfig::paper(rate));
+        let (mut controller, agent) = lab.start(policy, |_| {})?;
 
-    // Equal paths: the hash spreads the flows.
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    let spread = chosen(&controller.decisions(FLOWS.len())?);
-    let flow_on_p1 = spread.iter().find(|&(_, &port)| port == P1);
-    let (&elephant, _) = flow_on_p1.expect("some flow of 40 is on p1");
+        // Equal paths: the hash spreads the flows.
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let spread = chosen(&controller.decisions(FLOWS.len())?);
+        let flow_on_p1 = spread.iter().find(|&(_, &port)| port == P1);
+        let (&elephant, _) = flow_on_p1.expect("some flow of 40 is on p1");
 
-    // One of them fills its port's queue, and the agent reports it.
-    let later = 51_000..51_020;
-    let decisions = lab.while_flooding(elephant, || {
-        let queue = controller.queue_of(P1, |queue| queue.q >= 204)?;
-        assert!(queue.c_cong > 100, "{queue:?}");
-        assert!(queue.max_backlog_bytes >= queue.backlog_bytes);
-        controller.link_of(P1, |link| link.tx_bytes > 0 && link.tx_packets > 0)?;
-        controller.queue_of(P1, |queue| queue.q >= 204)?;
-        lab.send(later.clone(), 1)?;
-        controller.decisions(later.len())
-    })?;
+        // One of them fills its port's queue, and the agent reports it.
+        let later = 51_000..51_020;
+        let decisions = lab.while_flooding(elephant, || {
+            let queue = controller.queue_of(P1, |queue| queue.q >= 204)?;
+            assert!(queue.c_cong > 100, "{queue:?}");
+            assert!(queue.max_backlog_bytes >= queue.backlog_bytes);
+            controller.link_of(P1, |link| link.tx_bytes > 0 && link.tx_packets > 0)?;
+            controller.queue_of(P1, |queue| queue.q >= 204)?;
+            lab.send(later.clone(), 1)?;
+            controller.decisions(later.len())
+        })?;
 
-    // New flows take the other link, and the record says why.
-    for decision in decisions {
-        let found = (decision.rule, decision.port);
-        assert_eq!(found, (Rule::Scored, P2), "{decision:?}");
-        let [full, empty] = decision.candidates[..] else {
-            panic!("two candidates: {decision:?}")
-        };
-        assert!(full.c_cong > empty.c_cong && full.cost > empty.cost);
-        assert!(!full.is_kept && empty.is_kept);
-    }
+        // New flows take the other link, and the record says why.
+        for decision in decisions {
+            let found = (decision.rule, decision.port);
+            assert_eq!(found, (Rule::Scored, P2), "{decision:?}");
+            let [full, empty] = decision.candidates[..] else {
+                panic!("two candidates: {decision:?}")
+            };
+            assert!(full.c_cong > empty.c_cong && full.cost > empty.cost);
+            assert!(!full.is_kept && empty.is_kept);
+        }
 
-    // With ten times the rate and buffer, the same queue has a tenth of the level.
-    controller.queue_of(P1, |queue| queue.backlog_bytes == 0 && queue.c_cong == 0)?;
-    controller.apply(&AgentCommand::SetLink {
-        port: P1,
-        rate_bps: BitsPerSec::new(10 * lab::RATE_BPS).expect("not zero"),
-        buffer_bytes: Bytes::new(10 * lab::BUFFER_BYTES),
-    })?;
-    let half = lab::BUFFER_BYTES / 2;
-    let queue = lab.while_flooding(elephant, || {
-        controller.queue_of(P1, |queue| queue.backlog_bytes > half)
-    })?;
-    assert_eq!(queue.q, 25, "{queue:?}");
+        // With ten times the rate and buffer, the same queue has a tenth of the level.
+        controller.queue_of(P1, |queue| queue.backlog_bytes == 0 && queue.c_cong == 0)?;
+        controller.apply(&AgentCommand::SetLink {
+            port: P1,
+            rate_bps: BitsPerSec::new(10 * lab::RATE_BPS).expect("not zero"),
+            buffer_bytes: Bytes::new(10 * lab::BUFFER_BYTES),
+        })?;
+        let half = lab::BUFFER_BYTES / 2;
+        let queue = lab.while_flooding(elephant, || {
+            controller.queue_of(P1, |queue| queue.backlog_bytes > half)
+        })?;
+        assert_eq!(queue.q, 25, "{queue:?}");
 
-    // With a higher path cost, new flows take the other link, however empty the queue.
-    controller.queue_of(P1, |queue| queue.c_cong == 0)?;
-    let mut destination = lab.config(PolicyConfig::Buckets).destinations[0].clone();
-    destination.candidates[0].c_path = 200;
-    controller.apply(&AgentCommand::SetDestination(destination))?;
-    let last = 52_000..52_020;
-    lab.send(last.clone(), 1)?;
-    let led = chosen(&controller.decisions(last.len())?);
-    assert!(led.values().all(|&port| port == P2), "{led:?}");
+        // With a higher path cost, new flows take the other link, however empty the queue.
+        controller.queue_of(P1, |queue| queue.c_cong == 0)?;
+        let mut destination = lab.config(PolicyConfig::Buckets).destinations[0].clone();
+        destination.candidates[0].c_path = 200;
+        controller.apply(&AgentCommand::SetDestination(destination))?;
+        let last = 52_000..52_020;
+        lab.send(last.clone(), 1)?;
+        let led = chosen(&controller.decisions(last.len())?);
+        assert!(led.values().all(|&port| port == P2), "{led:?}");
 
-    // A closed socket ends the agent.
-    drop(controller);
-    agent.join().expect("no panic")?;
-    Ok(())
+        // A closed socket ends the agent.
+        drop(controller);
+        agent.join().expect("no panic")?;
+        Ok(())
+    })
 }
 
 #[test]
 fn idle_flows_expire_and_a_full_table_evicts() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    // The timeout is far longer than the sending takes: no flow expires before all are sent.
-    let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |config| {
-        config.flow_table_entries = 500;
-        config.gc_interval_ns = Nanos::from_millis(50);
-        config.idle_timeout_ns = Nanos::from_millis(20_000);
-    })?;
-    assert_eq!(
-        lab.send(20_000..22_000, 1)?,
-        2_000,
-        "every packet is forwarded"
-    );
-    let stats = controller.stats_where(|stats| stats.occupancy == 0 && stats.expired > 0)?;
-    assert_eq!(stats.new_flows, 2_000);
-    assert_eq!(stats.expired + stats.evicted, 2_000);
-    assert!(stats.expired <= 500 && stats.not_pinned == 0, "{stats:?}");
-    controller.stop()?;
-    agent.join().expect("no panic")?;
-    Ok(())
+    Lab::test(|lab| {
+        // The timeout is far longer than the sending takes: no flow expires before all are sent.
+        let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |config| {
+            config.flow_table_entries = 500;
+            config.gc_interval_ns = Nanos::from_millis(50);
+            config.idle_timeout_ns = Nanos::from_millis(20_000);
+        })?;
+        assert_eq!(
+            lab.send(20_000..22_000, 1)?,
+            2_000,
+            "every packet is forwarded"
+        );
+        let stats = controller.stats_where(|stats| stats.occupancy == 0 && stats.expired > 0)?;
+        assert_eq!(stats.new_flows, 2_000);
+        assert_eq!(stats.expired + stats.evicted, 2_000);
+        assert!(stats.expired <= 500 && stats.not_pinned == 0, "{stats:?}");
+        controller.stop()?;
+        agent.join().expect("no panic")?;
+        Ok(())
+    })
 }
 
 #[test]
 fn sigterm_ends_an_agent_cleanly_and_sigint_does_not() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |config| {
-        config.attach = AttachMode::Netlink;
-    })?;
-    let thread = agent.as_pthread_t();
-    pthread_kill(thread, Signal::SIGINT).expect("sent");
-    controller.queue_of(P1, |_| true)?;
-    assert!(!agent.is_finished());
-    pthread_kill(thread, Signal::SIGTERM).expect("sent");
-    assert_eq!(controller.last_reports()?.end, AgentMessage::Bye);
-    agent.join().expect("no panic")?;
-    assert!(!lab.qdiscs()?.contains("clsact"), "{}", lab.qdiscs()?);
-    Ok(())
+    Lab::test(|lab| {
+        let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |config| {
+            config.attach = AttachMode::Netlink;
+        })?;
+        let thread = agent.as_pthread_t();
+        pthread_kill(thread, Signal::SIGINT).expect("sent");
+        controller.queue_of(P1, |_| true)?;
+        assert!(!agent.is_finished());
+        pthread_kill(thread, Signal::SIGTERM).expect("sent");
+        assert_eq!(controller.last_reports()?.end, AgentMessage::Bye);
+        agent.join().expect("no panic")?;
+        assert!(!lab.qdiscs()?.contains("clsact"), "{}", lab.qdiscs()?);
+        Ok(())
+    })
 }
 
 #[test]
 fn an_agent_that_cannot_start_reports_why_and_leaves_nothing() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let (mut controller, agent) = lab.start_unready(PolicyConfig::Buckets, |config| {
-        config.attach = AttachMode::Netlink;
-        config.ports[2].interface = "p9".to_owned();
-    })?;
-    let message = "port 4: there is no interface `p9` in this network namespace".to_owned();
-    assert_eq!(controller.message()?, Some(AgentMessage::Error { message }));
-    let error = agent.join().expect("no panic").expect_err("no such port");
-    assert!(error.to_string().contains("`p9`"));
-    assert!(!lab.qdiscs()?.contains("clsact"));
-    Ok(())
+    Lab::test(|lab| {
+        let (mut controller, agent) = lab.start_unready(PolicyConfig::Buckets, |config| {
+            config.attach = AttachMode::Netlink;
+            config.ports[2].interface = "p9".to_owned();
+        })?;
+        let message = "port 4: there is no interface `p9` in this network namespace".to_owned();
+        assert_eq!(controller.message()?, Some(AgentMessage::Error { message }));
+        let error = agent.join().expect("no panic").expect_err("no such port");
+        assert!(error.to_string().contains("`p9`"));
+        assert!(!lab.qdiscs()?.contains("clsact"));
+        Ok(())
+    })
 }
 
 #[test]
 fn a_configuration_that_does_not_fit_is_reported_to_the_controller() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let (mut controller, agent) =
-        lab.start_unready(PolicyConfig::Buckets, |config| config.ports.clear())?;
-    let problem = "destination `10.8.0.0/16`: candidate port 2 is no port of the switch";
-    let message = format!("configuration: {problem}");
-    assert_eq!(controller.message()?, Some(AgentMessage::Error { message }));
-    agent.join().expect("no panic").expect_err("no port");
-    Ok(())
+    Lab::test(|lab| {
+        let (mut controller, agent) =
+            lab.start_unready(PolicyConfig::Buckets, |config| config.ports.clear())?;
+        let problem = "destination `10.8.0.0/16`: candidate port 2 is no port of the switch";
+        let message = format!("configuration: {problem}");
+        assert_eq!(controller.message()?, Some(AgentMessage::Error { message }));
+        agent.join().expect("no panic").expect_err("no port");
+        Ok(())
+    })
 }

@@ -19,167 +19,163 @@ use crate::{
 
 #[test]
 fn rewritten_buckets_are_for_new_flows_and_demands_are_counted() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |config| {
-        config.demand_interval_ns = Some(Nanos::from_millis(100));
-    })?;
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    let pinned = chosen(&controller.decisions(FLOWS.len())?);
+    Lab::test(|lab| {
+        let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |config| {
+            config.demand_interval_ns = Some(Nanos::from_millis(100));
+        })?;
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let pinned = chosen(&controller.decisions(FLOWS.len())?);
 
-    controller.set_buckets([0, 100])?;
-    let later = 51_000..51_020;
-    lab.send(later.clone(), 1)?;
-    let led = chosen(&controller.decisions(later.len())?);
-    assert!(led.values().all(|&port| port == P2), "{led:?}");
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    let last = controller.stop()?;
-    for flow in last.flows.iter().filter(|flow| FLOWS.contains(&flow.sport)) {
-        assert_eq!((flow.port, flow.decisions), (pinned[&flow.sport], 1));
-    }
-    let sent = lab::bytes_of(2 * FLOWS.len() + later.len());
-    assert_eq!(controller.demands, [(PREFIX.0, sent)].into());
-    agent.join().expect("no panic")?;
-    Ok(())
+        controller.set_buckets([0, 100])?;
+        let later = 51_000..51_020;
+        lab.send(later.clone(), 1)?;
+        let led = chosen(&controller.decisions(later.len())?);
+        assert!(led.values().all(|&port| port == P2), "{led:?}");
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let last = controller.stop()?;
+        for flow in last.flows.iter().filter(|flow| FLOWS.contains(&flow.sport)) {
+            assert_eq!((flow.port, flow.decisions), (pinned[&flow.sport], 1));
+        }
+        let sent = lab::bytes_of(2 * FLOWS.len() + later.len());
+        assert_eq!(controller.demands, [(PREFIX.0, sent)].into());
+        agent.join().expect("no panic")?;
+        Ok(())
+    })
 }
 
 #[test]
 fn tables_that_nobody_confirms_are_not_used() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |config| {
-        config.max_table_age_ns = Some(MAX_AGE);
-        config.destinations[0].candidates[0].buckets = 0;
-    })?;
-    let send = |controller: &mut Controller, flows: std::ops::Range<u16>| {
-        lab.send(flows.clone(), 1)?;
-        controller.decisions(flows.len())
-    };
-    let by_hash = |made: &[DecisionReport]| {
-        let mut made = made.iter().map(|made| (made.rule, made.port));
-        made.all(|made| made == (Rule::Hash, P2))
-    };
-    // Fresh tables: by buckets, of which one port has none.
-    assert!(by_hash(&send(&mut controller, 50_000..50_005)?));
-    // Old tables: over both ports alike, and counted.
-    thread::sleep(Duration::from_nanos(MAX_AGE.get()));
-    let old = send(&mut controller, 51_000..51_030)?;
-    assert!(old.iter().all(|made| made.rule == Rule::Stale));
-    assert!(old.iter().any(|made| made.port == P1));
-    controller.stats_where(|stats| stats.stale == 30 && stats.fallbacks == 30)?;
-    // Confirmed tables are fresh again.
-    controller.apply(&AgentCommand::ConfirmTables)?;
-    assert!(by_hash(&send(&mut controller, 52_000..52_005)?));
-    controller.stop()?;
-    agent.join().expect("no panic")?;
-    Ok(())
+    Lab::test(|lab| {
+        let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |config| {
+            config.max_table_age_ns = Some(MAX_AGE);
+            config.destinations[0].candidates[0].buckets = 0;
+        })?;
+        let send = |controller: &mut Controller, flows: std::ops::Range<u16>| {
+            lab.send(flows.clone(), 1)?;
+            controller.decisions(flows.len())
+        };
+        let by_hash = |made: &[DecisionReport]| {
+            let mut made = made.iter().map(|made| (made.rule, made.port));
+            made.all(|made| made == (Rule::Hash, P2))
+        };
+        // Fresh tables: by buckets, of which one port has none.
+        assert!(by_hash(&send(&mut controller, 50_000..50_005)?));
+        // Old tables: over both ports alike, and counted.
+        thread::sleep(Duration::from_nanos(MAX_AGE.get()));
+        let old = send(&mut controller, 51_000..51_030)?;
+        assert!(old.iter().all(|made| made.rule == Rule::Stale));
+        assert!(old.iter().any(|made| made.port == P1));
+        controller.stats_where(|stats| stats.stale == 30 && stats.fallbacks == 30)?;
+        // Confirmed tables are fresh again.
+        controller.apply(&AgentCommand::ConfirmTables)?;
+        assert!(by_hash(&send(&mut controller, 52_000..52_005)?));
+        controller.stop()?;
+        agent.join().expect("no panic")?;
+        Ok(())
+    })
 }
 
 #[test]
 fn weights_are_tuned_while_the_agent_runs() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let rate = BitsPerSec::new(lab::RATE_BPS).expect("not zero");
-    let lcmp = LcmpConfig::paper(rate);
-    let policy = PolicyConfig::Lcmp(lcmp.clone());
-    let (mut controller, agent) = lab.start(policy, |config| {
-        config.destinations[0].candidates[0].c_path = 60;
-    })?;
-    let costs = |controller: &mut Controller, flows: std::ops::Range<u16>| -> Result<Vec<u32>> {
-        lab.send(flows.clone(), 1)?;
-        let made = controller.decisions(flows.len())?;
-        Ok(made[0].candidates.iter().map(|row| row.cost).collect())
-    };
-    assert_eq!(costs(&mut controller, 50_000..50_010)?, [180, 60]);
-    controller.apply(&AgentCommand::SetLcmp(LcmpConfig {
-        alpha: 1,
-        beta: 3,
-        ..lcmp
-    }))?;
-    assert_eq!(costs(&mut controller, 51_000..51_010)?, [60, 20]);
-    drop(controller);
-    agent.join().expect("no panic")?;
-    Ok(())
+    Lab::test(|lab| {
+        let rate = BitsPerSec::new(lab::RATE_BPS).expect("not zero");
+        let lcmp = LcmpConfig::paper(rate);
+        let policy = PolicyConfig::Lcmp(lcmp.clone());
+        let (mut controller, agent) = lab.start(policy, |config| {
+            config.destinations[0].candidates[0].c_path = 60;
+        })?;
+        let costs =
+            |controller: &mut Controller, flows: std::ops::Range<u16>| -> Result<Vec<u32>> {
+                lab.send(flows.clone(), 1)?;
+                let made = controller.decisions(flows.len())?;
+                Ok(made[0].candidates.iter().map(|row| row.cost).collect())
+            };
+        assert_eq!(costs(&mut controller, 50_000..50_010)?, [180, 60]);
+        controller.apply(&AgentCommand::SetLcmp(LcmpConfig {
+            alpha: 1,
+            beta: 3,
+            ..lcmp
+        }))?;
+        assert_eq!(costs(&mut controller, 51_000..51_010)?, [60, 20]);
+        drop(controller);
+        agent.join().expect("no panic")?;
+        Ok(())
+    })
 }
 
 #[test]
 fn a_port_that_came_back_takes_new_flows_alone() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |_| {})?;
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    controller.decisions(FLOWS.len())?;
-    lab.testbed.ip(Side::Target, "link set r1 down")?;
-    controller.port_is(P1, false)?;
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    lab.testbed.ip(Side::Target, "link set r1 up")?;
-    controller.port_is(P1, true)?;
-    // Flows that moved stay.
-    assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-    let later = 51_000..51_040;
-    lab.send(later.clone(), 1)?;
-    let last = controller.stop()?;
-    let port_of = |sport| {
-        let mut flows = last.flows.iter();
-        flows.find(|flow| flow.sport == sport).map(|flow| flow.port)
-    };
-    assert!(FLOWS.into_iter().all(|flow| port_of(flow) == Some(P2)));
-    let on_p1 = later.filter(|&flow| port_of(flow) == Some(P1)).count();
-    assert!(on_p1 > 5, "{on_p1} of 40 new flows");
-    assert_eq!(last.end, AgentMessage::Bye);
-    agent.join().expect("no panic")?;
-    Ok(())
+    Lab::test(|lab| {
+        let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |_| {})?;
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        controller.decisions(FLOWS.len())?;
+        lab.testbed.ip(Side::Target, "link set r1 down")?;
+        controller.port_is(P1, false)?;
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        lab.testbed.ip(Side::Target, "link set r1 up")?;
+        controller.port_is(P1, true)?;
+        // Flows that moved stay.
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let later = 51_000..51_040;
+        lab.send(later.clone(), 1)?;
+        let last = controller.stop()?;
+        let port_of = |sport| {
+            let mut flows = last.flows.iter();
+            flows.find(|flow| flow.sport == sport).map(|flow| flow.port)
+        };
+        assert!(FLOWS.into_iter().all(|flow| port_of(flow) == Some(P2)));
+        let on_p1 = later.filter(|&flow| port_of(flow) == Some(P1)).count();
+        assert!(on_p1 > 5, "{on_p1} of 40 new flows");
+        assert_eq!(last.end, AgentMessage::Bye);
+        agent.join().expect("no panic")?;
+        Ok(())
+    })
 }
 
 #[test]
 fn an_own_program_decides() -> Result {
-    let Some(lab) = Lab::new()? else {
-        return Ok(());
-    };
-    let rate = BitsPerSec::new(lab::RATE_BPS).expect("not zero");
-    let object = |name: &str| {
-        let directory = env!("CARGO_MANIFEST_DIR");
-        format!("{directory}/../ebpf/examples/{name}.bpf.o")
-    };
-    for (name, is_expected) in [
-        // All flows by the nearest.
-        ("delay-only", (|ports| ports == [P1]) as fn(Vec<_>) -> bool),
-        // Both are idle: the first one drawn, which the hash spreads.
-        ("two-choice", |ports| ports == [P1, P2]),
-    ] {
+    Lab::test(|lab| {
+        let rate = BitsPerSec::new(lab::RATE_BPS).expect("not zero");
+        let object = |name: &str| {
+            let directory = env!("CARGO_MANIFEST_DIR");
+            format!("{directory}/../ebpf/examples/{name}.bpf.o")
+        };
+        for (name, is_expected) in [
+            // All flows by the nearest.
+            ("delay-only", (|ports| ports == [P1]) as fn(Vec<_>) -> bool),
+            // Both are idle: the first one drawn, which the hash spreads.
+            ("two-choice", |ports| ports == [P1, P2]),
+        ] {
+            let policy = PolicyConfig::Own(lab_abi::wire::OwnPolicy {
+                object: object(name),
+                parameters: LcmpConfig::paper(rate),
+            });
+            let (mut controller, agent) = lab.start(policy, |_| {})?;
+            assert_eq!(lab.send(FLOWS, 2)?, 2 * FLOWS.len());
+            let made = controller.decisions(FLOWS.len())?;
+            assert!(made.iter().all(|made| made.rule == Rule::Own), "{name}");
+            let mut ports: Vec<_> = chosen(&made).into_values().collect();
+            ports.sort_unstable();
+            ports.dedup();
+            assert!(is_expected(ports.clone()), "{name}: {ports:?}");
+            drop(controller);
+            agent.join().expect("no panic")?;
+        }
         let policy = PolicyConfig::Own(lab_abi::wire::OwnPolicy {
-            object: object(name),
+            object: object("nowhere"),
             parameters: LcmpConfig::paper(rate),
         });
-        let (mut controller, agent) = lab.start(policy, |_| {})?;
-        assert_eq!(lab.send(FLOWS, 2)?, 2 * FLOWS.len());
-        let made = controller.decisions(FLOWS.len())?;
-        assert!(made.iter().all(|made| made.rule == Rule::Own), "{name}");
-        let mut ports: Vec<_> = chosen(&made).into_values().collect();
-        ports.sort_unstable();
-        ports.dedup();
-        assert!(is_expected(ports.clone()), "{name}: {ports:?}");
-        drop(controller);
-        agent.join().expect("no panic")?;
-    }
-    let policy = PolicyConfig::Own(lab_abi::wire::OwnPolicy {
-        object: object("nowhere"),
-        parameters: LcmpConfig::paper(rate),
-    });
-    let (mut controller, agent) = lab.start_unready(policy, |_| {})?;
-    let Some(AgentMessage::Error { message }) = controller.message()? else {
-        panic!("there is no such object")
-    };
-    assert!(
-        message.contains("cannot read it: No such file"),
-        "{message}"
-    );
-    agent.join().expect("no panic").expect_err("no object");
-    Ok(())
+        let (mut controller, agent) = lab.start_unready(policy, |_| {})?;
+        let Some(AgentMessage::Error { message }) = controller.message()? else {
+            panic!("there is no such object")
+        };
+        assert!(
+            message.contains("cannot read it: No such file"),
+            "{message}"
+        );
+        agent.join().expect("no panic").expect_err("no object");
+        Ok(())
+    })
 }
 
 /// Largest age of the tables, far longer than sending a few packets takes.

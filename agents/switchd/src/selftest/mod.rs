@@ -49,12 +49,11 @@ pub struct SelftestReport {
 
 impl SelftestReport {
     /// Counts a mismatch, and keeps the description of the first ones.
-    fn add_mismatch(&mut self, describe: impl FnOnce() -> String) {
+    fn add_mismatch(&mut self, text: &str) {
         self.mismatches += 1;
         if self.described.len() < MAX_DESCRIBED {
-            let packet = self.packets;
             self.described
-                .push(format!("packet {packet}: {}", describe()));
+                .push(format!("packet {}: {text}", self.packets));
         }
     }
 }

@@ -109,11 +109,8 @@ impl Selftest {
             Some(Verdict::Pin(record)) => {
                 let rule = Rule::from_byte(record.rule).map_or(0, |rule| rule as usize);
                 self.report.decided[rule] += 1;
-                *self
-                    .report
-                    .by_policy
-                    .entry(self.switch.policy())
-                    .or_default() += 1;
+                let policies = &mut self.report.by_policy;
+                *policies.entry(self.switch.policy()).or_default() += 1;
                 self.expect_decided(&frame, record, FlowEntry::default())
             }
         }
@@ -131,10 +128,8 @@ impl Selftest {
         let payload = 100 + 8 * usize::from(self.random.byte());
         let frame = roce_frame(flow, 7, 64, payload);
         let sent = entry.bytes + length(&frame);
-        let must_reroute = || {
-            self.switch
-                .must_reroute(flow, entry.port, entry.bytes, sent)
-        };
+        let (switch, port, before) = (&self.switch, entry.port, entry.bytes);
+        let must_reroute = || switch.must_reroute(flow, port, before, sent);
         if let Some(trigger) = failover::trigger(Some(true), must_reroute) {
             return self.expect_moved(flow, entry, &frame, trigger);
         }
@@ -196,14 +191,10 @@ impl Selftest {
             1 => Frame::new(flow, 64, 40).with_ethertype(0x86dd),
             2 => frame.with_options(),
             3 => Frame::new(flow, u8::from(self.random.once_in(2)), 40),
-            4 => Frame::new(
-                FlowKey {
-                    dst: Ipv4Addr::new(172, 16, 0, 1).to_bits().to_be(),
-                    ..flow
-                },
-                64,
-                40,
-            ),
+            4 => {
+                let dst = Ipv4Addr::new(172, 16, 0, 1).to_bits().to_be();
+                Frame::new(FlowKey { dst, ..flow }, 64, 40)
+            }
             // UDP whose ports are cut off.
             _ => Frame::new(FlowKey { proto: UDP, ..flow }, 64, 2),
         };
@@ -271,13 +262,10 @@ impl Selftest {
             dest_qp: frame.qp(flow),
             ..record
         };
-        let records = self.program.drain_decisions().into_iter();
-        let records: Vec<_> = records
-            .map(|record| DecisionRecord {
-                time_ns: u64::from(record.time_ns == 0),
-                ..record
-            })
-            .collect();
+        let mut records = self.program.drain_decisions();
+        for record in &mut records {
+            record.time_ns = u64::from(record.time_ns == 0);
+        }
         self.compare("decision", &records, &vec![expected]);
         Ok(())
     }
@@ -305,11 +293,8 @@ impl Selftest {
     fn expect_passed(&mut self, frame: &Frame) -> Result<(), SwitchdError> {
         self.report.passed += 1;
         let output = self.run(frame)?;
-        self.compare(
-            "frame left to the kernel",
-            &output,
-            &(OK, frame.bytes.clone()),
-        );
+        let expected = (OK, frame.bytes.clone());
+        self.compare("frame left to the kernel", &output, &expected);
         Ok(())
     }
 
@@ -341,9 +326,8 @@ impl Selftest {
             return;
         }
         let params = &self.switch.table.params;
-        self.report.add_mismatch(|| {
-            format!("{what}: found {found:?}, expected {expected:?}, with {params:?}")
-        });
+        let text = format!("{what}: found {found:?}, expected {expected:?}, with {params:?}");
+        self.report.add_mismatch(&text);
     }
 }
 

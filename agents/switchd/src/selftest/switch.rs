@@ -30,15 +30,12 @@ impl Switch {
         let wide = (0..24).map(|net| (16, Ipv4Addr::new(10, net, 0, 0)));
         let inner = (0..12).map(|net| (24, Ipv4Addr::new(10, net, 128, 0)));
         let hosts = (0..6).map(|net| (32, Ipv4Addr::new(10, net, 128, 7)));
-        let destinations = wide
-            .chain(inner)
-            .chain(hosts)
-            .map(|(bits, addr)| (bits, addr, DestinationRow::default()))
-            .collect();
+        let prefixes = wide.chain(inner).chain(hosts);
+        let empty = |(bits, addr)| (bits, addr, DestinationRow::default());
         let rate = BitsPerSec::new(200_000_000_000).expect("not zero");
         Self {
             table: SwitchTable::default(),
-            destinations,
+            destinations: prefixes.map(empty).collect(),
             lcmp: LcmpConfig::paper(rate),
             buckets: Buckets::Ecmp,
             is_stale: false,
@@ -47,9 +44,8 @@ impl Switch {
 
     /// Returns all destination rows.
     pub(super) fn destinations(&self) -> impl Iterator<Item = (PrefixKey, &DestinationRow)> {
-        self.destinations
-            .iter()
-            .map(|(bits, addr, row)| (PrefixKey::new(*addr, *bits), row))
+        let rows = self.destinations.iter();
+        rows.map(|(bits, addr, row)| (PrefixKey::new(*addr, *bits), row))
     }
 
     /// Replaces parameters, ports and one destination row; returns its prefix and index.
@@ -104,20 +100,15 @@ impl Switch {
     pub(super) fn decide(&self, flow: FlowKey, sent: u64) -> Option<Verdict> {
         let row = self.lookup(flow.destination())?;
         let threshold = self.size_threshold(row, sent);
-        let candidates: Vec<_> = row.candidates[..usize::try_from(row.count).unwrap_or(0)]
-            .iter()
-            .zip(0u32..)
-            .map(|(candidate, index)| {
-                let candidate = self.candidate(candidate);
-                match threshold {
-                    None => candidate,
-                    Some(threshold) => Candidate {
-                        buckets: u16::from(threshold.is_cheapest(index)),
-                        ..candidate
-                    },
-                }
-            })
-            .collect();
+        let rows = &row.candidates[..usize::try_from(row.count).unwrap_or(0)];
+        let candidates = rows.iter().zip(0u32..).map(|(row, index)| {
+            let mut candidate = self.candidate(row);
+            if let Some(threshold) = threshold {
+                candidate.buckets = u16::from(threshold.is_cheapest(index));
+            }
+            candidate
+        });
+        let candidates: Vec<_> = candidates.collect();
         let tuple = FlowTuple {
             src: flow.source(),
             dst: flow.destination(),
@@ -172,9 +163,9 @@ impl Switch {
             let free = u32::MAX.checked_shr(u32::from(bits)).unwrap_or(0);
             address.to_bits() & !free == addr.to_bits()
         };
-        self.destinations
-            .iter()
-            .filter(|&&(bits, addr, _)| covers(bits, addr))
+        let rows = self.destinations.iter();
+        let covering = rows.filter(|&&(bits, addr, _)| covers(bits, addr));
+        covering
             .max_by_key(|&&(bits, ..)| bits)
             .map(|(_, _, row)| row)
     }
@@ -191,11 +182,9 @@ impl Switch {
     }
 
     fn shuffle_params(&mut self, random: &mut Random, now: Nanos) {
-        let is_artifact = random.once_in(3);
-        let default = if is_artifact {
-            LcmpConfig::artifact()
-        } else {
-            LcmpConfig::paper(self.lcmp.max_capacity_bps)
+        let default = match random.once_in(3) {
+            true => LcmpConfig::artifact(),
+            false => LcmpConfig::paper(self.lcmp.max_capacity_bps),
         };
         // The preset's weights and thresholds half of the time, else any.
         self.lcmp = if random.once_in(2) {
@@ -218,10 +207,9 @@ impl Switch {
         };
         let (sampled_at_ns, stale_after_ns) = age();
         let (tables_at_ns, max_table_age_ns) = age();
-        let mechanism = if random.once_in(2) {
-            MECHANISM_BUCKETS
-        } else {
-            MECHANISM_LCMP
+        let mechanism = match random.once_in(2) {
+            true => MECHANISM_BUCKETS,
+            false => MECHANISM_LCMP,
         };
         let is_old = |at, max| at == 0 && max != 0;
         self.is_stale = is_old(tables_at_ns, max_table_age_ns)

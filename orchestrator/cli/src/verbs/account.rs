@@ -4,7 +4,7 @@ mod show;
 
 use lab_abi::rows::{CandidateRow, FlowEntry, FlowKey, PortRow};
 use lab_plan::{
-    Engine, Plan, PlanOptions,
+    Engine, Plan,
     account::{self, Counted, SwitchAccount},
 };
 use lab_policy::lcmp::{PortState, PortThresholds};
@@ -13,9 +13,8 @@ use serde::Serialize;
 
 use crate::{
     args::ScenarioArgs,
-    failure::{Exit, Outcome, with_causes},
-    load,
-    terminal::{print, print_json},
+    failure::{Outcome, with_causes},
+    load, terminal,
 };
 
 /// Account of a scenario's switches.
@@ -55,12 +54,7 @@ struct RowBytes {
 /// Runs `lcmp-lab account`.
 pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
     let loaded = load::load(&arguments.scenario)?;
-    let options = PlanOptions {
-        seed: arguments.seed,
-        policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
-        engine: Engine::Sim,
-        ..PlanOptions::default()
-    };
+    let options = arguments.overrides.options(Engine::Sim);
     let plan = load::resolve(&loaded, &arguments.scenario, &options)?;
     let flows = flow_table_entries(&plan);
     let (tables, program, program_unknown) = match measured::account(flows) {
@@ -79,12 +73,7 @@ pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
         program,
         program_unknown,
     };
-    if json {
-        print_json(&account);
-    } else {
-        print(&show::text(&account));
-    }
-    Ok(Exit::Pass)
+    terminal::show(json, &account, show::text)
 }
 
 /// Returns the largest flow table of the scenario's policies, in rows.

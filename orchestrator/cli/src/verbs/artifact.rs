@@ -1,9 +1,6 @@
 //! Files of the paper's NS-3 artifact as scenarios: `import`, and `sim --artifact`.
 
-use std::{
-    fs,
-    path::{Component, Path, PathBuf},
-};
+use std::path::{Component, Path, PathBuf};
 
 use lab_artifact::{ImportOptions, RoutingTable, Source};
 use lab_plan::Plan;
@@ -13,9 +10,9 @@ use lab_units::Nanos;
 
 use crate::{
     args::ImportArgs,
-    failure::{During, Exit, Failure, Outcome},
+    failure::{Failure, Outcome},
     load::{self, Loaded},
-    terminal::{note, print},
+    terminal,
 };
 
 /// Runs `lcmp-lab import`.
@@ -25,23 +22,15 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
         None => PathBuf::new(),
     };
     let named = |path: &Path| relative(path, &folder);
+    let routes = arguments.routes.as_ref();
+    let routes = routes.map(|path| Ok((path, named(path)?))).transpose()?;
     let loaded = loaded(
         &arguments.topology,
         (&arguments.flows, &named(&arguments.flows)?),
-        match &arguments.routes {
-            Some(path) => Some((path, named(path)?)),
-            None => None,
-        },
+        routes,
         arguments.max_delay,
     )?;
-    match &arguments.output {
-        Some(path) => {
-            fs::write(path, &loaded.text).during(format_args!("write `{}`", path.display()))?;
-            note(&format!("wrote {}", path.display()));
-        }
-        None => print(&loaded.text),
-    }
-    Ok(Exit::Pass)
+    terminal::write_to(arguments.output.as_deref(), &loaded.text)
 }
 
 /// Returns the scenario of `topology`, `flows` and `routes`; the latter two are paths with the names
@@ -60,18 +49,13 @@ pub fn loaded(
         max_delay,
         routes: routes.as_ref().map(|(_, name)| name.clone()),
     };
-    let text = lab_artifact::import(
-        Source {
-            path: &topology.display().to_string(),
-            text: &topology_text,
-        },
-        Source {
-            path: flows_name,
-            text: &flows_text,
-        },
-        &options,
-    )
-    .map_err(Failure::usage)?;
+    let source = |path, text| Source { path, text };
+    let topology = topology.display().to_string();
+    let (topology, flows) = (
+        source(&topology, &topology_text),
+        source(flows_name, &flows_text),
+    );
+    let text = lab_artifact::import(topology, flows, &options).map_err(Failure::usage)?;
     let scenario = lab_scenario::parse("the imported scenario", text.as_bytes());
     let mut files = Files::from([(flows_name.to_owned(), flows_text)]);
     if let Some((path, name)) = routes {
@@ -113,10 +97,8 @@ pub fn name_of(path: &Path) -> String {
 
 /// Returns the relative path from `folder` to `file`.
 fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
-    let folder = match folder.as_os_str().is_empty() {
-        true => load::absolute(Path::new("."))?,
-        false => load::absolute(folder)?,
-    };
+    // The parent of a bare name is empty, and none.
+    let folder = load::absolute(&Path::new(".").join(folder))?;
     let file = load::absolute(file)?;
     let (file, folder): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (file.components().collect(), folder.components().collect());
@@ -131,15 +113,15 @@ const MAX_NAME: usize = 32;
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn a_scenario_is_named_after_its_flows() {
         let name = |path: &str| name_of(Path::new(path));
-        assert_eq!(
-            name("traffic/traffic_WebSearch_8DC.txt"),
-            "traffic-websearch-8dc"
-        );
+        let flows = name("traffic/traffic_WebSearch_8DC.txt");
+        assert_eq!(flows, "traffic-websearch-8dc");
         assert_eq!(name("___"), "artifact");
     }
 
@@ -150,11 +132,9 @@ mod tests {
         fs::create_dir(&a).expect("a folder");
         fs::create_dir(&b).expect("a folder");
         fs::write(a.join("flows.txt"), "").expect("a file");
-        let path = relative(&a.join("flows.txt"), &b).expect("a path");
-        assert_eq!(path, "../a/flows.txt");
-        assert_eq!(
-            relative(&a.join("flows.txt"), &a).expect("a path"),
-            "flows.txt"
-        );
+        for (from, expected) in [(&b, "../a/flows.txt"), (&a, "flows.txt")] {
+            let path = relative(&a.join("flows.txt"), from).expect("a path");
+            assert_eq!(path, expected);
+        }
     }
 }

@@ -112,14 +112,13 @@ fn bench_decision(json: bool) -> Outcome {
     let selftest = lab_switchd::selftest(SELFTEST_CASES, SELFTEST_SEED)
         .during("hold the switch program against its reference")?;
     let cost = lab_bench::decision(CANDIDATES, RUNS).during("measure decisions")?;
+    let new_flows = cost.new_flow.iter();
     if json {
         print_json(&DecisionTimes {
             candidates: cost.candidates,
             runs: cost.runs,
-            new_flow_ns: cost
-                .new_flow
-                .iter()
-                .map(|(policy, cost)| (*policy, cost.median_ns))
+            new_flow_ns: new_flows
+                .map(|(name, cost)| (*name, cost.median_ns))
                 .collect(),
             hit_ns: cost.hit.median_ns,
             passed_ns: cost.passed.median_ns,
@@ -133,10 +132,8 @@ fn bench_decision(json: bool) -> Outcome {
         selftest.packets - selftest.mismatches,
         selftest.packets
     ));
-    let new_flows = cost.new_flow.iter();
-    let mut rows: Vec<(String, Cost)> = new_flows
-        .map(|(policy, cost)| (format!("new flow, {policy}"), *cost))
-        .collect();
+    let rows = new_flows.map(|(policy, cost)| (format!("new flow, {policy}"), *cost));
+    let mut rows: Vec<(String, Cost)> = rows.collect();
     rows.push(("pinned flow".to_owned(), cost.hit));
     rows.push(("not its business".to_owned(), cost.passed));
     print(&format!(

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     args::{Global, ProvisionArgs},
     failure::{During, Exit, Failure, Outcome},
-    terminal::{print, print_json},
+    terminal,
 };
 
 /// Findings by the location of labs that they matter for.
@@ -32,11 +32,7 @@ struct Examination {
 /// Runs `lcmp-lab doctor`.
 pub fn doctor(global: &Global) -> Outcome {
     let examination = examine(&global.results);
-    if global.json {
-        print_json(&examination);
-    } else {
-        print(&text(&examination));
-    }
+    terminal::show(global.json, &examination, text)?;
     Ok(match examination.location {
         Some(_) => Exit::Pass,
         None => Exit::Environment,
@@ -60,14 +56,10 @@ fn location(
     here: &[Finding],
     guest: Option<&[Finding]>,
 ) -> Option<Location> {
-    if fails(everywhere) {
-        None
-    } else if !fails(here) {
-        Some(Location::Here)
-    } else {
-        guest
-            .is_some_and(|guest| !fails(guest))
-            .then_some(Location::Guest)
+    match (fails(everywhere), fails(here), guest.is_none_or(fails)) {
+        (true, ..) | (_, true, true) => None,
+        (_, false, _) => Some(Location::Here),
+        (_, true, false) => Some(Location::Guest),
     }
 }
 
@@ -78,19 +70,13 @@ fn fails(findings: &[Finding]) -> bool {
 fn guest() -> Vec<Finding> {
     let cache = cache::default_dir();
     let needs = probe::needs(&cache).into_iter().map(need);
-    needs
-        .chain(probe::kvm(&cache).map(|verdict| kvm(&verdict)))
-        .collect()
+    let kvm = probe::kvm(&cache).map(|verdict| kvm(&verdict));
+    needs.chain(kvm).collect()
 }
 
-fn need(
-    Need {
-        subject,
-        why,
-        found,
-    }: Need,
-) -> Finding {
-    match found {
+fn need(need: Need) -> Finding {
+    let (subject, why) = (need.subject, need.why);
+    match need.found {
         Ok(what) => Finding::ok(subject, what, why),
         Err(missing) => Finding::fail(subject, missing.to_string(), why).with_fix(missing.remedy()),
     }
@@ -106,26 +92,18 @@ fn kvm(verdict: &KvmVerdict) -> Finding {
 }
 
 fn text(examination: &Examination) -> String {
-    let Examination {
-        location,
-        everywhere,
-        here,
-        guest,
-    } = examination;
-    let sections = [
-        ("requirements of every lab", Some(everywhere)),
-        ("requirements of a lab on this kernel", Some(here)),
-        ("requirements of a lab in a guest", guest.as_ref()),
-    ];
+    let here = ("requirements of a lab on this kernel", &examination.here);
+    let mut sections = vec![("requirements of every lab", &examination.everywhere), here];
+    let guest = examination.guest.as_ref();
+    sections.extend(guest.map(|guest| ("requirements of a lab in a guest", guest)));
     let mut text = String::new();
     for (heading, findings) in sections {
-        let Some(findings) = findings else { continue };
         text += &format!("{heading}\n");
         for finding in findings {
             text += &format!("  {finding}\n");
         }
     }
-    text + match location {
+    text + match examination.location {
         Some(Location::Here) => "labs run on this kernel",
         Some(Location::Guest) => "labs run in a guest: this kernel lacks the items marked `fail`",
         None => "labs cannot run on this machine until the items marked `fail` are fixed",
@@ -142,11 +120,8 @@ pub fn provision(arguments: &ProvisionArgs) -> Outcome {
         (arguments.guest, "--guest"),
         (arguments.no_guest, "--no-guest"),
     ];
-    command.args(
-        options
-            .into_iter()
-            .filter_map(|(on, name)| on.then_some(name)),
-    );
+    let given = options.into_iter().filter(|(on, _)| *on);
+    command.args(given.map(|(_, name)| name));
     let status = command.status().during("run `bash`")?;
     if status.success() {
         return Ok(Exit::Pass);
@@ -206,9 +181,7 @@ mod tests {
     fn missing_kvm_is_no_fault() {
         let finding = kvm(&KvmVerdict::Absent);
         assert_eq!(finding.level, Level::Ok);
-        assert_eq!(
-            finding.what,
-            "there is no `/dev/kvm`: guests are emulated, on the virtual clock"
-        );
+        let what = "there is no `/dev/kvm`: guests are emulated, on the virtual clock";
+        assert_eq!(finding.what, what);
     }
 }

@@ -9,25 +9,19 @@ use lab_units::DcId;
 
 use crate::{
     args::ExplainArgs,
-    failure::{Exit, Failure, Outcome},
+    failure::{Failure, Outcome},
     load,
-    terminal::{print, print_json},
+    terminal::show,
 };
 
 /// Runs `lcmp-lab explain`.
 pub fn run(arguments: &ExplainArgs, json: bool) -> Outcome {
     let plan = plan(arguments)?;
     let explanations = explanations(&plan, arguments)?;
-    if json {
-        print_json(&explanations);
-    } else {
-        let tables: Vec<String> = explanations
-            .iter()
-            .map(lab_plan::render_explanation)
-            .collect();
-        print(&tables.join("\n"));
-    }
-    Ok(Exit::Pass)
+    show(json, &explanations, |explanations| {
+        let tables = explanations.iter().map(lab_plan::render_explanation);
+        tables.collect::<Vec<_>>().join("\n")
+    })
 }
 
 /// Returns the unscaled plan, whose quantities are in paper units.

@@ -1,16 +1,15 @@
 //! Verbs without effects: `check`, `plan`, `graph`, `schema`.
 
-use std::fs;
-
 use lab_kernel::lower::{self, LowerOptions};
 use lab_plan::Plan;
+use lab_units::show::about_time;
 use serde::Serialize;
 
 use crate::{
     args::{GraphArgs, PlanArgs, ScenarioArgs},
-    failure::{During, Exit, Failure, Outcome},
+    failure::{Exit, Failure, Outcome},
     load,
-    terminal::{note, print, print_json},
+    terminal::{self, note, print_json, show},
 };
 
 #[derive(Serialize)]
@@ -26,26 +25,26 @@ struct Checked<'a> {
 pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
     let (loaded, plan) = load::plan(arguments, 0)?;
     load::check_objects(&loaded, &arguments.scenario, &plan)?;
-    if json {
-        print_json(&Checked {
-            scenario: &plan.name,
-            policies: labels(&plan),
-            flows: plan.flows.len(),
-            estimate: &plan.estimate,
-            warnings: &plan.warnings,
-        });
-        return Ok(Exit::Pass);
+    if !json {
+        warn(&plan);
     }
-    warn(&plan);
-    print(&format!(
-        "{}: sound; {} flows, policies {}; about {} of guest CPU and {} of the lab's time for each policy",
-        arguments.scenario.display(),
-        plan.flows.len(),
-        labels(&plan).join(", "),
-        lab_units::show::about_time(plan.estimate.cpu_ns),
-        lab_units::show::about_time(plan.estimate.span_ns),
-    ));
-    Ok(Exit::Pass)
+    let checked = Checked {
+        scenario: &plan.name,
+        policies: labels(&plan),
+        flows: plan.flows.len(),
+        estimate: &plan.estimate,
+        warnings: &plan.warnings,
+    };
+    show(json, &checked, |checked| {
+        format!(
+            "{}: sound; {} flows, policies {}; about {} of guest CPU and {} of the lab's time for each policy",
+            arguments.scenario.display(),
+            checked.flows,
+            checked.policies.join(", "),
+            about_time(checked.estimate.cpu_ns),
+            about_time(checked.estimate.span_ns),
+        )
+    })
 }
 
 /// Runs `lcmp-lab plan`.
@@ -54,32 +53,19 @@ pub fn plan(arguments: &PlanArgs, json: bool) -> Outcome {
     if arguments.steps {
         let lab = plan.name.parse().map_err(Failure::usage)?;
         let steps = lower::lower(&plan, &LowerOptions::shown(lab));
-        if json {
-            print_json(&steps);
-        } else {
+        return show(json, &steps, |steps| {
             let lines: Vec<String> = steps.iter().map(ToString::to_string).collect();
-            print(&lines.join("\n"));
-        }
-    } else if json {
-        print_json(&plan);
-    } else {
-        print(&lab_plan::render_table(&plan));
+            lines.join("\n")
+        });
     }
-    Ok(Exit::Pass)
+    show(json, &plan, lab_plan::render_table)
 }
 
 /// Runs `lcmp-lab graph`.
 pub fn graph(arguments: &GraphArgs) -> Outcome {
     let (_, plan) = load::plan(&arguments.scenario, 0)?;
     let svg = lab_plan::render_svg(&plan);
-    match &arguments.output {
-        Some(path) => {
-            fs::write(path, svg).during(format_args!("write `{}`", path.display()))?;
-            note(&format!("wrote {}", path.display()));
-        }
-        None => print(&svg),
-    }
-    Ok(Exit::Pass)
+    terminal::write_to(arguments.output.as_deref(), &svg)
 }
 
 /// Runs `lcmp-lab schema`.

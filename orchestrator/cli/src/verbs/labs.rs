@@ -21,23 +21,16 @@ use lab_kernel::{
 use crate::{
     args::{DownArgs, ExecArgs, Global, TuneArgs},
     failure::{During, Exit, Failure, Outcome, with_causes},
-    terminal::{note, print, print_json},
+    terminal::{note, print, print_json, show},
 };
 
 /// Runs `lcmp-lab status`.
 pub fn status(json: bool) -> Outcome {
     let labs = lab::status().during("list the labs")?;
-    if json {
-        print_json(&labs);
-        return Ok(Exit::Pass);
-    }
-    if labs.is_empty() {
-        print("no labs");
-    }
-    for lab in &labs {
-        print(&line(lab));
-    }
-    Ok(Exit::Pass)
+    show(json, &labs, |labs| match labs.as_slice() {
+        [] => "no labs".to_owned(),
+        labs => labs.iter().map(line).collect::<Vec<_>>().join("\n"),
+    })
 }
 
 /// Runs `lcmp-lab exec`.
@@ -57,8 +50,8 @@ pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
 
 /// Executes the command in place of this process.
 fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
-    let ready =
-        lab::node_command(lab, &arguments.node, &arguments.command).map_err(enter_failure)?;
+    let ready = lab::node_command(lab, &arguments.node, &arguments.command);
+    let ready = ready.map_err(enter_failure)?;
     if ready.runs_in_root() {
         note(&format!(
             "`{}` is an RDMA host in the root namespace: the command runs there",
@@ -204,10 +197,8 @@ fn down_text(lab: &LabName, result: Result<Vec<UndoError>, DownError>) -> (Strin
         Ok(left) if left.is_empty() => (format!("lab `{lab}` is down"), false),
         Ok(left) => {
             let left: Vec<String> = left.iter().map(ToString::to_string).collect();
-            (
-                format!("lab `{lab}` is down except for:\n  {}", left.join("\n  ")),
-                true,
-            )
+            let left = left.join("\n  ");
+            (format!("lab `{lab}` is down except for:\n  {left}"), true)
         }
         Err(error) => (format!("error: {error}"), true),
     }

@@ -5,15 +5,15 @@ use std::fmt::Write;
 use lab_records::{DcPath, DecisionRow, FlowRow, RunDir, StoryRow};
 use lab_units::{
     FlowId, Nanos,
-    show::{self, Side, about_bytes, about_rate, about_time},
+    show::{Side, about_bytes, about_rate, about_time, sides, table},
 };
 use serde::Serialize;
 
 use crate::{
     args::{FlowArgs, Global, ReportArgs},
-    failure::{During, Exit, Failure, Outcome},
+    failure::{During, Failure, Outcome},
     load, run_dir,
-    terminal::{print, print_json},
+    terminal::show,
 };
 
 /// Records of a flow under one policy.
@@ -78,23 +78,14 @@ pub fn flow(arguments: &FlowArgs, global: &Global) -> Outcome {
     if flows.is_empty() {
         return Err(unknown(&run, arguments));
     }
-    if global.json {
-        print_json(&flows);
-    } else {
-        print(&text(&flows));
-    }
-    Ok(Exit::Pass)
+    show(global.json, &flows, |flows| text(flows))
 }
 
 /// Reads each table once and returns the flow's rows by policy.
 fn read_flows(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<FlowRecords>, Failure> {
     let id = FlowId(arguments.id);
-    let is_asked = |policy: &str| {
-        arguments
-            .policy
-            .as_deref()
-            .is_none_or(|asked| asked == policy)
-    };
+    let asked = arguments.policy.as_deref();
+    let is_asked = |policy: &str| asked.is_none_or(|asked| asked == policy);
     let mut flows: Vec<FlowRecords> = Vec::new();
     run.visit(|flow: FlowRow| {
         if flow.flow_id == id && is_asked(&flow.policy) {
@@ -130,9 +121,8 @@ fn read_flows(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<FlowRecords>, Fa
 }
 
 fn find<'a>(flows: &'a mut [FlowRecords], policy: &str) -> Option<&'a mut FlowRecords> {
-    flows
-        .iter_mut()
-        .find(|records| records.flow.policy == policy)
+    let mut flows = flows.iter_mut();
+    flows.find(|records| records.flow.policy == policy)
 }
 
 fn unknown(run: &RunDir, arguments: &FlowArgs) -> Failure {
@@ -222,20 +212,16 @@ fn policy(records: &FlowRecords) -> String {
     let mut text = format!("{} (congestion control {})\n", flow.policy, flow.cc);
     let end = match (flow.fct_ns, flow.slowdown) {
         (Some(fct), Some(slowdown)) => {
-            format!(
-                "finished after {}, FCT slowdown {slowdown:.3}",
-                about_time(fct)
-            )
+            let fct = about_time(fct);
+            format!("finished after {fct}, FCT slowdown {slowdown:.3}")
         }
         (Some(fct), None) => format!("finished after {}", about_time(fct)),
         (None, _) => format!("{}: {}", flow.status.label(), flow.reason),
     };
-    let _ = writeln!(text, "  {end}");
+    let (data, acks) = (show(&flow.path), show(&flow.ack_path));
     let _ = writeln!(
         text,
-        "  data by {}, acknowledgements by {}",
-        show(&flow.path),
-        show(&flow.ack_path)
+        "  {end}\n  data by {data}, acknowledgements by {acks}"
     );
     for choice in &records.decisions {
         text.push('\n');
@@ -251,10 +237,9 @@ fn policy(records: &FlowRecords) -> String {
 }
 
 fn decision(choice: &Choice) -> String {
-    let packets = if choice.is_ack {
-        "acknowledgements"
-    } else {
-        "data"
+    let packets = match choice.is_ack {
+        true => "acknowledgements",
+        false => "data",
     };
     let text = format!(
         "  {:>10}  {} decides for {packets} ({})\n",
@@ -278,14 +263,9 @@ fn decision(choice: &Choice) -> String {
         ]
     });
     let rows: Vec<_> = [head].into_iter().chain(candidates).collect();
-    let sides = [
-        Side::Left,
-        Side::Right,
-        Side::Right,
-        Side::Right,
-        Side::Left,
-    ];
-    text + &show::table(14, sides, &rows)
+    let mut columns = sides(1);
+    columns[4] = Side::Left;
+    text + &table(14, columns, &rows)
 }
 
 fn event(row: &StoryRow) -> String {

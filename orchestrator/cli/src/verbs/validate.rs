@@ -53,19 +53,17 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
         runs.push((published, simulate(job, label, arguments)?));
     }
     let compared = compare(&files, &plan, &runs)?;
-    if json {
-        print_json(&to_json(&compared));
-    } else {
-        print(&text(&compared));
+    match json {
+        true => print_json(&to_json(&compared)),
+        false => print(&text(&compared)),
     }
     let broken = out_of_bounds(&compared);
     for reason in &broken {
         note(&format!("out of bounds: {reason}"));
     }
-    Ok(if broken.is_empty() {
-        Exit::Pass
-    } else {
-        Exit::Failed
+    Ok(match broken.as_slice() {
+        [] => Exit::Pass,
+        _ => Exit::Failed,
     })
 }
 
@@ -152,11 +150,7 @@ fn compare(
 fn text(compared: &[Comparison]) -> String {
     let mut text = String::new();
     for policy in compared {
-        let _ = write!(text, "{}\n{}", policy.label, policy.flows);
-        let _ = writeln!(
-            text,
-            "  average link utilisation, with a Gbit of 2^30 bit as the published averages have it:"
-        );
+        let _ = write!(text, "{}\n{}{LINKS_HEADING}", policy.label, policy.flows);
         for link in &policy.links {
             let _ = writeln!(text, "  {link}");
         }
@@ -197,12 +191,8 @@ fn to_json(compared: &[Comparison]) -> Value {
 /// Returns a sentence for each value out of bounds.
 fn out_of_bounds(compared: &[Comparison]) -> Vec<String> {
     let mut broken = Vec::new();
-    for Comparison {
-        label,
-        flows,
-        links,
-    } in compared
-    {
+    for policy in compared {
+        let (label, flows) = (policy.label, &policy.flows);
         if flows.compared < flows.published {
             broken.push(format!(
                 "{label}: {} of {} flows are compared",
@@ -224,7 +214,7 @@ fn out_of_bounds(compared: &[Comparison]) -> Vec<String> {
                 ));
             }
         }
-        for link in links.iter().filter(|link| link.relative() > LINK) {
+        for link in policy.links.iter().filter(|link| link.relative() > LINK) {
             broken.push(format!(
                 "{label}: link {}-{} carries {:.2} %, published {:.2} %",
                 link.between[0], link.between[1], link.simulated, link.published
@@ -233,6 +223,9 @@ fn out_of_bounds(compared: &[Comparison]) -> Vec<String> {
     }
     broken
 }
+
+const LINKS_HEADING: &str =
+    "  average link utilisation, with a Gbit of 2^30 bit as the published averages have it:\n";
 
 /// Maximum relative difference of the FCTs of half of the flows.
 const P50: f64 = 1e-3;

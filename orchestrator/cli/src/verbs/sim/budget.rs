@@ -144,23 +144,14 @@ mod tests {
     fn too_little_memory_is_an_error_of_the_environment() {
         let failure = budget(1_000, u64::MAX).check().expect_err("too much");
         assert_eq!(failure.exit, crate::failure::Exit::Environment);
-        assert!(
-            failure.message.contains("hint: --until"),
-            "{}",
-            failure.message
-        );
+        assert!(failure.message.contains("hint: --until"), "{failure:?}");
     }
 
     #[test]
     fn too_long_a_simulation_is_a_usage_error() {
         let failure = budget(1 << 50, 1_000).check().expect_err("too long");
         assert_eq!(failure.exit, crate::failure::Exit::Usage);
-        assert!(
-            failure
-                .message
-                .contains("20 flows of 281.4 T data packets make 2251.7 T packet-hops"),
-            "{}",
-            failure.message
-        );
+        let work = "20 flows of 281.4 T data packets make 2251.7 T packet-hops";
+        assert!(failure.message.contains(work), "{failure:?}");
     }
 }

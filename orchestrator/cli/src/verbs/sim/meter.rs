@@ -105,9 +105,8 @@ impl Meter {
     /// Returns the share that is done, in [`PARTS`]: by packets or by time, whichever is larger.
     fn share(&self, progress: &Progress) -> u64 {
         let by_packets = part(progress.work.packet_hops, self.expected.packet_hops);
-        let by_time = self
-            .until
-            .map_or(0, |until| part(progress.now.picos(), until.picos()));
+        let part_of = |until: SimTime| part(progress.now.picos(), until.picos());
+        let by_time = self.until.map_or(0, part_of);
         by_packets.max(by_time)
     }
 
@@ -128,10 +127,8 @@ fn left(share: u64, elapsed: Duration) -> String {
     }
     let whole = elapsed.as_secs_f64() * (parts(PARTS) / parts(share));
     let left = Duration::from_secs_f64(whole).saturating_sub(elapsed);
-    format!(
-        "about {} left",
-        about(Duration::from_secs(left.as_secs().max(1)))
-    )
+    let left = Duration::from_secs(left.as_secs().max(1));
+    format!("about {} left", about(left))
 }
 
 fn parts(count: u64) -> f64 {
@@ -169,10 +166,8 @@ mod tests {
     #[test]
     fn counts_are_short() {
         let shown = [0, 9_999, 12_345, 12_849_000, 3_000_000_000, u64::MAX].map(short);
-        assert_eq!(
-            shown,
-            ["0", "9999", "12.3 k", "12.8 M", "3.0 G", "18446744.0 T"]
-        );
+        let expected = ["0", "9999", "12.3 k", "12.8 M", "3.0 G", "18446744.0 T"];
+        assert_eq!(shown, expected);
     }
 
     #[test]

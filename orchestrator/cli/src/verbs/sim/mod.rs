@@ -37,11 +37,8 @@ use crate::{
 pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     let (path, loaded) = loaded(arguments)?;
     let options = PlanOptions {
-        seed: arguments.seed,
-        policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
-        engine: Engine::Sim,
         is_scaled: arguments.scaled,
-        ..PlanOptions::default()
+        ..arguments.overrides.options(Engine::Sim)
     };
     let plan = load::resolve(&loaded, &path, &options)?;
     inspect::warn(&plan);

@@ -195,8 +195,8 @@ pub fn repeat_command(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
     option("--lab", request.lab.to_string().into());
     option("--log", request.global.log.clone().into());
     option("--seed", request.plan.seed.to_string().into());
-    if !arguments.scenario.policies.is_empty() {
-        option("--policies", arguments.scenario.policies.join(",").into());
+    if !arguments.scenario.overrides.policies.is_empty() {
+        option("--policies", arguments.scenario.overrides.policies.join(",").into());
     }
     Ok(command)
 }
