@@ -277,8 +277,10 @@ fn run(program: &str, arguments: &[&str]) -> Result<String, BenchError> {
         command: format!("{program} {}", arguments.join(" ")),
         why,
     };
-    let output = Command::new(program).args(arguments).output();
-    let output = output.map_err(|error| failed(error.to_string()))?;
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

@@ -31,12 +31,9 @@ fn by_buckets(
     buckets: impl Fn(&Candidate) -> u32,
 ) -> Option<Decision> {
     let (mut scored, count) = unscored(candidates);
-    let live = |candidate: &Candidate| {
-        if candidate.is_alive {
-            buckets(candidate)
-        } else {
-            0
-        }
+    let live = |candidate: &Candidate| match candidate.is_alive {
+        true => buckets(candidate),
+        false => 0,
     };
     let total: u32 = scored.iter().map(|row| live(&row.candidate)).sum();
     let mut bucket = hash.checked_rem(total)?;
@@ -61,15 +58,13 @@ mod tests {
     use super::*;
 
     fn candidates(buckets: &[u16]) -> Vec<Candidate> {
-        buckets
-            .iter()
-            .map(|&buckets| Candidate {
-                path: 0,
-                congestion: 0,
-                is_alive: true,
-                buckets,
-            })
-            .collect()
+        let candidate = |&buckets: &u16| Candidate {
+            path: 0,
+            congestion: 0,
+            is_alive: true,
+            buckets,
+        };
+        buckets.iter().map(candidate).collect()
     }
 
     fn chosen(candidates: &[Candidate], hash: u32) -> Option<usize> {
@@ -104,15 +99,12 @@ mod tests {
     #[test]
     fn a_table_of_dead_ports_is_a_hash_over_all_live_candidates() {
         let mut weighted = candidates(&[3, 0, 0]);
-        assert_eq!(
-            decide(&weighted, 7).map(|decision| (decision.chosen, decision.rule)),
-            Some((0, Rule::Hash))
-        );
+        let first = decide(&weighted, 7).map(|decision| (decision.chosen, decision.rule));
+        assert_eq!(first, Some((0, Rule::Hash)));
         weighted[0].is_alive = false;
-        let chosen: Vec<_> = (0..3)
-            .filter_map(|hash| decide(&weighted, hash))
-            .map(|decision| (decision.chosen, decision.rule))
-            .collect();
+        let chosen = (0..3).filter_map(|hash| decide(&weighted, hash));
+        let chosen = chosen.map(|decision| (decision.chosen, decision.rule));
+        let chosen: Vec<_> = chosen.collect();
         let all = Rule::HashAll;
         assert_eq!(chosen, [(1, all), (2, all), (1, all)]);
         weighted[1].is_alive = false;

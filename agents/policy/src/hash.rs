@@ -28,10 +28,8 @@ pub fn flow_hash(flow: FlowTuple, switch_id: u32) -> u32 {
 fn murmur3(words: [u32; 3], seed: u32) -> u32 {
     let mut hash = seed;
     for word in words {
-        let mixed = word
-            .wrapping_mul(0xcc9e_2d51)
-            .rotate_left(15)
-            .wrapping_mul(0x1b87_3593);
+        let mixed = word.wrapping_mul(0xcc9e_2d51).rotate_left(15);
+        let mixed = mixed.wrapping_mul(0x1b87_3593);
         hash = (hash ^ mixed)
             .rotate_left(13)
             .wrapping_mul(5)
@@ -78,12 +76,8 @@ mod tests {
             dst: flow.src,
             ..flow
         };
-        for other in [
-            flow_hash(swapped, 176),
-            flow_hash(reversed, 176),
-            flow_hash(flow, 177),
-        ] {
-            assert_ne!(hash, other);
+        for (flow, switch) in [(swapped, 176), (reversed, 176), (flow, 177)] {
+            assert_ne!(hash, flow_hash(flow, switch));
         }
     }
 }

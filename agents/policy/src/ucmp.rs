@@ -104,10 +104,8 @@ pub fn size_thresholds(paths: &[Path], config: &UcmpConfig) -> SizeThresholds {
             .flat_map(|path| paths.iter().map(move |other| (path, other)));
         let changes =
             pairs.filter_map(|(path, other)| CostDifference::of(path, other, config).changes_at());
-        let later = changes
-            .filter(|&at| at > last.from)
-            .map(row)
-            .filter(|row| row.buckets != last.buckets);
+        let later = changes.filter(|&at| at > last.from).map(row);
+        let later = later.filter(|row| row.buckets != last.buckets);
         let Some(next) = later.min_by_key(|row| row.from) else {
             break;
         };
@@ -192,24 +190,23 @@ mod tests {
 
     /// DC1 to DC8 in order of delay: via DC6, DC4, DC2, DC7, DC5, DC3.
     fn testbed() -> [Path; 6] {
-        [
-            path(10, 40),
-            path(20, 100),
-            path(50, 200),
-            path(100, 40),
-            path(200, 100),
-            path(500, 200),
-        ]
+        let paths = [
+            (10, 40),
+            (20, 100),
+            (50, 200),
+            (100, 40),
+            (200, 100),
+            (500, 200),
+        ];
+        paths.map(|(delay_ms, gbit)| path(delay_ms, gbit))
     }
 
     #[test]
     fn for_a_first_packet_delay_alone_counts() {
         let first = buckets(&testbed(), Bytes::ZERO, &UcmpConfig::DEFAULT);
         assert_eq!(first[..6], [1, 0, 0, 0, 0, 0]);
-        assert_eq!(
-            buckets(&[], Bytes::ZERO, &UcmpConfig::DEFAULT),
-            [0; MAX_CANDIDATES]
-        );
+        let none = buckets(&[], Bytes::ZERO, &UcmpConfig::DEFAULT);
+        assert_eq!(none, [0; MAX_CANDIDATES]);
     }
 
     /// C(f) = d + 0.5 · 2 · 8f/c: DC6 and DC4 meet where 10 ms = 8f · (1/40G − 1/100G), at 83.3 MB;

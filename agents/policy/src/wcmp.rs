@@ -51,9 +51,8 @@ pub fn buckets(capacities: &[BitsPerSec]) -> [u16; MAX_CANDIDATES] {
 
 /// Divides the weights by their greatest common divisor.
 fn reduce(weights: &mut [u64]) {
-    let divisor = weights
-        .iter()
-        .fold(0, |a, &b| greatest_common_divisor(a, b));
+    let divisor = weights.iter();
+    let divisor = divisor.fold(0, |a, &b| greatest_common_divisor(a, b));
     for weight in weights {
         *weight /= divisor;
     }
@@ -101,24 +100,20 @@ mod tests {
     use super::*;
 
     fn of(capacities: &[u64]) -> Vec<u16> {
-        let capacities: Vec<_> = capacities
-            .iter()
-            .filter_map(|&c| BitsPerSec::new(c))
-            .collect();
+        let capacities = capacities.iter().filter_map(|&c| BitsPerSec::new(c));
+        let capacities: Vec<_> = capacities.collect();
         buckets(&capacities)[..capacities.len()].to_vec()
     }
 
     #[test]
     fn the_eight_datacenters_ratios_are_kept_exactly() {
         let gbit = |rate: u64| rate * 1_000_000_000;
-        assert_eq!(
-            of(&[200, 200, 100, 100, 25, 25].map(gbit)),
-            [8, 8, 4, 4, 1, 1]
-        );
-        assert_eq!(
-            of(&[200, 200, 100, 100, 40, 40].map(gbit)),
-            [10, 10, 5, 5, 2, 2]
-        );
+        for (rates, expected) in [
+            ([200, 200, 100, 100, 25, 25], [8, 8, 4, 4, 1, 1]),
+            ([200, 200, 100, 100, 40, 40], [10, 10, 5, 5, 2, 2]),
+        ] {
+            assert_eq!(of(&rates.map(gbit)), expected);
+        }
         assert_eq!(of(&[gbit(400)]), [1]);
         assert!(of(&[]).is_empty());
     }

@@ -127,9 +127,8 @@ pub(crate) fn destination(
         *slot = SizeThresholdRow::of(threshold.from_bytes.get(), cheapest);
     }
     for (slot, candidate) in row.candidates.iter_mut().zip(&config.candidates) {
-        let port = slots
-            .of(candidate.port)
-            .and_then(|slot| u32::try_from(slot).ok());
+        let port = slots.of(candidate.port);
+        let port = port.and_then(|slot| u32::try_from(slot).ok());
         *slot = CandidateRow {
             port: port.expect("a validated candidate's port is one of the switch"),
             buckets: candidate.buckets,

@@ -185,9 +185,8 @@ mod tests {
 
     #[test]
     fn a_license_that_the_kernel_would_refuse_is_named() {
-        let error = check(&changed(b"GPL\0", b"MIT\0"))
-            .expect_err("not GPL")
-            .to_string();
+        let error = check(&changed(b"GPL\0", b"MIT\0")).expect_err("not GPL");
+        let error = error.to_string();
         assert!(error.starts_with("its license is `MIT`"), "{error}");
     }
 

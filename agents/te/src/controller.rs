@@ -91,11 +91,9 @@ impl Controller {
     /// Returns a window whose measurements are about to change.
     fn window(&mut self, number: u64) -> &mut Window {
         let rows = self.topology.rows();
+        let none = rows.iter().map(|rows| vec![Bytes::ZERO; rows.len()]);
         let window = self.windows.entry(number).or_insert_with(|| Window {
-            demands: rows
-                .iter()
-                .map(|rows| vec![Bytes::ZERO; rows.len()])
-                .collect(),
+            demands: none.collect(),
             ..Window::default()
         });
         window.tables = None;

@@ -85,21 +85,17 @@ impl<'a> Scaled<'a> {
         let mut total = 0.0;
         let mut demands = Vec::with_capacity(usable.len());
         for (rows, hops) in measured.demands.iter().zip(&usable) {
-            let reachable = rows.iter().zip(hops).map(|(bytes, hops)| {
-                if hops.is_empty() {
-                    0.0
-                } else {
-                    float(bytes.get())
-                }
+            let reachable = rows.iter().zip(hops).map(|(bytes, hops)| match hops[..] {
+                [] => 0.0,
+                _ => float(bytes.get()),
             });
             let row: Vec<f64> = reachable.collect();
             total += row.iter().sum::<f64>();
             demands.push(row);
         }
         let rates = measured.capacities.iter();
-        let rates: Vec<f64> = rates
-            .map(|rate| rate.map_or(0.0, |rate| float(rate.get())))
-            .collect();
+        let rates = rates.map(|rate| rate.map_or(0.0, |rate| float(rate.get())));
+        let rates: Vec<f64> = rates.collect();
         let largest = rates.iter().copied().fold(0.0, f64::max);
         if total <= 0.0 || largest <= 0.0 {
             return None;
@@ -123,19 +119,13 @@ impl<'a> Scaled<'a> {
         let rows = self.topology.rows();
         let max = limit.unwrap_or(f64::INFINITY);
         let shared = limit.is_none().then(|| problem.add_var(1.0, (0.0, max)));
-        let utilisations: Vec<Variable> = rows
-            .iter()
-            .map(|_| shared.unwrap_or_else(|| problem.add_var(1.0, (0.0, max))))
-            .collect();
-        let traffic: Vec<Vec<Vec<Variable>>> = self
-            .usable
-            .iter()
-            .map(|rows| {
-                let row =
-                    |hops: &Vec<usize>| hops.iter().map(|_| unbounded(&mut problem)).collect();
-                rows.iter().map(row).collect()
-            })
-            .collect();
+        let utilisation = |_| shared.unwrap_or_else(|| problem.add_var(1.0, (0.0, max)));
+        let utilisations: Vec<Variable> = rows.iter().map(utilisation).collect();
+        let mut variables =
+            |hops: &Vec<usize>| hops.iter().map(|_| unbounded(&mut problem)).collect();
+        let rows = self.usable.iter();
+        let traffic = rows.map(|rows| rows.iter().map(&mut variables).collect());
+        let traffic: Vec<Vec<Vec<Variable>>> = traffic.collect();
         self.conserve(&mut problem, &traffic);
         self.fit(&mut problem, &traffic, &utilisations);
         let solution = solved(&problem)?;

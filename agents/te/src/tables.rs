@@ -49,10 +49,8 @@ fn quantised(traffic: &[f64], buckets: u16) -> Option<Vec<u16>> {
     if total < MIN_TRAFFIC {
         return None;
     }
-    let parts: Vec<u64> = traffic
-        .iter()
-        .map(|part| millionths(part / total))
-        .collect();
+    let parts = traffic.iter().map(|part| millionths(part / total));
+    let parts: Vec<u64> = parts.collect();
     let whole: u64 = parts.iter().sum();
     let exact: Vec<u64> = parts.iter().map(|part| part * u64::from(buckets)).collect();
     let mut dealt: Vec<u64> = exact.iter().map(|exact| exact / whole).collect();
@@ -329,10 +327,9 @@ mod tests {
             shift in 0..7usize,
         ) {
             let (topology, links) = ring();
-            let demands: Vec<Vec<Bytes>> = demands
-                .into_iter()
-                .map(|row| row.into_iter().map(Bytes::new).collect())
-                .collect();
+            let demands = demands.into_iter();
+            let demands = demands.map(|row| row.into_iter().map(Bytes::new).collect());
+            let demands: Vec<Vec<Bytes>> = demands.collect();
             let capacities: Vec<_> = gbit.into_iter().map(rate).collect();
             prop_assert_eq!(capacities.len(), links);
             let measured = Measured { demands: &demands, capacities: &capacities };
@@ -383,10 +380,9 @@ mod tests {
             demands in prop::collection::vec(prop::collection::vec(0..1_000_000_000u64, 5), 6),
         ) {
             let (topology, links) = ring();
-            let demands: Vec<Vec<Bytes>> = demands
-                .into_iter()
-                .map(|row| row.into_iter().map(Bytes::new).collect())
-                .collect();
+            let demands = demands.into_iter();
+            let demands = demands.map(|row| row.into_iter().map(Bytes::new).collect());
+            let demands: Vec<Vec<Bytes>> = demands.collect();
             let capacities = vec![rate(100); links];
             let measured = Measured { demands: &demands, capacities: &capacities };
             let once = tables(&topology, &measured, BUCKETS).expect("solved");

@@ -113,10 +113,8 @@ impl Topology {
                             measured.capacities[hop.link].is_some() && reaches[hop.next]
                         };
                         let hops = row.hops.iter().enumerate();
-                        let found: Vec<usize> = hops
-                            .filter(|(_, hop)| leads(hop))
-                            .map(|(at, _)| at)
-                            .collect();
+                        let found = hops.filter(|(_, hop)| leads(hop));
+                        let found: Vec<usize> = found.map(|(at, _)| at).collect();
                         reaches[switch] |= !found.is_empty();
                         usable[switch][row_index] = found;
                     }

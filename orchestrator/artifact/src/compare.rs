@@ -1,6 +1,6 @@
 //! A simulation beside the artifact's output, flow by flow and link by link.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, net::Ipv4Addr};
 
 use lab_policy::FlowTuple;
 use lab_units::{BitsPerSec, Bytes, Nanos};
@@ -23,7 +23,7 @@ pub struct SimulatedFlow {
 }
 
 /// Agreement of two runs of the same flows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agreement {
     /// Flows of the output.
     pub published: usize,
@@ -72,35 +72,23 @@ impl Agreement {
     /// Compares `simulated` with `published`, by address and port.
     #[must_use]
     pub fn of(published: &[FctRow], simulated: &[SimulatedFlow]) -> Self {
-        let ours: BTreeMap<_, _> = simulated
-            .iter()
-            .map(|flow| (key(flow.flow), flow))
-            .collect();
+        let ours = simulated.iter().map(|flow| (key(flow.flow), flow));
+        let ours: BTreeMap<_, _> = ours.collect();
         let mut agreement = Self {
             published: published.len(),
-            compared: 0,
-            unknown: 0,
-            unfinished: 0,
-            same_standalone: 0,
-            same_fct: 0,
-            other_path: 0,
-            differences: Vec::with_capacity(published.len()),
-            worst: Vec::with_capacity(published.len()),
+            ..Self::default()
         };
         for row in published {
-            match ours
-                .get(&key(row.flow))
-                .filter(|flow| flow.size == row.size)
-            {
+            let known = ours.get(&key(row.flow));
+            match known.filter(|flow| flow.size == row.size) {
                 Some(flow) => agreement.add(row, flow),
                 None => agreement.unknown += 1,
             }
         }
         agreement.differences.sort_by(f64::total_cmp);
-        agreement
-            .worst
-            .sort_by(|a, b| b.relative().total_cmp(&a.relative()));
-        agreement.worst.truncate(WORST);
+        let worst = &mut agreement.worst;
+        worst.sort_by(|a, b| b.relative().total_cmp(&a.relative()));
+        worst.truncate(WORST);
         agreement
     }
 
@@ -163,22 +151,17 @@ impl LinkAgreement {
     /// |Δ| as a share of the published average; that of an idle link that should be idle is 0.
     #[must_use]
     pub fn relative(&self) -> f64 {
-        let apart = (self.simulated - self.published).abs();
-        if apart == 0.0 {
-            0.0
-        } else {
-            apart / self.published
+        match (self.simulated - self.published).abs() {
+            0.0 => 0.0,
+            apart => apart / self.published,
         }
     }
 }
 
 impl fmt::Display for LinkAgreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "  {}-{}  {:6.2} %, published {:6.2} %",
-            self.between[0], self.between[1], self.simulated, self.published
-        )
+        let ([a, b], ours, theirs) = (self.between, self.simulated, self.published);
+        write!(f, "  {a}-{b}  {ours:6.2} %, published {theirs:6.2} %")
     }
 }
 
@@ -238,15 +221,12 @@ impl fmt::Display for Agreement {
         });
         writeln!(f, "  |ΔFCT| / FCT: {}", row.join(", "))?;
         for flow in &self.worst {
-            let FlowTuple {
-                src, dst, sport, ..
-            } = flow.flow;
+            let (src, dst, sport) = (flow.flow.src, flow.flow.dst, flow.flow.sport);
+            let (size, ours, theirs) =
+                (flow.size.get(), flow.simulated.get(), flow.published.get());
             writeln!(
                 f,
-                "    {src} → {dst} :{sport}  {} B  {} ns, published {} ns",
-                flow.size.get(),
-                flow.simulated.get(),
-                flow.published.get()
+                "    {src} → {dst} :{sport}  {size} B  {ours} ns, published {theirs} ns"
             )?;
         }
         Ok(())
@@ -254,13 +234,8 @@ impl fmt::Display for Agreement {
 }
 
 /// Key of a flow: addresses and ports.
-fn key(flow: FlowTuple) -> (u32, u32, u16, u16) {
-    (
-        flow.src.to_bits(),
-        flow.dst.to_bits(),
-        flow.sport,
-        flow.dport,
-    )
+fn key(flow: FlowTuple) -> ([Ipv4Addr; 2], [u16; 2]) {
+    ([flow.src, flow.dst], [flow.sport, flow.dport])
 }
 
 #[expect(
@@ -320,19 +295,15 @@ mod tests {
 
     #[test]
     fn flows_are_compared_by_address_and_port() {
-        let published = [
-            row(1, 1_000),
-            row(2, 2_000),
-            row(3, 3_000),
-            row(4, 4_000),
-            row(5, 1),
-        ];
+        let published = [(1, 1_000), (2, 2_000), (3, 3_000), (4, 4_000), (5, 1)];
+        let published = published.map(|(sport, fct)| row(sport, fct));
         let ours = [
-            simulated(4, Some(4_000)),
-            simulated(2, Some(2_020)),
-            simulated(1, Some(1_500)),
-            simulated(3, None),
+            (4, Some(4_000)),
+            (2, Some(2_020)),
+            (1, Some(1_500)),
+            (3, None),
         ];
+        let ours = ours.map(|(sport, fct)| simulated(sport, fct));
         let agreement = Agreement::of(&published, &ours);
         assert_eq!((agreement.published, agreement.compared), (5, 3));
         assert_eq!((agreement.unknown, agreement.unfinished), (1, 1));
@@ -360,14 +331,9 @@ mod tests {
     /// not count.
     #[test]
     fn averages_are_the_scripts() {
-        let samples: Vec<_> = (0..100)
-            .map(|milli| {
-                (
-                    Nanos::from_millis(milli),
-                    Bytes::new(milli.min(30) * 1_000_000),
-                )
-            })
-            .collect();
+        let bytes = |milli: u64| Bytes::new(milli.min(30) * 1_000_000);
+        let sample = |milli| (Nanos::from_millis(milli), bytes(milli));
+        let samples: Vec<_> = (0..100).map(sample).collect();
         let rate = BitsPerSec::new(16_000_000_000).expect("not zero");
         let millis = Nanos::from_millis;
         let average = |cut, span| average_utilisation(&samples, rate, millis(cut), millis(span));
@@ -378,16 +344,10 @@ mod tests {
 
     #[test]
     fn links_are_compared_where_both_know_them() {
-        let published = [
-            UtilisationRow {
-                between: [176, 177],
-                percent: vec![10.0, 0.0],
-            },
-            UtilisationRow {
-                between: [176, 178],
-                percent: vec![5.0, 0.0],
-            },
-        ];
+        let published = [(177, 10.0), (178, 5.0)].map(|(to, percent)| UtilisationRow {
+            between: [176, to],
+            percent: vec![percent, 0.0],
+        });
         let ours = |between| (between == [176, 177]).then_some(10.1);
         let links = LinkAgreement::of(&published, 0, ours);
         assert_eq!(links.len(), 1);

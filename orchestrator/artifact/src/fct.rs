@@ -25,15 +25,11 @@ pub struct FctRow {
 /// Reads `text` of the file `file`: eight columns, a row for each flow in the order of completion.
 pub fn parse_fct(file: &str, text: &str) -> Result<Vec<FctRow>, ArtifactError> {
     let rows = Rows::new(file, text).map(|row| {
-        row.has(
-            8,
-            "8: source, destination, two ports, size, start, FCT, standalone FCT",
-        )?;
+        row.has(8, FCT_COLUMNS)?;
         let address = |at, what| {
             row.value(at, what, "an address of eight hexadecimal digits", |text| {
-                let bits = u32::from_str_radix(text, 16)
-                    .ok()
-                    .filter(|_| text.len() == 8);
+                let bits = u32::from_str_radix(text, 16).ok();
+                let bits = bits.filter(|_| text.len() == 8);
                 bits.map(Ipv4Addr::from_bits)
             })
         };
@@ -53,6 +49,8 @@ pub fn parse_fct(file: &str, text: &str) -> Result<Vec<FctRow>, ArtifactError> {
     rows.collect()
 }
 
+const FCT_COLUMNS: &str = "8: source, destination, two ports, size, start, FCT, standalone FCT";
+
 /// Average utilisation of a link under several policies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UtilisationRow {
@@ -69,12 +67,8 @@ pub fn parse_utilisation(
 ) -> Result<(Vec<String>, Vec<UtilisationRow>), ArtifactError> {
     let mut rows = Rows::separated(file, text, &[',']);
     let head = rows.expect("the heading")?;
-    let policies: Vec<String> = head
-        .fields
-        .iter()
-        .skip(1)
-        .map(|&name| name.to_owned())
-        .collect();
+    let policies = head.fields.iter().skip(1).map(|&name| name.to_owned());
+    let policies: Vec<String> = policies.collect();
     let links = rows.map(|row| {
         row.has(policies.len() + 1, "as many as the heading")?;
         let between = row.value(0, "the link", "two numbers like `176-177`", |text| {

@@ -78,6 +78,7 @@ pub fn import(
 }
 
 fn head(text: &mut String, topology: Source<'_>, flows: Source<'_>, options: &ImportOptions) {
+    let description = format!("Flows of {} over {}", name_of(flows), name_of(topology));
     let _ = write!(
         text,
         "# Made from two files of the paper's NS-3 artifact: a topology, {}, and flows,\n\
@@ -88,11 +89,7 @@ fn head(text: &mut String, topology: Source<'_>, flows: Source<'_>, options: &Im
         topology.path,
         flows.path,
         options.name,
-        quoted(&format!(
-            "Flows of {} over {}",
-            name_of(flows),
-            name_of(topology)
-        )),
+        quoted(&description),
     );
 }
 
@@ -209,9 +206,8 @@ fn list(
         let host = |id: u32| {
             let known = usize::try_from(id).ok().and_then(|place| hosts.get(place));
             known.ok_or_else(|| {
-                let last = u32::try_from(hosts.len())
-                    .unwrap_or(u32::MAX)
-                    .saturating_sub(1);
+                let last = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
+                let last = last.saturating_sub(1);
                 error(flow.line, ArtifactErrorKind::UnknownNode { id, last })
             })
         };
@@ -229,12 +225,11 @@ fn list(
 
 /// Returns the scenario's names of hosts, by the artifact's numbers.
 fn host_names(shape: &Shape) -> Vec<String> {
-    let of_dc = |(number, dc): (usize, &DcShape)| -> Vec<String> {
-        (1..=dc.hosts())
-            .map(|host| format!("dc{number}/h{host}"))
-            .collect()
-    };
-    (1..).zip(&shape.dcs).flat_map(of_dc).collect()
+    let dcs = (1..).zip(&shape.dcs);
+    let hosts = dcs.flat_map(|(number, dc): (usize, _)| {
+        (1..=dc.hosts()).map(move |host| format!("dc{number}/h{host}"))
+    });
+    hosts.collect()
 }
 
 /// Returns the last part of a path.

@@ -55,9 +55,8 @@ impl<'a> Iterator for Rows<'a> {
             self.line = index + 1;
             let data = line.split('#').next().unwrap_or(line).trim();
             if !data.is_empty() {
-                let fields = data
-                    .split(self.separators)
-                    .filter(|field| !field.is_empty());
+                let fields = data.split(self.separators);
+                let fields = fields.filter(|field| !field.is_empty());
                 return Some(Row {
                     file: self.file,
                     line: index + 1,
@@ -89,9 +88,17 @@ impl Row<'_> {
 
     /// A whole number.
     pub fn number<T: FromStr>(&self, at: usize, what: &'static str) -> Result<T, ArtifactError> {
-        self.value(at, what, "a whole number that fits", |text| {
-            text.parse().ok()
-        })
+        self.parse(at, what, "a whole number that fits")
+    }
+
+    /// Returns a field by its type's text form.
+    pub fn parse<T: FromStr>(
+        &self,
+        at: usize,
+        what: &'static str,
+        expected: &'static str,
+    ) -> Result<T, ArtifactError> {
+        self.value(at, what, expected, |text| text.parse().ok())
     }
 
     /// Returns `read` of a field.

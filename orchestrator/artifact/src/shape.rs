@@ -172,11 +172,9 @@ impl<'a> Graph<'a> {
         if spines.is_empty() {
             let host_link = self.common_wire(&at_dci, Kind::Dci, "host link")?;
             self.check_each(&at_dci, "links", 1, |host| self.links[index(host)].len())?;
+            let hosts = at_dci.len();
             return Ok(Members {
-                shape: DcShape::Direct {
-                    hosts: at_dci.len(),
-                    host_link,
-                },
+                shape: DcShape::Direct { hosts, host_link },
                 dci,
                 spines,
                 leaves: Vec::new(),
@@ -184,22 +182,17 @@ impl<'a> Graph<'a> {
             });
         }
         self.check_each(&[dci], "hosts beside spines", 0, |_| at_dci.len())?;
-        self.check_each(&spines, "DCI switches", 1, |spine| {
-            self.beside(spine, Kind::Dci).len()
-        })?;
+        let number = |kind| move |node| self.beside(node, kind).len();
+        self.check_each(&spines, "DCI switches", 1, number(Kind::Dci))?;
         let leaves = self.beside(spines[0], Kind::Leaf);
-        self.check_each(&spines, "leaves", leaves.len(), |spine| {
-            self.beside(spine, Kind::Leaf).len()
-        })?;
+        self.check_each(&spines, "leaves", leaves.len(), number(Kind::Leaf))?;
         self.check_each(&leaves, "spines", spines.len(), |leaf| {
             let above = self.beside(leaf, Kind::Spine);
             above.iter().filter(|spine| spines.contains(spine)).count()
         })?;
         let hosts_of = |leaf: u32| self.beside(leaf, Kind::Host);
         let hosts_per_leaf = leaves.first().map_or(0, |&leaf| hosts_of(leaf).len());
-        self.check_each(&leaves, "hosts", hosts_per_leaf, |leaf| {
-            hosts_of(leaf).len()
-        })?;
+        self.check_each(&leaves, "hosts", hosts_per_leaf, number(Kind::Host))?;
         let hosts: Vec<u32> = leaves.iter().flat_map(|&leaf| hosts_of(leaf)).collect();
         self.check_each(&hosts, "links", 1, |host| self.links[index(host)].len())?;
         let wire = |nodes: &[u32], above, what| {
@@ -328,11 +321,7 @@ impl<'a> Graph<'a> {
     }
 
     fn error(&self, row: &LinkRow, kind: ArtifactErrorKind) -> ArtifactError {
-        ArtifactError {
-            file: self.file.file.clone(),
-            line: row.line,
-            kind,
-        }
+        self.at_line(row.line, kind)
     }
 
     /// At the first link of a node.
@@ -344,11 +333,12 @@ impl<'a> Graph<'a> {
     }
 
     fn whole(&self, kind: ArtifactErrorKind) -> ArtifactError {
-        ArtifactError {
-            file: self.file.file.clone(),
-            line: 1,
-            kind,
-        }
+        self.at_line(1, kind)
+    }
+
+    fn at_line(&self, line: usize, kind: ArtifactErrorKind) -> ArtifactError {
+        let file = self.file.file.clone();
+        ArtifactError { file, line, kind }
     }
 }
 

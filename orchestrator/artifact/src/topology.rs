@@ -127,12 +127,8 @@ impl TopologyFile {
             between: [self.node(row, 0)?, self.node(row, 1)?],
             wire: FileWire {
                 rate: row.value(2, "the rate", "a rate like `100Gbps`", rate)?,
-                delay: row.value(3, "the delay", "a time like `1us`", |text| {
-                    text.parse().ok()
-                })?,
-                loss: row.value(4, "the loss", "a share from 0 to 1", |text| {
-                    text.parse().ok()
-                })?,
+                delay: row.parse(3, "the delay", "a time like `1us`")?,
+                loss: row.parse(4, "the loss", "a share from 0 to 1")?,
             },
         })
     }

@@ -398,14 +398,9 @@ fn a_closed_pipe_is_no_error() {
     ] {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
-        let out: Outcome = command_in(&root(), arguments)
-            .stdout(writer)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-            .wait_with_output()
-            .unwrap()
-            .into();
+        let mut command = command_in(&root(), arguments);
+        let child = command.stdout(writer).stderr(Stdio::piped()).spawn();
+        let out: Outcome = child.unwrap().wait_with_output().unwrap().into();
         assert_eq!((out.exit, out.stderr.as_str()), (Some(0), ""), "{out:?}");
     }
 }

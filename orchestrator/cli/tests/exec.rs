@@ -62,9 +62,8 @@ impl InGuest {
 
     /// Returns the process that owns the lab, and its QEMU.
     fn owner_and_machine(&self) -> (i32, i32) {
-        let owner = self.status().expect("it is there")["owner_pid"]
-            .as_i64()
-            .unwrap();
+        let owner = self.status().expect("it is there")["owner_pid"].as_i64();
+        let owner = owner.unwrap();
         let children = fs::read_to_string(format!("/proc/{owner}/task/{owner}/children")).unwrap();
         let machine = children.trim().parse().unwrap();
         (i32::try_from(owner).unwrap(), machine)

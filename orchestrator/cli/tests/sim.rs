@@ -309,9 +309,8 @@ fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun()
 fn flow_shows_the_events_of_a_flow() {
     let bench = Bench::new();
     bench.sim_smoke(&["--story", "0"], 0);
-    let text = bench
-        .expect_exit(&["flow", "results/latest", "0"], 0)
-        .stdout;
+    let text = bench.expect_exit(&["flow", "results/latest", "0"], 0);
+    let text = text.stdout;
     assert!(
         text.starts_with("flow 0: 5 MB from dc1/h1 to dc2/h1"),
         "{text}"
@@ -331,9 +330,8 @@ fn flow_shows_the_events_of_a_flow() {
     let tales: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(tales.as_array().map(Vec::len), Some(2));
     assert_eq!(tales[0]["flow"]["size_bytes"], 5_000_000);
-    let message = bench
-        .expect_exit(&["flow", "results/latest", "99"], 2)
-        .stderr;
+    let message = bench.expect_exit(&["flow", "results/latest", "99"], 2);
+    let message = message.stderr;
     assert!(message.contains("99"), "{message}");
 }
 
@@ -399,9 +397,8 @@ fn files_of_the_artifact_are_simulated_as_their_import_is() {
         (out.stdout.as_str(), out.stderr.as_str()),
         ("", "wrote it.yaml\n")
     );
-    let printed = bench
-        .expect_exit(&[&["import"], &files[..]].concat(), 0)
-        .stdout;
+    let printed = bench.expect_exit(&[&["import"], &files[..]].concat(), 0);
+    let printed = printed.stdout;
     let written = fs::read_to_string(bench.0.path().join("it.yaml")).unwrap();
     assert_eq!(printed.trim_end(), written.trim_end());
     bench.expect_exit(&["sim", "it.yaml"], 0);
@@ -421,9 +418,8 @@ fn files_of_the_artifact_are_simulated_as_their_import_is() {
         "topology.txt",
         &TOPOLOGY.replace("100Gbps 1us 0\n1", "100GB 1us 0\n1"),
     );
-    let message = bench
-        .expect_exit(&[&["import"], &files[..]].concat(), 2)
-        .stderr;
+    let message = bench.expect_exit(&[&["import"], &files[..]].concat(), 2);
+    let message = message.stderr;
     assert!(message.contains("topology.txt:3"), "{message}");
 }
 
@@ -507,9 +503,8 @@ fn validate_passes_equal_outputs_and_fails_others() {
     }
     let agreed = "4 of 4 flows compared; 0 unfinished, 0 unknown";
     assert_eq!(out.stdout.matches(agreed).count(), 3, "{}", out.stdout);
-    let json = bench
-        .expect_exit(&[&["--json"], &validate[..]].concat(), 0)
-        .stdout;
+    let json = bench.expect_exit(&[&["--json"], &validate[..]].concat(), 0);
+    let json = json.stdout;
     let policies: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(policies[2]["policy"], "LCMP");
     assert_eq!(policies[2]["same_fct"], 4);

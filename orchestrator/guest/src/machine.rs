@@ -159,11 +159,8 @@ fn inherited(fd: RawFd) -> String {
 
 /// Doubles the commas of a path, since QEMU ends a value at a single one.
 fn escaped(path: &Path) -> OsString {
-    let parts: Vec<&[u8]> = path
-        .as_os_str()
-        .as_bytes()
-        .split(|&byte| byte == b',')
-        .collect();
+    let parts = path.as_os_str().as_bytes().split(|&byte| byte == b',');
+    let parts: Vec<&[u8]> = parts.collect();
     OsString::from_vec(parts.join(b",,".as_slice()))
 }
 

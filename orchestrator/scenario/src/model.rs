@@ -2,6 +2,11 @@
 //!
 //! Defaults are the constants in [`crate::defaults`]; the limits are in [`crate::limits`].
 
+#![expect(
+    missing_docs,
+    reason = "the raw shapes document the keys of the same names"
+)]
+
 use std::collections::BTreeMap;
 
 use lab_parameters::{Preset, Value};
@@ -16,51 +21,33 @@ pub use transport::{CcSpec, TimeoutSpec, TransportSpec, WindowSpec};
 /// One experiment: a topology, traffic over it, and the policies to compare.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Scenario {
-    /// Name of the experiment, and by default of its lab.
     pub name: String,
-    /// Purpose of the experiment, in a sentence.
     pub description: String,
-    /// Datacenters and the links between them.
     pub topology: Topology,
-    /// Workloads and single flows.
     pub traffic: Vec<Traffic>,
-    /// Policies to compare, in the order of their runs.
     pub policies: Vec<PolicySpec>,
-    /// Scale from paper to emulated quantities.
     pub scale: ScaleSpec,
-    /// Seed of all random streams.
     pub seed: u64,
-    /// Number of runs of each policy; each repetition has its own flow schedule.
     pub repetitions: u32,
-    /// Traffic generator and QP settings.
     pub generator: Generator,
-    /// Recording intervals, in paper time.
     pub measure: Measure,
-    /// Maximum age of a switch's tables and queue samples in paper time; ECMP decides beyond it.
     pub max_table_age: Nanos,
-    /// Changes to links while flows run.
     pub faults: Vec<Fault>,
-    /// Transport and buffers in the simulator.
     pub transport: TransportSpec,
 }
 
 /// Datacenters and the links between them.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Topology {
-    /// Datacenters in the order of the file, which is the order of ids.
     pub dcs: Vec<Dc>,
-    /// Inter-DC links, in the order of the file.
     pub links: Vec<InterDcLink>,
 }
 
 /// A datacenter: one DCI switch with its fabric and hosts.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Dc {
-    /// Name, such as `dc1`.
     pub name: String,
-    /// Hosts, and the switches between them and the DCI switch.
     pub fabric: Fabric,
-    /// Control of inter-DC flows at the DCI switch.
     pub agent: Agent,
 }
 
@@ -94,35 +81,25 @@ pub enum Fabric {
 /// Properties of a link, equal in both directions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Wire {
-    /// Rate of each direction.
     pub rate: BitsPerSec,
-    /// One-way propagation delay.
     pub delay: Nanos,
-    /// Egress queue at each end.
     pub buffer: Bytes,
-    /// Share of packets lost at random.
     pub loss: Ratio,
-    /// ECN marking at the egress queues; `None`: no marking.
     pub ecn: Option<Ecn>,
 }
 
 /// RED-style ECN marking by queue length.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Ecn {
-    /// Queue length below which no packet is marked.
     pub k_min: Bytes,
-    /// Queue length above which every packet is marked.
     pub k_max: Bytes,
-    /// Marking probability at `k_max`.
     pub p_max: Ratio,
 }
 
 /// A link between the DCI switches of two datacenters.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct InterDcLink {
-    /// Names of the two datacenters.
     pub between: [String; 2],
-    /// Properties of the link.
     pub wire: Wire,
 }
 
@@ -154,19 +131,12 @@ pub enum Traffic {
 /// Flows sampled from a size distribution and an arrival process.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Workload {
-    /// Flow size distribution: path of a CSV file as written, relative to the scenario.
     pub sizes: String,
-    /// Pairs of datacenters.
     pub pairs: Pairs,
-    /// Offered load as a share of [`Workload::load_base`], above zero.
     pub load: Ratio,
-    /// Reference of the load.
     pub load_base: LoadBase,
-    /// Arrival process.
     pub arrivals: Arrivals,
-    /// Time in which flows start.
     pub duration: Nanos,
-    /// Maximum number of flows, which thins the arrivals over the whole duration.
     pub max_flows: Option<u32>,
 }
 
@@ -182,11 +152,8 @@ pub enum Pairs {
 /// A sending and a receiving datacenter.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct DcPair {
-    /// Sending DC.
     pub from: String,
-    /// Receiving DC.
     pub to: String,
-    /// True if flows also go in reverse, with the same load.
     pub both_ways: bool,
 }
 
@@ -215,13 +182,9 @@ pub enum Arrivals {
 /// One flow, written down.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct FlowSpec {
-    /// Sending host, `dc1/h1`.
     pub from: String,
-    /// Receiving host.
     pub to: String,
-    /// Bytes to transfer.
     pub size: Bytes,
-    /// Start time, from the start of the run.
     pub start: Nanos,
 }
 
@@ -289,9 +252,7 @@ impl Settings {
 /// User-defined policy, compiled in.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct OwnSpec {
-    /// Name in the program.
     pub name: String,
-    /// Name in records and plots.
     pub label: Option<String>,
 }
 
@@ -328,33 +289,24 @@ pub enum ScaleSpec {
 /// Traffic generator and QP settings.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Generator {
-    /// Program that makes flows.
     pub tool: Tool,
-    /// RoCE path MTU in bytes: 1024, 2048 or 4096.
     pub mtu: u32,
-    /// Traffic class of the QPs: DSCP and the two ECN bits, as in the IP header.
     pub traffic_class: u8,
 }
 
 /// Recording intervals, in paper time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Measure {
-    /// Interval of the DCI switches' egress queues.
     pub queues: Nanos,
-    /// Interval of the inter-DC links' byte counters.
     pub links: Nanos,
-    /// Interval of the DCI switches' counters.
     pub switches: Nanos,
 }
 
 /// A change to a link at a time after the first flow may start.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Fault {
-    /// Time from the earliest possible flow start.
     pub at: Nanos,
-    /// Names of the link's two datacenters.
     pub link: [String; 2],
-    /// Change of the link.
     pub change: FaultSpec,
 }
 

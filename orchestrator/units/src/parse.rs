@@ -116,9 +116,8 @@ impl Grammar {
         let mantissa: u128 = digits.parse().map_err(|_| too_large())?;
         let decimals = u32::try_from(fraction.len()).map_err(|_| too_large())?;
         let divisor = 10u128.checked_pow(decimals).ok_or_else(too_large)?;
-        let scaled = mantissa
-            .checked_mul(u128::from(factor))
-            .ok_or_else(too_large)?;
+        let scaled = mantissa.checked_mul(u128::from(factor));
+        let scaled = scaled.ok_or_else(too_large)?;
         if !scaled.is_multiple_of(divisor) {
             return Err(ParseQuantityError::NotWhole {
                 text: text.to_string(),

@@ -116,16 +116,14 @@ mod tests {
     }
 
     fn kept(decision: &Decision) -> Vec<usize> {
-        (0..decision.candidates().len())
-            .filter(|&index| decision.candidates()[index].is_kept)
+        let all = 0..decision.candidates().len();
+        all.filter(|&index| decision.candidates()[index].is_kept)
             .collect()
     }
 
     /// DC1 to DC8 in order of delay: via DC6, DC4, DC2, DC7, DC5, DC3.
     fn testbed() -> Vec<Candidate> {
-        [54, 38, 18, 87, 104, 182]
-            .map(|path| alive(path, 0))
-            .to_vec()
+        [54, 38, 18, 87, 104, 182].map(|path| alive(path, 0)).into()
     }
 
     #[test]
@@ -182,10 +180,8 @@ mod tests {
         }
         let mut routes = routes.to_vec();
         routes.push(alive(255, 203));
-        assert_eq!(
-            decide(&routes, 0, &paper()).expect("alive").rule,
-            Rule::Scored
-        );
+        let decision = decide(&routes, 0, &paper()).expect("alive");
+        assert_eq!(decision.rule, Rule::Scored);
     }
 
     #[test]

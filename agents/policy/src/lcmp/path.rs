@@ -133,14 +133,15 @@ mod tests {
     #[test]
     fn capacity_classes_are_reached_at_their_bound() {
         let config = LcmpConfig::artifact();
-        for (rate, score) in [
+        let bounds = [
             (25, 255),
             (39, 255),
             (40, 230),
             (100, 204),
             (200, 128),
             (400, 0),
-        ] {
+        ];
+        for (rate, score) in bounds {
             assert_eq!(link_cap_score(gbit(rate), &config), score, "{rate} Gb/s");
         }
     }

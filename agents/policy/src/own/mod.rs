@@ -182,11 +182,8 @@ pub(crate) mod tests {
             hash: u32,
         ) {
             let candidates: Vec<_> = alive.iter().map(|&alive| candidate(alive)).collect();
-            let next_hops: Vec<_> = queues
-                .iter()
-                .map(|&queue| next_hop(1, 100, queue))
-                .take(alive.len())
-                .collect();
+            let next_hops = queues.iter().map(|&queue| next_hop(1, 100, queue));
+            let next_hops: Vec<_> = next_hops.take(alive.len()).collect();
             for policy in ALL.iter().copied().chain([&PastTheEnd as &dyn OwnPolicy]) {
                 let decision = decide(policy, &candidates, &next_hops, hash);
                 prop_assert_eq!(decision.is_some(), alive.contains(&true), "{}", policy.name());

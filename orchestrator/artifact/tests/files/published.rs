@@ -14,21 +14,14 @@ use lab_units::Nanos;
 fn planned(directory: &std::path::Path, topology: &str, flows: &str) -> Plan {
     let read = |name| fs::read_to_string(directory.join(name)).unwrap();
     let (topology_text, flows_text) = (read(topology), read(flows));
-    let text = import(
-        Source {
-            path: topology,
-            text: &topology_text,
-        },
-        Source {
-            path: flows,
-            text: &flows_text,
-        },
-        &ImportOptions {
-            name: "published".to_owned(),
-            max_delay: published::MAX_DELAY,
-            routes: None,
-        },
-    );
+    let options = ImportOptions {
+        name: "published".to_owned(),
+        max_delay: published::MAX_DELAY,
+        routes: None,
+    };
+    let source = |path, text| Source { path, text };
+    let topology = source(topology, &topology_text);
+    let text = import(topology, source(flows, &flows_text), &options);
     crate::plan(&text.unwrap(), &[(flows, &flows_text)])
 }
 
@@ -53,25 +46,16 @@ fn standalone_fcts_are_exact_for_every_published_flow() {
     for (_, policy) in POLICIES {
         let rows = output(&directory, policy);
         assert_eq!(rows.len(), flows.len());
-        let same: Vec<SimulatedFlow> = flows
-            .iter()
-            .map(|(flow, tuple)| SimulatedFlow {
-                flow: *tuple,
-                size: flow.size_bytes,
-                start: flow.start_ns,
-                fct: Some(flow.ideal_fct_ns),
-                standalone: flow.ideal_fct_ns,
-            })
-            .collect();
-        let agreement = Agreement::of(&rows, &same);
-        assert_eq!(
-            (
-                agreement.compared,
-                agreement.same_standalone,
-                agreement.unknown
-            ),
-            (7_064, 7_064, 0)
-        );
+        let same = flows.iter().map(|(flow, tuple)| SimulatedFlow {
+            flow: *tuple,
+            size: flow.size_bytes,
+            start: flow.start_ns,
+            fct: Some(flow.ideal_fct_ns),
+            standalone: flow.ideal_fct_ns,
+        });
+        let found = Agreement::of(&rows, &same.collect::<Vec<_>>());
+        let found = (found.compared, found.same_standalone, found.unknown);
+        assert_eq!(found, (7_064, 7_064, 0));
         for row in &rows {
             let place = flows.iter().position(|(_, tuple)| *tuple == row.flow);
             let (flow, _) = flows[place.unwrap()];
@@ -87,15 +71,10 @@ fn the_thirteen_datacenters_are_a_scenario() {
         return;
     };
     let flows = "traffic/traffic_WebSearch_13DC-0.3util.txt";
-    let plan = planned(
-        &directory,
-        "topology/topology_LeafSpine_MultiDC13.txt",
-        flows,
-    );
-    assert_eq!(
-        (plan.dcs.len(), plan.nodes.len(), plan.flows.len()),
-        (13, 299, 4_398)
-    );
+    let topology = "topology/topology_LeafSpine_MultiDC13.txt";
+    let plan = planned(&directory, topology, flows);
+    let sizes = (plan.dcs.len(), plan.nodes.len(), plan.flows.len());
+    assert_eq!(sizes, (13, 299, 4_398));
 }
 
 /// The table's next hops of a DCI switch are the plan's, in its own order.
@@ -106,22 +85,16 @@ fn the_published_routing_table_has_the_plans_next_hops() {
     };
     let plan = planned(&directory, TOPOLOGY, FLOWS);
     let text = fs::read_to_string(directory.join(ROUTES)).unwrap();
-    let order = RoutingTable::parse(ROUTES, &text)
-        .unwrap()
-        .in_plan(&plan)
-        .unwrap();
+    let order = RoutingTable::parse(ROUTES, &text).unwrap().in_plan(&plan);
+    let order = order.unwrap();
     let ids = NodeIds::of(&plan);
     let (dci, host) = (ids.ours(176).unwrap(), ids.ours(112).unwrap());
-    let theirs: Vec<u32> = order[&(dci, host)]
-        .iter()
-        .map(|node| ids.theirs(*node))
-        .collect();
+    let theirs = order[&(dci, host)].iter().map(|node| ids.theirs(*node));
+    let theirs: Vec<u32> = theirs.collect();
     assert_eq!(theirs, [182, 181, 180, 179, 178, 177]);
     let ports = lab_artifact::routing_table::port_order(&plan);
-    let by_port: Vec<u32> = ports[&(dci, host)]
-        .iter()
-        .map(|node| ids.theirs(*node))
-        .collect();
+    let by_port = ports[&(dci, host)].iter().map(|node| ids.theirs(*node));
+    let by_port: Vec<u32> = by_port.collect();
     assert_eq!(by_port, [177, 178, 179, 180, 181, 182]);
     for (key, hops) in ports {
         let mut table = order[&key].clone();

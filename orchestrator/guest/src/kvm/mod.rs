@@ -115,9 +115,8 @@ fn write(dir: &Path, json: &str) -> io::Result<()> {
 
 fn cache_dirs(cache: &Path) -> Vec<PathBuf> {
     let of_home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
-    let user = env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(of_home);
+    let user = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let user = user.or_else(of_home);
     let user = user.map(|dir| dir.join("lcmp-lab"));
     [cache.to_owned()].into_iter().chain(user).collect()
 }

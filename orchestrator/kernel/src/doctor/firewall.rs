@@ -32,10 +32,8 @@ pub(super) fn finding() -> Option<Finding> {
 pub(super) fn judge(listing: &Listing) -> Finding {
     let why = "hosts in the root namespace receive by UDP port 4791";
     let about = Requirement("packet filter", why);
-    let chains = listing
-        .nftables
-        .iter()
-        .filter_map(|object| object.chain.as_ref());
+    let chains = listing.nftables.iter();
+    let chains = chains.filter_map(|object| object.chain.as_ref());
     let dropping = chains.filter(|chain| chain.drops()).map(Chain::path);
     let dropping: Vec<String> = dropping.collect();
     let Some(first) = dropping.first() else {

@@ -248,9 +248,8 @@ fn findings_say_what_is_missing_and_how_to_fix_it() {
 
 #[test]
 fn the_limits_of_this_machine_are_read() {
-    let subjects = limits::findings()
-        .into_iter()
-        .map(|finding| finding.subject);
+    let subjects = limits::findings().into_iter();
+    let subjects = subjects.map(|finding| finding.subject);
     let subjects: Vec<_> = subjects.collect();
     let expected = ["open files", "neighbour table", "processes", "memory"];
     assert_eq!(subjects, expected);

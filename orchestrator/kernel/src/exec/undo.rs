@@ -141,10 +141,8 @@ impl Inventory<'_> {
         let inodes = namespaces.filter_map(|(name, inode)| inode.or_else(|| netns::inode(name)));
         let inodes: Vec<u64> = inodes.collect();
         let inside = |pid: &i32| process::netns_inode(*pid).is_some_and(|at| inodes.contains(&at));
-        let found = process::all()
-            .unwrap_or_default()
-            .into_iter()
-            .filter(inside);
+        let found = process::all().unwrap_or_default().into_iter();
+        let found = found.filter(inside);
         let mut running = self.processes.clone();
         running.extend(found.filter_map(ProcessId::of));
         running.retain(|process| process.pid != own && process.is_alive());

@@ -62,12 +62,10 @@ fn faults_become_steps_on_the_fiber_and_the_egress_queues() {
         ..slower
     };
     let wires = [slower, longer, as_planned, longer].map(FaultChange::Wire);
-    let changes = [FaultChange::Down, FaultChange::Up]
-        .into_iter()
-        .chain(wires);
-    let faults = changes
-        .zip(0..)
-        .map(|(change, at)| fault(LinkId(0), at, change));
+    let changes = [FaultChange::Down, FaultChange::Up].into_iter();
+    let changes = changes.chain(wires);
+    let faults = changes.zip(0..);
+    let faults = faults.map(|(change, at)| fault(LinkId(0), at, change));
     plan.faults = faults.collect();
     let mut text = String::new();
     for fault in &plan.faults {

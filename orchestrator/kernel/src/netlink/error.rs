@@ -50,10 +50,9 @@ impl KernelError {
             0 => &[][..],
             _ => payload.get(skip..).unwrap_or_default(),
         };
-        let text = NlasIterator::new(attributes)
-            .flatten()
-            .find(|attribute| attribute.kind() == NLMSGERR_ATTR_MSG)
-            .map(|attribute| c_string(attribute.value()));
+        let mut text = NlasIterator::new(attributes).flatten();
+        let text = text.find(|attribute| attribute.kind() == NLMSGERR_ATTR_MSG);
+        let text = text.map(|attribute| c_string(attribute.value()));
         Some(Self {
             errno: -number,
             text,

@@ -65,9 +65,8 @@ impl<'a> Locator<'a> {
     /// Returns the path of a problem; `None` for the whole document.
     pub fn path(self, finding: &Finding<ProblemKind>) -> Option<String> {
         let found = self.find(&finding.range);
-        let path = found
-            .map(|found| found.path)
-            .filter(|path| !path.is_empty());
+        let path = found.map(|found| found.path);
+        let path = path.filter(|path| !path.is_empty());
         match finding.kind {
             // A missing key has no position, but it has a path.
             ProblemKind::MissingKey { key } => {

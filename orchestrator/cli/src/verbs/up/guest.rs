@@ -196,7 +196,10 @@ pub fn repeat_command(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
     option("--log", request.global.log.clone().into());
     option("--seed", request.plan.seed.to_string().into());
     if !arguments.scenario.overrides.policies.is_empty() {
-        option("--policies", arguments.scenario.overrides.policies.join(",").into());
+        option(
+            "--policies",
+            arguments.scenario.overrides.policies.join(",").into(),
+        );
     }
     Ok(command)
 }
