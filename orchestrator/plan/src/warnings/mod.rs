@@ -63,7 +63,12 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
 /// Warnings of the section `transport`.
 fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     let found = match inspection.engine {
-        Engine::Kernel => [transport::not_rxes(inspection), None, None],
+        // `check` plans for the kernel engine, and a reader may mean the simulator.
+        Engine::Kernel => [
+            transport::not_rxes(inspection),
+            transport::lossy_pfc(inspection),
+            None,
+        ],
         Engine::Sim => [
             transport::without_marks(inspection),
             transport::scaled_artifact(inspection),

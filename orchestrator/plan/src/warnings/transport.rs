@@ -96,7 +96,8 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
         Role::Spine | Role::Leaf | Role::Host => "fabric_buffer",
     };
     let text = format!(
-        "{ports} ports of {} switches have no headroom in their switch's buffer and drop instead of \
+        "in the simulator, {ports} ports of {} switches have no room for PFC's headroom in their \
+         switch's buffer and drop instead of \
          sending a pause (`{}`: {} emulated for {} of headroom; lossy towards {}; hint: raise \
          `transport.{setting}`)",
         found.len(),

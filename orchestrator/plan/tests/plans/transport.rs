@@ -200,6 +200,26 @@ fn congestion_control_by_marks_needs_marks() {
     }
 }
 
+/// 100 Gbit/s for a round trip of 1 s are 12.5 GB, twice a DCI switch's buffer.
+#[test]
+fn pfc_without_room_for_headroom_is_warned_of() {
+    let long = |transport: &str| text(transport).replace("delay: 5 ms", "delay: 500 ms");
+    let options = |engine| PlanOptions {
+        engine,
+        ..PlanOptions::default()
+    };
+    let is_said = |text: &str, engine| {
+        let plan = common::try_plan(text, &options(engine)).unwrap();
+        codes(&plan).contains(&"pfc-lossy")
+    };
+    for engine in [Engine::Kernel, Engine::Sim] {
+        assert!(is_said(&long("pfc: true"), engine));
+        assert!(!is_said(&long("pfc: true, dci_buffer: 200 GB"), engine));
+        assert!(!is_said(&long("pfc: false"), engine));
+        assert!(!is_said(&text("pfc: true"), engine));
+    }
+}
+
 #[test]
 fn the_artifacts_wraps_are_not_scaled() {
     let options = PlanOptions {
