@@ -1,13 +1,16 @@
-//! Table at the end of a run: slowdowns of the policies side by side, and what they stand on.
+//! Text at the end of a run: slowdowns of the policies side by side, what they stand on, and the policies'
+//! mechanisms at work.
 
 use lab_units::show::{self, Side};
 
 use crate::{
+    at_work,
     report::{PolicySummary, Summary},
     stats::{Change, Estimate, Percentile, Range, Slowdown},
 };
 
-/// Returns the FCT slowdowns of all policies, one line each, and the notes that a reader of them needs.
+/// Returns the FCT slowdowns of all policies, one line each, the notes that a reader of them needs, and
+/// the run's evidence.
 ///
 /// Lines have at most [`WIDTH`] characters, except in runs of long labels and large slowdowns.
 #[must_use]
@@ -19,7 +22,7 @@ pub fn closing_table(summary: &Summary) -> String {
     };
     let notes = notes(summary, &table).into_iter().map(|note| note + "\n");
     let notes: String = notes.collect();
-    table + &notes
+    table + &notes + &at_work::section(&summary.evidence, &summary.unexercised)
 }
 
 /// Returns the table; with `precise`, changes have half the width of their bootstrap intervals.
@@ -195,6 +198,8 @@ const WIDTH: usize = 110;
 
 #[cfg(test)]
 mod tests {
+    use lab_records::Evidence;
+
     use super::*;
     use crate::stats;
 
@@ -225,7 +230,9 @@ mod tests {
             scenario: "test".to_owned(),
             clean: true,
             reasons: Vec::new(),
+            unexercised: Vec::new(),
             policies,
+            evidence: Evidence::default(),
         });
         let too_wide: Vec<_> = text
             .lines()

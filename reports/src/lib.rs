@@ -8,7 +8,7 @@
 //! - `run`: facts, flows and query results; `route`, `size_bins`: groups of flows
 //! - `frames`: queries on the tables, by polars
 //! - `stats`: percentiles with intervals by order statistics, means and changes with bootstrap ones
-//! - `closing`: the table at the end of a run
+//! - `closing`, `at_work`: the tables at the end of a run
 //! - `report`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
 //! - `page`: the HTML page
@@ -20,6 +20,7 @@
 //! println!("{}", report.html.display());
 //! # Ok::<(), lab_reports::ReportError>(())
 //! ```
+mod at_work;
 mod closing;
 mod error;
 pub mod fidelity;

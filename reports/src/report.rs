@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::directory::{FIGURES_DIR, REPORT_FILE};
+use lab_records::{
+    Evidence,
+    directory::{FIGURES_DIR, REPORT_FILE},
+};
 use serde::Serialize;
 
 use crate::{
@@ -83,8 +86,12 @@ pub struct Summary {
     pub clean: bool,
     /// Reasons not to trust the run.
     pub reasons: Vec<String>,
+    /// Reasons why a ranking by the run says less than it seems to.
+    pub unexercised: Vec<String>,
     /// The policies, in the order of the scenario.
     pub policies: Vec<PolicySummary>,
+    /// Evidence that the run exercised what it ranks.
+    pub evidence: Evidence,
 }
 
 /// One policy's results.
@@ -136,7 +143,12 @@ impl Summary {
             scenario: run.info.scenario.clone(),
             clean: run.verdict.clean,
             reasons: run.verdict.reasons.clone(),
+            unexercised: run.verdict.unexercised.clone(),
             policies,
+            evidence: run
+                .end
+                .as_ref()
+                .map_or_else(Evidence::default, |end| end.evidence.clone()),
         })
     }
 }

@@ -7,12 +7,15 @@
 //!
 //! - [`facts`][]: a plan as the facts of `run.json`
 //! - [`rows`][]: measurements as rows
+//! - [`evidence`](evidence())[]: the load that flows met, and each policy's mechanism at work
 
+mod evidence;
 pub mod facts;
 pub mod rows;
 
+pub use evidence::evidence;
 pub use facts::{RunSetting, run_info};
 pub use rows::{
     CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals, QueueLevels,
-    RowBatch, RowMaker, SwitchCounters,
+    RowBatch, RowMaker, Split, SwitchCounters,
 };

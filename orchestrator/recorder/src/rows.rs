@@ -11,7 +11,7 @@ use lab_plan::{
 };
 use lab_records::{
     DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow,
-    RecordsError, RunWriter, StoryEvent, StoryRow, SwitchRow,
+    RecordsError, RunWriter, SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantics};
 
@@ -25,6 +25,7 @@ pub struct RowBatch {
     pub pfc: Vec<PfcRow>,
     pub ports: Vec<PortRow>,
     pub queues: Vec<QueueRow>,
+    pub splits: Vec<SplitRow>,
     pub story: Vec<StoryRow>,
     pub switches: Vec<SwitchRow>,
 }
@@ -40,6 +41,7 @@ impl RowBatch {
         writer.append(&self.pfc)?;
         writer.append(&self.ports)?;
         writer.append(&self.queues)?;
+        writer.append(&self.splits)?;
         writer.append(&self.story)?;
         writer.append(&self.switches)?;
         let mut flows = self.flows.iter();
@@ -114,6 +116,17 @@ pub struct Decision {
     pub rule: Rule,
     /// Chosen port; none if there was no choice.
     pub chosen: Option<PortId>,
+}
+
+/// Split that traffic engineering installs at a DCI switch.
+#[derive(Clone, Copy, Debug)]
+pub struct Split {
+    /// Time of the controller's tick.
+    pub time: Nanos,
+    /// Datacenter of the switch.
+    pub dc: DcId,
+    /// Destination datacenter.
+    pub to_dc: DcId,
 }
 
 /// Costs of one candidate of a decision.
@@ -278,6 +291,23 @@ impl<'a> RowMaker<'a> {
             row.kept.0.push(u8::from(score.is_kept));
         }
         row
+    }
+
+    /// Returns the row of a split over `buckets`, each candidate's port with its share.
+    #[must_use]
+    pub fn split(&self, split: Split, buckets: &[(PortId, u16)]) -> SplitRow {
+        SplitRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: self.paper.time(split.time),
+            switch: self.dc(split.dc),
+            to_dc: self.dc(split.to_dc),
+            next_dcs: buckets
+                .iter()
+                .map(|&(port, _)| self.next_dc(port))
+                .collect(),
+            buckets: buckets.iter().map(|&(_, buckets)| buckets).collect(),
+        }
     }
 
     /// Returns the row of the link that leaves by `port`, whose rate is `rate` now.

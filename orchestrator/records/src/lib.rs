@@ -7,6 +7,7 @@
 //! results directory.
 //!
 //! - [`info`], [`outcome`]: facts of a run before its first and after its last flow, its verdict
+//! - [`evidence`][]: counts by which a run shows that it exercised what it ranks
 //! - [`run_file`]: `run.json`, which holds both with the format version
 //! - [`rows`]: the tables' rows; `reports/README.md` explains every column
 //! - [`directory`]: file names, the format version, and the link to the newest run
@@ -27,6 +28,7 @@ pub mod columns;
 mod csv_table;
 pub mod directory;
 pub mod error;
+pub mod evidence;
 pub mod info;
 pub mod outcome;
 pub mod parquet_table;
@@ -40,6 +42,10 @@ pub mod writer;
 pub use columns::{Batch, Texts, Values};
 pub use directory::{create_run_dir, point_latest};
 pub use error::RecordsError;
+pub use evidence::{
+    BusyLink, Changed, Evidence, HashCounts, LcmpCounts, Mechanism, Met, OfferedLoad,
+    PathDifference, PolicyEvidence, SplitCounts,
+};
 pub use info::{
     DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo, SimInfo,
 };
@@ -50,7 +56,7 @@ pub use outcome::{
 pub use reader::{RunDir, Table};
 pub use rows::{
     Column, DcPath, DecisionRow, FlowRow, FlowStatus, Kind, LinkRow, List, PfcEvent, PfcRow,
-    PortRow, QueueRow, Row, StoryEvent, StoryRow, SwitchRow,
+    PortRow, QueueRow, Row, SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 pub use run_file::{RunFile, stamp};
 pub use time::UtcTime;

@@ -3,7 +3,7 @@
 use lab_units::{BitsPerSec, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::{FlowRow, RunInfo, UtcTime};
+use crate::{Evidence, FlowRow, RunInfo, UtcTime};
 
 /// Outcome of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub struct RunEnd {
     pub warnings: Vec<String>,
     /// Reasons why the results cannot be trusted, besides those that the rows give.
     pub problems: Vec<String>,
+    /// Evidence that the run exercised what it ranks.
+    #[serde(default)]
+    pub evidence: Evidence,
 }
 
 /// One phase of a run.
@@ -125,6 +128,10 @@ pub struct Verdict {
     pub clean: bool,
     /// Reasons not to trust the run, each a sentence without its full stop.
     pub reasons: Vec<String>,
+    /// Reasons why a ranking by the run says less than it seems to: [`Evidence::warnings`]. Its numbers
+    /// can be trusted all the same.
+    #[serde(default)]
+    pub unexercised: Vec<String>,
 }
 
 impl FlowCounts {
@@ -184,6 +191,7 @@ impl Verdict {
         Self {
             clean: reasons.is_empty(),
             reasons,
+            unexercised: end.map_or_else(Vec::new, |end| end.evidence.warnings()),
         }
     }
 

@@ -4,9 +4,9 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{
-    Clock, DcInfo, DcPath, DelayMethod, EngineInfo, FlowRow, FlowStatus, Granularity, GuestCpu,
-    LinkInfo, LinkRow, Location, MeasuredLink, Phase, QueueRow, RunEnd, RunInfo, ScaleInfo,
-    UtcTime,
+    Clock, DcInfo, DcPath, DelayMethod, EngineInfo, Evidence, FlowRow, FlowStatus, Granularity,
+    GuestCpu, LinkInfo, LinkRow, Location, MeasuredLink, Phase, QueueRow, RunEnd, RunInfo,
+    ScaleInfo, UtcTime,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
@@ -140,6 +140,7 @@ pub fn end() -> RunEnd {
         }],
         warnings: Vec::new(),
         problems: Vec::new(),
+        evidence: Evidence::default(),
     }
 }
 

@@ -123,6 +123,7 @@ impl Observer for Collector<'_> {
             | TraceEvent::SwitchSample(_)
             | TraceEvent::Pfc(_)
             | TraceEvent::FirstHop(_)
+            | TraceEvent::Split(_)
             | TraceEvent::Flow(_) => {}
         }
     }

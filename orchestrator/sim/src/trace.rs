@@ -6,7 +6,7 @@ use lab_policy::{Decision, Rule, Trigger, lcmp::Levels};
 use lab_records::StoryEvent;
 use lab_units::{BitsPerSec, FlowId};
 
-use crate::{port::Counts, time::SimTime};
+use crate::{port::Counts, te::Buckets, time::SimTime};
 
 /// Event or sample of interest to an observer.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub enum TraceEvent {
     FlowFinished(FlowFinished),
     /// Decision of a DCI switch.
     Decision(Box<DecisionEvent>),
+    /// Split installed by traffic engineering.
+    Split(Box<SplitEvent>),
     /// Periodic counters of an inter-DC port.
     LinkSample(PortSample),
     /// Final counters of a port.
@@ -81,6 +83,19 @@ pub struct DecisionEvent {
     pub decision: Decision,
     /// Ports of the candidates, in the order of the decision's.
     pub ports: Vec<u32>,
+}
+
+/// Traffic engineering installed a split at a DCI switch.
+#[derive(Clone, Debug)]
+pub struct SplitEvent {
+    /// Time of the tick.
+    pub at: SimTime,
+    /// Datacenter of the switch.
+    pub dc: u32,
+    /// Destination datacenter.
+    pub to_dc: u32,
+    /// Ports of the candidates and their buckets.
+    pub buckets: Buckets,
 }
 
 /// Counters of a port.
@@ -198,6 +213,7 @@ impl TraceEvent {
         match self {
             Self::FlowFinished(event) => event.at,
             Self::Decision(event) => event.at,
+            Self::Split(event) => event.at,
             Self::LinkSample(sample) | Self::PortTotals(sample) => sample.at,
             Self::QueueSample(sample) => sample.at,
             Self::SwitchSample(sample) => sample.at,

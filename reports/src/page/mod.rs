@@ -1,5 +1,6 @@
 //! The HTML page: one file that loads nothing and has no scripts.
 
+mod evidence;
 mod facts;
 mod flows;
 mod links;
@@ -45,6 +46,7 @@ pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
             section {
                 h2 { "Results" }
                 (results::tables(page))
+                (evidence::tables(page.summary))
             }
             section {
                 h2 { "Figures" }

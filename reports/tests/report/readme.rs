@@ -1,7 +1,7 @@
 //! `README.md` names every column and figure, in order.
 
 use lab_records::{
-    DecisionRow, FlowRow, LinkRow, PfcRow, PortRow, QueueRow, Row, StoryRow, SwitchRow,
+    DecisionRow, FlowRow, LinkRow, PfcRow, PortRow, QueueRow, Row, SplitRow, StoryRow, SwitchRow,
 };
 
 const README: &str = include_str!("../../README.md");
@@ -30,6 +30,7 @@ fn every_column_of_every_table_is_explained() {
     assert_explained::<LinkRow>();
     assert_explained::<QueueRow>();
     assert_explained::<DecisionRow>();
+    assert_explained::<SplitRow>();
     assert_explained::<SwitchRow>();
     assert_explained::<PortRow>();
     assert_explained::<PfcRow>();

@@ -338,6 +338,8 @@ impl Runner<'_> {
     ) -> Result<(), RunError> {
         if let (Some((dc, demands)), Some(te)) = (&effects.demands, &mut running.te) {
             let commands = te.report(*dc, demands)?;
+            let splits = running.repetition.splits(demands.time_ns, &commands);
+            self.records.append(&splits)?;
             running.send(commands)?;
         }
         if let Some(dc) = effects.lost {

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_abi::wire::{AgentMessage, Demands, Stats};
+use lab_abi::wire::{AgentCommand, AgentMessage, Demands, Stats};
 use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
 use lab_plan::model::{Flow, Plan, PolicyRun};
 use lab_recorder::RowBatch;
-use lab_records::FlowRow;
+use lab_records::{FlowRow, SplitRow};
 use lab_units::{DcId, FlowId, show::about_time};
 
 use super::{AgentError, RunError, agents::AgentEvent, rows::ReportRows};
@@ -113,6 +113,11 @@ impl<'a> Repetition<'a> {
     /// Counts a restart of an agent.
     pub(super) fn restart(&mut self, dc: DcId) {
         self.rows.restart(dc);
+    }
+
+    /// Returns the rows of the splits that `commands` install, which follow a report of `time_ns`.
+    pub(super) fn splits(&self, time_ns: u64, commands: &[(DcId, AgentCommand)]) -> Vec<SplitRow> {
+        self.rows.splits(time_ns, commands)
     }
 
     /// Handles an input and returns its effects.

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use lab_abi::wire::{DecisionReport, LinkReport, Links, QueueReport, Queues, Stats};
+use lab_abi::wire::{
+    AgentCommand, BucketRow, DecisionReport, LinkReport, Links, QueueReport, Queues, Stats,
+};
 use lab_perftest::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
-use lab_plan::model::{Flow, Plan};
+use lab_plan::model::{Destination, Flow, Plan};
 use lab_recorder::{
     CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, QueueLevels, RowMaker,
-    SwitchCounters,
+    Split, SwitchCounters,
 };
-use lab_records::{DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, SwitchRow};
+use lab_records::{DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, SplitRow, SwitchRow};
 use lab_units::{Bytes, DcId, Nanos, PortId};
 
 use super::paths::{FlowPaths, PinnedPaths};
@@ -107,6 +109,36 @@ impl<'a> ReportRows<'a> {
         }
         let row = |port: &LinkReport| self.link(report.time_ns, port);
         report.ports.iter().map(row).collect()
+    }
+
+    /// Returns the rows of the splits that the commands of traffic engineering install, which follow a
+    /// report of the time `time_ns`.
+    pub(super) fn splits(&self, time_ns: u64, commands: &[(DcId, AgentCommand)]) -> Vec<SplitRow> {
+        let time = self.time(time_ns);
+        let tables = commands.iter().filter_map(|(dc, command)| match command {
+            AgentCommand::SetBuckets(rows) => Some((*dc, rows)),
+            _ => None,
+        });
+        let rows = tables.flat_map(|(dc, rows)| rows.iter().map(move |row| (dc, row)));
+        rows.filter_map(|(dc, row)| self.split(time, dc, row))
+            .collect()
+    }
+
+    fn split(&self, time: Nanos, dc: DcId, row: &BucketRow) -> Option<SplitRow> {
+        let plan = self.rows.plan;
+        let is_row = |destination: &&Destination| {
+            let prefix = plan.dcs[destination.dc.index()].prefix;
+            (prefix.addr, prefix.len) == (row.addr, row.prefix_len)
+        };
+        let destinations = &plan.switches.get(dc.index())?.destinations;
+        let destination = destinations.iter().find(is_row)?;
+        let ports = destination
+            .candidates
+            .iter()
+            .map(|candidate| candidate.port);
+        let buckets: Vec<_> = ports.zip(row.buckets.iter().copied()).collect();
+        let to_dc = destination.dc;
+        Some(self.rows.split(Split { time, dc, to_dc }, &buckets))
     }
 
     /// Counts a restart of a switch's agent.
@@ -229,6 +261,30 @@ mod tests {
         let names = (&*row.link, &*row.from_dc, &*row.to_dc);
         assert_eq!(names, ("dc1-dc2", "dc1", "dc2"));
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
+    }
+
+    #[test]
+    fn a_split_names_the_destination_and_its_next_hops() {
+        let plan = plan();
+        let rows = rows(&plan);
+        let destination = &plan.switches[0].destinations[0];
+        let prefix = plan.dcs[destination.dc.index()].prefix;
+        let buckets = vec![7; destination.candidates.len()];
+        let command = |addr| {
+            let row = BucketRow {
+                addr,
+                prefix_len: prefix.len,
+                buckets: buckets.clone(),
+            };
+            (DcId(0), AgentCommand::SetBuckets(vec![row]))
+        };
+        let unknown = command("192.0.2.0".parse().unwrap());
+        let found = rows.splits(START + 20_000_000, &[command(prefix.addr), unknown]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].time_ns, Nanos::from_millis(2));
+        assert_eq!((&*found[0].switch, &*found[0].to_dc), ("dc1", "dc4"));
+        assert_eq!(*found[0].next_dcs, ["dc2", "dc3"]);
+        assert_eq!(*found[0].buckets, [7, 7]);
     }
 
     #[test]

@@ -44,6 +44,27 @@ row! {
 }
 
 row! {
+    /// A split that traffic engineering installed at a DCI switch, for one destination. The lists have
+    /// one item for each candidate, in the same order.
+    pub struct SplitRow in "splits.csv", required: false {
+        /// Label of the policy.
+        pub policy: String,
+        /// Repetition, from 0.
+        pub repetition: u32,
+        /// Time at which the controller installed it, the same for all switches of an interval.
+        pub time_ns: Nanos,
+        /// The DCI switch.
+        pub switch: String,
+        /// Destination datacenter.
+        pub to_dc: String,
+        /// Next-hop datacenter of each candidate.
+        pub next_dcs: List<String>,
+        /// Hash buckets of each candidate.
+        pub buckets: List<u16>,
+    }
+}
+
+row! {
     /// A PFC frame, when it reached the port that it pauses or resumes.
     pub struct PfcRow in "pfc.csv", required: false {
         /// Label of the policy.

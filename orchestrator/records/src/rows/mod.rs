@@ -19,7 +19,7 @@ use serde::{
 
 use crate::Semantics;
 pub use counters::{LinkRow, PortRow, QueueRow, SwitchRow};
-pub use events::{DecisionRow, PfcEvent, PfcRow, StoryEvent, StoryRow};
+pub use events::{DecisionRow, PfcEvent, PfcRow, SplitRow, StoryEvent, StoryRow};
 pub use flow::{DcPath, FlowRow, FlowStatus};
 
 /// A row of one of a run's tables.

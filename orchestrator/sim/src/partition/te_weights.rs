@@ -9,6 +9,7 @@ use crate::{
     packet::{Kind, Packet},
     semantics::SemanticsRules,
     te::Buckets,
+    trace::{SplitEvent, TraceEvent},
     world::{Candidate, World},
 };
 
@@ -84,7 +85,13 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             None => te.report(tick, self.dc, &nothing, &links),
             Some(te_weights) => {
                 for (to_dc, buckets) in te.due(tick, self.dc) {
-                    te_weights.tables[to_dc as usize] = buckets;
+                    te_weights.tables[to_dc as usize].clone_from(&buckets);
+                    self.trace.push(TraceEvent::Split(Box::new(SplitEvent {
+                        at: self.now,
+                        dc: self.dc,
+                        to_dc,
+                        buckets,
+                    })));
                 }
                 te.report(tick, self.dc, &te_weights.sent, &links);
                 te_weights.sent = nothing;

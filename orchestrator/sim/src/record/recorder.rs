@@ -164,6 +164,7 @@ impl Observer for Recorder<'_> {
         match event {
             TraceEvent::FlowFinished(end) => self.end_flow(end.flow, &End::At(end.at)),
             TraceEvent::Decision(event) => self.decided(&event),
+            TraceEvent::Split(event) => self.pending.splits.push(self.rows.split(&event)),
             TraceEvent::LinkSample(sample) => self.pending.links.push(self.rows.link(&sample)),
             TraceEvent::PortTotals(sample) => self.pending.ports.push(self.rows.port(&sample)),
             TraceEvent::QueueSample(sample) => self.pending.queues.push(self.rows.queue(&sample)),

@@ -3,11 +3,11 @@
 use lab_plan::{Flow, LinkKind, Role};
 use lab_recorder::{
     CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals, QueueLevels,
-    RowMaker, SwitchCounters,
+    RowMaker, Split, SwitchCounters,
 };
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, PortRow, QueueRow, StoryEvent,
-    StoryRow, SwitchRow,
+    DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, PortRow, QueueRow, SplitRow,
+    StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos, PortId};
 
@@ -15,7 +15,9 @@ use super::paths::{FlowPaths, PathTrace};
 use crate::{
     simulate::RunContext,
     time::SimTime,
-    trace::{DecisionEvent, FlowEvent, PfcSignal, PortSample, QueueSample, SwitchSample},
+    trace::{
+        DecisionEvent, FlowEvent, PfcSignal, PortSample, QueueSample, SplitEvent, SwitchSample,
+    },
 };
 
 /// Maker of the rows of one run's trace events.
@@ -144,6 +146,17 @@ impl<'w> EventRows<'w> {
             peer: chosen,
             ..self.event(event.flow, event.at, StoryEvent::Decided, node)
         }
+    }
+
+    pub fn split(&self, event: &SplitEvent) -> SplitRow {
+        let split = Split {
+            time: event.at.nanos_trunc(),
+            dc: DcId(event.dc),
+            to_dc: DcId(event.to_dc),
+        };
+        let buckets = event.buckets.iter();
+        let buckets = buckets.map(|&(port, buckets)| (self.port_id(port), buckets));
+        self.rows.split(split, &buckets.collect::<Vec<_>>())
     }
 
     pub fn link(&self, sample: &PortSample) -> LinkRow {

@@ -147,6 +147,7 @@ impl Simulation {
             measured_links: Vec::new(),
             warnings: Vec::new(),
             problems,
+            evidence: lab_recorder::evidence(&self.plan, &dir).during("read the records")?,
         };
         records.finish(end).during("finish the records")?;
         failure.map_or(Ok(dir), Err)

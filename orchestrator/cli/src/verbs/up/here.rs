@@ -242,6 +242,7 @@ impl<'a> Run<'a> {
                 .iter()
                 .map(|failure| failure.message.clone())
                 .collect(),
+            evidence: lab_recorder::evidence(plan, records.dir()).during("read the records")?,
         };
         let (_, outcome) = records.finish(end).during("finish the records")?;
         self.copy_records().during("copy the records to the host")?;

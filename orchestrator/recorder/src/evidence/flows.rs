@@ -1,0 +1,173 @@
+//! Flows of one policy: under way at once, on the same links, on the same paths.
+
+use std::collections::BTreeMap;
+
+use lab_plan::{Concurrency, model::Plan};
+use lab_records::FlowRow;
+use lab_units::Nanos;
+
+/// Flows of one policy, over all repetitions.
+#[derive(Default)]
+pub(super) struct Flows {
+    /// Names of the datacenters.
+    dcs: Vec<String>,
+    flows: Vec<Seen>,
+    /// Number of each path.
+    paths: BTreeMap<String, usize>,
+    /// Directed links of each path, as pairs of positions in `dcs`.
+    links: Vec<Vec<(usize, usize)>>,
+}
+
+/// A flow that started.
+struct Seen {
+    repetition: u32,
+    id: u32,
+    start: Nanos,
+    /// End; none for a flow that did not finish.
+    end: Option<Nanos>,
+    /// Number of its path; none if it is not known.
+    path: Option<usize>,
+}
+
+impl Flows {
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            dcs: plan.dcs.iter().map(|dc| dc.name.clone()).collect(),
+            ..Self::default()
+        }
+    }
+
+    pub fn add(&mut self, row: &FlowRow) {
+        let path = row.path.as_ref().map(|path| {
+            if let Some(&known) = self.paths.get(path.as_str()) {
+                return known;
+            }
+            let names: Vec<&str> = self.dcs.iter().map(String::as_str).collect();
+            let position = |name: &str| names.iter().position(|other| *other == name);
+            let hops = path.hops(&names).unwrap_or_default();
+            let pairs = hops.windows(2);
+            let links = pairs.filter_map(|pair| Some((position(pair[0])?, position(pair[1])?)));
+            self.links.push(links.collect());
+            self.paths
+                .insert(path.as_str().to_owned(), self.links.len() - 1);
+            self.links.len() - 1
+        });
+        self.flows.push(Seen {
+            repetition: row.repetition,
+            id: row.flow_id.0,
+            start: row.start_ns,
+            end: row.fct_ns.map(|fct| row.start_ns.saturating_add(fct)),
+            path,
+        });
+    }
+
+    /// Returns the concurrency of the finished flows.
+    pub fn concurrency(&self) -> Concurrency {
+        let spans = self.flows.iter();
+        Concurrency::of(spans.filter_map(|flow| Some((flow.repetition, flow.start, flow.end?))))
+    }
+
+    /// Returns the number of finished flows on known paths, and of those that shared a direction of a
+    /// link with another of them while both were under way.
+    pub fn overlapping(&self) -> (u64, u64) {
+        let mut by_link: BTreeMap<_, Vec<Span>> = BTreeMap::new();
+        let mut known = 0;
+        for (index, flow) in self.flows.iter().enumerate() {
+            let (Some(end), Some(path)) = (flow.end, flow.path) else {
+                continue;
+            };
+            known += 1;
+            for &link in &self.links[path] {
+                let spans = by_link.entry((flow.repetition, link)).or_default();
+                spans.push(Span {
+                    start: flow.start,
+                    end,
+                    index,
+                });
+            }
+        }
+        let mut overlaps = vec![false; self.flows.len()];
+        for spans in by_link.values_mut() {
+            mark_overlaps(spans, &mut overlaps);
+        }
+        let overlapping = overlaps.into_iter().filter(|&overlaps| overlaps);
+        (known, super::count(overlapping.count()))
+    }
+
+    /// Returns the number of flows whose paths here and in `other` are known, and of those whose differ.
+    pub fn paths_unlike(&self, other: &Self) -> (u64, u64) {
+        let others: BTreeMap<(u32, u32), &str> = other.named_paths().collect();
+        let (mut flows, mut differ) = (0, 0);
+        for (flow, path) in self.named_paths() {
+            if let Some(&other) = others.get(&flow) {
+                flows += 1;
+                differ += u64::from(path != other);
+            }
+        }
+        (flows, differ)
+    }
+
+    fn named_paths(&self) -> impl Iterator<Item = ((u32, u32), &str)> {
+        let mut names = vec![""; self.links.len()];
+        for (name, &path) in &self.paths {
+            names[path] = name;
+        }
+        let flows = self.flows.iter();
+        flows.filter_map(move |flow| Some(((flow.repetition, flow.id), names[flow.path?])))
+    }
+}
+
+/// Marks the spans that have an instant in common with another, which `spans` sorts by start.
+///
+/// A span is compared with the earlier one that ends last: if that one has ended, all earlier ones have.
+fn mark_overlaps(spans: &mut [Span], overlaps: &mut [bool]) {
+    spans.sort_unstable();
+    let mut last: Option<Span> = None;
+    for &span in spans.iter() {
+        if let Some(last) = last
+            && span.start < last.end
+        {
+            overlaps[span.index] = true;
+            overlaps[last.index] = true;
+        }
+        if last.is_none_or(|last| span.end > last.end) {
+            last = Some(span);
+        }
+    }
+}
+
+/// Time that a flow was under way.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Span {
+    start: Nanos,
+    end: Nanos,
+    /// Position of the flow.
+    index: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn overlaps_are_those_of_all_pairs(spans in prop::collection::vec((0u64..40, 1u64..12), 0..20)) {
+            let span = |(index, (start, length)): (usize, (u64, u64))| Span {
+                start: Nanos::new(start),
+                end: Nanos::new(start + length),
+                index,
+            };
+            let spans: Vec<Span> = spans.into_iter().enumerate().map(span).collect();
+            let meets = |a: &Span, b: &Span| a.index != b.index && a.start < b.end && b.start < a.end;
+            let expected: Vec<bool> = spans
+                .iter()
+                .map(|one| spans.iter().any(|other| meets(one, other)))
+                .collect();
+            let mut found = vec![false; spans.len()];
+            mark_overlaps(&mut spans.clone(), &mut found);
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! LCMP's decisions, made again without one of its costs.
+
+use lab_abi::{Rule, Trigger};
+use lab_policy::{
+    Candidate, Decision, FlowTuple, flow_hash,
+    lcmp::{LcmpConfig, decide},
+};
+use lab_records::{Changed, DecisionRow, LcmpCounts};
+
+/// Counts of decisions under one policy.
+pub(super) struct Replay<'a> {
+    config: &'a LcmpConfig,
+    without_path: LcmpConfig,
+    without_congestion: LcmpConfig,
+    decisions: u64,
+    unexplained: u64,
+    path: Changed,
+    congestion: Changed,
+}
+
+impl<'a> Replay<'a> {
+    pub fn new(config: &'a LcmpConfig) -> Self {
+        Self {
+            config,
+            without_path: LcmpConfig {
+                alpha: 0,
+                ..config.clone()
+            },
+            without_congestion: LcmpConfig {
+                beta: 0,
+                ..config.clone()
+            },
+            decisions: 0,
+            unexplained: 0,
+            path: Changed::default(),
+            congestion: Changed::default(),
+        }
+    }
+
+    /// Adds the decision of `row` for a new flow, by a switch whose hash has the seed `seed`.
+    pub fn add(&mut self, row: &DecisionRow, seed: u32) {
+        if !is_own_rule(&row.reason) {
+            return;
+        }
+        let Some((candidates, hash)) = replayed(row, seed, self.config) else {
+            self.unexplained += 1;
+            return;
+        };
+        self.decisions += 1;
+        let again = |config| Choice::of(decide(&candidates, hash.unwrap_or(0), config));
+        let actual = again(self.config);
+        let compare = |sums: &mut Changed, config| {
+            let other = again(config);
+            sums.kept += u64::from(other.kept() != actual.kept());
+            sums.order += u64::from(other.order != actual.order);
+            sums.next_hop += u64::from(hash.is_some() && other.chosen != actual.chosen);
+        };
+        compare(&mut self.path, &self.without_path);
+        compare(&mut self.congestion, &self.without_congestion);
+    }
+
+    /// Returns the counts, without a comparison of paths.
+    pub fn counts(&self) -> LcmpCounts {
+        LcmpCounts {
+            decisions: self.decisions,
+            unexplained: self.unexplained,
+            path: (self.config.alpha > 0).then_some(self.path),
+            congestion: (self.config.beta > 0).then_some(self.congestion),
+            against_rm_beta: None,
+        }
+    }
+}
+
+/// True for the reason of a decision by LCMP's scores.
+fn is_own_rule(reason: &str) -> bool {
+    let own = [Rule::Scored, Rule::LeastCost, Rule::HashAll];
+    own.map(|rule| Trigger::NewFlow.reason(rule))
+        .contains(&reason)
+}
+
+/// Returns the candidates of a recorded decision and the flow's hash, none if it is not that of the
+/// recorded choice; `None` if `config` gives other costs or keeps others than recorded.
+///
+/// A record does not say which ports were dead: if all alive do not explain it, those are dead that were
+/// dropped in spite of a cost below that of a kept candidate.
+fn replayed(
+    row: &DecisionRow,
+    seed: u32,
+    config: &LcmpConfig,
+) -> Option<(Vec<Candidate>, Option<u32>)> {
+    let max_kept = (0..row.candidates.len())
+        .filter(|&at| row.kept.get(at) == Some(&1))
+        .filter_map(|at| row.cost.get(at))
+        .max()?;
+    let candidates = |is_alive: &dyn Fn(usize) -> bool| {
+        let candidate = |at: usize| {
+            Some(Candidate {
+                path: *row.c_path.get(at)?,
+                congestion: *row.c_cong.get(at)?,
+                is_alive: is_alive(at),
+                buckets: 1,
+            })
+        };
+        (0..row.candidates.len())
+            .map(candidate)
+            .collect::<Option<Vec<_>>>()
+    };
+    let is_recorded = |candidates: &Vec<Candidate>| {
+        decide(candidates, 0, config).is_some_and(|decision| {
+            let rows = decision.candidates().iter().zip(row.cost.iter());
+            let same = |(scored, (&cost, &kept)): (&lab_policy::Scored, (&u32, &u8))| {
+                (!scored.candidate.is_alive || scored.cost == cost) && scored.is_kept == (kept == 1)
+            };
+            rows.zip(row.kept.iter())
+                .all(|((scored, cost), kept)| same((scored, (cost, kept))))
+        })
+    };
+    let is_plausible = |at: usize| row.kept.get(at) == Some(&1) || row.cost[at] > *max_kept;
+    let found = candidates(&|_| true).filter(&is_recorded);
+    let found = found.or_else(|| candidates(&is_plausible).filter(&is_recorded))?;
+    let tuple = FlowTuple {
+        src: row.src,
+        dst: row.dst,
+        sport: row.sport,
+        dport: ROCE_PORT,
+    };
+    let hash = flow_hash(tuple, seed);
+    let chosen = decide(&found, hash, config).map(|decision| decision.chosen);
+    let is_chosen = chosen.and_then(|at| row.candidates.get(at)) == row.chosen.as_ref();
+    Some((found, is_chosen.then_some(hash)))
+}
+
+/// Result of a decision that can be compared.
+#[derive(Default)]
+struct Choice {
+    chosen: Option<usize>,
+    /// Kept candidates, cheapest first, as the hash indexes them.
+    order: Vec<usize>,
+}
+
+impl Choice {
+    fn of(decision: Option<Decision>) -> Self {
+        let Some(decision) = decision else {
+            return Self::default();
+        };
+        let scored = decision.candidates();
+        let mut order: Vec<usize> = (0..scored.len()).filter(|&at| scored[at].is_kept).collect();
+        order.sort_by_key(|&at| (scored[at].cost, at));
+        Self {
+            chosen: Some(decision.chosen),
+            order,
+        }
+    }
+
+    fn kept(&self) -> Vec<usize> {
+        let mut kept = self.order.clone();
+        kept.sort_unstable();
+        kept
+    }
+}
+
+/// UDP port of RoCEv2.
+const ROCE_PORT: u16 = 4791;
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use lab_records::List;
+    use lab_units::{BitsPerSec, FlowId, Nanos};
+
+    use super::*;
+
+    fn config() -> LcmpConfig {
+        LcmpConfig::paper(BitsPerSec::new(200_000_000_000).expect("not zero"))
+    }
+
+    /// The row of a decision by `config` over candidates of these C_path, C_cong and liveness.
+    fn row(candidates: &[(u8, u8, bool)], config: &LcmpConfig, sport: u16) -> DecisionRow {
+        let candidates: Vec<Candidate> = candidates
+            .iter()
+            .map(|&(path, congestion, is_alive)| Candidate {
+                path,
+                congestion,
+                is_alive,
+                buckets: 1,
+            })
+            .collect();
+        let (src, dst) = (Ipv4Addr::new(10, 0, 16, 1), Ipv4Addr::new(10, 0, 128, 1));
+        let tuple = FlowTuple {
+            src,
+            dst,
+            sport,
+            dport: ROCE_PORT,
+        };
+        let decision = decide(&candidates, flow_hash(tuple, 7), config).expect("one is alive");
+        let names: Vec<String> = (0..candidates.len()).map(|at| format!("dc{at}")).collect();
+        let scored = decision.candidates();
+        DecisionRow {
+            policy: "lcmp".to_owned(),
+            repetition: 0,
+            time_ns: Nanos::ZERO,
+            switch: "dc1".to_owned(),
+            flow_id: Some(FlowId(0)),
+            src,
+            dst,
+            sport,
+            reason: Trigger::NewFlow.reason(decision.rule).to_owned(),
+            chosen: Some(names[decision.chosen].clone()),
+            candidates: List(names),
+            c_path: scored.iter().map(|row| row.candidate.path).collect(),
+            c_cong: scored.iter().map(|row| row.candidate.congestion).collect(),
+            cost: scored.iter().map(|row| row.cost).collect(),
+            kept: scored.iter().map(|row| u8::from(row.is_kept)).collect(),
+        }
+    }
+
+    fn counts(rows: &[DecisionRow], config: &LcmpConfig) -> LcmpCounts {
+        let mut replay = Replay::new(config);
+        rows.iter().for_each(|row| replay.add(row, 7));
+        replay.counts()
+    }
+
+    const IDLE: [(u8, u8, bool); 4] = [(54, 0, true), (38, 0, true), (18, 0, true), (87, 0, true)];
+
+    #[test]
+    fn without_congestion_c_cong_changes_nothing_and_c_path_does() {
+        let rows: Vec<_> = (0..40).map(|sport| row(&IDLE, &config(), sport)).collect();
+        let counts = counts(&rows, &config());
+        assert_eq!((counts.decisions, counts.unexplained), (40, 0));
+        assert_eq!(counts.congestion, Some(Changed::default()));
+        let path = counts.path.expect("alpha is not 0");
+        assert_eq!((path.kept, path.order), (40, 40));
+        assert!((5..40).contains(&path.next_hop), "{path:?}");
+    }
+
+    #[test]
+    fn congestion_that_moves_a_route_out_changes_the_kept_set() {
+        let mut routes = IDLE;
+        // 3 · 18 + 200 is above 3 · 54, so dc0 is kept in its place.
+        routes[2].1 = 200;
+        let rows: Vec<_> = (0..40)
+            .map(|sport| row(&routes, &config(), sport))
+            .collect();
+        let congestion = counts(&rows, &config()).congestion.expect("beta is not 0");
+        assert_eq!((congestion.kept, congestion.order), (40, 40));
+        assert!(congestion.next_hop > 10, "{congestion:?}");
+        // 3 · 18 + 70 is above 3 · 38, below 3 · 54: the same two, in the other order.
+        routes[2].1 = 70;
+        let rows: Vec<_> = (0..40)
+            .map(|sport| row(&routes, &config(), sport))
+            .collect();
+        let congestion = counts(&rows, &config()).congestion.expect("beta is not 0");
+        assert_eq!((congestion.kept, congestion.order), (0, 40));
+        assert_eq!(
+            congestion.next_hop, 40,
+            "the hash is an index in that order"
+        );
+    }
+
+    #[test]
+    fn a_dead_port_is_known_by_its_cost() {
+        let mut routes = IDLE;
+        routes[2].2 = false;
+        let found = counts(&[row(&routes, &config(), 1)], &config());
+        assert_eq!((found.decisions, found.unexplained), (1, 0));
+    }
+
+    #[test]
+    fn costs_of_other_parameters_are_not_explained() {
+        let tuned = LcmpConfig {
+            alpha: 1,
+            ..config()
+        };
+        let found = counts(&[row(&IDLE, &tuned, 1)], &config());
+        assert_eq!((found.decisions, found.unexplained), (0, 1));
+        let stale = DecisionRow {
+            reason: Trigger::NewFlow.reason(Rule::Stale).to_owned(),
+            ..row(&IDLE, &config(), 1)
+        };
+        assert_eq!(counts(&[stale], &config()).decisions, 0);
+    }
+
+    #[test]
+    fn an_ablation_has_only_the_cost_that_is_left() {
+        let rm_beta = LcmpConfig {
+            beta: 0,
+            ..config()
+        };
+        let found = counts(&[row(&IDLE, &rm_beta, 1)], &rm_beta);
+        assert!(found.congestion.is_none() && found.path.is_some());
+        let rm_alpha = LcmpConfig {
+            alpha: 0,
+            ..config()
+        };
+        let found = counts(&[row(&IDLE, &rm_alpha, 1)], &rm_alpha);
+        assert!(found.path.is_none() && found.congestion.is_some());
+    }
+}

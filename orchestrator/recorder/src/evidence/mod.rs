@@ -1,0 +1,315 @@
+//! Evidence that a run exercised what it ranks, from its plan and its rows.
+//!
+//! - `flows`: flows under way at once, on their links
+//! - `links`: use of links while flows start
+//! - `lcmp`: decisions made again without one cost
+//! - `hash`: shares of next hops
+//! - `splits`: tables of traffic engineering
+
+mod flows;
+mod hash;
+mod lcmp;
+mod links;
+mod splits;
+
+use std::{collections::BTreeSet, path::Path};
+
+use lab_abi::{Rule, Trigger};
+use lab_plan::{
+    Semantics,
+    model::{Plan, PolicyPlan, PolicyRun},
+};
+use lab_records::{
+    DecisionRow, Evidence, FlowRow, LinkRow, Mechanism, Met, OfferedLoad, PolicyEvidence,
+    RecordsError, RunDir, SplitRow,
+};
+use lab_units::DcId;
+
+use self::{flows::Flows, hash::Shares, lcmp::Replay, links::Links, splits::Splits};
+
+/// Returns the evidence of the run of `plan` whose rows are in the directory `run`.
+///
+/// # Errors
+/// Tables that cannot be read.
+pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
+    let run = RunDir::open(run)?;
+    let mut witness = Witness::new(plan);
+    run.visit(|row: FlowRow| witness.flow(&row))?;
+    run.visit(|row: LinkRow| witness.link(&row))?;
+    run.visit(|row: SplitRow| witness.split(&row))?;
+    run.visit(|row: DecisionRow| witness.decision(&row))?;
+    Ok(witness.evidence())
+}
+
+/// Collector of evidence, row by row: splits before decisions.
+struct Witness<'a> {
+    plan: &'a Plan,
+    policies: Vec<PolicyWitness<'a>>,
+}
+
+/// Collector of one policy's evidence.
+struct PolicyWitness<'a> {
+    run: &'a PolicyRun,
+    flows: Flows,
+    links: Links,
+    /// Decisions for the first packets of flows' data, where there was a choice.
+    decisions: u64,
+    replay: Option<Replay<'a>>,
+    shares: Shares,
+    splits: Splits,
+    least_delay: u64,
+    /// Flows that flow ageing re-routed, by repetition and id.
+    rerouted: BTreeSet<(u32, u32)>,
+}
+
+impl<'a> Witness<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        let policy = |run: &'a PolicyRun| PolicyWitness {
+            run,
+            flows: Flows::new(plan),
+            links: Links::new(plan),
+            decisions: 0,
+            replay: match &run.policy {
+                PolicyPlan::Lcmp(config) => Some(Replay::new(config)),
+                _ => None,
+            },
+            shares: Shares::default(),
+            splits: Splits::default(),
+            least_delay: 0,
+            rerouted: BTreeSet::new(),
+        };
+        Self {
+            plan,
+            policies: plan.policies.iter().map(policy).collect(),
+        }
+    }
+
+    fn flow(&mut self, row: &FlowRow) {
+        if let Some(policy) = self.policy(&row.policy) {
+            policy.flows.add(row);
+        }
+    }
+
+    fn link(&mut self, row: &LinkRow) {
+        if let Some(policy) = self.policy(&row.policy) {
+            policy.links.add(row);
+        }
+    }
+
+    fn split(&mut self, row: &SplitRow) {
+        let plan = self.plan;
+        if let Some(policy) = self.policy(&row.policy) {
+            policy
+                .splits
+                .add(row, || provisioned(plan, policy.run, row));
+        }
+    }
+
+    fn decision(&mut self, row: &DecisionRow) {
+        let plan = self.plan;
+        let Some(choice) = Choice::of(plan, row) else {
+            return;
+        };
+        if let Some(policy) = self.policy(&row.policy) {
+            policy.decision(plan, &choice);
+        }
+    }
+
+    fn policy(&mut self, label: &str) -> Option<&mut PolicyWitness<'a>> {
+        let mut policies = self.policies.iter_mut();
+        policies.find(|policy| policy.run.label == label)
+    }
+
+    fn evidence(&self) -> Evidence {
+        let load = &self.plan.load;
+        let senders = load.senders.iter().map(|sender| {
+            let share = |bps: u64| ratio(bps, sender.capacity_bps);
+            OfferedLoad {
+                dc: self.plan.dcs[sender.dc.index()].name.clone(),
+                requested: share(sender.requested_bps),
+                offered: share(sender.offered_bps),
+            }
+        });
+        let duration = load.paper_duration_ns.get();
+        let policies = self.policies.iter();
+        Evidence {
+            load: senders.collect(),
+            covered: (duration > 0 && load.kept > 0)
+                .then(|| ratio(load.paper_last_start_ns.get(), duration)),
+            policies: policies
+                .map(|policy| PolicyEvidence {
+                    policy: policy.run.label.clone(),
+                    met: policy.met(),
+                    mechanism: self.mechanism(policy),
+                })
+                .collect(),
+        }
+    }
+
+    fn mechanism(&self, policy: &PolicyWitness<'_>) -> Mechanism {
+        let decisions = policy.decisions;
+        match (&policy.run.policy, &policy.replay) {
+            (PolicyPlan::Lcmp(_), Some(replay)) => {
+                let mut counts = replay.counts();
+                counts.against_rm_beta = self.against_rm_beta(policy);
+                Mechanism::Lcmp(counts)
+            }
+            (PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact, _) => {
+                Mechanism::Hash(policy.shares.counts())
+            }
+            (PolicyPlan::Ucmp(config), _) if config.ageing => Mechanism::FlowAgeing {
+                flows: decisions,
+                rerouted: count(policy.rerouted.len()),
+            },
+            (PolicyPlan::Ucmp(_), _) => Mechanism::MinDelay {
+                decisions,
+                least_delay: policy.least_delay,
+            },
+            (PolicyPlan::Te(_), _) => Mechanism::Splits(policy.splits.counts(decisions)),
+            (PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) | PolicyPlan::Ebpf(_), _) => {
+                Mechanism::Unknown { decisions }
+            }
+        }
+    }
+
+    /// Returns the flows of `policy` on another path than under the run's LCMP without C_cong: the one
+    /// that is alike but for `beta`, else the first.
+    fn against_rm_beta(&self, policy: &PolicyWitness<'_>) -> Option<lab_records::PathDifference> {
+        let config = policy.run.policy.lcmp()?;
+        if config.beta == 0 {
+            return None;
+        }
+        let mut without = config.clone();
+        without.beta = 0;
+        let is_rm_beta = |other: &&PolicyWitness<'_>| match &other.run.policy {
+            PolicyPlan::Lcmp(other) => other.beta == 0 && other.alpha > 0,
+            _ => false,
+        };
+        let candidates: Vec<_> = self.policies.iter().filter(is_rm_beta).collect();
+        let alike = candidates
+            .iter()
+            .find(|other| other.run.policy.lcmp() == Some(&without));
+        let other = alike.or(candidates.first())?;
+        let (flows, differ) = policy.flows.paths_unlike(&other.flows);
+        Some(lab_records::PathDifference {
+            policy: other.run.label.clone(),
+            flows,
+            differ,
+        })
+    }
+}
+
+impl PolicyWitness<'_> {
+    fn decision(&mut self, plan: &Plan, choice: &Choice<'_>) {
+        let row = choice.row;
+        if row.reason == Trigger::FlowAgeing.reason(Rule::Hash) {
+            self.rerouted.insert((row.repetition, choice.flow));
+        }
+        if !choice.is_first {
+            return;
+        }
+        self.decisions += 1;
+        let is_least = row.chosen.as_ref() == row.candidates.first();
+        self.least_delay += u64::from(is_least);
+        self.splits.decide(row);
+        if let Some(replay) = &mut self.replay {
+            replay.add(row, plan.switches[choice.switch].hash_seed);
+        }
+        let destination = &plan.switches[choice.switch].destinations[choice.destination];
+        let buckets = (0..destination.candidates.len()).map(|candidate| {
+            let buckets = self
+                .run
+                .buckets_of(choice.switch, choice.destination, candidate);
+            let next = destination.candidates[candidate].next_dc;
+            (plan.dcs[next.index()].name.as_str(), buckets)
+        });
+        self.shares
+            .add((choice.switch, choice.destination), row, buckets);
+    }
+
+    fn met(&self) -> Met {
+        let concurrency = self.flows.concurrency();
+        let (flows, overlapping) = self.flows.overlapping();
+        Met {
+            mean_concurrency: ratio(concurrency.mean_hundredths, 100),
+            peak_concurrency: concurrency.peak,
+            flows,
+            overlapping,
+            busiest: self.links.busiest(),
+        }
+    }
+}
+
+/// A decision for a flow's data where there was a choice.
+struct Choice<'a> {
+    row: &'a DecisionRow,
+    /// Id of the flow.
+    flow: u32,
+    /// Position in the plan's switches.
+    switch: usize,
+    /// Position in the switch's destinations.
+    destination: usize,
+    /// True for the flow's first packet.
+    is_first: bool,
+}
+
+impl<'a> Choice<'a> {
+    fn of(plan: &Plan, row: &'a DecisionRow) -> Option<Self> {
+        let id = row.flow_id?;
+        let flow = plan.flows.get(id.index())?;
+        let (src, dst) = (&plan.nodes[flow.src.index()], &plan.nodes[flow.dst.index()]);
+        let is_data = match plan.transport.semantics {
+            Semantics::Paper => row.src == src.addr,
+            // Its addresses are the authors': what the destination's own switch decides is an ACK's.
+            Semantics::Artifact => row.switch != plan.dcs[dst.dc.index()].name,
+        };
+        if !is_data || row.candidates.len() < 2 {
+            return None;
+        }
+        let dc = DcId::from_index(plan.dcs.iter().position(|dc| dc.name == row.switch)?)?;
+        let is_of_dc = |node: lab_units::NodeId| plan.nodes[node.index()].dc == dc;
+        let mut switches = plan.switches.iter();
+        let switch = switches.position(|switch| is_of_dc(switch.node))?;
+        let mut rows = plan.switches[switch].destinations.iter();
+        let destination = rows.position(|row| row.dc == dst.dc)?;
+        let again = [Trigger::Failover, Trigger::FlowAgeing];
+        let is_again = again.map(|trigger| trigger.reason(Rule::Hash) == row.reason);
+        Some(Self {
+            row,
+            flow: id.0,
+            switch,
+            destination,
+            is_first: is_again == [false; 2],
+        })
+    }
+}
+
+/// Returns the buckets that the switch of a split was provisioned with, by next datacenter.
+fn provisioned(plan: &Plan, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>> {
+    let name = |dc: DcId| plan.dcs[dc.index()].name.as_str();
+    let mut switches = plan.switches.iter();
+    let switch =
+        switches.position(|switch| name(plan.nodes[switch.node.index()].dc) == row.switch)?;
+    let mut rows = plan.switches[switch].destinations.iter();
+    let destination = rows.position(|destination| name(destination.dc) == row.to_dc)?;
+    let candidates = &plan.switches[switch].destinations[destination].candidates;
+    let buckets = 0..candidates.len();
+    Some(
+        buckets
+            .map(|candidate| run.buckets_of(switch, destination, candidate))
+            .collect(),
+    )
+}
+
+fn count(items: usize) -> u64 {
+    u64::try_from(items).unwrap_or(u64::MAX)
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a share is shown with fewer digits than a float has"
+    )]
+    let ratio = part as f64 / whole.max(1) as f64;
+    ratio
+}

@@ -1,0 +1,101 @@
+//! Splits that traffic engineering installed, and the decisions after them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lab_records::{DecisionRow, SplitCounts, SplitRow};
+use lab_units::Nanos;
+
+/// Splits of one policy.
+#[derive(Default)]
+pub(super) struct Splits {
+    /// Buckets in force, by repetition, switch and destination; absent until the first split.
+    tables: BTreeMap<(u32, String, String), Vec<u16>>,
+    /// Repetitions and times at which a split was installed.
+    installed: BTreeSet<(u32, Nanos)>,
+    /// Those at which a table changed.
+    changed: BTreeSet<(u32, Nanos)>,
+    after_first: u64,
+}
+
+impl Splits {
+    /// Adds a split; `provisioned` has the buckets before the first one.
+    pub fn add(&mut self, row: &SplitRow, provisioned: impl FnOnce() -> Option<Vec<u16>>) {
+        let key = (row.repetition, row.switch.clone(), row.to_dc.clone());
+        let before = self.tables.remove(&key).or_else(provisioned);
+        let at = (row.repetition, row.time_ns);
+        self.installed.insert(at);
+        if before.is_none_or(|before| !is_alike(&before, &row.buckets)) {
+            self.changed.insert(at);
+        }
+        self.tables.insert(key, row.buckets.0.clone());
+    }
+
+    /// Adds a decision for a new flow, after all splits.
+    pub fn decide(&mut self, row: &DecisionRow) {
+        let repetition = (row.repetition, Nanos::ZERO)..(row.repetition + 1, Nanos::ZERO);
+        let first = self.changed.range(repetition).next();
+        let is_after = first.is_some_and(|&(_, time)| row.time_ns >= time);
+        self.after_first += u64::from(is_after);
+    }
+
+    /// Returns the counts, of all `decisions`.
+    pub fn counts(&self, decisions: u64) -> SplitCounts {
+        SplitCounts {
+            installed: super::count(self.installed.len()),
+            changed: super::count(self.changed.len()),
+            decisions,
+            after_first: self.after_first,
+        }
+    }
+}
+
+/// True if both give every next hop the same share.
+fn is_alike(one: &[u16], other: &[u16]) -> bool {
+    let sum = |buckets: &[u16]| buckets.iter().map(|&it| u64::from(it)).sum::<u64>();
+    let (all, others) = (sum(one), sum(other));
+    let same = |(&a, &b): (&u16, &u16)| u64::from(a) * others == u64::from(b) * all;
+    one.len() == other.len() && one.iter().zip(other).all(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_records::List;
+
+    use super::*;
+
+    fn split(repetition: u32, millis: u64, to: &str, buckets: [u16; 2]) -> SplitRow {
+        SplitRow {
+            policy: "te-100ms".to_owned(),
+            repetition,
+            time_ns: Nanos::from_millis(millis),
+            switch: "dc1".to_owned(),
+            to_dc: to.to_owned(),
+            next_dcs: List(vec!["dc2".to_owned(), "dc3".to_owned()]),
+            buckets: List(buckets.to_vec()),
+        }
+    }
+
+    #[test]
+    fn a_split_that_changes_no_share_is_installed_and_changes_nothing() {
+        let mut splits = Splits::default();
+        let provisioned = || Some(vec![2, 1]);
+        for row in [
+            split(0, 200, "dc4", [66, 33]),
+            split(0, 300, "dc4", [60, 40]),
+            split(0, 300, "dc5", [66, 33]),
+            split(0, 400, "dc4", [60, 40]),
+            split(1, 200, "dc4", [50, 50]),
+        ] {
+            splits.add(&row, provisioned);
+        }
+        let counts = splits.counts(9);
+        assert_eq!((counts.installed, counts.changed), (4, 2));
+    }
+
+    #[test]
+    fn another_number_of_next_hops_is_another_table() {
+        assert!(is_alike(&[2, 1], &[66, 33]));
+        assert!(!is_alike(&[2, 1], &[67, 33]));
+        assert!(!is_alike(&[2, 1], &[2, 1, 0]));
+    }
+}

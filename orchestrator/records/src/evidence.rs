@@ -1,0 +1,511 @@
+//! Evidence that a run exercised what it ranks: the load that its flows met, and each policy's own
+//! mechanism at work.
+//!
+//! A policy whose mechanism never acted has the results of a simpler policy, and a table that ranks it
+//! says nothing about the mechanism.
+
+use lab_units::show::commas;
+use serde::{Deserialize, Serialize};
+
+/// Evidence of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Load that each datacenter's flows offered; empty without workloads.
+    #[serde(default)]
+    pub load: Vec<OfferedLoad>,
+    /// Last start ÷ duration of the workloads, earliest of the repetitions; none without workloads.
+    #[serde(default)]
+    pub covered: Option<f64>,
+    /// Evidence of each policy, in the order of the scenario.
+    #[serde(default)]
+    pub policies: Vec<PolicyEvidence>,
+}
+
+/// Load of one sending datacenter, as a share of the workload's `load_base`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfferedLoad {
+    /// The datacenter.
+    pub dc: String,
+    /// Load that the workloads ask for.
+    pub requested: f64,
+    /// Load that the scheduled flows offer over the duration.
+    pub offered: f64,
+}
+
+/// Evidence of one policy, over all repetitions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PolicyEvidence {
+    /// Label of the policy.
+    pub policy: String,
+    /// Flows that met.
+    pub met: Met,
+    /// The policy's mechanism.
+    pub mechanism: Mechanism,
+}
+
+/// Flows under way at once, and the links that they filled.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Met {
+    /// Mean number of flows under way, from the first start to the last end.
+    pub mean_concurrency: f64,
+    /// Largest number of flows under way.
+    pub peak_concurrency: u64,
+    /// Finished flows whose path is known.
+    pub flows: u64,
+    /// Those of them that shared a direction of a link with another flow while both were under way.
+    pub overlapping: u64,
+    /// Busiest direction of a link until the last start; none if no flow had started by a sample.
+    pub busiest: Option<BusyLink>,
+}
+
+/// A direction of a link and its use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BusyLink {
+    /// Datacenter that sends in this direction.
+    pub from_dc: String,
+    /// Datacenter that receives in this direction.
+    pub to_dc: String,
+    /// Bytes carried ÷ bytes that fit.
+    pub utilisation: f64,
+}
+
+/// Counts of what makes a policy differ from a simpler one. Decisions are those for the first packet of
+/// a flow's data where there was a choice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// LCMP: its two costs against decisions without them.
+    Lcmp(LcmpCounts),
+    /// Hash over buckets: shares of the next hops.
+    Hash(HashCounts),
+    /// UCMP with flow ageing.
+    FlowAgeing {
+        /// Flows that were decided.
+        flows: u64,
+        /// Those of them that flow ageing re-routed.
+        rerouted: u64,
+    },
+    /// Minimum delay: UCMP without flow ageing.
+    MinDelay {
+        /// Decisions.
+        decisions: u64,
+        /// Decisions for the candidate of least delay.
+        least_delay: u64,
+    },
+    /// Traffic engineering.
+    Splits(SplitCounts),
+    /// A policy that the program knows nothing of.
+    Unknown {
+        /// Decisions.
+        decisions: u64,
+    },
+}
+
+/// Decisions of LCMP, made again without one of its costs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LcmpCounts {
+    /// Decisions by LCMP's own rules.
+    pub decisions: u64,
+    /// Decisions that the records do not explain, as after a change of parameters; in no other count.
+    pub unexplained: u64,
+    /// Decisions that C_path changed, against `alpha` = 0; none if `alpha` is 0.
+    pub path: Option<Changed>,
+    /// Decisions that C_cong changed, against `beta` = 0; none if `beta` is 0.
+    pub congestion: Option<Changed>,
+    /// Flows on another path than under the policy of the run whose `beta` is 0; none without one.
+    pub against_rm_beta: Option<PathDifference>,
+}
+
+/// Number of decisions that differ from the same decision without one cost.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Another set of candidates was kept.
+    pub kept: u64,
+    /// The kept candidates are others, or in another order, by which the hash indexes them.
+    pub order: u64,
+    /// Another next hop was chosen.
+    pub next_hop: u64,
+}
+
+/// Flows on different paths under two policies.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct PathDifference {
+    /// Label of the other policy.
+    pub policy: String,
+    /// Flows whose paths under both are known.
+    pub flows: u64,
+    /// Those of them whose paths differ.
+    pub differ: u64,
+}
+
+/// Shares of next hops, against the shares of their buckets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HashCounts {
+    /// Decisions.
+    pub decisions: u64,
+    /// Next hops with buckets, summed over switches and destinations that have a choice.
+    pub next_hops: u64,
+    /// Those of them that were chosen.
+    pub used: u64,
+    /// Largest difference of a next hop's share from its buckets', of its destination's decisions.
+    pub largest_difference: f64,
+    /// Probability of a larger chi-square by chance; none without a choice.
+    pub p_value: Option<f64>,
+}
+
+/// Splits of traffic engineering.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct SplitCounts {
+    /// Controller intervals at whose end a split was installed.
+    pub installed: u64,
+    /// Those of them that changed a table.
+    pub changed: u64,
+    /// Decisions.
+    pub decisions: u64,
+    /// Decisions after the first split of their repetition that changed a table.
+    pub after_first: u64,
+}
+
+impl Evidence {
+    /// Returns the reasons why a ranking by this run says less than it seems to, each a sentence without
+    /// its full stop.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let short = |load: &&OfferedLoad| load.offered < MIN_OFFERED * load.requested;
+        for load in self.load.iter().filter(short) {
+            warnings.push(format!(
+                "load: `{}` offers {} where the workload asks for {}",
+                load.dc,
+                percent(load.offered),
+                percent(load.requested)
+            ));
+        }
+        if let Some(covered) = self.covered.filter(|&covered| covered < MIN_COVERED) {
+            warnings.push(format!(
+                "load: flows start in the first {} of the duration",
+                percent(covered)
+            ));
+        }
+        warnings.extend(self.policies.iter().filter_map(PolicyEvidence::idle));
+        let silent = self.policies.iter().filter_map(PolicyEvidence::silent);
+        warnings.extend(silent);
+        warnings
+    }
+}
+
+impl PolicyEvidence {
+    /// Returns the mechanism's counts in a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        self.mechanism.sentence()
+    }
+
+    /// Returns the sentence that the policy's flows hardly met, if they did not.
+    fn idle(&self) -> Option<String> {
+        let Met {
+            peak_concurrency,
+            busiest,
+            ..
+        } = &self.met;
+        let policy = &self.policy;
+        if *peak_concurrency == 1 {
+            return Some(format!("{policy}: no two flows were under way at once"));
+        }
+        let busiest = busiest.as_ref()?;
+        (busiest.utilisation < MIN_UTILISATION).then(|| {
+            format!(
+                "{policy}: the busiest link, {} to {}, was used to {} while flows started",
+                busiest.from_dc,
+                busiest.to_dc,
+                percent(busiest.utilisation)
+            )
+        })
+    }
+
+    /// Returns the sentence that the policy's mechanism never acted, if it did not.
+    fn silent(&self) -> Option<String> {
+        let silence = self.mechanism.silence()?;
+        Some(format!("{}: {silence}", self.policy))
+    }
+}
+
+impl Mechanism {
+    fn sentence(&self) -> String {
+        match self {
+            Self::Lcmp(counts) => counts.sentence(),
+            Self::Hash(counts) => counts.sentence(),
+            Self::FlowAgeing { flows, rerouted } => format!(
+                "flow ageing re-routed {} of {} flows",
+                commas(*rerouted),
+                commas(*flows)
+            ),
+            Self::MinDelay {
+                decisions,
+                least_delay,
+            } => format!(
+                "{} of {} decisions for the next hop of least delay",
+                commas(*least_delay),
+                commas(*decisions)
+            ),
+            Self::Splits(counts) => format!(
+                "{} splits installed, {} of them changed a table; {} of {} decisions after the first \
+                 such",
+                commas(counts.installed),
+                commas(counts.changed),
+                commas(counts.after_first),
+                commas(counts.decisions)
+            ),
+            Self::Unknown { decisions } => format!("{} decisions", commas(*decisions)),
+        }
+    }
+
+    /// Returns the sentence that the mechanism never acted, if it did not.
+    fn silence(&self) -> Option<String> {
+        match self {
+            Self::Lcmp(counts) => counts.silence(),
+            Self::Hash(counts) => counts.silence(),
+            Self::FlowAgeing { flows, rerouted: 0 } => Some(format!(
+                "flow ageing re-routed 0 of {} flows: this run says nothing about more than minimum \
+                 delay",
+                commas(*flows)
+            )),
+            Self::Splits(SplitCounts {
+                after_first: 0,
+                decisions,
+                ..
+            }) => Some(format!(
+                "0 of {} decisions came after a split that changed a table: this run says nothing about \
+                 traffic engineering",
+                commas(*decisions)
+            )),
+            Self::FlowAgeing { .. }
+            | Self::Splits(_)
+            | Self::MinDelay { .. }
+            | Self::Unknown { .. } => None,
+        }
+    }
+}
+
+impl LcmpCounts {
+    fn sentence(&self) -> String {
+        let mut parts = Vec::new();
+        for (cost, changed) in [("C_cong", self.congestion), ("C_path", self.path)] {
+            let Some(changed) = changed else { continue };
+            parts.push(format!(
+                "{cost} changed the kept set of {}, the order of {}, the next hop of {}",
+                commas(changed.kept),
+                commas(changed.order),
+                commas(changed.next_hop)
+            ));
+        }
+        let mut sentence = format!(
+            "of {} decisions {}",
+            commas(self.decisions),
+            parts.join("; ")
+        );
+        if let Some(against) = &self.against_rm_beta {
+            sentence += &format!(
+                "; {} of {} flows on another path than under {}",
+                commas(against.differ),
+                commas(against.flows),
+                against.policy
+            );
+        }
+        if self.unexplained > 0 {
+            sentence += &format!("; {} not explained", commas(self.unexplained));
+        }
+        sentence
+    }
+
+    fn silence(&self) -> Option<String> {
+        let costs = [
+            ("C_cong", "congestion awareness", self.congestion),
+            ("C_path", "path quality", self.path),
+        ];
+        let is_silent = |changed: Option<Changed>| {
+            changed.is_some_and(|changed| changed.kept == 0 && changed.order == 0)
+        };
+        let mut silent = costs
+            .into_iter()
+            .filter(|&(.., changed)| is_silent(changed));
+        let (cost, about, _) = silent.next()?;
+        Some(format!(
+            "{cost} changed 0 of {} decisions: this run says nothing about {about}",
+            commas(self.decisions)
+        ))
+    }
+}
+
+impl HashCounts {
+    fn sentence(&self) -> String {
+        let mut sentence = format!(
+            "{} decisions over {} of {} next hops",
+            commas(self.decisions),
+            commas(self.used),
+            commas(self.next_hops)
+        );
+        if let Some(p_value) = self.p_value {
+            sentence += &format!(
+                ", shares at most {} from their buckets' (chi-square: p {p_value:.2})",
+                percent(self.largest_difference)
+            );
+        }
+        sentence
+    }
+
+    fn silence(&self) -> Option<String> {
+        if self.decisions > 1 && self.next_hops > 1 && self.used < 2 {
+            return Some(format!(
+                "all {} decisions took one next hop: this run says nothing about a spread",
+                commas(self.decisions)
+            ));
+        }
+        let p_value = self.p_value.filter(|&p_value| p_value < MIN_P_VALUE)?;
+        Some(format!(
+            "shares of next hops differ from their buckets' by more than chance (p {p_value:.1e}): the \
+             hash does not spread these flows"
+        ))
+    }
+}
+
+/// Returns a share in percent, with a decimal below ten.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 9.95 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// Offered ÷ requested load under which a run says little about the load.
+const MIN_OFFERED: f64 = 0.8;
+
+/// Share of the duration that starts have to cover.
+const MIN_COVERED: f64 = 0.9;
+
+/// Use of the busiest link under which flows hardly meet.
+const MIN_UTILISATION: f64 = 0.05;
+
+/// Probability under which a difference is not chance.
+const MIN_P_VALUE: f64 = 0.001;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lcmp(congestion: Changed) -> Mechanism {
+        Mechanism::Lcmp(LcmpCounts {
+            decisions: 44,
+            path: Some(Changed {
+                kept: 44,
+                order: 44,
+                next_hop: 30,
+            }),
+            congestion: Some(congestion),
+            against_rm_beta: Some(PathDifference {
+                policy: "rm-beta".to_owned(),
+                flows: 44,
+                differ: congestion.next_hop,
+            }),
+            ..LcmpCounts::default()
+        })
+    }
+
+    fn hash(used: u64, p_value: f64) -> Mechanism {
+        Mechanism::Hash(HashCounts {
+            decisions: 2_000,
+            next_hops: 12,
+            used,
+            largest_difference: 0.021,
+            p_value: Some(p_value),
+        })
+    }
+
+    #[test]
+    fn sentences_of_mechanisms() {
+        let acted = Changed {
+            kept: 3,
+            order: 12,
+            next_hop: 5,
+        };
+        let mechanisms = [
+            lcmp(acted),
+            hash(12, 0.412),
+            Mechanism::FlowAgeing {
+                flows: 2_000,
+                rerouted: 1_234,
+            },
+            Mechanism::MinDelay {
+                decisions: 44,
+                least_delay: 44,
+            },
+            Mechanism::Splits(SplitCounts {
+                installed: 48,
+                changed: 47,
+                decisions: 2_000,
+                after_first: 1_600,
+            }),
+            Mechanism::Unknown { decisions: 7 },
+        ];
+        assert!(
+            mechanisms
+                .iter()
+                .all(|mechanism| mechanism.silence().is_none())
+        );
+        let sentences: Vec<_> = mechanisms.iter().map(Mechanism::sentence).collect();
+        insta::assert_snapshot!(sentences.join("\n"));
+    }
+
+    #[test]
+    fn a_mechanism_that_never_acted_is_a_warning() {
+        let policy = |policy: &str, mechanism| PolicyEvidence {
+            policy: policy.to_owned(),
+            met: Met {
+                peak_concurrency: 9,
+                ..Met::default()
+            },
+            mechanism,
+        };
+        let mut idle = policy("idle", Mechanism::Unknown { decisions: 9 });
+        idle.met.busiest = Some(BusyLink {
+            from_dc: "dc1".to_owned(),
+            to_dc: "dc2".to_owned(),
+            utilisation: 0.013,
+        });
+        let mut alone = policy("alone", Mechanism::Unknown { decisions: 9 });
+        alone.met.peak_concurrency = 1;
+        let evidence = Evidence {
+            load: vec![OfferedLoad {
+                dc: "dc1".to_owned(),
+                requested: 0.3,
+                offered: 0.02,
+            }],
+            covered: Some(0.088),
+            policies: vec![
+                policy("lcmp", lcmp(Changed::default())),
+                policy("ecmp", hash(1, 0.5)),
+                policy("wcmp", hash(12, 1e-9)),
+                policy(
+                    "ucmp",
+                    Mechanism::FlowAgeing {
+                        flows: 44,
+                        rerouted: 0,
+                    },
+                ),
+                policy(
+                    "te-100ms",
+                    Mechanism::Splits(SplitCounts {
+                        decisions: 44,
+                        ..SplitCounts::default()
+                    }),
+                ),
+                idle,
+                alone,
+            ],
+        };
+        insta::assert_snapshot!(evidence.warnings().join("\n"));
+        assert_eq!(Evidence::default().warnings(), [""; 0]);
+    }
+}

@@ -1,0 +1,41 @@
+//! Evidence that the run exercised what it ranks.
+
+use maud::{Markup, html};
+
+use crate::{at_work, report::Summary};
+
+/// Returns the warnings, the flows that met, and the policies' mechanisms; nothing without evidence.
+pub fn tables(summary: &Summary) -> Markup {
+    let policies = &summary.evidence.policies;
+    html! {
+        @if !policies.is_empty() {
+            h3 { "Mechanisms at work" }
+            @if !summary.unexercised.is_empty() {
+                p.note { "What this run says less about than its ranking seems to:" }
+                ul { @for warning in &summary.unexercised { li { (warning) } } }
+            }
+            @if let Some(load) = at_work::load(&summary.evidence) { p.note { "Load: " (load) "." } }
+            div.wide {
+                table {
+                    thead {
+                        tr {
+                            th { "policy" }
+                            @for head in &at_work::HEADS[1..] { th.n { (head) } }
+                            th { "mechanism" }
+                        }
+                    }
+                    tbody {
+                        @for policy in policies {
+                            tr {
+                                @let [name, cells @ ..] = at_work::row(policy);
+                                th { (name) }
+                                @for cell in cells { td.n { (cell) } }
+                                td.t { (policy.sentence()) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
