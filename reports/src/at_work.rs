@@ -59,7 +59,7 @@ pub fn row(policy: &PolicyEvidence) -> [String; 5] {
         || "-".to_owned(),
         |link| {
             let used = text::percent(link.utilisation);
-            format!("{}-{} {used} while flows start", link.from_dc, link.to_dc)
+            format!("{}-{} {used}", link.from_dc, link.to_dc)
         },
     );
     [

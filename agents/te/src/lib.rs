@@ -2,10 +2,11 @@
 //!
 //! `te-100ms` is the centralised traffic engineering that published distributed schemes are compared
 //! with. At the end of every interval the demands of all pairs of datacenters are known. The split that
-//! minimises the largest link utilisation is computed exactly, rounded to a table of hash buckets per
-//! destination (100, as in RedTE's rule tables), and installed one interval later. It steers new flows
-//! only and ignores delay. It learns nothing: it bounds what an agent that learns this objective can
-//! reach at the same cadence.
+//! would have minimised the largest link utilisation of that interval is computed exactly, rounded to a
+//! table of hash buckets per destination (100, as in RedTE's rule tables), and installed one interval
+//! later. It steers new flows only and ignores delay. It is exact for demands that are one to two
+//! intervals old, and so no bound of what a controller or a learning agent can reach at this cadence: on
+//! bursty demands it loses to provisioned weights (WCMP).
 //!
 //! Must not contain: clocks, threads, I/O. Floats stay inside; results are integers, rounded so that the
 //! last bits of a float do not show.

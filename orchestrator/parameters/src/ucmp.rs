@@ -22,8 +22,9 @@ parameters! {
             is_scaled: false,
         };
         /// Flow ageing: a flow is re-routed to the cheapest path for the bytes sent so far. Without
-        /// it a flow keeps the path of its first packet, for which delay alone counts.
-        ageing: bool = false;
+        /// it a flow keeps the path of its first packet, for which delay alone counts, and the policy
+        /// is labelled `min-delay`.
+        ageing: bool = true;
     }
     conflicts []
 }

@@ -318,7 +318,7 @@ pub enum PolicyPlan {
     Ecmp,
     /// 5-tuple hash over the candidates in proportion to their paths' capacity.
     Wcmp,
-    /// 5-tuple hash over the candidates of minimum uniform cost.
+    /// 5-tuple hash over the candidates of minimum uniform cost; minimum delay without flow ageing.
     Ucmp(UcmpConfig),
     /// 5-tuple hash over the candidates of the widest first link.
     UcmpArtifact,

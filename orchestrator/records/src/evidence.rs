@@ -346,8 +346,12 @@ impl HashCounts {
             commas(self.next_hops)
         );
         if let Some(p_value) = self.p_value {
+            let p_value = match p_value {
+                ..0.01 => format!("{p_value:.1e}"),
+                _ => format!("{p_value:.2}"),
+            };
             sentence += &format!(
-                ", shares at most {} from their buckets' (chi-square: p {p_value:.2})",
+                ", shares at most {} from their buckets' (chi-square: p {p_value})",
                 percent(self.largest_difference)
             );
         }

@@ -195,7 +195,7 @@ pub enum PolicySpec {
     Ecmp,
     /// 5-tuple hash over the candidates in proportion to their paths' capacity.
     Wcmp,
-    /// 5-tuple hash over the candidates of minimum uniform cost.
+    /// 5-tuple hash over the candidates of minimum uniform cost; minimum delay without flow ageing.
     Ucmp(Settings),
     /// 5-tuple hash over the candidates of the widest first link: UCMP in the authors' code.
     UcmpArtifact,

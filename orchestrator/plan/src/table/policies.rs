@@ -31,7 +31,8 @@ pub(crate) fn describe(policy: &PolicyPlan) -> String {
         ),
         PolicyPlan::UcmpArtifact => "5-tuple hash over the fastest first links".to_owned(),
         PolicyPlan::Te(config) => format!(
-            "5-tuple hash over buckets that minimise the maximum link utilisation; {}",
+            "5-tuple hash over the buckets that would have minimised the maximum link utilisation two \
+             intervals ago; {}",
             list(config, Preset::Paper),
         ),
         PolicyPlan::Lcmp(config) => {

@@ -126,7 +126,8 @@ fn a_policy_that_is_not_compiled_in_is_refused_with_those_that_are() {
 fn buckets_follow_a_links_new_rate() {
     let faults = "faults:\n  - { at: 10 ms, link: [dc2, dc8], rate: 100 Gbit }\n  \
                   - { at: 20 ms, link: [dc1, dc4], down: true }\n";
-    let text = testbed("  - ecmp\n  - wcmp\n  - ucmp-artifact\n  - ucmp\n  - te-100ms") + faults;
+    let text =
+        testbed("  - ecmp\n  - wcmp\n  - ucmp-artifact\n  - min-delay\n  - te-100ms") + faults;
     let plan = common::plan(&text);
     assert_eq!(plan.faults[1].change, FaultChange::Down);
     assert!(plan.faults[1].path_cost_updates.is_empty());

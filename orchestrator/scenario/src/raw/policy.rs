@@ -20,14 +20,15 @@ pub struct Policy {
     /// 5-tuple hash over the candidates in proportion to their paths' capacity; no parameters.
     pub wcmp: Maybe<NoParameters>,
     /// 5-tuple hash over the candidates of minimum uniform cost: one-way delay, and a flow's use of
-    /// its links.
+    /// its links. With `ageing: false` its label is `min-delay`.
     pub ucmp: Maybe<Parameters<UcmpConfig>>,
     /// 5-tuple hash over the candidates of the fastest first link, which is UCMP in the code of
     /// LCMP's authors; no parameters.
     #[serde(rename = "ucmp-artifact")]
     pub ucmp_artifact: Maybe<NoParameters>,
-    /// Centralised traffic engineering: at the end of every interval the split that minimises the
-    /// maximum link utilisation is computed from the demands, and installed an interval later.
+    /// Centralised traffic engineering: at the end of every interval the split that would have
+    /// minimised the maximum link utilisation of that interval is computed from its demands, and
+    /// installed an interval later.
     pub te: Maybe<Parameters<TeConfig>>,
     /// Long-haul cost-aware multi-path routing.
     pub lcmp: Maybe<Parameters<LcmpConfig>>,
@@ -55,6 +56,7 @@ pub enum PolicyName {
     Ecmp,
     Wcmp,
     Ucmp,
+    MinDelay,
     UcmpArtifact,
     Te,
     Lcmp,
@@ -63,11 +65,12 @@ pub enum PolicyName {
 }
 
 words! {
-    PolicyName: "`ecmp`, `wcmp`, `ucmp`, `ucmp-artifact`, `te-100ms`, `lcmp`, `rm-alpha`, `rm-beta`, \
-                 or one of them with parameters, like `lcmp: {…}`" {
+    PolicyName: "`ecmp`, `wcmp`, `ucmp`, `min-delay`, `ucmp-artifact`, `te-100ms`, `lcmp`, `rm-alpha`, \
+                 `rm-beta`, or one of them with parameters, like `lcmp: {…}`" {
         "ecmp" => Self::Ecmp,
         "wcmp" => Self::Wcmp,
         "ucmp" => Self::Ucmp,
+        "min-delay" => Self::MinDelay,
         "ucmp-artifact" => Self::UcmpArtifact,
         "te-100ms" => Self::Te,
         "lcmp" => Self::Lcmp,

@@ -57,6 +57,7 @@ fn named(name: PolicyName) -> PolicySpec {
         PolicyName::Ecmp => PolicySpec::Ecmp,
         PolicyName::Wcmp => PolicySpec::Wcmp,
         PolicyName::Ucmp => PolicySpec::Ucmp(Settings::default()),
+        PolicyName::MinDelay => ucmp(Settings::default().with("ageing", Value::Flag(false))),
         PolicyName::UcmpArtifact => PolicySpec::UcmpArtifact,
         PolicyName::Te => traffic_engineering(Settings::default()),
         PolicyName::Lcmp => PolicySpec::Lcmp(Settings::default()),
@@ -86,7 +87,7 @@ fn with_parameters(
         "lcmp": lcmp, "rm-alpha": rm_alpha, "rm-beta": rm_beta, "own": own, "ebpf": ebpf,
     );
     if let Some(raw) = policy.ucmp.as_ref() {
-        return Some(PolicySpec::Ucmp(policy_settings(context, range, raw)));
+        return Some(ucmp(policy_settings(context, range, raw)));
     }
     if let Some(raw) = policy.te.as_ref() {
         return Some(traffic_engineering(policy_settings(context, range, raw)));
@@ -135,6 +136,14 @@ fn ablation(weight: &'static str, name: &str, settings: Settings) -> PolicySpec 
     let mut settings = settings.with(weight, Value::Number(0));
     settings.label.get_or_insert_with(|| name.to_owned());
     PolicySpec::Lcmp(settings)
+}
+
+/// Returns UCMP; the default label is `min-delay` without flow ageing, as delay alone then decides.
+fn ucmp(mut settings: Settings) -> PolicySpec {
+    if settings.values.get("ageing") == Some(&Value::Flag(false)) {
+        settings.label.get_or_insert_with(|| "min-delay".to_owned());
+    }
+    PolicySpec::Ucmp(settings)
 }
 
 /// Returns traffic engineering; the default label has the interval, as in `te-100ms`.

@@ -144,7 +144,7 @@ fn a_flow_moves_with_the_packet_that_crosses_the_size_threshold() {
 #[test]
 fn without_flow_ageing_a_flow_stays_on_the_nearest_path() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 40 MB }";
-    let plan = plan(&near_and_wide("ucmp", flows));
+    let plan = plan(&near_and_wide("min-delay", flows));
     let run = simulate(&plan, 0, 1);
     let decisions: Vec<_> = run.decisions().filter(|event| event.dc == 0).collect();
     assert_eq!(decisions.len(), 1);
