@@ -164,12 +164,12 @@ impl Drawn<'_> {
                 })
                 .collect();
             let others = dots.iter().filter(|dot| dot.style == other_path).count();
-            let others = match others {
-                0 => String::new(),
-                others => format!(", {others} on another path"),
+            let counts = match others {
+                0 => text::count(dots.len(), "flow"),
+                others => format!("{others} of {} elsewhere", dots.len()),
             };
             DotPanel {
-                title: format!("{label} ({}{others})", text::count(dots.len(), "flow")),
+                title: format!("{label} ({counts})"),
                 color: self.colors[policy],
                 dots,
             }
@@ -186,7 +186,7 @@ impl Drawn<'_> {
             radius: 1.8,
         });
         let other = DotStyle {
-            label: "on another path in the other run, data or acknowledgements".into(),
+            label: "elsewhere: on another path in the other run, data or acknowledgements".into(),
             color: INK,
             marker: Marker::Diamond,
             radius: 2.6,
