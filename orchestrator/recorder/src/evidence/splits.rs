@@ -32,10 +32,14 @@ impl Splits {
 
     /// Adds a decision for a new flow, after all splits.
     pub fn decide(&mut self, row: &DecisionRow) {
-        let repetition = (row.repetition, Nanos::ZERO)..(row.repetition + 1, Nanos::ZERO);
-        let first = self.changed.range(repetition).next();
-        let is_after = first.is_some_and(|&(_, time)| row.time_ns >= time);
-        self.after_first += u64::from(is_after);
+        self.after_first += u64::from(self.is_after_first(row.repetition, row.time_ns));
+    }
+
+    /// True if a split of the repetition had changed a table by `time`.
+    fn is_after_first(&self, repetition: u32, time: Nanos) -> bool {
+        let of_repetition = (repetition, Nanos::ZERO)..(repetition + 1, Nanos::ZERO);
+        let first = self.changed.range(of_repetition).next();
+        first.is_some_and(|&(_, first)| time >= first)
     }
 
     /// Returns the counts, of all `decisions`.
@@ -90,6 +94,20 @@ mod tests {
         }
         let counts = splits.counts(9);
         assert_eq!((counts.installed, counts.changed), (4, 2));
+    }
+
+    #[test]
+    fn a_decision_follows_the_first_change_of_its_own_repetition() {
+        let mut splits = Splits::default();
+        for row in [split(0, 200, "dc4", [66, 33]), split(0, 300, "dc4", [1, 1])] {
+            splits.add(&row, || Some(vec![2, 1]));
+        }
+        let after =
+            |repetition, millis| splits.is_after_first(repetition, Nanos::from_millis(millis));
+        assert_eq!(
+            [after(0, 299), after(0, 300), after(1, 400)],
+            [false, true, false]
+        );
     }
 
     #[test]
