@@ -98,7 +98,8 @@ pub fn name_of(path: &Path) -> String {
 /// Returns the relative path from `folder` to `file`.
 fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     // The parent of a bare name is empty, and none.
-    let folder = load::absolute(&Path::new(".").join(folder))?;
+    let is_bare = folder.as_os_str().is_empty();
+    let folder = load::absolute(if is_bare { Path::new(".") } else { folder })?;
     let file = load::absolute(file)?;
     let (file, folder): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (file.components().collect(), folder.components().collect());
