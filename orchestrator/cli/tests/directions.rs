@@ -66,6 +66,11 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-switchd",
         &[&["lab-plan", "lab-scenario", "lab-records", "polars"]],
     ),
+    // Generators of flows have neither plan nor records.
+    (
+        "lab-verbs",
+        &[&["lab-plan", "lab-scenario", "lab-records", "polars"]],
+    ),
     // Benchmarks use the agent alone.
     (
         "lab-bench",
