@@ -211,7 +211,7 @@ fn results_as_json_are_json_alone() {
     }
     let check = result(&["--json", "check", "scenarios/8dc.yaml"]);
     let check: serde_json::Value = serde_json::from_str(&check).unwrap();
-    assert_eq!(check["flows"], 44);
+    assert_eq!(check["flows"], 8_896);
     let policies = ["ecmp", "lcmp", "wcmp", "ucmp", "ucmp-artifact", "te-100ms"];
     assert_eq!(check["policies"], serde_json::json!(policies));
     assert_eq!(check["warnings"], serde_json::json!([]));

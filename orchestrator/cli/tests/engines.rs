@@ -91,8 +91,55 @@ fn kernel_and_simulator_reroute_the_same_aged_flows() {
     );
 }
 
-/// The README's statement on `scenarios/8dc.yaml`: all flows take the same paths for data and
-/// acknowledgements, half of the FCTs agree within 0.01 %, 19 of 20 within 1 %.
+/// Bounds of a policy's agreement on `scenarios/8dc.yaml`, as the README states them.
+struct Agreement {
+    policy: &'static str,
+    /// Minimum share of flows on the same path, data and acknowledgements, parts per million.
+    same_paths: usize,
+    /// Maximum difference of FCTs at p50, p95 and p99, parts per million of the simulator's; none where
+    /// the README says that the engines differ.
+    differences: [Option<u64>; 3],
+}
+
+const ALL: usize = 1_000_000;
+
+/// Under `ucmp` one path's queue overflows. SoftRoCE goes back N then, and the engines lose different
+/// packets, so that the flows of that path end at other times. Under `te-100ms` and `lcmp` a flow that
+/// starts within microseconds of a split or a sample may meet the one before or after it.
+const AGREEMENTS: [Agreement; 6] = [
+    Agreement {
+        policy: "ecmp",
+        same_paths: ALL,
+        differences: [Some(20), Some(100), Some(500)],
+    },
+    Agreement {
+        policy: "wcmp",
+        same_paths: ALL,
+        differences: [Some(20), Some(100), Some(500)],
+    },
+    Agreement {
+        policy: "ucmp",
+        same_paths: ALL,
+        differences: [Some(100), None, None],
+    },
+    Agreement {
+        policy: "te-100ms",
+        same_paths: 980_000,
+        differences: [Some(20), Some(100), None],
+    },
+    Agreement {
+        policy: "rm-beta",
+        same_paths: ALL,
+        differences: [Some(50), Some(500), Some(1_000)],
+    },
+    Agreement {
+        policy: "lcmp",
+        same_paths: 995_000,
+        differences: [Some(50), Some(500), Some(1_000)],
+    },
+];
+
+/// The README's statement on `scenarios/8dc.yaml`: paths and FCTs of both engines, flow by flow.
 #[test]
 fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
     if skips_without_a_lab("kernel_and_simulator_choose_the_same_paths_and_take_the_same_times") {
@@ -100,30 +147,46 @@ fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
     }
     let kernel = flows(&["up"]);
     let simulator = flows(&["sim", "--scaled"]);
-    assert_eq!(kernel.len(), FLOWS);
+    assert_eq!(kernel.len(), AGREEMENTS.len() * FLOWS);
     assert!(kernel.keys().eq(simulator.keys()));
-    // Differences of FCTs, parts per million of the simulator's.
-    let mut differences = Vec::new();
-    for (kernel, simulator) in kernel.values().zip(simulator.values()) {
-        assert_eq!(
-            (&kernel.path, &kernel.ack_path),
-            (&simulator.path, &simulator.ack_path),
-            "{kernel:?} {simulator:?}"
+    let mut failures = Vec::new();
+    for bounds in &AGREEMENTS {
+        let of_policy = kernel
+            .iter()
+            .filter(|((policy, _), _)| policy == bounds.policy);
+        let pairs: Vec<_> = of_policy
+            .map(|(key, flow)| (flow, &simulator[key]))
+            .collect();
+        assert_eq!(pairs.len(), FLOWS, "{}", bounds.policy);
+        let is_same =
+            |(a, b): &&(&FlowRow, &FlowRow)| (&a.path, &a.ack_path) == (&b.path, &b.ack_path);
+        let same = pairs.iter().filter(is_same).count() * 1_000_000 / FLOWS;
+        let mut differences: Vec<u64> = pairs.iter().map(difference).collect();
+        differences.sort_unstable();
+        // Nearest rank.
+        let percentile = |percent: usize| differences[(FLOWS * percent).div_ceil(100) - 1];
+        let measured = [50, 95, 99].map(percentile);
+        let text = format!(
+            "{}: {same} ppm on the same paths; FCTs differ by {measured:?} ppm (p50, p95, p99)",
+            bounds.policy
         );
-        let fct = |row: &FlowRow| row.emu_fct_ns.expect("it finished").get();
-        let (kernel, simulator) = (fct(kernel), fct(simulator));
-        differences.push(kernel.abs_diff(simulator) * 1_000_000 / simulator);
+        eprintln!("{text}");
+        let mut within = measured.iter().zip(bounds.differences);
+        let is_within =
+            within.all(|(measured, bound)| bound.is_none_or(|bound| *measured <= bound));
+        if same < bounds.same_paths || !is_within {
+            failures.push(text);
+        }
     }
-    differences.sort_unstable();
-    // Nearest rank.
-    let percentile = |percent: usize| differences[(FLOWS * percent).div_ceil(100) - 1];
-    let measured = [50, 95, 100].map(percentile);
-    eprintln!(
-        "{FLOWS} flows on the same paths; FCTs differ by {measured:?} ppm (p50, p95, maximum)"
-    );
-    assert!(measured[0] <= 100, "p50 above 0.01 %: {differences:?}");
-    assert!(measured[1] <= 10_000, "p95 above 1 %: {differences:?}");
+    assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Flows of `scenarios/8dc.yaml`: 44 of each of six policies.
-const FLOWS: usize = 264;
+/// Returns the difference of a flow's FCTs, parts per million of the simulator's.
+fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
+    let fct = |row: &FlowRow| row.emu_fct_ns.expect("it finished").get();
+    let (kernel, simulator) = (fct(kernel), fct(simulator));
+    kernel.abs_diff(simulator) * 1_000_000 / simulator
+}
+
+/// Flows of each policy of `scenarios/8dc.yaml`.
+const FLOWS: usize = 8_896;
