@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab_abi::wire::AgentCommand;
 use lab_perftest::{Event, MonotonicTime};
-use lab_plan::{FaultPlan, Plan};
+use lab_plan::{FaultPlan, Plan, PolicyPlan};
 use lab_units::{DcId, FlowId, Nanos, NodeId, Tool};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
@@ -95,7 +95,8 @@ impl Runner<'_> {
         let session = self.connect(&running.repetition, events).await?;
 
         (self.align_clock)().map_err(RunError::AlignClock)?;
-        let start = start_time(MonotonicTime::now());
+        let intervals = intervals(self.plan, setup.policy);
+        let start = start_time(MonotonicTime::now(), &intervals);
         running.repetition.start_at(start);
         self.phase(&running.repetition, "flows", running.repetition.flows.len());
         let (waits, cpu) = ((self.host_waits)(), (self.guest_cpu)());
@@ -374,10 +375,42 @@ fn confirmation(plan: &Plan) -> Nanos {
     Nanos::new(plan.max_table_age_ns.get() / 4).max(MIN_CONFIRMATION)
 }
 
-/// Returns the start of a repetition's time: a whole second, so that timers which fire on whole
-/// multiples of their interval have the same phase in every run, at least [`MIN_LEAD`] from now.
-fn start_time(now: MonotonicTime) -> MonotonicTime {
-    now.after(MIN_LEAD).round_up_to(START_GRID)
+/// Returns the start of a repetition's time, at least [`MIN_LEAD`] from now: a whole second, and a whole
+/// multiple of `intervals`, at which agents sample queues and report demands. Timers that fire on whole
+/// multiples then have the same phase in every run, and the simulator's.
+fn start_time(now: MonotonicTime, intervals: &[Nanos]) -> MonotonicTime {
+    let common = intervals.iter().fold(START_GRID, |grid, interval| {
+        let both = lcm(grid.get(), interval.get().max(1));
+        // A common multiple that far away is not worth the wait.
+        if both > MAX_START_GRID.get() {
+            grid
+        } else {
+            Nanos::new(both)
+        }
+    });
+    now.after(MIN_LEAD).round_up_to(common)
+}
+
+/// Returns the intervals at which the agents of a policy act.
+fn intervals(plan: &Plan, policy: usize) -> Vec<Nanos> {
+    let policy = &plan.policies[policy].policy;
+    match policy {
+        PolicyPlan::Te(te) => vec![te.interval_ns],
+        _ => policy
+            .lcmp()
+            .map(|lcmp| lcmp.sample_interval_ns)
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// Returns the least common multiple of two positive numbers, or the largest number if that is above it.
+fn lcm(a: u64, b: u64) -> u64 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor).saturating_mul(b)
 }
 
 async fn forward(mut events: UnboundedReceiver<Event>, inputs: UnboundedSender<Input>) {
@@ -399,6 +432,7 @@ const MAX_RESTARTS: u32 = 10;
 const MIN_CONFIRMATION: Nanos = Nanos::from_millis(10);
 const MIN_LEAD: Nanos = Nanos::from_millis(250);
 const START_GRID: Nanos = Nanos::from_millis(1_000);
+const MAX_START_GRID: Nanos = Nanos::from_millis(20_000);
 
 #[cfg(test)]
 mod tests {
@@ -407,8 +441,33 @@ mod tests {
     #[test]
     fn time_starts_on_a_whole_second_with_a_quarter_to_spare() {
         for (now_ms, start_s) in [(100_000, 101), (100_750, 101), (100_751, 102)] {
-            let start = start_time(MonotonicTime::from_nanos(now_ms * 1_000_000));
+            let start = start_time(MonotonicTime::from_nanos(now_ms * 1_000_000), &[]);
             assert_eq!(start.as_nanos(), start_s * 1_000_000_000, "{now_ms}");
+        }
+    }
+
+    #[test]
+    fn time_starts_where_all_intervals_begin() {
+        let now = MonotonicTime::from_nanos(100_000_000_000);
+        for (intervals_ms, start_s) in [
+            (&[10_000][..], 110),
+            (&[100], 101),
+            (&[1_500], 102),
+            (&[1_500, 2_500], 105),
+            // Farther away than it is worth.
+            (&[7_001], 101),
+        ] {
+            let intervals: Vec<Nanos> = intervals_ms
+                .iter()
+                .copied()
+                .map(Nanos::from_millis)
+                .collect();
+            let start = start_time(now, &intervals);
+            assert_eq!(
+                start.as_nanos(),
+                start_s * 1_000_000_000,
+                "{intervals_ms:?}"
+            );
         }
     }
 }
