@@ -3,6 +3,7 @@
 use lab_records::{
     Clock, EngineInfo, GuestCpu, Location, Phase, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
 };
+use lab_units::Nanos;
 use maud::{Markup, html};
 
 use super::counted;
@@ -134,7 +135,7 @@ fn ended(run: &Run, end: &RunEnd) -> Markup {
         @if !end.phases.is_empty() { (fact("phases", &phases.join(", "))) }
         (fact("late launches", &end.late_launches.to_string()))
         @if let Some(work) = &end.sim { (fact("simulated", &simulated(work))) }
-        @if let Some(cpu) = end.guest_cpu { (fact("guest's CPU", &guest_cpu(cpu))) }
+        @if let Some(cpu) = end.guest_cpu { (fact("guest's CPU", &guest_cpu(cpu, run.flows.total().flows))) }
     }
 }
 
@@ -146,11 +147,14 @@ fn phase(phase: &Phase) -> String {
     format!("{} {}{aside}", phase.name, text::time(phase.took_ns))
 }
 
-fn guest_cpu(cpu: GuestCpu) -> String {
+fn guest_cpu(cpu: GuestCpu, flows: u64) -> String {
     let share = text::to_float(cpu.busy_ns.get()) / text::to_float(cpu.available_ns.get().max(1));
+    let a_flow = Nanos::new(cpu.busy_ns.get() / flows.max(1));
     format!(
-        "{} busy in its own time while flows ran",
-        text::percent(share)
+        "{} busy in its own time while flows ran, {}, which is {} a flow",
+        text::percent(share),
+        text::time(cpu.busy_ns),
+        text::time(a_flow),
     )
 }
 
