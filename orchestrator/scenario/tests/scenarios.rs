@@ -49,10 +49,11 @@ fn the_files_scenarios_name_are_there_and_can_be_read() {
 fn a_file_named_twice_is_listed_once() {
     let text = fs::read_to_string(folder().join("8dc.yaml")).unwrap();
     let workload = text.split("traffic:\n").nth(1).unwrap();
-    let workload = workload.split("\npolicies").next().unwrap();
-    let again = text.replace(workload, &format!("{workload}{workload}"));
+    let workload = workload.split("\ngenerator").next().unwrap();
+    let workload = format!("{workload}\n");
+    let again = text.replace(&workload, &workload.repeat(2));
     let scenario = read("8dc.yaml", again.as_bytes());
-    assert_eq!(files(&scenario), ["workloads/bulk.csv"]);
+    assert_eq!(files(&scenario), ["workloads/websearch.csv"]);
 }
 
 #[test]
