@@ -39,14 +39,11 @@ scale: { rate: 1/2000, time: 50 }
 generator: verbs
 ";
 
-/// Runs a scenario; returns its exit code and the flows.
-fn run(results: &Path, scenario: &str) -> (Option<i32>, Vec<FlowRow>) {
+/// Runs a scenario in the lab `lab`; returns its exit code and the flows.
+fn run(results: &Path, lab: &str, scenario: &str) -> (Option<i32>, Vec<FlowRow>) {
     let file = results.join("scenario.yaml");
     fs::write(&file, scenario).unwrap();
-    let up = lcmp_lab(
-        results,
-        &["--lab", "generators", "up", file.to_str().unwrap()],
-    );
+    let up = lcmp_lab(results, &["--lab", lab, "up", file.to_str().unwrap()]);
     let run = RunDir::open(&results.join(LATEST)).unwrap_or_else(|error| panic!("{error}: {up:?}"));
     (up.exit, run.flows().unwrap().rows)
 }
@@ -58,7 +55,11 @@ fn both_generators_measure_the_same_bulk_flow() {
     }
     let [perftest, verbs] = ["perftest", "verbs"].map(|generator| {
         let results = tempfile::tempdir().unwrap();
-        let (exit, flows) = run(results.path(), &BULK.replace("GENERATOR", generator));
+        let (exit, flows) = run(
+            results.path(),
+            "generators",
+            &BULK.replace("GENERATOR", generator),
+        );
         assert_eq!(exit, Some(0), "{flows:?}");
         flows
     });
@@ -77,7 +78,7 @@ fn a_flow_without_a_path_has_a_row_with_its_reason() {
         return;
     }
     let results = tempfile::tempdir().unwrap();
-    let (exit, flows) = run(results.path(), CUT);
+    let (exit, flows) = run(results.path(), "generators-cut", CUT);
     assert_eq!(exit, Some(4), "{flows:?}");
     let statuses: Vec<FlowStatus> = flows.iter().map(|flow| flow.status).collect();
     assert_eq!(statuses, [FlowStatus::Finished, FlowStatus::TimedOut]);
