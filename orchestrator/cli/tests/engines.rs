@@ -124,8 +124,8 @@ const AGREEMENTS: [Agreement; 6] = [
     },
     Agreement {
         policy: "te-100ms",
-        same_paths: 980_000,
-        differences: [Some(20), Some(100), None],
+        same_paths: 995_000,
+        differences: [Some(20), Some(100), Some(500)],
     },
     Agreement {
         policy: "rm-beta",
