@@ -289,6 +289,8 @@ _Static_assert(__builtin_offsetof(struct scored_candidate, flags) == 7, "scored_
 struct decision_record {
 	// Time of the decision.
 	__u64 time_ns;
+	// Age of the latest sample of the ports' congestion.
+	__u64 signal_age_ns;
 	// Flow decided for.
 	struct flow_key flow;
 	// Hash of the flow.
@@ -309,16 +311,17 @@ struct decision_record {
 	// Candidates in the destination's order.
 	struct scored_candidate candidates[8];
 };
-_Static_assert(sizeof(struct decision_record) == 104, "decision_record");
+_Static_assert(sizeof(struct decision_record) == 112, "decision_record");
 _Static_assert(__builtin_offsetof(struct decision_record, time_ns) == 0, "decision_record.time_ns");
-_Static_assert(__builtin_offsetof(struct decision_record, flow) == 8, "decision_record.flow");
-_Static_assert(__builtin_offsetof(struct decision_record, hash) == 24, "decision_record.hash");
-_Static_assert(__builtin_offsetof(struct decision_record, dest_qp) == 28, "decision_record.dest_qp");
-_Static_assert(__builtin_offsetof(struct decision_record, port) == 32, "decision_record.port");
-_Static_assert(__builtin_offsetof(struct decision_record, trigger) == 36, "decision_record.trigger");
-_Static_assert(__builtin_offsetof(struct decision_record, rule) == 37, "decision_record.rule");
-_Static_assert(__builtin_offsetof(struct decision_record, count) == 38, "decision_record.count");
-_Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 39, "decision_record.cheapest");
-_Static_assert(__builtin_offsetof(struct decision_record, candidates) == 40, "decision_record.candidates");
+_Static_assert(__builtin_offsetof(struct decision_record, signal_age_ns) == 8, "decision_record.signal_age_ns");
+_Static_assert(__builtin_offsetof(struct decision_record, flow) == 16, "decision_record.flow");
+_Static_assert(__builtin_offsetof(struct decision_record, hash) == 32, "decision_record.hash");
+_Static_assert(__builtin_offsetof(struct decision_record, dest_qp) == 36, "decision_record.dest_qp");
+_Static_assert(__builtin_offsetof(struct decision_record, port) == 40, "decision_record.port");
+_Static_assert(__builtin_offsetof(struct decision_record, trigger) == 44, "decision_record.trigger");
+_Static_assert(__builtin_offsetof(struct decision_record, rule) == 45, "decision_record.rule");
+_Static_assert(__builtin_offsetof(struct decision_record, count) == 46, "decision_record.count");
+_Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 47, "decision_record.cheapest");
+_Static_assert(__builtin_offsetof(struct decision_record, candidates) == 48, "decision_record.candidates");
 
 #endif

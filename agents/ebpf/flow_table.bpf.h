@@ -47,6 +47,14 @@ static __always_inline void count_packet(struct flow_entry *entry, __u64 bytes, 
 		count_demand(entry->demand, bytes);
 }
 
+// Returns the age of the latest sample of the ports' congestion; 0 if a sample came since `now`.
+static __always_inline __u64 signal_age(const struct switch_table *switch_table, __u64 now)
+{
+	__u64 sampled_at = *(volatile const __u64 *)&switch_table->sampled_at_ns;
+
+	return (now - sampled_at) & -less(sampled_at, now);
+}
+
 // Decides a packet and pins its flow; `entry` is null for a new flow, else it is overwritten.
 //
 // Returns the port's slot, or one of these negative numbers.
@@ -71,6 +79,7 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 	if (!record)
 		return LEFT_TO_KERNEL;
 	record->time_ns = now;
+	record->signal_age_ns = signal_age(switch_table, now);
 	record->flow = *flow;
 	record->hash = flow_hash(flow, params->seed);
 	record->trigger = trigger;

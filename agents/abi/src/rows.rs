@@ -350,6 +350,8 @@ row! {
     pub struct DecisionRecord as "decision_record" {
         /// Time of the decision.
         pub time_ns: u64,
+        /// Age of the latest sample of the ports' congestion.
+        pub signal_age_ns: u64,
         /// Flow decided for.
         pub flow: FlowKey,
         /// Hash of the flow.

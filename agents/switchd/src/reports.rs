@@ -32,6 +32,7 @@ pub(crate) fn decision(record: &DecisionRecord, slots: &Slots) -> DecisionReport
         hash: record.hash,
         trigger: Trigger::from_byte(record.trigger).unwrap_or(Trigger::NewFlow),
         rule: Rule::from_byte(record.rule).unwrap_or(Rule::Hash),
+        signal_age_ns: record.signal_age_ns,
         candidates: candidates.collect(),
         port: port(record.port),
     }
@@ -68,6 +69,7 @@ mod tests {
         let [src, dst] = [1, 8].map(|dc| Ipv4Addr::new(10, dc, 0, 1));
         let mut record = DecisionRecord {
             time_ns: 5,
+            signal_age_ns: 3,
             flow: FlowKey::new(src, dst, 49_152, 4791, 17),
             hash: 77,
             dest_qp: 0x11,
@@ -91,6 +93,7 @@ mod tests {
         assert_eq!(report.port, PortId(4));
         let cause = (report.trigger, report.rule);
         assert_eq!(cause, (Trigger::Failover, Rule::LeastCost));
+        assert_eq!((report.time_ns, report.signal_age_ns), (5, 3));
         let ports = (report.sport, report.dport, report.dest_qp);
         assert_eq!(ports, (49_152, 4791, Some(17)));
         let candidates = report.candidates.iter();

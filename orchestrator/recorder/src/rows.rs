@@ -59,6 +59,8 @@ pub struct RowMaker<'a> {
     policy: &'a str,
     repetition: u32,
     generator: FlowGenerator<'a>,
+    /// Time between two samples of the queues; none if the policy reads no queues.
+    sample_interval: Option<Nanos>,
     /// By datacenter, the paper time of its switch's last row and the decisions until then.
     switches: Vec<(Nanos, u64)>,
 }
@@ -114,6 +116,8 @@ pub struct Decision {
     pub trigger: Trigger,
     /// Rule that the decision followed.
     pub rule: Rule,
+    /// Age of the sample that C_cong was computed from.
+    pub signal_age: Nanos,
     /// Chosen port; none if there was no choice.
     pub chosen: Option<PortId>,
 }
@@ -203,6 +207,8 @@ pub struct SwitchCounters {
     pub expired: u64,
     pub hits: u64,
     pub restarts: u64,
+    pub samples: Option<u64>,
+    pub late_samples: Option<u64>,
 }
 
 impl<'a> RowMaker<'a> {
@@ -220,6 +226,7 @@ impl<'a> RowMaker<'a> {
             policy,
             repetition,
             generator,
+            sample_interval: sample_interval(plan, policy),
             switches: vec![(Nanos::ZERO, 0); plan.dcs.len()],
         }
     }
@@ -267,6 +274,7 @@ impl<'a> RowMaker<'a> {
         ports: impl Iterator<Item = PortId>,
         scores: impl Iterator<Item = CandidateScore>,
     ) -> DecisionRow {
+        let age = self.sample_interval.map(|_| decision.signal_age);
         let mut row = DecisionRow {
             policy: self.policy.to_owned(),
             repetition: self.repetition,
@@ -277,6 +285,8 @@ impl<'a> RowMaker<'a> {
             dst: decision.dst,
             sport: decision.sport,
             reason: decision.trigger.reason(decision.rule).to_owned(),
+            signal_age_ns: age.map(|age| self.paper.time(age)),
+            stale_signals: age.map(|age| u8::from(Some(age) > self.sample_interval)),
             candidates: ports.map(|port| self.next_dc(port)).collect(),
             c_path: List::default(),
             c_cong: List::default(),
@@ -404,6 +414,8 @@ impl<'a> RowMaker<'a> {
             expired: counters.expired,
             hits: counters.hits,
             restarts: counters.restarts,
+            samples: counters.samples,
+            late_samples: counters.late_samples,
         }
     }
 
@@ -483,4 +495,9 @@ impl<'a> RowMaker<'a> {
             self.paper.rate(emulated)
         }
     }
+}
+
+fn sample_interval(plan: &Plan, policy: &str) -> Option<Nanos> {
+    let run = plan.policies.iter().find(|run| run.label == policy)?;
+    run.policy.lcmp().map(|lcmp| lcmp.sample_interval_ns)
 }

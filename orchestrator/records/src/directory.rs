@@ -22,7 +22,7 @@ use crate::{
 /// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
 ///   `story.csv`
 /// - 3: `switches.csv`, `ports.csv`
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// File of the run's facts and outcome.
 pub const RUN_FILE: &str = "run.json";

@@ -4,7 +4,10 @@
 //! A policy whose mechanism never acted has the results of a simpler policy, and a table that ranks it
 //! says nothing about the mechanism.
 
-use lab_units::show::commas;
+use lab_units::{
+    Nanos,
+    show::{about_time, commas},
+};
 use serde::{Deserialize, Serialize};
 
 /// Evidence of a run.
@@ -41,6 +44,9 @@ pub struct PolicyEvidence {
     pub met: Met,
     /// The policy's mechanism.
     pub mechanism: Mechanism,
+    /// Samples of the queues, and decisions by them; none in the simulator, whose samples are never late.
+    #[serde(default)]
+    pub sampling: Option<Sampling>,
 }
 
 /// Flows under way at once, and the links that they filled.
@@ -56,6 +62,21 @@ pub struct Met {
     pub overlapping: u64,
     /// Busiest direction of a link until the last start; none if no flow had started by a sample.
     pub busiest: Option<BusyLink>,
+}
+
+/// Samples of the queues at all switches, and the age of those that decisions were made by.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// Samples.
+    pub samples: u64,
+    /// Samples that began later than the next one was due.
+    pub late_samples: u64,
+    /// Decisions by C_cong; 0 under policies that read no queues.
+    pub decisions: u64,
+    /// Those of them whose sample was older than one sampling interval.
+    pub stale: u64,
+    /// Age of the oldest sample that a decision was made by.
+    pub oldest_ns: Nanos,
 }
 
 /// A direction of a link and its use.
@@ -188,6 +209,7 @@ impl Evidence {
             ));
         }
         warnings.extend(self.policies.iter().filter_map(PolicyEvidence::idle));
+        warnings.extend(self.policies.iter().flat_map(PolicyEvidence::old_signals));
         let silent = self.policies.iter().filter_map(PolicyEvidence::silent);
         warnings.extend(silent);
         warnings
@@ -195,10 +217,46 @@ impl Evidence {
 }
 
 impl PolicyEvidence {
-    /// Returns the mechanism's counts in a sentence.
+    /// Returns the counts of the mechanism and of the samples in a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
-        self.mechanism.sentence()
+        let mechanism = self.mechanism.sentence();
+        match &self.sampling {
+            Some(sampling) => format!("{mechanism}; {}", sampling.sentence()),
+            None => mechanism,
+        }
+    }
+
+    /// Returns the sentences that samples came late, or decisions saw old ones, if many did.
+    fn old_signals(&self) -> Vec<String> {
+        let Some(sampling) = &self.sampling else {
+            return Vec::new();
+        };
+        let counts = [
+            (
+                sampling.late_samples,
+                sampling.samples,
+                "samples of queues were late by an interval or more: the CPU was too slow for them",
+            ),
+            (
+                sampling.stale,
+                sampling.decisions,
+                "decisions saw queues older than one sampling interval",
+            ),
+        ];
+        let many = counts.into_iter().filter_map(|(part, all, text)| {
+            let share = ratio(part, all);
+            let policy = &self.policy;
+            (share > MAX_LATE).then(|| {
+                format!(
+                    "{policy}: {} of {} ({}) {text}",
+                    commas(part),
+                    commas(all),
+                    percent(share)
+                )
+            })
+        });
+        many.collect()
     }
 
     /// Returns the sentence that the policy's flows hardly met, if they did not.
@@ -227,6 +285,22 @@ impl PolicyEvidence {
     fn silent(&self) -> Option<String> {
         let silence = self.mechanism.silence()?;
         Some(format!("{}: {silence}", self.policy))
+    }
+}
+
+impl Sampling {
+    fn sentence(&self) -> String {
+        let (late, samples) = (commas(self.late_samples), commas(self.samples));
+        let mut sentence = format!("{late} of {samples} samples of queues late");
+        if self.decisions > 0 {
+            sentence += &format!(
+                ", {} of {} decisions by one older than its interval (oldest: {})",
+                commas(self.stale),
+                commas(self.decisions),
+                about_time(self.oldest_ns)
+            );
+        }
+        sentence
     }
 }
 
@@ -373,6 +447,15 @@ impl HashCounts {
     }
 }
 
+fn ratio(part: u64, whole: u64) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a share is shown with fewer digits than a float has"
+    )]
+    let ratio = part as f64 / whole.max(1) as f64;
+    ratio
+}
+
 /// Returns a share in percent, with a decimal below ten.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -385,6 +468,10 @@ fn percent(share: f64) -> String {
 
 /// Offered ÷ requested load under which a run says little about the load.
 const MIN_OFFERED: f64 = 0.8;
+
+/// Share of late samples, and of decisions by old ones, above which a run says less about congestion
+/// awareness.
+const MAX_LATE: f64 = 0.01;
 
 /// Share of the duration that starts have to cover.
 const MIN_COVERED: f64 = 0.9;
@@ -463,6 +550,43 @@ mod tests {
     }
 
     #[test]
+    fn many_late_samples_and_old_signals_are_warnings() {
+        let policy = |samples, stale| PolicyEvidence {
+            policy: "lcmp".to_owned(),
+            met: Met {
+                peak_concurrency: 9,
+                ..Met::default()
+            },
+            mechanism: Mechanism::Unknown { decisions: 9 },
+            sampling: Some(Sampling {
+                samples,
+                late_samples: 10,
+                decisions: 2_000,
+                stale,
+                oldest_ns: Nanos::from_millis(103),
+            }),
+        };
+        let warnings = |samples, stale| {
+            let evidence = Evidence {
+                policies: vec![policy(samples, stale)],
+                ..Evidence::default()
+            };
+            evidence.warnings()
+        };
+        assert_eq!(warnings(1_000, 20), [""; 0], "1 % is not much");
+        insta::assert_snapshot!(warnings(999, 21).join("\n"), @r"
+        lcmp: 10 of 999 (1.0 %) samples of queues were late by an interval or more: the CPU was too slow for them
+        lcmp: 21 of 2,000 (1.1 %) decisions saw queues older than one sampling interval
+        ");
+        insta::assert_snapshot!(policy(1_000, 20).sentence(), @"9 decisions; 10 of 1,000 samples of queues late, 20 of 2,000 decisions by one older than its interval (oldest: 103 ms)");
+        let buckets = Sampling {
+            decisions: 0,
+            ..policy(1_000, 0).sampling.expect("given")
+        };
+        insta::assert_snapshot!(buckets.sentence(), @"10 of 1,000 samples of queues late");
+    }
+
+    #[test]
     fn a_mechanism_that_never_acted_is_a_warning() {
         let policy = |policy: &str, mechanism| PolicyEvidence {
             policy: policy.to_owned(),
@@ -471,6 +595,7 @@ mod tests {
                 ..Met::default()
             },
             mechanism,
+            sampling: None,
         };
         let mut idle = policy("idle", Mechanism::Unknown { decisions: 9 });
         idle.met.busiest = Some(BusyLink {

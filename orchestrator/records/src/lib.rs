@@ -44,7 +44,7 @@ pub use directory::{create_run_dir, point_latest};
 pub use error::RecordsError;
 pub use evidence::{
     BusyLink, Changed, Evidence, HashCounts, LcmpCounts, Mechanism, Met, OfferedLoad,
-    PathDifference, PolicyEvidence, SplitCounts,
+    PathDifference, PolicyEvidence, Sampling, SplitCounts,
 };
 pub use info::{
     DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo, SimInfo,

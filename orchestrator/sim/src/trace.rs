@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lab_policy::{Decision, Rule, Trigger, lcmp::Levels};
 use lab_records::StoryEvent;
-use lab_units::{BitsPerSec, FlowId};
+use lab_units::{BitsPerSec, FlowId, Nanos};
 
 use crate::{port::Counts, te::Buckets, time::SimTime};
 
@@ -79,6 +79,8 @@ pub struct DecisionEvent {
     pub is_ack: bool,
     /// Cause of the decision.
     pub trigger: Trigger,
+    /// Age of the sample that C_cong was computed from; 0 under policies that read no samples.
+    pub signal_age: Nanos,
     /// Chosen candidate and the scores of all.
     pub decision: Decision,
     /// Ports of the candidates, in the order of the decision's.

@@ -283,6 +283,8 @@ fn decision(flow: &FlowRow) -> DecisionRow {
             "ecmp" => "new_flow/hash".into(),
             _ => "new_flow/scored".into(),
         },
+        signal_age_ns: None,
+        stale_signals: None,
         candidates: candidates.collect(),
         c_path: ROUTES.iter().map(|_| 9).collect(),
         c_cong: ROUTES.iter().map(|_| 0).collect(),

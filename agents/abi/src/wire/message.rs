@@ -211,6 +211,8 @@ pub struct DecisionReport {
     pub trigger: Trigger,
     /// Rule of the decision.
     pub rule: Rule,
+    /// Age of the latest sample of the ports' congestion.
+    pub signal_age_ns: u64,
     /// Candidates in the configuration's order.
     pub candidates: Vec<CandidateReport>,
     /// Port the flow is pinned to.

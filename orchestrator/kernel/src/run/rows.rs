@@ -27,6 +27,33 @@ pub(super) struct ReportRows<'a> {
     baseline: BTreeMap<PortId, LinkReport>,
     /// Number of times the agent of each switch was restarted.
     restarts: BTreeMap<DcId, u64>,
+    samples: BTreeMap<DcId, Samples>,
+}
+
+/// Samples of a switch's queues since the repetition's start. Each agent of the switch counts from its own
+/// start.
+#[derive(Clone, Copy, Debug, Default)]
+struct Samples {
+    /// Counts of the agent's latest report.
+    latest: SampleCounts,
+    since_start: SampleCounts,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct SampleCounts {
+    taken: u64,
+    late: u64,
+}
+
+impl Samples {
+    /// Takes in an agent's counts; those from before the start do not count.
+    fn update(&mut self, now: SampleCounts, is_started: bool) {
+        let before = std::mem::replace(&mut self.latest, now);
+        if is_started {
+            self.since_start.taken += now.taken.saturating_sub(before.taken);
+            self.since_start.late += now.late.saturating_sub(before.late);
+        }
+    }
 }
 
 impl<'a> ReportRows<'a> {
@@ -43,6 +70,7 @@ impl<'a> ReportRows<'a> {
             paths: PinnedPaths::new(plan, tool),
             baseline: BTreeMap::new(),
             restarts: BTreeMap::new(),
+            samples: BTreeMap::new(),
         }
     }
 
@@ -67,6 +95,7 @@ impl<'a> ReportRows<'a> {
             sport: report.sport,
             trigger: report.trigger,
             rule: report.rule,
+            signal_age: Nanos::new(report.signal_age_ns),
             chosen: Some(report.port),
         };
         let candidates = report.candidates.iter();
@@ -144,13 +173,22 @@ impl<'a> ReportRows<'a> {
     /// Counts a restart of a switch's agent.
     pub(super) fn restart(&mut self, dc: DcId) {
         *self.restarts.entry(dc).or_default() += 1;
+        self.samples.entry(dc).or_default().latest = SampleCounts::default();
     }
 
     /// Returns the row of a switch's counters; none for counters from before the start.
     pub(super) fn switch(&mut self, dc: DcId, stats: &Stats) -> Option<SwitchRow> {
-        if stats.time_ns < self.start.as_nanos() {
+        let is_started = stats.time_ns >= self.start.as_nanos();
+        let samples = self.samples.entry(dc).or_default();
+        let counts = SampleCounts {
+            taken: stats.samples,
+            late: stats.late_samples,
+        };
+        samples.update(counts, is_started);
+        if !is_started {
             return None;
         }
+        let samples = samples.since_start;
         let counters = SwitchCounters {
             occupancy: stats.occupancy,
             decisions: stats.new_flows + stats.failovers + stats.aged,
@@ -161,6 +199,8 @@ impl<'a> ReportRows<'a> {
             expired: stats.expired,
             hits: stats.hits,
             restarts: self.restarts.get(&dc).copied().unwrap_or(0),
+            samples: Some(samples.taken),
+            late_samples: Some(samples.late),
         };
         let time = self.time(stats.time_ns);
         Some(self.rows.switch(time, dc, counters))
@@ -312,6 +352,48 @@ mod tests {
             .unwrap();
         assert_eq!((row.decisions, row.decisions_per_s), (15, 500));
         assert_eq!((&*row.switch, row.restarts), ("dc1", 1));
+    }
+
+    #[test]
+    fn samples_are_those_since_the_start_of_every_agent_of_the_switch() {
+        let plan = plan();
+        let mut rows = rows(&plan);
+        let report = |rows: &mut ReportRows<'_>, time_ns, samples, late_samples| {
+            let row = rows.switch(
+                DcId(0),
+                &Stats {
+                    time_ns,
+                    samples,
+                    late_samples,
+                    ..Stats::default()
+                },
+            );
+            row.map(|row| (row.samples, row.late_samples))
+        };
+        assert_eq!(report(&mut rows, START - 1, 40, 3), None);
+        let first = report(&mut rows, START + 100_000_000, 50, 4);
+        assert_eq!(first, Some((Some(10), Some(1))));
+        rows.restart(DcId(0));
+        let second = report(&mut rows, START + 200_000_000, 7, 2);
+        assert_eq!(second, Some((Some(17), Some(3))));
+    }
+
+    #[test]
+    fn a_decision_by_signals_older_than_an_interval_says_so() {
+        let plan = plan();
+        let interval = plan.policies[1].policy.lcmp().expect("LCMP");
+        let interval = interval.sample_interval_ns.get();
+        let mut report = decision(&plan, 0, SERVER, 1);
+        for (age, stale) in [(interval, 0), (interval + 1, 1)] {
+            report.signal_age_ns = age;
+            let row = rows(&plan).decision(DcId(0), &report);
+            // A time of 10.
+            assert_eq!(row.signal_age_ns, Some(Nanos::new(age / 10)));
+            assert_eq!(row.stale_signals, Some(stale));
+        }
+        let mut ecmp = ReportRows::new(&plan, &plan.policies[0].label, 2, Tool::SendBw);
+        let row = ecmp.decision(DcId(0), &report);
+        assert_eq!((row.signal_age_ns, row.stale_signals), (None, None));
     }
 
     #[test]

@@ -98,6 +98,7 @@ pub(super) fn decision(plan: &Plan, dc: u32, to: QpAddress, chosen: usize) -> De
         hash: 1,
         trigger: Trigger::NewFlow,
         rule: Rule::Scored,
+        signal_age_ns: 30_000_000,
         candidates: candidates.iter().map(|c| report(c.port)).collect(),
         port: candidates[chosen].port,
     }

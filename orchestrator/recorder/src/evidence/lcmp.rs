@@ -163,7 +163,7 @@ impl Choice {
 const ROCE_PORT: u16 = 4791;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::net::Ipv4Addr;
 
     use lab_records::List;
@@ -206,6 +206,8 @@ mod tests {
             dst,
             sport,
             reason: Trigger::NewFlow.reason(decision.rule).to_owned(),
+            signal_age_ns: Some(Nanos::ZERO),
+            stale_signals: Some(0),
             chosen: Some(names[decision.chosen].clone()),
             candidates: List(names),
             c_path: scored.iter().map(|row| row.candidate.path).collect(),
@@ -213,6 +215,11 @@ mod tests {
             cost: scored.iter().map(|row| row.cost).collect(),
             kept: scored.iter().map(|row| u8::from(row.is_kept)).collect(),
         }
+    }
+
+    /// Decision between two idle candidates.
+    pub(in super::super) fn decision() -> DecisionRow {
+        row(&IDLE, &config(), 1)
     }
 
     fn counts(rows: &[DecisionRow], config: &LcmpConfig) -> LcmpCounts {

@@ -5,11 +5,13 @@
 //! - `lcmp`: decisions made again without one cost
 //! - `hash`: shares of next hops
 //! - `splits`: tables of traffic engineering
+//! - `sampling`: samples of queues, and decisions by old ones
 
 mod flows;
 mod hash;
 mod lcmp;
 mod links;
+mod sampling;
 mod splits;
 
 use std::{collections::BTreeSet, path::Path};
@@ -21,11 +23,13 @@ use lab_plan::{
 };
 use lab_records::{
     DecisionRow, Evidence, FlowRow, LinkRow, Mechanism, Met, OfferedLoad, PolicyEvidence,
-    RecordsError, RunDir, SplitRow,
+    RecordsError, RunDir, SplitRow, SwitchRow,
 };
 use lab_units::DcId;
 
-use self::{flows::Flows, hash::Shares, lcmp::Replay, links::Links, splits::Splits};
+use self::{
+    flows::Flows, hash::Shares, lcmp::Replay, links::Links, sampling::Samples, splits::Splits,
+};
 
 /// Returns the evidence of the run of `plan` whose rows are in the directory `run`.
 ///
@@ -37,6 +41,7 @@ pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
     run.visit(|row: FlowRow| witness.flow(&row))?;
     run.visit(|row: LinkRow| witness.link(&row))?;
     run.visit(|row: SplitRow| witness.split(&row))?;
+    run.visit(|row: SwitchRow| witness.switch(&row))?;
     run.visit(|row: DecisionRow| witness.decision(&row))?;
     Ok(witness.evidence())
 }
@@ -57,6 +62,7 @@ struct PolicyWitness<'a> {
     replay: Option<Replay<'a>>,
     shares: Shares,
     splits: Splits,
+    samples: Samples,
     least_delay: u64,
     /// Flows that flow ageing re-routed, by repetition and id.
     rerouted: BTreeSet<(u32, u32)>,
@@ -75,6 +81,7 @@ impl<'a> Witness<'a> {
             },
             shares: Shares::default(),
             splits: Splits::default(),
+            samples: Samples::default(),
             least_delay: 0,
             rerouted: BTreeSet::new(),
         };
@@ -105,8 +112,17 @@ impl<'a> Witness<'a> {
         }
     }
 
+    fn switch(&mut self, row: &SwitchRow) {
+        if let Some(policy) = self.policy(&row.policy) {
+            policy.samples.switch(row);
+        }
+    }
+
     fn decision(&mut self, row: &DecisionRow) {
         let plan = self.plan;
+        if let Some(policy) = self.policy(&row.policy) {
+            policy.samples.decide(row);
+        }
         let Some(choice) = Choice::of(plan, row) else {
             return;
         };
@@ -141,6 +157,7 @@ impl<'a> Witness<'a> {
                     policy: policy.run.label.clone(),
                     met: policy.met(),
                     mechanism: self.mechanism(policy),
+                    sampling: policy.samples.counts(),
                 })
                 .collect(),
         }

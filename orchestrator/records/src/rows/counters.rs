@@ -102,6 +102,10 @@ row! {
         pub hits: u64,
         /// Restarts of the switch's agent after it was killed; 0 in the simulator.
         pub restarts: u64,
+        /// Samples of the queues; empty in the simulator, whose samples are never late.
+        pub samples: Option<u64>,
+        /// Samples that began later than the next one was due; empty likewise.
+        pub late_samples: Option<u64>,
     }
 }
 

@@ -28,6 +28,10 @@ row! {
         pub sport: u16,
         /// Trigger and rule of the decision: `new_flow/scored`.
         pub reason: String,
+        /// Age of the sample that C_cong was computed from; empty if the policy reads no queues.
+        pub signal_age_ns: Option<Nanos>,
+        /// 1 if that age is over one sampling interval of the policy, else 0; empty likewise.
+        pub stale_signals: Option<u8>,
         /// Next-hop datacenter of each candidate.
         pub candidates: List<String>,
         /// Path cost C_path of each candidate.

@@ -104,7 +104,7 @@ prop_compose! {
         policy in text(), time in nanos(), id in prop::option::of(any::<u32>()),
         address in any::<u32>(), sport in any::<u16>(),
         candidates in prop::collection::vec((name(), any::<u8>(), any::<u32>()), 0..8),
-        chosen in prop::option::of(name()),
+        chosen in prop::option::of(name()), age in prop::option::of(nanos()),
     ) -> DecisionRow {
         let byte = |row: &(String, u8, u32)| row.1;
         DecisionRow {
@@ -112,6 +112,7 @@ prop_compose! {
             flow_id: id.map(FlowId),
             src: address.into(), dst: address.into(), sport,
             reason: "new_flow/scored".into(),
+            signal_age_ns: age, stale_signals: age.map(|_| 1),
             c_path: candidates.iter().map(byte).collect(),
             c_cong: candidates.iter().map(byte).collect(),
             cost: candidates.iter().map(|row| row.2).collect(),
@@ -168,12 +169,14 @@ prop_compose! {
 prop_compose! {
     fn switch_row()(
         policy in text(), switch in name(), time in nanos(), counts in any::<[u64; 10]>(),
+        samples in prop::option::of(any::<u64>()),
     ) -> SwitchRow {
         let [occupancy, decisions, decisions_per_s, failovers, fallbacks, ..] = counts;
         let [.., stale, evicted, expired, hits, restarts] = counts;
         SwitchRow {
             policy, repetition: 1, time_ns: time, switch, occupancy, decisions, decisions_per_s,
             failovers, fallbacks, stale, evicted, expired, hits, restarts,
+            samples, late_samples: samples,
         }
     }
 }

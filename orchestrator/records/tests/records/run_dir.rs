@@ -219,7 +219,7 @@ fn another_format_is_refused_before_anything_else_of_it_is_read() {
         assert_eq!(
             error.to_string(),
             format!(
-                "`{}` has format {format}, this lcmp-lab reads 3 (hint: {hint})",
+                "`{}` has format {format}, this lcmp-lab reads 4 (hint: {hint})",
                 path.display()
             )
         );

@@ -211,6 +211,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
                 flow: packet.flow,
                 is_ack: packet.kind != Kind::Data,
                 trigger,
+                signal_age: self.signal_age(),
                 decision,
                 ports,
             })));

@@ -4,7 +4,7 @@ use lab_policy::{
     Decision, LcmpConfig, OwnPolicy, Preset, Rule, ecmp, lcmp,
     own::{self, NextHop},
 };
-use lab_units::Bytes;
+use lab_units::{Bytes, Nanos};
 
 use super::Partition;
 use crate::{
@@ -86,6 +86,15 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         };
         let next_hops: Vec<NextHop> = candidates.iter().map(next_hop).collect();
         own::decide(policy, inputs, &next_hops, hash)
+    }
+
+    /// Returns the age of LCMP's latest sample: the artifact takes one at each decision.
+    pub(super) fn signal_age(&self) -> Nanos {
+        let now = self.now.nanos_trunc();
+        let sampled = self.dci.monitored.first();
+        sampled.map_or(Nanos::ZERO, |port| {
+            now.saturating_sub(port.state.last_sample())
+        })
     }
 
     /// Sets C_cong of each candidate: of the last sample (`paper`), or by the artifact's monitor, which

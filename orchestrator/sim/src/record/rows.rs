@@ -127,6 +127,7 @@ impl<'w> EventRows<'w> {
             sport: tuple.sport,
             trigger: event.trigger,
             rule: event.decision.rule,
+            signal_age: event.signal_age,
             chosen: ports().nth(event.decision.chosen),
         };
         let scores = event.decision.candidates().iter();
@@ -211,6 +212,8 @@ impl<'w> EventRows<'w> {
             // Simulated tables are never stale, and simulated agents do not restart.
             stale: 0,
             restarts: 0,
+            samples: None,
+            late_samples: None,
         };
         let time = sample.at.nanos_trunc();
         self.rows.switch(time, DcId(sample.dc), counters)

@@ -1,0 +1,111 @@
+//! Samples of the queues, and the decisions by old ones.
+
+use std::collections::BTreeMap;
+
+use lab_records::{DecisionRow, Sampling, SwitchRow};
+use lab_units::Nanos;
+
+/// Samples of one policy.
+#[derive(Default)]
+pub(super) struct Samples {
+    /// Latest counts of each repetition's switch: samples, and late ones.
+    switches: BTreeMap<(u32, String), (u64, u64)>,
+    decisions: u64,
+    stale: u64,
+    oldest: Nanos,
+}
+
+impl Samples {
+    /// Adds a row of a switch's counters, which count from the repetition's start.
+    pub fn switch(&mut self, row: &SwitchRow) {
+        if let (Some(samples), Some(late)) = (row.samples, row.late_samples) {
+            let switch = (row.repetition, row.switch.clone());
+            self.switches.insert(switch, (samples, late));
+        }
+    }
+
+    /// Adds a decision; one by no queues does not count.
+    pub fn decide(&mut self, row: &DecisionRow) {
+        let Some(age) = row.signal_age_ns else { return };
+        self.decisions += 1;
+        self.stale += u64::from(row.stale_signals == Some(1));
+        self.oldest = self.oldest.max(age);
+    }
+
+    /// Returns the counts; none if the engine counts no samples.
+    pub fn counts(&self) -> Option<Sampling> {
+        let counts = Sampling {
+            samples: self.switches.values().map(|&(samples, _)| samples).sum(),
+            late_samples: self.switches.values().map(|&(_, late)| late).sum(),
+            decisions: self.decisions,
+            stale: self.stale,
+            oldest_ns: self.oldest,
+        };
+        (!self.switches.is_empty()).then_some(counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn switch(repetition: u32, name: &str, samples: Option<u64>) -> SwitchRow {
+        SwitchRow {
+            policy: "lcmp".to_owned(),
+            repetition,
+            time_ns: Nanos::ZERO,
+            switch: name.to_owned(),
+            occupancy: 0,
+            decisions: 0,
+            decisions_per_s: 0,
+            failovers: 0,
+            fallbacks: 0,
+            stale: 0,
+            evicted: 0,
+            expired: 0,
+            hits: 0,
+            restarts: 0,
+            samples,
+            late_samples: samples.map(|samples| samples / 10),
+        }
+    }
+
+    #[test]
+    fn the_last_counts_of_every_switch_and_repetition_add_up() {
+        let mut samples = Samples::default();
+        samples.switch(&switch(0, "dc1", None));
+        assert_eq!(samples.counts(), None, "the simulator counts none");
+        for (repetition, name, count) in [
+            (0, "dc1", 10),
+            (0, "dc1", 40),
+            (0, "dc2", 50),
+            (1, "dc1", 30),
+        ] {
+            samples.switch(&switch(repetition, name, Some(count)));
+        }
+        let counts = samples.counts().expect("samples");
+        assert_eq!((counts.samples, counts.late_samples), (120, 12));
+    }
+
+    #[test]
+    fn decisions_by_old_samples_are_counted_and_the_oldest_is_kept() {
+        let row = |age: Option<u64>, stale| DecisionRow {
+            signal_age_ns: age.map(Nanos::from_millis),
+            stale_signals: stale,
+            ..super::super::lcmp::tests::decision()
+        };
+        let mut samples = Samples::default();
+        samples.switch(&switch(0, "dc1", Some(9)));
+        for row in [
+            row(Some(3), Some(0)),
+            row(Some(103), Some(1)),
+            row(Some(101), Some(1)),
+            row(None, None),
+        ] {
+            samples.decide(&row);
+        }
+        let counts = samples.counts().expect("samples");
+        assert_eq!((counts.decisions, counts.stale), (3, 2));
+        assert_eq!(counts.oldest_ns, Nanos::from_millis(103));
+    }
+}
