@@ -1,7 +1,7 @@
 //! Errors of planning a scenario.
 
 use lab_scenario::ScenarioErrors;
-use lab_units::Ratio;
+use lab_units::{Place, Ratio};
 
 /// Error of planning a scenario.
 ///
@@ -173,11 +173,13 @@ pub enum PlanError {
     },
     /// A scenario that no automatic scale fits.
     #[error(
-        "`scale: auto` finds none that fits this machine: {why} (hint: pin `scale: {{ rate, time }}`)"
+        "`scale: auto` finds none that fits {place}: {why} (hint: pin `scale: {{ rate, time }}`)"
     )]
     NoScale {
+        /// The place.
+        place: Place,
         /// The bound that cannot be kept.
-        why: String,
+        why: &'static str,
     },
     /// A policy parameter outside what the switch program computes with.
     #[error("`{path}`: {why}")]

@@ -1,16 +1,85 @@
-//! Cost of a plan's run on the reference guest: one virtual CPU of 10^9 instructions a second.
+//! Cost of a plan's run: on the reference guest, one virtual CPU of 10^9 instructions a second, and at a
+//! place of known capacity.
 
 use std::collections::BTreeMap;
 
-use lab_units::{Bytes, Nanos, NodeId, Tool};
+use lab_units::{Bytes, Clock, Nanos, NodeId, Ratio, Tool};
+use serde::{Deserialize, Serialize};
 
 use crate::{
+    capacity::{Capacity, REFERENCE_FLOW, REFERENCE_HOP},
     frame,
-    model::{Estimate, Flow, LinkKind, MeasurePlan, PolicyRun, Rdma, Role},
+    model::{Estimate, Flow, LinkKind, MeasurePlan, Plan, PolicyRun, Rdma, Role},
     network::Network,
     paths::{self, Paths},
-    round_trip,
+    round_trip::{self, RoundTrips},
 };
+
+/// Cost of all flows of a plan at a place: all policies, all repetitions.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct PlaceEstimate {
+    /// Time for which flows keep the place busy, lab's clock.
+    pub busy_ns: Nanos,
+    /// Wall-clock time of the flows, unless a policy overloads a path.
+    pub wall_ns: Nanos,
+    /// Data and ACK packets times the links they cross, without retransmissions.
+    pub packet_hops: u64,
+    /// Time of the flows by the lab's clock, unless a policy overloads a path.
+    pub lab_ns: Nanos,
+    /// Largest share of the place that one second of the lab's clock takes, percent.
+    pub peak_percent: u32,
+}
+
+/// Returns the cost of all flows of `plan` at a place of `capacity`.
+#[must_use]
+pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
+    let network = Network::of(plan);
+    let paths = Paths::find(&network);
+    let inputs = EstimateInputs {
+        network: &network,
+        paths: &paths,
+        flows: &plan.flows,
+        repetitions: plan.repetitions,
+        rdma: &plan.rdma,
+        policies: &plan.policies,
+        measure: &plan.measure,
+    };
+    let costs = Costs::at(capacity, plan.rdma.tool);
+    let offers = offers(&inputs);
+    let span = round_trip::ideal_end(&plan.flows);
+    let once = busy(&offers, &costs)
+        .saturating_add(saturating_times(costs.wake_up, wake_ups(&inputs, span)));
+    let policies = count(plan.policies.len());
+    let runs = policies.saturating_mul(u64::from(plan.repetitions));
+    let busy_ns = saturating_times(once, policies);
+    let packet_hops: u64 = offers.iter().map(|offer| offer.packet_hops).sum();
+    // A plan has been resolved, so every host reaches every other.
+    let longest = RoundTrips::longest(&network, &paths, plan.rdma.path_mtu, Bytes::ZERO);
+    let longest = longest.map_or(Nanos::ZERO, |trips| trips.base);
+    let last = plan.flows.iter().map(|flow| flow.start_ns).max();
+    let end = last.unwrap_or(Nanos::ZERO).saturating_add(longest);
+    let lab = span.max(end);
+    PlaceEstimate {
+        busy_ns,
+        wall_ns: wall(capacity, busy_ns, lab, runs),
+        packet_hops: packet_hops.saturating_mul(policies),
+        lab_ns: saturating_times(lab, runs),
+        peak_percent: peak_percent(&offers, &costs),
+    }
+}
+
+/// Returns the wall-clock time of `runs` runs that take `lab` each, if nothing overloads a path, and keep
+/// the place busy for `busy` together.
+pub(crate) fn wall(capacity: &Capacity, busy: Nanos, lab: Nanos, runs: u64) -> Nanos {
+    match capacity.place.clock() {
+        // Idle time is skipped.
+        Clock::Virtual => {
+            let wall = u128::from(busy.get()) * u128::from(capacity.wall_percent) / 100;
+            Nanos::new(u64::try_from(wall).unwrap_or(u64::MAX))
+        }
+        Clock::Real => saturating_times(lab.saturating_add(REAL_START), runs).max(busy),
+    }
+}
 
 /// Inputs of an estimate.
 pub(crate) struct EstimateInputs<'a> {
@@ -29,10 +98,10 @@ pub(crate) fn estimate(inputs: &EstimateInputs<'_>) -> Estimate {
     let data_packets = offers.iter().map(|offer| offer.data_packets).sum();
     let packet_hops = offers.iter().map(|offer| offer.packet_hops).sum();
     let span_ns = round_trip::ideal_end(inputs.flows);
+    let costs = Costs::reference(inputs.rdma.tool);
     let cpu = [
-        saturating_times(HOP_CPU, packet_hops),
-        saturating_times(flow_cpu(inputs.rdma.tool), count(inputs.flows.len())),
-        saturating_times(WAKE_UP_CPU, wake_ups(inputs, span_ns)),
+        busy(&offers, &costs),
+        saturating_times(costs.wake_up, wake_ups(inputs, span_ns)),
     ];
     Estimate {
         data_packets,
@@ -40,7 +109,7 @@ pub(crate) fn estimate(inputs: &EstimateInputs<'_>) -> Estimate {
         cpu_ns: cpu.into_iter().sum(),
         span_ns,
         memory_bytes: memory(inputs),
-        forwarding_percent: forwarding_percent(&offers),
+        forwarding_percent: peak_percent(&offers, &costs),
         sub_packet_flows_percent: sub_packet_percent(inputs),
         packet_vs_delay_percent: packet_vs_delay_percent(inputs),
     }
@@ -68,6 +137,75 @@ impl Offer {
             packet_hops: (data_packets + acks) * count(links),
         }
     }
+
+    /// Returns the offer with its start scaled by `time`.
+    pub fn stretched(&self, time: Ratio) -> Self {
+        Self {
+            start: Nanos::new(time.scale_nearest(self.start.get())),
+            ..*self
+        }
+    }
+}
+
+/// Time for which one of each keeps a place busy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Costs {
+    /// A packet on one link.
+    hop: Nanos,
+    /// A flow's end points, over the whole run.
+    flow: Nanos,
+    /// A flow's end points while time runs: perftest's processes start before.
+    flow_in_time: Nanos,
+    /// A wake-up of an agent or a recorder.
+    wake_up: Nanos,
+}
+
+impl Costs {
+    /// Costs on the reference guest.
+    pub const fn reference(tool: Tool) -> Self {
+        let (flow, flow_in_time) = match tool {
+            Tool::Verbs => (REFERENCE_FLOW, REFERENCE_FLOW),
+            Tool::SendBw | Tool::WriteBw | Tool::ReadBw => {
+                (Nanos::new(2 * PROCESS_CPU.get()), Nanos::ZERO)
+            }
+        };
+        Self {
+            hop: REFERENCE_HOP,
+            flow,
+            flow_in_time,
+            wake_up: WAKE_UP_CPU,
+        }
+    }
+
+    /// Costs at a place of `capacity`. Costs that are not measured are the reference guest's, in
+    /// proportion to a packet's.
+    pub fn at(capacity: &Capacity, tool: Tool) -> Self {
+        let reference = Self::reference(tool);
+        let in_proportion = |cost: Nanos| {
+            let cost = u128::from(cost.get()) * u128::from(capacity.hop_ns.get());
+            let cost = cost / u128::from(REFERENCE_HOP.get());
+            Nanos::new(u64::try_from(cost).unwrap_or(u64::MAX))
+        };
+        let (flow, flow_in_time) = match tool {
+            Tool::Verbs => (capacity.flow_ns, capacity.flow_ns),
+            Tool::SendBw | Tool::WriteBw | Tool::ReadBw => {
+                (in_proportion(reference.flow), Nanos::ZERO)
+            }
+        };
+        Self {
+            hop: capacity.hop_ns,
+            flow,
+            flow_in_time,
+            wake_up: in_proportion(reference.wake_up),
+        }
+    }
+}
+
+/// Returns the time for which `offers` keep a place busy.
+pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
+    let hops = offers.iter().map(|offer| offer.packet_hops).sum();
+    saturating_times(costs.hop, hops)
+        .saturating_add(saturating_times(costs.flow, count(offers.len())))
 }
 
 fn offers(inputs: &EstimateInputs<'_>) -> Vec<Offer> {
@@ -124,14 +262,6 @@ fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
     Bytes::new(total)
 }
 
-/// CPU time of a flow's end points, whatever its size.
-const fn flow_cpu(tool: Tool) -> Nanos {
-    match tool {
-        Tool::Verbs => PAIR_CPU,
-        Tool::SendBw | Tool::WriteBw | Tool::ReadBw => Nanos::new(2 * PROCESS_CPU.get()),
-    }
-}
-
 /// Bytes of memory of a flow's end points.
 const fn flow_memory(tool: Tool) -> u64 {
     match tool {
@@ -160,26 +290,29 @@ fn max_concurrent(flows: &[Flow]) -> u64 {
     u64::try_from(max).unwrap_or(0)
 }
 
-/// Largest number of packet-hops of flows that start within one [`WINDOW`], in percent of the
-/// guest's capacity.
+/// Returns the largest share of a place that the flows of one [`WINDOW`] take, percent.
 ///
 /// `offers` are by repetition, then start.
-pub(crate) fn forwarding_percent(offers: &[Offer]) -> u32 {
+pub(crate) fn peak_percent(offers: &[Offer], costs: &Costs) -> u32 {
+    let cost = |offer: &Offer| {
+        let packets = costs.hop.get().saturating_mul(offer.packet_hops);
+        packets.saturating_add(costs.flow_in_time.get())
+    };
     let mut max = 0u64;
-    let (mut first, mut offered) = (0, 0u64);
+    let (mut first, mut taken) = (0, 0u64);
     for offer in offers {
-        offered = offered.saturating_add(offer.packet_hops);
+        taken = taken.saturating_add(cost(offer));
         let is_past = |other: &Offer| {
             other.repetition != offer.repetition
                 || offer.start.saturating_sub(other.start) >= WINDOW
         };
         while is_past(&offers[first]) {
-            offered = offered.saturating_sub(offers[first].packet_hops);
+            taken = taken.saturating_sub(cost(&offers[first]));
             first += 1;
         }
-        max = max.max(offered);
+        max = max.max(taken);
     }
-    percent(max, WINDOW.get() / HOP_CPU.get())
+    percent(max, WINDOW.get())
 }
 
 fn sub_packet_percent(inputs: &EstimateInputs<'_>) -> u32 {
@@ -220,21 +353,17 @@ fn count(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)
 }
 
-/// CPU time of one packet on one link. Measured: one QP over three links moves 43.7 MiB/s of 4 kB
-/// packets in the guest, all of its CPU taken: 89 µs a packet, its end points' share included.
-pub(crate) const HOP_CPU: Nanos = Nanos::new(30_000);
-
 /// CPU time of one perftest process, max of it calibrating its clock. Measured: 0.25 s.
 pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
-
-/// CPU time of making, connecting, starting and destroying the two queue pairs of a verbs flow.
-const PAIR_CPU: Nanos = Nanos::new(500_000);
 
 /// CPU time of dumping a switch's queues. Measured: 43 µs, and the wake-up.
 const WAKE_UP_CPU: Nanos = Nanos::new(50_000);
 
-/// Window over which offered packets are counted: queues hold about this much.
+/// Window over which offered packets and flows are counted: queues hold about this much.
 const WINDOW: Nanos = Nanos::from_millis(1_000);
+
+/// Time on the real clock for starting the agents of a run and for aligning its start.
+const REAL_START: Nanos = Nanos::from_millis(3_000);
 
 /// A namespace with its interfaces. Measured: 200 namespaces in some 60 MB.
 const NODE_MEMORY: u64 = 300_000;

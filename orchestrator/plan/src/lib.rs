@@ -25,9 +25,10 @@
 //! - `paths`, `routes`: next hops and their attributes; kernel routes
 //! - `schedule`, `demand`, `workload`, `drafts`, `sample`: flows, sampled or listed
 //! - `load`: the rate that workloads ask for, and the rate that flows offer
-//! - `auto_scale`, `scale`, `paper_units`: similitude, pinned or picked
+//! - `auto_scale`, `scale`, `paper_units`: similitude, pinned or picked for the [`Capacity`] of a place
 //! - `round_trip`, `policy`, `faults`, `path_costs`: parts that depend on the emulated network
-//! - `estimate`, `warnings`: cost, and facts to know before trusting results
+//! - `estimate`, `warnings`: cost, also [at a place](estimate_at()), and facts to know before trusting
+//!   results
 //!
 //! Text forms: [`render_table`][], [`render_svg`][]. Decisions of its switches:
 //! [`explain`](explain())[]; their state: [`account`][].
@@ -57,6 +58,7 @@
 pub mod account;
 pub mod address;
 mod auto_scale;
+mod capacity;
 mod demand;
 mod drafts;
 pub mod error;
@@ -91,9 +93,11 @@ pub mod transport;
 mod warnings;
 mod workload;
 
-pub use lab_units::{Engine, LinkChange, Semantics};
+pub use lab_units::{Engine, LinkChange, Place, Semantics};
 
+pub use capacity::{Capacity, MeasuredLoad};
 pub use error::PlanError;
+pub use estimate::{PlaceEstimate, estimate_at};
 pub use explain::{Explained, Explanation, Question, QueueState, explain, render_explanation};
 pub use flow_ageing::{SizeThreshold, size_thresholds};
 pub use graph::render_svg;

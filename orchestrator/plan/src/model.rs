@@ -13,6 +13,7 @@ use lab_units::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use crate::auto_scale::AutoScale;
 pub use crate::load::{Concurrency, LoadPlan, SenderLoad};
 use crate::{frame, transport::TransportPlan};
 
@@ -37,6 +38,9 @@ pub struct Plan {
     pub slot: u8,
     /// Factors from paper to emulated quantities.
     pub scale: Scale,
+    /// Reasons of the scale, if it is automatic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_scale: Option<AutoScale>,
     /// Datacenters.
     pub dcs: Vec<Dc>,
     /// DCI switches, spines, leaves and hosts.
@@ -526,8 +530,7 @@ pub struct Estimate {
     pub span_ns: Nanos,
     /// Memory for queues, delay lines and processes.
     pub memory_bytes: Bytes,
-    /// Peak of packet-hops offered within one second, in percent of the reference guest's forwarding
-    /// capacity.
+    /// Largest share of the reference guest that flows and packets of one second take, in percent.
     pub forwarding_percent: u32,
     /// Share of flows whose emulated size is under one packet, in percent.
     pub sub_packet_flows_percent: u32,

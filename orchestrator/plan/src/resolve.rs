@@ -1,11 +1,13 @@
 //! Resolution of a scenario into a plan, from top to bottom.
 
 use lab_scenario::{Files, ScaleSpec, Scenario};
-use lab_units::Engine;
+use lab_units::{Engine, Ratio};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    auto_scale, demand,
+    auto_scale,
+    capacity::Capacity,
+    demand,
     error::PlanError,
     estimate::{self, EstimateInputs},
     faults,
@@ -35,6 +37,10 @@ pub struct PlanOptions {
     /// True if a plan for the simulator is scaled by the scenario's `scale`, to compare with the
     /// kernel engine; a plan for the kernel always is.
     pub is_scaled: bool,
+    /// Factors of rates and times in place of the scenario's `scale`.
+    pub scale: Option<(Ratio, Ratio)>,
+    /// Capacity that an automatic scale fits.
+    pub capacity: Capacity,
 }
 
 impl PlanOptions {
@@ -63,10 +69,24 @@ pub fn resolve(
     let drafted = schedule::draft(scenario, files, seed, &paper)?;
     let load = load::of_drafts(scenario, &paper, &drafted)?;
     let demands = demand::of_scenario(scenario, &paper)?;
-    let scale = match (options.follows_rxe(), scenario.scale) {
-        (false, _) => Scale::PAPER,
-        (_, ScaleSpec::Fixed { rate, time }) => Scale::new(rate, time)?,
-        (_, ScaleSpec::Auto) => auto_scale::pick(scenario, &paper, &paths, &drafted.flows)?,
+    let pinned = match (options.scale, scenario.scale) {
+        (Some(factors), _) => Some(factors),
+        (None, ScaleSpec::Fixed { rate, time }) => Some((rate, time)),
+        (None, ScaleSpec::Auto) => None,
+    };
+    let (scale, auto_scale) = match (options.follows_rxe(), pinned) {
+        (false, _) => (Scale::PAPER, None),
+        (true, Some((rate, time))) => (Scale::new(rate, time)?, None),
+        (true, None) => {
+            let (scale, reasons) = auto_scale::pick(&auto_scale::Inputs {
+                scenario,
+                paper: &paper,
+                paths: &paths,
+                drafts: &drafted.flows,
+                capacity: options.capacity,
+            })?;
+            (scale, Some(reasons))
+        }
     };
     let mut network = topology::build(&scenario.topology, options.slot, &scale)?;
     let switches = paths::switches(&network, &paths)?;
@@ -148,6 +168,7 @@ pub fn resolve(
         trips,
         transport: &transport,
         scale: &scale,
+        auto_scale: auto_scale.as_ref(),
         estimate: &estimate,
         engine: options.engine,
     });
@@ -159,6 +180,7 @@ pub fn resolve(
         seed,
         slot: options.slot,
         scale,
+        auto_scale,
         dcs: network.dcs,
         nodes: network.nodes,
         links: network.links,

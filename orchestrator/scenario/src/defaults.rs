@@ -29,7 +29,7 @@ pub const SEED: u64 = 1;
 /// Number of runs of each policy.
 pub const REPETITIONS: u32 = 1;
 
-/// Scale chosen by the capacity estimate.
+/// Scale chosen by the capacity of the place.
 pub const SCALE: ScaleSpec = ScaleSpec::Auto;
 
 /// Traffic generator: the largest RoCE MTU, for the fewest packets; DSCP 26 with ECT(0), the class

@@ -275,7 +275,7 @@ impl EbpfSpec {
 /// Scale from paper to emulated quantities: rates by `rate`, times by `time`, sizes by the product.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum ScaleSpec {
-    /// Factors chosen by the capacity estimate.
+    /// Factors chosen by the capacity of the place.
     Auto,
     /// Both pinned.
     Fixed {

@@ -1,4 +1,4 @@
-//! Closed sets that several crates name: engine, clock, semantics, link change.
+//! Closed sets that several crates name: engine, clock, place, semantics, link change.
 
 use alloc::string::{String, ToString};
 use core::{fmt, str::FromStr};
@@ -88,6 +88,33 @@ kind! {
         Virtual = "virtual",
         /// The machine's own time: timers are late now and then, and CPUs race.
         Real = "real",
+    }
+}
+
+kind! {
+    /// Place where a lab's packets are carried: a kernel and its clock, on which its capacity depends.
+    #[derive(Default)]
+    Place: "a place of labs" {
+        /// A guest under software emulation, on the virtual clock.
+        #[default]
+        GuestVirtual = "guest-virtual",
+        /// A guest under software emulation, on the real clock.
+        GuestTcg = "guest-tcg",
+        /// A guest under KVM, on the real clock.
+        GuestKvm = "guest-kvm",
+        /// This machine's own kernel, bare metal or virtual machine, on the real clock.
+        Here = "here",
+    }
+}
+
+impl Place {
+    /// Returns the clock of labs at the place.
+    #[must_use]
+    pub const fn clock(self) -> Clock {
+        match self {
+            Self::GuestVirtual => Clock::Virtual,
+            Self::GuestTcg | Self::GuestKvm | Self::Here => Clock::Real,
+        }
     }
 }
 

@@ -43,6 +43,10 @@ fn head(plan: &Plan) -> String {
         plan.scenario_hash.get(..12).unwrap_or_default(),
     );
     text.push_str(&paragraph("", &facts));
+    if let Some(auto) = &plan.auto_scale {
+        let reason = format!("the finest for {}", auto.capacity);
+        text.push_str(&paragraph("scale: auto: ", &reason));
+    }
     text
 }
 

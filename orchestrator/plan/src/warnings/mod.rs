@@ -12,7 +12,7 @@ use lab_units::{Engine, Nanos, Tool, show::about_time};
 use crate::{
     demand::Demand,
     estimate, frame,
-    model::{Estimate, Flow, LoadPlan, PolicyRun, Rdma, Scale, Switch, Warning},
+    model::{AutoScale, Estimate, Flow, LoadPlan, PolicyRun, Rdma, Scale, Switch, Warning},
     network::Network,
     paths::Paths,
     round_trip::RoundTrips,
@@ -32,6 +32,7 @@ pub(crate) struct Inspection<'a> {
     pub trips: RoundTrips,
     pub transport: &'a TransportPlan,
     pub scale: &'a Scale,
+    pub auto_scale: Option<&'a AutoScale>,
     pub estimate: &'a Estimate,
     pub engine: Engine,
 }
@@ -50,6 +51,8 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     ];
     warnings.extend(of_traffic.into_iter().flatten());
     warnings.extend(of_transport(inspection));
+    let costs = inspection.auto_scale.map_or(&[][..], |auto| &auto.costs);
+    warnings.extend(costs.iter().map(|cost| warning("auto-scale", cost.clone())));
     match inspection.engine {
         Engine::Kernel => {
             warnings.extend(policies::not_in_kernel(inspection));
@@ -172,8 +175,8 @@ fn forwarding(inspection: &Inspection<'_>) -> Option<Warning> {
     let percent = inspection.estimate.forwarding_percent;
     (percent > FULL_PERCENT).then(|| {
         let text = format!(
-            "flows that start within one second need {percent} % of the packets that the reference \
-             guest forwards in one (hint: raise `scale.time`, lower `scale.rate` or `load`)"
+            "flows that start within one second take {percent} % of what the reference guest does in \
+             one (hint: raise `scale.time`, lower `scale.rate` or `load`)"
         );
         warning("forwarding", text)
     })

@@ -1,5 +1,6 @@
 //! Whole plans of whole scenarios.
 
+mod auto_scale;
 mod common;
 mod engine;
 mod errors;

@@ -48,7 +48,8 @@ pub struct Scenario {
     /// Policies to compare, in the order of their runs.
     #[schemars(length(min = 1, max = limits::MAX_POLICIES))]
     pub policies: At<Vec<At<WordOr<PolicyName, Policy>>>>,
-    /// Scale from paper to emulated quantities: `auto`, or both factors.
+    /// Scale from paper to emulated quantities: both factors, or `auto`, the finest that the place of the
+    /// run carries.
     #[serde(default)]
     #[schemars(extend("default" = "auto"))]
     pub scale: Maybe<At<WordOr<AutoScale, Scale>>>,
@@ -91,7 +92,7 @@ pub struct Scale {
     pub time: Maybe<Text<Ratio>>,
 }
 
-/// Scale chosen by the capacity estimate.
+/// Scale chosen by the capacity of the place: a guest on the virtual or real clock, or this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct AutoScale;
 

@@ -1,0 +1,113 @@
+//! Facts of a scenario that the bounds of an automatic scale depend on, in paper units.
+
+use std::collections::BTreeMap;
+
+use lab_units::{Bytes, Nanos, NodeId, Ratio, Tool};
+
+use super::Inputs;
+use crate::{
+    error::PlanError, estimate::Offer, frame, ideal, model::LinkKind, paths,
+    round_trip::RoundTrips, schedule,
+};
+
+/// Facts of a scenario, in paper units.
+#[derive(Debug)]
+pub(super) struct Demand {
+    /// Largest flow.
+    largest: Bytes,
+    /// Wire bits of a full packet.
+    packet_bits: u64,
+    /// Smallest product, over pairs of hosts, of the slowest link's rate (bit/s) and the round trip (ns):
+    /// the pair that a packet's size matters most for.
+    least_product: u128,
+    /// Shortest round trip of a pair of hosts with flows, propagation alone.
+    pub round_trip: Nanos,
+    /// Last start, and the longest round trip of any path.
+    pub end: Nanos,
+    /// Rate of the fastest inter-DC link.
+    pub fastest_bps: u64,
+    /// Number of links between two hosts.
+    lengths: BTreeMap<(NodeId, NodeId), usize>,
+}
+
+impl Demand {
+    pub fn of(inputs: &Inputs<'_>) -> Result<Self, PlanError> {
+        let mtu = inputs.scenario.generator.mtu;
+        let inter_dc = inputs.paper.links.iter();
+        let inter_dc = inter_dc.filter(|link| link.kind == LinkKind::InterDc);
+        let fastest = inter_dc.map(|link| link.paper.rate_bps.get()).max();
+        let drafts = || inputs.drafts.iter().map(|(_, draft)| draft);
+        let longest = RoundTrips::longest(inputs.paper, inputs.paths, mtu, Bytes::ZERO)?.base;
+        let last = drafts().map(|draft| draft.start).max();
+        let mut demand = Self {
+            largest: drafts()
+                .map(|draft| draft.size)
+                .max()
+                .unwrap_or(Bytes::ZERO),
+            packet_bits: 8 * (frame::HEADERS + u64::from(mtu)),
+            least_product: u128::MAX,
+            round_trip: Nanos::new(u64::MAX),
+            end: last.unwrap_or(Nanos::ZERO).saturating_add(longest),
+            fastest_bps: fastest.unwrap_or(0),
+            lengths: BTreeMap::new(),
+        };
+        for draft in drafts() {
+            demand.add_pair(inputs, (draft.src, draft.dst));
+        }
+        Ok(demand)
+    }
+
+    fn add_pair(&mut self, inputs: &Inputs<'_>, pair: (NodeId, NodeId)) {
+        if self.lengths.contains_key(&pair) {
+            return;
+        }
+        let ports = paths::host_path(inputs.paper, inputs.paths, pair.0, pair.1, None);
+        let hops = ideal::hops(inputs.paper, &ports);
+        let slowest = hops.iter().map(|hop| hop.rate.get()).min().unwrap_or(1);
+        let one_way: Nanos = hops.iter().map(|hop| hop.delay).sum();
+        let round_trip = one_way.saturating_add(one_way);
+        let product = u128::from(slowest) * u128::from(round_trip.get());
+        self.least_product = self.least_product.min(product);
+        self.round_trip = self.round_trip.min(round_trip);
+        self.lengths.insert(pair, hops.len());
+    }
+
+    /// Returns the packets of the largest flow with sizes scaled by `size`.
+    pub fn packets_of_largest(&self, size: Ratio, tool: Tool, mtu: u32) -> u64 {
+        let (messages, bytes) = schedule::messages(size, self.largest, tool);
+        u64::from(messages) * frame::packets(bytes, mtu)
+    }
+
+    /// Returns the time of one packet on the slowest link, in ten-thousandths of the shortest FCT, which
+    /// is above a round trip. Sizes decide alone: rates divide the one, times multiply the other.
+    pub fn packet_permyriad(&self, size: Ratio) -> u64 {
+        let bits = u128::from(self.packet_bits) * u128::from(size.denominator());
+        let product = self
+            .least_product
+            .saturating_mul(u128::from(size.numerator()));
+        let share = bits
+            .saturating_mul(10_000 * NANOS_PER_SECOND)
+            .checked_div(product);
+        u64::try_from(share.unwrap_or(u128::MAX)).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the packets that each flow offers with sizes scaled by `size`, at paper time.
+    pub fn offers(&self, inputs: &Inputs<'_>, size: Ratio) -> Vec<Offer> {
+        let generator = &inputs.scenario.generator;
+        let offers = inputs.drafts.iter().map(|(repetition, draft)| {
+            let links = self.lengths.get(&(draft.src, draft.dst)).copied();
+            let (messages, bytes) = schedule::messages(size, draft.size, generator.tool);
+            let packets = frame::packets(bytes, generator.mtu);
+            Offer::new(
+                *repetition,
+                draft.start,
+                messages,
+                packets,
+                links.unwrap_or(0),
+            )
+        });
+        offers.collect()
+    }
+}
+
+const NANOS_PER_SECOND: u128 = 1_000_000_000;

@@ -1,0 +1,309 @@
+//! Automatic scale (`scale: auto`): the finest scale that a place carries.
+//!
+//! Sizes decide granularity, so they come first: the largest `s` of a fixed series that keeps the bounds
+//! on sizes. Then time: the smallest `t` of a series that keeps the bounds on time. Rates are `r = s / t`.
+//!
+//! | bound | on | why |
+//! |---|---|---|
+//! | the largest flow is at most SoftRoCE's window of 128 packets | sizes | a longer flow waits for round trips that the paper's network does not have |
+//! | one packet takes at most 1 % of the shortest FCT | sizes | packets do not shrink; a flow that waits for one packet of another is late by that much, and 1 % is what the engines may differ by |
+//! | the busiest second takes at most half of the place | time | above, queues of the place's CPU are measured instead of the links' |
+//! | the fastest link is at most the place's fastest | time | above, its timers shape too coarsely |
+//! | on the real clock, the shortest round trip is at least 100 ms | time | a timer that is 1 ms late is then a hundredth of a round trip, above which a start counts as late |
+//! | the run takes at most ten minutes, half of which are left to policies that overload a path | both | a user waits for it |
+//!
+//! If no scale keeps all bounds, some are waived in a fixed order, and the choice says what that costs:
+//! a longer run costs patience, coarse packets cost results.
+//!
+//! - `demand`: facts of a scenario that bounds depend on
+
+mod demand;
+
+use lab_scenario::{Generator, Scenario};
+use lab_units::{Clock, Nanos, Place, Ratio, show::about_time};
+use serde::{Deserialize, Serialize};
+
+use self::demand::Demand;
+use crate::{
+    capacity::Capacity,
+    drafts::Draft,
+    error::PlanError,
+    estimate::{self, Costs, Offer},
+    frame,
+    model::Scale,
+    network::Network,
+    paths::Paths,
+    topology,
+};
+
+/// Reasons of an automatic scale.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct AutoScale {
+    /// Capacity that the scale fits.
+    pub capacity: Capacity,
+    /// Bounds that the scale does not keep, as sentences with their cost.
+    pub costs: Vec<String>,
+}
+
+/// Inputs of the choice.
+pub(crate) struct Inputs<'a> {
+    pub scenario: &'a Scenario,
+    /// The unscaled network.
+    pub paper: &'a Network,
+    pub paths: &'a Paths,
+    pub drafts: &'a [(u32, Draft)],
+    pub capacity: Capacity,
+}
+
+/// Returns the scale of a scenario at a place.
+pub(crate) fn pick(inputs: &Inputs<'_>) -> Result<(Scale, AutoScale), PlanError> {
+    let search = Search {
+        inputs,
+        demand: Demand::of(inputs)?,
+        limits: Limits::of(inputs.capacity.place),
+    };
+    let mut refusal = "";
+    for waived in WAIVED {
+        match search.finest(waived) {
+            Ok(scale) => {
+                let choice = AutoScale {
+                    capacity: inputs.capacity,
+                    costs: search.costs(&scale),
+                };
+                return Ok((scale, choice));
+            }
+            Err(why) => refusal = why,
+        }
+    }
+    Err(PlanError::NoScale {
+        place: inputs.capacity.place,
+        why: refusal,
+    })
+}
+
+/// Bound that a search may waive.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Bound {
+    /// Duration of the run.
+    Duration,
+    /// Packets beside the shortest FCT.
+    Packets,
+    /// Late timers beside the shortest round trip.
+    Timers,
+    /// SoftRoCE's window.
+    Window,
+}
+
+/// Bounds that are waived, in the order in which they are.
+const WAIVED: [&[Bound]; 6] = [
+    &[],
+    &[Bound::Duration],
+    &[Bound::Packets],
+    &[Bound::Packets, Bound::Duration],
+    &[Bound::Packets, Bound::Duration, Bound::Timers],
+    &[
+        Bound::Packets,
+        Bound::Duration,
+        Bound::Timers,
+        Bound::Window,
+    ],
+];
+
+/// Bounds that depend on the place.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Fastest inter-DC link, bits per second.
+    rate_bps: u64,
+    /// Shortest round trip.
+    round_trip: Nanos,
+    /// Longest run.
+    wall: Nanos,
+}
+
+impl Limits {
+    const fn of(place: Place) -> Self {
+        let rate_bps = match place {
+            // Fastest link that the guest was seen to shape to within 2 %.
+            Place::GuestVirtual | Place::GuestTcg => 200_000_000,
+            // A full packet takes 33 µs, about the lateness of a timer.
+            Place::GuestKvm | Place::Here => 1_000_000_000,
+        };
+        match place.clock() {
+            Clock::Virtual => Self {
+                rate_bps,
+                round_trip: Nanos::ZERO,
+                wall: MAX_WALL,
+            },
+            Clock::Real => Self {
+                rate_bps,
+                round_trip: MIN_REAL_ROUND_TRIP,
+                wall: Nanos::new(MAX_WALL.get() / 2),
+            },
+        }
+    }
+}
+
+struct Search<'a> {
+    inputs: &'a Inputs<'a>,
+    demand: Demand,
+    limits: Limits,
+}
+
+impl Search<'_> {
+    /// Returns the scale of the largest sizes that keeps the bounds; if the duration is waived and exceeded,
+    /// of those of about the shortest run. Fails with the last reason against a scale.
+    fn finest(&self, waived: &[Bound]) -> Result<Scale, &'static str> {
+        let mut long: Vec<(Nanos, Scale)> = Vec::new();
+        let mut refusal = "its largest flow exceeds SoftRoCE's window at every scale";
+        for size in series().filter_map(Ratio::inverse) {
+            if !waived.contains(&Bound::Window)
+                && self.packets_of_largest(size) > frame::RXE_WINDOW_PACKETS
+            {
+                continue;
+            }
+            if !waived.contains(&Bound::Packets)
+                && self.demand.packet_permyriad(size) > MAX_PACKET_PERMYRIAD
+            {
+                refusal = "one packet takes more than 1 % of its shortest FCT";
+                break;
+            }
+            let offers = self.demand.offers(self.inputs, size);
+            match self.fastest(size, &offers, waived) {
+                Ok((scale, wall)) if wall <= self.limits.wall => return Ok(scale),
+                Ok((scale, wall)) if waived.contains(&Bound::Duration) => long.push((wall, scale)),
+                Ok(_) => refusal = "its run takes more than ten minutes",
+                Err(why) => refusal = why,
+            }
+        }
+        // A tenth of a long run is not worth coarser packets.
+        let shortest = long.iter().map(|(wall, _)| wall.get()).min().unwrap_or(0);
+        let finest = long
+            .iter()
+            .find(|(wall, _)| wall.get() - shortest <= shortest / 10);
+        finest.map(|(_, scale)| *scale).ok_or(refusal)
+    }
+
+    /// Returns the scale of the smallest factor of times for sizes scaled by `size`, and the duration of
+    /// its run.
+    fn fastest(
+        &self,
+        size: Ratio,
+        offers: &[Offer],
+        waived: &[Bound],
+    ) -> Result<(Scale, Nanos), &'static str> {
+        let mut refusal = "its times cannot be scaled";
+        for time in series().filter(|time| time.numerator() <= MAX_TIME) {
+            let Some(rate) = time.inverse().and_then(|inverse| size.times(inverse)) else {
+                continue;
+            };
+            if rate.scale_nearest(self.demand.fastest_bps) > self.limits.rate_bps {
+                refusal = "its links are faster than the place can shape";
+                continue;
+            }
+            if !waived.contains(&Bound::Timers) && self.round_trip(time) < self.limits.round_trip {
+                refusal = "its round trips are shorter than a timer can be trusted with";
+                continue;
+            }
+            if self.peak_percent(time, offers) > MAX_PERCENT {
+                refusal = "its packets come faster than the place carries them";
+                continue;
+            }
+            let scale = Scale::new(rate, time).ok();
+            let topology = &self.inputs.scenario.topology;
+            match scale.filter(|scale| topology::build(topology, 0, scale).is_ok()) {
+                Some(scale) => return Ok((scale, self.wall(&scale, offers))),
+                None => refusal = "its rates, delays or buffers vanish",
+            }
+        }
+        Err(refusal)
+    }
+
+    /// Largest share of the place that one second takes, percent.
+    fn peak_percent(&self, time: Ratio, offers: &[Offer]) -> u32 {
+        let slow: Vec<Offer> = offers.iter().map(|offer| offer.stretched(time)).collect();
+        estimate::peak_percent(&slow, &self.place_costs())
+    }
+
+    /// Wall-clock time of the flows of all policies and repetitions.
+    fn wall(&self, scale: &Scale, offers: &[Offer]) -> Nanos {
+        let policies = u64::try_from(self.inputs.scenario.policies.len()).unwrap_or(u64::MAX);
+        let runs = policies.saturating_mul(u64::from(self.inputs.scenario.repetitions));
+        let lab = Nanos::new(scale.time.scale_nearest(self.demand.end.get()));
+        let busy = estimate::busy(offers, &self.place_costs());
+        let busy = Nanos::new(busy.get().saturating_mul(policies));
+        estimate::wall(&self.inputs.capacity, busy, lab, runs)
+    }
+
+    fn place_costs(&self) -> Costs {
+        Costs::at(&self.inputs.capacity, self.inputs.scenario.generator.tool)
+    }
+
+    fn round_trip(&self, time: Ratio) -> Nanos {
+        Nanos::new(time.scale_nearest(self.demand.round_trip.get()))
+    }
+
+    fn packets_of_largest(&self, size: Ratio) -> u64 {
+        let Generator { tool, mtu, .. } = self.inputs.scenario.generator;
+        self.demand.packets_of_largest(size, tool, mtu)
+    }
+
+    /// Returns a sentence for each bound that `scale` does not keep.
+    fn costs(&self, scale: &Scale) -> Vec<String> {
+        let packets = self.packets_of_largest(scale.size);
+        let window = (packets > frame::RXE_WINDOW_PACKETS).then(|| {
+            format!(
+                "the largest flow has {packets} packets, and SoftRoCE has at most {} under way",
+                frame::RXE_WINDOW_PACKETS
+            )
+        });
+        let share = self.demand.packet_permyriad(scale.size);
+        let coarse = (share > MAX_PACKET_PERMYRIAD).then(|| {
+            format!(
+                "one packet takes {}.{:02} % of the shortest FCT, more than 1 %: short flows see \
+                 serialisation that the paper's network does not have",
+                share / 100,
+                share % 100
+            )
+        });
+        let round_trip = self.round_trip(scale.time);
+        let late = (round_trip < self.limits.round_trip).then(|| {
+            format!(
+                "the shortest round trip is {}, of which a late timer takes more than a hundredth",
+                about_time(round_trip)
+            )
+        });
+        let wall = self.wall(scale, &self.demand.offers(self.inputs, scale.size));
+        let long = (wall > self.limits.wall).then(|| {
+            format!(
+                "the run takes about {}, and longer under a policy that overloads a path",
+                about_time(wall)
+            )
+        });
+        [window, coarse, late, long].into_iter().flatten().collect()
+    }
+}
+
+/// 1, 2, 3, 4, 5, 6, 8, 10, 20 … 1,000,000.
+fn series() -> impl Iterator<Item = Ratio> {
+    let decades = (0..6).map(|decade| 10u64.pow(decade));
+    let steps = decades.flat_map(|decade| [1, 2, 3, 4, 5, 6, 8].map(|digit| digit * decade));
+    steps
+        .chain([1_000_000])
+        .filter_map(|step| Ratio::new(step, 1))
+}
+
+/// Longest run, wall-clock time, which a user waits for.
+const MAX_WALL: Nanos = Nanos::from_millis(600_000);
+
+/// Largest share of the place in any second, percent. The other half is headroom: for bursts within
+/// the second, and for retransmissions.
+const MAX_PERCENT: u32 = 50;
+
+/// Largest time of one packet in ten-thousandths of the shortest FCT.
+const MAX_PACKET_PERMYRIAD: u64 = 100;
+
+/// Shortest round trip on the real clock: a hundred times the lateness of a timer on a busy kernel, 1 ms.
+const MIN_REAL_ROUND_TRIP: Nanos = Nanos::from_millis(100);
+
+/// Largest factor of times; beyond it even short paths take seconds.
+const MAX_TIME: u64 = 1_000;

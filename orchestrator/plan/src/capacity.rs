@@ -1,0 +1,228 @@
+//! Capacity of a place: rates of its generator and its data path, measured or by default.
+//!
+//! Two loads measure a place, each of flows that start at once, so that the place is busy from the
+//! first start to the last end: many flows of one packet, and a few large ones. See
+//! `lcmp-lab doctor --measure`.
+
+use std::fmt;
+
+use lab_units::{
+    Bytes, Nanos, Place,
+    show::{about_rate, commas},
+};
+use serde::{Deserialize, Serialize};
+
+/// Capacity of a place. Times are of the lab's clock.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capacity {
+    /// The place.
+    pub place: Place,
+    /// True if the capacity was measured; false if it is the default of the place.
+    pub is_measured: bool,
+    /// Time for which a flow's queue pairs, decisions and records keep the place busy, whatever the
+    /// flow's size.
+    pub flow_ns: Nanos,
+    /// Time for which a packet on one link keeps the place busy.
+    pub hop_ns: Nanos,
+    /// Wall-clock time for the lab's time while the place is busy, percent: 100 on the real clock.
+    pub wall_percent: u32,
+}
+
+/// Flows that started at once, and the time that they took.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredLoad {
+    /// Number of flows whose queue pairs were made while time ran.
+    pub flows: u64,
+    /// Data packets.
+    pub data_packets: u64,
+    /// Data and ACK packets times the links they crossed.
+    pub packet_hops: u64,
+    /// Payload that arrived.
+    pub bytes: Bytes,
+    /// Time from the first start to the last end, lab's clock.
+    pub lab_ns: Nanos,
+    /// Wall-clock time of the same.
+    pub wall_ns: Nanos,
+    /// CPU time of the lab's kernel, lab's clock; none where other programs share this kernel.
+    pub cpu_ns: Option<Nanos>,
+}
+
+impl Capacity {
+    /// Returns the default of `place`.
+    ///
+    /// The two guests under emulation were measured: two cores of a server, one of them busy. The other
+    /// two are cautious guesses, to be replaced by a measurement.
+    #[must_use]
+    pub const fn default_of(place: Place) -> Self {
+        let (flow_ns, hop_ns, wall_percent) = match place {
+            Place::GuestVirtual => (REFERENCE_FLOW, REFERENCE_HOP, 700),
+            Place::GuestTcg => (Nanos::new(3_500_000), Nanos::new(200_000), 100),
+            Place::GuestKvm => (Nanos::new(300_000), Nanos::new(8_000), 100),
+            Place::Here => (Nanos::new(150_000), Nanos::new(4_000), 100),
+        };
+        Self {
+            place,
+            is_measured: false,
+            flow_ns,
+            hop_ns,
+            wall_percent,
+        }
+    }
+
+    /// Returns the capacity of `place` that carried `small`, flows of one packet, and then `bulk`, few
+    /// flows of many packets.
+    #[must_use]
+    pub fn of(place: Place, small: &MeasuredLoad, bulk: &MeasuredLoad) -> Self {
+        let hop = bulk.lab_ns.get() / bulk.packet_hops.max(1);
+        let packets = small.packet_hops.saturating_mul(hop);
+        let flow = small.lab_ns.get().saturating_sub(packets) / small.flows.max(1);
+        let wall = small.wall_ns.saturating_add(bulk.wall_ns).get();
+        let lab = small.lab_ns.saturating_add(bulk.lab_ns).get();
+        let wall_percent = u128::from(wall) * 100 / u128::from(lab.max(1));
+        Self {
+            place,
+            is_measured: true,
+            flow_ns: Nanos::new(flow.max(1)),
+            hop_ns: Nanos::new(hop.max(1)),
+            wall_percent: u32::try_from(wall_percent).unwrap_or(u32::MAX).max(1),
+        }
+    }
+
+    /// Returns the packets on one link that the place carries each second of the lab's clock.
+    #[must_use]
+    pub const fn packet_hops_per_second(&self) -> u64 {
+        per_second(self.hop_ns)
+    }
+
+    /// Returns the flows that the place makes, starts, completes and destroys each second of the lab's
+    /// clock.
+    #[must_use]
+    pub const fn flows_per_second(&self) -> u64 {
+        per_second(self.flow_ns)
+    }
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self::default_of(Place::default())
+    }
+}
+
+impl fmt::Display for Capacity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, {} packets on a link and {} flows a second, {}",
+            self.place,
+            commas(self.packet_hops_per_second()),
+            commas(self.flows_per_second()),
+            match self.is_measured {
+                true => "measured",
+                false => "a default (hint: lcmp-lab doctor --measure)",
+            },
+        )
+    }
+}
+
+impl MeasuredLoad {
+    /// Returns the flows a second of the lab's clock.
+    #[must_use]
+    pub fn flows_per_second(&self) -> u64 {
+        self.rate(self.flows)
+    }
+
+    /// Returns the data packets a second of the lab's clock.
+    #[must_use]
+    pub fn packets_per_second(&self) -> u64 {
+        self.rate(self.data_packets)
+    }
+
+    /// Returns the data and ACK packets, times links, a second of the lab's clock.
+    #[must_use]
+    pub fn packet_hops_per_second(&self) -> u64 {
+        self.rate(self.packet_hops)
+    }
+
+    /// Returns the payload's rate by the lab's clock, bits per second.
+    #[must_use]
+    pub fn bits_per_second(&self) -> u64 {
+        self.rate(self.bytes.get().saturating_mul(8))
+    }
+
+    /// Returns the payload's rate as text.
+    #[must_use]
+    pub fn show_rate(&self) -> String {
+        about_rate(self.bits_per_second())
+    }
+
+    fn rate(&self, count: u64) -> u64 {
+        let rate = u128::from(count) * 1_000_000_000 / u128::from(self.lab_ns.get().max(1));
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
+}
+
+const fn per_second(each: Nanos) -> u64 {
+    if each.get() == 0 {
+        return u64::MAX;
+    }
+    1_000_000_000 / each.get()
+}
+
+/// Time of the reference guest (10^9 instructions a second of its clock) for one packet on one link.
+/// Measured: one QP over three links moves 43.7 MiB/s of 4 kB packets, all of the CPU taken: 89 µs a
+/// packet, its end points' share included.
+pub(crate) const REFERENCE_HOP: Nanos = Nanos::new(30_000);
+
+/// Time of the reference guest for making, connecting, starting and destroying the two queue pairs of a
+/// verbs flow.
+pub(crate) const REFERENCE_FLOW: Nanos = Nanos::new(500_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(flows: u64, packet_hops: u64, lab_ms: u64, wall_ms: u64) -> MeasuredLoad {
+        MeasuredLoad {
+            flows,
+            data_packets: packet_hops / 3,
+            packet_hops,
+            bytes: Bytes::new(packet_hops / 3 * 4_096),
+            lab_ns: Nanos::from_millis(lab_ms),
+            wall_ns: Nanos::from_millis(wall_ms),
+            cpu_ns: None,
+        }
+    }
+
+    #[test]
+    fn packets_of_small_flows_are_not_counted_twice() {
+        // 20 µs for a packet on a link; 6 of them and 880 µs for a flow.
+        let bulk = load(8, 50_000, 1_000, 7_000);
+        let small = load(1_000, 6_000, 1_000, 7_000);
+        let capacity = Capacity::of(Place::GuestVirtual, &small, &bulk);
+        assert_eq!(capacity.hop_ns, Nanos::new(20_000));
+        assert_eq!(capacity.flow_ns, Nanos::new(880_000));
+        assert_eq!(capacity.wall_percent, 700);
+        assert_eq!(capacity.packet_hops_per_second(), 50_000);
+        assert_eq!(bulk.packet_hops_per_second(), 50_000);
+    }
+
+    #[test]
+    fn a_load_of_nothing_divides_by_nothing() {
+        let nothing = load(0, 0, 0, 0);
+        let capacity = Capacity::of(Place::Here, &nothing, &nothing);
+        assert!(capacity.packet_hops_per_second() > 0 && capacity.wall_percent > 0);
+    }
+
+    #[test]
+    fn a_capacity_says_if_it_was_measured() {
+        let mut capacity = Capacity::default();
+        assert_eq!(
+            capacity.to_string(),
+            "guest-virtual, 33,333 packets on a link and 2,000 flows a second, a default (hint: \
+             lcmp-lab doctor --measure)"
+        );
+        capacity.is_measured = true;
+        assert!(capacity.to_string().ends_with("a second, measured"));
+    }
+}

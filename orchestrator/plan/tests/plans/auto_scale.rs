@@ -1,0 +1,218 @@
+//! Automatic scales: a place's capacity decides.
+
+use lab_plan::{Capacity, Engine, Plan, PlanOptions, estimate_at};
+use lab_units::{Clock, Nanos, Place, Ratio};
+use proptest::prelude::*;
+
+use crate::common;
+
+/// Plans `text` with an automatic scale for `capacity`.
+fn plan(text: &str, capacity: Capacity) -> Plan {
+    let options = PlanOptions {
+        capacity,
+        ..PlanOptions::default()
+    };
+    common::try_plan(&automatic(text), &options).unwrap()
+}
+
+/// Replaces the scale of `text`.
+fn automatic(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.starts_with("scale:") {
+        true => "scale: auto",
+        false => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn factors(plan: &Plan) -> [String; 3] {
+    [plan.scale.rate, plan.scale.time, plan.scale.size].map(|factor| factor.to_string())
+}
+
+fn costs(plan: &Plan) -> &[String] {
+    &plan.auto_scale.as_ref().unwrap().costs
+}
+
+/// The largest WebSearch flow is 30 MB: 123 packets of 4 kB at 1/60, beyond the window at 1/50.
+#[test]
+fn the_testbed_at_load_fits_every_place_by_default() {
+    let text = common::scenario_text("8dc.yaml");
+    for (place, expected) in [
+        (Place::GuestVirtual, ["1/4800", "80", "1/60"]),
+        (Place::GuestKvm, ["1/1800", "30", "1/60"]),
+        (Place::Here, ["1/1200", "20", "1/60"]),
+    ] {
+        let plan = plan(&text, Capacity::default_of(place));
+        assert_eq!(factors(&plan), expected, "{place}");
+        assert_eq!(costs(&plan), [""; 0], "{place}");
+        let codes: Vec<&str> = plan.warnings.iter().map(|w| w.code.as_str()).collect();
+        assert!(!codes.contains(&"rxe-window") && !codes.contains(&"coarse-packets"));
+    }
+}
+
+#[test]
+fn a_bare_machine_runs_the_testbed_in_ten_minutes() {
+    let text = common::scenario_text("8dc.yaml");
+    for hops_per_second in [100_000, 200_000, 400_000] {
+        let capacity = Capacity {
+            is_measured: true,
+            hop_ns: Nanos::new(1_000_000_000 / hops_per_second),
+            ..Capacity::default_of(Place::Here)
+        };
+        let plan = plan(&text, capacity);
+        let estimate = estimate_at(&plan, &capacity);
+        assert!(
+            estimate.wall_ns <= Nanos::from_millis(300_000),
+            "{estimate:?}"
+        );
+        assert_eq!(costs(&plan), [""; 0]);
+    }
+}
+
+#[test]
+fn a_place_that_is_too_slow_says_what_the_scale_costs() {
+    let text = common::scenario_text("8dc.yaml");
+    let plan = plan(&text, Capacity::default_of(Place::GuestTcg));
+    insta::assert_snapshot!(costs(&plan).join("\n"), @"the run takes about 60 min 18 s, and longer under a policy that overloads a path");
+    let warnings = plan.warnings.iter();
+    let warned: Vec<&str> = warnings
+        .filter(|warning| warning.code == "auto-scale")
+        .map(|warning| warning.text.as_str())
+        .collect();
+    assert_eq!(warned, costs(&plan));
+}
+
+#[test]
+fn the_table_names_the_place_and_the_capacity() {
+    let text = common::testbed_text();
+    let plan = plan(&text, Capacity::default());
+    let table = lab_plan::render_table(&plan);
+    let line = table.lines().find(|line| line.starts_with("scale: auto:"));
+    assert_eq!(
+        line,
+        Some(
+            "scale: auto: the finest for guest-virtual, 33,333 packets on a link and 2,000 flows a \
+             second, a"
+        )
+    );
+}
+
+#[test]
+fn the_simulator_ignores_an_automatic_scale_unless_it_is_to_play_the_lab() {
+    let text = automatic(&common::scenario_text("smoke.yaml"));
+    let options = |engine, is_scaled| PlanOptions {
+        engine,
+        is_scaled,
+        capacity: Capacity::default_of(Place::Here),
+        ..PlanOptions::default()
+    };
+    let plan = |engine, is_scaled| common::try_plan(&text, &options(engine, is_scaled)).unwrap();
+    let unscaled = plan(Engine::Sim, false);
+    assert_eq!(
+        (unscaled.scale.size, unscaled.auto_scale),
+        (Ratio::ONE, None)
+    );
+    let lab = plan(Engine::Kernel, true);
+    assert_eq!(plan(Engine::Sim, true).scale, lab.scale);
+}
+
+#[test]
+fn factors_of_the_command_line_replace_the_scenarios() {
+    let factor = |text: &str| text.parse::<Ratio>().unwrap();
+    let options = PlanOptions {
+        scale: Some((factor("1/500"), factor("20"))),
+        ..PlanOptions::default()
+    };
+    for text in [common::testbed_text(), automatic(&common::testbed_text())] {
+        let plan = common::try_plan(&text, &options).unwrap();
+        assert_eq!(factors(&plan), ["1/500", "20", "1/25"]);
+        assert_eq!(plan.auto_scale, None);
+    }
+}
+
+fn capacities() -> impl Strategy<Value = Capacity> {
+    let places = prop::sample::select(Place::WORDS);
+    (places, 1_000..5_000_000u64, 500..400_000u64, 100..2_000u32).prop_map(
+        |((_, place), flow, hop, wall_percent)| Capacity {
+            place,
+            is_measured: true,
+            flow_ns: Nanos::new(flow),
+            hop_ns: Nanos::new(hop),
+            wall_percent: match place.clock() {
+                Clock::Virtual => wall_percent,
+                Clock::Real => 100,
+            },
+        },
+    )
+}
+
+/// The testbed's topology with 45 flows of the given generator.
+fn small(verbs: bool) -> String {
+    let text = common::testbed_text();
+    match verbs {
+        true => text + "\ngenerator: verbs\n",
+        false => text,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_scale_never_asks_for_more_than_half_of_the_place(
+        capacity in capacities(),
+        verbs in any::<bool>(),
+    ) {
+        let plan = plan(&small(verbs), capacity);
+        let estimate = estimate_at(&plan, &capacity);
+        prop_assert!(estimate.peak_percent <= 50, "{estimate:?}");
+    }
+
+    #[test]
+    fn a_scale_without_costs_keeps_every_bound(capacity in capacities(), verbs in any::<bool>()) {
+        let plan = plan(&small(verbs), capacity);
+        if costs(&plan).is_empty() {
+            let packets = plan.flows.iter().map(|flow| flow.packets(plan.rdma.path_mtu)).max();
+            prop_assert!(packets <= Some(128), "{packets:?}");
+            let packet = Nanos::new(8 * 4_154 * 1_000_000_000 / slowest(&plan));
+            let shortest = plan.flows.iter().map(|flow| flow.ideal_fct_ns).min().unwrap();
+            prop_assert!(packet.get() * 100 <= shortest.get(), "{packet} {shortest}");
+            let wall = estimate_at(&plan, &capacity).wall_ns;
+            // Agents' wake-ups, which the choice does not know, are in the estimate.
+            prop_assert!(wall <= Nanos::from_millis(660_000), "{wall}");
+            if capacity.place.clock() == Clock::Real {
+                let round_trip = plan.flows.iter().map(|flow| flow.base_rtt_ns).min().unwrap();
+                prop_assert!(round_trip >= Nanos::from_millis(100), "{round_trip}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_faster_place_has_no_smaller_sizes(capacity in capacities(), verbs in any::<bool>()) {
+        let faster = Capacity {
+            flow_ns: Nanos::new(capacity.flow_ns.get() / 2),
+            hop_ns: Nanos::new(capacity.hop_ns.get() / 2),
+            ..capacity
+        };
+        let (slow, fast) = (plan(&small(verbs), capacity), plan(&small(verbs), faster));
+        if costs(&slow).is_empty() {
+            prop_assert!(fast.scale.size >= slow.scale.size, "{:?} {:?}", fast.scale, slow.scale);
+            prop_assert!(costs(&fast).is_empty());
+        }
+    }
+
+    #[test]
+    fn the_same_capacity_gives_the_same_plan(capacity in capacities()) {
+        let text = small(true);
+        prop_assert_eq!(plan(&text, capacity), plan(&text, capacity));
+    }
+}
+
+/// Returns the rate of the slowest inter-DC link on a path of least delay, bits per second.
+fn slowest(plan: &Plan) -> u64 {
+    let link = plan
+        .links
+        .iter()
+        .find(|link| link.name == "dc1-dc6")
+        .unwrap();
+    link.emu.rate_bps.get()
+}
