@@ -56,6 +56,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     match inspection.engine {
         Engine::Kernel => {
             warnings.extend(policies::not_in_kernel(inspection));
+            warnings.extend(policies::artifact_in_kernel(inspection));
             warnings.extend(of_the_kernel(inspection).into_iter().flatten());
         }
         Engine::Sim => {}

@@ -1,11 +1,15 @@
-//! Warnings of policies: without a kernel form, with unused parameters, or with tied delay scores.
+//! Warnings of policies: with no kernel form or another, with unused parameters, or with tied delay scores.
 
 use lab_parameters::{Parameter, ParameterSet, Value};
 use lab_policy::lcmp::{LcmpConfig, Preset, delay_of_shift, delay_score, separating_shift};
-use lab_units::{DcId, Nanos};
+use lab_units::{DcId, Nanos, show::about_time};
 
 use super::{Inspection, warning};
-use crate::{model::Warning, policy};
+use crate::{
+    PaperUnits,
+    model::{PolicyPlan, Warning},
+    policy,
+};
 
 /// One warning for each policy that only the simulator runs.
 pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
@@ -20,6 +24,34 @@ pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
                  does, `lcmp-lab sim`; `--policies` chooses among the others)"
             );
             warning("policy-not-in-kernel", text)
+        })
+        .collect()
+}
+
+/// Departures of a real switch from the authors' code: one warning for each LCMP of their preset.
+pub(super) fn artifact_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
+    let paper = PaperUnits::new(inspection.scale);
+    let artifact = inspection
+        .policies
+        .iter()
+        .filter_map(|run| match &run.policy {
+            PolicyPlan::Lcmp(config) if config.preset == Preset::Artifact => {
+                Some((&run.label, paper.time(config.sample_interval_ns)))
+            }
+            _ => None,
+        });
+    artifact
+        .map(|(label, interval)| {
+            let text = format!(
+                "policy `{label}`: the kernel engine has the formulas of the preset `artifact`, not \
+                 all of the authors' code: queues are sampled every {} (theirs: at each decision, \
+                 once per candidate), flows are known by five-tuple (theirs: by 32 bits, which flows \
+                 share), equal costs are ordered by delay (theirs: by port), and flows leave a dead \
+                 port (theirs stay) (hint: `transport: {{ semantics: artifact }}` and `lcmp-lab sim` \
+                 do as they do)",
+                about_time(interval)
+            );
+            warning("artifact-in-kernel", text)
         })
         .collect()
 }

@@ -1,5 +1,8 @@
 //! Warnings of a plan.
 
+use lab_plan::PlanOptions;
+use lab_units::Engine;
+
 use crate::common;
 
 /// A scenario of two datacenters and two paths of different delay between them.
@@ -246,12 +249,38 @@ fn a_threshold_that_the_preset_has_no_rule_for() {
         diamond(["100 Gbit", "100 Gbit"], ONE_FLOW).replace("policies: [ecmp, lcmp]", policies);
     let found = warnings(&text);
     let (codes, texts): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-    assert_eq!(codes, ["unused-parameter", "unused-parameter"]);
-    insta::assert_snapshot!(texts.join("\n"));
+    assert_eq!(
+        codes,
+        ["unused-parameter", "unused-parameter", "artifact-in-kernel"]
+    );
+    insta::assert_snapshot!(texts[..2].join("\n"));
     let fitting = text
         .replace("drop_threshold", "congested_threshold: 100, beta")
         .replace("ms, congested_threshold", "ms, drop_threshold");
-    assert_eq!(self::codes(&fitting), [""; 0]);
+    assert_eq!(self::codes(&fitting), ["artifact-in-kernel"]);
+}
+
+#[test]
+fn the_authors_preset_in_a_real_switch() {
+    let policies =
+        "policies: [{ lcmp: { label: theirs, preset: artifact, max_delay: 16 ms } }, lcmp]";
+    let text =
+        diamond(["100 Gbit", "100 Gbit"], ONE_FLOW).replace("policies: [ecmp, lcmp]", policies);
+    let found = warnings(&text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "artifact-in-kernel");
+    insta::assert_snapshot!(found[0].1);
+    let options = PlanOptions {
+        engine: Engine::Sim,
+        ..PlanOptions::default()
+    };
+    let simulated = common::try_plan(&text, &options)
+        .expect("it plans")
+        .warnings;
+    assert!(
+        simulated.iter().all(|warning| warning.code != found[0].0),
+        "{simulated:?}"
+    );
 }
 
 /// 40 of about 180 arrivals are kept, over the whole duration.
