@@ -38,6 +38,9 @@ pub fn section(evidence: &Evidence, warnings: &[String]) -> String {
         .iter()
         .map(|policy| show::paragraph(&format!("{}: ", policy.policy), &policy.sentence()));
     section.extend(sentences);
+    if let Some(note) = evidence.failover_note() {
+        section += &show::paragraph("", note);
+    }
     let warnings = warnings
         .iter()
         .map(|warning| show::paragraph("warning: ", warning));

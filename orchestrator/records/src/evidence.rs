@@ -47,6 +47,9 @@ pub struct PolicyEvidence {
     /// Samples of the queues, and decisions by them; none in the simulator, whose samples are never late.
     #[serde(default)]
     pub sampling: Option<Sampling>,
+    /// Failover after each cut of links, by time.
+    #[serde(default)]
+    pub failovers: Vec<Failover>,
 }
 
 /// Flows under way at once, and the links that they filled.
@@ -77,6 +80,30 @@ pub struct Sampling {
     pub stale: u64,
     /// Age of the oldest sample that a decision was made by.
     pub oldest_ns: Nanos,
+}
+
+/// Flows that left a dead port after links were cut, over all repetitions. Times count from the cut.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Failover {
+    /// Links that were cut at one time.
+    pub links: Vec<String>,
+    /// Time of the cut, from the repetition's start.
+    pub at_ns: Nanos,
+    /// Decisions for packets whose flow was pinned to a dead port.
+    pub decisions: u64,
+    /// First and last of them; none without decisions.
+    pub span: Option<FailoverSpan>,
+}
+
+/// Times from a cut to the first and to the last decision because of it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct FailoverSpan {
+    /// First decision.
+    pub first_ns: Nanos,
+    /// Last decision.
+    pub last_ns: Nanos,
+    /// Both as measured in the lab; none in the simulator, whose switches notice a cut at once.
+    pub lab_ns: Option<(Nanos, Nanos)>,
 }
 
 /// A direction of a link and its use.
@@ -214,6 +241,18 @@ impl Evidence {
         warnings.extend(silent);
         warnings
     }
+
+    /// Returns the reason why a failover has a time of the lab beside that of the paper, if one has.
+    #[must_use]
+    pub fn failover_note(&self) -> Option<&'static str> {
+        let failovers = self.policies.iter().flat_map(|policy| &policy.failovers);
+        let mut spans = failovers.filter_map(|failover| failover.span);
+        spans.any(|span| span.lab_ns.is_some()).then_some(
+            "Failover: cutting a link and noticing it take the kernel time that no scale factor \
+             stretches, so paper time, which is lab time divided by the factor of times, makes this \
+             part of a failover look shorter; the wait for a flow's next packet is scaled.",
+        )
+    }
 }
 
 impl PolicyEvidence {
@@ -221,10 +260,10 @@ impl PolicyEvidence {
     #[must_use]
     pub fn sentence(&self) -> String {
         let mechanism = self.mechanism.sentence();
-        match &self.sampling {
-            Some(sampling) => format!("{mechanism}; {}", sampling.sentence()),
-            None => mechanism,
-        }
+        let sampling = self.sampling.iter().map(Sampling::sentence);
+        let failovers = self.failovers.iter().map(Failover::sentence);
+        let parts = [mechanism].into_iter().chain(sampling).chain(failovers);
+        parts.collect::<Vec<_>>().join("; ")
     }
 
     /// Returns the sentences that samples came late, or decisions saw old ones, if many did.
@@ -301,6 +340,30 @@ impl Sampling {
             );
         }
         sentence
+    }
+}
+
+impl Failover {
+    fn sentence(&self) -> String {
+        let cut = format!(
+            "cut of {} at {}",
+            self.links.join(" and "),
+            about_time(self.at_ns)
+        );
+        let Some(span) = self.span else {
+            return format!("{cut}: no flow left a dead port");
+        };
+        let (first, last) = (about_time(span.first_ns), about_time(span.last_ns));
+        let decisions = commas(self.decisions);
+        match span.lab_ns {
+            None => format!("{cut}: {decisions} failovers, after {first} to {last}"),
+            Some((lab_first, lab_last)) => format!(
+                "{cut}: {decisions} failovers, after {} to {} of lab time, {first} to {last} of paper \
+                 time",
+                about_time(lab_first),
+                about_time(lab_last)
+            ),
+        }
     }
 }
 
@@ -565,6 +628,7 @@ mod tests {
                 stale,
                 oldest_ns: Nanos::from_millis(103),
             }),
+            failovers: Vec::new(),
         };
         let warnings = |samples, stale| {
             let evidence = Evidence {
@@ -587,6 +651,39 @@ mod tests {
     }
 
     #[test]
+    fn a_failover_of_the_lab_has_both_times_and_the_reason() {
+        let mut cut = Failover {
+            links: vec!["dc1-dc2".to_owned(), "dc2-dc8".to_owned()],
+            at_ns: Nanos::from_millis(60),
+            ..Failover::default()
+        };
+        let sentence = |cut: &Failover| cut.sentence();
+        insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: no flow left a dead port");
+        let evidence = |cut: &Failover| Evidence {
+            policies: vec![PolicyEvidence {
+                policy: "lcmp".to_owned(),
+                met: Met::default(),
+                mechanism: Mechanism::Unknown { decisions: 9 },
+                sampling: None,
+                failovers: vec![cut.clone()],
+            }],
+            ..Evidence::default()
+        };
+        let span = FailoverSpan {
+            first_ns: Nanos::new(20_000),
+            last_ns: Nanos::new(600_000),
+            lab_ns: None,
+        };
+        (cut.decisions, cut.span) = (4, Some(span));
+        assert_eq!(evidence(&cut).failover_note(), None);
+        insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 20 us to 600 us");
+        let lab_ns = Some((Nanos::from_millis(1), Nanos::from_millis(30)));
+        cut.span = Some(FailoverSpan { lab_ns, ..span });
+        assert!(evidence(&cut).failover_note().is_some());
+        insta::assert_snapshot!(evidence(&cut).policies[0].sentence(), @"9 decisions; cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 1 ms to 30 ms of lab time, 20 us to 600 us of paper time");
+    }
+
+    #[test]
     fn a_mechanism_that_never_acted_is_a_warning() {
         let policy = |policy: &str, mechanism| PolicyEvidence {
             policy: policy.to_owned(),
@@ -596,6 +693,7 @@ mod tests {
             },
             mechanism,
             sampling: None,
+            failovers: Vec::new(),
         };
         let mut idle = policy("idle", Mechanism::Unknown { decisions: 9 });
         idle.met.busiest = Some(BusyLink {

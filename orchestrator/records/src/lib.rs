@@ -43,8 +43,8 @@ pub use columns::{Batch, Texts, Values};
 pub use directory::{create_run_dir, point_latest};
 pub use error::RecordsError;
 pub use evidence::{
-    BusyLink, Changed, Evidence, HashCounts, LcmpCounts, Mechanism, Met, OfferedLoad,
-    PathDifference, PolicyEvidence, Sampling, SplitCounts,
+    BusyLink, Changed, Evidence, Failover, FailoverSpan, HashCounts, LcmpCounts, Mechanism, Met,
+    OfferedLoad, PathDifference, PolicyEvidence, Sampling, SplitCounts,
 };
 pub use info::{
     DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo, SimInfo,

@@ -15,6 +15,7 @@ pub fn tables(summary: &Summary) -> Markup {
                 ul { @for warning in &summary.unexercised { li { (warning) } } }
             }
             @if let Some(load) = at_work::load(&summary.evidence) { p.note { "Load: " (load) "." } }
+            @if let Some(note) = summary.evidence.failover_note() { p.note { (note) } }
             div.wide {
                 table {
                     thead {

@@ -1,5 +1,6 @@
 //! Evidence that a run exercised what it ranks, from its plan and its rows.
 //!
+//! - `failover`: flows that left a dead port
 //! - `flows`: flows under way at once, on their links
 //! - `links`: use of links while flows start
 //! - `lcmp`: decisions made again without one cost
@@ -7,6 +8,7 @@
 //! - `splits`: tables of traffic engineering
 //! - `sampling`: samples of queues, and decisions by old ones
 
+mod failover;
 mod flows;
 mod hash;
 mod lcmp;
@@ -22,13 +24,14 @@ use lab_plan::{
     model::{Plan, PolicyPlan, PolicyRun},
 };
 use lab_records::{
-    DecisionRow, Evidence, FlowRow, LinkRow, Mechanism, Met, OfferedLoad, PolicyEvidence,
-    RecordsError, RunDir, SplitRow, SwitchRow,
+    DecisionRow, EngineInfo, Evidence, FlowRow, LinkRow, Mechanism, Met, OfferedLoad,
+    PolicyEvidence, RecordsError, RunDir, SplitRow, SwitchRow,
 };
 use lab_units::DcId;
 
 use self::{
-    flows::Flows, hash::Shares, lcmp::Replay, links::Links, sampling::Samples, splits::Splits,
+    failover::Failovers, flows::Flows, hash::Shares, lcmp::Replay, links::Links, sampling::Samples,
+    splits::Splits,
 };
 
 /// Returns the evidence of the run of `plan` whose rows are in the directory `run`.
@@ -37,7 +40,8 @@ use self::{
 /// Tables that cannot be read.
 pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
     let run = RunDir::open(run)?;
-    let mut witness = Witness::new(plan);
+    let is_real = matches!(run.info().engine, EngineInfo::Kernel);
+    let mut witness = Witness::new(plan, is_real);
     run.visit(|row: FlowRow| witness.flow(&row))?;
     run.visit(|row: LinkRow| witness.link(&row))?;
     run.visit(|row: SplitRow| witness.split(&row))?;
@@ -63,13 +67,14 @@ struct PolicyWitness<'a> {
     shares: Shares,
     splits: Splits,
     samples: Samples,
+    failovers: Failovers,
     least_delay: u64,
     /// Flows that flow ageing re-routed, by repetition and id.
     rerouted: BTreeSet<(u32, u32)>,
 }
 
 impl<'a> Witness<'a> {
-    fn new(plan: &'a Plan) -> Self {
+    fn new(plan: &'a Plan, is_real: bool) -> Self {
         let policy = |run: &'a PolicyRun| PolicyWitness {
             run,
             flows: Flows::new(plan),
@@ -82,6 +87,7 @@ impl<'a> Witness<'a> {
             shares: Shares::default(),
             splits: Splits::default(),
             samples: Samples::default(),
+            failovers: Failovers::new(plan, is_real),
             least_delay: 0,
             rerouted: BTreeSet::new(),
         };
@@ -122,6 +128,7 @@ impl<'a> Witness<'a> {
         let plan = self.plan;
         if let Some(policy) = self.policy(&row.policy) {
             policy.samples.decide(row);
+            policy.failovers.decide(row);
         }
         let Some(choice) = Choice::of(plan, row) else {
             return;
@@ -158,6 +165,7 @@ impl<'a> Witness<'a> {
                     met: policy.met(),
                     mechanism: self.mechanism(policy),
                     sampling: policy.samples.counts(),
+                    failovers: policy.failovers.counts(),
                 })
                 .collect(),
         }

@@ -1,0 +1,129 @@
+//! Flows that left a dead port after a cut.
+
+use lab_abi::{Rule, Trigger};
+use lab_plan::model::{FaultChange, Plan};
+use lab_records::{DecisionRow, Failover, FailoverSpan};
+use lab_units::{Nanos, Ratio};
+
+/// Failovers of one policy, by the cut before them.
+pub(super) struct Failovers {
+    cuts: Vec<Failover>,
+    /// Factor from paper to lab time; none in the simulator.
+    lab_time: Option<Ratio>,
+}
+
+impl Failovers {
+    /// Creates the counts of all cuts of the plan; `is_real` if switches notice a cut in real time.
+    pub fn new(plan: &Plan, is_real: bool) -> Self {
+        let mut cuts: Vec<Failover> = Vec::new();
+        let is_cut = |change| matches!(change, FaultChange::Down);
+        for fault in plan.faults.iter().filter(|fault| is_cut(fault.change)) {
+            let link = plan.links[fault.link.index()].name.clone();
+            match cuts.last_mut() {
+                Some(cut) if cut.at_ns == fault.paper_at_ns => cut.links.push(link),
+                _ => cuts.push(Failover {
+                    links: vec![link],
+                    at_ns: fault.paper_at_ns,
+                    ..Failover::default()
+                }),
+            }
+        }
+        Self {
+            cuts,
+            lab_time: is_real.then_some(plan.scale.time),
+        }
+    }
+
+    /// Adds a decision; one for another reason than a dead port does not count.
+    pub fn decide(&mut self, row: &DecisionRow) {
+        if row.reason != Trigger::Failover.reason(Rule::Hash) {
+            return;
+        }
+        let mut cuts = self.cuts.iter_mut().rev();
+        let Some(cut) = cuts.find(|cut| cut.at_ns <= row.time_ns) else {
+            return;
+        };
+        let after = row.time_ns.saturating_sub(cut.at_ns);
+        let (first, last) = match cut.span {
+            Some(span) => (span.first_ns.min(after), span.last_ns.max(after)),
+            None => (after, after),
+        };
+        let lab = |factor: Ratio, paper: Nanos| Nanos::new(factor.scale_nearest(paper.get()));
+        cut.decisions += 1;
+        cut.span = Some(FailoverSpan {
+            first_ns: first,
+            last_ns: last,
+            lab_ns: self
+                .lab_time
+                .map(|factor| (lab(factor, first), lab(factor, last))),
+        });
+    }
+
+    /// Returns the counts of each cut.
+    pub fn counts(&self) -> Vec<Failover> {
+        self.cuts.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::lcmp::tests::decision;
+
+    fn failovers(lab_time: Option<Ratio>) -> Failovers {
+        let cut = |millis| Failover {
+            links: vec!["dc1-dc2".to_owned()],
+            at_ns: Nanos::from_millis(millis),
+            ..Failover::default()
+        };
+        Failovers {
+            cuts: vec![cut(60), cut(80)],
+            lab_time,
+        }
+    }
+
+    fn row(micros: u64, trigger: Trigger) -> DecisionRow {
+        DecisionRow {
+            time_ns: Nanos::new(micros * 1_000),
+            reason: trigger.reason(Rule::Scored).to_owned(),
+            ..decision()
+        }
+    }
+
+    #[test]
+    fn a_failover_belongs_to_the_cut_before_it_in_both_times() {
+        let mut found = failovers(Some(Ratio::new(50, 1).expect("positive")));
+        for (micros, trigger) in [
+            (60_030, Trigger::Failover),
+            (60_005, Trigger::NewFlow),
+            (60_020, Trigger::Failover),
+            (80_007, Trigger::Failover),
+        ] {
+            found.decide(&row(micros, trigger));
+        }
+        let spans = found.counts().into_iter().map(|cut| {
+            let span = cut.span.expect("decisions");
+            (cut.decisions, span.first_ns, span.last_ns, span.lab_ns)
+        });
+        let micros = |micros: u64| Nanos::new(micros * 1_000);
+        let expected = [
+            (
+                2,
+                micros(20),
+                micros(30),
+                Some((micros(1_000), micros(1_500))),
+            ),
+            (1, micros(7), micros(7), Some((micros(350), micros(350)))),
+        ];
+        assert!(spans.eq(expected), "{:?}", found.counts());
+    }
+
+    #[test]
+    fn the_simulator_has_paper_time_alone() {
+        let mut found = failovers(None);
+        found.decide(&row(60_020, Trigger::Failover));
+        let counts = found.counts();
+        assert_eq!(counts[0].span.expect("a decision").lab_ns, None);
+        assert_eq!((counts[1].decisions, counts[1].span), (0, None));
+    }
+}
