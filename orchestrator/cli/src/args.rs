@@ -10,6 +10,7 @@ use lab_kernel::run::tune::Change;
 use lab_plan::{Engine, PlanOptions};
 use lab_reports::fidelity::Bound;
 use lab_units::{Clock, FlowId, Nanos};
+use serde::Serialize;
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
 ///
@@ -100,6 +101,15 @@ run. With any bound, all flows of the plan must have finished in both runs, or t
 `--min-compared` gives. If a run is not clean and no bound is broken, the exit code is 4. Two runs of
 one engine are compared likewise, to see whether they repeat.";
 
+const RUNS_EXAMPLES: &str = "\
+  lcmp-lab runs                                     list all runs, oldest first
+  lcmp-lab runs --scenario 8dc --verdict doubtful   list some
+  lcmp-lab runs tag latest keep nightly             tag a run
+  lcmp-lab runs delete 20261122T0649                delete a run by the beginning of its name
+  lcmp-lab runs delete --before 2026-11-01T00:00:00.000Z --yes
+
+`delete` with filters deletes only with `--yes`, and otherwise shows what it would delete.";
+
 const VALIDATE_BOUNDS: &str = "\
 Compares ECMP, UCMP and LCMP with their published outputs. Bounds, outside of which the exit code is 1:
 every flow finishes and has the published standalone FCT; |ΔFCT| / FCT is at most 1e-3 for half of
@@ -189,6 +199,9 @@ pub enum Verb {
     Report(ReportArgs),
     /// Show one flow of a run: its path, its FCT, and every switch's decision with all candidates
     Flow(FlowArgs),
+    /// List the runs in the results directory, tag them, delete them
+    #[command(after_help = RUNS_EXAMPLES, args_conflicts_with_subcommands = true)]
+    Runs(RunsArgs),
     /// Compare two runs of one plan flow by flow: paths, FCTs and slowdowns, with figures
     #[command(after_help = FIDELITY_EXAMPLES)]
     Fidelity(FidelityArgs),
@@ -204,6 +217,37 @@ pub enum Verb {
     /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
     Switchd,
+}
+
+impl Verb {
+    /// Returns the name of a verb that prints no JSON; `None` for all others.
+    pub const fn without_json(&self) -> Option<&'static str> {
+        match self {
+            Self::Graph(_) => Some("graph"),
+            Self::Provision(_) => Some("provision"),
+            Self::Import(_) => Some("import"),
+            Self::Exec(_) => Some("exec"),
+            Self::Down(_) => Some("down"),
+            Self::Completions { .. } => Some("completions"),
+            Self::Switchd => Some("switchd"),
+            Self::Check(_)
+            | Self::Plan(_)
+            | Self::Explain(_)
+            | Self::Account(_)
+            | Self::Doctor
+            | Self::Up(_)
+            | Self::Sim(_)
+            | Self::Validate(_)
+            | Self::Status
+            | Self::Tune(_)
+            | Self::Report(_)
+            | Self::Flow(_)
+            | Self::Runs(_)
+            | Self::Fidelity(_)
+            | Self::Bench(_)
+            | Self::Schema => None,
+        }
+    }
 }
 
 /// A scenario file and overrides of it.
@@ -482,6 +526,104 @@ pub struct FlowArgs {
     /// Only under this policy, by label
     #[arg(long, value_name = "LABEL")]
     pub policy: Option<String>,
+}
+
+/// Arguments of `runs`.
+#[derive(Args, Debug)]
+pub struct RunsArgs {
+    /// Part of `runs`; lists without one
+    #[command(subcommand)]
+    pub verb: Option<RunsVerb>,
+    /// Runs to list
+    #[command(flatten)]
+    pub filter: RunFilter,
+}
+
+/// Parts of `runs`.
+#[derive(Debug, Subcommand)]
+pub enum RunsVerb {
+    /// Add tags to a run
+    Tag {
+        /// The run directory, its name, or the beginning of its name
+        run: PathBuf,
+        /// Tags: letters, digits and `-_.:/=+`
+        #[arg(required = true)]
+        tags: Vec<String>,
+    },
+    /// Remove tags from a run
+    Untag {
+        /// The run directory, its name, or the beginning of its name
+        run: PathBuf,
+        /// Tags
+        #[arg(required = true)]
+        tags: Vec<String>,
+    },
+    /// Delete runs
+    Delete {
+        /// Run directories, their names, or the beginnings of their names
+        #[arg(conflicts_with_all = ["all", "RunFilter"])]
+        runs: Vec<PathBuf>,
+        /// Runs to delete
+        #[command(flatten)]
+        filter: RunFilter,
+        /// Delete all runs
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+/// Filter of runs; a run matches if it has all that is asked for.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RunFilter {
+    /// Only runs with this tag, or all of several
+    #[arg(long, value_name = "TAG,…", value_delimiter = ',')]
+    pub tag: Vec<String>,
+    /// Only runs of the scenario of this name
+    #[arg(long, value_name = "NAME")]
+    pub scenario: Option<String>,
+    /// Only runs with this policy, or all of several
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub policy: Vec<String>,
+    /// Only runs with this verdict
+    #[arg(long = "verdict", value_enum, value_name = "VERDICT")]
+    pub standing: Option<Standing>,
+    /// Only runs that began before this time: `2026-11-21T09:30:00.000Z`
+    #[arg(long, value_name = "TIME")]
+    pub before: Option<lab_records::UtcTime>,
+}
+
+impl RunFilter {
+    /// True if every run matches.
+    pub const fn is_empty(&self) -> bool {
+        self.tag.is_empty()
+            && self.scenario.is_none()
+            && self.policy.is_empty()
+            && self.standing.is_none()
+            && self.before.is_none()
+    }
+}
+
+/// Verdict on a run, in a word.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// The run can be trusted
+    Clean,
+    /// There are reasons not to trust the run
+    Doubtful,
+    /// The run did not end, or is still going on
+    Open,
+}
+
+impl Standing {
+    /// Returns the word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Doubtful => "doubtful",
+            Self::Open => "open",
+        }
+    }
 }
 
 /// Arguments of `fidelity`.

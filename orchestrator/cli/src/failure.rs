@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use lab_scenario::ScenarioErrors;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// Exit codes, as `--help` lists them.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -43,6 +45,9 @@ pub struct Failure {
     pub exit: Exit,
     /// Message for the user, without the `error:` heading.
     pub message: String,
+    /// Problems of a scenario, each with its file, line, column and hint; empty for other failures.
+    #[serde(default)]
+    pub problems: Vec<Value>,
 }
 
 /// Result of a verb.
@@ -54,6 +59,7 @@ impl Failure {
         Self {
             exit: Exit::Usage,
             message: message.to_string(),
+            problems: Vec::new(),
         }
     }
 
@@ -62,7 +68,26 @@ impl Failure {
         Self {
             exit: Exit::Environment,
             message: message.to_string(),
+            problems: Vec::new(),
         }
+    }
+
+    /// Returns the failure of a scenario, with each of its problems.
+    pub fn scenario(errors: &ScenarioErrors) -> Self {
+        let problem = |problem| serde_json::to_value(problem).expect("a problem is plain data");
+        Self {
+            problems: errors.problems().iter().map(problem).collect(),
+            ..Self::usage(errors)
+        }
+    }
+
+    /// Returns the failure as the object that `--json` prints.
+    pub fn to_json(&self) -> Value {
+        let errors = match self.problems.as_slice() {
+            [] => vec![json!({ "message": self.message })],
+            problems => problems.to_vec(),
+        };
+        json!({ "verdict": "error", "exit": self.exit.code(), "errors": errors })
     }
 }
 

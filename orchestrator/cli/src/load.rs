@@ -27,7 +27,8 @@ pub struct Loaded {
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let name = path.display().to_string();
     let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES)?;
-    let scenario = lab_scenario::parse(&name, &bytes).map_err(Failure::usage)?;
+    let scenario =
+        lab_scenario::parse(&name, &bytes).map_err(|errors| Failure::scenario(&errors))?;
     let base = path.parent().unwrap_or(Path::new(""));
     let mut files = Files::new();
     for named in lab_scenario::files(&scenario) {

@@ -3,14 +3,20 @@
 //!
 //! - `args`: command line; uses no other module
 //! - `failure`, `terminal`: exit codes, standard streams and signals
+//! - `caller`: the user who called sudo, who gets the files
+//! - `provenance`: origin of a run, for its records
+//! - `exec_log`: commands that `exec` ran in a lab of this kernel
 //! - `load`, `run_dir`: from a scenario to a plan, and to the directory of a run
 //! - `progress`: phases of a run on standard error
 //! - `verbs`: one module per group of verbs
 
 mod args;
+mod caller;
+mod exec_log;
 mod failure;
 mod load;
 mod progress;
+mod provenance;
 mod run_dir;
 mod terminal;
 mod verbs;
@@ -21,7 +27,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::{
     args::{Cli, Verb},
-    failure::{Exit, Outcome},
+    failure::{Exit, Failure, Outcome},
     terminal::note,
 };
 
@@ -55,7 +61,11 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .without_time()
         .init();
+    let is_json = cli.global.json;
     let exit = run(cli).unwrap_or_else(|failure| {
+        if is_json {
+            terminal::print_json(&failure.to_json());
+        }
         // Errors of a scenario already have a heading, source line and caret.
         match failure.message.starts_with("error:") {
             true => note(&failure.message),
@@ -68,6 +78,11 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Outcome {
     let global = &cli.global;
+    if let Some(verb) = cli.verb.without_json().filter(|_| global.json) {
+        return Err(Failure::usage(format_args!(
+            "`{verb}` has no JSON output (hint: leave out `--json`)"
+        )));
+    }
     match cli.verb {
         Verb::Check(arguments) => verbs::inspect::check(&arguments, global.json),
         Verb::Plan(arguments) => verbs::inspect::plan(&arguments, global.json),
@@ -87,6 +102,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Down(arguments) => verbs::labs::down(&arguments, global),
         Verb::Report(arguments) => verbs::runs::report(&arguments, global),
         Verb::Flow(arguments) => verbs::runs::flow(&arguments, global),
+        Verb::Runs(arguments) => verbs::store::runs(&arguments, global),
         Verb::Fidelity(arguments) => verbs::fidelity::fidelity(&arguments, global),
         Verb::Bench(arguments) => verbs::bench::bench(&arguments, global.json),
         Verb::Switchd => verbs::labs::switchd(),

@@ -8,21 +8,26 @@ use std::{
 use lab_guest::inside;
 use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
-use lab_records::{EngineInfo, Location, RunWriter};
-use lab_reports::closing_table;
+use lab_records::{EngineInfo, Location, RunInfo, RunWriter, directory::RUN_FILE};
+use lab_reports::{Summary, closing_table};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::{
     args::Global,
+    caller,
     failure::{During, Exit, Failure, Outcome},
-    load,
+    load::{self, Loaded},
     progress::Progress,
+    provenance::provenance,
     terminal::{note, print, print_json},
 };
 
 /// Creates the directory of a run of `plan` in `results` and returns its absolute path.
 pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<PathBuf, Failure> {
     let hash = hash(&plan_text(plan));
+    let make = format_args!("make the directory `{}`", results.display()).to_string();
+    caller::create_dirs(results).during(make)?;
     let dir = lab_records::create_run_dir(results, now, &plan.name, &hash).during(format_args!(
         "make a run directory in `{}`",
         results.display()
@@ -30,19 +35,35 @@ pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<PathBuf, F
     load::absolute(&dir)
 }
 
+/// Points `latest`, beside the run directory `dir`, at it if it has records.
+pub fn make_latest(dir: &Path) -> Result<(), Failure> {
+    let (Some(results), Some(name)) = (dir.parent(), dir.file_name()) else {
+        return Ok(());
+    };
+    if dir.join(RUN_FILE).is_file() {
+        lab_records::point_latest(results, &name.to_string_lossy())
+            .during("point `latest` at the run")?;
+        caller::hand_over_alone(&results.join(lab_records::directory::LATEST));
+    }
+    Ok(())
+}
+
 /// Starts the records of a run in `dir`, with the text of its scenario and its plan.
 pub fn start_records(
     dir: &Path,
     plan: &Plan,
-    scenario: &str,
+    loaded: &Loaded,
     setting: &RunSetting,
     started: SystemTime,
 ) -> Result<RunWriter, Failure> {
     let text = plan_text(plan);
-    let info = run_info(plan, &hash(&text), setting);
+    let info = RunInfo {
+        provenance: provenance(&loaded.scenario, plan),
+        ..run_info(plan, &hash(&text), setting)
+    };
     let records = RunWriter::create_in(dir, started, &info).during("start the records")?;
     records
-        .write_scenario(scenario)
+        .write_scenario(&loaded.text)
         .during("write the scenario")?;
     records.write_plan(&text).during("write the plan")?;
     Ok(records)
@@ -82,6 +103,21 @@ fn hash(text: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Result of a run as JSON.
+#[derive(Serialize)]
+struct Concluded<'a> {
+    /// Run directory.
+    run: &'a Path,
+    /// Page of the report.
+    report: &'a Path,
+    /// `pass`, or `inconclusive` for a run that cannot be trusted.
+    verdict: Exit,
+    /// Exit code of the process.
+    exit: u8,
+    #[serde(flatten)]
+    summary: &'a Summary,
+}
+
 /// Writes the report of the run in `dir`, prints its summary, and returns the run's exit code.
 pub fn conclude(dir: &Path, global: &Global) -> Outcome {
     let mut progress = Progress::new();
@@ -89,18 +125,26 @@ pub fn conclude(dir: &Path, global: &Global) -> Outcome {
     let report =
         lab_reports::render(dir).during(format_args!("write the report of `{}`", dir.display()))?;
     progress.finish();
+    caller::hand_over(dir);
     let summary = &report.summary;
+    let exit = match summary.clean {
+        true => Exit::Pass,
+        false => Exit::Inconclusive,
+    };
     if global.json {
-        print_json(summary);
+        print_json(&Concluded {
+            run: dir,
+            report: &report.html,
+            verdict: exit,
+            exit: exit.code(),
+            summary,
+        });
     } else {
         print(closing_table(summary).trim_end());
         print(&format!("report: {}", report.html.display()));
     }
-    if summary.clean {
-        return Ok(Exit::Pass);
-    }
     for reason in &summary.reasons {
         note(&format!("not clean: {reason}"));
     }
-    Ok(Exit::Inconclusive)
+    Ok(exit)
 }

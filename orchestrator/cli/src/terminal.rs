@@ -14,7 +14,10 @@ use signal_hook::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::{During, Exit, Outcome};
+use crate::{
+    caller,
+    failure::{During, Exit, Outcome},
+};
 
 /// Writes a result, with a final newline. A closed pipe, as in `lcmp-lab schema | head`, is no error;
 /// any other failure ends the process.
@@ -58,6 +61,7 @@ pub fn write_to(output: Option<&Path>, text: &str) -> Outcome {
     match output {
         Some(path) => {
             fs::write(path, text).during(format_args!("write `{}`", path.display()))?;
+            caller::hand_over_alone(path);
             note(&format!("wrote {}", path.display()));
         }
         None => print(text),

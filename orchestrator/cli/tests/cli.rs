@@ -444,3 +444,45 @@ fn a_lab_without_root_is_refused_before_anything_is_created() {
 }
 
 const NOBODY: u32 = 65_534;
+
+/// A script that reads standard output gets one object, whatever happens.
+#[test]
+fn failures_with_json_are_one_object() {
+    let folder = changed_smoke(|text| text.replace("load: 0.06", "load: 6 %%"));
+    let out = run_in(folder.path(), &["check", "--json", "smoke.yaml"]);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    let json: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    assert_eq!(
+        (&json["verdict"], &json["exit"]),
+        (&"error".into(), &2.into())
+    );
+    let error = &json["errors"][0];
+    assert_eq!(
+        (&error["file"], &error["path"]),
+        (&"smoke.yaml".into(), &"traffic[1].workload.load".into())
+    );
+    assert!(
+        error["line"].is_u64() && error["column"].is_u64(),
+        "{error}"
+    );
+
+    let out = run_in(folder.path(), &["check", "--json", "none.yaml"]);
+    let json: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    let message = json["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains("none.yaml"), "{message}");
+}
+
+#[test]
+fn verbs_without_json_refuse_it() {
+    let folder = changed_smoke(|text| text.replace("seed: 1", "seed: 2"));
+    for verb in [
+        &["graph", "smoke.yaml"][..],
+        &["completions", "bash"],
+        &["down", "--all"],
+    ] {
+        let out = run_in(folder.path(), &[&["--json"], verb].concat());
+        assert_eq!(out.exit, Some(2), "{out:?}");
+        let refusal = format!("error: `{}` has no JSON output", verb[0]);
+        assert!(out.stderr.contains(&refusal), "{out:?}");
+    }
+}

@@ -505,9 +505,13 @@ fn validate_passes_equal_outputs_and_fails_others() {
     assert_eq!(out.stdout.matches(agreed).count(), 3, "{}", out.stdout);
     let json = bench.expect_exit(&[&["--json"], &validate[..]].concat(), 0);
     let json = json.stdout;
-    let policies: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(policies[2]["policy"], "LCMP");
-    assert_eq!(policies[2]["same_fct"], 4);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&json["verdict"], &json["exit"]),
+        (&"pass".into(), &0.into())
+    );
+    assert_eq!(json["policies"][2]["policy"], "LCMP");
+    assert_eq!(json["policies"][2]["same_fct"], 4);
 
     let ours = format!("artifact/{}", published::fct("Ours"));
     let text = fs::read_to_string(bench.0.path().join(&ours)).unwrap();
@@ -586,4 +590,105 @@ scale: { rate: 1/2000, time: 100 }
     assert!(page.contains("Mechanisms at work") && page.contains("splits installed"));
     let warnings = &run.json()["outcome"]["verdict"]["unexercised"];
     assert!(!warnings.to_string().contains("says nothing"), "{warnings}");
+}
+
+/// A script finds the run, the verdict and the figures in one object; all else is on standard error.
+#[test]
+fn a_simulation_ends_with_one_object_that_names_its_run() {
+    let bench = Bench::new();
+    let smoke = root().join("scenarios").join("smoke.yaml");
+    let arguments = [
+        "--json",
+        "sim",
+        smoke.to_str().unwrap(),
+        "--policies",
+        "lcmp,ecmp",
+    ];
+    let out = bench.expect_exit(&arguments, 0);
+    let json: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    let run = bench.latest();
+    assert_eq!(json["run"], run.0.to_str().unwrap());
+    assert_eq!(
+        (&json["verdict"], &json["exit"]),
+        (&"pass".into(), &0.into())
+    );
+    assert_eq!(json["reasons"], serde_json::json!([]));
+    let p99 = &json["policies"][0]["slowdown"]["p99"];
+    assert!(p99["value"].as_f64() >= p99["low"].as_f64(), "{json:#}");
+
+    let provenance = &run.json()["info"]["provenance"];
+    let command = provenance["command"].as_array().unwrap();
+    assert_eq!(command[1..], arguments.map(serde_json::Value::from));
+    assert_eq!(provenance["policies"].as_array().unwrap().len(), 2);
+    assert!(
+        provenance["tool_commit"]
+            .as_str()
+            .is_some_and(|it| !it.is_empty())
+    );
+    let traffic = provenance["traffic"][1].as_str().unwrap();
+    assert!(
+        traffic.contains("load 6 % of the hosts' links"),
+        "{traffic}"
+    );
+}
+
+/// A run directory without records, as of a run that failed at its start, never is the newest run.
+#[test]
+fn the_newest_run_has_records() {
+    let bench = Bench::new();
+    let first = bench.sim_smoke(&[], 0);
+    fs::create_dir(
+        bench
+            .0
+            .path()
+            .join("results/29991231T000000Z-died-00000000"),
+    )
+    .unwrap();
+    assert_eq!(bench.latest().0, first.0);
+    let second = bench.sim_smoke(&["--seed", "7"], 0);
+    assert_ne!(second.0, first.0);
+    assert!(bench.latest().0.join("run.json").is_file());
+}
+
+/// `runs` finds runs by their facts and tags, and deletes by a filter only on demand.
+#[test]
+fn runs_are_listed_tagged_and_deleted() {
+    let bench = Bench::new();
+    let first = bench.sim_smoke(&["--policies", "ecmp"], 0);
+    let name = first.0.file_name().unwrap().to_str().unwrap();
+    bench.sim_smoke(&["--policies", "lcmp", "--until", "1 ms"], 4);
+    let listed = |arguments: &[&str]| -> serde_json::Value {
+        let out = bench.expect_exit(&[&["--json", "runs"], arguments].concat(), 0);
+        serde_json::from_str(&out.stdout).unwrap()
+    };
+    assert_eq!(listed(&[]).as_array().unwrap().len(), 2);
+    let clean = listed(&["--verdict", "clean"]);
+    assert_eq!(
+        (&clean[0]["name"], &clean[0]["policies"][0]),
+        (&name.into(), &"ecmp".into())
+    );
+    assert_eq!(clean.as_array().unwrap().len(), 1);
+    assert!(
+        clean[0]["size_bytes"].as_u64().unwrap() > 10_000,
+        "{clean:#}"
+    );
+
+    bench.expect_exit(&["runs", "tag", name, "keep"], 0);
+    assert_eq!(
+        listed(&["--tag", "keep"])[0]["tags"],
+        serde_json::json!(["keep"])
+    );
+    bench.expect_exit(&["runs", "tag", name, "two words"], 2);
+    bench.expect_exit(&["runs", "delete"], 2);
+    let shown = bench.expect_exit(&["runs", "delete", "--policy", "lcmp"], 2);
+    assert!(
+        shown.stderr.contains("these runs would be deleted"),
+        "{shown:?}"
+    );
+    assert_eq!(listed(&[]).as_array().unwrap().len(), 2);
+    bench.expect_exit(&["runs", "delete", "--policy", "lcmp", "--yes"], 0);
+    assert_eq!(listed(&[])[0]["name"], name);
+    assert_eq!(bench.latest().0, first.0);
+    bench.expect_exit(&["runs", "delete", "latest"], 0);
+    assert_eq!(listed(&[]), serde_json::json!([]));
 }

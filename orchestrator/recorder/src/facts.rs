@@ -5,8 +5,8 @@ use lab_plan::{
     model::{FaultPlan, LinkKind},
 };
 use lab_records::{
-    Clock, DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo,
-    SimInfo,
+    Clock, DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, Provenance, RunInfo,
+    ScaleInfo, SimInfo,
 };
 use lab_units::NodeId;
 
@@ -45,7 +45,8 @@ impl RunSetting {
     }
 }
 
-/// Returns the facts of a run of `plan`, whose text has the hash `plan_hash`.
+/// Returns the facts of a run of `plan`, whose text has the hash `plan_hash`; the program adds their
+/// provenance.
 #[must_use]
 pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
     let dc_name = |node: NodeId| {
@@ -111,6 +112,7 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
             .iter()
             .map(|warning| warning.text.clone())
             .collect(),
+        provenance: Provenance::default(),
     }
 }
 

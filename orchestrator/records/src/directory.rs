@@ -43,10 +43,10 @@ pub const REPORT_FILE: &str = "report.html";
 pub const LATEST: &str = "latest";
 
 /// Creates an empty run directory under `results_dir`, named after `now`, the scenario and the plan's
-/// hash, and points `latest` at it.
+/// hash. `latest` moves once the run has records: [`point_latest`].
 ///
 /// # Errors
-/// If a directory or the link cannot be created.
+/// If a directory cannot be created.
 pub fn create_run_dir(
     results_dir: &Path,
     now: SystemTime,
@@ -55,7 +55,6 @@ pub fn create_run_dir(
 ) -> Result<PathBuf, RecordsError> {
     fs::create_dir_all(results_dir).map_err(Operation::CreateDir.failed(results_dir))?;
     let name = make_run_dir(results_dir, &run_name(now, scenario, plan_hash))?;
-    point_latest(results_dir, &name)?;
     Ok(results_dir.join(name))
 }
 

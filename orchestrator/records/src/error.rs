@@ -47,6 +47,14 @@ pub enum RecordsError {
         /// Cause.
         source: serde_json::Error,
     },
+    /// `plan.json` is no plan.
+    #[error("`{}` is not a plan: line {}", path.display(), source.line())]
+    Plan {
+        /// The file.
+        path: PathBuf,
+        /// Cause.
+        source: serde_json::Error,
+    },
     /// A row cannot be written.
     #[error("cannot write a row to `{}`", path.display())]
     Write {
@@ -93,6 +101,8 @@ pub enum Operation {
     Sync,
     /// Replace a symbolic link or a file.
     Replace,
+    /// Delete a file or a directory.
+    Delete,
 }
 
 impl std::fmt::Display for Operation {
@@ -104,6 +114,7 @@ impl std::fmt::Display for Operation {
             Self::Write => "write",
             Self::Sync => "sync to the disk",
             Self::Replace => "replace",
+            Self::Delete => "delete",
         })
     }
 }

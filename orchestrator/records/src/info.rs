@@ -3,6 +3,8 @@
 use lab_units::{BitsPerSec, Bytes, Clock, LinkChange, Nanos, Ratio, Semantics};
 use serde::{Deserialize, Serialize};
 
+use crate::Provenance;
+
 /// Scenario, versions, engine and network of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
@@ -50,6 +52,9 @@ pub struct RunInfo {
     pub granularity: Granularity,
     /// Warnings of the plan.
     pub warnings: Vec<String>,
+    /// Origin of the run.
+    #[serde(default)]
+    pub provenance: Provenance,
 }
 
 /// An engine with its settings.

@@ -7,10 +7,12 @@
 //! results directory.
 //!
 //! - [`info`], [`outcome`]: facts of a run before its first and after its last flow, its verdict
+//! - [`provenance`][]: program, command and policies of a run, and changes while it ran
 //! - [`evidence`][]: counts by which a run shows that it exercised what it ranks
 //! - [`run_file`]: `run.json`, which holds both with the format version
 //! - [`rows`]: the tables' rows; `reports/README.md` explains every column
 //! - [`directory`]: file names, the format version, and the link to the newest run
+//! - [`listing`][]: the runs of a results directory, their tags and sizes
 //! - [`writer`], [`reader`]: writing and reading a run directory
 //! - [`columns`]: batches of typed columns; `csv_table` and [`parquet_table`] read them from files
 //! - [`sample`][]: a small run, for tests
@@ -30,8 +32,10 @@ pub mod directory;
 pub mod error;
 pub mod evidence;
 pub mod info;
+pub mod listing;
 pub mod outcome;
 pub mod parquet_table;
+pub mod provenance;
 pub mod reader;
 pub mod rows;
 pub mod run_file;
@@ -53,6 +57,7 @@ pub use lab_units::{Clock, LinkChange, Semantics};
 pub use outcome::{
     DelayMethod, FlowCounts, GuestCpu, MeasuredLink, Outcome, Phase, RunEnd, SimWork, Verdict,
 };
+pub use provenance::{ChangeKind, LiveChange, PolicySettings, Provenance};
 pub use reader::{RunDir, Table};
 pub use rows::{
     Column, DcPath, DecisionRow, FlowRow, FlowStatus, Kind, LinkRow, List, PfcEvent, PfcRow,

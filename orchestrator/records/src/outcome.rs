@@ -3,7 +3,7 @@
 use lab_units::{BitsPerSec, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::{Evidence, FlowRow, RunInfo, UtcTime};
+use crate::{Evidence, FlowRow, LiveChange, RunInfo, UtcTime};
 
 /// Outcome of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +39,9 @@ pub struct RunEnd {
     /// Evidence that the run exercised what it ranks.
     #[serde(default)]
     pub evidence: Evidence,
+    /// Changes while flows ran, in order; faults are in [`RunInfo::faults`].
+    #[serde(default)]
+    pub changes: Vec<LiveChange>,
 }
 
 /// One phase of a run.

@@ -1,10 +1,21 @@
 //! Reading a run directory.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{
-    FlowRow, Outcome, Row, RunFile, RunInfo, UtcTime, columns::Batch, csv_table,
-    error::RecordsError, parquet_table, rows::Column,
+    FlowRow, Outcome, Row, RunFile, RunInfo, UtcTime,
+    columns::Batch,
+    csv_table,
+    directory::PLAN_FILE,
+    error::{Operation, RecordsError},
+    parquet_table,
+    rows::Column,
 };
 
 /// A run directory of this format version.
@@ -27,10 +38,12 @@ impl RunDir {
     /// Opens the run directory at `path`.
     ///
     /// # Errors
-    /// If `path` is no run directory, or one of another format version.
+    /// If `path` is no run directory, one of another format version, or one whose plan is no plan.
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         let path = path.to_owned();
-        RunFile::read(&path).map(|file| Self { path, file })
+        let file = RunFile::read(&path)?;
+        check_plan(&path.join(PLAN_FILE))?;
+        Ok(Self { path, file })
     }
 
     /// Returns the directory's path.
@@ -118,6 +131,10 @@ impl RunDir {
     ) -> Result<u64, E> {
         let csv = self.path.join(file);
         let copy = parquet_table::path_of(&csv);
+        let mut visit = |path: &Path, batch: &Batch| {
+            self.check_policies(path, batch)?;
+            visit(path, batch)
+        };
         if copy.exists() {
             let visit = &mut |batch: &Batch| visit(&copy, batch);
             return parquet_table::read(&copy, columns, visit).map(|()| 0);
@@ -127,4 +144,55 @@ impl RunDir {
         }
         csv_table::read(&csv, columns, &mut |batch| visit(&csv, batch))
     }
+
+    /// Checks that each row is of a policy of the run.
+    fn check_policies(&self, path: &Path, batch: &Batch) -> Result<(), RecordsError> {
+        if !batch.columns().any(|(column, _)| column.name == POLICY) {
+            return Ok(());
+        }
+        let policies = &self.info().policies;
+        let is_known = |policy: Option<&str>| policies.iter().any(|known| Some(&**known) == policy);
+        let mut rows = batch.texts(POLICY).iter().enumerate();
+        let Some((index, policy)) = rows.find(|(_, policy)| !is_known(*policy)) else {
+            return Ok(());
+        };
+        Err(RecordsError::Row {
+            path: path.to_owned(),
+            line: batch.line(index),
+            source: format!(
+                "the run has no policy `{}`, it has {}",
+                policy.unwrap_or_default(),
+                policies.join(", ")
+            )
+            .into(),
+        })
+    }
 }
+
+/// Checks that the file at `path` is a plan, if there is one.
+fn check_plan(path: &Path) -> Result<(), RecordsError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Operation::Read.failed(path)(error)),
+    };
+    let plan: Result<PlanHead, _> = serde_json::from_reader(BufReader::new(file));
+    plan.map(drop).map_err(|source| RecordsError::Plan {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// The part of `plan.json` that every plan has.
+#[derive(Deserialize)]
+struct PlanHead {
+    #[serde(rename = "format")]
+    _format: u32,
+    #[serde(rename = "name")]
+    _name: String,
+    #[serde(rename = "flows")]
+    _flows: Vec<IgnoredAny>,
+}
+
+/// Column of the policy's label, of every table that has one.
+const POLICY: &str = "policy";

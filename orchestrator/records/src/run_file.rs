@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Outcome, Phase, RunInfo, UtcTime,
+    LiveChange, Outcome, Phase, RunInfo, UtcTime,
     directory::{FORMAT_VERSION, RUN_FILE, write_whole},
     error::{Operation, RecordsError},
 };
@@ -58,18 +58,25 @@ impl RunFile {
     }
 }
 
-/// Replaces the end time and the phases of a finished run by those that the host measured: a
-/// guest's clock is not right. Does nothing if the run is not finished.
+/// Replaces the end time and the phases of a finished run by those that the host measured, since a
+/// guest's clock is not right, and adds the changes that the host saw. Does nothing if the run is not
+/// finished.
 ///
 /// # Errors
 /// If `run.json` cannot be read or written.
-pub fn stamp(run_dir: &Path, ended_at: UtcTime, phases: Vec<Phase>) -> Result<(), RecordsError> {
+pub fn stamp(
+    run_dir: &Path,
+    ended_at: UtcTime,
+    phases: Vec<Phase>,
+    changes: Vec<LiveChange>,
+) -> Result<(), RecordsError> {
     let mut run = RunFile::read(run_dir)?;
     let Some(outcome) = &mut run.outcome else {
         return Ok(());
     };
     outcome.end.ended_at = ended_at;
     outcome.end.phases = phases;
+    outcome.end.changes.extend(changes);
     run.write(run_dir)
 }
 

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{
     Clock, DcInfo, DcPath, DelayMethod, EngineInfo, Evidence, FlowRow, FlowStatus, Granularity,
-    GuestCpu, LinkInfo, LinkRow, Location, MeasuredLink, Phase, QueueRow, RunEnd, RunInfo,
-    ScaleInfo, UtcTime,
+    GuestCpu, LinkInfo, LinkRow, Location, MeasuredLink, Phase, Provenance, QueueRow, RunEnd,
+    RunInfo, ScaleInfo, UtcTime,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
@@ -48,6 +48,7 @@ pub fn info() -> RunInfo {
             packet_vs_delay_percent: 3,
         },
         warnings: vec!["`dc1-dc8` is short".into()],
+        provenance: Provenance::default(),
     }
 }
 
@@ -141,6 +142,7 @@ pub fn end() -> RunEnd {
         warnings: Vec::new(),
         problems: Vec::new(),
         evidence: Evidence::default(),
+        changes: Vec::new(),
     }
 }
 

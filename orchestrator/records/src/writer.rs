@@ -13,6 +13,7 @@ use crate::{
     directory::{FORMAT_VERSION, PLAN_FILE, SCENARIO_FILE, write_whole},
     error::{Operation, RecordsError},
     parquet_table::{self, LARGE_TABLE_ROWS},
+    point_latest,
     rows::Column,
 };
 
@@ -28,8 +29,8 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Creates a new run directory under `results_dir` and starts to write it; see
-    /// [`create_run_dir`] and [`RunWriter::create_in`].
+    /// Creates a new run directory under `results_dir`, starts to write it and points `latest` at it;
+    /// see [`create_run_dir`] and [`RunWriter::create_in`].
     ///
     /// # Errors
     /// If a file cannot be created or written.
@@ -39,7 +40,11 @@ impl RunWriter {
         info: &RunInfo,
     ) -> Result<Self, RecordsError> {
         let dir = create_run_dir(results_dir, now, &info.scenario, &info.plan_hash)?;
-        Self::create_in(&dir, now, info)
+        let writer = Self::create_in(&dir, now, info)?;
+        if let Some(name) = dir.file_name() {
+            point_latest(results_dir, &name.to_string_lossy())?;
+        }
+        Ok(writer)
     }
 
     /// Starts to write the run directory `dir`, which exists and has no records yet: writes empty

@@ -20,6 +20,7 @@ use lab_kernel::{
 
 use crate::{
     args::{DownArgs, ExecArgs, Global, TuneArgs},
+    exec_log,
     failure::{During, Exit, Failure, Outcome, with_causes},
     terminal::{note, print, print_json, show},
 };
@@ -57,6 +58,9 @@ fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
             "`{}` is an RDMA host in the root namespace: the command runs there",
             arguments.node
         ));
+    }
+    if !inside::is_inside() {
+        exec_log::append(lab, &arguments.node, &arguments.command);
     }
     Err(enter_failure(ready.exec()))
 }

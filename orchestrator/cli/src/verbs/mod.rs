@@ -10,5 +10,6 @@ pub mod inspect;
 pub mod labs;
 pub mod runs;
 pub mod sim;
+pub mod store;
 pub mod up;
 pub mod validate;

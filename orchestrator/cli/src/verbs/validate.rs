@@ -53,18 +53,25 @@ pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
         runs.push((published, simulate(job, label, arguments)?));
     }
     let compared = compare(&files, &plan, &runs)?;
+    let broken = out_of_bounds(&compared);
+    let exit = match broken.as_slice() {
+        [] => Exit::Pass,
+        _ => Exit::Failed,
+    };
     match json {
-        true => print_json(&to_json(&compared)),
+        true => print_json(&json!({
+            "artifact": arguments.artifact,
+            "verdict": exit,
+            "exit": exit.code(),
+            "reasons": broken,
+            "policies": to_json(&compared),
+        })),
         false => print(&text(&compared)),
     }
-    let broken = out_of_bounds(&compared);
     for reason in &broken {
         note(&format!("out of bounds: {reason}"));
     }
-    Ok(match broken.as_slice() {
-        [] => Exit::Pass,
-        _ => Exit::Failed,
-    })
+    Ok(exit)
 }
 
 /// Directory of the artifact.

@@ -5,6 +5,7 @@ use std::path::Path;
 use lab_abi::wire::AgentCommand;
 use lab_perftest::{Event, MonotonicTime};
 use lab_plan::{FaultPlan, Plan, PolicyPlan};
+use lab_records::ChangeKind;
 use lab_units::{DcId, FlowId, Nanos, NodeId, Tool};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
@@ -210,7 +211,7 @@ impl Runner<'_> {
                         agent.send(&AgentCommand::ConfirmTables)?;
                     }
                 }
-                Some(request) = requests.recv() => self.answer(request, running),
+                Some(request) = requests.recv() => self.answer(request, running, report),
                 () = cancel.cancelled(), if !is_cancelled => {
                     is_cancelled = true;
                     aborter.abort();
@@ -271,7 +272,12 @@ impl Runner<'_> {
     }
 
     /// Tunes a switch as requested, and answers whoever asked.
-    fn answer(&mut self, pending: PendingRequest, running: &mut RunningRepetition<'_>) {
+    fn answer(
+        &mut self,
+        pending: PendingRequest,
+        running: &mut RunningRepetition<'_>,
+        report: &mut RunReport,
+    ) {
         let request = &pending.request;
         let tuned = self.tune(&request.dc, &request.changes, running);
         if tuned.is_ok() && !request.changes.is_empty() {
@@ -279,6 +285,10 @@ impl Runner<'_> {
             let changes: Vec<_> = changes
                 .map(|change| format!("{}={}", change.name, change.value))
                 .collect();
+            let text = format!("{}: {}", request.dc, changes.join(" "));
+            let now = MonotonicTime::now();
+            let change = running.repetition.change(ChangeKind::Tune, now, text);
+            report.changes.push(change);
             self.step(format!("{} tuned: {}", request.dc, changes.join(" ")));
         }
         pending.answer(tuned);
@@ -327,6 +337,11 @@ impl Runner<'_> {
         tracing::warn!(dc = name, "the switch's agent was killed and is restarted");
         self.agents.restart(self.lab, agent, sender)?;
         running.repetition.restart(dc);
+        let now = MonotonicTime::now();
+        let change = running
+            .repetition
+            .change(ChangeKind::AgentRestart, now, name);
+        report.changes.push(change);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use lab_abi::wire::{AgentCommand, AgentMessage, Demands, Stats};
 use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
 use lab_plan::model::{Flow, Plan, PolicyRun};
 use lab_recorder::RowBatch;
-use lab_records::{FlowRow, SplitRow};
+use lab_records::{ChangeKind, FlowRow, LiveChange, SplitRow};
 use lab_units::{DcId, FlowId, show::about_time};
 
 use super::{AgentError, RunError, agents::AgentEvent, rows::ReportRows};
@@ -113,6 +113,18 @@ impl<'a> Repetition<'a> {
     /// Counts a restart of an agent.
     pub(super) fn restart(&mut self, dc: DcId) {
         self.rows.restart(dc);
+    }
+
+    /// Returns the record of a change at `at`.
+    pub(super) fn change(&self, kind: ChangeKind, at: MonotonicTime, text: String) -> LiveChange {
+        LiveChange {
+            kind,
+            policy: Some(self.policy.label.clone()),
+            repetition: Some(self.number),
+            time_ns: Some(self.rows.paper_time(at)),
+            at: None,
+            text,
+        }
     }
 
     /// Returns the rows of the splits that `commands` install, which follow a report of `time_ns`.

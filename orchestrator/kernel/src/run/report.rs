@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_abi::wire::Stats;
-use lab_records::GuestCpu;
+use lab_records::{GuestCpu, LiveChange};
 use lab_units::{DcId, Nanos};
 
 /// Event of a run under way, for its display.
@@ -39,6 +39,8 @@ pub struct RunReport {
     pub switches: BTreeMap<DcId, Stats>,
     /// Number of restarts of each switch's agent after it was killed, over all repetitions.
     pub restarts: BTreeMap<DcId, u32>,
+    /// Changes by users, and restarts of agents, in order.
+    pub changes: Vec<LiveChange>,
 }
 
 impl RunReport {

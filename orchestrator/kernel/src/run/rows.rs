@@ -79,6 +79,11 @@ impl<'a> ReportRows<'a> {
         self.start = start;
     }
 
+    /// Returns the paper time of `at` since the repetition's start; zero before it.
+    pub(super) fn paper_time(&self, at: MonotonicTime) -> Nanos {
+        self.rows.paper.time(at.since(self.start))
+    }
+
     /// Learns the QPs of a flow, by which its decisions are known.
     pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
         self.paths.connect(flow, client_qp, server_qp);

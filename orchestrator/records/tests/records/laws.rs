@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use lab_records::{
     DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow,
-    Row, RunDir, RunWriter, Semantics, StoryEvent, StoryRow, SwitchRow,
+    Row, RunDir, RunInfo, RunWriter, Semantics, StoryEvent, StoryRow, SwitchRow,
     sample::{self, counter, end, flow, info, now, queue},
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
@@ -196,7 +196,16 @@ proptest! {
         switches in prop::collection::vec(switch_row(), 0..5),
     ) {
         let results = tempfile::tempdir().expect("a directory");
-        let mut writer = RunWriter::create(results.path(), now(), &info()).expect("a run");
+        let policies = flows.iter().map(|row| &row.policy)
+            .chain(links.iter().map(|row| &row.policy))
+            .chain(queues.iter().map(|row| &row.policy))
+            .chain(decisions.iter().map(|row| &row.policy))
+            .chain(pauses.iter().map(|row| &row.policy))
+            .chain(ports.iter().map(|row| &row.policy))
+            .chain(story.iter().map(|row| &row.policy))
+            .chain(switches.iter().map(|row| &row.policy));
+        let info = RunInfo { policies: policies.cloned().collect(), ..info() };
+        let mut writer = RunWriter::create(results.path(), now(), &info).expect("a run");
         for row in &flows {
             writer.append_flow(row).expect("a row");
         }

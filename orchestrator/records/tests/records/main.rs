@@ -1,5 +1,6 @@
 //! Run directories, written and read.
 
 mod laws;
+mod listing;
 mod parquet;
 mod run_dir;

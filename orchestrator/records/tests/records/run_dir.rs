@@ -45,7 +45,9 @@ fn a_run_reads_back_as_it_was_written() {
         writer.append_flow(row).expect("a row");
     }
     writer.write_scenario("name: 8dc\n").expect("scenario");
-    writer.write_plan("{}\n").expect("plan");
+    writer
+        .write_plan("{\"format\": 1, \"name\": \"8dc\", \"flows\": []}\n")
+        .expect("plan");
     let (dir, outcome) = writer.finish(end()).expect("the end");
 
     let run = RunDir::open(&dir).expect("a run");
@@ -73,7 +75,7 @@ fn a_run_is_given_the_times_of_whoever_followed_it() {
         took_ns: Nanos::from_millis(2_300),
         virtual_ns: Some(Nanos::from_millis(7_200)),
     }];
-    stamp(&dir, ended_at, phases.clone()).expect("the times");
+    stamp(&dir, ended_at, phases.clone(), Vec::new()).expect("the times");
 
     let run = RunDir::open(&dir).expect("a run");
     let mut expected = outcome;
@@ -85,7 +87,7 @@ fn a_run_is_given_the_times_of_whoever_followed_it() {
 fn a_run_that_has_not_ended_is_given_no_end() {
     let results = results();
     let writer = create(results.path());
-    stamp(writer.dir(), UtcTime::new(now()), Vec::new()).expect("nothing to do");
+    stamp(writer.dir(), UtcTime::new(now()), Vec::new(), Vec::new()).expect("nothing to do");
     let run = RunDir::open(writer.dir()).expect("a run");
     assert_eq!(run.outcome(), None);
 }
@@ -156,6 +158,53 @@ fn damage_before_the_last_row_is_an_error_with_its_line() {
         matches!(error, RecordsError::Row { line: 2, .. }),
         "{error:?}"
     );
+}
+
+/// Returns the line and cause of the error of reading flows whose text was changed.
+fn refused(change: impl Fn(&str) -> String) -> (u64, String) {
+    let results = results();
+    let mut writer = create(results.path());
+    for policy in ["ecmp", "lcmp"] {
+        writer.append_flow(&flow(policy)).expect("a row");
+    }
+    let dir = writer.dir().to_owned();
+    let table = dir.join("flows.csv");
+    let text = fs::read_to_string(&table).expect("flows");
+    fs::write(&table, change(&text)).expect("the changed table");
+    match RunDir::open(&dir).expect("a run").flows().unwrap_err() {
+        RecordsError::Row { path, line, source } => {
+            assert_eq!(path, table);
+            (line, source.to_string())
+        }
+        error => panic!("{error:?}"),
+    }
+}
+
+#[test]
+fn a_row_with_too_many_fields_is_named_even_if_it_is_the_last() {
+    let (line, cause) = refused(|text| text.trim_end().to_owned() + ",7\n");
+    assert_eq!(line, 3);
+    assert!(cause.contains("fields"), "{cause}");
+}
+
+#[test]
+fn a_row_of_a_policy_that_the_run_has_not_is_named() {
+    let (line, cause) = refused(|text| text.replace(",lcmp,", ",lcmq,"));
+    assert_eq!(line, 3);
+    assert_eq!(cause, "the run has no policy `lcmq`, it has ecmp, lcmp");
+}
+
+#[test]
+fn a_plan_that_is_no_plan_is_refused_with_its_line() {
+    let results = results();
+    let writer = create(results.path());
+    for (plan, line) in [("{\n \"format\": 1,\n %%\n}", 3), ("[]", 1), ("", 1)] {
+        fs::write(writer.dir().join("plan.json"), plan).expect("a plan");
+        let error = RunDir::open(writer.dir()).unwrap_err();
+        let text = error.to_string();
+        let place = format!("plan.json` is not a plan: line {line}");
+        assert!(text.ends_with(&place), "{plan:?}: {text}");
+    }
 }
 
 #[test]

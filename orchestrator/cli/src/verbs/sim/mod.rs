@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use self::{budget::Budget, meter::Meter};
 use crate::{
     args::{self, Global, PUBLISHED_MAX_DELAY, SimArgs, StoryArg},
+    caller::Handover,
     failure::{During, Failure, Outcome, with_causes},
     load::{self, Loaded},
     progress::nanos,
@@ -130,10 +131,11 @@ impl Simulation {
         let now = SystemTime::now();
         let since = Instant::now();
         let dir = run_dir::create(&global.results, &self.plan, now)?;
+        let _handover = Handover::of(&dir);
         let threads = self.options.threads;
         let setting = RunSetting::simulated(&self.plan, threads, run_dir::kernel_release());
-        let mut records =
-            run_dir::start_records(&dir, &self.plan, &self.loaded.text, &setting, now)?;
+        let mut records = run_dir::start_records(&dir, &self.plan, &self.loaded, &setting, now)?;
+        run_dir::make_latest(&dir)?;
         let mut done = Done::default();
         let failure = self.run_all(&mut records, &stop, &mut done).err();
         let mut problems: Vec<String> = failure.iter().map(|f| f.message.clone()).collect();
@@ -148,6 +150,7 @@ impl Simulation {
             warnings: Vec::new(),
             problems,
             evidence: lab_recorder::evidence(&self.plan, &dir).during("read the records")?,
+            changes: Vec::new(),
         };
         records.finish(end).during("finish the records")?;
         failure.map_or(Ok(dir), Err)

@@ -11,22 +11,24 @@ use std::{
 use lab_guest::{ExecConfig, GuestError, GuestEvent, GuestRequest, Sinks, StayingGuest};
 use lab_kernel::{LabName, journal, lab::Reservation};
 use lab_plan::Plan;
-use lab_records::{Phase, UtcTime};
+use lab_records::{ChangeKind, LiveChange, Phase, UtcTime};
 use lab_units::Bytes;
 
 use super::Request;
 use crate::{
+    caller::Handover,
     failure::{During, Exit, Failure, with_causes},
     load,
     progress::{GuestStderr, Progress, about},
+    provenance::{self, COMMAND_VARIABLE},
     run_dir,
 };
 
 /// Boots a guest, runs the lab in it and returns the run directory.
 pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
     let prepared = Prepared::new(request)?;
-    let (code, phases) = prepared.run(&mut io::stdout(), lab_guest::run)?;
-    prepared.finish(code, phases)
+    let (code, observed) = prepared.run(&mut io::stdout(), lab_guest::run)?;
+    prepared.finish(code, observed)
 }
 
 /// Boots a guest and runs the lab in it; calls `then` with the guest and the run directory if the lab
@@ -37,8 +39,8 @@ pub fn run_and_stay(
 ) -> Result<PathBuf, Failure> {
     let prepared = Prepared::new(request)?;
     // Standard output carries the result of the run to the caller.
-    let ((code, guest), phases) = prepared.run(&mut io::stderr(), lab_guest::run_and_stay)?;
-    let dir = prepared.finish(code, phases)?;
+    let ((code, guest), observed) = prepared.run(&mut io::stderr(), lab_guest::run_and_stay)?;
+    let dir = prepared.finish(code, observed)?;
     if KEPT_CODES.contains(&code) {
         then(guest, &dir).map_err(guest_failure)?;
     }
@@ -56,7 +58,16 @@ struct Prepared {
     /// Reservation of the lab's name; no object of the lab is created on this kernel.
     _reservation: Reservation,
     dir: PathBuf,
+    _handover: Handover,
     guest: GuestRequest,
+}
+
+/// Facts of a run that only the host knows.
+struct Observed {
+    /// Phases of the lab in host time.
+    phases: Vec<Phase>,
+    /// Commands that `exec` ran.
+    changes: Vec<LiveChange>,
 }
 
 impl Prepared {
@@ -68,38 +79,45 @@ impl Prepared {
         let guest = guest_request(request, &dir, now)?;
         Ok(Self {
             _reservation: reservation,
+            _handover: Handover::of(&dir),
             dir,
             guest,
         })
     }
 
-    /// Runs the guest by `run`, shows its progress, and returns the phases of the lab in host time.
+    /// Runs the guest by `run`, shows its progress, and returns what the host saw of it.
     fn run<'a, T>(
         &'a self,
         stdout: &mut dyn Write,
         run: impl FnOnce(&'a GuestRequest, &mut Sinks<'_>) -> Result<T, GuestError>,
-    ) -> Result<(T, Vec<Phase>), Failure> {
+    ) -> Result<(T, Observed), Failure> {
         let progress = RefCell::new(Progress::new());
         let mut stderr = GuestStderr::new(&progress);
+        let mut changes = Vec::new();
         let mut sinks = Sinks {
             stdout,
             stderr: &mut stderr,
-            events: &mut |event| show(&progress.borrow(), &event),
+            events: &mut |event| {
+                changes.extend(exec_change(&event));
+                show(&progress.borrow(), &event);
+            },
         };
         let ended = run(&self.guest, &mut sinks);
         drop(stderr);
         let phases = progress.borrow_mut().finish();
-        Ok((ended.map_err(guest_failure)?, phases))
+        Ok((ended.map_err(guest_failure)?, Observed { phases, changes }))
     }
 
     /// Writes the host's times into the records and returns the run directory.
     ///
     /// # Errors
     /// A lab that ended without records.
-    fn finish(&self, code: u8, phases: Vec<Phase>) -> Result<PathBuf, Failure> {
+    fn finish(&self, code: u8, observed: Observed) -> Result<PathBuf, Failure> {
         if self.dir.join(lab_records::directory::RUN_FILE).exists() {
-            lab_records::stamp(&self.dir, UtcTime::new(SystemTime::now()), phases)
+            let now = UtcTime::new(SystemTime::now());
+            lab_records::stamp(&self.dir, now, observed.phases, observed.changes)
                 .during("write the times of the run's phases")?;
+            run_dir::make_latest(&self.dir)?;
             return Ok(self.dir.clone());
         }
         Err(Failure::environment(format_args!(
@@ -110,10 +128,26 @@ impl Prepared {
     }
 }
 
+/// Returns the record of a command that `exec` runs in the guest.
+fn exec_change(event: &GuestEvent) -> Option<LiveChange> {
+    let GuestEvent::ExecStarted { words } = event else {
+        return None;
+    };
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    Some(LiveChange {
+        kind: ChangeKind::Exec,
+        policy: None,
+        repetition: None,
+        time_ns: None,
+        at: Some(UtcTime::new(SystemTime::now())),
+        text: words.join(" "),
+    })
+}
+
 fn guest_failure(error: GuestError) -> Failure {
     Failure {
         exit: Exit::of_guest(error.exit_code()),
-        message: with_causes(&error),
+        ..Failure::environment(with_causes(&error))
     }
 }
 
@@ -134,6 +168,8 @@ fn guest_request(
     guest
         .env
         .extend(PASSED_VARIABLES.iter().filter_map(|name| variable(name)));
+    let command = (COMMAND_VARIABLE.to_owned(), provenance::command_text());
+    guest.env.push(command);
     let program = std::env::current_exe().during("find this program")?;
     let words = ["exec", "--lab", request.lab.as_str()];
     guest.exec = Some(ExecConfig {

@@ -17,13 +17,15 @@ use lab_kernel::{
 use lab_plan::Plan;
 use lab_recorder::RunSetting;
 use lab_records::{
-    GuestCpu, MeasuredLink, Outcome as RunOutcome, Phase, RunEnd, RunWriter, UtcTime,
+    GuestCpu, LiveChange, MeasuredLink, Outcome as RunOutcome, Phase, RunEnd, RunWriter, UtcTime,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::Request;
 use crate::{
     args,
+    caller::Handover,
+    exec_log,
     failure::{During, Exit, Failure, Outcome, with_causes},
     load,
     progress::Progress,
@@ -34,6 +36,7 @@ use crate::{
 pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
     let now = SystemTime::now();
     let dir = run_dir::create(&request.global.results, &request.plan, now)?;
+    let _handover = Handover::of(&dir);
     Run::new(request, &dir, now, None).run()?;
     Ok(dir)
 }
@@ -102,14 +105,18 @@ impl<'a> Run<'a> {
         let mut records = run_dir::start_records(
             self.dir,
             &plan,
-            &request.loaded.text,
+            &request.loaded,
             &self.setting,
             self.started,
         )?;
+        if self.copy_to.is_none() {
+            run_dir::make_latest(self.dir)?;
+        }
         let mut lab = self.build(reservation, &plan, &mut progress)?;
         progress.begin("links", 0);
         let measured = self.measure(&plan, &lab)?;
         let result = self.run_flows(&plan, &mut lab, &mut records, &mut progress);
+        let commands = exec_log::read(&request.lab);
 
         if result.is_ok() && request.arguments.keep {
             self.keep(lab, &progress)?;
@@ -124,7 +131,7 @@ impl<'a> Run<'a> {
             }
         }
         let phases = progress.finish();
-        self.finish(&plan, records, measured, phases, result)
+        self.finish(&plan, records, (measured, commands), phases, result)
     }
 
     fn build(
@@ -218,7 +225,7 @@ impl<'a> Run<'a> {
         &self,
         plan: &Plan,
         records: RunWriter,
-        measured_links: Vec<MeasuredLink>,
+        (measured_links, commands): (Vec<MeasuredLink>, Vec<LiveChange>),
         phases: Vec<Phase>,
         result: Result<RunReport, Failure>,
     ) -> Result<RunOutcome, Failure> {
@@ -243,6 +250,7 @@ impl<'a> Run<'a> {
                 .map(|failure| failure.message.clone())
                 .collect(),
             evidence: lab_recorder::evidence(plan, records.dir()).during("read the records")?,
+            changes: report.changes.into_iter().chain(commands).collect(),
         };
         let (_, outcome) = records.finish(end).during("finish the records")?;
         self.copy_records().during("copy the records to the host")?;

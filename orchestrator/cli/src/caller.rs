@@ -1,0 +1,135 @@
+//! The user who called sudo: owner of the files that this program writes as root.
+
+use std::{
+    env, fs, io,
+    os::unix::fs::lchown,
+    path::{Path, PathBuf},
+};
+
+use crate::terminal::note;
+
+/// User and group of whoever called sudo.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Caller {
+    uid: u32,
+    gid: u32,
+}
+
+/// Gives a directory with all it holds to the user who called sudo, once this value is dropped; without
+/// sudo, nothing happens.
+pub struct Handover(PathBuf);
+
+impl Handover {
+    /// Returns the handover of `dir`.
+    pub fn of(dir: &Path) -> Self {
+        Self(dir.to_owned())
+    }
+}
+
+impl Drop for Handover {
+    fn drop(&mut self) {
+        hand_over(&self.0);
+    }
+}
+
+/// Gives `path`, and what a directory holds, to the user who called sudo.
+pub fn hand_over(path: &Path) {
+    if let Some(caller) = Caller::of_sudo() {
+        report(path, caller.own_all(path));
+    }
+}
+
+/// Gives `path` alone to the user who called sudo: a link, or a directory with files of others.
+pub fn hand_over_alone(path: &Path) {
+    if let Some(caller) = Caller::of_sudo() {
+        report(path, lchown(path, Some(caller.uid), Some(caller.gid)));
+    }
+}
+
+/// Makes the directories of `path` that are missing, for the user who called sudo.
+pub fn create_dirs(path: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = path
+        .ancestors()
+        .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
+        .collect();
+    fs::create_dir_all(path)?;
+    missing.into_iter().for_each(hand_over_alone);
+    Ok(())
+}
+
+impl Caller {
+    /// Returns the caller of sudo; none if this process is not root or was started otherwise.
+    fn of_sudo() -> Option<Self> {
+        let is_root = nix::unistd::geteuid().is_root();
+        let id = |name| env::var(name).ok();
+        is_root.then(|| Self::of(id("SUDO_UID")?.as_str(), id("SUDO_GID")?.as_str()))?
+    }
+
+    fn of(uid: &str, gid: &str) -> Option<Self> {
+        let (uid, gid) = (uid.parse().ok()?, gid.parse().ok()?);
+        (uid != 0).then_some(Self { uid, gid })
+    }
+
+    /// Changes the owner of a tree; a link itself changes, not its target.
+    fn own_all(self, path: &Path) -> io::Result<()> {
+        if fs::symlink_metadata(path)?.is_dir() {
+            for entry in fs::read_dir(path)? {
+                self.own_all(&entry?.path())?;
+            }
+        }
+        // The directory last: until then nobody else can put a link where a file was.
+        lchown(path, Some(self.uid), Some(self.gid))
+    }
+}
+
+/// Names a file that keeps its owner; one that does not exist needs none.
+fn report(path: &Path, result: io::Result<()>) {
+    if let Err(error) = result
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        note(&format!(
+            "warning: `{}` still belongs to root: {error}",
+            path.display()
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn root_is_no_caller_and_words_are_no_ids() {
+        let caller = Caller {
+            uid: 1000,
+            gid: 100,
+        };
+        assert_eq!(Caller::of("1000", "100"), Some(caller));
+        assert_eq!(Caller::of("0", "0"), None);
+        assert_eq!(Caller::of("", "100"), None);
+    }
+
+    #[test]
+    fn a_tree_changes_hands_and_a_links_target_does_not() {
+        if !nix::unistd::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (run, other) = (folder.path().join("run"), folder.path().join("other"));
+        fs::create_dir_all(run.join("figures")).unwrap();
+        fs::write(run.join("figures/a.svg"), "").unwrap();
+        fs::write(&other, "").unwrap();
+        symlink(&other, run.join("link")).unwrap();
+        Caller { uid: 7, gid: 8 }.own_all(&run).unwrap();
+        let owner = |path: &Path| {
+            let file = fs::symlink_metadata(path).unwrap();
+            (file.uid(), file.gid())
+        };
+        for name in ["", "figures", "figures/a.svg", "link"] {
+            assert_eq!(owner(&run.join(name)), (7, 8), "{name}");
+        }
+        assert_eq!(owner(&other), (0, 0));
+    }
+}

@@ -1,0 +1,248 @@
+//! `lcmp-lab runs`: lists, tags and deletes the run directories of `--results`.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use lab_records::{
+    EngineInfo, RunFile, UtcTime,
+    listing::{self, ListedRun},
+};
+use lab_units::{
+    Bytes,
+    show::{Side, about_bytes, sides, table},
+};
+use serde::Serialize;
+
+use crate::{
+    args::{Global, RunFilter, RunsArgs, RunsVerb, Standing},
+    caller,
+    failure::{During, Exit, Failure, Outcome},
+    terminal::{note, show},
+};
+
+/// A run as it is listed.
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: String,
+    path: PathBuf,
+    #[serde(flatten)]
+    facts: Option<Facts>,
+    /// Why its `run.json` cannot be read; none if it can.
+    problem: Option<String>,
+    tags: BTreeSet<String>,
+    size_bytes: u64,
+}
+
+/// Facts of a run.
+#[derive(Debug, Serialize)]
+struct Facts {
+    started_at: UtcTime,
+    scenario: String,
+    engine: &'static str,
+    seed: u64,
+    policies: Vec<String>,
+    flows: u64,
+    standing: Standing,
+}
+
+/// Runs `lcmp-lab runs`.
+pub fn runs(arguments: &RunsArgs, global: &Global) -> Outcome {
+    match &arguments.verb {
+        None => list(&arguments.filter, global),
+        Some(RunsVerb::Tag { run, tags }) => tag(run, tags, &[], global),
+        Some(RunsVerb::Untag { run, tags }) => tag(run, &[], tags, global),
+        Some(RunsVerb::Delete { runs, filter, all }) => delete(runs, filter, *all, global),
+    }
+}
+
+fn list(filter: &RunFilter, global: &Global) -> Outcome {
+    let entries = matching(filter, global)?;
+    show(global.json, &entries, |entries| text(entries))
+}
+
+fn matching(filter: &RunFilter, global: &Global) -> Result<Vec<Entry>, Failure> {
+    let runs = listing::list(&global.results).during("list the runs")?;
+    let entries = runs.into_iter().map(Entry::of);
+    Ok(entries.filter(|entry| entry.matches(filter)).collect())
+}
+
+fn tag(run: &Path, add: &[String], remove: &[String], global: &Global) -> Outcome {
+    if let Some(wrong) = add.iter().find(|tag| !listing::is_tag(tag)) {
+        return Err(Failure::usage(format_args!(
+            "`{wrong}` is no tag (hint: letters, digits and `-_.:/=+`, at most 64 characters)"
+        )));
+    }
+    let path = find(run, global)?;
+    let mut tags = listing::tags(&path).during("read the tags")?;
+    tags.extend(add.iter().cloned());
+    tags.retain(|tag| !remove.contains(tag));
+    listing::set_tags(&path, &tags).during("write the tags")?;
+    caller::hand_over(&path);
+    let run = ListedRun::read(path).during("read the run")?;
+    show(global.json, &[Entry::of(run)], |entries| text(entries))
+}
+
+fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> Outcome {
+    let entries = match runs {
+        [] if filter.is_empty() && !all => {
+            return Err(Failure::usage(
+                "nothing names the runs to delete (hint: RUN…, a filter with `--yes`, or `--all --yes`)",
+            ));
+        }
+        [] => matching(filter, global)?,
+        runs => {
+            let found = runs.iter().map(|run| find(run, global));
+            let found: Vec<PathBuf> = found.collect::<Result<_, _>>()?;
+            let read = found.into_iter().map(ListedRun::read);
+            let read: Vec<_> = read.collect::<Result<_, _>>().during("read the runs")?;
+            read.into_iter().map(Entry::of).collect()
+        }
+    };
+    if runs.is_empty() && !global.yes && !entries.is_empty() {
+        return Err(Failure::usage(format_args!(
+            "these runs would be deleted (hint: `--yes` deletes them):\n{}",
+            text(&entries).trim_end()
+        )));
+    }
+    for entry in &entries {
+        listing::delete(&entry.path).during(format_args!("delete `{}`", entry.name))?;
+    }
+    let freed = entries.iter().map(|entry| entry.size_bytes).sum();
+    note(&format!(
+        "deleted {} runs of {}",
+        entries.len(),
+        about_bytes(Bytes::new(freed))
+    ));
+    if global.json {
+        return show(true, &entries, |_| String::new());
+    }
+    Ok(Exit::Pass)
+}
+
+/// Returns the run directory at `run`, or the one of that name, or of the only name that begins with
+/// it, in the results.
+fn find(run: &Path, global: &Global) -> Result<PathBuf, Failure> {
+    let is_run = |path: &Path| path.join(lab_records::directory::RUN_FILE).is_file();
+    for path in [global.results.join(run), run.to_owned()] {
+        if is_run(&path) {
+            // `latest` names its target.
+            return path.canonicalize().during("find the run");
+        }
+    }
+    let runs = listing::list(&global.results).during("list the runs")?;
+    let begins = |listed: &&ListedRun| listed.name.starts_with(&*run.to_string_lossy());
+    let found: Vec<&ListedRun> = runs.iter().filter(begins).collect();
+    match found.as_slice() {
+        [only] => Ok(only.path.clone()),
+        [] => Err(Failure::usage(format_args!(
+            "there is no run `{}` in `{}` (hint: `lcmp-lab runs` lists them)",
+            run.display(),
+            global.results.display()
+        ))),
+        several => Err(Failure::usage(format_args!(
+            "`{}` begins the names of {} runs in `{}` (hint: give more of the name)",
+            run.display(),
+            several.len(),
+            global.results.display()
+        ))),
+    }
+}
+
+impl Entry {
+    fn of(run: ListedRun) -> Self {
+        let (facts, problem) = match run.file {
+            Ok(file) => (Some(Facts::of(file)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Self {
+            name: run.name,
+            path: run.path,
+            facts,
+            problem,
+            tags: run.tags,
+            size_bytes: run.bytes,
+        }
+    }
+
+    /// True if the run has all that the filter asks for; a run that cannot be read has only its tags.
+    fn matches(&self, filter: &RunFilter) -> bool {
+        let facts = self.facts.as_ref();
+        let is = |holds: &dyn Fn(&Facts) -> bool| facts.is_some_and(holds);
+        filter.tag.iter().all(|tag| self.tags.contains(tag))
+            && filter
+                .scenario
+                .as_ref()
+                .is_none_or(|name| is(&|facts| facts.scenario == *name))
+            && filter
+                .policy
+                .iter()
+                .all(|label| is(&|facts| facts.policies.contains(label)))
+            && filter
+                .standing
+                .is_none_or(|standing| is(&|facts| facts.standing == standing))
+            && filter
+                .before
+                .is_none_or(|before| is(&|facts| facts.started_at < before))
+    }
+}
+
+impl Facts {
+    fn of(file: RunFile) -> Self {
+        let standing = match &file.outcome {
+            None => Standing::Open,
+            Some(outcome) if outcome.verdict.clean => Standing::Clean,
+            Some(_) => Standing::Doubtful,
+        };
+        Self {
+            started_at: file.started_at,
+            engine: match &file.info.engine {
+                EngineInfo::Kernel => "kernel",
+                EngineInfo::Sim(_) => "sim",
+            },
+            seed: file.info.seed,
+            flows: file.info.scheduled_flows,
+            scenario: file.info.scenario,
+            policies: file.info.policies,
+            standing,
+        }
+    }
+}
+
+fn text(entries: &[Entry]) -> String {
+    if entries.is_empty() {
+        return "no runs".to_owned();
+    }
+    let head = ["run", "engine", "flows", "verdict", "size", "tags"].map(ToOwned::to_owned);
+    let row = |entry: &Entry| {
+        let fact = |of: &dyn Fn(&Facts) -> String| entry.facts.as_ref().map_or("?".to_owned(), of);
+        [
+            entry.name.clone(),
+            fact(&|facts| facts.engine.to_owned()),
+            fact(&|facts| facts.flows.to_string()),
+            match &entry.problem {
+                Some(_) => "unreadable".to_owned(),
+                None => fact(&|facts| facts.standing.name().to_owned()),
+            },
+            about_bytes(Bytes::new(entry.size_bytes)),
+            entry.tags.iter().cloned().collect::<Vec<_>>().join(" "),
+        ]
+    };
+    let rows: Vec<_> = [head].into_iter().chain(entries.iter().map(row)).collect();
+    let mut columns = sides(1);
+    for at in [1, 3, 5] {
+        columns[at] = Side::Left;
+    }
+    let total = entries.iter().map(|entry| entry.size_bytes).sum();
+    let problems = entries.iter().filter_map(|entry| entry.problem.as_ref());
+    let problems: String = problems
+        .map(|problem| format!("unreadable: {problem}\n"))
+        .collect();
+    format!(
+        "{}{problems}{} runs, {}",
+        table(0, columns, &rows),
+        entries.len(),
+        about_bytes(Bytes::new(total))
+    )
+}

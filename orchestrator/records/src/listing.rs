@@ -1,0 +1,143 @@
+//! The runs of a results directory: list, tags, sizes, deletion.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    RunFile,
+    directory::{LATEST, RUN_FILE, point_latest, write_whole},
+    error::{Operation, RecordsError},
+};
+
+/// A run of a results directory.
+#[derive(Debug)]
+pub struct ListedRun {
+    /// Name of its directory.
+    pub name: String,
+    /// The directory.
+    pub path: PathBuf,
+    /// `run.json`, or why it cannot be read.
+    pub file: Result<RunFile, RecordsError>,
+    /// Tags, in alphabetical order.
+    pub tags: BTreeSet<String>,
+    /// Size of all its files.
+    pub bytes: u64,
+}
+
+/// Returns the runs of `results`, oldest first; none if the directory does not exist. Directories
+/// without a `run.json` are no runs.
+///
+/// # Errors
+/// If a directory or a file of tags cannot be read.
+pub fn list(results: &Path) -> Result<Vec<ListedRun>, RecordsError> {
+    let entries = match fs::read_dir(results) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Operation::Read.failed(results)(error)),
+    };
+    let mut runs = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(Operation::Read.failed(results))?.path();
+        // `latest` is a link to a run that is listed itself.
+        if !path.is_symlink() && path.join(RUN_FILE).is_file() {
+            runs.push(ListedRun::read(path)?);
+        }
+    }
+    runs.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(runs)
+}
+
+impl ListedRun {
+    /// Reads the facts of the run directory at `path`.
+    ///
+    /// # Errors
+    /// If its files or tags cannot be read; an invalid `run.json` is in [`ListedRun::file`].
+    pub fn read(path: PathBuf) -> Result<Self, RecordsError> {
+        let name = path.file_name().unwrap_or_default();
+        Ok(Self {
+            name: name.to_string_lossy().into_owned(),
+            file: RunFile::read(&path),
+            tags: tags(&path)?,
+            bytes: size(&path).map_err(Operation::Read.failed(&path))?,
+            path,
+        })
+    }
+}
+
+/// Returns the tags of a run directory; none without a file of tags.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn tags(run_dir: &Path) -> Result<BTreeSet<String>, RecordsError> {
+    let path = run_dir.join(TAGS_FILE);
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
+        Err(error) => Err(Operation::Read.failed(path)(error)),
+    }
+}
+
+/// Replaces the tags of a run directory; each is one line.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn set_tags(run_dir: &Path, tags: &BTreeSet<String>) -> Result<(), RecordsError> {
+    let text: String = tags.iter().map(|tag| format!("{tag}\n")).collect();
+    write_whole(&run_dir.join(TAGS_FILE), &text)
+}
+
+/// Returns true for a word that can be a tag: letters, digits and `-_.:/=+`, at most 64 characters.
+#[must_use]
+pub fn is_tag(word: &str) -> bool {
+    let is_allowed = |c: char| c.is_alphanumeric() || "-_.:/=+".contains(c);
+    !word.is_empty() && word.chars().count() <= MAX_TAG && word.chars().all(is_allowed)
+}
+
+/// Deletes a run directory. If `latest` pointed at it, `latest` then points at the newest run that is
+/// left, or is removed with the last one.
+///
+/// # Errors
+/// If the directory has no `run.json`, or cannot be removed.
+pub fn delete(run_dir: &Path) -> Result<(), RecordsError> {
+    if !run_dir.join(RUN_FILE).is_file() {
+        return Err(RecordsError::NotARun {
+            path: run_dir.to_owned(),
+        });
+    }
+    let results = run_dir.parent().unwrap_or(Path::new("."));
+    let latest = results.join(LATEST);
+    let was_latest =
+        fs::read_link(&latest).is_ok_and(|to| Some(to.as_os_str()) == run_dir.file_name());
+    fs::remove_dir_all(run_dir).map_err(Operation::Delete.failed(run_dir))?;
+    if !was_latest {
+        return Ok(());
+    }
+    match list(results)?.last() {
+        Some(newest) => point_latest(results, &newest.name),
+        None => fs::remove_file(&latest).map_err(Operation::Delete.failed(&latest)),
+    }
+}
+
+/// Returns the size of all files under `path`.
+fn size(path: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            bytes += size(&entry.path())?;
+        } else if kind.is_file() {
+            bytes += entry.metadata()?.len();
+        }
+    }
+    Ok(bytes)
+}
+
+/// File of a run's tags, one a line.
+const TAGS_FILE: &str = "tags.txt";
+
+/// Maximum number of characters of a tag.
+const MAX_TAG: usize = 64;

@@ -1,0 +1,62 @@
+//! Origin of a run: the program and command that made it, what it was asked to play, what was taken
+//! for granted, and what was changed while it ran.
+
+use lab_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::UtcTime;
+
+/// Origin of a run, known before its first flow. Empty in records of an earlier lcmp-lab.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Command line, the program first.
+    pub command: Vec<String>,
+    /// Commit that lcmp-lab was built from, with `+changes` if files differed from it; `unknown` if it
+    /// was built outside a repository.
+    pub tool_commit: String,
+    /// The sources of flows, a sentence without its full stop for each.
+    pub traffic: Vec<String>,
+    /// Every policy with all its parameters, in the order of the scenario.
+    pub policies: Vec<PolicySettings>,
+    /// Constants that were fitted to published results or are not in the paper, a sentence without its
+    /// full stop for each.
+    pub assumed: Vec<String>,
+}
+
+/// A policy with all its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PolicySettings {
+    /// Label of the policy.
+    pub policy: String,
+    /// Its parameters as in `plan.json`; times in them are emulated.
+    pub parameters: serde_json::Value,
+}
+
+/// A change that was made to a run while its flows ran, besides the scenario's faults.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct LiveChange {
+    /// Kind of the change.
+    pub kind: ChangeKind,
+    /// Label of the policy that ran; none if only the time of day is known.
+    pub policy: Option<String>,
+    /// Repetition that ran, from 0; none likewise.
+    pub repetition: Option<u32>,
+    /// Time from the repetition's start, in paper time; none likewise.
+    pub time_ns: Option<Nanos>,
+    /// Time of day; none if the run's clock is not that of the host.
+    pub at: Option<UtcTime>,
+    /// The change: `dc1: alpha=1 beta=3`.
+    pub text: String,
+}
+
+/// Kind of a change.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeKind {
+    /// `lcmp-lab tune` changed parameters of a switch.
+    Tune,
+    /// `lcmp-lab exec` ran a command.
+    Exec,
+    /// The agent of a switch was killed, and restarted.
+    AgentRestart,
+}
