@@ -213,16 +213,19 @@ struct switch_table {
 	__u64 expired;
 	// Flows that the kernel evicted from a full flow table, as inferred by the agents.
 	__u64 evicted;
+	// Inode of the ports' network namespace; 0: the kernel marks no port dead by itself.
+	__u64 netns;
 	// Ports by slot.
 	struct port ports[64];
 };
-_Static_assert(sizeof(struct switch_table) == 1624, "switch_table");
+_Static_assert(sizeof(struct switch_table) == 1632, "switch_table");
 _Static_assert(__builtin_offsetof(struct switch_table, params) == 0, "switch_table.params");
 _Static_assert(__builtin_offsetof(struct switch_table, sampled_at_ns) == 56, "switch_table.sampled_at_ns");
 _Static_assert(__builtin_offsetof(struct switch_table, tables_at_ns) == 64, "switch_table.tables_at_ns");
 _Static_assert(__builtin_offsetof(struct switch_table, expired) == 72, "switch_table.expired");
 _Static_assert(__builtin_offsetof(struct switch_table, evicted) == 80, "switch_table.evicted");
-_Static_assert(__builtin_offsetof(struct switch_table, ports) == 88, "switch_table.ports");
+_Static_assert(__builtin_offsetof(struct switch_table, netns) == 88, "switch_table.netns");
+_Static_assert(__builtin_offsetof(struct switch_table, ports) == 96, "switch_table.ports");
 
 // Packet and decision counters of one CPU.
 struct counters {

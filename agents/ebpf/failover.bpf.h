@@ -1,6 +1,6 @@
 // Fast failover (section 3.4): lab-policy's failover::trigger.
 //
-// The agent clears one bit of a dead port's state. Each flow pinned to the port is decided again by its
+// One bit of a dead port's state is cleared, by carrier.bpf.h or the agent. Each flow pinned to the port is decided again by its
 // own next packet, and its entry is overwritten in place; nothing is done per flow when the port dies.
 #ifndef LAB_FAILOVER_BPF_H
 #define LAB_FAILOVER_BPF_H

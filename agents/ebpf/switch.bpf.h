@@ -24,6 +24,7 @@
 // - flow_table.bpf.h		counting, deciding and pinning of flows
 // - flow_gc.bpf.h		flow-cache garbage collection, the program's part
 // - failover.bpf.h		fast failover
+// - carrier.bpf.h		fast failover: ports whose link dies
 // - flow_ageing.bpf.h		re-routing of aged flows
 // - buckets.bpf.h		candidates, and the hash over their buckets
 // - branch_free.bpf.h		comparisons without branches
@@ -44,6 +45,7 @@
 
 #include "abi.h"
 #include "buckets.bpf.h"
+#include "carrier.bpf.h"
 #include "failover.bpf.h"
 #include "flow_ageing.bpf.h"
 #include "flow_table.bpf.h"

@@ -294,6 +294,8 @@ row! {
         pub expired: u64,
         /// Flows that the kernel evicted from a full flow table, as inferred by the agents.
         pub evicted: u64,
+        /// Inode of the ports' network namespace; 0: the kernel marks no port dead by itself.
+        pub netns: u64,
         /// Ports by slot.
         pub ports: [PortRow; MAX_PORTS],
     }

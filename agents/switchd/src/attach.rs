@@ -19,6 +19,8 @@ pub struct Attached {
     attachment: Attachment,
     links: Vec<PortLink>,
     clsact: Vec<i32>,
+    /// Link of the program that marks ports dead; none if the kernel cannot run it.
+    carriers: Option<FdLink>,
     pins: Option<Pins>,
 }
 
@@ -46,6 +48,11 @@ impl Attached {
         self.attachment
     }
 
+    /// Returns true if the kernel marks a port dead by itself when its link loses its carrier.
+    pub(crate) const fn has_carriers(&self) -> bool {
+        self.carriers.is_some()
+    }
+
     /// Detaches the program from all ports; continues after a failure.
     pub fn detach(
         &mut self,
@@ -53,6 +60,7 @@ impl Attached {
         qdiscs: &mut Qdiscs,
     ) -> Result<(), SwitchdError> {
         self.pins = None;
+        self.carriers = None;
         let classifier = program.classifier()?;
         let mut first = Ok(());
         for link in self.links.drain(..) {
@@ -93,6 +101,7 @@ pub fn attach(
         attachment,
         links: Vec::new(),
         clsact: Vec::new(),
+        carriers: None,
         pins,
     };
     for (slot, &(interface, ifindex)) in interfaces.iter().enumerate() {
@@ -100,7 +109,23 @@ pub fn attach(
         let port = (interface, ifindex, slot);
         attached.attach_port(program.classifier()?, port, old, qdiscs)?;
     }
+    match watch_carriers(program, attached.pins.as_ref()) {
+        Ok(link) => attached.carriers = Some(link),
+        Err(error) => tracing::info!(
+            error = error.chain(),
+            "the kernel does not mark dead ports by itself; the agent does, some milliseconds later"
+        ),
+    }
     Ok(attached)
+}
+
+/// Attaches the program that marks ports dead; its link replaces the pinned one of an earlier agent.
+fn watch_carriers(program: &mut Program, pins: Option<&Pins>) -> Result<FdLink, SwitchdError> {
+    let link = program.watch_carriers()?;
+    match pins {
+        Some(pins) => pins.pin_carriers(link),
+        None => Ok(link),
+    }
 }
 
 const fn old_clsact(attachment: Attachment, has_clsact: bool, is_inherited: bool) -> OldClsact {

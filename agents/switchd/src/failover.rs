@@ -1,7 +1,9 @@
 //! Fast failover (section 3.4), the agent's part: liveness of the ports.
 //!
-//! The agent publishes a dead port with one write to the program's table. Flows pinned to the port are
-//! moved by the program, each by its own next packet (`failover.bpf.h`).
+//! The kernel marks a port dead in the program's table when its link loses its carrier (`carrier.bpf.h`);
+//! where it cannot, the agent does when it is notified. The agent alone marks ports that the controller
+//! takes out, and revives ports. Flows pinned to a dead port are moved by the program, each by its own next
+//! packet (`failover.bpf.h`).
 
 use std::{
     collections::BTreeMap,

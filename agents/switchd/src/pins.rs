@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aya::maps::MapData;
+use aya::{maps::MapData, programs::links::FdLink};
 use lab_abi::{
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{
@@ -110,6 +110,19 @@ impl Pins {
     /// Returns the file of the link to the port in `slot`.
     pub(crate) fn link(&self, slot: usize) -> PathBuf {
         self.directory.join(format!("port-{slot}"))
+    }
+
+    /// Pins the link of the program that marks ports dead, in place of an earlier agent's.
+    pub(crate) fn pin_carriers(&self, link: FdLink) -> Result<FdLink, SwitchdError> {
+        let path = self.directory.join("carriers");
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed("remove", &path)(error));
+            }
+            _ => {}
+        }
+        let pinned = link.pin(&path).map_err(io::Error::other);
+        pinned.map(FdLink::from).map_err(failed("make", &path))
     }
 
     fn holds(&self, shape: &MapShape, flow_table_entries: u32) -> bool {

@@ -5,10 +5,11 @@
 use std::time::Instant;
 
 use aya::{
-    Ebpf, EbpfLoader,
+    Btf, BtfError, Ebpf, EbpfLoader,
     maps::{Array, HashMap, LpmTrie, Map, MapData, MapError, PerCpuArray, RingBuf, lpm_trie::Key},
     programs::{
-        ProgramError, ProgramInfo, SchedClassifier, TestRun, TestRunOptions, TestRunResult,
+        FEntry, ProgramError, ProgramInfo, SchedClassifier, TestRun, TestRunOptions, TestRunResult,
+        links::FdLink,
     },
 };
 use bytemuck::Pod;
@@ -28,6 +29,12 @@ pub const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o")
 
 /// Name of every switch program.
 pub(crate) const PROGRAM: &str = "switch_ingress";
+
+/// Name of the program that marks ports dead in `agents/ebpf/carrier.bpf.h`.
+const CARRIER: &str = "carrier_off";
+
+/// Function of the kernel that this program runs with.
+const CARRIER_FUNCTION: &str = "netif_carrier_off";
 
 /// Flow table of the program.
 pub(crate) type FlowTable = HashMap<MapData, Row<FlowKey>, Row<FlowEntry>>;
@@ -55,6 +62,8 @@ pub struct Program {
     destinations: LpmTrie<MapData, [u8; 4], Row<DestinationRow>>,
     counters: PerCpuArray<MapData, Row<Counters>>,
     demands: PerCpuArray<MapData, u64>,
+    /// Result of loading the program that marks ports dead.
+    carrier: Result<(), SwitchdError>,
     /// Time the kernel took to check and load the program, in nanoseconds.
     pub(crate) load_ns: u64,
 }
@@ -71,7 +80,9 @@ impl Program {
         flow_table_entries: u32,
         pins: Option<&Pins>,
     ) -> Result<Self, SwitchdError> {
+        let btf = Btf::from_sys_fs();
         let mut loader = EbpfLoader::new();
+        loader.btf(btf.as_ref().ok());
         loader.map_max_entries(FLOWS, flow_table_entries);
         if let Some(pins) = pins {
             for map in MAPS {
@@ -83,6 +94,7 @@ impl Program {
         let loaded = program::<SchedClassifier>(&mut ebpf, PROGRAM)?.load();
         loaded.map_err(SwitchdError::program("load"))?;
         let load_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let carrier = load_carrier(&mut ebpf, btf);
         let table_map = take_any(&mut ebpf, "table")?;
         let table = SharedTable::map(&table_map)?;
         let table_map = table_map.try_into();
@@ -95,6 +107,7 @@ impl Program {
             destinations: take(&mut ebpf, "destinations")?,
             counters: take(&mut ebpf, "counters")?,
             demands: take(&mut ebpf, "demands")?,
+            carrier,
             load_ns,
             ebpf,
         })
@@ -170,6 +183,17 @@ impl Program {
         program(&mut self.ebpf, PROGRAM)
     }
 
+    /// Attaches the program that marks ports dead, which then runs for all interfaces of the kernel.
+    ///
+    /// Fails on a kernel without BTF, an object without the program, or a kernel with too many like it.
+    pub(crate) fn watch_carriers(&mut self) -> Result<FdLink, SwitchdError> {
+        std::mem::replace(&mut self.carrier, Ok(()))?;
+        let program = program::<FEntry>(&mut self.ebpf, CARRIER)?;
+        let link = program.attach().and_then(|link| program.take_link(link));
+        link.map(FdLink::from)
+            .map_err(SwitchdError::program("attach"))
+    }
+
     /// Returns the kernel's facts about the program.
     pub(crate) fn info(&mut self) -> Result<ProgramInfo, SwitchdError> {
         let info = self.classifier()?.info();
@@ -190,6 +214,12 @@ impl Program {
         let run = self.classifier()?.test_run(options);
         run.map_err(SwitchdError::program("test"))
     }
+}
+
+fn load_carrier(ebpf: &mut Ebpf, btf: Result<Btf, BtfError>) -> Result<(), SwitchdError> {
+    let load = |program: &mut FEntry| program.load(CARRIER_FUNCTION, &btf?);
+    let loaded = program::<FEntry>(ebpf, CARRIER).map(load)?;
+    loaded.map_err(SwitchdError::program("load"))
 }
 
 /// Returns a program of an object.

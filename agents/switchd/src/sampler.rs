@@ -105,13 +105,6 @@ impl Sampler {
         self.ports.iter().map(|port| (port.slot, port.levels))
     }
 
-    /// Returns the levels of the port in `slot`; those of an empty queue if it is not sampled.
-    pub(crate) fn levels_of(&self, slot: usize) -> Levels {
-        self.levels()
-            .find(|&(sampled, _)| sampled == slot)
-            .map_or_else(Levels::default, |(_, levels)| levels)
-    }
-
     /// Returns the queues of the latest sample; starts a new period for the largest backlog.
     pub(crate) fn queues(&mut self) -> Queues {
         let report = |port: &mut SampledPort| {
@@ -164,6 +157,13 @@ mod tests {
         Sampler::new(&example::config(policy), &[7, 8, 9], Nanos::ZERO)
     }
 
+    /// Returns the levels of the port in `slot`.
+    fn levels_of(sampler: &Sampler, slot: usize) -> Levels {
+        let mut levels = sampler.levels();
+        let found = levels.find(|&(sampled, _)| sampled == slot);
+        found.expect("it is sampled").1
+    }
+
     fn backlog(bytes: u64) -> BTreeMap<u32, QueueSample> {
         let sample = QueueSample {
             backlog_bytes: bytes,
@@ -187,8 +187,6 @@ mod tests {
         assert_eq!((full.queue, full.trend, full.duration), (204, 255, 0));
         assert_eq!(full.congestion, 165);
         assert_eq!(empty, Levels::default());
-        assert_eq!(sampler.levels_of(1), full);
-        assert_eq!(sampler.levels_of(0), Levels::default());
     }
 
     #[test]
@@ -241,7 +239,7 @@ mod tests {
         sampler.provision(&config);
         sampler.take_in(Nanos::from_millis(1), &backlog(75_000));
         assert_eq!(
-            (sampler.levels_of(1).queue, sampler.levels_of(1).trend),
+            (levels_of(&sampler, 1).queue, levels_of(&sampler, 1).trend),
             (25, 0)
         );
     }
@@ -257,6 +255,6 @@ mod tests {
         };
         sampler.provision(&example::config(PolicyConfig::Lcmp(only_queue)));
         sampler.take_in(Nanos::from_millis(1), &backlog(75_000));
-        assert_eq!(sampler.levels_of(1).congestion, 204);
+        assert_eq!(levels_of(&sampler, 1).congestion, 204);
     }
 }

@@ -38,13 +38,27 @@ impl SharedTable {
         Ok(Self { memory })
     }
 
-    /// Publishes a port's congestion and liveness.
-    pub(crate) fn set_port(&self, slot: usize, levels: Levels, is_alive: bool) {
-        assert!(slot < MAX_PORTS, "slots are counted from the configuration");
-        let row = offset_of!(SwitchTable, ports) + slot * size_of::<PortRow>();
-        let word = row + offset_of!(PortRow, state);
-        self.word(word)
-            .store(port_state(levels, is_alive), Ordering::Relaxed);
+    /// Publishes a port's congestion; its liveness stays, which the kernel may clear at any time.
+    pub(crate) fn set_levels(&self, slot: usize, levels: Levels) {
+        let word = self.port(slot);
+        let with_levels = |state| Some(port_state(levels, state & PORT_ALIVE != 0));
+        // The closure never refuses.
+        let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_levels);
+    }
+
+    /// Publishes a port's liveness.
+    pub(crate) fn set_alive(&self, slot: usize, is_alive: bool) {
+        let word = self.port(slot);
+        if is_alive {
+            word.fetch_or(PORT_ALIVE, Ordering::Relaxed);
+        } else {
+            word.fetch_and(!PORT_ALIVE, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns true if flows may use the port.
+    pub(crate) fn is_alive(&self, slot: usize) -> bool {
+        self.port(slot).load(Ordering::Relaxed) & PORT_ALIVE != 0
     }
 
     /// Publishes the time of the latest sample.
@@ -76,6 +90,12 @@ impl SharedTable {
             self.word(offset_of!(SwitchTable, params) + index * 8)
                 .store(word, Ordering::Relaxed);
         }
+    }
+
+    fn port(&self, slot: usize) -> &AtomicU64 {
+        assert!(slot < MAX_PORTS, "slots are counted from the configuration");
+        let row = offset_of!(SwitchTable, ports) + slot * size_of::<PortRow>();
+        self.word(row + offset_of!(PortRow, state))
     }
 
     #[expect(

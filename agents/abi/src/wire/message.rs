@@ -95,6 +95,8 @@ pub struct Ready {
     pub pid: u32,
     /// Attachment of the program.
     pub attachment: Attachment,
+    /// True if the kernel marks a port dead by itself when its link goes down; else the agent alone does.
+    pub has_carriers: bool,
     /// Number of ports, all with the program at their ingress.
     pub ports: u32,
     /// Time the kernel took to verify and load the program.

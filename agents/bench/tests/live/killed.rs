@@ -7,8 +7,14 @@ use std::{
     time::Duration,
 };
 
-use lab_abi::wire::{AgentConfig, AgentMessage, AttachMode, Attachment, PolicyConfig};
-use lab_bench::{BenchError, Controller, Side};
+use lab_abi::wire::{
+    AgentConfig, AgentMessage, AttachMode, Attachment, DecisionReport, PolicyConfig,
+};
+use lab_bench::{
+    BenchError, Controller, Side,
+    testbed::{P1, P2},
+};
+use nix::{sys::signal::Signal, unistd::Pid};
 
 use crate::{
     FLOWS, chosen,
@@ -57,6 +63,10 @@ fn spawn(config: &AgentConfig, enter: impl FnOnce() -> Result + Send) -> Child {
 fn kill(agent: &mut Child) {
     agent.kill().expect("it is ours");
     agent.wait().expect("it is dead");
+}
+
+fn pid(agent: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(agent.id()).expect("a process id"))
 }
 
 fn config(lab: &Lab, bpf: &BpfMount, attach: AttachMode) -> AgentConfig {
@@ -135,6 +145,67 @@ fn a_switch_outlives_its_agent_and_the_next_one_takes_it_over() -> Result {
 #[test]
 fn a_switch_outlives_its_agent_by_netlink_as_well() -> Result {
     a_switch_outlives_its_agent(AttachMode::Netlink)
+}
+
+/// Returns the flows that `decisions` send by P1.
+fn on_p1(decisions: &[DecisionReport]) -> usize {
+    let ports = decisions.iter().map(|decision| decision.port);
+    ports.filter(|&port| port == P1).count()
+}
+
+#[test]
+fn flows_leave_a_dead_port_while_the_agent_is_stopped_or_gone() -> Result {
+    Lab::test(|lab| {
+        let bpf = lab.bpf_directory();
+        let config = config(&lab, &bpf, AttachMode::Auto);
+        let link = |state| {
+            lab.testbed
+                .ip(Side::Target, &format!("link set r1 {state}"))
+        };
+        let (mut controller, mut agent) = start(&lab, &config)?;
+        if !controller.ready()?.has_carriers {
+            println!("skipped: live: this kernel does not mark dead ports by itself");
+            kill(&mut agent);
+            return Ok(());
+        }
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let before = controller.decisions(FLOWS.len())?;
+        assert!(on_p1(&before) > 5);
+
+        // The agent cannot run when the link goes down, so no packet but the kernel's own would move.
+        let signal = |signal| nix::sys::signal::kill(pid(&agent), signal).expect("it is ours");
+        signal(Signal::SIGSTOP);
+        link("down")?;
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        // It comes back before the agent looks: for the agent nothing has changed.
+        link("up")?;
+        signal(Signal::SIGCONT);
+        let moved = controller.decisions(on_p1(&before))?;
+        assert!(moved.iter().all(|decision| decision.port == P2));
+        let mut flows = 51_000..51_020;
+        loop {
+            assert_eq!(lab.send(flows.clone(), 1)?, flows.len());
+            if on_p1(&controller.decisions(flows.len())?) > 0 {
+                break;
+            }
+            flows = flows.end..flows.end + 20;
+            assert!(flows.end < 60_000, "the port stays dead");
+        }
+
+        // Without an agent the kernel does the same.
+        kill(&mut agent);
+        link("down")?;
+        assert_eq!(lab.send(flows.clone(), 1)?, flows.len());
+        let (mut controller, mut agent) = start(&lab, &config)?;
+        controller.ready()?;
+        assert_eq!(lab.send(flows.clone(), 1)?, flows.len());
+        let last = controller.stop()?;
+        let mut on_last = last.flows.iter().filter(|flow| flows.contains(&flow.sport));
+        assert!(on_last.all(|flow| flow.port == P2));
+        assert!(agent.wait().expect("it ended").success());
+        assert!(!bpf.path().join("s").exists());
+        Ok(())
+    })
 }
 
 #[test]

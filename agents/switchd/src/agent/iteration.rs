@@ -62,6 +62,7 @@ impl Agent {
                     for slot in self.ports.set_links(&interfaces()?) {
                         self.publish_liveness(slot, controller)?;
                     }
+                    self.revive_ports();
                 }
                 Source::Decisions => self.send_decisions(controller),
                 Source::Alarm => {
@@ -149,6 +150,18 @@ impl Agent {
         }
     }
 
+    /// Revives the ports that the kernel marked dead and whose links are up again by now.
+    ///
+    /// A link that went down and up between two readings has not changed for the agent. One that goes down
+    /// after the reading wakes the agent again.
+    fn revive_ports(&self) {
+        for slot in 0..self.config.ports.len() {
+            if self.ports.is_alive(slot) && !self.program.table.is_alive(slot) {
+                self.program.table.set_alive(slot, true);
+            }
+        }
+    }
+
     /// Publishes a port's liveness to the program first, then to the controller.
     fn publish_liveness(
         &mut self,
@@ -156,8 +169,7 @@ impl Agent {
         controller: &mut Controller,
     ) -> Result<(), SwitchdError> {
         let is_alive = self.ports.is_alive(slot);
-        let levels = self.sampler.levels_of(slot);
-        self.program.table.set_port(slot, levels, is_alive);
+        self.program.table.set_alive(slot, is_alive);
         self.report_liveness(slot, is_alive, controller)
     }
 
@@ -208,8 +220,7 @@ impl Agent {
         let now = now()?;
         self.sampler.take_in(now, &roots);
         for (slot, levels) in self.sampler.levels() {
-            let is_alive = self.ports.is_alive(slot);
-            self.program.table.set_port(slot, levels, is_alive);
+            self.program.table.set_levels(slot, levels);
         }
         self.program.table.set_sampled_at(now.get());
         self.samples += 1;

@@ -17,6 +17,7 @@ impl Agent {
             dc: self.config.dc.clone(),
             pid: std::process::id(),
             attachment: self.attached.attachment(),
+            has_carriers: self.attached.has_carriers(),
             ports: u32::try_from(self.config.ports.len()).unwrap_or(u32::MAX),
             load_ns: self.program.load_ns,
             adopted: self.adopted,

@@ -1,6 +1,6 @@
 //! Start of an agent: what it needs is read first, then written to the kernel.
 
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, os::unix::fs::MetadataExt, path::Path};
 
 use lab_abi::{
     rows::SwitchTable,
@@ -68,7 +68,9 @@ impl Setup {
         let links: Vec<_> = links
             .map(|(slot, &ifindex)| (ifindex, ports.is_alive(slot)))
             .collect();
-        program.install(&Tables::new(&config, &links, &before))?;
+        let mut tables = Tables::new(&config, &links, &before);
+        tables.switch.netns = netns()?;
+        program.install(&tables)?;
         program.table.set_tables_at(now()?.get());
         let found = flow_gc::all(&program.flows, entries)?.len();
         let found = u64::try_from(found).unwrap_or(u64::MAX);
@@ -154,6 +156,16 @@ fn object(config: &AgentConfig) -> Result<Cow<'static, [u8]>, SwitchdError> {
                 })
         }
     }
+}
+
+/// Returns the inode of the calling thread's network namespace.
+fn netns() -> Result<u64, SwitchdError> {
+    let file = std::fs::metadata("/proc/thread-self/ns/net");
+    let file = file.map_err(|source| SwitchdError::Io {
+        action: "find the network namespace",
+        source,
+    })?;
+    Ok(file.ino())
 }
 
 fn ifindexes(config: &AgentConfig) -> Result<Vec<u32>, SwitchdError> {

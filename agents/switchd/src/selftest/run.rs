@@ -321,7 +321,8 @@ impl Selftest {
 
     /// Publishes a port's state as the agent does, by shared memory.
     fn set_port(&mut self, slot: usize, levels: Levels, is_alive: bool) {
-        self.program.table.set_port(slot, levels, is_alive);
+        self.program.table.set_levels(slot, levels);
+        self.program.table.set_alive(slot, is_alive);
         self.switch.table.ports[slot].state = crate::shared::port_state(levels, is_alive);
     }
 

@@ -288,6 +288,7 @@ mod tests {
             dc: String::new(),
             pid: 1,
             attachment: Attachment::Tcx,
+            has_carriers: true,
             ports: 3,
             load_ns: 0,
             adopted,

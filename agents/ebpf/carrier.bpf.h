@@ -1,0 +1,53 @@
+// Fast failover (section 3.4), the kernel's part: a port is dead as soon as its link loses its carrier.
+//
+// The program runs wherever the kernel takes the carrier off an interface, before the call that cuts the
+// link returns: there is no notification and no wake-up of the agent between a cut and its first failover.
+// The agent revives the port. Without BTF of the kernel the program cannot be loaded, and the agent marks
+// dead ports alone.
+#ifndef LAB_CARRIER_BPF_H
+#define LAB_CARRIER_BPF_H
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "abi.h"
+#include "maps.bpf.h"
+
+// The members that are read, at the offsets of the running kernel.
+struct ns_common {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+
+struct net {
+	struct ns_common ns;
+} __attribute__((preserve_access_index));
+
+typedef struct {
+	struct net *net;
+} __attribute__((preserve_access_index)) possible_net_t;
+
+struct net_device {
+	int ifindex;
+	possible_net_t nd_net;
+} __attribute__((preserve_access_index));
+
+SEC("fentry/netif_carrier_off")
+int carrier_off(__u64 *context)
+{
+	const struct net_device *device = (const void *)context[0];
+	__u32 zero = 0, ifindex = device->ifindex;
+	struct switch_table *switch_table = bpf_map_lookup_elem(&table, &zero);
+
+	if (!switch_table || switch_table->netns != device->nd_net.net->ns.inum)
+		return 0;
+	for (int slot = 0; slot < MAX_PORTS; slot++) {
+		struct port *port = &switch_table->ports[slot];
+
+		if (port->ifindex == ifindex)
+			__sync_fetch_and_and(&port->state, ~PORT_ALIVE);
+	}
+	return 0;
+}
+
+#endif
