@@ -32,21 +32,26 @@ struct net_device {
 	possible_net_t nd_net;
 } __attribute__((preserve_access_index));
 
-SEC("fentry/netif_carrier_off")
-int carrier_off(__u64 *context)
+// Marks the port of an interface dead.
+static __always_inline void mark_dead(struct switch_table *switch_table, __u32 ifindex)
 {
-	const struct net_device *device = (const void *)context[0];
-	__u32 zero = 0, ifindex = device->ifindex;
-	struct switch_table *switch_table = bpf_map_lookup_elem(&table, &zero);
-
-	if (!switch_table || switch_table->netns != device->nd_net.net->ns.inum)
-		return 0;
 	for (int slot = 0; slot < MAX_PORTS; slot++) {
 		struct port *port = &switch_table->ports[slot];
 
 		if (port->ifindex == ifindex)
 			__sync_fetch_and_and(&port->state, ~PORT_ALIVE);
 	}
+}
+
+SEC("fentry/netif_carrier_off")
+int carrier_off(__u64 *context)
+{
+	const struct net_device *device = (const void *)context[0];
+	__u32 zero = 0;
+	struct switch_table *switch_table = bpf_map_lookup_elem(&table, &zero);
+
+	if (switch_table && switch_table->netns == device->nd_net.net->ns.inum)
+		mark_dead(switch_table, device->ifindex);
 	return 0;
 }
 
