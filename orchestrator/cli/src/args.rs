@@ -7,9 +7,9 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use lab_kernel::run::tune::Change;
-use lab_plan::{Engine, PlanOptions};
+use lab_plan::Capacity;
 use lab_reports::fidelity::Bound;
-use lab_units::{Clock, FlowId, Nanos};
+use lab_units::{Clock, FlowId, Nanos, Place, Ratio};
 use serde::Serialize;
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
@@ -97,7 +97,8 @@ A run of the lab beside a simulation of the same scaled network, first to look a
     --min-pearson 0.99
 
 A bound holds for each policy, or for the one it names; FCTs differ relative to those of the first
-run. With any bound, all flows of the plan must have finished in both runs, or the share that
+run. Runs of one scale compare: if the scenario's is `auto`, give `sim --scaled` that of the kernel's run,
+`--scale $kernel`. With any bound, all flows of the plan must have finished in both runs, or the share that
 `--min-compared` gives. If a run is not clean and no bound is broken, the exit code is 4. Two runs of
 one engine are compared likewise, to see whether they repeat.";
 
@@ -172,7 +173,7 @@ pub enum Verb {
     /// Count the bytes and operations of each switch's decisions, beside the paper's counts
     Account(ScenarioArgs),
     /// Check where labs can run on this machine, and list what is missing with the commands to fix it
-    Doctor,
+    Doctor(DoctorArgs),
     /// Install the programs and kernels that labs need, on Debian and Ubuntu
     Provision(ProvisionArgs),
     /// Build the lab, run every policy's flows, write the report, take the lab down
@@ -205,7 +206,7 @@ pub enum Verb {
     /// Compare two runs of one plan flow by flow: paths, FCTs and slowdowns, with figures
     #[command(after_help = FIDELITY_EXAMPLES)]
     Fidelity(FidelityArgs),
-    /// Measure this tool: lab creation, decisions, forwarding, failover
+    /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
     Bench(BenchArgs),
     /// Print the JSON Schema of scenarios
     Schema,
@@ -217,6 +218,9 @@ pub enum Verb {
     /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
     Switchd,
+    /// Measure the generator and the data path of the kernel that this process runs on
+    #[command(hide = true)]
+    MeasureHere(MeasureArgs),
 }
 
 impl Verb {
@@ -234,7 +238,7 @@ impl Verb {
             | Self::Plan(_)
             | Self::Explain(_)
             | Self::Account(_)
-            | Self::Doctor
+            | Self::Doctor(_)
             | Self::Up(_)
             | Self::Sim(_)
             | Self::Validate(_)
@@ -245,6 +249,7 @@ impl Verb {
             | Self::Runs(_)
             | Self::Fidelity(_)
             | Self::Bench(_)
+            | Self::MeasureHere(_)
             | Self::Schema => None,
         }
     }
@@ -270,17 +275,38 @@ pub struct Overrides {
     /// Only these policies of the scenario, by label
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policies: Vec<String>,
+    /// Scale of the lab instead of the scenario's: factors of rates and times, or that of a run
+    #[arg(long, value_name = "RATE,TIME|RUN")]
+    pub scale: Option<ScaleArg>,
+    /// Place whose capacity `scale: auto` fits [default: that of `up`; else guest-virtual]
+    #[arg(long, value_parser = place(), value_name = "PLACE")]
+    pub scale_for: Option<Place>,
 }
 
-impl Overrides {
-    /// Returns the options of a plan for `engine`.
-    pub fn options(&self, engine: Engine) -> PlanOptions {
-        PlanOptions {
-            seed: self.seed,
-            policies: (!self.policies.is_empty()).then(|| self.policies.clone()),
-            engine,
-            ..PlanOptions::default()
-        }
+/// Scale of the command line.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ScaleArg {
+    /// Factors of rates and times.
+    Factors(Ratio, Ratio),
+    /// Factors of the run in a directory.
+    Run(PathBuf),
+}
+
+impl FromStr for ScaleArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((rate, time)) = text.split_once(',') else {
+            return Ok(Self::Run(text.into()));
+        };
+        let factor = |text: &str| {
+            let factor: Ratio = text.trim().parse().map_err(|error| format!("{error}"))?;
+            match factor == Ratio::ZERO {
+                true => Err("a factor is zero".to_owned()),
+                false => Ok(factor),
+            }
+        };
+        Ok(Self::Factors(factor(rate)?, factor(time)?))
     }
 }
 
@@ -356,12 +382,9 @@ pub struct ProvisionArgs {
     pub no_guest: bool,
 }
 
-/// Arguments of `up`.
-#[derive(Args, Clone, Debug)]
-pub struct UpArgs {
-    /// The scenario
-    #[command(flatten)]
-    pub scenario: ScenarioArgs,
+/// Place of a lab on this machine.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct PlaceArgs {
     /// Run on this kernel, or fail if it lacks a module
     #[arg(long, conflicts_with = "guest")]
     pub here: bool,
@@ -374,6 +397,38 @@ pub struct UpArgs {
     /// any load of this machine.
     #[arg(long, value_parser = clock(), value_name = "CLOCK", conflicts_with = "here")]
     pub clock: Option<Clock>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Measure the capacity of the place where `up` would run, for `scale: auto`, and keep it
+    ///
+    /// Takes about a minute. Measure while the machine is as busy as it will be during runs.
+    #[arg(long)]
+    pub measure: bool,
+    /// Place to measure
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// Arguments of the hidden verb `measure-here`.
+#[derive(Args, Debug)]
+pub struct MeasureArgs {
+    /// Number of flows of one packet
+    #[arg(long, value_name = "N")]
+    pub flows: u32,
+}
+
+/// Arguments of `up`.
+#[derive(Args, Clone, Debug)]
+pub struct UpArgs {
+    /// The scenario
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Place of the run
+    #[command(flatten)]
+    pub place: PlaceArgs,
     /// Leave the lab up after its flows; `lcmp-lab down` takes it down
     ///
     /// A background process owns the guest of a kept lab. On a virtual clock the guest's time passes
@@ -386,6 +441,9 @@ pub struct UpArgs {
     /// Be the background process that owns a kept guest, started by process PID
     #[arg(long, hide = true, value_name = "PID", requires = "keep")]
     pub owner_for: Option<i32>,
+    /// Capacity that an automatic scale fits, as JSON
+    #[arg(long, hide = true, value_name = "JSON", value_parser = capacity)]
+    pub capacity: Option<Capacity>,
     /// Start time of the run by the host's clock
     #[arg(long, hide = true, value_name = "TIME")]
     pub started_at: Option<lab_records::UtcTime>,
@@ -464,6 +522,22 @@ pub struct ValidateArgs {
     /// Threads that share the datacenters; results do not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+}
+
+fn capacity(text: &str) -> Result<Capacity, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+/// Returns the parser of a place's name, with help for each name.
+fn place() -> impl TypedValueParser<Value = Place> {
+    PossibleValuesParser::new([
+        PossibleValue::new(Place::GuestVirtual.name())
+            .help("Guest, emulated, on the virtual clock"),
+        PossibleValue::new(Place::GuestTcg.name()).help("Guest, emulated, on the real clock"),
+        PossibleValue::new(Place::GuestKvm.name()).help("Guest under KVM"),
+        PossibleValue::new(Place::Here.name()).help("This machine's own kernel"),
+    ])
+    .try_map(|word| word.parse::<Place>())
 }
 
 /// Returns the parser of a clock's name, with help for each name.
@@ -667,7 +741,7 @@ pub struct BenchArgs {
     /// Subject of the measurement
     #[arg(value_enum)]
     pub subject: BenchSubject,
-    /// The scenario whose lab is created
+    /// The scenario whose lab `lab` creates
     #[arg(
         long,
         value_name = "SCENARIO",
@@ -677,6 +751,12 @@ pub struct BenchArgs {
     /// Number of repetitions
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub repeat: u32,
+    /// Number of flows of `generator` [default: 2000 under emulation, else 10000]
+    #[arg(long, value_name = "N")]
+    pub flows: Option<u32>,
+    /// Place of `generator`
+    #[command(flatten)]
+    pub place: PlaceArgs,
 }
 
 /// Subject of `bench`.
@@ -690,6 +770,8 @@ pub enum BenchSubject {
     Forwarding,
     /// Time that a flow is interrupted when its link dies, with few and many flows pinned to the link
     Failover,
+    /// Flows, packets and bits a second of the verbs generator and the emulated path
+    Generator,
 }
 
 /// A word of `--story`.
@@ -725,6 +807,17 @@ pub const PUBLISHED_MAX_DELAY: Nanos = Nanos::from_millis(32);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scale_is_two_factors_or_a_run() {
+        let factor = |text: &str| text.parse::<Ratio>().unwrap();
+        let factors = ScaleArg::Factors(factor("1/6000"), factor("100"));
+        assert_eq!("1/6000, 100".parse(), Ok(factors));
+        let run = ScaleArg::Run("results/latest".into());
+        assert_eq!("results/latest".parse(), Ok(run));
+        assert!("0,100".parse::<ScaleArg>().is_err());
+        assert!("1/6000,fast".parse::<ScaleArg>().is_err());
+    }
 
     #[test]
     fn a_story_names_all_flows_or_one() {

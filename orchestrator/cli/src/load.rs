@@ -6,11 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_plan::{Engine, Plan, PlanOptions};
+use lab_plan::{Capacity, Engine, Plan, PlanOptions};
+use lab_records::RunDir;
 use lab_scenario::{Files, PolicySpec, Scenario, limits};
 use lab_switchd::{ObjectError, read_object};
+use lab_units::{Place, Ratio};
 
-use crate::{args::ScenarioArgs, failure::Failure};
+use crate::{
+    args::{Overrides, ScaleArg, ScenarioArgs},
+    failure::{Failure, with_causes},
+    place,
+};
 
 /// A parsed scenario with the texts it was read from.
 pub struct Loaded {
@@ -48,23 +54,68 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     })
 }
 
-/// Reads a scenario and plans it for the lab slot `slot`.
+/// Reads a scenario and plans it for the first lab slot.
 /// Fails on a scenario that cannot be read or planned, with exit code 2.
-pub fn plan(arguments: &ScenarioArgs, slot: u8) -> Result<(Loaded, Plan), Failure> {
+pub fn plan(arguments: &ScenarioArgs) -> Result<Plan, Failure> {
     let loaded = load(&arguments.scenario)?;
-    let plan = plan_loaded(&loaded, arguments, slot)?;
-    Ok((loaded, plan))
+    let capacity = capacity(&arguments.overrides, Place::default);
+    plan_loaded(&loaded, arguments, capacity, 0)
 }
 
-/// Plans a loaded scenario for the lab slot `slot`.
+/// Plans a loaded scenario for the lab slot `slot`, in a place of `capacity`.
 /// Fails on a scenario that cannot be planned, with exit code 2.
-pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs, slot: u8) -> Result<Plan, Failure> {
+pub fn plan_loaded(
+    loaded: &Loaded,
+    arguments: &ScenarioArgs,
+    capacity: Capacity,
+    slot: u8,
+) -> Result<Plan, Failure> {
     let options = PlanOptions {
         slot,
         is_scaled: true,
-        ..arguments.overrides.options(Engine::Kernel)
+        ..options(&arguments.overrides, Engine::Kernel, capacity)?
     };
     resolve(loaded, &arguments.scenario, &options)
+}
+
+/// Returns the capacity that an automatic scale fits: of the place that `overrides` name, or of `default`.
+pub fn capacity(overrides: &Overrides, default: impl FnOnce() -> Place) -> Capacity {
+    place::capacity(overrides.scale_for.unwrap_or_else(default))
+}
+
+/// Returns the options of a plan for `engine` and a place of `capacity`.
+/// Fails if `--scale` names no run, with exit code 2.
+pub fn options(
+    overrides: &Overrides,
+    engine: Engine,
+    capacity: Capacity,
+) -> Result<PlanOptions, Failure> {
+    let policies = &overrides.policies;
+    Ok(PlanOptions {
+        seed: overrides.seed,
+        policies: (!policies.is_empty()).then(|| policies.clone()),
+        engine,
+        scale: overrides.scale.as_ref().map(factors).transpose()?,
+        capacity,
+        ..PlanOptions::default()
+    })
+}
+
+/// Returns the factors of rates and times that `--scale` asks for.
+pub fn factors(scale: &ScaleArg) -> Result<(Ratio, Ratio), Failure> {
+    let path = match scale {
+        ScaleArg::Factors(rate, time) => return Ok((*rate, *time)),
+        ScaleArg::Run(path) => path,
+    };
+    let run = RunDir::open(path).map_err(|error| {
+        Failure::usage(format_args!(
+            "`--scale {}`: {} (hint: name a run, or two factors: `1/6000,100`)",
+            path.display(),
+            with_causes(&error)
+        ))
+    })?;
+    let scale = run.info().scale;
+    Ok((scale.rate, scale.time))
 }
 
 /// Plans a scenario that was loaded from `path`.

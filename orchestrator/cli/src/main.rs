@@ -7,6 +7,7 @@
 //! - `provenance`: origin of a run, for its records
 //! - `exec_log`: commands that `exec` ran in a lab of this kernel
 //! - `load`, `run_dir`: from a scenario to a plan, and to the directory of a run
+//! - `place`: the place of a lab, and its capacity
 //! - `progress`: phases of a run on standard error
 //! - `verbs`: one module per group of verbs
 
@@ -15,6 +16,7 @@ mod caller;
 mod exec_log;
 mod failure;
 mod load;
+mod place;
 mod progress;
 mod provenance;
 mod run_dir;
@@ -90,7 +92,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Account(arguments) => verbs::account::run(&arguments, global.json),
         Verb::Explain(arguments) => verbs::explain::run(&arguments, global.json),
         Verb::Schema => verbs::inspect::schema(),
-        Verb::Doctor => verbs::doctor::doctor(global),
+        Verb::Doctor(arguments) => verbs::doctor::doctor(&arguments, global),
         Verb::Provision(arguments) => verbs::doctor::provision(&arguments),
         Verb::Up(arguments) => verbs::up::up(&arguments, global),
         Verb::Sim(arguments) => verbs::sim::sim(&arguments, global),
@@ -104,8 +106,9 @@ fn run(cli: Cli) -> Outcome {
         Verb::Flow(arguments) => verbs::runs::flow(&arguments, global),
         Verb::Runs(arguments) => verbs::store::runs(&arguments, global),
         Verb::Fidelity(arguments) => verbs::fidelity::fidelity(&arguments, global),
-        Verb::Bench(arguments) => verbs::bench::bench(&arguments, global.json),
+        Verb::Bench(arguments) => verbs::bench::bench(&arguments, global),
         Verb::Switchd => verbs::labs::switchd(),
+        Verb::MeasureHere(arguments) => verbs::measure::here(&arguments, global),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             let mut offered = args::without_hidden(&Cli::command());

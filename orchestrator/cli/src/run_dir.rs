@@ -118,8 +118,9 @@ struct Concluded<'a> {
     summary: &'a Summary,
 }
 
-/// Writes the report of the run in `dir`, prints its summary, and returns the run's exit code.
-pub fn conclude(dir: &Path, global: &Global) -> Outcome {
+/// Writes the report of the run in `dir`, prints its summary with the text of `cost`, and returns the
+/// run's exit code.
+pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> Outcome {
     let mut progress = Progress::new();
     progress.begin("report", 0);
     let report =
@@ -141,6 +142,10 @@ pub fn conclude(dir: &Path, global: &Global) -> Outcome {
         });
     } else {
         print(closing_table(summary).trim_end());
+        let cost = cost();
+        if !cost.is_empty() {
+            print(cost.trim_end());
+        }
         print(&format!("report: {}", report.html.display()));
     }
     for reason in &summary.reasons {

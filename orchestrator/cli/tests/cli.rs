@@ -233,6 +233,60 @@ fn the_command_line_overrides_the_scenario() {
 }
 
 #[test]
+fn a_scale_of_the_command_line_replaces_the_scenarios() {
+    let check = |more: &[&str]| -> serde_json::Value {
+        let words = ["check", "--json", "scenarios/smoke.yaml"];
+        serde_json::from_str(&result(&[&words, more].concat())).unwrap()
+    };
+    let scale = check(&["--scale", "1/500,20"])["scale"].clone();
+    assert_eq!(
+        scale["size"],
+        check(&["--scale", "1/250,10"])["scale"]["size"]
+    );
+    let message = refusal(
+        &root(),
+        &["check", "--scale", "nowhere", "scenarios/smoke.yaml"],
+        2,
+    );
+    assert!(message.contains("`--scale nowhere`"), "{message}");
+    assert!(message.contains("name a run, or two factors"), "{message}");
+}
+
+#[test]
+fn an_automatic_scale_names_its_place_and_capacity() {
+    let folder = changed_smoke(|text| {
+        let lines = text.lines().filter(|line| !line.starts_with("scale:"));
+        lines.collect::<Vec<_>>().join("\n") + "\nscale: auto\n"
+    });
+    // No capacity was measured: neither the cache nor the home directory has one.
+    let run = |arguments: &[&str]| -> Outcome {
+        let mut command = command_in(folder.path(), arguments);
+        command.env("LCMP_LAB_CACHE", folder.path());
+        command.env("XDG_CACHE_HOME", folder.path());
+        command.output().unwrap().into()
+    };
+    let plan = |place: &str| -> serde_json::Value {
+        let out = run(&["plan", "--json", "--scale-for", place, "smoke.yaml"]);
+        assert_eq!(out.exit, Some(0), "{out:?}");
+        serde_json::from_str(&out.stdout).unwrap()
+    };
+    for place in ["guest-virtual", "here"] {
+        let capacity = plan(place)["auto_scale"]["capacity"].clone();
+        assert_eq!(capacity["place"], place);
+    }
+    assert_ne!(plan("guest-virtual")["scale"], plan("here")["scale"]);
+    let out = run(&["check", "smoke.yaml"]);
+    let scale =
+        "scale: auto: rates × 1/600, times × 30, sizes × 1/20, the finest for guest-virtual";
+    assert!(out.stderr.contains(scale), "{out:?}");
+    assert!(
+        out.stderr
+            .contains("a default (hint: lcmp-lab doctor --measure)"),
+        "{out:?}"
+    );
+}
+
+#[test]
 fn completions_are_scripts() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = result(&["completions", shell]);
@@ -361,6 +415,11 @@ fn invalid_arguments_are_usage_errors() {
         (&["up", "--lab", "../x", "scenarios/8dc.yaml"], "`../x`"),
         (&["exec", "--lab", "../x", "dc1", "--", "true"], "`../x`"),
         (&["down", "../x"], "`../x`"),
+        (
+            &["check", "--scale", "0,1", "scenarios/8dc.yaml"],
+            "a factor is zero",
+        ),
+        (&["bench", "generator", "--here", "--guest"], "--guest"),
         (&["exec", "dc1"], "<CMD>"),
         (&["completions", "csh"], "'csh'"),
     ] {

@@ -9,6 +9,7 @@
 //!
 //! - [`request`]: request for a run
 //! - [`cache`], `modules`: the unpacked kernel package
+//! - [`cached`]: facts about this machine in files
 //! - [`probe`], [`kvm`]: requirements of a guest on this machine; state of KVM
 //! - `machine`, `initramfs`: QEMU's command line and the guest's first file system, as data
 //! - `run`, `session`, `channel`, `process`: the host's side of a run
@@ -31,6 +32,7 @@
 //! ```
 
 pub mod cache;
+pub mod cached;
 mod channel;
 mod error;
 pub mod exec;

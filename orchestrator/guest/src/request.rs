@@ -38,7 +38,8 @@ impl Accelerator {
     /// Returns the accelerator and clock of a guest with the requested clock.
     ///
     /// `kvm_works` is called only if the result depends on it, since it may boot a guest.
-    pub(crate) fn choose(clock: Option<Clock>, kvm_works: impl FnOnce() -> bool) -> (Self, Clock) {
+    #[must_use]
+    pub fn choose(clock: Option<Clock>, kvm_works: impl FnOnce() -> bool) -> (Self, Clock) {
         if clock != Some(Clock::Virtual) && kvm_works() {
             (Self::Kvm, Clock::Real)
         } else {

@@ -71,6 +71,10 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
             time: plan.scale.time,
             size: plan.scale.size,
         },
+        scale_fits: plan
+            .auto_scale
+            .as_ref()
+            .map(|auto| auto.capacity.to_string()),
         seed: plan.seed,
         repetitions: plan.repetitions,
         policies: plan.policies.iter().map(|run| run.label.clone()).collect(),

@@ -55,7 +55,8 @@ pub use info::{
 };
 pub use lab_units::{Clock, LinkChange, Semantics};
 pub use outcome::{
-    DelayMethod, FlowCounts, GuestCpu, MeasuredLink, Outcome, Phase, RunEnd, SimWork, Verdict,
+    DelayMethod, FlowCounts, GuestCpu, LabWork, MeasuredLink, Outcome, Phase, RunEnd, SimWork,
+    Verdict,
 };
 pub use provenance::{ChangeKind, LiveChange, PolicySettings, Provenance};
 pub use reader::{RunDir, Table};

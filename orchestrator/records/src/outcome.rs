@@ -26,6 +26,9 @@ pub struct RunEnd {
     pub phases: Vec<Phase>,
     /// CPU use of the guest, in virtual time; none outside a guest.
     pub guest_cpu: Option<GuestCpu>,
+    /// Work of the lab; none for the simulator.
+    #[serde(default)]
+    pub lab: Option<LabWork>,
     /// Work of the simulator; none for the kernel engine.
     pub sim: Option<SimWork>,
     /// Number of flows that started later than the engine tolerates.
@@ -63,6 +66,15 @@ pub struct GuestCpu {
     pub busy_ns: Nanos,
     /// CPU time available while flows ran.
     pub available_ns: Nanos,
+}
+
+/// Work of the lab, over all policies and repetitions.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct LabWork {
+    /// Number of packets sent while flows ran, counted on every link.
+    pub packet_hops: u64,
+    /// Time while flows ran, lab's clock.
+    pub lab_ns: Nanos,
 }
 
 /// Work of the simulator, over all policies and repetitions.

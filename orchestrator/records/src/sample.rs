@@ -31,6 +31,7 @@ pub fn info() -> RunInfo {
         location: Location::Guest,
         clock: Clock::Virtual,
         accel: Some("tcg".into()),
+        scale_fits: None,
         scale: ScaleInfo {
             rate: ratio("1/2000"),
             time: ratio("10"),
@@ -127,6 +128,7 @@ pub fn end() -> RunEnd {
             busy_ns: Nanos::from_millis(300),
             available_ns: Nanos::from_millis(1_000),
         }),
+        lab: None,
         sim: None,
         late_launches: 0,
         measured_links: vec![MeasuredLink {

@@ -208,7 +208,7 @@ fn check(jobs: &[FlowJob]) -> Result<(), VerbsError> {
 
 /// Flows that have their queue pairs before they start. A pair takes about a millisecond, so this many
 /// starts in a burst are met without waiting.
-const AHEAD: usize = 256;
+pub const AHEAD: usize = 256;
 
 /// Maximum messages of a flow: the work requests of an rxe send queue less a margin. 4,096 messages of
 /// 8 MiB are 32 GiB.

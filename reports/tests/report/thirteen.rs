@@ -62,6 +62,7 @@ fn info(count: u32) -> RunInfo {
         location: Location::Here,
         clock: Clock::Virtual,
         accel: None,
+        scale_fits: None,
         scale: ScaleInfo {
             rate: Ratio::ONE,
             time: Ratio::ONE,
@@ -88,6 +89,7 @@ fn end() -> RunEnd {
         ended_at: UtcTime::new(sample::now() + std::time::Duration::from_millis(21_400)),
         phases: POLICIES.map(phase).into(),
         guest_cpu: None,
+        lab: None,
         sim: Some(SimWork {
             events: 412_345_678,
             packet_hops: 231_987_654,

@@ -13,20 +13,23 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    args::{BenchArgs, BenchSubject},
+    args::{BenchArgs, BenchSubject, Global},
     failure::{During, Exit, Failure, Outcome, with_causes},
     load,
     progress::about,
     terminal::{self, print, print_json},
+    verbs::measure,
 };
 
 /// Runs `lcmp-lab bench`.
-pub fn bench(arguments: &BenchArgs, json: bool) -> Outcome {
+pub fn bench(arguments: &BenchArgs, global: &Global) -> Outcome {
+    let json = global.json;
     match arguments.subject {
         BenchSubject::Lab => bench_lab(arguments, json),
         BenchSubject::Decision => bench_decision(json),
         BenchSubject::Forwarding => bench_forwarding(arguments, json),
         BenchSubject::Failover => bench_failover(arguments, json),
+        BenchSubject::Generator => measure::bench(&arguments.place, arguments.flows, global),
     }
 }
 

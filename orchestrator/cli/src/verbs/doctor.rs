@@ -10,9 +10,10 @@ use lab_kernel::{
 use serde::Serialize;
 
 use crate::{
-    args::{Global, ProvisionArgs},
+    args::{DoctorArgs, Global, PlaceArgs, ProvisionArgs},
     failure::{During, Exit, Failure, Outcome},
-    terminal,
+    place, terminal,
+    verbs::measure,
 };
 
 /// Findings by the location of labs that they matter for.
@@ -30,13 +31,25 @@ struct Examination {
 }
 
 /// Runs `lcmp-lab doctor`.
-pub fn doctor(global: &Global) -> Outcome {
+pub fn doctor(arguments: &DoctorArgs, global: &Global) -> Outcome {
+    if arguments.measure {
+        return measure(&arguments.place, global);
+    }
     let examination = examine(&global.results);
     terminal::show(global.json, &examination, text)?;
     Ok(match examination.location {
         Some(_) => Exit::Pass,
         None => Exit::Environment,
     })
+}
+
+/// Measures the capacity of a place and keeps it for automatic scales.
+fn measure(place: &PlaceArgs, global: &Global) -> Outcome {
+    let measurement = measure::measure(place, None, global)?;
+    let kept = place::keep(&measurement.capacity).during("keep the capacity")?;
+    terminal::show(global.json, &measurement, measure::text)?;
+    terminal::note(&format!("kept for `scale: auto` in {}", kept.display()));
+    Ok(Exit::Pass)
 }
 
 fn examine(results: &Path) -> Examination {

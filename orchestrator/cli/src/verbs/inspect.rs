@@ -2,7 +2,7 @@
 
 use lab_kernel::lower::{self, LowerOptions};
 use lab_plan::Plan;
-use lab_units::show::about_time;
+use lab_units::{Place, show::about_time};
 use serde::Serialize;
 
 use crate::{
@@ -17,21 +17,28 @@ struct Checked<'a> {
     scenario: &'a str,
     policies: Vec<&'a str>,
     flows: usize,
+    scale: &'a lab_plan::model::Scale,
+    auto_scale: Option<&'a lab_plan::model::AutoScale>,
     estimate: &'a lab_plan::model::Estimate,
     warnings: &'a [lab_plan::model::Warning],
 }
 
 /// Runs `lcmp-lab check`.
 pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
-    let (loaded, plan) = load::plan(arguments, 0)?;
+    let loaded = load::load(&arguments.scenario)?;
+    let capacity = load::capacity(&arguments.overrides, Place::default);
+    let plan = load::plan_loaded(&loaded, arguments, capacity, 0)?;
     load::check_objects(&loaded, &arguments.scenario, &plan)?;
     if !json {
         warn(&plan);
+        show_auto_scale(&plan);
     }
     let checked = Checked {
         scenario: &plan.name,
         policies: labels(&plan),
         flows: plan.flows.len(),
+        scale: &plan.scale,
+        auto_scale: plan.auto_scale.as_ref(),
         estimate: &plan.estimate,
         warnings: &plan.warnings,
     };
@@ -49,7 +56,7 @@ pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
 
 /// Runs `lcmp-lab plan`.
 pub fn plan(arguments: &PlanArgs, json: bool) -> Outcome {
-    let (_, plan) = load::plan(&arguments.scenario, 0)?;
+    let plan = load::plan(&arguments.scenario)?;
     if arguments.steps {
         let lab = plan.name.parse().map_err(Failure::usage)?;
         let steps = lower::lower(&plan, &LowerOptions::shown(lab));
@@ -63,7 +70,7 @@ pub fn plan(arguments: &PlanArgs, json: bool) -> Outcome {
 
 /// Runs `lcmp-lab graph`.
 pub fn graph(arguments: &GraphArgs) -> Outcome {
-    let (_, plan) = load::plan(&arguments.scenario, 0)?;
+    let plan = load::plan(&arguments.scenario)?;
     let svg = lab_plan::render_svg(&plan);
     terminal::write_to(arguments.output.as_deref(), &svg)
 }
@@ -72,6 +79,18 @@ pub fn graph(arguments: &GraphArgs) -> Outcome {
 pub fn schema() -> Outcome {
     print_json(&lab_scenario::schema());
     Ok(Exit::Pass)
+}
+
+/// Prints the scale of a plan on standard error, if it is automatic.
+pub fn show_auto_scale(plan: &Plan) {
+    let Some(auto) = &plan.auto_scale else {
+        return;
+    };
+    let scale = &plan.scale;
+    note(&format!(
+        "scale: auto: rates × {}, times × {}, sizes × {}, the finest for {}",
+        scale.rate, scale.time, scale.size, auto.capacity
+    ));
 }
 
 /// Prints the warnings of a plan on standard error.

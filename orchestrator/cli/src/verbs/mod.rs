@@ -8,6 +8,7 @@ pub mod explain;
 pub mod fidelity;
 pub mod inspect;
 pub mod labs;
+pub mod measure;
 pub mod runs;
 pub mod sim;
 pub mod store;

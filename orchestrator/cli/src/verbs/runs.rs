@@ -68,7 +68,7 @@ pub fn report(arguments: &ReportArgs, global: &Global) -> Outcome {
             lab_records::directory::RUN_FILE
         )));
     }
-    run_dir::conclude(&run, global)
+    run_dir::conclude(&run, global, String::new)
 }
 
 /// Runs `lcmp-lab flow`.

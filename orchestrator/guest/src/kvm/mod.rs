@@ -5,16 +5,11 @@
 
 mod trial;
 
-use std::{
-    env, fmt, fs,
-    fs::OpenOptions,
-    io,
-    path::{Path, PathBuf},
-};
+use std::{fmt, fs, fs::OpenOptions, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cache::Kernel;
+use crate::{cache::Kernel, cached};
 
 /// State of KVM on this machine.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -55,7 +50,7 @@ pub fn verdict(cache: &Path, kernel: &Kernel, on_trial: impl FnOnce()) -> KvmVer
         Err(_) => return KvmVerdict::Absent,
     }
     let key = key(&kernel.release);
-    if let Some(verdict) = load(cache, &key) {
+    if let Some(verdict) = cached::load(cache, FILE, &key) {
         return verdict;
     }
     on_trial();
@@ -66,93 +61,20 @@ pub fn verdict(cache: &Path, kernel: &Kernel, on_trial: impl FnOnce()) -> KvmVer
         },
     };
     tracing::info!(%verdict, "trial boot of KVM");
-    store(cache, &key, &verdict);
+    if let Err(error) = cached::store(cache, FILE, &key, &verdict) {
+        tracing::debug!(%error, "no directory for the verdict on KVM is writable");
+    }
     verdict
-}
-
-/// Verdict in its file.
-#[derive(Deserialize, Serialize)]
-struct Record {
-    key: String,
-    verdict: KvmVerdict,
 }
 
 /// Returns the properties of this machine that a verdict depends on: the guest's kernel, the first
 /// CPU's model, and the random number of this boot, since the next may have other virtualisation
 /// settings.
 fn key(kernel: &str) -> String {
-    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    format!("{kernel}, {}, {}", cpu_model(&cpus), boot_id.trim_end())
-}
-
-/// Returns the cached verdict for `key`.
-fn load(cache: &Path, key: &str) -> Option<KvmVerdict> {
-    cache_dirs(cache)
-        .into_iter()
-        .filter_map(|dir| fs::read(dir.join(FILE)).ok())
-        .filter_map(|bytes| serde_json::from_slice::<Record>(&bytes).ok())
-        .find(|record| record.key == key)
-        .map(|record| record.verdict)
-}
-
-/// Writes a verdict to the first writable directory; without one, the next run tries KVM again.
-fn store(cache: &Path, key: &str, verdict: &KvmVerdict) {
-    let json = serde_json::json!({ "key": key, "verdict": verdict }).to_string();
-    let mut dirs = cache_dirs(cache).into_iter();
-    if !dirs.any(|dir| write(&dir, &json).is_ok()) {
-        tracing::debug!("no directory for the verdict on KVM is writable");
-    }
-}
-
-/// Writes a temporary file and renames it, so that no reader sees a partial one.
-fn write(dir: &Path, json: &str) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
-    let partial = dir.join(format!("{FILE}.{}", std::process::id()));
-    fs::write(&partial, json)?;
-    fs::rename(&partial, dir.join(FILE))
-}
-
-fn cache_dirs(cache: &Path) -> Vec<PathBuf> {
-    let of_home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
-    let user = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let user = user.or_else(of_home);
-    let user = user.map(|dir| dir.join("lcmp-lab"));
-    [cache.to_owned()].into_iter().chain(user).collect()
-}
-
-/// Returns the model of the first CPU in `/proc/cpuinfo`.
-fn cpu_model(cpuinfo: &str) -> String {
-    let fields = ["vendor_id", "cpu family", "model", "model name", "stepping"];
-    let first = cpuinfo.lines().take_while(|line| !line.is_empty());
-    let values = first.filter_map(|line| line.split_once(':'));
-    let values = values.filter(|(name, _)| fields.contains(&name.trim()));
-    let values = values.map(|(_, value)| value.trim());
-    values.collect::<Vec<_>>().join(" ")
+    format!("{kernel}, {}, {}", cached::cpu_model(), boot_id.trim_end())
 }
 
 const DEVICE: &str = "/dev/kvm";
 
 const FILE: &str = "kvm-trial.json";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_verdict_holds_for_its_key() {
-        let cache = tempfile::tempdir().unwrap();
-        store(cache.path(), "a", &KvmVerdict::Works);
-        assert_eq!(load(cache.path(), "a"), Some(KvmVerdict::Works));
-        assert_eq!(load(cache.path(), "b"), None);
-        fs::write(cache.path().join(FILE), "{").unwrap();
-        assert_eq!(load(cache.path(), "a"), None, "a damaged file");
-    }
-
-    #[test]
-    fn the_model_is_that_of_the_first_cpu() {
-        let info =
-            "processor\t: 0\nmodel\t\t: 167\nmodel name\t: X\ncpu MHz\t: 2600.1\n\nmodel\t: 9\n";
-        assert_eq!(cpu_model(info), "167 X");
-    }
-}

@@ -172,6 +172,16 @@ impl Lab {
         Ok(devs.iter().filter_map(stats).collect())
     }
 
+    /// Returns the packets that have been sent on the lab's links, each counted on every link.
+    pub(crate) fn sent_packets(&mut self) -> Result<u64, LabErrorKind> {
+        let mut packets = 0u64;
+        for node in (0..).map(NodeId).take(self.plan.nodes.len()) {
+            let ports = self.counters(node).map_err(io::Error::other)?;
+            packets += ports.iter().map(|port| port.tx_packets).sum::<u64>();
+        }
+        Ok(packets)
+    }
+
     fn record(&mut self, entry: &Entry) -> io::Result<()> {
         self.executor()?.record(entry)
     }

@@ -95,6 +95,7 @@ impl Runner<'_> {
         let events = running.sender.clone();
         let session = self.connect(&running.repetition, events).await?;
 
+        let packets = self.lab.sent_packets()?;
         (self.align_clock)().map_err(RunError::AlignClock)?;
         let intervals = intervals(self.plan, setup.policy);
         let start = start_time(MonotonicTime::now(), &intervals);
@@ -106,6 +107,11 @@ impl Runner<'_> {
             .await?;
         report.host_waits += running.waits_at_delivery.saturating_sub(waits);
         report.add_cpu(cpu, (self.guest_cpu)());
+        report.work.lab_ns = report
+            .work
+            .lab_ns
+            .saturating_add(MonotonicTime::now().since(start));
+        report.work.packet_hops += self.lab.sent_packets()?.saturating_sub(packets);
         running.agents.into_iter().try_for_each(Agent::wait)?;
         self.end_flows();
         Ok(())

@@ -35,6 +35,7 @@ pub mod tune;
 
 pub use agents::AgentLauncher;
 pub use error::{AgentError, RunError};
+pub use lab_verbs::session::AHEAD as FLOWS_MADE_AHEAD;
 pub use probe::measure_links;
 pub use report::{RunEvent, RunReport};
 

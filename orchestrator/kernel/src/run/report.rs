@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_abi::wire::Stats;
-use lab_records::{GuestCpu, LiveChange};
+use lab_records::{GuestCpu, LabWork, LiveChange};
 use lab_units::{DcId, Nanos};
 
 /// Event of a run under way, for its display.
@@ -34,6 +34,8 @@ pub struct RunReport {
     pub host_waits: u64,
     /// CPU time while flows ran; none outside a guest.
     pub guest_cpu: Option<GuestCpu>,
+    /// Packets and time while flows ran.
+    pub work: LabWork,
     /// Counters of the switches. Each agent counts from its start, so they are those of the last
     /// repetition that was run.
     pub switches: BTreeMap<DcId, Stats>,

@@ -19,7 +19,7 @@ use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
     semantics::NextHopOrder,
 };
-use lab_units::{Bytes, Nanos};
+use lab_units::{Bytes, Nanos, Place};
 use nix::sys::resource::{UsageWho, getrusage};
 use tokio_util::sync::CancellationToken;
 
@@ -37,12 +37,14 @@ use crate::{
 /// Runs `lcmp-lab sim`.
 pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     let (path, loaded) = loaded(arguments)?;
+    let capacity = load::capacity(&arguments.overrides, Place::default);
     let options = PlanOptions {
         is_scaled: arguments.scaled,
-        ..arguments.overrides.options(Engine::Sim)
+        ..load::options(&arguments.overrides, Engine::Sim, capacity)?
     };
     let plan = load::resolve(&loaded, &path, &options)?;
     inspect::warn(&plan);
+    inspect::show_auto_scale(&plan);
     let options = RunOptions {
         threads: args::threads(arguments.threads),
         until: arguments.until.map(|until| emulated(&plan, until)),
@@ -58,7 +60,7 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
         budget,
     }
     .run(global)?;
-    run_dir::conclude(&dir, global)
+    run_dir::conclude(&dir, global, String::new)
 }
 
 /// Returns the scenario and its path for messages.
@@ -142,6 +144,7 @@ impl Simulation {
         problems.extend(done.interrupted.as_deref().map(interruption));
         let end = RunEnd {
             ended_at: UtcTime::new(now + since.elapsed()),
+            lab: None,
             sim: Some(done.work()),
             phases: done.phases,
             guest_cpu: None,

@@ -4,7 +4,7 @@ use lab_guest::probe::Finding as GuestFinding;
 use lab_kernel::doctor::{Finding, Level};
 use lab_plan::Plan;
 
-use crate::{args::UpArgs, failure::Failure};
+use crate::{args::UpArgs, failure::Failure, place};
 
 /// Facts about this machine that the decision depends on.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
             hint.map_or_else(String::new, |fix| format!(" (hint: {fix})"))
         )));
     }
-    if !needs_guest(arguments, &machine.kernel_lacks) {
+    if !place::needs_guest(&arguments.place, &machine.kernel_lacks) {
         return if machine.kernel_lacks.is_empty() {
             Ok(Location::Here)
         } else {
@@ -73,11 +73,6 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
         true => Location::KeptGuest,
         false => Location::Guest,
     })
-}
-
-/// Returns true if the lab runs in a guest: on request, or since this kernel lacks something.
-pub fn needs_guest(arguments: &UpArgs, kernel_lacks: &[Finding]) -> bool {
-    arguments.guest || (!arguments.here && !kernel_lacks.is_empty())
 }
 
 /// Returns the reason why a lab runs in a guest, or `None` if a guest was only asked for.

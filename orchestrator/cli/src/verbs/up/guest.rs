@@ -53,6 +53,35 @@ pub fn exec_socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("exec.sock")
 }
 
+/// Runs a guest by `run`, shows its progress, and returns what the host saw of it.
+pub fn show_guest<'a, T>(
+    guest: &'a GuestRequest,
+    stdout: &mut dyn Write,
+    run: impl FnOnce(&'a GuestRequest, &mut Sinks<'_>) -> Result<T, GuestError>,
+) -> Result<(T, Observed), Failure> {
+    let progress = RefCell::new(Progress::new());
+    let mut stderr = GuestStderr::new(&progress);
+    let mut changes = Vec::new();
+    let mut sinks = Sinks {
+        stdout,
+        stderr: &mut stderr,
+        events: &mut |event| {
+            changes.extend(exec_change(&event));
+            show(&progress.borrow(), &event);
+        },
+    };
+    let ended = run(guest, &mut sinks);
+    drop(stderr);
+    let phases = progress.borrow_mut().finish();
+    Ok((ended.map_err(guest_failure)?, Observed { phases, changes }))
+}
+
+/// Returns the variables of this process that commands in a guest inherit.
+pub fn passed_environment() -> Vec<(String, String)> {
+    let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
+    PASSED_VARIABLES.iter().filter_map(variable).collect()
+}
+
 /// Reservation, run directory and request of a guest that has not booted.
 struct Prepared {
     /// Reservation of the lab's name; no object of the lab is created on this kernel.
@@ -63,9 +92,9 @@ struct Prepared {
 }
 
 /// Facts of a run that only the host knows.
-struct Observed {
+pub struct Observed {
     /// Phases of the lab in host time.
-    phases: Vec<Phase>,
+    pub phases: Vec<Phase>,
     /// Commands that `exec` ran.
     changes: Vec<LiveChange>,
 }
@@ -91,21 +120,7 @@ impl Prepared {
         stdout: &mut dyn Write,
         run: impl FnOnce(&'a GuestRequest, &mut Sinks<'_>) -> Result<T, GuestError>,
     ) -> Result<(T, Observed), Failure> {
-        let progress = RefCell::new(Progress::new());
-        let mut stderr = GuestStderr::new(&progress);
-        let mut changes = Vec::new();
-        let mut sinks = Sinks {
-            stdout,
-            stderr: &mut stderr,
-            events: &mut |event| {
-                changes.extend(exec_change(&event));
-                show(&progress.borrow(), &event);
-            },
-        };
-        let ended = run(&self.guest, &mut sinks);
-        drop(stderr);
-        let phases = progress.borrow_mut().finish();
-        Ok((ended.map_err(guest_failure)?, Observed { phases, changes }))
+        show_guest(&self.guest, stdout, run)
     }
 
     /// Writes the host's times into the records and returns the run directory.
@@ -160,14 +175,11 @@ fn guest_request(
     let cwd = std::env::current_dir().during("find the working directory")?;
     let mut guest = GuestRequest::new(command(request, dir, now)?, &cwd, &console)
         .during("find this program")?;
-    guest.clock = request.arguments.clock;
+    guest.clock = request.arguments.place.clock;
     guest.seed = request.plan.seed;
     guest.memory = memory(&request.plan);
     guest.writable = vec![dir.to_owned()];
-    let variable = |name: &str| Some((name.to_owned(), std::env::var(name).ok()?));
-    guest
-        .env
-        .extend(PASSED_VARIABLES.iter().filter_map(|name| variable(name)));
+    guest.env.extend(passed_environment());
     let command = (COMMAND_VARIABLE.to_owned(), provenance::command_text());
     guest.env.push(command);
     let program = std::env::current_exe().during("find this program")?;
@@ -231,6 +243,12 @@ pub fn repeat_command(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
     option("--lab", request.lab.to_string().into());
     option("--log", request.global.log.clone().into());
     option("--seed", request.plan.seed.to_string().into());
+    let capacity = serde_json::to_string(&request.capacity).during("pass the capacity on")?;
+    option("--capacity", capacity.into());
+    if let Some(scale) = &arguments.scenario.overrides.scale {
+        let (rate, time) = load::factors(scale)?;
+        option("--scale", format!("{rate},{time}").into());
+    }
     if !arguments.scenario.overrides.policies.is_empty() {
         option(
             "--policies",

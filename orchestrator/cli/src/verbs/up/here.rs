@@ -100,6 +100,7 @@ impl<'a> Run<'a> {
         let plan = load::plan_loaded(
             &request.loaded,
             &request.arguments.scenario,
+            request.capacity,
             reservation.slot(),
         )?;
         let mut records = run_dir::start_records(
@@ -241,6 +242,7 @@ impl<'a> Run<'a> {
             ended_at: UtcTime::new(self.started + self.since.elapsed()),
             phases,
             guest_cpu: report.guest_cpu,
+            lab: Some(report.work),
             sim: None,
             late_launches: report.late_launches,
             measured_links,
@@ -293,7 +295,7 @@ fn exec_warning() -> Option<String> {
 }
 
 /// Copies the programs of the run into the guest's memory, so that no flow waits for the host's disk.
-fn preload() -> Result<(), Failure> {
+pub fn preload() -> Result<(), Failure> {
     let tools = lab_perftest::Tool::PERFTEST.map(|tool| Path::new("/usr/bin").join(tool.name()));
     let providers =
         ["/etc/libibverbs.d", "/usr/lib/x86_64-linux-gnu/libibverbs"].map(PathBuf::from);
@@ -307,7 +309,8 @@ fn preload() -> Result<(), Failure> {
     Ok(())
 }
 
-fn guest_cpu() -> Option<GuestCpu> {
+/// Returns the CPU time of this kernel since boot.
+pub fn guest_cpu() -> Option<GuestCpu> {
     let cpu = inside::cpu_usage().ok()?;
     Some(GuestCpu {
         busy_ns: cpu.busy_ns,

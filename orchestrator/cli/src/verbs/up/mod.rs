@@ -1,9 +1,11 @@
 //! `lcmp-lab up`: runs a lab on this kernel, or in a guest if this kernel lacks modules.
 //!
+//! - `cost`: the estimate beside what happened
 //! - `decide`: location of the run and reasons for a refusal, a pure function of facts
 //! - `here`, `guest`: the run on this kernel and in a guest
 //! - `owner`: the background process that owns the guest of a kept lab
 
+mod cost;
 mod decide;
 mod guest;
 mod here;
@@ -15,20 +17,24 @@ use lab_guest::{
     cache,
     probe::{self, Finding},
 };
-use lab_kernel::{LabName, doctor};
-use lab_plan::Plan;
+use lab_kernel::{
+    LabName,
+    doctor::{self, Finding as KernelFinding},
+};
+use lab_plan::{Capacity, Plan};
 
 use self::decide::{Location, Machine};
 use crate::{
     args::{Global, UpArgs},
     failure::{Failure, Outcome},
     load::{self, Loaded},
-    run_dir,
+    place, run_dir,
     terminal::note,
     verbs::inspect,
 };
 
-pub use guest::exec_socket;
+pub use guest::{exec_socket, passed_environment, show_guest};
+pub use here::{guest_cpu, preload};
 
 /// Arguments of an `up` with the scenario and plan they name.
 struct Request<'a> {
@@ -37,12 +43,20 @@ struct Request<'a> {
     loaded: Loaded,
     /// Plan for slot 0; a lab in another slot is planned again, since its addresses differ.
     plan: Plan,
+    /// Capacity of the place of the run.
+    capacity: Capacity,
     lab: LabName,
 }
 
 /// Runs `lcmp-lab up`.
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
-    let request = Request::new(arguments, global)?;
+    let is_root = nix::unistd::geteuid().is_root();
+    // Without root, modules cannot be probed.
+    let kernel_lacks = match is_root && arguments.capacity.is_none() {
+        true => doctor::missing_here(),
+        false => Vec::new(),
+    };
+    let request = Request::new(arguments, global, &kernel_lacks)?;
     if let Some(dir) = &arguments.into {
         return here::run_in_guest(&request, dir);
     }
@@ -50,7 +64,8 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
         return owner::own(&request, caller);
     }
     inspect::warn(&request.plan);
-    let machine = Machine::examine(&request);
+    inspect::show_auto_scale(&request.plan);
+    let machine = Machine::examine(&request, is_root, kernel_lacks);
     let location = decide::location(arguments, &machine)?;
     if location != Location::Here
         && let Some(reason) = decide::guest_reason(&machine.kernel_lacks)
@@ -62,12 +77,23 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
         Location::Guest => guest::run(&request)?,
         Location::KeptGuest => owner::start(&request)?,
     };
-    run_dir::conclude(&dir, global)
+    let cost = || cost::table(&request.plan, &request.capacity, &dir);
+    run_dir::conclude(&dir, global, cost)
 }
 
 impl<'a> Request<'a> {
-    fn new(arguments: &'a UpArgs, global: &'a Global) -> Result<Self, Failure> {
-        let (loaded, plan) = load::plan(&arguments.scenario, 0)?;
+    fn new(
+        arguments: &'a UpArgs,
+        global: &'a Global,
+        kernel_lacks: &[KernelFinding],
+    ) -> Result<Self, Failure> {
+        let loaded = load::load(&arguments.scenario.scenario)?;
+        let of_machine = || {
+            let place = || place::choose(&arguments.place, kernel_lacks);
+            load::capacity(&arguments.scenario.overrides, place)
+        };
+        let capacity = arguments.capacity.unwrap_or_else(of_machine);
+        let plan = load::plan_loaded(&loaded, &arguments.scenario, capacity, 0)?;
         decide::check_policies(&plan)?;
         load::check_objects(&loaded, &arguments.scenario.scenario, &plan)?;
         let lab = global.lab.as_deref().unwrap_or(&plan.name).parse();
@@ -77,22 +103,19 @@ impl<'a> Request<'a> {
             loaded,
             lab: lab.map_err(Failure::usage)?,
             plan,
+            capacity,
         })
     }
 }
 
 impl Machine {
-    /// Examines this machine for the request's run; without root, modules cannot be probed.
-    fn examine(request: &Request<'_>) -> Self {
-        let is_root = nix::unistd::geteuid().is_root();
-        let kernel_lacks = match is_root {
-            true => doctor::missing_here(),
-            false => Vec::new(),
-        };
-        let guest_lacks = match is_root && decide::needs_guest(request.arguments, &kernel_lacks) {
-            true => guest_lacks(&request.plan, &cache::default_dir()),
-            false => Vec::new(),
-        };
+    /// Examines this machine for the request's run.
+    fn examine(request: &Request<'_>, is_root: bool, kernel_lacks: Vec<KernelFinding>) -> Self {
+        let guest_lacks =
+            match is_root && place::needs_guest(&request.arguments.place, &kernel_lacks) {
+                true => guest_lacks(&request.plan, &cache::default_dir()),
+                false => Vec::new(),
+            };
         Self {
             is_root,
             kernel_lacks,

@@ -55,7 +55,7 @@ pub fn start(request: &Request<'_>) -> Result<PathBuf, Failure> {
         .arg(&request.global.results)
         .args(["--guest", "--keep", "--owner-for"])
         .arg(std::process::id().to_string());
-    if let Some(clock) = request.arguments.clock {
+    if let Some(clock) = request.arguments.place.clock {
         command.arg("--clock").arg(clock.name());
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped());

@@ -1,0 +1,156 @@
+//! Place of a lab: the one that `up` would choose here, and its capacity, measured or by default.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use lab_guest::{
+    Accelerator, KvmVerdict,
+    cache::{self, Kernel},
+    cached, probe,
+};
+use lab_kernel::doctor::Finding;
+use lab_plan::Capacity;
+use lab_units::{Clock, Place};
+
+use crate::{args::PlaceArgs, run_dir};
+
+/// Returns true if a lab runs in a guest: on request, or since this kernel lacks something.
+pub fn needs_guest(arguments: &PlaceArgs, kernel_lacks: &[Finding]) -> bool {
+    arguments.guest || (!arguments.here && !kernel_lacks.is_empty())
+}
+
+/// Returns the place that `arguments` ask for on this machine, whose kernel lacks `kernel_lacks`. May try
+/// KVM, which takes up to 6 s, once per boot.
+pub fn choose(arguments: &PlaceArgs, kernel_lacks: &[Finding]) -> Place {
+    let kvm_works = || probe::kvm(&cache::default_dir()) == Some(KvmVerdict::Works);
+    decide(arguments, kernel_lacks, kvm_works)
+}
+
+fn decide(
+    arguments: &PlaceArgs,
+    kernel_lacks: &[Finding],
+    kvm_works: impl FnOnce() -> bool,
+) -> Place {
+    if !needs_guest(arguments, kernel_lacks) {
+        return Place::Here;
+    }
+    match Accelerator::choose(arguments.clock, kvm_works) {
+        (Accelerator::Kvm, _) => Place::GuestKvm,
+        (Accelerator::Tcg, Clock::Real) => Place::GuestTcg,
+        (Accelerator::Tcg, Clock::Virtual) => Place::GuestVirtual,
+    }
+}
+
+/// Returns the capacity of a place of this machine: the measured one, or the default.
+pub fn capacity(place: Place) -> Capacity {
+    let measured = measured(&cache::default_dir(), place);
+    measured.unwrap_or_else(|| Capacity::default_of(place))
+}
+
+/// Keeps a measured capacity for later plans; returns the file.
+///
+/// # Errors
+/// No directory of the cache is writable.
+pub fn keep(capacity: &Capacity) -> io::Result<PathBuf> {
+    keep_in(&cache::default_dir(), capacity)
+}
+
+fn measured(cache: &Path, place: Place) -> Option<Capacity> {
+    let found = cached::load(cache, &file(place), &key(place, cache));
+    // A file that was renamed is another place's.
+    found.filter(|capacity: &Capacity| capacity.place == place)
+}
+
+fn keep_in(cache: &Path, capacity: &Capacity) -> io::Result<PathBuf> {
+    let place = capacity.place;
+    cached::store(cache, &file(place), &key(place, cache), capacity)
+}
+
+/// Returns the release of the kernel that carries a lab's packets at a place; empty if it is not known.
+pub fn kernel_release(place: Place, cache: &Path) -> String {
+    match place {
+        Place::Here => run_dir::kernel_release(),
+        Place::GuestVirtual | Place::GuestTcg | Place::GuestKvm => {
+            Kernel::find(cache).map_or_else(|_| String::new(), |kernel| kernel.release)
+        }
+    }
+}
+
+fn file(place: Place) -> String {
+    format!("capacity-{place}.json")
+}
+
+/// Returns the properties that a capacity depends on: kernel, machine and its processor.
+fn key(place: Place, cache: &Path) -> String {
+    let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    format!(
+        "{}, {}, {}",
+        kernel_release(place, cache),
+        machine.trim(),
+        cached::cpu_model()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measured_capacity_is_that_of_its_place() {
+        let cache = tempfile::tempdir().unwrap();
+        let capacity = Capacity {
+            is_measured: true,
+            ..Capacity::default_of(Place::GuestKvm)
+        };
+        let kept = keep_in(cache.path(), &capacity).unwrap();
+        assert_eq!(measured(cache.path(), Place::GuestKvm), Some(capacity));
+        fs::rename(kept, cache.path().join(file(Place::GuestTcg))).unwrap();
+        assert_eq!(measured(cache.path(), Place::GuestTcg), None);
+    }
+
+    #[test]
+    fn a_place_is_this_kernel_or_a_guest_by_its_clock() {
+        let lacks = [Finding::fail("netem", "there is no module", "delays")];
+        let arguments = |here, guest, clock| PlaceArgs { here, guest, clock };
+        let (real, virtual_clock) = (Some(Clock::Real), Some(Clock::Virtual));
+        for (arguments, lacks, kvm_works, expected) in [
+            (
+                arguments(false, false, None),
+                &lacks[..0],
+                false,
+                Place::Here,
+            ),
+            (
+                arguments(false, false, None),
+                &lacks,
+                false,
+                Place::GuestVirtual,
+            ),
+            (arguments(false, false, None), &lacks, true, Place::GuestKvm),
+            (
+                arguments(false, true, real),
+                &lacks[..0],
+                false,
+                Place::GuestTcg,
+            ),
+            (
+                arguments(false, true, real),
+                &lacks[..0],
+                true,
+                Place::GuestKvm,
+            ),
+            (
+                arguments(false, true, virtual_clock),
+                &lacks,
+                true,
+                Place::GuestVirtual,
+            ),
+            (arguments(true, false, None), &lacks, false, Place::Here),
+        ] {
+            let place = decide(&arguments, lacks, || kvm_works);
+            assert_eq!(place, expected, "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Table of a measurement.
+
+use lab_plan::MeasuredLoad;
+use lab_units::{
+    Clock, Nanos,
+    show::{about_time, commas, paragraph, sides, table},
+};
+
+use super::Measurement;
+
+/// Returns a measurement as text: both loads, what one of each costs, and the capacity.
+pub fn text(measurement: &Measurement) -> String {
+    let capacity = &measurement.capacity;
+    let head = format!(
+        "{}, Linux {}: verbs flows that start at once, over {} links and two switches\n",
+        capacity.place, measurement.kernel_release, measurement.links
+    );
+    let loads = &measurement.loads;
+    let heads = [
+        "load",
+        "flows/s",
+        "packets/s",
+        "packets × links/s",
+        "payload",
+        "lab's time",
+        "wall clock",
+        "CPU",
+    ];
+    let rows = [
+        heads.map(str::to_owned),
+        row("one packet a flow", &loads.small, true),
+        row("8 flows", &loads.bulk, false),
+    ];
+    let costs = costs(measurement);
+    let capacity = format!("{capacity}{}", wall(measurement));
+    head + &table(2, sides(1), &rows) + &costs + &paragraph("capacity: ", &capacity)
+}
+
+fn row(name: &str, load: &MeasuredLoad, is_small: bool) -> [String; 8] {
+    [
+        name.to_owned(),
+        match is_small {
+            true => commas(load.flows_per_second()),
+            false => "-".to_owned(),
+        },
+        commas(load.packets_per_second()),
+        commas(load.packet_hops_per_second()),
+        load.show_rate(),
+        about_time(load.lab_ns),
+        about_time(load.wall_ns),
+        load.cpu_ns.map_or_else(|| "-".to_owned(), about_time),
+    ]
+}
+
+/// Returns the CPU time of a flow, of a packet on a link, and of a gigabyte.
+fn costs(measurement: &Measurement) -> String {
+    let (small, bulk) = (&measurement.loads.small, &measurement.loads.bulk);
+    let (Some(small_cpu), Some(bulk_cpu)) = (small.cpu_ns, bulk.cpu_ns) else {
+        return String::new();
+    };
+    let each = |total: u64, count: u64| Nanos::new(total / count.max(1));
+    let hop = each(bulk_cpu.get(), bulk.packet_hops);
+    let packets = hop.get().saturating_mul(small.packet_hops);
+    let flow = each(small_cpu.get().saturating_sub(packets), small.flows);
+    let gigabyte = u128::from(bulk_cpu.get()) * 1_000_000_000 / u128::from(bulk.bytes.get().max(1));
+    let gigabyte = Nanos::new(u64::try_from(gigabyte).unwrap_or(u64::MAX));
+    let whose = match measurement.capacity.place {
+        lab_units::Place::Here => " (of all programs of this machine)",
+        _ => "",
+    };
+    format!(
+        "CPU{whose}: {} a flow, {} a packet and link, {} a GB\n",
+        about_time(flow),
+        about_time(hop),
+        about_time(gigabyte)
+    )
+}
+
+/// Returns the wall-clock time of a second of the lab's clock, where they differ.
+fn wall(measurement: &Measurement) -> String {
+    let capacity = &measurement.capacity;
+    match capacity.place.clock() {
+        Clock::Real => String::new(),
+        Clock::Virtual => format!(
+            "; a busy second of the lab's clock takes {}.{:02} s",
+            capacity.wall_percent / 100,
+            capacity.wall_percent % 100
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_plan::Capacity;
+    use lab_units::{Bytes, Place};
+
+    use super::*;
+    use crate::verbs::measure::Loads;
+
+    #[test]
+    fn a_measurement_is_two_loads_their_costs_and_the_capacity() {
+        let small = MeasuredLoad {
+            flows: 1_744,
+            data_packets: 2_000,
+            packet_hops: 12_000,
+            bytes: Bytes::new(8_192_000),
+            lab_ns: Nanos::from_millis(1_900),
+            wall_ns: Nanos::from_millis(13_000),
+            cpu_ns: Some(Nanos::from_millis(1_890)),
+        };
+        let bulk = MeasuredLoad {
+            flows: 0,
+            data_packets: 12_000,
+            packet_hops: 36_600,
+            bytes: Bytes::new(49_152_000),
+            lab_ns: Nanos::from_millis(1_050),
+            wall_ns: Nanos::from_millis(7_200),
+            cpu_ns: Some(Nanos::from_millis(1_040)),
+        };
+        let measurement = |place| Measurement {
+            kernel_release: "6.1.0-48-amd64".to_owned(),
+            links: 3,
+            capacity: Capacity::of(place, &small, &bulk),
+            loads: Loads { small, bulk },
+        };
+        let texts = [Place::GuestVirtual, Place::Here].map(|place| text(&measurement(place)));
+        insta::assert_snapshot!(texts.join("\n"));
+    }
+}

@@ -1,0 +1,106 @@
+//! Facts about this machine in files of the cache, each with a key: it holds while its key does.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// Fact in its file.
+#[derive(Deserialize, Serialize)]
+struct Record<T> {
+    key: String,
+    value: T,
+}
+
+/// Returns the fact in `file` of the first directory that has it with `key`: of `cache`, or of the user's
+/// cache directory.
+#[must_use]
+pub fn load<T: DeserializeOwned>(cache: &Path, file: &str, key: &str) -> Option<T> {
+    directories(cache)
+        .into_iter()
+        .filter_map(|dir| fs::read(dir.join(file)).ok())
+        .filter_map(|bytes| serde_json::from_slice::<Record<T>>(&bytes).ok())
+        .find(|record| record.key == key)
+        .map(|record| record.value)
+}
+
+/// Writes a fact into `file` of the first writable directory, and returns the path.
+///
+/// # Errors
+/// Error of the last directory, if none is writable.
+pub fn store<T: Serialize>(cache: &Path, file: &str, key: &str, value: &T) -> io::Result<PathBuf> {
+    let key = key.to_owned();
+    let json = serde_json::to_string(&Record { key, value })?;
+    let mut last = io::Error::other("there is no cache directory");
+    for dir in directories(cache) {
+        match write(&dir, file, &json) {
+            Ok(()) => return Ok(dir.join(file)),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Writes a temporary file and renames it, so that no reader sees a partial one.
+fn write(dir: &Path, file: &str, json: &str) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let partial = dir.join(format!("{file}.{}", std::process::id()));
+    fs::write(&partial, json)?;
+    fs::rename(&partial, dir.join(file))
+}
+
+fn directories(cache: &Path) -> Vec<PathBuf> {
+    let of_home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
+    let user = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let user = user.or_else(of_home);
+    let user = user.map(|dir| dir.join("lcmp-lab"));
+    [cache.to_owned()].into_iter().chain(user).collect()
+}
+
+/// Returns the model of this machine's first CPU; empty if it is not known.
+#[must_use]
+pub fn cpu_model() -> String {
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    first_model(&cpus)
+}
+
+/// Returns the model of the first CPU in `/proc/cpuinfo`.
+fn first_model(cpuinfo: &str) -> String {
+    let fields = ["vendor_id", "cpu family", "model", "model name", "stepping"];
+    let first = cpuinfo.lines().take_while(|line| !line.is_empty());
+    let values = first.filter_map(|line| line.split_once(':'));
+    let values = values.filter(|(name, _)| fields.contains(&name.trim()));
+    let values = values.map(|(_, value)| value.trim());
+    values.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fact_holds_for_its_key() {
+        let cache = tempfile::tempdir().unwrap();
+        let file = "fact.json";
+        let stored = store(cache.path(), file, "a", &7).unwrap();
+        assert_eq!(stored, cache.path().join(file));
+        assert_eq!(load(cache.path(), file, "a"), Some(7));
+        assert_eq!(load::<u32>(cache.path(), file, "b"), None);
+        assert_eq!(
+            load::<String>(cache.path(), file, "a"),
+            None,
+            "another type"
+        );
+        fs::write(cache.path().join(file), "{").unwrap();
+        assert_eq!(load::<u32>(cache.path(), file, "a"), None, "a damaged file");
+    }
+
+    #[test]
+    fn the_model_is_that_of_the_first_cpu() {
+        let info =
+            "processor\t: 0\nmodel\t\t: 167\nmodel name\t: X\ncpu MHz\t: 2600.1\n\nmodel\t: 9\n";
+        assert_eq!(first_model(info), "167 X");
+    }
+}
