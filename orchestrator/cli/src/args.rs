@@ -126,6 +126,7 @@ pub fn without_hidden(command: &Command) -> Command {
     let name: &'static str = command.get_name().to_owned().leak();
     let mut offered = Command::new(name)
         .args(flags.cloned())
+        .groups(command.get_groups().cloned())
         .subcommands(verbs.map(without_hidden));
     if command.get_version().is_some() {
         offered = offered.version(env!("CARGO_PKG_VERSION"));
