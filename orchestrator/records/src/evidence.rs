@@ -78,8 +78,8 @@ pub struct Sampling {
     pub decisions: u64,
     /// Those of them whose sample was older than one sampling interval.
     pub stale: u64,
-    /// Age of the oldest sample that a decision was made by.
-    pub oldest_ns: Nanos,
+    /// Longest time by which a decision's sample was older than that.
+    pub overdue_ns: Nanos,
 }
 
 /// Flows that left a dead port after links were cut, over all repetitions. Times count from the cut.
@@ -236,7 +236,11 @@ impl Evidence {
             ));
         }
         warnings.extend(self.policies.iter().filter_map(PolicyEvidence::idle));
-        warnings.extend(self.policies.iter().flat_map(PolicyEvidence::old_signals));
+        warnings.extend(
+            self.policies
+                .iter()
+                .filter_map(PolicyEvidence::late_samples),
+        );
         let silent = self.policies.iter().filter_map(PolicyEvidence::silent);
         warnings.extend(silent);
         warnings
@@ -266,36 +270,24 @@ impl PolicyEvidence {
         parts.collect::<Vec<_>>().join("; ")
     }
 
-    /// Returns the sentences that samples came late, or decisions saw old ones, if many did.
-    fn old_signals(&self) -> Vec<String> {
-        let Some(sampling) = &self.sampling else {
-            return Vec::new();
-        };
-        let counts = [
-            (
-                sampling.late_samples,
-                sampling.samples,
-                "samples of queues were late by an interval or more: the CPU was too slow for them",
-            ),
-            (
-                sampling.stale,
-                sampling.decisions,
-                "decisions saw queues older than one sampling interval",
-            ),
-        ];
-        let many = counts.into_iter().filter_map(|(part, all, text)| {
-            let share = ratio(part, all);
-            let policy = &self.policy;
-            (share > MAX_LATE).then(|| {
-                format!(
-                    "{policy}: {} of {} ({}) {text}",
-                    commas(part),
-                    commas(all),
-                    percent(share)
-                )
-            })
-        });
-        many.collect()
+    /// Returns the sentence that samples came late, if many did.
+    fn late_samples(&self) -> Option<String> {
+        let Sampling {
+            samples,
+            late_samples,
+            ..
+        } = self.sampling?;
+        let share = ratio(late_samples, samples);
+        (share > MAX_LATE).then(|| {
+            format!(
+                "{}: {} of {} samples of queues ({}) were late by an interval or more: the CPU was too \
+                 slow for them",
+                self.policy,
+                commas(late_samples),
+                commas(samples),
+                percent(share)
+            )
+        })
     }
 
     /// Returns the sentence that the policy's flows hardly met, if they did not.
@@ -332,12 +324,12 @@ impl Sampling {
         let (late, samples) = (commas(self.late_samples), commas(self.samples));
         let mut sentence = format!("{late} of {samples} samples of queues late");
         if self.decisions > 0 {
-            sentence += &format!(
-                ", {} of {} decisions by one older than its interval (oldest: {})",
-                commas(self.stale),
-                commas(self.decisions),
-                about_time(self.oldest_ns)
-            );
+            let (stale, decisions) = (commas(self.stale), commas(self.decisions));
+            sentence +=
+                &format!(", {stale} of {decisions} decisions by one older than its interval");
+        }
+        if self.stale > 0 {
+            sentence += &format!(", by {} at most", about_time(self.overdue_ns));
         }
         sentence
     }
@@ -532,8 +524,7 @@ fn percent(share: f64) -> String {
 /// Offered ÷ requested load under which a run says little about the load.
 const MIN_OFFERED: f64 = 0.8;
 
-/// Share of late samples, and of decisions by old ones, above which a run says less about congestion
-/// awareness.
+/// Share of late samples above which a run says less about congestion awareness.
 const MAX_LATE: f64 = 0.01;
 
 /// Share of the duration that starts have to cover.
@@ -613,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn many_late_samples_and_old_signals_are_warnings() {
+    fn many_late_samples_are_a_warning() {
         let policy = |samples, stale| PolicyEvidence {
             policy: "lcmp".to_owned(),
             met: Met {
@@ -626,7 +617,7 @@ mod tests {
                 late_samples: 10,
                 decisions: 2_000,
                 stale,
-                oldest_ns: Nanos::from_millis(103),
+                overdue_ns: Nanos::new(13_400),
             }),
             failovers: Vec::new(),
         };
@@ -638,13 +629,11 @@ mod tests {
             evidence.warnings()
         };
         assert_eq!(warnings(1_000, 20), [""; 0], "1 % is not much");
-        insta::assert_snapshot!(warnings(999, 21).join("\n"), @r"
-        lcmp: 10 of 999 (1.0 %) samples of queues were late by an interval or more: the CPU was too slow for them
-        lcmp: 21 of 2,000 (1.1 %) decisions saw queues older than one sampling interval
-        ");
-        insta::assert_snapshot!(policy(1_000, 20).sentence(), @"9 decisions; 10 of 1,000 samples of queues late, 20 of 2,000 decisions by one older than its interval (oldest: 103 ms)");
+        insta::assert_snapshot!(warnings(999, 20).join("\n"), @"lcmp: 10 of 999 samples of queues (1.0 %) were late by an interval or more: the CPU was too slow for them");
+        insta::assert_snapshot!(policy(1_000, 20).sentence(), @"9 decisions; 10 of 1,000 samples of queues late, 20 of 2,000 decisions by one older than its interval, by 13.4 us at most");
         let buckets = Sampling {
             decisions: 0,
+            stale: 0,
             ..policy(1_000, 0).sampling.expect("given")
         };
         insta::assert_snapshot!(buckets.sentence(), @"10 of 1,000 samples of queues late");

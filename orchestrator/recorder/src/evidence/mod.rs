@@ -20,7 +20,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use lab_abi::{Rule, Trigger};
 use lab_plan::{
-    Semantics,
+    PaperUnits, Semantics,
     model::{Plan, PolicyPlan, PolicyRun},
 };
 use lab_records::{
@@ -75,6 +75,7 @@ struct PolicyWitness<'a> {
 
 impl<'a> Witness<'a> {
     fn new(plan: &'a Plan, is_real: bool) -> Self {
+        let paper = PaperUnits::new(&plan.scale);
         let policy = |run: &'a PolicyRun| PolicyWitness {
             run,
             flows: Flows::new(plan),
@@ -86,7 +87,11 @@ impl<'a> Witness<'a> {
             },
             shares: Shares::default(),
             splits: Splits::default(),
-            samples: Samples::default(),
+            samples: Samples::new(
+                run.policy
+                    .lcmp()
+                    .map(|lcmp| paper.time(lcmp.sample_interval_ns)),
+            ),
             failovers: Failovers::new(plan, is_real),
             least_delay: 0,
             rerouted: BTreeSet::new(),

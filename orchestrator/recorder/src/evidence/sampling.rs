@@ -12,10 +12,20 @@ pub(super) struct Samples {
     switches: BTreeMap<(u32, String), (u64, u64)>,
     decisions: u64,
     stale: u64,
-    oldest: Nanos,
+    /// Sampling interval, paper; none if the policy reads no queues.
+    interval: Option<Nanos>,
+    overdue: Nanos,
 }
 
 impl Samples {
+    /// Creates the counts of a policy with this sampling interval, paper.
+    pub fn new(interval: Option<Nanos>) -> Self {
+        Self {
+            interval,
+            ..Self::default()
+        }
+    }
+
     /// Adds a row of a switch's counters, which count from the repetition's start.
     pub fn switch(&mut self, row: &SwitchRow) {
         if let (Some(samples), Some(late)) = (row.samples, row.late_samples) {
@@ -26,10 +36,12 @@ impl Samples {
 
     /// Adds a decision; one by no queues does not count.
     pub fn decide(&mut self, row: &DecisionRow) {
-        let Some(age) = row.signal_age_ns else { return };
+        let (Some(age), Some(interval)) = (row.signal_age_ns, self.interval) else {
+            return;
+        };
         self.decisions += 1;
         self.stale += u64::from(row.stale_signals == Some(1));
-        self.oldest = self.oldest.max(age);
+        self.overdue = self.overdue.max(age.saturating_sub(interval));
     }
 
     /// Returns the counts; none if the engine counts no samples.
@@ -39,7 +51,7 @@ impl Samples {
             late_samples: self.switches.values().map(|&(_, late)| late).sum(),
             decisions: self.decisions,
             stale: self.stale,
-            oldest_ns: self.oldest,
+            overdue_ns: self.overdue,
         };
         (!self.switches.is_empty()).then_some(counts)
     }
@@ -88,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn decisions_by_old_samples_are_counted_and_the_oldest_is_kept() {
+    fn decisions_by_old_samples_are_counted_and_the_longest_delay_is_kept() {
         let row = |age: Option<u64>, stale| DecisionRow {
             signal_age_ns: age.map(Nanos::from_millis),
             stale_signals: stale,
             ..super::super::lcmp::tests::decision()
         };
-        let mut samples = Samples::default();
+        let mut samples = Samples::new(Some(Nanos::from_millis(100)));
         samples.switch(&switch(0, "dc1", Some(9)));
         for row in [
             row(Some(3), Some(0)),
@@ -106,6 +118,6 @@ mod tests {
         }
         let counts = samples.counts().expect("samples");
         assert_eq!((counts.decisions, counts.stale), (3, 2));
-        assert_eq!(counts.oldest_ns, Nanos::from_millis(103));
+        assert_eq!(counts.overdue_ns, Nanos::from_millis(3));
     }
 }
