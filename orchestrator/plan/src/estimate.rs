@@ -47,11 +47,15 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     let costs = Costs::at(capacity, plan.rdma.tool);
     let offers = offers(&inputs);
     let span = round_trip::ideal_end(&plan.flows);
-    let once = busy(&offers, &costs)
-        .saturating_add(saturating_times(costs.wake_up, wake_ups(&inputs, span)));
+    let wake_ups = wake_ups(&inputs, span);
+    let once = |costs: &Costs| {
+        busy(&offers, costs).saturating_add(saturating_times(costs.wake_up, wake_ups))
+    };
+    let wall_costs = Costs::on_the_wall(capacity, plan.rdma.tool);
     let policies = count(plan.policies.len());
     let runs = policies.saturating_mul(u64::from(plan.repetitions));
-    let busy_ns = saturating_times(once, policies);
+    let busy_ns = saturating_times(once(&costs), policies);
+    let busy_wall = saturating_times(once(&wall_costs), policies);
     let packet_hops: u64 = offers.iter().map(|offer| offer.packet_hops).sum();
     // A plan has been resolved, so every host reaches every other.
     let longest = RoundTrips::longest(&network, &paths, plan.rdma.path_mtu, Bytes::ZERO);
@@ -61,7 +65,7 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     let lab = span.max(end);
     PlaceEstimate {
         busy_ns,
-        wall_ns: wall(capacity, busy_ns, lab, runs),
+        wall_ns: wall(capacity, busy_wall, lab, runs),
         packet_hops: packet_hops.saturating_mul(policies),
         lab_ns: saturating_times(lab, runs),
         peak_percent: peak_percent(&offers, &costs),
@@ -69,14 +73,11 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
 }
 
 /// Returns the wall-clock time of `runs` runs that take `lab` each, if nothing overloads a path, and keep
-/// the place busy for `busy` together.
+/// the place busy for `busy` of wall-clock time together.
 pub(crate) fn wall(capacity: &Capacity, busy: Nanos, lab: Nanos, runs: u64) -> Nanos {
     match capacity.place.clock() {
         // Idle time is skipped.
-        Clock::Virtual => {
-            let wall = u128::from(busy.get()) * u128::from(capacity.wall_percent) / 100;
-            Nanos::new(u64::try_from(wall).unwrap_or(u64::MAX))
-        }
+        Clock::Virtual => busy,
         Clock::Real => saturating_times(lab.saturating_add(REAL_START), runs).max(busy),
     }
 }
@@ -177,26 +178,36 @@ impl Costs {
         }
     }
 
-    /// Costs at a place of `capacity`. Costs that are not measured are the reference guest's, in
-    /// proportion to a packet's.
+    /// Costs at a place of `capacity`, lab's clock.
     pub fn at(capacity: &Capacity, tool: Tool) -> Self {
+        Self::of(capacity.flow_ns, capacity.hop_ns, tool)
+    }
+
+    /// Costs at a place of `capacity`, wall-clock time.
+    pub fn on_the_wall(capacity: &Capacity, tool: Tool) -> Self {
+        Self::of(capacity.flow_wall_ns, capacity.hop_wall_ns, tool)
+    }
+
+    /// Costs that are not measured are the reference guest's, processes in proportion to a flow's, wake-ups
+    /// to a packet's.
+    fn of(flow_ns: Nanos, hop_ns: Nanos, tool: Tool) -> Self {
         let reference = Self::reference(tool);
-        let in_proportion = |cost: Nanos| {
-            let cost = u128::from(cost.get()) * u128::from(capacity.hop_ns.get());
-            let cost = cost / u128::from(REFERENCE_HOP.get());
+        let in_proportion = |cost: Nanos, measured: Nanos, of: Nanos| {
+            let cost = u128::from(cost.get()) * u128::from(measured.get()) / u128::from(of.get());
             Nanos::new(u64::try_from(cost).unwrap_or(u64::MAX))
         };
         let (flow, flow_in_time) = match tool {
-            Tool::Verbs => (capacity.flow_ns, capacity.flow_ns),
-            Tool::SendBw | Tool::WriteBw | Tool::ReadBw => {
-                (in_proportion(reference.flow), Nanos::ZERO)
-            }
+            Tool::Verbs => (flow_ns, flow_ns),
+            Tool::SendBw | Tool::WriteBw | Tool::ReadBw => (
+                in_proportion(reference.flow, flow_ns, REFERENCE_FLOW),
+                Nanos::ZERO,
+            ),
         };
         Self {
-            hop: capacity.hop_ns,
+            hop: hop_ns,
             flow,
             flow_in_time,
-            wake_up: in_proportion(reference.wake_up),
+            wake_up: in_proportion(reference.wake_up, hop_ns, REFERENCE_HOP),
         }
     }
 }

@@ -174,7 +174,8 @@ fn busy_polling(inspection: &Inspection<'_>) -> Option<Warning> {
 
 fn forwarding(inspection: &Inspection<'_>) -> Option<Warning> {
     let percent = inspection.estimate.forwarding_percent;
-    (percent > FULL_PERCENT).then(|| {
+    // An automatic scale fits its own place, which may carry more than the reference guest.
+    (percent > FULL_PERCENT && inspection.auto_scale.is_none()).then(|| {
         let text = format!(
             "flows that start within one second take {percent} % of what the reference guest does in \
              one (hint: raise `scale.time`, lower `scale.rate` or `load`)"

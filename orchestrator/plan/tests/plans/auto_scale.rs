@@ -45,7 +45,9 @@ fn the_testbed_at_load_fits_every_place_by_default() {
         assert_eq!(factors(&plan), expected, "{place}");
         assert_eq!(costs(&plan), [""; 0], "{place}");
         let codes: Vec<&str> = plan.warnings.iter().map(|w| w.code.as_str()).collect();
-        assert!(!codes.contains(&"rxe-window") && !codes.contains(&"coarse-packets"));
+        for of_scale in ["rxe-window", "coarse-packets", "forwarding", "auto-scale"] {
+            assert!(!codes.contains(&of_scale), "{place}: {codes:?}");
+        }
     }
 }
 
@@ -53,9 +55,11 @@ fn the_testbed_at_load_fits_every_place_by_default() {
 fn a_bare_machine_runs_the_testbed_in_ten_minutes() {
     let text = common::scenario_text("8dc.yaml");
     for hops_per_second in [100_000, 200_000, 400_000] {
+        let hop_ns = Nanos::new(1_000_000_000 / hops_per_second);
         let capacity = Capacity {
             is_measured: true,
-            hop_ns: Nanos::new(1_000_000_000 / hops_per_second),
+            hop_ns,
+            hop_wall_ns: hop_ns,
             ..Capacity::default_of(Place::Here)
         };
         let plan = plan(&text, capacity);
@@ -71,7 +75,12 @@ fn a_bare_machine_runs_the_testbed_in_ten_minutes() {
 #[test]
 fn a_place_that_is_too_slow_says_what_the_scale_costs() {
     let text = common::scenario_text("8dc.yaml");
-    let plan = plan(&text, Capacity::default_of(Place::GuestTcg));
+    let slow = Capacity {
+        flow_ns: Nanos::new(3_500_000),
+        hop_ns: Nanos::new(200_000),
+        ..Capacity::default_of(Place::GuestTcg)
+    };
+    let plan = plan(&text, slow);
     insta::assert_snapshot!(costs(&plan).join("\n"), @"the run takes about 60 min 18 s, and longer under a policy that overloads a path");
     let warnings = plan.warnings.iter();
     let warned: Vec<&str> = warnings
@@ -131,16 +140,20 @@ fn factors_of_the_command_line_replace_the_scenarios() {
 
 fn capacities() -> impl Strategy<Value = Capacity> {
     let places = prop::sample::select(Place::WORDS);
-    (places, 1_000..5_000_000u64, 500..400_000u64, 100..2_000u32).prop_map(
-        |((_, place), flow, hop, wall_percent)| Capacity {
-            place,
-            is_measured: true,
-            flow_ns: Nanos::new(flow),
-            hop_ns: Nanos::new(hop),
-            wall_percent: match place.clock() {
-                Clock::Virtual => wall_percent,
-                Clock::Real => 100,
-            },
+    (places, 1_000..5_000_000u64, 500..400_000u64, 1..20u64).prop_map(
+        |((_, place), flow, hop, slowdown)| {
+            let slowdown = match place.clock() {
+                Clock::Virtual => slowdown,
+                Clock::Real => 1,
+            };
+            Capacity {
+                place,
+                is_measured: true,
+                flow_ns: Nanos::new(flow),
+                hop_ns: Nanos::new(hop),
+                flow_wall_ns: Nanos::new(flow * slowdown),
+                hop_wall_ns: Nanos::new(hop * slowdown),
+            }
         },
     )
 }
@@ -191,6 +204,8 @@ proptest! {
         let faster = Capacity {
             flow_ns: Nanos::new(capacity.flow_ns.get() / 2),
             hop_ns: Nanos::new(capacity.hop_ns.get() / 2),
+            flow_wall_ns: Nanos::new(capacity.flow_wall_ns.get() / 2),
+            hop_wall_ns: Nanos::new(capacity.hop_wall_ns.get() / 2),
             ..capacity
         };
         let (slow, fast) = (plan(&small(verbs), capacity), plan(&small(verbs), faster));

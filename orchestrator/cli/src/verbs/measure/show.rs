@@ -76,15 +76,15 @@ fn costs(measurement: &Measurement) -> String {
     )
 }
 
-/// Returns the wall-clock time of a second of the lab's clock, where they differ.
+/// Returns the wall-clock times of one of each, where they differ from the lab's.
 fn wall(measurement: &Measurement) -> String {
     let capacity = &measurement.capacity;
     match capacity.place.clock() {
         Clock::Real => String::new(),
         Clock::Virtual => format!(
-            "; a busy second of the lab's clock takes {}.{:02} s",
-            capacity.wall_percent / 100,
-            capacity.wall_percent % 100
+            "; on the wall {} a flow, {} a packet and link",
+            about_time(capacity.flow_wall_ns),
+            about_time(capacity.hop_wall_ns)
         ),
     }
 }
