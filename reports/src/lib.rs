@@ -7,12 +7,13 @@
 //!
 //! - `run`: facts, flows and query results; `route`, `size_bins`: groups of flows
 //! - `frames`: queries on the tables, by polars
-//! - `stats`: percentiles with intervals by order statistics, means and changes with bootstrap ones
+//! - `stats`: percentiles with intervals by order statistics, changes with block bootstrap ones
 //! - `closing`, `at_work`: the tables at the end of a run
 //! - `report`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
 //! - `page`: the HTML page
 //! - [`fidelity`]: two runs of one plan, flow by flow
+//! - [`compare`]: runs with a stated difference, per policy and size
 //! - `text`: quantities as text
 //!
 //! ```no_run
@@ -22,6 +23,7 @@
 //! ```
 mod at_work;
 mod closing;
+pub mod compare;
 mod error;
 pub mod fidelity;
 mod figure;
@@ -39,5 +41,9 @@ mod text;
 
 pub use closing::closing_table;
 pub use error::{DrawError, ReportError};
+pub use page::document;
 pub use report::{PolicySummary, Report, Summary, render};
-pub use stats::{Change, Estimate, Percentile, Range, Slowdown, Spread};
+pub use stats::{
+    Change, Effect, Estimate, Joint, Paired, PaperReductions, Percentile, Range, SeedChange,
+    Slowdown, Slowdowns, Spread, nearest_rank,
+};

@@ -7,8 +7,8 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use lab_kernel::run::tune::Change;
-use lab_plan::Capacity;
-use lab_reports::fidelity::Bound;
+use lab_plan::{Capacity, Engine};
+use lab_reports::{compare::Aspect, fidelity::Bound};
 use lab_units::{Clock, FlowId, Nanos, Place, Ratio};
 use serde::Serialize;
 
@@ -101,6 +101,28 @@ run. Runs of one scale compare: if the scenario's is `auto`, give `sim --scaled`
 `--scale $kernel`. With any bound, all flows of the plan must have finished in both runs, or the share that
 `--min-compared` gives. If a run is not clean and no bound is broken, the exit code is 4. Two runs of
 one engine are compared likewise, to see whether they repeat.";
+
+const COMPARE_EXAMPLES: &str = "\
+Does a change of LCMP's weights matter, beyond the choice of flows? Each flow is compared with itself:
+  lcmp-lab sim scenarios/8dc.yaml && a=$(realpath results/latest)
+  lcmp-lab sim changed.yaml
+  lcmp-lab compare $a results/latest --differs policies
+
+How much does another seed change?
+  lcmp-lab compare $a results/latest --differs seed
+
+Runs whose plans differ otherwise are refused (2), with a list of the differences. A run that is not
+clean makes the comparison inconclusive (4).";
+
+const REGRESS_EXAMPLES: &str = "\
+Learn once how far percentiles move between runs of one build, then gate every night:
+  lcmp-lab regress calibrate scenarios/suites/nightly.yaml
+  lcmp-lab --results tonight regress scenarios/suites/nightly.yaml --baseline last-night \
+    --junit regress.xml --markdown regress.md
+
+A suite is a list of scenarios with assertions, such as `lcmp.p99 <= 0.6 * ecmp.p99`, `unfinished == 0`
+or `path(dc1,dc8) uses dc4`; a scenario may have its own, as `expect:`. The exit code is 0 if all hold, 1
+if one does not, 4 if a run does not tell.";
 
 const RUNS_EXAMPLES: &str = "\
   lcmp-lab runs                                     list all runs, oldest first
@@ -204,9 +226,16 @@ pub enum Verb {
     /// List the runs in the results directory, tag them, delete them
     #[command(after_help = RUNS_EXAMPLES, args_conflicts_with_subcommands = true)]
     Runs(RunsArgs),
+    /// Compare runs that differ in a stated way: percentiles per policy and size, with intervals
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Compare two runs of one plan flow by flow: paths, FCTs and slowdowns, with figures
     #[command(after_help = FIDELITY_EXAMPLES)]
     Fidelity(FidelityArgs),
+    /// Run a suite of scenarios, check its assertions, gate it against a baseline
+    #[command(after_help = REGRESS_EXAMPLES, args_conflicts_with_subcommands = true)]
+    #[command(subcommand_negates_reqs = true)]
+    Regress(RegressArgs),
     /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
     Bench(BenchArgs),
     /// Print the JSON Schema of scenarios
@@ -248,7 +277,9 @@ impl Verb {
             | Self::Report(_)
             | Self::Flow(_)
             | Self::Runs(_)
+            | Self::Compare(_)
             | Self::Fidelity(_)
+            | Self::Regress(_)
             | Self::Bench(_)
             | Self::MeasureHere(_)
             | Self::Schema => None,
@@ -450,6 +481,25 @@ pub struct UpArgs {
     pub started_at: Option<lab_records::UtcTime>,
 }
 
+impl UpArgs {
+    /// Returns the arguments that run a scenario where it can run.
+    pub const fn of(scenario: ScenarioArgs) -> Self {
+        Self {
+            scenario,
+            place: PlaceArgs {
+                here: false,
+                guest: false,
+                clock: None,
+            },
+            keep: false,
+            into: None,
+            owner_for: None,
+            capacity: None,
+            started_at: None,
+        }
+    }
+}
+
 /// Arguments of `sim`.
 #[derive(Args, Clone, Debug)]
 pub struct SimArgs {
@@ -492,6 +542,23 @@ pub struct SimArgs {
     /// `lcmp-lab flow RUN ID` shows them.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub story: Vec<StoryArg>,
+}
+
+impl SimArgs {
+    /// Returns the arguments that simulate a scenario as it is.
+    pub const fn of(scenario: PathBuf, overrides: Overrides) -> Self {
+        Self {
+            scenario: Some(scenario),
+            artifact: Vec::new(),
+            routes: None,
+            max_delay: None,
+            overrides,
+            until: None,
+            threads: None,
+            scaled: false,
+            story: Vec::new(),
+        }
+    }
 }
 
 /// Arguments of `import`.
@@ -697,6 +764,93 @@ impl Standing {
             Self::Clean => "clean",
             Self::Doubtful => "doubtful",
             Self::Open => "open",
+        }
+    }
+}
+
+/// Arguments of `compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// The run directories; the first is the base
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub runs: Vec<PathBuf>,
+    /// Aspects in which the plans may differ: scenario, network, faults, traffic, policies, seed,
+    /// repetitions, scale, engine, settings
+    #[arg(long, value_name = "ASPECT,…", value_delimiter = ',')]
+    pub differs: Vec<Aspect>,
+    /// Directory for the page and the figure [default: `compare` in the first run]
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `regress`.
+#[derive(Args, Debug)]
+pub struct RegressArgs {
+    /// Part of `regress`; runs a suite without one
+    #[command(subcommand)]
+    pub verb: Option<RegressVerb>,
+    /// The suite file
+    #[arg(value_name = "SUITE", required = true)]
+    pub suite: Option<PathBuf>,
+    /// Results of an earlier run of the suite, against whose p50 and p99 this one is gated
+    #[arg(long, value_name = "DIR")]
+    pub baseline: Option<PathBuf>,
+    /// Tolerances of the gate [default: `SUITE.tolerances.json` beside the suite]
+    #[arg(long, value_name = "FILE")]
+    pub tolerances: Option<PathBuf>,
+    /// Engine of the runs
+    #[arg(long, value_enum, default_value_t = EngineArg::Sim)]
+    pub engine: EngineArg,
+    /// File for the outcome as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// File for the outcome as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Directory of the history and its page [default: `history-SUITE` in the results]
+    #[arg(long, value_name = "DIR")]
+    pub history: Option<PathBuf>,
+}
+
+/// Parts of `regress`.
+#[derive(Debug, Subcommand)]
+pub enum RegressVerb {
+    /// Learn how far the percentiles of a suite move between runs of one build, with other seeds
+    Calibrate(CalibrateArgs),
+}
+
+/// Arguments of `regress calibrate`.
+#[derive(Args, Debug)]
+pub struct CalibrateArgs {
+    /// The suite file
+    #[arg(value_name = "SUITE")]
+    pub suite: PathBuf,
+    /// Runs of each case
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u16).range(3..=1_000))]
+    pub runs: u16,
+    /// Engine of the runs
+    #[arg(long, value_enum, default_value_t = EngineArg::Sim)]
+    pub engine: EngineArg,
+    /// File to write [default: `SUITE.tolerances.json` beside the suite]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Engine of a suite's runs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum EngineArg {
+    /// The simulator
+    Sim,
+    /// The Linux kernel, here or in a guest; needs root
+    Kernel,
+}
+
+impl From<EngineArg> for Engine {
+    fn from(engine: EngineArg) -> Self {
+        match engine {
+            EngineArg::Sim => Self::Sim,
+            EngineArg::Kernel => Self::Kernel,
         }
     }
 }

@@ -105,6 +105,8 @@ fn run(cli: Cli) -> Outcome {
         Verb::Report(arguments) => verbs::runs::report(&arguments, global),
         Verb::Flow(arguments) => verbs::runs::flow(&arguments, global),
         Verb::Runs(arguments) => verbs::store::runs(&arguments, global),
+        Verb::Compare(arguments) => verbs::compare::compare(&arguments, global),
+        Verb::Regress(arguments) => verbs::regress::regress(&arguments, global),
         Verb::Fidelity(arguments) => verbs::fidelity::fidelity(&arguments, global),
         Verb::Bench(arguments) => verbs::bench::bench(&arguments, global),
         Verb::Switchd => verbs::labs::switchd(),

@@ -89,6 +89,18 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-recorder",
         &[ENGINES, &["lab-sim", "lab-kernel", "nix"]],
     ),
+    // Suites are judged without engines.
+    (
+        "lab-regress",
+        &[&[
+            "tokio",
+            "rtnetlink",
+            "aya",
+            "lab-plan",
+            "lab-sim",
+            "lab-kernel",
+        ]],
+    ),
     // Records know neither engines nor plots.
     (
         "lab-records",

@@ -692,3 +692,47 @@ fn runs_are_listed_tagged_and_deleted() {
     bench.expect_exit(&["runs", "delete", "latest"], 0);
     assert_eq!(listed(&[]), serde_json::json!([]));
 }
+
+/// Runs of other plans are compared only with the differences that are named.
+#[test]
+fn runs_are_compared_with_the_differences_that_are_meant() {
+    let bench = Bench::new();
+    let first = bench.sim_smoke(&[], 0);
+    let second = bench.sim_smoke(&["--seed", "7"], 0);
+    let paths = [&first, &second].map(|run| run.0.to_str().unwrap().to_owned());
+    let compare = |more: &[&str], exit| {
+        let arguments = [&["compare", &paths[0], &paths[1]], more].concat();
+        bench.expect_exit(&arguments, exit)
+    };
+    let refused = compare(&[], 2);
+    assert!(refused.stderr.contains("seed: 1 | 7"), "{refused:?}");
+    assert!(refused.stderr.contains("`--differs seed`"), "{refused:?}");
+    let wrong = compare(&["--differs", "colour"], 2);
+    assert!(
+        wrong.stderr.contains("one of scenario, network"),
+        "{wrong:?}"
+    );
+
+    let out = compare(&["--differs", "seed", "--json"], 0);
+    let json: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    assert_eq!(
+        json["differences"][0]["values"],
+        serde_json::json!(["1", "7"])
+    );
+    assert_eq!(json["against"][0]["is_paired"], false);
+    assert!(Path::new(json["page"].as_str().unwrap()).is_file());
+
+    // A run against itself: the same flows, so no change at all.
+    let same = bench.expect_exit(&["compare", "--json", &paths[0], &paths[0]], 0);
+    let json: serde_json::Value = serde_json::from_str(&same.stdout).unwrap();
+    let lcmp = &json["against"][0]["policies"][1];
+    assert_eq!(
+        (&lcmp["policy"], &lcmp["change"]["p99"]["high"]),
+        (&"lcmp".into(), &0.0.into())
+    );
+    assert_eq!(lcmp["paired"]["cliffs_delta"], 0.0);
+    let text = bench
+        .expect_exit(&["compare", &paths[0], &paths[0]], 0)
+        .stdout;
+    assert!(text.contains("B against A"), "{text}");
+}

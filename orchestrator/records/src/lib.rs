@@ -13,6 +13,7 @@
 //! - [`rows`]: the tables' rows; `reports/README.md` explains every column
 //! - [`directory`]: file names, the format version, and the link to the newest run
 //! - [`listing`][]: the runs of a results directory, their tags and sizes
+//! - [`history`][]: the history of a suite of runs
 //! - [`writer`], [`reader`]: writing and reading a run directory
 //! - [`columns`]: batches of typed columns; `csv_table` and [`parquet_table`] read them from files
 //! - [`sample`][]: a small run, for tests
@@ -31,6 +32,7 @@ mod csv_table;
 pub mod directory;
 pub mod error;
 pub mod evidence;
+pub mod history;
 pub mod info;
 pub mod listing;
 pub mod outcome;
@@ -61,8 +63,8 @@ pub use outcome::{
 pub use provenance::{ChangeKind, LiveChange, PolicySettings, Provenance};
 pub use reader::{RunDir, Table};
 pub use rows::{
-    Column, DcPath, DecisionRow, FlowRow, FlowStatus, Kind, LinkRow, List, PfcEvent, PfcRow,
-    PortRow, QueueRow, Row, SplitRow, StoryEvent, StoryRow, SwitchRow,
+    Column, DcPath, DecisionRow, FlowRow, FlowStatus, HistoryRow, Kind, LinkRow, List, PfcEvent,
+    PfcRow, PortRow, QueueRow, Row, SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 pub use run_file::{RunFile, stamp};
 pub use time::UtcTime;

@@ -42,6 +42,7 @@
 
 pub mod defaults;
 pub mod error;
+pub mod expect;
 pub mod files;
 pub mod limits;
 pub mod model;
@@ -50,10 +51,13 @@ mod raw;
 mod resolve;
 mod schema;
 mod suggest;
+mod suite;
 mod yaml;
 
 pub use error::{Problem, ScenarioErrors};
+pub use expect::Expectation;
 pub use files::{CdfPoint, FileFlow, SizeCdf, parse_flow_file};
 pub use model::*;
 pub use parse::{files, parse};
 pub use schema::{reference, schema};
+pub use suite::{Case, Suite, parse_suite};

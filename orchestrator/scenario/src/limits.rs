@@ -58,6 +58,8 @@ pub const MAX_CDF_POINTS: usize = 10_000;
 pub const MAX_LOAD: u64 = 4;
 /// Maximum start time of a flow and of a fault.
 pub const MAX_DURATION: Nanos = Nanos::from_millis(3_600_000);
+/// Maximum number of assertions.
+pub const MAX_EXPECTATIONS: usize = 1_000;
 /// Maximum number of faults.
 pub const MAX_FAULTS: usize = 1_000;
 

@@ -14,12 +14,14 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 pub use lab_units::{Semantics, Tool};
 use serde::{Deserialize, Serialize};
 
+use crate::expect::Expectation;
+
 mod transport;
 
 pub use transport::{CcSpec, TimeoutSpec, TransportSpec, WindowSpec};
 
 /// One experiment: a topology, traffic over it, and the policies to compare.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scenario {
     pub name: String,
     pub description: String,
@@ -34,6 +36,8 @@ pub struct Scenario {
     pub max_table_age: Nanos,
     pub faults: Vec<Fault>,
     pub transport: TransportSpec,
+    /// Assertions on every run.
+    pub expect: Vec<Expectation>,
 }
 
 /// Datacenters and the links between them.

@@ -51,7 +51,7 @@ pub fn files(scenario: &Scenario) -> Vec<&str> {
     named.filter(|path| seen.insert(*path)).collect()
 }
 
-fn utf8<'a>(source_name: &str, text: &'a [u8]) -> Result<&'a str, ScenarioErrors> {
+pub(crate) fn utf8<'a>(source_name: &str, text: &'a [u8]) -> Result<&'a str, ScenarioErrors> {
     let shown = |text: &str, start: usize, kind| {
         let source = SourceText {
             name: source_name,

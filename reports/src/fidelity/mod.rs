@@ -10,9 +10,9 @@ mod bounds;
 mod correlation;
 mod error;
 mod figures;
-mod flows;
+pub(crate) mod flows;
 mod page;
-mod same_plan;
+pub(crate) mod same_plan;
 mod sentence;
 mod tables;
 mod worst;
@@ -169,7 +169,7 @@ fn names(runs: [&RunDir; 2]) -> [&'static str; 2] {
     }
 }
 
-fn facts(run: &RunDir, name: &str, truncated: u64) -> RunFacts {
+pub(crate) fn facts(run: &RunDir, name: &str, truncated: u64) -> RunFacts {
     let info = run.info();
     let mut problems = match run.outcome() {
         Some(outcome) => outcome.verdict.reasons.clone(),

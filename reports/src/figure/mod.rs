@@ -21,7 +21,9 @@ pub use by_size::BySize;
 pub use canvas::Marker;
 pub use cdf::Cdf;
 pub use map::{Panel, PathMap};
-pub use points::{BinScatter, Dot, DotPanel, DotStyle, Guide, Points, Residuals, SlowdownScatter};
+pub use points::{
+    BinScatter, Dot, DotPanel, DotStyle, Guide, Points, Residuals, SizeChanges, SlowdownScatter,
+};
 pub use render::{Figure, Image, font_face, render};
 pub use timeline::{Bar, Lane, Timeline};
 pub use utilisation::{LinkBars, Utilisation, attributes};

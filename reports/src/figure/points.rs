@@ -239,6 +239,8 @@ figure_of_points! {
     Residuals: "fidelity-residuals";
     /// The figure `fidelity-bins`: p50 and p99 of the slowdowns of each bin of sizes.
     BinScatter: "fidelity-bins";
+    /// The figure `compare-by-size`: changes of p50 and p99 in each bin of sizes.
+    SizeChanges: "compare-by-size";
 }
 
 /// Space between panels, and between labels.

@@ -1,17 +1,17 @@
 //! Bootstrap percentile intervals.
 //!
-//! Flows are drawn with replacement, whole: for a comparison a flow is drawn with its slowdowns
-//! under both policies, since both ran the same schedule. The interval is the 2.5th to the 97.5th
-//! percentile of the statistic over the samples.
+//! Flows are drawn with replacement in windows of consecutive arrivals ([`Blocks`]), whole: for a
+//! comparison a flow is drawn with its slowdowns under both policies or in both runs, since both had the
+//! same schedule. The interval is the 2.5th to the 97.5th percentile of the statistic over the samples.
 
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
-
-use super::{Change, Estimate};
+use super::{
+    Change, Estimate, Slowdowns,
+    blocks::{Blocks, Resampler},
+};
 use crate::frames::Pair;
 
 /// p50, p95, p99 and mean.
-type Statistics = [f64; 4];
+pub type Statistics = [f64; 4];
 
 const PERCENTS: [u32; 3] = [50, 95, 99];
 
@@ -20,21 +20,48 @@ pub fn mean(sorted: &[f64]) -> Option<Estimate> {
     let values = Values::new(sorted.to_vec());
     let once = vec![1; sorted.len()];
     let measured = values.statistics(&once)?;
-    let [.., mean] = intervals(measured, sorted.len(), |counts| values.statistics(counts));
+    let blocks = Blocks::single(sorted.len());
+    let [.., mean] = intervals(measured, blocks, |counts| values.statistics(counts));
     Some(mean)
 }
 
-/// Returns the other policy's statistics against the baseline's; `None` if there are no pairs.
+/// Returns the statistics of slowdowns in the order of the flows' arrival; `None` if there are none.
+pub fn slowdowns(in_order: &[f64]) -> Option<Slowdowns> {
+    let values = Values::new(in_order.to_vec());
+    let once = vec![1; in_order.len()];
+    let measured = values.statistics(&once)?;
+    let blocks = Blocks::of(&[in_order]);
+    let [p50, p95, p99, mean] = intervals(measured, blocks, |counts| values.statistics(counts));
+    Some(Slowdowns {
+        flows: in_order.len(),
+        block: blocks.length,
+        p50,
+        p95,
+        p99,
+        mean,
+    })
+}
+
+/// Returns the median and mean of values in the order of the flows' arrival; `None` if there are none.
+pub fn center(in_order: &[f64]) -> Option<[Estimate; 2]> {
+    let found = slowdowns(in_order)?;
+    Some([found.p50, found.mean])
+}
+
+/// Returns the other policy's statistics against the baseline's, of pairs in the order of the flows'
+/// arrival; `None` if there are no pairs.
 pub fn change(pairs: &[Pair]) -> Option<Change> {
-    let base = Values::new(pairs.iter().map(|pair| pair.base).collect());
-    let other = Values::new(pairs.iter().map(|pair| pair.other).collect());
+    let base: Vec<f64> = pairs.iter().map(|pair| pair.base).collect();
+    let other: Vec<f64> = pairs.iter().map(|pair| pair.other).collect();
+    let blocks = Blocks::of(&[&base, &other]);
+    let (base, other) = (Values::new(base), Values::new(other));
     let relative = |counts: &[u32]| {
         let (base, other) = (base.statistics(counts)?, other.statistics(counts)?);
         Some(std::array::from_fn(|at| other[at] / base[at] - 1.0))
     };
     let once = vec![1; pairs.len()];
     let measured = relative(&once)?;
-    let [p50, p95, p99, mean] = intervals(measured, pairs.len(), relative);
+    let [p50, p95, p99, mean] = intervals(measured, blocks, relative);
     Some(Change {
         pairs: pairs.len(),
         p50,
@@ -42,6 +69,74 @@ pub fn change(pairs: &[Pair]) -> Option<Change> {
         p99,
         mean,
     })
+}
+
+/// Returns the other run's statistics against the base's, of flows that are not the same in both, in the
+/// order of their arrival; `None` if one has none.
+pub fn change_between(base: &[f64], other: &[f64]) -> Option<Change> {
+    let blocks = [Blocks::of(&[base]), Blocks::of(&[other])];
+    let once = [base, other].map(|values| vec![1; values.len()]);
+    let [base, other] = [base, other].map(|values| Values::new(values.to_vec()));
+    let relative = |of_base: &[u32], of_other: &[u32]| {
+        let (base, other) = (base.statistics(of_base)?, other.statistics(of_other)?);
+        Some(std::array::from_fn(|at| other[at] / base[at] - 1.0))
+    };
+    let measured = relative(&once[0], &once[1])?;
+    let mut of_base = Resampler::new(blocks[0]);
+    let mut of_other = Resampler::independent(blocks[1], 0);
+    let samples = sample_count(blocks[0].flows.max(blocks[1].flows));
+    let samples = (0..samples).filter_map(|_| relative(of_base.draw(), of_other.draw()));
+    let [p50, p95, p99, mean] = ends(measured, &samples.collect::<Vec<_>>());
+    Some(Change {
+        pairs: 0,
+        p50,
+        p95,
+        p99,
+        mean,
+    })
+}
+
+/// Statistics of several series, each p50, p95, p99 and mean, with samples of a block bootstrap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joint {
+    /// Statistics of each series.
+    pub measured: Vec<Statistics>,
+    /// Statistics of each series in each sample.
+    pub samples: Vec<Vec<Statistics>>,
+}
+
+impl Joint {
+    /// Returns the statistics of `series`, values in the order of the flows' arrival; `None` if one is
+    /// empty. Series of one length are of the same flows, and a sample draws the same ones of each.
+    #[must_use]
+    pub fn of(series: &[Vec<f64>]) -> Option<Self> {
+        let is_same = series.windows(2).all(|pair| pair[0].len() == pair[1].len());
+        let all: Vec<&[f64]> = series.iter().map(Vec::as_slice).collect();
+        let together = Blocks::of(&all);
+        let mut samplers: Vec<(Values, Resampler)> = Vec::new();
+        for (number, values) in (0..).zip(series) {
+            let resampler = match is_same {
+                true => Resampler::new(together),
+                false => Resampler::independent(Blocks::of(&[values]), number),
+            };
+            samplers.push((Values::new(values.clone()), resampler));
+        }
+        let measured = samplers
+            .iter()
+            .map(|(values, _)| values.statistics(&vec![1; values.values.len()]));
+        let measured = measured.collect::<Option<Vec<_>>>()?;
+        let count = sample_count(series.iter().map(Vec::len).max().unwrap_or(0));
+        let samples = (0..count).filter_map(|_| {
+            let statistics = samplers
+                .iter_mut()
+                .map(|(values, resampler)| values.statistics(resampler.draw()));
+            statistics.collect()
+        });
+        Some(Self {
+            measured,
+            samples: samples.collect(),
+        })
+    }
 }
 
 /// Values, with their order from small to large.
@@ -82,12 +177,16 @@ impl Values {
 
 fn intervals(
     measured: Statistics,
-    len: usize,
+    blocks: Blocks,
     statistics: impl Fn(&[u32]) -> Option<Statistics>,
 ) -> [Estimate; 4] {
-    let mut resampler = Resampler::new(len);
-    let samples = (0..sample_count(len)).filter_map(|_| statistics(resampler.draw()));
-    let samples: Vec<Statistics> = samples.collect();
+    let mut resampler = Resampler::new(blocks);
+    let samples = (0..sample_count(blocks.flows)).filter_map(|_| statistics(resampler.draw()));
+    ends(measured, &samples.collect::<Vec<_>>())
+}
+
+/// Returns the interval of each statistic over `samples`.
+fn ends(measured: Statistics, samples: &[Statistics]) -> [Estimate; 4] {
     std::array::from_fn(|at| {
         let mut values: Vec<f64> = samples.iter().map(|sample| sample[at]).collect();
         values.sort_by(f64::total_cmp);
@@ -103,48 +202,12 @@ fn intervals(
     })
 }
 
-/// Samples with replacement, each with as many items as there are.
-struct Resampler {
-    rng: Pcg64Mcg,
-    counts: Vec<u32>,
-}
-
-impl Resampler {
-    /// Returns the same samples of `len` items each time.
-    fn new(len: usize) -> Self {
-        Self {
-            rng: Pcg64Mcg::seed_from_u64(SEED),
-            counts: vec![0; len],
-        }
-    }
-
-    /// Returns how often each item is in the next sample.
-    fn draw(&mut self) -> &[u32] {
-        self.counts.fill(0);
-        let len = self.counts.len();
-        for _ in 0..len {
-            let index = below(self.rng.next_u64(), len);
-            self.counts[index] += 1;
-        }
-        &self.counts
-    }
-}
-
 /// Returns the number of samples to draw of `len` items: 2,000, or fewer if they would take more
 /// than about a second. It is a multiple of 40, so that 2.5 % of it is a whole number.
 fn sample_count(len: usize) -> usize {
     let affordable = MAX_DRAWS / len.max(1);
     affordable.clamp(MIN_SAMPLES, MAX_SAMPLES) / 40 * 40
 }
-
-/// Returns `random` scaled to `0..len`. The bias, at most `len / 2^64`, is far below the estimated quantities.
-fn below(random: u64, len: usize) -> usize {
-    let product = u128::from(random) * (len as u128);
-    usize::try_from(product >> 64).unwrap_or(0)
-}
-
-/// Seed of the samples; fixed, so that the report of a run is always the same.
-const SEED: u64 = 0x1c4b;
 
 const MAX_SAMPLES: usize = 2_000;
 const MIN_SAMPLES: usize = 200;
@@ -219,24 +282,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_has_as_many_items_as_there_are() {
-        let mut resampler = Resampler::new(44);
-        for _ in 0..100 {
-            assert_eq!(resampler.draw().iter().sum::<u32>(), 44);
-        }
-    }
-
-    #[test]
-    fn the_draws_are_these_on_every_machine() {
-        assert_eq!(Resampler::new(10).draw(), GOLDEN);
-    }
-
-    #[test]
     fn sample_counts_are_multiples_of_40_within_bounds() {
         assert_eq!(sample_count(44), 2_000);
         assert_eq!(sample_count(100_000), 1_000);
         assert_eq!(sample_count(10_000_000), 200);
     }
-
-    const GOLDEN: [u32; 10] = [0, 2, 2, 1, 0, 0, 1, 2, 2, 0];
 }

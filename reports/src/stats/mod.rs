@@ -1,12 +1,25 @@
 //! Percentiles with confidence intervals.
+//!
+//! - `order`: percentiles of flows taken for independent, by order statistics
+//! - `blocks`, `bootstrap`: flows that share queues, in windows of arrivals
+//! - `paired`: ratios of the same flows in two runs, and effect sizes
+//! - `seeds`, `spread`: repetitions, which are independent
+//! - `paper`: the reductions that the paper reports
 
+mod blocks;
 mod bootstrap;
 mod order;
+mod paired;
+mod paper;
+mod seeds;
 mod spread;
 
 use serde::Serialize;
 
-pub use bootstrap::change;
+pub use bootstrap::{Joint, change, change_between, slowdowns};
+pub use paired::{Effect, Paired, paired};
+pub use paper::{PaperReductions, reductions};
+pub use seeds::{SeedChange, by_seed};
 pub use spread::{Range, Spread, spread};
 
 /// A value and its 95 % bootstrap percentile interval.
@@ -58,6 +71,23 @@ impl Percentile {
 /// Values beyond a percentile from which it says something about the distribution.
 const MIN_BEYOND: u64 = 10;
 
+/// Slowdowns of a policy's finished flows with block bootstrap intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Slowdowns {
+    /// Number of flows.
+    pub flows: usize,
+    /// Number of consecutive arrivals that were drawn together.
+    pub block: usize,
+    /// Median.
+    pub p50: Estimate,
+    /// 95th percentile.
+    pub p95: Estimate,
+    /// 99th percentile.
+    pub p99: Estimate,
+    /// Arithmetic mean.
+    pub mean: Estimate,
+}
+
 /// FCT slowdown of a policy's finished flows, of all repetitions together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdown {
@@ -102,6 +132,7 @@ pub struct Change {
 /// are no values, or if `percent` is not within 1 to 100.
 ///
 /// The rank is ⌈percent · n / 100⌉ in integers: in floats 7 % of 100 values would be the eighth.
+#[must_use]
 pub fn nearest_rank<T: Copy>(sorted: &[T], percent: u32) -> Option<T> {
     if !(1..=100).contains(&percent) {
         return None;

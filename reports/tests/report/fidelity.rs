@@ -207,6 +207,9 @@ fn flows_and_policies_of_one_run_are_not_compared_and_break_any_bound() {
         .retain(|flow| (flow.policy.as_str(), flow.flow_id.0) != ("ecmp", 4));
     twins.sim.info.policies = vec!["ecmp".into()];
     twins.sim.flows.retain(|flow| flow.policy == "ecmp");
+    twins.sim.links.retain(|row| row.policy == "ecmp");
+    twins.sim.queues.retain(|row| row.policy == "ecmp");
+    twins.sim.decisions.retain(|row| row.policy == "ecmp");
     let fidelity = twins.fidelity("partial");
     let [ecmp] = fidelity.policies.as_slice() else {
         panic!("{fidelity:?}");

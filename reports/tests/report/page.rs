@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::{DcPath, FaultInfo, FlowRow, LinkChange};
+use lab_records::{DcPath, FaultInfo, FlowRow, LinkChange, directory::FORMAT_VERSION};
 use lab_reports::{Report, render};
 use lab_units::Nanos;
 
@@ -135,13 +135,15 @@ fn a_newer_run_is_refused() {
     let dir = Synthetic::testbed(1).write("newer");
     let file = dir.join("run.json");
     let text = fs::read_to_string(&file).expect("run.json");
-    fs::write(&file, text.replace("\"format\": 3", "\"format\": 4")).expect("run.json");
+    let format = |version: u32| format!("\"format\": {version}");
+    let newer = text.replace(&format(FORMAT_VERSION), &format(FORMAT_VERSION + 1));
+    fs::write(&file, newer).expect("run.json");
     let error = render(&dir).unwrap_err();
     let source = std::error::Error::source(&error)
         .expect("a source")
         .to_string();
     assert!(
-        source.contains("has format 4, this lcmp-lab reads 3"),
+        source.contains(&format!("this lcmp-lab reads {FORMAT_VERSION}")),
         "{source}"
     );
 }
@@ -215,6 +217,12 @@ fn hostile_names_are_text() {
         flow.reason = evil.into();
         flow.path = Some(DcPath::new(["dc1", evil_dc, "dc8"]));
     }
+    let policies = (run.links.iter_mut().map(|row| &mut row.policy))
+        .chain(run.queues.iter_mut().map(|row| &mut row.policy))
+        .chain(run.decisions.iter_mut().map(|row| &mut row.policy));
+    policies
+        .filter(|policy| *policy == "ecmp")
+        .for_each(|policy| *policy = evil.into());
     run.end.as_mut().expect("an end").problems = vec![evil.into()];
     let (report, html) = report(&run.write("hostile"));
     let pages = pages(&report, html);

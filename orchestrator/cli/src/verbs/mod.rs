@@ -3,12 +3,14 @@
 pub mod account;
 pub mod artifact;
 pub mod bench;
+pub mod compare;
 pub mod doctor;
 pub mod explain;
 pub mod fidelity;
 pub mod inspect;
 pub mod labs;
 pub mod measure;
+pub mod regress;
 pub mod runs;
 pub mod sim;
 pub mod store;

@@ -7,6 +7,7 @@
 mod counters;
 mod events;
 mod flow;
+mod history;
 
 use std::{fmt::Display, net::Ipv4Addr, ops::Deref, str::FromStr};
 
@@ -21,6 +22,7 @@ use crate::Semantics;
 pub use counters::{LinkRow, PortRow, QueueRow, SwitchRow};
 pub use events::{DecisionRow, PfcEvent, PfcRow, SplitRow, StoryEvent, StoryRow};
 pub use flow::{DcPath, FlowRow, FlowStatus};
+pub use history::HistoryRow;
 
 /// A row of one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {

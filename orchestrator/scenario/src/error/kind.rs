@@ -6,6 +6,7 @@ use lab_parameters::{ParameterError, Preset};
 use lab_units::{Bytes, ParseQuantityError, ratio::ParseRatioError};
 
 use crate::{
+    expect::ParseExpectationError,
     files::{CdfError, FlowFileError},
     limits,
 };
@@ -74,6 +75,19 @@ pub enum ProblemKind {
     Quantity(#[from] ParseQuantityError),
     #[error(transparent)]
     Ratio(#[from] ParseRatioError),
+    #[error(transparent)]
+    Expectation(#[from] ParseExpectationError),
+    #[error("two cases have the name `{name}`")]
+    TwoCases { name: String },
+    #[error(
+        "the assertion names `{name}`, which is no {what} of the scenario (hint: there are {})",
+        list(known)
+    )]
+    UnknownInExpectation {
+        name: String,
+        what: &'static str,
+        known: Vec<String>,
+    },
     #[error("`{found}` is not a whole number from {bounds}")]
     NotWholeNumber { found: String, bounds: String },
     #[error("`{found}` is not one of {}{}", list(known), suggest(suggestion.as_deref()))]

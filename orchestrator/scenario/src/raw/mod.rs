@@ -23,7 +23,9 @@ pub use traffic::{AllToAll, Fault, Flow, Pair, Traffic, Workload};
 pub use transport::{Cc, CcName, Transport};
 
 use crate::{
-    defaults, limits,
+    defaults,
+    expect::Expectation,
+    limits,
     model::Tool,
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
@@ -79,6 +81,11 @@ pub struct Scenario {
     /// Transport and buffers in the simulator.
     #[serde(default)]
     pub transport: Maybe<Transport>,
+    /// Assertions on every run, which `lcmp-lab regress` checks: `lcmp.p99 <= 0.6 * ecmp.p99`,
+    /// `unfinished == 0`, `path(dc1,dc8) uses dc4`.
+    #[serde(default)]
+    #[schemars(length(max = limits::MAX_EXPECTATIONS))]
+    pub expect: Maybe<At<Vec<Text<Expectation>>>>,
 }
 
 /// Factors from paper to emulated quantities; sizes are scaled by the product of both.

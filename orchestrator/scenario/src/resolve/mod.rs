@@ -16,9 +16,11 @@ use self::context::Context;
 use crate::{
     defaults,
     error::{ProblemKind, ScenarioErrors, SourceText},
+    expect::Expectation,
     limits,
-    model::{Generator, Measure, ScaleSpec, Scenario},
+    model::{Generator, Measure, PolicySpec, ScaleSpec, Scenario, Topology},
     raw,
+    suite::read_all,
     yaml::{At, WordOr},
 };
 
@@ -29,12 +31,14 @@ pub(crate) fn resolve(
 ) -> Result<Scenario, ScenarioErrors> {
     let mut context = Context::new(source);
     let topology = topology::topology(&mut context, &raw.topology);
+    let policies = policies::policies(&mut context, &raw.policies);
     let scenario = Scenario {
+        expect: expect(&mut context, raw, &topology.model, &policies),
         name: names::scenario(&mut context, &raw.name),
         description: description(&mut context, raw),
         traffic: traffic::traffic(&mut context, &topology, &raw.traffic),
         faults: links::faults(&mut context, &topology, raw.faults.as_ref()),
-        policies: policies::policies(&mut context, &raw.policies),
+        policies,
         scale: scale(&mut context, raw.scale.as_ref()),
         seed: context.read_or(&raw.seed, defaults::SEED),
         repetitions: context.within_or(
@@ -53,6 +57,53 @@ pub(crate) fn resolve(
         topology: topology.model,
     };
     context.finish(scenario)
+}
+
+/// Reads the assertions and checks the names in them.
+fn expect(
+    context: &mut Context<'_>,
+    raw: &raw::Scenario,
+    topology: &Topology,
+    policies: &[PolicySpec],
+) -> Vec<Expectation> {
+    let Some(list) = raw.expect.as_ref() else {
+        return Vec::new();
+    };
+    let found = list.value.len();
+    if found > limits::MAX_EXPECTATIONS {
+        context.count(&list.range, found, 1..=limits::MAX_EXPECTATIONS);
+        return Vec::new();
+    }
+    let labels: Vec<String> = policies.iter().map(|it| it.label().to_owned()).collect();
+    let dcs: Vec<String> = topology.dcs.iter().map(|dc| dc.name.clone()).collect();
+    let mut read = Vec::new();
+    for text in &list.value {
+        let one = std::slice::from_ref(text);
+        for expectation in read_all(one, |range, kind| context.problem(&range, kind)) {
+            let names = (expectation
+                .policies()
+                .into_iter()
+                .map(|name| (name, "policy", &labels)))
+            .chain(
+                expectation
+                    .dcs()
+                    .into_iter()
+                    .map(|name| (name, "datacenter", &dcs)),
+            );
+            for (name, what, known) in names {
+                if !known.iter().any(|it| it == name) {
+                    let kind = ProblemKind::UnknownInExpectation {
+                        name: name.to_owned(),
+                        what,
+                        known: known.clone(),
+                    };
+                    context.problem(&text.range(), kind);
+                }
+            }
+            read.push(expectation);
+        }
+    }
+    read
 }
 
 fn description(context: &mut Context<'_>, raw: &raw::Scenario) -> String {

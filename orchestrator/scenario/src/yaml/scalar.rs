@@ -6,6 +6,7 @@ use schemars::{Schema, json_schema};
 
 use crate::{
     error::ProblemKind,
+    expect::Expectation,
     model::{Agent, Arrivals, LoadBase, Semantics, Tool},
     suggest::did_you_mean,
 };
@@ -61,6 +62,20 @@ impl Scalar for String {
 
     fn schema() -> Schema {
         json_schema!({ "type": "string" })
+    }
+}
+
+/// Assertion on a run.
+impl Scalar for Expectation {
+    fn read(text: &str) -> Result<Self, ProblemKind> {
+        Ok(text.parse::<Self>()?)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string",
+            "examples": ["lcmp.p99 <= 0.6 * ecmp.p99", "unfinished == 0", "path(dc1,dc8) uses dc4"],
+        })
     }
 }
 

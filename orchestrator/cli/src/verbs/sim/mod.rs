@@ -36,6 +36,11 @@ use crate::{
 
 /// Runs `lcmp-lab sim`.
 pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
+    run_dir::conclude(&run(arguments, global)?, global, String::new)
+}
+
+/// Simulates a scenario and returns the run directory, without a report.
+pub fn run(arguments: &SimArgs, global: &Global) -> Result<PathBuf, Failure> {
     let (path, loaded) = loaded(arguments)?;
     let capacity = load::capacity(&arguments.overrides, Place::default);
     let options = PlanOptions {
@@ -52,15 +57,14 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     };
     let budget = Budget::of(&plan, options.until)?;
     budget.check()?;
-    let dir = Simulation {
+    Simulation {
         order: artifact::order(&loaded, &plan)?,
         loaded,
         plan,
         options,
         budget,
     }
-    .run(global)?;
-    run_dir::conclude(&dir, global, String::new)
+    .run(global)
 }
 
 /// Returns the scenario and its path for messages.

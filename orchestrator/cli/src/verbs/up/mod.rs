@@ -11,7 +11,7 @@ mod guest;
 mod here;
 mod owner;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lab_guest::{
     cache,
@@ -50,12 +50,7 @@ struct Request<'a> {
 
 /// Runs `lcmp-lab up`.
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
-    let is_root = nix::unistd::geteuid().is_root();
-    // Without root, modules cannot be probed.
-    let kernel_lacks = match is_root && arguments.capacity.is_none() {
-        true => doctor::missing_here(),
-        false => Vec::new(),
-    };
+    let (is_root, kernel_lacks) = kernel_lacks(arguments);
     let request = Request::new(arguments, global, &kernel_lacks)?;
     if let Some(dir) = &arguments.into {
         return here::run_in_guest(&request, dir);
@@ -63,22 +58,49 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
     if let Some(caller) = arguments.owner_for {
         return owner::own(&request, caller);
     }
+    let dir = run_at_place(&request, is_root, kernel_lacks)?;
+    let cost = || cost::table(&request.plan, &request.capacity, &dir);
+    run_dir::conclude(&dir, global, cost)
+}
+
+/// Runs a scenario's lab and returns the run directory, without a report.
+pub fn run(arguments: &UpArgs, global: &Global) -> Result<PathBuf, Failure> {
+    let (is_root, kernel_lacks) = kernel_lacks(arguments);
+    let request = Request::new(arguments, global, &kernel_lacks)?;
+    run_at_place(&request, is_root, kernel_lacks)
+}
+
+/// Returns true if this process runs as root, and what this kernel lacks; without root, modules cannot be
+/// probed.
+fn kernel_lacks(arguments: &UpArgs) -> (bool, Vec<KernelFinding>) {
+    let is_root = nix::unistd::geteuid().is_root();
+    let lacks = match is_root && arguments.capacity.is_none() {
+        true => doctor::missing_here(),
+        false => Vec::new(),
+    };
+    (is_root, lacks)
+}
+
+/// Runs the lab where it can run, and returns the run directory.
+fn run_at_place(
+    request: &Request<'_>,
+    is_root: bool,
+    kernel_lacks: Vec<KernelFinding>,
+) -> Result<PathBuf, Failure> {
     inspect::warn(&request.plan);
     inspect::show_auto_scale(&request.plan);
-    let machine = Machine::examine(&request, is_root, kernel_lacks);
-    let location = decide::location(arguments, &machine)?;
+    let machine = Machine::examine(request, is_root, kernel_lacks);
+    let location = decide::location(request.arguments, &machine)?;
     if location != Location::Here
         && let Some(reason) = decide::guest_reason(&machine.kernel_lacks)
     {
         note(&reason);
     }
-    let dir = match location {
-        Location::Here => here::run(&request)?,
-        Location::Guest => guest::run(&request)?,
-        Location::KeptGuest => owner::start(&request)?,
-    };
-    let cost = || cost::table(&request.plan, &request.capacity, &dir);
-    run_dir::conclude(&dir, global, cost)
+    match location {
+        Location::Here => here::run(request),
+        Location::Guest => guest::run(request),
+        Location::KeptGuest => owner::start(request),
+    }
 }
 
 impl<'a> Request<'a> {

@@ -1,0 +1,221 @@
+//! `lcmp-lab compare`: runs with a stated difference, per policy and size.
+
+use std::path::Path;
+
+use lab_reports::{
+    Change, Estimate, ReportError, SeedChange, Slowdowns,
+    compare::{
+        self, Against, CompareError, Comparison, PolicyComparison, Shown, Written, change_text,
+        slowdown_text,
+    },
+};
+use lab_units::show::{self, sides};
+use serde::Serialize;
+
+use crate::{
+    args::{CompareArgs, Global},
+    caller,
+    failure::{During, Exit, Failure, Outcome, with_causes},
+    load,
+    terminal::{note, print, print_json},
+};
+
+/// Result of a comparison, for `--json`.
+#[derive(Serialize)]
+struct Output<'a> {
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    /// `pass`, or `inconclusive` if a run cannot be trusted.
+    verdict: Exit,
+    /// Exit code of the process.
+    exit: u8,
+    /// Reasons not to trust the comparison.
+    reasons: &'a [String],
+    /// The page.
+    page: &'a Path,
+}
+
+/// Runs `lcmp-lab compare`.
+pub fn compare(arguments: &CompareArgs, global: &Global) -> Outcome {
+    let comparison = compare::compare(&arguments.runs, &arguments.differs).map_err(failure)?;
+    let written = write(&comparison, arguments)?;
+    let doubts = doubts(&comparison);
+    let exit = match comparison.runs.iter().all(|run| run.problems.is_empty()) {
+        true => Exit::Pass,
+        false => Exit::Inconclusive,
+    };
+    if global.json {
+        print_json(&Output {
+            comparison: &comparison,
+            verdict: exit,
+            exit: exit.code(),
+            reasons: &doubts,
+            page: &written.html,
+        });
+    } else {
+        print(&text(&comparison));
+        print(&format!("page: {}", written.html.display()));
+    }
+    for line in &doubts {
+        note(line);
+    }
+    Ok(exit)
+}
+
+fn write(comparison: &Comparison, arguments: &CompareArgs) -> Result<Written, Failure> {
+    let dir = match (&arguments.output, arguments.runs.first()) {
+        (Some(dir), _) => dir.clone(),
+        (None, Some(first)) => load::absolute(first)?.join(compare::DIR),
+        (None, None) => return Err(failure(CompareError::OneRun)),
+    };
+    let written = comparison.write(&dir);
+    caller::hand_over(&dir);
+    written.during(format_args!(
+        "write the comparison into `{}`",
+        dir.display()
+    ))
+}
+
+/// Returns the failure of a comparison: runs that cannot be compared are a usage error.
+fn failure(error: CompareError) -> Failure {
+    let message = with_causes(&error);
+    match error {
+        CompareError::Report(
+            ReportError::Frame(_) | ReportError::Draw { .. } | ReportError::Write { .. },
+        ) => Failure::environment(message),
+        _ => Failure::usage(message),
+    }
+}
+
+/// Returns what keeps the runs from being compared in full, a line each.
+fn doubts(comparison: &Comparison) -> Vec<String> {
+    let problems = comparison.runs.iter().flat_map(|run| {
+        let line = |problem| format!("not clean: {}: {problem}", run.name);
+        run.problems.iter().map(line)
+    });
+    let alone = comparison.against.iter().flat_map(|against| {
+        let line = |policy| {
+            format!(
+                "not compared: {policy} is not in both A and {}",
+                against.run
+            )
+        };
+        against.in_one_run.iter().map(line)
+    });
+    problems.chain(alone).collect()
+}
+
+/// Returns the runs, their differences, and a table for each run against the first.
+fn text(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    for run in &comparison.runs {
+        text += &format!("{}: {} ({})\n", run.name, run.directory, run.engine);
+    }
+    for difference in &comparison.differences {
+        let head = format!("differs: {}: ", difference.aspect.name());
+        text += &show::paragraph(&head, &difference.values.join(" | "));
+    }
+    for against in &comparison.against {
+        text += &table(against);
+    }
+    text += "[ ]: 95 % interval over windows of arrivals; =: no difference shown\n";
+    text
+}
+
+fn table(against: &Against) -> String {
+    let heads = [
+        format!("{} against A", against.run),
+        "flows".to_owned(),
+        "p50".to_owned(),
+        "change  [95 %]".to_owned(),
+        "p99".to_owned(),
+        "change  [95 %]".to_owned(),
+    ];
+    let mut rows = vec![heads];
+    rows.extend(against.policies.iter().map(row));
+    let mut text = show::table(0, sides(1), &rows);
+    for policy in &against.policies {
+        if let Some(seeds) = &policy.by_seed {
+            text += &format!("{}: {}\n", policy.policy, by_seed(seeds));
+        }
+        text += &show::paragraph(&format!("{}: ", policy.policy), &effects(policy));
+    }
+    text
+}
+
+fn row(policy: &PolicyComparison) -> [String; 6] {
+    let flows = |slowdowns: &Option<Slowdowns>| slowdowns.map_or(0, |it| it.flows);
+    let (base, other) = (flows(&policy.base), flows(&policy.other));
+    let values = |of: fn(&Slowdowns) -> Estimate| match (&policy.base, &policy.other) {
+        (Some(base), Some(other)) => format!(
+            "{} → {}",
+            slowdown_text(of(base).value),
+            slowdown_text(of(other).value)
+        ),
+        _ => "–".to_owned(),
+    };
+    let change = |of: fn(&Change) -> Estimate| {
+        policy
+            .change
+            .as_ref()
+            .map_or("–".into(), |it| interval(&of(it)))
+    };
+    [
+        policy.policy.clone(),
+        match (policy.change.map_or(0, |it| it.pairs), base == other) {
+            (pairs, true) if pairs == base || pairs == 0 => base.to_string(),
+            (0, _) => format!("{base}, {other}"),
+            (pairs, _) => format!("{pairs} of {base}, {other}"),
+        },
+        values(|it| it.p50),
+        change(|it| it.p50),
+        values(|it| it.p99),
+        change(|it| it.p99),
+    ]
+}
+
+/// Returns a change with its interval, and a mark if the interval holds zero.
+fn interval(change: &Estimate) -> String {
+    let same = match Shown::by(change) {
+        Shown::NoDifference => " =",
+        Shown::Faster | Shown::Slower => "",
+    };
+    let bare = |value| change_text(value).trim_end_matches(" %").to_owned();
+    format!(
+        "{} [{}, {}]{same}",
+        change_text(change.value),
+        bare(change.low),
+        bare(change.high)
+    )
+}
+
+fn by_seed([p50, p99]: &[SeedChange; 2]) -> String {
+    format!(
+        "over {} repetitions p50 {}, p99 {}",
+        p50.repetitions,
+        interval(&p50.change),
+        interval(&p99.change)
+    )
+}
+
+/// Returns the effect on single flows, and the change as the paper reduces its figures.
+fn effects(policy: &PolicyComparison) -> String {
+    let mut text = Vec::new();
+    if let Some(paired) = &policy.paired {
+        text.push(format!(
+            "{:.1} % of flows faster, {:.1} % slower; {} effect (Cliff's delta {:+.2})",
+            paired.faster * 100.0,
+            paired.slower * 100.0,
+            paired.effect.name(),
+            paired.cliffs_delta
+        ));
+    }
+    if let Some(paper) = &policy.paper {
+        text.push(format!(
+            "as in the paper: median-bin p50 {}, worst-bin P99 {}",
+            change_text(paper.median_bin_p50),
+            change_text(paper.worst_bin_p99)
+        ));
+    }
+    text.join("; ")
+}

@@ -1,0 +1,73 @@
+//! The history of a suite of runs: a table that grows by some rows at every run, and its Parquet copy.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::Path,
+};
+
+use crate::{
+    csv_table,
+    error::{Operation, RecordsError},
+    parquet_table,
+    rows::{HistoryRow, Row},
+};
+
+/// Appends rows to the history in `dir`, which is made with its first row, and writes its Parquet copy.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn append(dir: &Path, rows: &[HistoryRow]) -> Result<(), RecordsError> {
+    fs::create_dir_all(dir).map_err(Operation::CreateDir.failed(dir))?;
+    let path = dir.join(HistoryRow::FILE);
+    let is_new = !path.exists();
+    let failed = |source| RecordsError::Write {
+        path: path.clone(),
+        source,
+    };
+    let mut writer = csv::WriterBuilder::new()
+        .has_headers(false)
+        .from_writer(Vec::new());
+    if is_new {
+        let header = HistoryRow::COLUMNS.iter().map(|column| column.name);
+        writer.write_record(header).map_err(failed)?;
+    }
+    for row in rows {
+        writer.serialize(row).map_err(failed)?;
+    }
+    let text = writer
+        .into_inner()
+        .expect("a vector is flushed without errors");
+    // One write appends all rows, or none that a reader takes for whole.
+    let mut file = File::options()
+        .append(true)
+        .create(true)
+        .open(&path)
+        .map_err(Operation::CreateFile.failed(&path))?;
+    file.write_all(&text)
+        .map_err(Operation::Write.failed(&path))?;
+    parquet_table::copy(&path, HistoryRow::COLUMNS)
+}
+
+/// Reads the history in `dir`, oldest row first; none if there is no history.
+///
+/// # Errors
+/// If the table cannot be read.
+pub fn read(dir: &Path) -> Result<Vec<HistoryRow>, RecordsError> {
+    let path = dir.join(HistoryRow::FILE);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let mut rows = Vec::new();
+    csv_table::read(&path, HistoryRow::COLUMNS, &mut |batch| {
+        for index in 0..batch.len() {
+            rows.push(batch.row(index).map_err(|source| RecordsError::Row {
+                path: path.clone(),
+                line: batch.line(index),
+                source: source.into(),
+            })?);
+        }
+        Ok::<(), RecordsError>(())
+    })?;
+    Ok(rows)
+}

@@ -1,0 +1,218 @@
+//! Changes of level in a history, by PELT (Killick, Fearnhead and Eckley, JASA 107, 2012).
+//!
+//! The segments of constant level that minimise the sum of squared deviations plus a penalty for each
+//! change are found exactly. The penalty is 5 · σ² · ln n, more than the 3 · σ² · ln n of the Schwarz
+//! criterion for a change of mean with its place, because σ² is estimated too: from the median of the
+//! absolute differences of neighbours, which a few changes of level do not move. The `changepoint` crate detects online by a Bayesian method, which needs a prior of
+//! how often levels change, and brings linear algebra; a nightly history has tens of points and is looked
+//! at as a whole.
+
+/// A change of level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChangePoint {
+    /// Position of the first value of the new level.
+    pub at: usize,
+    /// Mean before, back to the change before.
+    pub before: f64,
+    /// Mean after, up to the next change.
+    pub after: f64,
+}
+
+/// Returns the changes of level of `values`, in order; at least two values are between changes.
+#[must_use]
+pub fn change_points(values: &[f64]) -> Vec<ChangePoint> {
+    let count = values.len();
+    if count < 2 * MIN_SEGMENT {
+        return Vec::new();
+    }
+    let sums = Sums::of(values);
+    let penalty = PENALTY * variance(values) * float(count).ln();
+    let ends = segments(&sums, count, penalty);
+    let starts: Vec<usize> = [0].into_iter().chain(ends.iter().copied()).collect();
+    let levels: Vec<f64> = starts
+        .iter()
+        .zip(starts[1..].iter().chain([&count]))
+        .map(|(&start, &end)| sums.mean(start, end))
+        .collect();
+    let changes = levels.windows(2).zip(&ends);
+    changes
+        .map(|(levels, &at)| ChangePoint {
+            at,
+            before: levels[0],
+            after: levels[1],
+        })
+        .collect()
+}
+
+/// Returns the starts of all segments but the first.
+fn segments(sums: &Sums, count: usize, penalty: f64) -> Vec<usize> {
+    // Least cost of the first `end` values, and where their last segment starts.
+    let mut best = vec![(-penalty, 0); count + 1];
+    let mut candidates = vec![0];
+    for end in MIN_SEGMENT..=count {
+        let cost = |&start: &usize| best[start].0 + sums.cost(start, end);
+        let fits = |start: &&usize| end - **start >= MIN_SEGMENT;
+        let costs = candidates
+            .iter()
+            .filter(fits)
+            .map(|start| (cost(start), *start));
+        let least = costs
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .unwrap_or((f64::MAX, 0));
+        best[end] = (least.0 + penalty, least.1);
+        // A start that costs more now than a change here can never be best again.
+        let bound = best[end].0;
+        candidates.retain(|&start| {
+            end - start < MIN_SEGMENT || best[start].0 + sums.cost(start, end) <= bound
+        });
+        candidates.push(end + 1 - MIN_SEGMENT.min(end));
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates.retain(|&start| start == 0 || start >= MIN_SEGMENT);
+    }
+    let mut starts = Vec::new();
+    let mut end = count;
+    while best[end].1 > 0 {
+        end = best[end].1;
+        starts.push(end);
+    }
+    starts.reverse();
+    starts
+}
+
+/// Sums of values and squares up to each position.
+struct Sums(Vec<(f64, f64)>);
+
+impl Sums {
+    fn of(values: &[f64]) -> Self {
+        // Deviations from the first value keep their digits.
+        let base = values.first().copied().unwrap_or(0.0);
+        let mut sums = vec![(base, 0.0)];
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for value in values {
+            sum += value - base;
+            squares += (value - base).powi(2);
+            sums.push((sum, squares));
+        }
+        Self(sums)
+    }
+
+    fn total(&self, at: usize) -> (f64, f64) {
+        if at == 0 { (0.0, 0.0) } else { self.0[at] }
+    }
+
+    /// Returns the mean of the values from `start` to before `end`.
+    fn mean(&self, start: usize, end: usize) -> f64 {
+        self.0[0].0 + (self.total(end).0 - self.total(start).0) / float(end - start)
+    }
+
+    /// Returns the sum of squared deviations from that mean.
+    fn cost(&self, start: usize, end: usize) -> f64 {
+        let (to, from) = (self.total(end), self.total(start));
+        let sum = to.0 - from.0;
+        (to.1 - from.1 - sum * sum / float(end - start)).max(0.0)
+    }
+}
+
+/// Returns the variance of values about their level: from the median absolute difference of neighbours,
+/// which for normal values is 0.954 σ. A history that repeats exactly has a tiny one.
+fn variance(values: &[f64]) -> f64 {
+    let differences = values.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    let mut differences: Vec<f64> = differences.collect();
+    differences.sort_by(f64::total_cmp);
+    let median = differences
+        .get(differences.len() / 2)
+        .copied()
+        .unwrap_or(0.0);
+    (median / 0.954).powi(2).max(MIN_VARIANCE)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 runs")]
+fn float(count: usize) -> f64 {
+    count as f64
+}
+
+/// Penalty of a change, in σ² · ln n.
+const PENALTY: f64 = 5.0;
+
+/// Smallest number of values of one level; a single outlier is no level.
+const MIN_SEGMENT: usize = 2;
+
+/// Variance of values that are equal but for rounding.
+const MIN_VARIANCE: f64 = 1e-12;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn noisy(levels: &[(usize, f64)]) -> Vec<f64> {
+        let mut state = 7u64;
+        let mut noise = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            f64::from(u32::try_from(state >> 33).unwrap()) / f64::from(1u32 << 31) - 0.5
+        };
+        let values = levels
+            .iter()
+            .flat_map(|&(count, level)| std::iter::repeat_n(level, count));
+        values.map(|level| level + 0.02 * noise()).collect()
+    }
+
+    #[test]
+    fn a_step_is_found_at_its_place_and_noise_has_none() {
+        let found = change_points(&noisy(&[(15, 3.0), (10, 3.1)]));
+        let places: Vec<usize> = found.iter().map(|change| change.at).collect();
+        assert_eq!(places, [15], "{found:?}");
+        assert!((found[0].before - 3.0).abs() < 0.01 && (found[0].after - 3.1).abs() < 0.01);
+        let there_and_back = change_points(&noisy(&[(10, 1.0), (5, 1.2), (12, 1.0)]));
+        let places: Vec<usize> = there_and_back.iter().map(|change| change.at).collect();
+        assert_eq!(places, [10, 15]);
+        assert_eq!(change_points(&noisy(&[(60, 3.0)])), []);
+    }
+
+    #[test]
+    fn noise_of_sixty_nights_seldom_has_a_change() {
+        let all = noisy(&[(60 * 400, 3.0)]);
+        let alarms = all
+            .chunks(60)
+            .filter(|nights| !change_points(nights).is_empty());
+        let alarms = alarms.count();
+        assert!(alarms <= 12, "{alarms} of 400");
+    }
+
+    #[test]
+    fn exact_histories_show_any_step_and_short_ones_show_none() {
+        let exact = [[2.0; 4], [2.001; 4]].concat();
+        assert_eq!(change_points(&exact).len(), 1);
+        assert_eq!(change_points(&[2.0; 8]), []);
+        assert_eq!(change_points(&[1.0, 2.0, 3.0]), []);
+        assert_eq!(change_points(&[]), []);
+    }
+
+    proptest! {
+        /// Pruning changes nothing: the segments cost no more than any others of up to two changes.
+        #[test]
+        fn no_two_changes_are_cheaper(values in prop::collection::vec(0.0..10.0f64, 4..24)) {
+            let sums = Sums::of(&values);
+            let count = values.len();
+            let penalty = PENALTY * variance(&values) * float(count).ln();
+            let cost = |starts: &[usize]| {
+                let edges: Vec<usize> = [0].iter().chain(starts).chain([&count]).copied().collect();
+                let costs = edges.windows(2).map(|edge| sums.cost(edge[0], edge[1]));
+                costs.sum::<f64>() + penalty * float(starts.len())
+            };
+            let found = cost(&segments(&sums, count, penalty));
+            let mut least = cost(&[]);
+            for a in MIN_SEGMENT..=count - MIN_SEGMENT {
+                least = least.min(cost(&[a]));
+                for b in a + MIN_SEGMENT..=count.saturating_sub(MIN_SEGMENT) {
+                    least = least.min(cost(&[a, b]));
+                }
+            }
+            prop_assert!(found <= least + 1e-9, "{found} {least}");
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Assertions on a run, with the uncertainty of its percentiles.
+//!
+//! A comparison `L op R` is judged by the interval of L − R over a block bootstrap of the flows, in which
+//! all policies draw the same flows: it passes if the assertion holds at both ends of the interval, fails
+//! if it holds at neither, and is inconclusive otherwise. Counts of flows have no uncertainty.
+
+use std::collections::BTreeMap;
+
+use lab_reports::Joint;
+use lab_scenario::{
+    Expectation,
+    expect::{Claim, Expr, Metric, Operator, Relation},
+};
+
+use crate::{Check, Samples, Verdict, samples::PolicySamples};
+
+/// Checks an assertion.
+#[must_use]
+pub fn check(expectation: &Expectation, samples: &Samples) -> Check {
+    let known = |label: &&str| samples.policy(label).is_some();
+    let unknown = expectation.policies().into_iter().find(|it| !known(it));
+    let (verdict, detail) = match (unknown, &expectation.claim) {
+        (Some(label), _) => (
+            Verdict::Inconclusive,
+            format!("the run has no policy `{label}`"),
+        ),
+        (
+            None,
+            Claim::Compare {
+                left,
+                relation,
+                right,
+            },
+        ) => compare(left, *relation, right, expectation, samples),
+        (
+            None,
+            Claim::Uses {
+                policy,
+                from,
+                to,
+                via,
+                share,
+            },
+        ) => uses(policy.as_deref(), [from, to, via], *share, samples),
+    };
+    Check {
+        name: expectation.text.clone(),
+        verdict,
+        detail,
+    }
+}
+
+fn compare(
+    left: &Expr,
+    relation: Relation,
+    right: &Expr,
+    expectation: &Expectation,
+    samples: &Samples,
+) -> (Verdict, String) {
+    let Some(values) = Values::of(&expectation.policies(), samples) else {
+        let none = "a policy of the assertion has no finished flow";
+        return (Verdict::Inconclusive, none.to_owned());
+    };
+    let sides = [left, right].map(|side| values.value(side, &values.joint.measured));
+    let [Some(a), Some(b)] = sides else {
+        let none = "a value of the assertion is not defined";
+        return (Verdict::Inconclusive, none.to_owned());
+    };
+    let differences = values
+        .joint
+        .samples
+        .iter()
+        .filter_map(|sample| Some(values.value(left, sample)? - values.value(right, sample)?));
+    let mut differences: Vec<f64> = differences.collect();
+    differences.sort_by(f64::total_cmp);
+    let tail = differences.len() / 40;
+    let low = differences.get(tail).copied().unwrap_or(a - b).min(a - b);
+    let end = differences.len().checked_sub(tail + 1);
+    let high = end.and_then(|at| differences.get(at).copied());
+    let high = high.unwrap_or(a - b).max(a - b);
+    let holds = [low, high].map(|difference| relation_holds(relation, difference));
+    let verdict = match holds {
+        [true, true] => Verdict::Pass,
+        [false, false] if !is_between(relation, low, high) => Verdict::Fail,
+        _ => Verdict::Inconclusive,
+    };
+    let interval = match low < high {
+        true => format!(
+            ", left less right {} [{}, {}]",
+            short(a - b),
+            short(low),
+            short(high)
+        ),
+        false => String::new(),
+    };
+    (
+        verdict,
+        format!("left {}, right {}{interval}", short(a), short(b)),
+    )
+}
+
+fn relation_holds(relation: Relation, difference: f64) -> bool {
+    match relation {
+        Relation::AtMost => difference <= 0.0,
+        Relation::Less => difference < 0.0,
+        Relation::AtLeast => difference >= 0.0,
+        Relation::More => difference > 0.0,
+        Relation::Equal => difference == 0.0,
+    }
+}
+
+/// True if the sides may be equal, though neither end of the interval says so.
+fn is_between(relation: Relation, low: f64, high: f64) -> bool {
+    relation == Relation::Equal && low < 0.0 && high > 0.0
+}
+
+/// Values of the policies of an assertion.
+struct Values<'a> {
+    samples: &'a Samples,
+    /// Position of each policy in the samples.
+    positions: BTreeMap<&'a str, usize>,
+    joint: Joint,
+}
+
+impl<'a> Values<'a> {
+    /// Returns the values of `policies`; none if one of them has no finished flow.
+    fn of(policies: &[&'a str], samples: &'a Samples) -> Option<Self> {
+        let mut positions = BTreeMap::new();
+        let mut series = Vec::new();
+        for &label in policies {
+            if !positions.contains_key(label) {
+                positions.insert(label, series.len());
+                series.push(samples.policy(label)?.slowdowns());
+            }
+        }
+        Some(Self {
+            samples,
+            positions,
+            joint: Joint::of(&series)?,
+        })
+    }
+
+    /// Returns the value of an expression with percentiles from `sample`; none if it is not defined.
+    fn value(&self, expr: &Expr, sample: &[[f64; 4]]) -> Option<f64> {
+        let value = match expr {
+            Expr::Number(number) => *number,
+            Expr::Minus(inner) => -self.value(inner, sample)?,
+            Expr::Pair(left, operator, right) => {
+                let (left, right) = (self.value(left, sample)?, self.value(right, sample)?);
+                match operator {
+                    Operator::Add => left + right,
+                    Operator::Subtract => left - right,
+                    Operator::Multiply => left * right,
+                    Operator::Divide => left / right,
+                }
+            }
+            Expr::Metric {
+                policy: Some(label),
+                metric,
+            } => {
+                let of_sample = |at: usize| {
+                    let position = *self.positions.get(label.as_str())?;
+                    Some(sample.get(position)?[at])
+                };
+                match metric {
+                    Metric::Percentile(50) => of_sample(0)?,
+                    Metric::Percentile(95) => of_sample(1)?,
+                    Metric::Percentile(_) => of_sample(2)?,
+                    Metric::Mean => of_sample(3)?,
+                    other => fixed(*other, std::slice::from_ref(self.samples.policy(label)?))?,
+                }
+            }
+            Expr::Metric {
+                policy: None,
+                metric,
+            } => fixed(*metric, &self.samples.policies)?,
+        };
+        value.is_finite().then_some(value)
+    }
+}
+
+/// Returns a result without uncertainty over `policies`; none for a percentile, which one policy has.
+fn fixed(metric: Metric, policies: &[PolicySamples]) -> Option<f64> {
+    let sum = |of: fn(&PolicySamples) -> u64| Some(float(policies.iter().map(of).sum()));
+    match metric {
+        Metric::Flows => sum(|it| it.counts.flows),
+        Metric::Finished => sum(|it| it.counts.finished),
+        Metric::Unfinished => sum(|it| it.counts.unfinished),
+        Metric::BelowOne => sum(|it| it.counts.below_one),
+        Metric::Max => {
+            let slowdowns = policies
+                .iter()
+                .flat_map(|it| it.repetitions.values().flatten());
+            slowdowns.copied().max_by(f64::total_cmp)
+        }
+        Metric::Percentile(_) | Metric::Mean => None,
+    }
+}
+
+/// Judges the share of flows between two datacenters whose data crosses a third.
+fn uses(
+    policy: Option<&str>,
+    [from, to, via]: [&String; 3],
+    share: f64,
+    samples: &Samples,
+) -> (Verdict, String) {
+    let dcs: Vec<&str> = samples.info.dcs.iter().map(|dc| dc.name.as_str()).collect();
+    let (mut verdict, mut details) = (Verdict::Pass, Vec::new());
+    let asked = |it: &&PolicySamples| policy.is_none_or(|label| it.policy == label);
+    for policy in samples.policies.iter().filter(asked) {
+        let paths = policy.paths.get(&(from.clone(), to.clone()));
+        let known: Vec<_> = paths.into_iter().flatten().flatten().collect();
+        let crosses = |path: &&&lab_records::DcPath| {
+            let hops = path.hops(&dcs).unwrap_or_default();
+            hops.contains(&via.as_str())
+        };
+        let crossing = known.iter().filter(crosses).count();
+        let found = float(crossing as u64) / float(known.len() as u64);
+        verdict = verdict.max(match known.len() {
+            0 => Verdict::Inconclusive,
+            _ if found >= share => Verdict::Pass,
+            _ => Verdict::Fail,
+        });
+        details.push(format!(
+            "{}: {crossing} of {} flows",
+            policy.policy,
+            known.len()
+        ));
+    }
+    if details.is_empty() {
+        return (Verdict::Inconclusive, "the run has no policy".to_owned());
+    }
+    (verdict, details.join(", "))
+}
+
+/// Returns a value with at most four significant digits.
+fn short(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size >= 1_000.0 => format!("{value:.0}"),
+        size if size >= 100.0 => format!("{value:.1}"),
+        size if size >= 10.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 flows")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_records::{FlowStatus, RunInfo, RunWriter, sample};
+    use lab_units::FlowId;
+
+    use super::*;
+
+    /// A run in which `lcmp` has half of the slowdowns of `ecmp`, and one flow of it did not finish.
+    fn samples() -> Samples {
+        let files = tempfile::tempdir().unwrap();
+        let info = RunInfo {
+            scheduled_flows: 400,
+            ..sample::info()
+        };
+        let mut writer = RunWriter::create(files.path(), sample::now(), &info).unwrap();
+        for id in 0..400u32 {
+            // A hash of the number, so that neighbours do not depend on each other.
+            let noise = f64::from(id.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
+            for (policy, factor) in [("ecmp", 2.0), ("lcmp", 1.0)] {
+                let mut row = sample::flow(policy);
+                row.flow_id = FlowId(id);
+                row.slowdown = Some(factor * (1.0 + 9.0 * noise));
+                if policy == "lcmp" && id == 7 {
+                    (row.slowdown, row.status) = (None, FlowStatus::TimedOut);
+                }
+                writer.append_flow(&row).unwrap();
+            }
+        }
+        let dir = writer.dir().to_owned();
+        Samples::read(&lab_records::RunDir::open(&dir).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn assertions_pass_fail_or_are_inconclusive() {
+        let samples = samples();
+        for (text, expected) in [
+            ("lcmp.p99 <= 0.6 * ecmp.p99", Verdict::Pass),
+            ("lcmp.p99 <= 0.4 * ecmp.p99", Verdict::Fail),
+            ("lcmp.p50 <= 50.01% * ecmp.p50", Verdict::Inconclusive),
+            ("lcmp.p50 / ecmp.p50 > 0.45", Verdict::Pass),
+            ("unfinished == 0", Verdict::Fail),
+            ("ecmp.unfinished == 0", Verdict::Pass),
+            ("unfinished <= 1", Verdict::Pass),
+            ("flows == 800", Verdict::Pass),
+            ("lcmp.max < 11", Verdict::Pass),
+            ("p99 <= 3", Verdict::Inconclusive),
+            ("wcmp.p99 <= 3", Verdict::Inconclusive),
+            ("path(dc1,dc8) uses dc8", Verdict::Pass),
+            ("path(dc1,dc8) uses dc4", Verdict::Fail),
+            ("path(dc8,dc1) uses dc8", Verdict::Inconclusive),
+        ] {
+            let expectation: Expectation = text.parse().unwrap();
+            let check = check(&expectation, &samples);
+            assert_eq!(check.verdict, expected, "{text}: {}", check.detail);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Suites: lists of scenarios with assertions, for `lcmp-lab regress`.
+
+use std::ops::Range;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::{Finding, ProblemKind, ScenarioErrors, SourceText},
+    expect::Expectation,
+    parse::utf8,
+    yaml::{self, At, Locator, Maybe, Scalar, Text},
+};
+
+/// Scenarios with assertions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Suite {
+    /// Name of the suite.
+    pub name: String,
+    /// Its cases, in order.
+    pub cases: Vec<Case>,
+}
+
+/// A scenario with assertions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Case {
+    /// Name of the case; names of a suite differ.
+    pub name: String,
+    /// Path of the scenario as written, relative to the suite.
+    pub scenario: String,
+    /// Policies to run; empty for all of the scenario.
+    pub policies: Vec<String>,
+    /// Assertions, besides those of the scenario.
+    pub expect: Vec<Expectation>,
+    /// Line of the case in the suite.
+    pub line: usize,
+}
+
+/// Suite as written.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RawSuite {
+    name: Text<String>,
+    cases: At<Vec<At<RawCase>>>,
+}
+
+/// Case as written.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RawCase {
+    name: Text<String>,
+    scenario: Text<String>,
+    #[serde(default)]
+    policies: Maybe<At<Vec<Text<String>>>>,
+    #[serde(default)]
+    expect: Maybe<At<Vec<Text<Expectation>>>>,
+}
+
+/// Reads a suite; errors call the text `source_name`.
+///
+/// # Errors
+/// The first problem of the text's form, or all problems of its meaning.
+pub fn parse_suite(source_name: &str, text: &[u8]) -> Result<Suite, ScenarioErrors> {
+    let text = utf8(source_name, text)?;
+    let source = SourceText {
+        name: source_name,
+        text,
+    };
+    let locate = |finding: &Finding<ProblemKind>| Locator::new(text).path(finding);
+    let raw: RawSuite = match yaml::read(text) {
+        Ok(raw) => raw,
+        Err(finding) => {
+            let refused = ScenarioErrors::check(source, vec![finding], locate);
+            return Err(refused.expect_err("a finding is a problem"));
+        }
+    };
+    let mut findings = Vec::new();
+    let mut cases: Vec<Case> = Vec::new();
+    for raw in &raw.cases.value {
+        let case = case(source, raw, &mut findings);
+        if cases.iter().any(|other| other.name == case.name) {
+            findings.push(Finding {
+                range: raw.value.name.range(),
+                kind: ProblemKind::TwoCases {
+                    name: case.name.clone(),
+                },
+            });
+        }
+        cases.push(case);
+    }
+    ScenarioErrors::check(source, findings, locate)?;
+    Ok(Suite {
+        name: raw.name.as_str().to_owned(),
+        cases,
+    })
+}
+
+fn case(
+    source: SourceText<'_>,
+    raw: &At<RawCase>,
+    findings: &mut Vec<Finding<ProblemKind>>,
+) -> Case {
+    let policies = raw.value.policies.as_ref();
+    let policies = policies.iter().flat_map(|it| &it.value);
+    Case {
+        name: raw.value.name.as_str().to_owned(),
+        scenario: raw.value.scenario.as_str().to_owned(),
+        policies: policies.map(|label| label.as_str().to_owned()).collect(),
+        expect: raw.value.expect.as_ref().map_or_else(Vec::new, |list| {
+            read_all(&list.value, |range, kind| {
+                findings.push(Finding { range, kind });
+            })
+        }),
+        line: source.location(raw.value.name.range()).line,
+    }
+}
+
+/// Reads assertions; `problem` gets the place and reason of each that is none.
+pub(crate) fn read_all(
+    texts: &[Text<Expectation>],
+    mut problem: impl FnMut(Range<usize>, ProblemKind),
+) -> Vec<Expectation> {
+    let mut read = Vec::new();
+    for text in texts {
+        match Expectation::read(text.as_str()) {
+            Ok(expectation) => read.push(expectation),
+            Err(ProblemKind::Expectation(error)) => {
+                let range = text.range();
+                // Quotes and escapes move the text in its range.
+                let is_bare = range.len() == text.as_str().len();
+                let start = match is_bare {
+                    true => (range.start + error.offset).min(range.end),
+                    false => range.start,
+                };
+                problem(start..range.end, ProblemKind::Expectation(error));
+            }
+            Err(kind) => problem(text.range(), kind),
+        }
+    }
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_is_its_cases_in_order() {
+        let text = "name: nightly\ncases:\n  - name: smoke\n    scenario: ../smoke.yaml\n  - name: lcmp\n    \
+                    scenario: ../8dc.yaml\n    policies: [ecmp, lcmp]\n    expect:\n      - unfinished == 0\n";
+        let suite = parse_suite("nightly.yaml", text.as_bytes()).unwrap();
+        assert_eq!(suite.name, "nightly");
+        let lines: Vec<_> = suite
+            .cases
+            .iter()
+            .map(|case| (&*case.name, case.line))
+            .collect();
+        assert_eq!(lines, [("smoke", 3), ("lcmp", 5)]);
+        assert_eq!(suite.cases[1].policies, ["ecmp", "lcmp"]);
+        assert_eq!(suite.cases[1].expect[0].text, "unfinished == 0");
+    }
+
+    #[test]
+    fn a_wrong_assertion_is_shown_with_its_line_and_column() {
+        let text = "name: n\ncases:\n  - name: a\n    scenario: s.yaml\n    expect: [lcmp.p99 = 3]\n  - \
+                    name: a\n    scenario: s.yaml\n";
+        let errors = parse_suite("n.yaml", text.as_bytes()).unwrap_err();
+        let places: Vec<_> = errors
+            .problems()
+            .iter()
+            .map(|it| (it.location.line, it.location.column))
+            .collect();
+        assert_eq!(places, [(5, 23), (6, 11)], "{errors}");
+        let path = errors.problems()[0].path.as_deref();
+        assert_eq!(path, Some("cases[0].expect[0]"), "{errors}");
+    }
+}

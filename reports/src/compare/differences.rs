@@ -1,0 +1,222 @@
+//! Differences between the plans of runs.
+
+use std::{fs::File, io::BufReader, str::FromStr};
+
+use lab_records::{EngineInfo, RunDir, RunInfo, directory::PLAN_FILE};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::text;
+
+/// Aspect in which plans differ.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aspect {
+    /// Name of the scenario.
+    Scenario,
+    /// Datacenters and inter-DC links.
+    Network,
+    /// Faults.
+    Faults,
+    /// Sources of flows.
+    Traffic,
+    /// Policies and their parameters.
+    Policies,
+    /// Seed of all sampled values.
+    Seed,
+    /// Number of repetitions.
+    Repetitions,
+    /// Scale factors.
+    Scale,
+    /// Engine, its semantics and congestion control.
+    Engine,
+    /// Transport, RDMA and recording settings.
+    Settings,
+}
+
+/// Aspect with its value in each run.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Difference {
+    /// The aspect.
+    pub aspect: Aspect,
+    /// Value of each run, in their order.
+    pub values: Vec<String>,
+}
+
+/// Error of a word that names no aspect.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{word}` is not an aspect of a plan (hint: one of {})", ASPECTS.map(Aspect::name).join(", "))]
+pub struct ParseAspectError {
+    word: String,
+}
+
+impl Aspect {
+    /// Returns the word on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scenario => "scenario",
+            Self::Network => "network",
+            Self::Faults => "faults",
+            Self::Traffic => "traffic",
+            Self::Policies => "policies",
+            Self::Seed => "seed",
+            Self::Repetitions => "repetitions",
+            Self::Scale => "scale",
+            Self::Engine => "engine",
+            Self::Settings => "settings",
+        }
+    }
+
+    /// Returns the aspect of a run as text; runs of equal text do not differ.
+    fn value(self, run: &RunDir) -> String {
+        let info = run.info();
+        match self {
+            Self::Scenario => info.scenario.clone(),
+            Self::Network => network(info),
+            Self::Faults => faults(info),
+            Self::Traffic => traffic(info),
+            Self::Policies => policies(info),
+            Self::Seed => info.seed.to_string(),
+            Self::Repetitions => info.repetitions.to_string(),
+            Self::Scale => format!(
+                "rates × {}, times × {}, sizes × {}",
+                info.scale.rate, info.scale.time, info.scale.size
+            ),
+            Self::Engine => engine(info),
+            Self::Settings => settings(run),
+        }
+    }
+}
+
+impl FromStr for Aspect {
+    type Err = ParseAspectError;
+
+    fn from_str(word: &str) -> Result<Self, ParseAspectError> {
+        let found = ASPECTS.into_iter().find(|aspect| aspect.name() == word);
+        found.ok_or_else(|| ParseAspectError {
+            word: word.to_owned(),
+        })
+    }
+}
+
+/// Returns the aspects in which the plans of `runs` differ.
+pub fn differences(runs: &[RunDir]) -> Vec<Difference> {
+    let difference = |aspect: Aspect| {
+        let values: Vec<String> = runs.iter().map(|run| aspect.value(run)).collect();
+        let is_other = values.iter().any(|value| *value != values[0]);
+        is_other.then_some(Difference { aspect, values })
+    };
+    let mut found: Vec<Difference> = ASPECTS.into_iter().filter_map(difference).collect();
+    // The engines send messages of different sizes, and so have other settings for one scenario.
+    if found.iter().any(|it| it.aspect == Aspect::Engine) {
+        found.retain(|it| it.aspect != Aspect::Settings);
+    }
+    found
+}
+
+fn network(info: &RunInfo) -> String {
+    let dcs = info.dcs.iter().map(|dc| {
+        let legacy = if dc.legacy { " (legacy)" } else { "" };
+        format!(
+            "{} {}{legacy}",
+            dc.name,
+            text::count(dc.hosts.len(), "host")
+        )
+    });
+    let links = info.links.iter().map(|link| {
+        format!(
+            "{} {} {} {}",
+            link.name,
+            text::rate(link.rate_bps),
+            text::time(link.delay_ns),
+            text::size(link.buffer_bytes)
+        )
+    });
+    dcs.chain(links).collect::<Vec<_>>().join(", ")
+}
+
+fn faults(info: &RunInfo) -> String {
+    let faults = info.faults.iter().map(|fault| {
+        format!(
+            "{:?} of {} at {}",
+            fault.change,
+            fault.link,
+            text::time_exact(fault.time_ns)
+        )
+    });
+    let faults: Vec<String> = faults.collect();
+    match faults.as_slice() {
+        [] => "none".to_owned(),
+        faults => faults.join(", "),
+    }
+}
+
+/// Returns the sources of flows; records of an earlier lcmp-lab only have their number.
+fn traffic(info: &RunInfo) -> String {
+    match info.provenance.traffic.as_slice() {
+        [] => text::count(
+            usize::try_from(info.scheduled_flows).unwrap_or(usize::MAX),
+            "flow",
+        ),
+        sources => sources.join("; "),
+    }
+}
+
+/// Returns the policies with their parameters; records of an earlier lcmp-lab only have labels.
+fn policies(info: &RunInfo) -> String {
+    let settings = &info.provenance.policies;
+    if settings.is_empty() {
+        return info.policies.join(", ");
+    }
+    let policy = |it: &lab_records::PolicySettings| match it.parameters.is_object() {
+        true => format!("{} {}", it.policy, it.parameters),
+        false => it.policy.clone(),
+    };
+    settings.iter().map(policy).collect::<Vec<_>>().join(", ")
+}
+
+fn engine(info: &RunInfo) -> String {
+    match &info.engine {
+        EngineInfo::Kernel => "kernel".to_owned(),
+        EngineInfo::Sim(sim) => {
+            let mut cc = sim.cc.clone();
+            cc.dedup();
+            format!("sim, semantics {:?}, {}", sim.semantics, cc.join("/")).to_lowercase()
+        }
+    }
+}
+
+/// Returns the parts of `plan.json` that no other aspect covers.
+fn settings(run: &RunDir) -> String {
+    let file = File::open(run.path().join(PLAN_FILE)).ok();
+    let plan = file.and_then(|file| serde_json::from_reader(BufReader::new(file)).ok());
+    let plan: PlanSettings = plan.unwrap_or_default();
+    format!(
+        "transport {}, RDMA {}, intervals {}, table age {}",
+        plan.transport, plan.rdma, plan.measure, plan.max_table_age_ns
+    )
+}
+
+/// The parts of `plan.json` that no other aspect covers.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PlanSettings {
+    transport: Value,
+    rdma: Value,
+    measure: Value,
+    max_table_age_ns: Value,
+}
+
+const ASPECTS: [Aspect; 10] = [
+    Aspect::Scenario,
+    Aspect::Network,
+    Aspect::Faults,
+    Aspect::Traffic,
+    Aspect::Policies,
+    Aspect::Seed,
+    Aspect::Repetitions,
+    Aspect::Scale,
+    Aspect::Engine,
+    Aspect::Settings,
+];

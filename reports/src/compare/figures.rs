@@ -1,0 +1,101 @@
+//! The figure of a comparison.
+
+use std::path::Path;
+
+use lab_units::Bytes;
+
+use super::{BinChange, Comparison};
+use crate::{
+    error::ReportError,
+    figure::{
+        Axis, Dot, DotPanel, DotStyle, Figure, Guide, Marker, Points, SizeChanges, render,
+        theme::{INK, policy_colors},
+    },
+    figures::Captioned,
+    text::{self, to_float},
+};
+
+/// Draws the figure into `dir`, as PNG there and as SVG to be written.
+pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
+    let figure = SizeChanges(points(comparison));
+    let caption = "Relative change of p50 and p99 of the slowdowns in each bin of flow sizes, at the \
+                   bin's largest size: above zero the other run is slower. The axis is linear up to \
+                   ±0.01 % and logarithmic beyond. Bins have about equally many flows; there are the \
+                   paper's 20, or as many as have ten flows of each run.";
+    Ok(vec![Captioned {
+        title: "Changes by flow size".into(),
+        caption: figure.missing().is_none().then(|| caption.into()),
+        image: render(&figure, dir)?,
+    }])
+}
+
+fn points(comparison: &Comparison) -> Points {
+    let series = || {
+        let against = comparison.against.iter();
+        against.flat_map(|it| it.policies.iter().map(move |policy| (&*it.run, policy)))
+    };
+    let mut labels: Vec<String> = Vec::new();
+    for (_, policy) in series() {
+        if !labels.contains(&policy.policy) {
+            labels.push(policy.policy.clone());
+        }
+    }
+    let colors = policy_colors(&labels);
+    let color = |policy: &String| {
+        let index = labels.iter().position(|label| label == policy);
+        index
+            .and_then(|index| colors.get(index))
+            .copied()
+            .unwrap_or(INK)
+    };
+    let has_several = comparison.against.len() > 1;
+    let styles = series().enumerate().map(|(index, (run, policy))| DotStyle {
+        label: match has_several {
+            true => format!("{} in {run}", policy.policy),
+            false => policy.policy.clone(),
+        },
+        color: color(&policy.policy),
+        marker: Marker::of(index),
+        radius: 3.5,
+    });
+    let change = |[base, other]: [f64; 2]| other / base - 1.0;
+    let panel = |title: &str, value: fn(&BinChange) -> [f64; 2]| DotPanel {
+        title: title.into(),
+        color: INK,
+        dots: series()
+            .enumerate()
+            .flat_map(|(style, (_, policy))| {
+                policy.bins.iter().map(move |bin| Dot {
+                    at: (to_float(bin.upper_bytes.max(1)), change(value(bin))),
+                    style,
+                })
+            })
+            .collect(),
+    };
+    let panels = vec![panel("p50", |bin| bin.p50), panel("p99", |bin| bin.p99)];
+    let dots = || panels.iter().flat_map(|panel| &panel.dots);
+    let max = dots().map(|dot| dot.at.1.abs()).fold(0.0, f64::max);
+    Points {
+        x: sizes(dots().map(|dot| dot.at.0)),
+        y: Axis::of_differences(max),
+        panels,
+        styles: styles.collect(),
+        x_title: "flow size, logarithmic".into(),
+        y_title: "change of slowdown".into(),
+        guide: Guide::Zero,
+    }
+}
+
+/// Returns a logarithmic axis of sizes.
+fn sizes(values: impl Iterator<Item = f64> + Clone) -> Axis {
+    let min = values.clone().fold(f64::INFINITY, f64::min);
+    let max = values.fold(0.0, f64::max);
+    let axis = match min <= max {
+        true => Axis::logarithmic(min, max),
+        false => Axis::logarithmic(1.0, 10.0),
+    };
+    let whole = |tick: f64| format!("{tick:.0}").parse().unwrap_or(u64::MAX);
+    let label = |&(at, _): &(f64, String)| (at, text::size(Bytes::new(whole(at))));
+    let labels = axis.ticks().iter().map(label).collect();
+    axis.with_ticks(labels)
+}

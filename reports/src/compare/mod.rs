@@ -1,0 +1,165 @@
+//! Runs with a stated difference, per policy and size: another seed, parameter, build or network.
+//!
+//! - `differences`: the aspects in which the runs' plans differ
+//! - `policy`: the comparison of one policy in two runs
+//! - `figures`, `page`: the comparison drawn and written
+mod differences;
+mod error;
+mod figures;
+mod page;
+mod policy;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use lab_records::RunDir;
+use serde::Serialize;
+
+pub use self::{
+    differences::{Aspect, Difference, ParseAspectError},
+    error::CompareError,
+    policy::{BinChange, PolicyComparison, Shown},
+};
+pub use crate::text::{change as change_text, slowdown as slowdown_text};
+use crate::{
+    error::ReportError,
+    fidelity::{RunFacts, facts, flows::Flows, same_plan},
+    report::{write_failed, write_svgs},
+};
+
+/// A comparison of runs with the first of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The scenario's name in the first run.
+    pub scenario: String,
+    /// The runs; the first is the base.
+    pub runs: Vec<RunFacts>,
+    /// Aspects in which the runs' plans differ.
+    pub differences: Vec<Difference>,
+    /// Every other run against the first.
+    pub against: Vec<Against>,
+}
+
+/// A run against the first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// Name of the run: `B`.
+    pub run: String,
+    /// True if the runs have the same flows, so that each is compared with itself.
+    pub is_paired: bool,
+    /// The policies of both runs, in the order of the first.
+    pub policies: Vec<PolicyComparison>,
+    /// Policies that one run alone has.
+    pub in_one_run: Vec<String>,
+}
+
+/// Files of a written comparison.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Written {
+    /// The page.
+    pub html: PathBuf,
+    /// The figures, each as SVG and PNG.
+    pub figures: Vec<PathBuf>,
+}
+
+/// Compares the run directories at `runs` with the first of them; they may differ in the aspects `meant`.
+///
+/// # Errors
+/// If a run cannot be read, if the runs differ otherwise, or if two have no policy in common.
+pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, CompareError> {
+    let open = |path: &PathBuf| RunDir::open(path).map_err(ReportError::from);
+    let runs: Vec<RunDir> = runs.iter().map(open).collect::<Result<_, _>>()?;
+    let [first, others @ ..] = runs.as_slice() else {
+        return Err(CompareError::OneRun);
+    };
+    if others.is_empty() {
+        return Err(CompareError::OneRun);
+    }
+    let differences = differences::differences(&runs);
+    let not_meant = differences.iter().filter(|it| !meant.contains(&it.aspect));
+    let not_meant: Vec<Difference> = not_meant.cloned().collect();
+    if !not_meant.is_empty() {
+        return Err(CompareError::OtherPlan {
+            differences: not_meant,
+        });
+    }
+    let mut described = vec![facts(first, &name(0), 0)];
+    let mut against = Vec::new();
+    for (index, other) in (1..).zip(others) {
+        let flows = read(first, other)?;
+        described.push(facts(other, &name(index), flows.truncated[1]));
+        against.push(Against::of(first, other, name(index), &flows));
+    }
+    Ok(Comparison {
+        scenario: first.info().scenario.clone(),
+        runs: described,
+        differences,
+        against,
+    })
+}
+
+/// Reads the flows of both runs under the policies that both have.
+fn read(first: &RunDir, other: &RunDir) -> Result<Flows, CompareError> {
+    let [base, others] = [first, other].map(|run| &run.info().policies);
+    let shared = base.iter().filter(|policy| others.contains(policy));
+    let shared: Vec<String> = shared.cloned().collect();
+    if shared.is_empty() {
+        return Err(CompareError::NoPolicy {
+            first: base.join(", "),
+            directory: other.path().display().to_string(),
+            other: others.join(", "),
+        });
+    }
+    Ok(Flows::read([first, other], shared)?)
+}
+
+impl Against {
+    fn of(first: &RunDir, other: &RunDir, run: String, flows: &Flows) -> Self {
+        let infos = [first, other].map(RunDir::info);
+        let is_paired =
+            flows.pairs().next().is_some() && same_plan::check_flows(flows, infos).is_ok();
+        let compared = (0..flows.policies.len()).map(|it| policy::compare(flows, it, is_paired));
+        let alone = infos.into_iter().flat_map(|info| &info.policies);
+        let alone = alone.filter(|policy| !flows.policies.contains(policy));
+        Self {
+            run,
+            is_paired,
+            policies: compared.collect(),
+            in_one_run: alone.cloned().collect(),
+        }
+    }
+}
+
+impl Comparison {
+    /// Writes the page and figures into `dir`, which is created.
+    ///
+    /// # Errors
+    /// If a file cannot be drawn or written.
+    pub fn write(&self, dir: &Path) -> Result<Written, ReportError> {
+        fs::create_dir_all(dir).map_err(write_failed(dir))?;
+        let figures = figures::draw(self, dir)?;
+        let files = write_svgs(&figures, dir)?;
+        let html = dir.join(PAGE_FILE);
+        fs::write(&html, page::page(self, &figures)).map_err(write_failed(&html))?;
+        Ok(Written {
+            html,
+            figures: files,
+        })
+    }
+}
+
+/// Returns the name of the run at `index` in texts: `A` to `Z`, then numbers.
+fn name(index: usize) -> String {
+    match u8::try_from(index) {
+        Ok(index) if index < 26 => char::from(b'A' + index).to_string(),
+        _ => (index + 1).to_string(),
+    }
+}
+
+/// Directory of a comparison in the first run's, unless another one is asked for.
+pub const DIR: &str = "compare";
+
+/// File of the page.
+pub const PAGE_FILE: &str = "compare.html";

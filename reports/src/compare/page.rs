@@ -1,0 +1,282 @@
+//! The HTML page of a comparison.
+
+use lab_units::Bytes;
+use maud::{Markup, html};
+
+use super::{Against, BinChange, Comparison, PolicyComparison, Shown};
+use crate::{
+    fidelity::RunFacts,
+    figures::Captioned,
+    page::{NONE, captioned, document, swatched},
+    stats::{Estimate, SeedChange, Slowdowns},
+    text,
+};
+
+/// Returns the page's HTML.
+pub fn page(comparison: &Comparison, figures: &[Captioned]) -> String {
+    let first = &comparison.runs[0];
+    let others: Vec<&str> = comparison.runs[1..].iter().map(|run| &*run.name).collect();
+    let title = format!(
+        "{}: {} against {}",
+        comparison.scenario,
+        others.join(", "),
+        first.name
+    );
+    let body = html! {
+        header {
+            h1 { (title) }
+            p.note { @for run in &comparison.runs { (run.name) ": " (run.directory) " " } }
+        }
+        (banner(comparison))
+        main {
+            section {
+                h2 { "Differences of the plans" }
+                (differences(comparison))
+            }
+            @for against in &comparison.against {
+                section {
+                    h2 { (against.run) " against " (first.name) }
+                    div.wide { (changes(against)) }
+                    (note(against))
+                }
+            }
+            section {
+                h2 { "Figures" }
+                @for figure in figures { (captioned(figure)) }
+            }
+            @for against in &comparison.against {
+                section {
+                    h2 { (against.run) " against " (first.name) " by size" }
+                    @for policy in &against.policies {
+                        h3 { (policy.policy) }
+                        div.wide { (bins(&policy.bins)) }
+                    }
+                }
+            }
+            section {
+                h2 { "The runs" }
+                @for run in &comparison.runs { (facts(run)) }
+            }
+        }
+        footer {
+            p {
+                "Written by lcmp-lab " (first.tool_version) " from the records of the runs. Figures are \
+                 beside this file as SVG and PNG."
+            }
+        }
+    };
+    document(&format!("{title} · lcmp-lab"), &first.tool_version, &body)
+}
+
+fn banner(comparison: &Comparison) -> Markup {
+    let problems = comparison.runs.iter().flat_map(|run| {
+        let named = |problem| format!("{}: {problem}", run.name);
+        run.problems.iter().map(named)
+    });
+    let alone = comparison.against.iter().flat_map(|against| {
+        let named = |policy| {
+            format!(
+                "{policy} is not in both {} and A and is not compared",
+                against.run
+            )
+        };
+        against.in_one_run.iter().map(named)
+    });
+    let problems: Vec<String> = problems.chain(alone).collect();
+    html! {
+        @if !problems.is_empty() {
+            div.banner.bad role="alert" {
+                strong { "Not everything could be compared, or a run is not clean." }
+                ul { @for problem in &problems { li { (problem) } } }
+            }
+        }
+    }
+}
+
+fn differences(comparison: &Comparison) -> Markup {
+    html! {
+        @if comparison.differences.is_empty() { p { "None: the runs are of one plan." } }
+        @else {
+            dl {
+                @for difference in &comparison.differences {
+                    dt { (difference.aspect.name()) }
+                    @for (run, value) in comparison.runs.iter().zip(&difference.values) {
+                        dd { (run.name) ": " (value) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn changes(against: &Against) -> Markup {
+    let labels: Vec<String> = against
+        .policies
+        .iter()
+        .map(|it| it.policy.clone())
+        .collect();
+    html! {
+        table {
+            thead {
+                tr {
+                    th rowspan="2" { "policy" }
+                    th.n colspan="3" { "p50 of slowdowns" }
+                    th.n colspan="3" { "p99 of slowdowns" }
+                    th.n colspan="3" { "each flow with itself" }
+                    th.n colspan="2" { "as the paper reduces" }
+                }
+                tr {
+                    @for name in [
+                        "A", &*against.run, "change", "A", &*against.run, "change", "ratio", "faster",
+                        "effect", "median-bin p50", "worst-bin P99",
+                    ] { th.n { (name) } }
+                }
+            }
+            tbody {
+                @for policy in &against.policies {
+                    tr {
+                        th { (swatched(&labels, &policy.policy)) }
+                        (row(policy))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(policy: &PolicyComparison) -> Markup {
+    let value = |slowdowns: &Option<Slowdowns>, of: fn(&Slowdowns) -> Estimate| {
+        let estimate = slowdowns.as_ref().map(of);
+        html! {
+            td.n {
+                @match estimate {
+                    Some(it) => {
+                        (text::slowdown(it.value))
+                        span.ci { "[" (text::slowdown(it.low)) "–" (text::slowdown(it.high)) "]" }
+                    }
+                    None => (NONE),
+                }
+            }
+        }
+    };
+    let seeds = policy.by_seed.as_ref();
+    html! {
+        (value(&policy.base, |it| it.p50))
+        (value(&policy.other, |it| it.p50))
+        (changed(policy.change.as_ref().map(|it| it.p50), seeds.map(|it| it[0])))
+        (value(&policy.base, |it| it.p99))
+        (value(&policy.other, |it| it.p99))
+        (changed(policy.change.as_ref().map(|it| it.p99), seeds.map(|it| it[1])))
+        @match &policy.paired {
+            Some(it) => {
+                td.n {
+                    "× " (text::significant(it.median_ratio.value, 4))
+                    span.ci {
+                        "[" (text::significant(it.median_ratio.low, 4)) "–"
+                        (text::significant(it.median_ratio.high, 4)) "]"
+                    }
+                }
+                td.n {
+                    (text::percent(it.faster))
+                    span.ci { "slower " (text::percent(it.slower)) }
+                }
+                td.n {
+                    (it.effect.name())
+                    span.ci { "δ " (text::significant(it.cliffs_delta, 2)) }
+                }
+            }
+            None => { td.n { (NONE) } td.n { (NONE) } td.n { (NONE) } }
+        }
+        @match &policy.paper {
+            Some(it) => {
+                td.n { (text::change(it.median_bin_p50)) }
+                td.n { (text::change(it.worst_bin_p99)) }
+            }
+            None => { td.n { (NONE) } td.n { (NONE) } }
+        }
+    }
+}
+
+fn changed(change: Option<Estimate>, by_seed: Option<SeedChange>) -> Markup {
+    html! {
+        td.n {
+            @match change {
+                Some(it) => {
+                    (text::change(it.value))
+                    span.ci { "[" (text::change(it.low)) ", " (text::change(it.high)) "]" }
+                    span.ci { (Shown::by(&it).name()) }
+                }
+                None => (NONE),
+            }
+            @if let Some(it) = by_seed {
+                span.ci {
+                    "by seed [" (text::change(it.change.low)) ", " (text::change(it.change.high)) "]"
+                }
+            }
+        }
+    }
+}
+
+fn note(against: &Against) -> Markup {
+    let blocks = against
+        .policies
+        .iter()
+        .filter_map(|it| Some(it.base?.block));
+    html! {
+        p.note {
+            "Brackets are 95 % intervals of a bootstrap that draws windows of consecutive arrivals, since \
+             flows that share queues are not independent: at most "
+            (text::count(blocks.max().unwrap_or(1), "flow")) " per window, by the rule of Politis and \
+             White. They show how much the choice of flows matters; another seed is another matter, which \
+             only the intervals by seed cover (Student's, over repetitions). "
+            @if against.is_paired {
+                "Both runs have the same flows, so a flow is drawn with its slowdowns in both. Faster and \
+                 slower: by more than 1 %. δ is Cliff's delta, in words by Romano and others. "
+            } @else {
+                "The runs have other flows, so none is compared with itself. "
+            }
+            "As the paper reduces: median over 20 bins of sizes of the change of the bin's median, and the \
+             largest change of a bin's P99, with the ranks and bins of its authors' scripts."
+        }
+    }
+}
+
+fn bins(bins: &[BinChange]) -> Markup {
+    let change = |[base, other]: [f64; 2]| text::change(other / base - 1.0);
+    html! {
+        table {
+            thead {
+                tr {
+                    @for name in ["up to", "flows", "p50 A", "p50", "change", "p99 A", "p99", "change"] {
+                        th.n { (name) }
+                    }
+                }
+            }
+            tbody {
+                @for bin in bins {
+                    tr {
+                        th.n { (text::size(Bytes::new(bin.upper_bytes))) }
+                        td.n { (bin.flows[0]) "/" (bin.flows[1]) }
+                        @for both in [bin.p50, bin.p99] {
+                            td.n { (text::slowdown(both[0])) }
+                            td.n { (text::slowdown(both[1])) }
+                            td.n { (change(both)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn facts(run: &RunFacts) -> Markup {
+    html! {
+        h3 { (run.name) }
+        dl {
+            dt { "directory" } dd { (run.directory) }
+            dt { "engine" } dd { (run.engine) ", on kernel " (run.kernel_release) }
+            dt { "plan" } dd { "SHA-256 " (run.plan_hash) }
+            dt { "version" } dd { "lcmp-lab " (run.tool_version) }
+        }
+    }
+}
