@@ -173,7 +173,7 @@ pub enum PlanError {
     },
     /// A scenario that no automatic scale fits.
     #[error(
-        "`scale: auto` finds none that fits {place}: {why} (hint: pin `scale: {{ rate, time }}`)"
+        "`scale: auto` finds none that fits {place}: {why} (hint: lower the load, or pin `scale: {{ rate, time }}`)"
     )]
     NoScale {
         /// The place.

@@ -81,15 +81,22 @@ pub fn schema() -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Prints the scale of a plan on standard error, if it is automatic.
+/// Prints the scale of a plan and what it costs on standard error, if the scale is automatic.
 pub fn show_auto_scale(plan: &Plan) {
     let Some(auto) = &plan.auto_scale else {
         return;
     };
     let scale = &plan.scale;
+    let estimate = lab_plan::estimate_at(plan, &auto.capacity);
     note(&format!(
-        "scale: auto: rates × {}, times × {}, sizes × {}, the finest for {}",
-        scale.rate, scale.time, scale.size, auto.capacity
+        "scale: auto: rates × {}, times × {}, sizes × {}, the finest for {}; there the flows of all \
+         policies take about {} of wall-clock time and at most {} % of the place in any second",
+        scale.rate,
+        scale.time,
+        scale.size,
+        auto.capacity,
+        about_time(estimate.wall_ns),
+        estimate.peak_percent,
     ));
 }
 
