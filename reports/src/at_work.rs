@@ -67,8 +67,8 @@ pub fn row(policy: &PolicyEvidence) -> [String; 5] {
     );
     [
         policy.policy.clone(),
-        format!("{mean_concurrency:.1}"),
-        peak_concurrency.to_string(),
+        text::grouped(format!("{mean_concurrency:.1}")),
+        text::number(*peak_concurrency),
         text::percent(share),
         busiest,
     ]

@@ -22,6 +22,9 @@ pub enum ReportError {
         /// Cause.
         source: DrawError,
     },
+    /// The data of the page cannot be written as JSON.
+    #[error("cannot write the page's data")]
+    Data(#[from] serde_json::Error),
     /// A file cannot be written.
     #[error("cannot write `{}`", path.display())]
     Write {

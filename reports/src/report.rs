@@ -41,7 +41,7 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
     let figures_dir = run.dir.join(FIGURES_DIR);
     fs::create_dir_all(&figures_dir).map_err(write_failed(&figures_dir))?;
     let figures = draw_figures(&run, &figures_dir)?;
-    let files = write_svgs(&figures, &figures_dir)?;
+    let files = write_files(&figures, &figures_dir)?;
 
     let html = run.dir.join(REPORT_FILE);
     let text = page(&Page {
@@ -57,16 +57,18 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
     })
 }
 
-/// Writes each drawn figure as SVG into `dir`, and returns the files of all, the PNGs that are there
+/// Writes each drawn figure as SVG and its numbers as CSV into `dir`, and returns the files of all, the PNGs that are there
 /// included.
-pub fn write_svgs(figures: &[Captioned], dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
+pub fn write_files(figures: &[Captioned], dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
     let mut files = Vec::new();
     for figure in figures {
         let name = figure.image.name;
         let svg = dir.join(format!("{name}.svg"));
         let text = figure.image.standalone(&figure.title);
         fs::write(&svg, text).map_err(write_failed(&svg))?;
-        files.extend([svg, dir.join(format!("{name}.png"))]);
+        let csv = dir.join(format!("{name}.csv"));
+        fs::write(&csv, &figure.image.numbers).map_err(write_failed(&csv))?;
+        files.extend([svg, dir.join(format!("{name}.png")), csv]);
     }
     Ok(files)
 }

@@ -6,10 +6,14 @@ use std::{
 };
 
 use lab_records::{RunDir, RunEnd, RunInfo, UtcTime, Verdict};
+use lab_units::Nanos;
 
 use crate::{
     error::ReportError,
-    frames::{self, DecisionCount, Flows, LinkSeries, LinkUse, Pauses},
+    frames::{
+        self, DecisionCount, DirectionSeries, Flows, LinkSeries, LinkUse, Pauses, PortTotal,
+        Stories, TimeGrid,
+    },
     route::Routes,
 };
 
@@ -29,12 +33,22 @@ pub struct Run {
     pub routes: Routes,
     /// The flows.
     pub flows: Flows,
+    /// Intervals of time that the first repetition is shown in.
+    pub grid: TimeGrid,
+    /// Start of the last flow, over all repetitions.
+    pub last_start: Nanos,
     /// Totals of each direction of each link under each policy.
     pub link_uses: Vec<LinkUse>,
+    /// Each direction of each link over time under each policy.
+    pub over_time: Vec<DirectionSeries>,
+    /// Totals of each port under each policy; none if the engine does not count them.
+    pub ports: Vec<PortTotal>,
     /// Counters over time of the switches next to faults.
     pub around_faults: Vec<LinkSeries>,
     /// Numbers of decisions, by policy and reason.
     pub decisions: Vec<DecisionCount>,
+    /// Decisions of the flows that the page shows, and those again.
+    pub stories: Stories,
     /// Pauses by priority flow control under each policy that has any.
     pub pauses: BTreeMap<String, Pauses>,
 }
@@ -45,10 +59,16 @@ impl Run {
         let run = RunDir::open(dir)?;
         let routes = Routes::new(run.info());
         let (flows, truncated) = Flows::read(&run, &routes)?;
-        let (link_uses, around_faults, truncated_links) = frames::links(&run)?;
+        let last_fault = run.info().faults.iter().map(|fault| fault.time_ns).max();
+        let grid = TimeGrid::new(flows.ends()?, last_fault);
+        let last_start = flows.last_start()?;
+        let (ports, truncated_ports) = frames::ports(&run)?;
+        let links = frames::links(&run, &grid, &ports, last_start)?;
         let (decisions, truncated_decisions) = frames::decisions(&run)?;
-        let (pauses, truncated_pauses) = frames::pauses(&run)?;
-        let truncated = truncated + truncated_links + truncated_decisions + truncated_pauses;
+        let (pauses, truncated_pauses) = frames::pauses(&run, &grid)?;
+        let stories = frames::stories(&run, &flows.shown_keys(), &grid)?;
+        let truncated =
+            truncated + links.truncated + truncated_ports + truncated_decisions + truncated_pauses;
         let end = run.outcome().map(|outcome| outcome.end.clone());
         let mut verdict = Verdict::of(run.info(), end.as_ref(), &flows.total());
         if truncated > 0 {
@@ -64,9 +84,14 @@ impl Run {
             verdict,
             routes,
             flows,
-            link_uses,
-            around_faults,
+            grid,
+            last_start,
+            link_uses: links.uses,
+            over_time: links.over_time,
+            ports,
+            around_faults: links.around_faults,
             decisions,
+            stories,
             pauses,
         })
     }

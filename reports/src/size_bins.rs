@@ -1,8 +1,8 @@
-//! Flow sizes in bins of equal count.
+//! Flow sizes in bins: of equal count, or between round sizes.
 
 use lab_units::Bytes;
 
-/// Bins of flow sizes, each with about the same number of flows, from small to large.
+/// Bins of flow sizes, from small to large.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SizeBins {
     /// Largest size of each bin, increasing.
@@ -26,6 +26,27 @@ impl SizeBins {
         Self {
             upper,
             min: sizes.first().copied().unwrap_or_default(),
+        }
+    }
+
+    /// Returns bins between 1, 2 and 5 times powers of ten, those without a flow of `sizes` left out.
+    pub fn logarithmic(sizes: &[Bytes]) -> Self {
+        let powers = (0..19).map(|exponent| 10u64.pow(exponent));
+        let round = powers.flat_map(|power| [1, 2, 5].map(|digit| digit * power));
+        let mut sorted = sizes.to_vec();
+        sorted.sort_unstable();
+        let mut upper = Vec::new();
+        let mut below = 0;
+        for edge in round.map(Bytes::new) {
+            let until = sorted.partition_point(|&size| size <= edge);
+            if until > below {
+                upper.push(edge);
+            }
+            below = until;
+        }
+        Self {
+            upper,
+            min: sorted.first().copied().unwrap_or_default(),
         }
     }
 
@@ -69,6 +90,14 @@ mod tests {
         let mut by_bin = [0; 20];
         counts.for_each(|bin| by_bin[bin as usize] += 1);
         assert_eq!(by_bin, [20; 20]);
+    }
+
+    #[test]
+    fn round_bins_hold_their_upper_size_and_are_never_empty() {
+        let sizes = [3, 100, 101, 150, 700_000].map(Bytes::new);
+        let bins = SizeBins::logarithmic(&sizes);
+        assert_eq!(bins.upper(), [5, 100, 200, 1_000_000].map(Bytes::new));
+        assert_eq!(sizes.map(|size| bins.of(size)), [0, 1, 2, 2, 3]);
     }
 
     #[test]

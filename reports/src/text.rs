@@ -1,16 +1,16 @@
 //! Quantities as text for people, with three significant digits.
 
-use lab_units::{BitsPerSec, Bytes, Nanos};
+use lab_units::{BitsPerSec, Bytes, Nanos, show::commas};
 
-/// Returns a rate: `200 Gb/s`.
+/// Returns a rate: `200 Gbit/s`.
 pub fn rate(rate: BitsPerSec) -> String {
-    let units = ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"];
+    let units = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"];
     decimal(rate.get(), 3, &units)
 }
 
-/// Returns a measured rate with four digits: `99.87 Mb/s`.
+/// Returns a measured rate with four digits: `99.87 Mbit/s`.
 pub fn rate_exact(rate: BitsPerSec) -> String {
-    let units = ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"];
+    let units = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"];
     decimal(rate.get(), 4, &units)
 }
 
@@ -29,8 +29,23 @@ pub fn time_exact(time: Nanos) -> String {
     decimal(time.get(), 5, &["ns", "µs", "ms", "s"])
 }
 
-/// Returns `value` with `digits` significant digits and no trailing zeros: `1.5`, `12.3`, `1230`.
+/// Returns `value` with `digits` significant digits and no trailing zeros: `1.5`, `12.3`, `1,230`.
 pub fn significant(value: f64, digits: usize) -> String {
+    grouped(plain(value, digits))
+}
+
+/// Returns a number with commas between the thousands of its whole part.
+pub fn grouped(text: String) -> String {
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let (sign, whole) = whole.split_at(whole.len() - whole.trim_start_matches('-').len());
+    match whole.parse() {
+        Ok(whole) => format!("{sign}{}{rest}", commas(whole)),
+        Err(_) => text,
+    }
+}
+
+/// Returns [`significant`] digits without commas, as a program reads them.
+pub fn plain(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return value.to_string();
     }
@@ -51,10 +66,14 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
 }
 
-/// Returns a slowdown: `1.23`, `12.3`.
+/// Returns a slowdown: `1.23`, `12.3`, `1,234`.
 pub fn slowdown(value: f64) -> String {
-    let decimals = if value < 9.995 { 2 } else { 1 };
-    format!("{value:.decimals$}")
+    let decimals = match value {
+        ..9.995 => 2,
+        ..999.95 => 1,
+        _ => 0,
+    };
+    grouped(format!("{value:.decimals$}"))
 }
 
 /// Returns a share: `23.4 %`, `<0.1 %`.
@@ -104,7 +123,7 @@ pub fn change(value: f64) -> String {
     let text = if percent.abs() < 9.95 {
         format!("{:.1}", percent.abs())
     } else {
-        format!("{:.0}", percent.abs())
+        grouped(format!("{:.0}", percent.abs()))
     };
     let sign = match text.as_str() {
         "0.0" => "±",
@@ -122,10 +141,10 @@ pub fn time_off(measured: Nanos, configured: Nanos) -> String {
     format!("+{}", time(measured.saturating_sub(configured)))
 }
 
-/// Returns `count` with its noun: `1 flow`, `2 flows`.
+/// Returns `count` with its noun: `1 flow`, `2,000 flows`.
 pub fn count(count: usize, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{s}")
+    format!("{} {noun}{s}", commas(count as u64))
 }
 
 /// Returns `value` in the largest of `units` of which there is at least one; each is 1,000 times
@@ -135,7 +154,7 @@ fn decimal(value: u64, digits: usize, units: &[&str]) -> String {
     let mut unit = units[0];
     for next in &units[1..] {
         // 999.9 kB of three digits would be written as 1000 kB.
-        let rounded: f64 = significant(scaled, digits).parse().unwrap_or(scaled);
+        let rounded: f64 = plain(scaled, digits).parse().unwrap_or(scaled);
         if rounded < 1_000.0 {
             break;
         }
@@ -143,6 +162,11 @@ fn decimal(value: u64, digits: usize, units: &[&str]) -> String {
         unit = next;
     }
     format!("{} {unit}", significant(scaled, digits))
+}
+
+/// Returns `count` with commas.
+pub fn number(count: u64) -> String {
+    commas(count)
 }
 
 /// Returns a time in seconds, for drawing.
@@ -166,14 +190,14 @@ mod tests {
 
     #[test]
     fn quantities_have_three_digits_and_no_idle_zeros() {
-        assert_eq!(rate("200 Gbit".parse().unwrap()), "200 Gb/s");
-        assert_eq!(rate("1500 Mbit".parse().unwrap()), "1.5 Gb/s");
+        assert_eq!(rate("200 Gbit".parse().unwrap()), "200 Gbit/s");
+        assert_eq!(rate("1500 Mbit".parse().unwrap()), "1.5 Gbit/s");
         assert_eq!(size(Bytes::new(1_234_567)), "1.23 MB");
         assert_eq!(size(Bytes::new(999_999)), "1 MB");
         assert_eq!(size(Bytes::new(0)), "0 B");
         assert_eq!(time(Nanos::new(25_000_000)), "25 ms");
         assert_eq!(time(Nanos::new(90_061_000_000)), "90.1 s");
-        assert_eq!(time(Nanos::new(7_200_000_000_000)), "7200 s");
+        assert_eq!(time(Nanos::new(7_200_000_000_000)), "7,200 s");
         assert_eq!(time_exact(Nanos::new(25_034_567)), "25.035 ms");
     }
 
@@ -181,7 +205,9 @@ mod tests {
     fn significant_digits_of_small_and_large_numbers() {
         assert_eq!(significant(0.001_234, 3), "0.00123");
         assert_eq!(significant(0.5, 3), "0.5");
-        assert_eq!(significant(1_234.0, 3), "1234");
+        assert_eq!(significant(1_234.0, 3), "1,234");
+        assert_eq!(significant(-12_345.6, 6), "-12,345.6");
+        assert_eq!(plain(1_234.0, 3), "1234");
         assert_eq!(significant(0.0, 3), "0");
     }
 
@@ -201,7 +227,7 @@ mod tests {
         assert_eq!(share_of(0, 0), "–");
         assert_eq!(small_percent(0.000_012_3), "0.0012 %");
         assert_eq!(small_percent(0.034), "3.4 %");
-        assert_eq!(small_percent(12.3), "1230 %");
+        assert_eq!(small_percent(12.3), "1,230 %");
         assert_eq!(small_percent(0.0), "0 %");
         assert_eq!(small_percent(1e-12), "<0.000001 %");
         assert_eq!(small_change(-0.034), "−3.4 %");
@@ -215,5 +241,6 @@ mod tests {
         assert_eq!(slowdown(1.0), "1.00");
         assert_eq!(slowdown(9.996), "10.0");
         assert_eq!(slowdown(123.4), "123.4");
+        assert_eq!(slowdown(1_234.4), "1,234");
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         Axis, Dot, DotPanel, DotStyle, Figure, Guide, Marker, Points, SizeChanges, render,
         theme::{INK, policy_colors},
     },
-    figures::Captioned,
+    figures::{Captioned, Section},
     text::{self, to_float},
 };
 

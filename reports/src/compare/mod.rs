@@ -26,7 +26,7 @@ pub use crate::text::{change as change_text, slowdown as slowdown_text};
 use crate::{
     error::ReportError,
     fidelity::{RunFacts, facts, flows::Flows, same_plan},
-    report::{write_failed, write_svgs},
+    report::{write_failed, write_files},
 };
 
 /// A comparison of runs with the first of them.
@@ -140,7 +140,7 @@ impl Comparison {
     pub fn write(&self, dir: &Path) -> Result<Written, ReportError> {
         fs::create_dir_all(dir).map_err(write_failed(dir))?;
         let figures = figures::draw(self, dir)?;
-        let files = write_svgs(&figures, dir)?;
+        let files = write_files(&figures, dir)?;
         let html = dir.join(PAGE_FILE);
         fs::write(&html, page::page(self, &figures)).map_err(write_failed(&html))?;
         Ok(Written {

@@ -42,7 +42,7 @@ pub fn page(comparison: &Comparison, figures: &[Captioned]) -> String {
             }
             section {
                 h2 { "Figures" }
-                @for figure in figures { (captioned(figure)) }
+                @for figure in figures { (captioned(figure, "")) }
             }
             @for against in &comparison.against {
                 section {

@@ -17,7 +17,7 @@ use crate::{
         SlowdownScatter, render,
         theme::{INK, policy_colors},
     },
-    figures::Captioned,
+    figures::{Captioned, Section},
     text::{self, to_float},
 };
 
@@ -203,6 +203,7 @@ impl Drawn<'_> {
         Ok(Captioned {
             title: title.into(),
             caption: figure.missing().is_none().then_some(caption),
+            section: Section::Slowdown,
             image: render(figure, self.dir)?,
         })
     }

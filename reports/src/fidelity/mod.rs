@@ -29,7 +29,7 @@ use self::flows::Flows;
 pub use crate::text::{coefficient, share_of, small_percent as percent};
 use crate::{
     error::ReportError,
-    report::{write_failed, write_svgs},
+    report::{write_failed, write_files},
 };
 pub use agreement::{Agreement, BinPoint, Differences};
 pub use bounds::{Bound, Bounds, Broken, ParseBoundError};
@@ -146,7 +146,7 @@ impl Comparison {
     pub fn write(&self, dir: &Path, broken: Option<&[Broken]>) -> Result<Written, ReportError> {
         fs::create_dir_all(dir).map_err(write_failed(dir))?;
         let figures = figures::draw(self, dir)?;
-        let files = write_svgs(&figures, dir)?;
+        let files = write_files(&figures, dir)?;
         let html = dir.join(PAGE_FILE);
         let text = page::page(&self.fidelity, &figures, broken);
         fs::write(&html, text).map_err(write_failed(&html))?;

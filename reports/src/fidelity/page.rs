@@ -32,7 +32,7 @@ pub fn page(fidelity: &Fidelity, figures: &[Captioned], broken: Option<&[Broken]
             }
             section {
                 h2 { "Figures" }
-                @for figure in figures { (captioned(figure)) }
+                @for figure in figures { (captioned(figure, "")) }
             }
             section {
                 h2 { "The flows that differ most" }

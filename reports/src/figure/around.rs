@@ -1,20 +1,16 @@
 //! Sending rates of the switch next to a fault over each of its links.
 
-use plotters::{
-    prelude::DrawingBackend,
-    style::{
-        RGBColor,
-        text_anchor::{HPos, VPos},
-    },
-};
+use plotters::{prelude::DrawingBackend, style::RGBColor};
 
 use super::{
     axis::{Axis, TimeUnit},
-    canvas::{Canvas, Drawn, Lettering},
+    canvas::{Canvas, Drawn},
     chart::Plot,
+    faults::{self, FaultMark},
     legend::{Entry, Key, Legend},
+    numbers::Numbers,
     render::Figure,
-    theme::{INK, SMALL, WIDTH},
+    theme::WIDTH,
 };
 use crate::{error::DrawError, text};
 
@@ -22,15 +18,20 @@ use crate::{error::DrawError, text};
 pub struct AroundFaults {
     /// Label and colour of each link.
     pub links: Vec<(String, RGBColor)>,
-    /// Time of each fault, in seconds, and its label.
-    pub faults: Vec<(f64, String)>,
+    /// The faults.
+    pub faults: Vec<FaultMark>,
     /// Start and end of the time axis, in seconds.
     pub time: (f64, f64),
     /// One panel for each policy and switch.
     pub panels: Vec<Sent>,
+    /// Largest rate, in Gbit/s; none for the largest of these panels.
+    pub max: Option<f64>,
+    /// True if the legend is drawn; a later part of a figure has none.
+    pub has_legend: bool,
 }
 
 /// Sending rates of one switch under one policy.
+#[derive(Clone)]
 pub struct Sent {
     /// Title.
     pub title: String,
@@ -41,12 +42,18 @@ pub struct Sent {
 impl AroundFaults {
     fn legend(&self) -> Result<Legend, DrawError> {
         let link = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Line, label);
-        let fault = |(index, (_, label)): (usize, &(f64, String))| {
-            Entry::new(INK, Key::Dashed, format!("{}: {label}", index + 1))
-        };
-        let links = self.links.iter().map(link);
-        let faults = self.faults.iter().enumerate().map(fault);
-        Legend::new(links.chain(faults).collect(), WIDTH)
+        let entries = self.links.iter().map(link);
+        let mut entries: Vec<Entry> = entries.chain(faults::entries(&self.faults)).collect();
+        if !self.has_legend {
+            entries.clear();
+        }
+        Legend::new(entries, WIDTH)
+    }
+
+    /// Returns the largest rate on the axes, in Gbit/s.
+    fn max(&self) -> f64 {
+        let found = || self.spans().map(|span| span.2).fold(0.0, f64::max);
+        self.max.unwrap_or_else(found)
     }
 
     fn spans(&self) -> impl Iterator<Item = &(f64, f64, f64)> {
@@ -70,7 +77,7 @@ impl Figure for AroundFaults {
         let legend = self.legend()?;
         legend.draw(canvas, (0.0, 0.0))?;
         let (start, end) = self.time;
-        let max = self.spans().map(|span| span.2).fold(0.0, f64::max);
+        let max = self.max();
         let unit = TimeUnit::of(end);
         for (index, sent) in (0u32..).zip(&self.panels) {
             let plot = Plot {
@@ -78,12 +85,37 @@ impl Figure for AroundFaults {
                 size: (WIDTH, PANEL),
                 x: Axis::between(start * unit.per_second, end * unit.per_second, 8),
                 y: Axis::from_zero(max, 4),
+                min_left: 0.0,
                 x_title: &unit.axis_title(),
                 y_title: &format!("{} (Gbit/s)", sent.title),
             };
             self.draw_panel(canvas, &plot, sent, unit.per_second)?;
         }
         Ok(())
+    }
+
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["panel", "link", "start_s", "end_s", "gbit_per_s"]);
+        for sent in &self.panels {
+            for ((link, _), rates) in self.links.iter().zip(&sent.rates) {
+                for (start, end, rate) in rates {
+                    numbers.row([&sent.title, link, start, end, rate]);
+                }
+            }
+        }
+        numbers.into_text()
+    }
+
+    fn parts(&self) -> Vec<Self> {
+        let part = |(index, sent): (usize, &Sent)| Self {
+            links: self.links.clone(),
+            faults: self.faults.clone(),
+            time: self.time,
+            panels: vec![sent.clone()],
+            max: Some(self.max()),
+            has_legend: index == 0,
+        };
+        self.panels.iter().enumerate().map(part).collect()
     }
 }
 
@@ -98,12 +130,9 @@ impl AroundFaults {
         let chart = plot.draw(canvas)?;
         let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x * per_second, y)));
         let (_, max) = plot.y.ends();
-        for (number, (time, _)) in (1..).zip(&self.faults) {
-            let (top, bottom) = (point(*time, max), point(*time, 0.0));
-            canvas.dashes(top, bottom, INK, 1.0)?;
-            let lettering = Lettering::new(SMALL, INK, HPos::Left, VPos::Top);
-            canvas.text(&format!("{number}"), (top.0 + 3.0, top.1 + 1.0), lettering)?;
-        }
+        faults::draw(canvas, &self.faults, |at| {
+            Some([point(at, max), point(at, 0.0)])
+        })?;
         for ((_, color), rates) in self.links.iter().zip(&sent.rates) {
             let steps = rates
                 .iter()

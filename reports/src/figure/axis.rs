@@ -31,6 +31,12 @@ impl Axis {
         Self::linear(0.0..steps * step, step)
     }
 
+    /// Returns an axis from zero to `end`, which need not be on a tick.
+    pub fn until(end: f64, ticks: u32) -> Self {
+        let end = end.max(f64::MIN_POSITIVE);
+        Self::linear(0.0..end, nice_step(end / f64::from(ticks)))
+    }
+
     /// Returns an axis from at most `start` to at least `end`, with about so many ticks.
     pub fn between(start: f64, end: f64, ticks: u32) -> Self {
         let step = nice_step((end - start).max(f64::MIN_POSITIVE) / f64::from(ticks));
@@ -267,7 +273,7 @@ mod tests {
             ([1.1, 3.9], false, "1 1.5 2 2.5 3 3.5 4"),
             ([1.1, 43.0], true, "1 2 5 10 20 50"),
             ([63.0, 145.0], true, "50 100 200"),
-            ([1.1, 4_300.0], true, "1 10 100 1000 10000"),
+            ([1.1, 4_300.0], true, "1 10 100 1,000 10,000"),
             // A ratio under one is on the axis.
             ([0.7, 1.4], false, "0.6 0.8 1 1.2 1.4"),
             ([0.7, 14.0], true, "0.5 1 2 5 10 20"),

@@ -1,57 +1,60 @@
 //! p50 and p99 FCT slowdown by flow size.
 
 use lab_units::Bytes;
-use plotters::{prelude::DrawingBackend, series::LineSeries, style::RGBColor};
+use plotters::prelude::DrawingBackend;
 
 use super::{
     axis::Axis,
-    canvas::{Canvas, Drawn, Marker},
+    canvas::{Canvas, Drawn, Point},
     chart::Plot,
     font,
     legend::{Entry, Key, Legend},
+    numbers::Numbers,
     render::Figure,
-    theme::{SMALL, WIDTH, extra_widths},
+    theme::{SMALL, Style, WIDTH, extra_widths},
 };
 use crate::{error::DrawError, stats::nearest_rank, text};
 
-/// The figure `fct-slowdown-by-size`.
-pub struct BySize {
-    /// Label and colour of each policy.
-    pub policies: Vec<(String, RGBColor)>,
+/// The figure `fct-slowdown-by-size`: bins of about equally many flows.
+pub struct BySize(pub SizePanels);
+
+/// The figure `fct-slowdown-by-size-log`: bins of equal width on a logarithmic axis.
+pub struct ByLogSize(pub SizePanels);
+
+/// Slowdowns in bins of flow sizes.
+pub struct SizePanels {
+    /// Label and style of each policy.
+    pub policies: Vec<(String, Style)>,
     /// Largest size of each bin.
     pub upper: Vec<Bytes>,
     /// Sorted slowdowns by policy and bin.
     pub slowdowns: Vec<Vec<Vec<f64>>>,
+    /// Minimum number of flows of a bin that has a dot.
+    pub min_flows: usize,
 }
 
 /// Position and value of a bin.
 type Dot = (f64, f64);
 
-impl Figure for BySize {
-    const NAME: &'static str = "fct-slowdown-by-size";
-
+impl SizePanels {
     fn missing(&self) -> Option<String> {
-        let none = self.slowdowns.iter().flatten().all(Vec::is_empty);
-        none.then(|| "no flow finished".into())
-    }
-
-    fn height(&self) -> f64 {
-        390.0
+        if self.slowdowns.iter().flatten().all(Vec::is_empty) {
+            return Some("no flow finished".into());
+        }
+        let one = "all flows have about one size: the table of results has their percentiles";
+        (self.upper.len() < 2).then(|| one.into())
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-        let entry = |(index, (label, color)): (usize, &(String, RGBColor))| {
-            Entry::new(*color, Key::Marked(Marker::of(index)), label)
+        let entry = |(label, style): &(String, Style)| {
+            Entry::new(style.color, Key::Marked(style.dash, style.marker), label)
         };
-        let entries = self.policies.iter().enumerate().map(entry).collect();
-        let legend = Legend::new(entries, WIDTH)?;
+        let legend = Legend::new(self.policies.iter().map(entry).collect(), WIDTH)?;
         legend.draw(canvas, (0.0, 0.0))?;
         self.panel(canvas, 50, 0.0, legend.height())?;
         self.panel(canvas, 99, WIDTH / 2.0, legend.height())
     }
-}
 
-impl BySize {
     fn panel<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -59,14 +62,10 @@ impl BySize {
         left: f64,
         top: f64,
     ) -> Drawn {
-        let dots = |bins: &Vec<Vec<f64>>| {
-            let dot = |(bin, sorted): (f64, &Vec<f64>)| Some((bin, nearest_rank(sorted, percent)?));
-            let bins = (0u32..).map(f64::from).zip(bins);
-            bins.filter_map(dot).collect()
-        };
-        let series: Vec<Vec<Dot>> = self.slowdowns.iter().map(dots).collect();
-        let values = series.iter().flatten().map(|dot| dot.1);
-        let y = Axis::of_ratios(values, 6);
+        let series: Vec<Vec<Dot>> = (0..self.policies.len())
+            .map(|policy| self.dots(policy, percent))
+            .collect();
+        let y = Axis::of_ratios(series.iter().flatten().map(|dot| dot.1), 6);
         let logarithmic = if y.is_logarithmic() {
             ", logarithmic"
         } else {
@@ -74,25 +73,41 @@ impl BySize {
         };
         let plot = Plot {
             at: (left, top),
-            size: (PANEL, self.height() - top),
+            size: (PANEL, HEIGHT - top),
             x: self.size_axis()?,
             y,
+            min_left: 0.0,
             x_title: "flow size, up to",
             y_title: &format!("p{percent} FCT slowdown{logarithmic}"),
         };
-        let mut chart = plot.draw(canvas)?;
+        let chart = plot.draw(canvas)?;
         let values = |dots: &Vec<Dot>| dots.iter().map(|dot| dot.1).collect();
         let extra = extra_widths(&series.iter().map(values).collect::<Vec<_>>());
-        for (index, ((_, color), dots)) in self.policies.iter().zip(&series).enumerate() {
-            let extra = extra[index];
-            let line = LineSeries::new(dots.iter().copied(), canvas.stroke(*color, 2.0 + extra));
-            chart.draw_series(line)?;
-            for dot in dots {
-                let at = canvas.logical(chart.backend_coord(dot));
-                canvas.marker(Marker::of(index), at, 4.5 + extra, *color)?;
+        for ((_, style), (dots, extra)) in self.policies.iter().zip(series.iter().zip(extra)) {
+            let points = dots
+                .iter()
+                .map(|dot| canvas.logical(chart.backend_coord(dot)));
+            let points: Vec<Point> = points.collect();
+            canvas.dashed(&points, style.dash, style.color, 1.6 + extra)?;
+            for point in points {
+                canvas.marker(style.marker, point, 3.6 + extra / 2.0, style.color)?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the dots of a policy: beside those of other policies in the same bin, so that equal ones
+    /// do not hide each other.
+    fn dots(&self, policy: usize, percent: u32) -> Vec<Dot> {
+        let policies = text::to_float(self.policies.len() as u64);
+        let side = text::to_float(policy as u64) - (policies - 1.0) / 2.0;
+        let side = side * SPREAD / policies;
+        let dot = |(bin, sorted): (f64, &Vec<f64>)| {
+            let value = nearest_rank(sorted, percent)?;
+            (sorted.len() >= self.min_flows).then_some((bin + side, value))
+        };
+        let bins = (0u32..).map(f64::from).zip(&self.slowdowns[policy]);
+        bins.filter_map(dot).collect()
     }
 
     /// Returns an axis with a position for each bin, labelled by its largest size where there is
@@ -113,7 +128,60 @@ impl BySize {
             .filter(|(at, _)| (bins - 1.0 - at) % every == 0.0);
         Ok(Axis::bare(-0.5..bins - 0.5).with_ticks(ticks.collect()))
     }
+
+    fn numbers(&self) -> String {
+        let heads = ["policy", "size_up_to_bytes", "flows", "p50", "p99"];
+        let mut numbers = Numbers::new(heads);
+        for ((policy, _), bins) in self.policies.iter().zip(&self.slowdowns) {
+            for (upper, sorted) in self.upper.iter().zip(bins) {
+                let [p50, p99] = [50, 99].map(|percent| {
+                    let value = nearest_rank(sorted, percent);
+                    value.map_or_else(String::new, |value| value.to_string())
+                });
+                numbers.row([policy, &upper.get(), &sorted.len(), &p50, &p99]);
+            }
+        }
+        numbers.into_text()
+    }
 }
+
+/// Names a figure of slowdowns by size.
+macro_rules! figure_by_size {
+    ($($figure:ident: $name:literal;)*) => {
+        $(
+            impl Figure for $figure {
+                const NAME: &'static str = $name;
+
+                fn missing(&self) -> Option<String> {
+                    self.0.missing()
+                }
+
+                fn height(&self) -> f64 {
+                    HEIGHT
+                }
+
+                fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+                    self.0.draw(canvas)
+                }
+
+                fn numbers(&self) -> String {
+                    self.0.numbers()
+                }
+            }
+        )*
+    };
+}
+
+figure_by_size! {
+    BySize: "fct-slowdown-by-size";
+    ByLogSize: "fct-slowdown-by-size-log";
+}
+
+/// Height of the figure.
+const HEIGHT: f64 = 390.0;
 
 /// Width of a panel, less a space to the next.
 const PANEL: f64 = WIDTH / 2.0 - 12.0;
+
+/// Share of a bin's width that the policies' dots spread over.
+const SPREAD: f64 = 0.6;

@@ -51,7 +51,7 @@ pub struct Lettering {
 }
 
 /// Shape of a marker; shapes can be told apart without colour.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Marker {
     /// Disc.
     Circle,
@@ -61,6 +61,60 @@ pub enum Marker {
     Triangle,
     /// Square on its corner.
     Diamond,
+    /// Triangle on its tip.
+    Wedge,
+    /// Two crossed diagonals.
+    Cross,
+    /// Upright cross.
+    Plus,
+    /// Bar.
+    Bar,
+}
+
+/// Lengths of a line's dashes and gaps in turn, in logical pixels; none for a solid line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dash(pub &'static [f64]);
+
+impl Dash {
+    /// Solid line.
+    pub const SOLID: Self = Self(&[]);
+
+    /// Returns the parts of a line through `points` that are drawn.
+    fn strokes(self, points: &[Point]) -> Vec<Vec<Point>> {
+        if self.0.is_empty() {
+            return vec![points.to_vec()];
+        }
+        let mut strokes: Vec<Vec<Point>> = Vec::new();
+        let (mut part, mut rest, mut is_drawn) = (0, self.0[0], true);
+        if let Some(&first) = points.first() {
+            strokes.push(vec![first]);
+        }
+        for pair in points.windows(2) {
+            let (mut from, to) = (pair[0], pair[1]);
+            let mut length = (to.0 - from.0).hypot(to.1 - from.1);
+            while length > rest {
+                let share = rest / length;
+                from = (
+                    from.0 + (to.0 - from.0) * share,
+                    from.1 + (to.1 - from.1) * share,
+                );
+                length -= rest;
+                match (is_drawn, strokes.last_mut()) {
+                    (true, Some(stroke)) => stroke.push(from),
+                    _ => strokes.push(vec![from]),
+                }
+                is_drawn = !is_drawn;
+                part = (part + 1) % self.0.len();
+                rest = self.0[part];
+            }
+            rest -= length;
+            if let (true, Some(stroke)) = (is_drawn, strokes.last_mut()) {
+                stroke.push(to);
+            }
+        }
+        strokes.retain(|stroke| stroke.len() > 1);
+        strokes
+    }
 }
 
 impl Lettering {
@@ -85,11 +139,15 @@ impl Grain {
 impl Marker {
     /// Returns the marker of the series at `index`.
     pub fn of(index: usize) -> Self {
-        const ALL: [Marker; 4] = [
+        const ALL: [Marker; 8] = [
             Marker::Circle,
             Marker::Square,
             Marker::Triangle,
             Marker::Diamond,
+            Marker::Wedge,
+            Marker::Cross,
+            Marker::Plus,
+            Marker::Bar,
         ];
         ALL[index % ALL.len()]
     }
@@ -144,19 +202,23 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         self.area.draw(&line).map_err(Into::into)
     }
 
-    /// Draws a line of dashes between two points.
+    /// Draws a line of dashes from point to point.
+    pub fn dashed(&self, points: &[Point], dash: Dash, color: RGBColor, width: f64) -> Drawn {
+        let mut strokes = dash.strokes(points).into_iter();
+        strokes.try_for_each(|stroke| self.line(&stroke, color, width))
+    }
+
+    /// Draws a line of even dashes between two points.
     pub fn dashes(&self, from: Point, to: Point, color: RGBColor, width: f64) -> Drawn {
-        const DASH: f64 = 4.0;
-        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-        let length = dx.hypot(dy);
-        let mut start = 0.0;
-        while start < length {
-            let end = (start + DASH).min(length);
-            let at = |along: f64| (from.0 + dx * along / length, from.1 + dy * along / length);
-            self.line(&[at(start), at(end)], color, width)?;
-            start += 2.0 * DASH;
-        }
-        Ok(())
+        self.dashed(&[from, to], Dash(&[4.0, 4.0]), color, width)
+    }
+
+    /// Fills the area within `corners`, of which this share of the background is covered.
+    pub fn area(&self, corners: &[Point], color: RGBColor, cover: f64) -> Drawn {
+        let corners: Vec<(i32, i32)> = corners.iter().map(|&corner| self.fine(corner)).collect();
+        self.area
+            .draw(&Polygon::new(corners, color.mix(cover).filled()))
+            .map_err(Into::into)
     }
 
     /// Fills a rectangle.
@@ -184,6 +246,10 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             Marker::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
             Marker::Triangle => &[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
             Marker::Diamond => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+            Marker::Wedge => &[(0.0, 1.2), (1.1, -0.8), (-1.1, -0.8)],
+            Marker::Cross => return self.cross([(-0.9, -0.9), (0.9, -0.9)], at, radius, color),
+            Marker::Plus => return self.cross([(0.0, -1.2), (1.2, 0.0)], at, radius, color),
+            Marker::Bar => &[(-0.35, -1.3), (0.35, -1.3), (0.35, 1.3), (-0.35, 1.3)],
         };
         let corner = |&(x, y): &Point| self.fine((at.0 + x * radius, at.1 + y * radius));
         let corners: Vec<(i32, i32)> = corners.iter().map(corner).collect();
@@ -192,7 +258,36 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
+    /// Draws two lines through `at`, each from its end to the opposite one.
+    fn cross(&self, ends: [Point; 2], at: Point, radius: f64, color: RGBColor) -> Drawn {
+        let mut ends = ends.into_iter().map(|(x, y)| (x * radius, y * radius));
+        ends.try_for_each(|(x, y)| {
+            let line = [(at.0 - x, at.1 - y), (at.0 + x, at.1 + y)];
+            self.line(&line, color, radius * 0.55)
+        })
+    }
+
     fn fine(&self, (x, y): Point) -> (i32, i32) {
         (self.px(x), self.px(y))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_go_around_corners_and_leave_their_gaps() {
+        let corner = [(0.0, 0.0), (6.0, 0.0), (6.0, 6.0)];
+        let strokes = Dash(&[4.0, 1.0]).strokes(&corner);
+        assert_eq!(
+            strokes,
+            [
+                vec![(0.0, 0.0), (4.0, 0.0)],
+                vec![(5.0, 0.0), (6.0, 0.0), (6.0, 3.0)],
+                vec![(6.0, 4.0), (6.0, 6.0)],
+            ]
+        );
+        assert_eq!(Dash::SOLID.strokes(&corner), [corner.to_vec()]);
     }
 }

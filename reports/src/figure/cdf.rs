@@ -2,34 +2,104 @@
 
 use plotters::{
     prelude::DrawingBackend,
-    series::LineSeries,
-    style::{
-        RGBColor,
-        text_anchor::{HPos, VPos},
-    },
+    style::text_anchor::{HPos, VPos},
 };
 
 use super::{
     axis::Axis,
-    canvas::{Canvas, Drawn, Lettering},
+    canvas::{Canvas, Drawn, Lettering, Point},
     chart::Plot,
-    legend::{Entry, Key, Legend},
+    legend::{Entry, Legend},
+    numbers::Numbers,
     render::Figure,
-    theme::{MUTED, SMALL, WIDTH, extra_widths},
+    theme::{MUTED, SMALL, Style, WIDTH, extra_widths},
 };
-use crate::text;
+use crate::{
+    stats::{nearest_rank, order::percentile},
+    text,
+};
 
 /// The figure `fct-slowdown-cdf`.
 pub struct Cdf {
-    /// Label, colour and sorted slowdowns of each policy.
-    pub policies: Vec<(String, RGBColor, Vec<f64>)>,
+    /// One curve for each policy.
+    pub curves: Vec<Curve>,
+}
+
+/// Slowdowns of one policy.
+pub struct Curve {
+    /// Label of the policy.
+    pub policy: String,
+    /// Style of the policy.
+    pub style: Style,
+    /// Sorted slowdowns of all repetitions.
+    pub sorted: Vec<f64>,
+    /// Sorted slowdowns of each repetition.
+    pub repetitions: Vec<Vec<f64>>,
+}
+
+/// Lowest and highest slowdown of a share of flows, in percent.
+struct Bound {
+    percent: u32,
+    low: f64,
+    high: f64,
+}
+
+impl Curve {
+    /// Returns the corners of the empirical distribution function, in percent: all of few flows, else
+    /// of [`MAX_RANKS`] evenly spaced ranks and the slowest flows.
+    fn corners(&self) -> Vec<(f64, f64)> {
+        let len = self.sorted.len();
+        let every = len.div_ceil(MAX_RANKS).max(1);
+        let is_kept = |rank: usize| rank % every == 0 || rank + MAX_SLOWEST >= len;
+        let total = text::to_float(len as u64);
+        let mut corners = Vec::new();
+        let mut below = 0.0;
+        for (rank, &value) in self.sorted.iter().enumerate() {
+            if is_kept(rank) {
+                let share = 100.0 * text::to_float(rank as u64 + 1) / total;
+                corners.extend([(value, below), (value, share)]);
+                below = share;
+            }
+        }
+        corners
+    }
+
+    /// Returns the band: the range of the repetitions' percentiles, or 95 % intervals by order
+    /// statistics of one repetition.
+    fn band(&self) -> Vec<Bound> {
+        let measured: Vec<&Vec<f64>> = self
+            .repetitions
+            .iter()
+            .filter(|it| !it.is_empty())
+            .collect();
+        let (Some(&first), Some(&last)) = (self.sorted.first(), self.sorted.last()) else {
+            return Vec::new();
+        };
+        let bound = |percent| {
+            if measured.len() > 1 {
+                let values = measured
+                    .iter()
+                    .filter_map(|sorted| nearest_rank(sorted, percent));
+                let low = values.clone().fold(f64::INFINITY, f64::min);
+                let high = values.fold(0.0, f64::max);
+                return Some(Bound { percent, low, high });
+            }
+            let at = percentile(&self.sorted, percent)?;
+            Some(Bound {
+                percent,
+                low: at.low.unwrap_or(first),
+                high: at.high.unwrap_or(last),
+            })
+        };
+        (1..100).filter_map(bound).collect()
+    }
 }
 
 impl Figure for Cdf {
     const NAME: &'static str = "fct-slowdown-cdf";
 
     fn missing(&self) -> Option<String> {
-        let none = self.policies.iter().all(|(.., sorted)| sorted.is_empty());
+        let none = self.curves.iter().all(|curve| curve.sorted.is_empty());
         none.then(|| "no flow finished".into())
     }
 
@@ -38,21 +108,15 @@ impl Figure for Cdf {
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-        let entry = |(label, color, sorted): &(String, RGBColor, Vec<f64>)| {
-            Entry::new(
-                *color,
-                Key::Line,
-                format!("{label} ({})", text::count(sorted.len(), "flow")),
-            )
+        let entry = |curve: &Curve| {
+            let flows = text::count(curve.sorted.len(), "flow");
+            Entry::line(&curve.style, format!("{} ({flows})", curve.policy))
         };
-        let legend = Legend::new(self.policies.iter().map(entry).collect(), WIDTH)?;
+        let legend = Legend::new(self.curves.iter().map(entry).collect(), WIDTH)?;
         legend.draw(canvas, (0.0, 0.0))?;
 
-        let values = self
-            .policies
-            .iter()
-            .flat_map(|(.., sorted)| sorted.iter().copied());
-        let x = Axis::of_ratios(values, 8);
+        let values = self.curves.iter().flat_map(|curve| &curve.sorted);
+        let x = Axis::of_ratios(values.copied(), 8);
         let x_title = if x.is_logarithmic() {
             "FCT slowdown (FCT ÷ ideal FCT), logarithmic"
         } else {
@@ -65,41 +129,60 @@ impl Figure for Cdf {
             size: (WIDTH - RIGHT, self.height() - top),
             x,
             y: Axis::linear(0.0..100.0, 20.0),
+            min_left: 0.0,
             x_title,
             y_title: "flows (%)",
         };
-        let mut chart = plot.draw(canvas)?;
+        let chart = plot.draw(canvas)?;
+        let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
         for percent in [50.0, 99.0] {
-            let left = canvas.logical(chart.backend_coord(&(start, percent)));
-            let (x, y) = canvas.logical(chart.backend_coord(&(end, percent)));
-            canvas.dashes(left, (x, y), MUTED, 0.8)?;
+            let (x, y) = point(end, percent);
+            canvas.dashes(point(start, percent), (x, y), MUTED, 0.8)?;
             let lettering = Lettering::new(SMALL, MUTED, HPos::Left, VPos::Center);
             canvas.text(&format!("p{percent}"), (x + 6.0, y), lettering)?;
         }
-        let lines: Vec<Vec<f64>> = (self.policies.iter())
-            .map(|(.., sorted)| sorted.clone())
-            .collect();
-        let extra = extra_widths(&lines);
-        for ((_, color, sorted), extra) in self.policies.iter().zip(extra) {
-            let stroke = canvas.stroke(*color, 2.2 + extra);
-            chart.draw_series(LineSeries::new(steps(sorted), stroke))?;
+        for curve in &self.curves {
+            let band = curve.band();
+            let low = band.iter().map(|at| point(at.low, f64::from(at.percent)));
+            let high = band.iter().rev();
+            let high = high.map(|at| point(at.high, f64::from(at.percent)));
+            let corners: Vec<Point> = low.chain(high).collect();
+            if !corners.is_empty() {
+                canvas.area(&corners, curve.style.color, BAND)?;
+            }
+        }
+        let lines: Vec<Vec<f64>> = self.curves.iter().map(|it| it.sorted.clone()).collect();
+        for (curve, extra) in self.curves.iter().zip(extra_widths(&lines)) {
+            let corners = curve.corners().into_iter();
+            let corners: Vec<Point> = corners.map(|(x, y)| point(x, y)).collect();
+            canvas.dashed(&corners, curve.style.dash, curve.style.color, 2.0 + extra)?;
         }
         Ok(())
     }
-}
 
-/// Returns the corners of the empirical distribution function, in percent.
-fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
-    let total = text::to_float(sorted.len() as u64);
-    let mut corners = Vec::new();
-    let mut below = 0.0;
-    for (rank, &value) in (1..).zip(sorted) {
-        let share = 100.0 * text::to_float(rank) / total;
-        corners.extend([(value, below), (value, share)]);
-        below = share;
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["policy", "percent", "slowdown", "low", "high"]);
+        for curve in &self.curves {
+            for Bound { percent, low, high } in curve.band() {
+                let value = nearest_rank(&curve.sorted, percent).unwrap_or_default();
+                numbers.row([&curve.policy, &percent, &value, &low, &high]);
+            }
+            if let Some(last) = curve.sorted.last() {
+                numbers.row([&curve.policy, &100, last, &"", &""]);
+            }
+        }
+        numbers.into_text()
     }
-    corners
 }
 
 /// Width of the labels of percentiles.
 const RIGHT: f64 = 24.0;
+
+/// Number of ranks that a curve is drawn through: more would not be seen.
+const MAX_RANKS: usize = 1_000;
+
+/// Number of slowest flows that are always drawn.
+const MAX_SLOWEST: usize = 50;
+
+/// Share of the background that a band covers.
+const BAND: f64 = 0.22;

@@ -28,6 +28,8 @@ pub struct Plot<'a> {
     pub x: Axis,
     /// Vertical axis.
     pub y: Axis,
+    /// Minimum width of the vertical axis's labels, for plots whose axes start at one place.
+    pub min_left: f64,
     /// Title of the horizontal axis, with its unit.
     pub x_title: &'a str,
     /// Title of the vertical axis, with its unit.
@@ -43,10 +45,7 @@ impl Plot<'_> {
         &self,
         canvas: &Canvas<'_, DB>,
     ) -> Result<Chart<'a, DB>, DrawError> {
-        let mut left: f64 = 0.0;
-        for (_, label) in self.y.ticks() {
-            left = left.max(font::width(label, SMALL)? + TICK_GAP);
-        }
+        let left = label_width(&self.y)?.max(self.min_left);
         let title_above = if self.y_title.is_empty() { 0.0 } else { TITLE };
         let title_below = if self.x_title.is_empty() { 0.0 } else { TITLE };
         let mut chart = ChartBuilder::on(&canvas.part(self.at, self.size))
@@ -102,6 +101,15 @@ impl Plot<'_> {
         };
         canvas.text(self.y_title, (start, high - TITLE / 2.0 - 2.0), first)
     }
+}
+
+/// Returns the width of a vertical axis's labels with their ticks.
+pub fn label_width(axis: &Axis) -> Result<f64, DrawError> {
+    let mut width: f64 = 0.0;
+    for (_, label) in axis.ticks() {
+        width = width.max(font::width(label, SMALL)? + TICK_GAP);
+    }
+    Ok(width)
 }
 
 /// Length of a tick and the space to its label.

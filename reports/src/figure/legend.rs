@@ -9,9 +9,9 @@ use plotters::{
 };
 
 use super::{
-    canvas::{Canvas, Drawn, Lettering, Marker, Point},
+    canvas::{Canvas, Dash, Drawn, Lettering, Marker, Point},
     font,
-    theme::{INK, TEXT},
+    theme::{INK, Style, TEXT},
 };
 use crate::error::DrawError;
 
@@ -39,8 +39,10 @@ pub enum Key {
     Bar,
     /// Line.
     Line,
-    /// Line with markers.
-    Marked(Marker),
+    /// Line with these dashes.
+    Stroke(Dash),
+    /// Line with these dashes and markers.
+    Marked(Dash, Marker),
     /// Marker alone.
     Dot(Marker),
     /// Dashed line.
@@ -53,13 +55,18 @@ impl Entry {
         let label = label.into();
         Self { color, key, label }
     }
+
+    /// Returns the entry of a policy's lines.
+    pub fn line(style: &Style, label: impl Into<String>) -> Self {
+        Self::new(style.color, Key::Stroke(style.dash), label)
+    }
 }
 
 impl Legend {
     /// Lays out `entries` in as many rows of `width` as they need.
     pub fn new(entries: Vec<Entry>, width: f64) -> Result<Self, DrawError> {
         let mut positions = Vec::new();
-        let (mut x, mut rows) = (0.0, 1);
+        let (mut x, mut rows) = (0.0, u32::from(!entries.is_empty()));
         for entry in &entries {
             let room = KEY_WIDTH + font::width(&entry.label, TEXT)?;
             if x > 0.0 && x + room > width {
@@ -94,8 +101,9 @@ impl Legend {
                 )?,
                 Key::Line => canvas.line(&ends, entry.color, 2.5)?,
                 Key::Dashed => canvas.dashes(ends[0], ends[1], entry.color, 1.5)?,
-                Key::Marked(marker) => {
-                    canvas.line(&ends, entry.color, 2.0)?;
+                Key::Stroke(dash) => canvas.dashed(&ends, dash, entry.color, 2.5)?,
+                Key::Marked(dash, marker) => {
+                    canvas.dashed(&ends, dash, entry.color, 2.0)?;
                     let center = (x + KEY_LENGTH / 2.0, middle);
                     canvas.marker(marker, center, 4.5, entry.color)?;
                 }
@@ -112,6 +120,6 @@ impl Legend {
 }
 
 const ROW: f64 = 22.0;
-const KEY_LENGTH: f64 = 22.0;
+const KEY_LENGTH: f64 = 30.0;
 const KEY_WIDTH: f64 = KEY_LENGTH + 7.0;
 const GAP: f64 = 22.0;

@@ -6,24 +6,33 @@ mod by_size;
 mod canvas;
 mod cdf;
 mod chart;
+mod faults;
 pub mod font;
 mod legend;
 mod map;
+mod numbers;
+mod pairs;
 mod points;
 mod render;
+mod stacks;
+mod strips;
 pub mod theme;
 mod timeline;
 mod utilisation;
 
 pub use around::{AroundFaults, Sent};
 pub use axis::Axis;
-pub use by_size::BySize;
+pub use by_size::{ByLogSize, BySize, SizePanels};
 pub use canvas::Marker;
-pub use cdf::Cdf;
+pub use cdf::{Cdf, Curve};
+pub use faults::FaultMark;
 pub use map::{Panel, PathMap};
+pub use pairs::{DcPairs, PairCell, PairPanel};
 pub use points::{
     BinScatter, Dot, DotPanel, DotStyle, Guide, Points, Residuals, SizeChanges, SlowdownScatter,
 };
 pub use render::{Figure, Image, font_face, render};
+pub use stacks::{FlowsInFlight, PathShares, StackPanel, Stacks};
+pub use strips::{LinksOverTime, QueuesOverTime, Strip, Strips};
 pub use timeline::{Bar, Lane, Timeline};
 pub use utilisation::{LinkBars, Utilisation, attributes};

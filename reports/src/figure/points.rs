@@ -16,6 +16,7 @@ use super::{
     chart::{Chart, Plot},
     font,
     legend::{Entry, Key, Legend},
+    numbers::Numbers,
     render::Figure,
     theme::{MUTED, SMALL, TEXT, WIDTH},
 };
@@ -130,12 +131,24 @@ impl Points {
                 size: (width - GAP, height - TITLE - GAP),
                 x: with_room(self.x.clone(), width - SIDES)?,
                 y: self.y.clone(),
+                min_left: 0.0,
                 x_title: &self.x_title,
                 y_title: &self.y_title,
             };
             self.draw_panel(canvas, &plot, panel)?;
         }
         Ok(())
+    }
+
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["panel", "series", "x", "y"]);
+        for panel in &self.panels {
+            for dot in &panel.dots {
+                let series = self.styles.get(dot.style).map_or("", |style| &style.label);
+                numbers.row([&panel.title, &series, &dot.at.0, &dot.at.1]);
+            }
+        }
+        numbers.into_text()
     }
 
     fn draw_panel<DB: DrawingBackend>(
@@ -226,6 +239,10 @@ macro_rules! figure_of_points {
 
                 fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
                     self.0.draw(canvas)
+                }
+
+                fn numbers(&self) -> String {
+                    self.0.numbers()
                 }
             }
         )*

@@ -34,6 +34,17 @@ pub trait Figure {
     /// # Errors
     /// If the backend fails.
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn;
+
+    /// Returns the numbers that the figure shows, as CSV.
+    fn numbers(&self) -> String;
+
+    /// Returns the parts that a page may be broken between; none for a figure that stays whole.
+    fn parts(&self) -> Vec<Self>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
 }
 
 /// A drawn figure.
@@ -41,6 +52,16 @@ pub trait Figure {
 pub struct Image {
     /// Name of the figure's files.
     pub name: &'static str,
+    /// Numbers that the figure shows, as CSV.
+    pub numbers: String,
+    whole: Part,
+    /// Parts that a page may be broken between; none if the figure stays whole.
+    parts: Vec<Part>,
+}
+
+/// A drawn part of a figure.
+#[derive(Clone, Debug)]
+struct Part {
     /// Contents of the `<svg>` element.
     body: String,
     height: f64,
@@ -53,21 +74,40 @@ pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, Report
         figure: name,
         source,
     };
-    let height = match figure.missing() {
-        Some(_) => EMPTY_HEIGHT,
-        None => figure.height(),
-    };
-    let mut svg = String::new();
-    let backend = SVGBackend::with_string(&mut svg, pixels(height, SVG));
-    draw_on(backend, figure, SVG).map_err(failed)?;
     let png = figures_dir.join(format!("{name}.png"));
-    let backend = BitMapBackend::new(&png, pixels(height, PNG));
+    let backend = BitMapBackend::new(&png, pixels(height_of(figure), PNG));
     draw_on(backend, figure, PNG).map_err(failed)?;
+    let is_empty = figure.missing().is_some();
+    let parts = match is_empty {
+        true => Vec::new(),
+        false => figure.parts(),
+    };
+    let parts = parts.iter().map(|part| svg_of(part).map_err(failed));
     Ok(Image {
         name,
-        body: body_of(&svg).to_owned(),
-        height,
+        numbers: figure.numbers(),
+        whole: svg_of(figure).map_err(failed)?,
+        parts: parts.collect::<Result<_, _>>()?,
     })
+}
+
+fn svg_of<F: Figure>(figure: &F) -> Result<Part, DrawError> {
+    let height = height_of(figure);
+    let mut svg = String::new();
+    draw_on(
+        SVGBackend::with_string(&mut svg, pixels(height, SVG)),
+        figure,
+        SVG,
+    )?;
+    let body = body_of(&svg).to_owned();
+    Ok(Part { body, height })
+}
+
+fn height_of<F: Figure>(figure: &F) -> f64 {
+    match figure.missing() {
+        Some(_) => EMPTY_HEIGHT,
+        None => figure.height(),
+    }
 }
 
 fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, grain: Grain) -> Drawn {
@@ -90,25 +130,35 @@ impl Image {
     /// Returns the figure for a page that has the font, without margin; `label` is its text for
     /// screen readers.
     pub fn inline(&self, label: &str) -> PreEscaped<String> {
+        let parts = match self.parts.as_slice() {
+            [] => std::slice::from_ref(&self.whole),
+            parts => parts,
+        };
         let margin = SVG.px(MARGIN);
-        let (width, height) = (SVG.px(WIDTH), SVG.px(self.height));
-        let view = format!("{margin} {margin} {width} {height}");
         html! {
-            svg role="img" aria-label=(label) viewBox=(view) width=(WIDTH) height=(self.height) {
-                (PreEscaped(&self.body))
+            @for (index, part) in parts.iter().enumerate() {
+                @let (width, height) = (SVG.px(WIDTH), SVG.px(part.height));
+                @let label = match index {
+                    0 => label.to_owned(),
+                    _ => format!("{label}, part {}", index + 1),
+                };
+                svg role="img" aria-label=(label) viewBox=(format!("{margin} {margin} {width} {height}"))
+                    width=(WIDTH) height=(part.height) {
+                    (PreEscaped(&part.body))
+                }
             }
         }
     }
 
     /// Returns the figure as a separate file, with the font in it.
     pub fn standalone(&self, label: &str) -> String {
-        let (width, height) = (WIDTH + 2.0 * MARGIN, self.height + 2.0 * MARGIN);
+        let (width, height) = (WIDTH + 2.0 * MARGIN, self.whole.height + 2.0 * MARGIN);
         let view = format!("0 0 {} {}", SVG.px(width), SVG.px(height));
         let svg = html! {
             svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label=(label)
                 viewBox=(view) width=(width) height=(height) {
                 style { (PreEscaped(font_face())) }
-                (PreEscaped(&self.body))
+                (PreEscaped(&self.whole.body))
             }
         };
         svg.into_string() + "\n"

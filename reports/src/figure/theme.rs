@@ -6,6 +6,8 @@
 
 use plotters::style::RGBColor;
 
+use super::canvas::{Dash, Marker};
+
 /// Colour of text and axes.
 pub const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
 
@@ -28,8 +30,55 @@ const PURPLE: RGBColor = RGBColor(0xcc, 0x79, 0xa7);
 const ORANGE: RGBColor = RGBColor(0xe6, 0x9f, 0x00);
 const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
 
-/// Colours of series, in order of use.
-pub const SERIES: [RGBColor; 6] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY];
+const WINE: RGBColor = RGBColor(0x88, 0x22, 0x55);
+const OLIVE: RGBColor = RGBColor(0x8a, 0x8a, 0x2b);
+
+/// Colours of policies, in order of use.
+const SERIES: [RGBColor; 8] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, WINE, OLIVE];
+
+/// Colours of routes, in order of use: none is a policy's.
+pub const ROUTES: [RGBColor; 6] = [
+    RGBColor(0xa3, 0xb8, 0x3a),
+    RGBColor(0xd9, 0xc2, 0x6a),
+    RGBColor(0xa0, 0x6a, 0x4b),
+    RGBColor(0xb2, 0x4c, 0x63),
+    RGBColor(0x7a, 0x5c, 0xd0),
+    RGBColor(0x5c, 0x6b, 0x8a),
+];
+
+/// Style of a policy's data: colour, dashes and marker each tell it from the others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Style {
+    /// Colour.
+    pub color: RGBColor,
+    /// Dashes of lines.
+    pub dash: Dash,
+    /// Shape of markers.
+    pub marker: Marker,
+}
+
+/// Dashes of lines, in order of use.
+const DASHES: [Dash; 8] = [
+    Dash::SOLID,
+    Dash(&[9.0, 4.0]),
+    Dash(&[2.5, 3.0]),
+    Dash(&[12.0, 3.0, 2.5, 3.0]),
+    Dash(&[5.0, 2.5]),
+    Dash(&[16.0, 4.0]),
+    Dash(&[9.0, 3.0, 2.5, 3.0, 2.5, 3.0]),
+    Dash(&[3.0, 6.0]),
+];
+
+/// Returns the style of each policy.
+pub fn policy_styles(policies: &[String]) -> Vec<Style> {
+    let style = |(index, color)| Style {
+        color,
+        dash: DASHES[index % DASHES.len()],
+        marker: Marker::of(index),
+    };
+    let colors = policy_colors(policies).into_iter().enumerate();
+    colors.map(style).collect()
+}
 
 /// Policies that have the same colour in every report.
 const POLICIES: [(&str, RGBColor); 6] = [
@@ -104,7 +153,20 @@ mod tests {
 
     #[test]
     fn policies_past_the_palette_are_grey_not_fatal() {
-        let names: Vec<String> = (0..9).map(|n| format!("p{n}")).collect();
-        assert_eq!(policy_colors(&names)[6..], [INK, UNUSED, UNUSED]);
+        let names: Vec<String> = (0..11).map(|n| format!("p{n}")).collect();
+        assert_eq!(policy_colors(&names)[8..], [INK, UNUSED, UNUSED]);
+    }
+
+    #[test]
+    fn no_route_has_a_policys_colour_and_no_two_policies_a_style() {
+        assert!(ROUTES.iter().all(|route| !SERIES.contains(route)));
+        let names: Vec<String> = (0..8).map(|n| format!("p{n}")).collect();
+        let styles = policy_styles(&names);
+        for (index, style) in styles.iter().enumerate() {
+            let others = || styles[..index].iter();
+            assert!(others().all(|other| other.color != style.color));
+            assert!(others().all(|other| other.dash != style.dash));
+            assert!(others().all(|other| other.marker != style.marker));
+        }
     }
 }

@@ -6,7 +6,9 @@ use super::{
     axis::{Axis, TimeUnit},
     canvas::{Canvas, Drawn},
     chart::Plot,
+    faults::{self, FaultMark},
     legend::{Entry, Key, Legend},
+    numbers::Numbers,
     render::Figure,
     theme::{INK, UNUSED, WIDTH},
 };
@@ -18,9 +20,16 @@ pub struct Timeline {
     pub routes: Vec<(String, RGBColor)>,
     /// One panel for each policy.
     pub panels: Vec<Lane>,
+    /// The faults.
+    pub faults: Vec<FaultMark>,
+    /// End of the axis of time, in seconds; none for the last completion.
+    pub end: Option<f64>,
+    /// True if the legend is drawn; a later part of a figure has none.
+    pub has_legend: bool,
 }
 
 /// Flows of one policy.
+#[derive(Clone)]
 pub struct Lane {
     /// Label of the policy.
     pub policy: String,
@@ -53,6 +62,10 @@ impl Timeline {
         if flows.any(|flow| flow.end.is_none()) {
             entries.push(Entry::new(INK, Key::Dashed, "did not finish"));
         }
+        entries.extend(faults::entries(&self.faults));
+        if !self.has_legend {
+            entries.clear();
+        }
         Legend::new(entries, WIDTH)
     }
 
@@ -76,9 +89,13 @@ impl Timeline {
 
     /// Returns the time of the last completion, in seconds.
     fn end(&self) -> f64 {
+        if let Some(end) = self.end {
+            return end;
+        }
         let flows = self.panels.iter().flat_map(|lane| &lane.flows);
         flows
             .map(|flow| flow.end.unwrap_or(flow.start))
+            .chain(self.faults.iter().map(|fault| fault.at))
             .fold(0.0, f64::max)
     }
 }
@@ -104,6 +121,30 @@ impl Figure for Timeline {
         }
         Ok(())
     }
+
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["policy", "start_s", "end_s", "route"]);
+        for lane in &self.panels {
+            for flow in &lane.flows {
+                let end = flow.end.map_or_else(String::new, |end| end.to_string());
+                let route = flow.route.and_then(|route| self.routes.get(route));
+                let route = route.map_or("", |(label, _)| label);
+                numbers.row([&lane.policy, &flow.start, &end, &route]);
+            }
+        }
+        numbers.into_text()
+    }
+
+    fn parts(&self) -> Vec<Self> {
+        let part = |(index, lane): (usize, &Lane)| Self {
+            routes: self.routes.clone(),
+            panels: vec![lane.clone()],
+            faults: self.faults.clone(),
+            end: Some(self.end()),
+            has_legend: index == 0,
+        };
+        self.panels.iter().enumerate().map(part).collect()
+    }
 }
 
 impl Timeline {
@@ -120,18 +161,23 @@ impl Timeline {
         };
         let unit = TimeUnit::of(self.end());
         let rows = text::to_float(self.max_flows() as u64);
-        let x = Axis::from_zero(self.end() * unit.per_second, 8);
+        let x = Axis::until(self.end() * unit.per_second, 8);
         let (_, axis_end) = x.ends();
         let plot = Plot {
             at: (0.0, top),
             size: (WIDTH, self.lane_height()),
             x,
             y: Axis::bare(rows..0.0),
+            min_left: 0.0,
             x_title: &unit.axis_title(),
             y_title: &format!("{}: {finished}, by start", lane.policy),
         };
         let chart = plot.draw(canvas)?;
         let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x, y)));
+        faults::draw(canvas, &self.faults, |at| {
+            let at = at * unit.per_second;
+            (at <= axis_end).then(|| [point(at, 0.0), point(at, rows)])
+        })?;
         for (row, flow) in (0u32..).map(f64::from).zip(&lane.flows) {
             let (start, top) = point(flow.start * unit.per_second, row);
             let (_, bottom) = point(0.0, row + 1.0);

@@ -15,6 +15,7 @@ use super::{
     chart::Plot,
     font,
     legend::{Entry, Key, Legend},
+    numbers::Numbers,
     render::Figure,
     theme::{INK, MUTED, SMALL, TEXT, WIDTH},
 };
@@ -28,9 +29,16 @@ pub struct Utilisation {
     pub links: Vec<LinkBars>,
     /// Number of links left out, which are less busy than those shown.
     pub left_out: usize,
+    /// Largest share on the axis.
+    max: f64,
+    /// Width of the links' names; none for that of the links shown.
+    names: Option<f64>,
+    /// True if the legend is drawn; a later part of a figure has none.
+    has_legend: bool,
 }
 
 /// One link.
+#[derive(Clone)]
 pub struct LinkBars {
     /// The link.
     pub link: LinkInfo,
@@ -49,12 +57,16 @@ impl Utilisation {
         });
         let shown: Vec<usize> = order.into_iter().take(MAX_LINKS).collect();
         let left_out = links.len() - shown.len();
+        let max = links.iter().map(busiest).fold(0.0, f64::max);
         let kept = links.into_iter().enumerate();
         let kept = kept.filter(|(index, _)| shown.contains(index));
         Self {
             policies,
             links: kept.map(|(_, bars)| bars).collect(),
             left_out,
+            max,
+            names: None,
+            has_legend: true,
         }
     }
 
@@ -67,13 +79,29 @@ impl Utilisation {
         shares.any(|&share| share > 1.0 + BURST)
     }
 
+    fn name_width(&self) -> Result<f64, DrawError> {
+        if let Some(width) = self.names {
+            return Ok(width);
+        }
+        let mut width: f64 = 0.0;
+        for bars in &self.links {
+            width = width.max(font::width(&bars.link.name, TEXT)?);
+            width = width.max(font::width(&attributes(&bars.link), SMALL)?);
+        }
+        Ok(width)
+    }
+
     fn row_height(&self) -> f64 {
         text::to_float(self.policies.len() as u64).max(2.0) * BAR + ROW_GAP
     }
 
     fn legend(&self) -> Result<Legend, DrawError> {
         let entry = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Bar, label);
-        Legend::new(self.policies.iter().map(entry).collect(), WIDTH)
+        let mut entries: Vec<Entry> = self.policies.iter().map(entry).collect();
+        if !self.has_legend {
+            entries.clear();
+        }
+        Legend::new(entries, WIDTH)
     }
 }
 
@@ -95,27 +123,18 @@ impl Figure for Utilisation {
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-        let mut left: f64 = 0.0;
-        for bars in &self.links {
-            left = left.max(font::width(&bars.link.name, TEXT)?);
-            left = left.max(font::width(&attributes(&bars.link), SMALL)?);
-        }
-        left += 14.0;
+        let left = self.name_width()? + 14.0;
         let legend = self.legend()?;
         legend.draw(canvas, (0.0, 0.0))?;
 
-        let shares = self
-            .links
-            .iter()
-            .flat_map(|bars| bars.shares.iter().flatten());
-        let max = shares.copied().fold(0.0, f64::max) * 100.0;
         let rows = text::to_float(self.links.len() as u64);
         let plot = Plot {
             at: (left, legend.height()),
             size: (WIDTH - left - 50.0, self.height() - legend.height()),
-            x: Axis::from_zero(max.max(1.0), 8),
+            x: Axis::from_zero((self.max * 100.0).max(1.0), 8),
             // From top to bottom, in the order of the links.
             y: Axis::bare(rows..0.0),
+            min_left: 0.0,
             x_title: "mean utilisation, busier direction (% of capacity)",
             y_title: "",
         };
@@ -134,6 +153,41 @@ impl Figure for Utilisation {
             }
         }
         Ok(())
+    }
+
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["link", "policy", "utilisation"]);
+        for bars in &self.links {
+            for ((policy, _), share) in self.policies.iter().zip(&bars.shares) {
+                let share = share.map_or_else(String::new, |share| share.to_string());
+                numbers.row([&bars.link.name, policy, &share]);
+            }
+        }
+        numbers.into_text()
+    }
+
+    fn parts(&self) -> Vec<Self> {
+        let chunk = (PART / self.row_height()).floor().max(1.0);
+        let mut parts: Vec<Self> = Vec::new();
+        let mut rows = 0.0;
+        for bars in &self.links {
+            if parts.is_empty() || rows >= chunk {
+                parts.push(Self {
+                    policies: self.policies.clone(),
+                    links: Vec::new(),
+                    left_out: 0,
+                    max: self.max,
+                    names: self.name_width().ok(),
+                    has_legend: parts.is_empty(),
+                });
+                rows = 0.0;
+            }
+            if let Some(part) = parts.last_mut() {
+                part.links.push(bars.clone());
+            }
+            rows += 1.0;
+        }
+        parts
     }
 }
 
@@ -169,7 +223,7 @@ fn draw_bar<DB: DrawingBackend>(
     canvas.text(&text::percent(share), (end + 5.0, top + BAR / 2.0), value)
 }
 
-/// Returns rate and delay of a link: `200 Gb/s · 25 ms`.
+/// Returns rate and delay of a link: `200 Gbit/s · 25 ms`.
 pub fn attributes(link: &LinkInfo) -> String {
     let (rate, delay) = (text::rate(link.rate_bps), text::time(link.delay_ns));
     format!("{rate} · {delay}")
@@ -180,6 +234,9 @@ const MAX_LINKS: usize = 40;
 
 /// Share above capacity that a rate limit's burst lets through.
 const BURST: f64 = 0.02;
+
+/// Height of the rows of a part that fits on a page.
+const PART: f64 = 900.0;
 
 const BAR: f64 = 15.0;
 const ROW_GAP: f64 = 12.0;

@@ -1,12 +1,12 @@
 //! Queries on flows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lab_records::{DcPath, FlowCounts, FlowRow, RunDir};
 use lab_units::{Bytes, Nanos};
 use polars::prelude::*;
 
-use super::numbers;
+use super::{chosen::Chosen, numbers, stories::FlowKey};
 use crate::{error::ReportError, route::Routes, size_bins::SizeBins};
 
 /// The flows of a run.
@@ -15,14 +15,18 @@ pub struct Flows {
     pub policies: Vec<String>,
     /// Counts of flows under each policy.
     pub counts: Vec<FlowCounts>,
-    /// First rows by policy, repetition and id, at most [`MAX_SHOWN`].
+    /// Worst flows and a sample of each policy, at most [`MAX_SHOWN`] in all, by policy, repetition and id.
     pub shown: Vec<FlowRow>,
     /// Latest start against the schedule; none if no flow started.
     pub max_lateness: Option<Nanos>,
     /// Largest error bound of a measured FCT; none if it is not known.
     pub max_resolution: Option<Nanos>,
-    /// Bins of all flows' sizes.
+    /// Bins of all flows' sizes with about equally many flows.
     pub bins: SizeBins,
+    /// Bins of all flows' sizes between round sizes.
+    pub log_bins: SizeBins,
+    /// Sending and receiving datacenters, by the number that the frame has for each pair.
+    pairs: Vec<(String, String)>,
     /// Routes, by the number that the frame has for each.
     routes: Vec<String>,
     frame: LazyFrame,
@@ -59,7 +63,7 @@ pub struct Span<'a> {
     pub route: Option<&'a str>,
 }
 
-/// Columns of the frame, while rows are read: about 50 bytes for each flow.
+/// Columns of the frame, while rows are read: about 60 bytes for each flow.
 #[derive(Default)]
 struct Columns {
     policies: Vec<u32>,
@@ -70,6 +74,7 @@ struct Columns {
     fcts: Vec<Option<u64>>,
     slowdowns: Vec<Option<f64>>,
     routes: Vec<Option<u32>>,
+    pairs: Vec<u32>,
 }
 
 /// Reader of flows, row by row.
@@ -77,13 +82,21 @@ struct Reader<'a> {
     known_routes: &'a Routes,
     flows: Flows,
     route_of_path: BTreeMap<DcPath, u32>,
+    number_of_pair: BTreeMap<String, BTreeMap<String, u32>>,
     columns: Columns,
+    /// Flows that the page shows one by one, by policy.
+    chosen: Vec<Chosen>,
+    /// Number of flows of a policy.
+    expected: u64,
+    /// Number of a policy's worst flows that the page has room for.
+    room: usize,
 }
 
 impl Flows {
     /// Reads the flows of `run`, and the number of truncated rows.
     pub fn read(run: &RunDir, routes: &Routes) -> Result<(Self, u64), ReportError> {
         let policies = run.info().policies.clone();
+        let policies_count = policies.len();
         let mut reader = Reader {
             known_routes: routes,
             flows: Self {
@@ -93,14 +106,32 @@ impl Flows {
                 max_lateness: None,
                 max_resolution: None,
                 bins: SizeBins::new(Vec::new(), 1),
+                log_bins: SizeBins::logarithmic(&[]),
+                pairs: Vec::new(),
                 routes: Vec::new(),
                 frame: LazyFrame::default(),
             },
             route_of_path: BTreeMap::new(),
+            number_of_pair: BTreeMap::new(),
             columns: Columns::default(),
+            chosen: Vec::new(),
+            expected: run.info().scheduled_flows,
+            room: MAX_SHOWN / 2 / policies_count.max(1),
         };
         let truncated = run.visit(|row| reader.add(row))?;
         Ok((reader.finish()?, truncated))
+    }
+
+    /// Returns policy, repetition and id of each flow that the page shows.
+    pub fn shown_keys(&self) -> BTreeSet<FlowKey> {
+        let key = |row: &FlowRow| (row.policy.clone(), row.repetition, row.flow_id.0);
+        self.shown.iter().map(key).collect()
+    }
+
+    /// Returns the largest number of flows of a policy.
+    pub fn max_flows(&self) -> usize {
+        let counts = self.counts.iter().map(|counts| counts.flows);
+        usize::try_from(counts.max().unwrap_or(0)).unwrap_or(usize::MAX)
     }
 
     /// Returns the counts of all flows.
@@ -140,12 +171,22 @@ impl Flows {
         Ok(slowdowns)
     }
 
-    /// Returns the sorted slowdowns of each policy's finished flows in each size bin.
+    /// Returns the sorted slowdowns of each policy's finished flows in each bin of [`bins`](Self::bins).
     pub fn slowdowns_by_bin(&self) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
-        let frame = self.sorted_slowdowns(&[POLICY, BIN])?;
-        let bins = vec![Vec::new(); self.bins.upper().len()];
+        self.slowdowns_in(&self.bins, BIN)
+    }
+
+    /// Returns the sorted slowdowns of each policy's finished flows in each bin of
+    /// [`log_bins`](Self::log_bins).
+    pub fn slowdowns_by_log_bin(&self) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
+        self.slowdowns_in(&self.log_bins, LOG_BIN)
+    }
+
+    fn slowdowns_in(&self, bins: &SizeBins, column: &str) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
+        let frame = self.sorted_slowdowns(&[POLICY, column])?;
+        let bins = vec![Vec::new(); bins.upper().len()];
         let mut slowdowns = vec![bins; self.policies.len()];
-        let rows = ids(&frame, POLICY)?.zip(ids(&frame, BIN)?);
+        let rows = ids(&frame, POLICY)?.zip(ids(&frame, column)?);
         for ((policy, bin), slowdown) in rows.zip(floats(&frame, SLOWDOWN)?) {
             slowdowns[policy][bin].push(slowdown);
         }
@@ -204,13 +245,38 @@ impl Flows {
         Ok(rows.map(span).collect())
     }
 
-    /// Sorts the rows to show and drops those after the first [`MAX_SHOWN`].
-    fn keep_shown(&mut self) {
-        let policies = &self.policies;
-        let policy = |row: &FlowRow| policies.iter().position(|label| *label == row.policy);
-        let order = |row: &FlowRow| (policy(row), row.repetition, row.flow_id);
-        self.shown.sort_by_key(order);
-        self.shown.truncate(MAX_SHOWN);
+    /// Returns the times at which the flows of first repetitions ended, ns.
+    pub fn ends(&self) -> PolarsResult<Vec<u64>> {
+        let frame = self.frame.clone().filter(col(REPETITION).eq(lit(0u32)));
+        let end = (col(START) + col(FCT)).alias(FCT);
+        let frame = frame
+            .filter(col(FCT).is_not_null())
+            .select([end])
+            .collect()?;
+        Ok(numbers(&frame, FCT)?.collect())
+    }
+
+    /// Returns the start of the last flow.
+    pub fn last_start(&self) -> PolarsResult<Nanos> {
+        let frame = self.frame.clone().select([col(START).max()]).collect()?;
+        Ok(Nanos::new(numbers(&frame, START)?.next().unwrap_or(0)))
+    }
+
+    /// Returns the sorted slowdowns of a policy's finished flows between each pair of datacenters.
+    pub fn slowdowns_by_pair(
+        &self,
+        policy: usize,
+    ) -> PolarsResult<BTreeMap<(&str, &str), Vec<f64>>> {
+        let frame = self
+            .finished(policy)
+            .sort([PAIR, SLOWDOWN], SortMultipleOptions::default());
+        let frame = frame.collect()?;
+        let mut slowdowns: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+        for (pair, slowdown) in ids(&frame, PAIR)?.zip(floats(&frame, SLOWDOWN)?) {
+            let (src, dst) = &self.pairs[pair];
+            slowdowns.entry((src, dst)).or_default().push(slowdown);
+        }
+        Ok(slowdowns)
     }
 
     fn of_policy(&self, policy: usize) -> LazyFrame {
@@ -240,6 +306,7 @@ impl Reader<'_> {
         flows.max_lateness = flows.max_lateness.max(row.launch_lateness_ns);
         flows.max_resolution = flows.max_resolution.max(row.emu_fct_resolution_ns);
         let route = row.path.as_ref().map(|path| self.route(path));
+        let pair = self.pair(&row.src_dc, &row.dst_dc);
         let columns = &mut self.columns;
         columns.policies.push(id(policy));
         columns.repetitions.push(row.repetition);
@@ -249,10 +316,28 @@ impl Reader<'_> {
         columns.fcts.push(row.fct_ns.map(Nanos::get));
         columns.slowdowns.push(row.slowdown);
         columns.routes.push(route);
-        self.flows.shown.push(row);
-        if self.flows.shown.len() >= 2 * MAX_SHOWN {
-            self.flows.keep_shown();
+        columns.pairs.push(pair);
+        if self.chosen.len() <= policy {
+            self.chosen.resize_with(policy + 1, Chosen::default);
         }
+        self.chosen[policy].add(row, self.expected, self.room);
+    }
+
+    /// Returns the number of a pair of datacenters.
+    fn pair(&mut self, src: &str, dst: &str) -> u32 {
+        let known = self
+            .number_of_pair
+            .get(src)
+            .and_then(|sinks| sinks.get(dst));
+        if let Some(&known) = known {
+            return known;
+        }
+        let pairs = &mut self.flows.pairs;
+        pairs.push((src.to_owned(), dst.to_owned()));
+        let number = id(pairs.len() - 1);
+        let sinks = self.number_of_pair.entry(src.to_owned()).or_default();
+        sinks.insert(dst.to_owned(), number);
+        number
     }
 
     /// Returns the number of the route of `path`; most paths are those of earlier flows.
@@ -273,15 +358,20 @@ impl Reader<'_> {
 
     fn finish(self) -> PolarsResult<Flows> {
         let (mut flows, columns) = (self.flows, self.columns);
-        flows.keep_shown();
+        let chosen = self.chosen.into_iter();
+        flows.shown = chosen.flat_map(|one| one.into_rows(self.room)).collect();
         let sizes: Vec<Bytes> = columns.sizes.iter().copied().map(Bytes::new).collect();
         let bins = SizeBins::new(sizes.clone(), flows.policies.len());
+        let log_bins = SizeBins::logarithmic(&sizes);
         let bin_of: Vec<u32> = sizes.iter().map(|&size| bins.of(size)).collect();
+        let log_bin_of: Vec<u32> = sizes.iter().map(|&size| log_bins.of(size)).collect();
         let frame = vec![
             Column::new(POLICY.into(), columns.policies),
             Column::new(REPETITION.into(), columns.repetitions),
             Column::new(FLOW.into(), columns.flows),
             Column::new(BIN.into(), bin_of),
+            Column::new(LOG_BIN.into(), log_bin_of),
+            Column::new(PAIR.into(), columns.pairs),
             Column::new(BYTES.into(), columns.sizes),
             Column::new(START.into(), columns.starts),
             Column::new(FCT.into(), columns.fcts),
@@ -290,6 +380,7 @@ impl Reader<'_> {
         ];
         flows.frame = DataFrame::new(sizes.len(), frame)?.lazy();
         flows.bins = bins;
+        flows.log_bins = log_bins;
         Ok(flows)
     }
 }
@@ -316,6 +407,8 @@ const POLICY: &str = "policy";
 const REPETITION: &str = "repetition";
 const FLOW: &str = "flow_id";
 const BIN: &str = "bin";
+const LOG_BIN: &str = "log_bin";
+const PAIR: &str = "pair";
 const BYTES: &str = "size_bytes";
 const START: &str = "start_ns";
 const FCT: &str = "fct_ns";
@@ -323,8 +416,8 @@ const SLOWDOWN: &str = "slowdown";
 const BASE: &str = "base_slowdown";
 const ROUTE: &str = "route";
 
-/// Number of rows of flows on the page; a page with more is slow to open.
-pub const MAX_SHOWN: usize = 2_000;
+/// Number of flows on the page, with their decisions; one with more is large.
+pub const MAX_SHOWN: usize = 3_000;
 
 #[cfg(test)]
 mod tests {

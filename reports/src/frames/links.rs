@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use lab_records::{LinkRow, QueueRow, RunDir};
+use lab_units::Nanos;
 use polars::prelude::*;
 
 use super::{
-    LinkSeries, ROWS, numbers, reduce,
+    DirectionSeries, LinkSeries, PortTotal, ROWS, TimeGrid, numbers,
+    over_time::{counters_over_time, over_time, queues_over_time},
+    reduce,
     series::{SeriesQuery, series},
     texts,
 };
@@ -30,20 +33,47 @@ pub struct LinkUse {
     pub drops: u64,
     /// Packets ECN-marked; none if they were not counted.
     pub marks: Option<u64>,
-    /// Longest queue seen, in bytes; none if the queue was not sampled.
+    /// Longest queue, in bytes, which the port counted, or else the longest sample; none if the queue
+    /// was neither counted nor sampled.
     pub peak_queue_bytes: Option<u64>,
+    /// True if the longest queue is that of a sample: it may have been longer between samples.
+    pub is_peak_sampled: bool,
 }
 
-/// Reads the totals of every link's directions, by policy, link and direction, and the series of
-/// the links around the run's faults. Returns the number of truncated rows as well.
-pub fn links(run: &RunDir) -> Result<(Vec<LinkUse>, Vec<LinkSeries>, u64), ReportError> {
+/// Totals and series of links.
+pub struct Links {
+    /// Totals of every link's directions, by policy, link and direction.
+    pub uses: Vec<LinkUse>,
+    /// Every link's directions over time, by link, direction and policy.
+    pub over_time: Vec<DirectionSeries>,
+    /// Counters of the links around the run's faults.
+    pub around_faults: Vec<LinkSeries>,
+    /// Number of truncated rows.
+    pub truncated: u64,
+}
+
+/// Reads the tables of links and queues: totals, series in the intervals of `grid`, and those around the
+/// run's faults. `ports` has the longest queues, `last_start` is the last flow's start.
+pub fn links(
+    run: &RunDir,
+    grid: &TimeGrid,
+    ports: &[PortTotal],
+    last_start: Nanos,
+) -> Result<Links, ReportError> {
     let around = SeriesQuery::new(run.info());
     let around = |frame| around.apply(frame);
-    let ([counters, rows], truncated) = reduce::<LinkRow, 2>(run, &COLUMNS, [&counters, &around])?;
-    let columns = ["policy", "switch", "to_dc", "backlog_bytes"];
-    let ([peaks], truncated_queues) = reduce::<QueueRow, 1>(run, &columns, [&peaks])?;
-    let uses = uses(&counters, &peaks)?;
-    Ok((uses, series(&rows)?, truncated + truncated_queues))
+    let in_intervals = |frame| counters_over_time(grid, frame);
+    let ([counters, rows, intervals], truncated) =
+        reduce::<LinkRow, 3>(run, &COLUMNS, [&counters, &around, &in_intervals])?;
+    let in_intervals = |frame| queues_over_time(grid, frame);
+    let ([peaks, queues], truncated_queues) =
+        reduce::<QueueRow, 2>(run, &QUEUE_COLUMNS, [&peaks, &in_intervals])?;
+    Ok(Links {
+        uses: uses(&counters, &peaks, ports)?,
+        over_time: over_time(grid, &intervals, &queues, last_start)?,
+        around_faults: series(&rows)?,
+        truncated: truncated + truncated_queues,
+    })
 }
 
 /// Reduces counters to one row for each direction, repetition and rate. Counters only grow, so the
@@ -75,7 +105,11 @@ struct Counters {
     samples: u64,
 }
 
-fn uses(counters: &DataFrame, peaks: &DataFrame) -> PolarsResult<Vec<LinkUse>> {
+fn uses(
+    counters: &DataFrame,
+    peaks: &DataFrame,
+    ports: &[PortTotal],
+) -> PolarsResult<Vec<LinkUse>> {
     let queues = texts(peaks, "policy")?
         .zip(texts(peaks, "switch")?)
         .zip(texts(peaks, "to_dc")?);
@@ -102,10 +136,15 @@ fn uses(counters: &DataFrame, peaks: &DataFrame) -> PolarsResult<Vec<LinkUse>> {
             capacity += bits / u128::from(samples.max(1)) / BIT_NANOS_PER_BYTE_SECOND;
         }
         let [policy, link, from_dc, to_dc] = rows[0].direction.clone();
+        let port = ports
+            .iter()
+            .find(|port| (&port.policy, &port.node, &port.peer) == (&policy, &from_dc, &to_dc));
+        let counted = port.map(|port| port.peak_queue_bytes);
         let queue = ((policy.clone(), from_dc.clone()), to_dc);
         LinkUse {
             utilisation: share(bytes, capacity),
-            peak_queue_bytes: peaks.get(&queue).copied(),
+            peak_queue_bytes: counted.or(peaks.get(&queue).copied()),
+            is_peak_sampled: counted.is_none(),
             policy,
             link,
             from_dc,
@@ -170,6 +209,16 @@ const COLUMNS: [&str; 10] = [
     "marks",
 ];
 
+/// Columns of `queues.csv` that are read.
+const QUEUE_COLUMNS: [&str; 6] = [
+    "policy",
+    "repetition",
+    "time_ns",
+    "switch",
+    "to_dc",
+    "backlog_bytes",
+];
+
 /// bit/s · ns in one byte.
 const BIT_NANOS_PER_BYTE_SECOND: u128 = 8 * 1_000_000_000;
 
@@ -186,7 +235,8 @@ mod tests {
             writer.append(counters)?;
             writer.append(queues)
         });
-        links(&run.dir).unwrap().0
+        let grid = TimeGrid::new(Vec::new(), None);
+        links(&run.dir, &grid, &[], Nanos::ZERO).unwrap().uses
     }
 
     /// A counter of dc1's direction of `dc1-dc2`, `bytes` after `time` seconds at `rate` bit/s.

@@ -4,19 +4,30 @@
 //! table. Sums are of integers and every result is sorted by its keys, so that neither depends on
 //! the number of threads.
 
+mod chosen;
 mod flows;
+mod grid;
+mod in_flight;
 mod links;
+mod over_time;
 mod pauses;
+mod ports;
 mod series;
+mod stories;
 
 use lab_records::{Batch, DecisionRow, Row, RunDir, Values};
 use polars::prelude::*;
 
 use crate::error::ReportError;
 pub use flows::{Flows, Pair, RouteShare, Span};
+pub use grid::TimeGrid;
+pub use in_flight::{FlowsOverTime, flows_over_time};
 pub use links::{LinkUse, links};
+pub use over_time::DirectionSeries;
 pub use pauses::{Pauses, pauses};
+pub use ports::{PortTotal, ports};
 pub use series::{LinkSeries, time_around};
+pub use stories::{Decision, Stories, stories};
 
 /// Reads the named columns of the table of `R` and reduces them by each of `queries`. Returns the
 /// reduced frames and the number of truncated rows at the table's end.

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use lab_records::{PfcEvent, PfcRow, RecordsError, RunDir};
 use lab_units::Nanos;
 
+use super::TimeGrid;
+
 /// Node and interface of a port.
 type Port = (String, String);
 
@@ -19,12 +21,17 @@ pub struct Pauses {
     /// Time that each port was paused, over all priorities and repetitions. A pause without a
     /// resume counts as no time: the run's end is not in the table.
     pub ports: BTreeMap<Port, Nanos>,
+    /// Sum of the times that ports were paused in each interval of the first repetition, ns.
+    pub over_time: Vec<u64>,
     /// Ports with a pause without a resume.
     pub endless: BTreeSet<Port>,
 }
 
 /// Reads the pauses under each policy that has any, and the number of truncated rows.
-pub fn pauses(run: &RunDir) -> Result<(BTreeMap<String, Pauses>, u64), RecordsError> {
+pub fn pauses(
+    run: &RunDir,
+    grid: &TimeGrid,
+) -> Result<(BTreeMap<String, Pauses>, u64), RecordsError> {
     let mut policies: BTreeMap<String, Pauses> = BTreeMap::new();
     let mut since: BTreeMap<(String, u32, Port, u8), Nanos> = BTreeMap::new();
     let truncated = run.visit(|row: PfcRow| {
@@ -42,7 +49,11 @@ pub fn pauses(run: &RunDir) -> Result<(BTreeMap<String, Pauses>, u64), RecordsEr
                 let Some(since) = since.remove(&key) else {
                     return;
                 };
+                let is_first = key.1 == 0;
                 let pauses = policies.entry(key.0).or_default();
+                if is_first {
+                    pauses.add_over_time(grid, since, row.time_ns);
+                }
                 let paused = pauses.ports.entry(key.2).or_default();
                 *paused = paused.saturating_add(row.time_ns.saturating_sub(since));
             }
@@ -56,6 +67,17 @@ pub fn pauses(run: &RunDir) -> Result<(BTreeMap<String, Pauses>, u64), RecordsEr
 }
 
 impl Pauses {
+    /// Adds a pause to the intervals that it is in.
+    fn add_over_time(&mut self, grid: &TimeGrid, since: Nanos, until: Nanos) {
+        self.over_time.resize(grid.len(), 0);
+        let (first, last) = (grid.index(since.get()), grid.index(until.get()));
+        for index in first..=last {
+            let start = since.get().max(grid.edge(index));
+            let end = until.get().min(grid.edge(index + 1));
+            self.over_time[index] += end.saturating_sub(start);
+        }
+    }
+
     /// Returns the port that was paused longest, with its time.
     pub fn longest(&self) -> Option<(&Port, Nanos)> {
         let ports = self.ports.iter().map(|(port, time)| (port, *time));
@@ -98,7 +120,9 @@ mod tests {
             frame(31, "p1", PfcEvent::Resume),
         ];
         let run = testing::run(&testing::info(), |writer| writer.append(&rows));
-        let pauses = &pauses(&run.dir).unwrap().0["a"];
+        let grid = TimeGrid::new(Vec::new(), None);
+        let pauses = &pauses(&run.dir, &grid).unwrap().0["a"];
+        assert_eq!(pauses.over_time.iter().sum::<u64>(), 20);
         let port = |name: &str| ("dc1/l1".to_owned(), name.to_owned());
         assert_eq!(pauses.count, 3);
         assert_eq!(pauses.longest(), Some((&port("p1"), Nanos::new(20))));

@@ -153,7 +153,10 @@ mod tests {
     use lab_records::{LinkChange, LinkRow, sample};
     use lab_units::Bytes;
 
-    use super::{super::links, *};
+    use super::{
+        super::{TimeGrid, links},
+        *,
+    };
     use crate::testing;
 
     fn series_of(fault_ms: u64, rows: &[LinkRow]) -> Vec<LinkSeries> {
@@ -166,7 +169,10 @@ mod tests {
             ..testing::info()
         };
         let run = testing::run(&info, |writer| writer.append(rows));
-        links(&run.dir).unwrap().1
+        let grid = TimeGrid::new(Vec::new(), None);
+        links(&run.dir, &grid, &[], Nanos::ZERO)
+            .unwrap()
+            .around_faults
     }
 
     fn row(from: &str, to: &str, millis: u64, bytes: u64) -> LinkRow {

@@ -10,10 +10,6 @@ pub fn tables(summary: &Summary) -> Markup {
     html! {
         @if !policies.is_empty() {
             h3 { "Mechanisms at work" }
-            @if !summary.unexercised.is_empty() {
-                p.note { "What this run says less about than its ranking seems to:" }
-                ul { @for warning in &summary.unexercised { li { (warning) } } }
-            }
             @if let Some(load) = at_work::load(&summary.evidence) { p.note { "Load: " (load) "." } }
             @if let Some(note) = summary.evidence.failover_note() { p.note { (note) } }
             div.wide {
@@ -31,7 +27,7 @@ pub fn tables(summary: &Summary) -> Markup {
                                 @let [name, cells @ ..] = at_work::row(policy);
                                 th { (name) }
                                 @for cell in cells { td.n { (cell) } }
-                                td.t { (policy.sentence()) }
+                                td.s { (policy.sentence()) }
                             }
                         }
                     }

@@ -3,11 +3,11 @@
 use lab_records::{
     Clock, EngineInfo, GuestCpu, Location, Phase, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
 };
-use lab_units::Nanos;
+use lab_units::{Nanos, Ratio};
 use maud::{Markup, html};
 
 use super::counted;
-use crate::{run::Run, text};
+use crate::{at_work, figures::fault_marks, report::Summary, run::Run, text};
 
 /// Returns the run in one line.
 pub fn headline(run: &Run) -> String {
@@ -26,6 +26,41 @@ pub fn headline(run: &Run) -> String {
     let started = run.started_at.to_string();
     let minute = started.get(..16).unwrap_or(&started).replace('T', " ");
     format!("{minute} UTC, {location}, seed {}", info.seed)
+}
+
+/// Returns the facts that a reader of the results needs first.
+pub fn brief(run: &Run, summary: &Summary) -> Markup {
+    let info = &run.info;
+    let counts = run.flows.total();
+    let last_start = text::time(run.last_start);
+    let end = text::time(Nanos::new(run.grid.edge(run.grid.len())));
+    html! {
+        dl.brief {
+            (fact("policies", &info.policies.join(", ")))
+            (fact("flows", &format!(
+                "{} a policy, {} of {} finished",
+                text::number(info.scheduled_flows),
+                text::number(counts.finished),
+                text::number(info.total_flows()),
+            )))
+            @if let Some(load) = at_work::load(&summary.evidence) { (fact("load", &load)) }
+            (fact("time", &format!("flows start until {last_start}, the last one ends at {end}")))
+            (fact("engine", match &info.engine {
+                EngineInfo::Kernel => "kernel (namespaces, tc, SoftRoCE, eBPF)",
+                EngineInfo::Sim(_) => "simulator",
+            }))
+            @if info.scale.rate != Ratio::ONE || info.scale.time != Ratio::ONE {
+                (fact("scale", &format!(
+                    "rates × {}, times × {} in the lab; all values here are the paper's unless \
+                     marked emulated",
+                    info.scale.rate, info.scale.time
+                )))
+            }
+            @if !info.faults.is_empty() {
+                (fact("faults", &fault_marks(run).into_iter().map(|it| it.label).collect::<Vec<_>>().join("; ")))
+            }
+        }
+    }
 }
 
 /// Returns the list of all facts of the run.
@@ -115,9 +150,9 @@ fn simulated(work: &SimWork) -> String {
          second)",
         text::time(work.virtual_ns),
         text::time(work.wall_ns),
-        work.events,
+        text::number(work.events),
         per_second(work.events),
-        work.packet_hops,
+        text::number(work.packet_hops),
         per_second(work.packet_hops),
     );
     if let Some(memory) = work.peak_memory_bytes {
@@ -171,11 +206,11 @@ fn flows(run: &Run) -> String {
     let counts = run.flows.total();
     format!(
         "{} scheduled, {} recorded, {} finished, {} unfinished, {} with a slowdown under 1",
-        run.info.total_flows(),
-        counts.flows,
-        counts.finished,
-        counts.unfinished,
-        counts.below_one
+        text::number(run.info.total_flows()),
+        text::number(counts.flows),
+        text::number(counts.finished),
+        text::number(counts.unfinished),
+        text::number(counts.below_one)
     )
 }
 
@@ -199,7 +234,8 @@ fn decisions(run: &Run) -> String {
     let mut counts: Vec<_> = run.decisions.iter().collect();
     counts.sort_by_key(|it| (position(&it.policy).unwrap_or(usize::MAX), &it.reason));
     let counts = counts.into_iter();
-    let counts = counts.map(|it| format!("{}: {} {}", it.policy, it.count, it.reason));
+    let counts =
+        counts.map(|it| format!("{}: {} {}", it.policy, text::number(it.count), it.reason));
     counts.collect::<Vec<_>>().join(", ")
 }
 

@@ -57,28 +57,50 @@ pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
     })
 }
 
-/// Returns the table of flows, folded.
+/// Returns the table of flows: the worst ones, which scripts replace by all flows of the page.
 pub fn table(run: &Run) -> Markup {
     let (all, shown) = (run.flows.total().flows, &run.flows.shown);
     html! {
+        h3 id="flow-table" { "Table of flows" }
         @if shown.is_empty() {
             p { "No flow is recorded." }
         } @else {
-            details {
-                summary {
-                    (counted(all, "row"))
-                    @if (shown.len() as u64) < all {
-                        ", of which the first " (shown.len()) " are here and all in "
-                        code { "flows.csv" }
-                    }
+            p.note {
+                @if (shown.len() as u64) < all {
+                    "The page has " (text::number(shown.len() as u64)) " of "
+                    (counted(all, "flow"))
+                    ": the worst of each policy, and about as many picked evenly; all are in "
+                } @else {
+                    "All flows are here and in "
                 }
-                div.wide { (rows(run, shown)) }
+                code { "flows.csv" }
+                ". A row opens the flow's story: the candidates and the choice of every DCI switch, \
+                 and queues as sampled then. Without scripts, the table has the worst flows alone."
             }
+            input.search id="flow-search" type="search" hidden
+                placeholder="search: policy, host, path, status" aria-label="search flows";
+            div id="flow-rows" { div.wide { (rows(run, &worst(run))) } }
         }
     }
 }
 
-fn rows(run: &Run, flows: &[FlowRow]) -> Markup {
+/// Returns the worst flows of each policy.
+fn worst(run: &Run) -> Vec<&FlowRow> {
+    let mut worst = Vec::new();
+    for policy in &run.flows.policies {
+        let badness = |row: &FlowRow| row.slowdown.unwrap_or(f64::INFINITY);
+        let flows = run.flows.shown.iter().filter(|row| row.policy == *policy);
+        let mut flows: Vec<&FlowRow> = flows.collect();
+        flows.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
+        worst.extend(flows.into_iter().take(MAX_WORST));
+    }
+    worst
+}
+
+/// Number of each policy's flows in the table without scripts.
+const MAX_WORST: usize = 5;
+
+fn rows(run: &Run, flows: &[&FlowRow]) -> Markup {
     let repeated = run.info.repetitions > 1;
     html! {
         table {
@@ -102,7 +124,7 @@ fn rows(run: &Run, flows: &[FlowRow]) -> Markup {
             tbody {
                 @for flow in flows {
                     tr {
-                        td.t { (flow.policy) }
+                        th { (flow.policy) }
                         @if repeated { td.n { (flow.repetition) } }
                         td.n { (flow.flow_id) }
                         td.t { (flow.src_host) " → " (flow.dst_host) }

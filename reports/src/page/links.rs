@@ -1,11 +1,17 @@
 //! Measurements and totals of links.
 
+use std::cmp::Reverse;
+
 use lab_records::{DelayMethod, EngineInfo, LinkInfo, MeasuredLink};
-use lab_units::Bytes;
+use lab_units::{Bytes, Nanos};
 use maud::{Markup, html};
 
 use super::{NONE, Page, or_none, policy_name};
-use crate::{figure::attributes, frames::LinkUse, text};
+use crate::{
+    figure::attributes,
+    frames::{LinkUse, PortTotal},
+    text,
+};
 
 /// Returns the tables of links.
 pub fn tables(page: &Page<'_>) -> Markup {
@@ -21,10 +27,16 @@ pub fn tables(page: &Page<'_>) -> Markup {
         } @else {
             div.wide { (carried(page)) }
             p.note {
-                "Mean utilisation of each direction, and under it the most its egress queue was \
-                 seen to hold and the packets it ECN-marked and dropped, if any."
+                "Utilisation of each direction from a repetition's start to the last sample of \
+                 the policy that took longest, and under it its longest egress queue and the \
+                 packets that it ECN-marked and dropped, if any."
+                @if page.run.link_uses.iter().any(|one| one.is_peak_sampled) {
+                    " Queues after ≥ are the longest sampled: between samples they may have been \
+                     longer."
+                }
             }
         }
+        @if !page.run.ports.is_empty() { (ports(page)) }
         @if !page.run.pauses.is_empty() { (paused(page)) }
     }
 }
@@ -116,19 +128,18 @@ fn carried(page: &Page<'_>) -> Markup {
         table {
             thead {
                 tr {
-                    th rowspan="2" { "link" }
-                    th.n rowspan="2" { "capacity · delay" }
-                    @for policy in policies { th.n colspan="2" { (policy_name(page.run, policy)) } }
+                    th { "direction" }
+                    th.n { "capacity · delay" }
+                    @for policy in policies { th.n { (policy_name(page.run, policy)) } }
                 }
-                tr { @for _ in policies { th.n { "→" } th.n { "←" } } }
             }
             tbody {
                 @for link in &page.run.info.links {
-                    tr {
-                        th { (link.a) " → " (link.b) }
-                        td.n { (attributes(link)) }
-                        @for policy in policies {
-                            @for from in [&link.a, &link.b] {
+                    @for (from, to) in [(&link.a, &link.b), (&link.b, &link.a)] {
+                        tr {
+                            th { (from) " → " (to) }
+                            td.n { (attributes(link)) }
+                            @for policy in policies {
                                 td.n { (use_cell(page, policy, &link.name, from)) }
                             }
                         }
@@ -136,6 +147,53 @@ fn carried(page: &Page<'_>) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// Returns the table of the ports with the longest queues and pauses.
+fn ports(page: &Page<'_>) -> Markup {
+    let run = page.run;
+    let busiest = |policy: &String| {
+        let mut ports: Vec<&PortTotal> =
+            run.ports.iter().filter(|it| it.policy == *policy).collect();
+        ports.sort_by_key(|port| Reverse((port.peak_queue_bytes, port.paused_ns)));
+        ports.truncate(MAX_PORTS);
+        ports
+    };
+    html! {
+        h3 { "Ports with the longest queues" }
+        div.wide {
+            table {
+                thead {
+                    tr {
+                        th { "policy" }
+                        th { "port" }
+                        th.n { "longest queue" }
+                        th.n { "marked" }
+                        th.n { "dropped" }
+                        th.n { "pauses" }
+                        th.n { "paused" }
+                    }
+                }
+                tbody {
+                    @for policy in &run.flows.policies {
+                        @for port in busiest(policy) {
+                            tr {
+                                th { (policy_name(run, policy)) }
+                                td.t { (port.node) " → " (port.peer) }
+                                td.n { (text::size(Bytes::new(port.peak_queue_bytes))) }
+                                td.n { (text::number(port.marks)) }
+                                td.n { (text::number(port.drops)) }
+                                td.n { (text::number(port.pauses)) }
+                                td.n { (text::time(Nanos::new(port.paused_ns))) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        p.note { "Hosts' and switches' ports, " (MAX_PORTS) " of each policy. Ports count their \
+                  maxima packet by packet: nothing falls between samples." }
     }
 }
 
@@ -161,7 +219,7 @@ fn paused(page: &Page<'_>) -> Markup {
                     @for (policy, pauses) in policies {
                         tr {
                             th { (policy_name(run, policy)) }
-                            td.n { (pauses.count) }
+                            td.n { (text::number(pauses.count)) }
                             td.n { (pauses.ports.len()) }
                             td.n {
                                 (text::time(pauses.total()))
@@ -188,13 +246,17 @@ fn use_cell(page: &Page<'_>, policy: &str, link: &str, from: &str) -> Markup {
         return html! { (NONE) };
     };
     let queue = one.peak_queue_bytes.filter(|&bytes| bytes > 0);
-    let queue = queue.map(|bytes| text::size(Bytes::new(bytes)));
+    let least = if one.is_peak_sampled { "≥ " } else { "" };
+    let queue = queue.map(|bytes| format!("{least}{}", text::size(Bytes::new(bytes))));
     html! {
         (text::percent(one.utilisation))
         @if let Some(queue) = queue { span.ci { "queue " (queue) } }
         @if let Some(marks) = one.marks.filter(|&marks| marks > 0) {
-            span.ci { (marks) " marked" }
+            span.ci { (text::number(marks)) " marked" }
         }
-        @if one.drops > 0 { span.ci { (one.drops) " dropped" } }
+        @if one.drops > 0 { span.ci { (text::number(one.drops)) " dropped" } }
     }
 }
+
+/// Number of ports of each policy in the table of ports.
+const MAX_PORTS: usize = 8;

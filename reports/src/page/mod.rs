@@ -1,9 +1,10 @@
-//! The HTML page: one file that loads nothing and has no scripts.
+//! The HTML page: one file that loads nothing and runs only its own scripts.
 
 mod evidence;
 mod facts;
 mod flows;
 mod links;
+mod live;
 mod results;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -12,7 +13,7 @@ use plotters::style::RGBColor;
 use crate::{
     error::ReportError,
     figure::{font_face, theme::policy_colors},
-    figures::Captioned,
+    figures::{Captioned, Section},
     report::Summary,
     run::Run,
     text,
@@ -33,6 +34,44 @@ pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
     let run = page.run;
     let title = format!("{} · lcmp-lab", run.info.scenario);
     let routes = flows::routes(page)?;
+    let sections: [(&str, &str, Markup); 6] = [
+        (
+            "results",
+            "Results",
+            html! {
+                (results::tables(page))
+                (evidence::tables(page.summary))
+            },
+        ),
+        ("slowdown", "Slowdown", figures_of(page, Section::Slowdown)),
+        (
+            "paths",
+            "Paths and decisions",
+            html! {
+                (figures_of(page, Section::Paths))
+                h3 { "Routes" }
+                (routes)
+            },
+        ),
+        (
+            "links",
+            "Links and queues",
+            html! {
+                (figures_of(page, Section::Links))
+                (links::tables(page))
+            },
+        ),
+        (
+            "flows",
+            "Flows",
+            html! {
+                (live::timeline())
+                (figures_of(page, Section::Flows))
+                (flows::table(run))
+            },
+        ),
+        ("run", "The run", facts::list(run)),
+    ];
     let body = html! {
         header {
             h1 { (run.info.scenario) }
@@ -42,41 +81,55 @@ pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
             p.note { (facts::headline(run)) }
         }
         (banner(page.summary))
+        (facts::brief(run, page.summary))
+        (contents(page, &sections))
         main {
-            section {
-                h2 { "Results" }
-                (results::tables(page))
-                (evidence::tables(page.summary))
-            }
-            section {
-                h2 { "Figures" }
-                @for figure in page.figures { (captioned(figure)) }
-            }
-            section {
-                h2 { "Routes" }
-                (routes)
-            }
-            section {
-                h2 { "Links" }
-                (links::tables(page))
-            }
-            section {
-                h2 { "The run" }
-                (facts::list(run))
-            }
-            section {
-                h2 { "Flows" }
-                (flows::table(run))
+            @for (id, title, content) in &sections {
+                section id=(id) {
+                    h2 { (title) }
+                    (content)
+                }
             }
         }
         footer {
             p {
                 "Written by lcmp-lab " (run.info.tool_version) " from the records beside \
-                 this file. Figures are in " code { "figures/" } " as SVG and PNG."
+                 this file. Figures are in " code { "figures/" } " as SVG and PNG, and their \
+                 numbers as CSV."
             }
         }
     };
+    let body = html! { (body) (live::scripts(page)?) };
     Ok(document(&title, &run.info.tool_version, &body))
+}
+
+/// Returns the list of sections and figures, with links.
+fn contents(page: &Page<'_>, sections: &[(&str, &str, Markup)]) -> Markup {
+    html! {
+        nav aria-label="contents" {
+            ol {
+                @for (id, title, _) in sections {
+                    li {
+                        a href=(format!("#{id}")) { (title) }
+                        span {
+                            @for figure in page.figures.iter().filter(|it| it.section.id() == *id) {
+                                a.sub href=(format!("#{}", figure.image.name)) { (figure.title) }
+                                " "
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn figures_of(page: &Page<'_>, section: Section) -> Markup {
+    let figures = page
+        .figures
+        .iter()
+        .filter(|figure| figure.section == section);
+    html! { @for figure in figures { (captioned(figure, "figures/")) } }
 }
 
 /// Returns a page that loads nothing, with this title and body, as lcmp-lab of this version writes it.
@@ -86,11 +139,15 @@ pub fn document(title: &str, version: &str, body: &Markup) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(security_policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content=(format!("lcmp-lab {version}"));
                 title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(font_face())) }
+                style {
+                    (PreEscaped(STYLE))
+                    @for style in live::STYLES { (PreEscaped(style)) }
+                    (PreEscaped(font_face()))
+                }
             }
             body { (body) }
         }
@@ -104,6 +161,10 @@ fn banner(summary: &Summary) -> Markup {
             div.banner role="status" {
                 strong { "Clean run." }
                 " Every scheduled flow finished, and none was launched late."
+                @if !summary.unexercised.is_empty() {
+                    p { "It says less than its ranking seems to:" }
+                    ul { @for warning in &summary.unexercised { li { (warning) } } }
+                }
             }
         } @else {
             div.banner.bad role="alert" {
@@ -114,13 +175,21 @@ fn banner(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns a figure with its title and caption.
-pub fn captioned(figure: &Captioned) -> Markup {
+/// Returns a figure with its title and caption, and links to its files in `folder`.
+pub fn captioned(figure: &Captioned, folder: &str) -> Markup {
+    let name = figure.image.name;
     html! {
-        figure id=(figure.image.name) {
+        figure id=(name) {
             h3 { (figure.title) }
-            (figure.image.inline(&figure.title))
-            @if let Some(caption) = &figure.caption { figcaption { (caption) } }
+            div.drawing { (figure.image.inline(&figure.title)) }
+            figcaption {
+                @if let Some(caption) = &figure.caption { (caption) " " }
+                span.files {
+                    @for kind in ["png", "svg", "csv"] {
+                        a href=(format!("{folder}{name}.{kind}")) { (kind.to_uppercase()) } " "
+                    }
+                }
+            }
         }
     }
 }
@@ -155,9 +224,15 @@ fn or_none(value: Option<String>) -> String {
 
 const STYLE: &str = include_str!("style.css");
 
-/// Content security policy: nothing is loaded or run; styles and the font are in the page.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; font-src data:; \
-                      base-uri 'none'; form-action 'none'";
+/// Returns the content security policy: nothing is loaded, only the page's own scripts run; styles and
+/// the font are in the page.
+fn security_policy() -> String {
+    let scripts = live::allowed_scripts();
+    format!(
+        "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; font-src data:; \
+         base-uri 'none'; form-action 'none'"
+    )
+}
 
 /// Returns `count` with its noun.
 fn counted(count: u64, noun: &str) -> String {

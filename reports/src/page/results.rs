@@ -46,19 +46,16 @@ fn slowdowns(page: &Page<'_>) -> Markup {
             thead {
                 tr {
                     th { "policy" }
+                    @for name in ["p50", "p95", "p99", "mean"] { th.n { (name) } }
                     th.n { "flows" }
                     th.n { "finished" }
                     th.n { "under 1.00" }
-                    @for name in ["p50", "p95", "p99", "mean"] { th.n { (name) } }
                 }
             }
             tbody {
                 @for policy in &page.summary.policies {
                     tr {
                         th { (policy_name(page.run, &policy.policy)) }
-                        td.n { (policy.flows) }
-                        td.n.bad[policy.unfinished > 0] { (policy.finished) }
-                        td.n.bad[policy.below_one > 0] { (policy.below_one) }
                         @match &policy.slowdown {
                             Some(slowdown) => {
                                 @for percentile in [slowdown.p50, slowdown.p95, slowdown.p99] {
@@ -68,6 +65,9 @@ fn slowdowns(page: &Page<'_>) -> Markup {
                             }
                             None => @for _ in 0..4 { td.n { (super::NONE) } }
                         }
+                        td.n { (text::number(policy.flows)) }
+                        td.n.bad[policy.unfinished > 0] { (text::number(policy.finished)) }
+                        td.n.bad[policy.below_one > 0] { (text::number(policy.below_one)) }
                     }
                 }
             }
@@ -81,8 +81,8 @@ fn changes(page: &Page<'_>) -> Markup {
             thead {
                 tr {
                     th { "policy" }
-                    th.n { "flows" }
                     @for name in ["p50", "p95", "p99", "mean"] { th.n { (name) } }
+                    th.n { "flows" }
                 }
             }
             tbody {
@@ -90,10 +90,10 @@ fn changes(page: &Page<'_>) -> Markup {
                     @if let Some(change) = &policy.change {
                         tr {
                             th { (policy_name(page.run, &policy.policy)) }
-                            td.n { (change.pairs) }
                             @for estimate in [change.p50, change.p95, change.p99, change.mean] {
                                 (cell(estimate, text::change))
                             }
+                            td.n { (text::number(change.pairs as u64)) }
                         }
                     }
                 }

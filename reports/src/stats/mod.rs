@@ -8,7 +8,7 @@
 
 mod blocks;
 mod bootstrap;
-mod order;
+pub mod order;
 mod paired;
 mod paper;
 mod seeds;

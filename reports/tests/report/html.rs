@@ -2,7 +2,7 @@
 
 /// Returns the text of `page`: a line for each block, without figures and styles.
 pub fn text(page: &str) -> String {
-    let page = without(&without(page, "<style", "</style>"), "<svg", "</svg>");
+    let page = without(&without_code(page), "<svg", "</svg>");
     let mut text = String::new();
     let mut rest = page.as_str();
     while let Some(start) = rest.find('<') {
@@ -36,6 +36,11 @@ pub fn without_font(page: &str) -> String {
     without(page, "url(data:", ")")
 }
 
+/// Returns `page` without style sheets and scripts.
+pub fn without_code(page: &str) -> String {
+    without(&without(page, "<style", "</style>"), "<script", "</script>")
+}
+
 /// Returns `text` escaped as in a page.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
@@ -45,7 +50,7 @@ pub fn escape(text: &str) -> String {
 
 /// Panics unless tags are closed in the right order and attributes are quoted.
 pub fn assert_well_formed(page: &str) {
-    let page = without(page, "<style", "</style>");
+    let page = without_code(page);
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page.as_str();
     while let Some(start) = rest.find('<') {
@@ -68,9 +73,9 @@ pub fn assert_well_formed(page: &str) {
     assert_eq!(open, Vec::<&str>::new());
 }
 
-/// True for `rect`, which maud writes as a void element in a swatch.
+/// True for `rect`, which maud writes as a void element in a swatch, and for `input`.
 fn is_void(name: &str) -> bool {
-    name == "rect"
+    ["rect", "input"].contains(&name)
 }
 
 fn end_of_tag(tag: &str) -> Option<usize> {

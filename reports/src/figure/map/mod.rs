@@ -19,6 +19,7 @@ use self::{
 };
 use super::{
     canvas::{Canvas, Drawn, Lettering},
+    numbers::Numbers,
     render::Figure,
     theme::{INK, TEXT, UNUSED},
 };
@@ -35,6 +36,7 @@ pub struct PathMap {
 }
 
 /// Paths of one policy's flows.
+#[derive(Clone)]
 pub struct Panel {
     /// Label of the policy.
     pub policy: String,
@@ -73,6 +75,25 @@ impl Figure for PathMap {
             self.draw_panel(canvas, panel, &grid, height * f64::from(index))?;
         }
         Ok(())
+    }
+
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["policy", "link", "flows", "share_of_bytes"]);
+        for panel in &self.panels {
+            for (link, (flows, share)) in self.links.iter().zip(&panel.uses) {
+                numbers.row([&panel.policy, &link.name, flows, share]);
+            }
+        }
+        numbers.into_text()
+    }
+
+    fn parts(&self) -> Vec<Self> {
+        let part = |panel: &Panel| Self {
+            dcs: self.dcs.clone(),
+            links: self.links.clone(),
+            panels: vec![panel.clone()],
+        };
+        self.panels.iter().map(part).collect()
     }
 }
 

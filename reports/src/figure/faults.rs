@@ -1,0 +1,46 @@
+//! Marks of faults on axes of time.
+
+use plotters::{
+    prelude::DrawingBackend,
+    style::text_anchor::{HPos, VPos},
+};
+
+use super::{
+    canvas::{Canvas, Drawn, Lettering, Point},
+    legend::{Entry, Key},
+    theme::{INK, SMALL},
+};
+
+/// Time of a fault, in seconds, and its label.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultMark {
+    /// Time from the repetition's start, in seconds.
+    pub at: f64,
+    /// Change and time: `dc1-dc6 cut at 20 ms`.
+    pub label: String,
+}
+
+/// Returns the entries of a legend.
+pub fn entries(faults: &[FaultMark]) -> impl Iterator<Item = Entry> + '_ {
+    let entry = |(number, fault): (u32, &FaultMark)| {
+        Entry::new(INK, Key::Dashed, format!("{number}: {}", fault.label))
+    };
+    (1..).zip(faults).map(entry)
+}
+
+/// Draws a numbered line at each fault, between the points that `ends` returns for its time; none for a
+/// time that is not on the axis.
+pub fn draw<DB: DrawingBackend>(
+    canvas: &Canvas<'_, DB>,
+    faults: &[FaultMark],
+    ends: impl Fn(f64) -> Option<[Point; 2]>,
+) -> Drawn {
+    for (number, fault) in (1u32..).zip(faults) {
+        if let Some([top, bottom]) = ends(fault.at) {
+            canvas.dashes(top, bottom, INK, 1.0)?;
+            let lettering = Lettering::new(SMALL, INK, HPos::Left, VPos::Top);
+            canvas.text(&number.to_string(), (top.0 + 3.0, top.1 + 1.0), lettering)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! The numbers of a figure as CSV.
+
+use std::fmt::Display;
+
+/// A table of numbers, as text.
+pub struct Numbers(String);
+
+impl Numbers {
+    /// Returns an empty table with these heads.
+    pub fn new<const N: usize>(heads: [&str; N]) -> Self {
+        let mut table = Self(String::new());
+        table.row(heads.each_ref().map(|head| head as &dyn Display));
+        table
+    }
+
+    /// Adds a row.
+    pub fn row<const N: usize>(&mut self, cells: [&dyn Display; N]) {
+        let cells = cells.map(|cell| field(&cell.to_string()));
+        self.0 += &cells.join(",");
+        self.0.push('\n');
+    }
+
+    /// Returns the table's text.
+    pub fn into_text(self) -> String {
+        self.0
+    }
+}
+
+/// Returns a cell with quotes where its text needs them.
+fn field(text: &str) -> String {
+    match text.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_quoted_where_they_must_be() {
+        let mut table = Numbers::new(["policy", "p50"]);
+        table.row([&"a, \"b\"", &1.5]);
+        assert_eq!(table.into_text(), "policy,p50\n\"a, \"\"b\"\"\",1.5\n");
+    }
+}

@@ -1,0 +1,182 @@
+//! Slowdowns between each pair of datacenters.
+
+use std::collections::BTreeMap;
+
+use plotters::{
+    prelude::DrawingBackend,
+    style::text_anchor::{HPos, VPos},
+};
+
+use super::{
+    canvas::{Canvas, Drawn, Lettering},
+    numbers::Numbers,
+    render::Figure,
+    theme::{INK, MUTED, SMALL, Style, TEXT, WIDTH},
+};
+use crate::{stats::nearest_rank, text};
+
+/// The figure `dc-pairs`: p50, p99 and number of flows of each pair, under each policy.
+#[derive(Clone)]
+pub struct DcPairs {
+    /// Datacenters that send, in rows.
+    pub sources: Vec<String>,
+    /// Datacenters that receive, in columns.
+    pub sinks: Vec<String>,
+    /// One panel for each policy.
+    pub panels: Vec<PairPanel>,
+    /// Largest p99 of all panels.
+    pub max: f64,
+}
+
+/// Slowdowns under one policy.
+#[derive(Clone)]
+pub struct PairPanel {
+    /// Label of the policy.
+    pub policy: String,
+    /// Style of the policy.
+    pub style: Style,
+    /// Results by sending and receiving datacenter.
+    pub cells: BTreeMap<(String, String), PairCell>,
+}
+
+/// Slowdowns between two datacenters.
+#[derive(Clone, Copy)]
+pub struct PairCell {
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Number of finished flows.
+    pub flows: usize,
+}
+
+impl PairCell {
+    /// Returns the results of sorted slowdowns; none without any.
+    pub fn of(sorted: &[f64]) -> Option<Self> {
+        Some(Self {
+            p50: nearest_rank(sorted, 50)?,
+            p99: nearest_rank(sorted, 99)?,
+            flows: sorted.len(),
+        })
+    }
+}
+
+impl DcPairs {
+    fn panel_height(&self) -> f64 {
+        TITLE + HEAD + CELL * text::to_float(self.sources.len() as u64) + GAP
+    }
+
+    fn draw_panel<DB: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, DB>,
+        panel: &PairPanel,
+        top: f64,
+    ) -> Drawn {
+        let title = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
+        let middle = top + TITLE / 2.0;
+        canvas.fill((0.0, middle - 6.0), (22.0, middle + 6.0), panel.style.color)?;
+        canvas.text(&panel.policy, (29.0, middle), title)?;
+        let sinks = text::to_float(self.sinks.len() as u64);
+        let width = ((WIDTH - SIDE) / sinks.max(1.0)).min(MAX_WIDTH);
+        let head = Lettering::new(SMALL, MUTED, HPos::Center, VPos::Center);
+        for (column, sink) in (0u32..).map(f64::from).zip(&self.sinks) {
+            let x = SIDE + width * (column + 0.5);
+            canvas.text(sink, (x, top + TITLE + HEAD / 2.0), head)?;
+        }
+        for (row, source) in (0u32..).map(f64::from).zip(&self.sources) {
+            let y = top + TITLE + HEAD + CELL * row;
+            let beside = Lettering {
+                h: HPos::Right,
+                ..head
+            };
+            canvas.text(source, (SIDE - 8.0, y + CELL / 2.0), beside)?;
+            for (column, sink) in (0u32..).map(f64::from).zip(&self.sinks) {
+                let cell = panel.cells.get(&(source.clone(), sink.clone()));
+                if let Some(cell) = cell {
+                    let x = SIDE + width * column;
+                    self.draw_cell(canvas, panel, cell, [(x, y), (x + width, y + CELL)])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws a cell whose background is the fuller the larger its p99 is.
+    fn draw_cell<DB: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, DB>,
+        panel: &PairPanel,
+        cell: &PairCell,
+        [(left, top), (right, bottom)]: [(f64, f64); 2],
+    ) -> Drawn {
+        let depth = (cell.p99.max(1.0).ln() / self.max.max(1.1).ln()).clamp(0.0, 1.0);
+        let (left, top, right, bottom) = (left + 1.0, top + 1.0, right - 1.0, bottom - 1.0);
+        let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
+        canvas.area(&corners, panel.style.color, 0.04 + 0.4 * depth)?;
+        let x = f64::midpoint(left, right);
+        let ink = Lettering::new(SMALL, INK, HPos::Center, VPos::Center);
+        canvas.text(&text::slowdown(cell.p50), (x, top + 10.0), ink)?;
+        canvas.text(&text::slowdown(cell.p99), (x, top + 23.0), ink)?;
+        let muted = Lettering {
+            color: MUTED,
+            ..ink
+        };
+        canvas.text(&text::number(cell.flows as u64), (x, top + 36.0), muted)
+    }
+}
+
+impl Figure for DcPairs {
+    const NAME: &'static str = "dc-pairs";
+
+    fn missing(&self) -> Option<String> {
+        let none = self.panels.iter().all(|panel| panel.cells.is_empty());
+        none.then(|| "no flow finished".into())
+    }
+
+    fn height(&self) -> f64 {
+        self.panel_height() * text::to_float(self.panels.len() as u64)
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+        for (index, panel) in (0u32..).zip(&self.panels) {
+            self.draw_panel(canvas, panel, self.panel_height() * f64::from(index))?;
+        }
+        Ok(())
+    }
+
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["policy", "from_dc", "to_dc", "flows", "p50", "p99"]);
+        for panel in &self.panels {
+            for ((source, sink), PairCell { p50, p99, flows }) in &panel.cells {
+                numbers.row([&panel.policy, source, sink, flows, p50, p99]);
+            }
+        }
+        numbers.into_text()
+    }
+
+    fn parts(&self) -> Vec<Self> {
+        let part = |panel: &PairPanel| Self {
+            panels: vec![panel.clone()],
+            ..self.clone()
+        };
+        self.panels.iter().map(part).collect()
+    }
+}
+
+/// Height of a panel's title.
+const TITLE: f64 = 24.0;
+
+/// Height of the columns' heads.
+const HEAD: f64 = 18.0;
+
+/// Width of the rows' heads.
+const SIDE: f64 = 60.0;
+
+/// Height of a cell with three lines.
+const CELL: f64 = 48.0;
+
+/// Maximum width of a cell.
+const MAX_WIDTH: f64 = 110.0;
+
+/// Space below a panel.
+const GAP: f64 = 10.0;

@@ -1,0 +1,212 @@
+//! Flows by route over time, stacked.
+
+use plotters::{prelude::DrawingBackend, style::RGBColor};
+
+use super::{
+    axis::{Axis, TimeUnit},
+    canvas::{Canvas, Drawn, Point},
+    chart::Plot,
+    faults::{self, FaultMark},
+    legend::{Entry, Key, Legend},
+    numbers::Numbers,
+    render::Figure,
+    theme::{UNUSED, WIDTH},
+};
+use crate::{error::DrawError, text};
+
+/// The figure `flows-in-flight`: flows under way.
+pub struct FlowsInFlight(pub Stacks);
+
+/// The figure `paths-over-time`: shares of the flows that start.
+pub struct PathShares(pub Stacks);
+
+/// Panels of stacked layers, one for each route.
+#[derive(Clone)]
+pub struct Stacks {
+    /// Label and colour of each route; a last layer without one is of all other flows.
+    pub routes: Vec<(String, RGBColor)>,
+    /// One panel for each policy.
+    pub panels: Vec<StackPanel>,
+    /// Starts and, last, end of the intervals, in seconds.
+    pub edges: Vec<f64>,
+    /// The faults.
+    pub faults: Vec<FaultMark>,
+    /// Title of the vertical axis.
+    pub y_title: &'static str,
+    /// Upper end of the vertical axis.
+    pub max: f64,
+    /// True if the legend is drawn; a later part of a figure has none.
+    pub has_legend: bool,
+}
+
+/// Layers of one policy.
+#[derive(Clone)]
+pub struct StackPanel {
+    /// Label of the policy.
+    pub policy: String,
+    /// Values of each layer in each interval, from bottom to top.
+    pub layers: Vec<Vec<f64>>,
+}
+
+impl Stacks {
+    fn missing(&self) -> Option<String> {
+        let mut values = self
+            .panels
+            .iter()
+            .flat_map(|panel| panel.layers.iter().flatten());
+        values
+            .all(|&value| value == 0.0)
+            .then(|| "no flow is recorded".into())
+    }
+
+    fn legend(&self) -> Result<Legend, DrawError> {
+        let route = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Bar, label);
+        let mut entries: Vec<Entry> = self.routes.iter().map(route).collect();
+        let others = self.routes.len();
+        let mut rest = self
+            .panels
+            .iter()
+            .filter_map(|panel| panel.layers.get(others));
+        if rest.any(|layer| layer.iter().any(|&value| value > 0.0)) {
+            entries.push(Entry::new(UNUSED, Key::Bar, "another or unknown"));
+        }
+        entries.extend(faults::entries(&self.faults));
+        if !self.has_legend {
+            entries.clear();
+        }
+        Legend::new(entries, WIDTH)
+    }
+
+    fn height(&self) -> f64 {
+        let legend = self.legend().map_or(0.0, |legend| legend.height());
+        legend + PANEL * text::to_float(self.panels.len() as u64)
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+        let legend = self.legend()?;
+        legend.draw(canvas, (0.0, 0.0))?;
+        let unit = TimeUnit::of(self.edges.last().copied().unwrap_or(0.0));
+        let end = self.edges.last().copied().unwrap_or(0.0) * unit.per_second;
+        for (index, panel) in (0u32..).zip(&self.panels) {
+            let plot = Plot {
+                at: (0.0, legend.height() + PANEL * f64::from(index)),
+                size: (WIDTH, PANEL),
+                x: Axis::until(end, 8),
+                y: Axis::from_zero(self.max, 3),
+                min_left: 0.0,
+                x_title: &unit.axis_title(),
+                y_title: &format!("{}: {}", panel.policy, self.y_title),
+            };
+            self.draw_panel(canvas, &plot, panel, unit.per_second)?;
+        }
+        Ok(())
+    }
+
+    fn draw_panel<DB: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, DB>,
+        plot: &Plot<'_>,
+        panel: &StackPanel,
+        per_second: f64,
+    ) -> Drawn {
+        let chart = plot.draw(canvas)?;
+        let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x * per_second, y)));
+        let times = self.times();
+        let mut below = vec![0.0; times.len()];
+        let colors = self.routes.iter().map(|(_, color)| *color);
+        for (layer, color) in panel.layers.iter().zip(colors.chain([UNUSED])) {
+            let ends = [layer.first(), layer.last()].map(Option::into_iter);
+            let [first, last] = ends;
+            let values = first.chain(layer).chain(last);
+            let above: Vec<f64> = below
+                .iter()
+                .zip(values)
+                .map(|(below, value)| below + value)
+                .collect();
+            if layer.iter().any(|&value| value > 0.0) {
+                let upper = times.iter().zip(&above).map(|(&x, &y)| point(x, y));
+                let lower = times.iter().zip(&below).rev();
+                let lower = lower.map(|(&x, &y)| point(x, y));
+                let corners: Vec<Point> = upper.chain(lower).collect();
+                canvas.area(&corners, color, 1.0)?;
+            }
+            below = above;
+        }
+        let (_, end) = plot.x.ends();
+        faults::draw(canvas, &self.faults, |at| {
+            let is_shown = at * per_second <= end;
+            is_shown.then(|| [point(at, plot.y.ends().1), point(at, 0.0)])
+        })
+    }
+
+    /// Returns the times of the corners: the middles of the intervals, and both ends.
+    fn times(&self) -> Vec<f64> {
+        let middles = self.edges.windows(2);
+        let middles = middles.map(|edge| f64::midpoint(edge[0], edge[1]));
+        let first = self.edges.first().copied();
+        let last = self.edges.last().copied();
+        first.into_iter().chain(middles).chain(last).collect()
+    }
+
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["policy", "start_s", "end_s", "route", "value"]);
+        let names = self.routes.iter().map(|(name, _)| name.as_str());
+        let names: Vec<&str> = names.chain(["another or unknown"]).collect();
+        for panel in &self.panels {
+            for (layer, name) in panel.layers.iter().zip(&names) {
+                for (edges, value) in self.edges.windows(2).zip(layer) {
+                    numbers.row([&panel.policy, &edges[0], &edges[1], name, value]);
+                }
+            }
+        }
+        numbers.into_text()
+    }
+
+    fn parts(&self) -> impl Iterator<Item = Self> + '_ {
+        let part = |(index, panel): (usize, &StackPanel)| Self {
+            panels: vec![panel.clone()],
+            has_legend: index == 0,
+            ..self.clone()
+        };
+        self.panels.iter().enumerate().map(part)
+    }
+}
+
+/// Names a figure of stacks.
+macro_rules! figure_of_stacks {
+    ($($figure:ident: $name:literal;)*) => {
+        $(
+            impl Figure for $figure {
+                const NAME: &'static str = $name;
+
+                fn missing(&self) -> Option<String> {
+                    self.0.missing()
+                }
+
+                fn height(&self) -> f64 {
+                    self.0.height()
+                }
+
+                fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+                    self.0.draw(canvas)
+                }
+
+                fn numbers(&self) -> String {
+                    self.0.numbers()
+                }
+
+                fn parts(&self) -> Vec<Self> {
+                    self.0.parts().map(Self).collect()
+                }
+            }
+        )*
+    };
+}
+
+figure_of_stacks! {
+    FlowsInFlight: "flows-in-flight";
+    PathShares: "paths-over-time";
+}
+
+/// Height of a panel.
+const PANEL: f64 = 190.0;

@@ -1,0 +1,250 @@
+//! Directions of links over time, one strip each, with a line for each policy.
+
+use plotters::{
+    prelude::DrawingBackend,
+    style::text_anchor::{HPos, VPos},
+};
+
+use super::{
+    axis::{Axis, TimeUnit},
+    canvas::{Canvas, Drawn, Lettering, Point},
+    chart::{Plot, label_width},
+    faults::{self, FaultMark},
+    font,
+    legend::{Entry, Legend},
+    numbers::Numbers,
+    render::Figure,
+    theme::{INK, MUTED, SMALL, Style, TEXT, WIDTH},
+};
+use crate::{error::DrawError, text};
+
+/// The figure `links-over-time`: utilisation.
+pub struct LinksOverTime(pub Strips);
+
+/// The figure `queues-over-time`: longest samples.
+pub struct QueuesOverTime(pub Strips);
+
+/// Strips on one axis of time.
+#[derive(Clone)]
+pub struct Strips {
+    /// Label and style of each policy.
+    pub policies: Vec<(String, Style)>,
+    /// The strips, from top to bottom.
+    pub strips: Vec<Strip>,
+    /// Times of the values, in seconds.
+    pub times: Vec<f64>,
+    /// The faults.
+    pub faults: Vec<FaultMark>,
+    /// Title of the values, with their unit.
+    pub title: &'static str,
+    /// Text of the figure without data.
+    pub missing: &'static str,
+    /// True if the legend is drawn; a later part of a figure has none.
+    pub has_legend: bool,
+}
+
+/// One direction of a link.
+#[derive(Clone)]
+pub struct Strip {
+    /// Direction: `dc1 → dc2`.
+    pub label: String,
+    /// Rate and delay of the link.
+    pub attributes: String,
+    /// True if the values are shares in percent.
+    pub is_share: bool,
+    /// Values of each policy at the times; none where there is no sample.
+    pub lines: Vec<Vec<Option<f64>>>,
+}
+
+impl Strip {
+    fn max(&self) -> f64 {
+        self.lines
+            .iter()
+            .flatten()
+            .flatten()
+            .copied()
+            .fold(0.0, f64::max)
+    }
+
+    /// Returns the vertical axis: shares of up to all have one with 100 % at its end.
+    fn axis(&self) -> Axis {
+        match (self.is_share, self.max()) {
+            (true, 50.0..102.0) => Axis::linear(0.0..102.0, 50.0),
+            (_, max) => Axis::from_zero(max, 2),
+        }
+    }
+}
+
+impl Strips {
+    fn missing(&self) -> Option<String> {
+        let is_empty = self.strips.iter().all(|strip| strip.max() == 0.0);
+        is_empty.then(|| self.missing.into())
+    }
+
+    fn legend(&self) -> Result<Legend, DrawError> {
+        let entry = |(label, style): &(String, Style)| Entry::line(style, label);
+        let mut entries: Vec<Entry> = self.policies.iter().map(entry).collect();
+        entries.extend(faults::entries(&self.faults));
+        if !self.has_legend {
+            entries.clear();
+        }
+        Legend::new(entries, WIDTH)
+    }
+
+    fn height(&self) -> f64 {
+        let legend = self.legend().map_or(0.0, |legend| legend.height());
+        legend + TITLE + STRIP * text::to_float(self.strips.len() as u64) + AXIS
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+        let legend = self.legend()?;
+        legend.draw(canvas, (0.0, 0.0))?;
+        let mut left: f64 = 0.0;
+        for strip in &self.strips {
+            left = left.max(font::width(&strip.label, TEXT)?);
+            left = left.max(font::width(&strip.attributes, SMALL)?);
+        }
+        let mut min_left: f64 = 0.0;
+        for strip in &self.strips {
+            min_left = min_left.max(label_width(&strip.axis())?);
+        }
+        let title = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
+        canvas.text(self.title, (0.0, legend.height() + TITLE / 2.0), title)?;
+        let end = self.times.last().copied().unwrap_or(0.0);
+        let unit = TimeUnit::of(end);
+        for (index, strip) in (0u32..).zip(&self.strips) {
+            let is_last = index as usize + 1 == self.strips.len();
+            let top = legend.height() + TITLE + STRIP * f64::from(index);
+            let x = Axis::until(end * unit.per_second, 8);
+            let plot = Plot {
+                at: (left + 10.0, top),
+                size: (
+                    WIDTH - left - 10.0,
+                    STRIP + if is_last { AXIS } else { BELOW },
+                ),
+                x: match is_last {
+                    true => x,
+                    false => x.with_ticks(Vec::new()),
+                },
+                y: strip.axis(),
+                min_left,
+                x_title: if is_last { &unit.axis_title() } else { "" },
+                y_title: "",
+            };
+            write_label(canvas, strip, top + STRIP / 2.0)?;
+            self.draw_strip(canvas, &plot, strip, unit.per_second)?;
+        }
+        Ok(())
+    }
+
+    fn draw_strip<DB: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, DB>,
+        plot: &Plot<'_>,
+        strip: &Strip,
+        per_second: f64,
+    ) -> Drawn {
+        let chart = plot.draw(canvas)?;
+        let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x * per_second, y)));
+        let (_, end) = plot.x.ends();
+        faults::draw(canvas, &self.faults, |at| {
+            let is_shown = at * per_second <= end;
+            is_shown.then(|| [point(at, plot.y.ends().1), point(at, 0.0)])
+        })?;
+        for ((_, style), line) in self.policies.iter().zip(&strip.lines) {
+            if line.iter().flatten().all(|&value| value == 0.0) {
+                continue;
+            }
+            let known = self.times.iter().zip(line);
+            let known = known.filter_map(|(&time, value)| Some(point(time, (*value)?)));
+            let points: Vec<Point> = known.collect();
+            canvas.dashed(&points, style.dash, style.color, 1.5)?;
+        }
+        Ok(())
+    }
+
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["direction", "policy", "time_s", "value"]);
+        for strip in &self.strips {
+            for ((policy, _), line) in self.policies.iter().zip(&strip.lines) {
+                for (time, value) in self.times.iter().zip(line) {
+                    if let Some(value) = value {
+                        numbers.row([&strip.label, policy, time, value]);
+                    }
+                }
+            }
+        }
+        numbers.into_text()
+    }
+
+    fn parts(&self) -> impl Iterator<Item = Self> + '_ {
+        let part = |(index, strips): (usize, &[Strip])| Self {
+            strips: strips.to_vec(),
+            has_legend: index == 0,
+            ..self.clone()
+        };
+        self.strips.chunks(PART).enumerate().map(part)
+    }
+}
+
+fn write_label<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, strip: &Strip, middle: f64) -> Drawn {
+    let name = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
+    let small = Lettering {
+        em: SMALL,
+        color: MUTED,
+        ..name
+    };
+    canvas.text(&strip.label, (0.0, middle), name)?;
+    canvas.text(&strip.attributes, (0.0, middle + 16.0), small)
+}
+
+/// Names a figure of strips.
+macro_rules! figure_of_strips {
+    ($($figure:ident: $name:literal;)*) => {
+        $(
+            impl Figure for $figure {
+                const NAME: &'static str = $name;
+
+                fn missing(&self) -> Option<String> {
+                    self.0.missing()
+                }
+
+                fn height(&self) -> f64 {
+                    self.0.height()
+                }
+
+                fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
+                    self.0.draw(canvas)
+                }
+
+                fn numbers(&self) -> String {
+                    self.0.numbers()
+                }
+
+                fn parts(&self) -> Vec<Self> {
+                    self.0.parts().map(Self).collect()
+                }
+            }
+        )*
+    };
+}
+
+figure_of_strips! {
+    LinksOverTime: "links-over-time";
+    QueuesOverTime: "queues-over-time";
+}
+
+/// Height of a strip.
+const STRIP: f64 = 84.0;
+
+/// Height of the values' title.
+const TITLE: f64 = 20.0;
+
+/// Height of the labels and the title of the axis of time.
+const AXIS: f64 = 40.0;
+
+/// Height of the axis of a strip that is not the last.
+const BELOW: f64 = 4.0;
+
+/// Number of strips of a part that fits on a page.
+const PART: usize = 8;

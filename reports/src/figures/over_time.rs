@@ -1,0 +1,437 @@
+//! Figures over time.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter,
+};
+
+use lab_records::LinkChange;
+use lab_units::Nanos;
+use plotters::style::RGBColor;
+
+use super::{Captioned, Draw, Section};
+use crate::{
+    error::ReportError,
+    figure::{
+        AroundFaults, Bar, FaultMark, FlowsInFlight, Lane, LinksOverTime, PathShares,
+        QueuesOverTime, Sent, StackPanel, Stacks, Strip, Strips, Timeline, attributes,
+        theme::{ROUTES, UNUSED},
+    },
+    frames::{DirectionSeries, FlowsOverTime, LinkSeries, Span, time_around},
+    run::Run,
+    text,
+};
+
+impl Draw<'_> {
+    pub fn timeline(&self) -> Result<Captioned, ReportError> {
+        let flows = &self.run.flows;
+        let groups = &self.groups;
+        let bar = |span: &Span<'_>| Bar {
+            start: text::seconds(span.start),
+            end: span
+                .fct
+                .map(|fct| text::seconds(span.start.saturating_add(fct))),
+            route: span
+                .route
+                .and_then(|route| groups.position(&self.run.routes.named(route))),
+        };
+        let mut lanes = Vec::new();
+        for (index, (policy, _)) in self.policies.iter().enumerate() {
+            lanes.push(Lane {
+                policy: policy.clone(),
+                flows: flows.spans(index)?.iter().map(bar).collect(),
+            });
+        }
+        let figure = Timeline {
+            routes: self.route_labels(),
+            panels: lanes,
+            faults: self.faults(),
+            end: None,
+            has_legend: true,
+        };
+        let mut caption = "Each flow from its start to the sender's completion, coloured by the \
+                           route of its data, either direction; its acknowledgements may come back \
+                           over another."
+            .to_owned();
+        caption += self.about_routes();
+        self.captioned(&figure, (Section::Flows, "Flows over time"), caption)
+    }
+
+    /// Returns the mean number of flows under way, by route.
+    pub fn flows_in_flight(&self) -> Result<Captioned, ReportError> {
+        let mut figure = self.stacks("flows under way", IN_FLIGHT_MERGED, |flows, edges| {
+            let mean = |layer: &Vec<f64>| {
+                let parts = edges.windows(2).map(|edge| {
+                    let (sum, time) = (edge[0]..edge[1]).fold((0.0, 0.0), |(sum, time), index| {
+                        let width = self.width(index);
+                        (sum + layer[index] * width, time + width)
+                    });
+                    sum / time
+                });
+                parts.collect()
+            };
+            flows.under_way.iter().map(mean).collect()
+        })?;
+        let highest = |panel: &StackPanel| {
+            let at = |index| panel.layers.iter().map(|layer| layer[index]).sum::<f64>();
+            (0..panel.layers[0].len()).map(at).fold(0.0, f64::max)
+        };
+        figure.max = figure.panels.iter().map(highest).fold(1.0, f64::max);
+        let mut caption =
+            "Flows between start and the sender's completion, coloured by the route of \
+                           their data, either direction."
+                .to_owned();
+        caption += self.about_routes();
+        caption += &self.beyond()?;
+        self.captioned(
+            &FlowsInFlight(figure),
+            (Section::Flows, "Flows in flight"),
+            caption,
+        )
+    }
+
+    /// Returns the shares of routes of the flows that start.
+    pub fn paths_over_time(&self) -> Result<Captioned, ReportError> {
+        let mut figure = self.stacks("flows that start (%)", SHARES_MERGED, |flows, edges| {
+            let count = |layer: &Vec<u32>, edge: &[usize]| {
+                layer[edge[0]..edge[1]]
+                    .iter()
+                    .copied()
+                    .map(f64::from)
+                    .sum::<f64>()
+            };
+            let all = |edge: &[usize]| {
+                flows
+                    .started
+                    .iter()
+                    .map(|layer| count(layer, edge))
+                    .sum::<f64>()
+            };
+            let share = |layer: &Vec<u32>| {
+                let shares = edges.windows(2);
+                let shares = shares.map(|edge| 100.0 * count(layer, edge) / all(edge).max(1.0));
+                shares.collect()
+            };
+            flows.started.iter().map(share).collect()
+        })?;
+        figure.max = 100.0;
+        let last = figure
+            .edges
+            .partition_point(|&edge| edge <= text::seconds(self.run.last_start));
+        figure.edges.truncate((last + 1).max(2));
+        let intervals = figure.edges.len() - 1;
+        for layer in figure.panels.iter_mut().flat_map(|panel| &mut panel.layers) {
+            layer.truncate(intervals);
+        }
+        let mut caption = "Share of the flows starting in each interval whose data took each route, \
+                           either direction: what the policy decided over time. An interval without \
+                           a start is empty."
+            .to_owned();
+        caption += self.about_routes();
+        self.captioned(
+            &PathShares(figure),
+            (Section::Paths, "Paths over time"),
+            caption,
+        )
+    }
+
+    /// Returns the panels of flows by route, `merged` intervals in one; `layers` returns those of a
+    /// policy between the edges of merged intervals.
+    fn stacks(
+        &self,
+        y_title: &'static str,
+        merged: usize,
+        layers: impl Fn(&FlowsOverTime, &[usize]) -> Vec<Vec<f64>>,
+    ) -> Result<Stacks, ReportError> {
+        let edges: Vec<usize> = (0..=self.run.grid.narrow_len()).step_by(merged).collect();
+        let mut panels = Vec::new();
+        for (index, (policy, _)) in self.policies.iter().enumerate() {
+            let flows = self.groups.flows_over_time(self.run, index)?;
+            panels.push(StackPanel {
+                policy: policy.clone(),
+                layers: layers(&flows, &edges),
+            });
+        }
+        let seconds = |&edge: &usize| text::seconds(Nanos::new(self.run.grid.edge(edge)));
+        Ok(Stacks {
+            routes: self.route_labels(),
+            panels,
+            edges: edges.iter().map(seconds).collect(),
+            faults: self.faults(),
+            y_title,
+            max: 1.0,
+            has_legend: true,
+        })
+    }
+
+    /// Returns the utilisation of the busiest directions.
+    pub fn links_over_time(&self) -> Result<Captioned, ReportError> {
+        let busiest = |one: &DirectionSeries| one.while_arriving;
+        let value =
+            |one: &DirectionSeries, index: usize| one.utilisation[index].map(|it| it * 100.0);
+        let (strips, left_out) = self.strips((busiest, true), value, |known| {
+            known.iter().sum::<f64>() / text::to_float(known.len() as u64)
+        });
+        let figure = LinksOverTime(Strips {
+            title: "utilisation (% of capacity)",
+            missing: "no link was measured",
+            ..strips
+        });
+        let mut caption = "Bytes carried ÷ bytes that fit, in each direction of a link, between \
+                           samples; one scale for each strip."
+            .to_owned();
+        caption += &left_out;
+        caption += &self.beyond()?;
+        self.captioned(&figure, (Section::Links, "Links over time"), caption)
+    }
+
+    /// Returns the longest queues of the directions where they are longest.
+    pub fn queues_over_time(&self) -> Result<Captioned, ReportError> {
+        let longest = |one: &DirectionSeries| {
+            text::to_float(one.queue.iter().flatten().copied().max().unwrap_or(0))
+        };
+        let value = |one: &DirectionSeries, index: usize| {
+            one.queue[index].map(|bytes| text::to_float(bytes) / 1e6)
+        };
+        let (strips, left_out) = self.strips((longest, false), value, |known| {
+            known.iter().copied().fold(0.0, f64::max)
+        });
+        let figure = QueuesOverTime(Strips {
+            title: "longest queue sampled (MB)",
+            missing: "no queue was sampled, or none held a byte when it was",
+            ..strips
+        });
+        let mut caption =
+            "Longest sample of each egress queue in each interval; one scale for each \
+                           strip. Between samples a queue may have been longer: the table has the \
+                           maxima that ports counted, where the engine counts them."
+                .to_owned();
+        caption += &left_out;
+        caption += &self.beyond()?;
+        self.captioned(&figure, (Section::Links, "Queues over time"), caption)
+    }
+
+    /// Returns the strips of the directions with the largest `weight`, at most [`MAX_STRIPS`], and a
+    /// sentence about those left out. `merge` returns the value of
+    /// intervals that become one.
+    fn strips(
+        &self,
+        (weight, is_share): (impl Fn(&DirectionSeries) -> f64, bool),
+        value: impl Fn(&DirectionSeries, usize) -> Option<f64>,
+        merge: impl Fn(&[f64]) -> f64,
+    ) -> (Strips, String) {
+        let series = &self.run.over_time;
+        let of_direction = series
+            .chunk_by(|a, b| (&a.link, &a.from_dc, &a.to_dc) == (&b.link, &b.from_dc, &b.to_dc));
+        let mut directions: Vec<(f64, usize, &[DirectionSeries])> = of_direction
+            .enumerate()
+            .map(|(index, of)| (of.iter().map(&weight).fold(0.0, f64::max), index, of))
+            .collect();
+        directions.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let max = directions.first().map_or(0.0, |first| first.0);
+        let used = directions.iter().take_while(|one| one.0 > max * NEGLIGIBLE);
+        let shown = used.clone().count().min(MAX_STRIPS);
+        let others = directions.len() - shown;
+        let edges: Vec<usize> = (0..=self.run.grid.narrow_len())
+            .step_by(STRIP_MERGED)
+            .collect();
+        let merged = |one: &DirectionSeries| {
+            let values = edges.windows(2).map(|edge| {
+                let known = (edge[0]..edge[1]).filter_map(|index| value(one, index));
+                let known: Vec<f64> = known.collect();
+                (!known.is_empty()).then(|| merge(&known))
+            });
+            values.collect()
+        };
+        let strip = |of: &[DirectionSeries]| {
+            let line = |(policy, _): &(String, _)| {
+                let found = of.iter().find(|one| one.policy == *policy);
+                found.map_or_else(|| vec![None; edges.len() - 1], merged)
+            };
+            let link = self
+                .run
+                .info
+                .links
+                .iter()
+                .find(|link| link.name == of[0].link);
+            Strip {
+                label: format!("{} → {}", of[0].from_dc, of[0].to_dc),
+                attributes: link.map_or_else(String::new, attributes),
+                is_share,
+                lines: self.policies.iter().map(line).collect(),
+            }
+        };
+        let middle = |edge: &[usize]| {
+            let [start, end] = [edge[0], edge[1]].map(|edge| self.run.grid.edge(edge));
+            text::seconds(Nanos::new(start.midpoint(end)))
+        };
+        let left_out = match others {
+            0 => String::new(),
+            others => format!(
+                " {} with less are left out.",
+                text::count(others, "direction")
+            ),
+        };
+        let strips = Strips {
+            policies: self.policies.clone(),
+            strips: directions[..shown]
+                .iter()
+                .map(|(.., of)| strip(of))
+                .collect(),
+            times: edges.windows(2).map(middle).collect(),
+            faults: self.faults(),
+            title: "",
+            missing: "",
+            has_legend: true,
+        };
+        (strips, left_out)
+    }
+
+    pub fn around_faults(&self) -> Result<Captioned, ReportError> {
+        let series = &self.run.around_faults;
+        // One colour for each destination, whichever the switch, in order of delay: the colours of
+        // flows over time, where a route crosses one datacenter.
+        let label = |one: &LinkSeries| format!("to {}", one.to_dc);
+        let routes = &self.run.routes;
+        let delay = |one: &LinkSeries| {
+            routes.delay(&routes.named(&format!("{}-{}", one.from_dc, one.to_dc)))
+        };
+        let mut labels: BTreeMap<String, Option<Nanos>> = BTreeMap::new();
+        for one in series {
+            labels.entry(label(one)).or_insert_with(|| delay(one));
+        }
+        let mut labels: Vec<(String, Option<Nanos>)> = labels.into_iter().collect();
+        labels.sort_by_key(|(_, delay)| *delay);
+        let colors = ROUTES.into_iter().chain(iter::repeat(UNUSED));
+        let links = labels.into_iter().map(|(label, _)| label).zip(colors);
+        let links: Vec<(String, RGBColor)> = links.collect();
+        let switches: BTreeSet<&String> = series.iter().map(|one| &one.from_dc).collect();
+        let rates = |one: &LinkSeries| {
+            let gigabits = |(start, end, rate)| (start, end, rate * 8.0 / 1e9);
+            one.rates().map(gigabits).collect()
+        };
+        let panel = |policy: &String, switch: &String| {
+            let sent: Vec<_> = series
+                .iter()
+                .filter(|one| one.policy == *policy && one.from_dc == *switch)
+                .map(|one| (label(one), rates(one)))
+                .collect();
+            let of = |(link, _): &(String, RGBColor)| {
+                let found = sent.iter().find(|(label, _)| label == link);
+                found.map_or_else(Vec::new, |(_, rates): &(_, Vec<_>)| rates.clone())
+            };
+            Sent {
+                title: format!("{policy}: sent by {switch}"),
+                rates: links.iter().map(of).collect(),
+            }
+        };
+        let policies = self.policies.iter();
+        let panels = policies.flat_map(|(policy, _)| {
+            let switches = switches.iter();
+            switches.map(move |switch| (policy, *switch))
+        });
+        let panels = panels
+            .map(|(policy, switch)| panel(policy, switch))
+            .collect();
+        let (start, end) = time_around(&self.run.info.faults);
+        let figure = AroundFaults {
+            time: (text::seconds(start), text::seconds(end)),
+            faults: self.faults(),
+            links,
+            panels,
+            max: None,
+            has_legend: true,
+        };
+        let mut caption =
+            "What the DCI switch at the faulty link's end with more links sent over each of \
+                           its links, averaged from sample to sample; headers and acknowledgements \
+                           count."
+                .to_owned();
+        if self.run.info.repetitions > 1 {
+            caption += " Only the first repetition is shown.";
+        }
+        self.captioned(&figure, (Section::Links, "Around the faults"), caption)
+    }
+
+    /// Returns the sentence about the time after the axis of time; empty if it has all.
+    fn beyond(&self) -> Result<String, ReportError> {
+        let grid = &self.run.grid;
+        let end = grid.edge(grid.narrow_len());
+        let later = self
+            .run
+            .flows
+            .ends()?
+            .into_iter()
+            .filter(|&time| time > end)
+            .count();
+        let mut words = match self.run.info.repetitions {
+            0 | 1 => String::new(),
+            _ => " Only the first repetition is shown.".to_owned(),
+        };
+        if later > 0 {
+            words += &format!(
+                " The axis ends at {}, where {} had not finished yet; the interactive timeline has \
+                 the rest.",
+                text::time(Nanos::new(end)),
+                text::count(later, "flow")
+            );
+        }
+        Ok(words)
+    }
+
+    fn about_routes(&self) -> &'static str {
+        match self.groups.is_by_length() {
+            true => " There are more routes than colours, so those of as many links share one.",
+            false => "",
+        }
+    }
+
+    fn route_labels(&self) -> Vec<(String, RGBColor)> {
+        let routes = &self.run.routes;
+        self.groups
+            .labels(|route| routes.delay(&routes.named(route)))
+    }
+
+    fn width(&self, index: usize) -> f64 {
+        let grid = &self.run.grid;
+        text::to_float(grid.edge(index + 1) - grid.edge(index))
+    }
+
+    fn faults(&self) -> Vec<FaultMark> {
+        fault_marks(self.run)
+    }
+}
+
+/// Returns the marks of the faults of `run`, one for each time.
+pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
+    let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
+    for fault in &run.info.faults {
+        let change = match fault.change {
+            LinkChange::Down => "cut",
+            LinkChange::Up => "back",
+            LinkChange::Changed => "changed",
+        };
+        let change = format!("{} {change}", fault.link);
+        changes.entry(fault.time_ns).or_default().push(change);
+    }
+    let mark = |(time, changes): (Nanos, Vec<String>)| FaultMark {
+        at: text::seconds(time),
+        label: format!("{} at {}", changes.join(", "), text::time(time)),
+    };
+    changes.into_iter().map(mark).collect()
+}
+
+/// Number of intervals in one of the figure of flows in flight.
+const IN_FLIGHT_MERGED: usize = 2;
+
+/// Number of intervals in one of the figure of paths.
+const SHARES_MERGED: usize = 4;
+
+/// Number of intervals in one of the figures of links.
+const STRIP_MERGED: usize = 2;
+
+/// Maximum number of directions that are shown over time.
+const MAX_STRIPS: usize = 16;
+
+/// Share of the largest weight under which a direction is not worth a strip.
+const NEGLIGIBLE: f64 = 0.02;

@@ -1,0 +1,105 @@
+//! Groups of routes that flows are coloured by.
+
+use std::collections::BTreeSet;
+
+use lab_units::Nanos;
+use plotters::style::RGBColor;
+
+use crate::{
+    error::ReportError,
+    figure::theme::ROUTES,
+    frames::{FlowsOverTime, Span, flows_over_time},
+    route::Route,
+    run::Run,
+    text,
+};
+
+/// Groups that flows are coloured by, in the order of the colours.
+pub enum Groups {
+    /// Routes, the least delay first.
+    Routes(Vec<String>),
+    /// Numbers of links of the routes, the fewest first.
+    Lengths(Vec<usize>),
+}
+
+impl Groups {
+    /// Returns the groups of the routes of `run`.
+    pub fn of(run: &Run) -> Result<Self, ReportError> {
+        let mut routes: BTreeSet<String> = BTreeSet::new();
+        for policy in 0..run.flows.policies.len() {
+            let shares = run.flows.routes(policy)?;
+            routes.extend(shares.into_iter().map(|share| share.route));
+        }
+        if routes.len() > ROUTES.len() {
+            let routes = routes.iter().map(|route| run.routes.named(route));
+            let lengths: BTreeSet<usize> = routes.filter_map(|route| links_of(&route)).collect();
+            let lengths = lengths.into_iter().take(ROUTES.len());
+            return Ok(Self::Lengths(lengths.collect()));
+        }
+        // Routes of unknown delay come last.
+        let order = |route: &str| {
+            let delay = run.routes.delay(&run.routes.named(route));
+            delay.map_or((1, Nanos::ZERO), |delay| (0, delay))
+        };
+        let mut routes: Vec<String> = routes.into_iter().collect();
+        routes.sort_by(|a, b| (order(a), a).cmp(&(order(b), b)));
+        Ok(Self::Routes(routes))
+    }
+
+    /// Returns the flows of a policy's first repetition over time, those of no group last.
+    pub fn flows_over_time(&self, run: &Run, policy: usize) -> Result<FlowsOverTime, ReportError> {
+        let group_of = |span: &Span<'_>| {
+            let group = span
+                .route
+                .and_then(|route| self.position(&run.routes.named(route)));
+            group.unwrap_or(self.len())
+        };
+        let spans = run.flows.spans(policy)?;
+        Ok(flows_over_time(&run.grid, &spans, self.len() + 1, group_of))
+    }
+
+    /// True if routes of equally many links share a colour.
+    pub fn is_by_length(&self) -> bool {
+        matches!(self, Self::Lengths(_))
+    }
+
+    /// Returns the number of groups.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Routes(routes) => routes.len(),
+            Self::Lengths(lengths) => lengths.len(),
+        }
+    }
+
+    /// Returns the position of the group of `route`.
+    pub fn position(&self, route: &Route) -> Option<usize> {
+        match self {
+            Self::Routes(routes) => routes.iter().position(|one| *one == route.text),
+            Self::Lengths(lengths) => {
+                let links = links_of(route)?;
+                lengths.iter().position(|&one| one == links)
+            }
+        }
+    }
+
+    /// Returns the label and colour of each group.
+    pub fn labels(&self, delay: impl Fn(&str) -> Option<Nanos>) -> Vec<(String, RGBColor)> {
+        let route = |route: &String| match delay(route) {
+            Some(delay) => format!("{route} · {}", text::time(delay)),
+            None => route.clone(),
+        };
+        let names: Vec<String> = match self {
+            Self::Routes(routes) => routes.iter().map(route).collect(),
+            Self::Lengths(lengths) => {
+                let name = |&links: &usize| format!("over {}", text::count(links, "link"));
+                lengths.iter().map(name).collect()
+            }
+        };
+        names.into_iter().zip(ROUTES).collect()
+    }
+}
+
+/// Returns the number of links of a route, if it is known.
+fn links_of(route: &Route) -> Option<usize> {
+    route.hops.len().checked_sub(1)
+}

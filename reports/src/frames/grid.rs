@@ -1,0 +1,138 @@
+//! Intervals of time that a run is shown in.
+
+use lab_units::Nanos;
+use polars::prelude::*;
+
+/// Intervals of a repetition's time: narrow ones until most flows have ended, wide ones after that.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TimeGrid {
+    narrow: u64,
+    wide: u64,
+    wide_intervals: usize,
+}
+
+impl TimeGrid {
+    /// Returns the intervals for flows that ended at `ends`, and faults until `last_fault`: the narrow
+    /// ones end after nine tenths of the flows and all faults.
+    pub fn new(mut ends: Vec<u64>, last_fault: Option<Nanos>) -> Self {
+        ends.sort_unstable();
+        let fault = last_fault.map_or(0, Nanos::get);
+        let end = ends
+            .last()
+            .copied()
+            .unwrap_or(0)
+            .max(fault)
+            .max(NARROW as u64);
+        let most = ends.get(ends.len() * 9 / 10).copied().unwrap_or(0);
+        let focus = most.max(fault).saturating_mul(5) / 4;
+        let focus = match focus.saturating_mul(3) / 2 >= end {
+            true => end,
+            false => focus.max(NARROW as u64),
+        };
+        let narrow = focus.div_ceil(NARROW as u64);
+        let rest = end.saturating_sub(narrow * NARROW as u64);
+        Self {
+            narrow,
+            wide: rest.div_ceil(WIDE as u64).max(1),
+            wide_intervals: if rest > 0 { WIDE } else { 0 },
+        }
+    }
+
+    /// Returns the number of intervals.
+    pub fn len(&self) -> usize {
+        NARROW + self.wide_intervals
+    }
+
+    /// Returns the number of narrow intervals.
+    pub fn narrow_len(&self) -> usize {
+        NARROW
+    }
+
+    /// Returns the time at the start of interval `index`, ns; at [`len`](Self::len) the end.
+    pub fn edge(&self, index: usize) -> u64 {
+        let wide = index.saturating_sub(NARROW) as u64;
+        self.narrow * index.min(NARROW) as u64 + self.wide * wide
+    }
+
+    /// Returns the interval of `time`, the last one for a later time.
+    pub fn index(&self, time: u64) -> usize {
+        let focus = self.edge(NARROW);
+        let index = match time < focus {
+            true => time / self.narrow,
+            false => NARROW as u64 + (time - focus) / self.wide,
+        };
+        usize::try_from(index)
+            .unwrap_or(usize::MAX)
+            .min(self.len() - 1)
+    }
+
+    /// Returns [`index`](Self::index) of a column of times as an expression.
+    pub fn index_of(&self, column: &str) -> Expr {
+        let focus = self.edge(NARROW);
+        let time = || col(column);
+        let narrow = quotient(time(), self.narrow);
+        // Subtraction is of unsigned numbers, which wrap below the focus.
+        let after = when(time().lt(lit(focus)))
+            .then(lit(0u64))
+            .otherwise(time() - lit(focus));
+        let wide = quotient(after, self.wide) + lit(NARROW as u64);
+        let last = lit(self.len() as u64 - 1);
+        let index = when(time().lt(lit(focus))).then(narrow).otherwise(wide);
+        when(index.clone().gt(last.clone()))
+            .then(last)
+            .otherwise(index)
+    }
+}
+
+/// Returns the whole quotient of two numbers: floor division is a feature of polars that is left out.
+fn quotient(number: Expr, by: u64) -> Expr {
+    let rest = number.clone() % lit(by);
+    ((number - rest) / lit(by)).cast(DataType::UInt64)
+}
+
+/// Number of narrow intervals.
+const NARROW: usize = 240;
+
+/// Number of wide intervals.
+const WIDE: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_follow_each_other_and_hold_their_times() {
+        let ends = (0..100u64)
+            .map(|flow| flow * 1_000_000)
+            .chain([2_000_000_000; 5]);
+        for grid in [
+            TimeGrid::new(ends.collect(), None),
+            TimeGrid::new(vec![77, 990_000], Some(Nanos::new(1_000_000))),
+            TimeGrid::new(Vec::new(), None),
+        ] {
+            for index in 0..grid.len() {
+                assert!(grid.edge(index) < grid.edge(index + 1));
+                assert_eq!(grid.index(grid.edge(index)), index);
+                assert_eq!(grid.index(grid.edge(index + 1) - 1), index);
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_has_the_intervals_of_its_times() {
+        let grid = TimeGrid::new(
+            (0..100).map(|flow| flow * 999).chain([900_000]).collect(),
+            None,
+        );
+        let times: Vec<u64> = (0..1_000).map(|step| step * 1_003).collect();
+        let frame = DataFrame::new(times.len(), vec![Column::new("t".into(), &times)]).unwrap();
+        let found = frame
+            .lazy()
+            .select([grid.index_of("t").alias("i")])
+            .collect()
+            .unwrap();
+        let found: Vec<Option<u64>> = found.column("i").unwrap().u64().unwrap().iter().collect();
+        let expected = times.iter().map(|&time| Some(grid.index(time) as u64));
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    }
+}

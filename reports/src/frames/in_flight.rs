@@ -1,0 +1,91 @@
+//! Flows of a repetition in intervals of time.
+
+use super::{Span, TimeGrid};
+use crate::text::to_float;
+
+/// Flows of one policy in intervals of time, by groups of routes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowsOverTime {
+    /// Mean number of flows under way in each interval, by group.
+    pub under_way: Vec<Vec<f64>>,
+    /// Number of flows that started in each interval, by group.
+    pub started: Vec<Vec<u32>>,
+    /// Number of flows that finished in each interval.
+    pub finished: Vec<u32>,
+}
+
+/// Returns the flows of `spans`; `group_of` returns a span's group, under `groups`.
+pub fn flows_over_time(
+    grid: &TimeGrid,
+    spans: &[Span<'_>],
+    groups: usize,
+    group_of: impl Fn(&Span<'_>) -> usize,
+) -> FlowsOverTime {
+    let zeros = vec![0.0; grid.len() + 1];
+    let (mut within, mut entered) = (vec![zeros.clone(); groups], vec![zeros; groups]);
+    let mut flows = FlowsOverTime {
+        under_way: Vec::new(),
+        started: vec![vec![0; grid.len()]; groups],
+        finished: vec![0; grid.len()],
+    };
+    let end_of_grid = grid.edge(grid.len());
+    let width = |index: usize| to_float(grid.edge(index + 1) - grid.edge(index));
+    for span in spans {
+        let start = span.start.get();
+        let end = span
+            .fct
+            .map_or(end_of_grid, |fct| start.saturating_add(fct.get()));
+        let (first, last, group) = (grid.index(start), grid.index(end), group_of(span));
+        flows.started[group][first] += 1;
+        if span.fct.is_some() {
+            flows.finished[last] += 1;
+        }
+        let share = |time: u64, index: usize| {
+            to_float(time.saturating_sub(grid.edge(index))) / width(index)
+        };
+        // From its start on a flow counts in full, less the parts of the first and last interval.
+        entered[group][first] += 1.0;
+        within[group][first] -= share(start, first);
+        entered[group][last + 1] -= 1.0;
+        within[group][last] -= 1.0 - share(end, last).min(1.0);
+    }
+    let sum = |(entered, within): (&Vec<f64>, &Vec<f64>)| {
+        let mut flows = 0.0;
+        let add = |(entered, within): (&f64, &f64)| {
+            flows += entered;
+            f64::max(flows + within, 0.0)
+        };
+        let intervals = entered.iter().zip(within).take(grid.len());
+        intervals.map(add).collect()
+    };
+    flows.under_way = entered.iter().zip(&within).map(sum).collect();
+    flows
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_units::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn flows_count_for_the_share_of_an_interval_that_they_are_under_way() {
+        // Intervals of 1 µs.
+        let grid = TimeGrid::new(vec![240_000], None);
+        let span = |start, fct: Option<u64>| Span {
+            start: Nanos::new(start),
+            fct: fct.map(Nanos::new),
+            route: None,
+        };
+        let spans = [
+            span(500, Some(2_000)),
+            span(1_250, Some(500)),
+            span(239_000, None),
+        ];
+        let found = flows_over_time(&grid, &spans, 1, |_| 0);
+        assert_eq!(found.under_way[0][..4], [0.5, 1.5, 0.5, 0.0]);
+        assert_eq!(found.under_way[0][239], 1.0);
+        assert_eq!((found.started[0][1], found.finished[2]), (1, 1));
+        assert_eq!(found.finished.iter().sum::<u32>(), 2);
+    }
+}

@@ -1,0 +1,211 @@
+//! Links and their queues in intervals of time, in the first repetition.
+
+use std::collections::BTreeMap;
+
+use lab_units::Nanos;
+use polars::prelude::*;
+
+use super::{grid::TimeGrid, numbers, texts};
+use crate::text::to_float;
+
+/// One direction of a link over time under one policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DirectionSeries {
+    /// Label of the policy.
+    pub policy: String,
+    /// Name of the link.
+    pub link: String,
+    /// Datacenter that sends in this direction.
+    pub from_dc: String,
+    /// Datacenter that receives in this direction.
+    pub to_dc: String,
+    /// Share of capacity used in each interval; none after the last sample.
+    pub utilisation: Vec<Option<f64>>,
+    /// Longest queue sampled in each interval, in bytes; none without a sample.
+    pub queue: Vec<Option<u64>>,
+    /// Packets ECN-marked in each interval.
+    pub marks: Vec<f64>,
+    /// Packets dropped in each interval.
+    pub drops: Vec<f64>,
+    /// Share of capacity used until the last flow's start.
+    pub while_arriving: f64,
+}
+
+/// Counters at one time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    time: f64,
+    bytes: f64,
+    marks: f64,
+    drops: f64,
+    rate: f64,
+}
+
+/// Reduces counters to the last of each interval of `grid`.
+pub fn counters_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
+    let largest = ["time_ns", "tx_bytes", "drops", "marks", "rate_bps"].map(|name| col(name).max());
+    of_first_repetition(grid, rows)
+        .group_by([POLICY, "link", "from_dc", "to_dc", "repetition", INTERVAL].map(col))
+        .agg(largest)
+}
+
+/// Reduces samples of queues to the longest of each interval of `grid`.
+pub fn queues_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
+    of_first_repetition(grid, rows)
+        .group_by([POLICY, "switch", "to_dc", "repetition", INTERVAL].map(col))
+        .agg([col("backlog_bytes").max(), col("time_ns").max()])
+}
+
+fn of_first_repetition(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
+    rows.filter(col("repetition").eq(lit(0u64)))
+        .with_columns([grid.index_of("time_ns").alias(INTERVAL)])
+}
+
+/// Returns the series of the reduced tables, by link and policy; `last_start` is the last flow's start.
+pub fn over_time(
+    grid: &TimeGrid,
+    counters: &DataFrame,
+    queues: &DataFrame,
+    last_start: Nanos,
+) -> PolarsResult<Vec<DirectionSeries>> {
+    let mut queues = read_queues(grid, queues)?;
+    let order = ["link", "from_dc", "to_dc", POLICY, "time_ns"];
+    let counters = counters.sort(order, SortMultipleOptions::default())?;
+    let keys = texts(&counters, POLICY)?
+        .zip(texts(&counters, "link")?)
+        .zip(texts(&counters, "from_dc")?)
+        .zip(texts(&counters, "to_dc")?);
+    let column = |name| Ok::<_, PolarsError>(numbers(&counters, name)?.map(to_float));
+    let values = column("time_ns")?
+        .zip(column("tx_bytes")?)
+        .zip(column("marks")?)
+        .zip(column("drops")?)
+        .zip(column("rate_bps")?);
+    let sample = |((((time, bytes), marks), drops), rate)| Sample {
+        time,
+        bytes,
+        marks,
+        drops,
+        rate,
+    };
+    let rows: Vec<_> = keys.zip(values.map(sample)).collect();
+    let series = rows
+        .chunk_by(|(one, _), (other, _)| one == other)
+        .map(|rows| {
+            let (((policy, link), from_dc), to_dc) = rows[0].0.clone();
+            let samples: Vec<Sample> = rows.iter().map(|(_, sample)| *sample).collect();
+            let key = (policy.clone(), from_dc.clone(), to_dc.clone());
+            let end = to_float(last_start.get());
+            let rate = samples.last().map_or(0.0, |last| last.rate);
+            DirectionSeries {
+                utilisation: utilisation(grid, &samples),
+                queue: queues
+                    .remove(&key)
+                    .unwrap_or_else(|| vec![None; grid.len()]),
+                marks: increases(grid, &samples, |sample| sample.marks),
+                drops: increases(grid, &samples, |sample| sample.drops),
+                while_arriving: share(at(&samples, end, |sample| sample.bytes), rate, end),
+                policy,
+                link,
+                from_dc,
+                to_dc,
+            }
+        });
+    Ok(series.collect())
+}
+
+/// Queues in each interval, by policy, switch and next datacenter.
+type Queues = BTreeMap<(String, String, String), Vec<Option<u64>>>;
+
+fn read_queues(grid: &TimeGrid, frame: &DataFrame) -> PolarsResult<Queues> {
+    let mut queues = Queues::new();
+    let keys = texts(frame, POLICY)?
+        .zip(texts(frame, "switch")?)
+        .zip(texts(frame, "to_dc")?);
+    let values = numbers(frame, "time_ns")?.zip(numbers(frame, "backlog_bytes")?);
+    for (((policy, switch), to), (time, backlog)) in keys.zip(values) {
+        let series = queues.entry((policy, switch, to));
+        series.or_insert_with(|| vec![None; grid.len()])[grid.index(time)] = Some(backlog);
+    }
+    Ok(queues)
+}
+
+fn utilisation(grid: &TimeGrid, samples: &[Sample]) -> Vec<Option<f64>> {
+    let last = samples.last().map_or(0.0, |last| last.time);
+    let bytes = increases(grid, samples, |sample| sample.bytes);
+    let of = |(index, bytes): (usize, f64)| {
+        let [start, end] = [index, index + 1].map(|edge| to_float(grid.edge(edge)));
+        let after = samples.iter().find(|sample| sample.time >= end);
+        let rate = after.or(samples.last()).map_or(0.0, |sample| sample.rate);
+        (start < last).then(|| share(bytes, rate, end.min(last) - start))
+    };
+    bytes.into_iter().enumerate().map(of).collect()
+}
+
+/// Returns `bytes` ÷ the bytes that fit into `nanos` at `rate` bit/s.
+fn share(bytes: f64, rate: f64, nanos: f64) -> f64 {
+    match rate * nanos > 0.0 {
+        true => bytes * 8e9 / (rate * nanos),
+        false => 0.0,
+    }
+}
+
+/// Returns the increase of a counter in each interval, even between samples.
+fn increases(grid: &TimeGrid, samples: &[Sample], of: fn(&Sample) -> f64) -> Vec<f64> {
+    let edges = (0..=grid.len()).map(|edge| to_float(grid.edge(edge)));
+    let counts: Vec<f64> = edges.map(|edge| at(samples, edge, of)).collect();
+    counts
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).max(0.0))
+        .collect()
+}
+
+/// Returns a counter at `time`: on the line between the samples around it, 0 at the start.
+fn at(samples: &[Sample], time: f64, of: fn(&Sample) -> f64) -> f64 {
+    let next = samples.partition_point(|sample| sample.time < time);
+    let before = match next.checked_sub(1) {
+        Some(before) => samples[before],
+        None => Sample::default(),
+    };
+    let Some(after) = samples.get(next) else {
+        return of(&before);
+    };
+    let span = after.time - before.time;
+    let along = if span > 0.0 {
+        (time - before.time) / span
+    } else {
+        1.0
+    };
+    of(&before) + (of(after) - of(&before)) * along
+}
+
+const POLICY: &str = "policy";
+const INTERVAL: &str = "interval";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_grow_evenly_between_samples_and_lose_nothing() {
+        let grid = TimeGrid::new(vec![240_000], None);
+        let sample = |time: f64, bytes| Sample {
+            time,
+            bytes,
+            rate: 8e9,
+            ..Sample::default()
+        };
+        let samples = [sample(60_500.0, 60_500.0), sample(120_000.0, 60_500.0)];
+        let used = utilisation(&grid, &samples);
+        // 1 byte a nanosecond is the capacity.
+        let is_near = |index: usize, share: f64| {
+            used[index].is_some_and(|used: f64| (used - share).abs() < 1e-9)
+        };
+        assert!((0..60).all(|index| is_near(index, 1.0)));
+        assert!(is_near(60, 0.5) && is_near(61, 0.0) && used[120].is_none());
+        let carried: f64 = increases(&grid, &samples, |sample| sample.bytes)
+            .iter()
+            .sum();
+        assert!((carried - 60_500.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,168 @@
+//! Decisions of chosen flows, and the flows that were decided again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lab_records::{DecisionRow, RunDir};
+
+use super::TimeGrid;
+use crate::error::ReportError;
+
+/// Policy, repetition and flow.
+pub type FlowKey = (String, u32, u32);
+
+/// One decision of a flow's story.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Decision {
+    /// Time, ns.
+    pub time: u64,
+    /// The DCI switch.
+    pub switch: String,
+    /// Trigger and rule.
+    pub reason: String,
+    /// Next-hop datacenter, C_path, C_cong and total cost of each candidate, and true if it was kept.
+    pub candidates: Vec<(String, u64, u64, u64, bool)>,
+    /// Next hop chosen; none if there was none.
+    pub chosen: Option<String>,
+}
+
+/// Decisions of a run that its page shows one by one.
+#[derive(Default)]
+pub struct Stories {
+    /// Decisions of each chosen flow, by time.
+    pub of_flows: BTreeMap<FlowKey, Vec<Decision>>,
+    /// Decisions again in each interval, of first repetitions, by policy.
+    pub again: BTreeMap<String, Vec<u32>>,
+}
+
+/// Reads the decisions of `flows`, by columns: few of a table's rows are of them.
+pub fn stories(
+    run: &RunDir,
+    flows: &BTreeSet<FlowKey>,
+    grid: &TimeGrid,
+) -> Result<Stories, ReportError> {
+    let mut stories = Stories::default();
+    let ids: BTreeSet<u64> = flows.iter().map(|(.., id)| u64::from(*id)).collect();
+    run.visit_batches::<DecisionRow, ReportError>(&COLUMNS, |batch| {
+        let [policies, switches, reasons] =
+            ["policy", "switch", "reason"].map(|it| batch.texts(it));
+        let [candidates, c_path, c_cong, cost, kept, chosen] =
+            ["candidates", "c_path", "c_cong", "cost", "kept", "chosen"].map(|it| batch.texts(it));
+        let [repetitions, times, flow_ids] =
+            ["repetition", "time_ns", "flow_id"].map(|it| batch.integers(it));
+        for row in 0..batch.len() {
+            let (repetition, time) = (number(repetitions[row]), number(times[row]));
+            let text = |texts: &lab_records::Texts| texts.at(row).unwrap_or_default().to_owned();
+            let reason = reasons.at(row).unwrap_or_default();
+            if repetition == 0 && AGAIN.contains(&reason) {
+                let again = stories.again.entry(text(policies));
+                again.or_insert_with(|| vec![0; grid.len()])[grid.index(time)] += 1;
+            }
+            let Some(id) = flow_ids[row].filter(|id| ids.contains(id)) else {
+                continue;
+            };
+            let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+            let key = (text(policies), small(repetition), small(id));
+            if !flows.contains(&key) {
+                continue;
+            }
+            let mut costs = [c_path, c_cong, cost, kept].map(|column| {
+                let items = column.at(row).unwrap_or_default().split('|');
+                items.map(|item| item.parse().unwrap_or(0))
+            });
+            let mut candidate = |name: &str| {
+                let [c_path, c_cong, cost, kept] =
+                    costs.each_mut().map(|column| column.next().unwrap_or(0));
+                (name.to_owned(), c_path, c_cong, cost, kept == 1)
+            };
+            let names = candidates.at(row).unwrap_or_default().split('|');
+            stories.of_flows.entry(key).or_default().push(Decision {
+                time,
+                switch: text(switches),
+                reason: reason.to_owned(),
+                candidates: names.map(&mut candidate).collect(),
+                chosen: chosen.at(row).map(str::to_owned),
+            });
+        }
+        Ok(())
+    })?;
+    for decisions in stories.of_flows.values_mut() {
+        decisions.sort_by_key(|decision| decision.time);
+    }
+    Ok(stories)
+}
+
+fn number(value: Option<u64>) -> u64 {
+    value.unwrap_or(0)
+}
+
+/// Reasons of decisions of flows that had a next hop already: fast failover and flow ageing.
+const AGAIN: [&str; 2] = ["failover", "age"];
+
+/// Columns of `decisions.csv` that are read.
+const COLUMNS: [&str; 12] = [
+    "policy",
+    "repetition",
+    "time_ns",
+    "switch",
+    "flow_id",
+    "reason",
+    "candidates",
+    "c_path",
+    "c_cong",
+    "cost",
+    "kept",
+    "chosen",
+];
+
+#[cfg(test)]
+mod tests {
+    use lab_units::{FlowId, Nanos};
+
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn only_decisions_of_chosen_flows_are_kept_and_all_again_are_counted() {
+        let row = |id: u32, time: u64, reason: &str| DecisionRow {
+            flow_id: Some(FlowId(id)),
+            time_ns: Nanos::new(time),
+            reason: reason.into(),
+            candidates: ["dc2", "dc3"].map(String::from).into_iter().collect(),
+            c_path: [1, 2].into_iter().collect(),
+            c_cong: [3, 4].into_iter().collect(),
+            cost: [5, 6].into_iter().collect(),
+            kept: [0, 1].into_iter().collect(),
+            chosen: Some("dc3".into()),
+            policy: "a".into(),
+            repetition: 0,
+            switch: "dc1".into(),
+            src: [10, 1, 0, 1].into(),
+            dst: [10, 8, 0, 1].into(),
+            sport: 50_000,
+        };
+        let rows = [
+            row(4, 9_000, "failover"),
+            row(4, 1_000, "scored"),
+            row(5, 2_000, "age"),
+        ];
+        let run = testing::run(&testing::info(), |writer| writer.append(&rows));
+        let grid = TimeGrid::new(vec![240_000], None);
+        let flows = BTreeSet::from([("a".to_owned(), 0, 4)]);
+        let found = stories(&run.dir, &flows, &grid).unwrap();
+        let story: Vec<(u64, &str)> = found.of_flows[&("a".to_owned(), 0, 4)]
+            .iter()
+            .map(|decision| (decision.time, decision.reason.as_str()))
+            .collect();
+        assert_eq!(story, [(1_000, "scored"), (9_000, "failover")]);
+        let decision = &found.of_flows[&("a".to_owned(), 0, 4)][0];
+        assert_eq!(decision.candidates[1], ("dc3".to_owned(), 2, 4, 6, true));
+        assert_eq!(
+            (
+                found.of_flows.len(),
+                found.again["a"][2],
+                found.again["a"][9]
+            ),
+            (1, 1, 1)
+        );
+    }
+}
