@@ -36,6 +36,7 @@ readonly dev_packages=(
     'llvm-14|llvm: strips the switch program'
     'libbpf-dev: headers of the switch program'
     'valgrind: counts the instructions of benchmarks'
+    'chromium|chromium-browser: lays out the report in tests'
 )
 readonly guest_packages=(
     'qemu-system-x86: runs the guest'

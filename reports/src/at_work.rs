@@ -3,7 +3,7 @@
 use lab_records::{Evidence, Met, PolicyEvidence};
 use lab_units::show::{self, Side};
 
-use crate::text;
+use crate::{closing::WIDTH, text};
 
 /// Heads of the table of [`row`].
 pub const HEADS: [&str; 5] = [
@@ -32,18 +32,18 @@ pub fn section(evidence: &Evidence, warnings: &[String]) -> String {
     ];
     let mut section = format!("\n{}", show::table(0, sides, &rows));
     if let Some(load) = load(evidence) {
-        section += &show::paragraph("load: ", &load);
+        section += &show::paragraph_of(WIDTH, "load: ", &load);
     }
-    let sentences = policies
-        .iter()
-        .map(|policy| show::paragraph(&format!("{}: ", policy.policy), &policy.sentence()));
+    let sentences = policies.iter().map(|policy| {
+        show::paragraph_of(WIDTH, &format!("{}: ", policy.policy), &policy.sentence())
+    });
     section.extend(sentences);
     if let Some(note) = evidence.failover_note() {
-        section += &show::paragraph("", note);
+        section += &show::paragraph_of(WIDTH, "", note);
     }
     let warnings = warnings
         .iter()
-        .map(|warning| show::paragraph("warning: ", warning));
+        .map(|warning| show::paragraph_of(WIDTH, "warning: ", warning));
     section.extend(warnings);
     section
 }

@@ -1,183 +1,200 @@
-//! Text at the end of a run: slowdowns of the policies side by side, what they stand on, and the policies'
+//! Text at the end of a run: slowdowns of the policies, their changes against the first, and the policies'
 //! mechanisms at work.
 
-use lab_units::show::{self, Side};
+use anstyle::{AnsiColor, Style};
+use lab_units::show::{self, Side, commas};
 
 use crate::{
     at_work,
     report::{PolicySummary, Summary},
-    stats::{Change, Estimate, Percentile, Range, Slowdown},
+    stats::{Change, Estimate, Percentile, Range},
+    text::grouped,
 };
 
-/// Returns the FCT slowdowns of all policies, one line each, the notes that a reader of them needs, and
-/// the run's evidence.
+/// Returns the FCT slowdowns of all policies, one line each, their changes against the first policy, the
+/// notes that a reader of them needs, and the run's evidence; with `colored`, in a terminal's colours.
 ///
-/// Lines have at most [`WIDTH`] characters, except in runs of long labels and large slowdowns.
+/// Lines have at most [`WIDTH`] characters.
 #[must_use]
-pub fn closing_table(summary: &Summary) -> String {
-    let precise = rows(summary, true);
-    let table = match width(&precise) <= WIDTH {
-        true => precise,
-        false => rows(summary, false),
-    };
-    let notes = notes(summary, &table).into_iter().map(|note| note + "\n");
-    let notes: String = notes.collect();
-    table + &notes + &at_work::section(&summary.evidence, &summary.unexercised)
+pub fn closing_table(summary: &Summary, colored: bool) -> String {
+    let notes = notes(summary);
+    let notes: String = notes
+        .iter()
+        .map(|note| show::paragraph_of(WIDTH, "", note))
+        .collect();
+    let changes = changes(summary);
+    let text = slowdowns(summary)
+        + &changes
+        + &notes
+        + &at_work::section(&summary.evidence, &summary.unexercised);
+    match colored {
+        true => painted(&text),
+        false => text,
+    }
 }
 
-/// Returns the table; with `precise`, changes have half the width of their bootstrap intervals.
-fn rows(summary: &Summary, precise: bool) -> String {
-    let heads = [
-        "FCT slowdown",
-        "flows",
-        "p50",
-        "[95 %]",
-        "p95",
-        "[95 %]",
-        "p99",
-        "[95 %]",
-        "against the first",
-    ];
+fn slowdowns(summary: &Summary) -> String {
+    let heads = ["FCT slowdown", "flows", "p50", "[95 %]", "p99", "[95 %]"];
     let mut rows = vec![heads.map(str::to_owned)];
-    let first = summary.policies.first().and_then(|first| first.slowdown);
-    let policies = summary.policies.iter();
-    rows.extend(policies.map(|policy| row(policy, first.as_ref(), precise)));
-    let mut sides = [Side::Right; 9];
-    for left in [0, 3, 5, 7, 8] {
+    rows.extend(summary.policies.iter().map(slowdown_row));
+    let mut sides = [Side::Right; 6];
+    for left in [0, 3, 5] {
         sides[left] = Side::Left;
     }
     show::table(0, sides, &rows)
 }
 
-fn row(policy: &PolicySummary, first: Option<&Slowdown>, precise: bool) -> [String; 9] {
+fn slowdown_row(policy: &PolicySummary) -> [String; 6] {
     let name = policy.policy.clone();
     let flows = match policy.finished == policy.flows {
-        true => policy.flows.to_string(),
-        false => format!("{}/{}", policy.finished, policy.flows),
+        true => commas(policy.flows),
+        false => format!("{}/{}", commas(policy.finished), commas(policy.flows)),
     };
     let Some(slowdown) = &policy.slowdown else {
-        let [a, b, c, d, e, f] = ["-", "", "-", "", "-", ""].map(str::to_owned);
-        let last = "no flow finished".to_owned();
-        return [name, flows, a, b, c, d, e, f, last];
+        let [a, b, c] = ["-", "no flow finished", "-"].map(str::to_owned);
+        return [name, flows, a, b, c, String::new()];
     };
     let [a, b] = cells(&slowdown.p50);
-    let [c, d] = cells(&slowdown.p95);
-    let [e, f] = cells(&slowdown.p99);
-    let against = match (&policy.change, first) {
-        (Some(change), Some(first)) => against(slowdown, first, change, precise),
-        _ => String::new(),
+    let [c, d] = match has_p99(policy) {
+        true => cells(&slowdown.p99),
+        false => [
+            "max".to_owned(),
+            policy.max.map_or_else(String::new, rounded),
+        ],
     };
-    [name, flows, a, b, c, d, e, f, against]
+    [name, flows, a, b, c, d]
 }
 
 /// Returns a percentile and its interval; the largest value is called so.
 fn cells(percentile: &Percentile) -> [String; 2] {
-    let value = slowdown(percentile.value);
+    let value = rounded(percentile.value);
     if percentile.is_largest() {
         return ["max".to_owned(), value];
     }
-    let end = |end: Option<f64>, unknown: &str| end.map_or(unknown.to_owned(), slowdown);
-    let interval = format!(
-        "[{}–{}]",
-        end(percentile.low, "0"),
-        end(percentile.high, "∞")
-    );
-    match percentile.is_thin() {
-        true => [value, interval + "*"],
-        false => [value, interval],
+    let end = |end: Option<f64>, unknown: &str| end.map_or(unknown.to_owned(), rounded);
+    let (low, high) = (end(percentile.low, "0"), end(percentile.high, "∞"));
+    [value, format!("[{low}, {high}]")]
+}
+
+/// Returns the changes of p50 and p99 against the first policy with their meaning in words: in one line
+/// for each policy where they fit, else in one for each percentile. A run that is not clean has none: its
+/// survivors are not the flows that were compared.
+fn changes(summary: &Summary) -> String {
+    let Some((first, others)) = summary.policies.split_first() else {
+        return String::new();
+    };
+    if others.is_empty() {
+        return String::new();
+    }
+    if !summary.clean {
+        let words = "The run is not clean: no change against the first policy is computed from the \
+                     flows that are left.";
+        return show::paragraph_of(WIDTH, "", words);
+    }
+    let pair = |policy: &PolicySummary| {
+        let change = policy.change?;
+        let p50 = change_of(change.p50, None);
+        let is_known = has_p99(first) && has_p99(policy);
+        let p99 = change_of(change.p99, (!is_known).then_some(&change));
+        Some([policy.policy.clone(), p50, p99])
+    };
+    let pairs: Vec<[String; 3]> = others.iter().filter_map(pair).collect();
+    let head = format!("against {}", first.policy);
+    let mut rows = vec![[head.clone(), "p50".to_owned(), "p99".to_owned()]];
+    rows.extend(pairs.clone());
+    let table = show::table(0, [Side::Left; 3], &rows);
+    if width(&table) <= WIDTH {
+        return table;
+    }
+    let mut rows = vec![[head, String::new(), String::new()]];
+    for [policy, p50, p99] in pairs {
+        rows.push([policy, "p50".to_owned(), p50]);
+        rows.push([String::new(), "p99".to_owned(), p99]);
+    }
+    show::table(0, [Side::Left; 3], &rows)
+}
+
+/// Returns a change with its interval and its meaning; none that is known if it stands on too few flows.
+fn change_of(change: Estimate, too_few: Option<&Change>) -> String {
+    if let Some(change) = too_few {
+        return format!("- ({} flows have no p99)", commas(change.pairs as u64));
+    }
+    let percent = |value: f64| signed(value * 100.0);
+    let interval = format!("[{}, {}]", percent(change.low), percent(change.high));
+    format!(
+        "{} % {interval}: {}",
+        percent(change.value),
+        meaning(change)
+    )
+}
+
+/// Returns the meaning of a change of slowdown in words.
+fn meaning(change: Estimate) -> &'static str {
+    match (change.low, change.high) {
+        (low, high) if low > -SAME && high < SAME => SAME_WORDS,
+        (low, high) if low <= 0.0 && high >= 0.0 => UNKNOWN_WORDS,
+        (_, high) if high < 0.0 => BETTER_WORDS,
+        _ => WORSE_WORDS,
+    }
+}
+
+/// Returns a number of percent with its sign: `−54`, `+0.1`, `+1,190`.
+fn signed(percent: f64) -> String {
+    let digits = usize::from(percent.abs() < 9.95);
+    let text = grouped(format!("{:.digits$}", percent.abs()));
+    match text.as_str() {
+        "0.0" => "0".to_owned(),
+        _ if percent < 0.0 => format!("−{text}"),
+        _ => format!("+{text}"),
     }
 }
 
 /// Returns a slowdown with three significant digits, whole from 100 on.
-fn slowdown(value: f64) -> String {
+fn rounded(value: f64) -> String {
     let decimals = match value {
         ..9.995 => 2,
         ..99.95 => 1,
         _ => 0,
     };
-    format!("{value:.decimals$}")
+    grouped(format!("{value:.decimals$}"))
 }
 
-/// Returns the change of p50 and p99 against the first policy, each only if the intervals are apart.
-fn against(of: &Slowdown, first: &Slowdown, change: &Change, precise: bool) -> String {
-    let p50 = part("p50", [&of.p50, &first.p50], change.p50, precise);
-    let p99 = part("p99", [&of.p99, &first.p99], change.p99, precise);
-    format!("{p50}, {p99}")
-}
-
-fn part(name: &str, pair: [&Percentile; 2], change: Estimate, precise: bool) -> String {
-    let [one, other] = pair;
-    if one.is_largest() || other.is_largest() {
-        return format!("{name} -");
-    }
-    if one.overlaps(other) {
-        return format!("{name} n.s.");
-    }
-    let percent = change.value * 100.0;
-    let half = (change.high - change.low) / 2.0 * 100.0;
-    match precise {
-        true => format!("{name} {percent:+.0}±{half:.0} %"),
-        false => format!("{name} {percent:+.0} %"),
-    }
-}
-
-/// Returns the notes that explain the signs which `table` has.
-fn notes(summary: &Summary, table: &str) -> Vec<String> {
-    let slowdowns = || summary.policies.iter().filter_map(|policy| policy.slowdown);
-    let percentiles =
-        || slowdowns().flat_map(|slowdown| [slowdown.p50, slowdown.p95, slowdown.p99]);
-    let signs = [
-        ("[95 %]", "[95 %] by order statistics of the flows"),
-        ("n.s.", "n.s.: the intervals overlap"),
-        ("±", "±: half of the change's 95 % interval"),
-    ];
-    let signs = signs.into_iter().filter(|(sign, _)| table.contains(sign));
-    let signs: Vec<&str> = signs.map(|(_, words)| words).collect();
+/// Returns the notes that a reader of the tables needs.
+fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
-    if slowdowns().next().is_some() {
-        notes.push(signs.join("; "));
+    let finished = || summary.policies.iter().filter(|it| it.slowdown.is_some());
+    if finished().next().is_none() {
+        return notes;
     }
-    if percentiles().any(|percentile| percentile.is_largest()) {
-        notes.push(format!(
-            "max: {} of so few flows is the slowest flow, and no percentile",
-            names(slowdowns(), Percentile::is_largest)
-        ));
+    let mut words = "Brackets are 95 % intervals".to_owned();
+    if summary.clean && summary.policies.len() > 1 {
+        words += ", of changes by the bootstrap over flows that finished under both";
     }
-    let is_marked = |percentile: &Percentile| percentile.is_thin() && !percentile.is_largest();
-    if percentiles().any(|percentile| is_marked(&percentile)) {
+    let fewest = finished()
+        .filter(|it| has_p99(it))
+        .min_by_key(|it| it.finished);
+    if let Some(policy) = fewest {
+        let beyond = policy.slowdown.map_or(0, |slowdown| slowdown.p99.beyond);
+        words += &format!(
+            "; a p99 stands on the {} slowest of {} flows",
+            commas(beyond + 1),
+            commas(policy.finished)
+        );
+    }
+    notes.push(words + ".");
+    if finished().any(|policy| !has_p99(policy)) {
         notes.push(format!(
-            "*: {} stands on fewer than 10 flows beyond it",
-            names(slowdowns(), is_marked)
+            "max: of fewer than {MIN_FOR_P99} flows the slowest is shown, and no p99."
         ));
     }
     notes.extend(summary.policies.iter().filter_map(spread));
     notes
 }
 
-/// Returns the names of the percentiles that any policy has `marked`.
-fn names(
-    slowdowns: impl Iterator<Item = Slowdown>,
-    marked: impl Fn(&Percentile) -> bool,
-) -> String {
-    let mut found = [false; 3];
-    for slowdown in slowdowns {
-        let percentiles = [slowdown.p50, slowdown.p95, slowdown.p99];
-        for (found, percentile) in found.iter_mut().zip(percentiles) {
-            *found |= marked(&percentile);
-        }
-    }
-    let names = ["p50", "p95", "p99"].into_iter().zip(found);
-    let names: Vec<&str> = names
-        .filter(|(_, found)| *found)
-        .map(|(name, _)| name)
-        .collect();
-    names.join(", ")
-}
-
 /// Returns the spread of a policy's percentiles between its repetitions.
 fn spread(policy: &PolicySummary) -> Option<String> {
     let spread = policy.spread.as_ref()?;
-    let range = |range: Range| format!("{}–{}", slowdown(range.min), slowdown(range.max));
+    let range = |range: Range| format!("{} to {}", rounded(range.min), rounded(range.max));
     Some(format!(
         "{}: between {} repetitions p50 {}, p95 {}, p99 {}",
         policy.policy,
@@ -188,13 +205,47 @@ fn spread(policy: &PolicySummary) -> Option<String> {
     ))
 }
 
+/// True if a policy has flows enough for a 99th percentile.
+fn has_p99(policy: &PolicySummary) -> bool {
+    policy.finished >= MIN_FOR_P99
+}
+
+/// Returns the text with the meanings of changes and the warnings in colours.
+fn painted(text: &str) -> String {
+    let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
+    let styles = [
+        (BETTER_WORDS, color(AnsiColor::Green)),
+        (WORSE_WORDS, color(AnsiColor::Red)),
+        (UNKNOWN_WORDS, Style::new().dimmed()),
+        (SAME_WORDS, Style::new().dimmed()),
+    ];
+    let mut painted = text.to_owned();
+    for (words, style) in styles {
+        let words = format!(": {words}");
+        painted = painted.replace(&words, &format!("{style}{words}{style:#}"));
+    }
+    let warning = color(AnsiColor::Yellow);
+    painted.replace("\nwarning: ", &format!("\n{warning}warning:{warning:#} "))
+}
+
 fn width(table: &str) -> usize {
     let widths = table.lines().map(|line| line.chars().count());
     widths.max().unwrap_or(0)
 }
 
-/// Largest width of the table, in characters.
-const WIDTH: usize = 110;
+/// Largest width of the text, in characters.
+pub const WIDTH: usize = 80;
+
+/// Number of flows from which a 99th percentile says something: two are beyond it.
+const MIN_FOR_P99: u64 = 200;
+
+/// Relative change under which two slowdowns are the same in practice.
+const SAME: f64 = 0.01;
+
+const SAME_WORDS: &str = "the same within 1 %";
+const UNKNOWN_WORDS: &str = "no difference shown";
+const BETTER_WORDS: &str = "better";
+const WORSE_WORDS: &str = "worse";
 
 #[cfg(test)]
 mod tests {
@@ -219,6 +270,7 @@ mod tests {
             finished: count,
             unfinished: 0,
             below_one: 0,
+            max: values.last().copied(),
             slowdown: stats::slowdown(values),
             spread: stats::spread(repetitions),
             change: stats::change(&pairs),
@@ -226,14 +278,18 @@ mod tests {
     }
 
     fn table(policies: Vec<PolicySummary>) -> String {
-        let text = closing_table(&Summary {
+        let clean = policies
+            .iter()
+            .all(|policy| policy.flows == policy.finished);
+        let summary = Summary {
             scenario: "test".to_owned(),
-            clean: true,
+            clean,
             reasons: Vec::new(),
             unexercised: Vec::new(),
             policies,
             evidence: Evidence::default(),
-        });
+        };
+        let text = closing_table(&summary, false);
         let too_wide: Vec<_> = text
             .lines()
             .filter(|line| line.chars().count() > WIDTH)
@@ -247,14 +303,34 @@ mod tests {
         let base = values(2_000, 1.0, 60.0);
         let near = values(2_000, 1.0, 58.0);
         let far = values(2_000, 1.0, 1_200.0);
-        let mut unfinished = policy("ucmp-artifact", &base, &near, &[]);
-        unfinished.flows += 3;
         insta::assert_snapshot!(table(vec![
             policy("ecmp", &[], &base, &[]),
             policy("lcmp", &base, &values(2_000, 1.0, 20.0), &[]),
-            unfinished,
+            policy("ucmp-artifact", &base, &near, &[]),
             policy("te-100ms", &base, &far, &[]),
         ]));
+    }
+
+    #[test]
+    fn survivors_of_an_unclean_run_are_not_compared() {
+        let base = values(2_000, 1.0, 60.0);
+        let mut unfinished = policy("lcmp", &base, &values(2_000, 1.0, 20.0), &[]);
+        unfinished.flows += 3;
+        insta::assert_snapshot!(table(vec![policy("ecmp", &[], &base, &[]), unfinished]));
+    }
+
+    #[test]
+    fn colours_change_no_character() {
+        let base = values(2_000, 1.0, 60.0);
+        let lcmp = policy("lcmp", &base, &values(2_000, 1.0, 20.0), &[]);
+        let text = table(vec![policy("ecmp", &[], &base, &[]), lcmp]);
+        let colored = painted(&text);
+        assert!(colored.contains("\u{1b}[32m: better"), "{colored}");
+        let mut plain = colored;
+        for code in ["\u{1b}[32m", "\u{1b}[0m"] {
+            plain = plain.replace(code, "");
+        }
+        assert_eq!(plain, text);
     }
 
     #[test]
@@ -269,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn long_labels_give_up_the_widths_of_changes() {
+    fn long_labels_put_each_percentile_on_a_line_of_its_own() {
         let base = values(99_999, 100.0, 6_000.0);
         let other = values(99_999, 900.0, 60_000.0);
         insta::assert_snapshot!(table(vec![

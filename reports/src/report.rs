@@ -109,6 +109,8 @@ pub struct PolicySummary {
     pub unfinished: u64,
     /// Finished flows with a slowdown under 1, which is an error.
     pub below_one: u64,
+    /// Largest slowdown; none if no flow finished.
+    pub max: Option<f64>,
     /// FCT slowdown of the finished flows; none if no flow finished.
     pub slowdown: Option<Slowdown>,
     /// Spread of the percentiles between repetitions; none for fewer than two.
@@ -136,6 +138,7 @@ impl Summary {
                 finished: counts.finished,
                 unfinished: counts.unfinished,
                 below_one: counts.below_one,
+                max: slowdowns[index].last().copied(),
                 slowdown: stats::slowdown(&slowdowns[index]),
                 spread: stats::spread(&by_repetition[index]),
                 change,

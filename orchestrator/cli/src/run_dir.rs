@@ -20,7 +20,7 @@ use crate::{
     load::{self, Loaded},
     progress::Progress,
     provenance::provenance,
-    terminal::{note, print, print_json},
+    terminal::{note, print, print_json, stdout_is_colored},
 };
 
 /// Creates the directory of a run of `plan` in `results` and returns its absolute path.
@@ -141,7 +141,7 @@ pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> O
             summary,
         });
     } else {
-        print(closing_table(summary).trim_end());
+        print(closing_table(summary, stdout_is_colored()).trim_end());
         let cost = cost();
         if !cost.is_empty() {
             print(cost.trim_end());

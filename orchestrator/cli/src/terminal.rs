@@ -1,8 +1,8 @@
 //! Standard streams and signals: results on standard output, everything else on standard error.
 
 use std::{
-    fs,
-    io::{self, Write},
+    env, fs,
+    io::{self, IsTerminal, Write},
     path::Path,
     thread,
 };
@@ -37,6 +37,13 @@ fn write(text: &str) -> io::Result<()> {
         stdout.write_all(b"\n")?;
     }
     stdout.flush()
+}
+
+/// True if standard output is a terminal that shows colours, and `NO_COLOR` is not set.
+pub fn stdout_is_colored() -> bool {
+    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+    io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb
 }
 
 /// Writes a result as JSON.

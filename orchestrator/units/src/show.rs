@@ -59,12 +59,18 @@ pub const fn sides<const N: usize>(left: usize) -> [Side; N] {
 /// below its words.
 #[must_use]
 pub fn paragraph(head: &str, words: &str) -> String {
+    paragraph_of(WIDTH, head, words)
+}
+
+/// Returns [`paragraph`] in lines of at most `width` characters.
+#[must_use]
+pub fn paragraph_of(width: usize, head: &str, words: &str) -> String {
     let indent = head.chars().count();
     let mut text = head.to_owned();
     let mut column = indent;
     for word in words.split_whitespace() {
         let length = word.chars().count();
-        if column > indent && column + 1 + length > WIDTH {
+        if column > indent && column + 1 + length > width {
             text += &format!("\n{}", " ".repeat(indent));
             column = indent;
         }

@@ -23,6 +23,7 @@ pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, Repor
                    ±0.01 % and logarithmic beyond. Bins have about equally many flows; there are the \
                    paper's 20, or as many as have ten flows of each run.";
     Ok(vec![Captioned {
+        section: Section::Slowdown,
         title: "Changes by flow size".into(),
         caption: figure.missing().is_none().then(|| caption.into()),
         image: render(&figure, dir)?,

@@ -184,6 +184,9 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// Draws `text` at a point.
     pub fn text(&self, text: &str, (x, y): Point, lettering: Lettering) -> Drawn {
+        if text.is_empty() {
+            return Ok(());
+        }
         let style = TextStyle {
             font: font::at_size((self.grain.font_size)(lettering.em * self.grain.fineness)),
             color: lettering.color.to_backend_color(),

@@ -421,6 +421,8 @@ pub const MAX_SHOWN: usize = 3_000;
 
 #[cfg(test)]
 mod tests {
+    use lab_records::RunInfo;
+
     use super::*;
     use crate::testing;
 
@@ -502,18 +504,27 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rows_by_policy_repetition_and_id_are_shown() {
-        let rows: Vec<FlowRow> = (0..5 * MAX_SHOWN)
+    fn flows_are_shown_by_policy_repetition_and_id_and_many_are_chosen_from() {
+        let count = 3 * MAX_SHOWN;
+        let rows: Vec<FlowRow> = (0..count)
             .map(|number| FlowRow {
                 policy: ["b", "a"][number % 2].into(),
-                ..testing::flow("", id(10_000 - number), None)
+                ..testing::flow("", id(count - number), None)
             })
             .collect();
-        let flows = read(&rows);
+        let info = RunInfo {
+            scheduled_flows: count as u64 / 2,
+            ..testing::info()
+        };
+        let run = testing::run(&info, |writer| {
+            rows.iter().try_for_each(|row| writer.append_flow(row))
+        });
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap().0;
         assert_eq!(flows.policies, ["a", "b"]);
-        let mut expected: Vec<FlowRow> = rows.into_iter().filter(|it| it.policy == "a").collect();
-        expected.sort_by_key(|row| row.flow_id);
-        expected.truncate(MAX_SHOWN);
-        assert_eq!(flows.shown, expected);
+        assert_eq!(flows.shown.len(), MAX_SHOWN);
+        let key = |row: &FlowRow| (row.policy.clone(), row.repetition, row.flow_id);
+        assert!(flows.shown.is_sorted_by_key(key));
+        // None finished: the first are the worst.
+        assert_eq!(flows.shown[0].flow_id.0, 1);
     }
 }

@@ -133,6 +133,8 @@ mod tests {
             cost: [5, 6].into_iter().collect(),
             kept: [0, 1].into_iter().collect(),
             chosen: Some("dc3".into()),
+            signal_age_ns: None,
+            stale_signals: None,
             policy: "a".into(),
             repetition: 0,
             switch: "dc1".into(),

@@ -1,7 +1,8 @@
 //! Facts of the run.
 
 use lab_records::{
-    Clock, EngineInfo, GuestCpu, Location, Phase, RunEnd, RunInfo, Semantics, SimInfo, SimWork,
+    Clock, EngineInfo, GuestCpu, LiveChange, Location, Phase, RunEnd, RunInfo, Semantics, SimInfo,
+    SimWork,
 };
 use lab_units::{Nanos, Ratio};
 use maud::{Markup, html};
@@ -97,7 +98,15 @@ pub fn list(run: &Run) -> Markup {
             (fact("flows", &flows(run)))
             @if let Some(exactness) = exactness(run) { (fact("exactness", &exactness)) }
             @if !run.decisions.is_empty() { (fact("decisions", &decisions(run))) }
-            (fact("lcmp-lab", &info.tool_version))
+            (fact("lcmp-lab", &version(info)))
+            @if !info.provenance.command.is_empty() {
+                (fact("command", &info.provenance.command.join(" ")))
+            }
+            @for traffic in &info.provenance.traffic { (fact("traffic", traffic)) }
+            @for assumed in &info.provenance.assumed { (fact("taken for granted", assumed)) }
+            @for settings in &info.provenance.policies {
+                (fact(&settings.policy, &settings.parameters.to_string()))
+            }
             (fact("began", &run.started_at.to_string()))
             @match &run.end {
                 Some(end) => (ended(run, end)),
@@ -106,6 +115,28 @@ pub fn list(run: &Run) -> Markup {
         }
         (warnings(run))
     }
+}
+
+fn version(info: &RunInfo) -> String {
+    match info.provenance.tool_commit.as_str() {
+        "" => info.tool_version.clone(),
+        commit => format!("{}, commit {commit}", info.tool_version),
+    }
+}
+
+/// Returns the changes made while flows ran, besides the scenario's faults.
+fn changes(end: &RunEnd) -> Vec<String> {
+    let change = |change: &LiveChange| {
+        let mut text = change.text.clone();
+        if let Some(policy) = &change.policy {
+            text += &format!(", under {policy}");
+        }
+        if let Some(time) = change.time_ns {
+            text += &format!(" at {}", text::time(time));
+        }
+        text
+    };
+    end.changes.iter().map(change).collect()
 }
 
 fn engine(info: &RunInfo) -> Markup {
@@ -169,6 +200,7 @@ fn ended(run: &Run, end: &RunEnd) -> Markup {
         (fact("ended", &format!("{}, after {}", end.ended_at, text::time(took))))
         @if !end.phases.is_empty() { (fact("phases", &phases.join(", "))) }
         (fact("late launches", &end.late_launches.to_string()))
+        @for change in changes(end) { (fact("changed while it ran", &change)) }
         @if let Some(work) = &end.sim { (fact("simulated", &simulated(work))) }
         @if let Some(cpu) = end.guest_cpu { (fact("guest's CPU", &guest_cpu(cpu, run.flows.total().flows))) }
     }

@@ -104,7 +104,8 @@ fn without(page: &str, start: &str, end: &str) -> String {
     kept + rest
 }
 
-fn unescape(text: &str) -> String {
+/// Returns escaped text as it was.
+pub fn unescape(text: &str) -> String {
     let text = text.replace("&lt;", "<").replace("&gt;", ">");
     text.replace("&quot;", "\"").replace("&amp;", "&")
 }

@@ -2,6 +2,7 @@
 
 mod fidelity;
 mod html;
+mod layout;
 mod page;
 mod readme;
 mod synthetic;
