@@ -168,7 +168,8 @@ fn notes(summary: &Summary) -> Vec<String> {
     }
     let mut words = "Brackets are 95 % intervals".to_owned();
     if summary.clean && summary.policies.len() > 1 {
-        words += ", of changes by the bootstrap over flows that finished under both";
+        words += ", of changes by the bootstrap over windows of arrivals, of the flows that \
+                  finished under both";
     }
     let fewest = finished()
         .filter(|it| has_p99(it))

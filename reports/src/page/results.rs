@@ -15,8 +15,15 @@ pub fn tables(page: &Page<'_>) -> Markup {
         div.wide { (slowdowns(page)) }
         @if page.summary.policies.iter().any(|policy| policy.change.is_some()) {
             h3 { "Change against " (page.summary.policies[0].policy) }
-            div.wide { (changes(page)) }
+            @if page.summary.clean {
+                div.wide { (changes(page)) }
+            } @else {
+                p {
+                    "The run is not clean: no change is computed from the flows that are left."
+                }
+            }
         }
+        (tails(page))
         p.note {
             "Percentiles by the nearest-rank rule. In brackets: 95 % intervals, of percentiles by \
              order statistics, of means and changes by the bootstrap with flows drawn whole; they \
@@ -96,6 +103,41 @@ fn changes(page: &Page<'_>) -> Markup {
                             td.n { (text::number(change.pairs as u64)) }
                         }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// Returns a note about the policies under which packets were lost: their slowest flows waited for
+/// retransmissions.
+fn tails(page: &Page<'_>) -> Markup {
+    let drops = |policy: &String| {
+        let uses = page
+            .run
+            .link_uses
+            .iter()
+            .filter(|one| one.policy == *policy);
+        uses.map(|one| one.drops).sum::<u64>()
+    };
+    let policies = page.run.flows.policies.iter();
+    let lossy: Vec<String> = policies
+        .map(|policy| (policy, drops(policy)))
+        .filter(|(_, drops)| *drops > 0)
+        .map(|(policy, drops)| format!("{policy} {}", text::number(drops)))
+        .collect();
+    html! {
+        @if !lossy.is_empty() {
+            p.note {
+                "Packets lost on inter-DC links: " (lossy.join(", ")) ". The FCTs of the flows that \
+                 lost them contain retransmissions, and retransmission time-outs where the last \
+                 packets were lost: such a tail tells of time-outs more than of paths. "
+                @if page.run.timeouts.traced > 0 {
+                    (text::number(page.run.timeouts.timed_out)) " of the "
+                    (text::number(page.run.timeouts.traced)) " traced flows timed out."
+                } @else {
+                    "The records do not say which flows timed out; those of " code { "sim --story" }
+                    " do, for traced flows."
                 }
             }
         }

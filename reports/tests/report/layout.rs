@@ -24,7 +24,7 @@ fn the_page_fits_its_window_and_no_label_overlaps_another() {
     };
     for dir in [
         Synthetic::testbed(44).write("layout-testbed"),
-        thirteen::run(3_000).write("layout-thirteen"),
+        thirteen::run(200).write("layout-thirteen"),
     ] {
         let report = render(&dir).expect("a report");
         let page = fs::read_to_string(&report.html).expect("a page");

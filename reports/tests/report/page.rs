@@ -234,12 +234,6 @@ fn hostile_names_are_text() {
         flow.reason = evil.into();
         flow.path = Some(DcPath::new(["dc1", evil_dc, "dc8"]));
     }
-    let policies = (run.links.iter_mut().map(|row| &mut row.policy))
-        .chain(run.queues.iter_mut().map(|row| &mut row.policy))
-        .chain(run.decisions.iter_mut().map(|row| &mut row.policy));
-    policies
-        .filter(|policy| *policy == "ecmp")
-        .for_each(|policy| *policy = evil.into());
     run.end.as_mut().expect("an end").problems = vec![evil.into()];
     let (report, html) = report(&run.write("hostile"));
     let pages = pages(&report, html);

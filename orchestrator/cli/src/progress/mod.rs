@@ -4,9 +4,11 @@
 //! clock jumps during waits for the host and is meaningful only while flows run.
 //!
 //! - `screen`: bars on a terminal, lines elsewhere
+//! - `remaining`: time that the rest of a run takes
 //! - `relay`: progress messages from a guest to the host
 
 mod relay;
+mod remaining;
 mod screen;
 
 use std::time::{Duration, Instant};
@@ -22,6 +24,7 @@ pub use self::{
 };
 use self::{
     relay::{Message, Relay},
+    remaining::Remaining,
     screen::Screen,
 };
 
@@ -32,6 +35,7 @@ pub struct Progress {
     phases: Vec<Phase>,
     /// True if the clock of this process is virtual.
     is_virtual: bool,
+    remaining: Remaining,
 }
 
 /// Output of progress: this process's standard error, or messages to the host.
@@ -61,6 +65,15 @@ impl Progress {
             phase: None,
             phases: Vec::new(),
             is_virtual: inside::clock() == Clock::Virtual,
+            remaining: Remaining::default(),
+        }
+    }
+
+    /// Expects flows to be run `times` times from now on: once for each policy and repetition.
+    pub fn expect(&mut self, times: u64) {
+        self.remaining = Remaining::of(times, Instant::now());
+        if let Output::Host(relay) = &self.output {
+            relay.send(&Message::Expect { times });
         }
     }
 
@@ -114,7 +127,7 @@ impl Progress {
     pub fn finish(&mut self) -> Vec<Phase> {
         self.end_phase(false);
         if let Output::Screen(screen) = &self.output {
-            screen.finish();
+            screen.end();
         }
         std::mem::take(&mut self.phases)
     }
@@ -130,6 +143,7 @@ impl Progress {
                 is_milestone,
             } => self.set(done, total, &text, is_milestone),
             Message::End { virtual_ns } => self.close(virtual_ns),
+            Message::Expect { times } => self.expect(times),
         }
     }
 
@@ -145,7 +159,12 @@ impl Progress {
         let Some(open) = &mut self.phase else { return };
         open.done = done;
         match &self.output {
-            Output::Screen(screen) => screen.set(&open.name, done, total, text, is_milestone),
+            Output::Screen(screen) => {
+                let left = self.remaining.left(Instant::now());
+                let left = left.map(|left| format!("{text} (run: about {} left)", about(left)));
+                let text = left.as_deref().unwrap_or(text);
+                screen.set(&open.name, done, total, text, is_milestone);
+            }
             Output::Host(relay) => relay.send(&Message::Step {
                 done,
                 total,
@@ -172,7 +191,9 @@ impl Progress {
                     took_ns: nanos(open.since.elapsed()),
                     virtual_ns,
                 };
+                screen.end();
                 screen.write(ended(&phase).as_bytes());
+                self.remaining.ended(&phase.name, Instant::now());
                 self.phases.push(phase);
             }
             Output::Host(relay) => relay.send(&Message::End { virtual_ns }),

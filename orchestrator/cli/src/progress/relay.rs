@@ -28,6 +28,8 @@ pub(super) enum Message {
     },
     /// End of the phase, with its virtual time if flows ran in it, ns.
     End { virtual_ns: Option<Nanos> },
+    /// Number of times that flows will run.
+    Expect { times: u64 },
 }
 
 /// Sender of progress messages, in the guest.
@@ -47,7 +49,7 @@ impl Relay {
     pub(super) fn send(&self, message: &Message) {
         let is_shown = match message {
             Message::Step { is_milestone, .. } => self.all_steps || *is_milestone,
-            Message::Begin { .. } | Message::End { .. } => true,
+            Message::Begin { .. } | Message::End { .. } | Message::Expect { .. } => true,
         };
         if is_shown {
             screen::write(&encode(message));

@@ -18,13 +18,14 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new() -> Self {
         Self {
-            bar: bar(0, "{prefix:>10} {bar:30.cyan/dim} {pos}/{len} {msg}"),
+            bar: bar(0, COUNTED),
         }
     }
 
     pub(super) fn begin(&self, name: &str, total: u64) {
         if let Some(bar) = &self.bar {
             bar.reset();
+            bar.set_style(style(if total > 0 { COUNTED } else { UNCOUNTED }));
             bar.set_length(total);
             bar.set_prefix(name.to_owned());
             bar.set_message("");
@@ -44,6 +45,13 @@ impl Screen {
         }
     }
 
+    /// Removes the bar of a phase that has ended.
+    pub(super) fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
     /// Writes bytes above the bar.
     pub(super) fn write(&self, bytes: &[u8]) {
         match &self.bar {
@@ -51,23 +59,25 @@ impl Screen {
             None => write(bytes),
         }
     }
-
-    pub(super) fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }
+
+/// Template of a phase with a number of steps, and of one without.
+const COUNTED: &str = "{prefix:>10} {bar:30.cyan/dim} {pos}/{len} {msg}";
+const UNCOUNTED: &str = "{prefix:>10} {spinner} {msg}";
 
 /// Returns a bar of `length` by a constant indicatif template, or `None` where none can be drawn.
 pub fn bar(length: u64, template: &'static str) -> Option<ProgressBar> {
     draws_bars().then(|| {
         let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
         let bar = ProgressBar::with_draw_target(Some(length), target);
-        let style = ProgressStyle::with_template(template).expect("the template is constant");
-        bar.set_style(style.progress_chars("━━╌"));
+        bar.set_style(style(template));
         bar
     })
+}
+
+fn style(template: &'static str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template).expect("the template is constant");
+    style.progress_chars("━━╌")
 }
 
 /// Returns true if standard error is a terminal, or the host's standard error is one.

@@ -116,6 +116,7 @@ impl<'a> Run<'a> {
         let mut lab = self.build(reservation, &plan, &mut progress)?;
         progress.begin("links", 0);
         let measured = self.measure(&plan, &lab)?;
+        progress.expect(u64::from(plan.repetitions) * plan.policies.len() as u64);
         let result = self.run_flows(&plan, &mut lab, &mut records, &mut progress);
         let commands = exec_log::read(&request.lab);
 
