@@ -1,5 +1,5 @@
-//! Switches of a run on this kernel, with packets instead of RDMA flows: agents that are killed and
-//! tuned while their switches forward.
+//! Switches of a run on this kernel, with packets instead of RDMA flows: agents that are killed, stopped
+//! and tuned while their switches forward.
 
 use std::{
     collections::BTreeMap,
@@ -21,9 +21,9 @@ use lab_abi::{
     wire::{AgentMessage, Ready},
 };
 use lab_perftest::MonotonicTime;
-use lab_plan::model::Plan;
+use lab_plan::model::{FaultChange, FaultPlan, Plan};
 use lab_records::{DecisionRow, RunDir, RunWriter, SwitchRow, sample};
-use lab_units::{DcId, Nanos, NodeId};
+use lab_units::{DcId, LinkId, Nanos, NodeId};
 use nix::{
     sched::{CloneFlags, setns},
     sys::signal::{Signal, kill},
@@ -41,8 +41,8 @@ use super::{
 use crate::{
     Lab,
     lab::Reservation,
-    lower::{Clock, HostPlacement, LowerOptions},
-    testing::{self, isolated},
+    lower::{Clock, HostPlacement, LowerOptions, lower_fault},
+    testing::{self, isolated, skipped},
 };
 
 /// Variable of the processes of this test that are agents.
@@ -151,6 +151,34 @@ fn tuned_weights_reach_the_switch_and_a_restarted_agent() {
     });
 }
 
+#[test]
+fn flows_leave_a_cut_link_while_all_agents_are_stopped() {
+    isolated(|| {
+        with_run(testing::routed, 0, |live| {
+            if !live.has_carriers {
+                live.end();
+                return skipped("tracing of kernel functions is missing");
+            }
+            live.send(FLOWS);
+            let pinned = live.decided_at_dc1(FLOWS.len());
+            let over_dc2 = |row: &&DecisionRow| row.chosen.as_deref() == Some("dc2");
+            let cut_off = pinned.iter().filter(over_dc2).count();
+            assert!(cut_off > 0);
+
+            live.signal_all(Signal::SIGSTOP);
+            live.cut(LinkId(0));
+            live.send(FLOWS);
+            live.signal_all(Signal::SIGCONT);
+            let moved = live.decided_at_dc1(cut_off);
+            let is_moved = |row: &DecisionRow| {
+                (&*row.reason, row.chosen.as_deref()) == ("failover", Some("dc3"))
+            };
+            assert!(moved.iter().all(is_moved), "{moved:?}");
+            live.end();
+        });
+    });
+}
+
 /// Run whose switches forward.
 struct LiveRun<'r, 'l> {
     runner: &'r mut Runner<'l>,
@@ -159,6 +187,8 @@ struct LiveRun<'r, 'l> {
     runtime: &'r tokio::runtime::Runtime,
     /// Processes of the agents.
     pids: BTreeMap<DcId, u32>,
+    /// True if this kernel marks dead ports by itself.
+    has_carriers: bool,
     /// Host of DC1, which sends packets to DC4's.
     sender: (NodeId, Ipv4Addr),
     receiver: UdpSocket,
@@ -235,6 +265,7 @@ fn with_run(plan: impl FnOnce(u8) -> Plan, policy: usize, test: impl FnOnce(&mut
         report: RunReport::default(),
         runtime: &runtime,
         pids: BTreeMap::new(),
+        has_carriers: true,
         sender: host("dc1/h1"),
         receiver,
     };
@@ -261,6 +292,7 @@ impl LiveRun<'_, '_> {
         let ready = match &input {
             Input::Agent(dc, AgentEvent::Message(AgentMessage::Ready(ready))) => {
                 self.pids.insert(*dc, ready.pid);
+                self.has_carriers &= ready.has_carriers;
                 Some(ready.clone())
             }
             _ => None,
@@ -319,6 +351,27 @@ impl LiveRun<'_, '_> {
             socket.send_to(&PAYLOAD, to).unwrap();
             self.receiver.set_read_timeout(Some(PATIENCE)).unwrap();
             self.receiver.recv(&mut [0; 64]).expect("a packet");
+        }
+    }
+
+    /// Cuts a link as a fault does.
+    fn cut(&mut self, link: LinkId) {
+        let fault = FaultPlan {
+            at_ns: Nanos::ZERO,
+            paper_at_ns: Nanos::ZERO,
+            link,
+            change: FaultChange::Down,
+            path_cost_updates: Vec::new(),
+        };
+        let lab = &mut self.runner.lab;
+        let steps = lower_fault(self.runner.plan, lab.options(), &fault).unwrap();
+        lab.apply(&steps).unwrap();
+    }
+
+    /// Sends a signal to the agents of all switches.
+    fn signal_all(&self, signal: Signal) {
+        for &pid in self.pids.values() {
+            kill(Pid::from_raw(pid.try_into().unwrap()), signal).unwrap();
         }
     }
 
