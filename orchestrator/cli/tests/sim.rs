@@ -546,7 +546,7 @@ fn a_run_shows_each_policys_mechanism_at_work() {
   - workload:
       sizes: workloads/bulk.csv
       pairs: [{ from: dc1, to: dc8, both_ways: true }]
-      load: 0.15
+      load: 0.6
       duration: 15 ms
 policies:
   - ecmp
@@ -735,4 +735,16 @@ fn runs_are_compared_with_the_differences_that_are_meant() {
         .expect_exit(&["compare", &paths[0], &paths[0]], 0)
         .stdout;
     assert!(text.contains("B against A"), "{text}");
+}
+
+#[test]
+fn a_hash_is_judged_by_its_decisions_before_the_first_fault() {
+    let bench = Bench::new();
+    let scenario = root().join("scenarios/failover.yaml");
+    let out = bench.expect_exit(&["sim", "--scaled", scenario.to_str().unwrap()], 0);
+    let words: Vec<&str> = out.stdout.split_whitespace().collect();
+    let said = words.join(" ");
+    let judged = "decisions before the first fault over 12 of 12 next hops";
+    assert!(said.contains(judged), "{said}");
+    assert!(!said.contains("does not spread"), "{said}");
 }

@@ -451,13 +451,6 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the path over `dcs`.
-    #[must_use]
-    pub fn path(&self, dcs: impl IntoIterator<Item = DcId>) -> DcPath {
-        let names = dcs.into_iter().map(|dc| &self.plan.dcs[dc.index()].name);
-        DcPath::new(names)
-    }
-
     /// Returns the name of a datacenter.
     #[must_use]
     pub fn dc(&self, dc: DcId) -> String {

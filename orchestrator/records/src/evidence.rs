@@ -189,8 +189,11 @@ pub struct PathDifference {
 /// Shares of next hops, against the shares of their buckets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HashCounts {
-    /// Decisions.
+    /// Decisions, before the first fault if the plan has one: after it a next hop may be dead.
     pub decisions: u64,
+    /// True if the plan has a fault.
+    #[serde(default)]
+    pub has_fault: bool,
     /// Next hops with buckets, summed over switches and destinations that have a choice.
     pub next_hops: u64,
     /// Those of them that were chosen.
@@ -469,8 +472,13 @@ impl LcmpCounts {
 impl HashCounts {
     fn sentence(&self) -> String {
         let mut sentence = format!(
-            "{} decisions over {} of {} next hops",
+            "{} decisions{} over {} of {} next hops",
             commas(self.decisions),
+            if self.has_fault {
+                " before the first fault"
+            } else {
+                ""
+            },
             commas(self.used),
             commas(self.next_hops)
         );
@@ -560,6 +568,7 @@ mod tests {
 
     fn hash(used: u64, p_value: f64) -> Mechanism {
         Mechanism::Hash(HashCounts {
+            has_fault: false,
             decisions: 2_000,
             next_hops: 12,
             used,

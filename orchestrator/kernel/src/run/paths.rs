@@ -5,17 +5,16 @@ use std::{collections::BTreeMap, net::Ipv4Addr};
 use lab_abi::wire::DecisionReport;
 use lab_perftest::{QpAddress, Side, Tool};
 use lab_plan::model::{Flow, Plan};
+use lab_recorder::{FirstHops, next_dc};
 use lab_records::DcPath;
-use lab_units::{DcId, FlowId, PortId};
+use lab_units::{DcId, FlowId};
 
 /// Ports that DCI switches pinned flows to, and the paths that follow.
 #[derive(Debug)]
 pub(super) struct PinnedPaths<'a> {
     plan: &'a Plan,
     tool: Tool,
-    /// Ports by direction and switch, of each switch's first decision: a failover does not change the
-    /// path on which a flow began.
-    ports: BTreeMap<Direction, BTreeMap<DcId, PortId>>,
+    hops: BTreeMap<Direction, FirstHops>,
     /// Flows by direction, once their QPs are known.
     flows: BTreeMap<Direction, FlowId>,
 }
@@ -41,7 +40,7 @@ impl<'a> PinnedPaths<'a> {
         Self {
             plan,
             tool,
-            ports: BTreeMap::new(),
+            hops: BTreeMap::new(),
             flows: BTreeMap::new(),
         }
     }
@@ -60,8 +59,8 @@ impl<'a> PinnedPaths<'a> {
             dst: report.dst_ip,
             dest_qp: report.dest_qp?,
         };
-        let ports = self.ports.entry(direction).or_default();
-        ports.entry(dc).or_insert(report.port);
+        let hops = self.hops.entry(direction).or_default();
+        hops.add(dc, next_dc(self.plan, report.port));
         self.flows.get(&direction).copied()
     }
 
@@ -69,9 +68,14 @@ impl<'a> PinnedPaths<'a> {
     pub(super) fn of(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> FlowPaths {
         let (data, ack) = self.directions(flow, client_qp, server_qp);
         let dc = |node: lab_units::NodeId| self.plan.nodes[node.index()].dc;
+        let path = |direction, from, to| {
+            let hops = self.hops.get(&direction);
+            hops.unwrap_or(&FirstHops::default())
+                .path(self.plan, from, to)
+        };
         FlowPaths {
-            data: self.path(data, dc(flow.src), dc(flow.dst)),
-            ack: self.path(ack, dc(flow.dst), dc(flow.src)),
+            data: path(data, dc(flow.src), dc(flow.dst)),
+            ack: path(ack, dc(flow.dst), dc(flow.src)),
         }
     }
 
@@ -94,37 +98,6 @@ impl<'a> PinnedPaths<'a> {
         };
         (direction(src, dst, data), direction(dst, src, ack))
     }
-
-    /// Returns the DCs a direction crosses; none if a switch with a choice has reported no decision.
-    fn path(&self, direction: Direction, from: DcId, to: DcId) -> Option<DcPath> {
-        let ports = self.ports.get(&direction);
-        let mut crossed = vec![from];
-        while let Some(&at) = crossed.last().filter(|at| **at != to) {
-            let pinned = ports.and_then(|ports| ports.get(&at)).copied();
-            let next = next_dc(self.plan, pinned.or_else(|| self.only_port(at, to))?);
-            if crossed.contains(&next) {
-                return None;
-            }
-            crossed.push(next);
-        }
-        let names = crossed.into_iter();
-        Some(DcPath::new(
-            names.map(|dc| self.plan.dcs[dc.index()].name.as_str()),
-        ))
-    }
-
-    fn only_port(&self, at: DcId, to: DcId) -> Option<PortId> {
-        let mut destinations = self.plan.switches.get(at.index())?.destinations.iter();
-        match destinations.find(|row| row.dc == to)?.candidates.as_slice() {
-            [only] => Some(only.port),
-            _ => None,
-        }
-    }
-}
-
-/// Returns the DC at the other end of a port's link.
-fn next_dc(plan: &Plan, port: PortId) -> DcId {
-    plan.nodes[plan.ports[port.peer().index()].node.index()].dc
 }
 
 #[cfg(test)]

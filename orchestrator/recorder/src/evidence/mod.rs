@@ -24,7 +24,7 @@ use lab_plan::{
     model::{Plan, PolicyPlan, PolicyRun},
 };
 use lab_records::{
-    DecisionRow, EngineInfo, Evidence, FlowRow, LinkRow, Mechanism, Met, OfferedLoad,
+    DecisionRow, EngineInfo, Evidence, FlowRow, HashCounts, LinkRow, Mechanism, Met, OfferedLoad,
     PolicyEvidence, RecordsError, RunDir, SplitRow, SwitchRow,
 };
 use lab_units::DcId;
@@ -185,7 +185,10 @@ impl<'a> Witness<'a> {
                 Mechanism::Lcmp(counts)
             }
             (PolicyPlan::Ecmp | PolicyPlan::Wcmp | PolicyPlan::UcmpArtifact, _) => {
-                Mechanism::Hash(policy.shares.counts())
+                Mechanism::Hash(HashCounts {
+                    has_fault: !self.plan.faults.is_empty(),
+                    ..policy.shares.counts()
+                })
             }
             (PolicyPlan::Ucmp(config), _) if config.ageing => Mechanism::FlowAgeing {
                 flows: decisions,
@@ -253,8 +256,11 @@ impl PolicyWitness<'_> {
             let next = destination.candidates[candidate].next_dc;
             (plan.dcs[next.index()].name.as_str(), buckets)
         });
-        self.shares
-            .add((choice.switch, choice.destination), row, buckets);
+        let fault = plan.faults.first().map(|fault| fault.paper_at_ns);
+        if fault.is_none_or(|fault| row.time_ns < fault) {
+            self.shares
+                .add((choice.switch, choice.destination), row, buckets);
+        }
     }
 
     fn met(&self) -> Met {

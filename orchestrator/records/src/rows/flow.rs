@@ -43,9 +43,9 @@ row! {
         /// FCT ÷ ideal FCT, unclipped: a value under 1 is an error to find.
         #[serde(deserialize_with = "finite")]
         pub slowdown: Option<f64>,
-        /// Datacenters crossed by the flow's data.
+        /// Datacenters that the flow's data crossed first: failover and flow ageing leave it.
         pub path: Option<DcPath>,
-        /// Datacenters crossed by the flow's acknowledgements.
+        /// Datacenters that the flow's acknowledgements crossed first.
         pub ack_path: Option<DcPath>,
         /// Outcome of the flow.
         pub status: FlowStatus,

@@ -1,11 +1,9 @@
 //! Records of a simulation: an observer that writes a run directory's rows while the run goes.
 //!
 //! - `rows`: row of a trace event
-//! - `paths`: datacenters that a flow crosses
 //! - `story`: events of single flows, repeated events in one row
 //! - `recorder`: the observer
 
-mod paths;
 mod recorder;
 mod rows;
 mod story;

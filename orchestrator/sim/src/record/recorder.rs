@@ -6,8 +6,7 @@ use lab_recorder::RowBatch;
 use lab_records::{FlowStatus, RecordsError, RunWriter, StoryEvent, StoryRow};
 
 use super::{
-    paths::FlowPaths,
-    rows::{End, EventRows},
+    rows::{End, EventRows, FlowHops},
     story::Stories,
 };
 use crate::{
@@ -24,8 +23,8 @@ pub struct Recorder<'w> {
     rows: EventRows<'w>,
     writer: &'w mut RunWriter,
     watch: &'w mut dyn FnMut(Progress) -> bool,
-    /// Paths of the flows under way.
-    paths: BTreeMap<u32, FlowPaths>,
+    /// First hops of the flows under way.
+    hops: BTreeMap<u32, FlowHops>,
     /// True for each flow whose row is written.
     has_ended: Vec<bool>,
     stories: Stories,
@@ -48,7 +47,7 @@ impl<'w> Recorder<'w> {
             rows: EventRows::new(context),
             writer,
             watch,
-            paths: BTreeMap::new(),
+            hops: BTreeMap::new(),
             has_ended: vec![false; context.flows.len()],
             stories: Stories::default(),
             pending: RowBatch::default(),
@@ -111,9 +110,8 @@ impl<'w> Recorder<'w> {
 
     fn end_flow(&mut self, flow: u32, end: &End) {
         self.has_ended[flow as usize] = true;
-        let paths = self.paths.remove(&flow);
-        let paths = paths.unwrap_or_else(|| self.rows.no_paths(flow));
-        let row = self.rows.flow(flow, end, &paths);
+        let hops = self.hops.remove(&flow).unwrap_or_default();
+        let row = self.rows.flow(flow, end, &hops);
         self.pending.flows.push(row);
         self.pending.story.extend(self.stories.end(flow));
     }
@@ -124,15 +122,13 @@ impl<'w> Recorder<'w> {
             return;
         }
         let (from, to) = self.rows.hop(hop.port);
-        let rows = &self.rows;
-        let paths = self.paths.entry(hop.flow);
-        let paths = paths.or_insert_with(|| rows.no_paths(hop.flow));
-        let path = if hop.is_ack {
-            &mut paths.ack
+        let hops = self.hops.entry(hop.flow).or_default();
+        let direction = if hop.is_ack {
+            &mut hops.ack
         } else {
-            &mut paths.data
+            &mut hops.data
         };
-        path.hop(from, to);
+        direction.add(from, to);
     }
 
     fn decided(&mut self, event: &DecisionEvent) {

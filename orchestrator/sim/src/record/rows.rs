@@ -2,8 +2,8 @@
 
 use lab_plan::{Flow, LinkKind, Role};
 use lab_recorder::{
-    CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals, QueueLevels,
-    RowMaker, Split, SwitchCounters,
+    CandidateScore, Decision, FirstHops, FlowGenerator, FlowResult, LinkCounters, PortTotals,
+    QueueLevels, RowMaker, Split, SwitchCounters,
 };
 use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, PortRow, QueueRow, SplitRow,
@@ -11,7 +11,6 @@ use lab_records::{
 };
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos, PortId};
 
-use super::paths::{FlowPaths, PathTrace};
 use crate::{
     simulate::RunContext,
     time::SimTime,
@@ -24,6 +23,13 @@ use crate::{
 pub struct EventRows<'w> {
     context: RunContext<'w>,
     rows: RowMaker<'w>,
+}
+
+/// First hops of a flow's data and of its ACKs.
+#[derive(Debug, Default)]
+pub struct FlowHops {
+    pub data: FirstHops,
+    pub ack: FirstHops,
 }
 
 /// End of a flow.
@@ -53,15 +59,6 @@ impl<'w> EventRows<'w> {
         Self { context, rows }
     }
 
-    /// Returns a flow's paths before its first packet.
-    pub fn no_paths(&self, flow: u32) -> FlowPaths {
-        let flow = &self.context.flows[flow as usize];
-        FlowPaths {
-            data: PathTrace::from(self.dc_of(flow.src)),
-            ack: PathTrace::from(self.dc_of(flow.dst)),
-        }
-    }
-
     /// Returns the datacenters at the ends of a port's link, the port's own first.
     pub fn hop(&self, port: u32) -> (DcId, DcId) {
         let ports = &self.context.network.ports;
@@ -70,14 +67,11 @@ impl<'w> EventRows<'w> {
         (self.dc_of(facts.node), self.dc_of(peer.node))
     }
 
-    pub fn flow(&self, flow: u32, end: &End, paths: &FlowPaths) -> FlowRow {
+    pub fn flow(&self, flow: u32, end: &End, hops: &FlowHops) -> FlowRow {
         let simulated = &self.context.flows[flow as usize];
         let planned: &Flow = &self.rows.plan.flows[simulated.plan.index()];
         let dc = |node: lab_units::NodeId| self.rows.plan.nodes[node.index()].dc;
-        let path = |trace: &PathTrace, to| {
-            let crossed = trace.to(to)?;
-            Some(self.rows.path(crossed.iter().copied()))
-        };
+        let (src, dst) = (dc(planned.src), dc(planned.dst));
         let (fct, status, reason, has_started) = match end {
             End::At(at) => {
                 let fct = (*at - simulated.start).nanos_trunc();
@@ -89,6 +83,10 @@ impl<'w> EventRows<'w> {
                 has_started,
             } => (None, *status, reason.clone(), *has_started),
         };
+        let path = |hops: &FirstHops, from, to| {
+            let path = hops.path(self.rows.plan, from, to);
+            path.filter(|_| has_started)
+        };
         let result = FlowResult {
             start: planned.start_ns,
             fct,
@@ -97,8 +95,8 @@ impl<'w> EventRows<'w> {
             lateness: has_started.then_some(Nanos::ZERO),
             status,
             reason,
-            path: path(&paths.data, dc(planned.dst)),
-            ack_path: path(&paths.ack, dc(planned.src)),
+            path: path(&hops.data, src, dst),
+            ack_path: path(&hops.ack, dst, src),
         };
         self.rows.flow(planned, result)
     }
