@@ -9,6 +9,7 @@ use clap::{
 use lab_kernel::run::tune::Change;
 use lab_plan::{Capacity, Engine};
 use lab_reports::{compare::Aspect, fidelity::Bound};
+use lab_scenario::limits;
 use lab_units::{Clock, FlowId, Nanos, Place, Ratio};
 use serde::Serialize;
 
@@ -307,12 +308,27 @@ pub struct Overrides {
     /// Only these policies of the scenario, by label
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policies: Vec<String>,
+    /// Load of the workloads with a list of loads, or of all workloads
+    #[arg(long, value_name = "SHARE", value_parser = load_share)]
+    pub load: Option<Ratio>,
     /// Scale of the lab instead of the scenario's: factors of rates and times, or that of a run
     #[arg(long, value_name = "RATE,TIME|RUN")]
     pub scale: Option<ScaleArg>,
     /// Place whose capacity `scale: auto` fits [default: that of `up`; else guest-virtual]
     #[arg(long, value_parser = place(), value_name = "PLACE")]
     pub scale_for: Option<Place>,
+}
+
+/// Reads a load above 0, as a decimal or a fraction.
+fn load_share(text: &str) -> Result<Ratio, String> {
+    let max = limits::MAX_LOAD;
+    match text.parse::<Ratio>() {
+        Err(error) => Err(error.to_string()),
+        Ok(load) if load == Ratio::ZERO || Ratio::new(max, 1).is_none_or(|max| load > max) => {
+            Err(format!("a load is above 0 and at most {max}"))
+        }
+        Ok(load) => Ok(load),
+    }
 }
 
 /// Scale of the command line.

@@ -14,11 +14,13 @@ use lab_units::{Place, Ratio};
 
 use crate::{
     args::{Overrides, ScaleArg, ScenarioArgs},
-    failure::{Failure, with_causes},
+    failure::{Exit, Failure, Outcome, with_causes},
     place,
+    terminal::note,
 };
 
 /// A parsed scenario with the texts it was read from.
+#[derive(Clone)]
 pub struct Loaded {
     /// Parsed scenario.
     pub scenario: Scenario,
@@ -54,10 +56,62 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     })
 }
 
+impl Loaded {
+    /// Returns the scenario of the run that `overrides` ask for: of a sweep, the load they name or the
+    /// first.
+    pub fn first_run(self, overrides: &Overrides) -> Self {
+        let first = self.scenario.sweep().first().copied();
+        match overrides.load.or(first) {
+            Some(load) => self.at_load(load),
+            None => self,
+        }
+    }
+
+    fn at_load(self, load: Ratio) -> Self {
+        Self {
+            scenario: self.scenario.at_load(load),
+            ..self
+        }
+    }
+}
+
+/// Makes the run of a scenario by `run`, or of each load of its sweep unless `overrides` name one, and
+/// returns the gravest exit code. `run` gets the overrides that make the same run once more.
+/// Fails with the first run that fails.
+pub fn each_run(
+    loaded: &Loaded,
+    overrides: &Overrides,
+    mut run: impl FnMut(Loaded, Overrides) -> Outcome,
+) -> Outcome {
+    let loads = match overrides.load {
+        Some(load) => vec![load],
+        None => loaded.scenario.sweep().to_vec(),
+    };
+    if loads.is_empty() {
+        return run(loaded.clone(), overrides.clone());
+    }
+    let count = loads.len();
+    let mut gravest = Exit::Pass;
+    for (done, load) in loads.into_iter().enumerate() {
+        let loaded = loaded.clone().at_load(load);
+        if count > 1 {
+            let name = &loaded.scenario.name;
+            note(&format!("run {} of {count}: {name}", done + 1));
+        }
+        let mut overrides = overrides.clone();
+        overrides.load = Some(load);
+        let exit = run(loaded, overrides)?;
+        if gravest != Exit::Failed && exit != Exit::Pass {
+            gravest = exit;
+        }
+    }
+    Ok(gravest)
+}
+
 /// Reads a scenario and plans it for the first lab slot.
 /// Fails on a scenario that cannot be read or planned, with exit code 2.
 pub fn plan(arguments: &ScenarioArgs) -> Result<Plan, Failure> {
-    let loaded = load(&arguments.scenario)?;
+    let loaded = load(&arguments.scenario)?.first_run(&arguments.overrides);
     let capacity = capacity(&arguments.overrides, Place::default);
     plan_loaded(&loaded, arguments, capacity, 0)
 }

@@ -56,6 +56,9 @@ pub const MAX_FLOW_SIZE: Bytes = Bytes::new(100_000_000_000);
 pub const MAX_CDF_POINTS: usize = 10_000;
 /// Maximum load: far past full links every scenario is the same queue.
 pub const MAX_LOAD: u64 = 4;
+
+/// Loads of a sweep.
+pub const MAX_SWEEP: usize = 16;
 /// Maximum start time of a flow and of a fault.
 pub const MAX_DURATION: Nanos = Nanos::from_millis(3_600_000);
 /// Maximum number of assertions.

@@ -40,6 +40,39 @@ pub struct Scenario {
     pub expect: Vec<Expectation>,
 }
 
+impl Scenario {
+    /// Returns the loads of the sweep, each of them a run; empty without a sweep.
+    #[must_use]
+    pub fn sweep(&self) -> &[Ratio] {
+        let sweeps = self.workloads().map(|workload| workload.sweep.as_slice());
+        sweeps.max_by_key(|sweep| sweep.len()).unwrap_or_default()
+    }
+
+    /// Returns the scenario of one run at `load`: that of the workloads with a sweep, or of all if there
+    /// is none. Its name ends in the load, in percent.
+    #[must_use]
+    pub fn at_load(mut self, load: Ratio) -> Self {
+        let has_sweep = !self.sweep().is_empty();
+        for traffic in &mut self.traffic {
+            if let Traffic::Workload(workload) = traffic
+                && has_sweep != workload.sweep.is_empty()
+            {
+                workload.load = load;
+                workload.sweep.clear();
+            }
+        }
+        self.name = format!("{}-{}", self.name, load.scale_nearest(100));
+        self
+    }
+
+    fn workloads(&self) -> impl Iterator<Item = &Workload> {
+        self.traffic.iter().filter_map(|traffic| match traffic {
+            Traffic::Workload(workload) => Some(workload),
+            Traffic::Flows(_) | Traffic::FlowFile { .. } => None,
+        })
+    }
+}
+
 /// Datacenters and the links between them.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Topology {
@@ -137,7 +170,11 @@ pub enum Traffic {
 pub struct Workload {
     pub sizes: String,
     pub pairs: Pairs,
+    /// Load of this run: of a sweep, the first.
     pub load: Ratio,
+    /// Loads of a sweep, each of them a run; empty without a sweep.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sweep: Vec<Ratio>,
     pub load_base: LoadBase,
     pub arrivals: Arrivals,
     pub duration: Nanos,

@@ -26,16 +26,22 @@ struct Checked<'a> {
 /// Runs `lcmp-lab check`.
 pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
     let loaded = load::load(&arguments.scenario)?;
-    let capacity = load::capacity(&arguments.overrides, Place::default);
-    let plan = load::plan_loaded(&loaded, arguments, capacity, 0)?;
-    load::check_objects(&loaded, &arguments.scenario, &plan)?;
+    load::each_run(&loaded, &arguments.overrides, |loaded, overrides| {
+        let capacity = load::capacity(&overrides, Place::default);
+        let plan = load::plan_loaded(&loaded, arguments, capacity, 0)?;
+        load::check_objects(&loaded, &arguments.scenario, &plan)?;
+        checked(arguments, &plan, json)
+    })
+}
+
+fn checked(arguments: &ScenarioArgs, plan: &Plan, json: bool) -> Outcome {
     if !json {
-        warn(&plan);
-        show_auto_scale(&plan);
+        warn(plan);
+        show_auto_scale(plan);
     }
     let checked = Checked {
         scenario: &plan.name,
-        policies: labels(&plan),
+        policies: labels(plan),
         flows: plan.flows.len(),
         scale: &plan.scale,
         auto_scale: plan.auto_scale.as_ref(),

@@ -179,6 +179,7 @@ impl Loaded {
         let overrides = Overrides {
             seed,
             policies: case.policies.clone(),
+            load: None,
             scale: None,
             scale_for: None,
         };

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use lab_parameters::{ParameterError, Preset};
-use lab_units::{Bytes, ParseQuantityError, ratio::ParseRatioError};
+use lab_units::{Bytes, ParseQuantityError, Ratio, ratio::ParseRatioError};
 
 use crate::{
     expect::ParseExpectationError,
@@ -185,6 +185,10 @@ pub enum ProblemKind {
         to: String,
         first_line: usize,
     },
+    #[error("the load {load} is listed twice (hint: `repetitions` runs a load several times)")]
+    DuplicateLoad { load: Ratio },
+    #[error("a scenario has one sweep: this one differs from that on line {first_line}")]
+    OtherSweep { first_line: usize },
     #[error("`{found}` is not a host (hint: hosts are written like `dc1/h1`)")]
     NotAHost { found: String },
     #[error("there is no host `{host}`, `{dc}` has {}", host_range(*hosts))]

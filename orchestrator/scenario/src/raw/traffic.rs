@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{
     limits,
     model::{Arrivals, LoadBase},
-    yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
+    yaml::{At, Maybe, OneOrMany, Scalar, Text, WordOr, scalar::words},
 };
 
 /// A source of flows: one of its keys.
@@ -34,9 +34,9 @@ pub struct Workload {
     pub sizes: Text<String>,
     /// Pairs of datacenters with traffic: `all-to-all`, or a list.
     pub pairs: At<WordOr<AllToAll, Vec<At<Pair>>>>,
-    /// Offered load as a share of `load_base`, above zero.
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = limits::MAX_LOAD))]
-    pub load: Text<Ratio>,
+    /// Offered load as a share of `load_base`, above zero. A list is a sweep: `up` and `sim` make a run of
+    /// each load, one after the other; the other verbs take the first.
+    pub load: OneOrMany<Ratio>,
     /// Reference of a load of one: `host-nic`, capacity of every sending host's NIC; `dci-egress`,
     /// capacity of the sending datacenter's inter-DC links.
     #[serde(default)]

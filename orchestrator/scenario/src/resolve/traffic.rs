@@ -13,7 +13,7 @@ use crate::{
     limits,
     model::{Arrivals, DcPair, FlowSpec, LoadBase, Pairs, Traffic, Workload},
     raw,
-    yaml::{At, Text, WordOr},
+    yaml::{At, OneOrMany, Text, WordOr},
 };
 
 /// Resolves the sources of flows.
@@ -24,9 +24,27 @@ pub(super) fn traffic(
 ) -> Vec<Traffic> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_TRAFFIC);
     let sources = raw.value.iter().take(limits::MAX_TRAFFIC);
-    sources
-        .filter_map(|raw| source(context, network, raw))
-        .collect()
+    let mut first_sweep: Option<(Vec<Ratio>, Range<usize>)> = None;
+    let mut traffic = Vec::new();
+    for raw in sources {
+        let Some(source) = source(context, network, raw) else {
+            continue;
+        };
+        if let (Traffic::Workload(workload), Some(raw)) = (&source, raw.value.workload.as_ref())
+            && !workload.sweep.is_empty()
+        {
+            match &first_sweep {
+                None => first_sweep = Some((workload.sweep.clone(), raw.load.range.clone())),
+                Some((sweep, _)) if *sweep == workload.sweep => {}
+                Some((_, range)) => {
+                    let first_line = context.line(range);
+                    context.problem(&raw.load.range, ProblemKind::OtherSweep { first_line });
+                }
+            }
+        }
+        traffic.push(source);
+    }
+    traffic
 }
 
 fn source(context: &mut Context<'_>, network: &Network, raw: &At<raw::Traffic>) -> Option<Traffic> {
@@ -58,15 +76,36 @@ fn workload(context: &mut Context<'_>, network: &Network, raw: &raw::Workload) -
         context.within(text, 1..=max)
     });
     let duration = context.within(&raw.duration, limits::MIN_INTERVAL..=limits::MAX_DURATION);
+    let loads = loads(context, &raw.load);
     Workload {
         sizes: file(context, &raw.sizes),
         pairs: pairs(context, network, &raw.pairs),
-        load: load(context, &raw.load).unwrap_or(Ratio::ONE),
+        load: loads.first().copied().unwrap_or(Ratio::ONE),
+        sweep: match raw.load.is_list {
+            true => loads,
+            false => Vec::new(),
+        },
         load_base: context.read_or(&raw.load_base, LoadBase::default()),
         arrivals: context.read_or(&raw.arrivals, Arrivals::default()),
         duration: duration.unwrap_or(Nanos::ZERO),
         max_flows,
     }
+}
+
+/// Returns the loads of a workload; a list must have all of them apart.
+fn loads(context: &mut Context<'_>, raw: &OneOrMany<Ratio>) -> Vec<Ratio> {
+    context.count(&raw.range, raw.values.len(), 1..=limits::MAX_SWEEP);
+    let mut loads = Vec::new();
+    for text in raw.values.iter().take(limits::MAX_SWEEP) {
+        let Some(load) = load(context, text) else {
+            continue;
+        };
+        if loads.contains(&load) {
+            context.problem(&text.range(), ProblemKind::DuplicateLoad { load });
+        }
+        loads.push(load);
+    }
+    loads
 }
 
 fn load(context: &mut Context<'_>, text: &Text<Ratio>) -> Option<Ratio> {

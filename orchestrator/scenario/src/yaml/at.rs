@@ -46,6 +46,17 @@ pub enum WordOr<W, T> {
     Body(T),
 }
 
+/// One value or a list of values.
+#[derive(Clone, Debug)]
+pub struct OneOrMany<T> {
+    /// Values, at least one unless an empty list is written.
+    pub values: Vec<Text<T>>,
+    /// True if a list is written.
+    pub is_list: bool,
+    /// Byte range of the value or of the list's start.
+    pub range: Range<usize>,
+}
+
 impl<T> Text<T> {
     /// Returns the text.
     pub fn as_str(&self) -> &str {
@@ -108,6 +119,37 @@ impl<'de, W: Word, T: Deserialize<'de>> Deserialize<'de> for WordOr<W, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(WordOrVisitor(PhantomData))
     }
+}
+
+impl<'de, T> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let At { value, range } = At::<WordOr<Single, Vec<Text<T>>>>::deserialize(deserializer)?;
+        let is_list = matches!(value, WordOr::Body(_));
+        let values = match value {
+            WordOr::Word(value, _) => vec![Text {
+                at: At {
+                    value,
+                    range: range.clone(),
+                },
+                meaning: PhantomData,
+            }],
+            WordOr::Body(values) => values,
+        };
+        Ok(Self {
+            values,
+            is_list,
+            range,
+        })
+    }
+}
+
+/// Single value in place of a list.
+#[derive(Clone, Copy)]
+struct Single;
+
+impl Word for Single {
+    const WORDS: &'static [(&'static str, Self)] = &[];
+    const EXPECTED: &'static str = "a value or a list of values";
 }
 
 /// Limits the length of values, as messages repeat them.
@@ -197,6 +239,23 @@ impl<T: Scalar> JsonSchema for Text<T> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         T::schema()
+    }
+}
+
+impl<T: Scalar> JsonSchema for OneOrMany<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "OneOrMany".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            T::schema(),
+            { "type": "array", "items": T::schema(), "minItems": 1 },
+        ] })
     }
 }
 

@@ -10,7 +10,7 @@ pub mod path;
 pub mod read;
 pub mod scalar;
 
-pub use at::{At, Maybe, Text, WordOr};
+pub use at::{At, Maybe, OneOrMany, Text, WordOr};
 pub use path::Locator;
 pub use read::read;
 pub use scalar::{Scalar, Word};

@@ -42,12 +42,18 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
 /// Simulates a scenario and returns the run directory, without a report.
 pub fn run(arguments: &SimArgs, global: &Global) -> Result<PathBuf, Failure> {
     let (path, loaded) = loaded(arguments)?;
-    let capacity = load::capacity(&arguments.overrides, Place::default);
-    let options = PlanOptions {
-        is_scaled: arguments.scaled,
-        ..load::options(&arguments.overrides, Engine::Sim, capacity)?
-    };
-    let plan = load::resolve(&loaded, &path, &options)?;
+    load::each_run(&loaded, &arguments.overrides, |loaded, overrides| {
+        let capacity = load::capacity(&overrides, Place::default);
+        let options = PlanOptions {
+            is_scaled: arguments.scaled,
+            ..load::options(&overrides, Engine::Sim, capacity)?
+        };
+        let plan = load::resolve(&loaded, &path, &options)?;
+        simulate(arguments, global, loaded, plan)
+    })
+}
+
+fn simulate(arguments: &SimArgs, global: &Global, loaded: Loaded, plan: Plan) -> Outcome {
     inspect::warn(&plan);
     inspect::show_auto_scale(&plan);
     let options = RunOptions {

@@ -245,6 +245,9 @@ pub fn repeat_command(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
     option("--seed", request.plan.seed.to_string().into());
     let capacity = serde_json::to_string(&request.capacity).during("pass the capacity on")?;
     option("--capacity", capacity.into());
+    if let Some(load) = arguments.scenario.overrides.load {
+        option("--load", load.to_string().into());
+    }
     if let Some(scale) = &arguments.scenario.overrides.scale {
         let (rate, time) = load::factors(scale)?;
         option("--scale", format!("{rate},{time}").into());

@@ -50,8 +50,23 @@ struct Request<'a> {
 
 /// Runs `lcmp-lab up`.
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
+    let loaded = load::load(&arguments.scenario.scenario)?;
+    let overrides = &arguments.scenario.overrides;
+    if arguments.keep && overrides.load.is_none() && !loaded.scenario.sweep().is_empty() {
+        return Err(Failure::usage(
+            "a lab is kept after one run, and the scenario has several loads (hint: --load 0.5)",
+        ));
+    }
+    load::each_run(&loaded, overrides, |loaded, overrides| {
+        let mut arguments = arguments.clone();
+        arguments.scenario.overrides = overrides;
+        run_and_report(&arguments, global, loaded)
+    })
+}
+
+fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcome {
     let (is_root, kernel_lacks) = kernel_lacks(arguments);
-    let request = Request::new(arguments, global, &kernel_lacks)?;
+    let request = Request::new(arguments, global, loaded, &kernel_lacks)?;
     if let Some(dir) = &arguments.into {
         return here::run_in_guest(&request, dir);
     }
@@ -66,7 +81,8 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
 /// Runs a scenario's lab and returns the run directory, without a report.
 pub fn run(arguments: &UpArgs, global: &Global) -> Result<PathBuf, Failure> {
     let (is_root, kernel_lacks) = kernel_lacks(arguments);
-    let request = Request::new(arguments, global, &kernel_lacks)?;
+    let loaded = load::load(&arguments.scenario.scenario)?.first_run(&arguments.scenario.overrides);
+    let request = Request::new(arguments, global, loaded, &kernel_lacks)?;
     run_at_place(&request, is_root, kernel_lacks)
 }
 
@@ -107,9 +123,9 @@ impl<'a> Request<'a> {
     fn new(
         arguments: &'a UpArgs,
         global: &'a Global,
+        loaded: Loaded,
         kernel_lacks: &[KernelFinding],
     ) -> Result<Self, Failure> {
-        let loaded = load::load(&arguments.scenario.scenario)?;
         let of_machine = || {
             let place = || place::choose(&arguments.place, kernel_lacks);
             load::capacity(&arguments.scenario.overrides, place)
