@@ -748,3 +748,23 @@ fn a_hash_is_judged_by_its_decisions_before_the_first_fault() {
     assert!(said.contains(judged), "{said}");
     assert!(!said.contains("does not spread"), "{said}");
 }
+
+#[test]
+fn a_sweep_of_loads_is_a_run_of_each() {
+    let bench = Bench::new();
+    let scenario = fs::read_to_string(root().join("scenarios/smoke.yaml")).unwrap();
+    let swept = scenario.replace("load: 0.06", "load: [0.02, 0.06]");
+    bench.write("sweep.yaml", &swept);
+    let sizes = fs::read_to_string(root().join("scenarios/workloads/bulk.csv")).unwrap();
+    bench.write("workloads/bulk.csv", &sizes);
+    let both = bench.expect_exit(&["sim", "sweep.yaml"], 0);
+    assert!(both.stderr.contains("run 1 of 2: smoke-2\n"), "{both:?}");
+    assert!(both.stderr.contains("run 2 of 2: smoke-6\n"), "{both:?}");
+    let latest = || bench.latest().0.to_str().unwrap().to_owned();
+    assert!(latest().contains("smoke-6"), "{}", latest());
+    let one = bench.expect_exit(&["sim", "sweep.yaml", "--load", "0.02"], 0);
+    assert!(!one.stderr.contains("run 1"), "{one:?}");
+    assert!(latest().contains("smoke-2"), "{}", latest());
+    bench.expect_exit(&["sim", "sweep.yaml", "--load", "0"], 2);
+    bench.expect_exit(&["up", "sweep.yaml", "--keep"], 2);
+}

@@ -6,7 +6,8 @@ use lab_parameters::{
     DcqcnConfig, DctcpConfig, HpccConfig, LcmpConfig, ParameterSet, Preset, TeConfig, TimelyConfig,
     UcmpConfig,
 };
-use lab_scenario::{CcSpec, PolicySpec, Scenario, Settings, SizeCdf, files, parse};
+use lab_scenario::{CcSpec, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files, parse};
+use lab_units::Ratio;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -54,6 +55,47 @@ fn a_file_named_twice_is_listed_once() {
     let again = text.replace(&workload, &workload.repeat(2));
     let scenario = read("8dc.yaml", again.as_bytes());
     assert_eq!(files(&scenario), ["workloads/websearch.csv"]);
+}
+
+/// Text of a scenario of two workloads, the first with `load`, the second with 0.1.
+fn two_workloads(load: &str) -> String {
+    let workload = |from: &str, to: &str, load: &str| {
+        format!(
+            "  - workload: {{ sizes: s.csv, pairs: [{{ from: {from}, to: {to} }}], load: {load}, \
+             duration: 1 ms }}\n"
+        )
+    };
+    format!(
+        "name: two\ntopology:\n  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]\n  \
+         links: [{{ between: [dc1, dc2], rate: 1 Gbit, delay: 1 ms }}]\ntraffic:\n{}{}policies: \
+         [ecmp]\n",
+        workload("dc1", "dc2", load),
+        workload("dc2", "dc1", "0.1"),
+    )
+}
+
+#[test]
+fn a_sweep_is_a_run_of_each_of_its_loads() {
+    let two = |load| read("two.yaml", two_workloads(load).as_bytes());
+    let loads = |scenario: &Scenario| {
+        let load = |traffic: &Traffic| match traffic {
+            Traffic::Workload(workload) => workload.load.to_string(),
+            Traffic::Flows(_) | Traffic::FlowFile { .. } => String::new(),
+        };
+        scenario.traffic.iter().map(load).collect::<Vec<_>>()
+    };
+    let half: Ratio = "1/2".parse().unwrap();
+
+    let swept = two("[0.3, 0.5]");
+    assert_eq!(swept.sweep().len(), 2);
+    assert_eq!(loads(&swept), ["3/10", "1/10"]);
+    let run = swept.at_load(half);
+    assert_eq!((run.name.as_str(), run.sweep().len()), ("two-50", 0));
+    assert_eq!(loads(&run), ["1/2", "1/10"], "the other is no sweep");
+
+    let plain = two("0.3");
+    assert!(plain.sweep().is_empty());
+    assert_eq!(loads(&plain.at_load(half)), ["1/2", "1/2"]);
 }
 
 #[test]
