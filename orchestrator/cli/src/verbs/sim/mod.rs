@@ -8,7 +8,7 @@ mod meter;
 
 use std::{
     collections::BTreeSet,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{budget::Budget, meter::Meter};
 use crate::{
-    args::{self, Global, PUBLISHED_MAX_DELAY, SimArgs, StoryArg},
+    args::{self, Global, Overrides, PUBLISHED_MAX_DELAY, SimArgs, StoryArg},
     caller::Handover,
     failure::{During, Failure, Outcome, with_causes},
     load::{self, Loaded},
@@ -36,24 +36,39 @@ use crate::{
 
 /// Runs `lcmp-lab sim`.
 pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
-    run_dir::conclude(&run(arguments, global)?, global, String::new)
-}
-
-/// Simulates a scenario and returns the run directory, without a report.
-pub fn run(arguments: &SimArgs, global: &Global) -> Result<PathBuf, Failure> {
     let (path, loaded) = loaded(arguments)?;
     load::each_run(&loaded, &arguments.overrides, |loaded, overrides| {
-        let capacity = load::capacity(&overrides, Place::default);
-        let options = PlanOptions {
-            is_scaled: arguments.scaled,
-            ..load::options(&overrides, Engine::Sim, capacity)?
-        };
-        let plan = load::resolve(&loaded, &path, &options)?;
-        simulate(arguments, global, loaded, plan)
+        let dir = simulate(arguments, &overrides, global, &path, loaded)?;
+        run_dir::conclude(&dir, global, String::new)
     })
 }
 
-fn simulate(arguments: &SimArgs, global: &Global, loaded: Loaded, plan: Plan) -> Outcome {
+/// Simulates a scenario, of a sweep the first run, and returns the run directory, without a report.
+pub fn run(arguments: &SimArgs, global: &Global) -> Result<PathBuf, Failure> {
+    let (path, loaded) = loaded(arguments)?;
+    let overrides = &arguments.overrides;
+    simulate(
+        arguments,
+        overrides,
+        global,
+        &path,
+        loaded.first_run(overrides),
+    )
+}
+
+fn simulate(
+    arguments: &SimArgs,
+    overrides: &Overrides,
+    global: &Global,
+    path: &Path,
+    loaded: Loaded,
+) -> Result<PathBuf, Failure> {
+    let capacity = load::capacity(overrides, Place::default);
+    let options = PlanOptions {
+        is_scaled: arguments.scaled,
+        ..load::options(overrides, Engine::Sim, capacity)?
+    };
+    let plan = load::resolve(&loaded, path, &options)?;
     inspect::warn(&plan);
     inspect::show_auto_scale(&plan);
     let options = RunOptions {
