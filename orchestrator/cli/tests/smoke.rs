@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::fs;
+
 use lab_records::{RunDir, directory::LATEST};
 
 use self::common::{lcmp_lab, skips_without_a_lab};
@@ -16,7 +18,7 @@ fn the_smoke_scenario_comes_up_runs_clean_and_leaves_nothing() {
     let arguments = ["--lab", "smoke-test", "up", "scenarios/smoke.yaml"];
     let up = lcmp_lab(results.path(), &arguments);
     assert_eq!(up.exit, Some(0), "{up:?}");
-    for part in ["ecmp", "lcmp", "report: "] {
+    for part in ["ecmp", "lcmp", "cost of flows", "report: "] {
         assert!(up.stdout.contains(part), "{part}: {up:?}");
     }
 
@@ -41,6 +43,15 @@ fn the_smoke_scenario_comes_up_runs_clean_and_leaves_nothing() {
             "{link:?}"
         );
     }
+    // Nothing is lost, so the lab sent what the plan counts: data and ACKs on each link, for two policies.
+    let plan = fs::read_to_string(results.path().join(LATEST).join("plan.json")).unwrap();
+    let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    let planned = 2 * plan["estimate"]["packet_hops"].as_u64().unwrap();
+    let sent = outcome.end.lab.expect("it was a lab").packet_hops;
+    assert!(
+        sent.abs_diff(planned) * 20 <= planned,
+        "{sent} sent, {planned} planned"
+    );
     assert!(results.path().join(LATEST).join("report.html").is_file());
 
     let status = lcmp_lab(results.path(), &["status"]);
