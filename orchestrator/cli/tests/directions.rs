@@ -92,14 +92,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
     // Suites are judged without engines.
     (
         "lab-regress",
-        &[&[
-            "tokio",
-            "rtnetlink",
-            "aya",
-            "lab-plan",
-            "lab-sim",
-            "lab-kernel",
-        ]],
+        &[&["rtnetlink", "aya", "lab-plan", "lab-sim", "lab-kernel"]],
     ),
     // Records know neither engines nor plots.
     (

@@ -1,6 +1,6 @@
 //! Differences between the plans of runs.
 
-use std::{fs::File, io::BufReader, str::FromStr};
+use std::{collections::BTreeMap, fs::File, io::BufReader, str::FromStr};
 
 use lab_records::{EngineInfo, RunDir, RunInfo, directory::PLAN_FILE};
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl Aspect {
                 info.scale.rate, info.scale.time, info.scale.size
             ),
             Self::Engine => engine(info),
-            Self::Settings => settings(run),
+            Self::Settings => listed(&settings(run)),
         }
     }
 }
@@ -108,6 +108,9 @@ pub fn differences(runs: &[RunDir]) -> Vec<Difference> {
         is_other.then_some(Difference { aspect, values })
     };
     let mut found: Vec<Difference> = ASPECTS.into_iter().filter_map(difference).collect();
+    if let Some(of_settings) = found.iter_mut().find(|it| it.aspect == Aspect::Settings) {
+        of_settings.values = differing(&runs.iter().map(settings).collect::<Vec<_>>());
+    }
     // The engines send messages of different sizes, and so have other settings for one scenario.
     if found.iter().any(|it| it.aspect == Aspect::Engine) {
         found.retain(|it| it.aspect != Aspect::Settings);
@@ -187,25 +190,48 @@ fn engine(info: &RunInfo) -> String {
     }
 }
 
-/// Returns the parts of `plan.json` that no other aspect covers.
-fn settings(run: &RunDir) -> String {
+/// Returns the parts of `plan.json` that no other aspect covers, by name; none without a plan.
+fn settings(run: &RunDir) -> BTreeMap<String, String> {
     let file = File::open(run.path().join(PLAN_FILE)).ok();
     let plan = file.and_then(|file| serde_json::from_reader(BufReader::new(file)).ok());
     let plan: PlanSettings = plan.unwrap_or_default();
-    format!(
-        "transport {}, RDMA {}, intervals {}, table age {}",
-        plan.transport, plan.rdma, plan.measure, plan.max_table_age_ns
-    )
+    let parts = [plan.transport, plan.rdma, plan.measure];
+    let values = parts.into_iter().flatten();
+    let values = values.map(|(name, value)| (name, value.to_string()));
+    let age = plan.max_table_age_ns;
+    let age = age.map(|age| ("max_table_age_ns".to_owned(), age.to_string()));
+    let mut settings: BTreeMap<String, String> = values.chain(age).collect();
+    // It follows from the flows.
+    settings.remove("flow_deadline_ns");
+    settings
+}
+
+/// Returns the settings of each run that are not the same in all.
+fn differing(runs: &[BTreeMap<String, String>]) -> Vec<String> {
+    let is_other = |name: &String| runs.iter().any(|run| run.get(name) != runs[0].get(name));
+    let of_run = |run: &BTreeMap<String, String>| {
+        let others = run.iter().filter(|(name, _)| is_other(name));
+        let others = others.map(|(name, value)| (name.clone(), value.clone()));
+        listed(&others.collect())
+    };
+    runs.iter().map(of_run).collect()
+}
+
+fn listed(settings: &BTreeMap<String, String>) -> String {
+    let entries = settings
+        .iter()
+        .map(|(name, value)| format!("{name} {value}"));
+    entries.collect::<Vec<_>>().join(", ")
 }
 
 /// The parts of `plan.json` that no other aspect covers.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PlanSettings {
-    transport: Value,
-    rdma: Value,
-    measure: Value,
-    max_table_age_ns: Value,
+    transport: BTreeMap<String, Value>,
+    rdma: BTreeMap<String, Value>,
+    measure: BTreeMap<String, Value>,
+    max_table_age_ns: Option<Value>,
 }
 
 const ASPECTS: [Aspect; 10] = [
