@@ -1,7 +1,7 @@
 //! Flows and faults, as written.
 
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use crate::{
@@ -36,6 +36,7 @@ pub struct Workload {
     pub pairs: At<WordOr<AllToAll, Vec<At<Pair>>>>,
     /// Offered load as a share of `load_base`, above zero. A list is a sweep: `up` and `sim` make a run of
     /// each load, one after the other; the other verbs take the first.
+    #[schemars(schema_with = "loads")]
     pub load: OneOrMany<Ratio>,
     /// Reference of a load of one: `host-nic`, capacity of every sending host's NIC; `dci-egress`,
     /// capacity of the sending datacenter's inter-DC links.
@@ -53,6 +54,17 @@ pub struct Workload {
     #[serde(default)]
     #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOWS))]
     pub max_flows: Maybe<Text<u32>>,
+}
+
+/// Returns the schema of a load, or of the loads of a sweep.
+fn loads(_: &mut SchemaGenerator) -> Schema {
+    let mut load = <Ratio as Scalar>::schema();
+    load.insert("exclusiveMinimum".to_owned(), 0.into());
+    load.insert("maximum".to_owned(), limits::MAX_LOAD.into());
+    json_schema!({ "anyOf": [
+        load,
+        { "type": "array", "items": load, "minItems": 1, "maxItems": limits::MAX_SWEEP },
+    ] })
 }
 
 /// Every datacenter with hosts sends to every other.

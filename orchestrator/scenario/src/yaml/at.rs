@@ -242,23 +242,6 @@ impl<T: Scalar> JsonSchema for Text<T> {
     }
 }
 
-impl<T: Scalar> JsonSchema for OneOrMany<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "OneOrMany".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            T::schema(),
-            { "type": "array", "items": T::schema(), "minItems": 1 },
-        ] })
-    }
-}
-
 impl<W: Word, T: JsonSchema> JsonSchema for WordOr<W, T> {
     fn inline_schema() -> bool {
         true
