@@ -50,7 +50,7 @@ impl Curve {
     fn corners(&self) -> Vec<(f64, f64)> {
         let len = self.sorted.len();
         let every = len.div_ceil(MAX_RANKS).max(1);
-        let is_kept = |rank: usize| rank % every == 0 || rank + MAX_SLOWEST >= len;
+        let is_kept = |rank: usize| rank.is_multiple_of(every) || rank + MAX_SLOWEST >= len;
         let total = text::to_float(len as u64);
         let mut corners = Vec::new();
         let mut below = 0.0;
