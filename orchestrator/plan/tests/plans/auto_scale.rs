@@ -81,7 +81,7 @@ fn a_place_that_is_too_slow_says_what_the_scale_costs() {
         ..Capacity::default_of(Place::GuestTcg)
     };
     let plan = plan(&text, slow);
-    insta::assert_snapshot!(costs(&plan).join("\n"), @"the run takes about 56 min 18 s, and longer under a policy that overloads a path");
+    insta::assert_snapshot!(costs(&plan).join("\n"), @"the run takes about 57 min 6 s, and longer under a policy that overloads a path");
     let warnings = plan.warnings.iter();
     let warned: Vec<&str> = warnings
         .filter(|warning| warning.code == "auto-scale")

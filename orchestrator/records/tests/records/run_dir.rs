@@ -261,7 +261,7 @@ fn another_format_is_refused_before_anything_else_of_it_is_read() {
     let writer = create(results.path());
     let dir = writer.dir().to_owned();
     let path = dir.join("run.json");
-    for (format, hint) in [(4, "update lcmp-lab"), (2, "run its `scenario.yaml` again")] {
+    for (format, hint) in [(5, "update lcmp-lab"), (3, "run its `scenario.yaml` again")] {
         let text = format!(r#"{{"format": {format}, "engine": "warp"}}"#);
         fs::write(&path, text).expect("run.json");
         let error = RunDir::open(&dir).unwrap_err();
