@@ -98,4 +98,12 @@ impl Run {
             pauses,
         })
     }
+
+    /// Sentence under what shows routes: a flow has one, even if it was decided again.
+    pub fn about_rerouted(&self) -> &'static str {
+        match self.stories.again.is_empty() {
+            true => "",
+            false => " A flow that was re-routed counts with its first route.",
+        }
+    }
 }

@@ -237,10 +237,12 @@ impl Draw<'_> {
             links: self.run.info.links.clone(),
             panels,
         };
-        let caption = "Share of all data bytes that crossed each link in either direction, and, \
-                       where there is room, of how many flows; a line is the wider the more bytes. \
-                       Rates and one-way delays are the scenario's.";
-        self.captioned(&figure, (Section::Paths, "Paths taken"), caption.into())
+        let mut caption = "Share of all data bytes on routes over each link, in either direction, \
+                           and, where there is room, of how many flows; a line is the wider the more \
+                           bytes. Rates and one-way delays are the scenario's."
+            .to_owned();
+        caption += self.run.about_rerouted();
+        self.captioned(&figure, (Section::Paths, "Paths taken"), caption)
     }
 
     /// Returns the number of flows over each link and their share of all bytes.

@@ -54,6 +54,7 @@ impl Draw<'_> {
                            over another."
             .to_owned();
         caption += self.about_routes();
+        caption += self.run.about_rerouted();
         self.captioned(&figure, (Section::Flows, "Flows over time"), caption)
     }
 
@@ -82,6 +83,7 @@ impl Draw<'_> {
                            their data, either direction."
                 .to_owned();
         caption += self.about_routes();
+        caption += self.run.about_rerouted();
         caption += &self.beyond()?;
         self.captioned(
             &FlowsInFlight(figure),
@@ -128,6 +130,7 @@ impl Draw<'_> {
                            a start is empty."
             .to_owned();
         caption += self.about_routes();
+        caption += self.run.about_rerouted();
         self.captioned(
             &PathShares(figure),
             (Section::Paths, "Paths over time"),

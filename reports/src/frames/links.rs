@@ -7,7 +7,7 @@ use lab_units::Nanos;
 use polars::prelude::*;
 
 use super::{
-    DirectionSeries, LinkSeries, PortTotal, ROWS, TimeGrid, numbers,
+    DirectionSeries, LinkSeries, PortTotal, TimeGrid, numbers,
     over_time::{counters_over_time, over_time, queues_over_time},
     reduce,
     series::{SeriesQuery, series},
@@ -24,9 +24,6 @@ pub struct LinkUse {
     pub link: String,
     /// Datacenter that sends in this direction.
     pub from_dc: String,
-    /// Bytes carried ÷ bytes that fit from a repetition's start to the last sample of any policy's:
-    /// one duration for all policies, so that their utilisations compare like their bytes.
-    pub utilisation: f64,
     /// Bytes carried.
     pub bytes: u64,
     /// Packets dropped.
@@ -76,14 +73,11 @@ pub fn links(
     })
 }
 
-/// Reduces counters to one row for each direction, repetition and rate. Counters only grow, so the
-/// largest is the last.
+/// Reduces counters to one row for each direction and repetition. Counters only grow, so the largest
+/// is the last.
 fn counters(rows: LazyFrame) -> LazyFrame {
-    let largest = ["time_ns", "tx_bytes", "drops", "marks"].map(|name| col(name).max());
-    let keys = KEYS.into_iter().chain(["rate_bps"]).map(col);
-    let totals = largest.into_iter().chain([col(ROWS).sum()]);
-    rows.group_by(keys.collect::<Vec<_>>())
-        .agg(totals.collect::<Vec<_>>())
+    rows.group_by(KEYS.map(col))
+        .agg(["tx_bytes", "drops", "marks"].map(|name| col(name).max()))
 }
 
 /// Reduces samples of queues to the longest of each switch and next datacenter.
@@ -92,17 +86,13 @@ fn peaks(rows: LazyFrame) -> LazyFrame {
         .agg([col("backlog_bytes").max()])
 }
 
-/// Counters of one direction in one repetition at one rate.
+/// Counters of one direction in one repetition.
 struct Counters {
     /// Policy, link and datacenters.
     direction: [String; 4],
-    repetition: u64,
-    rate: u64,
-    end: u64,
     bytes: u64,
     drops: u64,
     marks: Option<u64>,
-    samples: u64,
 }
 
 fn uses(
@@ -115,26 +105,10 @@ fn uses(
         .zip(texts(peaks, "to_dc")?);
     let peaks: BTreeMap<_, u64> = queues.zip(numbers(peaks, "backlog_bytes")?).collect();
     let counters = read_counters(&counters.sort(KEYS, SortMultipleOptions::default())?)?;
-    let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
-    for row in &counters {
-        let end = ends.entry(row.repetition).or_default();
-        *end = row.end.max(*end);
-    }
     let directions = counters.chunk_by(|a, b| a.direction == b.direction);
     let of = |rows: &[Counters]| {
-        let (mut bytes, mut drops, mut marks, mut capacity) = (0, 0, None, 0);
-        for rows in rows.chunk_by(|a, b| a.repetition == b.repetition) {
-            bytes += rows.iter().map(|row| row.bytes).max().unwrap_or(0);
-            drops += rows.iter().map(|row| row.drops).max().unwrap_or(0);
-            if let Some(more) = rows.iter().filter_map(|row| row.marks).max() {
-                *marks.get_or_insert(0) += more;
-            }
-            // A fault may change the rate; the samples, which are evenly spaced, weigh each one.
-            let rate = |row: &Counters| u128::from(row.rate) * u128::from(row.samples);
-            let samples: u64 = rows.iter().map(|row| row.samples).sum();
-            let bits = rows.iter().map(rate).sum::<u128>() * u128::from(ends[&rows[0].repetition]);
-            capacity += bits / u128::from(samples.max(1)) / BIT_NANOS_PER_BYTE_SECOND;
-        }
+        let marks = rows.iter().filter_map(|row| row.marks);
+        let marks = marks.reduce(|sum, more| sum + more);
         let [policy, link, from_dc, to_dc] = rows[0].direction.clone();
         let port = ports
             .iter()
@@ -142,14 +116,13 @@ fn uses(
         let counted = port.map(|port| port.peak_queue_bytes);
         let queue = ((policy.clone(), from_dc.clone()), to_dc);
         LinkUse {
-            utilisation: share(bytes, capacity),
             peak_queue_bytes: counted.or(peaks.get(&queue).copied()),
             is_peak_sampled: counted.is_none(),
             policy,
             link,
             from_dc,
-            bytes,
-            drops,
+            bytes: rows.iter().map(|row| row.bytes).sum(),
+            drops: rows.iter().map(|row| row.drops).sum(),
             marks,
         }
     };
@@ -164,32 +137,17 @@ fn read_counters(frame: &DataFrame) -> PolarsResult<Vec<Counters>> {
         texts(frame, "from_dc")?,
         texts(frame, "to_dc")?,
     ];
-    let [mut repetition, mut rate] = [column("repetition")?, column("rate_bps")?];
-    let [mut end, mut bytes] = [column("time_ns")?, column("tx_bytes")?];
-    let [mut drops, mut samples] = [column("drops")?, column(ROWS)?];
+    let [mut bytes, mut drops] = [column("tx_bytes")?, column("drops")?];
     let marks = frame.column("marks")?.u64()?.iter();
     let row = |marks| {
         Some(Counters {
             direction: [policy.next()?, link.next()?, from.next()?, to.next()?],
-            repetition: repetition.next()?,
-            rate: rate.next()?,
-            end: end.next()?,
             bytes: bytes.next()?,
             drops: drops.next()?,
             marks,
-            samples: samples.next()?,
         })
     };
     Ok(marks.map_while(row).collect())
-}
-
-fn share(bytes: u64, capacity: u128) -> f64 {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a share needs no more than 53 bits of bytes"
-    )]
-    let share = bytes as f64 / capacity.max(1) as f64;
-    share
 }
 
 /// Columns that identify a direction of a link in one repetition.
@@ -219,13 +177,10 @@ const QUEUE_COLUMNS: [&str; 6] = [
     "backlog_bytes",
 ];
 
-/// bit/s · ns in one byte.
-const BIT_NANOS_PER_BYTE_SECOND: u128 = 8 * 1_000_000_000;
-
 #[cfg(test)]
 mod tests {
     use lab_records::sample;
-    use lab_units::{BitsPerSec, Bytes, Nanos};
+    use lab_units::{Bytes, Nanos};
 
     use super::*;
     use crate::testing;
@@ -239,13 +194,12 @@ mod tests {
         links(&run.dir, &grid, &[], Nanos::ZERO).unwrap().uses
     }
 
-    /// A counter of dc1's direction of `dc1-dc2`, `bytes` after `time` seconds at `rate` bit/s.
-    fn counter(policy: &str, repetition: u32, time: u64, bytes: u64, rate: u64) -> LinkRow {
+    /// A counter of dc1's direction of `dc1-dc2`, `bytes` after `time` seconds.
+    fn counter(policy: &str, repetition: u32, time: u64, bytes: u64) -> LinkRow {
         LinkRow {
             repetition,
             time_ns: Nanos::new(time * 1_000_000_000),
             tx_bytes: Bytes::new(bytes),
-            rate_bps: BitsPerSec::new(rate).unwrap(),
             drops: bytes / 100,
             marks: (bytes > 0).then_some(bytes / 10),
             ..sample::counter(&sample::link("dc1", "dc2", 1, 1), policy)
@@ -253,46 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn utilisation_is_bytes_carried_over_bytes_that_fit() {
-        let uses = link_uses(
-            &[
-                counter("a", 0, 0, 0, 8_000),
-                counter("a", 0, 2, 500, 8_000),
-                // This policy ended after half of the time.
-                counter("b", 0, 1, 1_000, 8_000),
-            ],
-            &[],
-        );
-        let shares: Vec<f64> = uses.iter().map(|one| one.utilisation).collect();
-        assert_eq!(shares, [0.25, 0.5]);
-        assert_eq!((uses[0].drops, uses[0].peak_queue_bytes), (5, None));
-        assert_eq!(link_uses(&[], &[]), []);
-    }
-
-    #[test]
     fn repetitions_add_up() {
-        let uses = link_uses(
-            &[
-                counter("a", 0, 2, 500, 8_000),
-                counter("a", 1, 4, 2_500, 8_000),
-            ],
-            &[],
-        );
+        let uses = link_uses(&[counter("a", 0, 2, 500), counter("a", 1, 4, 2_500)], &[]);
         assert_eq!((uses.len(), uses[0].bytes, uses[0].drops), (1, 3_000, 30));
-        assert_eq!(uses[0].marks, Some(300));
-        assert!((uses[0].utilisation - 0.5).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_capacity_that_changes_is_averaged_over_the_samples() {
-        let uses = link_uses(
-            &[
-                counter("a", 0, 1, 100, 16_000),
-                counter("a", 0, 2, 1_500, 8_000),
-            ],
-            &[],
-        );
-        assert!((uses[0].utilisation - 0.5).abs() < 1e-12);
+        assert_eq!((uses[0].marks, uses[0].peak_queue_bytes), (Some(300), None));
+        assert_eq!(link_uses(&[], &[]), []);
     }
 
     /// More batches than are reduced at once: parts are reduced again with the rest.
@@ -300,11 +219,10 @@ mod tests {
     fn a_table_of_many_batches_is_reduced_like_one() {
         let count = 4 * lab_records::columns::BATCH_ROWS as u64 + 5;
         let rows: Vec<LinkRow> = (1..=count)
-            .map(|number| counter("a", 0, number, 500 * number, 8_000))
+            .map(|number| counter("a", 0, number, 500 * number))
             .collect();
         let uses = link_uses(&rows, &[]);
         assert_eq!((uses.len(), uses[0].bytes), (1, 500 * count));
-        assert!((uses[0].utilisation - 0.5).abs() < 1e-12);
     }
 
     #[test]
@@ -319,7 +237,7 @@ mod tests {
             queue("dc1", "dc2", 3),
             queue("dc2", "dc1", 99),
         ];
-        let uses = link_uses(&[counter("a", 0, 1, 100, 8_000)], &queues);
+        let uses = link_uses(&[counter("a", 0, 1, 100)], &queues);
         assert_eq!(uses[0].peak_queue_bytes, Some(9));
     }
 }

@@ -53,7 +53,7 @@ pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
                 }
             }
         }
-        p.note { "Routes of the flows' data, either direction." }
+        p.note { "Routes of the flows' data, either direction." (page.run.about_rerouted()) }
     })
 }
 

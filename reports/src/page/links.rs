@@ -27,9 +27,9 @@ pub fn tables(page: &Page<'_>) -> Markup {
         } @else {
             div.wide { (carried(page)) }
             p.note {
-                "Utilisation of each direction from a repetition's start to the last sample of \
-                 the policy that took longest, and under it its longest egress queue and the \
-                 packets that it ECN-marked and dropped, if any."
+                "Bytes that each direction carried in the whole run, headers and acknowledgements \
+                 too, and under them its longest egress queue and the packets that it ECN-marked \
+                 and dropped, if any."
                 @if page.run.link_uses.iter().any(|one| one.is_peak_sampled) {
                     " Queues after ≥ are the longest sampled: between samples they may have been \
                      longer."
@@ -249,7 +249,7 @@ fn use_cell(page: &Page<'_>, policy: &str, link: &str, from: &str) -> Markup {
     let least = if one.is_peak_sampled { "≥ " } else { "" };
     let queue = queue.map(|bytes| format!("{least}{}", text::size(Bytes::new(bytes))));
     html! {
-        (text::percent(one.utilisation))
+        (text::size(Bytes::new(one.bytes)))
         @if let Some(queue) = queue { span.ci { "queue " (queue) } }
         @if let Some(marks) = one.marks.filter(|&marks| marks > 0) {
             span.ci { (text::number(marks)) " marked" }

@@ -26,7 +26,7 @@ pub fn tables(page: &Page<'_>) -> Markup {
         (tails(page))
         p.note {
             "Percentiles by the nearest-rank rule. In brackets: 95 % intervals, of percentiles by \
-             order statistics, of means and changes by the bootstrap with flows drawn whole; they \
+             order statistics, of means and changes by the bootstrap over windows of arrivals; they \
              tell how much the choice of flows matters, not what another seed's queues would do. \
              Changes are of the flows that finished under both policies."
             @if marked(page, Percentile::is_largest) {
