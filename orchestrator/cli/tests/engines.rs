@@ -96,46 +96,46 @@ struct Agreement {
     policy: &'static str,
     /// Minimum share of flows on the same path, data and acknowledgements, parts per million.
     same_paths: usize,
-    /// Maximum difference of FCTs at p50, p95 and p99, parts per million of the simulator's; none where
-    /// the README says that the engines differ.
-    differences: [Option<u64>; 3],
+    /// Bounds of the difference of FCTs at p50, p95 and p99 of all flows, and of the largest among
+    /// flows on the same path, parts per million of the simulator's.
+    differences: [u64; 4],
 }
 
 const ALL: usize = 1_000_000;
 
-/// Under `ucmp` one path's queue overflows. SoftRoCE goes back N then, and the engines lose different
-/// packets, so that the flows of that path end at other times. Under `te-100ms` and `lcmp` a flow that
-/// starts within microseconds of a split or a sample may meet the one before or after it.
+/// Under `te-100ms` and `lcmp` a flow that starts within microseconds of a split or a sample may meet the
+/// one before or after it. Under `ucmp` flow ageing reorders packets, SoftRoCE goes back N, and the engines
+/// lose other packets of such a flow.
 const AGREEMENTS: [Agreement; 6] = [
     Agreement {
         policy: "ecmp",
         same_paths: ALL,
-        differences: [Some(20), Some(100), Some(500)],
+        differences: [20, 100, 500, 10_000],
     },
     Agreement {
         policy: "wcmp",
         same_paths: ALL,
-        differences: [Some(20), Some(100), Some(500)],
+        differences: [20, 100, 500, 10_000],
     },
     Agreement {
         policy: "ucmp",
         same_paths: ALL,
-        differences: [Some(100), None, None],
+        differences: [500, 3_000, 30_000, 100_000],
     },
     Agreement {
         policy: "te-100ms",
         same_paths: 995_000,
-        differences: [Some(20), Some(100), Some(500)],
+        differences: [20, 100, 500, 20_000],
     },
     Agreement {
         policy: "rm-beta",
         same_paths: ALL,
-        differences: [Some(50), Some(500), Some(1_000)],
+        differences: [50, 500, 1_000, 5_000],
     },
     Agreement {
         policy: "lcmp",
         same_paths: 995_000,
-        differences: [Some(50), Some(500), Some(1_000)],
+        differences: [50, 500, 1_000, 20_000],
     },
 ];
 
@@ -165,15 +165,17 @@ fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
         differences.sort_unstable();
         // Nearest rank.
         let percentile = |percent: usize| differences[(FLOWS * percent).div_ceil(100) - 1];
-        let measured = [50, 95, 99].map(percentile);
+        let on_one_path = pairs.iter().filter(is_same).map(difference);
+        let largest = on_one_path.max().expect("flows on the same path");
+        let measured = [percentile(50), percentile(95), percentile(99), largest];
         let text = format!(
-            "{}: {same} ppm on the same paths; FCTs differ by {measured:?} ppm (p50, p95, p99)",
+            "{}: {same} ppm on the same paths; FCTs differ by {measured:?} ppm (p50, p95, p99, and \
+             max on the same path)",
             bounds.policy
         );
         eprintln!("{text}");
         let mut within = measured.iter().zip(bounds.differences);
-        let is_within =
-            within.all(|(measured, bound)| bound.is_none_or(|bound| *measured <= bound));
+        let is_within = within.all(|(measured, bound)| *measured <= bound);
         if same < bounds.same_paths || !is_within {
             failures.push(text);
         }
@@ -189,4 +191,4 @@ fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
 }
 
 /// Flows of each policy of `scenarios/8dc.yaml`.
-const FLOWS: usize = 8_896;
+const FLOWS: usize = 7_448;
