@@ -161,6 +161,7 @@ impl Progress {
         match &self.output {
             Output::Screen(screen) => {
                 let left = self.remaining.left(Instant::now());
+                let left = left.filter(|left| left.as_secs() > 0);
                 let left = left.map(|left| format!("{text} (run: about {} left)", about(left)));
                 let text = left.as_deref().unwrap_or(text);
                 screen.set(&open.name, done, total, text, is_milestone);
