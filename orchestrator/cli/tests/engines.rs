@@ -103,7 +103,7 @@ struct Agreement {
 
 const ALL: usize = 1_000_000;
 
-/// Under `te-100ms` and `lcmp` a flow that starts within microseconds of a split or a sample may meet the
+/// Under `te-100ms` and `lcmp` a flow that starts around a split or a sample may meet the
 /// one before or after it. Under `ucmp` flow ageing reorders packets, SoftRoCE goes back N, and the engines
 /// lose other packets of such a flow.
 const AGREEMENTS: [Agreement; 6] = [

@@ -6,6 +6,7 @@ use lab_records::{
 };
 use lab_units::{Nanos, Ratio};
 use maud::{Markup, html};
+use serde_json::Value;
 
 use super::counted;
 use crate::{at_work, figures::fault_marks, report::Summary, run::Run, text};
@@ -105,7 +106,7 @@ pub fn list(run: &Run) -> Markup {
             @for traffic in &info.provenance.traffic { (fact("traffic", traffic)) }
             @for assumed in &info.provenance.assumed { (fact("taken for granted", assumed)) }
             @for settings in &info.provenance.policies {
-                (fact(&settings.policy, &settings.parameters.to_string()))
+                (fact(&settings.policy, &parameters(&settings.parameters)))
             }
             (fact("began", &run.started_at.to_string()))
             @match &run.end {
@@ -154,6 +155,23 @@ fn semantics(semantics: Semantics) -> &'static str {
     match semantics {
         Semantics::Paper => "of the paper",
         Semantics::Artifact => "of the artifact",
+    }
+}
+
+/// Returns parameters in words: each name before its value.
+fn parameters(value: &Value) -> String {
+    let joined = |parts: Vec<String>| parts.join(", ");
+    match value {
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| match value {
+                Value::Object(_) => format!("{name}: {}", parameters(value)),
+                _ => format!("{name} {}", parameters(value)),
+            };
+            joined(fields.iter().map(field).collect())
+        }
+        Value::Array(values) => joined(values.iter().map(parameters).collect()),
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
 
@@ -284,4 +302,18 @@ fn warnings(run: &Run) -> Markup {
 
 fn fact(name: &str, value: &str) -> Markup {
     html! { dt { (name) } dd { (value) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn parameters_are_words_not_json() {
+        let value =
+            json!({"te": {"interval_ns": 5, "label": "te", "weights": [3, 1], "cap": null}});
+        let text = "te: cap null, interval_ns 5, label te, weights 3, 1";
+        assert_eq!(super::parameters(&value), text);
+        assert_eq!(super::parameters(&json!("ecmp")), "ecmp");
+    }
 }
