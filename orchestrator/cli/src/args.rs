@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, path::PathBuf, str::FromStr, thread};
 
 use clap::{
     Args, Command, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+    builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser},
 };
 use lab_kernel::run::tune::Change;
 use lab_plan::{Capacity, Engine};
@@ -305,6 +305,9 @@ pub struct Overrides {
     /// Seed instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Repetitions instead of the scenario's, each with other flows
+    #[arg(long, value_name = "N", value_parser = repetitions())]
+    pub repetitions: Option<u32>,
     /// Only these policies of the scenario, by label
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policies: Vec<String>,
@@ -317,6 +320,10 @@ pub struct Overrides {
     /// Place whose capacity `scale: auto` fits [default: that of `up`; else guest-virtual]
     #[arg(long, value_parser = place(), value_name = "PLACE")]
     pub scale_for: Option<Place>,
+}
+
+fn repetitions() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(limits::MAX_REPETITIONS))
 }
 
 /// Reads a load above 0, as a decimal or a fraction.

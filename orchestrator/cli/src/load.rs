@@ -61,10 +61,16 @@ impl Loaded {
     /// first.
     pub fn first_run(self, overrides: &Overrides) -> Self {
         let first = self.scenario.sweep().first().copied();
+        let repeated = self.repeated(overrides.repetitions);
         match overrides.load.or(first) {
-            Some(load) => self.at_load(load),
-            None => self,
+            Some(load) => repeated.at_load(load),
+            None => repeated,
         }
+    }
+
+    fn repeated(mut self, repetitions: Option<u32>) -> Self {
+        self.scenario.repetitions = repetitions.unwrap_or(self.scenario.repetitions);
+        self
     }
 
     fn at_load(self, load: Ratio) -> Self {
@@ -83,12 +89,13 @@ pub fn each_run(
     overrides: &Overrides,
     mut run: impl FnMut(Loaded, Overrides) -> Outcome,
 ) -> Outcome {
+    let loaded = loaded.clone().repeated(overrides.repetitions);
     let loads = match overrides.load {
         Some(load) => vec![load],
         None => loaded.scenario.sweep().to_vec(),
     };
     if loads.is_empty() {
-        return run(loaded.clone(), overrides.clone());
+        return run(loaded, overrides.clone());
     }
     let count = loads.len();
     let mut gravest = Exit::Pass;

@@ -762,9 +762,12 @@ fn a_sweep_of_loads_is_a_run_of_each() {
     assert!(both.stderr.contains("run 2 of 2: smoke-6\n"), "{both:?}");
     let latest = || bench.latest().0.to_str().unwrap().to_owned();
     assert!(latest().contains("smoke-6"), "{}", latest());
-    let one = bench.expect_exit(&["sim", "sweep.yaml", "--load", "0.02"], 0);
-    assert!(!one.stderr.contains("run 1"), "{one:?}");
+    let one = ["sim", "sweep.yaml", "--load", "0.02", "--repetitions"];
+    let twice = bench.expect_exit(&[&one[..], &["2"]].concat(), 0);
+    assert!(!twice.stderr.contains("run 1"), "{twice:?}");
     assert!(latest().contains("smoke-2"), "{}", latest());
+    assert_eq!(bench.latest().json()["info"]["repetitions"], 2);
+    bench.expect_exit(&[&one[..], &["0"]].concat(), 2);
     bench.expect_exit(&["sim", "sweep.yaml", "--load", "0"], 2);
     bench.expect_exit(&["up", "sweep.yaml", "--keep"], 2);
 }

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::{Finding, ProblemKind, ScenarioErrors, SourceText},
     expect::Expectation,
+    limits,
     parse::utf8,
+    resolve::context::Context,
     yaml::{self, At, Locator, Maybe, Scalar, Text},
 };
 
@@ -30,6 +32,8 @@ pub struct Case {
     pub scenario: String,
     /// Policies to run; empty for all of the scenario.
     pub policies: Vec<String>,
+    /// Repetitions in place of the scenario's.
+    pub repetitions: Option<u32>,
     /// Assertions, besides those of the scenario.
     pub expect: Vec<Expectation>,
     /// Line of the case in the suite.
@@ -53,6 +57,8 @@ struct RawCase {
     #[serde(default)]
     policies: Maybe<At<Vec<Text<String>>>>,
     #[serde(default)]
+    repetitions: Maybe<Text<u32>>,
+    #[serde(default)]
     expect: Maybe<At<Vec<Text<Expectation>>>>,
 }
 
@@ -66,52 +72,43 @@ pub fn parse_suite(source_name: &str, text: &[u8]) -> Result<Suite, ScenarioErro
         name: source_name,
         text,
     };
-    let locate = |finding: &Finding<ProblemKind>| Locator::new(text).path(finding);
     let raw: RawSuite = match yaml::read(text) {
         Ok(raw) => raw,
         Err(finding) => {
+            let locate = |finding: &Finding<ProblemKind>| Locator::new(text).path(finding);
             let refused = ScenarioErrors::check(source, vec![finding], locate);
             return Err(refused.expect_err("a finding is a problem"));
         }
     };
-    let mut findings = Vec::new();
+    let mut context = Context::new(source);
     let mut cases: Vec<Case> = Vec::new();
     for raw in &raw.cases.value {
-        let case = case(source, raw, &mut findings);
+        let case = case(&mut context, raw);
         if cases.iter().any(|other| other.name == case.name) {
-            findings.push(Finding {
-                range: raw.value.name.range(),
-                kind: ProblemKind::TwoCases {
-                    name: case.name.clone(),
-                },
-            });
+            let name = case.name.clone();
+            context.problem(&raw.value.name.range(), ProblemKind::TwoCases { name });
         }
         cases.push(case);
     }
-    ScenarioErrors::check(source, findings, locate)?;
-    Ok(Suite {
+    context.finish(Suite {
         name: raw.name.as_str().to_owned(),
         cases,
     })
 }
 
-fn case(
-    source: SourceText<'_>,
-    raw: &At<RawCase>,
-    findings: &mut Vec<Finding<ProblemKind>>,
-) -> Case {
+fn case(context: &mut Context<'_>, raw: &At<RawCase>) -> Case {
+    let repetitions = raw.value.repetitions.as_ref();
     let policies = raw.value.policies.as_ref();
     let policies = policies.iter().flat_map(|it| &it.value);
     Case {
         name: raw.value.name.as_str().to_owned(),
         scenario: raw.value.scenario.as_str().to_owned(),
         policies: policies.map(|label| label.as_str().to_owned()).collect(),
+        repetitions: repetitions.and_then(|text| context.within(text, 1..=limits::MAX_REPETITIONS)),
         expect: raw.value.expect.as_ref().map_or_else(Vec::new, |list| {
-            read_all(&list.value, |range, kind| {
-                findings.push(Finding { range, kind });
-            })
+            read_all(&list.value, |range, kind| context.problem(&range, kind))
         }),
-        line: source.location(raw.value.name.range()).line,
+        line: context.line(&raw.value.name.range()),
     }
 }
 
@@ -147,7 +144,7 @@ mod tests {
     #[test]
     fn a_suite_is_its_cases_in_order() {
         let text = "name: nightly\ncases:\n  - name: smoke\n    scenario: ../smoke.yaml\n  - name: lcmp\n    \
-                    scenario: ../8dc.yaml\n    policies: [ecmp, lcmp]\n    expect:\n      - unfinished == 0\n";
+                    scenario: ../8dc.yaml\n    policies: [ecmp, lcmp]\n    repetitions: 5\n    expect:\n      - unfinished == 0\n";
         let suite = parse_suite("nightly.yaml", text.as_bytes()).unwrap();
         assert_eq!(suite.name, "nightly");
         let lines: Vec<_> = suite
@@ -157,20 +154,22 @@ mod tests {
             .collect();
         assert_eq!(lines, [("smoke", 3), ("lcmp", 5)]);
         assert_eq!(suite.cases[1].policies, ["ecmp", "lcmp"]);
+        let repetitions = suite.cases.iter().map(|case| case.repetitions);
+        assert_eq!(repetitions.collect::<Vec<_>>(), [None, Some(5)]);
         assert_eq!(suite.cases[1].expect[0].text, "unfinished == 0");
     }
 
     #[test]
     fn a_wrong_assertion_is_shown_with_its_line_and_column() {
         let text = "name: n\ncases:\n  - name: a\n    scenario: s.yaml\n    expect: [lcmp.p99 = 3]\n  - \
-                    name: a\n    scenario: s.yaml\n";
+                    name: a\n    scenario: s.yaml\n    repetitions: 0\n";
         let errors = parse_suite("n.yaml", text.as_bytes()).unwrap_err();
         let places: Vec<_> = errors
             .problems()
             .iter()
             .map(|it| (it.location.line, it.location.column))
             .collect();
-        assert_eq!(places, [(5, 23), (6, 11)], "{errors}");
+        assert_eq!(places, [(5, 23), (6, 11), (8, 18)], "{errors}");
         let path = errors.problems()[0].path.as_deref();
         assert_eq!(path, Some("cases[0].expect[0]"), "{errors}");
     }

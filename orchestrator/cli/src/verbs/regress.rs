@@ -178,6 +178,7 @@ impl Loaded {
     ) -> Result<(PathBuf, Samples), Failure> {
         let overrides = Overrides {
             seed,
+            repetitions: case.repetitions,
             policies: case.policies.clone(),
             load: None,
             scale: None,
@@ -309,6 +310,9 @@ fn against(
         }
         Some(base) if base.info.seed != samples.info.seed => {
             no_baseline("the baseline has another seed")
+        }
+        Some(base) if base.info.repetitions != samples.info.repetitions => {
+            no_baseline("the baseline has another number of repetitions")
         }
         Some(base) => gate(case, tolerances, &base, samples),
     }

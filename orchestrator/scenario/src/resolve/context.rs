@@ -19,7 +19,7 @@ use crate::{
 ///
 /// A value that cannot be read is `None`, and replaced by any other: a scenario with problems is
 /// never returned.
-pub(super) struct Context<'a> {
+pub(crate) struct Context<'a> {
     source: SourceText<'a>,
     findings: Vec<Finding<ProblemKind>>,
 }

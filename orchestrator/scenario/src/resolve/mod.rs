@@ -1,7 +1,7 @@
 //! Raw shapes to the model: reads the texts, fills in defaults, checks that values fit together. A
 //! problem does not end the reading, so that all problems are reported together.
 
-mod context;
+pub(crate) mod context;
 mod links;
 mod names;
 mod parameters;

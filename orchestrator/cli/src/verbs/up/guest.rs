@@ -245,6 +245,7 @@ pub fn repeat_command(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
     option("--seed", request.plan.seed.to_string().into());
     let capacity = serde_json::to_string(&request.capacity).during("pass the capacity on")?;
     option("--capacity", capacity.into());
+    option("--repetitions", request.plan.repetitions.to_string().into());
     if let Some(load) = arguments.scenario.overrides.load {
         option("--load", load.to_string().into());
     }
