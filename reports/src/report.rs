@@ -7,7 +7,7 @@ use std::{
 
 use lab_records::{
     Evidence,
-    directory::{FIGURES_DIR, REPORT_FILE},
+    directory::{FIGURES_DIR, REPORT_FILE, SUMMARY_FILE},
 };
 use serde::Serialize;
 
@@ -42,6 +42,10 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
     fs::create_dir_all(&figures_dir).map_err(write_failed(&figures_dir))?;
     let figures = draw_figures(&run, &figures_dir)?;
     let files = write_files(&figures, &figures_dir)?;
+
+    let numbers = run.dir.join(SUMMARY_FILE);
+    let text = serde_json::to_string_pretty(&summary).expect("a summary is plain data") + "\n";
+    fs::write(&numbers, text).map_err(write_failed(&numbers))?;
 
     let html = run.dir.join(REPORT_FILE);
     let text = page(&Page {

@@ -1,6 +1,6 @@
 //! Command line as clap parses it. Doc comments of fields and variants are the help texts.
 
-use std::{num::NonZeroUsize, path::PathBuf, str::FromStr, thread};
+use std::{fmt, num::NonZeroUsize, path::PathBuf, str::FromStr, thread};
 
 use clap::{
     Args, Command, Parser, Subcommand, ValueEnum,
@@ -37,7 +37,7 @@ Start with:
 
 Exit codes:
   0  pass
-  1  an assertion failed: `validate` or `fidelity` found a difference out of bounds
+  1  an assertion failed: `validate`, `fidelity` or `verify` found a difference out of bounds
   2  usage, or an error in the scenario
   3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
   4  inconclusive: the run ended, but its results cannot be trusted (unfinished or late flows,
@@ -124,6 +124,17 @@ Learn once how far percentiles move between runs of one build, then gate every n
 A suite is a list of scenarios with assertions, such as `lcmp.p99 <= 0.6 * ecmp.p99`, `unfinished == 0`
 or `path(dc1,dc8) uses dc4`; a scenario may have its own, as `expect:`. The exit code is 0 if all hold, 1
 if one does not, 4 if a run does not tell.";
+
+const BUNDLE_EXAMPLES: &str = "\
+A run for others, who check it without trusting its files:
+  lcmp-lab bundle results/latest -o run.tar.zst
+  lcmp-lab verify run.tar.zst --rerun
+
+`verify` derives the numbers of every figure and of the closing table from the rows, and names those that
+differ from what was kept. `--rerun` runs the scenario again: rows of a simulation must be the same, those
+of the kernel engine the same or within 1 % at the median FCT, 10 % at its p99, on the paths of 98 % of the
+flows. The exit code is 0 if all is the same, 1 if something differs, 2 for a bundle that is damaged, of
+another format or with files where none belong. A manifest shows damage, not forgery; `--rerun` shows both.";
 
 const RUNS_EXAMPLES: &str = "\
   lcmp-lab runs                                     list all runs, oldest first
@@ -237,6 +248,12 @@ pub enum Verb {
     #[command(after_help = REGRESS_EXAMPLES, args_conflicts_with_subcommands = true)]
     #[command(subcommand_negates_reqs = true)]
     Regress(RegressArgs),
+    /// Pack a run into one file: scenario, plan, rows, figures, logs, with a manifest
+    #[command(after_help = BUNDLE_EXAMPLES)]
+    Bundle(BundleArgs),
+    /// Check a bundle, derive its numbers from its rows again, and run its scenario again
+    #[command(after_help = BUNDLE_EXAMPLES)]
+    Verify(VerifyArgs),
     /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
     Bench(BenchArgs),
     /// Print the JSON Schema of scenarios
@@ -281,6 +298,8 @@ impl Verb {
             | Self::Compare(_)
             | Self::Fidelity(_)
             | Self::Regress(_)
+            | Self::Bundle(_)
+            | Self::Verify(_)
             | Self::Bench(_)
             | Self::MeasureHere(_)
             | Self::Schema => None,
@@ -565,6 +584,9 @@ pub struct SimArgs {
     /// `lcmp-lab flow RUN ID` shows them.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub story: Vec<StoryArg>,
+    /// Capacity that an automatic scale fits, as JSON
+    #[arg(long, hide = true, value_name = "JSON", value_parser = capacity)]
+    pub capacity: Option<Capacity>,
 }
 
 impl SimArgs {
@@ -580,6 +602,7 @@ impl SimArgs {
             threads: None,
             scaled: false,
             story: Vec::new(),
+            capacity: None,
         }
     }
 }
@@ -913,6 +936,32 @@ pub struct FidelityArgs {
     pub min_compared: Vec<Bound>,
 }
 
+/// Arguments of `bundle`.
+#[derive(Args, Debug)]
+pub struct BundleArgs {
+    /// The run directory: `results/latest`
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// File to write, which must not exist [default: the run's name with `.tar.zst`]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `verify`.
+#[derive(Args, Debug)]
+pub struct VerifyArgs {
+    /// The bundle
+    #[arg(value_name = "BUNDLE")]
+    pub bundle: PathBuf,
+    /// Run the scenario again by the bundle's engine and compare the rows
+    #[arg(long)]
+    pub rerun: bool,
+    /// Directory to keep the unpacked run and the second one in, which must not exist [default: none is
+    /// kept]
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
 /// Arguments of `bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
@@ -961,6 +1010,15 @@ pub enum StoryArg {
     Flow(FlowId),
 }
 
+impl fmt::Display for StoryArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Flow(id) => write!(f, "{id}"),
+        }
+    }
+}
+
 impl FromStr for StoryArg {
     type Err = String;
 
@@ -1001,6 +1059,9 @@ mod tests {
     fn a_story_names_all_flows_or_one() {
         assert_eq!("all".parse(), Ok(StoryArg::All));
         assert_eq!("17".parse(), Ok(StoryArg::Flow(FlowId(17))));
+        for text in ["all", "17"] {
+            assert_eq!(text.parse::<StoryArg>().unwrap().to_string(), text);
+        }
         assert!("dc1".parse::<StoryArg>().is_err());
     }
 }

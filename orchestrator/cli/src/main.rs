@@ -108,6 +108,8 @@ fn run(cli: Cli) -> Outcome {
         Verb::Compare(arguments) => verbs::compare::compare(&arguments, global),
         Verb::Regress(arguments) => verbs::regress::regress(&arguments, global),
         Verb::Fidelity(arguments) => verbs::fidelity::fidelity(&arguments, global),
+        Verb::Bundle(arguments) => verbs::bundle::bundle(&arguments, global),
+        Verb::Verify(arguments) => verbs::verify::verify(&arguments, global),
         Verb::Bench(arguments) => verbs::bench::bench(&arguments, global),
         Verb::Switchd => verbs::labs::switchd(),
         Verb::MeasureHere(arguments) => verbs::measure::here(&arguments, global),

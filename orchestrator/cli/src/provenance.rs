@@ -4,12 +4,12 @@ use std::env;
 
 use lab_parameters::Preset;
 use lab_plan::Plan;
-use lab_records::{PolicySettings, Provenance};
+use lab_records::{Asked, PolicySettings, Provenance};
 use lab_scenario::{Arrivals, LoadBase, Pairs, PolicySpec, Scenario, Settings, Traffic, Workload};
 use lab_units::{Ratio, show::about_time};
 
-/// Returns the origin of a run of `plan`, which was made from `scenario`.
-pub fn provenance(scenario: &Scenario, plan: &Plan) -> Provenance {
+/// Returns the origin of a run of `plan`, which was made from `scenario` with the options `asked`.
+pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance {
     let policies = plan.policies.iter().map(|run| PolicySettings {
         policy: run.label.clone(),
         parameters: serde_json::to_value(&run.policy).expect("a policy is plain data"),
@@ -20,6 +20,7 @@ pub fn provenance(scenario: &Scenario, plan: &Plan) -> Provenance {
         traffic: scenario.traffic.iter().map(traffic).collect(),
         policies: policies.collect(),
         assumed: assumed(scenario),
+        asked: Some(asked),
     }
 }
 

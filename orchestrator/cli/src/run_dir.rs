@@ -8,7 +8,7 @@ use std::{
 use lab_guest::inside;
 use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
-use lab_records::{EngineInfo, Location, RunInfo, RunWriter, directory::RUN_FILE};
+use lab_records::{Asked, EngineInfo, Location, RunInfo, RunWriter, directory::RUN_FILE};
 use lab_reports::{Summary, closing_table};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -48,23 +48,29 @@ pub fn make_latest(dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Starts the records of a run in `dir`, with the text of its scenario and its plan.
+/// Starts the records of a run in `dir`, with the text of its scenario, the files that it names, and its
+/// plan.
 pub fn start_records(
     dir: &Path,
     plan: &Plan,
     loaded: &Loaded,
-    setting: &RunSetting,
+    (setting, asked): (&RunSetting, Asked),
     started: SystemTime,
 ) -> Result<RunWriter, Failure> {
     let text = plan_text(plan);
     let info = RunInfo {
-        provenance: provenance(&loaded.scenario, plan),
+        provenance: provenance(&loaded.scenario, plan, asked),
         ..run_info(plan, &hash(&text), setting)
     };
     let records = RunWriter::create_in(dir, started, &info).during("start the records")?;
     records
         .write_scenario(&loaded.text)
         .during("write the scenario")?;
+    if !loaded.files.is_empty() {
+        records
+            .write_inputs(&loaded.files)
+            .during("write the files that the scenario names")?;
+    }
     records.write_plan(&text).during("write the plan")?;
     Ok(records)
 }

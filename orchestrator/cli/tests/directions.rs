@@ -94,6 +94,11 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-regress",
         &[&["rtnetlink", "aya", "lab-plan", "lab-sim", "lab-kernel"]],
     ),
+    // A bundle is checked without engines; `--rerun` is the program's.
+    (
+        "lab-bundle",
+        &[&["rtnetlink", "aya", "lab-sim", "lab-kernel", "lab-guest"]],
+    ),
     // Records know neither engines nor plots.
     (
         "lab-records",

@@ -36,6 +36,12 @@ pub const PLAN_FILE: &str = "plan.json";
 /// Directory of the figures.
 pub const FIGURES_DIR: &str = "figures";
 
+/// File of the numbers of the closing table, as `--json` prints them.
+pub const SUMMARY_FILE: &str = "summary.json";
+
+/// File of the texts of the files that the scenario names, by name.
+pub const INPUTS_FILE: &str = "inputs.json";
+
 /// File of the report.
 pub const REPORT_FILE: &str = "report.html";
 

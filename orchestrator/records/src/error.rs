@@ -65,7 +65,8 @@ pub enum RecordsError {
     },
     /// A Parquet copy cannot be written or read.
     #[error(
-        "`{}` is not a Parquet table (hint: without it the `.csv` beside it is read)",
+        "`{}` is not a Parquet table (hint: a `.csv` beside it is read without it; else run the scenario \
+         again)",
         path.display()
     )]
     Parquet {

@@ -60,7 +60,7 @@ pub use outcome::{
     DelayMethod, FlowCounts, GuestCpu, LabWork, MeasuredLink, Outcome, Phase, RunEnd, SimWork,
     Verdict,
 };
-pub use provenance::{ChangeKind, LiveChange, PolicySettings, Provenance};
+pub use provenance::{Asked, ChangeKind, LiveChange, PolicySettings, Provenance};
 pub use reader::{RunDir, Table};
 pub use rows::{
     Column, DcPath, DecisionRow, FlowRow, FlowStatus, HistoryRow, Kind, LinkRow, List, PfcEvent,

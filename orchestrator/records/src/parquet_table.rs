@@ -1,7 +1,7 @@
-//! Parquet copies of large tables, beside the CSV.
+//! Large tables as Parquet, in place of the CSV.
 //!
 //! A table grows as CSV, so that nothing is lost if its writer dies; a large one is copied when
-//! its run is closed. The copy has the same columns and values; a column that may be empty is
+//! its run is closed, and its CSV removed. The copy has the same columns and values; a column that may be empty is
 //! optional. Both directions go a row group at a time, so that memory does not grow with the table.
 
 use std::{
@@ -30,8 +30,9 @@ use crate::{
     rows::{Column, Kind},
 };
 
-/// Number of rows above which a table has a Parquet copy.
-pub const LARGE_TABLE_ROWS: u64 = 1_000_000;
+/// Number of rows above which a table becomes a Parquet file: tens of megabytes as CSV, a tenth of it as
+/// Parquet.
+pub const LARGE_TABLE_ROWS: u64 = 250_000;
 
 /// Returns the path of the copy of the table at `csv`.
 pub(crate) fn path_of(csv: &Path) -> PathBuf {

@@ -1,7 +1,7 @@
 //! Origin of a run: the program and command that made it, what it was asked to play, what was taken
 //! for granted, and what was changed while it ran.
 
-use lab_units::Nanos;
+use lab_units::{Nanos, Ratio};
 use serde::{Deserialize, Serialize};
 
 use crate::UtcTime;
@@ -21,6 +21,24 @@ pub struct Provenance {
     /// Constants that were fitted to published results or are not in the paper, a sentence without its
     /// full stop for each.
     pub assumed: Vec<String>,
+    /// Options of the command line; none in records of an earlier lcmp-lab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+}
+
+/// What the command line asked for beyond the scenario, the seed, the policies and the scale, which
+/// [`RunInfo`](crate::RunInfo) has: what a second run needs to be the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// Load of the workloads with a list of loads; none if it is the scenario's.
+    pub load: Option<Ratio>,
+    /// True if the simulator applied the scenario's scale; always true of the kernel engine.
+    pub is_scaled: bool,
+    /// Time to stop at, in paper time; none if the run ended with its last flow.
+    pub until_ns: Option<Nanos>,
+    /// Flows whose events were recorded: numbers, or `all`.
+    pub story: Vec<String>,
 }
 
 /// A policy with all its parameters.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
+    fs::{self, File},
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -10,7 +10,7 @@ use std::{
 use crate::{
     DecisionRow, FlowCounts, FlowRow, LinkRow, Outcome, QueueRow, Row, RunEnd, RunFile, RunInfo,
     UtcTime, Verdict, create_run_dir,
-    directory::{FORMAT_VERSION, PLAN_FILE, SCENARIO_FILE, write_whole},
+    directory::{FORMAT_VERSION, INPUTS_FILE, PLAN_FILE, SCENARIO_FILE, write_whole},
     error::{Operation, RecordsError},
     parquet_table::{self, LARGE_TABLE_ROWS},
     point_latest,
@@ -79,7 +79,7 @@ impl RunWriter {
         &self.dir
     }
 
-    /// Sets the number of rows above which a table has a Parquet copy, by default
+    /// Sets the number of rows above which a table becomes a Parquet file, by default
     /// [`LARGE_TABLE_ROWS`].
     #[must_use]
     pub const fn with_large_table(mut self, rows: u64) -> Self {
@@ -93,6 +93,15 @@ impl RunWriter {
     /// If the file cannot be written.
     pub fn write_scenario(&self, text: &str) -> Result<(), RecordsError> {
         write_whole(&self.dir.join(SCENARIO_FILE), text)
+    }
+
+    /// Writes the texts of the files that the scenario names, by name, beside the records.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_inputs(&self, files: &BTreeMap<String, String>) -> Result<(), RecordsError> {
+        let text = serde_json::to_string_pretty(files).expect("texts are plain data");
+        write_whole(&self.dir.join(INPUTS_FILE), &(text + "\n"))
     }
 
     /// Writes the plan's JSON beside the records.
@@ -125,7 +134,7 @@ impl RunWriter {
         self.table::<R>()?.append(rows)
     }
 
-    /// Completes the run: syncs all tables to the disk, copies the large ones to Parquet, judges
+    /// Completes the run: syncs all tables to the disk, turns the large ones into Parquet, judges
     /// the run and writes its outcome.
     ///
     /// # Errors
@@ -199,13 +208,15 @@ impl TableWriter {
         flushed.map_err(Operation::Write.failed(&self.path))
     }
 
-    /// Syncs the table to the disk, and copies it to Parquet if it has more than `large` rows.
+    /// Syncs the table to the disk, and turns it into Parquet if it has more than `large` rows.
     fn close(mut self, large: u64) -> Result<(), RecordsError> {
         self.flush()?;
         let synced = self.csv.get_ref().sync_all();
         synced.map_err(Operation::Sync.failed(&self.path))?;
         if self.count > large {
             parquet_table::copy(&self.path, self.columns)?;
+            let removed = fs::remove_file(&self.path);
+            removed.map_err(Operation::Delete.failed(&self.path))?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 pub mod account;
 pub mod artifact;
 pub mod bench;
+pub mod bundle;
 pub mod compare;
 pub mod doctor;
 pub mod explain;
@@ -16,3 +17,4 @@ pub mod sim;
 pub mod store;
 pub mod up;
 pub mod validate;
+pub mod verify;

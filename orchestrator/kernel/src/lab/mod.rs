@@ -11,6 +11,7 @@ mod preflight;
 mod progress;
 mod reservation;
 mod slot;
+mod state;
 #[cfg(test)]
 mod tests;
 mod up;
@@ -24,5 +25,6 @@ pub use self::{
     node_command::{EnterError, NodeCommand, node_command},
     progress::{Phase, Progress},
     reservation::{Reservation, ReservationError},
+    state::LabState,
     up::Lab,
 };

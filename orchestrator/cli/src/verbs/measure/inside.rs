@@ -16,7 +16,7 @@ use lab_kernel::{
     run::{AgentLauncher, FLOWS_MADE_AHEAD, RunReport, Runner},
 };
 use lab_plan::{MeasuredLoad, Plan, PlanOptions};
-use lab_records::FlowRow;
+use lab_records::{Asked, FlowRow};
 use lab_scenario::{Files, Scenario, Traffic};
 use lab_units::{Bytes, Nanos};
 use tokio_util::sync::CancellationToken;
@@ -109,7 +109,8 @@ impl Bench {
             text: SCENARIO.to_owned(),
             files: Files::new(),
         };
-        let mut writer = run_dir::start_records(records, plan, &loaded, &setting, now)?;
+        let mut writer =
+            run_dir::start_records(records, plan, &loaded, (&setting, Asked::default()), now)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

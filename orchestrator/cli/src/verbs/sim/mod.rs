@@ -14,7 +14,7 @@ use std::{
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_recorder::RunSetting;
-use lab_records::{Phase, RunEnd, RunWriter, SimWork, UtcTime};
+use lab_records::{Asked, Phase, RunEnd, RunWriter, SimWork, UtcTime};
 use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
     semantics::NextHopOrder,
@@ -46,14 +46,20 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
 /// Simulates a scenario, of a sweep the first run, and returns the run directory, without a report.
 pub fn run(arguments: &SimArgs, global: &Global) -> Result<PathBuf, Failure> {
     let (path, loaded) = loaded(arguments)?;
+    run_loaded(arguments, global, &path, loaded)
+}
+
+/// Simulates the scenario `loaded`, of a sweep the first run, with `arguments` for everything else, and
+/// returns the run directory, without a report. Messages call the scenario `path`.
+pub fn run_loaded(
+    arguments: &SimArgs,
+    global: &Global,
+    path: &Path,
+    loaded: Loaded,
+) -> Result<PathBuf, Failure> {
     let overrides = &arguments.overrides;
-    simulate(
-        arguments,
-        overrides,
-        global,
-        &path,
-        loaded.first_run(overrides),
-    )
+    let loaded = loaded.first_run(overrides);
+    simulate(arguments, overrides, global, path, loaded)
 }
 
 fn simulate(
@@ -63,7 +69,8 @@ fn simulate(
     path: &Path,
     loaded: Loaded,
 ) -> Result<PathBuf, Failure> {
-    let capacity = load::capacity(overrides, Place::default);
+    let of_place = || load::capacity(overrides, Place::default);
+    let capacity = arguments.capacity.unwrap_or_else(of_place);
     let options = PlanOptions {
         is_scaled: arguments.scaled,
         ..load::options(overrides, Engine::Sim, capacity)?
@@ -78,12 +85,19 @@ fn simulate(
     };
     let budget = Budget::of(&plan, options.until)?;
     budget.check()?;
+    let asked = Asked {
+        load: overrides.load,
+        is_scaled: arguments.scaled,
+        until_ns: arguments.until,
+        story: arguments.story.iter().map(ToString::to_string).collect(),
+    };
     Simulation {
         order: artifact::order(&loaded, &plan)?,
         loaded,
         plan,
         options,
         budget,
+        asked,
     }
     .run(global)
 }
@@ -136,6 +150,8 @@ struct Simulation {
     plan: Plan,
     options: RunOptions,
     budget: Budget,
+    /// Options of the command line, for the records.
+    asked: Asked,
 }
 
 /// Work and times of the jobs that have ended.
@@ -161,7 +177,13 @@ impl Simulation {
         let _handover = Handover::of(&dir);
         let threads = self.options.threads;
         let setting = RunSetting::simulated(&self.plan, threads, run_dir::kernel_release());
-        let mut records = run_dir::start_records(&dir, &self.plan, &self.loaded, &setting, now)?;
+        let mut records = run_dir::start_records(
+            &dir,
+            &self.plan,
+            &self.loaded,
+            (&setting, self.asked.clone()),
+            now,
+        )?;
         run_dir::make_latest(&dir)?;
         let mut done = Done::default();
         let failure = self.run_all(&mut records, &stop, &mut done).err();

@@ -17,7 +17,8 @@ use lab_kernel::{
 use lab_plan::Plan;
 use lab_recorder::RunSetting;
 use lab_records::{
-    GuestCpu, LiveChange, MeasuredLink, Outcome as RunOutcome, Phase, RunEnd, RunWriter, UtcTime,
+    Asked, GuestCpu, LiveChange, MeasuredLink, Outcome as RunOutcome, Phase, RunEnd, RunWriter,
+    UtcTime,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -103,11 +104,16 @@ impl<'a> Run<'a> {
             request.capacity,
             reservation.slot(),
         )?;
+        let asked = Asked {
+            load: request.arguments.scenario.overrides.load,
+            is_scaled: true,
+            ..Asked::default()
+        };
         let mut records = run_dir::start_records(
             self.dir,
             &plan,
             &request.loaded,
-            &self.setting,
+            (&self.setting, asked),
             self.started,
         )?;
         if self.copy_to.is_none() {
@@ -119,6 +125,7 @@ impl<'a> Run<'a> {
         progress.expect(u64::from(plan.repetitions) * plan.policies.len() as u64);
         let result = self.run_flows(&plan, &mut lab, &mut records, &mut progress);
         let commands = exec_log::read(&request.lab);
+        let state = lab.state();
 
         if result.is_ok() && request.arguments.keep {
             self.keep(lab, &progress)?;
@@ -133,6 +140,11 @@ impl<'a> Run<'a> {
             }
         }
         let phases = progress.finish();
+        for (name, text) in state {
+            if let Err(error) = fs::write(self.dir.join(name), text) {
+                terminal::note(&format!("warning: cannot write `{name}`: {error}"));
+            }
+        }
         self.finish(&plan, records, (measured, commands), phases, result)
     }
 

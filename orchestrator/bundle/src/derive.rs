@@ -1,0 +1,216 @@
+//! The numbers of a report, derived again from the rows and compared with those that were kept.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use lab_plan::Plan;
+use lab_records::{
+    Outcome, RecordsError, RunDir, UtcTime,
+    directory::{FIGURES_DIR, PLAN_FILE, REPORT_FILE, SUMMARY_FILE},
+};
+use lab_reports::{ReportError, Summary};
+use serde::Serialize;
+
+use crate::{error::BundleError, manifest::Digester};
+
+/// A number or file that is not what the rows give.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Difference {
+    /// File of the run that has it.
+    pub file: String,
+    /// The difference in words.
+    pub detail: String,
+}
+
+/// What was derived from the rows of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Derived {
+    /// Start of the run.
+    pub started_at: UtcTime,
+    /// Number of figures whose numbers were compared.
+    pub figures: usize,
+    /// Differences from what was kept.
+    pub differences: Vec<Difference>,
+}
+
+/// Error of deriving a run's numbers.
+#[derive(Debug, thiserror::Error)]
+pub enum DeriveError {
+    /// The records cannot be read.
+    #[error(transparent)]
+    Records(#[from] RecordsError),
+    /// The report cannot be made.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Files(#[from] BundleError),
+    /// The plan cannot be read.
+    #[error("`{PLAN_FILE}` is not a plan of this lcmp-lab")]
+    Plan(#[source] serde_json::Error),
+}
+
+/// Derives the numbers of the run in `kept` from its rows, by a report in `again`, which is created and must
+/// not exist, and compares them with those in `kept`: figures, closing table, counts, verdict, evidence.
+///
+/// # Errors
+/// If the records are invalid, or a file cannot be read or written.
+pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
+    let run = RunDir::open(kept)?;
+    copy_records(kept, again)?;
+    let report = lab_reports::render(again)?;
+    let mut differences = Vec::new();
+    let names = names(&kept.join(FIGURES_DIR))?;
+    let drawn = self::names(&again.join(FIGURES_DIR))?;
+    let figures: BTreeSet<&String> = names.union(&drawn).collect();
+    for name in &figures {
+        let name = format!("{FIGURES_DIR}/{name}");
+        differences.extend(compare_text(&name, kept, again)?);
+    }
+    differences.extend(compare_text(SUMMARY_FILE, kept, again)?);
+    let plan_text = read(&kept.join(PLAN_FILE))?.unwrap_or_default();
+    let mut digester = Digester::default();
+    digester.add(plan_text.as_bytes());
+    if digester.hex() != run.info().plan_hash {
+        differences.push(Difference {
+            file: PLAN_FILE.to_owned(),
+            detail: "its SHA-256 is not the one of `run.json`".to_owned(),
+        });
+    }
+    if let Some(outcome) = run.outcome() {
+        let plan: Plan = serde_json::from_str(&plan_text).map_err(DeriveError::Plan)?;
+        let evidence = lab_recorder::evidence(&plan, kept)?;
+        differences.extend(compare_outcome(outcome, &report.summary));
+        if evidence != outcome.end.evidence {
+            differences.push(of_run("the evidence is not what the rows give"));
+        }
+    }
+    Ok(Derived {
+        started_at: run.started_at(),
+        figures: figures.len(),
+        differences,
+    })
+}
+
+/// Links everything but the report into `again`.
+fn copy_records(kept: &Path, again: &Path) -> Result<(), BundleError> {
+    fs::create_dir(again).map_err(BundleError::io("create", again))?;
+    for name in names_of_files(kept)? {
+        if [SUMMARY_FILE, REPORT_FILE].contains(&name.as_str()) {
+            continue;
+        }
+        let (from, to) = (kept.join(&name), again.join(&name));
+        fs::hard_link(&from, &to).map_err(BundleError::io("link", to))?;
+    }
+    Ok(())
+}
+
+fn names_of_files(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        Err(error) => return Err(BundleError::io("read", dir)(error)),
+    };
+    let mut names = BTreeSet::new();
+    for entry in entries {
+        let entry = entry.map_err(BundleError::io("read", dir))?;
+        if entry.path().is_file() {
+            names.insert(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Returns the names of the figures' numbers in `dir`.
+fn names(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
+    let mut names = names_of_files(dir)?;
+    names.retain(|name| Path::new(name).extension().is_some_and(|it| it == "csv"));
+    Ok(names)
+}
+
+/// Reads a text; none if there is no such file.
+fn read(path: &PathBuf) -> Result<Option<String>, BundleError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(BundleError::io("read", path)(error)),
+    }
+}
+
+/// Compares the file `name` of both directories line by line.
+fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Difference>, BundleError> {
+    let texts = (read(&kept.join(name))?, read(&again.join(name))?);
+    let detail = match texts {
+        (Some(kept), Some(again)) if kept == again => return Ok(None),
+        (Some(kept), Some(again)) => lines(&kept, &again),
+        (None, Some(_)) => "the rows give it, and it was not kept".to_owned(),
+        (Some(_), None) | (None, None) => "the rows do not give it".to_owned(),
+    };
+    let file = name.to_owned();
+    Ok(Some(Difference { file, detail }))
+}
+
+/// Returns the number of lines that differ, and the first of them.
+fn lines(kept: &str, again: &str) -> String {
+    let count = kept.lines().count().max(again.lines().count());
+    let line = |text: &str, at| text.lines().nth(at).unwrap_or("nothing").trim().to_owned();
+    let pairs = kept.lines().map(Some).chain(std::iter::repeat(None));
+    let pairs = pairs.zip(again.lines().map(Some).chain(std::iter::repeat(None)));
+    let differing: Vec<usize> = pairs
+        .take(count)
+        .enumerate()
+        .filter(|(_, (kept, again))| kept != again)
+        .map(|(at, _)| at)
+        .collect();
+    let Some(&first) = differing.first() else {
+        return "line ends differ".to_owned();
+    };
+    format!(
+        "{} of {count} lines differ, first line {}: kept `{}`, the rows give `{}`",
+        differing.len(),
+        first + 1,
+        line(kept, first),
+        line(again, first)
+    )
+}
+
+/// Compares the counts and the verdict of `run.json` with those of the rows.
+fn compare_outcome(outcome: &Outcome, summary: &Summary) -> Vec<Difference> {
+    let sum = |of: fn(&lab_reports::PolicySummary) -> u64| summary.policies.iter().map(of).sum();
+    let rows: [u64; 4] = [
+        sum(|it| it.flows),
+        sum(|it| it.finished),
+        sum(|it| it.unfinished),
+        sum(|it| it.below_one),
+    ];
+    let counts = outcome.counts;
+    let kept = [
+        counts.flows,
+        counts.finished,
+        counts.unfinished,
+        counts.below_one,
+    ];
+    let mut differences = Vec::new();
+    if kept != rows {
+        differences.push(of_run(&format!(
+            "flows, finished, unfinished, under slowdown 1: kept {kept:?}, the rows give {rows:?}"
+        )));
+    }
+    if outcome.verdict.reasons != summary.reasons {
+        differences.push(of_run(&format!(
+            "reasons not to trust the run: kept {:?}, the rows give {:?}",
+            outcome.verdict.reasons, summary.reasons
+        )));
+    }
+    differences
+}
+
+fn of_run(detail: &str) -> Difference {
+    Difference {
+        file: "run.json".to_owned(),
+        detail: detail.to_owned(),
+    }
+}

@@ -1,0 +1,175 @@
+//! The manifest of a bundle: its files with sizes and SHA-256, and where it comes from.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{error::BundleError, unpack::Limits};
+
+/// Version of the bundle's format: the only one that this lcmp-lab reads.
+pub const BUNDLE_FORMAT: u64 = 1;
+
+/// Name of the manifest, the first file of a bundle.
+pub const MANIFEST_FILE: &str = "manifest.json";
+
+/// Maximum length of each part of a file's name.
+pub const MAX_NAME: usize = 96;
+
+/// Contents of `manifest.json`.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`BUNDLE_FORMAT`] of the writer.
+    pub format: u64,
+    /// Run of the bundle, and the program that packed it.
+    pub origin: Origin,
+    /// All other files, by name.
+    pub files: Vec<PackedFile>,
+}
+
+/// Run of a bundle, and the program that packed it.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// Name of the run's directory, and of the folder in the archive.
+    pub run: String,
+    /// Version of lcmp-lab.
+    pub tool_version: String,
+    /// Commit that lcmp-lab was built from.
+    pub tool_commit: String,
+    /// Start of the run, seconds since 1970: the time of every file in the archive.
+    pub started_at: u64,
+}
+
+/// A file of a bundle.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PackedFile {
+    /// Name in the run directory: `flows.csv`, `figures/paths.csv`.
+    pub path: String,
+    /// Size.
+    pub bytes: u64,
+    /// SHA-256 in lower-case hexadecimal digits.
+    pub sha256: String,
+}
+
+/// The part of a manifest that every format has.
+#[derive(Deserialize)]
+struct Head {
+    format: u64,
+}
+
+impl Manifest {
+    /// Reads a manifest, its format first, and checks its names, order and sizes.
+    pub(crate) fn read(text: &[u8], limits: &Limits) -> Result<Self, BundleError> {
+        let wrong = |error: serde_json::Error| BundleError::Manifest {
+            problem: error.to_string(),
+        };
+        let head: Head = serde_json::from_slice(text).map_err(wrong)?;
+        if head.format != BUNDLE_FORMAT {
+            return Err(BundleError::OtherFormat { found: head.format });
+        }
+        let manifest: Self = serde_json::from_slice(text).map_err(wrong)?;
+        manifest.check(limits)?;
+        Ok(manifest)
+    }
+
+    fn check(&self, limits: &Limits) -> Result<(), BundleError> {
+        let too_large = |what: &str, found, max| BundleError::TooLarge {
+            what: what.to_owned(),
+            found,
+            max,
+        };
+        check_name(&self.origin.run, 1)?;
+        let count = self.files.len() as u64;
+        if count > limits.files {
+            return Err(too_large("number of files", count, limits.files));
+        }
+        let mut total = 0_u64;
+        for file in &self.files {
+            check_name(&file.path, 2)?;
+            total = total.saturating_add(file.bytes);
+        }
+        if total > limits.bytes {
+            return Err(too_large("bytes", total, limits.bytes));
+        }
+        let mut pairs = self.files.windows(2);
+        match pairs.find(|pair| pair[0].path >= pair[1].path) {
+            Some(pair) => Err(BundleError::Manifest {
+                problem: format!(
+                    "`{}` stands before `{}`: a name stands once, in the order of names",
+                    pair[0].path, pair[1].path
+                ),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Checks that `path` is a plain relative name of at most `parts` parts.
+pub fn check_name(path: &str, parts: usize) -> Result<(), BundleError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let is_plain = |part: &str| {
+        part.len() <= MAX_NAME
+            && part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.chars().all(plain)
+    };
+    let is_safe =
+        path.split('/').count() <= parts && path.split('/').all(is_plain) && path != MANIFEST_FILE;
+    match is_safe {
+        true => Ok(()),
+        false => Err(BundleError::UnsafePath {
+            path: path.to_owned(),
+        }),
+    }
+}
+
+/// SHA-256 and length of the bytes that pass through it.
+#[derive(Default)]
+pub struct Digester {
+    hash: Sha256,
+    /// Number of bytes.
+    pub bytes: u64,
+}
+
+impl Digester {
+    /// Adds bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    /// Returns the SHA-256 in hexadecimal digits.
+    #[must_use]
+    pub fn hex(self) -> String {
+        let digest = self.hash.finalize();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Reader that digests what is read from it.
+pub struct Digesting<R> {
+    /// Source of the bytes.
+    pub inner: R,
+    /// Digest of the bytes so far.
+    pub digester: Digester,
+}
+
+impl<R: io::Read> Digesting<R> {
+    /// Returns a reader of `inner`.
+    pub fn new(inner: R) -> Self {
+        Self {
+            inner,
+            digester: Digester::default(),
+        }
+    }
+}
+
+impl<R: io::Read> io::Read for Digesting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.digester.add(&buffer[..count]);
+        Ok(count)
+    }
+}

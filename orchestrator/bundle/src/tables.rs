@@ -1,0 +1,226 @@
+//! Rows of two runs, table by table, by their keys.
+
+use std::{
+    cmp::Ordering,
+    fmt::Write,
+    fs::File,
+    hash::{DefaultHasher, Hash, Hasher},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use lab_records::{
+    Batch, DecisionRow, FlowRow, LinkRow, PfcRow, PortRow, QueueRow, RecordsError, Row, RunDir,
+    SplitRow, StoryRow, SwitchRow, Values,
+};
+use serde::Serialize;
+
+/// Agreement of one table of two runs.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct TableDifference {
+    /// File of the table.
+    pub table: &'static str,
+    /// True if the files are equal, byte for byte.
+    pub same_bytes: bool,
+    /// Rows of both runs with one key and other values.
+    pub changed: u64,
+    /// Rows of the first run whose key the second lacks.
+    pub only_first: u64,
+    /// Rows of the second run whose key the first lacks.
+    pub only_second: u64,
+    /// Rows of the first run; none if the files are equal.
+    pub rows: Option<u64>,
+}
+
+impl TableDifference {
+    /// True if the tables have the same rows.
+    #[must_use]
+    pub const fn is_same(&self) -> bool {
+        self.changed == 0 && self.only_first == 0 && self.only_second == 0
+    }
+}
+
+/// Compares every table that one of the runs has.
+///
+/// # Errors
+/// If a table cannot be read.
+pub fn compare_tables(
+    first: &RunDir,
+    second: &RunDir,
+) -> Result<Vec<TableDifference>, RecordsError> {
+    let tables = [
+        compare::<FlowRow>(first, second, &["flow_id"])?,
+        compare::<DecisionRow>(
+            first,
+            second,
+            &["time_ns", "switch", "flow_id", "src", "dst", "sport"],
+        )?,
+        compare::<LinkRow>(first, second, &["time_ns", "link", "from_dc"])?,
+        compare::<QueueRow>(first, second, &["time_ns", "switch", "port"])?,
+        compare::<SwitchRow>(first, second, &["time_ns", "switch"])?,
+        compare::<SplitRow>(first, second, &["time_ns", "switch", "to_dc"])?,
+        compare::<PortRow>(first, second, &["node", "port"])?,
+        compare::<PfcRow>(first, second, &["time_ns", "node", "port", "priority"])?,
+        compare::<StoryRow>(first, second, &["flow_id", "time_ns", "event"])?,
+    ];
+    Ok(tables.into_iter().flatten().collect())
+}
+
+/// Compares the table of `R`, whose rows have `key` besides policy and repetition; none if no run has it.
+fn compare<R: Row>(
+    first: &RunDir,
+    second: &RunDir,
+    key: &[&str],
+) -> Result<Option<TableDifference>, RecordsError> {
+    let files = [first, second].map(|run| file_of::<R>(run));
+    if files.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let mut difference = TableDifference {
+        table: R::FILE,
+        same_bytes: match &files {
+            [Some(first), Some(second)] => are_equal(first, second).unwrap_or(false),
+            _ => false,
+        },
+        changed: 0,
+        only_first: 0,
+        only_second: 0,
+        rows: None,
+    };
+    if !difference.same_bytes {
+        let key = [&["policy", "repetition"], key].concat();
+        let (first, second) = (hashes::<R>(first, &key)?, hashes::<R>(second, &key)?);
+        difference.rows = Some(first.len() as u64);
+        difference.count(&first, &second);
+    }
+    Ok(Some(difference))
+}
+
+/// Returns the file that holds the table.
+fn file_of<R: Row>(run: &RunDir) -> Option<PathBuf> {
+    let csv = run.path().join(R::FILE);
+    let parquet = csv.with_extension("parquet");
+    [parquet, csv].into_iter().find(|path| path.is_file())
+}
+
+fn are_equal(first: &Path, second: &Path) -> io::Result<bool> {
+    let (mut first, mut second) = (File::open(first)?, File::open(second)?);
+    if first.metadata()?.len() != second.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut one, mut other) = (Vec::new(), Vec::new());
+    loop {
+        one.clear();
+        other.clear();
+        let count = (&mut first).take(BLOCK).read_to_end(&mut one)?;
+        (&mut second).take(BLOCK).read_to_end(&mut other)?;
+        if one != other {
+            return Ok(false);
+        }
+        if count == 0 {
+            return Ok(true);
+        }
+    }
+}
+
+/// Returns the hashes of each row's key and of its values, in order: 16 bytes a row.
+fn hashes<R: Row>(run: &RunDir, key: &[&str]) -> Result<Vec<(u64, u64)>, RecordsError> {
+    let names: Vec<&str> = R::COLUMNS.iter().map(|column| column.name).collect();
+    let mut hashes = Vec::new();
+    run.visit_batches::<R, RecordsError>(&names, |batch| {
+        hashes.extend((0..batch.len()).map(|row| hash_row(batch, row, key)));
+        Ok(())
+    })?;
+    hashes.sort_unstable();
+    Ok(hashes)
+}
+
+fn hash_row(batch: &Batch, row: usize, key: &[&str]) -> (u64, u64) {
+    let mut hashers = (DefaultHasher::new(), DefaultHasher::new());
+    let mut text = String::new();
+    for (column, values) in batch.columns() {
+        text.clear();
+        // Writing to a text does not fail.
+        let _ = match values {
+            Values::Integers(values) => write!(text, "{:?}", values[row]),
+            Values::Floats(values) => write!(text, "{:?}", values[row].map(f64::to_bits)),
+            Values::Texts(texts) => write!(text, "{:?}", texts.at(row)),
+        };
+        if key.contains(&column.name) {
+            text.hash(&mut hashers.0);
+        }
+        text.hash(&mut hashers.1);
+    }
+    (hashers.0.finish(), hashers.1.finish())
+}
+
+impl TableDifference {
+    /// Counts differing rows of two tables, given as sorted hashes of keys and rows. Several rows of one
+    /// key are matched by their values first.
+    fn count(&mut self, mut first: &[(u64, u64)], mut second: &[(u64, u64)]) {
+        while let Some(key) = [first.first(), second.first()]
+            .into_iter()
+            .flatten()
+            .map(|row| row.0)
+            .min()
+        {
+            let (ours, rest) = first.split_at(first.partition_point(|row| row.0 == key));
+            first = rest;
+            let (theirs, rest) = second.split_at(second.partition_point(|row| row.0 == key));
+            second = rest;
+            let same = common(ours, theirs);
+            let (ours, theirs) = (ours.len() as u64 - same, theirs.len() as u64 - same);
+            let changed = ours.min(theirs);
+            self.changed += changed;
+            self.only_first += ours - changed;
+            self.only_second += theirs - changed;
+        }
+    }
+}
+
+/// Returns the number of rows that two sorted lists share.
+fn common(mut first: &[(u64, u64)], mut second: &[(u64, u64)]) -> u64 {
+    let mut count = 0;
+    while let ([one, others @ ..], [other, rest @ ..]) = (first, second) {
+        match one.cmp(other) {
+            Ordering::Less => first = others,
+            Ordering::Greater => second = rest,
+            Ordering::Equal => (count, first, second) = (count + 1, others, rest),
+        }
+    }
+    count
+}
+
+/// Bytes compared at a time.
+const BLOCK: u64 = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(first: &[(u64, u64)], second: &[(u64, u64)]) -> [u64; 3] {
+        let mut difference = TableDifference {
+            table: "flows.csv",
+            same_bytes: false,
+            changed: 0,
+            only_first: 0,
+            only_second: 0,
+            rows: None,
+        };
+        difference.count(first, second);
+        [
+            difference.changed,
+            difference.only_first,
+            difference.only_second,
+        ]
+    }
+
+    #[test]
+    fn rows_are_matched_by_key() {
+        assert_eq!(counted(&[(1, 5), (2, 5)], &[(1, 5), (2, 5)]), [0, 0, 0]);
+        assert_eq!(counted(&[(1, 5), (2, 5)], &[(1, 6), (3, 5)]), [1, 1, 1]);
+        assert_eq!(counted(&[(1, 5), (1, 6)], &[(1, 6), (1, 7)]), [1, 0, 0]);
+        assert_eq!(counted(&[], &[(1, 6), (1, 7)]), [0, 0, 2]);
+        assert_eq!(counted(&[(1, 6), (1, 6)], &[(1, 6)]), [0, 1, 0]);
+    }
+}

@@ -1,0 +1,195 @@
+//! A bundle to a run directory, with every check before a byte is believed.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read, Write},
+    path::Path,
+};
+
+use tar::{Archive, Entry, EntryType};
+
+use crate::{
+    error::BundleError,
+    manifest::{Digester, MANIFEST_FILE, Manifest, PackedFile},
+};
+
+/// Bounds of what is unpacked.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Maximum number of files.
+    pub files: u64,
+    /// Maximum number of bytes of all files.
+    pub bytes: u64,
+    /// Maximum number of bytes of the manifest.
+    pub manifest: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            files: 1_000,
+            bytes: 64 << 30,
+            manifest: 1 << 20,
+        }
+    }
+}
+
+/// Unpacks a bundle into `into`, which is created and must not exist, and returns its manifest.
+///
+/// The archive must hold the manifest and its files in their order, as regular files of the manifest's
+/// sizes and SHA-256, and nothing else. Of a refused bundle, files before the refusal may be left in `into`,
+/// and nothing elsewhere.
+///
+/// # Errors
+/// If the bundle is refused, or a file cannot be written.
+pub fn unpack(bundle: impl Read, into: &Path, limits: &Limits) -> Result<Manifest, BundleError> {
+    fs::create_dir(into).map_err(BundleError::io("create", into))?;
+    let mut compressed = BufReader::new(bundle);
+    let decoder = zstd::Decoder::with_buffer(&mut compressed);
+    let decoder = decoder.map_err(BundleError::damaged("its head"))?;
+    let mut archive = Archive::new(decoder.single_frame());
+    let entries = archive.entries();
+    // Raw entries: an extension such as a long name is an entry of its own, which is refused.
+    let mut entries = entries.map_err(BundleError::damaged("its head"))?.raw(true);
+    let mut next = |expected: &str| match entries.next() {
+        Some(entry) => entry.map(Some).map_err(BundleError::damaged(expected)),
+        None => Ok(None),
+    };
+
+    let head = next(MANIFEST_FILE)?.ok_or_else(|| missing(MANIFEST_FILE))?;
+    let (folder, manifest) = read_manifest(head, limits)?;
+    let run = &manifest.origin.run;
+    if folder != *run {
+        return Err(unlisted(format!("the folder `{folder}`"), run));
+    }
+    for file in &manifest.files {
+        let entry = next(&file.path)?.ok_or_else(|| missing(&file.path))?;
+        unpack_file(entry, run, file, into)?;
+    }
+    if let Some(entry) = next("its end")? {
+        return Err(unlisted(format!("`{}`", name(&entry)), "its end"));
+    }
+    check_end(archive.into_inner())?;
+    let rest = compressed.fill_buf();
+    match rest.map_err(BundleError::damaged("its end"))?.is_empty() {
+        true => Ok(manifest),
+        false => Err(unlisted("more bytes".to_owned(), "its end")),
+    }
+}
+
+/// Reads the first entry; returns the folder that all entries are in, and the manifest.
+fn read_manifest<R: Read>(
+    entry: Entry<'_, R>,
+    limits: &Limits,
+) -> Result<(String, Manifest), BundleError> {
+    let name = check_kind(&entry)?;
+    let Some((folder, MANIFEST_FILE)) = name.split_once('/') else {
+        return Err(unlisted(format!("`{name}`"), MANIFEST_FILE));
+    };
+    if entry.size() > limits.manifest {
+        return Err(BundleError::TooLarge {
+            what: format!("bytes of `{MANIFEST_FILE}`"),
+            found: entry.size(),
+            max: limits.manifest,
+        });
+    }
+    let mut text = Vec::new();
+    let size = entry.size();
+    let mut entry = entry.take(size);
+    let read = entry.read_to_end(&mut text);
+    read.map_err(BundleError::damaged(MANIFEST_FILE))?;
+    Ok((folder.to_owned(), Manifest::read(&text, limits)?))
+}
+
+/// Writes one file, which must be what the manifest says.
+fn unpack_file<R: Read>(
+    mut entry: Entry<'_, R>,
+    run: &str,
+    file: &PackedFile,
+    into: &Path,
+) -> Result<(), BundleError> {
+    let name = check_kind(&entry)?;
+    if name != format!("{run}/{}", file.path) {
+        return Err(unlisted(format!("`{name}`"), &file.path));
+    }
+    if entry.size() != file.bytes {
+        let found = format!("{} bytes of `{name}`", entry.size());
+        return Err(unlisted(found, &file.bytes.to_string()));
+    }
+    let path = into.join(&file.path);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(BundleError::io("create", folder))?;
+    }
+    let mut out = File::create_new(&path).map_err(BundleError::io("create", &path))?;
+    let mut digester = Digester::default();
+    let mut buffer = vec![0; BLOCK];
+    loop {
+        let read = entry.read(&mut buffer);
+        let count = read.map_err(BundleError::damaged(&*file.path))?;
+        if count == 0 {
+            break;
+        }
+        digester.add(&buffer[..count]);
+        let written = out.write_all(&buffer[..count]);
+        written.map_err(BundleError::io("write", &path))?;
+    }
+    if digester.bytes != file.bytes {
+        return Err(missing(&file.path));
+    }
+    let found = digester.hex();
+    match found == file.sha256 {
+        true => Ok(()),
+        false => Err(BundleError::Tampered {
+            path: file.path.clone(),
+            found,
+            expected: file.sha256.clone(),
+        }),
+    }
+}
+
+/// Returns the name of an entry that is a regular file.
+fn check_kind<R: Read>(entry: &Entry<'_, R>) -> Result<String, BundleError> {
+    let kind = entry.header().entry_type();
+    match kind {
+        EntryType::Regular => Ok(name(entry)),
+        _ => Err(BundleError::NotAFile {
+            path: name(entry),
+            kind: format!("{kind:?}").to_lowercase(),
+        }),
+    }
+}
+
+fn name<R: Read>(entry: &Entry<'_, R>) -> String {
+    String::from_utf8_lossy(&entry.path_bytes()).into_owned()
+}
+
+/// Reads the rest of the archive, which is zeros, so that the checksum of the compression is checked.
+fn check_end(rest: impl Read) -> Result<(), BundleError> {
+    let mut zeros = Vec::new();
+    let read = rest.take(MAX_PADDING + 1).read_to_end(&mut zeros);
+    read.map_err(BundleError::damaged("its end"))?;
+    match zeros.len() as u64 <= MAX_PADDING && zeros.iter().all(|&byte| byte == 0) {
+        true => Ok(()),
+        false => Err(unlisted("more bytes".to_owned(), "its end")),
+    }
+}
+
+fn missing(path: &str) -> BundleError {
+    BundleError::Damaged {
+        what: format!("`{path}` is missing"),
+        source: io::ErrorKind::UnexpectedEof.into(),
+    }
+}
+
+fn unlisted(found: String, expected: &str) -> BundleError {
+    BundleError::Unlisted {
+        found,
+        expected: format!("`{expected}`"),
+    }
+}
+
+/// Maximum number of zeros after the last file: tar fills up blocks of 10 KiB.
+const MAX_PADDING: u64 = 1 << 16;
+
+/// Bytes written at a time.
+const BLOCK: usize = 1 << 16;

@@ -1,0 +1,117 @@
+//! `lcmp-lab bundle`: a run directory as one file.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use lab_bundle::{BundleError, Manifest, Origin, manifest::Digesting, pack};
+use lab_records::{RunDir, directory::FIGURES_DIR};
+use lab_units::show::commas;
+use serde::Serialize;
+
+use crate::{
+    args::{BundleArgs, Global},
+    caller,
+    failure::{During, Failure, Outcome, with_causes},
+    load,
+    terminal::show,
+};
+
+/// Result of packing, for `--json`.
+#[derive(Serialize)]
+struct Packed<'a> {
+    /// The bundle.
+    bundle: &'a Path,
+    /// Its SHA-256 in hexadecimal digits.
+    sha256: String,
+    /// Its size.
+    bytes: u64,
+    #[serde(flatten)]
+    manifest: &'a Manifest,
+}
+
+/// Runs `lcmp-lab bundle`.
+pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
+    let run = load::absolute(&arguments.run)?;
+    let records = RunDir::open(&run).map_err(|error| Failure::usage(with_causes(&error)))?;
+    let name = run.file_name().unwrap_or_default().to_string_lossy();
+    let output = match &arguments.output {
+        Some(file) => file.clone(),
+        None => PathBuf::from(format!("{name}.tar.zst")),
+    };
+    let origin = Origin {
+        run: name.into_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        tool_commit: env!("LCMP_LAB_COMMIT").to_owned(),
+        started_at: seconds(records.started_at().into()),
+    };
+    let file = File::create_new(&output).map_err(|error| {
+        Failure::usage(format_args!(
+            "cannot create `{}`: {error}",
+            output.display()
+        ))
+    })?;
+    let packed = pack(&run, origin, BufWriter::new(file));
+    if packed.is_err() {
+        // Part of a bundle is none.
+        let _ = fs::remove_file(&output);
+    }
+    let manifest = packed.map_err(failure)?;
+    caller::hand_over(&output);
+    let (sha256, bytes) = digest(&output)?;
+    let packed = Packed {
+        bundle: &output,
+        sha256,
+        bytes,
+        manifest: &manifest,
+    };
+    show(global.json, &packed, text)
+}
+
+fn text(packed: &Packed<'_>) -> String {
+    let files = &packed.manifest.files;
+    let unpacked: u64 = files.iter().map(|file| file.bytes).sum();
+    let figures = files.iter().filter(|file| {
+        let path = Path::new(&file.path);
+        path.starts_with(FIGURES_DIR) && path.extension().is_some_and(|it| it == "csv")
+    });
+    format!(
+        "{}: {} bytes, of {} in {} files, numbers of {} figures\nsha256: {}\nverify: lcmp-lab verify {} \
+         --rerun",
+        packed.bundle.display(),
+        commas(packed.bytes),
+        commas(unpacked),
+        files.len(),
+        figures.count(),
+        packed.sha256,
+        packed.bundle.display(),
+    )
+}
+
+/// Returns the failure of a bundle: one that is refused is a usage error.
+pub fn failure(error: BundleError) -> Failure {
+    let message = with_causes(&error);
+    match error.is_of_machine() {
+        true => Failure::environment(message),
+        false => Failure::usage(message),
+    }
+}
+
+/// Returns the SHA-256 and the size of a file.
+pub fn digest(path: &Path) -> Result<(String, u64), Failure> {
+    let digest = || {
+        let mut file = Digesting::new(File::open(path)?);
+        io::copy(&mut file, &mut io::sink())?;
+        io::Result::Ok((file.digester.bytes, file.digester.hex()))
+    };
+    let (bytes, hex) = digest().during(format_args!("read `{}`", path.display()))?;
+    Ok((hex, bytes))
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

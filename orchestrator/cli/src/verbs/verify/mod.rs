@@ -1,0 +1,172 @@
+//! `lcmp-lab verify`: checks a bundle, derives its numbers again, runs its scenario again.
+//!
+//! - `rerun`: the second run, and its comparison with the first
+
+mod rerun;
+
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+};
+
+use lab_bundle::{
+    Difference, Limits, Manifest,
+    derive::{DeriveError, derive},
+    unpack,
+};
+use lab_units::show::commas;
+use serde::Serialize;
+
+use self::rerun::Rerun;
+use crate::{
+    args::{Global, VerifyArgs},
+    caller,
+    failure::{During, Exit, Failure, Outcome, with_causes},
+    terminal::{note, print, print_json},
+    verbs::bundle,
+};
+
+/// Result of a verification, for `--json`.
+#[derive(Serialize)]
+struct Verified {
+    /// Name of the run.
+    run: String,
+    /// SHA-256 of the bundle.
+    sha256: String,
+    /// Version and commit of the program that packed it.
+    packed_by: [String; 2],
+    /// `pass` if all is the same, else `failed`.
+    verdict: Exit,
+    /// Exit code of the process.
+    exit: u8,
+    /// Number of figures whose numbers were derived again.
+    figures: usize,
+    /// Numbers that are not what the rows give.
+    differences: Vec<Difference>,
+    /// Second run; none without `--rerun`.
+    rerun: Option<Rerun>,
+}
+
+/// Runs `lcmp-lab verify`.
+pub fn verify(arguments: &VerifyArgs, global: &Global) -> Outcome {
+    let work = Work::new(arguments)?;
+    let path = &arguments.bundle;
+    let file = File::open(path).map_err(|error| {
+        Failure::usage(format_args!("cannot read `{}`: {error}", path.display()))
+    })?;
+    let (sha256, _) = bundle::digest(path)?;
+    let unpacked = unpack(file, &work.at(KEPT), &Limits::default());
+    let manifest = unpacked.map_err(bundle::failure)?;
+    let derived = derive(&work.at(KEPT), &work.at("derived")).map_err(derive_failure)?;
+    let mut verified = Verified {
+        run: manifest.origin.run.clone(),
+        sha256,
+        packed_by: [
+            manifest.origin.tool_version.clone(),
+            manifest.origin.tool_commit.clone(),
+        ],
+        verdict: Exit::Pass,
+        exit: 0,
+        figures: derived.figures,
+        differences: derived.differences,
+        rerun: None,
+    };
+    if arguments.rerun {
+        verified.rerun = Some(rerun::rerun(&work, global)?);
+    }
+    let agrees = verified.rerun.as_ref().is_none_or(|rerun| rerun.agrees);
+    if !agrees || !verified.differences.is_empty() {
+        verified.verdict = Exit::Failed;
+    }
+    verified.exit = verified.verdict.code();
+    match global.json {
+        true => print_json(&verified),
+        false => print(&text(&verified, &manifest)),
+    }
+    if let Some(kept) = &arguments.output {
+        caller::hand_over(kept);
+        note(&format!("kept: {}", kept.display()));
+    }
+    Ok(verified.verdict)
+}
+
+/// Directory of a verification.
+struct Work {
+    path: PathBuf,
+    /// Deletes the directory when it is dropped.
+    _temporary: Option<tempfile::TempDir>,
+}
+
+impl Work {
+    fn new(arguments: &VerifyArgs) -> Result<Self, Failure> {
+        if let Some(path) = &arguments.output {
+            let made = fs::create_dir(path);
+            made.map_err(|error| {
+                Failure::usage(format_args!("cannot create `{}`: {error}", path.display()))
+            })?;
+            let path = path.canonicalize().during("find the directory")?;
+            return Ok(Self {
+                path,
+                _temporary: None,
+            });
+        }
+        let temporary = tempfile::Builder::new()
+            .prefix("lcmp-lab-verify-")
+            .tempdir();
+        let temporary = temporary.during("make a temporary directory")?;
+        Ok(Self {
+            path: temporary.path().to_owned(),
+            _temporary: Some(temporary),
+        })
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+fn derive_failure(error: DeriveError) -> Failure {
+    let message = with_causes(&error);
+    match error {
+        DeriveError::Files(error) => bundle::failure(error),
+        DeriveError::Records(_) | DeriveError::Plan(_) => Failure::usage(message),
+        DeriveError::Report(_) => Failure::environment(message),
+    }
+}
+
+fn text(verified: &Verified, manifest: &Manifest) -> String {
+    let files = &manifest.files;
+    let bytes: u64 = files.iter().map(|file| file.bytes).sum();
+    let [version, commit] = &verified.packed_by;
+    let mut text = format!(
+        "{}: {} files, {} bytes, as in the manifest; packed by lcmp-lab {version} ({commit})\nsha256: {}\n",
+        verified.run,
+        files.len(),
+        commas(bytes),
+        verified.sha256
+    );
+    match verified.differences.as_slice() {
+        [] => {
+            text += &format!(
+                "rows: give the same numbers of {} figures, closing table, counts, verdict, evidence\n",
+                verified.figures
+            );
+        }
+        differences => {
+            for it in differences {
+                text += &format!("differs: {}: {}\n", it.file, it.detail);
+            }
+        }
+    }
+    if let Some(rerun) = &verified.rerun {
+        text += &rerun::text(rerun);
+    }
+    text += match verified.verdict {
+        Exit::Pass => "verified: all is the same",
+        _ => "not verified",
+    };
+    text
+}
+
+/// Folder of the unpacked run.
+const KEPT: &str = "run";

@@ -1,0 +1,288 @@
+//! The scenario of a bundle, run again by its engine at its place.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use lab_bundle::{TableDifference, compare_tables};
+use lab_plan::Plan;
+use lab_records::{
+    Asked, EngineInfo, Location, RunDir,
+    directory::{INPUTS_FILE, PLAN_FILE, SCENARIO_FILE},
+};
+use lab_reports::fidelity::{self, Bounds};
+use lab_units::show::commas;
+use serde::Serialize;
+
+use super::{KEPT, Work};
+use crate::{
+    args::{Global, Overrides, PlaceArgs, ScaleArg, ScenarioArgs, SimArgs, UpArgs},
+    failure::{During, Failure, with_causes},
+    load::Loaded,
+    verbs::{sim, up},
+};
+
+/// A second run against the first.
+#[derive(Serialize)]
+pub struct Rerun {
+    /// True if the second run agrees with the first.
+    pub agrees: bool,
+    /// Differences of the plans.
+    plan: Option<String>,
+    /// The tables.
+    tables: Vec<TableDifference>,
+    /// Bounds of the kernel engine's FCTs and paths that do not hold.
+    broken: Vec<String>,
+}
+
+/// Runs the scenario of the unpacked run again and compares the rows.
+pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
+    let kept = open(&work.at(KEPT))?;
+    let global = Global {
+        results: work.at("results"),
+        json: false,
+        ..global.clone()
+    };
+    let dir = match kept.info().engine {
+        EngineInfo::Sim(_) => simulate(&kept, &global)?,
+        EngineInfo::Kernel => emulate(&kept, work, &global)?,
+    };
+    let again = open(&dir)?;
+    let tables = compare_tables(&kept, &again).during("compare the rows")?;
+    let plan = compare_plans(&kept, &again)?;
+    let is_same = tables.iter().all(TableDifference::is_same);
+    let broken = match (&kept.info().engine, is_same) {
+        (EngineInfo::Kernel, false) => broken_bounds(&kept, &again)?,
+        (EngineInfo::Kernel, true) | (EngineInfo::Sim(_), _) => Vec::new(),
+    };
+    let rows_agree = match kept.info().engine {
+        EngineInfo::Kernel => broken.is_empty(),
+        EngineInfo::Sim(_) => is_same,
+    };
+    Ok(Rerun {
+        agrees: rows_agree && plan.is_none(),
+        plan,
+        tables,
+        broken,
+    })
+}
+
+fn open(dir: &Path) -> Result<RunDir, Failure> {
+    RunDir::open(dir).map_err(|error| Failure::usage(with_causes(&error)))
+}
+
+/// Simulates the scenario of `kept` from memory and returns the run directory.
+fn simulate(kept: &RunDir, global: &Global) -> Result<PathBuf, Failure> {
+    let (asked, plan, path) = (asked(kept)?, plan(kept)?, kept.path().join(SCENARIO_FILE));
+    let text = read(&path)?;
+    let scenario = lab_scenario::parse(SCENARIO_FILE, text.as_bytes())
+        .map_err(|errors| Failure::scenario(&errors))?;
+    let loaded = Loaded {
+        scenario,
+        text,
+        files: inputs(kept)?,
+    };
+    let story: Result<Vec<_>, _> = asked.story.iter().map(|word| word.parse()).collect();
+    let arguments = SimArgs {
+        until: asked.until_ns,
+        scaled: asked.is_scaled,
+        story: story.map_err(|error| Failure::usage(format_args!("`story`: {error}")))?,
+        capacity: plan.auto_scale.map(|auto| auto.capacity),
+        ..SimArgs::of(path.clone(), overrides(kept, &asked))
+    };
+    sim::run_loaded(&arguments, global, &path, loaded)
+}
+
+/// Runs the lab of the scenario of `kept` where the first run was, and returns the run directory.
+fn emulate(kept: &RunDir, work: &Work, global: &Global) -> Result<PathBuf, Failure> {
+    let (asked, plan, info) = (asked(kept)?, plan(kept)?, kept.info());
+    let scenario = write_inputs(kept, &work.at("scenario"))?;
+    let arguments = UpArgs {
+        place: PlaceArgs {
+            here: info.location == Location::Here,
+            guest: info.location == Location::Guest,
+            clock: (info.location == Location::Guest).then_some(info.clock),
+        },
+        capacity: plan.auto_scale.map(|auto| auto.capacity),
+        ..UpArgs::of(ScenarioArgs {
+            scenario,
+            overrides: overrides(kept, &asked),
+        })
+    };
+    up::run(&arguments, global)
+}
+
+/// Returns the options that the first run had.
+fn asked(kept: &RunDir) -> Result<Asked, Failure> {
+    let asked = kept.info().provenance.asked.clone();
+    asked.ok_or_else(|| {
+        Failure::usage("the bundle's run does not record its options: an earlier lcmp-lab made it")
+    })
+}
+
+fn overrides(kept: &RunDir, asked: &Asked) -> Overrides {
+    let info = kept.info();
+    Overrides {
+        seed: Some(info.seed),
+        repetitions: Some(info.repetitions),
+        policies: info.policies.clone(),
+        load: asked.load,
+        scale: (asked.is_scaled && info.scale_fits.is_none())
+            .then_some(ScaleArg::Factors(info.scale.rate, info.scale.time)),
+        scale_for: None,
+    }
+}
+
+fn plan(run: &RunDir) -> Result<Plan, Failure> {
+    let path = run.path().join(PLAN_FILE);
+    serde_json::from_str(&read(&path)?)
+        .map_err(|error| Failure::usage(format_args!("`{PLAN_FILE}` is no plan: {error}")))
+}
+
+/// Returns the texts of the files that the scenario names.
+fn inputs(kept: &RunDir) -> Result<BTreeMap<String, String>, Failure> {
+    let path = kept.path().join(INPUTS_FILE);
+    if !path.is_file() {
+        return Ok(BTreeMap::new());
+    }
+    serde_json::from_str(&read(&path)?)
+        .map_err(|error| Failure::usage(format_args!("`{INPUTS_FILE}`: {error}")))
+}
+
+/// Writes the scenario and the files that it names into `dir`, and returns the scenario's path: as deep in
+/// `dir` as its files' names go up. A name that leads elsewhere is refused.
+fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
+    let inputs = inputs(kept)?;
+    let depth = inputs.keys().map(|name| {
+        let parts = Path::new(name).components();
+        parts.filter(|it| *it == Component::ParentDir).count()
+    });
+    let depth = depth.max();
+    let base: PathBuf = std::iter::repeat_n("d", depth.unwrap_or(0)).collect();
+    let mut files = vec![(
+        base.join(SCENARIO_FILE),
+        read(&kept.path().join(SCENARIO_FILE))?,
+    )];
+    for (name, text) in inputs {
+        let path = inside(&base, &name).ok_or_else(|| {
+            Failure::usage(format_args!(
+                "`{name}`, which the scenario names, is no relative path: the kernel engine cannot read \
+                 it from the bundle"
+            ))
+        })?;
+        files.push((path, text));
+    }
+    for (path, text) in &files {
+        let path = dir.join(path);
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        let written = made.and_then(|()| fs::write(&path, text));
+        written.during(format_args!("write `{}`", path.display()))?;
+    }
+    Ok(dir.join(base.join(SCENARIO_FILE)))
+}
+
+/// Returns the path of `name` from the folder `base`, without `..`; none if it leads out of the root that
+/// `base` is relative to.
+fn inside(base: &Path, name: &str) -> Option<PathBuf> {
+    let mut path = base.to_owned();
+    for component in Path::new(name).components() {
+        match component {
+            Component::Normal(part) => path.push(part),
+            Component::CurDir => {}
+            Component::ParentDir => path.pop().then_some(())?,
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(path)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format_args!("the bundle's `{}`: {error}", path.display())))
+}
+
+/// Returns the difference of the plans of both runs; of a lab in another slot of the machine, which has
+/// other addresses, that of the flows.
+fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failure> {
+    let (kept, again) = (plan(kept)?, plan(again)?);
+    let is_same = match kept.slot == again.slot {
+        true => kept == again,
+        false => {
+            let facts = |plan: &Plan| (plan.scenario_hash.clone(), plan.seed, plan.flows.len());
+            facts(&kept) == facts(&again)
+        }
+    };
+    Ok((!is_same).then(|| {
+        match kept.scenario_hash == again.scenario_hash {
+            true => "another plan of the same scenario",
+            false => "the plan is of another scenario, or of other files that it names",
+        }
+        .to_owned()
+    }))
+}
+
+/// Returns the bounds of the kernel engine that do not hold between two runs.
+fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> {
+    let bound = |text: &str| vec![text.parse().expect("a bound")];
+    let bounds = Bounds {
+        max_p50: bound("1%"),
+        max_p99: bound("10%"),
+        min_paths: bound("98%"),
+        max_p95: Vec::new(),
+        max_difference: Vec::new(),
+        min_pearson: Vec::new(),
+        min_compared: Vec::new(),
+    };
+    let compared = fidelity::compare(kept.path(), again.path());
+    let compared = compared.map_err(|error| Failure::environment(with_causes(&error)))?;
+    let broken = bounds.broken(&compared.fidelity);
+    let broken = broken.map_err(|error| Failure::environment(with_causes(&error)))?;
+    Ok(broken.into_iter().map(|one| one.text).collect())
+}
+
+/// Returns the agreement of both runs, a line for each kind of difference.
+pub fn text(rerun: &Rerun) -> String {
+    let mut text = String::new();
+    let (same, others): (Vec<_>, Vec<_>) = rerun.tables.iter().partition(|it| it.is_same());
+    let names: Vec<&str> = same.iter().map(|it| it.table).collect();
+    if !names.is_empty() {
+        text += &format!("rerun: the same rows in {}\n", names.join(", "));
+    }
+    for it in others {
+        text += &format!(
+            "rerun: {}: of {} rows {} differ, {} are missing, {} are new\n",
+            it.table,
+            commas(it.rows.unwrap_or(0)),
+            commas(it.changed),
+            commas(it.only_first),
+            commas(it.only_second)
+        );
+    }
+    for one in &rerun.broken {
+        text += &format!("rerun: out of bounds: {one}\n");
+    }
+    if rerun.agrees && !rerun.tables.iter().all(TableDifference::is_same) {
+        text += "rerun: FCTs and paths within the bounds of the kernel engine\n";
+    }
+    if let Some(plan) = &rerun.plan {
+        text += &format!("rerun: {plan}\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_files_stay_inside_the_folder() {
+        let at = |name| inside(Path::new("d/d"), name);
+        assert_eq!(at("../workloads/a.csv"), Some("d/workloads/a.csv".into()));
+        assert_eq!(at("./a.csv"), Some("d/d/a.csv".into()));
+        assert_eq!(at("../../a.csv"), Some("a.csv".into()));
+        assert_eq!(at("../../../a.csv"), None);
+        assert_eq!(at("/etc/passwd"), None);
+    }
+}

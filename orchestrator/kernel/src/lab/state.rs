@@ -1,0 +1,170 @@
+//! The lab's queueing disciplines, links and kernel settings as text, for the records.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    fs::{self, File},
+    path::Path,
+    process::Command,
+};
+
+use super::Lab;
+use crate::{exec::netns, lower::Layout, step::Namespace};
+
+/// The state of a lab's namespaces, by the files of the records that keep it.
+pub type LabState = BTreeMap<&'static str, String>;
+
+/// What is read in one namespace.
+struct NamespaceState {
+    qdiscs: String,
+    links: String,
+    settings: BTreeMap<String, String>,
+}
+
+impl Lab {
+    /// Returns the state of the lab's namespaces: `tc -s qdisc`, `ip -d link` and the settings under
+    /// `net.core` and `net.ipv4`. A program that cannot run is named in the text. The root namespace is
+    /// left out, because it is the machine's.
+    #[must_use]
+    pub fn state(&self) -> LabState {
+        let layout = Layout::new(self.plan(), self.options());
+        let nodes = self.plan().nodes.iter().map(|node| layout.netns(node));
+        let names: BTreeSet<_> = nodes
+            .chain([layout.fiber()])
+            .filter_map(|it| match it {
+                Namespace::Named(name) => Some(name),
+                Namespace::Root => None,
+            })
+            .collect();
+        let (mut qdiscs, mut links, mut settings) = (String::new(), String::new(), String::new());
+        let mut first = BTreeMap::new();
+        for name in &names {
+            let state = File::open(netns::path(name)).and_then(|file| netns::inside(file, read));
+            let head = format!("# {}\n", name.as_str());
+            let state = match state {
+                Ok(state) => state,
+                Err(error) => {
+                    settings += &format!("{head}cannot enter: {error}\n");
+                    continue;
+                }
+            };
+            qdiscs += &(head.clone() + &state.qdiscs);
+            links += &(head.clone() + &state.links);
+            settings += &(head + &changed(&first, &state.settings));
+            if first.is_empty() {
+                first = state.settings;
+            }
+        }
+        let texts = [qdiscs, links, settings];
+        STATE_FILES.into_iter().zip(texts).collect()
+    }
+}
+
+/// Reads the state of the calling thread's namespace.
+fn read() -> NamespaceState {
+    NamespaceState {
+        qdiscs: output(&["tc", "-s", "qdisc"]),
+        links: output(&["ip", "-d", "link"]),
+        settings: settings(Path::new(SETTINGS)),
+    }
+}
+
+/// Returns what a program prints, or why it does not run.
+fn output(words: &[&str]) -> String {
+    match Command::new(words[0]).args(&words[1..]).output() {
+        Ok(output) => {
+            let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text += &String::from_utf8_lossy(&output.stderr);
+            text
+        }
+        Err(error) => format!("cannot run `{}`: {error}\n", words.join(" ")),
+    }
+}
+
+/// Returns the settings in the folders of [`FOLDERS`] below `root`: names as `sysctl` has them, and values.
+/// Keys are left out, and settings that cannot be read.
+fn settings(root: &Path) -> BTreeMap<String, String> {
+    let mut settings = BTreeMap::new();
+    for folder in FOLDERS {
+        let entries = fs::read_dir(root.join(folder))
+            .into_iter()
+            .flatten()
+            .flatten();
+        for entry in entries.take(MAX_SETTINGS) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if !is_file || name.contains("key") || name.contains("secret") {
+                continue;
+            }
+            if let Ok(value) = fs::read_to_string(entry.path()) {
+                let name = format!("net/{folder}/{name}").replace('/', ".");
+                let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+                settings.insert(name, value.chars().take(MAX_VALUE).collect());
+            }
+        }
+    }
+    settings
+}
+
+/// Returns the settings that are not those of the first namespace, a line each.
+fn changed(first: &BTreeMap<String, String>, settings: &BTreeMap<String, String>) -> String {
+    let mut text = String::new();
+    for (name, value) in settings {
+        if first.get(name) != Some(value) {
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "{name} = {value}");
+        }
+    }
+    match text.is_empty() {
+        true => "as in the first\n".to_owned(),
+        false => text,
+    }
+}
+
+/// Files of the records: queueing disciplines with their counters, links, settings.
+const STATE_FILES: [&str; 3] = ["lab-qdiscs.txt", "lab-links.txt", "lab-sysctls.txt"];
+
+/// Root of the settings of the network.
+const SETTINGS: &str = "/proc/sys/net";
+
+/// Folders of settings that RDMA flows depend on.
+const FOLDERS: [&str; 4] = ["core", "ipv4", "ipv4/conf/all", "ipv4/conf/default"];
+
+/// Maximum number of settings of a folder.
+const MAX_SETTINGS: usize = 400;
+
+/// Maximum number of characters of a value.
+const MAX_VALUE: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_named_as_sysctl_does_and_keys_are_left_out() {
+        let root = tempfile::tempdir().unwrap();
+        for folder in FOLDERS {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        fs::write(root.path().join("core/rmem_max"), "212992\n").unwrap();
+        fs::write(root.path().join("ipv4/tcp_fastopen_key"), "1-2-3-4\n").unwrap();
+        fs::write(root.path().join("ipv4/tcp_rmem"), "4096\t131072\t6291456\n").unwrap();
+        let found = settings(root.path());
+        let expected = [
+            ("net.core.rmem_max", "212992"),
+            ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(found, BTreeMap::from(expected));
+        assert_eq!(changed(&found, &found), "as in the first\n");
+        let other = BTreeMap::from([("net.core.rmem_max".to_owned(), "1".to_owned())]);
+        assert_eq!(changed(&found, &other), "net.core.rmem_max = 1\n");
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_named() {
+        assert!(
+            output(&["no-such-program", "-x"]).starts_with("cannot run `no-such-program -x`: ")
+        );
+    }
+}
