@@ -37,6 +37,7 @@ pub fn page(comparison: &Comparison, figures: &[Captioned]) -> String {
                 section {
                     h2 { (against.run) " against " (first.name) }
                     div.wide { (changes(against)) }
+                    div.wide { (reductions(against)) }
                     (note(against))
                 }
             }
@@ -100,8 +101,10 @@ fn differences(comparison: &Comparison) -> Markup {
             dl {
                 @for difference in &comparison.differences {
                     dt { (difference.aspect.name()) }
-                    @for (run, value) in comparison.runs.iter().zip(&difference.values) {
-                        dd { (run.name) ": " (value) }
+                    dd {
+                        @for (run, value) in comparison.runs.iter().zip(&difference.values) {
+                            div { (run.name) ": " (value) }
+                        }
                     }
                 }
             }
@@ -109,12 +112,13 @@ fn differences(comparison: &Comparison) -> Markup {
     }
 }
 
+fn labels(against: &Against) -> Vec<String> {
+    let labels = against.policies.iter().map(|it| it.policy.clone());
+    labels.collect()
+}
+
 fn changes(against: &Against) -> Markup {
-    let labels: Vec<String> = against
-        .policies
-        .iter()
-        .map(|it| it.policy.clone())
-        .collect();
+    let labels = labels(against);
     html! {
         table {
             thead {
@@ -122,14 +126,11 @@ fn changes(against: &Against) -> Markup {
                     th rowspan="2" { "policy" }
                     th.n colspan="3" { "p50 of slowdowns" }
                     th.n colspan="3" { "p99 of slowdowns" }
-                    th.n colspan="3" { "each flow with itself" }
-                    th.n colspan="2" { "as the paper reduces" }
                 }
                 tr {
-                    @for name in [
-                        "A", &*against.run, "change", "A", &*against.run, "change", "ratio", "faster",
-                        "effect", "median-bin p50", "worst-bin P99",
-                    ] { th.n { (name) } }
+                    @for _ in 0..2 {
+                        @for name in ["A", &*against.run, "change"] { th.n { (name) } }
+                    }
                 }
             }
             tbody {
@@ -167,6 +168,49 @@ fn row(policy: &PolicyComparison) -> Markup {
         (value(&policy.base, |it| it.p99))
         (value(&policy.other, |it| it.p99))
         (changed(policy.change.as_ref().map(|it| it.p99), seeds.map(|it| it[1])))
+    }
+}
+
+/// Returns the table of each flow's ratio with itself, if the runs have the same flows, and of the paper's
+/// reductions.
+fn reductions(against: &Against) -> Markup {
+    let labels = labels(against);
+    let is_paired = against.policies.iter().any(|it| it.paired.is_some());
+    html! {
+        table {
+            thead {
+                tr {
+                    th rowspan="2" { "policy" }
+                    @if is_paired { th.n colspan="3" { "each flow with itself" } }
+                    th.n colspan="2" { "as the paper reduces" }
+                }
+                tr {
+                    @if is_paired { @for name in ["ratio", "faster", "effect"] { th.n { (name) } } }
+                    th.n { "median-bin p50" }
+                    th.n { "worst-bin P99" }
+                }
+            }
+            tbody {
+                @for policy in &against.policies {
+                    tr {
+                        th { (swatched(&labels, &policy.policy)) }
+                        @if is_paired { (paired(policy)) }
+                        @match &policy.paper {
+                            Some(it) => {
+                                td.n { (text::change(it.median_bin_p50)) }
+                                td.n { (text::change(it.worst_bin_p99)) }
+                            }
+                            None => @for _ in 0..2 { td.n { (NONE) } },
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn paired(policy: &PolicyComparison) -> Markup {
+    html! {
         @match &policy.paired {
             Some(it) => {
                 td.n {
@@ -185,14 +229,7 @@ fn row(policy: &PolicyComparison) -> Markup {
                     span.ci { "δ " (text::significant(it.cliffs_delta, 2)) }
                 }
             }
-            None => { td.n { (NONE) } td.n { (NONE) } td.n { (NONE) } }
-        }
-        @match &policy.paper {
-            Some(it) => {
-                td.n { (text::change(it.median_bin_p50)) }
-                td.n { (text::change(it.worst_bin_p99)) }
-            }
-            None => { td.n { (NONE) } td.n { (NONE) } }
+            None => @for _ in 0..3 { td.n { (NONE) } },
         }
     }
 }
