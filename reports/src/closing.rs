@@ -7,7 +7,7 @@ use lab_units::show::{self, Side, commas};
 use crate::{
     at_work,
     report::{PolicySummary, Summary},
-    stats::{Change, Estimate, Percentile, Range},
+    stats::{Change, Estimate, Meaning, Percentile, Range},
     text::grouped,
 };
 
@@ -124,18 +124,8 @@ fn change_of(change: Estimate, too_few: Option<&Change>) -> String {
     format!(
         "{} % {interval}: {}",
         percent(change.value),
-        meaning(change)
+        change.meaning().name()
     )
-}
-
-/// Returns the meaning of a change of slowdown in words.
-fn meaning(change: Estimate) -> &'static str {
-    match (change.low, change.high) {
-        (low, high) if low > -SAME && high < SAME => SAME_WORDS,
-        (low, high) if low <= 0.0 && high >= 0.0 => UNKNOWN_WORDS,
-        (_, high) if high < 0.0 => BETTER_WORDS,
-        _ => WORSE_WORDS,
-    }
 }
 
 /// Returns a number of percent with its sign: `−54`, `+0.1`, `+1,190`.
@@ -214,15 +204,14 @@ fn has_p99(policy: &PolicySummary) -> bool {
 /// Returns the text with the meanings of changes and the warnings in colours.
 fn painted(text: &str) -> String {
     let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
-    let styles = [
-        (BETTER_WORDS, color(AnsiColor::Green)),
-        (WORSE_WORDS, color(AnsiColor::Red)),
-        (UNKNOWN_WORDS, Style::new().dimmed()),
-        (SAME_WORDS, Style::new().dimmed()),
-    ];
     let mut painted = text.to_owned();
-    for (words, style) in styles {
-        let words = format!(": {words}");
+    for meaning in Meaning::ALL {
+        let style = match meaning {
+            Meaning::Better => color(AnsiColor::Green),
+            Meaning::Worse => color(AnsiColor::Red),
+            Meaning::Same | Meaning::Unknown => Style::new().dimmed(),
+        };
+        let words = format!(": {}", meaning.name());
         painted = painted.replace(&words, &format!("{style}{words}{style:#}"));
     }
     let warning = color(AnsiColor::Yellow);
@@ -239,14 +228,6 @@ pub const WIDTH: usize = 80;
 
 /// Number of flows from which a 99th percentile says something: two are beyond it.
 const MIN_FOR_P99: u64 = 200;
-
-/// Relative change under which two slowdowns are the same in practice.
-const SAME: f64 = 0.01;
-
-const SAME_WORDS: &str = "the same within 1 %";
-const UNKNOWN_WORDS: &str = "no difference shown";
-const BETTER_WORDS: &str = "better";
-const WORSE_WORDS: &str = "worse";
 
 #[cfg(test)]
 mod tests {

@@ -44,6 +44,6 @@ pub use error::{DrawError, ReportError};
 pub use page::document;
 pub use report::{PolicySummary, Report, Summary, render};
 pub use stats::{
-    Change, Effect, Estimate, Joint, Paired, PaperReductions, Percentile, Range, SeedChange,
-    Slowdown, Slowdowns, Spread, nearest_rank,
+    Change, Effect, Estimate, Joint, Meaning, Paired, PaperReductions, Percentile, Range,
+    SeedChange, Slowdown, Slowdowns, Spread, nearest_rank,
 };

@@ -20,7 +20,7 @@ use serde::Serialize;
 pub use self::{
     differences::{Aspect, Difference, ParseAspectError},
     error::CompareError,
-    policy::{BinChange, PolicyComparison, Shown},
+    policy::{BinChange, PolicyComparison},
 };
 pub use crate::text::{change as change_text, slowdown as slowdown_text};
 use crate::{

@@ -3,7 +3,7 @@
 use lab_units::Bytes;
 use maud::{Markup, html};
 
-use super::{Against, BinChange, Comparison, PolicyComparison, Shown};
+use super::{Against, BinChange, Comparison, PolicyComparison};
 use crate::{
     fidelity::RunFacts,
     figures::Captioned,
@@ -241,7 +241,7 @@ fn changed(change: Option<Estimate>, by_seed: Option<SeedChange>) -> Markup {
                 Some(it) => {
                     (text::change(it.value))
                     span.ci { "[" (text::change(it.low)) ", " (text::change(it.high)) "]" }
-                    span.ci { (Shown::by(&it).name()) }
+                    span.ci { (it.meaning().name()) }
                 }
                 None => (NONE),
             }

@@ -9,7 +9,7 @@ use crate::{
     fidelity::flows::{Flows, Recorded},
     frames::Pair,
     size_bins::SizeBins,
-    stats::{self, Change, Estimate, Paired, PaperReductions, SeedChange, Slowdowns, nearest_rank},
+    stats::{self, Change, Paired, PaperReductions, SeedChange, Slowdowns, nearest_rank},
 };
 
 /// Comparison of one policy in two runs. Slowdowns are those of finished flows.
@@ -46,40 +46,6 @@ pub struct BinChange {
     pub p50: [f64; 2],
     /// 99th percentile of the slowdown of each run.
     pub p99: [f64; 2],
-}
-
-/// What a comparison shows about a statistic.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shown {
-    /// The other run is slower.
-    Slower,
-    /// The other run is faster.
-    Faster,
-    /// The interval holds zero.
-    NoDifference,
-}
-
-impl Shown {
-    /// Returns what the interval of a change shows.
-    #[must_use]
-    pub fn by(change: &Estimate) -> Self {
-        match () {
-            () if change.low > 0.0 => Self::Slower,
-            () if change.high < 0.0 => Self::Faster,
-            () => Self::NoDifference,
-        }
-    }
-
-    /// Returns the words.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Slower => "slower",
-            Self::Faster => "faster",
-            Self::NoDifference => "no difference shown",
-        }
-    }
 }
 
 /// Compares the policy at `policy` of both runs; `is_paired` if they have the same flows.

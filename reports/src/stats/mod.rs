@@ -33,6 +33,51 @@ pub struct Estimate {
     pub high: f64,
 }
 
+impl Estimate {
+    /// Returns the meaning of a relative change of slowdown.
+    #[must_use]
+    pub fn meaning(&self) -> Meaning {
+        match (self.low, self.high) {
+            (low, high) if low > -SAME && high < SAME => Meaning::Same,
+            (low, high) if low <= 0.0 && high >= 0.0 => Meaning::Unknown,
+            (_, high) if high < 0.0 => Meaning::Better,
+            _ => Meaning::Worse,
+        }
+    }
+}
+
+/// Meaning of a relative change of slowdown, by its interval.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Meaning {
+    /// The interval is below zero.
+    Better,
+    /// The interval is above zero.
+    Worse,
+    /// The interval is within 1 %.
+    Same,
+    /// The interval holds zero.
+    Unknown,
+}
+
+impl Meaning {
+    /// Every meaning.
+    pub const ALL: [Self; 4] = [Self::Better, Self::Worse, Self::Same, Self::Unknown];
+
+    /// Returns the words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Same => "the same within 1 %",
+            Self::Unknown => "no difference shown",
+        }
+    }
+}
+
+/// Relative change under which two slowdowns are the same in practice.
+const SAME: f64 = 0.01;
+
 /// A percentile by the nearest-rank rule and its distribution-free 95 % interval by order statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Percentile {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use lab_reports::{
-    Change, Estimate, ReportError, SeedChange, Slowdowns,
+    Change, Estimate, Meaning, ReportError, SeedChange, Slowdowns,
     compare::{
-        self, Against, CompareError, Comparison, PolicyComparison, Shown, Written, change_text,
+        self, Against, CompareError, Comparison, PolicyComparison, Written, change_text,
         slowdown_text,
     },
 };
@@ -118,7 +118,7 @@ fn text(comparison: &Comparison) -> String {
     for against in &comparison.against {
         text += &table(against);
     }
-    text += "[ ]: 95 % interval over windows of arrivals; =: no difference shown\n";
+    text += "[ ]: 95 % interval over windows of arrivals; =: no difference shown; ≈: the same within 1 %\n";
     text
 }
 
@@ -174,11 +174,12 @@ fn row(policy: &PolicyComparison) -> [String; 6] {
     ]
 }
 
-/// Returns a change with its interval, and a mark if the interval holds zero.
+/// Returns a change with its interval, and a mark if it shows no difference.
 fn interval(change: &Estimate) -> String {
-    let same = match Shown::by(change) {
-        Shown::NoDifference => " =",
-        Shown::Faster | Shown::Slower => "",
+    let same = match change.meaning() {
+        Meaning::Same => " ≈",
+        Meaning::Unknown => " =",
+        Meaning::Better | Meaning::Worse => "",
     };
     let bare = |value| change_text(value).trim_end_matches(" %").to_owned();
     format!(
