@@ -14,6 +14,7 @@
 //! - `page`: the HTML page
 //! - [`fidelity`]: two runs of one plan, flow by flow
 //! - [`compare`]: runs with a stated difference, per policy and size
+//! - `published`: published values beside those of runs
 //! - `text`: quantities as text
 //!
 //! ```no_run
@@ -30,6 +31,7 @@ mod figure;
 mod figures;
 mod frames;
 mod page;
+mod published;
 mod report;
 mod route;
 mod run;
@@ -41,9 +43,11 @@ mod text;
 
 pub use closing::closing_table;
 pub use error::{DrawError, ReportError};
+pub use frames::Pair;
 pub use page::document;
+pub use published::{Series, draw_published};
 pub use report::{PolicySummary, Report, Summary, render};
 pub use stats::{
     Change, Effect, Estimate, Joint, Meaning, Paired, PaperReductions, Percentile, Range,
-    SeedChange, Slowdown, Slowdowns, Spread, nearest_rank,
+    SeedChange, Slowdown, Slowdowns, Spread, change, nearest_rank, paper_bins, reductions,
 };

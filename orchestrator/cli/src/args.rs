@@ -9,6 +9,7 @@ use clap::{
 use lab_kernel::run::tune::Change;
 use lab_plan::{Capacity, Engine};
 use lab_reports::{compare::Aspect, fidelity::Bound};
+use lab_reproduce::Figure;
 use lab_scenario::limits;
 use lab_units::{Clock, FlowId, Nanos, Place, Ratio};
 use serde::Serialize;
@@ -136,6 +137,16 @@ of the kernel engine the same or within 1 % at the median FCT, 10 % at its p99, 
 flows. The exit code is 0 if all is the same, 1 if something differs, 2 for a bundle that is damaged, of
 another format or with files where none belong. A manifest shows damage, not forgery; `--rerun` shows both.";
 
+const REPRODUCE_EXAMPLES: &str = "\
+All figures by the simulator, with the authors' published flows where their artifact is at hand:
+  lcmp-lab reproduce all --artifact artifact
+A first look in a tenth of the time, and figures 5 and 6 on a lab of this machine:
+  lcmp-lab reproduce fig5 --quick
+  lcmp-lab reproduce fig5 fig6 --engine kernel
+
+Runs that are in the results directory and have the same plan are not made again. The exit code is 0 once
+the claims are judged, whatever the verdicts, and 4 if a run that a verdict needs is missing.";
+
 const RUNS_EXAMPLES: &str = "\
   lcmp-lab runs                                     list all runs, oldest first
   lcmp-lab runs --scenario 8dc --verdict doubtful   list some
@@ -254,6 +265,9 @@ pub enum Verb {
     /// Check a bundle, derive its numbers from its rows again, and run its scenario again
     #[command(after_help = BUNDLE_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Reproduce figures of the paper: published beside found values, and verdicts on the claims
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(ReproduceArgs),
     /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
     Bench(BenchArgs),
     /// Print the JSON Schema of scenarios
@@ -300,6 +314,7 @@ impl Verb {
             | Self::Regress(_)
             | Self::Bundle(_)
             | Self::Verify(_)
+            | Self::Reproduce(_)
             | Self::Bench(_)
             | Self::MeasureHere(_)
             | Self::Schema => None,
@@ -319,7 +334,7 @@ pub struct ScenarioArgs {
 }
 
 /// Overrides of a scenario.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct Overrides {
     /// Seed instead of the scenario's
     #[arg(long, value_name = "N")]
@@ -881,6 +896,54 @@ pub struct CalibrateArgs {
     /// File to write [default: `SUITE.tolerances.json` beside the suite]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `reproduce`.
+#[derive(Args, Debug)]
+pub struct ReproduceArgs {
+    /// The figures: fig1, fig5, fig6, fig7, fig8, fig9, fig10, fig11, or `all`
+    #[arg(value_name = "FIGURE", required = true)]
+    pub figures: Vec<FigureArg>,
+    /// Engine that makes missing runs; values of the other one's runs are shown where there are any
+    #[arg(long, value_enum, default_value_t = EngineArg::Sim)]
+    pub engine: EngineArg,
+    /// Make missing runs with a tenth of the duration; verdicts by them are weak
+    #[arg(long)]
+    pub quick: bool,
+    /// Directory of the authors' artifact, whose flows are played [default: flows are drawn]
+    #[arg(long, value_name = "DIR")]
+    pub artifact: Option<PathBuf>,
+    /// Directory of the paper's scenarios and published values
+    #[arg(long, value_name = "DIR", default_value = "scenarios/paper")]
+    pub scenarios: PathBuf,
+    /// Threads of a simulation; results do not depend on them [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Directory for REPRODUCTION.md and its figure [default: `reproduction` in the results]
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// Word of the command line for figures.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FigureArg {
+    /// All of them.
+    All,
+    /// One figure.
+    One(Figure),
+}
+
+impl FromStr for FigureArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let names = || Figure::ALL.map(Figure::name).join(", ");
+        let figure = text.parse().map(Self::One);
+        figure.map_err(|()| format!("neither `all` nor one of {}", names()))
+    }
 }
 
 /// Engine of a suite's runs.

@@ -35,12 +35,23 @@ pub struct Loaded {
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let name = path.display().to_string();
     let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES)?;
-    let scenario =
-        lab_scenario::parse(&name, &bytes).map_err(|errors| Failure::scenario(&errors))?;
     let base = path.parent().unwrap_or(Path::new(""));
+    loaded(&name, bytes, |named| base.join(named))
+}
+
+/// Parses a scenario, which messages call `name`, and reads the files it names at the places that `place`
+/// gives them.
+/// Fails on a file that cannot be read or parsed, with exit code 2.
+pub fn loaded(
+    name: &str,
+    bytes: Vec<u8>,
+    place: impl Fn(&str) -> PathBuf,
+) -> Result<Loaded, Failure> {
+    let scenario =
+        lab_scenario::parse(name, &bytes).map_err(|errors| Failure::scenario(&errors))?;
     let mut files = Files::new();
     for named in lab_scenario::files(&scenario) {
-        let bytes = read_limited(&base.join(named), limits::MAX_FILE_BYTES)?;
+        let bytes = read_limited(&place(named), limits::MAX_FILE_BYTES)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             Failure::usage(format!(
                 "`{named}`, named by `{name}`, is not UTF-8: {error}"

@@ -107,6 +107,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Runs(arguments) => verbs::store::runs(&arguments, global),
         Verb::Compare(arguments) => verbs::compare::compare(&arguments, global),
         Verb::Regress(arguments) => verbs::regress::regress(&arguments, global),
+        Verb::Reproduce(arguments) => verbs::reproduce::reproduce(&arguments, global),
         Verb::Fidelity(arguments) => verbs::fidelity::fidelity(&arguments, global),
         Verb::Bundle(arguments) => verbs::bundle::bundle(&arguments, global),
         Verb::Verify(arguments) => verbs::verify::verify(&arguments, global),

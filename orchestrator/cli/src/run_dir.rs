@@ -97,6 +97,11 @@ pub fn kernel_release() -> String {
         .unwrap_or_default()
 }
 
+/// Returns the hash by which a run's records name their plan.
+pub fn plan_hash(plan: &Plan) -> String {
+    hash(&plan_text(plan))
+}
+
 /// Returns the plan as the text of `plan.json`.
 fn plan_text(plan: &Plan) -> String {
     let text = serde_json::to_string_pretty(plan).expect("a plan is plain data");

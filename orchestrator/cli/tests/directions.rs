@@ -99,6 +99,11 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-bundle",
         &[&["rtnetlink", "aya", "lab-sim", "lab-kernel", "lab-guest"]],
     ),
+    // Claims are judged without engines.
+    (
+        "lab-reproduce",
+        &[&["rtnetlink", "aya", "lab-sim", "lab-kernel"]],
+    ),
     // Records know neither engines nor plots.
     (
         "lab-records",

@@ -29,7 +29,8 @@ pub use faults::FaultMark;
 pub use map::{Panel, PathMap};
 pub use pairs::{DcPairs, PairCell, PairPanel};
 pub use points::{
-    BinScatter, Dot, DotPanel, DotStyle, Guide, Points, Residuals, SizeChanges, SlowdownScatter,
+    BinScatter, Dot, DotPanel, DotStyle, Guide, Points, PublishedScatter, Residuals, SizeChanges,
+    SlowdownScatter,
 };
 pub use render::{Figure, Image, font_face, render};
 pub use stacks::{FlowsInFlight, PathShares, StackPanel, Stacks};

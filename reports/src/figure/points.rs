@@ -258,6 +258,8 @@ figure_of_points! {
     BinScatter: "fidelity-bins";
     /// The figure `compare-by-size`: changes of p50 and p99 in each bin of sizes.
     SizeChanges: "compare-by-size";
+    /// The figure `reproduction`: values of runs against published ones.
+    PublishedScatter: "reproduction";
 }
 
 /// Space between panels, and between labels.

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 pub use bootstrap::{Joint, change, change_between, slowdowns};
 pub use paired::{Effect, Paired, paired};
-pub use paper::{PaperReductions, reductions};
+pub use paper::{PaperReductions, bins as paper_bins, reductions};
 pub use seeds::{SeedChange, by_seed};
 pub use spread::{Range, Spread, spread};
 

@@ -20,6 +20,7 @@ pub struct PaperReductions {
 }
 
 /// Returns the changes from `base` to `other`, flows as size and slowdown; `None` if one has no flows.
+#[must_use]
 pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<PaperReductions> {
     let (base, other) = (bins(base), bins(other));
     let both = base.into_iter().zip(other);
@@ -44,8 +45,10 @@ pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<Paper
     })
 }
 
-/// Returns the p50 and p99 of each bin; `None` for a bin without flows.
-fn bins(mut flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
+/// Returns the p50 and p99 of each bin of flows, given as size and slowdown; `None` for a bin without
+/// flows.
+#[must_use]
+pub fn bins(mut flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     flows.sort_by_key(|&(size, _)| size);
     let bin = |bin: usize| {
         let (from, to) = (flows.len() * bin / BINS, flows.len() * (bin + 1) / BINS);

@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod labs;
 pub mod measure;
 pub mod regress;
+pub mod reproduce;
 pub mod runs;
 pub mod sim;
 pub mod store;

@@ -62,7 +62,9 @@ pub fn run_loaded(
     simulate(arguments, overrides, global, path, loaded)
 }
 
-fn simulate(
+/// Simulates a loaded scenario, which messages call `path`, and returns the run directory, without a
+/// report.
+pub fn simulate(
     arguments: &SimArgs,
     overrides: &Overrides,
     global: &Global,

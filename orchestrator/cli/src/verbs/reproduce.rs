@@ -1,0 +1,443 @@
+//! `lcmp-lab reproduce`: the paper's figures, by the runs that are there and those that are missing.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use lab_plan::Engine;
+use lab_records::{EngineInfo, RunDir, listing};
+use lab_reports::{draw_published, fidelity};
+use lab_reproduce::{
+    CASES, Case, CaseRuns, Figure, Measured, Played, Published, Report, Settings, Source, Variant,
+    derive,
+    markdown::markdown,
+    published::{FILES, PublishedError},
+    text::text,
+};
+use lab_scenario::limits;
+use lab_units::Place;
+use serde::Serialize;
+
+use crate::{
+    args::{FigureArg, Global, Overrides, ReproduceArgs, ScaleArg, ScenarioArgs, SimArgs, UpArgs},
+    caller,
+    failure::{During, Exit, Failure, Outcome, with_causes},
+    load::{self, Loaded},
+    run_dir,
+    terminal::{note, print, print_json},
+    verbs::{sim, up},
+};
+
+/// Result, for `--json`.
+#[derive(Serialize)]
+struct Output<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    verdict: Exit,
+    /// Exit code of the process.
+    exit: u8,
+    /// The page.
+    page: &'a Path,
+}
+
+/// Runs `lcmp-lab reproduce`.
+pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
+    let figures = figures(&arguments.figures);
+    let published = published(&arguments.scenarios)?;
+    let mut work = Work::new(arguments, global)?;
+    let asked: Vec<&'static Case> = CASES
+        .iter()
+        .filter(|case| figures.contains(&case.figure))
+        .collect();
+    let mut runs = Vec::new();
+    for (number, case) in asked.iter().enumerate() {
+        note(&format!(
+            "case {} of {}: {}",
+            number + 1,
+            asked.len(),
+            case.title()
+        ));
+        runs.push(work.case(case)?);
+    }
+    let fidelity = match figures.contains(&Figure::Fig6) {
+        true => work.fidelity()?,
+        false => None,
+    };
+    let settings = Settings {
+        command: command(arguments),
+        figures,
+        is_quick: arguments.quick,
+    };
+    let report = Report::new(settings, &published, runs, fidelity);
+    let output = arguments.output.clone();
+    let output = output.unwrap_or_else(|| global.results.join("reproduction"));
+    let page = write(&report, &output)?;
+    let exit = match report.is_incomplete() {
+        true => Exit::Inconclusive,
+        false => Exit::Pass,
+    };
+    match global.json {
+        true => print_json(&Output {
+            report: &report,
+            verdict: exit,
+            exit: exit.code(),
+            page: &page,
+        }),
+        false => {
+            print(&text(&report));
+            print(&format!("page: {}", page.display()));
+        }
+    }
+    Ok(exit)
+}
+
+/// Returns the figures that the words name, in order.
+fn figures(words: &[FigureArg]) -> Vec<Figure> {
+    let is_asked = |figure: &Figure| {
+        words.contains(&FigureArg::All) || words.contains(&FigureArg::One(*figure))
+    };
+    Figure::ALL.into_iter().filter(is_asked).collect()
+}
+
+/// Returns the command line without the paths of this machine.
+fn command(arguments: &ReproduceArgs) -> String {
+    let figures = arguments.figures.iter().map(|word| match word {
+        FigureArg::All => "all",
+        FigureArg::One(figure) => figure.name(),
+    });
+    let mut words: Vec<&str> = ["lcmp-lab", "reproduce"]
+        .into_iter()
+        .chain(figures)
+        .collect();
+    if Engine::from(arguments.engine) == Engine::Kernel {
+        words.push("--engine kernel");
+    }
+    if arguments.quick {
+        words.push("--quick");
+    }
+    if arguments.artifact.is_some() {
+        words.push("--artifact DIR");
+    }
+    words.join(" ")
+}
+
+fn published(scenarios: &Path) -> Result<Published, Failure> {
+    let folder = scenarios.join("published");
+    let read = |file| load::read_text(&folder.join(file), limits::MAX_FILE_BYTES);
+    let mut texts = FILES.map(|_| String::new());
+    for (text, file) in texts.iter_mut().zip(FILES) {
+        *text = read(file)?;
+    }
+    let wrong = |error: PublishedError| {
+        Failure::usage(format_args!(
+            "{}: {}",
+            folder.display(),
+            with_causes(&error)
+        ))
+    };
+    Published::parse(&texts).map_err(wrong)
+}
+
+fn write(report: &Report, dir: &Path) -> Result<PathBuf, Failure> {
+    let action = format!("write the reproduction into `{}`", dir.display());
+    let figures = dir.join(FIGURES);
+    caller::create_dirs(&figures).during(&action)?;
+    draw_published(&report.series(), &figures).during(&action)?;
+    let page = dir.join("REPRODUCTION.md");
+    fs::write(&page, markdown(report, FIGURES)).during(&action)?;
+    for path in [&figures, &page] {
+        caller::hand_over(path);
+    }
+    Ok(page)
+}
+
+/// The runs that are there, and those that this process makes.
+struct Work<'a> {
+    arguments: &'a ReproduceArgs,
+    global: &'a Global,
+    engine: Engine,
+    /// Ended runs of the simulator by the hash of their plan.
+    simulated: BTreeMap<String, PathBuf>,
+    /// Newest ended run of the lab's testbed by its load.
+    emulated: BTreeMap<&'static str, PathBuf>,
+    /// Failures by the name of the scenario, so that none is tried twice.
+    failed: BTreeMap<String, String>,
+}
+
+impl<'a> Work<'a> {
+    fn new(arguments: &'a ReproduceArgs, global: &'a Global) -> Result<Self, Failure> {
+        let mut work = Self {
+            arguments,
+            global,
+            engine: arguments.engine.into(),
+            simulated: BTreeMap::new(),
+            emulated: BTreeMap::new(),
+            failed: BTreeMap::new(),
+        };
+        let testbed = work.testbed()?;
+        let runs = listing::list(&global.results).during("list the runs")?;
+        for run in runs {
+            let Ok(file) = run.file else { continue };
+            // A run with a problem was interrupted, or its engine failed.
+            if file.outcome.is_none_or(|it| !it.end.problems.is_empty()) {
+                continue;
+            }
+            match file.info.engine {
+                EngineInfo::Sim(_) => drop(work.simulated.insert(file.info.plan_hash, run.path)),
+                EngineInfo::Kernel => {
+                    for (load, plan) in &testbed {
+                        let names = [&file.info.scenario, &file.info.scenario_hash];
+                        if names == [&plan.name, &plan.scenario_hash] {
+                            work.emulated.insert(load, run.path.clone());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(work)
+    }
+
+    /// Returns the plans of the lab's testbed by load; those of a place depend on its capacity, and only
+    /// the scenario's name and hash count.
+    fn testbed(&self) -> Result<Vec<(&'static str, lab_plan::Plan)>, Failure> {
+        let loads = CASES.iter().filter_map(|case| case.lab_load);
+        let plan = |load| {
+            let scenario = self.testbed_at(load)?;
+            Ok((load, load::plan(&scenario)?))
+        };
+        loads.map(plan).collect()
+    }
+
+    fn testbed_at(&self, load: &'static str) -> Result<ScenarioArgs, Failure> {
+        let load = load.parse().map_err(Failure::usage)?;
+        Ok(ScenarioArgs {
+            scenario: self.arguments.scenarios.join(TESTBED),
+            overrides: Overrides {
+                load: Some(load),
+                ..Overrides::default()
+            },
+        })
+    }
+
+    fn case(&mut self, case: &'static Case) -> Result<CaseRuns, Failure> {
+        let mut runs = BTreeMap::new();
+        for source in [Source::Simulated, Source::Fair] {
+            let variant = Variant {
+                is_fair: source == Source::Fair,
+                is_quick: false,
+                flows: self.published_flows(case),
+            };
+            let (variant, run) = self.simulated(case, variant)?;
+            let played = Played {
+                is_drawn: variant.flows.is_none(),
+                is_short: variant.is_quick,
+            };
+            runs.insert(source, run.and_then(|run| measured(&run, case, played)));
+        }
+        let run = self.emulated(case)?;
+        let played = Played {
+            is_drawn: true,
+            is_short: false,
+        };
+        runs.insert(
+            Source::Emulated,
+            run.and_then(|run| measured(&run, case, played)),
+        );
+        Ok(CaseRuns { case, runs })
+    }
+
+    /// Returns the published flows of a case, with the order of equal next hops if it is there, too.
+    fn published_flows(&self, case: &Case) -> Option<(&'static str, Option<&'static str>)> {
+        let dir = self.arguments.artifact.as_ref()?;
+        let (flows, routes) = case.flows?;
+        let is_there = |file: &&str| dir.join(file).is_file();
+        Some((Some(flows).filter(is_there)?, routes.filter(is_there)))
+    }
+
+    /// Returns the run of a case's scenario, made if it is missing, or why there is none, with the variant
+    /// that was played: a quick look takes whole runs that are there, and makes short ones.
+    /// Fails on a scenario that cannot be changed or planned.
+    fn simulated<'v>(
+        &mut self,
+        case: &Case,
+        whole: Variant<'v>,
+    ) -> Result<(Variant<'v>, Result<PathBuf, String>), Failure> {
+        let short = Variant {
+            is_quick: true,
+            flows: None,
+            ..whole
+        };
+        let (loaded, hash) = self.planned(case, &whole)?;
+        if let Some(run) = self.simulated.get(&hash) {
+            return Ok((whole, Ok(run.clone())));
+        }
+        if !self.arguments.quick {
+            return Ok((whole, self.made(case, loaded, hash)?));
+        }
+        let (loaded, hash) = self.planned(case, &short)?;
+        match self.simulated.get(&hash) {
+            Some(run) => Ok((short, Ok(run.clone()))),
+            None => Ok((short, self.made(case, loaded, hash)?)),
+        }
+    }
+
+    /// Returns the scenario of a variant and the hash of its plan.
+    fn planned(&self, case: &Case, variant: &Variant<'_>) -> Result<(Loaded, String), Failure> {
+        let path = self.path(case);
+        let loaded = self.loaded(case, &path, variant)?;
+        let overrides = Overrides::default();
+        let capacity = load::capacity(&overrides, Place::default);
+        let options = load::options(&overrides, Engine::Sim, capacity)?;
+        let plan = load::resolve(&loaded, &path, &options)?;
+        Ok((loaded, run_dir::plan_hash(&plan)))
+    }
+
+    fn path(&self, case: &Case) -> PathBuf {
+        let file = format!("{}.yaml", case.scenario);
+        self.arguments.scenarios.join(file)
+    }
+
+    /// Simulates a scenario, unless it failed before.
+    fn made(
+        &mut self,
+        case: &Case,
+        loaded: Loaded,
+        hash: String,
+    ) -> Result<Result<PathBuf, String>, Failure> {
+        let name = loaded.scenario.name.clone();
+        if let Some(failure) = self.failed.get(&name) {
+            return Ok(Err(failure.clone()));
+        }
+        if self.engine != Engine::Sim {
+            return Ok(Err("there is no run of it (hint: --engine sim)".to_owned()));
+        }
+        let (path, overrides) = (self.path(case), Overrides::default());
+        let arguments = SimArgs {
+            threads: self.arguments.threads,
+            ..SimArgs::of(path.clone(), overrides.clone())
+        };
+        let run = sim::simulate(&arguments, &overrides, self.global, &path, loaded);
+        match run.and_then(|run| ended(&run)) {
+            Ok(run) => {
+                self.simulated.insert(hash, run.clone());
+                Ok(Ok(run))
+            }
+            Err(failure) if failure.exit == Exit::Inconclusive => Err(failure),
+            Err(failure) => {
+                note(&format!("not simulated: {name}: {}", failure.message));
+                self.failed.insert(name, failure.message.clone());
+                Ok(Err(failure.message))
+            }
+        }
+    }
+
+    /// Reads a case's scenario with the changes of `variant`; published flows are in the artifact.
+    fn loaded(&self, case: &Case, path: &Path, variant: &Variant<'_>) -> Result<Loaded, Failure> {
+        let text = load::read_text(path, limits::MAX_SCENARIO_BYTES)?;
+        let name = path.display().to_string();
+        let text = derive(case.scenario, &text, variant)
+            .map_err(|error| Failure::usage(format_args!("{name}: {error}")))?;
+        let (flows, routes) = variant.flows.unzip();
+        let published = [flows, routes.flatten()];
+        let base = path.parent().unwrap_or(Path::new(""));
+        load::loaded(&name, text.into_bytes(), |named| {
+            let artifact = self.arguments.artifact.as_deref();
+            let artifact = artifact.filter(|_| published.contains(&Some(named)));
+            artifact.unwrap_or(base).join(named)
+        })
+    }
+
+    /// Returns the lab's run of a case, made if it is missing, or why there is none.
+    fn emulated(&mut self, case: &Case) -> Result<Result<PathBuf, String>, Failure> {
+        let Some(load) = case.lab_load else {
+            let reason = case
+                .figure
+                .beyond_lab()
+                .unwrap_or("the lab has no such case");
+            return Ok(Err(format!("beyond the lab: {reason}")));
+        };
+        if let Some(run) = self.emulated.get(load) {
+            return Ok(Ok(run.clone()));
+        }
+        if let Some(failure) = self.failed.get(load) {
+            return Ok(Err(failure.clone()));
+        }
+        if self.engine != Engine::Kernel {
+            return Ok(Err(
+                "there is no run of the lab (hint: --engine kernel)".to_owned()
+            ));
+        }
+        if self.arguments.quick {
+            let reason = "a tenth of the duration is not made in the lab (hint: leave out --quick)";
+            return Ok(Err(reason.to_owned()));
+        }
+        match up::run(&UpArgs::of(self.testbed_at(load)?), self.global) {
+            Ok(run) => {
+                caller::hand_over(&run);
+                self.emulated.insert(load, run.clone());
+                Ok(Ok(run))
+            }
+            Err(failure) => {
+                note(&format!(
+                    "not emulated: {}: {}",
+                    case.title(),
+                    failure.message
+                ));
+                self.failed.insert(load.to_owned(), failure.message.clone());
+                Ok(Err(failure.message))
+            }
+        }
+    }
+
+    /// Returns the correlation of p50 and p99 between the lab's run of figure 5 at 30 % and its
+    /// simulation, as in figure 6; none without a run of the lab.
+    fn fidelity(&mut self) -> Result<Option<[f64; 2]>, Failure> {
+        let case = CASES.iter().find(|case| case.lab_load == Some("0.3"));
+        let Some(case) = case else { return Ok(None) };
+        let Ok(kernel) = self.emulated(case)? else {
+            return Ok(None);
+        };
+        let scenario = self.testbed_at("0.3")?;
+        let overrides = Overrides {
+            scale: Some(ScaleArg::Run(kernel.clone())),
+            ..scenario.overrides
+        };
+        let arguments = SimArgs {
+            scaled: true,
+            threads: self.arguments.threads,
+            ..SimArgs::of(scenario.scenario, overrides)
+        };
+        let simulated = ended(&sim::run(&arguments, self.global)?)?;
+        let compared = fidelity::compare(&kernel, &simulated);
+        let all = compared.map_err(Failure::usage)?.fidelity.all;
+        let both = all.pearson_of_p50.zip(all.pearson_of_p99);
+        Ok(both.map(<[f64; 2]>::from))
+    }
+}
+
+/// Fails if a run was interrupted, with exit code 4.
+fn ended(run: &Path) -> Result<PathBuf, Failure> {
+    caller::hand_over(run);
+    let opened = RunDir::open(run).during("read the run")?;
+    let problems = opened.outcome().map(|it| it.end.problems.clone());
+    match problems.unwrap_or_default().first() {
+        None => Ok(run.to_owned()),
+        Some(problem) => Err(Failure {
+            exit: Exit::Inconclusive,
+            ..Failure::usage(format_args!("{}: {problem}", run.display()))
+        }),
+    }
+}
+
+fn measured(run: &Path, case: &Case, played: Played) -> Result<Measured, String> {
+    let read = RunDir::open(run).and_then(|run| Measured::read(&run, case, played));
+    read.map_err(|error| with_causes(&error))
+}
+
+/// The lab's testbed at the paper's loads, beside the paper's scenarios.
+const TESTBED: &str = "../8dc-loads.yaml";
+
+/// Folder of the figure beside the page.
+const FIGURES: &str = "figures";

@@ -1,0 +1,72 @@
+//! `reproduce`: published values, missing runs and refusals. The simulations themselves take minutes.
+
+mod common;
+
+use std::fs;
+
+use serde_json::Value;
+
+use self::common::{lcmp_lab, root};
+
+/// Every scenario is changed and planned; no lab is made for a quick look.
+#[test]
+fn published_values_are_shown_where_no_run_is() {
+    let results = tempfile::tempdir().unwrap();
+    let arguments = [
+        "reproduce",
+        "all",
+        "--engine",
+        "kernel",
+        "--quick",
+        "--json",
+    ];
+    let out = lcmp_lab(results.path(), &arguments);
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    let report: Value = serde_json::from_str(&out.stdout).unwrap();
+    let verdicts = report["claims"].as_array().unwrap().iter().map(|claim| {
+        let verdict = |source: &str| claim["verdicts"][source]["verdict"].as_str().unwrap();
+        (
+            claim["id"].as_str().unwrap(),
+            verdict("published"),
+            verdict("fair"),
+        )
+    });
+    let verdicts: Vec<_> = verdicts.collect();
+    assert_eq!(verdicts.len(), 6);
+    assert!(
+        verdicts.contains(&("C4", "holds", "cannot-tell")),
+        "{verdicts:?}"
+    );
+    let page = fs::read_to_string(results.path().join("reproduction/REPRODUCTION.md")).unwrap();
+    assert!(
+        page.contains("lcmp-lab reproduce all --engine kernel --quick"),
+        "{page}"
+    );
+    assert!(!page.contains(&root().display().to_string()), "{page}");
+    assert!(
+        page.contains("not emulated: beyond the lab: SoftRoCE has no congestion"),
+        "{page}"
+    );
+}
+
+#[test]
+fn the_fidelity_of_the_testbed_needs_a_run_of_the_lab() {
+    let results = tempfile::tempdir().unwrap();
+    let out = lcmp_lab(results.path(), &["reproduce", "fig6"]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let line = "fig6 Pearson of p50: published 0.95; cannot tell: there is no run of the lab";
+    assert!(out.stdout.contains(line), "{out:?}");
+}
+
+#[test]
+fn an_unknown_figure_and_a_missing_table_are_usage_errors() {
+    let results = tempfile::tempdir().unwrap();
+    let out = lcmp_lab(results.path(), &["reproduce", "fig2"]);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(out.stderr.contains("nor one of fig1, fig5"), "{out:?}");
+    let elsewhere = results.path().to_str().unwrap();
+    let arguments = ["reproduce", "fig6", "--scenarios", elsewhere];
+    let out = lcmp_lab(results.path(), &arguments);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(out.stderr.contains("published/slowdown.csv"), "{out:?}");
+}

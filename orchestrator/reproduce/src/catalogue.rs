@@ -1,0 +1,261 @@
+//! The cases of the paper's figures, and the scenario that plays each.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Serialize, Serializer};
+
+/// A figure of the paper with measured values.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[expect(missing_docs, reason = "the figures of the paper, by number")]
+pub enum Figure {
+    Fig1,
+    Fig5,
+    Fig6,
+    Fig7,
+    Fig8,
+    Fig9,
+    Fig10,
+    Fig11,
+}
+
+impl Figure {
+    /// All figures, in order.
+    pub const ALL: [Self; 8] = [
+        Self::Fig1,
+        Self::Fig5,
+        Self::Fig6,
+        Self::Fig7,
+        Self::Fig8,
+        Self::Fig9,
+        Self::Fig10,
+        Self::Fig11,
+    ];
+
+    /// Returns the name: `fig5`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fig1 => "fig1",
+            Self::Fig5 => "fig5",
+            Self::Fig6 => "fig6",
+            Self::Fig7 => "fig7",
+            Self::Fig8 => "fig8",
+            Self::Fig9 => "fig9",
+            Self::Fig10 => "fig10",
+            Self::Fig11 => "fig11",
+        }
+    }
+
+    /// Returns the reason why the lab cannot emulate the figure; none for one that it can.
+    #[must_use]
+    pub const fn beyond_lab(self) -> Option<&'static str> {
+        match self {
+            Self::Fig5 | Self::Fig6 => None,
+            Self::Fig1 => Some(
+                "its links' utilisation is that of 128 hosts under DCQCN and PFC, which SoftRoCE \
+                 does not have",
+            ),
+            Self::Fig7 | Self::Fig8 => Some(
+                "208 hosts send within 10 ms, more than one kernel carries in time; SoftRoCE's \
+                 window of 128 packets holds none of the larger flows",
+            ),
+            Self::Fig9 => Some("its flows are shorter than one packet once sizes are scaled"),
+            Self::Fig10 => Some("SoftRoCE has no congestion control to vary"),
+            Self::Fig11 => Some(
+                "it varies LCMP's weights in the authors' arithmetic, which only the simulator has",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl FromStr for Figure {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|figure| figure.name() == text).ok_or(())
+    }
+}
+
+/// A case of a figure: one experiment with its published values.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// The figure.
+    pub figure: Figure,
+    /// Name within the figure, as in the published tables.
+    pub name: &'static str,
+    /// Name of the scenario's file, without its extension.
+    pub scenario: &'static str,
+    /// Datacenters whose flows count, both ways; none if all do.
+    pub pair: Option<[&'static str; 2]>,
+    /// The published flows and routing table, as paths in the artifact.
+    pub flows: Option<(&'static str, Option<&'static str>)>,
+    /// Policies that LCMP is compared with, by their labels under the authors' semantics.
+    pub against: &'static [&'static str],
+    /// True if the text's percentages are about the case, too.
+    pub is_in_text: bool,
+    /// Load of the lab's testbed that emulates the case; none if the lab cannot.
+    pub lab_load: Option<&'static str>,
+}
+
+impl Case {
+    /// Returns the name with the figure's: `fig5 30 %`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{} {}", self.figure, self.name)
+    }
+}
+
+/// Label of the policy that the claims are about.
+pub const LCMP: &str = "lcmp";
+
+const BASELINES: &[&str] = &["ecmp", "ucmp-artifact"];
+
+const FIG1_FLOWS: Option<(&str, Option<&str>)> = Some((
+    "traffic/traffic_WebSearch_8DC_fig1_rebuilt.txt",
+    Some("fct/fig1/routing_table.csv"),
+));
+
+const fn case(figure: Figure, name: &'static str, scenario: &'static str) -> Case {
+    Case {
+        figure,
+        name,
+        scenario,
+        pair: None,
+        flows: None,
+        against: BASELINES,
+        is_in_text: true,
+        lab_load: None,
+    }
+}
+
+const fn testbed(name: &'static str, scenario: &'static str, load: &'static str) -> Case {
+    Case {
+        lab_load: Some(load),
+        ..case(Figure::Fig5, name, scenario)
+    }
+}
+
+const fn large(
+    name: &'static str,
+    scenario: &'static str,
+    flows: &'static str,
+    pair: Option<[&'static str; 2]>,
+) -> Case {
+    let figure = match pair {
+        None => Figure::Fig7,
+        Some(_) => Figure::Fig8,
+    };
+    Case {
+        pair,
+        flows: Some((flows, None)),
+        ..case(figure, name, scenario)
+    }
+}
+
+/// A case that was published of figure 1's flows.
+const fn of_fig1_flows(case: Case) -> Case {
+    Case {
+        flows: FIG1_FLOWS,
+        ..case
+    }
+}
+
+const FLOWS_30: &str = "traffic/traffic_WebSearch_13DC-0.3util.txt";
+const FLOWS_50: &str = "traffic/traffic_WebSearch_13DC-0.5util.txt";
+const FLOWS_80: &str = "traffic/traffic_WebSearch_13DC-0.8util.txt";
+const DC1_DC13: Option<[&str; 2]> = Some(["dc1", "dc13"]);
+
+/// All cases, by figure.
+pub const CASES: &[Case] = &[
+    of_fig1_flows(case(Figure::Fig1, "30 %", "fig1")),
+    of_fig1_flows(testbed("30 %", "fig5-30", "0.3")),
+    testbed("50 %", "fig5-50", "0.5"),
+    testbed("80 %", "fig5-80", "0.8"),
+    large("30 %", "fig7-fig8-30", FLOWS_30, None),
+    large("50 %", "fig7-fig8-50", FLOWS_50, None),
+    large("80 %", "fig7-fig8-80", FLOWS_80, None),
+    large("30 %", "fig7-fig8-30", FLOWS_30, DC1_DC13),
+    large("50 %", "fig7-fig8-50", FLOWS_50, DC1_DC13),
+    large("80 %", "fig7-fig8-80", FLOWS_80, DC1_DC13),
+    Case {
+        is_in_text: false,
+        ..case(Figure::Fig9, "WebSearch", "fig9-websearch")
+    },
+    Case {
+        pair: Some(["dc1", "dc8"]),
+        ..case(Figure::Fig9, "WebSearch DC1-DC8", "fig9-websearch")
+    },
+    case(Figure::Fig9, "AliStorage", "fig9-alistorage"),
+    case(Figure::Fig9, "Hadoop", "fig9-fbhadoop"),
+    Case {
+        is_in_text: false,
+        ..case(Figure::Fig9, "GoogleRPC", "fig9-googlerpc")
+    },
+    // The same network and flows as figure 5 at 30 %.
+    of_fig1_flows(case(Figure::Fig10, "DCQCN", "fig5-30")),
+    of_fig1_flows(case(Figure::Fig10, "HPCC", "fig10-hpcc")),
+    of_fig1_flows(case(Figure::Fig10, "TIMELY", "fig10-timely")),
+    of_fig1_flows(case(Figure::Fig10, "DCTCP", "fig10-dctcp")),
+    Case {
+        against: &["rm-alpha", "rm-beta"],
+        ..of_fig1_flows(case(Figure::Fig11, "ablation", "fig11"))
+    },
+    Case {
+        against: &[
+            "alpha2-beta2",
+            "alpha1-beta3",
+            "dl2-lc2",
+            "dl1-lc3",
+            "ql1-tl2-dp1",
+            "ql1-tl1-dp2",
+        ],
+        ..of_fig1_flows(case(Figure::Fig11, "weights", "fig11"))
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_scenario_exists_and_every_figure_but_the_fidelity_has_a_case() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/paper");
+        for case in CASES {
+            let file = folder.join(format!("{}.yaml", case.scenario));
+            assert!(file.is_file(), "{}: {}", case.title(), file.display());
+        }
+        for figure in Figure::ALL {
+            let has_case = CASES.iter().any(|case| case.figure == figure);
+            assert_eq!(has_case, figure != Figure::Fig6, "{figure}");
+            assert_eq!(figure.name().parse(), Ok(figure));
+        }
+    }
+
+    #[test]
+    fn a_figure_is_beyond_the_lab_or_has_a_load() {
+        for case in CASES {
+            let is_emulated = case.lab_load.is_some();
+            assert_eq!(
+                is_emulated,
+                case.figure.beyond_lab().is_none(),
+                "{}",
+                case.title()
+            );
+        }
+    }
+}

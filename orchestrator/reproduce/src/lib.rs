@@ -1,0 +1,26 @@
+//! The paper's figures: published values beside those of runs, and verdicts on its claims.
+//!
+//! Must not contain: engines, clocks, processes. The program makes the runs and hands over their run
+//! directories.
+//!
+//! - [`catalogue`]: the figures' cases, and the scenario that plays each
+//! - [`variant`]: a case's scenario with the published flows, fair baselines or a tenth of the duration
+//! - [`published`]: tables of published values, statements and known causes of differences
+//! - [`measured`]: a case's values in a run
+//! - [`claim`]: the claims, their rules, and verdicts
+//! - [`report`]: all of it side by side; [`text`], [`markdown`]: the report for people
+pub mod catalogue;
+pub mod claim;
+pub mod markdown;
+pub mod measured;
+pub mod published;
+pub mod report;
+pub mod text;
+pub mod variant;
+
+pub use catalogue::{CASES, Case, Figure};
+pub use claim::{CLAIMS, Judged, Verdict};
+pub use measured::{Measured, Played, Values};
+pub use published::{Published, PublishedError};
+pub use report::{CaseRuns, Report, Settings};
+pub use variant::{Source, Variant, derive};

@@ -1,0 +1,203 @@
+//! Tables of published values, statements of the paper, and known causes of differences.
+//!
+//! Each is a CSV file in `scenarios/paper/published/`, with its source in comments and columns.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// Published slowdowns of a policy in a case: means over the 20 bins of sizes, with the lowest and highest
+/// bin where they are known.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the columns' names say it")]
+pub struct SlowdownRow {
+    pub figure: String,
+    pub case: String,
+    pub policy: String,
+    pub p50: f64,
+    pub p50_min: Option<f64>,
+    pub p50_max: Option<f64>,
+    pub p99: f64,
+    pub p99_min: Option<f64>,
+    pub p99_max: Option<f64>,
+    pub source: String,
+}
+
+/// Published average utilisation of a link, in percent.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the columns' names say it")]
+pub struct UtilisationRow {
+    pub figure: String,
+    pub case: String,
+    pub link: String,
+    pub ecmp: f64,
+    #[serde(rename = "ucmp-artifact")]
+    pub ucmp: f64,
+    pub lcmp: f64,
+}
+
+/// Changes under LCMP that the text states, in percent; empty where it states none.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the columns' names say it")]
+pub struct TextRow {
+    pub figure: String,
+    pub base: String,
+    pub p50_least: Option<f64>,
+    pub p50_most: Option<f64>,
+    pub p99_least: Option<f64>,
+    pub p99_most: Option<f64>,
+    pub source: String,
+}
+
+/// Published correlation of testbed and simulator.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the columns' names say it")]
+pub struct FidelityRow {
+    pub percentile: String,
+    pub pearson: f64,
+    pub source: String,
+}
+
+/// Statement of the text beside the published data.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the columns' names say it")]
+pub struct Contradiction {
+    pub figure: String,
+    pub text: String,
+    pub data: String,
+}
+
+/// Known cause of differences; `*` stands for any value of a column.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the columns' names say it")]
+pub struct Cause {
+    pub figure: String,
+    pub case: String,
+    pub policy: String,
+    pub traffic: String,
+    pub cause: String,
+}
+
+/// All tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "the rows document the tables")]
+pub struct Published {
+    pub slowdowns: Vec<SlowdownRow>,
+    pub utilisation: Vec<UtilisationRow>,
+    pub text: Vec<TextRow>,
+    pub fidelity: Vec<FidelityRow>,
+    pub contradictions: Vec<Contradiction>,
+    pub causes: Vec<Cause>,
+}
+
+/// A table that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {source}")]
+pub struct PublishedError {
+    file: &'static str,
+    source: csv::Error,
+}
+
+/// Files of the tables.
+pub const FILES: [&str; 6] = [
+    "slowdown.csv",
+    "utilisation.csv",
+    "text.csv",
+    "fidelity.csv",
+    "contradictions.csv",
+    "causes.csv",
+];
+
+impl Published {
+    /// Reads the tables from the texts of [`FILES`], in their order.
+    ///
+    /// # Errors
+    /// If a row has other columns than its table, or a number that is none.
+    pub fn parse(texts: &[String; 6]) -> Result<Self, PublishedError> {
+        Ok(Self {
+            slowdowns: rows(FILES[0], &texts[0])?,
+            utilisation: rows(FILES[1], &texts[1])?,
+            text: rows(FILES[2], &texts[2])?,
+            fidelity: rows(FILES[3], &texts[3])?,
+            contradictions: rows(FILES[4], &texts[4])?,
+            causes: rows(FILES[5], &texts[5])?,
+        })
+    }
+
+    /// Returns the first known cause of differences of a policy in a case.
+    #[must_use]
+    pub fn cause(&self, figure: &str, case: &str, policy: &str, is_drawn: bool) -> Option<&str> {
+        let traffic = if is_drawn { "drawn" } else { "published" };
+        let is = |column: &str, value: &str| column == "*" || column == value;
+        let found = self.causes.iter().find(|row| {
+            is(&row.figure, figure)
+                && is(&row.case, case)
+                && is(&row.policy, policy)
+                && is(&row.traffic, traffic)
+        });
+        found.map(|row| row.cause.as_str())
+    }
+}
+
+fn rows<T: DeserializeOwned>(file: &'static str, text: &str) -> Result<Vec<T>, PublishedError> {
+    let mut reader = csv::ReaderBuilder::new()
+        .comment(Some(b'#'))
+        .from_reader(text.as_bytes());
+    let rows: Result<_, _> = reader.deserialize().collect();
+    rows.map_err(|source| PublishedError { file, source })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+    use crate::{CASES, catalogue::LCMP};
+
+    /// The tables of the repository.
+    pub fn of_repository() -> Published {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/paper/published");
+        let texts = FILES.map(|file| fs::read_to_string(folder.join(file)).unwrap());
+        Published::parse(&texts).unwrap()
+    }
+
+    #[test]
+    fn every_published_row_belongs_to_a_case_and_a_policy_of_it() {
+        let published = of_repository();
+        for row in &published.slowdowns {
+            let case = CASES
+                .iter()
+                .find(|case| case.figure.name() == row.figure && case.name == row.case);
+            let case = case.unwrap_or_else(|| panic!("{row:?}"));
+            let is_known = row.policy == LCMP || case.against.contains(&&*row.policy);
+            assert!(is_known, "{row:?}");
+            // The ends have three digits.
+            let within = |value: f64, min: Option<f64>, max: Option<f64>| {
+                min.is_none_or(|min| min <= value * 1.002)
+                    && max.is_none_or(|max| value * 0.998 <= max)
+            };
+            assert!(within(row.p50, row.p50_min, row.p50_max), "{row:?}");
+            assert!(within(row.p99, row.p99_min, row.p99_max), "{row:?}");
+        }
+        assert_eq!(published.utilisation.len(), 6);
+    }
+
+    #[test]
+    fn the_first_cause_that_fits_is_the_cause() {
+        let published = of_repository();
+        let cause = |figure, policy, is_drawn| published.cause(figure, "30 %", policy, is_drawn);
+        assert!(
+            cause("fig5", "lcmp", true)
+                .unwrap()
+                .starts_with("the output is another run")
+        );
+        assert!(cause("fig5", "ecmp", true).unwrap().contains("not at hand"));
+        assert_eq!(cause("fig5", "ecmp", false), None);
+    }
+
+    #[test]
+    fn a_row_with_a_field_too_many_is_an_error() {
+        let mut texts = FILES.map(|_| String::new());
+        texts[3] = "percentile,pearson,source\np50,0.95,text,more\n".into();
+        let error = Published::parse(&texts).unwrap_err().to_string();
+        assert!(error.starts_with("fidelity.csv: "), "{error}");
+    }
+}

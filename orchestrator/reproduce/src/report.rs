@@ -1,0 +1,362 @@
+//! Published, simulated and emulated values side by side, with verdicts on the claims.
+
+use std::collections::BTreeMap;
+
+use lab_reports::Series;
+use serde::Serialize;
+
+use crate::{
+    catalogue::{Case, Figure, LCMP},
+    claim::{CLAIMS, Claim, Judged, MIN_CHANGE, Verdict},
+    measured::{Measured, Played, Values},
+    published::{Contradiction, Published, TextRow},
+    variant::{Source, TE},
+};
+
+/// What was asked for.
+#[derive(Clone, Debug, Serialize)]
+pub struct Settings {
+    /// Command line without paths of this machine.
+    pub command: String,
+    /// The figures.
+    pub figures: Vec<Figure>,
+    /// True if missing runs were made with a tenth of the duration.
+    pub is_quick: bool,
+}
+
+/// The runs of a case.
+#[derive(Clone, Debug)]
+pub struct CaseRuns {
+    /// The case.
+    pub case: &'static Case,
+    /// Values by source, and why there are none.
+    pub runs: BTreeMap<Source, Result<Measured, String>>,
+}
+
+/// The report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// What was asked for.
+    pub settings: Settings,
+    /// The claims with a figure that was asked for.
+    pub claims: Vec<ClaimReport>,
+    /// The cases.
+    pub cases: Vec<CaseReport>,
+    /// Changes that the text states, beside those of runs.
+    pub text: Vec<TextReport>,
+    /// Correlation of the lab with the simulator, as in figure 6.
+    pub fidelity: Vec<FidelityReport>,
+    /// Statements of the paper that its data contradict.
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// A claim with its verdicts.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClaimReport {
+    /// Name.
+    pub id: &'static str,
+    /// Sentence of the paper.
+    pub sentence: &'static str,
+    /// Rule in words.
+    pub rule: &'static str,
+    /// Figures that it stands on, and of these those that were not asked for.
+    pub figures: [Vec<Figure>; 2],
+    /// Verdicts by source.
+    pub verdicts: BTreeMap<Source, Judged>,
+}
+
+/// A case with its values.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseReport {
+    /// The figure.
+    pub figure: Figure,
+    /// Name within the figure.
+    pub case: &'static str,
+    /// Scenario's name.
+    pub scenario: &'static str,
+    /// The values.
+    pub cells: Vec<Cell>,
+    /// The runs by source.
+    pub runs: BTreeMap<Source, Measured>,
+    /// Reasons why a source has no values.
+    pub without: BTreeMap<Source, String>,
+}
+
+/// A value of a policy: published, simulated, emulated, and with fair baselines.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Label of the policy under the authors' semantics.
+    pub policy: String,
+    /// Name of the value: `p50`, `p99`, or a link.
+    pub name: String,
+    /// Values by source.
+    pub values: BTreeMap<Source, f64>,
+    /// Relative difference of the simulated value from the published one.
+    pub difference: Option<f64>,
+    /// Cause of a difference of over 5 %; none for a smaller one.
+    pub cause: Option<String>,
+}
+
+/// Changes under LCMP that the text states, in percent, beside those of runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct TextReport {
+    /// The statement.
+    pub stated: TextRow,
+    /// Smallest and largest reduction over the figure's cases by source: median-bin p50, worst-bin P99.
+    pub found: BTreeMap<Source, [[f64; 2]; 2]>,
+}
+
+/// Correlation of the lab with the simulator over bins of sizes.
+#[derive(Clone, Debug, Serialize)]
+pub struct FidelityReport {
+    /// `p50` or `p99`.
+    pub percentile: String,
+    /// Published coefficient of Pearson.
+    pub published: f64,
+    /// That of the lab and the simulator; none without a run of the lab.
+    pub found: Option<f64>,
+}
+
+impl Report {
+    /// Puts values side by side and judges the claims; `fidelity` are the coefficients of p50 and p99.
+    #[must_use]
+    pub fn new(
+        settings: Settings,
+        published: &Published,
+        runs: Vec<CaseRuns>,
+        fidelity: Option<[f64; 2]>,
+    ) -> Self {
+        let has = |figure: &str| settings.figures.iter().any(|it| it.name() == figure);
+        let claims = CLAIMS.iter().filter(|claim| {
+            let mut figures = claim.figures.iter();
+            figures.any(|figure| settings.figures.contains(figure))
+        });
+        let claims = claims.map(|claim| claim_report(claim, &settings, published, &runs));
+        let text = published.text.iter().filter(|row| has(&row.figure));
+        let found = |percentile: &str| {
+            let both = fidelity?;
+            Some(both[usize::from(percentile == "p99")])
+        };
+        let rows = published.fidelity.iter().filter(|_| has("fig6"));
+        Self {
+            claims: claims.collect(),
+            text: text.map(|row| text_report(row, &runs)).collect(),
+            fidelity: rows
+                .map(|row| FidelityReport {
+                    percentile: row.percentile.clone(),
+                    published: row.pearson,
+                    found: found(&row.percentile),
+                })
+                .collect(),
+            contradictions: (published.contradictions.iter())
+                .filter(|row| has(&row.figure))
+                .cloned()
+                .collect(),
+            cases: (runs.into_iter())
+                .map(|runs| case_report(runs, published))
+                .collect(),
+            settings,
+        }
+    }
+
+    /// True if a claim cannot be told by the simulator for want of runs that ended.
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        let cannot_tell = |source: Source| {
+            let mut claims = self.claims.iter();
+            claims.any(|claim| {
+                let judged = claim.verdicts.get(&source);
+                judged.is_some_and(|it| it.verdict == Verdict::CannotTell)
+            })
+        };
+        [Source::Simulated, Source::Fair]
+            .into_iter()
+            .any(cannot_tell)
+    }
+
+    /// Returns the values of the figure `reproduction`: p50 and p99 that were published and found.
+    #[must_use]
+    pub fn series(&self) -> Vec<Series> {
+        let mut all: BTreeMap<(Source, String, String), Vec<(f64, f64)>> = BTreeMap::new();
+        for cell in self.cases.iter().flat_map(|case| &case.cells) {
+            let Some(published) = cell.values.get(&Source::Published) else {
+                continue;
+            };
+            for source in [Source::Simulated, Source::Emulated] {
+                if let Some(found) = cell.values.get(&source)
+                    && ["p50", "p99"].contains(&&*cell.name)
+                {
+                    let key = (source, cell.name.clone(), cell.policy.clone());
+                    all.entry(key).or_default().push((*published, *found));
+                }
+            }
+        }
+        let series = all
+            .into_iter()
+            .map(|((source, name, policy), values)| Series {
+                panel: format!("{name}, {}", source.name()),
+                policy,
+                values,
+            });
+        series.collect()
+    }
+}
+
+fn claim_report(
+    claim: &Claim,
+    settings: &Settings,
+    published: &Published,
+    runs: &[CaseRuns],
+) -> ClaimReport {
+    let own = || {
+        runs.iter()
+            .filter(|it| claim.figures.contains(&it.case.figure))
+    };
+    let judge = |source: Source| {
+        let values: Vec<Option<Values>> = match source {
+            Source::Published => own()
+                .map(|it| Values::published(it.case, published))
+                .collect(),
+            _ => own()
+                .map(|it| Some(it.measured(source)?.values.clone()))
+                .collect(),
+        };
+        let cases = own()
+            .map(|it| it.case)
+            .zip(values.iter().map(Option::as_ref));
+        let judged = claim.judge(source, &cases.collect::<Vec<_>>());
+        let is_short = |it: &CaseRuns| it.measured(source).is_some_and(|it| it.played.is_short);
+        let is_weak = own().any(is_short);
+        (source, Judged { is_weak, ..judged })
+    };
+    let is_asked = |figure: &&Figure| settings.figures.contains(figure);
+    let (asked, others) = claim.figures.iter().partition::<Vec<Figure>, _>(is_asked);
+    ClaimReport {
+        id: claim.id,
+        sentence: claim.sentence,
+        rule: claim.rule.words(),
+        figures: [asked, others],
+        verdicts: Source::ALL.into_iter().map(judge).collect(),
+    }
+}
+
+impl CaseRuns {
+    fn measured(&self, source: Source) -> Option<&Measured> {
+        self.runs.get(&source)?.as_ref().ok()
+    }
+}
+
+fn case_report(runs: CaseRuns, published: &Published) -> CaseReport {
+    let case = runs.case;
+    let stated = Values::published(case, published).unwrap_or_default();
+    let values = |source: Source| match source {
+        Source::Published => Some(&stated),
+        _ => runs.measured(source).map(|measured| &measured.values),
+    };
+    let policies = [LCMP].into_iter().chain(case.against.iter().copied());
+    let has_te = values(Source::Fair).is_some_and(|it| it.slowdowns.contains_key(TE));
+    let policies: Vec<&str> = policies.chain(has_te.then_some(TE)).collect();
+    let links: Vec<&String> = stated
+        .utilisation
+        .get(LCMP)
+        .into_iter()
+        .flat_map(BTreeMap::keys)
+        .collect();
+    let simulated = runs.measured(Source::Simulated).map(|it| it.played);
+    let mut cells = Vec::new();
+    for policy in policies {
+        let names = ["p50", "p99"]
+            .into_iter()
+            .chain(links.iter().map(|link| link.as_str()));
+        for name in names {
+            let found = Source::ALL.into_iter().filter_map(|source| {
+                Some((source, value(values(source)?, source.label(policy), name)?))
+            });
+            let found: BTreeMap<Source, f64> = found.collect();
+            let difference = difference(&found);
+            let is_far = difference.is_some_and(|it| it.abs() > MIN_CHANGE);
+            let cause = |played: Played| match played.is_short {
+                true => Some("a tenth of the duration"),
+                false => published.cause(case.figure.name(), case.name, policy, played.is_drawn),
+            };
+            let known = simulated.and_then(cause);
+            cells.push(Cell {
+                policy: policy.to_owned(),
+                name: name.to_owned(),
+                values: found,
+                difference,
+                cause: is_far.then(|| known.unwrap_or("not known").to_owned()),
+            });
+        }
+    }
+    cells.retain(|cell| !cell.values.is_empty());
+    let (mut ended, mut without) = (BTreeMap::new(), BTreeMap::new());
+    for (source, run) in runs.runs {
+        match run {
+            Ok(measured) => drop(ended.insert(source, measured)),
+            Err(reason) => drop(without.insert(source, reason)),
+        }
+    }
+    CaseReport {
+        figure: case.figure,
+        case: case.name,
+        scenario: case.scenario,
+        cells,
+        runs: ended,
+        without,
+    }
+}
+
+fn value(values: &Values, policy: &str, name: &str) -> Option<f64> {
+    let slowdowns = values.slowdowns.get(policy);
+    match name {
+        "p50" => Some(slowdowns?.p50.mean),
+        "p99" => Some(slowdowns?.p99?.mean),
+        link => values.utilisation.get(policy)?.get(link).copied(),
+    }
+}
+
+/// Returns the relative difference of the simulated value from the published one; values under a
+/// thousandth, such as an idle link's, are equal.
+fn difference(values: &BTreeMap<Source, f64>) -> Option<f64> {
+    let (published, simulated) = (
+        values.get(&Source::Published)?,
+        values.get(&Source::Simulated)?,
+    );
+    match published.max(*simulated) < 1e-3 {
+        true => Some(0.0),
+        false => Some(simulated / published - 1.0),
+    }
+}
+
+fn text_report(row: &TextRow, runs: &[CaseRuns]) -> TextReport {
+    let own = || {
+        let of_figure = |it: &&CaseRuns| it.case.figure.name() == row.figure;
+        runs.iter()
+            .filter(of_figure)
+            .filter(|it| it.case.is_in_text)
+    };
+    let found = Source::ALL.into_iter().filter_map(|source| {
+        let all = own().filter_map(|it| {
+            it.measured(source)?
+                .values
+                .reductions
+                .get(source.label(&row.base))
+        });
+        let all: Vec<[f64; 2]> = all
+            .map(|it| [it.median_bin_p50, it.worst_bin_p99])
+            .collect();
+        let ends = |at: usize| {
+            let each = all.iter().map(|both| both[at] * 100.0);
+            [
+                each.clone().fold(f64::NEG_INFINITY, f64::max),
+                each.fold(f64::INFINITY, f64::min),
+            ]
+        };
+        (!all.is_empty()).then(|| (source, [ends(0), ends(1)]))
+    });
+    TextReport {
+        stated: row.clone(),
+        found: found.collect(),
+    }
+}

@@ -1,0 +1,327 @@
+//! The report in 80 columns, and the rows that its tables share with the Markdown.
+
+use lab_units::show::{self, sides};
+
+use crate::{
+    claim::{Judged, Verdict, signed_percent},
+    measured::Measured,
+    report::{CaseReport, Cell, FidelityReport, Report, TextReport},
+    variant::Source,
+};
+
+/// Heads of a case's columns.
+pub(crate) const CELL_HEADS: [&str; 7] = [
+    "policy",
+    "",
+    "published",
+    "simulated",
+    "diff",
+    "emulated",
+    "fair",
+];
+
+/// Heads of the claims' columns.
+pub(crate) const CLAIM_HEADS: [&str; 5] = ["claim", "published", "simulated", "emulated", "fair"];
+
+/// Heads of the columns of the text's changes.
+pub(crate) const TEXT_HEADS: [&str; 6] =
+    ["figure", "against", "text", "simulated", "emulated", "fair"];
+
+/// Explanation of the text's changes.
+pub(crate) const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent, by the paper's methods: \
+    p50 is the median over 20 bins of sizes of the change of a bin's median, P99 the change of a bin's \
+    P99 in the worst bin.";
+
+/// Explanation of the columns.
+pub(crate) const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: means over 20 bins of \
+    sizes of each bin's p50 and p99; links are average utilisations in percent. Published: the authors' \
+    files. Simulated: the authors' semantics, and their UCMP, which hashes over the widest first links. \
+    Emulated: the lab's testbed on SoftRoCE. Fair: the simulator with the paper's semantics, PFC and \
+    buffers, UCMP by its own cost (in the row ucmp-artifact), and te-100ms, a centralised controller \
+    that stands in for RedTE.";
+
+/// Explanation of weak verdicts.
+pub(crate) const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
+    stay shorter and bins hold few flows, so that a verdict by such runs, marked `?`, is weak.";
+
+/// Returns the report for a terminal.
+#[must_use]
+pub fn text(report: &Report) -> String {
+    let mut text = String::new();
+    for case in &report.cases {
+        let head = format!("{} {}: ", case.figure, case.case);
+        text += &show::paragraph_of(WIDTH, &head, &traffic(case));
+        text += &table(CELL_HEADS, case.cells.iter().map(cell_row), 2);
+        for (names, cause) in causes(case) {
+            text += &show::paragraph_of(WIDTH, "  over 5 %: ", &format!("{names}: {cause}"));
+        }
+        for (source, reason) in &case.without {
+            text += &show::paragraph_of(WIDTH, &format!("  not {}: ", source.name()), reason);
+        }
+        text.push('\n');
+    }
+    if !report.text.is_empty() {
+        text += &table(TEXT_HEADS, report.text.iter().flat_map(text_rows), 2);
+        text += &show::paragraph_of(WIDTH, "", TEXT_LEGEND);
+        text.push('\n');
+    }
+    for row in &report.fidelity {
+        text += &format!("{}\n", fidelity_line(row));
+    }
+    for row in &report.contradictions {
+        let words = format!("the text: {}; the data: {}", row.text, row.data);
+        text += &show::paragraph_of(WIDTH, &format!("{} contradiction: ", row.figure), &words);
+    }
+    if !report.contradictions.is_empty() {
+        text.push('\n');
+    }
+    text += &table(CLAIM_HEADS, claim_rows(report).into_iter(), 1);
+    for claim in &report.claims {
+        text += &show::paragraph_of(WIDTH, &format!("{}: ", claim.id), claim.sentence);
+        for (source, judged) in &claim.verdicts {
+            text +=
+                &show::paragraph_of(WIDTH, &format!("    {}: ", source.name()), &judged.reason());
+        }
+    }
+    text += &show::paragraph_of(WIDTH, "", LEGEND);
+    if report.settings.is_quick {
+        text += &show::paragraph_of(WIDTH, "", QUICK);
+    }
+    text
+}
+
+fn table<const N: usize>(
+    heads: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+    left: usize,
+) -> String {
+    let all: Vec<[String; N]> = [heads.map(ToOwned::to_owned)]
+        .into_iter()
+        .chain(rows)
+        .collect();
+    show::table(0, sides(left), &all)
+}
+
+/// Returns the flows of a case's runs in words.
+pub(crate) fn traffic(case: &CaseReport) -> String {
+    let words = |run: &Measured| {
+        let flows = show::commas(u64::try_from(run.flows).unwrap_or(u64::MAX));
+        let origin = ["published", "drawn"][usize::from(run.played.is_drawn)];
+        let time = ["", " in a tenth of the duration"][usize::from(run.played.is_short)];
+        format!("{flows} {origin} flows{time}")
+    };
+    let runs = case.runs.iter();
+    let each: Vec<_> = runs
+        .map(|(source, run)| (source.name(), words(run)))
+        .collect();
+    match each.as_slice() {
+        [] => "no runs".to_owned(),
+        [(_, first), others @ ..] if others.iter().all(|(_, words)| words == first) => {
+            first.clone()
+        }
+        each => {
+            let named = each
+                .iter()
+                .map(|(source, words)| format!("{source} {words}"));
+            named.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// Returns a row of a case's table.
+pub(crate) fn cell_row(cell: &Cell) -> [String; 7] {
+    let value = |source: Source| number(cell.values.get(&source).copied());
+    [
+        cell.policy.clone(),
+        cell.name.clone(),
+        value(Source::Published),
+        value(Source::Simulated),
+        cell.difference
+            .map_or_else(|| NONE.to_owned(), signed_percent),
+        value(Source::Emulated),
+        value(Source::Fair),
+    ]
+}
+
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => NONE.to_owned(),
+        Some(value) if value < 99.995 => format!("{value:.2}"),
+        Some(value) => format!("{value:.1}"),
+    }
+}
+
+/// Returns the cells of a case that differ by over 5 % with their cause, those of one cause together.
+pub(crate) fn causes(case: &CaseReport) -> Vec<(String, &str)> {
+    let mut causes: Vec<(String, &str)> = Vec::new();
+    for cell in &case.cells {
+        let Some(cause) = &cell.cause else { continue };
+        let name = format!("{} {}", cell.policy, cell.name);
+        match causes.iter_mut().find(|(_, other)| other == cause) {
+            Some((names, _)) => *names += &format!(", {name}"),
+            None => causes.push((name, cause)),
+        }
+    }
+    causes
+}
+
+/// Returns the verdicts on all claims.
+pub(crate) fn claim_rows(report: &Report) -> Vec<[String; 5]> {
+    let verdict = |judged: Option<&Judged>| {
+        let found = judged.map_or(Verdict::CannotTell, |it| it.verdict);
+        let is_weak = judged.is_some_and(|it| it.is_weak) && found != Verdict::CannotTell;
+        format!("{}{}", found.words(), if is_weak { "?" } else { "" })
+    };
+    let row = |claim: &crate::report::ClaimReport| {
+        let [a, b, c, d] = Source::ALL.map(|source| verdict(claim.verdicts.get(&source)));
+        [claim.id.to_owned(), a, b, c, d]
+    };
+    report.claims.iter().map(row).collect()
+}
+
+/// Returns the rows of a statement: median-bin p50 and worst-bin P99.
+pub(crate) fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
+    let stated = &row.stated;
+    let ends = [
+        (stated.p50_least, stated.p50_most),
+        (stated.p99_least, stated.p99_most),
+    ];
+    [0, 1].map(|at| {
+        let found = |source: Source| {
+            let both = row.found.get(&source);
+            both.map_or_else(
+                || NONE.to_owned(),
+                |both| range(Some(both[at][0]), Some(both[at][1])),
+            )
+        };
+        [
+            stated.figure.clone(),
+            format!("{} {}", stated.base, ["p50", "P99"][at]),
+            range(ends[at].0, ends[at].1),
+            found(Source::Simulated),
+            found(Source::Emulated),
+            found(Source::Fair),
+        ]
+    })
+}
+
+/// Returns a range of changes in percent, from the smallest to the largest reduction.
+fn range(least: Option<f64>, most: Option<f64>) -> String {
+    let whole = |value: f64| match format!("{:+.0}", value).replace('-', "−") {
+        zero if ["+0", "−0"].contains(&&*zero) => "0".to_owned(),
+        text => text,
+    };
+    match (least.map(whole), most.map(whole)) {
+        (None, None) => NONE.to_owned(),
+        (None, Some(one)) => format!("up to {one}"),
+        (Some(one), None) => one,
+        (Some(least), Some(most)) if least == most => least,
+        (Some(least), Some(most)) => format!("{least}…{most}"),
+    }
+}
+
+/// Returns a line on a coefficient of figure 6.
+pub(crate) fn fidelity_line(row: &FidelityReport) -> String {
+    let found = match row.found {
+        Some(found) => format!("{found:.4} between the lab and the simulator"),
+        None => "cannot tell: there is no run of the lab (hint: --engine kernel)".to_owned(),
+    };
+    format!(
+        "fig6 Pearson of {}: published {:.2}; {found}",
+        row.percentile, row.published
+    )
+}
+
+/// Columns of a terminal.
+const WIDTH: usize = 80;
+
+/// Sign of a missing value.
+pub(crate) const NONE: &str = "–";
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{
+        CASES, Figure, Values,
+        catalogue::LCMP,
+        measured::Played,
+        published::tests::of_repository,
+        report::{CaseRuns, Settings},
+    };
+
+    /// A report of figure 5 in which runs repeat the published values, but LCMP's are twice as large.
+    pub fn report(is_quick: bool) -> Report {
+        let published = of_repository();
+        let cases = CASES.iter().filter(|case| case.figure == Figure::Fig5);
+        let runs = cases.map(|case| {
+            let mut values = Values::published(case, &published).unwrap();
+            let lcmp = values.slowdowns.get_mut(LCMP).unwrap();
+            lcmp.p50.mean *= 2.0;
+            let measured = Measured {
+                played: Played {
+                    is_drawn: true,
+                    is_short: is_quick,
+                },
+                run: "20260101T000000Z-fig5".into(),
+                commit: "abc".into(),
+                flows: 7_064,
+                doubts: Vec::new(),
+                values,
+            };
+            let without = Err("the lab was not asked for".to_owned());
+            CaseRuns {
+                case,
+                runs: BTreeMap::from([
+                    (Source::Simulated, Ok(measured)),
+                    (Source::Emulated, without),
+                ]),
+            }
+        });
+        let settings = Settings {
+            command: "lcmp-lab reproduce fig5".into(),
+            figures: vec![Figure::Fig5],
+            is_quick,
+        };
+        Report::new(settings, &published, runs.collect(), None)
+    }
+
+    #[test]
+    fn every_difference_and_its_cause_is_shown_in_80_columns() {
+        let report = report(false);
+        let text = text(&report);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        let lcmp = "lcmp           p50       7.00      14.00  +100.0 %         –     –";
+        assert!(text.contains(lcmp), "{text}");
+        assert!(text.contains("over 5 %: lcmp p50: the output is"), "{text}");
+        assert!(text.contains("fig5    redte p50"), "{text}");
+        let claim = &report.claims[0];
+        assert_eq!(
+            claim.verdicts[&Source::Simulated].verdict,
+            Verdict::HoldsPartly
+        );
+        assert!(report.is_incomplete(), "fair runs are missing");
+    }
+
+    #[test]
+    fn verdicts_of_a_quick_run_are_marked() {
+        let rows = claim_rows(&report(true));
+        assert_eq!(
+            rows[0],
+            ["C1", "holds", "holds partly?", "cannot tell", "cannot tell"]
+        );
+        assert!(text(&report(true)).contains("over 5 %: lcmp p50: a tenth of the duration"));
+    }
+
+    #[test]
+    fn ranges_read_from_the_smallest_to_the_largest_reduction() {
+        assert_eq!(range(Some(-36.0), Some(-41.4)), "−36…−41");
+        assert_eq!(range(Some(3.0), Some(-0.2)), "+3…0");
+        assert_eq!(range(Some(-76.0), Some(-76.2)), "−76");
+        assert_eq!(range(None, Some(-54.0)), "up to −54");
+        assert_eq!(range(None, None), NONE);
+    }
+}

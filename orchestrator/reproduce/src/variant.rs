@@ -1,0 +1,276 @@
+//! Scenarios of the paper's figures, changed: with the published flows, with fair baselines, or with a
+//! tenth of the duration.
+//!
+//! The changes are of the scenario's text, line by line, so that a run directory holds the scenario that
+//! was played. A line that a change needs and does not find is an error, never a run of something else.
+
+use serde::Serialize;
+
+/// Origin of a case's values.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The authors' files.
+    Published,
+    /// The simulator with the authors' semantics and their UCMP.
+    Simulated,
+    /// The lab's kernel engine.
+    Emulated,
+    /// The simulator with the paper's semantics, UCMP's own cost, and traffic engineering.
+    Fair,
+}
+
+impl Source {
+    /// All sources, in the order of columns.
+    pub const ALL: [Self; 4] = [Self::Published, Self::Simulated, Self::Emulated, Self::Fair];
+
+    /// Returns the word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Simulated => "simulated",
+            Self::Emulated => "emulated",
+            Self::Fair => "fair",
+        }
+    }
+
+    /// Returns the label of a policy in this source's runs; a policy's label is that of the authors'
+    /// semantics elsewhere.
+    #[must_use]
+    pub fn label(self, policy: &str) -> &str {
+        match (self, policy) {
+            (Self::Emulated | Self::Fair, "ucmp-artifact") => "ucmp",
+            (Self::Emulated | Self::Fair, "redte") => TE,
+            (_, policy) => policy,
+        }
+    }
+
+    /// Returns the policies that LCMP is compared with, by their labels in this source, where those of the
+    /// case are `against`: fair baselines include traffic engineering.
+    #[must_use]
+    pub fn baselines<'a>(self, against: &'a [&'a str]) -> Vec<&'a str> {
+        let mut labels: Vec<&str> = against.iter().map(|policy| self.label(policy)).collect();
+        if matches!(self, Self::Emulated | Self::Fair) && labels.contains(&"ucmp") {
+            labels.push(TE);
+        }
+        labels
+    }
+}
+
+/// Label of traffic engineering, in the place of RedTE.
+pub const TE: &str = "te-100ms";
+
+/// Changes of a scenario.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Variant<'a> {
+    /// The paper's semantics and fair baselines in the place of the authors'.
+    pub is_fair: bool,
+    /// A tenth of the duration.
+    pub is_quick: bool,
+    /// Flow file, and the routing table of the authors' semantics, in the place of drawn flows.
+    pub flows: Option<(&'a str, Option<&'a str>)>,
+}
+
+/// A line that a change needs and the scenario does not have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "there is no line `{0}` to change (hint: leave the paper's scenarios in the form they have)"
+)]
+pub struct MissingLine(&'static str);
+
+/// Returns the text of the scenario `name` with the changes of `variant`.
+///
+/// # Errors
+/// If the text lacks a line that a change needs.
+pub fn derive(name: &str, text: &str, variant: &Variant<'_>) -> Result<String, MissingLine> {
+    let mut lines = vec![format!("# {name}.yaml as `lcmp-lab reproduce` plays it.")];
+    let mut done = Done::default();
+    let from_name = text
+        .split('\n')
+        .skip_while(|line| !line.starts_with("name: "));
+    for (number, line) in from_name.enumerate() {
+        if number == 0 {
+            lines.push(format!("{line}{}", suffix(variant)));
+        } else if done.is_in_flows && !line.is_empty() {
+            // Replaced by the flow file.
+        } else {
+            done.is_in_flows = false;
+            change(line, variant, &mut lines, &mut done);
+        }
+    }
+    let needed = [
+        (true, lines.len() > 1, "name: …"),
+        (
+            variant.is_fair,
+            done.semantics,
+            "transport: { semantics: artifact, …",
+        ),
+        (
+            variant.is_fair,
+            done.lcmp,
+            "- lcmp: { preset: artifact, max_delay: … ms }",
+        ),
+        (variant.is_quick, done.duration, "duration: …"),
+        (variant.flows.is_some(), done.flows, "traffic:"),
+    ];
+    match needed
+        .iter()
+        .find(|(is_needed, is_done, _)| *is_needed && !is_done)
+    {
+        Some(&(.., line)) => Err(MissingLine(line)),
+        None => Ok(lines.join("\n")),
+    }
+}
+
+/// Changes that were made.
+#[derive(Default)]
+struct Done {
+    is_in_flows: bool,
+    flows: bool,
+    semantics: bool,
+    lcmp: bool,
+    duration: bool,
+}
+
+fn suffix(variant: &Variant<'_>) -> &'static str {
+    match (variant.is_fair, variant.is_quick) {
+        (false, false) => "",
+        (true, false) => "-fair",
+        (false, true) => "-quick",
+        (true, true) => "-fair-quick",
+    }
+}
+
+fn change(line: &str, variant: &Variant<'_>, lines: &mut Vec<String>, done: &mut Done) {
+    if let (Some((file, _)), "traffic:") = (variant.flows, line) {
+        lines.extend([line.to_owned(), format!("  - flow_file: {file}")]);
+        (done.is_in_flows, done.flows) = (true, true);
+        return;
+    }
+    if variant.is_quick
+        && let Some(tenth) = line.trim_start().strip_prefix("duration: ").and_then(tenth)
+    {
+        lines.push(format!("      duration: {tenth}"));
+        done.duration = true;
+        return;
+    }
+    let is_transport = line.starts_with("transport: { semantics: artifact");
+    done.semantics |= is_transport;
+    if !variant.is_fair {
+        lines.push(match variant.flows {
+            Some((_, Some(routes))) if is_transport => {
+                line.replace(" }", &format!(", routes: {routes} }}"))
+            }
+            _ => line.to_owned(),
+        });
+    } else if line == "  - ucmp-artifact" {
+        lines.extend(["  - ucmp".to_owned(), format!("  - {TE}")]);
+    } else if let Some(fair) = fair_lcmp(line) {
+        lines.push(fair);
+        done.lcmp = true;
+    } else {
+        let changes = FAIR.iter();
+        lines.push(changes.fold(line.to_owned(), |line, (from, to)| line.replace(from, to)));
+    }
+}
+
+/// The paper's transport in the place of the authors': PFC, which its switches have, and their buffers.
+const FAIR: [(&str, &str); 3] = [
+    ("semantics: artifact", "semantics: paper, pfc: true"),
+    (
+        "inter_dc: { buffer: 1000 MiB }",
+        "inter_dc: { buffer: 6 GB }",
+    ),
+    (
+        "# The artifact's buffer per device;",
+        "# The paper's buffer;",
+    ),
+];
+
+/// Returns LCMP of the paper: delays of whole paths, scored in microseconds up to the nearest power of two.
+fn fair_lcmp(line: &str) -> Option<String> {
+    let (before, rest) = line.split_once("preset: artifact, max_delay: ")?;
+    let (millis, after) = rest.split_once(" ms")?;
+    let micros = millis.parse::<u64>().ok()?.checked_mul(1_024)?;
+    Some(format!("{before}max_delay: {micros} us{after}"))
+}
+
+/// Returns a tenth of a duration.
+fn tenth(duration: &str) -> Option<String> {
+    let (number, unit) = duration.split_once(' ')?;
+    let micros = match unit {
+        "ms" => number.parse::<u64>().ok()?.checked_mul(1_000)?,
+        "us" => number.parse().ok()?,
+        _ => return None,
+    };
+    Some(format!("{} us", micros / 10))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# A header.\nname: fig1\n\ntraffic:\n  - workload:\n      load: 0.3\n      \
+        duration: 5 ms\n\npolicies:\n  - ecmp\n  - ucmp-artifact\n  - lcmp: { preset: artifact, \
+        max_delay: 512 ms, label: rm-beta }\n\ntransport: { semantics: artifact, cc: dcqcn }\n";
+
+    #[test]
+    fn published_flows_take_the_place_of_drawn_ones() {
+        let variant = Variant {
+            flows: Some(("traffic/a.txt", Some("routes.csv"))),
+            ..Variant::default()
+        };
+        let text = derive("fig1", TEXT, &variant).unwrap();
+        assert_eq!(
+            text,
+            "# fig1.yaml as `lcmp-lab reproduce` plays it.\nname: fig1\n\ntraffic:\n  - flow_file: \
+             traffic/a.txt\n\npolicies:\n  - ecmp\n  - ucmp-artifact\n  - lcmp: { preset: artifact, \
+             max_delay: 512 ms, label: rm-beta }\n\ntransport: { semantics: artifact, cc: dcqcn, \
+             routes: routes.csv }\n"
+        );
+    }
+
+    #[test]
+    fn fair_baselines_have_the_papers_semantics_and_a_short_run_a_tenth() {
+        let variant = Variant {
+            is_fair: true,
+            is_quick: true,
+            flows: None,
+        };
+        let text = derive("fig1", TEXT, &variant).unwrap();
+        for line in [
+            "name: fig1-fair-quick",
+            "      duration: 500 us",
+            "  - ucmp\n  - te-100ms\n",
+            "  - lcmp: { max_delay: 524288 us, label: rm-beta }",
+            "transport: { semantics: paper, pfc: true, cc: dcqcn }",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_missing_is_an_error() {
+        let fair = Variant {
+            is_fair: true,
+            ..Variant::default()
+        };
+        let other = TEXT.replace("semantics: artifact", "semantics: paper");
+        assert!(derive("fig1", &other, &fair).is_err());
+        let quick = Variant {
+            is_quick: true,
+            ..Variant::default()
+        };
+        assert!(derive("fig1", &TEXT.replace("duration", "max_flows"), &quick).is_err());
+        assert!(derive("fig1", "", &Variant::default()).is_err());
+    }
+
+    #[test]
+    fn traffic_engineering_joins_fair_baselines_only() {
+        let against = ["ecmp", "ucmp-artifact"];
+        assert_eq!(Source::Simulated.baselines(&against), against);
+        assert_eq!(Source::Fair.baselines(&against), ["ecmp", "ucmp", TE]);
+        assert_eq!(Source::Fair.baselines(&["rm-alpha"]), ["rm-alpha"]);
+    }
+}
