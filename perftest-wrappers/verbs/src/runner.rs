@@ -5,7 +5,7 @@ use std::{
     io,
     os::fd::AsFd,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -62,6 +62,27 @@ impl Waker {
     }
 }
 
+/// Pairs that the factory has made and the runner has not taken.
+///
+/// Who waits for a mutex sleeps. The receiver of a channel spins while a sender is within `send`; the
+/// runner, which runs before every other thread, would keep the factory's from leaving it, until the
+/// kernel throttles threads of its kind: two seconds without a start or completion.
+#[derive(Default)]
+pub(crate) struct MadePairs(Mutex<Vec<Made>>);
+
+impl MadePairs {
+    pub(crate) fn put(&self, made: Made) {
+        let mut pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pairs.push(made);
+    }
+
+    /// Returns them, in the order of the flows.
+    fn take(&self) -> Vec<Made> {
+        let mut pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *pairs)
+    }
+}
+
 /// Flows of a session under way.
 pub(crate) struct Runner {
     pub(crate) jobs: Arc<[FlowJob]>,
@@ -69,7 +90,7 @@ pub(crate) struct Runner {
     pub(crate) start: MonotonicTime,
     pub(crate) waker: Arc<Waker>,
     pub(crate) orders: mpsc::Sender<Order>,
-    pub(crate) made: mpsc::Receiver<Made>,
+    pub(crate) made: Arc<MadePairs>,
     pub(crate) events: UnboundedSender<Event>,
     /// Pairs of the next flows, in order.
     pub(crate) ready: VecDeque<Made>,
@@ -113,7 +134,7 @@ impl Runner {
         let mut woken = [EpollEvent::empty(); MAX_EVENTS];
         let mut completions = Vec::new();
         loop {
-            self.ready.extend(self.made.try_iter());
+            self.ready.extend(self.made.take());
             if self.waker.is_aborted.load(Ordering::Acquire) {
                 self.abort();
             }

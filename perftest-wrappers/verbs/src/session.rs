@@ -13,7 +13,7 @@ use tokio::sync::{mpsc::UnboundedSender, oneshot};
 use crate::{
     error::VerbsError,
     factory::{Factory, Made, Order},
-    runner::{Runner, Waker},
+    runner::{MadePairs, Runner, Waker},
 };
 
 /// Flows whose devices are open, the first of them with connected queue pairs. Dropping the session
@@ -94,14 +94,14 @@ impl Session {
             waker,
         } = self;
         let (orders, received) = mpsc::channel();
-        let (made, pairs) = mpsc::channel();
+        let made = Arc::new(MadePairs::default());
         let runner = Runner {
             jobs: Arc::clone(&jobs),
             devices: factory.devices().cloned().collect(),
             start: t0,
             waker: Arc::clone(&waker),
             orders,
-            made: pairs,
+            made: Arc::clone(&made),
             events: events.clone(),
             next: 0,
             running: BTreeMap::new(),
@@ -143,7 +143,7 @@ fn make_ahead(
     factory: &Factory,
     jobs: &[FlowJob],
     orders: &mpsc::Receiver<Order>,
-    made: &mpsc::Sender<Made>,
+    made: &MadePairs,
     events: &UnboundedSender<Event>,
     waker: &Waker,
 ) {
@@ -154,8 +154,7 @@ fn make_ahead(
                 let pair = factory.make(next);
                 announce(events, &jobs[next], &pair);
                 next += 1;
-                // The runner is gone only if it failed.
-                let _ = made.send(pair);
+                made.put(pair);
                 waker.wake();
             }
             Order::Make => {}
