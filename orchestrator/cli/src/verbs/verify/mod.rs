@@ -162,6 +162,9 @@ fn text(verified: &Verified, manifest: &Manifest) -> String {
         text += &rerun::text(rerun);
     }
     text += match verified.verdict {
+        Exit::Pass if verified.rerun.as_ref().is_some_and(|it| !it.is_exact()) => {
+            "verified: the same within the bounds"
+        }
         Exit::Pass => "verified: all is the same",
         _ => "not verified",
     };

@@ -37,6 +37,13 @@ pub struct Rerun {
     broken: Vec<String>,
 }
 
+impl Rerun {
+    /// True if both runs have the same rows.
+    pub fn is_exact(&self) -> bool {
+        self.tables.iter().all(TableDifference::is_same)
+    }
+}
+
 /// Runs the scenario of the unpacked run again and compares the rows.
 pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
     let kept = open(&work.at(KEPT))?;
@@ -263,7 +270,7 @@ pub fn text(rerun: &Rerun) -> String {
     for one in &rerun.broken {
         text += &format!("rerun: out of bounds: {one}\n");
     }
-    if rerun.agrees && !rerun.tables.iter().all(TableDifference::is_same) {
+    if rerun.agrees && !rerun.is_exact() {
         text += "rerun: FCTs and paths within the bounds of the kernel engine\n";
     }
     if let Some(plan) = &rerun.plan {
