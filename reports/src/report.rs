@@ -3,6 +3,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    thread,
 };
 
 use lab_records::{
@@ -14,6 +15,7 @@ use serde::Serialize;
 use crate::{
     error::ReportError,
     figures::{Captioned, draw_figures},
+    frames::Flows,
     page::{Page, page},
     run::Run,
     stats::{self, Change, Slowdown, Spread},
@@ -129,13 +131,10 @@ impl Summary {
         let flows = &run.flows;
         let slowdowns = flows.slowdowns()?;
         let by_repetition = flows.slowdowns_by_repetition()?;
+        let changes = changes(flows)?;
         let mut policies = Vec::new();
-        for (index, policy) in flows.policies.iter().enumerate() {
+        for ((index, policy), change) in flows.policies.iter().enumerate().zip(changes) {
             let counts = flows.counts[index];
-            let change = match index {
-                0 => None,
-                _ => stats::change(&flows.pairs(0, index)?),
-            };
             policies.push(PolicySummary {
                 policy: policy.clone(),
                 flows: counts.flows,
@@ -160,4 +159,25 @@ impl Summary {
                 .map_or_else(Evidence::default, |end| end.evidence.clone()),
         })
     }
+}
+
+/// Returns the change of each policy against the first, each computed on a thread of its own; none for
+/// the first.
+fn changes(flows: &Flows) -> polars::error::PolarsResult<Vec<Option<Change>>> {
+    let pairs = (0..flows.policies.len()).map(|index| match index {
+        0 => Ok(Vec::new()),
+        _ => flows.pairs(0, index),
+    });
+    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+    Ok(thread::scope(|scope| {
+        let threads = pairs
+            .iter()
+            .map(|pairs| scope.spawn(|| stats::change(pairs)));
+        let threads: Vec<_> = threads.collect();
+        let joined = threads.into_iter().map(|thread| {
+            let change = thread.join();
+            change.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        joined.collect()
+    }))
 }

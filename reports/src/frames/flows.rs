@@ -148,17 +148,18 @@ impl Flows {
 
     /// Returns the sorted slowdowns of each policy's finished flows.
     pub fn slowdowns(&self) -> PolarsResult<Vec<Vec<f64>>> {
-        let frame = self.sorted_slowdowns(&[POLICY])?;
+        let frame = self.all_finished(&[POLICY])?;
         let mut slowdowns = vec![Vec::new(); self.policies.len()];
         for (policy, slowdown) in ids(&frame, POLICY)?.zip(floats(&frame, SLOWDOWN)?) {
             slowdowns[policy].push(slowdown);
         }
+        sort(&mut slowdowns);
         Ok(slowdowns)
     }
 
     /// Returns the sorted slowdowns of each policy's finished flows in each repetition.
     pub fn slowdowns_by_repetition(&self) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
-        let frame = self.sorted_slowdowns(&[POLICY, REPETITION])?;
+        let frame = self.all_finished(&[POLICY, REPETITION])?;
         let mut slowdowns: Vec<Vec<Vec<f64>>> = vec![Vec::new(); self.policies.len()];
         let rows = ids(&frame, POLICY)?.zip(ids(&frame, REPETITION)?);
         for ((policy, repetition), slowdown) in rows.zip(floats(&frame, SLOWDOWN)?) {
@@ -168,6 +169,7 @@ impl Flows {
             }
             repetitions[repetition].push(slowdown);
         }
+        slowdowns.iter_mut().for_each(|groups| sort(groups));
         Ok(slowdowns)
     }
 
@@ -183,13 +185,14 @@ impl Flows {
     }
 
     fn slowdowns_in(&self, bins: &SizeBins, column: &str) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
-        let frame = self.sorted_slowdowns(&[POLICY, column])?;
+        let frame = self.all_finished(&[POLICY, column])?;
         let bins = vec![Vec::new(); bins.upper().len()];
         let mut slowdowns = vec![bins; self.policies.len()];
         let rows = ids(&frame, POLICY)?.zip(ids(&frame, column)?);
         for ((policy, bin), slowdown) in rows.zip(floats(&frame, SLOWDOWN)?) {
             slowdowns[policy][bin].push(slowdown);
         }
+        slowdowns.iter_mut().for_each(|groups| sort(groups));
         Ok(slowdowns)
     }
 
@@ -267,15 +270,14 @@ impl Flows {
         &self,
         policy: usize,
     ) -> PolarsResult<BTreeMap<(&str, &str), Vec<f64>>> {
-        let frame = self
-            .finished(policy)
-            .sort([PAIR, SLOWDOWN], SortMultipleOptions::default());
-        let frame = frame.collect()?;
+        let frame = self.finished(policy).collect()?;
         let mut slowdowns: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
         for (pair, slowdown) in ids(&frame, PAIR)?.zip(floats(&frame, SLOWDOWN)?) {
             let (src, dst) = &self.pairs[pair];
             slowdowns.entry((src, dst)).or_default().push(slowdown);
         }
+        let sorted = slowdowns.values_mut();
+        sorted.for_each(|group| group.sort_unstable_by(f64::total_cmp));
         Ok(slowdowns)
     }
 
@@ -288,12 +290,18 @@ impl Flows {
         self.of_policy(policy).filter(col(SLOWDOWN).is_not_null())
     }
 
-    fn sorted_slowdowns(&self, keys: &[&str]) -> PolarsResult<DataFrame> {
-        let order: Vec<&str> = keys.iter().copied().chain([SLOWDOWN]).collect();
+    /// Returns the slowdowns of all finished flows, with the columns `keys`.
+    fn all_finished(&self, keys: &[&str]) -> PolarsResult<DataFrame> {
+        let columns: Vec<Expr> = keys.iter().chain([&SLOWDOWN]).map(|it| col(*it)).collect();
         let finished = self.frame.clone().filter(col(SLOWDOWN).is_not_null());
-        finished
-            .sort(order, SortMultipleOptions::default())
-            .collect()
+        finished.select(columns).collect()
+    }
+}
+
+/// Sorts each group of slowdowns: far faster than a frame of several keys.
+fn sort(groups: &mut [Vec<f64>]) {
+    for group in groups {
+        group.sort_unstable_by(f64::total_cmp);
     }
 }
 

@@ -77,9 +77,12 @@ impl Resampler {
         while left > 0 {
             let start = below(self.rng.next_u64(), flows);
             let taken = self.blocks.length.clamp(1, left);
-            for index in start..start + taken {
-                self.counts[index % flows] += 1;
-            }
+            let past_last = (start + taken).saturating_sub(flows);
+            let (first, rest) = self.counts.split_at_mut(start);
+            let window = rest[..taken - past_last].iter_mut();
+            window
+                .chain(&mut first[..past_last])
+                .for_each(|count| *count += 1);
             left -= taken;
         }
         &self.counts
@@ -88,11 +91,13 @@ impl Resampler {
 
 /// Returns 1 for each value beyond the percentile and 0 for the others.
 fn beyond(values: &[f64], percent: u32) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let Some(percentile) = nearest_rank(&sorted, percent) else {
+    // Of indices in order, the nearest rank is the percentile's index.
+    let places: Vec<usize> = (0..values.len()).collect();
+    let Some(place) = nearest_rank(&places, percent) else {
         return Vec::new();
     };
+    let mut parted = values.to_vec();
+    let (_, &mut percentile, _) = parted.select_nth_unstable_by(place, f64::total_cmp);
     let is_beyond = |&value: &f64| f64::from(u8::from(value > percentile));
     values.iter().map(is_beyond).collect()
 }
@@ -111,9 +116,14 @@ fn length(values: &[f64]) -> usize {
     let most = up(n.sqrt()) + quiet;
     let bound = 2.0 * (n.log10() / n).sqrt() * variance;
     let is_noise = |lag: usize| covariances.at(lag).is_none_or(|it| it.abs() < bound);
-    let last = (0..=most)
-        .find(|&lag| (1..=quiet).all(|more| is_noise(lag + more)))
-        .unwrap_or(most);
+    let (mut last, mut quiet_lags) = (most, 0);
+    for lag in 1..=most + quiet {
+        quiet_lags = if is_noise(lag) { quiet_lags + 1 } else { 0 };
+        if quiet_lags == quiet {
+            last = lag - quiet;
+            break;
+        }
+    }
     let window = (2 * last).min(most);
     if window == 0 {
         return 1;
