@@ -207,7 +207,7 @@ pub(crate) fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
 
 /// Returns a range of changes in percent, from the smallest to the largest reduction.
 fn range(least: Option<f64>, most: Option<f64>) -> String {
-    let whole = |value: f64| match format!("{:+.0}", value).replace('-', "−") {
+    let whole = |value: f64| match format!("{value:+.0}").replace('-', "−") {
         zero if ["+0", "−0"].contains(&&*zero) => "0".to_owned(),
         text => text,
     };
