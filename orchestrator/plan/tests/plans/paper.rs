@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
 fn names() -> Vec<String> {
     let entries = fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.collect();
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".yaml")).collect();
     names.sort();
     names
 }
