@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::{
     error::ReportError,
     figure::{
-        Axis, Dot, DotPanel, DotStyle, Guide, Marker, Points, PublishedScatter, render,
+        Axis, Dot, DotPanel, DotStyle, Guide, Marker, Points, render,
         theme::{INK, policy_colors},
     },
     figures::{Captioned, Section},
@@ -33,7 +33,7 @@ pub fn draw_published(series: &[Series], dir: &Path) -> Result<Vec<PathBuf>, Rep
         section: Section::Slowdown,
         title: "Published and reproduced slowdowns".into(),
         caption: None,
-        image: render(&PublishedScatter(points(series)), dir)?,
+        image: render(&points(series), dir)?,
     };
     write_files(&[captioned], dir)
 }
@@ -78,6 +78,7 @@ fn points(series: &[Series]) -> Points {
         radius: 3.5,
     };
     Points {
+        name: "reproduction",
         panels: panels.iter().map(panel).collect(),
         styles: policies
             .iter()

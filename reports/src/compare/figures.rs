@@ -8,7 +8,7 @@ use super::{BinChange, Comparison};
 use crate::{
     error::ReportError,
     figure::{
-        Axis, Dot, DotPanel, DotStyle, Figure, Guide, Marker, Points, SizeChanges, render,
+        Axis, Dot, DotPanel, DotStyle, Figure, Guide, Marker, Points, render,
         theme::{INK, policy_colors},
     },
     figures::{Captioned, Section},
@@ -17,7 +17,7 @@ use crate::{
 
 /// Draws the figure into `dir`, as PNG there and as SVG to be written.
 pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
-    let figure = SizeChanges(points(comparison));
+    let figure = points(comparison);
     let caption = "Relative change of p50 and p99 of the slowdowns in each bin of flow sizes, at the \
                    bin's largest size: above zero the other run is slower. The axis is linear up to \
                    ±0.01 % and logarithmic beyond. Bins have about equally many flows; there are the \
@@ -77,6 +77,7 @@ fn points(comparison: &Comparison) -> Points {
     let dots = || panels.iter().flat_map(|panel| &panel.dots);
     let max = dots().map(|dot| dot.at.1.abs()).fold(0.0, f64::max);
     Points {
+        name: "compare-by-size",
         x: sizes(dots().map(|dot| dot.at.0)),
         y: Axis::of_differences(max),
         panels,

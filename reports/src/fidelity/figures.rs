@@ -13,8 +13,7 @@ use super::{
 use crate::{
     error::ReportError,
     figure::{
-        Axis, BinScatter, Dot, DotPanel, DotStyle, Figure, Guide, Marker, Points, Residuals,
-        SlowdownScatter, render,
+        Axis, Dot, DotPanel, DotStyle, Figure, Guide, Marker, Points, render,
         theme::{INK, policy_colors},
     },
     figures::{Captioned, Section},
@@ -50,7 +49,8 @@ impl Drawn<'_> {
     fn slowdowns(&self) -> Result<Captioned, ReportError> {
         let slowdowns = self.flows.pairs().filter_map(slowdowns_of).flatten();
         let axis = axis_over(slowdowns);
-        let points = Points {
+        let figure = Points {
+            name: "fidelity-slowdowns",
             panels: self.panels(|pair| slowdowns_of(pair).map(<(f64, f64)>::from)),
             styles: self.styles(),
             x: axis.clone(),
@@ -65,11 +65,7 @@ impl Drawn<'_> {
              others.",
             self.names[0], self.names[1]
         );
-        self.captioned(
-            &SlowdownScatter(points),
-            "FCT slowdown of each flow",
-            caption,
-        )
+        self.captioned(&figure, "FCT slowdown of each flow", caption)
     }
 
     fn residuals(&self) -> Result<Captioned, ReportError> {
@@ -79,7 +75,8 @@ impl Drawn<'_> {
         let sizes = axis_over(sizes);
         let label = |&(at, _): &(f64, String)| (at, text::size(Bytes::new(whole(at))));
         let labels = sizes.ticks().iter().map(label).collect();
-        let points = Points {
+        let figure = Points {
+            name: "fidelity-residuals",
             panels: self.panels(|pair| Some((to_float(pair[0].size.max(1)), difference(pair)?))),
             styles: self.styles(),
             x: sizes.with_ticks(labels),
@@ -94,11 +91,7 @@ impl Drawn<'_> {
              logarithmic beyond.",
             self.names[0], self.names[1]
         );
-        self.captioned(
-            &Residuals(points),
-            "Differences of FCTs by flow size",
-            caption,
-        )
+        self.captioned(&figure, "Differences of FCTs by flow size", caption)
     }
 
     fn bins(&self) -> Result<Captioned, ReportError> {
@@ -125,7 +118,8 @@ impl Drawn<'_> {
                 .flat_map(|bin| [bin.p50, bin.p99])
                 .flatten(),
         );
-        let points = Points {
+        let figure = Points {
+            name: "fidelity-bins",
             panels: vec![panel("p50", |bin| bin.p50), panel("p99", |bin| bin.p99)],
             styles: policies.enumerate().map(style).collect(),
             x: axis.clone(),
@@ -137,11 +131,7 @@ impl Drawn<'_> {
         let caption = "Nearest-rank p50 and p99 of each policy's slowdowns in each bin of flow sizes, \
                        as in the paper's Figure 6. Bins have about equally many flows; there are the \
                        paper's 20, or as many as have ten flows of each policy.";
-        self.captioned(
-            &BinScatter(points),
-            "FCT slowdown by flow size",
-            caption.into(),
-        )
+        self.captioned(&figure, "FCT slowdown by flow size", caption.into())
     }
 
     /// Returns a panel for each policy with the flows that `at` has a place for.

@@ -62,7 +62,9 @@ impl AroundFaults {
 }
 
 impl Figure for AroundFaults {
-    const NAME: &'static str = "around-faults";
+    fn name(&self) -> &'static str {
+        "around-faults"
+    }
 
     fn missing(&self) -> Option<String> {
         (self.spans().next().is_none()).then(|| "no link counters are recorded".into())

@@ -15,14 +15,10 @@ use super::{
 };
 use crate::{error::DrawError, stats::nearest_rank, text};
 
-/// The figure `fct-slowdown-by-size`: bins of about equally many flows.
-pub struct BySize(pub SizePanels);
-
-/// The figure `fct-slowdown-by-size-log`: bins of equal width on a logarithmic axis.
-pub struct ByLogSize(pub SizePanels);
-
 /// Slowdowns in bins of flow sizes.
 pub struct SizePanels {
+    /// Name of the figure's files.
+    pub name: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
     /// Largest size of each bin.
@@ -36,13 +32,21 @@ pub struct SizePanels {
 /// Position and value of a bin.
 type Dot = (f64, f64);
 
-impl SizePanels {
+impl Figure for SizePanels {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn missing(&self) -> Option<String> {
         if self.slowdowns.iter().flatten().all(Vec::is_empty) {
             return Some("no flow finished".into());
         }
         let one = "all flows have about one size: the table of results has their percentiles";
         (self.upper.len() < 2).then(|| one.into())
+    }
+
+    fn height(&self) -> f64 {
+        HEIGHT
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
@@ -55,6 +59,23 @@ impl SizePanels {
         self.panel(canvas, 99, WIDTH / 2.0, legend.height())
     }
 
+    fn numbers(&self) -> String {
+        let heads = ["policy", "size_up_to_bytes", "flows", "p50", "p99"];
+        let mut numbers = Numbers::new(heads);
+        for ((policy, _), bins) in self.policies.iter().zip(&self.slowdowns) {
+            for (upper, sorted) in self.upper.iter().zip(bins) {
+                let [p50, p99] = [50, 99].map(|percent| {
+                    let value = nearest_rank(sorted, percent);
+                    value.map_or_else(String::new, |value| value.to_string())
+                });
+                numbers.row([policy, &upper.get(), &sorted.len(), &p50, &p99]);
+            }
+        }
+        numbers.into_text()
+    }
+}
+
+impl SizePanels {
     fn panel<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -128,53 +149,6 @@ impl SizePanels {
             .filter(|(at, _)| (bins - 1.0 - at) % every == 0.0);
         Ok(Axis::bare(-0.5..bins - 0.5).with_ticks(ticks.collect()))
     }
-
-    fn numbers(&self) -> String {
-        let heads = ["policy", "size_up_to_bytes", "flows", "p50", "p99"];
-        let mut numbers = Numbers::new(heads);
-        for ((policy, _), bins) in self.policies.iter().zip(&self.slowdowns) {
-            for (upper, sorted) in self.upper.iter().zip(bins) {
-                let [p50, p99] = [50, 99].map(|percent| {
-                    let value = nearest_rank(sorted, percent);
-                    value.map_or_else(String::new, |value| value.to_string())
-                });
-                numbers.row([policy, &upper.get(), &sorted.len(), &p50, &p99]);
-            }
-        }
-        numbers.into_text()
-    }
-}
-
-/// Names a figure of slowdowns by size.
-macro_rules! figure_by_size {
-    ($($figure:ident: $name:literal;)*) => {
-        $(
-            impl Figure for $figure {
-                const NAME: &'static str = $name;
-
-                fn missing(&self) -> Option<String> {
-                    self.0.missing()
-                }
-
-                fn height(&self) -> f64 {
-                    HEIGHT
-                }
-
-                fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-                    self.0.draw(canvas)
-                }
-
-                fn numbers(&self) -> String {
-                    self.0.numbers()
-                }
-            }
-        )*
-    };
-}
-
-figure_by_size! {
-    BySize: "fct-slowdown-by-size";
-    ByLogSize: "fct-slowdown-by-size-log";
 }
 
 /// Height of the figure.

@@ -96,7 +96,9 @@ impl Curve {
 }
 
 impl Figure for Cdf {
-    const NAME: &'static str = "fct-slowdown-cdf";
+    fn name(&self) -> &'static str {
+        "fct-slowdown-cdf"
+    }
 
     fn missing(&self) -> Option<String> {
         let none = self.curves.iter().all(|curve| curve.sorted.is_empty());

@@ -22,18 +22,15 @@ mod utilisation;
 
 pub use around::{AroundFaults, Sent};
 pub use axis::Axis;
-pub use by_size::{ByLogSize, BySize, SizePanels};
+pub use by_size::SizePanels;
 pub use canvas::Marker;
 pub use cdf::{Cdf, Curve};
 pub use faults::FaultMark;
 pub use map::{Panel, PathMap};
 pub use pairs::{DcPairs, PairCell, PairPanel};
-pub use points::{
-    BinScatter, Dot, DotPanel, DotStyle, Guide, Points, PublishedScatter, Residuals, SizeChanges,
-    SlowdownScatter,
-};
+pub use points::{Dot, DotPanel, DotStyle, Guide, Points};
 pub use render::{Figure, Image, font_face, render};
-pub use stacks::{FlowsInFlight, PathShares, StackPanel, Stacks};
-pub use strips::{LinksOverTime, QueuesOverTime, Strip, Strips};
+pub use stacks::{StackPanel, Stacks};
+pub use strips::{Strip, Strips};
 pub use timeline::{Bar, Lane, Timeline};
 pub use utilisation::{LinkBars, Utilisation, attributes};

@@ -126,7 +126,9 @@ impl DcPairs {
 }
 
 impl Figure for DcPairs {
-    const NAME: &'static str = "dc-pairs";
+    fn name(&self) -> &'static str {
+        "dc-pairs"
+    }
 
     fn missing(&self) -> Option<String> {
         let none = self.panels.iter().all(|panel| panel.cells.is_empty());

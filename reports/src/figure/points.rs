@@ -24,6 +24,8 @@ use crate::error::DrawError;
 
 /// Panels of dots.
 pub struct Points {
+    /// Name of the figure's files.
+    pub name: &'static str,
     /// The panels.
     pub panels: Vec<DotPanel>,
     /// Styles of dots, later ones over earlier ones; one with a label and dots is in the legend.
@@ -81,35 +83,14 @@ pub enum Guide {
     Zero,
 }
 
-impl Points {
+impl Figure for Points {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn missing(&self) -> Option<String> {
         let is_empty = self.panels.iter().all(|panel| panel.dots.is_empty());
         is_empty.then(|| "no flow finished in both runs".into())
-    }
-
-    /// Returns the number of panels side by side, and the width and height of each.
-    fn grid(&self) -> (u32, f64, f64) {
-        let columns = match self.panels.len() {
-            0 | 1 => return (1, WIDTH, 460.0),
-            2 | 4 => 2,
-            _ => 3,
-        };
-        let width = WIDTH / f64::from(columns);
-        (columns, width, width.min(430.0) + TITLE)
-    }
-
-    fn legend(&self) -> Result<Legend, DrawError> {
-        let is_used = |index| {
-            let mut dots = self.panels.iter().flat_map(|panel| &panel.dots);
-            dots.any(|dot| dot.style == index)
-        };
-        let styles = self.styles.iter().enumerate();
-        let styles = styles.filter(|(index, style)| !style.label.is_empty() && is_used(*index));
-        let styles = styles.map(|(_, style)| style);
-        let entry =
-            |style: &DotStyle| Entry::new(style.color, Key::Dot(style.marker), &*style.label);
-        let line = Entry::new(MUTED, Key::Dashed, "equal in both runs");
-        Legend::new(styles.map(entry).chain([line]).collect(), WIDTH)
     }
 
     fn height(&self) -> f64 {
@@ -149,6 +130,33 @@ impl Points {
             }
         }
         numbers.into_text()
+    }
+}
+
+impl Points {
+    /// Returns the number of panels side by side, and the width and height of each.
+    fn grid(&self) -> (u32, f64, f64) {
+        let columns = match self.panels.len() {
+            0 | 1 => return (1, WIDTH, 460.0),
+            2 | 4 => 2,
+            _ => 3,
+        };
+        let width = WIDTH / f64::from(columns);
+        (columns, width, width.min(430.0) + TITLE)
+    }
+
+    fn legend(&self) -> Result<Legend, DrawError> {
+        let is_used = |index| {
+            let mut dots = self.panels.iter().flat_map(|panel| &panel.dots);
+            dots.any(|dot| dot.style == index)
+        };
+        let styles = self.styles.iter().enumerate();
+        let styles = styles.filter(|(index, style)| !style.label.is_empty() && is_used(*index));
+        let styles = styles.map(|(_, style)| style);
+        let entry =
+            |style: &DotStyle| Entry::new(style.color, Key::Dot(style.marker), &*style.label);
+        let line = Entry::new(MUTED, Key::Dashed, "equal in both runs");
+        Legend::new(styles.map(entry).chain([line]).collect(), WIDTH)
     }
 
     fn draw_panel<DB: DrawingBackend>(
@@ -217,49 +225,6 @@ fn with_room(axis: Axis, length: f64) -> Result<Axis, DrawError> {
     }
     kept.reverse();
     Ok(axis.with_ticks(kept))
-}
-
-/// Names a figure of dots.
-macro_rules! figure_of_points {
-    ($(#[$doc:meta] $figure:ident: $name:literal;)*) => {
-        $(
-            #[$doc]
-            pub struct $figure(pub Points);
-
-            impl Figure for $figure {
-                const NAME: &'static str = $name;
-
-                fn missing(&self) -> Option<String> {
-                    self.0.missing()
-                }
-
-                fn height(&self) -> f64 {
-                    self.0.height()
-                }
-
-                fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-                    self.0.draw(canvas)
-                }
-
-                fn numbers(&self) -> String {
-                    self.0.numbers()
-                }
-            }
-        )*
-    };
-}
-
-figure_of_points! {
-    /// The figure `fidelity-slowdowns`: each flow's slowdown in one run against the other.
-    SlowdownScatter: "fidelity-slowdowns";
-    /// The figure `fidelity-residuals`: each flow's relative difference of FCT by its size.
-    Residuals: "fidelity-residuals";
-    /// The figure `fidelity-bins`: p50 and p99 of the slowdowns of each bin of sizes.
-    BinScatter: "fidelity-bins";
-    /// The figure `compare-by-size`: changes of p50 and p99 in each bin of sizes.
-    SizeChanges: "compare-by-size";
-    /// The figure `reproduction`: values of runs against published ones.
-    PublishedScatter: "reproduction";
 }
 
 /// Space between panels, and between labels.

@@ -20,8 +20,8 @@ use crate::error::{DrawError, ReportError};
 
 /// A figure.
 pub trait Figure {
-    /// Name of the figure's files.
-    const NAME: &'static str;
+    /// Returns the name of the figure's files.
+    fn name(&self) -> &'static str;
 
     /// Returns the reason why there is nothing to draw, for the reader of the report.
     fn missing(&self) -> Option<String>;
@@ -69,7 +69,7 @@ struct Part {
 
 /// Draws `figure` as SVG, and as PNG into `figures_dir`.
 pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, ReportError> {
-    let name = F::NAME;
+    let name = figure.name();
     let failed = |source| ReportError::Draw {
         figure: name,
         source,

@@ -14,15 +14,11 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// The figure `flows-in-flight`: flows under way.
-pub struct FlowsInFlight(pub Stacks);
-
-/// The figure `paths-over-time`: shares of the flows that start.
-pub struct PathShares(pub Stacks);
-
 /// Panels of stacked layers, one for each route.
 #[derive(Clone)]
 pub struct Stacks {
+    /// Name of the figure's files.
+    pub name: &'static str,
     /// Label and colour of each route; a last layer without one is of all other flows.
     pub routes: Vec<(String, RGBColor)>,
     /// One panel for each policy.
@@ -48,7 +44,11 @@ pub struct StackPanel {
     pub layers: Vec<Vec<f64>>,
 }
 
-impl Stacks {
+impl Figure for Stacks {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn missing(&self) -> Option<String> {
         let mut values = self
             .panels
@@ -57,24 +57,6 @@ impl Stacks {
         values
             .all(|&value| value == 0.0)
             .then(|| "no flow is recorded".into())
-    }
-
-    fn legend(&self) -> Result<Legend, DrawError> {
-        let route = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Bar, label);
-        let mut entries: Vec<Entry> = self.routes.iter().map(route).collect();
-        let others = self.routes.len();
-        let mut rest = self
-            .panels
-            .iter()
-            .filter_map(|panel| panel.layers.get(others));
-        if rest.any(|layer| layer.iter().any(|&value| value > 0.0)) {
-            entries.push(Entry::new(UNUSED, Key::Bar, "another or unknown"));
-        }
-        entries.extend(faults::entries(&self.faults));
-        if !self.has_legend {
-            entries.clear();
-        }
-        Legend::new(entries, WIDTH)
     }
 
     fn height(&self) -> f64 {
@@ -100,6 +82,49 @@ impl Stacks {
             self.draw_panel(canvas, &plot, panel, unit.per_second)?;
         }
         Ok(())
+    }
+
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["policy", "start_s", "end_s", "route", "value"]);
+        let names = self.routes.iter().map(|(name, _)| name.as_str());
+        let names: Vec<&str> = names.chain(["another or unknown"]).collect();
+        for panel in &self.panels {
+            for (layer, name) in panel.layers.iter().zip(&names) {
+                for (edges, value) in self.edges.windows(2).zip(layer) {
+                    numbers.row([&panel.policy, &edges[0], &edges[1], name, value]);
+                }
+            }
+        }
+        numbers.into_text()
+    }
+
+    fn parts(&self) -> Vec<Self> {
+        let part = |(index, panel): (usize, &StackPanel)| Self {
+            panels: vec![panel.clone()],
+            has_legend: index == 0,
+            ..self.clone()
+        };
+        self.panels.iter().enumerate().map(part).collect()
+    }
+}
+
+impl Stacks {
+    fn legend(&self) -> Result<Legend, DrawError> {
+        let route = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Bar, label);
+        let mut entries: Vec<Entry> = self.routes.iter().map(route).collect();
+        let others = self.routes.len();
+        let mut rest = self
+            .panels
+            .iter()
+            .filter_map(|panel| panel.layers.get(others));
+        if rest.any(|layer| layer.iter().any(|&value| value > 0.0)) {
+            entries.push(Entry::new(UNUSED, Key::Bar, "another or unknown"));
+        }
+        entries.extend(faults::entries(&self.faults));
+        if !self.has_legend {
+            entries.clear();
+        }
+        Legend::new(entries, WIDTH)
     }
 
     fn draw_panel<DB: DrawingBackend>(
@@ -147,65 +172,6 @@ impl Stacks {
         let last = self.edges.last().copied();
         first.into_iter().chain(middles).chain(last).collect()
     }
-
-    fn numbers(&self) -> String {
-        let mut numbers = Numbers::new(["policy", "start_s", "end_s", "route", "value"]);
-        let names = self.routes.iter().map(|(name, _)| name.as_str());
-        let names: Vec<&str> = names.chain(["another or unknown"]).collect();
-        for panel in &self.panels {
-            for (layer, name) in panel.layers.iter().zip(&names) {
-                for (edges, value) in self.edges.windows(2).zip(layer) {
-                    numbers.row([&panel.policy, &edges[0], &edges[1], name, value]);
-                }
-            }
-        }
-        numbers.into_text()
-    }
-
-    fn parts(&self) -> impl Iterator<Item = Self> + '_ {
-        let part = |(index, panel): (usize, &StackPanel)| Self {
-            panels: vec![panel.clone()],
-            has_legend: index == 0,
-            ..self.clone()
-        };
-        self.panels.iter().enumerate().map(part)
-    }
-}
-
-/// Names a figure of stacks.
-macro_rules! figure_of_stacks {
-    ($($figure:ident: $name:literal;)*) => {
-        $(
-            impl Figure for $figure {
-                const NAME: &'static str = $name;
-
-                fn missing(&self) -> Option<String> {
-                    self.0.missing()
-                }
-
-                fn height(&self) -> f64 {
-                    self.0.height()
-                }
-
-                fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-                    self.0.draw(canvas)
-                }
-
-                fn numbers(&self) -> String {
-                    self.0.numbers()
-                }
-
-                fn parts(&self) -> Vec<Self> {
-                    self.0.parts().map(Self).collect()
-                }
-            }
-        )*
-    };
-}
-
-figure_of_stacks! {
-    FlowsInFlight: "flows-in-flight";
-    PathShares: "paths-over-time";
 }
 
 /// Height of a panel.

@@ -18,15 +18,11 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// The figure `links-over-time`: utilisation.
-pub struct LinksOverTime(pub Strips);
-
-/// The figure `queues-over-time`: longest samples.
-pub struct QueuesOverTime(pub Strips);
-
 /// Strips on one axis of time.
 #[derive(Clone)]
 pub struct Strips {
+    /// Name of the figure's files.
+    pub name: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
     /// The strips, from top to bottom.
@@ -75,20 +71,14 @@ impl Strip {
     }
 }
 
-impl Strips {
+impl Figure for Strips {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn missing(&self) -> Option<String> {
         let is_empty = self.strips.iter().all(|strip| strip.max() == 0.0);
         is_empty.then(|| self.missing.into())
-    }
-
-    fn legend(&self) -> Result<Legend, DrawError> {
-        let entry = |(label, style): &(String, Style)| Entry::line(style, label);
-        let mut entries: Vec<Entry> = self.policies.iter().map(entry).collect();
-        entries.extend(faults::entries(&self.faults));
-        if !self.has_legend {
-            entries.clear();
-        }
-        Legend::new(entries, WIDTH)
     }
 
     fn height(&self) -> f64 {
@@ -137,6 +127,41 @@ impl Strips {
         Ok(())
     }
 
+    fn numbers(&self) -> String {
+        let mut numbers = Numbers::new(["direction", "policy", "time_s", "value"]);
+        for strip in &self.strips {
+            for ((policy, _), line) in self.policies.iter().zip(&strip.lines) {
+                for (time, value) in self.times.iter().zip(line) {
+                    if let Some(value) = value {
+                        numbers.row([&strip.label, policy, time, value]);
+                    }
+                }
+            }
+        }
+        numbers.into_text()
+    }
+
+    fn parts(&self) -> Vec<Self> {
+        let part = |(index, strips): (usize, &[Strip])| Self {
+            strips: strips.to_vec(),
+            has_legend: index == 0,
+            ..self.clone()
+        };
+        self.strips.chunks(PART).enumerate().map(part).collect()
+    }
+}
+
+impl Strips {
+    fn legend(&self) -> Result<Legend, DrawError> {
+        let entry = |(label, style): &(String, Style)| Entry::line(style, label);
+        let mut entries: Vec<Entry> = self.policies.iter().map(entry).collect();
+        entries.extend(faults::entries(&self.faults));
+        if !self.has_legend {
+            entries.clear();
+        }
+        Legend::new(entries, WIDTH)
+    }
+
     fn draw_strip<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -162,29 +187,6 @@ impl Strips {
         }
         Ok(())
     }
-
-    fn numbers(&self) -> String {
-        let mut numbers = Numbers::new(["direction", "policy", "time_s", "value"]);
-        for strip in &self.strips {
-            for ((policy, _), line) in self.policies.iter().zip(&strip.lines) {
-                for (time, value) in self.times.iter().zip(line) {
-                    if let Some(value) = value {
-                        numbers.row([&strip.label, policy, time, value]);
-                    }
-                }
-            }
-        }
-        numbers.into_text()
-    }
-
-    fn parts(&self) -> impl Iterator<Item = Self> + '_ {
-        let part = |(index, strips): (usize, &[Strip])| Self {
-            strips: strips.to_vec(),
-            has_legend: index == 0,
-            ..self.clone()
-        };
-        self.strips.chunks(PART).enumerate().map(part)
-    }
 }
 
 fn write_label<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, strip: &Strip, middle: f64) -> Drawn {
@@ -196,42 +198,6 @@ fn write_label<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, strip: &Strip, middl
     };
     canvas.text(&strip.label, (0.0, middle), name)?;
     canvas.text(&strip.attributes, (0.0, middle + 16.0), small)
-}
-
-/// Names a figure of strips.
-macro_rules! figure_of_strips {
-    ($($figure:ident: $name:literal;)*) => {
-        $(
-            impl Figure for $figure {
-                const NAME: &'static str = $name;
-
-                fn missing(&self) -> Option<String> {
-                    self.0.missing()
-                }
-
-                fn height(&self) -> f64 {
-                    self.0.height()
-                }
-
-                fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-                    self.0.draw(canvas)
-                }
-
-                fn numbers(&self) -> String {
-                    self.0.numbers()
-                }
-
-                fn parts(&self) -> Vec<Self> {
-                    self.0.parts().map(Self).collect()
-                }
-            }
-        )*
-    };
-}
-
-figure_of_strips! {
-    LinksOverTime: "links-over-time";
-    QueuesOverTime: "queues-over-time";
 }
 
 /// Height of a strip.

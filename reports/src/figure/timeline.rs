@@ -101,7 +101,9 @@ impl Timeline {
 }
 
 impl Figure for Timeline {
-    const NAME: &'static str = "flow-timeline";
+    fn name(&self) -> &'static str {
+        "flow-timeline"
+    }
 
     fn missing(&self) -> Option<String> {
         (self.max_flows() == 0).then(|| "no flow is recorded".into())

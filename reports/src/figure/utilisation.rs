@@ -106,7 +106,9 @@ impl Utilisation {
 }
 
 impl Figure for Utilisation {
-    const NAME: &'static str = "link-utilisation";
+    fn name(&self) -> &'static str {
+        "link-utilisation"
+    }
 
     fn missing(&self) -> Option<String> {
         let none = self

@@ -13,8 +13,8 @@ pub use self::routes::Groups;
 use crate::{
     error::ReportError,
     figure::{
-        ByLogSize, BySize, Cdf, Curve, DcPairs, Figure, Image, LinkBars, PairCell, PairPanel,
-        Panel, PathMap, SizePanels, Utilisation, render,
+        Cdf, Curve, DcPairs, Figure, Image, LinkBars, PairCell, PairPanel, Panel, PathMap,
+        SizePanels, Utilisation, render,
         theme::{Style, policy_styles},
     },
     frames::RouteShare,
@@ -139,13 +139,14 @@ impl Draw<'_> {
 
     fn by_size(&self) -> Result<Captioned, ReportError> {
         let bins = &self.run.flows.bins;
-        let figure = BySize(SizePanels {
+        let figure = SizePanels {
+            name: "fct-slowdown-by-size",
             policies: self.policies.clone(),
             upper: bins.upper().to_vec(),
             slowdowns: self.run.flows.slowdowns_by_bin()?,
             min_flows: 1,
-        });
-        let counts = figure.0.slowdowns.iter().flatten().map(Vec::len);
+        };
+        let counts = figure.slowdowns.iter().flatten().map(Vec::len);
         let fewest = counts.filter(|&count| count > 0).min().unwrap_or(0);
         let mut caption = format!(
             "Nearest-rank percentiles in {} of flow sizes with about equally many flows; the \
@@ -164,12 +165,13 @@ impl Draw<'_> {
     }
 
     fn by_log_size(&self) -> Result<Captioned, ReportError> {
-        let figure = ByLogSize(SizePanels {
+        let figure = SizePanels {
+            name: "fct-slowdown-by-size-log",
             policies: self.policies.clone(),
             upper: self.run.flows.log_bins.upper().to_vec(),
             slowdowns: self.run.flows.slowdowns_by_log_bin()?,
             min_flows: MIN_FLOWS,
-        });
+        };
         let caption = format!(
             "The same in bins between 1, 2 and 5 times powers of ten: how small and large flows \
              fare, however many there are. Bins of fewer than {MIN_FLOWS} flows of a policy have no \

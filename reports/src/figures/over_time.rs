@@ -13,8 +13,8 @@ use super::{Captioned, Draw, Section};
 use crate::{
     error::ReportError,
     figure::{
-        AroundFaults, Bar, FaultMark, FlowsInFlight, Lane, LinksOverTime, PathShares,
-        QueuesOverTime, Sent, StackPanel, Stacks, Strip, Strips, Timeline, attributes,
+        AroundFaults, Bar, FaultMark, Lane, Sent, StackPanel, Stacks, Strip, Strips, Timeline,
+        attributes,
         theme::{ROUTES, UNUSED},
     },
     frames::{DirectionSeries, FlowsOverTime, LinkSeries, Span, time_around},
@@ -60,19 +60,25 @@ impl Draw<'_> {
 
     /// Returns the mean number of flows under way, by route.
     pub fn flows_in_flight(&self) -> Result<Captioned, ReportError> {
-        let mut figure = self.stacks("flows under way", IN_FLIGHT_MERGED, |flows, edges| {
-            let mean = |layer: &Vec<f64>| {
-                let parts = edges.windows(2).map(|edge| {
-                    let (sum, time) = (edge[0]..edge[1]).fold((0.0, 0.0), |(sum, time), index| {
-                        let width = self.width(index);
-                        (sum + layer[index] * width, time + width)
+        let mut figure = self.stacks(
+            "flows-in-flight",
+            "flows under way",
+            IN_FLIGHT_MERGED,
+            |flows, edges| {
+                let mean = |layer: &Vec<f64>| {
+                    let parts = edges.windows(2).map(|edge| {
+                        let (sum, time) =
+                            (edge[0]..edge[1]).fold((0.0, 0.0), |(sum, time), index| {
+                                let width = self.width(index);
+                                (sum + layer[index] * width, time + width)
+                            });
+                        sum / time
                     });
-                    sum / time
-                });
-                parts.collect()
-            };
-            flows.under_way.iter().map(mean).collect()
-        })?;
+                    parts.collect()
+                };
+                flows.under_way.iter().map(mean).collect()
+            },
+        )?;
         let highest = |panel: &StackPanel| {
             let at = |index| panel.layers.iter().map(|layer| layer[index]).sum::<f64>();
             (0..panel.layers[0].len()).map(at).fold(0.0, f64::max)
@@ -85,37 +91,38 @@ impl Draw<'_> {
         caption += self.about_routes();
         caption += self.run.about_rerouted();
         caption += &self.beyond()?;
-        self.captioned(
-            &FlowsInFlight(figure),
-            (Section::Flows, "Flows in flight"),
-            caption,
-        )
+        self.captioned(&figure, (Section::Flows, "Flows in flight"), caption)
     }
 
     /// Returns the shares of routes of the flows that start.
     pub fn paths_over_time(&self) -> Result<Captioned, ReportError> {
-        let mut figure = self.stacks("flows that start (%)", SHARES_MERGED, |flows, edges| {
-            let count = |layer: &Vec<u32>, edge: &[usize]| {
-                layer[edge[0]..edge[1]]
-                    .iter()
-                    .copied()
-                    .map(f64::from)
-                    .sum::<f64>()
-            };
-            let all = |edge: &[usize]| {
-                flows
-                    .started
-                    .iter()
-                    .map(|layer| count(layer, edge))
-                    .sum::<f64>()
-            };
-            let share = |layer: &Vec<u32>| {
-                let shares = edges.windows(2);
-                let shares = shares.map(|edge| 100.0 * count(layer, edge) / all(edge).max(1.0));
-                shares.collect()
-            };
-            flows.started.iter().map(share).collect()
-        })?;
+        let mut figure = self.stacks(
+            "paths-over-time",
+            "flows that start (%)",
+            SHARES_MERGED,
+            |flows, edges| {
+                let count = |layer: &Vec<u32>, edge: &[usize]| {
+                    layer[edge[0]..edge[1]]
+                        .iter()
+                        .copied()
+                        .map(f64::from)
+                        .sum::<f64>()
+                };
+                let all = |edge: &[usize]| {
+                    flows
+                        .started
+                        .iter()
+                        .map(|layer| count(layer, edge))
+                        .sum::<f64>()
+                };
+                let share = |layer: &Vec<u32>| {
+                    let shares = edges.windows(2);
+                    let shares = shares.map(|edge| 100.0 * count(layer, edge) / all(edge).max(1.0));
+                    shares.collect()
+                };
+                flows.started.iter().map(share).collect()
+            },
+        )?;
         figure.max = 100.0;
         let last = figure
             .edges
@@ -131,17 +138,14 @@ impl Draw<'_> {
             .to_owned();
         caption += self.about_routes();
         caption += self.run.about_rerouted();
-        self.captioned(
-            &PathShares(figure),
-            (Section::Paths, "Paths over time"),
-            caption,
-        )
+        self.captioned(&figure, (Section::Paths, "Paths over time"), caption)
     }
 
     /// Returns the panels of flows by route, `merged` intervals in one; `layers` returns those of a
     /// policy between the edges of merged intervals.
     fn stacks(
         &self,
+        name: &'static str,
         y_title: &'static str,
         merged: usize,
         layers: impl Fn(&FlowsOverTime, &[usize]) -> Vec<Vec<f64>>,
@@ -157,6 +161,7 @@ impl Draw<'_> {
         }
         let seconds = |&edge: &usize| text::seconds(Nanos::new(self.run.grid.edge(edge)));
         Ok(Stacks {
+            name,
             routes: self.route_labels(),
             panels,
             edges: edges.iter().map(seconds).collect(),
@@ -175,11 +180,12 @@ impl Draw<'_> {
         let (strips, left_out) = self.strips((busiest, true), value, |known| {
             known.iter().sum::<f64>() / text::to_float(known.len() as u64)
         });
-        let figure = LinksOverTime(Strips {
+        let figure = Strips {
+            name: "links-over-time",
             title: "utilisation (% of capacity)",
             missing: "no link was measured",
             ..strips
-        });
+        };
         let mut caption = "Bytes carried ÷ bytes that fit, in each direction of a link, between \
                            samples; one scale for each strip."
             .to_owned();
@@ -199,11 +205,12 @@ impl Draw<'_> {
         let (strips, left_out) = self.strips((longest, false), value, |known| {
             known.iter().copied().fold(0.0, f64::max)
         });
-        let figure = QueuesOverTime(Strips {
+        let figure = Strips {
+            name: "queues-over-time",
             title: "longest queue sampled (MB)",
             missing: "no queue was sampled, or none held a byte when it was",
             ..strips
-        });
+        };
         let mut caption =
             "Longest sample of each egress queue in each interval; one scale for each \
                            strip. Between samples a queue may have been longer: the table has the \
@@ -276,6 +283,7 @@ impl Draw<'_> {
             ),
         };
         let strips = Strips {
+            name: "",
             policies: self.policies.clone(),
             strips: directions[..shown]
                 .iter()

@@ -57,7 +57,9 @@ impl PathMap {
 }
 
 impl Figure for PathMap {
-    const NAME: &'static str = "paths";
+    fn name(&self) -> &'static str {
+        "paths"
+    }
 
     fn missing(&self) -> Option<String> {
         let none = self.panels.iter().all(|panel| panel.known == 0);
