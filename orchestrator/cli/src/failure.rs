@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use lab_reports::ReportError;
 use lab_scenario::ScenarioErrors;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -78,6 +79,18 @@ impl Failure {
         Self {
             problems: errors.problems().iter().map(problem).collect(),
             ..Self::usage(errors)
+        }
+    }
+
+    /// Returns the failure of a comparison of runs by `error`, whose part is `report`: runs that cannot be
+    /// compared are a usage error, a comparison that cannot be drawn or written is not.
+    pub fn comparison(error: &dyn std::error::Error, report: Option<&ReportError>) -> Self {
+        let message = with_causes(error);
+        match report {
+            Some(ReportError::Frame(_) | ReportError::Draw { .. } | ReportError::Write { .. }) => {
+                Self::environment(message)
+            }
+            _ => Self::usage(message),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lab_reports::{
-    Change, Estimate, Meaning, ReportError, SeedChange, Slowdowns,
+    Change, Estimate, Meaning, SeedChange, Slowdowns,
     compare::{
         self, Against, CompareError, Comparison, PolicyComparison, Written, change_text,
         slowdown_text,
@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::{
     args::{CompareArgs, Global},
     caller,
-    failure::{During, Exit, Failure, Outcome, with_causes},
+    failure::{During, Exit, Failure, Outcome},
     load,
     terminal::{note, print, print_json},
 };
@@ -76,15 +76,12 @@ fn write(comparison: &Comparison, arguments: &CompareArgs) -> Result<Written, Fa
     ))
 }
 
-/// Returns the failure of a comparison: runs that cannot be compared are a usage error.
 fn failure(error: CompareError) -> Failure {
-    let message = with_causes(&error);
-    match error {
-        CompareError::Report(
-            ReportError::Frame(_) | ReportError::Draw { .. } | ReportError::Write { .. },
-        ) => Failure::environment(message),
-        _ => Failure::usage(message),
-    }
+    let report = match &error {
+        CompareError::Report(report) => Some(report),
+        _ => None,
+    };
+    Failure::comparison(&error, report)
 }
 
 /// Returns what keeps the runs from being compared in full, a line each.

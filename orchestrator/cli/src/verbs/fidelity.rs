@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use lab_reports::{
-    ReportError,
-    fidelity::{self, Agreement, Bounds, Broken, Comparison, Fidelity, FidelityError, Written},
+use lab_reports::fidelity::{
+    self, Agreement, Bounds, Broken, Comparison, Fidelity, FidelityError, Written,
 };
 use lab_units::show::{self, sides};
 use serde::Serialize;
 
 use crate::{
     args::{FidelityArgs, Global},
-    failure::{During, Exit, Failure, Outcome, with_causes},
+    caller,
+    failure::{During, Exit, Failure, Outcome},
     load,
     terminal::{note, print, print_json},
 };
@@ -82,21 +82,19 @@ fn write(
     };
     let broken = (!bounds.is_empty()).then_some(broken);
     let written = comparison.write(&dir, broken);
+    caller::hand_over(&dir);
     written.during(format_args!(
         "write the comparison into `{}`",
         dir.display()
     ))
 }
 
-/// Returns the failure of a comparison: runs that cannot be compared are a usage error.
 fn failure(error: FidelityError) -> Failure {
-    let message = with_causes(&error);
-    match error {
-        FidelityError::Report(
-            ReportError::Frame(_) | ReportError::Draw { .. } | ReportError::Write { .. },
-        ) => Failure::environment(message),
-        _ => Failure::usage(message),
-    }
+    let report = match &error {
+        FidelityError::Report(report) => Some(report),
+        _ => None,
+    };
+    Failure::comparison(&error, report)
 }
 
 /// Returns what keeps the runs from being compared in full, a line each.
