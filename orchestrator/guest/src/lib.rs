@@ -12,7 +12,7 @@
 //! - [`cached`]: facts about this machine in files
 //! - [`probe`], [`kvm`]: requirements of a guest on this machine; state of KVM
 //! - `machine`, `initramfs`: QEMU's command line and the guest's first file system, as data
-//! - `run`, `session`, `channel`, `process`: the host's side of a run
+//! - `run`, `session`, `channel`, `process`, `cpu`: the host's side of a run
 //! - [`exec`]: commands that other processes run in the guest
 //! - [`inside`]: the guest's side
 //! - `wire`: messages between host and guest
@@ -34,6 +34,7 @@
 pub mod cache;
 pub mod cached;
 mod channel;
+mod cpu;
 mod error;
 pub mod exec;
 mod initramfs;

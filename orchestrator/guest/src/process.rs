@@ -11,6 +11,7 @@ use std::{
 
 use nix::{
     fcntl::{FcntlArg, FdFlag, fcntl},
+    sched::{CpuSet, sched_setaffinity},
     sys::{
         memfd::{MFdFlags, memfd_create},
         prctl,
@@ -19,17 +20,25 @@ use nix::{
     unistd::{Pid, getpid, getppid},
 };
 
+use crate::cpu::CpuClaim;
+
 /// QEMU that is running; dropping it kills the process and waits for its end.
 pub(crate) struct Qemu {
     child: Child,
+    _cpu: Option<CpuClaim>,
 }
 
 impl Qemu {
-    /// Starts QEMU with `arguments`; it inherits `files` under their numbers.
+    /// Starts QEMU with `arguments`, on `cpu` alone if there is a claim; it inherits `files` under their
+    /// numbers.
     ///
     /// QEMU is in a process group of its own, so that a Ctrl-C of the terminal does not reach it. It
     /// dies with the calling thread, which must outlive it.
-    pub(crate) fn start(arguments: &[OsString], files: Vec<OwnedFd>) -> io::Result<Self> {
+    pub(crate) fn start(
+        arguments: &[OsString],
+        files: Vec<OwnedFd>,
+        cpu: Option<CpuClaim>,
+    ) -> io::Result<Self> {
         let mut command = Command::new(QEMU);
         command
             .args(arguments)
@@ -37,9 +46,10 @@ impl Qemu {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .process_group(0);
-        prepare_child(&mut command, files, getpid());
+        let only = cpu.as_ref().map(CpuClaim::cpu);
+        prepare_child(&mut command, files, only, getpid());
         let child = command.spawn()?;
-        Ok(Self { child })
+        Ok(Self { child, _cpu: cpu })
     }
 
     /// Returns QEMU's standard error; `None` the second time.
@@ -75,12 +85,16 @@ impl Drop for Qemu {
     }
 }
 
-/// Sets the actions of the child between fork and exec: keep `files` open, and die with this thread.
+/// Sets the actions of the child between fork and exec: keep `files` open, stay on the CPUs of `only`,
+/// and die with this thread.
 #[expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
-fn prepare_child(command: &mut Command, files: Vec<OwnedFd>, parent: Pid) {
+fn prepare_child(command: &mut Command, files: Vec<OwnedFd>, only: Option<CpuSet>, parent: Pid) {
     let hook = move || {
         for file in &files {
             fcntl(file, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        }
+        if let Some(only) = &only {
+            sched_setaffinity(Pid::from_raw(0), only)?;
         }
         prctl::set_pdeathsig(Signal::SIGKILL)?;
         // The parent may have died before the death signal was set.
@@ -156,6 +170,8 @@ const PANIC: &str = "Kernel panic - ";
 
 #[cfg(test)]
 mod tests {
+    use nix::sched::sched_getaffinity;
+
     use super::*;
 
     #[test]
@@ -173,5 +189,17 @@ mod tests {
     fn a_program_with_an_interpreter_is_not_static() {
         assert!(!is_static(&std::env::current_exe().unwrap()));
         assert!(!is_static(Path::new("/nonexistent")));
+    }
+
+    #[test]
+    fn a_child_has_the_cpus_it_is_given() {
+        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        let mut indices = 0..CpuSet::count();
+        let first = indices.find(|index| allowed.is_set(*index).unwrap());
+        let mut only = CpuSet::new();
+        only.set(first.unwrap()).unwrap();
+        let mut command = Command::new("nproc");
+        prepare_child(&mut command, Vec::new(), Some(only), getpid());
+        assert_eq!(command.output().unwrap().stdout, b"1\n");
     }
 }

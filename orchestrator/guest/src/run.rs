@@ -17,6 +17,7 @@ use crate::{
     Accelerator, Clock, ExecConfig, GuestError, GuestRequest,
     cache::Kernel,
     channel::{self, Event},
+    cpu::CpuClaim,
     exec::ExecSocket,
     initramfs,
     kvm::{self, KvmVerdict},
@@ -179,7 +180,14 @@ fn start(
         its_stderr.into(),
         its_control.into(),
     ];
-    let mut qemu = Qemu::start(&machine.arguments(), inherited).map_err(start_error)?;
+    let cpu = match machine.clock {
+        Clock::Virtual => CpuClaim::new().unwrap_or_else(|error| {
+            tracing::debug!(%error, "no CPU can be claimed for the guest");
+            None
+        }),
+        Clock::Real => None,
+    };
+    let mut qemu = Qemu::start(&machine.arguments(), inherited, cpu).map_err(start_error)?;
     channel::pump(stdout, queue.clone(), Event::Stdout);
     channel::pump(stderr, queue.clone(), Event::Stderr);
     let lines = control.try_clone().map_err(GuestError::host)?;

@@ -67,8 +67,8 @@ fn mount_error<E: Into<io::Error>>(what: &str, at: &Path) -> impl FnOnce(E) -> I
 fn load(module: &Path) -> Result<(), InsideError> {
     let loaded = File::open(module).and_then(|file| {
         match finit_module(&file, c"", ModuleInitFlags::empty()) {
-            // The kernel may have loaded the module itself.
-            Ok(()) | Err(Errno::EEXIST) => Ok(()),
+            // The kernel may have loaded the module itself, or the CPU may lack its instructions.
+            Ok(()) | Err(Errno::EEXIST | Errno::ENODEV) => Ok(()),
             Err(error) => Err(error.into()),
         }
     });

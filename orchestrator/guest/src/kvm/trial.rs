@@ -57,7 +57,7 @@ pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
         shares: Vec::new(),
     };
     let files = vec![initramfs.into(), its_console.into(), its_marker.into()];
-    let mut qemu = Qemu::start(&machine.arguments(), files)?;
+    let mut qemu = Qemu::start(&machine.arguments(), files, None)?;
     match watch(console, marker) {
         Err(TrialError::Ended { .. }) => {
             let mut messages = String::new();
