@@ -107,23 +107,27 @@ pub fn place_labels(links: &[(Curve, Point)], obstacles: &[Area]) -> Vec<Area> {
     for at in order {
         let (link, half) = links[at];
         let tried = shares(96).filter(|share| (MIN_SHARE..=1.0 - MIN_SHARE).contains(share));
-        let ranked = tried.map(|share| {
-            let middle = link.at(share);
-            let area = Area { middle, half };
-            let taken = obstacles.iter().chain(placed.iter().flatten());
-            let overlap: f64 = taken.map(|other| area.overlap(other)).sum();
+        let areas: Vec<(f64, f64, Area)> = tried
+            .map(|share| {
+                let middle = link.at(share);
+                let area = Area { middle, half };
+                let taken = obstacles.iter().chain(placed.iter().flatten());
+                let overlap = taken.map(|other| area.overlap(other)).sum();
+                (overlap, (share - BEST_SHARE).abs(), area)
+            })
+            .collect();
+        let least = areas.iter().map(|area| area.0).min_by(f64::total_cmp);
+        // Crossings take the most time, and matter between areas of equal overlap alone.
+        let equal = areas.iter().filter(|area| Some(area.0) == least);
+        let ranked = equal.map(|(_, off, area)| {
             let others = links.iter().enumerate().filter(|(other, _)| *other != at);
             let crossings = others.filter(|(_, (other, _))| area.is_crossed_by(other));
-            let rank = (overlap, crossings.count(), (share - BEST_SHARE).abs());
-            (rank, area)
+            (crossings.count(), *off, *area)
         });
-        let best = ranked.min_by(|((overlap, crossings, off), _), (other, _)| {
-            let by_overlap = overlap.total_cmp(&other.0);
-            by_overlap
-                .then(crossings.cmp(&other.1))
-                .then(off.total_cmp(&other.2))
+        let best = ranked.min_by(|(crossings, off, _), other| {
+            crossings.cmp(&other.0).then(off.total_cmp(&other.1))
         });
-        placed[at] = best.map(|(_, area)| area);
+        placed[at] = best.map(|(_, _, area)| area);
     }
     placed.into_iter().flatten().collect()
 }

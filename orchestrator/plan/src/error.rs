@@ -149,6 +149,21 @@ pub enum PlanError {
         /// Hint.
         hint: &'static str,
     },
+    /// More next hops than a switch chooses among.
+    #[error(
+        "`{from}` has {found} next hops on shortest paths to `{to}`, a switch chooses among at most {max} \
+         (hint: remove some of its links, or one of theirs to `{to}`)"
+    )]
+    TooManyNextHops {
+        /// Name of the datacenter that has them.
+        from: String,
+        /// Name of the destination.
+        to: String,
+        /// Number of next hops.
+        found: usize,
+        /// Largest number.
+        max: usize,
+    },
     /// A quantity that leaves 64 bits when scaled.
     #[error("`{path}` is {paper}, which is too much at a scale of {scale} (hint: {hint})")]
     Overflows {

@@ -6,6 +6,7 @@
 
 use std::{cmp::Reverse, collections::VecDeque};
 
+use lab_policy::MAX_CANDIDATES;
 use lab_units::{BitsPerSec, DcId, Nanos, NodeId, PortId};
 
 use crate::{
@@ -167,6 +168,14 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
             let others = all().filter(|(to, dc)| *to != from && !dc.hosts.is_empty());
             let destinations = others.map(|(to, _)| {
                 let candidates = paths.candidates(network, from, to)?;
+                if candidates.len() > MAX_CANDIDATES {
+                    return Err(PlanError::TooManyNextHops {
+                        from: dc.name.clone(),
+                        to: network.dcs[to.index()].name.clone(),
+                        found: candidates.len(),
+                        max: MAX_CANDIDATES,
+                    });
+                }
                 Ok(Destination {
                     dc: to,
                     hops: paths.hops(from, to).unwrap_or(0),

@@ -134,3 +134,32 @@ fn names_that_nothing_has() {
         "datacenter `dc1` has 128 leaves, the address plan holds at most 127"
     );
 }
+
+/// Returns a scenario whose `a` reaches `b` over `paths` datacenters.
+fn parallel(paths: usize) -> String {
+    let names = (1..=paths).map(|path| format!("m{path}"));
+    let dcs = names.clone().map(|name| format!(", {{ name: {name} }}"));
+    let links = names.flat_map(|name| {
+        [("a", &name), (&name, &"b".to_owned())].map(|(from, to)| {
+            format!("  - {{ between: [{from}, {to}], rate: 1 Gbit, delay: 1 ms }}\n")
+        })
+    });
+    format!(
+        "name: parallel\ntopology:\n  dcs: [{{ name: a, hosts: 1 }}, {{ name: b, hosts: 1 }}{}]\n  \
+         links:\n{}traffic:\n  - flows: [{{ from: a/h1, to: b/h1, size: 1 MB, start: 0 s }}]\n\
+         policies: [ecmp, wcmp, ucmp, te-100ms, lcmp]\n",
+        dcs.collect::<String>(),
+        links.collect::<String>()
+    )
+}
+
+#[test]
+fn more_next_hops_than_a_switch_chooses_among() {
+    let options = PlanOptions::default();
+    common::try_plan(&parallel(8), &options).expect("eight fit");
+    assert_eq!(
+        error(&parallel(9), &options),
+        "`a` has 9 next hops on shortest paths to `b`, a switch chooses among at most 8 (hint: remove \
+         some of its links, or one of theirs to `b`)"
+    );
+}
