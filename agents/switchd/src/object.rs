@@ -3,7 +3,11 @@
 //! The kernel's verifier decides about the code. A missing map or an incompatible license is checked
 //! here, because the kernel's messages do not name them.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    panic::{self, AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
 
 use aya_obj::{Object, ProgramSection, generated::bpf_map_type};
 
@@ -82,9 +86,10 @@ pub fn read_object(path: &Path) -> Result<Vec<u8>, ObjectError> {
 }
 
 fn check(bytes: &[u8]) -> Result<(), ObjectError> {
-    let object = Object::parse(bytes).map_err(|error| ObjectError::NotAnObject {
-        why: error.to_string(),
-    })?;
+    let parsed = without_panic(|| Object::parse(bytes).map_err(|error| error.to_string()));
+    let object = parsed
+        .flatten()
+        .map_err(|why| ObjectError::NotAnObject { why })?;
     let license = object.license.to_string_lossy();
     if !GPL_COMPATIBLE.contains(&license.as_ref()) {
         let license = license.into_owned();
@@ -122,6 +127,18 @@ fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
             expected,
         }),
     }
+}
+
+/// Runs a step of the loader, which panics at some damaged objects, and returns the panic's message.
+fn without_panic<T>(step: impl FnOnce() -> T) -> Result<T, String> {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let result = catch_unwind(AssertUnwindSafe(step));
+    panic::set_hook(hook);
+    result.map_err(|panic| match panic.downcast::<String>() {
+        Ok(message) => format!("its loader panics: {message}"),
+        Err(_) => "its loader panics".to_owned(),
+    })
 }
 
 /// Returns the kernel's number for the type of one of the agent's maps.
@@ -181,6 +198,30 @@ mod tests {
             let error = read_object(Path::new(path)).expect_err(path).to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn damaged_objects_are_refused_without_a_panic() {
+        let (mut random, mut panics) = (1u64, 0);
+        let mut below = |bound: usize| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            usize::try_from(random >> 33).expect("31 bits") % bound
+        };
+        for _ in 0..3_000 {
+            let mut bytes = OBJECT.to_vec();
+            for _ in 0..=below(4) {
+                let at = below(bytes.len());
+                bytes[at] = u8::try_from(below(256)).expect("a byte");
+            }
+            if below(8) == 0 {
+                bytes.truncate(below(bytes.len()));
+            }
+            let refused = check(&bytes).err();
+            panics += u32::from(refused.is_some_and(|error| error.to_string().contains("panics")));
+        }
+        assert!(panics > 0, "no object reached a panic of the loader");
     }
 
     #[test]
