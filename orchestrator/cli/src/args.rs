@@ -707,6 +707,9 @@ pub struct DownArgs {
     /// Take down every lab of this machine
     #[arg(long, conflicts_with = "name")]
     pub all: bool,
+    /// Set the lab's unreadable journal aside; what the lab made stays
+    #[arg(long, requires = "name")]
+    pub forget: bool,
 }
 
 /// Arguments of `report`.

@@ -25,7 +25,7 @@ use crate::{
 pub fn bench(arguments: &BenchArgs, global: &Global) -> Outcome {
     let json = global.json;
     match arguments.subject {
-        BenchSubject::Lab => bench_lab(arguments, json),
+        BenchSubject::Lab => bench_lab(arguments, global),
         BenchSubject::Decision => bench_decision(json),
         BenchSubject::Forwarding => bench_forwarding(arguments, json),
         BenchSubject::Failover => bench_failover(arguments, json),
@@ -43,11 +43,12 @@ struct LabTimes {
 }
 
 /// Measures the creation and removal of a lab, without delay lines, so that it runs on every kernel.
-fn bench_lab(arguments: &BenchArgs, json: bool) -> Outcome {
+fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
     let cancel = CancellationToken::new();
     terminal::cancel_on_signal(&cancel).during("listen to signals")?;
     let loaded = load::load(&arguments.scenario)?;
-    let lab: LabName = "bench".parse().map_err(Failure::usage)?;
+    let name = global.lab.as_deref().unwrap_or("bench");
+    let lab: LabName = name.parse().map_err(Failure::usage)?;
     let mut times: Vec<UpDown> = Vec::new();
     for _ in 0..arguments.repeat.max(1) {
         let reservation =
@@ -74,7 +75,7 @@ fn bench_lab(arguments: &BenchArgs, json: bool) -> Outcome {
         all
     };
     let (up, down) = (of(|time| time.up), of(|time| time.down));
-    if json {
+    if global.json {
         print_json(&LabTimes {
             namespaces: first.namespaces,
             links: first.links,

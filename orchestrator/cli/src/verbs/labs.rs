@@ -161,6 +161,9 @@ fn tune_in_guest(lab: &Status, arguments: &TuneArgs, global: &Global) -> Outcome
 
 /// Runs `lcmp-lab down`.
 pub fn down(arguments: &DownArgs, global: &Global) -> Outcome {
+    if arguments.forget {
+        return forget(&named_or_only(arguments.name.as_deref())?);
+    }
     let results = if arguments.all {
         lab::down_all(Live::Stop).during("list the labs")?
     } else {
@@ -182,6 +185,18 @@ pub fn down(arguments: &DownArgs, global: &Global) -> Outcome {
         }
     }
     Ok(exit)
+}
+
+fn forget(lab: &LabName) -> Outcome {
+    let aside = lab::forget(lab).map_err(|error| match error {
+        DownError::NoLab { .. } | DownError::Readable { .. } => Failure::usage(error),
+        DownError::Live { .. } | DownError::Io { .. } => Failure::environment(error),
+    })?;
+    note(&format!(
+        "lab `{lab}` is forgotten: what it made is left, its journal is in `{}`",
+        aside.display()
+    ));
+    Ok(Exit::Pass)
 }
 
 /// Runs the agent of a DCI switch by the configuration on standard input, until a signal ends it.
@@ -238,6 +253,9 @@ fn named_or_only(name: Option<&str>) -> Result<LabName, Failure> {
 }
 
 fn line(lab: &Status) -> String {
+    if let Some(problem) = &lab.problem {
+        return format!("{:<16} {:<5} {problem}", lab.lab.as_str(), lab.state);
+    }
     let owner = match (lab.owner_pid, &lab.owner_command) {
         (Some(pid), Some(command)) => format!("process {pid}, `{command}`"),
         _ => "an unknown process".to_owned(),

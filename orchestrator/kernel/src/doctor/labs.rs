@@ -27,6 +27,14 @@ pub(super) fn existing<'a>(labs: impl Iterator<Item = (&'a LabName, LabState)> +
         let finding = LABS.warn(format!("`{}` has no owner any more", dead.join("`, `")));
         return finding.with_fix(format!("lcmp-lab down {first}"));
     }
+    let unreadable = in_state(LabState::Unreadable);
+    if let [first, ..] = unreadable.as_slice() {
+        let finding = LABS.warn(format!(
+            "the journal of `{}` cannot be read",
+            unreadable.join("`, `")
+        ));
+        return finding.with_fix(format!("lcmp-lab down --forget {first}"));
+    }
     let others = [in_state(LabState::Live), in_state(LabState::Kept)].concat();
     LABS.ok(match others.as_slice() {
         [] => "none is up".to_owned(),

@@ -228,6 +228,7 @@ fn findings_say_what_is_missing_and_how_to_fix_it() {
         lab(&[]),
         lab(&[LabState::Kept]),
         lab(&[LabState::Kept, LabState::Dead]),
+        lab(&[LabState::Kept, LabState::Unreadable]),
         labs::slots(Ok(16)),
         labs::slots(Ok(0)),
         labs::slots(Err(ReservationError::NoSlot)),

@@ -3,10 +3,13 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
-use super::{Entry, FORMAT, if_found};
+use serde_json::Value;
+
+use super::{Entry, FORMAT, OWNER_ONLY, if_found};
 
 /// Journal being written.
 #[derive(Debug)]
@@ -20,6 +23,7 @@ impl Journal {
         let file = OpenOptions::new()
             .create_new(true)
             .append(true)
+            .mode(OWNER_ONLY)
             .open(directory.join(NAME))?;
         Ok(Self { file })
     }
@@ -50,7 +54,13 @@ impl Contents {
         let entry = |(line, number): (&[u8], u32)| {
             let path = directory.join(NAME);
             serde_json::from_slice(line).map_err(|error| {
-                let text = format!("`{}` line {number}: {error}", path.display());
+                let text = match other_format(line) {
+                    Some(format) => format!(
+                        "`{}` has format {format}, this version reads {FORMAT}",
+                        path.display()
+                    ),
+                    None => format!("`{}` line {number}: {error}", path.display()),
+                };
                 io::Error::new(io::ErrorKind::InvalidData, text)
             })
         };
@@ -72,6 +82,13 @@ impl Contents {
             _ => None,
         })
     }
+}
+
+/// Returns the format of a head that another version wrote, whatever else it holds.
+fn other_format(line: &[u8]) -> Option<u64> {
+    let head: Value = serde_json::from_slice(line).ok()?;
+    let format = head.get("lab")?.get("format")?.as_u64()?;
+    (format != u64::from(FORMAT)).then_some(format)
 }
 
 const NAME: &str = "journal";
@@ -115,6 +132,23 @@ mod tests {
         let contents = read(&text).unwrap();
         assert_eq!(contents.head().map(|head| head.format), Some(1));
         assert_eq!(contents.entries.len(), 1);
+    }
+
+    #[test]
+    fn a_head_of_an_unknown_shape_is_named_by_its_format() {
+        let error = read("{\"lab\":{\"format\":99,\"colour\":1}}\n").unwrap_err();
+        assert!(error.to_string().contains("has format 99, "), "{error}");
+        let error = read("{\"lab\":{}}\n").unwrap_err().to_string();
+        assert!(error.contains("line 1: missing field"), "{error}");
+    }
+
+    #[test]
+    fn others_can_neither_read_nor_lock_a_journal() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        Journal::create(directory.path()).unwrap();
+        let journal = std::fs::metadata(directory.path().join(NAME)).unwrap();
+        assert_eq!(journal.permissions().mode() & 0o777, OWNER_ONLY);
     }
 
     #[test]

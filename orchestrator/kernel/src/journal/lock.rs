@@ -3,13 +3,13 @@
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
     io,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::PathBuf,
     thread::sleep,
     time::{Duration, Instant},
 };
 
-use super::{base, if_found};
+use super::{OWNER_ONLY, base, if_found};
 
 /// Lock held while labs are reserved or removed. It ends with its process; the last holder removes an
 /// empty directory.
@@ -36,6 +36,8 @@ impl MachineLock {
         fs::create_dir_all(base())?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
+        // To lock a file is to open it for reading: whoever may, can stop every lab of the machine.
+        options.mode(OWNER_ONLY);
         let Some(file) = if_found(options.open(path()))? else {
             return Ok(None);
         };

@@ -23,10 +23,14 @@ use std::{io, path::PathBuf};
 
 use crate::name::LabName;
 
+/// Mode of files that other users may neither read nor lock.
+const OWNER_ONLY: u32 = 0o600;
+
 /// Returns the hint for an I/O error, if there is one.
 pub(crate) fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => " (hint: run as root)",
+        io::ErrorKind::InvalidData => " (hint: `lcmp-lab down --forget LAB` sets it aside)",
         _ => "",
     }
 }

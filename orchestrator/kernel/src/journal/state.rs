@@ -5,7 +5,7 @@ use std::{fmt, io, time::SystemTime};
 use lab_plan::model::Role;
 use serde::Serialize;
 
-use super::{Contents, Entry, Location, base, directory, if_found};
+use super::{Contents, Entry, Location, base, directory, hint, if_found};
 use crate::{name::LabName, process};
 
 /// State of a lab.
@@ -18,6 +18,8 @@ pub enum LabState {
     Kept,
     /// The owner was killed or the machine rebooted; `down` or the next `up` removes the remains.
     Dead,
+    /// The journal cannot be read; `down --forget` sets it aside.
+    Unreadable,
 }
 
 impl fmt::Display for LabState {
@@ -26,6 +28,7 @@ impl fmt::Display for LabState {
             Self::Live => "live",
             Self::Kept => "kept",
             Self::Dead => "dead",
+            Self::Unreadable => "unreadable",
         })
     }
 }
@@ -54,6 +57,9 @@ pub struct Status {
     pub switches: usize,
     /// Number of hosts.
     pub hosts: usize,
+    /// Reason why the journal cannot be read; `None` if it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// Lists the labs of the machine, by name.
@@ -114,6 +120,15 @@ impl Status {
             age_seconds: head.map(|head| now().saturating_sub(head.since)),
             switches: count(|role| role != Role::Host),
             hosts: count(|role| role == Role::Host),
+            problem: None,
+        }
+    }
+
+    /// Returns the status of a lab whose journal cannot be read.
+    pub(crate) fn unreadable(lab: LabName, error: &io::Error) -> Self {
+        Self {
+            problem: Some(format!("{error}{}", hint(error))),
+            ..Self::of(lab, &Contents::default(), LabState::Unreadable)
         }
     }
 }

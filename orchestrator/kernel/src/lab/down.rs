@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    path::PathBuf,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -32,6 +33,8 @@ pub enum DownError {
     NoLab { lab: LabName },
     #[error("lab `{}` is running: process {}", status.lab, status.owner_pid.unwrap_or_default())]
     Live { status: Box<Status> },
+    #[error("the journal of lab `{lab}` can be read (hint: `lcmp-lab down {lab}`)")]
+    Readable { lab: LabName },
     #[error("cannot take labs down: {error}{}", journal::hint(error))]
     Io {
         #[from]
@@ -69,12 +72,35 @@ pub fn down_all(live: Live) -> io::Result<Vec<(LabName, Result<Vec<UndoError>, D
     Ok(labs.map(|lab| (lab.clone(), down(&lab, live))).collect())
 }
 
+/// Sets the directory of a lab aside whose journal is damaged or of another format, so that it is no lab any
+/// more, and returns its new path. What the lab made on this machine stays.
+/// Fails when there is no such lab, or it can be taken down.
+pub fn forget(lab: &LabName) -> Result<PathBuf, DownError> {
+    let _lock = MachineLock::take()?;
+    match journal::read(lab) {
+        Ok(None) => return Err(DownError::NoLab { lab: lab.clone() }),
+        Ok(Some((contents, _))) if contents.head().is_none_or(|head| head.format == FORMAT) => {
+            return Err(DownError::Readable { lab: lab.clone() });
+        }
+        Ok(Some(_)) => {}
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
+        Err(error) => return Err(error.into()),
+    }
+    let directory = journal::directory(lab);
+    // A name with a dot is no lab's.
+    let aside = directory.with_file_name(format!(".{lab}-{}", journal::now()));
+    fs::rename(&directory, &aside)?;
+    Ok(aside)
+}
+
 /// Lists the labs of the machine.
 pub fn status() -> io::Result<Vec<Status>> {
     let mut found = Vec::new();
     for lab in journal::labs()? {
-        let read = journal::read(&lab)?;
-        found.extend(read.map(|(contents, state)| Status::of(lab, &contents, state)));
+        found.extend(match journal::read(&lab) {
+            Ok(read) => read.map(|(contents, state)| Status::of(lab, &contents, state)),
+            Err(error) => Some(Status::unreadable(lab, &error)),
+        });
     }
     Ok(found)
 }

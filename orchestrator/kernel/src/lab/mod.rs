@@ -19,7 +19,7 @@ mod up;
 pub(crate) use self::reservation::free_slots;
 pub use self::{
     bench::{UpDown, bench_up_down},
-    down::{DownError, Live, down, down_all, status},
+    down::{DownError, Live, down, down_all, forget, status},
     error::{LabError, LabErrorKind},
     hosts::HostEndpoint,
     node_command::{EnterError, NodeCommand, node_command},

@@ -91,7 +91,7 @@ impl Reservation {
             match state {
                 LabState::Live => return Err(ReservationError::Live { status: status() }),
                 LabState::Kept => return Err(ReservationError::Kept { status: status() }),
-                LabState::Dead => {}
+                LabState::Dead | LabState::Unreadable => {}
             }
             let errors = super::down::clear(lab, &contents)?;
             if !errors.is_empty() {
@@ -157,9 +157,14 @@ fn free_slot() -> Result<u8, ReservationError> {
 fn in_use() -> Result<InUse, ReservationError> {
     let mut in_use = InUse::read(&mut Socket::route()?)?;
     for lab in journal::labs()? {
-        let slot =
-            journal::read(&lab)?.and_then(|(contents, _)| contents.head().map(|head| head.slot));
-        in_use.slots.extend(slot);
+        match journal::read(&lab) {
+            Ok(read) => {
+                let head = read.as_ref().and_then(|(contents, _)| contents.head());
+                in_use.slots.extend(head.map(|head| head.slot));
+            }
+            // What that lab has on this kernel is in use by its addresses.
+            Err(error) => tracing::warn!(%lab, %error, "its journal cannot be read"),
+        }
     }
     Ok(in_use)
 }

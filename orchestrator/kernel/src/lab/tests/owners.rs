@@ -16,8 +16,8 @@ use crate::{
     exec::netns,
     journal::{self, LabState, Location},
     lab::{
-        DownError, EnterError, Live, Reservation, ReservationError, down, down_all, node_command,
-        status,
+        DownError, EnterError, Live, Reservation, ReservationError, down, down_all, forget,
+        node_command, status,
     },
     lower::HostPlacement,
     name::LabName,
@@ -178,6 +178,27 @@ fn a_lab_whose_journal_has_another_format_is_left_alone() {
         assert!(netns::path(&owned().netns("dc1")).exists());
         fs::write(&journal, text).unwrap();
         assert!(down(&owned(), Live::Refuse).unwrap().is_empty());
+    });
+}
+
+#[test]
+fn a_damaged_journal_stops_no_other_lab_and_can_be_set_aside() {
+    isolated(|| {
+        let damaged: LabName = "damaged".parse().unwrap();
+        let directory = journal::directory(&damaged);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("journal"), "{\"lab\":{\"format\":99}}\n").unwrap();
+        let lab = up(OWNED, HostPlacement::RootNamespace, testing::pair);
+        let states: Vec<_> = status().unwrap().iter().map(|lab| lab.state).collect();
+        assert_eq!(states, [LabState::Unreadable, LabState::Live]);
+        assert!(lab.down().is_empty());
+        let error = down(&damaged, Live::Stop).unwrap_err().to_string();
+        let hint = "has format 99, this version reads 2 (hint: `lcmp-lab down --forget LAB`";
+        assert!(error.contains(hint), "{error}");
+        let aside = forget(&damaged).unwrap();
+        assert!(aside.join("journal").exists() && status().unwrap().is_empty());
+        assert!(matches!(forget(&damaged), Err(DownError::NoLab { .. })));
+        fs::remove_dir_all(aside).unwrap();
     });
 }
 
