@@ -209,11 +209,17 @@ fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
     let unreadable = |source: std::io::Error| {
         Failure::usage(format_args!("cannot read `{}`: {source}", path.display()))
     };
-    let file = fs::File::open(path).map_err(unreadable)?;
-    if file.metadata().map_err(unreadable)?.is_dir() {
-        let message = format!("`{}` is a directory", path.display());
+    // To open a pipe, or to read a device, may never end.
+    let kind = fs::metadata(path).map_err(unreadable)?.file_type();
+    if !kind.is_file() {
+        let what = match kind.is_dir() {
+            true => "a directory",
+            false => "a pipe or a device",
+        };
+        let message = format!("`{}` is {what}, not a file", path.display());
         return Err(Failure::usage(message));
     }
+    let file = fs::File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     let max = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     file.take(max).read_to_end(&mut bytes).map_err(unreadable)?;

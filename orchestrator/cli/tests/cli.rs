@@ -132,6 +132,12 @@ fn explain_refuses_unknown_names() {
     assert!(ask(&["dc8", "--queues", "dc6"]).contains("names no queue"));
     assert!(ask(&["dc8", "--queues", "dc6=much"]).contains("`much` is not a queue"));
     assert!(ask(&["dc8", "--src", "dc1/h9"]).contains("there is no host `dc1/h9`"));
+    let elsewhere = ask(&["dc8", "--src", "dc8/h1"]);
+    assert!(
+        elsewhere.contains("no flow from `dc8/h1` to `dc8` passes `dc1`"),
+        "{elsewhere}"
+    );
+    assert!(ask(&["dc8", "--dst", "dc1/h1"]).contains("`dc1/h1` is no host of `dc8`"));
     assert!(ask(&["dc8", "--policies", "ospf"]).contains("no policy `ospf`"));
 }
 
@@ -386,7 +392,10 @@ fn an_unreadable_scenario_is_a_usage_error() {
             "{message}"
         );
     }
-    assert_eq!(refused(&["check", "/"]), "error: `/` is a directory\n");
+    assert_eq!(
+        refused(&["check", "/"]),
+        "error: `/` is a directory, not a file\n"
+    );
     assert_eq!(
         refused(&["check", "/dev/zero"]),
         "error: `/dev/zero` is larger than 1048576 bytes, the most such a file may have\n"

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use lab_artifact::{ImportOptions, RoutingTable, Source};
-use lab_plan::Plan;
+use lab_plan::{Engine, Plan, PlanOptions};
 use lab_scenario::{Files, limits};
 use lab_sim::semantics::NextHopOrder;
 use lab_units::Nanos;
@@ -30,6 +30,12 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
         routes,
         arguments.max_delay,
     )?;
+    // Flows of another topology, for example, are refused here and not by the next verb.
+    let options = PlanOptions {
+        engine: Engine::Sim,
+        ..PlanOptions::default()
+    };
+    load::resolve(&loaded, &arguments.flows, &options)?;
     terminal::write_to(arguments.output.as_deref(), &loaded.text)
 }
 

@@ -1,9 +1,9 @@
 //! `lcmp-lab explain`: a DCI switch's decision for given queues and dead links.
 
-use std::net::Ipv4Addr;
+use std::{collections::BTreeSet, net::Ipv4Addr};
 
 use lab_abi::rows::ROCE_PORT;
-use lab_plan::{Engine, Explanation, Plan, PlanOptions, Question, QueueState, Role, explain};
+use lab_plan::{Engine, Explanation, Node, Plan, PlanOptions, Question, QueueState, Role, explain};
 use lab_policy::FlowTuple;
 use lab_units::DcId;
 
@@ -82,31 +82,63 @@ fn queue(plan: &Plan, text: &str) -> Result<(DcId, QueueState), Failure> {
     Ok((dc(plan, name)?, state.parse().map_err(Failure::usage)?))
 }
 
-/// Returns the flow between the requested hosts, by default the first ones of their datacenters.
+/// Returns the flow between the requested hosts, by default the first ones that have such flows.
 fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<FlowTuple, Failure> {
-    let address = |name: &Option<String>, first: Option<Ipv4Addr>| match name {
-        None => Ok(first.unwrap_or(Ipv4Addr::UNSPECIFIED)),
-        Some(name) => host(plan, name),
-    };
+    let asked = |name: &Option<String>| name.as_deref().map(|name| host(plan, name)).transpose();
+    let (src, dst) = (asked(&arguments.src)?, asked(&arguments.dst)?);
+    if let Some(src) = src.filter(|src| !passes(plan, src.dc, from, to)) {
+        return Err(Failure::usage(format_args!(
+            "no flow from `{}` to `{}` passes `{}` (hint: name a host of `{}`)",
+            src.name, arguments.to, arguments.from, arguments.from
+        )));
+    }
+    if let Some(dst) = dst.filter(|dst| dst.dc != to) {
+        return Err(Failure::usage(format_args!(
+            "`{}` is no host of `{}`",
+            dst.name, arguments.to
+        )));
+    }
     let first = |dc: DcId| {
         let host = plan.dcs[dc.index()].hosts.first()?;
-        Some(plan.nodes[host.index()].addr)
+        Some(&plan.nodes[host.index()])
     };
-    // A transit datacenter has no hosts: the flow starts at the first host of another datacenter.
+    // A transit datacenter has no hosts of its own.
     let others = (0u32..).map(DcId).take(plan.dcs.len());
-    let sender = first(from).or_else(|| others.filter(|dc| *dc != to).find_map(first));
+    let sender = || {
+        others
+            .filter(|dc| passes(plan, *dc, from, to))
+            .find_map(first)
+    };
+    let addr = |node: Option<&Node>| node.map_or(Ipv4Addr::UNSPECIFIED, |node| node.addr);
     Ok(FlowTuple {
-        src: address(&arguments.src, sender)?,
-        dst: address(&arguments.dst, first(to))?,
+        src: addr(src.or_else(|| first(from)).or_else(sender)),
+        dst: addr(dst.or_else(|| first(to))),
         sport: arguments.sport,
         dport: ROCE_PORT,
     })
 }
 
-fn host(plan: &Plan, name: &str) -> Result<Ipv4Addr, Failure> {
+/// Returns true if data from `src` to `to` can pass the switch of `via`.
+fn passes(plan: &Plan, src: DcId, via: DcId, to: DcId) -> bool {
+    let next_dcs = |at: DcId| {
+        let mut rows = plan.switches[at.index()].destinations.iter();
+        let candidates = rows.find(|row| row.dc == to).map(|row| &row.candidates);
+        candidates
+            .into_iter()
+            .flatten()
+            .map(|candidate| candidate.next_dc)
+    };
+    let mut reached = BTreeSet::from([src]);
+    let mut queue = Vec::from([src]);
+    while let Some(at) = queue.pop() {
+        queue.extend(next_dcs(at).filter(|next| reached.insert(*next)));
+    }
+    src != to && reached.contains(&via)
+}
+
+fn host<'a>(plan: &'a Plan, name: &str) -> Result<&'a Node, Failure> {
     let mut nodes = plan.nodes.iter();
     let host = nodes.find(|node| node.role == Role::Host && node.name == name);
-    let host = host.map(|host| host.addr);
     host.ok_or_else(|| {
         Failure::usage(format_args!(
             "there is no host `{name}` (hint: hosts are named like `dc1/h1`)"
