@@ -398,7 +398,13 @@ fn an_unreadable_scenario_is_a_usage_error() {
     );
     assert_eq!(
         refused(&["check", "/dev/zero"]),
-        "error: `/dev/zero` is larger than 1048576 bytes, the most such a file may have\n"
+        "error: `/dev/zero` is a pipe or a device, not a file\n"
+    );
+    let large = fs::File::create(folder.path().join("large.yaml")).unwrap();
+    large.set_len(1_048_577).unwrap();
+    assert_eq!(
+        refused(&["check", "large.yaml"]),
+        "error: `large.yaml` is larger than 1048576 bytes, the most such a file may have\n"
     );
 }
 
