@@ -1,7 +1,7 @@
 //! A run directory to its report and its results in a few numbers.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
     thread,
 };
@@ -9,6 +9,7 @@ use std::{
 use lab_records::{
     Evidence,
     directory::{FIGURES_DIR, REPORT_FILE, SUMMARY_FILE},
+    draft,
 };
 use serde::Serialize;
 
@@ -41,13 +42,13 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
     let summary = Summary::new(&run)?;
 
     let figures_dir = run.dir.join(FIGURES_DIR);
-    fs::create_dir_all(&figures_dir).map_err(write_failed(&figures_dir))?;
+    draft::make_dir(&figures_dir).map_err(write_failed(&figures_dir))?;
     let figures = draw_figures(&run, &figures_dir)?;
     let files = write_files(&figures, &figures_dir)?;
 
     let numbers = run.dir.join(SUMMARY_FILE);
     let text = serde_json::to_string_pretty(&summary).expect("a summary is plain data") + "\n";
-    fs::write(&numbers, text).map_err(write_failed(&numbers))?;
+    draft::replace(&numbers, text.as_bytes()).map_err(write_failed(&numbers))?;
 
     let html = run.dir.join(REPORT_FILE);
     let text = page(&Page {
@@ -55,7 +56,7 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
         summary: &summary,
         figures: &figures,
     })?;
-    fs::write(&html, text).map_err(write_failed(&html))?;
+    draft::replace(&html, text.as_bytes()).map_err(write_failed(&html))?;
     Ok(Report {
         html,
         figures: files,
@@ -71,9 +72,9 @@ pub fn write_files(figures: &[Captioned], dir: &Path) -> Result<Vec<PathBuf>, Re
         let name = figure.image.name;
         let svg = dir.join(format!("{name}.svg"));
         let text = figure.image.standalone(&figure.title);
-        fs::write(&svg, text).map_err(write_failed(&svg))?;
+        draft::replace(&svg, text.as_bytes()).map_err(write_failed(&svg))?;
         let csv = dir.join(format!("{name}.csv"));
-        fs::write(&csv, &figure.image.numbers).map_err(write_failed(&csv))?;
+        draft::replace(&csv, figure.image.numbers.as_bytes()).map_err(write_failed(&csv))?;
         files.extend([svg, dir.join(format!("{name}.png")), csv]);
     }
     Ok(files)

@@ -2,15 +2,14 @@
 //! `results/20261121T093000Z-8dc-1f2e3d4c`.
 
 use std::{
-    fs::{self, File},
-    io::{self, Write},
+    fs, io,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
 use crate::{
-    UtcTime,
+    UtcTime, draft,
     error::{Operation, RecordsError},
 };
 
@@ -82,12 +81,7 @@ pub fn point_latest(results_dir: &Path, run_name: &str) -> Result<(), RecordsErr
 
 /// Writes `text` to `path`, so that a reader sees the old file or the new one.
 pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), RecordsError> {
-    let draft = path.with_extension("draft");
-    let mut file = File::create(&draft).map_err(Operation::CreateFile.failed(&draft))?;
-    file.write_all(text.as_bytes())
-        .map_err(Operation::Write.failed(&draft))?;
-    file.sync_all().map_err(Operation::Sync.failed(&draft))?;
-    fs::rename(&draft, path).map_err(Operation::Replace.failed(path))
+    draft::replace(path, text.as_bytes()).map_err(Operation::Replace.failed(path))
 }
 
 fn run_name(now: SystemTime, scenario: &str, plan_hash: &str) -> String {

@@ -30,6 +30,7 @@
 pub mod columns;
 mod csv_table;
 pub mod directory;
+pub mod draft;
 pub mod error;
 pub mod evidence;
 pub mod history;

@@ -25,7 +25,7 @@ use parquet::{
 
 use crate::{
     columns::{Batch, Texts, Values},
-    csv_table,
+    csv_table, draft,
     error::{Operation, RecordsError},
     rows::{Column, Kind},
 };
@@ -43,7 +43,7 @@ pub(crate) fn path_of(csv: &Path) -> PathBuf {
 pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
     let target = path_of(csv);
     let draft = target.with_extension("draft");
-    let file = File::create(&draft).map_err(Operation::CreateFile.failed(&draft))?;
+    let file = draft::create(&draft).map_err(Operation::CreateFile.failed(&draft))?;
     let failed = |source| RecordsError::Parquet {
         path: draft.clone(),
         source,

@@ -9,12 +9,9 @@ mod figures;
 mod page;
 mod policy;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use lab_records::RunDir;
+use lab_records::{RunDir, draft};
 use serde::Serialize;
 
 pub use self::{
@@ -138,11 +135,12 @@ impl Comparison {
     /// # Errors
     /// If a file cannot be drawn or written.
     pub fn write(&self, dir: &Path) -> Result<Written, ReportError> {
-        fs::create_dir_all(dir).map_err(write_failed(dir))?;
+        draft::make_dir(dir).map_err(write_failed(dir))?;
         let figures = figures::draw(self, dir)?;
         let files = write_files(&figures, dir)?;
         let html = dir.join(PAGE_FILE);
-        fs::write(&html, page::page(self, &figures)).map_err(write_failed(&html))?;
+        let text = page::page(self, &figures);
+        draft::replace(&html, text.as_bytes()).map_err(write_failed(&html))?;
         Ok(Written {
             html,
             figures: files,

@@ -17,12 +17,9 @@ mod sentence;
 mod tables;
 mod worst;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use lab_records::{EngineInfo, RunDir, ScaleInfo};
+use lab_records::{EngineInfo, RunDir, ScaleInfo, draft};
 use serde::Serialize;
 
 use self::flows::Flows;
@@ -144,12 +141,12 @@ impl Comparison {
     /// # Errors
     /// If a file cannot be drawn or written.
     pub fn write(&self, dir: &Path, broken: Option<&[Broken]>) -> Result<Written, ReportError> {
-        fs::create_dir_all(dir).map_err(write_failed(dir))?;
+        draft::make_dir(dir).map_err(write_failed(dir))?;
         let figures = figures::draw(self, dir)?;
         let files = write_files(&figures, dir)?;
         let html = dir.join(PAGE_FILE);
         let text = page::page(&self.fidelity, &figures, broken);
-        fs::write(&html, text).map_err(write_failed(&html))?;
+        draft::replace(&html, text.as_bytes()).map_err(write_failed(&html))?;
         Ok(Written {
             html,
             figures: files,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use lab_records::draft;
 use maud::{PreEscaped, html};
 use plotters::{
     backend::{BitMapBackend, SVGBackend},
@@ -16,7 +17,10 @@ use super::{
     font,
     theme::{FONT, MUTED, PAPER, TEXT, WIDTH},
 };
-use crate::error::{DrawError, ReportError};
+use crate::{
+    error::{DrawError, ReportError},
+    report::write_failed,
+};
 
 /// A figure.
 pub trait Figure {
@@ -75,8 +79,8 @@ pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, Report
         source,
     };
     let png = figures_dir.join(format!("{name}.png"));
-    let backend = BitMapBackend::new(&png, pixels(height_of(figure), PNG));
-    draw_on(backend, figure, PNG).map_err(failed)?;
+    let image = png_of(figure).map_err(failed)?;
+    draft::replace(&png, &image).map_err(write_failed(&png))?;
     let is_empty = figure.missing().is_some();
     let parts = match is_empty {
         true => Vec::new(),
@@ -89,6 +93,21 @@ pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, Report
         whole: svg_of(figure).map_err(failed)?,
         parts: parts.collect::<Result<_, _>>()?,
     })
+}
+
+fn png_of<F: Figure>(figure: &F) -> Result<Vec<u8>, DrawError> {
+    let (width, height) = pixels(height_of(figure), PNG);
+    let size = usize::try_from(3 * u64::from(width) * u64::from(height)).map_err(DrawError::new)?;
+    let mut rgb = vec![0; size];
+    let backend = BitMapBackend::with_buffer(&mut rgb, (width, height));
+    draw_on(backend, figure, PNG)?;
+    let mut png = Vec::new();
+    let mut encoder = png::Encoder::new(&mut png, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header().map_err(DrawError::new)?;
+    writer.write_image_data(&rgb).map_err(DrawError::new)?;
+    writer.finish().map_err(DrawError::new)?;
+    Ok(png)
 }
 
 fn svg_of<F: Figure>(figure: &F) -> Result<Part, DrawError> {

@@ -1,0 +1,88 @@
+//! Files that replace others as a whole, in directories that may belong to somebody else.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::Path,
+};
+
+/// Writes `bytes` to `path`, so that a reader sees the old file or the new one. A link at `path` is
+/// replaced, not followed.
+///
+/// # Errors
+/// If the file cannot be written; then the old one stays.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = path.with_file_name(format!(".{name}.draft"));
+    let written = create(&draft).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+/// Creates the file at `draft`. What a process left there that was killed is removed, a link not followed.
+pub(crate) fn create(draft: &Path) -> io::Result<File> {
+    match fs::remove_file(draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => File::create_new(draft),
+    }
+}
+
+/// Makes the directory at `path` unless there is one.
+///
+/// # Errors
+/// If it cannot be made, or is a link: what is written into it would be written elsewhere.
+pub fn make_dir(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)?;
+    match fs::symlink_metadata(path)?.is_dir() {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::NotADirectory,
+            "it is a link, which is not followed",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_is_replaced_and_its_target_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, "kept").unwrap();
+        symlink(&target, &link).unwrap();
+        symlink(&target, folder.path().join(".link.draft")).unwrap();
+        replace(&link, b"new").unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
+        assert_eq!(fs::read_to_string(&link).unwrap(), "new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_replaced_leaves_no_draft() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("directory");
+        fs::create_dir(&path).unwrap();
+        assert!(replace(&path, b"new").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_directory_is_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (dir, link) = (folder.path().join("a/b"), folder.path().join("link"));
+        make_dir(&dir).unwrap();
+        make_dir(&dir).unwrap();
+        symlink(&dir, &link).unwrap();
+        assert!(make_dir(&link).is_err());
+    }
+}
