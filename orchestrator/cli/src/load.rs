@@ -50,14 +50,12 @@ pub fn loaded(
     let scenario =
         lab_scenario::parse(name, &bytes).map_err(|errors| Failure::scenario(&errors))?;
     let mut files = Files::new();
-    for named in lab_scenario::files(&scenario) {
-        let bytes = read_limited(&place(named), limits::MAX_FILE_BYTES)?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            Failure::usage(format!(
-                "`{named}`, named by `{name}`, is not UTF-8: {error}"
-            ))
-        })?;
-        files.insert(named.to_owned(), text);
+    for (path, named) in lab_scenario::named_files(&scenario) {
+        let text = read_text(&place(named), limits::MAX_FILE_BYTES)
+            .map_err(|failure| Failure::usage(format!("{name}: `{path}`: {}", failure.message)))?;
+        // Spreadsheets write a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        files.insert(named.to_owned(), text.to_owned());
     }
     let text = String::from_utf8(bytes).expect("a scenario that parses is UTF-8");
     Ok(Loaded {

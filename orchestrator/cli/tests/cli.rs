@@ -409,6 +409,21 @@ fn an_unreadable_scenario_is_a_usage_error() {
 }
 
 #[test]
+fn a_file_that_a_scenario_names_is_found_by_its_place_whatever_wrote_it() {
+    let folder = changed_smoke(|text| text.replace("name: smoke", "name: marked"));
+    let sizes = folder.path().join("workloads/bulk.csv");
+    let text = fs::read_to_string(&sizes).unwrap();
+    fs::write(&sizes, format!("\u{feff}{text}")).unwrap();
+    let checked = run_in(folder.path(), &["check", "smoke.yaml"]);
+    assert_eq!(checked.exit, Some(0), "{checked:?}");
+    fs::remove_file(&sizes).unwrap();
+    let message = refusal(folder.path(), &["check", "smoke.yaml"], 2);
+    let expected = "error: smoke.yaml: `traffic[1].workload.sizes`: cannot read \
+                    `workloads/bulk.csv`: ";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+#[test]
 fn invalid_arguments_are_usage_errors() {
     for (arguments, expected) in [
         (["chekc"].as_slice(), "'chekc'"),

@@ -41,14 +41,28 @@ fn one(
 /// Returns the paths of the files `scenario` names, as written, each once, in their order.
 #[must_use]
 pub fn files(scenario: &Scenario) -> Vec<&str> {
-    let named = scenario.traffic.iter().filter_map(|traffic| match traffic {
-        Traffic::Workload(workload) => Some(workload.sizes.as_str()),
-        Traffic::FlowFile { path } => Some(path.as_str()),
+    named_files(scenario)
+        .into_iter()
+        .map(|named| named.1)
+        .collect()
+}
+
+/// Returns the files `scenario` names as [`files`] does, each behind the YAML path that names it first.
+#[must_use]
+pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
+    let traffic = scenario.traffic.iter().enumerate();
+    let named = traffic.filter_map(|(at, traffic)| match traffic {
+        Traffic::Workload(workload) => Some((
+            format!("traffic[{at}].workload.sizes"),
+            workload.sizes.as_str(),
+        )),
+        Traffic::FlowFile { path } => Some((format!("traffic[{at}].flow_file"), path.as_str())),
         Traffic::Flows(_) => None,
     });
-    let named = named.chain(scenario.transport.routes.as_deref());
+    let routes = scenario.transport.routes.as_deref();
+    let named = named.chain(routes.map(|path| ("transport.routes".to_owned(), path)));
     let mut seen = BTreeSet::new();
-    named.filter(|path| seen.insert(*path)).collect()
+    named.filter(|(_, path)| seen.insert(*path)).collect()
 }
 
 pub(crate) fn utf8<'a>(source_name: &str, text: &'a [u8]) -> Result<&'a str, ScenarioErrors> {
