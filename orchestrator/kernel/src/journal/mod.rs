@@ -35,6 +35,11 @@ pub(crate) fn hint(error: &io::Error) -> &'static str {
     }
 }
 
+/// Returns true for an error of one lab's journal, false for one that all labs have.
+pub(crate) fn is_damage(error: &io::Error) -> bool {
+    error.kind() != io::ErrorKind::PermissionDenied
+}
+
 /// Returns `None` for a file or directory that does not exist.
 pub(crate) fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {

@@ -83,7 +83,7 @@ pub fn forget(lab: &LabName) -> Result<PathBuf, DownError> {
             return Err(DownError::Readable { lab: lab.clone() });
         }
         Ok(Some(_)) => {}
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
+        Err(error) if journal::is_damage(&error) => {}
         Err(error) => return Err(error.into()),
     }
     let directory = journal::directory(lab);
@@ -98,8 +98,8 @@ pub fn status() -> io::Result<Vec<Status>> {
     let mut found = Vec::new();
     for lab in journal::labs()? {
         found.extend(match journal::read(&lab) {
-            Ok(read) => read.map(|(contents, state)| Status::of(lab, &contents, state)),
-            Err(error) => Some(Status::unreadable(lab, &error)),
+            Err(error) if journal::is_damage(&error) => Some(Status::unreadable(lab, &error)),
+            read => read?.map(|(contents, state)| Status::of(lab, &contents, state)),
         });
     }
     Ok(found)

@@ -157,14 +157,15 @@ fn free_slot() -> Result<u8, ReservationError> {
 fn in_use() -> Result<InUse, ReservationError> {
     let mut in_use = InUse::read(&mut Socket::route()?)?;
     for lab in journal::labs()? {
-        match journal::read(&lab) {
-            Ok(read) => {
-                let head = read.as_ref().and_then(|(contents, _)| contents.head());
-                in_use.slots.extend(head.map(|head| head.slot));
-            }
+        let slot = match journal::read(&lab) {
             // What that lab has on this kernel is in use by its addresses.
-            Err(error) => tracing::warn!(%lab, %error, "its journal cannot be read"),
-        }
+            Err(error) if journal::is_damage(&error) => {
+                tracing::warn!(%lab, %error, "its journal cannot be read");
+                None
+            }
+            read => read?.and_then(|(contents, _)| contents.head().map(|head| head.slot)),
+        };
+        in_use.slots.extend(slot);
     }
     Ok(in_use)
 }
