@@ -12,7 +12,7 @@ pub fn tables(summary: &Summary) -> Markup {
             h3 { "Mechanisms at work" }
             @if let Some(load) = at_work::load(&summary.evidence) { p.note { "Load: " (load) "." } }
             @if let Some(note) = summary.evidence.failover_note() { p.note { (note) } }
-            div.wide {
+            div.wide.mechanisms {
                 table {
                     thead {
                         tr {
