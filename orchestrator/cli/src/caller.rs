@@ -1,9 +1,19 @@
-//! The user who called sudo: owner of the files that this program writes as root.
+//! The user who called sudo: owner of the files that this program writes as root, and reader of those that
+//! the command line names.
 
 use std::{
-    env, fs, io,
+    env,
+    ffi::CString,
+    fs, io,
     os::unix::fs::lchown,
     path::{Path, PathBuf},
+    thread,
+};
+
+use nix::unistd::{User, getgrouplist};
+use rustix::{
+    fs::{Gid, Uid},
+    thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
 
 use crate::terminal::note;
@@ -46,6 +56,21 @@ pub fn hand_over_alone(path: &Path) {
     }
 }
 
+/// Reads by `read` with the rights of the user who called sudo, since messages quote what they read; without
+/// sudo, with those of this process.
+///
+/// # Errors
+/// If the rights cannot be changed.
+pub fn read_as<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let Some(caller) = Caller::of_sudo() else {
+        return Ok(read());
+    };
+    // The kernel has the rights of each thread; this one ends with them.
+    let reader = || caller.take_rights().map(|()| read());
+    thread::scope(|scope| scope.spawn(reader).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// Makes the directories of `path` that are missing, for the user who called sudo.
 pub fn create_dirs(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path
@@ -68,6 +93,28 @@ impl Caller {
     fn of(uid: &str, gid: &str) -> Option<Self> {
         let (uid, gid) = (uid.parse().ok()?, gid.parse().ok()?);
         (uid != 0).then_some(Self { uid, gid })
+    }
+
+    /// Gives the calling thread, and no other, the rights of this user.
+    fn take_rights(self) -> io::Result<()> {
+        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+        set_thread_groups(&self.groups()?)?;
+        set_thread_res_gid(gid, gid, gid)?;
+        set_thread_res_uid(uid, uid, uid)?;
+        Ok(())
+    }
+
+    /// Returns the groups of this user; of one without a name, the primary one.
+    fn groups(self) -> io::Result<Vec<Gid>> {
+        let Some(user) = User::from_uid(self.uid.into())? else {
+            return Ok(vec![Gid::from_raw(self.gid)]);
+        };
+        let name = CString::new(user.name)?;
+        let groups = getgrouplist(&name, self.gid.into())?;
+        Ok(groups
+            .iter()
+            .map(|group| Gid::from_raw(group.as_raw()))
+            .collect())
     }
 
     /// Changes the owner of a tree; a link itself changes, not its target.

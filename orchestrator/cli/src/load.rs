@@ -14,7 +14,8 @@ use lab_units::{Place, Ratio};
 
 use crate::{
     args::{Overrides, ScaleArg, ScenarioArgs},
-    failure::{Exit, Failure, Outcome, with_causes},
+    caller,
+    failure::{During, Exit, Failure, Outcome, with_causes},
     place,
     terminal::note,
 };
@@ -202,8 +203,13 @@ pub fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format_args!("`{}` is not UTF-8: {error}", path.display())))
 }
 
-/// Reads at most `limit` + 1 bytes, so that a larger file is refused without holding it in memory.
 fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
+    caller::read_as(|| read_here(path, limit))
+        .during("take the rights of the user who called sudo")?
+}
+
+/// Reads at most `limit` + 1 bytes, so that a larger file is refused without holding it in memory.
+fn read_here(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
     let unreadable = |source: std::io::Error| {
         Failure::usage(format_args!("cannot read `{}`: {source}", path.display()))
     };

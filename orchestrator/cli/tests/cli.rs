@@ -424,6 +424,43 @@ fn a_file_that_a_scenario_names_is_found_by_its_place_whatever_wrote_it() {
 }
 
 #[test]
+fn sudo_reads_no_file_that_its_caller_may_not() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: sudo_reads_no_file_that_its_caller_may_not: this is not root");
+        return;
+    }
+    let folder = changed_smoke(|text| text.replace("name: smoke", "name: theirs"));
+    let allow = |name: &str, mode| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(folder.path().join(name), permissions).unwrap();
+    };
+    let check = || {
+        let mut command = command_in(folder.path(), &["check", "smoke.yaml"]);
+        let output = command
+            .env("SUDO_UID", "65534")
+            .env("SUDO_GID", "65534")
+            .output();
+        Outcome::from(output.unwrap())
+    };
+    allow(".", 0o755);
+    allow("smoke.yaml", 0o644);
+    let read = check();
+    assert_eq!(read.exit, Some(0), "{read:?}");
+    for (secret, named) in [
+        (
+            "workloads/bulk.csv",
+            "cannot read `workloads/bulk.csv`: Permission denied",
+        ),
+        ("smoke.yaml", "cannot read `smoke.yaml`: Permission denied"),
+    ] {
+        allow(secret, 0o600);
+        let refused = check();
+        assert_eq!(refused.exit, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains(named), "{refused:?}");
+    }
+}
+
+#[test]
 fn invalid_arguments_are_usage_errors() {
     for (arguments, expected) in [
         (["chekc"].as_slice(), "'chekc'"),
