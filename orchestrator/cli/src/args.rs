@@ -41,8 +41,7 @@ Exit codes:
   1  an assertion failed: `validate`, `fidelity` or `verify` found a difference out of bounds
   2  usage, or an error in the scenario
   3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
-  4  inconclusive: the run ended, but its results cannot be trusted (unfinished or late flows,
-     or a run in a guest that was interrupted)";
+  4  inconclusive: the run was interrupted, or its results cannot be trusted (unfinished or late flows)";
 
 const EXEC_EXAMPLES: &str = "\
 See the RoCEv2 packets of a run, from another terminal while it runs:

@@ -20,7 +20,7 @@ pub enum Exit {
     Usage = 2,
     /// An error of this machine: a missing program, right or module, or a failed system call.
     Environment = 3,
-    /// A run that ended with results that cannot be trusted.
+    /// A run that was interrupted, or ended with results that cannot be trusted.
     Inconclusive = 4,
 }
 
@@ -29,6 +29,8 @@ impl Exit {
     pub const fn of_guest(code: u8) -> Self {
         match code {
             2 => Self::Usage,
+            // Interrupted by itself, or by SIGHUP, SIGINT or SIGTERM.
+            4 | 129 | 130 | 143 => Self::Inconclusive,
             _ => Self::Environment,
         }
     }
@@ -55,6 +57,14 @@ pub struct Failure {
 pub type Outcome = Result<Exit, Failure>;
 
 impl Failure {
+    /// Returns the failure of a run that a signal ended.
+    pub fn interrupted(message: impl fmt::Display) -> Self {
+        Self {
+            exit: Exit::Inconclusive,
+            ..Self::environment(message)
+        }
+    }
+
     /// Returns the failure of a wrong scenario or command line.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self {
@@ -135,6 +145,24 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interrupted_guest_is_no_error_of_this_machine() {
+        let exits = [2, 3, 4, 129, 130, 137, 143].map(Exit::of_guest);
+        let (environment, interrupted) = (Exit::Environment, Exit::Inconclusive);
+        assert_eq!(
+            exits,
+            [
+                Exit::Usage,
+                environment,
+                interrupted,
+                interrupted,
+                interrupted,
+                environment,
+                interrupted
+            ]
+        );
+    }
 
     #[test]
     fn causes_are_not_repeated() {

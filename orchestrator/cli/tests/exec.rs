@@ -310,3 +310,37 @@ fn a_lab_that_runs_in_a_guest_is_reached_and_taken_down() {
     );
     guest.assert_nothing_left(machine);
 }
+
+#[test]
+fn a_run_that_is_interrupted_before_its_flows_is_inconclusive() {
+    let guest = InGuest::new("exec-early");
+    for moment in [" under tcg", "  guest  up in", "build-up  done in"] {
+        let mut up = guest
+            .command(&["up", "--guest", "scenarios/smoke.yaml"])
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(up.stderr.take().unwrap()).lines();
+        let mut out: Vec<String> = Vec::new();
+        let is_there = lines.by_ref().map(Result::unwrap).any(|line| {
+            let is_moment = line.contains(moment);
+            out.push(line);
+            is_moment
+        });
+        if is_there {
+            signal(&up, Signal::SIGINT);
+        }
+        out.extend(lines.map(Result::unwrap));
+        let out = Outcome {
+            exit: up.wait().unwrap().code(),
+            stdout: String::new(),
+            stderr: out.join("\n"),
+        };
+        if let Some(reason) = obstacle(&out) {
+            eprintln!(
+                "skipped: a_run_that_is_interrupted_before_its_flows_is_inconclusive: {reason}"
+            );
+            return;
+        }
+        assert!(is_there && out.exit == Some(4), "{moment}: {out:?}");
+    }
+}

@@ -135,11 +135,14 @@ impl Prepared {
             run_dir::make_latest(&self.dir)?;
             return Ok(self.dir.clone());
         }
-        Err(Failure::environment(format_args!(
-            "the lab in the guest ended with exit code {code} before it wrote records \
-             (its console: {})",
-            console_log(&self.dir).display()
-        )))
+        let console = console_log(&self.dir);
+        Err(Failure {
+            exit: Exit::of_guest(code),
+            ..Failure::environment(format_args!(
+                "the lab in the guest ended with exit code {code} before it wrote records (its console: {})",
+                console.display()
+            ))
+        })
     }
 }
 

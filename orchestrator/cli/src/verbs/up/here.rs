@@ -332,7 +332,7 @@ pub fn guest_cpu() -> Option<GuestCpu> {
 }
 
 fn interrupted() -> Failure {
-    Failure::environment("the run was interrupted; the lab was taken down")
+    Failure::interrupted("the run was interrupted; the lab was taken down")
 }
 
 fn environment(error: impl std::error::Error) -> Failure {
