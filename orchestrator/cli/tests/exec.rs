@@ -344,3 +344,48 @@ fn a_run_that_is_interrupted_before_its_flows_is_inconclusive() {
         assert!(is_there && out.exit == Some(4), "{moment}: {out:?}");
     }
 }
+
+#[test]
+fn a_run_whose_guest_is_killed_keeps_its_plan_and_is_no_finished_one() {
+    let guest = InGuest::new("exec-killed");
+    let mut up = guest
+        .command(&["up", "--guest", "scenarios/smoke.yaml"])
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(up.stderr.take().unwrap()).lines();
+    let mut out: Vec<String> = Vec::new();
+    let is_there = lines.by_ref().map(Result::unwrap).any(|line| {
+        let is_moment = line.contains("agents  done in");
+        out.push(line);
+        is_moment
+    });
+    if is_there {
+        signal(&up, Signal::SIGKILL);
+    }
+    let exit = up.wait().unwrap().code();
+    let (stdout, stderr) = (String::new(), out.join("\n"));
+    let out = Outcome {
+        exit,
+        stdout,
+        stderr,
+    };
+    if let Some(reason) = obstacle(&out) {
+        eprintln!(
+            "skipped: a_run_whose_guest_is_killed_keeps_its_plan_and_is_no_finished_one: {reason}"
+        );
+        return;
+    }
+    assert!(is_there, "{out:?}");
+    let runs = fs::read_dir(guest.results.path()).unwrap();
+    let runs: Vec<_> = runs.map(|run| run.unwrap().path()).collect();
+    let [run] = runs.as_slice() else {
+        panic!("{runs:?}");
+    };
+    for file in ["run.json", "plan.json", "scenario.yaml"] {
+        assert!(run.join(file).exists(), "{file} of {out:?}");
+    }
+    let reported = guest.run(&["report", run.to_str().unwrap()]);
+    assert_eq!(reported.exit, Some(4), "{reported:?}");
+    assert!(reported.stderr.contains("did not end"), "{reported:?}");
+    assert_eq!(guest.run(&["down", "exec-killed"]).exit, Some(0));
+}

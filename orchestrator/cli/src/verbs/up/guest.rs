@@ -11,7 +11,7 @@ use std::{
 use lab_guest::{ExecConfig, GuestError, GuestEvent, GuestRequest, Sinks, StayingGuest};
 use lab_kernel::{LabName, journal, lab::Reservation};
 use lab_plan::Plan;
-use lab_records::{ChangeKind, LiveChange, Phase, UtcTime};
+use lab_records::{ChangeKind, FlowRow, LiveChange, Phase, Row, UtcTime};
 use lab_units::Bytes;
 
 use super::Request;
@@ -126,9 +126,9 @@ impl Prepared {
     /// Writes the host's times into the records and returns the run directory.
     ///
     /// # Errors
-    /// A lab that ended without records.
+    /// A lab that ended before the first record of a flow.
     fn finish(&self, code: u8, observed: Observed) -> Result<PathBuf, Failure> {
-        if self.dir.join(lab_records::directory::RUN_FILE).exists() {
+        if self.dir.join(FlowRow::FILE).exists() {
             let now = UtcTime::new(SystemTime::now());
             lab_records::stamp(&self.dir, now, observed.phases, observed.changes)
                 .during("write the times of the run's phases")?;
@@ -139,7 +139,7 @@ impl Prepared {
         Err(Failure {
             exit: Exit::of_guest(code),
             ..Failure::environment(format_args!(
-                "the lab in the guest ended with exit code {code} before it wrote records (its console: {})",
+                "the lab in the guest ended with exit code {code} before a flow was recorded (its console: {})",
                 console.display()
             ))
         })

@@ -116,8 +116,10 @@ impl<'a> Run<'a> {
             (&self.setting, asked),
             self.started,
         )?;
-        if self.copy_to.is_none() {
-            run_dir::make_latest(self.dir)?;
+        match self.copy_to {
+            // A run whose guest is killed is known by these, and what its policies recorded until then.
+            Some(_) => self.copy_records().during("copy the plan to the host")?,
+            None => run_dir::make_latest(self.dir)?,
         }
         let mut lab = self.build(reservation, &plan, &mut progress)?;
         progress.begin("links", 0);
