@@ -11,7 +11,7 @@ use std::{
 use lab_guest::{ExecConfig, GuestError, GuestEvent, GuestRequest, Sinks, StayingGuest};
 use lab_kernel::{LabName, journal, lab::Reservation};
 use lab_plan::Plan;
-use lab_records::{ChangeKind, FlowRow, LiveChange, Phase, Row, UtcTime};
+use lab_records::{ChangeKind, LiveChange, Phase, RunDir, UtcTime};
 use lab_units::Bytes;
 
 use super::Request;
@@ -123,12 +123,19 @@ impl Prepared {
         show_guest(&self.guest, stdout, run)
     }
 
+    /// Returns true if the run ended, or at least a flow did.
+    fn has_results(&self) -> bool {
+        RunDir::open(&self.dir).is_ok_and(|run| {
+            run.outcome().is_some() || run.flows().is_ok_and(|flows| !flows.rows.is_empty())
+        })
+    }
+
     /// Writes the host's times into the records and returns the run directory.
     ///
     /// # Errors
-    /// A lab that ended before the first record of a flow.
+    /// A lab that ended before the first result.
     fn finish(&self, code: u8, observed: Observed) -> Result<PathBuf, Failure> {
-        if self.dir.join(FlowRow::FILE).exists() {
+        if self.has_results() {
             let now = UtcTime::new(SystemTime::now());
             lab_records::stamp(&self.dir, now, observed.phases, observed.changes)
                 .during("write the times of the run's phases")?;
@@ -139,7 +146,7 @@ impl Prepared {
         Err(Failure {
             exit: Exit::of_guest(code),
             ..Failure::environment(format_args!(
-                "the lab in the guest ended with exit code {code} before a flow was recorded (its console: {})",
+                "the lab in the guest ended with exit code {code} before it had results (its console: {})",
                 console.display()
             ))
         })
