@@ -26,7 +26,7 @@ pub enum Exit {
 
 impl Exit {
     /// Returns the exit code for a guest that failed with `code`.
-    pub const fn of_guest(code: u8) -> Self {
+    const fn of_guest(code: u8) -> Self {
         match code {
             2 => Self::Usage,
             // Interrupted by itself, or by SIGHUP, SIGINT or SIGTERM.
@@ -57,6 +57,14 @@ pub struct Failure {
 pub type Outcome = Result<Exit, Failure>;
 
 impl Failure {
+    /// Returns the failure of a guest that ended with `code`, or that would have.
+    pub fn guest(code: u8, message: impl fmt::Display) -> Self {
+        Self {
+            exit: Exit::of_guest(code),
+            ..Self::environment(message)
+        }
+    }
+
     /// Returns the failure of a run that a signal ended.
     pub fn interrupted(message: impl fmt::Display) -> Self {
         Self {

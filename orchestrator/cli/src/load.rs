@@ -55,8 +55,11 @@ pub fn loaded(
         let text = read_text(&place(named), limits::MAX_FILE_BYTES)
             .map_err(|failure| Failure::usage(format!("{name}: `{path}`: {}", failure.message)))?;
         // Spreadsheets write a byte order mark.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        files.insert(named.to_owned(), text.to_owned());
+        let text = match text.strip_prefix('\u{feff}') {
+            Some(rest) => rest.to_owned(),
+            None => text,
+        };
+        files.insert(named.to_owned(), text);
     }
     let text = String::from_utf8(bytes).expect("a scenario that parses is UTF-8");
     Ok(Loaded {

@@ -105,8 +105,8 @@ const ALL: usize = 1_000_000;
 
 /// Under `te-100ms` and `lcmp` a flow that starts around a split or a sample may meet the
 /// one before or after it; under `lcmp` those behind it in the fullest queue then wait for one flow more or
-/// less, a thousandth of their FCT. Under `ucmp` flow ageing reorders packets, SoftRoCE goes back N, and the engines
-/// lose other packets of such a flow.
+/// less, a thousandth of their FCT. Under `ucmp` flow ageing reorders packets, SoftRoCE goes back N, and
+/// the engines lose other packets of such a flow.
 const AGREEMENTS: [Agreement; 6] = [
     Agreement {
         policy: "ecmp",

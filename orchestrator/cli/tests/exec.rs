@@ -4,9 +4,9 @@ mod common;
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Lines, Read, Write},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStderr, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -46,6 +46,30 @@ impl InGuest {
 
     fn run(&self, arguments: &[&str]) -> Outcome {
         self.command(arguments).output().unwrap().into()
+    }
+
+    /// Starts `up` of the smallest scenario in a guest and returns it, with the rest of its messages, once it
+    /// says `moment`; `None`, after a message that `test` is skipped, if this machine cannot run a guest.
+    fn up_until(&self, moment: &str, test: &str) -> Option<(Child, Lines<BufReader<ChildStderr>>)> {
+        let mut up = self.command(&["up", "--guest", "scenarios/smoke.yaml"]);
+        let mut up = up.spawn().unwrap();
+        let mut lines = BufReader::new(up.stderr.take().unwrap()).lines();
+        let mut said = String::new();
+        for line in lines.by_ref().map(Result::unwrap) {
+            if line.contains(moment) {
+                return Some((up, lines));
+            }
+            said += &line;
+            said.push('\n');
+        }
+        let out = Outcome {
+            exit: up.wait().unwrap().code(),
+            stdout: String::new(),
+            stderr: said,
+        };
+        let reason = obstacle(&out).unwrap_or_else(|| panic!("{out:?}"));
+        eprintln!("skipped: {test}: {reason}");
+        None
     }
 
     /// Returns a command that runs a shell script on a DCI switch.
@@ -270,29 +294,10 @@ fn packets_on_a_link_are_roce(guest: &InGuest) {
 #[test]
 fn a_lab_that_runs_in_a_guest_is_reached_and_taken_down() {
     let guest = InGuest::new("exec-run");
-    let mut up = guest
-        .command(&["up", "--guest", "scenarios/smoke.yaml"])
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(up.stderr.take().unwrap()).lines();
-    let mut out = String::new();
-    let is_up = lines.by_ref().map(Result::unwrap).any(|line| {
-        out += &line;
-        out.push('\n');
-        line.contains("agents  done in")
-    });
-    if !is_up {
-        let exit = up.wait().unwrap().code();
-        let (stdout, stderr) = (String::new(), out);
-        let out = Outcome {
-            exit,
-            stdout,
-            stderr,
-        };
-        let reason = obstacle(&out).unwrap_or_else(|| panic!("{out:?}"));
-        eprintln!("skipped: a_lab_that_runs_in_a_guest_is_reached_and_taken_down: {reason}");
+    let test = "a_lab_that_runs_in_a_guest_is_reached_and_taken_down";
+    let Some((mut up, lines)) = guest.up_until("agents  done in", test) else {
         return;
-    }
+    };
     let out = guest.run(&["exec", "dc1", "--", "sh", "-c", "ls /sys/class/net; exit 5"]);
     assert_eq!(out.exit, Some(5), "{out:?}");
     assert!(out.stdout.contains("l0d1-d3"), "{out:?}");
@@ -314,75 +319,33 @@ fn a_lab_that_runs_in_a_guest_is_reached_and_taken_down() {
 #[test]
 fn a_run_that_is_interrupted_before_its_flows_is_inconclusive() {
     let guest = InGuest::new("exec-early");
+    let test = "a_run_that_is_interrupted_before_its_flows_is_inconclusive";
     for moment in [" under tcg", "  guest  up in", "build-up  done in"] {
-        let mut up = guest
-            .command(&["up", "--guest", "scenarios/smoke.yaml"])
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(up.stderr.take().unwrap()).lines();
-        let mut out: Vec<String> = Vec::new();
-        let is_there = lines.by_ref().map(Result::unwrap).any(|line| {
-            let is_moment = line.contains(moment);
-            out.push(line);
-            is_moment
-        });
-        if is_there {
-            signal(&up, Signal::SIGINT);
-        }
-        out.extend(lines.map(Result::unwrap));
-        let out = Outcome {
-            exit: up.wait().unwrap().code(),
-            stdout: String::new(),
-            stderr: out.join("\n"),
-        };
-        if let Some(reason) = obstacle(&out) {
-            eprintln!(
-                "skipped: a_run_that_is_interrupted_before_its_flows_is_inconclusive: {reason}"
-            );
+        let Some((mut up, lines)) = guest.up_until(moment, test) else {
             return;
-        }
-        assert!(is_there && out.exit == Some(4), "{moment}: {out:?}");
+        };
+        signal(&up, Signal::SIGINT);
+        let rest: Vec<String> = lines.map(Result::unwrap).collect();
+        assert_eq!(up.wait().unwrap().code(), Some(4), "{moment}: {rest:?}");
     }
 }
 
 #[test]
 fn a_run_whose_guest_is_killed_keeps_its_plan_and_is_no_finished_one() {
     let guest = InGuest::new("exec-killed");
-    let mut up = guest
-        .command(&["up", "--guest", "scenarios/smoke.yaml"])
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(up.stderr.take().unwrap()).lines();
-    let mut out: Vec<String> = Vec::new();
-    let is_there = lines.by_ref().map(Result::unwrap).any(|line| {
-        let is_moment = line.contains("agents  done in");
-        out.push(line);
-        is_moment
-    });
-    if is_there {
-        signal(&up, Signal::SIGKILL);
-    }
-    let exit = up.wait().unwrap().code();
-    let (stdout, stderr) = (String::new(), out.join("\n"));
-    let out = Outcome {
-        exit,
-        stdout,
-        stderr,
-    };
-    if let Some(reason) = obstacle(&out) {
-        eprintln!(
-            "skipped: a_run_whose_guest_is_killed_keeps_its_plan_and_is_no_finished_one: {reason}"
-        );
+    let test = "a_run_whose_guest_is_killed_keeps_its_plan_and_is_no_finished_one";
+    let Some((mut up, _)) = guest.up_until("agents  done in", test) else {
         return;
-    }
-    assert!(is_there, "{out:?}");
+    };
+    signal(&up, Signal::SIGKILL);
+    up.wait().unwrap();
     let runs = fs::read_dir(guest.results.path()).unwrap();
     let runs: Vec<_> = runs.map(|run| run.unwrap().path()).collect();
     let [run] = runs.as_slice() else {
         panic!("{runs:?}");
     };
     for file in ["run.json", "plan.json", "scenario.yaml"] {
-        assert!(run.join(file).exists(), "{file} of {out:?}");
+        assert!(run.join(file).exists(), "{file}");
     }
     let reported = guest.run(&["report", run.to_str().unwrap()]);
     assert_eq!(reported.exit, Some(4), "{reported:?}");

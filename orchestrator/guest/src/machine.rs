@@ -73,10 +73,11 @@ impl Machine {
     }
 
     fn time_and_cpu(&self, line: &mut Line) {
-        match self.accelerator {
-            Accelerator::Tcg => line.option("-cpu", EMULATED_CPU),
-            Accelerator::Kvm => line.words("-cpu host"),
-        }
+        let cpu = match self.accelerator {
+            Accelerator::Tcg => EMULATED_CPU,
+            Accelerator::Kvm => "host",
+        };
+        line.option("-cpu", cpu);
         match self.accelerator {
             // QEMU refuses `thread=multi` together with an instruction count.
             Accelerator::Tcg if self.clock == Clock::Virtual => {

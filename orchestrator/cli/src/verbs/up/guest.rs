@@ -143,13 +143,11 @@ impl Prepared {
             return Ok(self.dir.clone());
         }
         let console = console_log(&self.dir);
-        Err(Failure {
-            exit: Exit::of_guest(code),
-            ..Failure::environment(format_args!(
-                "the lab in the guest ended with exit code {code} before it had results (its console: {})",
-                console.display()
-            ))
-        })
+        let message = format_args!(
+            "the lab in the guest ended with exit code {code} before it had results (its console: {})",
+            console.display()
+        );
+        Err(Failure::guest(code, message))
     }
 }
 
@@ -170,10 +168,7 @@ fn exec_change(event: &GuestEvent) -> Option<LiveChange> {
 }
 
 fn guest_failure(error: GuestError) -> Failure {
-    Failure {
-        exit: Exit::of_guest(error.exit_code()),
-        ..Failure::environment(with_causes(&error))
-    }
+    Failure::guest(error.exit_code(), with_causes(&error))
 }
 
 fn guest_request(
