@@ -4,6 +4,9 @@
 # script lies.
 set -euo pipefail
 
+# What every user of the machine reads is not made private by whoever installs it.
+umask 022
+
 readonly cache=${LCMP_LAB_CACHE:-/var/cache/lcmp-lab}
 
 # What a lab is made of, built into the kernel or loaded; a test holds it to what `lcmp-lab doctor`
@@ -237,24 +240,25 @@ update_lists() {
 
 # --- the guest's kernel
 
-# Whether the cache holds a kernel a guest can boot.
+# Whether the cache holds a kernel a guest can boot, or one is installed.
 guest_kernel_ready() {
-    local image release
-    for image in "$cache"/boot/vmlinuz-*; do
-        release=${image##*/vmlinuz-}
-        if [[ -f $image ]] && kernel_complete "$cache/lib/modules/$release"; then
+    local image modules
+    for image in "$cache"/boot/vmlinuz-* /boot/vmlinuz-*; do
+        modules=${image%/boot/*}/lib/modules/${image##*/vmlinuz-}
+        if [[ -f $image ]] && kernel_complete "$modules"; then
             return 0
         fi
     done
     return 1
 }
 
-# Whether a directory lib/modules/RELEASE has an index and the modules of a lab.
+# Whether a directory lib/modules/RELEASE has an index and the modules of a lab, unpacked.
 kernel_complete() {
     local module
     [[ -f $1/modules.dep.bin ]] || return 1
     for module in "${lab_modules[@]}" "${guest_modules[@]}"; do
-        grep -q "/$module\.ko" "$1/modules.dep" "$1/modules.builtin" || return 1
+        grep -q "/$module\.ko:" "$1/modules.dep" || grep -q "/$module\.ko$" "$1/modules.builtin" ||
+            return 1
     done
 }
 

@@ -1,0 +1,183 @@
+//! The program where a person may run it: without root or a home, in a folder with a space, for itself
+//! alone, in another locale, and by sudo.
+
+mod common;
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use tempfile::TempDir;
+
+use self::common::Outcome;
+
+/// A folder of user `nobody` with the program, which lies there for all to run.
+struct Place {
+    _folder: TempDir,
+    path: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a place");
+        fs::create_dir(&path).unwrap();
+        for path in [folder.path(), &path] {
+            fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+        }
+        fs::copy(env!("CARGO_BIN_EXE_lcmp-lab"), path.join("lcmp-lab")).unwrap();
+        if is_root() {
+            std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        Self {
+            _folder: folder,
+            path,
+        }
+    }
+
+    /// Returns the command in the place, for a shell with umask 077 and nothing but a locale.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", "umask 077 && exec ./lcmp-lab \"$@\"", "sh"])
+            .args(words)
+            .env_clear()
+            .env("LC_ALL", "C")
+            .env("COLUMNS", "80")
+            .current_dir(&self.path)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the command as user `nobody`, unless this process has no right to.
+    fn run(&self, words: &[&str]) -> Outcome {
+        let mut command = self.command(words);
+        if is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command.output().unwrap().into()
+    }
+}
+
+fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}
+
+/// Returns the files in a directory and all below it.
+fn tree(path: &Path) -> Vec<PathBuf> {
+    let mut paths = vec![path.to_owned()];
+    if path.symlink_metadata().unwrap().is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            paths.extend(tree(&entry.unwrap().path()));
+        }
+    }
+    paths
+}
+
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn all_but_labs_works_without_root_home_or_files() {
+    let place = Place::new();
+    for words in [
+        &["check", "smoke"][..],
+        &["plan", "scenarios/smoke.yaml"],
+        &["graph", "8dc", "-o", "map.svg"],
+        &["explain", "8dc", "--from", "dc1", "--to", "dc8"],
+        &["account", "8dc"],
+        &["scenarios"],
+        &["scenarios", "--copy", "my scenarios"],
+        &["sim", "my scenarios/smoke.yaml"],
+        &["sim", "smoke"],
+        &["status"],
+        &["report"],
+        &["flow", "results/latest", "0"],
+        &["runs"],
+        &["runs", "tag", "latest", "kept"],
+        &["bundle", "results/latest", "-o", "run.tar.zst"],
+        &["verify", "run.tar.zst", "--rerun"],
+        &["completions", "bash"],
+        &["man", "."],
+        &["help", "up"],
+    ] {
+        let out = place.run(words);
+        assert_eq!(out.exit, Some(0), "{words:?}: {out:?}");
+    }
+    let out = place.run(&["up", "smoke"]);
+    assert_eq!(out.exit, Some(3), "{out:?}");
+    assert!(out.stderr.contains("`lcmp-lab sim smoke`"), "{out:?}");
+}
+
+#[test]
+fn what_is_built_in_is_named_where_it_replaces_a_file() {
+    let place = Place::new();
+    let out = place.run(&["check", "scenarios/8dc.yaml"]);
+    let note = "there is no file `scenarios/8dc.yaml`: taking built-in:scenarios/8dc.yaml\n";
+    assert!(out.stderr.starts_with(note), "{out:?}");
+    let own = place.path.join("scenarios");
+    fs::create_dir(&own).unwrap();
+    fs::write(own.join("8dc.yaml"), "name: [").unwrap();
+    fs::set_permissions(own.join("8dc.yaml"), Permissions::from_mode(0o644)).unwrap();
+    let out = place.run(&["check", "scenarios/8dc.yaml"]);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(!out.stderr.contains("built-in"), "{out:?}");
+}
+
+/// A user looks at the results of their `sudo lcmp-lab up`, tags and deletes them.
+#[test]
+fn what_root_writes_by_sudo_belongs_to_the_caller() {
+    if !is_root() {
+        eprintln!("skipped: what_root_writes_by_sudo_belongs_to_the_caller: this is not root");
+        return;
+    }
+    let place = Place::new();
+    let by_sudo = |words: &[&str]| {
+        let mut command = place.command(words);
+        let id = NOBODY.to_string();
+        command.env("SUDO_UID", &id).env("SUDO_GID", &id);
+        let out = Outcome::from(command.output().unwrap());
+        assert_eq!(out.exit, Some(0), "{words:?}: {out:?}");
+    };
+    for words in [
+        &["sim", "smoke", "--results", "deep/results"][..],
+        &["report", "deep/results/latest"],
+        &["runs", "tag", "latest", "kept", "--results", "deep/results"],
+        &["bundle", "deep/results/latest", "-o", "run.tar.zst"],
+        &["verify", "run.tar.zst", "-o", "verified"],
+        &[
+            "compare",
+            "deep/results/latest",
+            "deep/results/latest",
+            "-o",
+            "compared",
+        ],
+        &["scenarios", "--copy", "mine"],
+        &["graph", "smoke", "-o", "map.svg"],
+        &["man", "man"],
+    ] {
+        by_sudo(words);
+    }
+    let of_root = |path: &PathBuf| path.symlink_metadata().unwrap().uid() == 0;
+    let left: Vec<_> = tree(&place.path).into_iter().filter(of_root).collect();
+    let program = place.path.join("lcmp-lab");
+    assert_eq!(left, [program], "these belong to root");
+    assert_eq!(
+        place
+            .run(&[
+                "runs",
+                "delete",
+                "--all",
+                "--yes",
+                "--results",
+                "deep/results"
+            ])
+            .exit,
+        Some(0)
+    );
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Makes the Debian package: the program, its man pages and completions, and the list of what is linked in.
+#
+#   vagrant/package.sh [DIR]    the package goes into DIR, by default target/package
+#
+# Needs cargo-deb and cargo-cyclonedx (`cargo install --locked cargo-deb cargo-cyclonedx`). One commit and
+# one toolchain give the same package.
+set -euo pipefail
+
+root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
+CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")
+out=$(realpath -m "${1:-$CARGO_TARGET_DIR/package}")
+export CARGO_TARGET_DIR
+readonly root out program=$CARGO_TARGET_DIR/release/lcmp-lab parts=$CARGO_TARGET_DIR/release/package
+
+for tool in cargo-deb cargo-cyclonedx; do
+    command -v "$tool" >/dev/null || {
+        echo "error: $tool is not installed (hint: cargo install --locked $tool)" >&2
+        exit 3
+    }
+done
+
+"$root/lcmp-lab" build
+# Not earlier: libraries in C, and polars after them, are built again where this variable differs.
+SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+rm -rf "$parts"
+mkdir -p "$parts/man" "$out"
+"$program" man "$parts/man"
+gzip -9n "$parts"/man/*.1
+for shell in bash zsh fish; do
+    "$program" completions "$shell" >"$parts/lcmp-lab.$shell"
+done
+gzip -9nc "$root/orchestrator/cli/CHANGELOG.md" >"$parts/changelog.gz"
+
+# It writes the list of every crate of the workspace beside its manifest; the program's is the one wanted.
+cd "$root"
+cargo cyclonedx --format json --manifest-path orchestrator/cli/Cargo.toml --override-filename sbom
+mv orchestrator/cli/sbom.json "$parts/lcmp-lab.cdx.json"
+find orchestrator agents perftest-wrappers reports -name sbom.json -delete
+
+package=$(cargo deb --no-build --locked --package lcmp-lab --output "$out/")
+if command -v lintian >/dev/null; then
+    lintian --fail-on error "$package"
+fi
+dpkg-deb --field "$package" Package Version Installed-Size Depends Recommends
+du -h "$package"

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Shows that the package is enough: installs it into a Debian 12 of nothing else, and runs a lab there from
+# `up` to the report.
+#
+#   sudo vagrant/try-package.sh PACKAGE.deb [SCENARIO] [DIR]
+#
+# SCENARIO is a built-in one, by default smoke. The system is made in DIR, which is kept, or in a folder
+# that ends with this script. Takes 2.5 GB and mmdebstrap. Its exit code is that of `up`.
+set -euo pipefail
+
+package=$(realpath "${1:?PACKAGE.deb is missing}")
+scenario=${2:-smoke}
+if (($# > 2)); then
+    system=$(realpath -m "$3")
+else
+    system=$(mktemp -d)
+    trap 'rm -rf --one-file-system "$system"' EXIT
+fi
+readonly package scenario system
+readonly inside=(env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
+    TERM="${TERM:-dumb}" DEBIAN_FRONTEND=noninteractive)
+
+# Runs a command in the system, with mounts and processes that end with it.
+run() {
+    # shellcheck disable=SC2016 # The inner shell expands it.
+    unshare --mount --pid --fork --kill-child bash -ec '
+        mount -t proc proc "$1/proc"
+        mount -t sysfs -o ro sysfs "$1/sys"
+        mount --rbind /dev "$1/dev"
+        mount -t tmpfs -o mode=755 tmpfs "$1/run"
+        system=$1
+        shift
+        exec chroot "$system" "$@"
+    ' run "$system" "${inside[@]}" "$@"
+}
+
+say() {
+    printf '== %s (%d s)\n' "$1" "$SECONDS"
+}
+
+if [ ! -e "$system/etc/debian_version" ]; then
+    # apt would take its own sandbox's user, who may not read where the package lies.
+    mmdebstrap --quiet --variant=minbase bookworm "$system"
+fi
+say "a Debian $(cat "$system/etc/debian_version") of $(du -smx "$system" | cut -f 1) MB"
+
+cp "$package" "$system/root/lcmp-lab.deb"
+run apt-get update -q
+run apt-get install -y -q /root/lcmp-lab.deb
+run apt-get clean
+say "with the package and what it recommends, $(du -smx "$system" | cut -f 1) MB"
+! run sh -c 'command -v cargo rustc cc gcc' || { echo 'error: there is a compiler' >&2; exit 1; }
+run dpkg-query -W -f '${Package} ${Version}, ${Installed-Size} kB\n' lcmp-lab
+
+status=0
+run bash -c 'cd && exec lcmp-lab up "$1"' up "$scenario" || status=$?
+say "\`lcmp-lab up $scenario\` ended with $status"
+exit "$status"
