@@ -1,8 +1,13 @@
-//! Tells the program which commit it is built from.
+//! Tells the program which commit it is built from, and gives it the scenarios.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 fn main() {
+    embed(Path::new(SCENARIOS));
     println!("cargo:rustc-env=LCMP_LAB_COMMIT={}", commit());
     // Sources decide whether the commit is the whole truth; the logs change with every commit.
     if let Some(log) = git(&[
@@ -24,6 +29,35 @@ fn main() {
             .filter(|path| path.join("src").is_dir())
             .for_each(|path| sources(&path));
     }
+}
+
+/// Writes the list of the scenarios' files that `src/builtin.rs` includes: path in the repository, contents.
+fn embed(folder: &Path) {
+    println!("cargo:rerun-if-changed={}", folder.display());
+    let mut rows = String::from("&[\n");
+    for file in files(folder) {
+        let path = file.strip_prefix("../..").expect("it is in the repository");
+        let file = file.canonicalize().expect("it is there");
+        rows += &format!("({path:?}, include_bytes!({file:?})),\n");
+    }
+    let list = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("scenarios.rs");
+    fs::write(list, rows + "]").expect("cargo's directory is writable");
+}
+
+/// Returns the scenarios, suites and tables in a folder, in order, each folder's own files first.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.sort_by_key(|path| (path.is_dir(), path.clone()));
+    let is_embedded = |path: &Path| {
+        let extension = path.extension().and_then(|it| it.to_str());
+        matches!(extension, Some("yaml" | "csv"))
+    };
+    let found = paths.into_iter().flat_map(|path| match path.is_dir() {
+        true => files(&path),
+        false => vec![path],
+    });
+    found.filter(|path| is_embedded(path)).collect()
 }
 
 /// Returns the commit, with `+changes` if files differ from it; `unknown` outside a repository.
@@ -49,6 +83,8 @@ fn git(arguments: &[&str]) -> Option<String> {
     let line = text.lines().next()?.trim();
     (output.status.success() && !line.is_empty()).then(|| line.to_owned())
 }
+
+const SCENARIOS: &str = "../../scenarios";
 
 /// Folders with the sources of the workspace.
 const FOLDERS: [&str; 4] = [

@@ -2,6 +2,7 @@
 //! mechanisms at work.
 
 use anstyle::{AnsiColor, Style};
+use lab_records::Grade;
 use lab_units::show::{self, Side, commas};
 
 use crate::{
@@ -77,8 +78,8 @@ fn cells(percentile: &Percentile) -> [String; 2] {
 }
 
 /// Returns the changes of p50 and p99 against the first policy with their meaning in words: in one line
-/// for each policy where they fit, else in one for each percentile. A run that is not clean has none: its
-/// survivors are not the flows that were compared.
+/// for each policy where they fit, else in one for each percentile. A run that is not valid has
+/// none.
 fn changes(summary: &Summary) -> String {
     let Some((first, others)) = summary.policies.split_first() else {
         return String::new();
@@ -86,9 +87,8 @@ fn changes(summary: &Summary) -> String {
     if others.is_empty() {
         return String::new();
     }
-    if !summary.clean {
-        let words = "The run is not clean: no change against the first policy is computed from the \
-                     flows that are left.";
+    if summary.verdict != Grade::Valid {
+        let words = "The run is not valid: no change against the first policy is computed from it.";
         return show::paragraph_of(WIDTH, "", words);
     }
     let pair = |policy: &PolicySummary| {
@@ -157,7 +157,7 @@ fn notes(summary: &Summary) -> Vec<String> {
         return notes;
     }
     let mut words = "Brackets are 95 % intervals".to_owned();
-    if summary.clean && summary.policies.len() > 1 {
+    if summary.verdict == Grade::Valid && summary.policies.len() > 1 {
         words += ", of changes by the bootstrap over windows of arrivals, of the flows that \
                   finished under both";
     }
@@ -265,7 +265,10 @@ mod tests {
             .all(|policy| policy.flows == policy.finished);
         let summary = Summary {
             scenario: "test".to_owned(),
-            clean,
+            verdict: match clean {
+                true => Grade::Valid,
+                false => Grade::Doubtful,
+            },
             reasons: Vec::new(),
             unexercised: Vec::new(),
             policies,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use lab_records::{
-    Evidence,
+    Evidence, Grade, Reason,
     directory::{FIGURES_DIR, REPORT_FILE, SUMMARY_FILE},
     draft,
 };
@@ -39,7 +39,7 @@ pub struct Report {
 /// If the records cannot be read or the report cannot be written.
 pub fn render(run: &Path) -> Result<Report, ReportError> {
     let run = Run::read(run)?;
-    let summary = Summary::new(&run)?;
+    let summary = Summary::new(&run);
 
     let figures_dir = run.dir.join(FIGURES_DIR);
     draft::make_dir(&figures_dir).map_err(write_failed(&figures_dir))?;
@@ -91,10 +91,10 @@ pub fn write_failed(path: &Path) -> impl FnOnce(io::Error) -> ReportError {
 pub struct Summary {
     /// The scenario's name.
     pub scenario: String,
-    /// True if the run can be trusted.
-    pub clean: bool,
+    /// Verdict on the run.
+    pub verdict: Grade,
     /// Reasons not to trust the run.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
     /// Reasons why a ranking by the run says less than it seems to.
     pub unexercised: Vec<String>,
     /// The policies, in the order of the scenario.
@@ -128,29 +128,27 @@ pub struct PolicySummary {
 
 impl Summary {
     /// Returns the summary of `run`.
-    pub(crate) fn new(run: &Run) -> polars::error::PolarsResult<Self> {
+    pub(crate) fn new(run: &Run) -> Self {
         let flows = &run.flows;
-        let slowdowns = flows.slowdowns()?;
-        let by_repetition = flows.slowdowns_by_repetition()?;
-        let changes = changes(flows)?;
         let mut policies = Vec::new();
-        for ((index, policy), change) in flows.policies.iter().enumerate().zip(changes) {
+        for ((index, policy), change) in flows.policies.iter().enumerate().zip(changes(flows)) {
             let counts = flows.counts[index];
+            let slowdowns = flows.slowdowns(index);
             policies.push(PolicySummary {
                 policy: policy.clone(),
                 flows: counts.flows,
                 finished: counts.finished,
                 unfinished: counts.unfinished,
                 below_one: counts.below_one,
-                max: slowdowns[index].last().copied(),
-                slowdown: stats::slowdown(&slowdowns[index]),
-                spread: stats::spread(&by_repetition[index]),
+                max: slowdowns.last().copied(),
+                slowdown: stats::slowdown(&slowdowns),
+                spread: stats::spread(&flows.slowdowns_by_repetition(index)),
                 change,
             });
         }
-        Ok(Self {
+        Self {
             scenario: run.info.scenario.clone(),
-            clean: run.verdict.clean,
+            verdict: run.verdict.grade,
             reasons: run.verdict.reasons.clone(),
             unexercised: run.verdict.unexercised.clone(),
             policies,
@@ -158,27 +156,27 @@ impl Summary {
                 .end
                 .as_ref()
                 .map_or_else(Evidence::default, |end| end.evidence.clone()),
-        })
+        }
     }
 }
 
 /// Returns the change of each policy against the first, each computed on a thread of its own; none for
 /// the first.
-fn changes(flows: &Flows) -> polars::error::PolarsResult<Vec<Option<Change>>> {
-    let pairs = (0..flows.policies.len()).map(|index| match index {
-        0 => Ok(Vec::new()),
-        _ => flows.pairs(0, index),
-    });
-    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
-    Ok(thread::scope(|scope| {
-        let threads = pairs
-            .iter()
-            .map(|pairs| scope.spawn(|| stats::change(pairs)));
+fn changes(flows: &Flows) -> Vec<Option<Change>> {
+    thread::scope(|scope| {
+        let policies = 0..flows.policies.len();
+        let threads = policies.map(|policy| {
+            let change = move || match policy {
+                0 => None,
+                _ => stats::change(&flows.pairs(0, policy)),
+            };
+            scope.spawn(change)
+        });
         let threads: Vec<_> = threads.collect();
         let joined = threads.into_iter().map(|thread| {
             let change = thread.join();
             change.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         joined.collect()
-    }))
+    })
 }

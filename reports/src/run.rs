@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::{RunDir, RunEnd, RunInfo, UtcTime, Verdict};
+use lab_records::{CertifiedRow, Grade, RunDir, RunEnd, RunInfo, UtcTime, Verdict};
 use lab_units::Nanos;
 
 use crate::{
@@ -29,6 +29,8 @@ pub struct Run {
     pub end: Option<RunEnd>,
     /// Verdict, judged again from the rows.
     pub verdict: Verdict,
+    /// Certificate of the lab's links; none of a simulation.
+    pub certificate: Vec<CertifiedRow>,
     /// Routes between the datacenters.
     pub routes: Routes,
     /// The flows.
@@ -62,8 +64,8 @@ impl Run {
         let routes = Routes::new(run.info());
         let (flows, truncated) = Flows::read(&run, &routes)?;
         let last_fault = run.info().faults.iter().map(|fault| fault.time_ns).max();
-        let grid = TimeGrid::new(flows.ends()?, last_fault);
-        let last_start = flows.last_start()?;
+        let grid = TimeGrid::new(flows.ends(), last_fault);
+        let last_start = flows.last_start();
         let (ports, truncated_ports) = frames::ports(&run)?;
         let links = frames::links(&run, &grid, &ports, last_start)?;
         let (decisions, truncated_decisions) = frames::decisions(&run)?;
@@ -74,9 +76,10 @@ impl Run {
         let end = run.outcome().map(|outcome| outcome.end.clone());
         let mut verdict = Verdict::of(run.info(), end.as_ref(), &flows.total());
         if truncated > 0 {
-            verdict.add_reason(format!(
-                "tables whose last row is truncated, which is left out: {truncated}"
-            ));
+            verdict.add(
+                Grade::Doubtful,
+                format!("tables whose last row is truncated, which is left out: {truncated}"),
+            );
         }
         Ok(Self {
             dir: dir.to_owned(),
@@ -84,6 +87,7 @@ impl Run {
             started_at: run.started_at(),
             end,
             verdict,
+            certificate: run.table::<CertifiedRow>()?.rows,
             routes,
             flows,
             grid,

@@ -12,11 +12,10 @@ pub struct SizeBins {
 }
 
 impl SizeBins {
-    /// Returns bins for the sizes of all policies' flows: the paper's 20 if each gets [`MIN_FLOWS`]
+    /// Returns bins for the sorted sizes of all policies' flows: the paper's 20 if each gets [`MIN_FLOWS`]
     /// flows of each policy, else fewer. Flows of one size are never split, so bins can be fewer and
     /// unequal where sizes repeat.
-    pub fn new(mut sizes: Vec<Bytes>, policies: usize) -> Self {
-        sizes.sort_unstable();
+    pub fn equal(sizes: &[Bytes], policies: usize) -> Self {
         let per_policy = sizes.len() / policies.max(1);
         let count = (per_policy / MIN_FLOWS).clamp(1, PAPER_BINS);
         let last_of = |bin: usize| (sizes.len() * bin).div_ceil(count).checked_sub(1);
@@ -29,16 +28,15 @@ impl SizeBins {
         }
     }
 
-    /// Returns bins between 1, 2 and 5 times powers of ten, those without a flow of `sizes` left out.
+    /// Returns bins between 1, 2 and 5 times powers of ten, those without a flow of the sorted `sizes` left
+    /// out.
     pub fn logarithmic(sizes: &[Bytes]) -> Self {
         let powers = (0..19).map(|exponent| 10u64.pow(exponent));
         let round = powers.flat_map(|power| [1, 2, 5].map(|digit| digit * power));
-        let mut sorted = sizes.to_vec();
-        sorted.sort_unstable();
         let mut upper = Vec::new();
         let mut below = 0;
         for edge in round.map(Bytes::new) {
-            let until = sorted.partition_point(|&size| size <= edge);
+            let until = sizes.partition_point(|&size| size <= edge);
             if until > below {
                 upper.push(edge);
             }
@@ -46,15 +44,14 @@ impl SizeBins {
         }
         Self {
             upper,
-            min: sorted.first().copied().unwrap_or_default(),
+            min: sizes.first().copied().unwrap_or_default(),
         }
     }
 
     /// Returns the bin of a flow of `size`.
-    pub fn of(&self, size: Bytes) -> u32 {
+    pub fn of(&self, size: Bytes) -> usize {
         let bin = self.upper.partition_point(|&upper| upper < size);
-        let last = self.upper.len().saturating_sub(1);
-        u32::try_from(bin.min(last)).unwrap_or(u32::MAX)
+        bin.min(self.upper.len().saturating_sub(1))
     }
 
     /// Returns the largest size of each bin.
@@ -79,7 +76,8 @@ mod tests {
     use super::*;
 
     fn bins(sizes: impl IntoIterator<Item = u64>) -> SizeBins {
-        SizeBins::new(sizes.into_iter().map(Bytes::new).collect(), 1)
+        let sizes: Vec<Bytes> = sizes.into_iter().map(Bytes::new).collect();
+        SizeBins::equal(&sizes, 1)
     }
 
     #[test]
@@ -88,7 +86,7 @@ mod tests {
         assert_eq!(bins.upper().len(), 20);
         let counts = (1..=400).map(|size| bins.of(Bytes::new(size)));
         let mut by_bin = [0; 20];
-        counts.for_each(|bin| by_bin[bin as usize] += 1);
+        counts.for_each(|bin| by_bin[bin] += 1);
         assert_eq!(by_bin, [20; 20]);
     }
 

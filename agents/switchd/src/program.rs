@@ -144,6 +144,19 @@ impl Program {
         written.map_err(SwitchdError::map("write", "destinations"))
     }
 
+    /// Reads a destination's row; none if the table has none.
+    pub(crate) fn destination(
+        &self,
+        prefix: PrefixKey,
+    ) -> Result<Option<DestinationRow>, SwitchdError> {
+        let key = Key::new(prefix.bits, prefix.addr.to_ne_bytes());
+        match self.destinations.get(&key, 0) {
+            Ok(Row(row)) => Ok(Some(row)),
+            Err(MapError::KeyNotFound) => Ok(None),
+            Err(error) => Err(SwitchdError::map("read", "destinations")(error)),
+        }
+    }
+
     /// Takes all decision records out of the ring buffer, oldest first.
     pub fn drain_decisions(&mut self) -> Vec<DecisionRecord> {
         let mut records = Vec::new();

@@ -2,8 +2,10 @@
 
 use lab_abi::{
     Rule, Trigger,
-    rows::{CANDIDATE_ALIVE, CANDIDATE_KEPT, DecisionRecord, FlowEntry, FlowKey, NO_QP},
-    wire::{CandidateReport, DecisionReport, FlowReport},
+    rows::{
+        CANDIDATE_ALIVE, CANDIDATE_KEPT, DecisionRecord, DestinationRow, FlowEntry, FlowKey, NO_QP,
+    },
+    wire::{CandidateConfig, CandidateReport, DecisionReport, FlowReport},
 };
 use lab_units::PortId;
 
@@ -38,6 +40,18 @@ pub(crate) fn decision(record: &DecisionRecord, slots: &Slots) -> DecisionReport
     }
 }
 
+/// Returns the candidates of a destination's row in the plan's port ids.
+pub(crate) fn candidates(row: &DestinationRow, slots: &Slots) -> Vec<CandidateConfig> {
+    let count = usize::try_from(row.count).unwrap_or(usize::MAX);
+    let candidates = row.candidates.iter().take(count);
+    let candidates = candidates.map(|row| CandidateConfig {
+        port: slots.port(row.port).unwrap_or(PortId(u32::MAX)),
+        c_path: row.path,
+        buckets: row.buckets,
+    });
+    candidates.collect()
+}
+
 /// Returns a row of the flow table in the plan's port ids.
 pub(crate) fn flow(key: FlowKey, entry: FlowEntry, slots: &Slots) -> FlowReport {
     let port = slots.port(u32::from(entry.port));
@@ -63,6 +77,14 @@ mod tests {
 
     use super::*;
     use crate::example;
+
+    #[test]
+    fn candidates_are_read_back_as_they_were_written() {
+        let config = example::config(PolicyConfig::Buckets);
+        let slots = Slots::new(&config.ports);
+        let (_, row) = crate::install::destination(&config, 0, &slots);
+        assert_eq!(candidates(&row, &slots), config.destinations[0].candidates);
+    }
 
     #[test]
     fn a_record_is_reported_in_the_plans_ports() {

@@ -35,13 +35,19 @@ const EXIT_CODES: &str = "\
 Start with:
   lcmp-lab check scenarios/8dc.yaml    check the scenario and estimate its cost
   lcmp-lab up scenarios/8dc.yaml       build the lab, run the flows, write the report
+  lcmp-lab scenarios                   list the built-in scenarios, taken where there is no such file
+
+Root is needed by:
+  up, exec, tune, down, bench, provision, doctor --measure, and by regress and reproduce with
+  --engine kernel; by sudo, the files that they write belong to the user who called it
 
 Exit codes:
   0  pass
   1  an assertion failed: `validate`, `fidelity` or `verify` found a difference out of bounds
   2  usage, or an error in the scenario
   3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
-  4  inconclusive: the run was interrupted, or its results cannot be trusted (unfinished or late flows)";
+  4  inconclusive: the run was interrupted, or its results are doubtful: a figure is out of its bound
+  5  invalid: the run's results are not those of the scenario";
 
 const EXEC_EXAMPLES: &str = "\
 See the RoCEv2 packets of a run, from another terminal while it runs:
@@ -269,12 +275,20 @@ pub enum Verb {
     Reproduce(ReproduceArgs),
     /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
     Bench(BenchArgs),
+    /// List the built-in scenarios, or copy them to be changed
+    Scenarios(ScenariosArgs),
     /// Print the JSON Schema of scenarios
     Schema,
     /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Write the man pages of all verbs into a folder, which packages are made with
+    #[command(hide = true)]
+    Man {
+        /// The folder
+        folder: PathBuf,
     },
     /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
@@ -294,6 +308,7 @@ impl Verb {
             Self::Exec(_) => Some("exec"),
             Self::Down(_) => Some("down"),
             Self::Completions { .. } => Some("completions"),
+            Self::Man { .. } => Some("man"),
             Self::Switchd => Some("switchd"),
             Self::Check(_)
             | Self::Plan(_)
@@ -316,6 +331,7 @@ impl Verb {
             | Self::Reproduce(_)
             | Self::Bench(_)
             | Self::MeasureHere(_)
+            | Self::Scenarios(_)
             | Self::Schema => None,
         }
     }
@@ -324,7 +340,7 @@ impl Verb {
 /// A scenario file and overrides of it.
 #[derive(Args, Clone, Debug)]
 pub struct ScenarioArgs {
-    /// The scenario file
+    /// The scenario file, or the name of a built-in scenario
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
     /// Overrides
@@ -396,6 +412,14 @@ impl FromStr for ScaleArg {
         };
         Ok(Self::Factors(factor(rate)?, factor(time)?))
     }
+}
+
+/// Arguments of `scenarios`.
+#[derive(Args, Debug)]
+pub struct ScenariosArgs {
+    /// New folder to copy the scenarios into, with the suites, workloads and published values
+    #[arg(long, value_name = "DIR")]
+    pub copy: Option<PathBuf>,
 }
 
 /// Arguments of `plan`.
@@ -490,6 +514,9 @@ pub struct PlaceArgs {
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
+    /// List the requirements that are met, too
+    #[arg(long, conflicts_with = "measure")]
+    pub all: bool,
     /// Measure the capacity of the place where `up` would run, for `scale: auto`, and keep it
     ///
     /// Takes about a minute. Measure while the machine is as busy as it will be during runs.
@@ -523,6 +550,9 @@ pub struct UpArgs {
     /// only while `lcmp-lab exec` runs a command.
     #[arg(long)]
     pub keep: bool,
+    /// Go on with a lab whose links are out of their bounds; the run is then at most doubtful
+    #[arg(long)]
+    pub uncertified: bool,
     /// Write records into this existing run directory and no report (the guest's part of `up`)
     #[arg(long, hide = true, value_name = "DIR")]
     pub into: Option<PathBuf>,
@@ -548,6 +578,7 @@ impl UpArgs {
                 clock: None,
             },
             keep: false,
+            uncertified: false,
             into: None,
             owner_for: None,
             capacity: None,
@@ -790,8 +821,8 @@ pub struct RunFilter {
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub policy: Vec<String>,
     /// Only runs with this verdict
-    #[arg(long = "verdict", value_enum, value_name = "VERDICT")]
-    pub standing: Option<Standing>,
+    #[arg(long, value_enum, value_name = "VERDICT")]
+    pub verdict: Option<RunVerdict>,
     /// Only runs that began before this time: `2026-11-21T09:30:00.000Z`
     #[arg(long, value_name = "TIME")]
     pub before: Option<lab_records::UtcTime>,
@@ -803,7 +834,7 @@ impl RunFilter {
         self.tag.is_empty()
             && self.scenario.is_none()
             && self.policy.is_empty()
-            && self.standing.is_none()
+            && self.verdict.is_none()
             && self.before.is_none()
     }
 }
@@ -811,21 +842,24 @@ impl RunFilter {
 /// Verdict on a run, in a word.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// The run can be trusted
-    Clean,
-    /// There are reasons not to trust the run
+pub enum RunVerdict {
+    /// Every figure of the run is within its bound
+    Valid,
+    /// A figure is out of its bound
     Doubtful,
+    /// The results are not those of the scenario
+    Invalid,
     /// The run did not end, or is still going on
     Open,
 }
 
-impl Standing {
+impl RunVerdict {
     /// Returns the word.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Clean => "clean",
+            Self::Valid => "valid",
             Self::Doubtful => "doubtful",
+            Self::Invalid => "invalid",
             Self::Open => "open",
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use lab_records::Grade;
 use lab_reports::ReportError;
 use lab_scenario::ScenarioErrors;
 use serde::{Deserialize, Serialize};
@@ -20,17 +21,29 @@ pub enum Exit {
     Usage = 2,
     /// An error of this machine: a missing program, right or module, or a failed system call.
     Environment = 3,
-    /// A run that was interrupted, or ended with results that cannot be trusted.
+    /// A run that was interrupted, or whose results are doubtful.
     Inconclusive = 4,
+    /// A run whose results are invalid: they are not those of the scenario.
+    Invalid = 5,
 }
 
 impl Exit {
+    /// Returns the exit code for a run of this grade.
+    pub const fn of_run(grade: Grade) -> Self {
+        match grade {
+            Grade::Valid => Self::Pass,
+            Grade::Doubtful => Self::Inconclusive,
+            Grade::Invalid => Self::Invalid,
+        }
+    }
+
     /// Returns the exit code for a guest that failed with `code`.
     const fn of_guest(code: u8) -> Self {
         match code {
             2 => Self::Usage,
             // Interrupted by itself, or by SIGHUP, SIGINT or SIGTERM.
             4 | 129 | 130 | 143 => Self::Inconclusive,
+            5 => Self::Invalid,
             _ => Self::Environment,
         }
     }

@@ -14,7 +14,7 @@ use lab_units::{Place, Ratio};
 
 use crate::{
     args::{Overrides, ScaleArg, ScenarioArgs},
-    caller,
+    builtin, caller,
     failure::{During, Exit, Failure, Outcome, with_causes},
     place,
     terminal::note,
@@ -31,9 +31,10 @@ pub struct Loaded {
     pub files: Files,
 }
 
-/// Reads a scenario and the files it names.
+/// Reads a scenario and the files it names; one that is no file may be built in.
 /// Fails on a file that cannot be read or parsed, with exit code 2.
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
+    let path = &locate(path);
     let name = path.display().to_string();
     let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES)?;
     let base = path.parent().unwrap_or(Path::new(""));
@@ -48,8 +49,7 @@ pub fn loaded(
     bytes: Vec<u8>,
     place: impl Fn(&str) -> PathBuf,
 ) -> Result<Loaded, Failure> {
-    let scenario =
-        lab_scenario::parse(name, &bytes).map_err(|errors| Failure::scenario(&errors))?;
+    let scenario = parse(name, &bytes)?;
     let mut files = Files::new();
     for (path, named) in lab_scenario::named_files(&scenario) {
         let text = read_text(&place(named), limits::MAX_FILE_BYTES)
@@ -67,6 +67,31 @@ pub fn loaded(
         text,
         files,
     })
+}
+
+/// Parses a scenario, which messages call `name`, without the files it names.
+/// Fails with exit code 2.
+pub fn parse(name: &str, bytes: &[u8]) -> Result<Scenario, Failure> {
+    lab_scenario::parse(name, bytes).map_err(|errors| Failure::scenario(&errors))
+}
+
+/// Returns the path at which a scenario, suite or folder of them is read, and says so if it is built in.
+pub fn locate(path: &Path) -> PathBuf {
+    let resolved = builtin::resolve(path);
+    if resolved != path {
+        let (path, resolved) = (path.display(), resolved.display());
+        note(&format!("there is no file `{path}`: taking {resolved}"));
+    }
+    resolved
+}
+
+/// Returns the path by which another process of this program, here or in a guest, reads the same scenario.
+/// Fails on one that does not exist, with exit code 2.
+pub fn for_another_process(scenario: &Path) -> Result<PathBuf, Failure> {
+    match builtin::resolve(scenario) {
+        path if builtin::is_builtin(&path) => Ok(path),
+        path => absolute(&path),
+    }
 }
 
 impl Loaded {
@@ -213,6 +238,9 @@ fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
 
 /// Reads at most `limit` + 1 bytes, so that a larger file is refused without holding it in memory.
 fn read_here(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
+    if let Some(bytes) = builtin::read(path) {
+        return Ok(bytes.to_vec());
+    }
     let unreadable = |source: std::io::Error| {
         Failure::usage(format_args!("cannot read `{}`: {source}", path.display()))
     };

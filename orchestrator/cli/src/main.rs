@@ -2,6 +2,7 @@
 //! is in the crates below.
 //!
 //! - `args`: command line; uses no other module
+//! - `builtin`: scenarios inside the program
 //! - `failure`, `terminal`: exit codes, standard streams and signals
 //! - `caller`: the user who called sudo, who gets the files
 //! - `provenance`: origin of a run, for its records
@@ -12,6 +13,7 @@
 //! - `verbs`: one module per group of verbs
 
 mod args;
+mod builtin;
 mod caller;
 mod exec_log;
 mod failure;
@@ -25,7 +27,7 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use crate::{
     args::{Cli, Verb},
@@ -91,6 +93,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Graph(arguments) => verbs::inspect::graph(&arguments),
         Verb::Account(arguments) => verbs::account::run(&arguments, global.json),
         Verb::Explain(arguments) => verbs::explain::run(&arguments, global.json),
+        Verb::Scenarios(arguments) => verbs::scenarios::scenarios(&arguments, global),
         Verb::Schema => verbs::inspect::schema(),
         Verb::Doctor(arguments) => verbs::doctor::doctor(&arguments, global),
         Verb::Provision(arguments) => verbs::doctor::provision(&arguments),
@@ -114,12 +117,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Bench(arguments) => verbs::bench::bench(&arguments, global),
         Verb::Switchd => verbs::labs::switchd(),
         Verb::MeasureHere(arguments) => verbs::measure::here(&arguments, global),
-        Verb::Completions { shell } => {
-            let mut script = Vec::new();
-            let mut offered = args::without_hidden(&Cli::command());
-            clap_complete::generate(shell, &mut offered, "lcmp-lab", &mut script);
-            terminal::print(&String::from_utf8_lossy(&script));
-            Ok(Exit::Pass)
-        }
+        Verb::Completions { shell } => verbs::pages::completions(shell),
+        Verb::Man { folder } => verbs::pages::man(&folder),
     }
 }

@@ -121,8 +121,6 @@ struct Concluded<'a> {
     run: &'a Path,
     /// Page of the report.
     report: &'a Path,
-    /// `pass`, or `inconclusive` for a run that cannot be trusted.
-    verdict: Exit,
     /// Exit code of the process.
     exit: u8,
     #[serde(flatten)]
@@ -139,15 +137,11 @@ pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> O
     progress.finish();
     caller::hand_over(dir);
     let summary = &report.summary;
-    let exit = match summary.clean {
-        true => Exit::Pass,
-        false => Exit::Inconclusive,
-    };
+    let exit = Exit::of_run(summary.verdict);
     if global.json {
         print_json(&Concluded {
             run: dir,
             report: &report.html,
-            verdict: exit,
             exit: exit.code(),
             summary,
         });
@@ -157,10 +151,11 @@ pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> O
         if !cost.is_empty() {
             print(cost.trim_end());
         }
+        print(&format!("verdict: {}", summary.verdict));
         print(&format!("report: {}", report.html.display()));
     }
     for reason in &summary.reasons {
-        note(&format!("not clean: {reason}"));
+        note(&format!("{}: {reason}", reason.grade));
     }
     Ok(exit)
 }

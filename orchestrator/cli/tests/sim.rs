@@ -171,7 +171,7 @@ fn seed_and_policies_override_the_scenarios() {
 }
 
 #[test]
-fn flows_unfinished_at_the_time_limit_make_a_run_inconclusive() {
+fn flows_unfinished_at_the_time_limit_make_a_run_doubtful() {
     let bench = Bench::new();
     let run = bench.sim_smoke(&["--until", "4 ms"], 4);
     let flows = run.flows();
@@ -610,7 +610,7 @@ fn a_simulation_ends_with_one_object_that_names_its_run() {
     assert_eq!(json["run"], run.0.to_str().unwrap());
     assert_eq!(
         (&json["verdict"], &json["exit"]),
-        (&"pass".into(), &0.into())
+        (&"valid".into(), &0.into())
     );
     assert_eq!(json["reasons"], serde_json::json!([]));
     let p99 = &json["policies"][0]["slowdown"]["p99"];
@@ -662,15 +662,15 @@ fn runs_are_listed_tagged_and_deleted() {
         serde_json::from_str(&out.stdout).unwrap()
     };
     assert_eq!(listed(&[]).as_array().unwrap().len(), 2);
-    let clean = listed(&["--verdict", "clean"]);
+    let valid = listed(&["--verdict", "valid"]);
     assert_eq!(
-        (&clean[0]["name"], &clean[0]["policies"][0]),
+        (&valid[0]["name"], &valid[0]["policies"][0]),
         (&name.into(), &"ecmp".into())
     );
-    assert_eq!(clean.as_array().unwrap().len(), 1);
+    assert_eq!(valid.as_array().unwrap().len(), 1);
     assert!(
-        clean[0]["size_bytes"].as_u64().unwrap() > 10_000,
-        "{clean:#}"
+        valid[0]["size_bytes"].as_u64().unwrap() > 10_000,
+        "{valid:#}"
     );
 
     bench.expect_exit(&["runs", "tag", name, "keep"], 0);

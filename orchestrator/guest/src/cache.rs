@@ -1,7 +1,8 @@
-//! Cache of unpacked kernel packages that guests boot from.
+//! Kernels that guests boot: of a cache of unpacked packages, or an installed one.
 //!
 //! `lcmp-lab provision` downloads the distribution's kernel package, unpacks it in the cache and
-//! indexes it with `depmod`; the package is never installed. Guests boot the newest complete release.
+//! indexes it with `depmod`; the package is not installed. Guests boot the newest complete release of the
+//! cache. Without one they boot the newest that is installed with its modules unpacked, as Debian 12 does.
 
 use std::{
     cmp::Ordering,
@@ -87,9 +88,13 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Returns the newest kernel in `dir` with all modules of labs and guests.
-    /// Fails with the error of the newest kernel if there is none.
-    pub fn find(dir: &Path) -> Result<Self, CacheError> {
+    /// Returns the newest kernel with all modules of labs and guests in `cache`, or else installed.
+    /// Fails with the error of the cache's newest kernel if there is none.
+    pub fn find(cache: &Path) -> Result<Self, CacheError> {
+        Self::find_in(cache).or_else(|error| Self::find_in(Path::new(INSTALLED)).map_err(|_| error))
+    }
+
+    fn find_in(dir: &Path) -> Result<Self, CacheError> {
         let mut newest_error = None;
         for release in releases(dir) {
             match Self::open(dir, release) {
@@ -173,6 +178,9 @@ fn names(modules: &[String]) -> String {
     let quoted: Vec<_> = modules.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }
+
+/// Root of the files of installed packages, which have the layout of the cache.
+const INSTALLED: &str = "/";
 
 const IMAGE_PREFIX: &str = "vmlinuz-";
 

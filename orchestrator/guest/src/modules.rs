@@ -36,9 +36,11 @@ impl ModuleIndex {
         }
     }
 
-    /// Returns those of `names` that this kernel has neither built in nor as a module.
+    /// Returns those of `names` that this kernel has neither built in nor as a module in an unpacked file;
+    /// a guest loads no packed ones.
     pub(crate) fn missing<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
-        let has_file = |(file, _): &(String, _)| self.dir.join(file).is_file();
+        let has_file =
+            |(file, _): &(String, _)| file.ends_with(".ko") && self.dir.join(file).is_file();
         let is_there = |name: &str| {
             self.builtin.contains(name) || self.loadable.get(name).is_some_and(has_file)
         };
@@ -115,6 +117,16 @@ kernel/net/9p/9pnet_virtio.ko: kernel/net/9p/9pnet.ko kernel/drivers/virtio/virt
     fn a_listed_module_without_its_file_is_missing() {
         let names = ["9pnet", "rdma_rxe"];
         assert_eq!(index().missing(&names), names);
+    }
+
+    #[test]
+    fn a_packed_module_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["veth.ko", "overlay.ko.xz"] {
+            fs::write(folder.path().join(file), "").unwrap();
+        }
+        let index = ModuleIndex::parse(folder.path(), "veth.ko:\noverlay.ko.xz:\n", "");
+        assert_eq!(index.missing(&["veth", "overlay"]), ["overlay"]);
     }
 
     #[test]

@@ -13,6 +13,8 @@
 //! - [`journal`]: changes of the machine, recorded before they happen
 //! - [`lab`]: reservation, bringing up, use, taking down and list of labs
 //! - [`run`]: agents, flows and records of one run
+//! - `certify`: measurement of every link, and its bounds
+//! - `clocks`: readings of the clocks at one moment
 //! - [`doctor`]: requirements of a lab on this machine
 //! - [`name`]: names of labs and namespaces
 //! - `netlink`: messages, batches and answers of the kernel
@@ -40,6 +42,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod certify;
+mod clocks;
 pub mod doctor;
 pub mod exec;
 pub mod journal;

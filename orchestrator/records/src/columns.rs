@@ -4,18 +4,15 @@
 use std::ops::Range;
 
 use serde::{
-    Deserializer,
+    Deserialize, Deserializer,
     de::{
         IntoDeserializer, Visitor,
-        value::{Error, MapDeserializer},
+        value::{Error, SeqDeserializer},
     },
     forward_to_deserialize_any,
 };
 
-use crate::{
-    Row,
-    rows::{Column, Kind},
-};
+use crate::rows::{Column, Kind};
 
 /// Consecutive rows of one table, column by column; at most [`BATCH_ROWS`].
 #[derive(Debug)]
@@ -140,11 +137,37 @@ impl Batch {
         self.lines[index]
     }
 
-    /// Returns the row at `index` of a batch with all columns of `R`.
-    pub(crate) fn row<R: Row>(&self, index: usize) -> Result<R, Error> {
-        let fields = self.columns();
-        let fields = fields.map(|(column, values)| (column.name, values.value(index)));
-        R::deserialize(MapDeserializer::new(fields))
+    /// Returns the places of the named columns, in the order of the names.
+    ///
+    /// # Panics
+    /// If one is no column of the batch.
+    pub(crate) fn places(&self, names: &[&str]) -> Vec<usize> {
+        let place = |name: &&str| {
+            let found = self
+                .columns
+                .iter()
+                .position(|(column, _)| column.name == *name);
+            found.unwrap_or_else(|| panic!("`{name}` is not a requested column"))
+        };
+        names.iter().map(place).collect()
+    }
+
+    /// Returns the row at `index` of a batch whose columns are the fields of `R`, in their order.
+    pub(crate) fn row<'a, R: Deserialize<'a>>(&'a self, index: usize) -> Result<R, Error> {
+        let fields = self.columns.iter().map(|(_, values)| values.value(index));
+        R::deserialize(SeqDeserializer::new(fields))
+    }
+
+    /// Returns what `R` has of the row at `index`: its fields are the columns at `places`.
+    pub(crate) fn part<'a, R: Deserialize<'a>>(
+        &'a self,
+        places: &[usize],
+        index: usize,
+    ) -> Result<R, Error> {
+        let fields = places
+            .iter()
+            .map(|&place| self.columns[place].1.value(index));
+        R::deserialize(SeqDeserializer::new(fields))
     }
 }
 
@@ -205,7 +228,7 @@ enum Value<'a> {
     Text(&'a str),
 }
 
-impl<'de> IntoDeserializer<'de> for Value<'_> {
+impl<'de> IntoDeserializer<'de> for Value<'de> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -213,7 +236,7 @@ impl<'de> IntoDeserializer<'de> for Value<'_> {
     }
 }
 
-impl<'de> Deserializer<'de> for Value<'_> {
+impl<'de> Deserializer<'de> for Value<'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -221,7 +244,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
             Self::None => visitor.visit_none(),
             Self::Integer(number) => visitor.visit_u64(number),
             Self::Float(number) => visitor.visit_f64(number),
-            Self::Text(text) => visitor.visit_str(text),
+            Self::Text(text) => visitor.visit_borrowed_str(text),
         }
     }
 

@@ -21,7 +21,8 @@ use crate::{
 /// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
 ///   `story.csv`
 /// - 3: `switches.csv`, `ports.csv`
-pub const FORMAT_VERSION: u32 = 4;
+/// - 5: `certificate.csv`, the grade of a verdict, and the figures that it is made from
+pub const FORMAT_VERSION: u32 = 5;
 
 /// File of the run's facts and outcome.
 pub const RUN_FILE: &str = "run.json";

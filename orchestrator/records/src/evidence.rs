@@ -10,6 +10,8 @@ use lab_units::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::trust::bounds::LATE_SAMPLES;
+
 /// Evidence of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -281,7 +283,7 @@ impl PolicyEvidence {
             ..
         } = self.sampling?;
         let share = ratio(late_samples, samples);
-        (share > MAX_LATE).then(|| {
+        (share > LATE_SAMPLES.doubtful).then(|| {
             format!(
                 "{}: {} of {} samples of queues ({}) were late by an interval or more: the CPU was too \
                  slow for them",
@@ -531,9 +533,6 @@ fn percent(share: f64) -> String {
 
 /// Offered ÷ requested load under which a run says little about the load.
 const MIN_OFFERED: f64 = 0.8;
-
-/// Share of late samples above which a run says less about congestion awareness.
-const MAX_LATE: f64 = 0.01;
 
 /// Share of the duration that starts have to cover.
 const MIN_COVERED: f64 = 0.9;

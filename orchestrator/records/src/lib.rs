@@ -6,7 +6,8 @@
 //! Must not contain: engines, plotting, clocks (the time is passed in), or files outside the
 //! results directory.
 //!
-//! - [`info`], [`outcome`]: facts of a run before its first and after its last flow, its verdict
+//! - [`info`], [`outcome`]: facts of a run before its first and after its last flow
+//! - [`trust`][]: the verdict on a run, and the bounds of the figures that it is made from
 //! - [`provenance`][]: program, command and policies of a run, and changes while it ran
 //! - [`evidence`][]: counts by which a run shows that it exercised what it ranks
 //! - [`run_file`]: `run.json`, which holds both with the format version
@@ -44,6 +45,7 @@ pub mod rows;
 pub mod run_file;
 pub mod sample;
 pub mod time;
+pub mod trust;
 pub mod writer;
 
 pub use columns::{Batch, Texts, Values};
@@ -57,16 +59,17 @@ pub use info::{
     DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo, SimInfo,
 };
 pub use lab_units::{Clock, LinkChange, Semantics};
-pub use outcome::{
-    DelayMethod, FlowCounts, GuestCpu, LabWork, MeasuredLink, Outcome, Phase, RunEnd, SimWork,
-    Verdict,
-};
+pub use outcome::{FlowCounts, GuestCpu, LabWork, Outcome, Phase, RunEnd, SimWork};
 pub use provenance::{Asked, ChangeKind, LiveChange, PolicySettings, Provenance};
-pub use reader::{RunDir, Table};
+pub use reader::{RunDir, Table, WholeFlow};
 pub use rows::{
-    Column, DcPath, DecisionRow, FlowRow, FlowStatus, HistoryRow, Kind, LinkRow, List, PfcEvent,
-    PfcRow, PortRow, QueueRow, Row, SplitRow, StoryEvent, StoryRow, SwitchRow,
+    CertifiedRow, Column, DcPath, DecisionRow, FlowFields, FlowRow, FlowStatus, HistoryRow, Kind,
+    LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow, Row, SplitRow, StoryEvent, StoryRow,
+    SwitchRow,
 };
 pub use run_file::{RunFile, stamp};
 pub use time::UtcTime;
+pub use trust::{
+    Certification, Conduct, CpuWatch, Grade, LinkBounds, Place, Reason, Recovery, Verdict, Watch,
+};
 pub use writer::RunWriter;

@@ -7,7 +7,8 @@
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, mpsc},
+    thread,
 };
 
 use parquet::{
@@ -61,7 +62,8 @@ pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
     fs::rename(&draft, &target).map_err(Operation::Replace.failed(target))
 }
 
-/// Calls `visit` with each row group of `columns` of the copy at `path`, in order.
+/// Calls `visit` with each row group of `columns` of the copy at `path`, in order. A thread decodes the next
+/// one meanwhile.
 pub(crate) fn read<E: From<RecordsError>>(
     path: &Path,
     columns: &[Column],
@@ -72,14 +74,40 @@ pub(crate) fn read<E: From<RecordsError>>(
         path: path.to_owned(),
         source,
     };
-    let file = SerializedFileReader::new(file).map_err(failed)?;
+    thread::scope(|scope| {
+        let (decoded, batches) = mpsc::sync_channel(1);
+        scope.spawn(move || {
+            // The other end is gone once `visit` has failed.
+            let send = |batch| decoded.send(batch).is_ok();
+            if let Err(error) = decode(file, columns, |batch| send(Ok(batch))) {
+                send(Err(error));
+            }
+        });
+        batches
+            .into_iter()
+            .try_for_each(|batch| visit(&batch.map_err(failed)?))
+    })
+}
+
+/// Calls `visit` with each row group of `columns` of `file`, in order, until it returns false.
+fn decode(
+    file: File,
+    columns: &[Column],
+    visit: impl Fn(Batch) -> bool,
+) -> Result<(), ParquetError> {
+    let file = SerializedFileReader::new(file)?;
     let mut first = 1;
     for index in 0..file.num_row_groups() {
-        let group = file.get_row_group(index).map_err(failed)?;
+        let group = file.get_row_group(index)?;
         let values = |column: &Column| Ok((*column, read_column(group.as_ref(), column)?));
-        let values = columns.iter().map(values).collect::<Result<_, _>>();
+        let values = columns
+            .iter()
+            .map(values)
+            .collect::<Result<_, ParquetError>>()?;
         let end = first + u64::try_from(group.metadata().num_rows()).unwrap_or(0);
-        visit(&Batch::from_columns(values.map_err(failed)?, first..end))?;
+        if !visit(Batch::from_columns(values, first..end)) {
+            break;
+        }
         first = end;
     }
     Ok(())

@@ -6,10 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::{
+    Deserialize,
+    de::{IgnoredAny, value},
+};
 
 use crate::{
-    FlowRow, Outcome, Row, RunFile, RunInfo, UtcTime,
+    FlowFields, FlowRow, Outcome, Row, RunFile, RunInfo, UtcTime,
     columns::Batch,
     csv_table,
     directory::PLAN_FILE,
@@ -32,6 +35,25 @@ pub struct Table<R> {
     pub rows: Vec<R>,
     /// Number of rows at the end that were truncated because their writer died: 0 or 1.
     pub truncated: u64,
+}
+
+/// One flow's row that is not read yet.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeFlow<'a> {
+    path: &'a Path,
+    batch: &'a Batch,
+    index: usize,
+}
+
+impl WholeFlow<'_> {
+    /// Reads the row.
+    ///
+    /// # Errors
+    /// If a field is invalid.
+    pub fn read(self) -> Result<FlowRow, RecordsError> {
+        let row = self.batch.row(self.index);
+        row.map_err(|source| row_error(self.path, self.batch, self.index, source))
+    }
 }
 
 impl RunDir {
@@ -96,11 +118,29 @@ impl RunDir {
     pub fn visit<R: Row>(&self, mut visit: impl FnMut(R)) -> Result<u64, RecordsError> {
         self.read(R::FILE, R::REQUIRED, R::COLUMNS, |path, batch| {
             for index in 0..batch.len() {
-                visit(batch.row(index).map_err(|source| RecordsError::Row {
-                    path: path.to_owned(),
-                    line: batch.line(index),
-                    source: source.into(),
-                })?);
+                let row = batch.row(index);
+                visit(row.map_err(|source| row_error(path, batch, index, source))?);
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with every flow, in order, and returns the number of truncated rows at the end: many
+    /// times faster than [`visit`](Self::visit), for queries that need few whole rows.
+    ///
+    /// # Errors
+    /// If the table is missing, has an invalid row, or `visit` fails.
+    pub fn visit_flows(
+        &self,
+        mut visit: impl FnMut(FlowFields<'_>, WholeFlow<'_>) -> Result<(), RecordsError>,
+    ) -> Result<u64, RecordsError> {
+        let columns = FlowRow::COLUMNS;
+        self.read(FlowRow::FILE, FlowRow::REQUIRED, columns, |path, batch| {
+            let places = batch.places(&FlowFields::COLUMNS);
+            for index in 0..batch.len() {
+                let fields = batch.part(&places, index);
+                let fields = fields.map_err(|source| row_error(path, batch, index, source))?;
+                visit(fields, WholeFlow { path, batch, index })?;
             }
             Ok(())
         })
@@ -166,6 +206,15 @@ impl RunDir {
             )
             .into(),
         })
+    }
+}
+
+/// Returns the error of the row at `index`.
+fn row_error(path: &Path, batch: &Batch, index: usize, source: value::Error) -> RecordsError {
+    RecordsError::Row {
+        path: path.to_owned(),
+        line: batch.line(index),
+        source: source.into(),
     }
 }
 

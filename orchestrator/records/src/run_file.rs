@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    LiveChange, Outcome, Phase, RunInfo, UtcTime,
+    LiveChange, Outcome, Phase, RunInfo, UtcTime, Verdict,
     directory::{FORMAT_VERSION, RUN_FILE, write_whole},
     error::{Operation, RecordsError},
 };
@@ -59,7 +59,7 @@ impl RunFile {
 }
 
 /// Replaces the end time and the phases of a finished run by those that the host measured, since a
-/// guest's clock is not right, and adds the changes that the host saw. Does nothing if the run is not
+/// guest's clock is not right, adds the changes that the host saw, and judges the run again. Does nothing if the run is not
 /// finished.
 ///
 /// # Errors
@@ -77,6 +77,7 @@ pub fn stamp(
     outcome.end.ended_at = ended_at;
     outcome.end.phases = phases;
     outcome.end.changes.extend(changes);
+    outcome.verdict = Verdict::of(&run.info, Some(&outcome.end), &outcome.counts);
     run.write(run_dir)
 }
 

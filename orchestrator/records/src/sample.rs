@@ -4,9 +4,9 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{
-    Clock, DcInfo, DcPath, DelayMethod, EngineInfo, Evidence, FlowRow, FlowStatus, Granularity,
-    GuestCpu, LinkInfo, LinkRow, Location, MeasuredLink, Phase, Provenance, QueueRow, RunEnd,
-    RunInfo, ScaleInfo, UtcTime,
+    CertifiedRow, Clock, Conduct, DcInfo, DcPath, EngineInfo, Evidence, FlowRow, FlowStatus,
+    Granularity, GuestCpu, LinkBounds, LinkInfo, LinkRow, Location, Phase, Place, Provenance,
+    QueueRow, RunEnd, RunInfo, ScaleInfo, UtcTime,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
@@ -131,20 +131,42 @@ pub fn end() -> RunEnd {
         lab: None,
         sim: None,
         late_launches: 0,
-        measured_links: vec![MeasuredLink {
-            link: "dc1-dc8".into(),
-            from_dc: "dc1".into(),
-            to_dc: "dc8".into(),
-            emu_rate_bps: "100 Mbit".parse().expect("a rate"),
-            emu_measured_rate_bps: "99 Mbit".parse().ok(),
-            emu_delay_ns: Nanos::from_millis(50),
-            emu_measured_delay_ns: None,
-            delay_method: DelayMethod::HalfRtt,
-        }],
+        conduct: Conduct::default(),
         warnings: Vec::new(),
         problems: Vec::new(),
+        is_interrupted: false,
         evidence: Evidence::default(),
         changes: Vec::new(),
+    }
+}
+
+/// Returns the certificate of the direction from `from` to `to` of a link of 100 Mbit/s and 50 ms, exact
+/// in all figures.
+#[must_use]
+pub fn certified(from: &str, to: &str) -> CertifiedRow {
+    let rate: BitsPerSec = "100 Mbit".parse().expect("a rate");
+    let delay = Nanos::from_millis(50);
+    let bounds = Place::GuestVirtual.link_bounds();
+    CertifiedRow {
+        link: format!("{from}-{to}"),
+        from: from.into(),
+        to: to.into(),
+        emu_rate_bps: rate,
+        emu_measured_rate_bps: Some(rate),
+        emu_rate_bound_bps: bounds.rate(rate),
+        emu_delay_ns: delay,
+        emu_measured_delay_ns: Some(delay),
+        emu_delay_bound_ns: bounds.delay(delay),
+        emu_spread_ns: Some(Nanos::ZERO),
+        emu_spread_bound_ns: bounds.spread(),
+        queue_packets: 150,
+        measured_queue_packets: Some(150),
+        queue_bound_packets: LinkBounds::QUEUE_PACKETS,
+        sent: 190,
+        lost: 0,
+        disordered: 0,
+        foreign: 0,
+        problem: None,
     }
 }
 

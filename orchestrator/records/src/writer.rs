@@ -118,7 +118,7 @@ impl RunWriter {
     /// If the row cannot be written.
     pub fn append_flow(&mut self, row: &FlowRow) -> Result<(), RecordsError> {
         self.table::<FlowRow>()?.append(std::slice::from_ref(row))?;
-        self.counts.add(row);
+        self.counts.add(row.fields());
         Ok(())
     }
 

@@ -16,7 +16,19 @@ use crate::{CaseOutcome, Check, SuiteOutcome, Verdict};
 pub fn junit(outcome: &SuiteOutcome) -> Result<String, SerializeError> {
     let mut report = Report::new(outcome.suite.as_str());
     report.add_test_suites(outcome.cases.iter().map(|case| suite(outcome, case)));
-    report.to_string()
+    report.to_string().map(|xml| without_skipped(&xml))
+}
+
+/// Returns `xml` without the number of skipped tests of all suites: Jenkins' schema has it on each suite alone.
+fn without_skipped(xml: &str) -> String {
+    let cut = || {
+        let (before, rest) = xml.split_once("<testsuites ")?;
+        let (tag, after) = rest.split_once('>')?;
+        let (first, rest) = tag.split_once(" skipped=\"")?;
+        let (_, last) = rest.split_once('"')?;
+        Some(format!("{before}<testsuites {first}{last}>{after}"))
+    };
+    cut().unwrap_or_else(|| xml.to_owned())
 }
 
 fn suite(outcome: &SuiteOutcome, case: &CaseOutcome) -> TestSuite {
@@ -49,16 +61,19 @@ fn test_case(class: &str, check: &Check) -> TestCase {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use quick_xml::{Reader, events::Event};
+
     use super::*;
 
-    #[test]
-    fn checks_are_test_cases_with_their_reasons() {
+    fn outcome() -> SuiteOutcome {
         let check = |name: &str, verdict| Check {
             name: name.to_owned(),
             verdict,
             detail: "left < right & so on".to_owned(),
         };
-        let outcome = SuiteOutcome {
+        SuiteOutcome {
             suite: "nightly".into(),
             cases: vec![CaseOutcome {
                 name: "smoke".into(),
@@ -70,8 +85,12 @@ mod tests {
                 ],
                 seconds: 1.5,
             }],
-        };
-        let xml = junit(&outcome).unwrap();
+        }
+    }
+
+    #[test]
+    fn checks_are_test_cases_with_their_reasons() {
+        let xml = junit(&outcome()).unwrap();
         for part in [
             r#"<testsuite name="smoke" tests="3" skipped="1" errors="0" failures="1" time="1.500">"#,
             r#"<testcase name="a &lt;= b" classname="nightly.smoke"/>"#,
@@ -80,5 +99,71 @@ mod tests {
         ] {
             assert!(xml.contains(part), "{part}\n{xml}");
         }
+    }
+
+    /// Elements that the schema of Jenkins' xUnit plugin (`junit-10.xsd`) has, of those that a suite needs:
+    /// the element around each, the attributes that it must have, and those that it may have.
+    const SCHEMA: [(&str, &str, &[&str], &[&str]); 5] = [
+        (
+            "testsuites",
+            "",
+            &[],
+            &["name", "time", "tests", "failures", "errors"],
+        ),
+        (
+            "testsuite",
+            "testsuites",
+            &["name", "tests", "failures", "errors"],
+            &["time", "skipped", "timestamp", "hostname", "id", "package"],
+        ),
+        (
+            "testcase",
+            "testsuite",
+            &["name"],
+            &["time", "classname", "group"],
+        ),
+        ("failure", "testcase", &[], &["type", "message"]),
+        ("skipped", "testcase", &[], &["type", "message"]),
+    ];
+
+    #[test]
+    fn elements_and_attributes_are_those_of_jenkins_schema() {
+        let xml = junit(&outcome()).unwrap();
+        let mut reader = Reader::from_str(&xml);
+        let (mut around, mut found) = (vec![String::new()], BTreeMap::new());
+        loop {
+            let event = reader.read_event().unwrap();
+            let (element, is_open) = match &event {
+                Event::Start(element) => (element, true),
+                Event::Empty(element) => (element, false),
+                Event::End(_) => {
+                    around.pop();
+                    continue;
+                }
+                Event::Eof => break,
+                _ => continue,
+            };
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            let name = text(element.name().as_ref());
+            let rule = SCHEMA.iter().find(|rule| rule.0 == name);
+            let (_, parent, required, optional) = rule.unwrap_or_else(|| panic!("<{name}>"));
+            assert_eq!(around.last().map(String::as_str), Some(*parent), "<{name}>");
+            let attributes: Vec<String> = element
+                .attributes()
+                .map(|attribute| text(attribute.unwrap().key.as_ref()))
+                .collect();
+            let is_known = |it: &String| required.iter().chain(*optional).any(|known| known == it);
+            assert!(attributes.iter().all(is_known), "<{name}> {attributes:?}");
+            let has = |it: &&str| attributes.iter().any(|attribute| attribute == it);
+            assert!(required.iter().all(has), "<{name}> {attributes:?}");
+            *found.entry(name.clone()).or_insert(0) += 1;
+            if is_open {
+                around.push(name);
+            }
+        }
+        assert_eq!(
+            found.into_iter().map(|it| it.1).collect::<Vec<_>>(),
+            [1, 1, 3, 1, 1]
+        );
     }
 }

@@ -50,7 +50,7 @@ impl Samples {
             }
         }
         let doubts = match run.outcome() {
-            Some(outcome) => outcome.verdict.reasons.clone(),
+            Some(outcome) => outcome.verdict.sentences(),
             None => vec!["the run did not end".to_owned()],
         };
         Ok(Self {
@@ -69,7 +69,7 @@ impl Samples {
 
 impl PolicySamples {
     fn add(&mut self, row: FlowRow) {
-        self.counts.add(&row);
+        self.counts.add(row.fields());
         if let Some(slowdown) = row.slowdown {
             let repetition = self.repetitions.entry(row.repetition).or_default();
             repetition.push(slowdown);

@@ -130,7 +130,7 @@ impl Measured {
         let sender = rows.first().map(|row| row.src_dc.clone());
         values.utilisation = utilisation(run, &policies, sender.as_deref().unwrap_or_default())?;
         let doubts = match run.outcome() {
-            Some(outcome) => outcome.verdict.reasons.clone(),
+            Some(outcome) => outcome.verdict.sentences(),
             None => vec!["the run did not end".to_owned()],
         };
         let name = run.path().file_name().unwrap_or_default();

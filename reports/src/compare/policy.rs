@@ -120,12 +120,13 @@ fn by_seed(runs: &[Vec<(&Recorded, f64)>; 2]) -> Option<[SeedChange; 2]> {
 
 fn bins(runs: &[Vec<(&Recorded, f64)>; 2]) -> Vec<BinChange> {
     let size = |(flow, _): &(&Recorded, f64)| Bytes::new(flow.size);
-    let bins = SizeBins::new(runs.iter().flatten().map(size).collect(), runs.len());
+    let mut sizes: Vec<Bytes> = runs.iter().flatten().map(size).collect();
+    sizes.sort_unstable();
+    let bins = SizeBins::equal(&sizes, runs.len());
     let mut slowdowns = vec![[Vec::new(), Vec::new()]; bins.upper().len()];
     for (at, run) in runs.iter().enumerate() {
         for flow in run {
-            let bin = usize::try_from(bins.of(size(flow))).unwrap_or(usize::MAX);
-            slowdowns[bin][at].push(flow.1);
+            slowdowns[bins.of(size(flow))][at].push(flow.1);
         }
     }
     let bin = |(upper, mut slowdowns): (&Bytes, [Vec<f64>; 2])| {

@@ -152,11 +152,13 @@ pub fn agreements(flows: &Flows, bins: &[BinPoint], scheduled: u64) -> (Vec<Agre
 pub fn by_size(flows: &Flows) -> Vec<BinPoint> {
     let compared = flows.pairs().filter(|pair| slowdowns_of(*pair).is_some());
     let sizes = compared.clone().map(|pair| Bytes::new(pair[0].size));
-    let bins = SizeBins::new(sizes.collect(), flows.policies.len());
+    let mut sizes: Vec<Bytes> = sizes.collect();
+    sizes.sort_unstable();
+    let bins = SizeBins::equal(&sizes, flows.policies.len());
     let none = [Vec::new(), Vec::new()];
     let mut slowdowns = vec![vec![none; bins.upper().len()]; flows.policies.len()];
     for pair in compared {
-        let bin = usize::try_from(bins.of(Bytes::new(pair[0].size))).unwrap_or(usize::MAX);
+        let bin = bins.of(Bytes::new(pair[0].size));
         let of_bin = &mut slowdowns[pair[0].key.policy][bin];
         for (slowdowns, slowdown) in of_bin.iter_mut().zip(slowdowns_of(pair).iter().flatten()) {
             slowdowns.push(*slowdown);

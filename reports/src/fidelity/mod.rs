@@ -169,7 +169,7 @@ fn names(runs: [&RunDir; 2]) -> [&'static str; 2] {
 pub(crate) fn facts(run: &RunDir, name: &str, truncated: u64) -> RunFacts {
     let info = run.info();
     let mut problems = match run.outcome() {
-        Some(outcome) => outcome.verdict.reasons.clone(),
+        Some(outcome) => outcome.verdict.sentences(),
         None => vec!["the run did not end: it was interrupted, or is still going on".to_owned()],
     };
     if truncated > 0 {

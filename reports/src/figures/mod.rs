@@ -20,6 +20,7 @@ use crate::{
     frames::RouteShare,
     route::Route,
     run::Run,
+    size_bins::SizeBins,
     text,
 };
 
@@ -67,7 +68,7 @@ pub fn draw_figures(run: &Run, figures_dir: &Path) -> Result<Vec<Captioned>, Rep
     let draw = Draw {
         run,
         policies: policies.iter().cloned().zip(styles).collect(),
-        groups: Groups::of(run)?,
+        groups: Groups::of(run),
         figures_dir,
     };
     let mut figures = vec![draw.cdf()?, draw.by_size()?, draw.by_log_size()?];
@@ -110,18 +111,14 @@ impl Draw<'_> {
 
     fn cdf(&self) -> Result<Captioned, ReportError> {
         let flows = &self.run.flows;
-        let values = flows
-            .slowdowns()?
-            .into_iter()
-            .zip(flows.slowdowns_by_repetition()?);
-        let curve = |((policy, style), (sorted, repetitions)): (&(String, Style), _)| Curve {
+        let curve = |(index, (policy, style)): (usize, &(String, Style))| Curve {
             policy: policy.clone(),
             style: *style,
-            sorted,
-            repetitions,
+            sorted: flows.slowdowns(index),
+            repetitions: flows.slowdowns_by_repetition(index),
         };
         let figure = Cdf {
-            curves: self.policies.iter().zip(values).map(curve).collect(),
+            curves: self.policies.iter().enumerate().map(curve).collect(),
         };
         let band = match self.run.info.repetitions {
             0 | 1 => {
@@ -143,7 +140,7 @@ impl Draw<'_> {
             name: "fct-slowdown-by-size",
             policies: self.policies.clone(),
             upper: bins.upper().to_vec(),
-            slowdowns: self.run.flows.slowdowns_by_bin()?,
+            slowdowns: self.slowdowns_by_size(bins),
             min_flows: 1,
         };
         let counts = figure.slowdowns.iter().flatten().map(Vec::len);
@@ -165,11 +162,12 @@ impl Draw<'_> {
     }
 
     fn by_log_size(&self) -> Result<Captioned, ReportError> {
+        let bins = &self.run.flows.log_bins;
         let figure = SizePanels {
             name: "fct-slowdown-by-size-log",
             policies: self.policies.clone(),
-            upper: self.run.flows.log_bins.upper().to_vec(),
-            slowdowns: self.run.flows.slowdowns_by_log_bin()?,
+            upper: bins.upper().to_vec(),
+            slowdowns: self.slowdowns_by_size(bins),
             min_flows: MIN_FLOWS,
         };
         let caption = format!(
@@ -181,11 +179,20 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Slowdown, title), caption)
     }
 
+    /// Returns each policy's slowdowns in each of `bins`.
+    fn slowdowns_by_size(&self, bins: &SizeBins) -> Vec<Vec<Vec<f64>>> {
+        let flows = &self.run.flows;
+        let policies = 0..flows.policies.len();
+        policies
+            .map(|policy| flows.slowdowns_by_size(policy, bins))
+            .collect()
+    }
+
     /// Returns the matrix of datacenter pairs; none if flows are between two pairs at most.
     fn dc_pairs(&self) -> Result<Option<Captioned>, ReportError> {
         let mut panels = Vec::new();
         for (index, (policy, style)) in self.policies.iter().enumerate() {
-            let slowdowns = self.run.flows.slowdowns_by_pair(index)?;
+            let slowdowns = self.run.flows.slowdowns_by_pair(index);
             let cell = |((source, sink), sorted): ((&str, &str), Vec<f64>)| {
                 Some(((source.to_owned(), sink.to_owned()), PairCell::of(&sorted)?))
             };
@@ -224,7 +231,7 @@ impl Draw<'_> {
     fn map(&self) -> Result<Captioned, ReportError> {
         let mut panels = Vec::new();
         for (index, (policy, style)) in self.policies.iter().enumerate() {
-            let shares = self.run.flows.routes(index)?;
+            let shares = self.run.flows.routes(index);
             let known: u64 = shares.iter().map(|share| share.flows).sum();
             panels.push(Panel {
                 policy: policy.clone(),

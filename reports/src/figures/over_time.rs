@@ -25,21 +25,19 @@ use crate::{
 impl Draw<'_> {
     pub fn timeline(&self) -> Result<Captioned, ReportError> {
         let flows = &self.run.flows;
-        let groups = &self.groups;
-        let bar = |span: &Span<'_>| Bar {
+        let positions = self.groups.positions(self.run);
+        let bar = |span: Span| Bar {
             start: text::seconds(span.start),
             end: span
                 .fct
                 .map(|fct| text::seconds(span.start.saturating_add(fct))),
-            route: span
-                .route
-                .and_then(|route| groups.position(&self.run.routes.named(route))),
+            route: positions.of(&span),
         };
         let mut lanes = Vec::new();
         for (index, (policy, _)) in self.policies.iter().enumerate() {
             lanes.push(Lane {
                 policy: policy.clone(),
-                flows: flows.spans(index)?.iter().map(bar).collect(),
+                flows: flows.spans(index).into_iter().map(bar).collect(),
             });
         }
         let figure = Timeline {
@@ -153,7 +151,7 @@ impl Draw<'_> {
         let edges: Vec<usize> = (0..=self.run.grid.narrow_len()).step_by(merged).collect();
         let mut panels = Vec::new();
         for (index, (policy, _)) in self.policies.iter().enumerate() {
-            let flows = self.groups.flows_over_time(self.run, index)?;
+            let flows = self.groups.flows_over_time(self.run, index);
             panels.push(StackPanel {
                 policy: policy.clone(),
                 layers: layers(&flows, &edges),
@@ -371,7 +369,7 @@ impl Draw<'_> {
         let later = self
             .run
             .flows
-            .ends()?
+            .ends()
             .into_iter()
             .filter(|&time| time > end)
             .count();

@@ -6,7 +6,6 @@ use lab_units::Nanos;
 use plotters::style::RGBColor;
 
 use crate::{
-    error::ReportError,
     figure::theme::ROUTES,
     frames::{FlowsOverTime, Span, flows_over_time},
     route::Route,
@@ -24,17 +23,17 @@ pub enum Groups {
 
 impl Groups {
     /// Returns the groups of the routes of `run`.
-    pub fn of(run: &Run) -> Result<Self, ReportError> {
+    pub fn of(run: &Run) -> Self {
         let mut routes: BTreeSet<String> = BTreeSet::new();
         for policy in 0..run.flows.policies.len() {
-            let shares = run.flows.routes(policy)?;
+            let shares = run.flows.routes(policy);
             routes.extend(shares.into_iter().map(|share| share.route));
         }
         if routes.len() > ROUTES.len() {
             let routes = routes.iter().map(|route| run.routes.named(route));
             let lengths: BTreeSet<usize> = routes.filter_map(|route| links_of(&route)).collect();
             let lengths = lengths.into_iter().take(ROUTES.len());
-            return Ok(Self::Lengths(lengths.collect()));
+            return Self::Lengths(lengths.collect());
         }
         // Routes of unknown delay come last.
         let order = |route: &str| {
@@ -43,19 +42,25 @@ impl Groups {
         };
         let mut routes: Vec<String> = routes.into_iter().collect();
         routes.sort_by(|a, b| (order(a), a).cmp(&(order(b), b)));
-        Ok(Self::Routes(routes))
+        Self::Routes(routes)
     }
 
     /// Returns the flows of a policy's first repetition over time, those of no group last.
-    pub fn flows_over_time(&self, run: &Run, policy: usize) -> Result<FlowsOverTime, ReportError> {
-        let group_of = |span: &Span<'_>| {
-            let group = span
-                .route
-                .and_then(|route| self.position(&run.routes.named(route)));
-            group.unwrap_or(self.len())
-        };
-        let spans = run.flows.spans(policy)?;
-        Ok(flows_over_time(&run.grid, &spans, self.len() + 1, group_of))
+    pub fn flows_over_time(&self, run: &Run, policy: usize) -> FlowsOverTime {
+        let spans = run.flows.first_repetition(policy);
+        let positions = self.positions(run);
+        let group_of = |span: &Span| positions.of(span).unwrap_or(self.len());
+        flows_over_time(&run.grid, spans, self.len() + 1, group_of)
+    }
+
+    /// Returns the position of the group of each of a run's routes.
+    pub fn positions(&self, run: &Run) -> Positions {
+        let names = run.flows.route_names.iter();
+        Positions(
+            names
+                .map(|name| self.position(&run.routes.named(name)))
+                .collect(),
+        )
     }
 
     /// True if routes of equally many links share a colour.
@@ -72,7 +77,7 @@ impl Groups {
     }
 
     /// Returns the position of the group of `route`.
-    pub fn position(&self, route: &Route) -> Option<usize> {
+    fn position(&self, route: &Route) -> Option<usize> {
         match self {
             Self::Routes(routes) => routes.iter().position(|one| *one == route.text),
             Self::Lengths(lengths) => {
@@ -96,6 +101,17 @@ impl Groups {
             }
         };
         names.into_iter().zip(ROUTES).collect()
+    }
+}
+
+/// Positions of the groups of a run's routes, by the routes' numbers.
+pub struct Positions(Vec<Option<usize>>);
+
+impl Positions {
+    /// Returns the position of the group of a flow's route; `None` if the flow has no known one.
+    pub fn of(&self, span: &Span) -> Option<usize> {
+        let route = usize::try_from(span.route?).ok()?;
+        *self.0.get(route)?
     }
 }
 

@@ -3,35 +3,56 @@
 use lab_records::FlowRow;
 
 /// Flows of one policy: the worst, and a sample.
-#[derive(Default)]
 pub struct Chosen {
     worst: Vec<FlowRow>,
     sample: Vec<FlowRow>,
+    /// Slowdown from which a flow may be one of the worst.
+    threshold: f64,
     seen: usize,
+    /// One in so many flows is in the sample.
+    every: usize,
+    /// Number of worst flows that are kept.
+    room: usize,
 }
 
 impl Chosen {
-    /// Adds a flow, of about `expected` ones; at most `room` worst and about as many others are kept.
-    pub fn add(&mut self, row: FlowRow, expected: u64, room: usize) {
+    /// Returns no flows yet, of about `expected` ones; at most `room` worst and about as many others are kept.
+    pub fn new(expected: u64, room: usize) -> Self {
         let expected = usize::try_from(expected).unwrap_or(usize::MAX);
-        let every = match expected <= 2 * room {
-            true => 1,
-            false => expected.div_ceil(room.max(1)),
-        };
-        if self.seen.is_multiple_of(every) {
-            self.sample.push(row);
-        } else {
-            self.worst.push(row);
-            if self.worst.len() >= 2 * room.max(1) {
-                self.keep_worst(room);
+        Self {
+            worst: Vec::new(),
+            sample: Vec::new(),
+            threshold: 0.0,
+            seen: 0,
+            every: match expected <= 2 * room {
+                true => 1,
+                false => expected.div_ceil(room.max(1)),
+            },
+            room,
+        }
+    }
+
+    /// Adds a flow with its slowdown; its row is read only if it may be kept.
+    pub fn add<E>(
+        &mut self,
+        slowdown: Option<f64>,
+        row: impl FnOnce() -> Result<FlowRow, E>,
+    ) -> Result<(), E> {
+        if self.seen.is_multiple_of(self.every) {
+            self.sample.push(row()?);
+        } else if slowdown.unwrap_or(f64::INFINITY) >= self.threshold {
+            self.worst.push(row()?);
+            if self.worst.len() >= 2 * self.room.max(1) {
+                self.keep_worst();
             }
         }
         self.seen += 1;
+        Ok(())
     }
 
     /// Returns the flows kept, by repetition and id.
-    pub fn into_rows(mut self, room: usize) -> Vec<FlowRow> {
-        self.keep_worst(room);
+    pub fn into_rows(mut self) -> Vec<FlowRow> {
+        self.keep_worst();
         let mut rows = self.worst;
         rows.append(&mut self.sample);
         rows.sort_by_key(|row| (row.repetition, row.flow_id));
@@ -39,29 +60,40 @@ impl Chosen {
     }
 
     /// Keeps the flows that did not finish, and then those with the largest slowdowns.
-    fn keep_worst(&mut self, room: usize) {
+    fn keep_worst(&mut self) {
         let badness = |row: &FlowRow| row.slowdown.unwrap_or(f64::INFINITY);
         self.worst.sort_by(|a, b| {
             let worse = badness(b).total_cmp(&badness(a));
             worse.then((a.repetition, a.flow_id).cmp(&(b.repetition, b.flow_id)))
         });
-        self.worst.truncate(room);
+        self.worst.truncate(self.room);
+        if let Some(least) = self.worst.last().filter(|_| self.worst.len() == self.room) {
+            self.threshold = badness(least);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
     use crate::testing;
 
     fn chosen(count: u32, room: usize) -> Vec<u32> {
-        let mut chosen = Chosen::default();
+        let mut chosen = Chosen::new(count.into(), room);
+        let mut read = 0;
         for id in 0..count {
             let slowdown = (id != 7).then(|| f64::from(id * 37 % count) + 1.0);
-            chosen.add(testing::flow("a", id, slowdown), count.into(), room);
+            let row = || {
+                read += 1;
+                Ok::<_, Infallible>(testing::flow("a", id, slowdown))
+            };
+            chosen.add(slowdown, row).unwrap();
         }
+        assert!(read < 200, "{read} rows of {count} were read");
         chosen
-            .into_rows(room)
+            .into_rows()
             .into_iter()
             .map(|row| row.flow_id.0)
             .collect()

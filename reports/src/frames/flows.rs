@@ -1,17 +1,23 @@
-//! Queries on flows.
+//! Flows, in memory, and what figures and tables ask of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    thread,
+};
 
-use lab_records::{DcPath, FlowCounts, FlowRow, RunDir};
+use lab_records::{FlowCounts, FlowFields, FlowRow, RecordsError, RunDir, WholeFlow};
 use lab_units::{Bytes, Nanos};
-use polars::prelude::*;
 
-use super::{chosen::Chosen, numbers, stories::FlowKey};
+use super::{
+    chosen::Chosen,
+    interned::{Pairs, RouteNumbers},
+    stories::FlowKey,
+};
 use crate::{error::ReportError, route::Routes, size_bins::SizeBins};
 
 /// The flows of a run.
 pub struct Flows {
-    /// Labels of the policies: those of the run, then any that only rows have.
+    /// Labels of the policies.
     pub policies: Vec<String>,
     /// Counts of flows under each policy.
     pub counts: Vec<FlowCounts>,
@@ -25,11 +31,12 @@ pub struct Flows {
     pub bins: SizeBins,
     /// Bins of all flows' sizes between round sizes.
     pub log_bins: SizeBins,
-    /// Sending and receiving datacenters, by the number that the frame has for each pair.
+    /// Routes, by their numbers.
+    pub route_names: Vec<String>,
+    /// Sending and receiving datacenters, by the number of each pair.
     pairs: Vec<(String, String)>,
-    /// Routes, by the number that the frame has for each.
-    routes: Vec<String>,
-    frame: LazyFrame,
+    /// Flows of each policy.
+    of_policies: Vec<PolicyFlows>,
 }
 
 /// Flows over one route under one policy.
@@ -53,73 +60,74 @@ pub struct Pair {
 }
 
 /// Time and route of one flow.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Span<'a> {
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Span {
     /// Start time.
     pub start: Nanos,
     /// FCT; none if the flow did not finish.
     pub fct: Option<Nanos>,
-    /// The route; none if it is not known.
-    pub route: Option<&'a str>,
+    /// Number of the route; none if it is not known.
+    pub route: Option<u32>,
 }
 
-/// Columns of the frame, while rows are read: about 60 bytes for each flow.
+/// Flows of one policy.
 #[derive(Default)]
-struct Columns {
-    policies: Vec<u32>,
-    repetitions: Vec<u32>,
-    flows: Vec<u32>,
-    sizes: Vec<u64>,
-    starts: Vec<u64>,
-    fcts: Vec<Option<u64>>,
-    slowdowns: Vec<Option<f64>>,
-    routes: Vec<Option<u32>>,
-    pairs: Vec<u32>,
+struct PolicyFlows {
+    /// The flows, by repetition and id.
+    flows: Vec<Flow>,
+    /// Places of those that finished, from the least slowdown to the largest.
+    by_slowdown: Vec<u32>,
+}
+
+/// One flow: 72 bytes.
+#[derive(Clone, Copy)]
+struct Flow {
+    repetition: u32,
+    id: u32,
+    size: Bytes,
+    span: Span,
+    slowdown: Option<f64>,
+    pair: u32,
 }
 
 /// Reader of flows, row by row.
 struct Reader<'a> {
-    known_routes: &'a Routes,
     flows: Flows,
-    route_of_path: BTreeMap<DcPath, u32>,
-    number_of_pair: BTreeMap<String, BTreeMap<String, u32>>,
-    columns: Columns,
+    routes: RouteNumbers<'a>,
+    pairs: Pairs,
     /// Flows that the page shows one by one, by policy.
     chosen: Vec<Chosen>,
-    /// Number of flows of a policy.
-    expected: u64,
-    /// Number of a policy's worst flows that the page has room for.
-    room: usize,
+    /// Policy of the last row: the next one is of the same, as a rule.
+    policy: usize,
 }
 
 impl Flows {
     /// Reads the flows of `run`, and the number of truncated rows.
     pub fn read(run: &RunDir, routes: &Routes) -> Result<(Self, u64), ReportError> {
         let policies = run.info().policies.clone();
-        let policies_count = policies.len();
+        let count = policies.len();
+        let room = MAX_SHOWN / 2 / count.max(1);
+        let chosen = || Chosen::new(run.info().scheduled_flows, room);
         let mut reader = Reader {
-            known_routes: routes,
             flows: Self {
-                counts: vec![FlowCounts::default(); policies.len()],
+                counts: vec![FlowCounts::default(); count],
+                of_policies: (0..count).map(|_| PolicyFlows::default()).collect(),
                 policies,
                 shown: Vec::new(),
                 max_lateness: None,
                 max_resolution: None,
-                bins: SizeBins::new(Vec::new(), 1),
+                bins: SizeBins::equal(&[], 1),
                 log_bins: SizeBins::logarithmic(&[]),
+                route_names: Vec::new(),
                 pairs: Vec::new(),
-                routes: Vec::new(),
-                frame: LazyFrame::default(),
             },
-            route_of_path: BTreeMap::new(),
-            number_of_pair: BTreeMap::new(),
-            columns: Columns::default(),
-            chosen: Vec::new(),
-            expected: run.info().scheduled_flows,
-            room: MAX_SHOWN / 2 / policies_count.max(1),
+            routes: RouteNumbers::new(routes),
+            pairs: Pairs::default(),
+            chosen: (0..count).map(|_| chosen()).collect(),
+            policy: 0,
         };
-        let truncated = run.visit(|row| reader.add(row))?;
-        Ok((reader.finish()?, truncated))
+        let truncated = run.visit_flows(|flow, row| reader.add(flow, row))?;
+        Ok((reader.finish(), truncated))
     }
 
     /// Returns policy, repetition and id of each flow that the page shows.
@@ -146,290 +154,209 @@ impl Flows {
         total
     }
 
-    /// Returns the sorted slowdowns of each policy's finished flows.
-    pub fn slowdowns(&self) -> PolarsResult<Vec<Vec<f64>>> {
-        let frame = self.all_finished(&[POLICY])?;
-        let mut slowdowns = vec![Vec::new(); self.policies.len()];
-        for (policy, slowdown) in ids(&frame, POLICY)?.zip(floats(&frame, SLOWDOWN)?) {
-            slowdowns[policy].push(slowdown);
-        }
-        sort(&mut slowdowns);
-        Ok(slowdowns)
+    /// Returns the sorted slowdowns of a policy's finished flows.
+    pub fn slowdowns(&self, policy: usize) -> Vec<f64> {
+        let sorted = self.of_policies[policy].finished();
+        sorted.map(|(_, slowdown)| slowdown).collect()
     }
 
-    /// Returns the sorted slowdowns of each policy's finished flows in each repetition.
-    pub fn slowdowns_by_repetition(&self) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
-        let frame = self.all_finished(&[POLICY, REPETITION])?;
-        let mut slowdowns: Vec<Vec<Vec<f64>>> = vec![Vec::new(); self.policies.len()];
-        let rows = ids(&frame, POLICY)?.zip(ids(&frame, REPETITION)?);
-        for ((policy, repetition), slowdown) in rows.zip(floats(&frame, SLOWDOWN)?) {
-            let repetitions = &mut slowdowns[policy];
-            if repetitions.len() <= repetition {
-                repetitions.resize(repetition + 1, Vec::new());
-            }
-            repetitions[repetition].push(slowdown);
-        }
-        slowdowns.iter_mut().for_each(|groups| sort(groups));
-        Ok(slowdowns)
+    /// Returns the sorted slowdowns of a policy's finished flows in each repetition.
+    pub fn slowdowns_by_repetition(&self, policy: usize) -> Vec<Vec<f64>> {
+        let of = &self.of_policies[policy];
+        let last = of.flows.iter().rfind(|flow| flow.slowdown.is_some());
+        let count = last.map_or(0, |flow| index(flow.repetition) + 1);
+        of.groups(count, |flow| index(flow.repetition))
     }
 
-    /// Returns the sorted slowdowns of each policy's finished flows in each bin of [`bins`](Self::bins).
-    pub fn slowdowns_by_bin(&self) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
-        self.slowdowns_in(&self.bins, BIN)
-    }
-
-    /// Returns the sorted slowdowns of each policy's finished flows in each bin of
-    /// [`log_bins`](Self::log_bins).
-    pub fn slowdowns_by_log_bin(&self) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
-        self.slowdowns_in(&self.log_bins, LOG_BIN)
-    }
-
-    fn slowdowns_in(&self, bins: &SizeBins, column: &str) -> PolarsResult<Vec<Vec<Vec<f64>>>> {
-        let frame = self.all_finished(&[POLICY, column])?;
-        let bins = vec![Vec::new(); bins.upper().len()];
-        let mut slowdowns = vec![bins; self.policies.len()];
-        let rows = ids(&frame, POLICY)?.zip(ids(&frame, column)?);
-        for ((policy, bin), slowdown) in rows.zip(floats(&frame, SLOWDOWN)?) {
-            slowdowns[policy][bin].push(slowdown);
-        }
-        slowdowns.iter_mut().for_each(|groups| sort(groups));
-        Ok(slowdowns)
+    /// Returns the sorted slowdowns of a policy's finished flows in each of `bins`.
+    pub fn slowdowns_by_size(&self, policy: usize, bins: &SizeBins) -> Vec<Vec<f64>> {
+        let count = bins.upper().len();
+        self.of_policies[policy].groups(count, |flow| bins.of(flow.size))
     }
 
     /// Returns the flows that finished under both policies, by repetition and id.
-    pub fn pairs(&self, base: usize, other: usize) -> PolarsResult<Vec<Pair>> {
-        let keys = [col(REPETITION), col(FLOW)];
-        let inner = JoinArgs::new(JoinType::Inner);
-        let of_base =
-            self.finished(base)
-                .select([col(REPETITION), col(FLOW), col(SLOWDOWN).alias(BASE)]);
-        let frame = of_base
-            .join(self.finished(other), keys.clone(), keys, inner)
-            .sort([REPETITION, FLOW], SortMultipleOptions::default())
-            .collect()?;
-        let pairs = floats(&frame, BASE)?.zip(floats(&frame, SLOWDOWN)?);
-        Ok(pairs.map(|(base, other)| Pair { base, other }).collect())
+    pub fn pairs(&self, base: usize, other: usize) -> Vec<Pair> {
+        let mut others = self.of_policies[other].flows.iter().peekable();
+        let pair = |base: &Flow| {
+            while others.next_if(|other| other.key() < base.key()).is_some() {}
+            let other = others.next_if(|other| other.key() == base.key())?;
+            Some(Pair {
+                base: base.slowdown?,
+                other: other.slowdown?,
+            })
+        };
+        self.of_policies[base]
+            .flows
+            .iter()
+            .filter_map(pair)
+            .collect()
     }
 
     /// Returns the routes of a policy's flows, most bytes first.
-    pub fn routes(&self, policy: usize) -> PolarsResult<Vec<RouteShare>> {
-        let frame = self
-            .of_policy(policy)
-            .filter(col(ROUTE).is_not_null())
-            .group_by([col(ROUTE)])
-            .agg([col(FLOW).count().cast(DataType::UInt64), col(BYTES).sum()])
-            .collect()?;
-        let routes = ids(&frame, ROUTE)?.zip(numbers(&frame, FLOW)?);
-        let share = |((route, flows), bytes): ((usize, u64), u64)| RouteShare {
-            route: self.routes[route].clone(),
-            flows,
-            bytes,
+    pub fn routes(&self, policy: usize) -> Vec<RouteShare> {
+        let share = |name: &String| RouteShare {
+            route: name.clone(),
+            flows: 0,
+            bytes: 0,
         };
-        let mut shares: Vec<RouteShare> = routes.zip(numbers(&frame, BYTES)?).map(share).collect();
+        let mut shares: Vec<RouteShare> = self.route_names.iter().map(share).collect();
+        for flow in &self.of_policies[policy].flows {
+            if let Some(route) = flow.span.route {
+                let share = &mut shares[index(route)];
+                share.flows += 1;
+                share.bytes += flow.size.get();
+            }
+        }
+        shares.retain(|share| share.flows > 0);
         shares.sort_by(|a, b| (b.bytes, &a.route).cmp(&(a.bytes, &b.route)));
-        Ok(shares)
+        shares
     }
 
     /// Returns the flows of a policy's first repetition, by start and id.
-    pub fn spans(&self, policy: usize) -> PolarsResult<Vec<Span<'_>>> {
-        let frame = self
-            .of_policy(policy)
-            .filter(col(REPETITION).eq(lit(0u32)))
-            .sort([START, FLOW], SortMultipleOptions::default())
-            .collect()?;
-        let fcts = frame.column(FCT)?.u64()?.iter();
-        let routes = frame.column(ROUTE)?.u32()?.iter();
-        let span = |((start, fct), route): ((u64, Option<u64>), Option<u32>)| Span {
-            start: Nanos::new(start),
-            fct: fct.map(Nanos::new),
-            route: route.map(|route| self.routes[index(route)].as_str()),
-        };
-        let rows = numbers(&frame, START)?.zip(fcts).zip(routes);
-        Ok(rows.map(span).collect())
+    pub fn spans(&self, policy: usize) -> Vec<Span> {
+        let mut spans: Vec<Span> = self.first_repetition(policy).collect();
+        spans.sort_by_key(|span| span.start);
+        spans
+    }
+
+    /// Returns the flows of a policy's first repetition, by id.
+    pub fn first_repetition(&self, policy: usize) -> impl Iterator<Item = Span> {
+        let flows = self.of_policies[policy].flows.iter();
+        flows
+            .take_while(|flow| flow.repetition == 0)
+            .map(|flow| flow.span)
     }
 
     /// Returns the times at which the flows of first repetitions ended, ns.
-    pub fn ends(&self) -> PolarsResult<Vec<u64>> {
-        let frame = self.frame.clone().filter(col(REPETITION).eq(lit(0u32)));
-        let end = (col(START) + col(FCT)).alias(FCT);
-        let frame = frame
-            .filter(col(FCT).is_not_null())
-            .select([end])
-            .collect()?;
-        Ok(numbers(&frame, FCT)?.collect())
+    pub fn ends(&self) -> Vec<u64> {
+        let spans = (0..self.policies.len()).flat_map(|policy| self.first_repetition(policy));
+        let end = |span: Span| Some(span.start.get().saturating_add(span.fct?.get()));
+        spans.filter_map(end).collect()
     }
 
     /// Returns the start of the last flow.
-    pub fn last_start(&self) -> PolarsResult<Nanos> {
-        let frame = self.frame.clone().select([col(START).max()]).collect()?;
-        Ok(Nanos::new(numbers(&frame, START)?.next().unwrap_or(0)))
+    pub fn last_start(&self) -> Nanos {
+        let flows = self.of_policies.iter().flat_map(|of| &of.flows);
+        flows.map(|flow| flow.span.start).max().unwrap_or_default()
     }
 
     /// Returns the sorted slowdowns of a policy's finished flows between each pair of datacenters.
-    pub fn slowdowns_by_pair(
-        &self,
-        policy: usize,
-    ) -> PolarsResult<BTreeMap<(&str, &str), Vec<f64>>> {
-        let frame = self.finished(policy).collect()?;
-        let mut slowdowns: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
-        for (pair, slowdown) in ids(&frame, PAIR)?.zip(floats(&frame, SLOWDOWN)?) {
-            let (src, dst) = &self.pairs[pair];
-            slowdowns.entry((src, dst)).or_default().push(slowdown);
-        }
-        let sorted = slowdowns.values_mut();
-        sorted.for_each(|group| group.sort_unstable_by(f64::total_cmp));
-        Ok(slowdowns)
-    }
-
-    fn of_policy(&self, policy: usize) -> LazyFrame {
-        let policy = u32::try_from(policy).unwrap_or(u32::MAX);
-        self.frame.clone().filter(col(POLICY).eq(lit(policy)))
-    }
-
-    fn finished(&self, policy: usize) -> LazyFrame {
-        self.of_policy(policy).filter(col(SLOWDOWN).is_not_null())
-    }
-
-    /// Returns the slowdowns of all finished flows, with the columns `keys`.
-    fn all_finished(&self, keys: &[&str]) -> PolarsResult<DataFrame> {
-        let columns: Vec<Expr> = keys.iter().chain([&SLOWDOWN]).map(|it| col(*it)).collect();
-        let finished = self.frame.clone().filter(col(SLOWDOWN).is_not_null());
-        finished.select(columns).collect()
+    pub fn slowdowns_by_pair(&self, policy: usize) -> BTreeMap<(&str, &str), Vec<f64>> {
+        let of = &self.of_policies[policy];
+        let groups = of.groups(self.pairs.len(), |flow| index(flow.pair));
+        let pairs = self
+            .pairs
+            .iter()
+            .map(|(src, dst)| (src.as_str(), dst.as_str()));
+        pairs
+            .zip(groups)
+            .filter(|(_, group)| !group.is_empty())
+            .collect()
     }
 }
 
-/// Sorts each group of slowdowns: far faster than a frame of several keys.
-fn sort(groups: &mut [Vec<f64>]) {
-    for group in groups {
-        group.sort_unstable_by(f64::total_cmp);
+impl PolicyFlows {
+    /// Sorts the flows, which are few steps from sorted as a rule.
+    fn sort(&mut self) {
+        self.flows.sort_by_key(Flow::key);
+        let finished = (0..).zip(&self.flows);
+        let finished = finished.filter_map(|(place, flow)| Some((flow.slowdown?, place)));
+        let mut finished: Vec<(f64, u32)> = finished.collect();
+        finished.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        self.by_slowdown = finished.into_iter().map(|(_, place)| place).collect();
+    }
+
+    /// Returns the flows that finished with their slowdowns, from the least to the largest.
+    fn finished(&self) -> impl Iterator<Item = (&Flow, f64)> {
+        let flows = self
+            .by_slowdown
+            .iter()
+            .map(|&place| &self.flows[index(place)]);
+        flows.filter_map(|flow| Some((flow, flow.slowdown?)))
+    }
+
+    /// Returns the sorted slowdowns of the flows that finished, in `count` groups.
+    fn groups(&self, count: usize, group_of: impl Fn(&Flow) -> usize) -> Vec<Vec<f64>> {
+        let mut groups = vec![Vec::new(); count];
+        for (flow, slowdown) in self.finished() {
+            groups[group_of(flow)].push(slowdown);
+        }
+        groups
+    }
+}
+
+impl Flow {
+    /// Returns what is the same for a flow under each policy.
+    fn key(&self) -> (u32, u32) {
+        (self.repetition, self.id)
     }
 }
 
 impl Reader<'_> {
-    fn add(&mut self, row: FlowRow) {
+    fn add(&mut self, flow: FlowFields<'_>, row: WholeFlow<'_>) -> Result<(), RecordsError> {
         let flows = &mut self.flows;
-        let policy = flows.policies.iter().position(|it| *it == row.policy);
-        let policy = policy.expect("records are read with rows of the run's policies only");
-        flows.counts[policy].add(&row);
-        flows.max_lateness = flows.max_lateness.max(row.launch_lateness_ns);
-        flows.max_resolution = flows.max_resolution.max(row.emu_fct_resolution_ns);
-        let route = row.path.as_ref().map(|path| self.route(path));
-        let pair = self.pair(&row.src_dc, &row.dst_dc);
-        let columns = &mut self.columns;
-        columns.policies.push(id(policy));
-        columns.repetitions.push(row.repetition);
-        columns.flows.push(row.flow_id.0);
-        columns.sizes.push(row.size_bytes.get());
-        columns.starts.push(row.start_ns.get());
-        columns.fcts.push(row.fct_ns.map(Nanos::get));
-        columns.slowdowns.push(row.slowdown);
-        columns.routes.push(route);
-        columns.pairs.push(pair);
-        if self.chosen.len() <= policy {
-            self.chosen.resize_with(policy + 1, Chosen::default);
+        if flows.policies[self.policy] != flow.policy {
+            let policy = flows.policies.iter().position(|it| *it == flow.policy);
+            self.policy = policy.expect("records are read with rows of the run's policies only");
         }
-        self.chosen[policy].add(row, self.expected, self.room);
+        flows.counts[self.policy].add(flow);
+        flows.max_lateness = flows.max_lateness.max(flow.launch_lateness_ns);
+        flows.max_resolution = flows.max_resolution.max(flow.emu_fct_resolution_ns);
+        flows.of_policies[self.policy].flows.push(Flow {
+            repetition: flow.repetition,
+            id: flow.flow_id.0,
+            size: flow.size_bytes,
+            span: Span {
+                start: flow.start_ns,
+                fct: flow.fct_ns,
+                route: flow.path.map(|path| self.routes.number(path)),
+            },
+            slowdown: flow.slowdown,
+            pair: self.pairs.number(flow.src_dc, flow.dst_dc),
+        });
+        self.chosen[self.policy].add(flow.slowdown, || row.read())
     }
 
-    /// Returns the number of a pair of datacenters.
-    fn pair(&mut self, src: &str, dst: &str) -> u32 {
-        let known = self
-            .number_of_pair
-            .get(src)
-            .and_then(|sinks| sinks.get(dst));
-        if let Some(&known) = known {
-            return known;
-        }
-        let pairs = &mut self.flows.pairs;
-        pairs.push((src.to_owned(), dst.to_owned()));
-        let number = id(pairs.len() - 1);
-        let sinks = self.number_of_pair.entry(src.to_owned()).or_default();
-        sinks.insert(dst.to_owned(), number);
-        number
-    }
-
-    /// Returns the number of the route of `path`; most paths are those of earlier flows.
-    fn route(&mut self, path: &DcPath) -> u32 {
-        if let Some(&known) = self.route_of_path.get(path) {
-            return known;
-        }
-        let routes = &mut self.flows.routes;
-        let text = self.known_routes.of_path(path).text;
-        let known = routes.iter().position(|it| *it == text);
-        let route = id(known.unwrap_or_else(|| {
-            routes.push(text);
-            routes.len() - 1
-        }));
-        self.route_of_path.insert(path.clone(), route);
-        route
-    }
-
-    fn finish(self) -> PolarsResult<Flows> {
-        let (mut flows, columns) = (self.flows, self.columns);
-        let chosen = self.chosen.into_iter();
-        flows.shown = chosen.flat_map(|one| one.into_rows(self.room)).collect();
-        let sizes: Vec<Bytes> = columns.sizes.iter().copied().map(Bytes::new).collect();
-        let bins = SizeBins::new(sizes.clone(), flows.policies.len());
-        let log_bins = SizeBins::logarithmic(&sizes);
-        let bin_of: Vec<u32> = sizes.iter().map(|&size| bins.of(size)).collect();
-        let log_bin_of: Vec<u32> = sizes.iter().map(|&size| log_bins.of(size)).collect();
-        let frame = vec![
-            Column::new(POLICY.into(), columns.policies),
-            Column::new(REPETITION.into(), columns.repetitions),
-            Column::new(FLOW.into(), columns.flows),
-            Column::new(BIN.into(), bin_of),
-            Column::new(LOG_BIN.into(), log_bin_of),
-            Column::new(PAIR.into(), columns.pairs),
-            Column::new(BYTES.into(), columns.sizes),
-            Column::new(START.into(), columns.starts),
-            Column::new(FCT.into(), columns.fcts),
-            Column::new(SLOWDOWN.into(), columns.slowdowns),
-            Column::new(ROUTE.into(), columns.routes),
-        ];
-        flows.frame = DataFrame::new(sizes.len(), frame)?.lazy();
-        flows.bins = bins;
-        flows.log_bins = log_bins;
-        Ok(flows)
+    fn finish(self) -> Flows {
+        let mut flows = self.flows;
+        flows.route_names = self.routes.into_names();
+        flows.pairs = self.pairs.into_names();
+        flows.shown = self
+            .chosen
+            .into_iter()
+            .flat_map(Chosen::into_rows)
+            .collect();
+        let of_policies = &mut flows.of_policies;
+        let mut sizes: Vec<Bytes> =
+            Vec::with_capacity(of_policies.iter().map(|of| of.flows.len()).sum());
+        sizes.extend(
+            of_policies
+                .iter()
+                .flat_map(|of| &of.flows)
+                .map(|flow| flow.size),
+        );
+        thread::scope(|scope| {
+            for of in of_policies {
+                scope.spawn(|| of.sort());
+            }
+            sizes.sort_unstable();
+        });
+        flows.bins = SizeBins::equal(&sizes, flows.policies.len());
+        flows.log_bins = SizeBins::logarithmic(&sizes);
+        flows
     }
 }
 
-fn id(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
+fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
-
-fn index(id: u32) -> usize {
-    usize::try_from(id).unwrap_or(usize::MAX)
-}
-
-fn ids(frame: &DataFrame, name: &str) -> PolarsResult<impl Iterator<Item = usize>> {
-    let ids = frame.column(name)?.u32()?.iter();
-    Ok(ids.map(|id| index(id.unwrap_or_default())))
-}
-
-fn floats(frame: &DataFrame, name: &str) -> PolarsResult<impl Iterator<Item = f64>> {
-    let floats = frame.column(name)?.f64()?.iter();
-    Ok(floats.map(Option::unwrap_or_default))
-}
-
-const POLICY: &str = "policy";
-const REPETITION: &str = "repetition";
-const FLOW: &str = "flow_id";
-const BIN: &str = "bin";
-const LOG_BIN: &str = "log_bin";
-const PAIR: &str = "pair";
-const BYTES: &str = "size_bytes";
-const START: &str = "start_ns";
-const FCT: &str = "fct_ns";
-const SLOWDOWN: &str = "slowdown";
-const BASE: &str = "base_slowdown";
-const ROUTE: &str = "route";
 
 /// Number of flows on the page, with their decisions; one with more is large.
 pub const MAX_SHOWN: usize = 3_000;
 
 #[cfg(test)]
 mod tests {
-    use lab_records::RunInfo;
+    use lab_records::{DcPath, RunInfo};
 
     use super::*;
     use crate::testing;
@@ -450,8 +377,11 @@ mod tests {
             testing::flow("b", 2, Some(1.5)),
             testing::flow("b", 1, None),
         ]);
-        assert_eq!(flows.slowdowns().unwrap(), [vec![], vec![1.5, 3.0]]);
-        let by_bin = flows.slowdowns_by_bin().unwrap();
+        assert_eq!(
+            [0, 1].map(|policy| flows.slowdowns(policy)),
+            [vec![], vec![1.5, 3.0]]
+        );
+        let by_bin = [0, 1].map(|policy| flows.slowdowns_by_size(policy, &flows.bins));
         assert_eq!(by_bin, [[vec![]], [vec![1.5, 3.0]]]);
         assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
     }
@@ -462,8 +392,12 @@ mod tests {
             repetition,
             ..testing::flow("b", 0, Some(slowdown))
         });
-        let found = read(&rows).slowdowns_by_repetition().unwrap();
-        assert_eq!(found, [vec![], vec![vec![2.0], vec![3.0, 4.0]]]);
+        let flows = read(&rows);
+        assert_eq!(
+            flows.slowdowns_by_repetition(1),
+            [vec![2.0], vec![3.0, 4.0]]
+        );
+        assert_eq!(flows.slowdowns_by_repetition(0), Vec::<Vec<f64>>::new());
     }
 
     #[test]
@@ -482,9 +416,9 @@ mod tests {
             ..testing::flow("b", 2, Some(7.0))
         });
         let pair = |base: f64, other: f64| Pair { base, other };
-        let pairs = read(&rows).pairs(0, 1).unwrap();
+        let pairs = read(&rows).pairs(0, 1);
         assert_eq!(pairs, [pair(2.0, 1.0), pair(4.0, 3.0)]);
-        assert_eq!(read(&rows[..3]).pairs(0, 1).unwrap(), []);
+        assert_eq!(read(&rows[..3]).pairs(0, 1), []);
     }
 
     #[test]
@@ -505,9 +439,10 @@ mod tests {
             bytes: flows * 1_000,
         };
         let shares = [share("dc1-dc2-dc3", 2), share("dc1-dc3", 1)];
-        assert_eq!(flows.routes(0).unwrap(), shares);
-        let spans = flows.spans(0).unwrap();
-        let routes: Vec<_> = spans.iter().map(|span| span.route).collect();
+        assert_eq!(flows.routes(0), shares);
+        let name = |route: u32| flows.route_names[index(route)].as_str();
+        let spans = flows.spans(0);
+        let routes: Vec<_> = spans.iter().map(|span| span.route.map(name)).collect();
         assert_eq!(routes[1..], [Some("dc1-dc2-dc3"), Some("dc1-dc3"), None]);
     }
 
@@ -517,7 +452,7 @@ mod tests {
         let rows: Vec<FlowRow> = (0..count)
             .map(|number| FlowRow {
                 policy: ["b", "a"][number % 2].into(),
-                ..testing::flow("", id(count - number), None)
+                ..testing::flow("", u32::try_from(count - number).unwrap(), None)
             })
             .collect();
         let info = RunInfo {

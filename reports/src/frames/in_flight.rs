@@ -17,9 +17,9 @@ pub struct FlowsOverTime {
 /// Returns the flows of `spans`; `group_of` returns a span's group, under `groups`.
 pub fn flows_over_time(
     grid: &TimeGrid,
-    spans: &[Span<'_>],
+    spans: impl IntoIterator<Item = Span>,
     groups: usize,
-    group_of: impl Fn(&Span<'_>) -> usize,
+    group_of: impl Fn(&Span) -> usize,
 ) -> FlowsOverTime {
     let zeros = vec![0.0; grid.len() + 1];
     let (mut within, mut entered) = (vec![zeros.clone(); groups], vec![zeros; groups]);
@@ -35,7 +35,7 @@ pub fn flows_over_time(
         let end = span
             .fct
             .map_or(end_of_grid, |fct| start.saturating_add(fct.get()));
-        let (first, last, group) = (grid.index(start), grid.index(end), group_of(span));
+        let (first, last, group) = (grid.index(start), grid.index(end), group_of(&span));
         flows.started[group][first] += 1;
         if span.fct.is_some() {
             flows.finished[last] += 1;
@@ -82,7 +82,7 @@ mod tests {
             span(1_250, Some(500)),
             span(239_000, None),
         ];
-        let found = flows_over_time(&grid, &spans, 1, |_| 0);
+        let found = flows_over_time(&grid, spans, 1, |_| 0);
         assert_eq!(found.under_way[0][..4], [0.5, 1.5, 0.5, 0.0]);
         assert_eq!(found.under_way[0][239], 1.0);
         assert_eq!((found.started[0][1], found.finished[2]), (1, 1));

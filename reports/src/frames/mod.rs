@@ -8,6 +8,7 @@ mod chosen;
 mod flows;
 mod grid;
 mod in_flight;
+mod interned;
 mod links;
 mod over_time;
 mod pauses;

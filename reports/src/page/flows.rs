@@ -14,7 +14,7 @@ pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
     let mut shares: BTreeMap<(u8, Nanos, String), BTreeMap<&str, RouteShare>> = BTreeMap::new();
     let (policies, routes) = (&page.run.flows.policies, &page.run.routes);
     for (index, policy) in policies.iter().enumerate() {
-        for share in page.run.flows.routes(index)? {
+        for share in page.run.flows.routes(index) {
             let delay = routes.delay(&routes.named(&share.route));
             let (unknown, delay) = delay.map_or((1, Nanos::ZERO), |delay| (0, delay));
             let key = (unknown, delay, share.route.clone());

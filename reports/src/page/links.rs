@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 
-use lab_records::{DelayMethod, EngineInfo, LinkInfo, MeasuredLink};
+use lab_records::EngineInfo;
 use lab_units::{Bytes, Nanos};
 use maud::{Markup, html};
 
-use super::{NONE, Page, or_none, policy_name};
+use super::{NONE, Page, certificate, or_none, policy_name};
 use crate::{
     figure::attributes,
     frames::{LinkUse, PortTotal},
@@ -18,8 +18,8 @@ pub fn tables(page: &Page<'_>) -> Markup {
     html! {
         // A simulated link needs no measurement.
         @if matches!(page.run.info.engine, EngineInfo::Kernel) {
-            h3 { "Measured against configured" }
-            (measured(page))
+            h3 { "Certificate: asked, measured, bound" }
+            (certificate::table(&page.run.certificate))
         }
         h3 { "Carried" }
         @if page.run.link_uses.is_empty() {
@@ -38,87 +38,6 @@ pub fn tables(page: &Page<'_>) -> Markup {
         }
         @if !page.run.ports.is_empty() { (ports(page)) }
         @if !page.run.pauses.is_empty() { (paused(page)) }
-    }
-}
-
-fn measured(page: &Page<'_>) -> Markup {
-    let links = page
-        .run
-        .end
-        .as_ref()
-        .map_or(&[][..], |end| &end.measured_links);
-    if links.is_empty() {
-        return html! { p { "Rates and delays were not measured." } };
-    }
-    html! {
-        div.wide {
-            table {
-                thead {
-                    tr {
-                        th rowspan="2" { "link" }
-                        th.n rowspan="2" { "rate" }
-                        th.n colspan="2" { "measured" }
-                        th.n rowspan="2" { "one-way delay" }
-                        th.n colspan="2" { "measured" }
-                    }
-                    tr { @for _ in 0..2 { th.n { "→" } th.n { "←" } } }
-                }
-                tbody { @for link in &page.run.info.links { (measured_row(link, links)) } }
-            }
-        }
-        p.note {
-            "Emulated values: what the packets met, which is the scenario's times the scale."
-            @if links.iter().any(is_half_rtt) {
-                " Delays are half of a round trip's."
-            }
-        }
-    }
-}
-
-fn is_half_rtt(link: &MeasuredLink) -> bool {
-    link.delay_method == DelayMethod::HalfRtt
-}
-
-fn measured_row(link: &LinkInfo, measured: &[MeasuredLink]) -> Markup {
-    let from = |dc: &str| {
-        let mut of_link = measured.iter().filter(|one| one.link == link.name);
-        of_link.find(|one| one.from_dc == dc)
-    };
-    let both = [from(&link.a), from(&link.b)];
-    let configured = both.into_iter().flatten().next();
-    html! {
-        tr {
-            th { (link.a) " → " (link.b) }
-            td.n { (configured.map_or(NONE.into(), |one| text::rate(one.emu_rate_bps))) }
-            @for one in both { td.n { (one.map_or(html! { (NONE) }, rate_cell)) } }
-            td.n { (configured.map_or(NONE.into(), |one| text::time(one.emu_delay_ns))) }
-            @for one in both { td.n { (one.map_or(html! { (NONE) }, delay_cell)) } }
-        }
-    }
-}
-
-fn rate_cell(link: &MeasuredLink) -> Markup {
-    let configured = text::to_float(link.emu_rate_bps.get());
-    html! {
-        @match link.emu_measured_rate_bps {
-            Some(rate) => {
-                (text::rate_exact(rate))
-                span.ci { (text::change(text::to_float(rate.get()) / configured - 1.0)) }
-            }
-            None => (NONE),
-        }
-    }
-}
-
-fn delay_cell(link: &MeasuredLink) -> Markup {
-    html! {
-        @match link.emu_measured_delay_ns {
-            Some(delay) => {
-                (text::time_exact(delay))
-                span.ci { (text::time_off(delay, link.emu_delay_ns)) }
-            }
-            None => (NONE),
-        }
     }
 }
 

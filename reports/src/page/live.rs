@@ -179,7 +179,7 @@ impl Names {
 
 fn data(run: &Run) -> Result<String, ReportError> {
     let grid = &run.grid;
-    let groups = Groups::of(run)?;
+    let groups = Groups::of(run);
     let labels = groups.labels(|route| run.routes.delay(&run.routes.named(route)));
     let mut routes: Vec<Named> = labels.into_iter().map(|it| named(it.0, it.1)).collect();
     routes.push(named(
@@ -189,7 +189,7 @@ fn data(run: &Run) -> Result<String, ReportError> {
     let policies = run.flows.policies.iter();
     let flows: Vec<FlowsOverTime> = (0..policies.len())
         .map(|policy| groups.flows_over_time(run, policy))
-        .collect::<Result<_, _>>()?;
+        .collect();
     let styles = crate::figure::theme::policy_styles(&run.flows.policies);
     let policy = |(name, style): (&String, crate::figure::theme::Style)| Policy {
         name: name.clone(),

@@ -1,5 +1,6 @@
 //! The HTML page: one file that loads nothing and runs only its own scripts.
 
+mod certificate;
 mod evidence;
 mod facts;
 mod flows;
@@ -7,6 +8,7 @@ mod links;
 mod live;
 mod results;
 
+use lab_records::Grade;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plotters::style::RGBColor;
 
@@ -157,10 +159,10 @@ pub fn document(title: &str, version: &str, body: &Markup) -> String {
 
 fn banner(summary: &Summary) -> Markup {
     html! {
-        @if summary.clean {
+        @if summary.verdict == Grade::Valid {
             div.banner role="status" {
-                strong { "Clean run." }
-                " Every scheduled flow finished, and none was launched late."
+                strong { "Valid run." }
+                " Every scheduled flow finished, and every figure of the run is within its bound."
                 @if !summary.unexercised.is_empty() {
                     p { "It says less than its ranking seems to:" }
                     ul { @for warning in &summary.unexercised { li { (warning) } } }
@@ -168,8 +170,13 @@ fn banner(summary: &Summary) -> Markup {
             }
         } @else {
             div.banner.bad role="alert" {
-                strong { "Not a clean run: do not trust these numbers before you know why." }
-                ul { @for reason in &summary.reasons { li { (reason) } } }
+                strong {
+                    @match summary.verdict {
+                        Grade::Invalid => "Invalid run: these numbers are not those of the scenario.",
+                        _ => "Doubtful run: do not trust these numbers before you know why.",
+                    }
+                }
+                ul { @for reason in &summary.reasons { li { (reason.grade) ": " (reason) } } }
             }
         }
     }

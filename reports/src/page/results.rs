@@ -1,5 +1,6 @@
 //! Slowdowns of each policy, and their changes against the first.
 
+use lab_records::Grade;
 use maud::{Markup, html};
 
 use super::{Page, policy_name};
@@ -15,11 +16,11 @@ pub fn tables(page: &Page<'_>) -> Markup {
         div.wide { (slowdowns(page)) }
         @if page.summary.policies.iter().any(|policy| policy.change.is_some()) {
             h3 { "Change against " (page.summary.policies[0].policy) }
-            @if page.summary.clean {
+            @if page.summary.verdict == Grade::Valid {
                 div.wide { (changes(page)) }
             } @else {
                 p {
-                    "The run is not clean: no change is computed from the flows that are left."
+                    "The run is not valid: no change is computed from it."
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::{DcPath, FaultInfo, FlowRow, LinkChange, directory::FORMAT_VERSION};
+use lab_records::{DcPath, FaultInfo, FlowRow, Grade, LinkChange, directory::FORMAT_VERSION};
 use lab_reports::{Report, render};
 use lab_units::Nanos;
 
@@ -21,7 +21,7 @@ fn report(dir: &Path) -> (Report, String) {
 fn the_testbed_is_reported() {
     let dir = Synthetic::testbed(44).write("testbed");
     let (report, html) = report(&dir);
-    assert!(report.summary.clean);
+    assert_eq!(report.summary.verdict, Grade::Valid);
     insta::assert_snapshot!("testbed_page", html::text(&html));
     insta::assert_json_snapshot!("testbed_summary", report.summary);
     let mut files: Vec<&str> = report
@@ -43,7 +43,7 @@ fn the_testbed_is_reported() {
 #[test]
 fn a_run_of_the_simulator_is_reported() {
     let (report, html) = report(&thirteen::run(3_000).write("thirteen"));
-    assert!(report.summary.clean, "{:?}", report.summary);
+    assert_eq!(report.summary.verdict, Grade::Valid, "{:?}", report.summary);
     let text = html::text(&html);
     let section = |start: &str, end: &str| {
         let lines = text.lines().skip_while(|line| !line.starts_with(start));
@@ -56,7 +56,7 @@ fn a_run_of_the_simulator_is_reported() {
 }
 
 #[test]
-fn an_unclean_run_opens_with_its_reasons() {
+fn a_run_that_is_not_valid_opens_with_its_reasons() {
     let mut run = Synthetic::testbed(44);
     run.give_up("ecmp", 3);
     run.give_up("ecmp", 17);
@@ -65,23 +65,23 @@ fn an_unclean_run_opens_with_its_reasons() {
     end.late_launches = 1;
     end.problems.push("the agent of `dc4` ended early".into());
     let (report, html) = report(&run.write("doubtful"));
-    assert!(!report.summary.clean);
+    assert_eq!(report.summary.verdict, Grade::Invalid);
     assert_eq!(report.summary.policies[0].unfinished, 2);
     assert_eq!(report.summary.policies[1].below_one, 1);
     let text = html::text(&html);
     let banner: Vec<&str> = text
         .lines()
-        .skip_while(|line| !line.starts_with("Not a clean"))
+        .skip_while(|line| !line.starts_with("Invalid run"))
         .take(5)
         .collect();
     insta::assert_snapshot!(banner.join("\n"), @r"
-    Not a clean run: do not trust these numbers before you know why.
-    flows not finished: 2 of 88
-    slowdowns under 1: 1 of 86 (none can be: the ideal FCT or the measurement is wrong)
-    flows launched late: 1 of 88
-    the agent of `dc4` ended early
+    Invalid run: these numbers are not those of the scenario.
+    doubtful: flows not finished: 2 of 88
+    invalid: slowdowns under 1: 1 of 86 (none can be: the ideal FCT or the measurement is wrong)
+    invalid: the agent of `dc4` ended early
+    doubtful: flows launched late: 1 of 88
     ");
-    assert!(!text.contains("Clean run."));
+    assert!(!text.contains("Valid run."));
     assert!(text.contains("timed out: not ended 60 s after its start"));
 }
 
@@ -94,7 +94,7 @@ fn a_run_without_rows_has_a_report() {
     run.decisions.clear();
     run.end = None;
     let (report, html) = report(&run.write("dead"));
-    assert!(!report.summary.clean);
+    assert_eq!(report.summary.verdict, Grade::Doubtful);
     assert_eq!(report.summary.policies[0].slowdown, None);
     let text = html::text(&html);
     for sentence in [
@@ -104,7 +104,7 @@ fn a_run_without_rows_has_a_report() {
         "no link was measured",
         "no flow's path is known",
         "no flow is recorded",
-        "Rates and delays were not measured.",
+        "The links were not measured.",
     ] {
         assert!(
             html.contains(&html::escape(sentence)) || text.contains(sentence),
@@ -121,7 +121,12 @@ fn a_truncated_row_is_left_out_and_reported() {
     fs::write(&flows, &text[..text.len() - 20]).expect("the cut table");
     let (report, _) = report(&dir);
     assert_eq!(
-        report.summary.reasons,
+        report
+            .summary
+            .reasons
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>(),
         [
             "flows recorded: 87 of 88 scheduled",
             "tables whose last row is truncated, which is left out: 1",
@@ -301,7 +306,12 @@ fn a_large_run_shows_a_selection_and_says_so() {
     run.info.repetitions = 2;
     run.info.scheduled_flows = 1_640;
     let (report, html) = report(&run.write("large"));
-    assert!(report.summary.clean, "{:?}", report.summary.reasons);
+    assert_eq!(
+        report.summary.verdict,
+        Grade::Valid,
+        "{:?}",
+        report.summary.reasons
+    );
     let text = html::text(&html);
     for sentence in [
         "in 20 bins of flow sizes",

@@ -7,8 +7,8 @@ use std::{
 };
 
 use lab_records::{
-    DcPath, DecisionRow, DelayMethod, FlowRow, FlowStatus, GuestCpu, LinkInfo, LinkRow,
-    MeasuredLink, PfcRow, Phase, QueueRow, RunEnd, RunInfo, RunWriter, UtcTime, sample,
+    CertifiedRow, DcPath, DecisionRow, EngineInfo, FlowRow, FlowStatus, GuestCpu, LinkInfo,
+    LinkRow, PfcRow, Phase, QueueRow, RunEnd, RunInfo, RunWriter, UtcTime, sample,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
@@ -97,6 +97,11 @@ impl Synthetic {
         writer.append(&self.queues).expect("queues");
         writer.append(&self.decisions).expect("decisions");
         writer.append(&self.pauses).expect("pauses");
+        if matches!(self.info.engine, EngineInfo::Kernel) && self.end.is_some() {
+            let links = self.info.links.iter();
+            let rows: Vec<CertifiedRow> = links.flat_map(certified).collect();
+            writer.append(&rows).expect("the certificate");
+        }
         let dir = writer.dir().to_owned();
         if let Some(end) = &self.end {
             writer.finish(end.clone()).expect("the end");
@@ -150,23 +155,20 @@ fn end() -> RunEnd {
             busy_ns: Nanos::from_millis(13_200),
             available_ns: Nanos::from_millis(63_500),
         }),
-        measured_links: testbed_links().into_iter().flat_map(measured).collect(),
         ..sample::end()
     }
 }
 
-fn measured(link: LinkInfo) -> [MeasuredLink; 2] {
+/// Returns the certificate of both directions of a link.
+fn certified(link: &LinkInfo) -> [CertifiedRow; 2] {
     let rate = link.rate_bps.get() / (SIZE_SCALE * TIME_SCALE);
     let delay = link.delay_ns.get() * TIME_SCALE;
-    [(&link.a, &link.b), (&link.b, &link.a)].map(|(from, to)| MeasuredLink {
-        link: link.name.clone(),
-        from_dc: from.clone(),
-        to_dc: to.clone(),
+    [(&link.a, &link.b), (&link.b, &link.a)].map(|(from, to)| CertifiedRow {
         emu_rate_bps: BitsPerSec::new(rate).expect("a positive rate"),
         emu_measured_rate_bps: BitsPerSec::new(rate * 999 / 1_000 - 12_345),
         emu_delay_ns: Nanos::new(delay),
         emu_measured_delay_ns: Some(Nanos::new(delay + 31_250)),
-        delay_method: DelayMethod::HalfRtt,
+        ..sample::certified(from, to)
     })
 }
 

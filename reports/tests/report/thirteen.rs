@@ -1,8 +1,8 @@
 //! A synthetic run of the simulator: the paper's 13 datacenters, all to all, five policies.
 
 use lab_records::{
-    Clock, DcPath, EngineInfo, FlowRow, Location, PfcEvent, PfcRow, Phase, RunEnd, RunInfo,
-    ScaleInfo, Semantics, SimInfo, SimWork, UtcTime,
+    Clock, Conduct, DcPath, EngineInfo, FlowRow, Location, PfcEvent, PfcRow, Phase, RunEnd,
+    RunInfo, ScaleInfo, Semantics, SimInfo, SimWork, UtcTime,
     sample::{self, THIRTEEN_DCS},
 };
 use lab_units::{Bytes, FlowId, Nanos, Ratio};
@@ -97,7 +97,7 @@ fn end() -> RunEnd {
             wall_ns: Nanos::from_millis(21_000),
             peak_memory_bytes: Some(Bytes::new(187_000_000)),
         }),
-        measured_links: Vec::new(),
+        conduct: Conduct::default(),
         ..sample::end()
     }
 }

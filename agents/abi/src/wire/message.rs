@@ -103,6 +103,9 @@ pub struct Ready {
     pub load_ns: u64,
     /// Flows taken over from an agent that was killed; `null`: there was none.
     pub adopted: Option<u64>,
+    /// Destinations and their candidates as read back from the program's table, in the configuration's
+    /// order, without size thresholds; a destination without a row has no candidates.
+    pub tables: Vec<DestinationConfig>,
 }
 
 /// Hash buckets of a destination.

@@ -1,7 +1,7 @@
 //! Messages of an agent to its controller.
 
 use lab_abi::{
-    rows::{Counters, FlowEntry, FlowKey},
+    rows::{Counters, FlowEntry, FlowKey, PrefixKey},
     wire::{AgentMessage, DemandReport, Demands, DestinationConfig, PortLiveness, Ready, Stats},
 };
 use lab_units::Nanos;
@@ -21,7 +21,25 @@ impl Agent {
             ports: u32::try_from(self.config.ports.len()).unwrap_or(u32::MAX),
             load_ns: self.program.load_ns,
             adopted: self.adopted,
+            tables: self.tables()?,
         })
+    }
+
+    /// Reads the destinations back from the kernel.
+    fn tables(&self) -> Result<Vec<DestinationConfig>, SwitchdError> {
+        let rows = self.config.destinations.iter();
+        rows.map(|row| {
+            let prefix = PrefixKey::new(row.addr, row.prefix_len);
+            let found = self.program.destination(prefix)?;
+            Ok(DestinationConfig {
+                addr: row.addr,
+                prefix_len: row.prefix_len,
+                candidates: found
+                    .map_or_else(Vec::new, |row| reports::candidates(&row, &self.slots)),
+                size_thresholds: Vec::new(),
+            })
+        })
+        .collect()
     }
 
     /// Reports the decisions since the previous report.

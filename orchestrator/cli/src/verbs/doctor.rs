@@ -28,6 +28,8 @@ struct Examination {
     here: Vec<Finding>,
     /// Requirements of a guest; `None` if labs run on this kernel.
     guest: Option<Vec<Finding>>,
+    /// State of KVM; `None` if labs run on this kernel, or without a kernel to try it with.
+    kvm: Option<KvmVerdict>,
 }
 
 /// Runs `lcmp-lab doctor`.
@@ -36,7 +38,7 @@ pub fn doctor(arguments: &DoctorArgs, global: &Global) -> Outcome {
         return measure(&arguments.place, global);
     }
     let examination = examine(&global.results);
-    terminal::show(global.json, &examination, text)?;
+    terminal::show(global.json, &examination, |it| text(it, arguments.all))?;
     Ok(match examination.location {
         Some(_) => Exit::Pass,
         None => Exit::Environment,
@@ -55,11 +57,20 @@ fn measure(place: &PlaceArgs, global: &Global) -> Outcome {
 fn examine(results: &Path) -> Examination {
     let everywhere = doctor::everywhere(results);
     let here = doctor::here();
-    let guest = fails(&here).then(guest);
+    let cache = cache::default_dir();
+    let guest = fails(&here).then(|| probe::needs(&cache).into_iter().map(need).collect());
+    let guest: Option<Vec<Finding>> = guest;
+    let location = location(&everywhere, &here, guest.as_deref());
     Examination {
-        location: location(&everywhere, &here, guest.as_deref()),
+        location,
         everywhere,
         here,
+        // The trial boot takes the programs of a guest.
+        kvm: guest
+            .as_deref()
+            .is_some_and(|guest| !fails(guest))
+            .then(|| probe::kvm(&cache))
+            .flatten(),
         guest,
     }
 }
@@ -80,13 +91,6 @@ fn fails(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.level == Level::Fail)
 }
 
-fn guest() -> Vec<Finding> {
-    let cache = cache::default_dir();
-    let needs = probe::needs(&cache).into_iter().map(need);
-    let kvm = probe::kvm(&cache).map(|verdict| kvm(&verdict));
-    needs.chain(kvm).collect()
-}
-
 fn need(need: Need) -> Finding {
     let (subject, why) = (need.subject, need.why);
     match need.found {
@@ -95,31 +99,44 @@ fn need(need: Need) -> Finding {
     }
 }
 
-/// Returns the finding on KVM; without KVM guests are emulated on the virtual clock, which is no fault.
-fn kvm(verdict: &KvmVerdict) -> Finding {
-    let what = match verdict {
-        KvmVerdict::Works => "it works: guests run on it, on the real clock".to_owned(),
-        verdict => format!("{verdict}: guests are emulated, on the virtual clock"),
-    };
-    Finding::ok("kvm", what, "a boot was tried")
-}
-
-fn text(examination: &Examination) -> String {
+/// Returns the findings that are no `ok`, or `all`, by the location of labs, and where labs run.
+fn text(examination: &Examination, all: bool) -> String {
     let here = ("requirements of a lab on this kernel", &examination.here);
     let mut sections = vec![("requirements of every lab", &examination.everywhere), here];
     let guest = examination.guest.as_ref();
     sections.extend(guest.map(|guest| ("requirements of a lab in a guest", guest)));
     let mut text = String::new();
     for (heading, findings) in sections {
-        text += &format!("{heading}\n");
-        for finding in findings {
+        let count = findings.len();
+        let met = findings.iter().filter(|it| it.level == Level::Ok).count();
+        text += &format!("{heading}: {met} of {count} are met\n");
+        let shown = |it: &&Finding| all || it.level != Level::Ok;
+        for finding in findings.iter().filter(shown) {
             text += &format!("  {finding}\n");
         }
     }
-    text + match examination.location {
-        Some(Location::Here) => "labs run on this kernel",
-        Some(Location::Guest) => "labs run in a guest: this kernel lacks the items marked `fail`",
-        None => "labs cannot run on this machine until the items marked `fail` are fixed",
+    text + &conclusion(examination)
+}
+
+/// Returns the place where `up` runs labs, or the verb that needs none.
+fn conclusion(examination: &Examination) -> String {
+    match examination.location {
+        Some(Location::Here) => "labs run on this kernel".to_owned(),
+        Some(Location::Guest) => {
+            let missing = "this kernel lacks the items marked `fail`";
+            match &examination.kvm {
+                Some(KvmVerdict::Works) => {
+                    format!("labs run in a guest under KVM, on the real clock: {missing}")
+                }
+                Some(verdict) => format!(
+                    "labs run in an emulated guest, on the virtual clock: {missing}\nkvm: {verdict}"
+                ),
+                None => format!("labs run in a guest: {missing}"),
+            }
+        }
+        None => "labs cannot run on this machine until the items marked `fail` are fixed, those of a guest or \
+                 those of this kernel\nwithout a lab, `lcmp-lab sim SCENARIO` simulates a scenario"
+            .to_owned(),
     }
 }
 
@@ -171,30 +188,48 @@ mod tests {
         assert_eq!(location(&FAIL(), &FAIL(), Some(&OK())), None);
     }
 
-    #[test]
-    fn findings_are_listed_by_location() {
-        let text = text(&Examination {
-            location: Some(Location::Guest),
+    fn examination(location: Option<Location>, kvm: Option<KvmVerdict>) -> Examination {
+        Examination {
+            location,
             everywhere: OK(),
             here: FAIL(),
             guest: Some(OK()),
-        });
-        insta::assert_snapshot!(text, @"
-        requirements of every lab
-          ok    it: is there; it is good
-        requirements of a lab on this kernel
-          fail  it: is not there; it is good (hint: get it)
-        requirements of a lab in a guest
-          ok    it: is there; it is good
-        labs run in a guest: this kernel lacks the items marked `fail`
-        ");
+            kvm,
+        }
     }
 
     #[test]
-    fn missing_kvm_is_no_fault() {
-        let finding = kvm(&KvmVerdict::Absent);
-        assert_eq!(finding.level, Level::Ok);
-        let what = "there is no `/dev/kvm`: guests are emulated, on the virtual clock";
-        assert_eq!(finding.what, what);
+    fn what_is_missing_is_listed_by_location() {
+        let examination = examination(Some(Location::Guest), Some(KvmVerdict::Absent));
+        insta::assert_snapshot!(text(&examination, false), @"
+        requirements of every lab: 1 of 1 are met
+        requirements of a lab on this kernel: 0 of 1 are met
+          fail  it: is not there; it is good (hint: get it)
+        requirements of a lab in a guest: 1 of 1 are met
+        labs run in an emulated guest, on the virtual clock: this kernel lacks the items marked `fail`
+        kvm: there is no `/dev/kvm`
+        ");
+        let all = text(&examination, true);
+        assert!(
+            all.contains("1 of 1 are met\n  ok    it: is there"),
+            "{all}"
+        );
+    }
+
+    #[test]
+    fn a_machine_without_labs_has_the_simulator() {
+        let conclusion = conclusion(&examination(None, None));
+        assert!(
+            conclusion.contains("`lcmp-lab sim SCENARIO`"),
+            "{conclusion}"
+        );
+    }
+
+    #[test]
+    fn the_best_guest_is_one_under_kvm() {
+        let of = |kvm| conclusion(&examination(Some(Location::Guest), kvm));
+        assert!(of(Some(KvmVerdict::Works)).starts_with("labs run in a guest under KVM"));
+        assert!(of(Some(KvmVerdict::Denied)).contains("emulated guest, on the virtual clock"));
+        assert!(of(None).starts_with("labs run in a guest: "));
     }
 }

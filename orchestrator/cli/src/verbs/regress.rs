@@ -25,7 +25,7 @@ use crate::{
     args::{
         CalibrateArgs, Global, Overrides, RegressArgs, RegressVerb, ScenarioArgs, SimArgs, UpArgs,
     },
-    caller,
+    builtin, caller,
     failure::{During, Exit, Failure, Outcome},
     load,
     terminal::{note, print, print_json},
@@ -143,9 +143,8 @@ fn learn(arguments: &CalibrateArgs, global: &Global) -> Outcome {
 impl Loaded {
     /// Reads a suite and the scenarios of its cases, and checks the names in assertions.
     fn read(path: Option<&Path>, engine: Engine) -> Result<Self, Failure> {
-        let path = path
-            .ok_or_else(|| Failure::usage("no suite is given"))?
-            .to_owned();
+        let path = path.ok_or_else(|| Failure::usage("no suite is given"))?;
+        let path = load::locate(path);
         let text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
         let name = path.display().to_string();
         let suite = parse_suite(&name, text.as_bytes());
@@ -336,8 +335,14 @@ fn not_run(failure: &Failure) -> Check {
     }
 }
 
+/// Returns the file of a suite's tolerances: the one asked for, or that beside the suite; beside a built-in
+/// one is the working directory.
 fn tolerances_of(suite: &Path, asked: Option<&Path>) -> PathBuf {
-    asked.map_or_else(|| suite.with_extension("tolerances.json"), Path::to_owned)
+    let beside = match builtin::is_builtin(suite) {
+        true => suite.file_name().unwrap_or_default().as_ref(),
+        false => suite,
+    };
+    asked.map_or_else(|| beside.with_extension("tolerances.json"), Path::to_owned)
 }
 
 /// Reads tolerances; none if the file does not exist and was not asked for.

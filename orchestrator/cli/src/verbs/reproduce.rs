@@ -45,8 +45,9 @@ struct Output<'a> {
 /// Runs `lcmp-lab reproduce`.
 pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
     let figures = figures(&arguments.figures);
-    let published = published(&arguments.scenarios)?;
-    let mut work = Work::new(arguments, global)?;
+    let scenarios = load::locate(&arguments.scenarios);
+    let published = published(&scenarios)?;
+    let mut work = Work::new(arguments, scenarios, global)?;
     let asked: Vec<&'static Case> = CASES
         .iter()
         .filter(|case| figures.contains(&case.figure))
@@ -156,6 +157,8 @@ fn write(report: &Report, dir: &Path) -> Result<PathBuf, Failure> {
 /// The runs that are there, and those that this process makes.
 struct Work<'a> {
     arguments: &'a ReproduceArgs,
+    /// Folder of the paper's scenarios.
+    scenarios: PathBuf,
     global: &'a Global,
     engine: Engine,
     /// Ended runs of the simulator by the hash of their plan.
@@ -167,9 +170,14 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(arguments: &'a ReproduceArgs, global: &'a Global) -> Result<Self, Failure> {
+    fn new(
+        arguments: &'a ReproduceArgs,
+        scenarios: PathBuf,
+        global: &'a Global,
+    ) -> Result<Self, Failure> {
         let mut work = Self {
             arguments,
+            scenarios,
             global,
             engine: arguments.engine.into(),
             simulated: BTreeMap::new(),
@@ -213,7 +221,7 @@ impl<'a> Work<'a> {
     fn testbed_at(&self, load: &'static str) -> Result<ScenarioArgs, Failure> {
         let load = load.parse().map_err(Failure::usage)?;
         Ok(ScenarioArgs {
-            scenario: self.arguments.scenarios.join(TESTBED),
+            scenario: self.scenarios.join(TESTBED),
             overrides: Overrides {
                 load: Some(load),
                 ..Overrides::default()
@@ -296,7 +304,7 @@ impl<'a> Work<'a> {
 
     fn path(&self, case: &Case) -> PathBuf {
         let file = format!("{}.yaml", case.scenario);
-        self.arguments.scenarios.join(file)
+        self.scenarios.join(file)
     }
 
     /// Simulates a scenario, unless it failed before.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use lab_records::{
-    EngineInfo, RunFile, UtcTime,
+    EngineInfo, Grade, RunFile, UtcTime,
     listing::{self, ListedRun},
 };
 use lab_units::{
@@ -16,7 +16,7 @@ use lab_units::{
 use serde::Serialize;
 
 use crate::{
-    args::{Global, RunFilter, RunsArgs, RunsVerb, Standing},
+    args::{Global, RunFilter, RunVerdict, RunsArgs, RunsVerb},
     caller,
     failure::{During, Exit, Failure, Outcome},
     terminal::{note, show},
@@ -44,7 +44,8 @@ struct Facts {
     seed: u64,
     policies: Vec<String>,
     flows: u64,
-    standing: Standing,
+    #[serde(rename = "standing")]
+    verdict: RunVerdict,
 }
 
 /// Runs `lcmp-lab runs`.
@@ -180,8 +181,8 @@ impl Entry {
                 .iter()
                 .all(|label| is(&|facts| facts.policies.contains(label)))
             && filter
-                .standing
-                .is_none_or(|standing| is(&|facts| facts.standing == standing))
+                .verdict
+                .is_none_or(|verdict| is(&|facts| facts.verdict == verdict))
             && filter
                 .before
                 .is_none_or(|before| is(&|facts| facts.started_at < before))
@@ -190,10 +191,13 @@ impl Entry {
 
 impl Facts {
     fn of(file: RunFile) -> Self {
-        let standing = match &file.outcome {
-            None => Standing::Open,
-            Some(outcome) if outcome.verdict.clean => Standing::Clean,
-            Some(_) => Standing::Doubtful,
+        let verdict = match &file.outcome {
+            None => RunVerdict::Open,
+            Some(outcome) => match outcome.verdict.grade {
+                Grade::Valid => RunVerdict::Valid,
+                Grade::Doubtful => RunVerdict::Doubtful,
+                Grade::Invalid => RunVerdict::Invalid,
+            },
         };
         Self {
             started_at: file.started_at,
@@ -205,7 +209,7 @@ impl Facts {
             flows: file.info.scheduled_flows,
             scenario: file.info.scenario,
             policies: file.info.policies,
-            standing,
+            verdict,
         }
     }
 }
@@ -223,7 +227,7 @@ fn text(entries: &[Entry]) -> String {
             fact(&|facts| facts.flows.to_string()),
             match &entry.problem {
                 Some(_) => "unreadable".to_owned(),
-                None => fact(&|facts| facts.standing.name().to_owned()),
+                None => fact(&|facts| facts.verdict.name().to_owned()),
             },
             about_bytes(Bytes::new(entry.size_bytes)),
             entry.tags.iter().cloned().collect::<Vec<_>>().join(" "),

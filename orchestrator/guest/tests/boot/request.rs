@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use lab_guest::cache::Kernel;
+
 use crate::guest::{Guest, stderr};
 
 /// All properties that a single boot can show.
@@ -83,6 +85,10 @@ fn a_wrong_request_is_refused_before_anything_is_started() {
             ),
         ];
         for (options, command, code, message) in cases {
+            if options.contains(&"--cache") && Kernel::find(empty.as_ref()).is_ok() {
+                // A kernel is installed, which stands in for a cache's.
+                continue;
+            }
             let output = guest.run(options, &[command]);
             let text = stderr(&output);
             assert!(text.contains(message), "{text}");

@@ -367,6 +367,9 @@ fn modules_fix() -> String {
     if modules_directory().is_dir() && is_ubuntu(&system) {
         // A fresh Ubuntu has a third of its modules.
         format!("apt-get install linux-modules-extra-{}", release())
+    } else if release().contains("-cloud-") {
+        // Debian's kernel for clouds has neither SoftRoCE nor netem.
+        "apt-get install linux-image-amd64, and boot it; or lcmp-lab up --guest SCENARIO".to_owned()
     } else {
         "lcmp-lab up --guest SCENARIO".to_owned()
     }

@@ -94,14 +94,21 @@ pub(super) fn steer_packets(steps: &[Step]) -> Result<(), StepError> {
         let DeviceChange::Rps(cpus) = change else {
             return Ok(());
         };
-        let file = format!("/sys/class/net/{dev}/queues/rx-0/rps_cpus");
-        fs::write(&file, format!("{cpus:x}"))?;
-        let found = fs::read_to_string(&file)?;
-        match cpu_mask(&found) {
+        fs::write(steering_file(dev), format!("{cpus:x}"))?;
+        match steered_to(dev) {
             Some(mask) if mask == *cpus => Ok(()),
-            _ => Err(changed_by_kernel(found.trim()).into()),
+            found => Err(changed_by_kernel(&format!("{:x}", found.unwrap_or(0))).into()),
         }
     })
+}
+
+/// Returns the CPUs that the packets of an interface are steered to, in the calling thread's `/sys`.
+pub(super) fn steered_to(dev: &str) -> Option<u64> {
+    cpu_mask(&fs::read_to_string(steering_file(dev)).ok()?)
+}
+
+fn steering_file(dev: &str) -> String {
+    format!("/sys/class/net/{dev}/queues/rx-0/rps_cpus")
 }
 
 /// Runs `work` on each change of an interface until one fails.

@@ -1,9 +1,9 @@
 //! Lock of the machine's set of labs.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError},
     io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::PathBuf,
     thread::sleep,
     time::{Duration, Instant},
@@ -34,6 +34,8 @@ impl MachineLock {
     /// Returns `None` while another process holds the lock or has just removed its file.
     fn attempt() -> io::Result<Option<Self>> {
         fs::create_dir_all(base())?;
+        // All users may list the labs, whatever the umask of the one who made the first.
+        let _ = fs::set_permissions(base(), Permissions::from_mode(EVERYONE_LISTS));
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         // To lock a file is to open it for reading: whoever may, can stop every lab of the machine.
@@ -69,6 +71,7 @@ fn path() -> PathBuf {
     base().join(NAME)
 }
 
+const EVERYONE_LISTS: u32 = 0o755;
 const NAME: &str = ".lock";
 const BUSY: &str = "another process has been changing labs for a minute \
                     (hint: `fuser /run/lcmp-lab/.lock` names it)";

@@ -7,6 +7,7 @@ mod down;
 mod error;
 mod hosts;
 mod node_command;
+mod packets;
 mod preflight;
 mod progress;
 mod reservation;
@@ -16,7 +17,6 @@ mod state;
 mod tests;
 mod up;
 
-pub(crate) use self::reservation::free_slots;
 pub use self::{
     bench::{UpDown, bench_up_down},
     down::{DownError, Live, down, down_all, forget, status},
@@ -28,3 +28,4 @@ pub use self::{
     state::LabState,
     up::Lab,
 };
+pub(crate) use self::{packets::Losses, reservation::free_slots};

@@ -1,8 +1,9 @@
 //! Lab that is up.
 
-use std::{io, mem, path::PathBuf};
+use std::{io, mem, path::PathBuf, time::Duration};
 
 use lab_plan::model::Plan;
+use lab_records::{CertifiedRow, LinkBounds};
 use lab_units::NodeId;
 use nix::mount::{MsFlags, mount};
 use rtnetlink::packet_route::link::Stats64;
@@ -10,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{LabError, LabErrorKind, Phase, Progress, Reservation, down, hosts, preflight};
 use crate::{
-    exec::{ApplyError, Executor, UndoError, check, netns, shared},
+    certify,
+    exec::{ApplyError, Difference, Executor, UndoError, check, netns, shared},
     journal::{self, Entry, MachineLock, NodeEntry},
     lower::{Layout, LowerOptions, lower},
     name::LabName,
@@ -133,6 +135,29 @@ impl Lab {
         self.record(&Entry::Process(process))
     }
 
+    /// Measures both directions of every link in the lab's own clock and holds them to `bounds`.
+    ///
+    /// # Errors
+    /// The measurement cannot be made, or the caller cancels. A link out of its bounds is a row with a
+    /// problem, not an error.
+    pub fn certify(
+        &mut self,
+        bounds: &LinkBounds,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<CertifiedRow>, LabErrorKind> {
+        certify::measure(self, bounds, cancel)
+    }
+
+    /// Reads the kernel's state back and returns what differs from the plan. Carriers may take `patience` to
+    /// come up.
+    pub(crate) fn differences(
+        &mut self,
+        patience: Duration,
+    ) -> Result<Vec<Difference>, LabErrorKind> {
+        let steps = lower(&self.plan, &self.options);
+        Ok(check(self.executor()?, &steps, patience)?)
+    }
+
     /// Applies further steps, such as those of a fault.
     pub fn apply(&mut self, steps: &[Step]) -> Result<(), LabErrorKind> {
         Ok(self.executor()?.apply(steps, || false, |_| {})?)
@@ -205,7 +230,7 @@ impl Lab {
             done: total,
             total,
         });
-        let differences = check(executor, steps)?;
+        let differences = self.differences(CARRIERS)?;
         if !differences.is_empty() {
             return Err(LabErrorKind::Differs { differences });
         }
@@ -271,3 +296,6 @@ impl From<io::Error> for LabErrorKind {
         Self::Io { what: "lab", error }
     }
 }
+
+/// Time in which all carriers are up: milliseconds, longer on a loaded machine.
+const CARRIERS: Duration = Duration::from_secs(60);

@@ -108,7 +108,7 @@ fn offloads(netns: &Namespace, dev: &str) -> Step {
 }
 
 /// Returns the queueing disciplines at the egress of one end of a link.
-pub(super) fn egress(
+pub(crate) fn egress(
     layout: &Layout<'_>,
     netns: &Namespace,
     dev: &str,

@@ -27,6 +27,7 @@ pub use self::fault::{FaultError, lower_fault, lower_repair};
 pub(crate) use self::{
     host::{rdma_device, rxe_devices},
     layout::Layout,
+    link::egress,
 };
 use crate::{name::LabName, step::Step};
 

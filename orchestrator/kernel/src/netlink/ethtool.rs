@@ -24,6 +24,12 @@ pub(crate) fn offloads_on(socket: &impl AsFd, dev: &str) -> Result<Vec<&'static 
     Ok(on)
 }
 
+/// Enables receive offload.
+#[cfg(test)]
+pub(crate) fn receive_offload_on(socket: &impl AsFd, dev: &str) -> Result<(), Errno> {
+    value(socket, dev, ETHTOOL_SGRO, 1).map(drop)
+}
+
 #[repr(C)]
 struct EthtoolValue {
     command: u32,

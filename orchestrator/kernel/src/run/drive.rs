@@ -2,23 +2,25 @@
 
 use std::path::Path;
 
-use lab_abi::wire::AgentCommand;
+use lab_abi::wire::{AgentCommand, AgentMessage};
 use lab_perftest::{Event, MonotonicTime};
 use lab_plan::{FaultPlan, Plan, PolicyPlan};
 use lab_records::ChangeKind;
-use lab_units::{DcId, FlowId, Nanos, NodeId, Tool};
+use lab_units::{DcId, FlowId, LinkId, Nanos, NodeId, Tool};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
 use super::{
     AgentError, RunError, RunReport, Runner,
-    agents::Agent,
+    agents::{Agent, AgentEvent},
     commands,
     generator::{self, Session},
     repetition::{Effects, Input, Repetition},
+    tables,
     te::TeController,
     tune::{Change, PendingRequest, Tuned},
+    watch::{self, Watchdog},
 };
-use crate::lower::lower_fault;
+use crate::lower::{Clock, lower_fault};
 
 /// Identity of a repetition, and the directory its switches' maps are pinned in.
 #[derive(Clone, Copy)]
@@ -101,12 +103,29 @@ impl Runner<'_> {
         let start = start_time(MonotonicTime::now(), &intervals);
         running.repetition.start_at(start);
         self.phase(&running.repetition, "flows", running.repetition.flows.len());
+        let faults = self.plan.faults.iter();
+        let faulty: Vec<LinkId> = faults.map(|fault| fault.link).collect();
+        let losses = self.lab.losses(&faulty)?;
+        let watchdog = match self.lab.options().clock {
+            Clock::Real => Some(Watchdog::start().map_err(RunError::Watchdog)?),
+            Clock::Virtual => None,
+        };
         let (waits, cpu) = ((self.host_waits)(), (self.guest_cpu)());
         running.waits_at_delivery = waits;
-        self.run_flows(session, start, &mut running, requests, report)
-            .await?;
-        report.host_waits += running.waits_at_delivery.saturating_sub(waits);
+        let ended = self
+            .run_flows(session, start, &mut running, requests, report)
+            .await;
+        if let Some(watchdog) = watchdog {
+            watch::add(&mut report.conduct.watch, watchdog.stop());
+        }
+        ended?;
+        report.conduct.host_waits += running.waits_at_delivery.saturating_sub(waits);
         report.add_cpu(cpu, (self.guest_cpu)());
+        let reroutes = report.reroutes();
+        report.add_losses(losses, self.lab.losses(&faulty)?, reroutes);
+        let plan = self.plan;
+        let name = |dc: DcId| plan.dcs[dc.index()].name.clone();
+        report.end_repetition(&running.repetition.label(), name);
         report.work.lab_ns = report
             .work
             .lab_ns
@@ -155,6 +174,11 @@ impl Runner<'_> {
                 input = running.inputs.recv() => input.ok_or(RunError::AgentsGone)?,
                 () = self.cancel.cancelled() => return Err(RunError::Cancelled),
             };
+            if let Input::Agent(dc, AgentEvent::Message(AgentMessage::Ready(ready))) = &input
+                && let Some(agent) = running.agent(*dc)
+            {
+                tables::check(agent.config(), ready)?;
+            }
             let effects = running.repetition.handle(input)?;
             self.apply(&effects, running, report)?;
         }

@@ -54,6 +54,9 @@ pub enum RunError {
     /// The guest's clock cannot be aligned.
     #[error("cannot align the guest's clock for the start: {0}")]
     AlignClock(io::Error),
+    /// The machine cannot be watched while flows run.
+    #[error("cannot start the watch over the machine: {0}")]
+    Watchdog(io::Error),
     /// A host has no RDMA device.
     #[error("host `{host}` has no RDMA device to send from")]
     NoEndpoint {
@@ -104,6 +107,18 @@ pub enum AgentError {
         dc: String,
         /// Message of the agent.
         message: String,
+    },
+    /// The switch's tables in the kernel are not those of the plan.
+    #[error(
+        "agent of `{dc}`: the switch's tables are not the plan's: {} (hint: another program writes them, \
+         or the agent is of another build)",
+        differences.join("; ")
+    )]
+    Tables {
+        /// The datacenter.
+        dc: String,
+        /// What differs.
+        differences: Vec<String>,
     },
     /// The agent ended unasked.
     #[error("agent of `{dc}` ended unasked")]

@@ -9,10 +9,11 @@
 //! - `rows`, `paths`: telemetry, decisions and outcomes as rows; paths of flows
 //! - `agents`, `agent_config`: the agents' processes, and their configurations
 //! - `commands`: commands to agents after a fault or a tuned parameter; pure
+//! - `tables`: comparison of a switch's tables in the kernel with the plan's
 //! - `te`: traffic engineering over the switches' demands
 //! - `tune`: requests of a user while flows run
 //! - `generator`: flows as jobs, and the session of perftest or verbs that runs them
-//! - `probe`: measurement of each link
+//! - `watch`: watch over CPUs and clocks on a real clock
 //! - `report`, `error`: progress, report and errors of a run
 
 mod agent_config;
@@ -24,19 +25,19 @@ mod generator;
 #[cfg(test)]
 mod live;
 mod paths;
-mod probe;
 mod repetition;
 mod report;
 mod rows;
+mod tables;
 mod te;
 #[cfg(test)]
 mod testing;
 pub mod tune;
+mod watch;
 
 pub use agents::AgentLauncher;
 pub use error::{AgentError, RunError};
 pub use lab_verbs::session::AHEAD as FLOWS_MADE_AHEAD;
-pub use probe::measure_links;
 pub use report::{RunEvent, RunReport};
 
 use std::io;

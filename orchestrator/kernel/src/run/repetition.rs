@@ -79,9 +79,14 @@ impl<'a> Repetition<'a> {
 
     /// Returns the title of a phase.
     pub(super) fn title(&self, phase: &str) -> String {
+        format!("{} {phase}", self.label())
+    }
+
+    /// Returns the policy's label, with the number of the repetition if there are several.
+    pub(super) fn label(&self) -> String {
         match self.plan.repetitions {
-            1 => format!("{} {phase}", self.policy.label),
-            _ => format!("{} #{} {phase}", self.policy.label, self.number + 1),
+            1 => self.policy.label.clone(),
+            _ => format!("{} #{}", self.policy.label, self.number + 1),
         }
     }
 
@@ -292,6 +297,7 @@ mod tests {
             ports: 3,
             load_ns: 0,
             adopted,
+            tables: Vec::new(),
         };
         message(dc, AgentMessage::Ready(ready))
     }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use lab_abi::wire::Stats;
-use lab_records::{GuestCpu, LabWork, LiveChange};
+use lab_records::{Conduct, GuestCpu, LabWork, LiveChange, Recovery};
 use lab_units::{DcId, Nanos};
+
+use crate::lab::Losses;
 
 /// Event of a run under way, for its display.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -30,15 +32,16 @@ pub enum RunEvent {
 pub struct RunReport {
     /// Number of flows that started later than planned by over a hundredth of their round trip.
     pub late_launches: u64,
-    /// Number of times this kernel waited for its host while flows ran.
-    pub host_waits: u64,
+    /// Figures of the lab and its machine while flows ran, without those of its links.
+    pub conduct: Conduct,
     /// CPU time while flows ran; none outside a guest.
     pub guest_cpu: Option<GuestCpu>,
     /// Packets and time while flows ran.
     pub work: LabWork,
-    /// Counters of the switches. Each agent counts from its start, so they are those of the last
-    /// repetition that was run.
-    pub switches: BTreeMap<DcId, Stats>,
+    /// Latest counters of the switches in the repetition that runs.
+    pub(super) switches: BTreeMap<DcId, Stats>,
+    /// Warnings about the switches that a reader of the results needs.
+    pub warnings: Vec<String>,
     /// Number of restarts of each switch's agent after it was killed, over all repetitions.
     pub restarts: BTreeMap<DcId, u32>,
     /// Changes by users, and restarts of agents, in order.
@@ -62,26 +65,29 @@ impl RunReport {
         sum.available_ns = more(sum.available_ns, before.available_ns, after.available_ns);
     }
 
-    /// Returns the warnings about the guest and the switches that a reader of the results needs.
-    #[must_use]
-    pub fn warnings(&self, name: impl Fn(DcId) -> String) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if self.host_waits > 0 {
-            warnings.push(format!(
-                "the guest waited for the host {} times while flows ran: on a virtual clock their \
-                 times may differ from run to run",
-                self.host_waits
-            ));
-        }
-        for (dc, times) in &self.restarts {
-            warnings.push(format!(
-                "{}: the agent was killed and restarted {times} times; meanwhile its flows kept their \
-                 paths",
-                name(*dc)
-            ));
-        }
-        for (dc, stats) in &self.switches {
-            let counts = [
+    /// Adds what was lost between two readings, and the decisions since then that re-routed flows.
+    pub(super) fn add_losses(&mut self, before: Losses, after: Losses, reroutes: u64) {
+        self.conduct.dropped_outside += after.outside.saturating_sub(before.outside);
+        let (Some(earlier), Some(later)) = (before.retries, after.retries) else {
+            return;
+        };
+        let recovery = self.conduct.recovery.get_or_insert(Recovery::default());
+        recovery.retries += later.saturating_sub(earlier);
+        recovery.emulated_drops += after.emulated.saturating_sub(before.emulated);
+        recovery.reroutes += reroutes;
+    }
+
+    /// Returns the decisions of all switches' latest counters that re-routed flows.
+    pub(super) fn reroutes(&self) -> u64 {
+        let switches = self.switches.values();
+        switches.map(|stats| stats.failovers + stats.aged).sum()
+    }
+
+    /// Ends the repetition called `title`: its switches' counts become reasons to doubt the run, or
+    /// warnings.
+    pub(super) fn end_repetition(&mut self, title: &str, name: impl Fn(DcId) -> String) {
+        for (dc, stats) in std::mem::take(&mut self.switches) {
+            let doubts = [
                 (
                     stats.not_pinned,
                     "flows were not pinned: the flow table was full",
@@ -90,27 +96,52 @@ impl RunReport {
                     stats.stale,
                     "flows were hashed over all next hops: their tables or signals were too old",
                 ),
-                (stats.evicted, "flows were evicted from the flow table"),
                 (
                     stats.records_lost,
                     "decisions were not recorded: the ring buffer was full",
                 ),
+            ];
+            let warnings = [
+                (stats.evicted, "flows were evicted from the flow table"),
                 (
                     stats.no_destination,
                     "packets were dropped: no live candidate",
                 ),
             ];
-            for (count, text) in counts.into_iter().filter(|(count, _)| *count > 0) {
-                warnings.push(format!("{}: {count} {text}", name(*dc)));
-            }
+            let said = |(count, text): &(u64, &str)| {
+                (*count > 0).then(|| format!("{title}: {}: {count} {text}", name(dc)))
+            };
+            let doubts = doubts.iter().filter_map(said);
+            self.conduct.switches.extend(doubts);
+            self.warnings.extend(warnings.iter().filter_map(said));
         }
-        warnings
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn losses_are_those_between_two_readings() {
+        let mut report = RunReport::default();
+        let losses = |emulated, outside, retries| Losses {
+            emulated,
+            outside,
+            retries,
+        };
+        report.add_losses(losses(1, 10, Some(0)), losses(3, 14, Some(5)), 2);
+        report.add_losses(losses(3, 14, Some(0)), losses(3, 14, Some(1)), 0);
+        assert_eq!(report.conduct.dropped_outside, 4);
+        let recovery = Recovery {
+            retries: 6,
+            emulated_drops: 2,
+            reroutes: 2,
+        };
+        assert_eq!(report.conduct.recovery, Some(recovery));
+        report.add_losses(losses(0, 0, None), losses(9, 0, None), 0);
+        assert_eq!(report.conduct.recovery, Some(recovery), "not counted");
+    }
 
     fn cpu(busy: u64, available: u64) -> Option<GuestCpu> {
         Some(GuestCpu {
@@ -130,31 +161,32 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_run_has_no_warnings() {
+    fn a_repetition_without_losses_leaves_no_word() {
         let mut report = RunReport::default();
         report.switches.insert(DcId(0), Stats::default());
-        assert!(report.warnings(|dc| dc.to_string()).is_empty());
+        report.end_repetition("lcmp", |dc| dc.to_string());
+        assert!(report.conduct.switches.is_empty() && report.warnings.is_empty());
     }
 
     #[test]
-    fn losses_are_counted_by_switch() {
+    fn losses_are_counted_by_repetition_and_switch() {
+        let mut report = RunReport::default();
         let lossy = Stats {
             not_pinned: 3,
             no_destination: 7,
             ..Stats::default()
         };
-        let report = RunReport {
-            host_waits: 2,
-            switches: BTreeMap::from([(DcId(0), Stats::default()), (DcId(1), lossy)]),
-            ..RunReport::default()
-        };
-        insta::assert_snapshot!(
-            report.warnings(|dc| format!("dc{}", dc.0 + 1)).join("\n"),
-            @r"
-        the guest waited for the host 2 times while flows ran: on a virtual clock their times may differ from run to run
-        dc2: 3 flows were not pinned: the flow table was full
-        dc2: 7 packets were dropped: no live candidate
-        "
-        );
+        for title in ["ecmp", "lcmp"] {
+            report.switches = BTreeMap::from([(DcId(0), Stats::default()), (DcId(1), lossy)]);
+            report.end_repetition(title, |dc| format!("dc{}", dc.0 + 1));
+        }
+        insta::assert_snapshot!(report.conduct.switches.join("\n"), @r"
+        ecmp: dc2: 3 flows were not pinned: the flow table was full
+        lcmp: dc2: 3 flows were not pinned: the flow table was full
+        ");
+        insta::assert_snapshot!(report.warnings.join("\n"), @r"
+        ecmp: dc2: 7 packets were dropped: no live candidate
+        lcmp: dc2: 7 packets were dropped: no live candidate
+        ");
     }
 }

@@ -68,6 +68,43 @@ row! {
     }
 }
 
+/// What most queries read of a [`FlowRow`], borrowed from a batch: reading one allocates nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct FlowFields<'a> {
+    /// Repetition, from 0.
+    pub repetition: u32,
+    /// Position in the plan's schedule.
+    pub flow_id: FlowId,
+    /// Label of the policy.
+    pub policy: &'a str,
+    /// Semantics of the simulated network; empty for a real one.
+    pub semantics: Option<Semantics>,
+    /// Datacenter of the sending host.
+    pub src_dc: &'a str,
+    /// Datacenter of the receiving host.
+    pub dst_dc: &'a str,
+    /// Size.
+    pub size_bytes: Bytes,
+    /// Start time; the scheduled one if the flow never started.
+    pub start_ns: Nanos,
+    /// Flow completion time.
+    pub fct_ns: Option<Nanos>,
+    /// FCT ÷ ideal FCT.
+    #[serde(deserialize_with = "finite")]
+    pub slowdown: Option<f64>,
+    /// Datacenters that the flow's data crossed first.
+    #[serde(borrow)]
+    pub path: Option<&'a str>,
+    /// Outcome of the flow.
+    pub status: FlowStatus,
+    /// Actual less scheduled start, in emulated time; empty if the flow never started.
+    pub launch_lateness_ns: Option<Nanos>,
+    /// Ideal FCT, emulated.
+    pub emu_ideal_fct_ns: Nanos,
+    /// Bound of the error of the measured FCT; empty if it is not known.
+    pub emu_fct_resolution_ns: Option<Nanos>,
+}
+
 /// Reads a number that can be drawn and compared: a table edited by hand may hold `inf`.
 fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let number = Option::<f64>::deserialize(deserializer)?;
@@ -87,19 +124,26 @@ impl FlowRow {
         self.launch_lateness_ns.is_some_and(|late| late > tolerance)
     }
 
-    /// True if the FCT is under the ideal one by more than its resolution.
-    ///
-    /// With the artifact's semantics this is no error: the authors' ideal FCT counts a full packet
-    /// on every link of the path of least delay, whatever the flow's packets are, and a path of
-    /// more delay may have more capacity.
+    /// Returns what most queries read of the flow.
     #[must_use]
-    pub fn is_too_fast(&self) -> bool {
-        let known_to = self.emu_fct_resolution_ns.unwrap_or(Nanos::ZERO);
-        let known_to = Self::slowdown_of(known_to, self.emu_ideal_fct_ns).unwrap_or(0.0);
-        self.semantics != Some(Semantics::Artifact)
-            && self
-                .slowdown
-                .is_some_and(|slowdown| slowdown + known_to < 1.0)
+    pub fn fields(&self) -> FlowFields<'_> {
+        FlowFields {
+            repetition: self.repetition,
+            flow_id: self.flow_id,
+            policy: &self.policy,
+            semantics: self.semantics,
+            src_dc: &self.src_dc,
+            dst_dc: &self.dst_dc,
+            size_bytes: self.size_bytes,
+            start_ns: self.start_ns,
+            fct_ns: self.fct_ns,
+            slowdown: self.slowdown,
+            path: self.path.as_ref().map(DcPath::as_str),
+            status: self.status,
+            launch_lateness_ns: self.launch_lateness_ns,
+            emu_ideal_fct_ns: self.emu_ideal_fct_ns,
+            emu_fct_resolution_ns: self.emu_fct_resolution_ns,
+        }
     }
 
     /// Returns FCT ÷ ideal FCT; `None` if the ideal FCT is zero.
@@ -111,6 +155,42 @@ impl FlowRow {
         )]
         let ratio = fct.get() as f64 / ideal.get() as f64;
         (ideal > Nanos::ZERO).then_some(ratio)
+    }
+}
+
+impl FlowFields<'_> {
+    /// Names of the fields, which are columns of [`FlowRow`], in order.
+    pub(crate) const COLUMNS: [&'static str; 15] = [
+        "repetition",
+        "flow_id",
+        "policy",
+        "semantics",
+        "src_dc",
+        "dst_dc",
+        "size_bytes",
+        "start_ns",
+        "fct_ns",
+        "slowdown",
+        "path",
+        "status",
+        "launch_lateness_ns",
+        "emu_ideal_fct_ns",
+        "emu_fct_resolution_ns",
+    ];
+
+    /// True if the FCT is under the ideal one by more than its resolution.
+    ///
+    /// With the artifact's semantics this is no error: the authors' ideal FCT counts a full packet
+    /// on every link of the path of least delay, whatever the flow's packets are, and a path of
+    /// more delay may have more capacity.
+    #[must_use]
+    pub fn is_too_fast(&self) -> bool {
+        let known_to = self.emu_fct_resolution_ns.unwrap_or(Nanos::ZERO);
+        let known_to = FlowRow::slowdown_of(known_to, self.emu_ideal_fct_ns).unwrap_or(0.0);
+        self.semantics != Some(Semantics::Artifact)
+            && self
+                .slowdown
+                .is_some_and(|slowdown| slowdown + known_to < 1.0)
     }
 }
 

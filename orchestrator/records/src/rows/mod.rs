@@ -4,6 +4,7 @@
 //! measured. Times count from the repetition's start. An empty field is a value that does not
 //! exist, such as the FCT of a flow that did not finish. `reports/README.md` explains every column.
 
+mod certificate;
 mod counters;
 mod events;
 mod flow;
@@ -19,9 +20,10 @@ use serde::{
 };
 
 use crate::Semantics;
+pub use certificate::CertifiedRow;
 pub use counters::{LinkRow, PortRow, QueueRow, SwitchRow};
 pub use events::{DecisionRow, PfcEvent, PfcRow, SplitRow, StoryEvent, StoryRow};
-pub use flow::{DcPath, FlowRow, FlowStatus};
+pub use flow::{DcPath, FlowFields, FlowRow, FlowStatus};
 pub use history::HistoryRow;
 
 /// A row of one of a run's tables.

@@ -4,3 +4,4 @@ mod laws;
 mod listing;
 mod parquet;
 mod run_dir;
+mod verdict;

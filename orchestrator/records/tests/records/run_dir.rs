@@ -106,8 +106,9 @@ fn rows_outlive_a_writer_that_dies() {
     assert_eq!(flows.rows, [flow("ecmp")]);
     assert_eq!(run.outcome(), None);
     let verdict = Verdict::of(run.info(), None, &flows.rows.iter().collect());
+    let reasons: Vec<_> = verdict.reasons.iter().map(ToString::to_string).collect();
     assert_eq!(
-        verdict.reasons,
+        reasons,
         [
             "the run did not end: it was interrupted, or is still going on",
             "flows recorded: 1 of 2 scheduled",
@@ -261,14 +262,14 @@ fn another_format_is_refused_before_anything_else_of_it_is_read() {
     let writer = create(results.path());
     let dir = writer.dir().to_owned();
     let path = dir.join("run.json");
-    for (format, hint) in [(5, "update lcmp-lab"), (3, "run its `scenario.yaml` again")] {
+    for (format, hint) in [(6, "update lcmp-lab"), (3, "run its `scenario.yaml` again")] {
         let text = format!(r#"{{"format": {format}, "engine": "warp"}}"#);
         fs::write(&path, text).expect("run.json");
         let error = RunDir::open(&dir).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
-                "`{}` has format {format}, this lcmp-lab reads 4 (hint: {hint})",
+                "`{}` has format {format}, this lcmp-lab reads 5 (hint: {hint})",
                 path.display()
             )
         );
@@ -349,22 +350,6 @@ fn results_that_cannot_be_made_are_an_error_with_the_path() {
 }
 
 #[test]
-fn a_run_is_clean_only_if_every_flow_finished_in_time_and_plausibly() {
-    let (info, mut end) = (info(), end());
-    let clean = [flow("ecmp"), flow("lcmp")];
-    assert!(Verdict::of(&info, Some(&end), &FlowCounts::from_iter(&clean)).clean);
-
-    let mut fast = flow("ecmp");
-    fast.slowdown = Some(0.99);
-    let doubtful = [fast, unfinished("lcmp")];
-    end.late_launches = 1;
-    end.problems.push("a switch agent died".into());
-    let verdict = Verdict::of(&info, Some(&end), &FlowCounts::from_iter(&doubtful));
-    assert!(!verdict.clean);
-    assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
-}
-
-#[test]
 fn no_flow_beats_its_ideal_but_what_the_authors_code_takes_for_one() {
     let below_one = |semantics, fct| {
         let (fct, ideal) = (Nanos::new(fct), Nanos::new(1_000_000));
@@ -393,7 +378,7 @@ fn a_flow_is_not_too_fast_by_less_than_its_fct_is_known_to() {
             emu_fct_resolution_ns: Some(Nanos::new(known_to)),
             ..flow("lcmp")
         };
-        row.is_too_fast()
+        row.fields().is_too_fast()
     };
     assert!(!is_too_fast(126_051));
     assert!(is_too_fast(16_000));

@@ -14,7 +14,7 @@ use std::{
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_recorder::RunSetting;
-use lab_records::{Asked, Phase, RunEnd, RunWriter, SimWork, UtcTime};
+use lab_records::{Asked, Conduct, Phase, RunEnd, RunWriter, SimWork, UtcTime};
 use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
     semantics::NextHopOrder,
@@ -198,9 +198,10 @@ impl Simulation {
             phases: done.phases,
             guest_cpu: None,
             late_launches: 0,
-            measured_links: Vec::new(),
+            conduct: Conduct::default(),
             warnings: Vec::new(),
             problems,
+            is_interrupted: done.interrupted.is_some(),
             evidence: lab_recorder::evidence(&self.plan, &dir).during("read the records")?,
             changes: Vec::new(),
         };

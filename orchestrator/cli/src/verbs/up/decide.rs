@@ -1,5 +1,7 @@
 //! Decides where `up` runs a lab, or why it cannot run, before anything is created.
 
+use std::fmt;
+
 use lab_guest::probe::Finding as GuestFinding;
 use lab_kernel::doctor::{Finding, Level};
 use lab_plan::Plan;
@@ -36,7 +38,8 @@ pub enum Location {
 /// The things that this machine lacks for the run, with exit code 3.
 pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failure> {
     if !machine.is_root {
-        return Err(Failure::environment(
+        return Err(cannot(
+            arguments,
             "a lab needs root to create namespaces and load eBPF (hint: sudo lcmp-lab up …)",
         ));
     }
@@ -53,10 +56,14 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
             Ok(Location::Here)
         } else {
             let findings: Vec<String> = texts(&machine.kernel_lacks);
-            Err(Failure::environment(format_args!(
-                "this kernel cannot run the lab (hint: leave out --here to use a guest):\n  {}",
-                findings.join("\n  ")
-            )))
+            let findings = findings.join("\n  ");
+            Err(cannot(
+                arguments,
+                format_args!(
+                    "this kernel cannot run the lab (hint: leave out --here to use a guest):\n  \
+                     {findings}"
+                ),
+            ))
         };
     }
     if !machine.guest_lacks.is_empty() {
@@ -64,15 +71,24 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
         let lacks: Vec<String> = lacks
             .map(|finding| format!("{finding} (hint: {})", finding.remedy()))
             .collect();
-        return Err(Failure::environment(format_args!(
-            "this machine cannot run a guest: {}",
-            lacks.join("; ")
-        )));
+        let lacks = lacks.join("\n  ");
+        return Err(cannot(
+            arguments,
+            format_args!("this machine cannot run a guest:\n  {lacks}"),
+        ));
     }
     Ok(match arguments.keep {
         true => Location::KeptGuest,
         false => Location::Guest,
     })
+}
+
+/// Returns the failure of a machine that cannot run the lab, which names the verb that can do without one.
+fn cannot(arguments: &UpArgs, what: impl fmt::Display) -> Failure {
+    let scenario = arguments.scenario.scenario.display();
+    Failure::environment(format_args!(
+        "{what}\nwithout a lab, `lcmp-lab sim {scenario}` simulates the scenario"
+    ))
 }
 
 /// Returns the reason why a lab runs in a guest, or `None` if a guest was only asked for.
@@ -193,8 +209,8 @@ mod tests {
         };
         assert_eq!(
             refusal(&[], &no_emulator),
-            "this machine cannot run a guest: `qemu` is not installed (hint: sudo apt-get install \
-             qemu-system-x86)"
+            "this machine cannot run a guest:\n  `qemu` is not installed (hint: sudo apt-get install \
+             qemu-system-x86)\nwithout a lab, `lcmp-lab sim scenario.yaml` simulates the scenario"
         );
     }
 }

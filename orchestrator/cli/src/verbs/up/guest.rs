@@ -242,7 +242,7 @@ fn command(request: &Request<'_>, dir: &Path, now: SystemTime) -> Result<Vec<OsS
 pub fn repeat_command(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
     let program = std::env::current_exe().during("find this program")?;
     let arguments = &request.arguments;
-    let scenario = load::absolute(&arguments.scenario.scenario)?;
+    let scenario = load::for_another_process(&arguments.scenario.scenario)?;
     let mut command: Vec<OsString> = vec![program.into(), "up".into(), scenario.into()];
     let mut option = |name: &str, value: OsString| command.extend([OsString::from(name), value]);
     option("--lab", request.lab.to_string().into());
@@ -264,6 +264,9 @@ pub fn repeat_command(request: &Request<'_>) -> Result<Vec<OsString>, Failure> {
             arguments.scenario.overrides.policies.join(",").into(),
         );
     }
+    if arguments.uncertified {
+        command.push("--uncertified".into());
+    }
     Ok(command)
 }
 
@@ -276,4 +279,8 @@ pub fn console_log(dir: &Path) -> PathBuf {
 const PASSED_VARIABLES: [&str; 4] = ["PATH", "HOME", "TERM", "LANG"];
 
 /// Exit codes of the guest's part of an `up` that has kept its lab.
-const KEPT_CODES: [u8; 2] = [Exit::Pass.code(), Exit::Inconclusive.code()];
+const KEPT_CODES: [u8; 3] = [
+    Exit::Pass.code(),
+    Exit::Inconclusive.code(),
+    Exit::Invalid.code(),
+];

@@ -12,13 +12,13 @@ use lab_kernel::{
     Lab,
     lab::{LabError, LabErrorKind, Reservation},
     lower::{HostPlacement, LowerOptions},
-    run::{AgentLauncher, RunError, RunReport, Runner, measure_links},
+    run::{AgentLauncher, RunError, RunReport, Runner},
 };
 use lab_plan::Plan;
 use lab_recorder::RunSetting;
 use lab_records::{
-    Asked, GuestCpu, LiveChange, MeasuredLink, Outcome as RunOutcome, Phase, RunEnd, RunWriter,
-    UtcTime,
+    Asked, Certification, CertifiedRow, Conduct, GuestCpu, LiveChange, Outcome as RunOutcome,
+    Phase, Place, RunEnd, RunWriter, UtcTime,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -53,11 +53,7 @@ pub fn run_in_guest(request: &Request<'_>, dir: &Path) -> Outcome {
         .unwrap_or_else(|| UtcTime::new(SystemTime::now()));
     preload()?;
     let outcome = Run::new(request, staged, started.into(), Some(dir)).run()?;
-    Ok(if outcome.verdict.clean {
-        Exit::Pass
-    } else {
-        Exit::Inconclusive
-    })
+    Ok(Exit::of_run(outcome.verdict.grade))
 }
 
 /// Run of a lab on this kernel.
@@ -123,7 +119,13 @@ impl<'a> Run<'a> {
         }
         let mut lab = self.build(reservation, &plan, &mut progress)?;
         progress.begin("links", 0);
-        let measured = self.measure(&plan, &lab)?;
+        let certificate = self.certify(&mut lab)?;
+        records
+            .append(&certificate)
+            .during("write the certificate")?;
+        self.copy_records().during("copy the records to the host")?;
+        let links = Certification::of(&certificate);
+        self.hold(&certificate, &links)?;
         progress.expect(u64::from(plan.repetitions) * plan.policies.len() as u64);
         let result = self.run_flows(&plan, &mut lab, &mut records, &mut progress);
         let commands = exec_log::read(&request.lab);
@@ -147,7 +149,7 @@ impl<'a> Run<'a> {
                 terminal::note(&format!("warning: cannot write `{name}`: {error}"));
             }
         }
-        self.finish(&plan, records, (measured, commands), phases, result)
+        self.finish(&plan, records, (links, commands), phases, result)
     }
 
     fn build(
@@ -174,9 +176,47 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn measure(&self, plan: &Plan, lab: &Lab) -> Result<Vec<MeasuredLink>, Failure> {
-        let namespace = |node| lab.netns_path(node).unwrap_or_default();
-        measure_links(plan, namespace).during("measure the links")
+    /// Measures every link.
+    fn certify(&self, lab: &mut Lab) -> Result<Vec<CertifiedRow>, Failure> {
+        let place = Place::of(self.setting.location, self.setting.clock);
+        lab.certify(&place.link_bounds(), &self.cancel)
+            .map_err(|kind| match kind {
+                LabErrorKind::Cancelled => interrupted(),
+                kind => environment(kind),
+            })
+    }
+
+    /// Fails if a link is out of its bounds, unless the caller goes on with such a lab.
+    fn hold(&self, certificate: &[CertifiedRow], links: &Certification) -> Result<(), Failure> {
+        let out = certificate.iter().filter_map(|row| {
+            let problem = row.problem.as_ref()?;
+            let (link, from, to) = (&row.link, &row.from, &row.to);
+            Some(format!("link `{link}`, {from} → {to}: {problem}"))
+        });
+        let out: Vec<String> = out.collect();
+        if out.is_empty() {
+            return Ok(());
+        }
+        let (shown, more) = (
+            out.iter().take(MAX_LINKS),
+            out.len().saturating_sub(MAX_LINKS),
+        );
+        let mut text = format!(
+            "{} of {} directions of links are out of their bounds:",
+            links.out_of_bounds, links.directions
+        );
+        text.extend(shown.map(|line| format!("\n  {line}")));
+        if more > 0 {
+            text += &format!("\n  and {more} more");
+        }
+        if self.request.arguments.uncertified {
+            terminal::note(&format!("warning: the lab is not certified: {text}"));
+            return Ok(());
+        }
+        Err(Failure::environment(format_args!(
+            "the lab is not the scenario's: {text}\n(hint: `--uncertified` goes on, and the run is at most \
+             doubtful)"
+        )))
     }
 
     fn run_flows(
@@ -241,7 +281,7 @@ impl<'a> Run<'a> {
         &self,
         plan: &Plan,
         records: RunWriter,
-        (measured_links, commands): (Vec<MeasuredLink>, Vec<LiveChange>),
+        (links, commands): (Certification, Vec<LiveChange>),
         phases: Vec<Phase>,
         result: Result<RunReport, Failure>,
     ) -> Result<RunOutcome, Failure> {
@@ -249,9 +289,6 @@ impl<'a> Run<'a> {
             Ok(report) => (report, None),
             Err(failure) => (RunReport::default(), Some(failure)),
         };
-        let dc_name = |dc: lab_units::DcId| plan.dcs[dc.index()].name.clone();
-        let mut warnings = report.warnings(dc_name);
-        warnings.extend(exec_warning());
         let end = RunEnd {
             // In a guest, the host replaces this time of the virtual clock.
             ended_at: UtcTime::new(self.started + self.since.elapsed()),
@@ -260,12 +297,18 @@ impl<'a> Run<'a> {
             lab: Some(report.work),
             sim: None,
             late_launches: report.late_launches,
-            measured_links,
-            warnings,
+            conduct: Conduct {
+                links: Some(links),
+                ..report.conduct
+            },
+            warnings: report.warnings,
             problems: failure
                 .iter()
                 .map(|failure| failure.message.clone())
                 .collect(),
+            is_interrupted: failure
+                .as_ref()
+                .is_some_and(|failure| failure.exit == Exit::Inconclusive),
             evidence: lab_recorder::evidence(plan, records.dir()).during("read the records")?,
             changes: report.changes.into_iter().chain(commands).collect(),
         };
@@ -296,17 +339,6 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
-}
-
-/// Returns a warning if `exec` ran commands in the guest beside the flows.
-fn exec_warning() -> Option<String> {
-    let count = inside::exec_session_count().unwrap_or(0);
-    (count > 0).then(|| {
-        format!(
-            "`exec` ran {count} commands in the guest before the flows had ended; they took CPU time, \
-             so do not compare the times of this run with those of another"
-        )
-    })
 }
 
 /// Copies the programs of the run into the guest's memory, so that no flow waits for the host's disk.
@@ -340,6 +372,9 @@ fn interrupted() -> Failure {
 fn environment(error: impl std::error::Error) -> Failure {
     Failure::environment(with_causes(&error))
 }
+
+/// Links that an error names.
+const MAX_LINKS: usize = 5;
 
 /// Name of a record's copy until the copy is complete.
 const PARTIAL_COPY: &str = ".copy";

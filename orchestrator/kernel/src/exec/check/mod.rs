@@ -39,11 +39,13 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares the objects that the steps created with the kernel's. Changes of existing objects
+/// Compares the objects that the steps created with the kernel's, and waits for carriers at most for
+/// `patience`. Changes of existing objects
 /// ([`Step::LinkDown`], [`Step::QdiscChange`]) are not compared.
 pub(crate) fn check(
     executor: &mut Executor,
     steps: &[Step],
+    patience: Duration,
 ) -> Result<Vec<Difference>, NetlinkError> {
     let mut by_netns: BTreeMap<Namespace, Wanted<'_>> = BTreeMap::new();
     for step in steps {
@@ -64,7 +66,7 @@ pub(crate) fn check(
     let mut differences = Vec::new();
     for (netns, wanted) in &by_netns {
         if let Some(handle) = executor.handle(netns) {
-            let links = wait_for_links(handle, wanted)?;
+            let links = wait_for_links(handle, wanted, patience)?;
             let mut checker = Checker {
                 netns,
                 handle,
@@ -109,8 +111,12 @@ struct Checker<'a> {
 
 /// Lists the interfaces once all of them have a carrier, which follows a moment after both ends of a
 /// pair are up.
-fn wait_for_links(handle: &mut NetnsHandle, wanted: &Wanted<'_>) -> Result<Links, NetlinkError> {
-    let deadline = Instant::now() + CARRIER_TIMEOUT;
+fn wait_for_links(
+    handle: &mut NetnsHandle,
+    wanted: &Wanted<'_>,
+    patience: Duration,
+) -> Result<Links, NetlinkError> {
+    let deadline = Instant::now() + patience;
     loop {
         let links = dump::links(&mut handle.socket)?.into_iter();
         let links: Links = links.map(|link| (link.name.clone(), link)).collect();
@@ -136,6 +142,7 @@ impl Checker<'_> {
         };
         let not_local = changes(|change| matches!(change, DeviceChange::NotLocal(_)));
         self.ends();
+        self.sysctls()?;
         self.interfaces()?;
         if changes(|change| matches!(change, DeviceChange::Address(_))) {
             self.addresses()?;
@@ -148,6 +155,9 @@ impl Checker<'_> {
         }
         if has(|step| matches!(step, Step::Rule(_))) {
             self.rules()?;
+        }
+        if changes(|change| matches!(change, DeviceChange::Rps(_))) {
+            self.steering()?;
         }
         if has(|step| matches!(step, Step::Qdisc(_))) {
             self.qdiscs()?;
@@ -176,6 +186,4 @@ impl Checker<'_> {
     }
 }
 
-/// The kernel raises carriers within milliseconds, later on a loaded machine.
-const CARRIER_TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(1);

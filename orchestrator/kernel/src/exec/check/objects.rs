@@ -1,12 +1,16 @@
 //! Comparisons by kind of object.
 
-use std::os::fd::AsFd;
+use std::{collections::BTreeMap, io, os::fd::AsFd};
 
 use super::Checker;
 use crate::{
-    exec::netns,
+    exec::{
+        backend::{read_sysctl, steered_to},
+        netns,
+    },
+    journal::if_found,
     netlink::{NetlinkError, Socket, dump, ethtool, rdma, tc},
-    step::{DeviceChange, NextHop, Route, RouteTarget, Step},
+    step::{DeviceChange, Namespace, NextHop, Route, RouteTarget, Step},
 };
 
 impl Checker<'_> {
@@ -28,6 +32,79 @@ impl Checker<'_> {
         }
     }
 
+    /// Compares the sysctls of the namespace, and those that the machine's labs share.
+    pub(super) fn sysctls(&mut self) -> Result<(), NetlinkError> {
+        let steps = self.wanted.steps.iter();
+        let keys: Vec<&str> = steps
+            .filter_map(|step| match step {
+                Step::Sysctl { key, .. } | Step::SharedSysctl { key, .. } => Some(key.as_str()),
+                _ => None,
+            })
+            .collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let read = || keys.iter().map(|key| if_found(read_sysctl(key))).collect();
+        let values: io::Result<Vec<Option<String>>> = netns::inside(self.handle.as_fd(), read)?;
+        let values: BTreeMap<&str, Option<String>> = keys.iter().copied().zip(values?).collect();
+        for step in &self.wanted.steps {
+            match step {
+                Step::Sysctl {
+                    key,
+                    value,
+                    optional,
+                    ..
+                } => {
+                    let found = values.get(key.as_str()).cloned().flatten();
+                    if found.is_some() || !optional {
+                        self.same(format!("sysctl `{key}`"), value.clone(), found);
+                    }
+                }
+                Step::SharedSysctl { key, at_least } => {
+                    // A container lacks the machine's sysctls.
+                    if let Some(found) = values.get(key.as_str()).cloned().flatten() {
+                        let is_enough = found.parse::<u64>().is_ok_and(|it| it >= *at_least);
+                        let wanted = if is_enough {
+                            found.clone()
+                        } else {
+                            at_least.to_string()
+                        };
+                        self.same(format!("sysctl `{key}`"), wanted, Some(found));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares receive packet steering.
+    pub(super) fn steering(&mut self) -> Result<(), NetlinkError> {
+        let masks: Vec<(&str, u64)> = self
+            .wanted
+            .changes()
+            .filter_map(|(dev, change)| match change {
+                DeviceChange::Rps(cpus) => Some((dev, *cpus)),
+                _ => None,
+            })
+            .collect();
+        let read =
+            || -> Vec<Option<u64>> { masks.iter().map(|(dev, _)| steered_to(dev)).collect() };
+        let found = match self.netns {
+            Namespace::Root => read(),
+            Namespace::Named(_) => netns::inside_with_sysfs(self.handle.as_fd(), read)?,
+        };
+        for ((dev, cpus), found) in masks.iter().zip(found) {
+            let show = |mask| format!("CPUs {mask:x}");
+            self.same(
+                format!("packet steering (RPS) of `{dev}`"),
+                show(*cpus),
+                found.map(show),
+            );
+        }
+        Ok(())
+    }
+
     pub(super) fn interfaces(&mut self) -> Result<(), NetlinkError> {
         for (dev, change) in self.wanted.changes() {
             match change {
@@ -44,7 +121,7 @@ impl Checker<'_> {
                 }
                 DeviceChange::NoOffloads => {
                     let on = ethtool::offloads_on(&self.handle.socket, dev);
-                    let on = on.map_err(std::io::Error::from)?.join(" ");
+                    let on = on.map_err(io::Error::from)?.join(" ");
                     self.same(format!("offloads of `{dev}`"), String::new(), Some(on));
                 }
                 DeviceChange::Redirect(to) => {
@@ -171,7 +248,40 @@ impl Checker<'_> {
                 self.same(object, show(&wanted), listed.iter().find(same).map(show));
             }
         }
+        self.no_other_qdiscs(&listed);
         Ok(())
+    }
+
+    /// Notes every discipline at an interface of the lab that no step has put there.
+    fn no_other_qdiscs(&mut self, listed: &[tc::Held]) {
+        let steps = self.wanted.steps.iter();
+        let wanted = steps.filter_map(|step| match step {
+            Step::Qdisc(at) => Some(tc::held(
+                self.index(&at.dev),
+                at.parent,
+                at.handle,
+                &at.qdisc,
+            )),
+            _ => None,
+        });
+        let wanted: Vec<tc::Held> = wanted.collect();
+        let ends = self.wanted.ends.iter();
+        let devs: Vec<(u32, String)> = ends
+            .map(|(end, ..)| (self.index(&end.dev), end.dev.clone()))
+            .collect();
+        for found in listed {
+            let is_wanted =
+                |it: &tc::Held| (it.interface, it.parent) == (found.interface, found.parent);
+            let dev = devs.iter().find(|(index, _)| *index == found.interface);
+            // Handle 0 is the kernel's own, of an interface without a discipline.
+            if let Some((_, dev)) = dev
+                && found.handle != 0
+                && !wanted.iter().any(is_wanted)
+            {
+                let object = format!("another queueing discipline of `{dev}`");
+                self.same(object, String::new(), Some(found.parameters.to_string()));
+            }
+        }
     }
 
     pub(super) fn rdma_devices(&mut self) -> Result<(), NetlinkError> {

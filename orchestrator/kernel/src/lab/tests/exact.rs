@@ -155,7 +155,7 @@ fn the_whole_testbed_comes_up_and_down_again() {
 }
 
 /// Runs a test if this kernel has all features of a lab, and asserts that nothing remains.
-fn whole_lab(body: impl FnOnce()) {
+pub(super) fn whole_lab(body: impl FnOnce()) {
     let missing = doctor::missing_here();
     if let Some(finding) = missing.first() {
         return skipped(&format!("{} is missing", finding.subject));
@@ -171,7 +171,7 @@ pub(super) fn up(plan: impl FnOnce(u8) -> Plan) -> Lab {
     up_with(HostPlacement::RootNamespace, plan)
 }
 
-fn options(hosts: HostPlacement) -> LowerOptions {
+pub(super) fn options(hosts: HostPlacement) -> LowerOptions {
     LowerOptions {
         hosts,
         ..LowerOptions::shown(LAB.parse().unwrap())
@@ -264,7 +264,7 @@ fn tc(lab: &Lab) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-const LAB: &str = "whole";
+pub(super) const LAB: &str = "whole";
 
 /// Bytes of the Ethernet (14), IPv4 (20) and ICMP (8) headers.
 const ICMP_HEADERS: u64 = 42;

@@ -1,5 +1,6 @@
 //! Labs on this machine. Those that any kernel can run are each on an isolated machine.
 
+mod corpus;
 mod exact;
 mod machine;
 mod owners;

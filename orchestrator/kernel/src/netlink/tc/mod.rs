@@ -72,6 +72,16 @@ pub(crate) fn qdiscs(socket: &mut Socket) -> Result<Vec<Held>, NetlinkError> {
     socket.dump(libc::RTM_GETQDISC, Tcmsg::new().as_slice(), read)
 }
 
+/// Returns the packets that each interface's root discipline has dropped, with the interface's index.
+pub(crate) fn drops(socket: &mut Socket) -> Result<Vec<(u32, u64)>, NetlinkError> {
+    socket.dump(libc::RTM_GETQDISC, Tcmsg::new().as_slice(), |message| {
+        let (header, attributes) = OpGetqdiscDump::decode_reply(message.payload());
+        let queue = attributes.get_stats2().ok()?.get_queue().ok()?;
+        let index = header.ifindex.cast_unsigned();
+        (header.parent == TC_H_ROOT).then_some((index, u64::from(queue.drops)))
+    })
+}
+
 /// Returns the index of the interface to which received packets are redirected.
 pub(crate) fn redirected_to(socket: &mut Socket, from: u32) -> Result<Option<u32>, NetlinkError> {
     let mut header = Tcmsg::new();

@@ -8,7 +8,10 @@ use std::fmt;
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 use netlink_bindings::{
     builtin::BuiltinBitfield32,
-    tc::{OptionsMsg, PushAttrs, TcNetemQopt, TcNetemRate, TcRatespec, TcRedQopt, TcTbfQopt},
+    tc::{
+        IterableNetemAttrs, OptionsMsg, PushAttrs, TcNetemQopt, TcNetemRate, TcRatespec, TcRedQopt,
+        TcTbfQopt,
+    },
 };
 
 use crate::step::Qdisc;
@@ -34,6 +37,8 @@ pub(crate) enum Parameters {
         bytes_per_sec: u64,
         limit: u32,
         loss: u32,
+        /// True with jitter, duplicates, reordering or corruption, which no lab has.
+        disturbs: bool,
     },
     Clsact,
     /// A kind that no lab has.
@@ -61,6 +66,7 @@ impl Parameters {
                 bytes_per_sec: bytes_per_sec(netem.rate),
                 limit: netem.limit,
                 loss: of_all_ones(netem.loss),
+                disturbs: false,
             },
             Qdisc::Clsact => Self::Clsact,
         }
@@ -95,6 +101,7 @@ impl Parameters {
                     bytes_per_sec: netem.get_rate64().unwrap_or(rate),
                     limit: head.limit,
                     loss: head.loss,
+                    disturbs: disturbs(&head, &netem),
                 })
             }
             _ if kind == "clsact" => Some(Self::Clsact),
@@ -131,15 +138,30 @@ impl fmt::Display for Parameters {
                 bytes_per_sec,
                 limit,
                 loss,
-            } => write!(
-                f,
-                "netem delay {delay} ns, rate {bytes_per_sec} B/s, limit {limit} packets, \
-                 loss {loss}/2^32"
-            ),
+                disturbs,
+            } => {
+                write!(
+                    f,
+                    "netem delay {delay} ns, rate {bytes_per_sec} B/s, limit {limit} packets, \
+                     loss {loss}/2^32"
+                )?;
+                f.write_str(match disturbs {
+                    true => ", and jitter, duplicates, reordering or corruption",
+                    false => "",
+                })
+            }
             Self::Clsact => f.write_str("clsact"),
             Self::Other(kind) => f.write_str(kind),
         }
     }
+}
+
+/// True if netem does more to packets than delay and lose them.
+fn disturbs(head: &TcNetemQopt, netem: &IterableNetemAttrs<'_>) -> bool {
+    let jitter = head.jitter > 0 || netem.get_jitter64().is_ok_and(|jitter| jitter > 0);
+    let reorders = netem.get_reorder().is_ok_and(|it| it.probability > 0);
+    let corrupts = netem.get_corrupt().is_ok_and(|it| it.probability > 0);
+    jitter || reorders || corrupts || head.duplicate > 0 || head.gap > 0
 }
 
 /// Appends a discipline's kind and parameters to a message.

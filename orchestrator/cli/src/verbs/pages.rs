@@ -1,0 +1,49 @@
+//! `lcmp-lab completions` and `man`: the command line as scripts for shells and as man pages.
+
+use std::{fs, io, path::Path};
+
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use crate::{
+    args::{self, Cli},
+    caller,
+    failure::{During, Exit, Outcome},
+    terminal::print,
+};
+
+/// Runs `lcmp-lab completions`.
+pub fn completions(shell: Shell) -> Outcome {
+    let mut script = Vec::new();
+    let mut offered = args::without_hidden(&Cli::command());
+    clap_complete::generate(shell, &mut offered, NAME, &mut script);
+    print(&String::from_utf8_lossy(&script));
+    Ok(Exit::Pass)
+}
+
+/// Runs `lcmp-lab man`: writes a page for each verb that is not hidden, and one for all.
+pub fn man(folder: &Path) -> Outcome {
+    let action = format!("write the man pages into `{}`", folder.display());
+    caller::create_dirs(folder).during(&action)?;
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    write_pages(command, folder).during(&action)?;
+    caller::hand_over(folder);
+    Ok(Exit::Pass)
+}
+
+fn write_pages(command: Command, folder: &Path) -> io::Result<()> {
+    let offered = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    for verb in offered.cloned() {
+        write_pages(verb, folder)?;
+    }
+    let page = Man::new(command);
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    // Examples and tables keep their lines.
+    let text = String::from_utf8_lossy(&text).replace(".SH EXTRA\n", ".SH NOTES\n.nf\n");
+    fs::write(folder.join(page.get_filename()), text)
+}
+
+const NAME: &str = "lcmp-lab";

@@ -1,0 +1,72 @@
+//! `lcmp-lab scenarios`: the built-in scenarios, listed or copied to be changed.
+
+use std::{fs, path::Path};
+
+use lab_units::show::{self, sides};
+use serde::Serialize;
+
+use crate::{
+    args::{Global, ScenariosArgs},
+    builtin, caller,
+    failure::{During, Exit, Failure, Outcome},
+    load,
+    terminal::{note, show},
+};
+
+/// A built-in scenario.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    description: String,
+}
+
+/// Runs `lcmp-lab scenarios`.
+pub fn scenarios(arguments: &ScenariosArgs, global: &Global) -> Outcome {
+    match &arguments.copy {
+        Some(folder) => copy(folder),
+        None => show(global.json, &rows()?, |rows| {
+            let row = |row: &Row| [row.name.clone(), row.description.clone()];
+            let rows: Vec<_> = rows.iter().map(row).collect();
+            show::table(0, sides(2), &rows).trim_end().to_owned()
+        }),
+    }
+}
+
+fn rows() -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for (path, bytes) in builtin::files() {
+        let is_yaml = path.extension().is_some_and(|it| it == "yaml");
+        if !is_yaml || path.starts_with(SUITES) {
+            continue;
+        }
+        let name = path.with_extension("").display().to_string();
+        let scenario = load::parse(&name, bytes)?;
+        rows.push(Row {
+            description: scenario.description,
+            name,
+        });
+    }
+    Ok(rows)
+}
+
+/// Writes all built-in files into a new folder.
+fn copy(folder: &Path) -> Outcome {
+    let action = format!("copy the scenarios into `{}`", folder.display());
+    if folder.exists() {
+        return Err(Failure::usage(format_args!(
+            "`{}` exists (hint: name a new folder)",
+            folder.display()
+        )));
+    }
+    for (path, bytes) in builtin::files() {
+        let file = folder.join(path);
+        caller::create_dirs(file.parent().unwrap_or(folder)).during(&action)?;
+        fs::write(&file, bytes).during(&action)?;
+    }
+    caller::hand_over(folder);
+    note(&format!("copied into {}", folder.display()));
+    Ok(Exit::Pass)
+}
+
+/// Folder of the suites, which are no scenarios.
+const SUITES: &str = "suites";

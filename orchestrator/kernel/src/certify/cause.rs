@@ -1,0 +1,150 @@
+//! Likely cause of a direction's problems.
+
+use std::time::Duration;
+
+use lab_records::{CertifiedRow, LinkBounds};
+
+/// Facts of the machine while links were measured.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Machine {
+    /// Latest wake-up of the measurement.
+    pub latest: Duration,
+    /// Error of the clocks, if there was one.
+    pub clock: Option<String>,
+}
+
+/// Adds the likely cause to the problem of each row that has one. An error of the clocks is a problem of
+/// every direction.
+pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Machine) {
+    let causes: Vec<String> = rows.iter().map(|row| cause(row, rows, machine)).collect();
+    for (row, cause) in rows.iter_mut().zip(causes) {
+        row.problem = match (row.problem.take(), &machine.clock) {
+            (_, Some(clock)) => Some(clock.clone()),
+            (problem, None) => problem.map(|it| format!("{it} (likely cause: {cause})")),
+        };
+    }
+}
+
+fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> String {
+    let delay = row.emu_measured_delay_ns.unwrap_or(row.emu_delay_ns);
+    let is_delay = |asked: u64| delay.get().abs_diff(asked) <= row.emu_delay_bound_ns.get();
+    let mut others = all.iter().filter(|other| other.link != row.link);
+    let swapped = others.find(|other| is_delay(other.emu_delay_ns.get()));
+    let reverse = all
+        .iter()
+        .find(|it| it.link == row.link && it.from == row.to);
+    let is_queue_out = row
+        .measured_queue_packets
+        .is_some_and(|it| it.abs_diff(row.queue_packets) > row.queue_bound_packets);
+    if row.lost >= row.sent {
+        "the cable is cut, or its fiber leads elsewhere".to_owned()
+    } else if row.emu_measured_rate_bps.is_none() {
+        "an MTU below the largest frame".to_owned()
+    } else if row.foreign > LinkBounds::FOREIGN_PACKETS {
+        "other traffic on the link".to_owned()
+    } else if machine.latest > LATE {
+        format!(
+            "no CPU for the lab: a timer was {} µs late",
+            machine.latest.as_micros()
+        )
+    } else if row.disordered > 0 {
+        "jitter or duplicates in netem, or packets of one flow on several CPUs (RPS)".to_owned()
+    } else if row.emu_spread_ns > Some(row.emu_spread_bound_ns) {
+        "jitter in netem".to_owned()
+    } else if !is_delay(row.emu_delay_ns.get()) {
+        match (swapped, reverse) {
+            (Some(other), _) => format!("the delay of link `{}`", other.link),
+            (None, Some(reverse)) if reverse.problem.is_none() => {
+                "another delay in this direction than in the other".to_owned()
+            }
+            _ => "netem's delay".to_owned(),
+        }
+    } else if is_queue_out {
+        "the limit of the egress queue".to_owned()
+    } else if row.lost > 0 {
+        "random loss, or a queue on the way that is too short".to_owned()
+    } else {
+        "the rate of the shaper or of its delay line, or an offload".to_owned()
+    }
+}
+
+/// Lateness of the measurement's own timers above which figures are blamed on it.
+const LATE: Duration = Duration::from_millis(2);
+
+#[cfg(test)]
+mod tests {
+    use lab_records::sample::certified;
+    use lab_units::{BitsPerSec, Nanos};
+
+    use super::*;
+
+    fn explained(change: impl FnOnce(&mut CertifiedRow), machine: &Machine) -> String {
+        let mut rows = [
+            certified("dc1", "dc2"),
+            certified("dc2", "dc1"),
+            certified("dc2", "dc3"),
+        ];
+        rows[1].link = rows[0].link.clone();
+        rows[2].emu_delay_ns = Nanos::from_millis(80);
+        rows[0].problem = Some("figures".to_owned());
+        change(&mut rows[0]);
+        explain(&mut rows, machine);
+        rows[0].problem.clone().unwrap()
+    }
+
+    #[test]
+    fn figures_lead_to_their_cause() {
+        type Change = fn(&mut CertifiedRow);
+        let delay = |millis| Some(Nanos::from_millis(millis));
+        let changes: [(Change, &str); 9] = [
+            (|row| row.lost = row.sent, "the cable is cut"),
+            (|row| row.emu_measured_rate_bps = None, "an MTU"),
+            (|row| row.foreign = 9, "other traffic"),
+            (|row| row.disordered = 1, "jitter or duplicates"),
+            (
+                |row| row.emu_measured_delay_ns = Some(Nanos::from_millis(80)),
+                "the delay of link `dc2-dc3`",
+            ),
+            (
+                |row| row.emu_measured_delay_ns = Some(Nanos::from_millis(51)),
+                "another delay in this direction",
+            ),
+            (
+                |row| row.emu_spread_ns = Some(Nanos::from_millis(1)),
+                "jitter in netem",
+            ),
+            (
+                |row| row.measured_queue_packets = Some(75),
+                "the limit of the egress queue",
+            ),
+            (
+                |row| row.emu_measured_rate_bps = BitsPerSec::new(97_000_000),
+                "the rate of the shaper",
+            ),
+        ];
+        for (change, words) in changes {
+            let problem = explained(change, &Machine::default());
+            assert!(problem.contains(words), "{words}: {problem}");
+        }
+        let starved = Machine {
+            latest: Duration::from_millis(7),
+            clock: None,
+        };
+        let problem = explained(|row| row.emu_measured_delay_ns = delay(51), &starved);
+        assert!(
+            problem.contains("no CPU for the lab: a timer was 7000 µs late"),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn a_wrong_clock_is_a_problem_of_every_link() {
+        let machine = Machine {
+            latest: Duration::ZERO,
+            clock: Some("the clock ran 5 % fast".to_owned()),
+        };
+        let mut rows = [certified("dc1", "dc2")];
+        explain(&mut rows, &machine);
+        assert_eq!(rows[0].problem.as_deref(), Some("the clock ran 5 % fast"));
+    }
+}

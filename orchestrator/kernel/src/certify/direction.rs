@@ -1,0 +1,89 @@
+//! Directions of links, with what the plan asks of them.
+
+use lab_plan::model::{Link, WirePlan};
+use lab_units::{Bytes, PortId};
+
+use crate::{
+    lower::{Layout, egress},
+    step::Qdisc,
+};
+
+/// Direction of a link.
+#[derive(Clone, Debug)]
+pub(super) struct Direction<'a> {
+    pub link: &'a Link,
+    /// Port that sends.
+    pub from: PortId,
+    /// Port that receives.
+    pub to: PortId,
+    /// Names of the nodes that send and receive.
+    pub names: [String; 2],
+    pub queue: Queue,
+    /// Size of the largest frame.
+    pub frame: Bytes,
+}
+
+/// Egress queue of a direction.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Queue {
+    /// Token bucket over a queue of bytes.
+    Bytes { burst: Bytes, limit: Bytes },
+    /// Queue and delay line in one, counted in packets.
+    Packets { limit: u64 },
+}
+
+impl Direction<'_> {
+    /// Returns the parameters of the link as emulated.
+    pub const fn wire(&self) -> &WirePlan {
+        &self.link.emu
+    }
+
+    /// Returns the number of frames of the largest size that the queue holds.
+    pub fn queue_frames(&self) -> u64 {
+        match self.queue {
+            Queue::Bytes { limit, .. } => limit.get() / self.frame.get(),
+            Queue::Packets { limit } => limit,
+        }
+    }
+
+    /// Returns the number of frames that the bucket lets through at once.
+    pub fn burst_frames(&self) -> u64 {
+        match self.queue {
+            Queue::Bytes { burst, .. } => burst.get().div_ceil(self.frame.get()),
+            Queue::Packets { .. } => 0,
+        }
+    }
+}
+
+/// Returns both directions of every link.
+pub(super) fn directions<'a>(layout: &Layout<'a>) -> Vec<Direction<'a>> {
+    let both = layout.links().flat_map(|(id, link)| {
+        let (a, b) = (id.port_a(), id.port_b());
+        [(a, b), (b, a)].map(|(from, to)| direction(layout, link, from, to))
+    });
+    both.collect()
+}
+
+fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) -> Direction<'a> {
+    let node = |port| layout.node(layout.port(port).node);
+    let (netns, dev) = (layout.port_netns(from), &layout.port(from).interface);
+    let root = egress(layout, &netns, dev, link, node(from).role).next();
+    let queue = match root.map(|at| at.qdisc) {
+        Some(Qdisc::Tbf(tbf)) => Queue::Bytes {
+            burst: tbf.burst,
+            limit: tbf.limit,
+        },
+        Some(Qdisc::Netem(netem)) => Queue::Packets {
+            limit: netem.limit.into(),
+        },
+        Some(Qdisc::Red(_) | Qdisc::Clsact) | None => Queue::Packets { limit: u64::MAX },
+    };
+    Direction {
+        link,
+        from,
+        to,
+        names: [from, to].map(|port| node(port).name.clone()),
+        queue,
+        frame: layout.frame(),
+    }
+}

@@ -1,0 +1,337 @@
+//! Figures of a direction from what was sent and what arrived, held to their bounds.
+
+use lab_records::{CertifiedRow, LinkBounds};
+use lab_units::{BitsPerSec, Bytes, Nanos};
+
+use super::{
+    direction::Direction,
+    queue,
+    socket::{Arrival, SMALLEST},
+};
+
+/// Frames of a direction that its queue took, by number, and the time of each, ns.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Sent {
+    pub probes: Vec<u64>,
+    pub train: Vec<u64>,
+    /// Time of the first frame that the queue refused, and the number of the train's frames taken before.
+    pub refused: Option<(u64, usize)>,
+    /// True if the train was to fill the queue.
+    pub is_fill: bool,
+    /// Frames on the link that the measurement did not send.
+    pub foreign: u64,
+}
+
+impl Sent {
+    /// Returns the number of frames.
+    pub fn len(&self) -> usize {
+        self.probes.len() + self.train.len()
+    }
+}
+
+/// Returns the certificate of a direction, its problems without their cause.
+pub(super) fn certify(
+    direction: &Direction<'_>,
+    sent: &Sent,
+    arrivals: &[Arrival],
+    bounds: &LinkBounds,
+) -> CertifiedRow {
+    let wire = direction.wire();
+    let [from, to] = direction.names.clone();
+    let arrivals = InOrder::of(arrivals, sent.len());
+    let delays = delays(direction, sent, &arrivals);
+    let mut row = CertifiedRow {
+        link: direction.link.name.clone(),
+        from,
+        to,
+        emu_rate_bps: wire.rate_bps,
+        emu_measured_rate_bps: rate(direction, sent, &arrivals),
+        emu_rate_bound_bps: bounds.rate(wire.rate_bps),
+        emu_delay_ns: wire.delay_ns,
+        emu_measured_delay_ns: delays.iter().min().copied(),
+        emu_delay_bound_ns: bounds.delay(wire.delay_ns),
+        emu_spread_ns: spread(&delays),
+        emu_spread_bound_ns: bounds.spread(),
+        queue_packets: direction.queue_frames(),
+        measured_queue_packets: queue_frames(direction, sent),
+        queue_bound_packets: LinkBounds::QUEUE_PACKETS,
+        sent: count(sent.len()),
+        lost: arrivals.lost(),
+        disordered: arrivals.disordered,
+        foreign: sent.foreign,
+        problem: None,
+    };
+    let problems = problems(&row, wire.loss.numerator() > 0);
+    row.problem = (!problems.is_empty()).then(|| problems.join("; "));
+    row
+}
+
+/// First arrival of each frame, by its number.
+struct InOrder {
+    at: Vec<Option<u64>>,
+    /// Frames that arrived after a later one, or again.
+    disordered: u64,
+}
+
+impl InOrder {
+    fn of(arrivals: &[Arrival], sent: usize) -> Self {
+        let mut at = vec![None; sent];
+        let (mut disordered, mut next) = (0, 0);
+        for arrival in arrivals {
+            let index = usize::try_from(arrival.sequence).unwrap_or(usize::MAX);
+            let Some(place) = at.get_mut(index) else {
+                disordered += 1;
+                continue;
+            };
+            if index < next || place.is_some() {
+                disordered += 1;
+            }
+            next = next.max(index + 1);
+            place.get_or_insert(arrival.at);
+        }
+        Self { at, disordered }
+    }
+
+    fn lost(&self) -> u64 {
+        count(self.at.iter().filter(|at| at.is_none()).count())
+    }
+}
+
+/// Returns the delay of each probe that arrived, without its serialisation.
+fn delays(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nanos> {
+    let smallest = Bytes::new(count(SMALLEST));
+    let serialisation = direction.wire().rate_bps.serialize(smallest);
+    let serialisation = serialisation.unwrap_or(Nanos::ZERO);
+    let probes = sent.probes.iter().zip(&arrivals.at);
+    let delay = |(sent, at): (&u64, &Option<u64>)| {
+        let took = Nanos::new((*at)?.saturating_sub(*sent));
+        Some(took.saturating_sub(serialisation))
+    };
+    probes.filter_map(delay).collect()
+}
+
+fn spread(delays: &[Nanos]) -> Option<Nanos> {
+    let (least, largest) = (delays.iter().min()?, delays.iter().max()?);
+    Some(largest.saturating_sub(*least))
+}
+
+/// Returns the rate at which the train's frames after the burst arrived; none if fewer than two did.
+fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<BitsPerSec> {
+    let first = sent.probes.len() + usize::try_from(direction.burst_frames()).ok()?;
+    let arrived = arrivals.at.iter().enumerate().skip(first);
+    let mut arrived = arrived.filter_map(|(number, at)| Some((number, (*at)?)));
+    let (first, start) = arrived.next()?;
+    let (last, end) = arrived.next_back()?;
+    // A lost frame took its time on the wire too.
+    let bits = u128::from(count(last - first)) * u128::from(direction.frame.get()) * 8;
+    let span = u128::from(end.checked_sub(start).filter(|span| *span > 0)?);
+    BitsPerSec::new(u64::try_from(bits * 1_000_000_000 / span).ok()?)
+}
+
+/// Returns the number of frames that the queue holds, if it was filled: as many more than asked for as it
+/// took more than an ideal one would have. If it refused none, it holds at least that.
+fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
+    if !sent.is_fill {
+        return None;
+    }
+    let (moments, taken) = match sent.refused {
+        Some((at, taken)) => {
+            let before = sent.train.iter().take(taken).copied();
+            (before.chain([at]).collect(), taken)
+        }
+        None => (sent.train.clone(), sent.train.len()),
+    };
+    let ideal = queue::frames_taken(direction, &moments)?;
+    let more = i128::from(count(taken)) - i128::from(ideal);
+    u64::try_from(i128::from(direction.queue_frames()) + more).ok()
+}
+
+/// Returns what is out of its bound in `row`; on a link that loses packets by the plan, losses are not.
+fn problems(row: &CertifiedRow, is_lossy: bool) -> Vec<String> {
+    let mut problems = Vec::new();
+    if row.lost >= row.sent {
+        return vec![format!("nothing arrived of {} frames", row.sent)];
+    }
+    match row.emu_measured_delay_ns {
+        None => problems.push("no probe arrived".to_owned()),
+        Some(delay)
+            if is_out(
+                delay.get(),
+                row.emu_delay_ns.get(),
+                row.emu_delay_bound_ns.get(),
+            ) =>
+        {
+            problems.push(format!(
+                "one-way delay {delay}, asked {} ± {}",
+                row.emu_delay_ns, row.emu_delay_bound_ns
+            ));
+        }
+        Some(_) => {}
+    }
+    if let Some(spread) = row.emu_spread_ns.filter(|it| *it > row.emu_spread_bound_ns) {
+        let bound = row.emu_spread_bound_ns;
+        problems.push(format!("spread of delays {spread}, bound {bound}"));
+    }
+    match row.emu_measured_rate_bps {
+        None => problems.push("no train arrived".to_owned()),
+        Some(rate)
+            if is_out(
+                rate.get(),
+                row.emu_rate_bps.get(),
+                row.emu_rate_bound_bps.get(),
+            ) =>
+        {
+            problems.push(format!(
+                "rate {rate}, asked {} ± {}",
+                row.emu_rate_bps, row.emu_rate_bound_bps
+            ));
+        }
+        Some(_) => {}
+    }
+    if let Some(frames) = row.measured_queue_packets
+        && is_out(frames, row.queue_packets, row.queue_bound_packets)
+    {
+        problems.push(format!(
+            "queue of {frames} packets, asked {} ± {}",
+            row.queue_packets, row.queue_bound_packets
+        ));
+    }
+    if row.lost > 0 && !is_lossy {
+        problems.push(format!("{} of {} frames lost", row.lost, row.sent));
+    }
+    if row.disordered > 0 {
+        problems.push(format!("{} frames out of order or twice", row.disordered));
+    }
+    if row.foreign > LinkBounds::FOREIGN_PACKETS {
+        problems.push(format!(
+            "{} packets of others, bound {}",
+            row.foreign,
+            LinkBounds::FOREIGN_PACKETS
+        ));
+    }
+    problems
+}
+
+const fn is_out(measured: u64, asked: u64, bound: u64) -> bool {
+    measured.abs_diff(asked) > bound
+}
+
+fn count(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_plan::model::Plan;
+    use lab_records::Place;
+
+    use super::*;
+    use crate::{
+        certify::direction::directions,
+        lower::{Layout, LowerOptions},
+        testing,
+    };
+
+    /// 100 Mbit/s and 25 ms with a queue of about 150 frames, and what a train of 40 ideal frames gives.
+    fn ideal(change: impl FnOnce(&mut Sent, &mut Vec<Arrival>)) -> CertifiedRow {
+        let plan: Plan = testing::pair(0);
+        let options = LowerOptions::shown("t".parse().unwrap());
+        let directions = directions(&Layout::new(&plan, &options));
+        let direction = &directions[0];
+        let rate = direction.wire().rate_bps;
+        let mut sent = Sent {
+            probes: (0..5).map(|number| number * 1_000_000).collect(),
+            train: vec![10_000_000; 40],
+            ..Sent::default()
+        };
+        let delay = direction.wire().delay_ns.get();
+        let small = rate.serialize(Bytes::new(60)).unwrap().get();
+        let large = rate.serialize(direction.frame).unwrap().get();
+        let probes = sent.probes.iter().map(|at| at + delay + small);
+        let train = (1..=40).map(|number| 10_000_000 + delay + number * large);
+        let times = probes.chain(train).collect::<Vec<u64>>();
+        let mut arrivals: Vec<Arrival> = (0..)
+            .zip(times)
+            .map(|(sequence, at)| Arrival { sequence, at })
+            .collect();
+        change(&mut sent, &mut arrivals);
+        let bounds = Place::GuestVirtual.link_bounds();
+        certify(direction, &sent, &arrivals, &bounds)
+    }
+
+    #[test]
+    fn an_ideal_link_is_certified_without_an_error() {
+        let row = ideal(|_, _| {});
+        assert_eq!(row.problem, None);
+        assert_eq!(row.emu_measured_delay_ns, Some(row.emu_delay_ns));
+        assert_eq!(row.emu_spread_ns, Some(Nanos::ZERO));
+        let rate = row.emu_measured_rate_bps.unwrap().get();
+        assert!(rate.abs_diff(row.emu_rate_bps.get()) < 100, "{rate}");
+    }
+
+    #[test]
+    fn each_figure_out_of_its_bound_is_named() {
+        type Change = fn(&mut Sent, &mut Vec<Arrival>);
+        let changes: [(Change, &str); 8] = [
+            (|_, arrivals| arrivals.clear(), "nothing arrived"),
+            (|_, arrivals| drop(arrivals.drain(5..)), "no train arrived"),
+            (
+                |_, arrivals| arrivals.iter_mut().for_each(|it| it.at += 126_000),
+                "one-way delay",
+            ),
+            (|_, arrivals| arrivals[2].at += 101_000, "spread of delays"),
+            (
+                |_, arrivals| {
+                    (0..)
+                        .zip(&mut arrivals[5..])
+                        .for_each(|(n, it)| it.at += n * 4_000);
+                },
+                "rate",
+            ),
+            (
+                |_, arrivals| arrivals.retain(|it| it.sequence != 20),
+                "1 of 45 frames lost",
+            ),
+            (|_, arrivals| arrivals.swap(20, 21), "1 frames out of order"),
+            (|sent, _| sent.foreign = 9, "9 packets of others"),
+        ];
+        for (change, words) in changes {
+            let problem = ideal(change).problem.unwrap_or_default();
+            assert!(problem.contains(words), "{words}: {problem}");
+        }
+    }
+
+    #[test]
+    fn a_filled_queue_is_as_long_as_it_took_more_than_an_ideal_one() {
+        let fill = |taken: usize| {
+            ideal(move |sent, arrivals| {
+                sent.is_fill = true;
+                sent.train = vec![10_000_000; taken];
+                sent.refused = Some((10_000_000, taken));
+                let last = arrivals.len() - 1;
+                let (start, step) = (arrivals[last].at, arrivals[last].at - arrivals[last - 1].at);
+                for number in 45..5 + taken {
+                    let since = u64::try_from(number - 44).unwrap();
+                    arrivals.push(Arrival {
+                        sequence: u32::try_from(number).unwrap(),
+                        at: start + since * step,
+                    });
+                }
+            })
+        };
+        let asked = ideal(|_, _| {}).queue_packets;
+        // The bucket holds four frames.
+        let exact = (100..300).find(|taken| fill(*taken).measured_queue_packets == Some(asked));
+        let exact = exact.expect("some train fills it");
+        for (taken, is_within) in [
+            (exact, true),
+            (exact + 1, true),
+            (exact - 2, false),
+            (exact + 2, false),
+        ] {
+            let row = fill(taken);
+            let is_certified = row.problem.is_none();
+            assert_eq!(is_certified, is_within, "{taken}: {row:?}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Measurement of all links of a lab that is up.
+
+use std::{
+    io,
+    os::fd::AsFd,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use lab_records::{CertifiedRow, LinkBounds};
+use lab_units::{Clock, PortId};
+use rtnetlink::packet_route::link::Stats64;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    cause::{self, Machine},
+    direction::{Direction, directions},
+    judge::{self, Sent},
+    socket::{Arrival, ProbeSocket, now},
+    train::{self, Train},
+};
+use crate::{
+    clocks::Clocks,
+    exec::netns,
+    lab::{Lab, LabErrorKind},
+    lower::Layout,
+};
+
+/// Measures both directions of every link of `lab` and holds them to `bounds`.
+///
+/// # Errors
+/// A socket that cannot be opened, or a cancellation.
+pub(crate) fn measure(
+    lab: &mut Lab,
+    bounds: &LinkBounds,
+    cancel: &CancellationToken,
+) -> Result<Vec<CertifiedRow>, LabErrorKind> {
+    let (plan, options) = (lab.plan().clone(), lab.options().clone());
+    let layout = Layout::new(&plan, &options);
+    let directions = directions(&layout);
+    if directions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let before = tx_packets(lab, &layout)?;
+    let mut bench = Bench {
+        sockets: open(lab, &layout)?,
+        sent: vec![Sent::default(); directions.len()],
+        latest: Duration::ZERO,
+        cancel,
+    };
+    let clocks = Clocks::read()?;
+    // The kernel stamps arrivals from a moment after the first socket asks for it.
+    sleep(STAMPING);
+    bench.send_probes(&directions)?;
+    bench.send_trains(&directions, &train::trains(&directions))?;
+    let arrivals = bench.receive(&directions, options.clock)?;
+    let machine = Machine {
+        latest: bench.latest,
+        clock: clock_error(&clocks, &Clocks::read()?),
+    };
+    let mut sent = bench.sent;
+    let after = tx_packets(lab, &layout)?;
+    for (direction, sent) in directions.iter().zip(&mut sent) {
+        let port = direction.from.index();
+        let all = after[port].saturating_sub(before[port]);
+        sent.foreign = all.saturating_sub(u64::try_from(sent.len()).unwrap_or(u64::MAX));
+    }
+    let figures = directions.iter().zip(sent.iter().zip(&arrivals));
+    let row = |(direction, (sent, arrivals)): (_, (_, &Vec<Arrival>))| {
+        judge::certify(direction, sent, arrivals, bounds)
+    };
+    let mut rows: Vec<CertifiedRow> = figures.map(row).collect();
+    cause::explain(&mut rows, &machine);
+    Ok(rows)
+}
+
+/// Measurement under way.
+struct Bench<'a> {
+    /// Socket of each port.
+    sockets: Vec<ProbeSocket>,
+    /// Frames of each direction.
+    sent: Vec<Sent>,
+    /// Latest wake-up.
+    latest: Duration,
+    cancel: &'a CancellationToken,
+}
+
+impl Bench<'_> {
+    /// Sends the probes of each direction, one after the other, so that none waits for another.
+    fn send_probes(&mut self, directions: &[Direction<'_>]) -> Result<(), LabErrorKind> {
+        let mut slot = Instant::now();
+        for sequence in 0..PROBES {
+            for (index, direction) in directions.iter().enumerate() {
+                self.sleep_until(slot)?;
+                slot = slot.max(Instant::now()) + SLOT;
+                let at = self.sockets[direction.from.index()].send(sequence, false);
+                // A frame that cannot leave, as from an interface that is down, counts as lost.
+                let at = at.ok().flatten();
+                self.sent[index].probes.push(at.map_or_else(now, Ok)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the trains, as many at once as a CPU has time for.
+    fn send_trains(
+        &mut self,
+        directions: &[Direction<'_>],
+        trains: &[Train],
+    ) -> Result<(), LabErrorKind> {
+        for group in train::groups(directions) {
+            let mut end = Instant::now();
+            for index in group {
+                let (direction, train) = (&directions[index], &trains[index]);
+                self.send_train(index, direction, train)?;
+                let frames = self.sent[index].train.len();
+                let frames = u64::try_from(frames).unwrap_or(u64::MAX);
+                end = end.max(Instant::now() + train::serialisation(direction, frames));
+            }
+            self.sleep_until(end)?;
+        }
+        Ok(())
+    }
+
+    /// Sends a train. A queue too short for it gets the rest as it empties.
+    fn send_train(
+        &mut self,
+        index: usize,
+        direction: &Direction<'_>,
+        train: &Train,
+    ) -> Result<(), LabErrorKind> {
+        let socket = &mut self.sockets[direction.from.index()];
+        let sent = &mut self.sent[index];
+        sent.is_fill = train.fill.is_some();
+        let is_done = |sent: &Sent| {
+            let taken = u64::try_from(sent.train.len()).unwrap_or(u64::MAX);
+            let is_enough = taken >= train.frames;
+            match train.fill {
+                Some(most) => is_enough && (sent.refused.is_some() || taken >= most),
+                None => is_enough,
+            }
+        };
+        let give_up = Instant::now() + PATIENCE + 4 * train::serialisation(direction, train.frames);
+        let mut sequence = PROBES;
+        while !is_done(sent) && Instant::now() < give_up {
+            if self.cancel.is_cancelled() {
+                return Err(LabErrorKind::Cancelled);
+            }
+            match socket.send(sequence, true) {
+                Ok(Some(at)) => {
+                    sent.train.push(at);
+                    sequence += 1;
+                }
+                Ok(None) => {
+                    let taken = sent.train.len();
+                    sent.refused.get_or_insert((now()?, taken));
+                    sleep(train::serialisation(direction, 1));
+                }
+                // An interface that is down or takes no frame of this size: all of the train is lost.
+                Err(error) => {
+                    tracing::debug!(link = direction.link.name, %error, "a train cannot leave");
+                    let lost = usize::try_from(train.frames).unwrap_or(usize::MAX);
+                    sent.train.resize(lost, now()?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until all frames have arrived, or long enough; returns the arrivals of each direction.
+    fn receive(
+        &mut self,
+        directions: &[Direction<'_>],
+        clock: Clock,
+    ) -> Result<Vec<Vec<Arrival>>, LabErrorKind> {
+        let delays = directions.iter().map(|it| it.wire().delay_ns.to_duration());
+        let last = Instant::now() + delays.max().unwrap_or_default();
+        let give_up = last
+            + if clock == Clock::Virtual {
+                STRAGGLERS
+            } else {
+                PATIENCE
+            };
+        let mut arrivals = vec![Vec::new(); directions.len()];
+        let mut next = last;
+        loop {
+            self.sleep_until(next)?;
+            next = Instant::now() + POLL;
+            let mut is_complete = true;
+            for (index, direction) in directions.iter().enumerate() {
+                self.sockets[direction.to.index()].receive(&mut arrivals[index])?;
+                is_complete &= arrivals[index].len() >= self.sent[index].len();
+            }
+            if is_complete || Instant::now() >= give_up {
+                return Ok(arrivals);
+            }
+        }
+    }
+
+    /// Sleeps until `wake`, in steps in which a cancellation is noticed, and notes how late it wakes.
+    fn sleep_until(&mut self, wake: Instant) -> Result<(), LabErrorKind> {
+        loop {
+            if self.cancel.is_cancelled() {
+                return Err(LabErrorKind::Cancelled);
+            }
+            let left = wake.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            sleep(left.min(STEP));
+            if left <= STEP {
+                self.latest = self.latest.max(wake.elapsed());
+            }
+        }
+    }
+}
+
+/// Opens a socket on every port, in the order of the ports' numbers.
+fn open(lab: &mut Lab, layout: &Layout<'_>) -> Result<Vec<ProbeSocket>, LabErrorKind> {
+    let executor = lab.executor()?;
+    let ports = (0..).map(PortId).take(layout.plan.ports.len());
+    let socket = |id: PortId| {
+        let (port, peer) = (layout.port(id), layout.port(id.peer()));
+        let netns = layout.port_netns(id);
+        let gone = || io::Error::other(format!("`{}` in {netns} is gone", port.interface));
+        let handle = executor.handle(&netns).ok_or_else(gone)?;
+        let index = handle.interface(&port.interface)?.ok_or_else(gone)?;
+        let open = || ProbeSocket::open(index, [port.mac, peer.mac], layout.frame());
+        Ok(netns::inside(handle.as_fd(), open)??)
+    };
+    ports.map(socket).collect()
+}
+
+/// Returns the packets that each port has sent, in the order of the ports' numbers.
+fn tx_packets(lab: &mut Lab, layout: &Layout<'_>) -> Result<Vec<u64>, LabErrorKind> {
+    let mut packets = vec![0; layout.plan.ports.len()];
+    for (node, id) in layout.nodes().zip((0..).map(lab_units::NodeId)) {
+        let counters: Vec<Stats64> = lab.counters(id)?;
+        for (port, stats) in node.ports.iter().zip(counters) {
+            packets[port.index()] = stats.tx_packets;
+        }
+    }
+    Ok(packets)
+}
+
+/// Returns the error of the clocks between two readings, if there is one: a rate that is off, or a jump.
+fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
+    let span = after.monotonic.saturating_sub(before.monotonic);
+    let drift = after.drift_since(before);
+    if drift > (span / MAX_DRIFT).max(MAX_JUMP) {
+        let (drift, span) = (drift / 1_000, span / 1_000);
+        return Some(format!(
+            "the clock was off its hardware by {drift} µs in {span} µs, bound 0.1 % (likely cause: a \
+             clock that is being corrected, or is not one)"
+        ));
+    }
+    let jump = after.jump_since(before);
+    (jump > MAX_JUMP).then(|| {
+        format!(
+            "the wall clock jumped by {} µs while links were measured, bound {} µs (likely cause: it \
+             was set)",
+            jump / 1_000,
+            MAX_JUMP / 1_000
+        )
+    })
+}
+
+/// Probes of each direction.
+const PROBES: u32 = 5;
+
+/// Time between two probes. No two probes of a lab arrive closer if delays are whole multiples of it, as all
+/// delays in milliseconds are.
+const SLOT: Duration = Duration::from_micros(250);
+
+/// Time after which the kernel stamps arrivals; it switches stamping on from a worker.
+const STAMPING: Duration = Duration::from_millis(20);
+
+/// Wait for frames beyond their time on the virtual clock, on which none is late.
+const STRAGGLERS: Duration = Duration::from_millis(100);
+
+/// Wait for frames beyond their time, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Time between two readings of the arrivals.
+const POLL: Duration = Duration::from_millis(5);
+
+/// Longest sleep in which a cancellation is not noticed.
+const STEP: Duration = Duration::from_millis(200);
+
+/// Share of the time by which the clock may be corrected: NTP corrects by a half of that at most.
+const MAX_DRIFT: u64 = 1_000;
+
+/// Jump of a clock that readings one after the other may show, ns.
+const MAX_JUMP: u64 = 200_000;

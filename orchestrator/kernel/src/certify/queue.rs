@@ -1,0 +1,124 @@
+//! Ideal egress queue: the frames that it takes before it refuses one, given when they come.
+
+use std::collections::VecDeque;
+
+use lab_units::{Bytes, Nanos};
+
+use super::direction::{Direction, Queue};
+
+/// Returns the number of frames of the largest size that the queue of `direction` takes before it refuses
+/// one, if they come at `sent` (ns) and, once these are over, all at the moment of the last. None if it
+/// takes [`MANY`].
+///
+/// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>, `tbf_dequeue`;
+/// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_netem.c>, `netem_enqueue`.
+pub(super) fn frames_taken(direction: &Direction<'_>, sent: &[u64]) -> Option<u64> {
+    let last = *sent.last()?;
+    let moments = sent.iter().copied().chain(std::iter::repeat(last));
+    let mut queue: Box<dyn FnMut(u64) -> bool> = match direction.queue {
+        Queue::Bytes { burst, limit } => Box::new(bucket(direction, burst, limit)),
+        Queue::Packets { limit } => Box::new(delay_line(direction, limit)),
+    };
+    let refused = moments.take(MANY).position(|at| !queue(at));
+    refused.and_then(|index| u64::try_from(index).ok())
+}
+
+/// Returns a token bucket over a queue of `limit` bytes: given a frame's time, tells if it is taken.
+fn bucket(
+    direction: &Direction<'_>,
+    burst: Bytes,
+    limit: Bytes,
+) -> impl FnMut(u64) -> bool + use<> {
+    // Tokens are bytes times nanoseconds per second, so that none is lost by rounding.
+    let second = 1_000_000_000;
+    let rate = u128::from(direction.wire().rate_bps.get() / 8);
+    let frame = u128::from(direction.frame.get());
+    let (burst, limit) = (u128::from(burst.get()) * second, u128::from(limit.get()));
+    let (mut tokens, mut backlog, mut before) = (burst, 0, None);
+    move |at| {
+        let since = at.saturating_sub(*before.get_or_insert(at));
+        before = Some(at);
+        tokens += rate * u128::from(since);
+        while backlog >= frame && tokens >= frame * second {
+            (backlog, tokens) = (backlog - frame, tokens - frame * second);
+        }
+        tokens = tokens.min(burst);
+        if backlog == 0 && tokens >= frame * second {
+            tokens -= frame * second;
+            return true;
+        }
+        let is_taken = backlog + frame <= limit;
+        backlog += u128::from(is_taken) * frame;
+        is_taken
+    }
+}
+
+/// Returns a queue and delay line of `limit` packets: given a frame's time, tells if it is taken.
+fn delay_line(direction: &Direction<'_>, limit: u64) -> impl FnMut(u64) -> bool + use<> {
+    let wire = direction.wire();
+    let serialisation = wire.rate_bps.serialize(direction.frame);
+    let serialisation = serialisation.unwrap_or(Nanos::ZERO).get();
+    let delay = wire.delay_ns.get();
+    let mut departures = VecDeque::new();
+    move |at| {
+        while departures.front().is_some_and(|departure| *departure <= at) {
+            departures.pop_front();
+        }
+        if u64::try_from(departures.len()).is_ok_and(|len| len >= limit) {
+            return false;
+        }
+        let free = departures.back().copied().unwrap_or(0);
+        departures.push_back(free.max(at + delay) + serialisation);
+        true
+    }
+}
+
+/// Frames after which a queue counts as endless.
+const MANY: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use lab_plan::model::LinkKind;
+
+    use super::*;
+    use crate::testing;
+
+    fn taken(queue: Queue, gap: u64) -> Option<u64> {
+        let mut plan = testing::pair(0);
+        // 100 Mbit/s, 4,000 B: 320 µs a frame; 5 ms.
+        plan.links[0].emu = testing::wire("100 Mbit", "5 ms", "620 kB");
+        assert_eq!(plan.links[0].kind, LinkKind::InterDc);
+        let direction = Direction {
+            link: &plan.links[0],
+            from: lab_units::PortId(0),
+            to: lab_units::PortId(1),
+            names: [String::new(), String::new()],
+            queue,
+            frame: Bytes::new(4_000),
+        };
+        let sent: Vec<u64> = (0..50).map(|number| number * gap).collect();
+        frames_taken(&direction, &sent)
+    }
+
+    #[test]
+    fn a_bucket_takes_its_burst_and_its_queue_and_what_leaves_meanwhile() {
+        let queue = Queue::Bytes {
+            burst: Bytes::new(8_000),
+            limit: Bytes::new(40_000),
+        };
+        assert_eq!(taken(queue, 0), Some(2 + 10));
+        // A frame leaves with every fourth that comes: of 16, 4.
+        assert_eq!(taken(queue, 80_000), Some(15));
+        // As fast as they leave, the first 50; then all at once.
+        assert_eq!(taken(queue, 320_000), Some(50 + 10 + 1));
+    }
+
+    #[test]
+    fn a_delay_line_takes_its_limit_and_what_has_arrived_meanwhile() {
+        let queue = Queue::Packets { limit: 20 };
+        assert_eq!(taken(queue, 0), Some(20));
+        // The first arrives after 5.32 ms, so after 17 of them.
+        assert_eq!(taken(queue, 320_000), Some(50 + 3));
+        assert_eq!(taken(Queue::Packets { limit: u64::MAX }, 0), None);
+    }
+}

@@ -1,0 +1,125 @@
+//! Packet sockets: frames with an ethertype of their own, and the kernel's time stamps of their arrivals.
+
+use std::{
+    io::{self, IoSliceMut},
+    os::fd::{AsRawFd, OwnedFd},
+};
+
+use lab_units::{Bytes, Mac};
+use nix::{
+    errno::Errno,
+    sys::{
+        socket::{
+            AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, send,
+            setsockopt, socket, sockopt,
+        },
+        time::TimeSpec,
+    },
+    time::{ClockId, clock_gettime},
+};
+
+use crate::clocks::nanos;
+
+/// Socket of one port, for frames in both directions.
+#[derive(Debug)]
+pub(super) struct ProbeSocket {
+    descriptor: OwnedFd,
+    frame: Vec<u8>,
+}
+
+/// Arrival of a frame.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Arrival {
+    /// Number of the frame in its direction.
+    pub sequence: u32,
+    /// Time of the arrival, ns.
+    pub at: u64,
+}
+
+impl ProbeSocket {
+    /// Opens a socket on the interface `index` of the calling thread's namespace, for frames of at most
+    /// `largest` bytes between the two addresses.
+    pub fn open(index: u32, [own, peer]: [Mac; 2], largest: Bytes) -> io::Result<Self> {
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let descriptor = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
+        setsockopt(&descriptor, sockopt::ReceiveTimestampns, &true)?;
+        setsockopt(&descriptor, sockopt::RcvBufForce, &BUFFER)?;
+        setsockopt(&descriptor, sockopt::SndBufForce, &BUFFER)?;
+        bind(&descriptor, index)?;
+        let len = usize::try_from(largest.get()).map_err(io::Error::other)?;
+        let mut frame = vec![0; len.max(SMALLEST)];
+        frame[..6].copy_from_slice(&peer.0);
+        frame[6..12].copy_from_slice(&own.0);
+        frame[12..14].copy_from_slice(&ETHERTYPE.to_be_bytes());
+        Ok(Self { descriptor, frame })
+    }
+
+    /// Sends a frame of the smallest or the largest size; returns the time before it was sent (ns), or none
+    /// if the queue refused it.
+    pub fn send(&mut self, sequence: u32, is_large: bool) -> io::Result<Option<u64>> {
+        self.frame[14..18].copy_from_slice(&sequence.to_be_bytes());
+        let len = if is_large { self.frame.len() } else { SMALLEST };
+        let at = now()?;
+        match send(
+            self.descriptor.as_raw_fd(),
+            &self.frame[..len],
+            MsgFlags::empty(),
+        ) {
+            Ok(_) => Ok(Some(at)),
+            Err(Errno::ENOBUFS) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Reads the frames that have arrived.
+    pub fn receive(&self, arrivals: &mut Vec<Arrival>) -> io::Result<()> {
+        loop {
+            let mut head = [0; 18];
+            let mut buffers = [IoSliceMut::new(&mut head)];
+            let mut control = nix::cmsg_space!(TimeSpec);
+            let descriptor = self.descriptor.as_raw_fd();
+            let flags = MsgFlags::empty();
+            let at = match recvmsg::<()>(descriptor, &mut buffers, Some(&mut control), flags) {
+                Ok(message) => message.cmsgs()?.find_map(|cmsg| match cmsg {
+                    ControlMessageOwned::ScmTimestampns(at) => Some(nanos(at)),
+                    _ => None,
+                }),
+                Err(Errno::EAGAIN) => return Ok(()),
+                // The interface is down: nothing arrives.
+                Err(Errno::ENETDOWN) => return Ok(()),
+                Err(errno) => return Err(errno.into()),
+            };
+            let sequence = u32::from_be_bytes([head[14], head[15], head[16], head[17]]);
+            arrivals.extend(at.map(|at| Arrival { sequence, at }));
+        }
+    }
+}
+
+/// Returns the time of the clock that arrivals are stamped by, ns.
+pub(super) fn now() -> io::Result<u64> {
+    Ok(nanos(clock_gettime(ClockId::CLOCK_REALTIME)?))
+}
+
+/// Binds a packet socket to an interface and to the probes' ethertype.
+#[expect(unsafe_code, reason = "nix cannot make addresses of packet sockets")]
+fn bind(descriptor: &OwnedFd, index: u32) -> io::Result<()> {
+    // SAFETY: all bytes zero is a valid `sockaddr_ll`.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = u16::try_from(libc::AF_PACKET).map_err(io::Error::other)?;
+    address.sll_protocol = ETHERTYPE.to_be();
+    address.sll_ifindex = index.cast_signed();
+    let len = u32::try_from(size_of_val(&address)).map_err(io::Error::other)?;
+    let descriptor = descriptor.as_raw_fd();
+    // SAFETY: the address is a `sockaddr_ll` of this length and outlives the call.
+    Errno::result(unsafe { libc::bind(descriptor, (&raw const address).cast(), len) })?;
+    Ok(())
+}
+
+/// Ethertype of probes: IEEE 802's first for local experiments.
+const ETHERTYPE: u16 = 0x88b5;
+
+/// Smallest frame of Ethernet without its checksum, in bytes.
+pub(super) const SMALLEST: usize = 60;
+
+/// Bytes that frames of a train may take in the kernel, sent and not yet read.
+const BUFFER: usize = 1 << 26;

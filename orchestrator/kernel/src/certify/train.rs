@@ -1,0 +1,121 @@
+//! Sizes of trains and the moments at which they leave.
+
+use std::time::Duration;
+
+use lab_units::{Bytes, Nanos};
+
+use super::direction::Direction;
+
+/// Train of a direction.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Train {
+    /// Frames that must be taken, so that the rate can be measured above the burst.
+    pub frames: u64,
+    /// Frames to offer at most until the queue refuses one; none if it is too long to be filled.
+    pub fill: Option<u64>,
+}
+
+/// Returns the train of each direction: as many short queues are filled as [`MAX_FILLED`] frames allow.
+pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
+    let mut left = MAX_FILLED;
+    let train = |direction: &Direction<'_>| {
+        let frames = direction.burst_frames() + window(direction);
+        let whole = direction.queue_frames().saturating_add(frames);
+        let fill = (whole <= MAX_FILL.min(left)).then_some(whole + SLACK);
+        left -= fill.map_or(0, |_| whole);
+        Train { frames, fill }
+    };
+    directions.iter().map(train).collect()
+}
+
+/// Returns the number of frames over which the rate is measured: 10 ms of them, so that 50 µs are half of
+/// the bound, at least [`MIN_WINDOW`].
+fn window(direction: &Direction<'_>) -> u64 {
+    let rate = direction.wire().rate_bps;
+    let frames = rate.bytes_in(WINDOW).get() / direction.frame.get();
+    frames.clamp(MIN_WINDOW, MAX_WINDOW)
+}
+
+/// Returns the time that `frames` of the largest size take on the link of `direction`.
+pub(super) fn serialisation(direction: &Direction<'_>, frames: u64) -> Duration {
+    let bytes = Bytes::new(direction.frame.get().saturating_mul(frames));
+    let time = direction.wire().rate_bps.serialize(bytes);
+    time.unwrap_or(Nanos::ZERO).to_duration()
+}
+
+/// Returns the numbers of the directions in groups whose trains leave together. A group's frames are few
+/// enough for one CPU to handle each in time.
+pub(super) fn groups(directions: &[Direction<'_>]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut room = 0;
+    for (index, direction) in directions.iter().enumerate() {
+        let per_second = direction.wire().rate_bps.get() / 8 / direction.frame.get();
+        match groups.last_mut() {
+            Some(group) if per_second <= room => {
+                group.push(index);
+                room -= per_second;
+            }
+            _ => {
+                groups.push(vec![index]);
+                room = MAX_PER_SECOND.saturating_sub(per_second);
+            }
+        }
+    }
+    groups
+}
+
+/// Time of the window of a rate's measurement.
+const WINDOW: Nanos = Nanos::from_millis(10);
+const MIN_WINDOW: u64 = 32;
+const MAX_WINDOW: u64 = 2_048;
+
+/// Frames of the longest queue that is filled, train included.
+const MAX_FILL: u64 = 700;
+
+/// Frames of all queues that are filled: about two seconds of an emulated guest.
+const MAX_FILLED: u64 = 8_000;
+
+/// Frames that a queue is offered beyond its limit, so that one that is too long shows.
+const SLACK: u64 = 40;
+
+/// Frames per second of a group: an emulated CPU takes 30 µs for each.
+const MAX_PER_SECOND: u64 = 5_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        certify::direction::directions,
+        lower::{Layout, LowerOptions},
+        testing,
+    };
+
+    #[test]
+    fn a_short_queue_is_filled_and_a_long_one_only_read_back() {
+        let mut plan = testing::pair(0);
+        let options = LowerOptions::shown("t".parse().unwrap());
+        for (buffer, is_filled) in [("620 kB", true), ("300 MB", false)] {
+            plan.links[0].emu = testing::wire("100 Mbit", "25 ms", buffer);
+            let directions = directions(&Layout::new(&plan, &options));
+            let train = trains(&directions)[0];
+            assert_eq!(train.fill.is_some(), is_filled, "{train:?}");
+            // The bucket holds a frame and a millisecond, and the window is 32 frames.
+            assert!((35..=36).contains(&train.frames), "{train:?}");
+        }
+    }
+
+    #[test]
+    fn trains_that_leave_together_are_few_enough_for_a_cpu() {
+        let plan = testing::testbed(0);
+        let options = LowerOptions::shown("t".parse().unwrap());
+        let directions = directions(&Layout::new(&plan, &options));
+        let groups = groups(&directions);
+        assert_eq!(groups.concat(), (0..directions.len()).collect::<Vec<_>>());
+        for group in groups {
+            let per_second = group.iter().map(|index| {
+                directions[*index].wire().rate_bps.get() / 8 / directions[*index].frame.get()
+            });
+            assert!(group.len() == 1 || per_second.sum::<u64>() <= MAX_PER_SECOND);
+        }
+    }
+}

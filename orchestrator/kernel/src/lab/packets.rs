@@ -1,0 +1,98 @@
+//! Packets of a lab that were lost: in its emulated queues, outside them, and as SoftRoCE sees it.
+
+use std::{collections::BTreeMap, fs, io, path::Path};
+
+use lab_units::{LinkId, PortId};
+
+use super::{Lab, LabErrorKind};
+use crate::{
+    lower::{Layout, rdma_device},
+    netlink::{dump, tc},
+    step::Namespace,
+};
+
+/// Losses since the lab was made.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Losses {
+    /// Packets that queueing disciplines dropped: full queues, and loss of links.
+    pub emulated: u64,
+    /// Packets that were dropped elsewhere: at CPU backlogs, in veths, on receive.
+    pub outside: u64,
+    /// Times that a sender went back to an earlier packet; none if SoftRoCE does not count them.
+    pub retries: Option<u64>,
+}
+
+impl Lab {
+    /// Returns the losses so far. Interfaces of the links in `faulty` do not count: a cut drops packets where
+    /// it is made.
+    pub(crate) fn losses(&mut self, faulty: &[LinkId]) -> Result<Losses, LabErrorKind> {
+        let (plan, options) = (self.plan.clone(), self.options.clone());
+        let layout = Layout::new(&plan, &options);
+        let mut namespaces: Vec<Namespace> =
+            layout.nodes().map(|node| layout.netns(node)).collect();
+        if layout.fiber_ports().next().is_some() {
+            namespaces.push(layout.fiber());
+        }
+        namespaces.sort();
+        namespaces.dedup();
+        let ports = (0..).map(PortId).take(plan.ports.len());
+        // The interfaces of each port, at the node and in the fiber; true if they lose packets by a fault.
+        let devs = ports.flat_map(|port| {
+            let is_faulty = faulty.contains(&port.link());
+            let devs = [layout.port(port).interface.clone(), layout.fiber_dev(port)];
+            devs.map(|dev| (dev, is_faulty))
+        });
+        let devs: BTreeMap<String, bool> = devs.collect();
+        let mut losses = Losses {
+            outside: backlog_drops(&fs::read_to_string(SOFTNET)?),
+            ..Losses::default()
+        };
+        for netns in namespaces {
+            let gone = || io::Error::other(format!("{netns} is not the lab's"));
+            let handle = self.executor()?.handle(&netns).ok_or_else(gone)?;
+            let drops = tc::drops(&mut handle.socket)?;
+            for link in dump::links(&mut handle.socket)? {
+                let Some(is_faulty) = devs.get(&link.name) else {
+                    continue;
+                };
+                let own = drops.iter().filter(|(index, _)| *index == link.index);
+                losses.emulated += own.map(|(_, drops)| drops).sum::<u64>();
+                if !is_faulty {
+                    let stats = link.stats;
+                    losses.outside += stats.rx_dropped + stats.tx_dropped;
+                    losses.outside += stats.rx_errors + stats.tx_errors;
+                }
+            }
+        }
+        let hosts = plan.dcs.iter().flat_map(|dc| &dc.hosts);
+        let devices = hosts.filter_map(|host| rdma_device(&layout, *host));
+        losses.retries = devices.map(|device| retries(&device)).sum();
+        Ok(losses)
+    }
+}
+
+/// Returns the packets that all CPUs' backlogs dropped: the second number of each line.
+fn backlog_drops(softnet: &str) -> u64 {
+    let drops = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
+    softnet.lines().filter_map(drops).sum()
+}
+
+/// Returns the times that senders of an RDMA device went back to an earlier packet.
+fn retries(device: &str) -> Option<u64> {
+    let counters = Path::new("/sys/class/infiniband").join(device);
+    let counters = counters.join("ports/1/hw_counters/completer_retry_err");
+    fs::read_to_string(counters).ok()?.trim().parse().ok()
+}
+
+const SOFTNET: &str = "/proc/net/softnet_stat";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_of_all_cpus_are_added() {
+        let text = "0000a1b2 00000394 00000000 0\n00000001 0000000a 00000000 0\n";
+        assert_eq!(backlog_drops(text), 0x394 + 10);
+    }
+}

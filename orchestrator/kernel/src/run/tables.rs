@@ -1,0 +1,104 @@
+//! Comparison of a switch's tables, as read back from the kernel, with those that the plan asks for.
+
+use lab_abi::wire::{AgentConfig, CandidateConfig, DestinationConfig, Ready};
+
+use super::AgentError;
+
+/// Compares the tables that an agent read back with its configuration.
+///
+/// # Errors
+/// A destination with other candidates, or in another order, or a port without the program.
+pub(super) fn check(config: &AgentConfig, ready: &Ready) -> Result<(), AgentError> {
+    let differences = differences(config, ready);
+    match differences.is_empty() {
+        true => Ok(()),
+        false => Err(AgentError::Tables {
+            dc: config.dc.clone(),
+            differences,
+        }),
+    }
+}
+
+fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
+    let mut differences = Vec::new();
+    let ports = u32::try_from(config.ports.len()).unwrap_or(u32::MAX);
+    if ready.ports != ports {
+        differences.push(format!("program at {} of {ports} ports", ready.ports));
+    }
+    for wanted in &config.destinations {
+        let same = |row: &&DestinationConfig| {
+            (row.addr, row.prefix_len) == (wanted.addr, wanted.prefix_len)
+        };
+        let found = ready.tables.iter().find(same);
+        let found = found.map_or(&[][..], |row| &row.candidates);
+        if found != wanted.candidates {
+            differences.push(format!(
+                "destination {}/{}: wanted {}, found {}",
+                wanted.addr,
+                wanted.prefix_len,
+                show(&wanted.candidates),
+                show(found)
+            ));
+        }
+    }
+    differences
+}
+
+/// Returns candidates as port, C_path and buckets.
+fn show(candidates: &[CandidateConfig]) -> String {
+    let show = |it: &CandidateConfig| format!("{} ({}, {})", it.port, it.c_path, it.buckets);
+    let shown: Vec<String> = candidates.iter().map(show).collect();
+    match shown.is_empty() {
+        true => "no candidate".to_owned(),
+        false => shown.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_abi::wire::Attachment;
+
+    use super::*;
+    use crate::run::{agent_config::agent_config, testing};
+
+    #[test]
+    fn tables_that_differ_from_the_plan_are_named() {
+        let plan = testing::plan();
+        let config = agent_config(&plan, &plan.policies[1], 0);
+        let ready = Ready {
+            time_ns: 0,
+            dc: config.dc.clone(),
+            pid: 1,
+            attachment: Attachment::Tcx,
+            has_carriers: true,
+            ports: u32::try_from(config.ports.len()).unwrap(),
+            load_ns: 0,
+            adopted: None,
+            tables: config.destinations.clone(),
+        };
+        assert!(check(&config, &ready).is_ok());
+        type Break = fn(&mut Ready);
+        let breaks: [(Break, &str); 5] = [
+            (
+                |ready| ready.tables[0].candidates.reverse(),
+                "wanted 0 (10, 1), 2 (30, 1), found 2",
+            ),
+            (
+                |ready| ready.tables[0].candidates[0].c_path = 77,
+                "found 0 (77, 1)",
+            ),
+            (
+                |ready| ready.tables[0].candidates[0].port = lab_units::PortId(4),
+                "found 4 (10, 1)",
+            ),
+            (|ready| drop(ready.tables.remove(0)), "found no candidate"),
+            (|ready| ready.ports -= 1, "program at"),
+        ];
+        for (break_it, words) in breaks {
+            let mut broken = ready.clone();
+            break_it(&mut broken);
+            let error = check(&config, &broken).unwrap_err().to_string();
+            assert!(error.contains(words), "{words}: {error}");
+        }
+    }
+}

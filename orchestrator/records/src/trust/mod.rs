@@ -1,0 +1,13 @@
+//! Trust in a run: the bounds of its figures, and the verdict by them.
+//!
+//! A run is **valid** if every figure is within its bound, **doubtful** if one is not, with the figure and
+//! the bound as the reason, and **invalid** if one is so far out that the results are not those of the
+//! scenario, or none.
+
+pub mod bounds;
+mod conduct;
+mod verdict;
+
+pub use bounds::{LinkBounds, Place};
+pub use conduct::{Certification, Conduct, CpuWatch, Recovery, Watch};
+pub use verdict::{Grade, Reason, Verdict};

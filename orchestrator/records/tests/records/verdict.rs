@@ -1,0 +1,343 @@
+//! The verdict on a run: one test of each reason, at its bound and beyond.
+
+use lab_records::{
+    Certification, CertifiedRow, ChangeKind, Clock, Conduct, CpuWatch, EngineInfo, FaultInfo,
+    FlowCounts, Grade, GuestCpu, LabWork, LinkChange, LiveChange, Mechanism, Met, PolicyEvidence,
+    Recovery, RunEnd, RunInfo, Sampling, Verdict, Watch, sample,
+};
+use lab_units::{BitsPerSec, Nanos};
+
+/// Judges the sample run of 200 flows after `change`.
+fn judge(change: impl FnOnce(&mut RunInfo, &mut RunEnd, &mut FlowCounts)) -> Verdict {
+    let (mut info, mut end) = (sample::info(), sample::end());
+    info.scheduled_flows = 100;
+    end.lab = Some(LabWork {
+        packet_hops: 100_000,
+        lab_ns: Nanos::from_millis(1_000),
+    });
+    let mut counts = FlowCounts {
+        flows: 200,
+        finished: 200,
+        unfinished: 0,
+        below_one: 0,
+    };
+    change(&mut info, &mut end, &mut counts);
+    Verdict::of(&info, Some(&end), &counts)
+}
+
+/// Asserts the grade and that the one reason has `words`.
+#[track_caller]
+fn assert_reason(verdict: &Verdict, grade: Grade, words: &str) {
+    assert_eq!(verdict.grade, grade, "{verdict:?}");
+    match (grade, verdict.reasons.as_slice()) {
+        (Grade::Valid, []) => {}
+        (_, [reason]) => assert!(reason.text.contains(words), "{reason:?}"),
+        _ => panic!("{verdict:?}"),
+    }
+}
+
+/// Asserts the grades that a figure leaves: within its bound, out of it, and far out.
+#[track_caller]
+fn assert_grades<T: Copy>(
+    words: &str,
+    [valid, doubtful, invalid]: [T; 3],
+    set: impl Fn(&mut RunEnd, T),
+) {
+    for (value, grade) in [
+        (valid, Grade::Valid),
+        (doubtful, Grade::Doubtful),
+        (invalid, Grade::Invalid),
+    ] {
+        let verdict = judge(|info, end, _| {
+            if words.contains("CPU") && !words.contains("guest") || words.contains("clock") {
+                info.clock = Clock::Real;
+            }
+            set(end, value);
+        });
+        assert_reason(&verdict, grade, words);
+    }
+}
+
+fn watch(end: &mut RunEnd, change: impl FnOnce(&mut Watch)) {
+    let mut watch = Watch {
+        wakeups: 1_000,
+        cpu: Some(CpuWatch::default()),
+        ..Watch::default()
+    };
+    change(&mut watch);
+    end.conduct.watch = Some(watch);
+}
+
+fn cpu(end: &mut RunEnd, change: impl FnOnce(&mut CpuWatch)) {
+    watch(end, |watch| {
+        change(watch.cpu.as_mut().expect("there is one"));
+    });
+}
+
+#[test]
+fn a_run_without_a_figure_out_of_bounds_is_valid() {
+    assert_reason(&judge(|_, _, _| {}), Grade::Valid, "");
+}
+
+#[test]
+fn a_run_that_did_not_end_is_doubtful() {
+    let counts = FlowCounts {
+        flows: 2,
+        finished: 2,
+        ..FlowCounts::default()
+    };
+    let verdict = Verdict::of(&sample::info(), None, &counts);
+    assert_reason(&verdict, Grade::Doubtful, "did not end");
+}
+
+#[test]
+fn flows_that_did_not_finish() {
+    for (unfinished, grade) in [
+        (0, Grade::Valid),
+        (1, Grade::Doubtful),
+        (200, Grade::Doubtful),
+    ] {
+        let verdict = judge(|_, _, counts| counts.unfinished = unfinished);
+        assert_reason(&verdict, grade, "flows not finished");
+    }
+}
+
+#[test]
+fn flows_that_were_not_recorded_or_are_too_fast_make_a_run_invalid() {
+    let verdict = judge(|_, _, counts| counts.flows = 199);
+    assert_reason(&verdict, Grade::Invalid, "flows recorded: 199 of 200");
+    let verdict = judge(|_, _, counts| counts.below_one = 1);
+    assert_reason(&verdict, Grade::Invalid, "slowdowns under 1");
+}
+
+#[test]
+fn a_failure_of_the_engine_makes_a_run_invalid() {
+    let verdict = judge(|_, end, _| end.problems.push("the agent of dc1 failed".to_owned()));
+    assert_reason(&verdict, Grade::Invalid, "the agent of dc1 failed");
+}
+
+#[test]
+fn an_interrupted_run_is_doubtful_and_its_missing_flows_no_error() {
+    let verdict = judge(|_, end, counts| {
+        end.is_interrupted = true;
+        end.problems.push("the run was interrupted".to_owned());
+        counts.flows = 199;
+    });
+    let reasons: Vec<_> = verdict.reasons.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        reasons,
+        [
+            "flows recorded: 199 of 200 scheduled",
+            "the run was interrupted"
+        ]
+    );
+    assert_eq!(verdict.grade, Grade::Doubtful);
+}
+
+#[test]
+fn flows_launched_late() {
+    assert_grades("flows launched late", [0, 1, 21], |end, late| {
+        end.late_launches = late;
+    });
+}
+
+#[test]
+fn samples_of_queues_late() {
+    assert_grades("samples of queues late", [1, 2, 51], |end, late_samples| {
+        end.evidence.policies.push(PolicyEvidence {
+            policy: "lcmp".to_owned(),
+            met: Met::default(),
+            mechanism: Mechanism::Unknown { decisions: 1 },
+            sampling: Some(Sampling {
+                samples: 100,
+                late_samples,
+                ..Sampling::default()
+            }),
+            failovers: Vec::new(),
+        });
+    });
+}
+
+#[test]
+fn a_guest_whose_cpu_was_busy() {
+    assert_grades("the guest's CPU was busy", [90, 91, 99], |end, busy| {
+        end.guest_cpu = Some(GuestCpu {
+            busy_ns: Nanos::new(busy),
+            available_ns: Nanos::new(100),
+        });
+    });
+}
+
+#[test]
+fn a_guest_that_waited_for_its_host_is_doubtful() {
+    let verdict = judge(|_, end, _| end.conduct.host_waits = 1);
+    assert_reason(
+        &verdict,
+        Grade::Doubtful,
+        "the guest waited for the host 1 times",
+    );
+}
+
+#[test]
+fn a_watchdog_that_woke_late() {
+    assert_grades(
+        "wake-ups of the watchdog late",
+        [10, 11, 201],
+        |end, late| {
+            watch(end, |watch| watch.late_wakeups = late);
+        },
+    );
+}
+
+#[test]
+fn a_wall_clock_that_jumped() {
+    let jumps = [900_000, 2_000_000, 2_000_000_000];
+    assert_grades("the wall clock jumped", jumps, |end, jump| {
+        watch(end, |watch| watch.clock_jumps_ns = Nanos::new(jump));
+    });
+}
+
+#[test]
+fn cpus_without_headroom() {
+    assert_grades(
+        "of all CPUs' time was in use",
+        [0.9, 0.95, 1.0],
+        |end, share| {
+            cpu(end, |cpu| cpu.busy = share);
+        },
+    );
+    assert_grades(
+        "of the CPUs' time went to other machines",
+        [0.01, 0.1, 0.3],
+        |end, share| {
+            cpu(end, |cpu| cpu.steal = share);
+        },
+    );
+    assert_grades(
+        "of one CPU's time went to softirqs",
+        [0.5, 0.9, 1.0],
+        |end, share| {
+            cpu(end, |cpu| cpu.softirq = share);
+        },
+    );
+    assert_grades(
+        "tasks a CPU waited for it",
+        [0.2, 1.0, 3.0],
+        |end, waiting| {
+            cpu(end, |cpu| cpu.waiting = waiting);
+        },
+    );
+}
+
+#[test]
+fn packets_dropped_outside_the_emulated_queues() {
+    assert_grades("packets dropped outside", [0, 1, 101], |end, dropped| {
+        end.conduct.dropped_outside = dropped;
+    });
+}
+
+#[test]
+fn retransmissions_are_doubtful_unless_a_loss_a_re_route_or_a_fault_explains_them() {
+    let recovery = |emulated_drops, reroutes| Conduct {
+        recovery: Some(Recovery {
+            retries: 3,
+            emulated_drops,
+            reroutes,
+        }),
+        ..Conduct::default()
+    };
+    let verdict = judge(|_, end, _| end.conduct = recovery(0, 0));
+    assert_reason(&verdict, Grade::Doubtful, "an earlier packet 3 times");
+    for (drops, reroutes) in [(1, 0), (0, 1)] {
+        let verdict = judge(|_, end, _| end.conduct = recovery(drops, reroutes));
+        assert_reason(&verdict, Grade::Valid, "");
+    }
+    let verdict = judge(|info, end, _| {
+        end.conduct = recovery(0, 0);
+        info.faults.push(FaultInfo {
+            time_ns: Nanos::ZERO,
+            link: "dc1-dc8".to_owned(),
+            change: LinkChange::Down,
+        });
+    });
+    assert_reason(&verdict, Grade::Valid, "");
+}
+
+#[test]
+fn changes_while_flows_ran_are_doubtful() {
+    for (kind, words) in [
+        (ChangeKind::Exec, "commands of `exec`"),
+        (ChangeKind::Tune, "changes of parameters by `tune`"),
+        (ChangeKind::AgentRestart, "agents were killed"),
+    ] {
+        let verdict = judge(|_, end, _| {
+            end.changes.push(LiveChange {
+                kind,
+                policy: None,
+                repetition: None,
+                time_ns: None,
+                at: None,
+                text: "dc1".to_owned(),
+            });
+        });
+        assert_reason(&verdict, Grade::Doubtful, words);
+    }
+}
+
+#[test]
+fn counts_of_switches_are_doubtful() {
+    let count = "dc1: 3 flows were not pinned: the flow table was full";
+    let verdict = judge(|_, end, _| end.conduct.switches.push(count.to_owned()));
+    assert_reason(&verdict, Grade::Doubtful, count);
+}
+
+#[test]
+fn links_out_of_their_bounds() {
+    let rate = |mbit: u64| BitsPerSec::new(mbit * 1_000_000);
+    for (row, grade) in [
+        (sample::certified("dc1", "dc8"), Grade::Valid),
+        (
+            CertifiedRow {
+                emu_measured_rate_bps: rate(98),
+                problem: Some("rate 98 Mbit".to_owned()),
+                ..sample::certified("dc1", "dc8")
+            },
+            Grade::Doubtful,
+        ),
+        (
+            CertifiedRow {
+                emu_measured_rate_bps: rate(80),
+                problem: Some("rate 80 Mbit".to_owned()),
+                ..sample::certified("dc1", "dc8")
+            },
+            Grade::Invalid,
+        ),
+        (
+            CertifiedRow {
+                emu_measured_rate_bps: None,
+                emu_measured_delay_ns: None,
+                lost: 190,
+                problem: Some("nothing arrived".to_owned()),
+                ..sample::certified("dc1", "dc8")
+            },
+            Grade::Invalid,
+        ),
+    ] {
+        let links = Certification::of(&[sample::certified("dc8", "dc1"), row]);
+        let verdict = judge(|_, end, _| end.conduct.links = Some(links));
+        assert_reason(&verdict, grade, "1 of 2 directions of links");
+    }
+}
+
+#[test]
+fn a_simulation_needs_no_figures_of_a_machine() {
+    let verdict = judge(|info, end, _| {
+        info.engine = EngineInfo::Sim(lab_records::SimInfo {
+            semantics: lab_records::Semantics::Paper,
+            cc: vec!["dcqcn".to_owned(); 2],
+            threads: 2,
+        });
+        (end.lab, end.guest_cpu) = (None, None);
+    });
+    assert_reason(&verdict, Grade::Valid, "");
+}

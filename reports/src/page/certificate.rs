@@ -1,0 +1,79 @@
+//! Certificate of the lab's links: asked, measured, bound.
+
+use lab_records::CertifiedRow;
+use maud::{Markup, html};
+
+use super::NONE;
+use crate::text;
+
+/// Returns the table of every direction that was measured; one whose figures are out of their bounds has its
+/// problem below it.
+pub fn table(rows: &[CertifiedRow]) -> Markup {
+    if rows.is_empty() {
+        return html! { p { "The links were not measured." } };
+    }
+    let certified = rows.iter().filter(|row| row.problem.is_none()).count();
+    html! {
+        p {
+            (certified) " of " (text::count(rows.len(), "direction")) " of links certified: measured before \
+             the first flow, by the lab's own clock, and within the bounds."
+        }
+        div.wide {
+            table {
+                thead {
+                    tr {
+                        th rowspan="2" { "direction" }
+                        th.n colspan="3" { "rate" }
+                        th.n colspan="3" { "one-way delay" }
+                        th.n colspan="2" { "its spread" }
+                        th.n colspan="2" { "queue" }
+                        th.n rowspan="2" { "lost" }
+                        th.n rowspan="2" { "out of order" }
+                    }
+                    tr {
+                        @for _ in 0..2 { th.n { "asked" } th.n { "measured" } th.n { "bound" } }
+                        th.n { "measured" } th.n { "bound" }
+                        th.n { "asked" } th.n { "measured" }
+                    }
+                }
+                tbody { @for row in rows { (direction(row)) } }
+            }
+        }
+        p.note {
+            "Emulated values: what the packets meet, which is the scenario's times the scale. Queues are in \
+             packets of the largest size, to one packet; one without a measured value is too long to be \
+             filled, and its limit is read back from the kernel."
+        }
+    }
+}
+
+fn direction(row: &CertifiedRow) -> Markup {
+    html! {
+        tr {
+            th { (row.from) " → " (row.to) }
+            td.n { (text::rate(row.emu_rate_bps)) }
+            td.n { (row.emu_measured_rate_bps.map_or(NONE.into(), text::rate_exact)) }
+            td.n { "± " (text::rate(row.emu_rate_bound_bps)) }
+            td.n { (text::time(row.emu_delay_ns)) }
+            td.n {
+                @match row.emu_measured_delay_ns {
+                    Some(delay) => {
+                        (text::time_exact(delay))
+                        span.ci { (text::time_off(delay, row.emu_delay_ns)) }
+                    }
+                    None => (NONE),
+                }
+            }
+            td.n { "± " (text::time(row.emu_delay_bound_ns)) }
+            td.n { (row.emu_spread_ns.map_or(NONE.into(), text::time)) }
+            td.n { (text::time(row.emu_spread_bound_ns)) }
+            td.n { (text::number(row.queue_packets)) }
+            td.n { (row.measured_queue_packets.map_or(NONE.into(), text::number)) }
+            td.n { (text::number(row.lost)) " of " (text::number(row.sent)) }
+            td.n { (text::number(row.disordered)) }
+        }
+        @if let Some(problem) = &row.problem {
+            tr { td colspan="13" { strong { "Out of bounds: " } (problem) } }
+        }
+    }
+}
