@@ -6,6 +6,9 @@
 //! choose from the data (Econometric Reviews 23, 2004, corrected by Patton, Politis and White, 28,
 //! 2009), the longest of those for the slowdowns themselves and for which flows are beyond the median,
 //! the 95th and the 99th percentile. Flows of a run without queues get windows of one flow.
+//!
+//! Of more than [`MAX_CELLS`] flows, a few consecutive ones make a cell, and windows are of cells: so the
+//! work for a sample has a bound, at the cost of windows that may be longer than they need to be.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -17,32 +20,65 @@ use super::nearest_rank;
 pub struct Blocks {
     /// Number of flows.
     pub flows: usize,
-    /// Number of flows of a window.
+    /// Number of flows of a window, a multiple of those of a cell.
     pub length: usize,
+    /// Number of flows of a cell, which are drawn together.
+    cell: usize,
 }
 
 impl Blocks {
     /// Returns the windows for statistics of each of `series`: values of the same flows in the order of
     /// their arrival.
     pub fn of(series: &[&[f64]]) -> Self {
-        let flows = series.first().map_or(0, |values| values.len());
+        let blocks = Self::single(series.first().map_or(0, |values| values.len()));
+        let means = |values: &[f64]| -> Vec<f64> {
+            let cells = values.chunks(blocks.cell);
+            cells
+                .map(|cell| cell.iter().sum::<f64>() / float(cell.len()))
+                .collect()
+        };
         let lengths = series.iter().flat_map(|values| {
-            let beyond = PERCENTS.iter().map(|&percent| beyond(values, percent));
-            beyond.chain([values.to_vec()]).map(|it| length(&it))
+            let beyond = PERCENTS
+                .iter()
+                .map(|&percent| means(&beyond(values, percent)));
+            beyond.chain([means(values)]).map(|it| length(&it))
         });
         Self {
-            flows,
-            length: lengths.max().unwrap_or(1),
+            length: lengths.max().unwrap_or(1) * blocks.cell,
+            ..blocks
         }
     }
 
-    /// Returns windows of one flow: for values without an order.
-    pub const fn single(flows: usize) -> Self {
-        Self { flows, length: 1 }
+    /// Returns windows of one cell: for values without an order.
+    pub fn single(flows: usize) -> Self {
+        let cell = flows.div_ceil(MAX_CELLS).max(1);
+        Self {
+            flows,
+            length: cell,
+            cell,
+        }
+    }
+
+    /// Returns the cell of each flow in turn.
+    pub fn cells(&self) -> impl Iterator<Item = usize> {
+        let cell = self.cell;
+        (0..self.cell_count())
+            .flat_map(move |number| std::iter::repeat_n(number, cell))
+            .take(self.flows)
+    }
+
+    /// Returns the number of cells.
+    pub fn cell_count(&self) -> usize {
+        self.flows.div_ceil(self.cell)
+    }
+
+    /// Returns the number of cells of a window.
+    pub fn window(&self) -> usize {
+        self.length / self.cell
     }
 }
 
-/// Samples of windows with replacement, each sample with as many flows as there are.
+/// Samples of windows with replacement, each sample with as many cells as there are.
 pub struct Resampler {
     rng: Pcg64Mcg,
     blocks: Blocks,
@@ -65,19 +101,19 @@ impl Resampler {
         Self {
             rng: Pcg64Mcg::seed_from_u64(seed),
             blocks,
-            counts: vec![0; blocks.flows],
+            counts: vec![0; blocks.cell_count()],
         }
     }
 
-    /// Returns how often each flow is in the next sample. After the last flow comes the first.
+    /// Returns how often each cell is in the next sample. After the last cell comes the first.
     pub fn draw(&mut self) -> &[u32] {
         self.counts.fill(0);
-        let flows = self.counts.len();
-        let mut left = flows;
+        let cells = self.counts.len();
+        let mut left = cells;
         while left > 0 {
-            let start = below(self.rng.next_u64(), flows);
-            let taken = self.blocks.length.clamp(1, left);
-            let past_last = (start + taken).saturating_sub(flows);
+            let start = below(self.rng.next_u64(), cells);
+            let taken = self.blocks.window().clamp(1, left);
+            let past_last = (start + taken).saturating_sub(cells);
             let (first, rest) = self.counts.split_at_mut(start);
             let window = rest[..taken - past_last].iter_mut();
             window
@@ -193,6 +229,9 @@ fn up(length: f64) -> usize {
 /// Percentiles whose flows beyond decide the length.
 const PERCENTS: [u32; 3] = [50, 95, 99];
 
+/// Largest number of cells.
+pub const MAX_CELLS: usize = 10_000;
+
 /// Smallest number of lags without correlation that end the search.
 const MIN_QUIET: f64 = 5.0;
 
@@ -245,7 +284,11 @@ mod tests {
     #[test]
     fn a_sample_has_as_many_items_as_there_are() {
         for length in [1, 7, 44, 100] {
-            let mut resampler = Resampler::new(Blocks { flows: 44, length });
+            let blocks = Blocks {
+                length,
+                ..Blocks::single(44)
+            };
+            let mut resampler = Resampler::new(blocks);
             for _ in 0..100 {
                 assert_eq!(resampler.draw().iter().sum::<u32>(), 44, "{length}");
             }
@@ -256,8 +299,8 @@ mod tests {
     #[test]
     fn flows_of_a_window_are_drawn_together() {
         let blocks = Blocks {
-            flows: 40,
             length: 20,
+            ..Blocks::single(40)
         };
         let mut resampler = Resampler::new(blocks);
         for _ in 0..50 {
@@ -265,6 +308,24 @@ mod tests {
             let borders = (0..40).filter(|&at| counts[at] != counts[(at + 1) % 40]);
             assert!(borders.count() <= 4);
         }
+    }
+
+    #[test]
+    fn many_flows_are_drawn_by_cells_of_consecutive_ones() {
+        let blocks = Blocks::single(2 * MAX_CELLS + 1);
+        assert_eq!((blocks.cell_count(), blocks.window()), (6_667, 1));
+        let cells: Vec<usize> = blocks.cells().collect();
+        assert_eq!((cells.len(), cells[2], cells[3]), (blocks.flows, 0, 1));
+        assert_eq!(cells.last(), Some(&6_666));
+        assert_eq!(Resampler::new(blocks).draw().len(), 6_667);
+        // Windows are as long as those of the same flows one by one, to a cell or so.
+        let values = autoregressive(3 * MAX_CELLS, 0.9, 1);
+        let (by_cells, alone) = (Blocks::of(&[&values]), length(&values));
+        assert!(by_cells.length.is_multiple_of(3));
+        assert!(
+            (alone / 2..alone * 2).contains(&by_cells.length),
+            "{by_cells:?} {alone}"
+        );
     }
 
     #[test]

@@ -6,25 +6,21 @@
 
 use super::{
     Change, Estimate, Slowdowns,
-    blocks::{Blocks, Resampler},
+    blocks::{Blocks, MAX_CELLS, Resampler},
+    values::{Statistics, Values},
 };
 use crate::frames::Pair;
-
-/// p50, p95, p99 and mean.
-pub type Statistics = [f64; 4];
-
-const PERCENTS: [u32; 3] = [50, 95, 99];
 
 /// Returns the mean of `sorted` values; `None` if there are none. The interval of many values is the normal
 /// one, which the bootstrap's approaches.
 pub fn mean(sorted: &[f64]) -> Option<Estimate> {
-    if sorted.len() > MANY {
+    // Cells of sorted values would be of equal ones.
+    if sorted.len() > MAX_CELLS {
         return Some(normal_mean(sorted));
     }
-    let values = Values::new(sorted.to_vec());
-    let once = vec![1; sorted.len()];
-    let measured = values.statistics(&once)?;
     let blocks = Blocks::single(sorted.len());
+    let values = Values::new(sorted.to_vec(), blocks);
+    let measured = values.measured()?;
     let [.., mean] = intervals(measured, blocks, |counts| values.statistics(counts));
     Some(mean)
 }
@@ -45,10 +41,9 @@ fn normal_mean(values: &[f64]) -> Estimate {
 
 /// Returns the statistics of slowdowns in the order of the flows' arrival; `None` if there are none.
 pub fn slowdowns(in_order: &[f64]) -> Option<Slowdowns> {
-    let values = Values::new(in_order.to_vec());
-    let once = vec![1; in_order.len()];
-    let measured = values.statistics(&once)?;
     let blocks = Blocks::of(&[in_order]);
+    let values = Values::new(in_order.to_vec(), blocks);
+    let measured = values.measured()?;
     let [p50, p95, p99, mean] = intervals(measured, blocks, |counts| values.statistics(counts));
     Some(Slowdowns {
         flows: in_order.len(),
@@ -72,14 +67,14 @@ pub fn change(pairs: &[Pair]) -> Option<Change> {
     let base: Vec<f64> = pairs.iter().map(|pair| pair.base).collect();
     let other: Vec<f64> = pairs.iter().map(|pair| pair.other).collect();
     let blocks = Blocks::of(&[&base, &other]);
-    let (base, other) = (Values::new(base), Values::new(other));
-    let relative = |counts: &[u32]| {
-        let (base, other) = (base.statistics(counts)?, other.statistics(counts)?);
-        Some(std::array::from_fn(|at| other[at] / base[at] - 1.0))
-    };
-    let once = vec![1; pairs.len()];
-    let measured = relative(&once)?;
-    let [p50, p95, p99, mean] = intervals(measured, blocks, relative);
+    let [base, other] = [base, other].map(|values| Values::new(values, blocks));
+    let measured = relative(base.measured()?, other.measured()?);
+    let [p50, p95, p99, mean] = intervals(measured, blocks, |counts| {
+        Some(relative(
+            base.statistics(counts)?,
+            other.statistics(counts)?,
+        ))
+    });
     Some(Change {
         pairs: pairs.len(),
         p50,
@@ -93,17 +88,18 @@ pub fn change(pairs: &[Pair]) -> Option<Change> {
 /// order of their arrival; `None` if one has none.
 pub fn change_between(base: &[f64], other: &[f64]) -> Option<Change> {
     let blocks = [Blocks::of(&[base]), Blocks::of(&[other])];
-    let once = [base, other].map(|values| vec![1; values.len()]);
-    let [base, other] = [base, other].map(|values| Values::new(values.to_vec()));
-    let relative = |of_base: &[u32], of_other: &[u32]| {
-        let (base, other) = (base.statistics(of_base)?, other.statistics(of_other)?);
-        Some(std::array::from_fn(|at| other[at] / base[at] - 1.0))
-    };
-    let measured = relative(&once[0], &once[1])?;
+    let base = Values::new(base.to_vec(), blocks[0]);
+    let other = Values::new(other.to_vec(), blocks[1]);
+    let measured = relative(base.measured()?, other.measured()?);
     let mut of_base = Resampler::new(blocks[0]);
     let mut of_other = Resampler::independent(blocks[1], 0);
-    let samples = sample_count(blocks[0].flows.max(blocks[1].flows));
-    let samples = (0..samples).filter_map(|_| relative(of_base.draw(), of_other.draw()));
+    let samples = (0..SAMPLES).filter_map(|_| {
+        let (base, other) = (
+            base.statistics(of_base.draw())?,
+            other.statistics(of_other.draw())?,
+        );
+        Some(relative(base, other))
+    });
     let [p50, p95, p99, mean] = ends(measured, &samples.collect::<Vec<_>>());
     Some(Change {
         pairs: 0,
@@ -133,18 +129,18 @@ impl Joint {
         let together = Blocks::of(&all);
         let mut samplers: Vec<(Values, Resampler)> = Vec::new();
         for (number, values) in (0..).zip(series) {
-            let resampler = match is_same {
-                true => Resampler::new(together),
-                false => Resampler::independent(Blocks::of(&[values]), number),
+            let (blocks, resampler) = match is_same {
+                true => (together, Resampler::new(together)),
+                false => {
+                    let blocks = Blocks::of(&[values]);
+                    (blocks, Resampler::independent(blocks, number))
+                }
             };
-            samplers.push((Values::new(values.clone()), resampler));
+            samplers.push((Values::new(values.clone(), blocks), resampler));
         }
-        let measured = samplers
-            .iter()
-            .map(|(values, _)| values.statistics(&vec![1; values.values.len()]));
+        let measured = samplers.iter().map(|(values, _)| values.measured());
         let measured = measured.collect::<Option<Vec<_>>>()?;
-        let count = sample_count(series.iter().map(Vec::len).max().unwrap_or(0));
-        let samples = (0..count).filter_map(|_| {
+        let samples = (0..SAMPLES).filter_map(|_| {
             let statistics = samplers
                 .iter_mut()
                 .map(|(values, resampler)| values.statistics(resampler.draw()));
@@ -157,72 +153,9 @@ impl Joint {
     }
 }
 
-/// Values, with their order from small to large, cut in buckets of consecutive ranks: samples are counted by
-/// bucket in one pass through memory, and the values of three buckets are looked up one by one.
-struct Values {
-    values: Vec<f64>,
-    order: Vec<usize>,
-    /// Bucket of each value.
-    buckets: Vec<u16>,
-    /// Ranks of one bucket.
-    width: usize,
-}
-
-impl Values {
-    fn new(values: Vec<f64>) -> Self {
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
-        let width = values.len().div_ceil(MAX_BUCKETS).max(1);
-        let mut buckets = vec![0; values.len()];
-        for (number, bucket) in (0..).zip(order.chunks(width)) {
-            for &index in bucket {
-                buckets[index] = number;
-            }
-        }
-        Self {
-            values,
-            order,
-            buckets,
-            width,
-        }
-    }
-
-    /// Returns statistics of the values, each taken as often as `counts` says.
-    fn statistics(&self, counts: &[u32]) -> Option<Statistics> {
-        let mut histogram = vec![0_u64; self.order.len().div_ceil(self.width)];
-        let mut sum = 0.0;
-        for ((value, &count), &bucket) in self.values.iter().zip(counts).zip(&self.buckets) {
-            histogram[usize::from(bucket)] += u64::from(count);
-            sum += value * f64::from(count);
-        }
-        let drawn: u64 = histogram.iter().sum();
-        let [p50, p95, p99] = PERCENTS.map(|percent| {
-            let rank = (drawn * u64::from(percent)).div_ceil(100);
-            self.at_rank(rank, counts, &histogram)
-        });
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 values")]
-        let mean = sum / drawn as f64;
-        Some([p50?, p95?, p99?, mean])
-    }
-}
-
-impl Values {
-    /// Returns the value of a rank, from 1, in a sample; `None` if it has none.
-    fn at_rank(&self, rank: u64, counts: &[u32], histogram: &[u64]) -> Option<f64> {
-        let mut seen = 0;
-        for (bucket, drawn) in self.order.chunks(self.width).zip(histogram) {
-            if seen + drawn < rank || *drawn == 0 {
-                seen += drawn;
-                continue;
-            }
-            let index = bucket.iter().find(|&&index| {
-                seen += u64::from(counts[index]);
-                seen >= rank
-            });
-            return index.map(|&index| self.values[index]);
-        }
-        None
-    }
+/// Returns other ÷ base, less 1, of each statistic.
+fn relative(base: Statistics, other: Statistics) -> Statistics {
+    std::array::from_fn(|at| other[at] / base[at] - 1.0)
 }
 
 fn intervals(
@@ -231,7 +164,7 @@ fn intervals(
     statistics: impl Fn(&[u32]) -> Option<Statistics>,
 ) -> [Estimate; 4] {
     let mut resampler = Resampler::new(blocks);
-    let samples = (0..sample_count(blocks.flows)).filter_map(|_| statistics(resampler.draw()));
+    let samples = (0..SAMPLES).filter_map(|_| statistics(resampler.draw()));
     ends(measured, &samples.collect::<Vec<_>>())
 }
 
@@ -252,31 +185,15 @@ fn ends(measured: Statistics, samples: &[Statistics]) -> [Estimate; 4] {
     })
 }
 
-/// Returns the number of samples to draw of `len` items: 2,000, or fewer if they would take more
-/// than about a second. It is a multiple of 40, so that 2.5 % of it is a whole number.
-fn sample_count(len: usize) -> usize {
-    let affordable = MAX_DRAWS / len.max(1);
-    affordable.clamp(MIN_SAMPLES, MAX_SAMPLES) / 40 * 40
-}
-
-/// Number of values from which the interval of a mean is the normal one.
-const MANY: usize = 50_000;
-
 /// Quantile of the normal distribution for 97.5 %.
 const NORMAL_975: f64 = 1.959_963_985;
 
-/// Maximum number of buckets: what a processor keeps at hand.
-const MAX_BUCKETS: usize = 1 << 12;
-
-const MAX_SAMPLES: usize = 2_000;
-const MIN_SAMPLES: usize = 200;
-const MAX_DRAWS: usize = 100_000_000;
+/// Number of samples: a multiple of 40, so that 2.5 % of it is a whole number.
+const SAMPLES: usize = 2_000;
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
-    use super::{super::nearest_rank, *};
+    use super::*;
 
     #[test]
     fn nothing_has_no_statistics() {
@@ -324,7 +241,7 @@ mod tests {
     #[test]
     fn the_normal_interval_is_the_bootstraps() {
         let skewed = |at: usize| f64::from(u32::try_from(at % 997).unwrap()).powi(3) / 1e6;
-        let values: Vec<f64> = (0..MANY).map(skewed).collect();
+        let values: Vec<f64> = (0..MAX_CELLS).map(skewed).collect();
         let (bootstrap, normal) = (mean(&values).unwrap(), normal_mean(&values));
         let width = normal.high - normal.low;
         for (a, b) in [
@@ -334,32 +251,5 @@ mod tests {
         ] {
             assert!((a - b).abs() < width / 20.0, "{bootstrap:?} {normal:?}");
         }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn statistics_of_a_sample_are_those_of_its_values(
-            rows in prop::collection::vec((1.0..100.0f64, 0u32..4), 1..80),
-        ) {
-            let (values, counts): (Vec<f64>, Vec<u32>) = rows.into_iter().unzip();
-            let mut drawn: Vec<f64> = values
-                .iter()
-                .zip(&counts)
-                .flat_map(|(&value, &count)| std::iter::repeat_n(value, count as usize))
-                .collect();
-            drawn.sort_by(f64::total_cmp);
-            let found = Values::new(values).statistics(&counts);
-            let expected = PERCENTS.map(|percent| nearest_rank(&drawn, percent));
-            prop_assert_eq!(found.map(|found| found[..3].to_vec()), expected.into_iter().collect());
-        }
-    }
-
-    #[test]
-    fn sample_counts_are_multiples_of_40_within_bounds() {
-        assert_eq!(sample_count(44), 2_000);
-        assert_eq!(sample_count(100_000), 1_000);
-        assert_eq!(sample_count(10_000_000), 200);
     }
 }

@@ -1,7 +1,7 @@
 //! Percentiles with confidence intervals.
 //!
 //! - `order`: percentiles of flows taken for independent, by order statistics
-//! - `blocks`, `bootstrap`: flows that share queues, in windows of arrivals
+//! - `blocks`, `values`, `bootstrap`: flows that share queues, in windows of arrivals
 //! - `paired`: ratios of the same flows in two runs, and effect sizes
 //! - `seeds`, `spread`: repetitions, which are independent
 //! - `paper`: the reductions that the paper reports
@@ -13,6 +13,7 @@ mod paired;
 mod paper;
 mod seeds;
 mod spread;
+mod values;
 
 use serde::Serialize;
 
