@@ -638,7 +638,7 @@ mod tests {
         };
         assert_eq!(warnings(1_000, 20), [""; 0], "1 % is not much");
         insta::assert_snapshot!(warnings(999, 20).join("\n"), @"lcmp: 10 of 999 samples of queues (1.0 %) were late by an interval or more: the CPU was too slow for them");
-        insta::assert_snapshot!(policy(1_000, 20).sentence(), @"9 decisions; 10 of 1,000 samples of queues late, 20 of 2,000 decisions by one older than its interval, by 13.4 us at most");
+        insta::assert_snapshot!(policy(1_000, 20).sentence(), @"9 decisions; 10 of 1,000 samples of queues late, 20 of 2,000 decisions by one older than its interval, by 13.4 µs at most");
         let buckets = Sampling {
             decisions: 0,
             stale: 0,
@@ -673,11 +673,11 @@ mod tests {
         };
         (cut.decisions, cut.span) = (4, Some(span));
         assert_eq!(evidence(&cut).failover_note(), None);
-        insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 20 us to 600 us");
+        insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 20 µs to 600 µs");
         let lab_ns = Some((Nanos::from_millis(1), Nanos::from_millis(30)));
         cut.span = Some(FailoverSpan { lab_ns, ..span });
         assert!(evidence(&cut).failover_note().is_some());
-        insta::assert_snapshot!(evidence(&cut).policies[0].sentence(), @"9 decisions; cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 1 ms to 30 ms of lab time, 20 us to 600 us of paper time");
+        insta::assert_snapshot!(evidence(&cut).policies[0].sentence(), @"9 decisions; cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 1 ms to 30 ms of lab time, 20 µs to 600 µs of paper time");
     }
 
     #[test]

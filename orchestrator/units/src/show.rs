@@ -111,7 +111,7 @@ pub fn about_time(time: Nanos) -> String {
     let ns = time.get();
     // A time that would be rounded up to a limit is beyond it.
     if ns < 2 * MINUTE - SECOND / 20 {
-        return about(ns, "ns", &["us", "ms", "s"]);
+        return about(ns, "ns", &["µs", "ms", "s"]);
     }
     let seconds = ns.saturating_add(SECOND / 2) / SECOND;
     let (count, unit, rest, small) = if seconds < 2 * 3_600 {
@@ -212,6 +212,7 @@ mod tests {
             "0 B", "999 B", "1 kB", "1.2 MB", "999.9 kB", "1 MB", "30 GB",
         ];
         assert_eq!(shown, expected);
+        assert_eq!(about_time(Nanos::new(41_500)), "41.5 µs");
         assert_eq!(about_time(Nanos::new(204_761_920)), "204.8 ms");
         assert_eq!(about_time(Nanos::new(90_000_000_000)), "90 s");
         assert_eq!(about_rate(152_999_999_999), "153 Gbit/s");
