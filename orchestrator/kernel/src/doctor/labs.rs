@@ -35,7 +35,8 @@ pub(super) fn existing<'a>(labs: impl Iterator<Item = (&'a LabName, LabState)> +
         ));
         return finding.with_fix(format!("lcmp-lab down --forget {first}"));
     }
-    let others = [in_state(LabState::Live), in_state(LabState::Kept)].concat();
+    let up = [LabState::Live, LabState::Kept, LabState::Private];
+    let others = up.map(in_state).concat();
     LABS.ok(match others.as_slice() {
         [] => "none is up".to_owned(),
         others => format!("`{}` is up", others.join("`, `")),

@@ -5,7 +5,7 @@ use std::{fmt, io, time::SystemTime};
 use lab_plan::model::Role;
 use serde::Serialize;
 
-use super::{Contents, Entry, Location, base, directory, hint, if_found};
+use super::{Contents, Entry, Location, base, directory, hint, if_found, is_damage};
 use crate::{name::LabName, process};
 
 /// State of a lab.
@@ -20,6 +20,8 @@ pub enum LabState {
     Dead,
     /// The journal cannot be read; `down --forget` sets it aside.
     Unreadable,
+    /// Only root may read the journal.
+    Private,
 }
 
 impl fmt::Display for LabState {
@@ -29,6 +31,7 @@ impl fmt::Display for LabState {
             Self::Kept => "kept",
             Self::Dead => "dead",
             Self::Unreadable => "unreadable",
+            Self::Private => "private",
         })
     }
 }
@@ -126,9 +129,13 @@ impl Status {
 
     /// Returns the status of a lab whose journal cannot be read.
     pub(crate) fn unreadable(lab: LabName, error: &io::Error) -> Self {
+        let state = match is_damage(error) {
+            true => LabState::Unreadable,
+            false => LabState::Private,
+        };
         Self {
             problem: Some(format!("{error}{}", hint(error))),
-            ..Self::of(lab, &Contents::default(), LabState::Unreadable)
+            ..Self::of(lab, &Contents::default(), state)
         }
     }
 }
@@ -137,4 +144,18 @@ impl Status {
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_that_only_root_may_read_is_not_damaged() {
+        let of = |kind: io::ErrorKind| Status::unreadable("lab".parse().unwrap(), &kind.into());
+        let status = of(io::ErrorKind::PermissionDenied);
+        assert_eq!(status.state, LabState::Private);
+        assert!(status.problem.unwrap().ends_with("(hint: run as root)"));
+        assert_eq!(of(io::ErrorKind::InvalidData).state, LabState::Unreadable);
+    }
 }

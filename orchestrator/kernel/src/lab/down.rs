@@ -98,8 +98,8 @@ pub fn status() -> io::Result<Vec<Status>> {
     let mut found = Vec::new();
     for lab in journal::labs()? {
         found.extend(match journal::read(&lab) {
-            Err(error) if journal::is_damage(&error) => Some(Status::unreadable(lab, &error)),
-            read => read?.map(|(contents, state)| Status::of(lab, &contents, state)),
+            Err(error) => Some(Status::unreadable(lab, &error)),
+            Ok(read) => read.map(|(contents, state)| Status::of(lab, &contents, state)),
         });
     }
     Ok(found)

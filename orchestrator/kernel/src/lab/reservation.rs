@@ -91,7 +91,7 @@ impl Reservation {
             match state {
                 LabState::Live => return Err(ReservationError::Live { status: status() }),
                 LabState::Kept => return Err(ReservationError::Kept { status: status() }),
-                LabState::Dead | LabState::Unreadable => {}
+                LabState::Dead | LabState::Unreadable | LabState::Private => {}
             }
             let errors = super::down::clear(lab, &contents)?;
             if !errors.is_empty() {
