@@ -5,6 +5,7 @@ mod common;
 
 use std::{
     fs::{self, File, Permissions},
+    io::Write,
     os::unix::{fs::PermissionsExt, fs::symlink, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -41,7 +42,8 @@ impl Clone {
             fs::write(path.join(file), "").unwrap();
         }
         script(&path.join("vagrant/provision.sh"), "exit 0");
-        fs::copy(root().join("lcmp-lab"), path.join("lcmp-lab")).unwrap();
+        let launcher = fs::read_to_string(root().join("lcmp-lab")).unwrap();
+        install(&launcher, &path.join("lcmp-lab"));
         fs::create_dir(&programs).unwrap();
         fs::write(&calls, "").unwrap();
         allow(&calls, 0o666);
@@ -113,8 +115,19 @@ fn ran(command: &mut Command, words: &[&str]) -> Outcome {
 }
 
 fn script(path: &Path, text: &str) {
-    fs::write(path, format!("#!/bin/bash\n{text}\n")).unwrap();
-    allow(path, 0o755);
+    install(&format!("#!/bin/bash\n{text}\n"), path);
+}
+
+/// Writes a program by another process: a program that this one has open for writing can be run by none of
+/// its threads, nor by their children until they have become other programs.
+fn install(text: &str, path: &Path) {
+    let mut command = Command::new("install");
+    command.args(["-m", "755", "/dev/stdin"]).arg(path);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(text.as_bytes()).unwrap();
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
 }
 
 fn allow(path: &Path, mode: u32) {

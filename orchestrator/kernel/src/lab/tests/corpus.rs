@@ -5,6 +5,7 @@
 use std::{
     fs,
     process::{Child, Command, Stdio},
+    sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
@@ -465,12 +466,15 @@ fn shell(lab: &Lab, script: &str) -> Command {
     command
 }
 
-/// Runs a thread before all others, for 10 ms of 20.
+/// Runs a thread before all others, for 10 ms of 20. Waits until it does: `chrt` comes from a disk that may
+/// take longer than the measurement.
 fn hog() -> Box<dyn FnOnce()> {
-    beside(|is_over| {
+    let (begun, begins) = mpsc::channel();
+    let end = beside(move |is_over| {
         let tid = nix::unistd::gettid().to_string();
         let status = Command::new("chrt").args(["-f", "-p", "50", &tid]).status();
         assert!(status.unwrap().success());
+        begun.send(()).unwrap();
         while !is_over() {
             let start = Instant::now();
             while start.elapsed() < Duration::from_millis(10) {
@@ -478,7 +482,9 @@ fn hog() -> Box<dyn FnOnce()> {
             }
             thread::sleep(Duration::from_millis(10));
         }
-    })
+    });
+    begins.recv().unwrap();
+    end
 }
 
 /// Shortens the backlog that a CPU keeps for packets, which labs share.
