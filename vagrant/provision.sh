@@ -48,13 +48,18 @@ readonly guest_packages=(
 )
 
 main() {
-    local check=no dev=no guest=auto build=yes
+    local check=no dev=no guest=auto build=yes kernel=
     while (($#)); do
         case $1 in
             --check) check=yes ;;
             --dev) dev=yes ;;
             --guest) guest=yes ;;
             --no-guest) guest=no ;;
+            --kernel)
+                (($# >= 2)) || { usage >&2; exit 2; }
+                kernel=$2 guest=yes
+                shift
+                ;;
             --run-only) build=no ;;
             -h | --help) usage; exit 0 ;;
             *) echo "${0##*/}: unknown option $1" >&2; usage >&2; exit 2 ;;
@@ -82,13 +87,14 @@ main() {
         report "$want_kernel" ${missing[@]+"${missing[@]}"}
         return
     fi
-    if ((${#missing[@]} == 0)) && [[ $want_kernel == no ]]; then
+    if ((${#missing[@]} == 0)) && [[ $want_kernel == no && -z $kernel ]]; then
         echo 'Nothing is missing.'
         return
     fi
     if ((${#missing[@]})) || ! cache_writable; then require_root; fi
     ((${#missing[@]} == 0)) || install_packages "${missing[@]%%:*}"
     [[ $want_kernel == no ]] || fetch_guest_kernel
+    [[ -z $kernel ]] || fetch_other_kernel "$kernel"
 }
 
 usage() {
@@ -102,6 +108,9 @@ Installs what lcmp-lab needs on Debian and Ubuntu, and only what is missing.
   --guest      also what a guest takes, even where this kernel has what a lab is made of
   --no-guest   nothing for a guest, even where this kernel lacks it
   --run-only   nothing for building: the binary is already there
+  --kernel PACKAGE
+               also this kernel for guests, beside the distribution's: a package that apt knows, or the
+               path or URL of a .deb; \`lcmp-lab up --kernel RELEASE\` boots it
 
 A guest's kernel is downloaded and unpacked into a cache (\$LCMP_LAB_CACHE, by default
 /var/cache/lcmp-lab), never installed. Exit codes: 0 done or nothing missing; 1 something is missing
@@ -266,22 +275,54 @@ kernel_complete() {
 fetch_guest_kernel() {
     [[ $(uname -m) == x86_64 ]] || fail 3 "there are guests for x86_64 only, this is $(uname -m)" \
         'use a machine whose own kernel has rdma_rxe and sch_netem'
-    mkdir -p "$cache"
-    exec {lock}>"$cache/.lock"
-    flock "$lock"
+    lock_cache
     # Another one may have brought it while this one waited.
     if guest_kernel_ready; then return; fi
     require_space
-
-    scratch=$(mktemp -d "$cache/.unpack.XXXXXX")
-    trap 'rm -rf "$scratch"' EXIT
-    chmod 755 "$scratch"
+    make_scratch
     local packages
     packages=$(kernel_packages) || { update_lists; packages=$(kernel_packages); } ||
         fail 1 'the package lists know no kernel' 'look at the sources of apt'
     echo "Fetching ${packages//$'\n'/ } for the guest (unpacked into $cache, not installed)"
     download_kernel "$packages"
+    unpack_kernel "$cache"
+}
+
+# Brings the kernel of one package into a cache of its own below the cache.
+fetch_other_kernel() {
+    local package
+    lock_cache
+    require_space
+    make_scratch
+    echo "Fetching $1 for guests (unpacked below $cache/kernels, not installed)"
+    case $1 in
+        http://* | https://*)
+            /usr/lib/apt/apt-helper download-file "$1" "$scratch/kernel.deb" >/dev/null ||
+                fail 1 "cannot download $1" 'its messages are above'
+            ;;
+        *.deb) cp "$1" "$scratch/" || fail 1 "cannot read $1" 'is it the path of a package?' ;;
+        *)
+            # The package of a series, as linux-image-6.12-amd64, depends on that of its newest release.
+            package=$(apt-cache depends "$1" 2>/dev/null |
+                sed -n 's/^ *Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -n 1)
+            download_kernel "${package:-$1}"
+            ;;
+    esac
     unpack_kernel
+}
+
+lock_cache() {
+    [[ -z ${lock:-} ]] || return 0
+    mkdir -p "$cache"
+    exec {lock}>"$cache/.lock"
+    flock "$lock"
+}
+
+make_scratch() {
+    [[ -z ${scratch:-} ]] || rm -rf "$scratch"
+    scratch=$(mktemp -d "$cache/.unpack.XXXXXX")
+    trap 'rm -rf "$scratch"' EXIT
+    chmod 755 "$scratch"
 }
 
 require_space() {
@@ -321,10 +362,10 @@ download_kernel() {
     } || fail 1 "apt-get could not download ${packages[*]}" 'its messages are above'
 }
 
-# Unpacks the packages beside the cache's own files and moves them in, the image last: a kernel
-# whose image is there is complete.
+# Unpacks the packages beside the cache's own files and moves them into the cache $1, by default one of
+# the release's own; the image last: a kernel whose image is there is complete.
 unpack_kernel() {
-    local package release
+    local package release into
     for package in "$scratch"/*.deb; do
         dpkg -x "$package" "$scratch"
         rm "$package"
@@ -342,12 +383,13 @@ unpack_kernel() {
     unpack_image "$scratch/boot" "$release" ||
         echo 'The kernel image stays packed: a guest takes three seconds more to boot.'
 
-    mkdir -p "$cache/boot" "$cache/lib/modules"
-    rm -rf "$cache/lib/modules/$release"
-    mv "$scratch/lib/modules/$release" "$cache/lib/modules/"
-    [[ ! -f $scratch/boot/vmlinux-$release ]] || mv "$scratch/boot/vmlinux-$release" "$cache/boot/"
-    mv "$scratch/boot/vmlinuz-$release" "$cache/boot/"
-    echo "Guest kernel $release is in $cache"
+    into=${1:-$cache/kernels/$release}
+    mkdir -p "$into/boot" "$into/lib/modules"
+    rm -rf "$into/lib/modules/$release"
+    mv "$scratch/lib/modules/$release" "$into/lib/modules/"
+    [[ ! -f $scratch/boot/vmlinux-$release ]] || mv "$scratch/boot/vmlinux-$release" "$into/boot/"
+    mv "$scratch/boot/vmlinuz-$release" "$into/boot/"
+    echo "Guest kernel $release is in $into"
 }
 
 # The guest's first program cannot load packed modules.

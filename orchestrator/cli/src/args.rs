@@ -492,10 +492,15 @@ pub struct ProvisionArgs {
     /// Install nothing for a guest
     #[arg(long)]
     pub no_guest: bool,
+    /// Also bring this kernel for guests: a package that apt knows, or the path or URL of a .deb
+    ///
+    /// It is unpacked beside the distribution's, which guests go on booting; `up --kernel` boots it.
+    #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["no_guest", "check"])]
+    pub kernel: Option<String>,
 }
 
 /// Place of a lab on this machine.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct PlaceArgs {
     /// Run on this kernel, or fail if it lacks a module
     #[arg(long, conflicts_with = "guest")]
@@ -509,6 +514,10 @@ pub struct PlaceArgs {
     /// any load of this machine.
     #[arg(long, value_parser = clock(), value_name = "CLOCK", conflicts_with = "here")]
     pub clock: Option<Clock>,
+    /// Run in a guest with this kernel, of those that `provision --kernel` brought: `6.12`, or all of a
+    /// release [default: the distribution's]
+    #[arg(long, value_name = "RELEASE", conflicts_with = "here")]
+    pub kernel: Option<String>,
 }
 
 /// Arguments of `doctor`.
@@ -576,6 +585,7 @@ impl UpArgs {
                 here: false,
                 guest: false,
                 clock: None,
+                kernel: None,
             },
             keep: false,
             uncertified: false,

@@ -9,6 +9,7 @@
 //! - `exec_log`: commands that `exec` ran in a lab of this kernel
 //! - `load`, `run_dir`: from a scenario to a plan, and to the directory of a run
 //! - `place`: the place of a lab, and its capacity
+//! - `programs`: switch programs of the user's own, for the records
 //! - `progress`: phases of a run on standard error
 //! - `verbs`: one module per group of verbs
 
@@ -19,6 +20,7 @@ mod exec_log;
 mod failure;
 mod load;
 mod place;
+mod programs;
 mod progress;
 mod provenance;
 mod run_dir;

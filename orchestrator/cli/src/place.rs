@@ -14,11 +14,25 @@ use lab_kernel::doctor::Finding;
 use lab_plan::Capacity;
 use lab_units::{Clock, Place};
 
-use crate::{args::PlaceArgs, run_dir};
+use crate::{args::PlaceArgs, failure::Failure, run_dir};
 
 /// Returns true if a lab runs in a guest: on request, or since this kernel lacks something.
 pub fn needs_guest(arguments: &PlaceArgs, kernel_lacks: &[Finding]) -> bool {
-    arguments.guest || (!arguments.here && !kernel_lacks.is_empty())
+    arguments.guest || arguments.kernel.is_some() || (!arguments.here && !kernel_lacks.is_empty())
+}
+
+/// Returns the cache that a guest's kernel is in.
+/// Fails if there is no kernel of the release that `arguments` ask for, with exit code 3.
+pub fn guest_cache(arguments: &PlaceArgs) -> Result<PathBuf, Failure> {
+    let cache = cache::default_dir();
+    let Some(wanted) = &arguments.kernel else {
+        return Ok(cache);
+    };
+    cache::of_release(&cache, wanted).map_err(|error| {
+        Failure::environment(format_args!(
+            "{error} (hint: sudo lcmp-lab provision --kernel PACKAGE)"
+        ))
+    })
 }
 
 /// Returns the place that `arguments` ask for on this machine, whose kernel lacks `kernel_lacks`. May try
@@ -113,7 +127,12 @@ mod tests {
     #[test]
     fn a_place_is_this_kernel_or_a_guest_by_its_clock() {
         let lacks = [Finding::fail("netem", "there is no module", "delays")];
-        let arguments = |here, guest, clock| PlaceArgs { here, guest, clock };
+        let arguments = |here, guest, clock| PlaceArgs {
+            here,
+            guest,
+            clock,
+            kernel: None,
+        };
         let (real, virtual_clock) = (Some(Clock::Real), Some(Clock::Virtual));
         for (arguments, lacks, kvm_works, expected) in [
             (

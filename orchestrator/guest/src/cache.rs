@@ -3,6 +3,8 @@
 //! `lcmp-lab provision` downloads the distribution's kernel package, unpacks it in the cache and
 //! indexes it with `depmod`; the package is not installed. Guests boot the newest complete release of the
 //! cache. Without one they boot the newest that is installed with its modules unpacked, as Debian 12 does.
+//! Kernels of other packages, which `lcmp-lab provision --kernel` brings, are in caches of their own below
+//! it: `kernels/RELEASE`. Guests boot them on request alone.
 
 use std::{
     cmp::Ordering,
@@ -73,6 +75,52 @@ pub enum CacheError {
         release: String,
         missing: Vec<String>,
     },
+    #[error("there is no kernel `{wanted}` for guests in `{}`: {}", dir.display(), known_text(known))]
+    NoRelease {
+        dir: PathBuf,
+        wanted: String,
+        known: Vec<String>,
+    },
+}
+
+fn known_text(known: &[String]) -> String {
+    match known {
+        [] => "there is none".to_owned(),
+        known => format!("there are {}", names(known)),
+    }
+}
+
+/// Returns the cache of the newest kernel of release `wanted`: `cache` itself, or one below it. `wanted` may
+/// be the release's first numbers alone: `6.12`.
+///
+/// # Errors
+/// There is no such kernel, or it cannot be booted.
+pub fn of_release(cache: &Path, wanted: &str) -> Result<PathBuf, CacheError> {
+    if Kernel::find(cache).is_ok_and(|kernel| is_of(&kernel.release, wanted)) {
+        return Ok(cache.to_owned());
+    }
+    let others = cache.join(OTHERS_DIR);
+    let entries = fs::read_dir(&others).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut known: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+    known.sort_by(|a, b| compare_releases(b, a));
+    let Some(release) = known.iter().find(|release| is_of(release, wanted)) else {
+        known.extend(Kernel::find(cache).map(|kernel| kernel.release));
+        return Err(CacheError::NoRelease {
+            dir: cache.to_owned(),
+            wanted: wanted.to_owned(),
+            known,
+        });
+    };
+    let dir = others.join(release);
+    Kernel::find_in(&dir)?;
+    Ok(dir)
+}
+
+/// True if `release` is `wanted`, or begins with its numbers.
+fn is_of(release: &str, wanted: &str) -> bool {
+    let rest = release.strip_prefix(wanted);
+    !wanted.is_empty() && rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Kernel that guests can boot.
@@ -185,3 +233,38 @@ const INSTALLED: &str = "/";
 const IMAGE_PREFIX: &str = "vmlinuz-";
 
 const UNPACKED_PREFIX: &str = "vmlinux-";
+
+/// Directory of the other kernels' caches, in the cache.
+const OTHERS_DIR: &str = "kernels";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_named_by_its_first_numbers() {
+        let release = "6.12.57+deb13-amd64";
+        for wanted in ["6", "6.12", "6.12.57", "6.12.57+deb13", release] {
+            assert!(is_of(release, wanted), "{wanted}");
+        }
+        for wanted in ["", "6.1", "6.12.5", "12", "6.12.57+deb13-amd64-rt"] {
+            assert!(!is_of(release, wanted), "{wanted}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_is_not_there_is_an_error_with_those_that_are() {
+        let cache = tempfile::tempdir().expect("a temporary directory");
+        for name in ["6.9.1-amd64", "6.12.9-amd64", ".unpack.x"] {
+            fs::create_dir_all(cache.path().join(OTHERS_DIR).join(name)).expect("created");
+        }
+        match of_release(cache.path(), "7.0").expect_err("no such kernel") {
+            CacheError::NoRelease { known, .. } => {
+                assert_eq!(known[..2], ["6.12.9-amd64", "6.9.1-amd64"]);
+            }
+            error => panic!("{error}"),
+        }
+        let error = of_release(cache.path(), "6.12").expect_err("an empty directory");
+        assert!(matches!(error, CacheError::Empty { .. }), "{error}");
+    }
+}

@@ -42,6 +42,9 @@ pub const SUMMARY_FILE: &str = "summary.json";
 /// File of the texts of the files that the scenario names, by name.
 pub const INPUTS_FILE: &str = "inputs.json";
 
+/// File of the eBPF objects that the scenario names, by name, in base64.
+pub const PROGRAMS_FILE: &str = "programs.json";
+
 /// File of the report.
 pub const REPORT_FILE: &str = "report.html";
 

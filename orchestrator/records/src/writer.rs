@@ -10,7 +10,9 @@ use std::{
 use crate::{
     DecisionRow, FlowCounts, FlowRow, LinkRow, Outcome, QueueRow, Row, RunEnd, RunFile, RunInfo,
     UtcTime, Verdict, create_run_dir,
-    directory::{FORMAT_VERSION, INPUTS_FILE, PLAN_FILE, SCENARIO_FILE, write_whole},
+    directory::{
+        FORMAT_VERSION, INPUTS_FILE, PLAN_FILE, PROGRAMS_FILE, SCENARIO_FILE, write_whole,
+    },
     error::{Operation, RecordsError},
     parquet_table::{self, LARGE_TABLE_ROWS},
     point_latest,
@@ -100,8 +102,24 @@ impl RunWriter {
     /// # Errors
     /// If the file cannot be written.
     pub fn write_inputs(&self, files: &BTreeMap<String, String>) -> Result<(), RecordsError> {
-        let text = serde_json::to_string_pretty(files).expect("texts are plain data");
-        write_whole(&self.dir.join(INPUTS_FILE), &(text + "\n"))
+        self.write_texts(INPUTS_FILE, files)
+    }
+
+    /// Writes the eBPF objects that the scenario names, in base64 by name, beside the records.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_programs(&self, objects: &BTreeMap<String, String>) -> Result<(), RecordsError> {
+        self.write_texts(PROGRAMS_FILE, objects)
+    }
+
+    fn write_texts(
+        &self,
+        name: &str,
+        texts: &BTreeMap<String, String>,
+    ) -> Result<(), RecordsError> {
+        let text = serde_json::to_string_pretty(texts).expect("texts are plain data");
+        write_whole(&self.dir.join(name), &(text + "\n"))
     }
 
     /// Writes the plan's JSON beside the records.

@@ -12,11 +12,11 @@ mod show;
 
 use std::{env, ffi::OsString, fs};
 
-use lab_guest::{GuestRequest, cache, probe};
+use lab_guest::{GuestRequest, probe};
 use lab_kernel::doctor;
 use lab_plan::{Capacity, MeasuredLoad};
 use lab_records::Phase;
-use lab_units::{Clock, Place};
+use lab_units::Place;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -82,11 +82,11 @@ pub fn measure(
         }
         Place::Here => inside::run(flows, global)?,
         Place::GuestVirtual | Place::GuestTcg | Place::GuestKvm => {
-            in_guest(arguments.clock, flows, global)?
+            in_guest(arguments, flows, global)?
         }
     };
     Ok(Measurement {
-        kernel_release: place::kernel_release(place, &cache::default_dir()),
+        kernel_release: place::kernel_release(place, &place::guest_cache(arguments)?),
         links: inside::LINKS,
         capacity: Capacity::of(place, &loads.small, &loads.bulk),
         loads,
@@ -110,8 +110,9 @@ pub fn bench(arguments: &PlaceArgs, flows: Option<u32>, global: &Global) -> Outc
 }
 
 /// Boots a guest, measures in it and fills in the wall-clock times, which only the host knows.
-fn in_guest(clock: Option<Clock>, flows: u32, global: &Global) -> Result<Loads, Failure> {
-    if let Some(finding) = probe::lacking(&cache::default_dir()).first() {
+fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads, Failure> {
+    let cache = place::guest_cache(arguments)?;
+    if let Some(finding) = probe::lacking(&cache).first() {
         return Err(Failure::environment(format_args!(
             "this machine cannot run a guest: {finding} (hint: {})",
             finding.remedy()
@@ -125,7 +126,8 @@ fn in_guest(clock: Option<Clock>, flows: u32, global: &Global) -> Result<Loads, 
     command.extend(words.map(OsString::from));
     command.push(flows.to_string().into());
     let mut request = GuestRequest::new(command, &cwd, &console).during("find this program")?;
-    request.clock = clock;
+    request.clock = arguments.clock;
+    request.cache = cache;
     request.env = up::passed_environment();
     let mut output = Vec::new();
     let (code, observed) = up::show_guest(&request, &mut output, lab_guest::run)?;

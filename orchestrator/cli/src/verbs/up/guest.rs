@@ -18,7 +18,7 @@ use super::Request;
 use crate::{
     caller::Handover,
     failure::{During, Exit, Failure, with_causes},
-    load,
+    load, place,
     progress::{GuestStderr, Progress, about},
     provenance::{self, COMMAND_VARIABLE},
     run_dir,
@@ -181,6 +181,7 @@ fn guest_request(
     let mut guest = GuestRequest::new(command(request, dir, now)?, &cwd, &console)
         .during("find this program")?;
     guest.clock = request.arguments.place.clock;
+    guest.cache = place::guest_cache(&request.arguments.place)?;
     guest.seed = request.plan.seed;
     guest.memory = memory(&request.plan);
     guest.writable = vec![dir.to_owned()];

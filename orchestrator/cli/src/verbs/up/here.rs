@@ -28,7 +28,7 @@ use crate::{
     caller::Handover,
     exec_log,
     failure::{During, Exit, Failure, Outcome, with_causes},
-    load,
+    load, programs,
     progress::Progress,
     run_dir, terminal,
 };
@@ -112,6 +112,7 @@ impl<'a> Run<'a> {
             (&self.setting, asked),
             self.started,
         )?;
+        programs::keep(&records, &plan, &self.object_dir())?;
         match self.copy_to {
             // A run whose guest is killed is known by these, and what its policies recorded until then.
             Some(_) => self.copy_records().during("copy the plan to the host")?,
@@ -301,6 +302,7 @@ impl<'a> Run<'a> {
                 links: Some(links),
                 ..report.conduct
             },
+            retransmissions: report.retransmissions,
             warnings: report.warnings,
             problems: failure
                 .iter()

@@ -13,10 +13,7 @@ mod owner;
 
 use std::path::{Path, PathBuf};
 
-use lab_guest::{
-    cache,
-    probe::{self, Finding},
-};
+use lab_guest::probe::{self, Finding};
 use lab_kernel::{
     LabName,
     doctor::{self, Finding as KernelFinding},
@@ -105,7 +102,7 @@ fn run_at_place(
 ) -> Result<PathBuf, Failure> {
     inspect::warn(&request.plan);
     inspect::show_auto_scale(&request.plan);
-    let machine = Machine::examine(request, is_root, kernel_lacks);
+    let machine = Machine::examine(request, is_root, kernel_lacks)?;
     let location = decide::location(request.arguments, &machine)?;
     if location != Location::Here
         && let Some(reason) = decide::guest_reason(&machine.kernel_lacks)
@@ -148,18 +145,22 @@ impl<'a> Request<'a> {
 
 impl Machine {
     /// Examines this machine for the request's run.
-    fn examine(request: &Request<'_>, is_root: bool, kernel_lacks: Vec<KernelFinding>) -> Self {
-        let guest_lacks =
-            match is_root && place::needs_guest(&request.arguments.place, &kernel_lacks) {
-                true => guest_lacks(&request.plan, &cache::default_dir()),
-                false => Vec::new(),
-            };
-        Self {
+    fn examine(
+        request: &Request<'_>,
+        is_root: bool,
+        kernel_lacks: Vec<KernelFinding>,
+    ) -> Result<Self, Failure> {
+        let place = &request.arguments.place;
+        let guest_lacks = match is_root && place::needs_guest(place, &kernel_lacks) {
+            true => guest_lacks(&request.plan, &place::guest_cache(place)?),
+            false => Vec::new(),
+        };
+        Ok(Self {
             is_root,
             kernel_lacks,
             results: doctor::results_directory(&request.global.results),
             guest_lacks,
-        }
+        })
     }
 }
 

@@ -55,6 +55,9 @@ pub fn start(request: &Request<'_>) -> Result<PathBuf, Failure> {
         .arg(&request.global.results)
         .args(["--guest", "--keep", "--owner-for"])
         .arg(std::process::id().to_string());
+    if let Some(kernel) = &request.arguments.place.kernel {
+        command.arg("--kernel").arg(kernel);
+    }
     if let Some(clock) = request.arguments.place.clock {
         command.arg("--clock").arg(clock.name());
     }

@@ -21,6 +21,7 @@ use crate::{
     args::{Global, Overrides, PlaceArgs, ScaleArg, ScenarioArgs, SimArgs, UpArgs},
     failure::{During, Failure, with_causes},
     load::Loaded,
+    programs,
     verbs::{sim, up},
 };
 
@@ -111,6 +112,7 @@ fn emulate(kept: &RunDir, work: &Work, global: &Global) -> Result<PathBuf, Failu
             here: info.location == Location::Here,
             guest: info.location == Location::Guest,
             clock: (info.location == Location::Guest).then_some(info.clock),
+            kernel: None,
         },
         capacity: plan.auto_scale.map(|auto| auto.capacity),
         ..UpArgs::of(ScenarioArgs {
@@ -158,10 +160,12 @@ fn inputs(kept: &RunDir) -> Result<BTreeMap<String, String>, Failure> {
         .map_err(|error| Failure::usage(format_args!("`{INPUTS_FILE}`: {error}")))
 }
 
-/// Writes the scenario and the files that it names into `dir`, and returns the scenario's path: as deep in
-/// `dir` as its files' names go up. A name that leads elsewhere is refused.
+/// Writes the scenario, the files and the eBPF objects that it names into `dir`, and returns the scenario's
+/// path: as deep in `dir` as its files' names go up. A name that leads elsewhere is refused.
 fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
-    let inputs = inputs(kept)?;
+    let mut inputs = programs::kept(kept.path())?;
+    let texts = self::inputs(kept)?.into_iter();
+    inputs.extend(texts.map(|(name, text)| (name, text.into_bytes())));
     let depth = inputs.keys().map(|name| {
         let parts = Path::new(name).components();
         parts.filter(|it| *it == Component::ParentDir).count()
@@ -170,21 +174,21 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     let base: PathBuf = std::iter::repeat_n("d", depth.unwrap_or(0)).collect();
     let mut files = vec![(
         base.join(SCENARIO_FILE),
-        read(&kept.path().join(SCENARIO_FILE))?,
+        read(&kept.path().join(SCENARIO_FILE))?.into_bytes(),
     )];
-    for (name, text) in inputs {
+    for (name, bytes) in inputs {
         let path = inside(&base, &name).ok_or_else(|| {
             Failure::usage(format_args!(
                 "`{name}`, which the scenario names, is no relative path: the kernel engine cannot read \
                  it from the bundle"
             ))
         })?;
-        files.push((path, text));
+        files.push((path, bytes));
     }
-    for (path, text) in &files {
+    for (path, bytes) in &files {
         let path = dir.join(path);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-        let written = made.and_then(|()| fs::write(&path, text));
+        let written = made.and_then(|()| fs::write(&path, bytes));
         written.during(format_args!("write `{}`", path.display()))?;
     }
     Ok(dir.join(base.join(SCENARIO_FILE)))

@@ -1,0 +1,77 @@
+//! Switch programs of the user's own in a run directory, by which a bundle of the run can be run again.
+
+use std::{collections::BTreeMap, fmt, fs, path::Path};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use lab_plan::{Plan, PolicyPlan};
+use lab_records::{RunWriter, directory::PROGRAMS_FILE};
+use lab_switchd::read_object;
+
+use crate::failure::{During, Failure};
+
+/// eBPF objects, by the paths that the scenario names them by.
+pub type Programs = BTreeMap<String, Vec<u8>>;
+
+/// Reads the objects of the policies of `plan`, whose paths are relative to `base`, and keeps them beside
+/// `records`; without such a policy there is nothing to keep.
+/// Fails on an object that cannot be read, or not be written, with exit code 3.
+pub fn keep(records: &RunWriter, plan: &Plan, base: &Path) -> Result<(), Failure> {
+    let mut texts = BTreeMap::new();
+    for run in &plan.policies {
+        if let PolicyPlan::Ebpf(own) = &run.policy {
+            let action = format!("keep `{}`", own.object);
+            let object = read_object(&base.join(&own.object)).during(&action)?;
+            texts.insert(own.object.clone(), STANDARD.encode(object));
+        }
+    }
+    if texts.is_empty() {
+        return Ok(());
+    }
+    records
+        .write_programs(&texts)
+        .during("keep the switch programs")
+}
+
+/// Returns the objects that the run directory `dir` keeps.
+/// Fails on a file that is none of [`keep`], with exit code 2.
+pub fn kept(dir: &Path) -> Result<Programs, Failure> {
+    let path = dir.join(PROGRAMS_FILE);
+    if !path.is_file() {
+        return Ok(Programs::new());
+    }
+    let wrong =
+        |error: &dyn fmt::Display| Failure::usage(format_args!("`{}`: {error}", path.display()));
+    let text = fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+    let texts: BTreeMap<String, String> =
+        serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    let decoded = texts.into_iter().map(|(name, text)| {
+        let object = STANDARD.decode(text).map_err(|error| wrong(&error))?;
+        Ok((name, object))
+    });
+    decoded.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_kept_by_name_and_garbage_is_refused() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let read = |text: &str| {
+            fs::write(dir.path().join(PROGRAMS_FILE), text).expect("written");
+            kept(dir.path())
+        };
+        assert!(kept(dir.path()).is_ok_and(|programs| programs.is_empty()));
+        let programs = read(r#"{ "own/a.bpf.o": "f0VMRgA=" }"#).expect("objects");
+        assert_eq!(programs["own/a.bpf.o"], b"\x7fELF\0");
+        for garbage in ["[]", r#"{ "a.o": "f0VMRg=A" }"#, r#"{ "a.o": 1 }"#] {
+            let failure = read(garbage).expect_err(garbage);
+            assert!(
+                failure.message.contains(PROGRAMS_FILE),
+                "{}",
+                failure.message
+            );
+        }
+    }
+}
