@@ -12,7 +12,7 @@ use crate::{
     error::ReportError,
     frames::{
         self, DecisionCount, DirectionSeries, Flows, LinkSeries, LinkUse, Pauses, PortTotal,
-        Stories, TimeGrid, Timeouts,
+        Stories, TimeGrid,
     },
     route::Routes,
 };
@@ -51,8 +51,6 @@ pub struct Run {
     pub decisions: Vec<DecisionCount>,
     /// Decisions of the flows that the page shows, and those again.
     pub stories: Stories,
-    /// Traced flows, and those whose retransmission timer expired.
-    pub timeouts: Timeouts,
     /// Pauses by priority flow control under each policy that has any.
     pub pauses: BTreeMap<String, Pauses>,
 }
@@ -98,7 +96,6 @@ impl Run {
             around_faults: links.around_faults,
             decisions,
             stories,
-            timeouts: frames::timeouts(&run)?,
             pauses,
         })
     }

@@ -17,7 +17,7 @@ use crate::{
     builtin, caller,
     failure::{During, Exit, Failure, Outcome, with_causes},
     place,
-    terminal::note,
+    terminal::{self, note},
 };
 
 /// A parsed scenario with the texts it was read from.
@@ -148,6 +148,13 @@ pub fn each_run(
         let exit = run(loaded, overrides)?;
         if gravest != Exit::Failed && exit != Exit::Pass {
             gravest = exit;
+        }
+        if terminal::is_interrupted() && done + 1 < count {
+            note(&format!(
+                "{} of {count} runs were not begun",
+                count - done - 1
+            ));
+            break;
         }
     }
     Ok(gravest)

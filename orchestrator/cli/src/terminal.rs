@@ -4,6 +4,7 @@ use std::{
     env, fs,
     io::{self, IsTerminal, Write},
     path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
 };
 
@@ -90,20 +91,60 @@ pub fn cancel_on_signal(token: &CancellationToken) -> io::Result<()> {
 }
 
 /// Cancels `token` and writes `first` at the first SIGINT, SIGTERM or SIGHUP; writes `later` at every
-/// further one.
+/// further one. Of several calls the last one holds; after a signal, it cancels its token at once.
 pub fn on_signal(
     token: &CancellationToken,
     first: &'static str,
     later: &'static str,
 ) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let token = token.clone();
-    let named = thread::Builder::new().name("signals".into());
-    let spawned = named.spawn(move || {
-        for _ in signals.forever() {
-            note(if token.is_cancelled() { later } else { first });
-            token.cancel();
-        }
+    let mut watch = watch();
+    let is_interrupted = watch.as_ref().is_some_and(|watch| watch.is_interrupted);
+    if is_interrupted {
+        token.cancel();
+    }
+    if watch.is_none() {
+        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let named = thread::Builder::new().name("signals".into());
+        named.spawn(move || heed(signals))?;
+    }
+    *watch = Some(Watch {
+        token: token.clone(),
+        first,
+        later,
+        is_interrupted,
     });
-    spawned.map(drop)
+    Ok(())
+}
+
+/// True if a signal came since the first [`on_signal`]: a verb that makes several runs makes no more.
+pub fn is_interrupted() -> bool {
+    watch().as_ref().is_some_and(|watch| watch.is_interrupted)
+}
+
+/// What a signal does.
+struct Watch {
+    token: CancellationToken,
+    first: &'static str,
+    later: &'static str,
+    is_interrupted: bool,
+}
+
+/// Signals are the process's, and so is this: the runs of a suite follow each other in one process.
+static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
+
+fn watch() -> MutexGuard<'static, Option<Watch>> {
+    WATCH.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn heed(mut signals: Signals) {
+    for _ in signals.forever() {
+        if let Some(watch) = watch().as_mut() {
+            note(match watch.is_interrupted {
+                true => watch.later,
+                false => watch.first,
+            });
+            watch.is_interrupted = true;
+            watch.token.cancel();
+        }
+    }
 }

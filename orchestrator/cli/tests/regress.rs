@@ -10,14 +10,14 @@ use std::{
     process::Command,
 };
 
-use lab_records::RunDir;
+use lab_records::{RunDir, history, listing};
 use lab_regress::{
     Gauge, Samples, Tolerances, Verdict,
     tolerance::{FALSE_ALARMS, gauges},
 };
 use serde_json::{Value, json};
 
-use self::common::{Outcome, command_in, root};
+use self::common::{Outcome, command_in, interrupt_at_flows, root, write_long_scenario};
 
 /// A folder with a suite of the smallest scenario.
 fn suite(expect: &str) -> tempfile::TempDir {
@@ -73,6 +73,34 @@ fn a_suite_passes_fails_or_does_not_tell() {
         let history = folder.path().join("results/history-nightly");
         assert!(history.join("history.parquet").is_file() && history.join("trend.html").is_file());
     }
+}
+
+#[test]
+fn an_interrupted_suite_begins_no_other_case() {
+    let folder = tempfile::tempdir().unwrap();
+    write_long_scenario(folder.path());
+    let text = "name: long\ncases:\n  - { name: one, scenario: long.yaml }\n  \
+                - { name: two, scenario: long.yaml }\n";
+    fs::write(folder.path().join("long-suite.yaml"), text).unwrap();
+    let results = folder.path().join("results");
+    let command = command_in(folder.path(), &["regress", "long-suite.yaml", "--json"]);
+    let (out, run) = interrupt_at_flows(command, &results);
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    let outcome: Value = serde_json::from_str(&out.stdout).unwrap();
+    for case in [0, 1] {
+        let check = &outcome["cases"][case]["checks"][0];
+        assert_eq!(check["verdict"], "inconclusive", "{outcome:#}");
+        assert_eq!(check["detail"], "the suite was interrupted", "{outcome:#}");
+    }
+    let runs = listing::list(&results).unwrap();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    assert_eq!(runs[0].path, run);
+    // What an interrupted run has measured is no point of the history.
+    assert!(
+        history::read(&results.join("history-long"))
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
@@ -194,7 +222,7 @@ fn pool() -> Vec<BTreeMap<Gauge, f64>> {
         Some(results) => PathBuf::from(results),
         None => simulated_pool(),
     };
-    let runs = lab_records::listing::list(&results).unwrap();
+    let runs = listing::list(&results).unwrap();
     let mut pool = Vec::new();
     for run in runs {
         let samples = Samples::read(&RunDir::open(&run.path).unwrap()).unwrap();

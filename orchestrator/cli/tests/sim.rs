@@ -7,20 +7,14 @@ use std::{
     fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    process::Command,
 };
 
 use lab_artifact::{ids, published};
 use lab_records::{FlowRow, FlowStatus, RunDir};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
 use tempfile::TempDir;
 
-use self::common::{Outcome, command_in, root};
+use self::common::{Outcome, command_in, interrupt_at_flows, root, write_long_scenario};
 
 /// Working directory of commands.
 struct Bench(TempDir);
@@ -255,41 +249,13 @@ fn a_simulation_without_enough_memory_is_refused_with_the_estimate() {
     assert!(!bench.0.path().join("results").exists());
 }
 
-/// Waits until the records of the run in `results` have the rows of five flows.
-fn wait_for_flows(results: &Path) -> Run {
-    let since = Instant::now();
-    loop {
-        let runs = fs::read_dir(results).into_iter().flatten().flatten();
-        for run in runs.map(|entry| Run(entry.path())) {
-            let flows = fs::read_to_string(run.0.join("flows.csv")).unwrap_or_default();
-            if flows.lines().count() > 5 {
-                return run;
-            }
-        }
-        assert!(since.elapsed() < Duration::from_secs(300), "no flow ends");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
 #[test]
 fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun() {
     let bench = Bench::new();
-    let smoke = fs::read_to_string(root().join("scenarios").join("smoke.yaml")).unwrap();
-    let long = smoke.replace("load: 0.06", "load: 0.5");
-    let long = long.replace("duration: 4 ms", "duration: 60 s");
-    bench.write("long.yaml", &long);
-    let sizes = fs::read_to_string(root().join("scenarios").join("workloads/bulk.csv")).unwrap();
-    bench.write("workloads/bulk.csv", &sizes);
-    let mut command = bench.command(&["sim", "long.yaml", "--threads", "1"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
-    let run = wait_for_flows(&bench.0.path().join("results"));
-    kill(
-        Pid::from_raw(child.id().try_into().unwrap()),
-        Signal::SIGINT,
-    )
-    .unwrap();
-    let out: Outcome = child.wait_with_output().unwrap().into();
+    write_long_scenario(bench.0.path());
+    let command = bench.command(&["sim", "long.yaml", "--threads", "1"]);
+    let (out, run) = interrupt_at_flows(command, &bench.0.path().join("results"));
+    let run = Run(run);
     assert_eq!(out.exit, Some(4), "{out:?}");
     let not_begun = "the run was interrupted; not begun, so without rows: lcmp";
     for part in ["interrupted: keeping what is finished", not_begun] {

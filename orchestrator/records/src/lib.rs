@@ -59,7 +59,9 @@ pub use info::{
     DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo, SimInfo,
 };
 pub use lab_units::{Clock, LinkChange, Semantics};
-pub use outcome::{FlowCounts, GuestCpu, LabWork, Outcome, Phase, RunEnd, SimWork};
+pub use outcome::{
+    FlowCounts, GuestCpu, LabWork, Outcome, Phase, Retransmissions, RunEnd, SimWork,
+};
 pub use provenance::{Asked, ChangeKind, LiveChange, PolicySettings, Provenance};
 pub use reader::{RunDir, Table, WholeFlow};
 pub use rows::{

@@ -1,5 +1,7 @@
 //! Facts of a run that are known after its last flow.
 
+use std::{collections::BTreeMap, ops::AddAssign};
+
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +38,9 @@ pub struct RunEnd {
     /// Figures of the lab and its machine.
     #[serde(default)]
     pub conduct: Conduct,
+    /// Retransmissions by policy; empty if they were not counted.
+    #[serde(default)]
+    pub retransmissions: BTreeMap<String, Retransmissions>,
     /// Warnings of the engine.
     pub warnings: Vec<String>,
     /// Reasons why the results cannot be trusted, besides those that the rows give.
@@ -94,6 +99,23 @@ pub struct SimWork {
     pub wall_ns: Nanos,
     /// Largest memory of the process; none if it is not known.
     pub peak_memory_bytes: Option<Bytes>,
+}
+
+/// Retransmissions of all senders: the times that they went back to a lost packet.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Retransmissions {
+    /// Times that a sender went back, for any reason.
+    pub go_backs: u64,
+    /// Those of them at a retransmission time-out. In the lab at least so many: SoftRoCE counts the NAKs that
+    /// receivers sent, and each of the others was a time-out.
+    pub timeouts: u64,
+}
+
+impl AddAssign for Retransmissions {
+    fn add_assign(&mut self, other: Self) {
+        self.go_backs += other.go_backs;
+        self.timeouts += other.timeouts;
+    }
 }
 
 /// Counts of a run's flow rows.

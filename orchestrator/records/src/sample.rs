@@ -1,7 +1,10 @@
 //! A small run for tests: two datacenters, one link, in a guest. A test changes the fields that it
 //! is about and keeps the rest.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use crate::{
     CertifiedRow, Clock, Conduct, DcInfo, DcPath, EngineInfo, Evidence, FlowRow, FlowStatus,
@@ -132,6 +135,7 @@ pub fn end() -> RunEnd {
         sim: None,
         late_launches: 0,
         conduct: Conduct::default(),
+        retransmissions: BTreeMap::new(),
         warnings: Vec::new(),
         problems: Vec::new(),
         is_interrupted: false,

@@ -28,7 +28,7 @@ pub use over_time::DirectionSeries;
 pub use pauses::{Pauses, pauses};
 pub use ports::{PortTotal, ports};
 pub use series::{LinkSeries, time_around};
-pub use stories::{Decision, Stories, Timeouts, stories, timeouts};
+pub use stories::{Decision, Stories, stories};
 
 /// Reads the named columns of the table of `R` and reduces them by each of `queries`. Returns the
 /// reduced frames and the number of truncated rows at the table's end.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_records::{DecisionRow, RunDir, StoryEvent, StoryRow};
+use lab_records::{DecisionRow, RunDir};
 
 use super::TimeGrid;
 use crate::error::ReportError;
@@ -89,31 +89,6 @@ pub fn stories(
         decisions.sort_by_key(|decision| decision.time);
     }
     Ok(stories)
-}
-
-/// Number of traced flows, and of those whose retransmission timer expired.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Timeouts {
-    /// Flows with events.
-    pub traced: u64,
-    /// Those of them that waited for a retransmission time-out.
-    pub timed_out: u64,
-}
-
-/// Reads the traced flows that timed out.
-pub fn timeouts(run: &RunDir) -> Result<Timeouts, ReportError> {
-    let mut flows: BTreeMap<FlowKey, bool> = BTreeMap::new();
-    run.visit(|row: StoryRow| {
-        let is_timeout = row.event == StoryEvent::TimedOut;
-        *flows
-            .entry((row.policy, row.repetition, row.flow_id.0))
-            .or_default() |= is_timeout;
-    })?;
-    let timed_out = flows.values().filter(|&&timed_out| timed_out).count();
-    Ok(Timeouts {
-        traced: flows.len() as u64,
-        timed_out: timed_out as u64,
-    })
 }
 
 fn number(value: Option<u64>) -> u64 {

@@ -1,6 +1,6 @@
 //! Slowdowns of each policy, and their changes against the first.
 
-use lab_records::Grade;
+use lab_records::{Grade, Retransmissions, RunEnd};
 use maud::{Markup, html};
 
 use super::{Page, policy_name};
@@ -127,22 +127,32 @@ fn tails(page: &Page<'_>) -> Markup {
         .filter(|(_, drops)| *drops > 0)
         .map(|(policy, drops)| format!("{policy} {}", text::number(drops)))
         .collect();
+    let end = page.run.end.as_ref();
+    let counts = end.and_then(|end| go_backs(end, &page.run.flows.policies));
     html! {
         @if !lossy.is_empty() {
             p.note {
                 "Packets lost on inter-DC links: " (lossy.join(", ")) ". The FCTs of the flows that \
                  lost them contain retransmissions, and retransmission time-outs where the last \
                  packets were lost: such a tail tells of time-outs more than of paths. "
-                @if page.run.timeouts.traced > 0 {
-                    (text::number(page.run.timeouts.timed_out)) " of the "
-                    (text::number(page.run.timeouts.traced)) " traced flows timed out."
-                } @else {
-                    "The records do not say which flows timed out; those of " code { "sim --story" }
-                    " do, for traced flows."
-                }
+                (counts.unwrap_or_default())
             }
         }
     }
+}
+
+/// Returns the sentence that counts each policy's go-backs and time-outs, if they were counted.
+fn go_backs(end: &RunEnd, policies: &[String]) -> Option<String> {
+    let least = if end.lab.is_some() { "at least " } else { "" };
+    let counts = policies.iter().filter_map(|policy| {
+        let Retransmissions { go_backs, timeouts } = *end.retransmissions.get(policy)?;
+        (go_backs > 0).then(|| {
+            let (go_backs, timeouts) = (text::number(go_backs), text::number(timeouts));
+            format!("{policy} {go_backs}, {least}{timeouts} of them at a time-out")
+        })
+    });
+    let counts: Vec<String> = counts.collect();
+    (!counts.is_empty()).then(|| format!("Times that senders went back: {}.", counts.join("; ")))
 }
 
 /// Returns the cell of a percentile: the largest value is called so, a thin percentile marked.
@@ -164,5 +174,32 @@ fn cell(estimate: Estimate, show: fn(f64) -> String) -> Markup {
             (show(estimate.value))
             span.ci { "[" (show(estimate.low)) ", " (show(estimate.high)) "]" }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_records::{LabWork, sample};
+
+    use super::*;
+
+    #[test]
+    fn go_backs_are_counted_for_the_policies_that_had_any() {
+        let policies = ["ecmp", "lcmp", "ucmp"].map(str::to_owned);
+        let mut end = sample::end();
+        assert_eq!(go_backs(&end, &policies), None);
+        let counts = [("ecmp", 0, 0), ("lcmp", 1_234, 56), ("ucmp", 7, 0)];
+        end.retransmissions = counts
+            .map(|(policy, go_backs, timeouts)| {
+                (policy.to_owned(), Retransmissions { go_backs, timeouts })
+            })
+            .into();
+        insta::assert_snapshot!(
+            go_backs(&end, &policies).unwrap_or_default(),
+            @"Times that senders went back: lcmp 1,234, 56 of them at a time-out; ucmp 7, 0 of them at a time-out."
+        );
+        end.lab = Some(LabWork::default());
+        let text = go_backs(&end, &policies).unwrap_or_default();
+        assert!(text.contains("at least 56 of them"), "{text}");
     }
 }

@@ -28,7 +28,7 @@ use crate::{
     builtin, caller,
     failure::{During, Exit, Failure, Outcome},
     load,
-    terminal::{note, print, print_json},
+    terminal::{is_interrupted, note, print, print_json},
     verbs::{sim, up},
 };
 
@@ -167,7 +167,8 @@ impl Loaded {
         })
     }
 
-    /// Runs a case and returns its directory with its flows.
+    /// Runs a case and returns its directory with its flows. Fails if the suite was interrupted, with exit
+    /// code 4.
     fn run(
         &self,
         case: &Case,
@@ -175,6 +176,7 @@ impl Loaded {
         seed: Option<u64>,
         global: &Global,
     ) -> Result<(PathBuf, Samples), Failure> {
+        end_if_interrupted()?;
         let overrides = Overrides {
             seed,
             repetitions: case.repetitions,
@@ -201,6 +203,7 @@ impl Loaded {
         });
         listing::set_tags(&dir, &tags).during("write the tags")?;
         caller::hand_over(&dir);
+        end_if_interrupted()?;
         let run = RunDir::open(&dir).during("read the run")?;
         let samples = Samples::read(&run).during("read the flows")?;
         Ok((dir, samples))
@@ -325,6 +328,13 @@ fn clean(samples: &Samples) -> Vec<Check> {
         detail: reason.clone(),
     };
     samples.doubts.iter().map(check).collect()
+}
+
+fn end_if_interrupted() -> Result<(), Failure> {
+    match is_interrupted() {
+        true => Err(Failure::interrupted("the suite was interrupted")),
+        false => Ok(()),
+    }
 }
 
 fn not_run(failure: &Failure) -> Check {

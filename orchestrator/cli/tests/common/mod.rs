@@ -2,8 +2,16 @@
 #![allow(dead_code, reason = "no test uses all of them")]
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
 };
 
 /// Outcome of a command.
@@ -50,6 +58,44 @@ pub fn lcmp_lab(results: &Path, arguments: &[&str]) -> Outcome {
         .args(arguments)
         .output();
     output.unwrap().into()
+}
+
+/// Writes `long.yaml` into `folder`: the smallest scenario, with flows for minutes.
+pub fn write_long_scenario(folder: &Path) {
+    let scenarios = root().join("scenarios");
+    let smoke = fs::read_to_string(scenarios.join("smoke.yaml")).unwrap();
+    let long = smoke
+        .replace("load: 0.06", "load: 0.5")
+        .replace("duration: 4 ms", "duration: 60 s");
+    fs::write(folder.join("long.yaml"), long).unwrap();
+    fs::create_dir_all(folder.join("workloads")).unwrap();
+    fs::copy(
+        scenarios.join("workloads/bulk.csv"),
+        folder.join("workloads/bulk.csv"),
+    )
+    .unwrap();
+}
+
+/// Runs `command` and interrupts it when a run in `results` has the rows of five flows; returns its outcome
+/// and the run.
+pub fn interrupt_at_flows(mut command: Command, results: &Path) -> (Outcome, PathBuf) {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let since = Instant::now();
+    let has_flows = |run: &PathBuf| {
+        let flows = fs::read_to_string(run.join("flows.csv")).unwrap_or_default();
+        flows.lines().count() > 5
+    };
+    let run = loop {
+        let runs = fs::read_dir(results).into_iter().flatten().flatten();
+        if let Some(run) = runs.map(|entry| entry.path()).find(has_flows) {
+            break run;
+        }
+        assert!(since.elapsed() < Duration::from_secs(300), "no flow ends");
+        thread::sleep(Duration::from_millis(10));
+    };
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    (child.wait_with_output().unwrap().into(), run)
 }
 
 /// Returns true, and prints that `test` is skipped, if no lab can run on this machine, neither on its

@@ -17,6 +17,8 @@ mod state;
 mod tests;
 mod up;
 
+#[cfg(test)]
+pub(crate) use self::packets::RecoveryCounts;
 pub use self::{
     bench::{UpDown, bench_up_down},
     down::{DownError, Live, down, down_all, forget, status},

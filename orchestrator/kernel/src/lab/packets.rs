@@ -1,7 +1,8 @@
 //! Packets of a lab that were lost: in its emulated queues, outside them, and as SoftRoCE sees it.
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{collections::BTreeMap, fs, io, iter::Sum, path::Path};
 
+use lab_records::Retransmissions;
 use lab_units::{LinkId, PortId};
 
 use super::{Lab, LabErrorKind};
@@ -18,8 +19,30 @@ pub(crate) struct Losses {
     pub emulated: u64,
     /// Packets that were dropped elsewhere: at CPU backlogs, in veths, on receive.
     pub outside: u64,
-    /// Times that a sender went back to an earlier packet; none if SoftRoCE does not count them.
-    pub retries: Option<u64>,
+    /// None if SoftRoCE does not count them.
+    pub recovery: Option<RecoveryCounts>,
+}
+
+/// SoftRoCE's counts of its recovery from loss, of all devices.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct RecoveryCounts {
+    /// Times that a sender went back to an earlier packet.
+    pub go_backs: u64,
+    /// NAKs that receivers sent, one for each gap in the order of packets.
+    pub naks: u64,
+}
+
+impl Losses {
+    /// Returns the retransmissions since an earlier reading, if SoftRoCE counts them.
+    pub(crate) fn retransmissions_since(&self, before: &Self) -> Option<Retransmissions> {
+        let (before, after) = (before.recovery?, self.recovery?);
+        let go_backs = after.go_backs.saturating_sub(before.go_backs);
+        let naks = after.naks.saturating_sub(before.naks);
+        Some(Retransmissions {
+            go_backs,
+            timeouts: go_backs.saturating_sub(naks),
+        })
+    }
 }
 
 impl Lab {
@@ -66,7 +89,7 @@ impl Lab {
         }
         let hosts = plan.dcs.iter().flat_map(|dc| &dc.hosts);
         let devices = hosts.filter_map(|host| rdma_device(&layout, *host));
-        losses.retries = devices.map(|device| retries(&device)).sum();
+        losses.recovery = devices.map(|device| RecoveryCounts::of(&device)).sum();
         Ok(losses)
     }
 }
@@ -77,11 +100,29 @@ fn backlog_drops(softnet: &str) -> u64 {
     softnet.lines().filter_map(drops).sum()
 }
 
-/// Returns the times that senders of an RDMA device went back to an earlier packet.
-fn retries(device: &str) -> Option<u64> {
-    let counters = Path::new("/sys/class/infiniband").join(device);
-    let counters = counters.join("ports/1/hw_counters/completer_retry_err");
-    fs::read_to_string(counters).ok()?.trim().parse().ok()
+impl RecoveryCounts {
+    /// Returns the counts of an RDMA device.
+    fn of(device: &str) -> Option<Self> {
+        let counters = Path::new("/sys/class/infiniband").join(device);
+        let counters = counters.join("ports/1/hw_counters");
+        let count = |name: &str| -> Option<u64> {
+            let text = fs::read_to_string(counters.join(name)).ok()?;
+            text.trim().parse().ok()
+        };
+        Some(Self {
+            go_backs: count("completer_retry_err")?,
+            naks: count("out_of_seq_request")?,
+        })
+    }
+}
+
+impl Sum for RecoveryCounts {
+    fn sum<I: Iterator<Item = Self>>(devices: I) -> Self {
+        devices.fold(Self::default(), |sum, device| Self {
+            go_backs: sum.go_backs + device.go_backs,
+            naks: sum.naks + device.naks,
+        })
+    }
 }
 
 const SOFTNET: &str = "/proc/net/softnet_stat";
@@ -89,6 +130,22 @@ const SOFTNET: &str = "/proc/net/softnet_stat";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn go_backs_that_no_nak_asked_for_are_timeouts() {
+        let losses = |counts: Option<(u64, u64)>| Losses {
+            recovery: counts.map(|(go_backs, naks)| RecoveryCounts { go_backs, naks }),
+            ..Losses::default()
+        };
+        let between = |before, after| {
+            let found = losses(after).retransmissions_since(&losses(before))?;
+            Some((found.go_backs, found.timeouts))
+        };
+        assert_eq!(between(Some((5, 4)), Some((15, 11))), Some((10, 3)));
+        // A NAK may arrive when nothing is left to be sent again.
+        assert_eq!(between(Some((0, 0)), Some((2, 3))), Some((2, 0)));
+        assert_eq!(between(None, Some((2, 3))), None);
+    }
 
     #[test]
     fn drops_of_all_cpus_are_added() {

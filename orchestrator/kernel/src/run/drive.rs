@@ -122,7 +122,9 @@ impl Runner<'_> {
         report.conduct.host_waits += running.waits_at_delivery.saturating_sub(waits);
         report.add_cpu(cpu, (self.guest_cpu)());
         let reroutes = report.reroutes();
-        report.add_losses(losses, self.lab.losses(&faulty)?, reroutes);
+        let policy = &self.plan.policies[setup.policy].label;
+        let losses = (losses, self.lab.losses(&faulty)?);
+        report.add_losses(policy, losses, reroutes);
         let plan = self.plan;
         let name = |dc: DcId| plan.dcs[dc.index()].name.clone();
         report.end_repetition(&running.repetition.label(), name);

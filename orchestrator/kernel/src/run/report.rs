@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_abi::wire::Stats;
-use lab_records::{Conduct, GuestCpu, LabWork, LiveChange, Recovery};
+use lab_records::{Conduct, GuestCpu, LabWork, LiveChange, Recovery, Retransmissions};
 use lab_units::{DcId, Nanos};
 
 use crate::lab::Losses;
@@ -34,6 +34,8 @@ pub struct RunReport {
     pub late_launches: u64,
     /// Figures of the lab and its machine while flows ran, without those of its links.
     pub conduct: Conduct,
+    /// Retransmissions by policy; empty if SoftRoCE does not count them.
+    pub retransmissions: BTreeMap<String, Retransmissions>,
     /// CPU time while flows ran; none outside a guest.
     pub guest_cpu: Option<GuestCpu>,
     /// Packets and time while flows ran.
@@ -65,14 +67,21 @@ impl RunReport {
         sum.available_ns = more(sum.available_ns, before.available_ns, after.available_ns);
     }
 
-    /// Adds what was lost between two readings, and the decisions since then that re-routed flows.
-    pub(super) fn add_losses(&mut self, before: Losses, after: Losses, reroutes: u64) {
+    /// Adds what was lost under `policy` between two readings, and the decisions since then that re-routed
+    /// flows.
+    pub(super) fn add_losses(
+        &mut self,
+        policy: &str,
+        (before, after): (Losses, Losses),
+        reroutes: u64,
+    ) {
         self.conduct.dropped_outside += after.outside.saturating_sub(before.outside);
-        let (Some(earlier), Some(later)) = (before.retries, after.retries) else {
+        let Some(found) = after.retransmissions_since(&before) else {
             return;
         };
+        *self.retransmissions.entry(policy.to_owned()).or_default() += found;
         let recovery = self.conduct.recovery.get_or_insert(Recovery::default());
-        recovery.retries += later.saturating_sub(earlier);
+        recovery.retries += found.go_backs;
         recovery.emulated_drops += after.emulated.saturating_sub(before.emulated);
         recovery.reroutes += reroutes;
     }
@@ -121,17 +130,20 @@ impl RunReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::RecoveryCounts;
 
     #[test]
     fn losses_are_those_between_two_readings() {
         let mut report = RunReport::default();
-        let losses = |emulated, outside, retries| Losses {
+        let losses = |emulated, outside, go_backs: Option<u64>| Losses {
             emulated,
             outside,
-            retries,
+            recovery: go_backs.map(|go_backs| RecoveryCounts { go_backs, naks: 0 }),
         };
-        report.add_losses(losses(1, 10, Some(0)), losses(3, 14, Some(5)), 2);
-        report.add_losses(losses(3, 14, Some(0)), losses(3, 14, Some(1)), 0);
+        let readings = (losses(1, 10, Some(0)), losses(3, 14, Some(5)));
+        report.add_losses("lcmp", readings, 2);
+        let readings = (losses(3, 14, Some(0)), losses(3, 14, Some(1)));
+        report.add_losses("ecmp", readings, 0);
         assert_eq!(report.conduct.dropped_outside, 4);
         let recovery = Recovery {
             retries: 6,
@@ -139,7 +151,12 @@ mod tests {
             reroutes: 2,
         };
         assert_eq!(report.conduct.recovery, Some(recovery));
-        report.add_losses(losses(0, 0, None), losses(9, 0, None), 0);
+        let go_backs = report.retransmissions.iter();
+        let go_backs: Vec<_> = go_backs
+            .map(|(policy, found)| (policy.as_str(), found.go_backs))
+            .collect();
+        assert_eq!(go_backs, [("ecmp", 1), ("lcmp", 5)]);
+        report.add_losses("lcmp", (losses(0, 0, None), losses(9, 0, None)), 0);
         assert_eq!(report.conduct.recovery, Some(recovery), "not counted");
     }
 

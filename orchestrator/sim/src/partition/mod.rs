@@ -114,6 +114,10 @@ pub struct Work {
     pub drops: u64,
     /// Data packets sent by hosts, retransmissions included.
     pub data_packets: u64,
+    /// Times that a sender went back to a lost packet.
+    pub go_backs: u64,
+    /// Those of them at a retransmission time-out.
+    pub timeouts: u64,
     /// Flows that received all their ACKs.
     pub finished: u64,
 }

@@ -179,6 +179,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return;
         }
         qp.next = qp.acked;
+        self.work.go_backs += 1;
         let (flow, seq) = (qp.flow, qp.next);
         self.trace_flow_detail(flow, node, StoryEvent::Retransmitted, None, Some(seq));
         if !S::IS_RXE {

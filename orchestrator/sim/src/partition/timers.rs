@@ -97,6 +97,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             qp.control.on_timeout(now, &self.world.control);
             let (flow, seq) = (qp.flow, qp.acked);
             let node = self.world.flows[flow as usize].src;
+            self.work.timeouts += 1;
             self.trace_flow_detail(flow, node, StoryEvent::TimedOut, None, Some(seq));
             self.go_back(slot, node);
             self.after_answer(slot, node);

@@ -108,6 +108,8 @@ impl Work {
         self.packet_hops += other.packet_hops;
         self.drops += other.drops;
         self.data_packets += other.data_packets;
+        self.go_backs += other.go_backs;
+        self.timeouts += other.timeouts;
         self.finished += other.finished;
     }
 }

@@ -191,6 +191,11 @@ impl Run {
         })
     }
 
+    /// Returns the times that senders went back, and those of them at a time-out.
+    pub fn go_backs(&self) -> (u64, u64) {
+        (self.outcome.work.go_backs, self.outcome.work.timeouts)
+    }
+
     /// Returns the number of a flow's events of one kind.
     pub fn count(&self, flow: u32, event: StoryEvent) -> usize {
         let events = self.flow_events(flow);

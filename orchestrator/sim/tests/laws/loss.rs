@@ -85,6 +85,7 @@ fn a_flow_without_a_live_path_is_given_up() {
     let run = run(10, "retransmit_timeout: 50 ms", down);
     assert_eq!(run.outcome.reason, EndReason::Stuck);
     assert_eq!(run.outcome.unfinished, [0]);
+    assert_eq!(run.go_backs(), (7, 7));
 }
 
 /// The link is cut for 50 ns, with packets 0 to 50 of 200 on it.
@@ -109,6 +110,7 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.end_of(0), Some(nacked + again));
     assert_eq!(run.outcome.work.drops, 51);
     assert_eq!(run.outcome.work.data_packets, 200 + 200);
+    assert_eq!(run.go_backs(), (1, 0));
 }
 
 #[test]

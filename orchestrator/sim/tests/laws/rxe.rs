@@ -122,6 +122,7 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.count(0, StoryEvent::Nacked), 1);
     assert_eq!(run.count(0, StoryEvent::TimedOut), 0);
     assert_eq!(run.outcome.work.data_packets, 100 + 100);
+    assert_eq!(run.go_backs(), (1, 0));
     assert_eq!(run.outcome.work.drops, 51);
 }
 

@@ -7,14 +7,14 @@ mod budget;
 mod meter;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime},
 };
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_recorder::RunSetting;
-use lab_records::{Asked, Conduct, Phase, RunEnd, RunWriter, SimWork, UtcTime};
+use lab_records::{Asked, Conduct, Phase, Retransmissions, RunEnd, RunWriter, SimWork, UtcTime};
 use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
     semantics::NextHopOrder,
@@ -164,6 +164,7 @@ struct Done {
     packet_hops: u64,
     virtual_time: Nanos,
     wall: Duration,
+    retransmissions: BTreeMap<String, Retransmissions>,
     /// Names of the jobs that were not started, if the simulation was interrupted.
     interrupted: Option<Vec<String>>,
 }
@@ -195,6 +196,7 @@ impl Simulation {
             ended_at: UtcTime::new(now + since.elapsed()),
             lab: None,
             sim: Some(done.work()),
+            retransmissions: done.retransmissions,
             phases: done.phases,
             guest_cpu: None,
             late_launches: 0,
@@ -229,7 +231,8 @@ impl Simulation {
             });
             let outcome = outcome.map_err(|error| failure(&error))?;
             meter.end(&outcome, since.elapsed());
-            done.add(name, &outcome, since.elapsed());
+            let policy = &self.plan.policies[job.policy].label;
+            done.add(name, policy, &outcome, since.elapsed());
             if outcome.reason == EndReason::Stopped {
                 done.interrupted = Some(jobs.map(|job| self.name(job)).collect());
                 return Ok(());
@@ -259,9 +262,15 @@ impl Simulation {
 }
 
 impl Done {
-    fn add(&mut self, name: String, outcome: &SimOutcome, wall: Duration) {
-        self.events += outcome.work.events;
-        self.packet_hops += outcome.work.packet_hops;
+    fn add(&mut self, name: String, policy: &str, outcome: &SimOutcome, wall: Duration) {
+        let work = outcome.work;
+        self.events += work.events;
+        self.packet_hops += work.packet_hops;
+        let retransmissions = self.retransmissions.entry(policy.to_owned()).or_default();
+        *retransmissions += Retransmissions {
+            go_backs: work.go_backs,
+            timeouts: work.timeouts,
+        };
         self.virtual_time = self.virtual_time + outcome.end.nanos_trunc();
         self.wall += wall;
         self.phases.push(Phase {
