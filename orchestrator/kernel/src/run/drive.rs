@@ -125,7 +125,8 @@ impl Runner<'_> {
         report.add_losses(losses, self.lab.losses(&faulty)?, reroutes);
         let plan = self.plan;
         let name = |dc: DcId| plan.dcs[dc.index()].name.clone();
-        report.end_repetition(&running.repetition.label(), name);
+        let repetition = &running.repetition;
+        report.end_repetition(&repetition.label(), repetition.unreachable(), name);
         report.work.lab_ns = report
             .work
             .lab_ns

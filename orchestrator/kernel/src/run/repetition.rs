@@ -40,6 +40,8 @@ pub(super) struct Repetition<'a> {
     closed_agents: usize,
     /// True once the agents were asked to end.
     is_ending: bool,
+    /// Switches without a live candidate that the rows of unfinished flows name.
+    unreachable: BTreeSet<DcId>,
 }
 
 /// Effects of an input.
@@ -82,6 +84,7 @@ impl<'a> Repetition<'a> {
             ready_agents: 0,
             closed_agents: 0,
             is_ending: false,
+            unreachable: BTreeSet::new(),
         }
     }
 
@@ -121,6 +124,11 @@ impl<'a> Repetition<'a> {
     /// Notes that the agents were asked to end.
     pub(super) const fn end(&mut self) {
         self.is_ending = true;
+    }
+
+    /// Returns the switches without a live candidate that the rows of unfinished flows name.
+    pub(super) const fn unreachable(&self) -> &BTreeSet<DcId> {
+        &self.unreachable
     }
 
     /// Counts a restart of an agent.
@@ -173,6 +181,7 @@ impl<'a> Repetition<'a> {
         for outcome in std::mem::take(&mut self.waiting).into_values() {
             effects.end(self.row(&outcome)?, &outcome);
         }
+        self.note_unreachable(&effects.rows.flows)?;
         Ok(effects)
     }
 
@@ -250,6 +259,15 @@ impl<'a> Repetition<'a> {
         }
         for row in &effects.rows.flows {
             self.waiting.remove(&row.flow_id);
+        }
+        self.note_unreachable(&effects.rows.flows)
+    }
+
+    fn note_unreachable(&mut self, rows: &[FlowRow]) -> Result<(), RunError> {
+        for row in rows.iter().filter(|row| !row.status.is_finished()) {
+            let flow = self.flow(row.flow_id)?;
+            self.unreachable
+                .extend(self.rows.unreachable_at(flow).into_keys());
         }
         Ok(())
     }
