@@ -1,6 +1,6 @@
 //! Failures of a measurement.
 
-use std::io;
+use std::{io, time::Duration};
 
 use lab_switchd::SwitchdError;
 
@@ -20,6 +20,8 @@ pub enum BenchError {
     },
     #[error("the agent did not report {what}: {instead}")]
     Agent { what: &'static str, instead: String },
+    #[error("{what} did not happen within {} s", limit.as_secs())]
+    Waited { what: &'static str, limit: Duration },
     #[error("{arrived} of {sent} packets came through {by}")]
     Lost {
         by: &'static str,
@@ -36,7 +38,7 @@ impl BenchError {
             Self::Switch(error) => error.is_not_permitted(),
             Self::Command { why, .. } => MISSING.iter().any(|missing| why.contains(missing)),
             Self::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
-            Self::Agent { .. } | Self::Lost { .. } => false,
+            Self::Agent { .. } | Self::Waited { .. } | Self::Lost { .. } => false,
         }
     }
 

@@ -2,13 +2,15 @@
 //!
 //! One flow sends without pause while others are only pinned to the same port. The link is cut at its
 //! far end, or the controller takes the port out. The result must not depend on the number of pinned
-//! flows, because each flow is moved by its own next packet.
+//! flows, because each flow is moved by its own next packet. Each step waits for what the next one needs,
+//! however long a busy machine takes: the link is cut once the flow's packets arrive by it, and the round
+//! ends once they arrive by the other one.
 
 use std::{
     net::UdpSocket,
     os::fd::AsRawFd,
     path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -20,7 +22,8 @@ use nix::{
     net::if_::if_nametoindex,
     sys::socket::{
         AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, SockaddrIn, bind,
-        recv, sendto, setsockopt, socket, sockopt::BindToDevice,
+        recv, sendto, setsockopt, socket,
+        sockopt::{BindToDevice, RcvBufForce},
     },
 };
 
@@ -151,27 +154,31 @@ fn pin(sender: &UdpSocket, first: &UdpSocket, flows: u32) -> Result<(), BenchErr
         }
     }
     drain(first);
-    let started = Instant::now();
-    while started.elapsed() < TIMEOUT {
+    until("arrival of a packet by the first port", || {
         send(sender, FLOW_PORT, &[])?;
-        if first.recv(&mut [0; 64]).is_ok() {
-            return Ok(());
+        Ok(first.recv(&mut [0; 64]).is_ok())
+    })
+}
+
+/// Waits for a condition of the measurement.
+fn until(
+    what: &'static str,
+    mut is_met: impl FnMut() -> Result<bool, BenchError>,
+) -> Result<(), BenchError> {
+    let started = Instant::now();
+    while !is_met()? {
+        if started.elapsed() > TIMEOUT {
+            let limit = TIMEOUT;
+            return Err(BenchError::Waited { what, limit });
         }
+        thread::sleep(Duration::from_millis(1));
     }
-    Err(lost("the first port", 1))
+    Ok(())
 }
 
 fn send(sender: &UdpSocket, port: u16, payload: &[u8]) -> Result<(), BenchError> {
     let sent = sender.send_to(payload, (TARGET, port));
     sent.map(drop).map_err(BenchError::io("send"))
-}
-
-const fn lost(by: &'static str, sent: u64) -> BenchError {
-    BenchError::Lost {
-        by,
-        arrived: 0,
-        sent,
-    }
 }
 
 /// Returns a socket for the measured flow's packets of one link.
@@ -181,6 +188,7 @@ fn receiver(interface: &str) -> Result<UdpSocket, BenchError> {
     let socket = socket.map_err(BenchError::io("open a socket"))?;
     let bound = setsockopt(&socket, BindToDevice, &interface.into());
     bound.map_err(BenchError::io("bind to an interface"))?;
+    setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).map_err(BenchError::io("set a buffer"))?;
     let address = SockaddrIn::new(0, 0, 0, 0, FLOW_PORT);
     bind(socket.as_raw_fd(), &address).map_err(BenchError::io("bind a socket"))?;
     let socket = UdpSocket::from(socket);
@@ -197,7 +205,8 @@ fn drain(socket: &UdpSocket) {
 /// Measured flow of one round.
 #[derive(Default)]
 struct Flow {
-    has_moved: AtomicBool,
+    /// Packets that arrived by the first link, and by the second.
+    arrived: [AtomicU64; 2],
     is_over: AtomicBool,
 }
 
@@ -212,22 +221,36 @@ impl Flow {
     ) -> Result<(Nanos, u64, Nanos), BenchError> {
         thread::scope(|scope| {
             let sending = scope.spawn(|| self.send(sender));
-            let first = scope.spawn(|| self.receive(first, &AtomicBool::new(false)));
-            let second = scope.spawn(|| self.receive(second, &self.has_moved));
-            thread::sleep(BEFORE);
-            let at = cut();
-            let cut_at = Instant::now();
-            while !self.has_moved.load(Ordering::Relaxed) && cut_at.elapsed() < TIMEOUT {
-                thread::sleep(Duration::from_millis(1));
-            }
-            thread::sleep(AFTER);
+            let first = scope.spawn(|| self.receive(first, &self.arrived[0]));
+            let second = scope.spawn(|| self.receive(second, &self.arrived[1]));
+            let at = self.cut(cut);
             self.is_over.store(true, Ordering::Relaxed);
             let (sent, gap) = join(sending)?;
-            let (first, second) = (join(first)?, join(second)?);
-            let moved = second.0.ok_or(lost("the new port", sent))?;
-            let lost = sent.saturating_sub(first.1 + second.1);
-            Ok((moved.saturating_sub(at?), lost, gap))
+            join(first)?;
+            let moved = join(second)?;
+            let at = at?;
+            let lost = sent.saturating_sub(self.arrived(0) + self.arrived(1));
+            // The cut returned since packets arrived by the second link.
+            let moved = moved.unwrap_or(at);
+            Ok((moved.saturating_sub(at), lost, gap))
         })
+    }
+
+    /// Cuts the port once the flow's packets arrive by it, and waits until they arrive by the other one;
+    /// returns the time of the cut.
+    fn cut(&self, cut: impl FnOnce() -> Result<Nanos, BenchError>) -> Result<Nanos, BenchError> {
+        until("arrival of the flow by the first port", || {
+            Ok(self.arrived(0) >= BEFORE)
+        })?;
+        let at = cut()?;
+        until("arrival of the flow by the new port", || {
+            Ok(self.arrived(1) >= AFTER)
+        })?;
+        Ok(at)
+    }
+
+    fn arrived(&self, link: usize) -> u64 {
+        self.arrived[link].load(Ordering::Relaxed)
     }
 
     /// Sends at a steady pace until the round is over; returns the number of packets and their gap.
@@ -245,26 +268,25 @@ impl Flow {
         Ok((number, Nanos::new(elapsed / number.max(1))))
     }
 
-    /// Returns the time of the first packet, which it also announces, and the number of packets.
+    /// Counts packets in `arrived` until the round is over; returns the time of the first one.
     fn receive(
         &self,
         socket: &UdpSocket,
-        announce: &AtomicBool,
-    ) -> Result<(Option<Nanos>, u64), BenchError> {
-        let (mut first, mut count) = (None, 0);
+        arrived: &AtomicU64,
+    ) -> Result<Option<Nanos>, BenchError> {
+        let mut first = None;
         let mut buffer = [0; 64];
         loop {
             match socket.recv(&mut buffer) {
                 Ok(8) => {
                     if first.is_none() {
                         first = Some(now()?);
-                        announce.store(true, Ordering::Relaxed);
                     }
-                    count += 1;
+                    arrived.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(_) => {}
                 // The socket is empty.
-                Err(_) if self.is_over.load(Ordering::Relaxed) => return Ok((first, count)),
+                Err(_) if self.is_over.load(Ordering::Relaxed) => return Ok(first),
                 Err(_) => {}
             }
         }
@@ -309,7 +331,11 @@ const IFF_UP: u32 = 1;
 const FLOW_PORT: u16 = 10_000;
 const MAX_FLOWS: u32 = 50_000;
 const GAP: Duration = Duration::from_micros(50);
-const BEFORE: Duration = Duration::from_millis(50);
-const AFTER: Duration = Duration::from_millis(100);
-/// Longest wait for a packet: far beyond what a loaded machine needs.
+/// Packets that arrive before the cut, and after it: 50 and 100 ms at the flow's pace.
+const BEFORE: u64 = 1_000;
+const AFTER: u64 = 2_000;
+/// Bytes that hold the packets of a receiver until its thread has a CPU again: 0.4 s at the flow's pace. The
+/// usual buffer is full after 14 ms.
+const RECEIVE_BUFFER: usize = 8 << 20;
+/// Longest wait for a condition: far beyond what a loaded machine needs.
 const TIMEOUT: Duration = Duration::from_secs(60);

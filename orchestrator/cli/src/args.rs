@@ -56,7 +56,8 @@ See the RoCEv2 packets of a run, from another terminal while it runs:
   lcmp-lab exec dc1 -- tcpdump -ni any -w - udp port 4791 > dc1.pcap
 
 Standard streams, signals and the exit code are passed between this process and the command; 2 and 3
-are also this tool's own exit codes, with an `error:` line.
+are also this tool's own exit codes, and 127 and 126 those for a program that is missing or cannot be
+started, with an `error:` line.
 
 In a guest the command reads this machine's files, but files it writes are discarded with the guest:
 write to standard output. While flows run, the command takes CPU time from them, and the run gets a

@@ -3,7 +3,7 @@
 //!
 //! - `args`: command line; uses no other module
 //! - `builtin`: scenarios inside the program
-//! - `failure`, `terminal`: exit codes, standard streams and signals
+//! - `failure`, `terminal`, `descriptors`: exit codes, standard streams and signals, open files
 //! - `caller`: the user who called sudo, who gets the files
 //! - `provenance`: origin of a run, for its records
 //! - `exec_log`: commands that `exec` ran in a lab of this kernel
@@ -16,6 +16,7 @@
 mod args;
 mod builtin;
 mod caller;
+mod descriptors;
 mod exec_log;
 mod failure;
 mod load;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Outcome {
+    descriptors::require()?;
     let global = &cli.global;
     if let Some(verb) = cli.verb.without_json().filter(|_| global.json) {
         return Err(Failure::usage(format_args!(

@@ -1,6 +1,7 @@
 //! Standard streams and signals: results on standard output, everything else on standard error.
 
 use std::{
+    borrow::Cow,
     env, fs,
     io::{self, IsTerminal, Write},
     path::Path,
@@ -32,6 +33,7 @@ pub fn print(text: &str) {
 }
 
 fn write(text: &str) -> io::Result<()> {
+    let text = visible(text);
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     if !text.ends_with('\n') {
@@ -80,7 +82,44 @@ pub fn write_to(output: Option<&Path>, text: &str) -> Outcome {
 /// Writes a line to standard error.
 pub fn note(text: &str) {
     let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "{text}");
+    let _ = writeln!(stderr, "{}", visible(text));
+}
+
+/// Returns a text whose control characters are written out (`\u{1b}`), so that nothing from a record, a
+/// scenario or a program can steer the terminal. Line ends, tabs and colours stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let (colored, after) = rest.split_at(color(rest));
+        shown.push_str(colored);
+        rest = after;
+        if colored.is_empty() {
+            match is_plain(next) {
+                true => shown.push(next),
+                false => shown.extend(next.escape_unicode()),
+            }
+            rest = &rest[next.len_utf8()..];
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Returns the length of the colour sequence that a text begins with, 0 for none: `ESC [ 1 ; 31 m`
+/// (<https://www.ecma-international.org/publications-and-standards/standards/ecma-48/>).
+fn color(text: &str) -> usize {
+    let Some(parameters) = text.strip_prefix("\u{1b}[") else {
+        return 0;
+    };
+    let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';');
+    match end {
+        Some(end) if parameters[end..].starts_with('m') => 2 + end + 1,
+        _ => 0,
+    }
 }
 
 /// Cancels `token` at the first SIGINT, SIGTERM or SIGHUP. Later signals only write a message: a
@@ -145,6 +184,29 @@ fn heed(mut signals: Signals) {
             });
             watch.is_interrupted = true;
             watch.token.cancel();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_line_ends_tabs_and_colours_reach_a_terminal() {
+        for (text, shown) in [
+            ("dc1\t100 %\nα · 2\n", "dc1\t100 %\nα · 2\n"),
+            ("\u{1b}[1;31merror\u{1b}[0m", "\u{1b}[1;31merror\u{1b}[0m"),
+            ("title \u{1b}]0;pwned\u{7}", "title \\u{1b}]0;pwned\\u{7}"),
+            ("\u{1b}[2Jclear", "\\u{1b}[2Jclear"),
+            ("\u{1b}[31", "\\u{1b}[31"),
+            (
+                "back\rover, \u{9b}31m, \u{8}",
+                "back\\u{d}over, \\u{9b}31m, \\u{8}",
+            ),
+            ("last \u{1b}", "last \\u{1b}"),
+        ] {
+            assert_eq!(visible(text), shown);
         }
     }
 }

@@ -496,6 +496,30 @@ fn invalid_arguments_are_usage_errors() {
 }
 
 #[test]
+fn too_few_open_files_are_named() {
+    let mut command = Command::new("/bin/sh");
+    command
+        .args([
+            "-c",
+            "ulimit -n 8 && exec \"$0\" check scenarios/smoke.yaml",
+        ])
+        .arg(env!("CARGO_BIN_EXE_lcmp-lab"))
+        .current_dir(root());
+    let out = Outcome::from(command.output().unwrap());
+    assert_eq!((out.exit, out.stdout.as_str()), (Some(3), ""), "{out:?}");
+    assert!(out.stderr.contains("may have 8 files open"), "{out:?}");
+}
+
+#[test]
+fn control_characters_of_a_scenario_reach_no_terminal() {
+    let name = "dc1\\e]0;title\\a\\e[2J";
+    let scenario = changed_smoke(|text| text.replace("from: dc1/h1", &format!("from: \"{name}\"")));
+    let message = refusal(scenario.path(), &["check", "smoke.yaml"], 2);
+    let controls = message.chars().filter(|c| c.is_control() && *c != '\n');
+    assert_eq!(controls.count(), 0, "{message:?}");
+}
+
+#[test]
 fn warnings_are_written_to_standard_error() {
     let folder = changed_smoke(|text| text.replace("load: 0.06", "load: 0.3"));
     let out = run_in(folder.path(), &["check", "smoke.yaml"]);

@@ -209,9 +209,11 @@ fn streams_and_exit_codes_are_forwarded(guest: &InGuest) {
     let out = guest.run(&["exec", "dc9", "--", "true"]);
     assert_eq!((out.exit, out.stdout.as_str()), (Some(2), ""), "{out:?}");
     assert!(out.stderr.contains("no node `dc9`"), "{out:?}");
-    let out = guest.run(&["exec", "dc1", "--", "/nonexistent/program"]);
-    assert_eq!(out.exit, Some(2), "{out:?}");
-    assert!(out.stderr.contains("cannot run"), "{out:?}");
+    for (program, exit) in [("/nonexistent/program", 127), ("/etc/passwd", 126)] {
+        let out = guest.run(&["exec", "dc1", "--", program]);
+        assert_eq!(out.exit, Some(exit), "{out:?}");
+        assert!(out.stderr.contains("cannot run"), "{out:?}");
+    }
 }
 
 fn signals_are_forwarded(guest: &InGuest) {

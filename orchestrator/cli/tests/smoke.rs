@@ -3,9 +3,9 @@
 
 mod common;
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
-use lab_records::{CertifiedRow, RunDir, directory::LATEST};
+use lab_records::{CertifiedRow, Clock, RunDir, directory::LATEST};
 
 use self::common::{lcmp_lab, skips_without_a_lab};
 
@@ -69,3 +69,61 @@ fn the_smoke_scenario_comes_up_is_valid_and_leaves_nothing() {
     let status = lcmp_lab(results.path(), &["status"]);
     assert!(!status.stdout.contains("smoke-test"));
 }
+
+/// On a virtual clock a run depends on nothing but its scenario, its seed and the program.
+#[test]
+#[ignore = "it takes a quarter of an hour"]
+fn thirty_runs_on_the_virtual_clock_are_valid_and_the_same_within_a_microsecond() {
+    let test = "thirty_runs_on_the_virtual_clock_are_valid_and_the_same_within_a_microsecond";
+    if skips_without_a_lab(test) {
+        return;
+    }
+    let (mut grades, mut fcts) = (BTreeMap::new(), BTreeMap::new());
+    for run in 1..=RUNS {
+        let results = tempfile::tempdir().unwrap();
+        let words = [
+            "--lab",
+            "smoke-thirty",
+            "up",
+            "--guest",
+            "--clock",
+            "virtual",
+        ];
+        let up = lcmp_lab(
+            results.path(),
+            &[&words[..], &["scenarios/smoke.yaml"]].concat(),
+        );
+        let dir = RunDir::open(&results.path().join(LATEST))
+            .unwrap_or_else(|error| panic!("{error}: {up:?}"));
+        assert_eq!(dir.info().clock, Clock::Virtual);
+        let outcome = dir.outcome().expect("the run ended");
+        eprintln!("run {run}: exit {:?}, {:?}", up.exit, outcome.verdict);
+        *grades.entry(outcome.verdict.grade.to_string()).or_insert(0) += 1;
+        let mut flows = dir.flows().unwrap().rows;
+        flows.sort_by(|a, b| (&a.policy, a.flow_id).cmp(&(&b.policy, b.flow_id)));
+        let times: Vec<_> = flows.iter().map(|flow| flow.fct_ns).collect();
+        *fcts.entry(times).or_insert(0) += 1;
+    }
+    eprintln!(
+        "verdicts: {grades:?}; {} different sets of FCTs",
+        fcts.len()
+    );
+    for times in fcts.keys() {
+        eprintln!("{times:?}");
+    }
+    assert_eq!(grades, BTreeMap::from([("valid".to_owned(), RUNS)]));
+    let all: Vec<_> = fcts.into_keys().collect();
+    for (flow, first) in all[0].iter().enumerate() {
+        let first = first.expect("it finished");
+        for times in &all {
+            let time = times[flow].expect("it finished");
+            assert!(
+                time.get().abs_diff(first.get()) < 1_000,
+                "{flow}: {first:?}, {time:?}"
+            );
+        }
+    }
+}
+
+/// Runs of the test that counts verdicts.
+const RUNS: u32 = 30;

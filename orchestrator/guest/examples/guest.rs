@@ -4,7 +4,8 @@
 //! `--silence SECONDS`. The tests use this program on the host and in the guest, with `guest timings`
 //! inside. As cargo's runner it runs other crates' tests in a guest; `guest needs` lists what this
 //! machine lacks for that, with exit code 3. `guest preload PATH...` and `guest waits` measure inside
-//! how a script affects the clock.
+//! how a script affects the clock, and `guest send WORD...` sends words by the outbox, which the host
+//! writes to standard output.
 #![expect(clippy::print_stdout, reason = "it is a command")]
 
 use std::{
@@ -16,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lab_guest::{Clock, GuestError, GuestRequest, Sinks, cache, inside, probe};
+use lab_guest::{Clock, GuestError, GuestRequest, Sinks, cache, inside, outbox::Outbox, probe};
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Some("timings") => timings(),
         Some("preload") => preload(&arguments[1..]),
         Some("waits") => waits(),
+        Some("send") => send(&arguments[1..]),
         _ => run(arguments),
     };
     match result {
@@ -59,6 +61,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Box<dyn Error>> {
     let mut sinks = Sinks {
         stdout: &mut io::stdout(),
         stderr: &mut io::stderr(),
+        outbox: &mut io::stdout(),
         events: &mut |event| eprintln!("event: {event:?}"),
     };
     Ok(lab_guest::run(&request, &mut sinks)?)
@@ -84,6 +87,15 @@ fn preload(paths: &[OsString]) -> Result<u8, Box<dyn Error>> {
 
 fn waits() -> Result<u8, Box<dyn Error>> {
     println!("{}", inside::host_waits()?);
+    Ok(0)
+}
+
+fn send(words: &[OsString]) -> Result<u8, Box<dyn Error>> {
+    let mut outbox = Outbox::open()?;
+    for word in words {
+        outbox.send(word.as_encoded_bytes());
+        outbox.send(b"\n");
+    }
     Ok(0)
 }
 

@@ -58,6 +58,8 @@ pub enum GuestError {
     },
     #[error("guest set-up: {reason} (hint: its console is in `{}`)", console.display())]
     SetUp { reason: String, console: PathBuf },
+    #[error("guest: what it sends cannot be kept, it was killed: {source}")]
+    Outbox { source: io::Error },
     #[error("guest: ended by signal {signal}")]
     Interrupted { signal: i32 },
     #[error("{what}: {source}")]
@@ -99,6 +101,7 @@ impl GuestError {
             | Self::Panicked { .. }
             | Self::MachineDied { .. }
             | Self::SetUp { .. }
+            | Self::Outbox { .. }
             | Self::Host { .. } => 3,
         }
     }

@@ -13,6 +13,7 @@
 //! - [`probe`], [`kvm`]: requirements of a guest on this machine; state of KVM
 //! - `machine`, `initramfs`: QEMU's command line and the guest's first file system, as data
 //! - `run`, `session`, `channel`, `process`, `cpu`: the host's side of a run
+//! - [`outbox`]: bytes that reach the host while the command runs
 //! - [`exec`]: commands that other processes run in the guest
 //! - [`inside`]: the guest's side
 //! - `wire`: messages between host and guest
@@ -24,6 +25,7 @@
 //! let mut sinks = Sinks {
 //!     stdout: &mut std::io::stdout(),
 //!     stderr: &mut std::io::stderr(),
+//!     outbox: &mut std::io::sink(),
 //!     events: &mut |event| eprintln!("{event:?}"),
 //! };
 //! let code = lab_guest::run(&request, &mut sinks)?;
@@ -42,6 +44,7 @@ pub mod inside;
 pub mod kvm;
 mod machine;
 mod modules;
+pub mod outbox;
 pub mod probe;
 mod process;
 pub mod request;

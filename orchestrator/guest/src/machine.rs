@@ -10,7 +10,7 @@ use std::{
 
 use lab_units::Bytes;
 
-use crate::{Accelerator, Clock, wire::Export};
+use crate::{Accelerator, Clock, outbox::DEVICE_BYTES, wire::Export};
 
 /// Properties of the machine that QEMU emulates.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct Machine {
     /// Kernel messages on the console.
     pub messages: Messages,
     pub shares: Vec<Share>,
+    /// Number of the inherited file with the outbox's memory, if the machine has one.
+    pub outbox: Option<RawFd>,
 }
 
 /// Kernel messages on the console.
@@ -68,6 +70,9 @@ impl Machine {
         line.option("-append", self.kernel_command_line());
         for share in &self.shares {
             line.share(share);
+        }
+        if let Some(memory) = self.outbox {
+            line.outbox(memory);
         }
         line.0
     }
@@ -156,6 +161,14 @@ impl Line {
             format!("virtio-9p-pci,fsdev={tag},mount_tag={tag}"),
         );
     }
+
+    fn outbox(&mut self, memory: RawFd) {
+        let path = inherited(memory);
+        let backend =
+            format!("memory-backend-file,id=outbox,size={DEVICE_BYTES},share=on,mem-path={path}");
+        self.option("-object", backend);
+        self.option("-device", "ivshmem-plain,memdev=outbox");
+    }
 }
 
 fn inherited(fd: RawFd) -> String {
@@ -241,6 +254,7 @@ mod tests {
                 share("writable0", "/home/a, b/results", true),
             ],
             messages: Messages::Errors,
+            outbox: Some(15),
         }
     }
 

@@ -22,6 +22,7 @@ use crate::{
     initramfs,
     kvm::{self, KvmVerdict},
     machine::{Machine, Messages, Port, Share},
+    outbox::Incoming,
     process::{BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE, Qemu, find_busybox, in_memory, output_pipe},
     session::Session,
     wire::{Export, InnerRequest},
@@ -56,11 +57,15 @@ pub enum GuestEvent {
 }
 
 /// Receivers of the command's output and of events.
+///
+/// Bytes of the outbox that were sent before output are received before it.
 pub struct Sinks<'a> {
     /// Receiver of standard output.
     pub stdout: &'a mut dyn io::Write,
     /// Receiver of standard error.
     pub stderr: &'a mut dyn io::Write,
+    /// Receiver of the bytes of the guest's [`crate::outbox::Outbox`]; its error ends the run.
+    pub outbox: &'a mut dyn io::Write,
     /// Receiver of events.
     pub events: &'a mut dyn FnMut(GuestEvent),
 }
@@ -126,24 +131,18 @@ fn begin<'a>(
         kernel: kernel.release.clone(),
     });
     let inner = inner_request(request, &kernel, (accelerator, clock), stays);
-    let (qemu, control) = start(request, &kernel, &inner, &queue)?;
+    let machine = start(request, &kernel, &inner, &queue)?;
     let inputs = (events, forwarding, exec);
-    Ok(Session::new(
-        request,
-        clock,
-        (qemu, control),
-        inputs,
-        started,
-    ))
+    Ok(Session::new(request, clock, machine, inputs, started))
 }
 
-/// Starts the machine and the threads that read its streams.
+/// Starts the machine and the threads that read its streams; returns it with its control port and outbox.
 fn start(
     request: &GuestRequest,
     kernel: &Kernel,
     inner: &InnerRequest,
     queue: &Sender<Event>,
-) -> Result<(Qemu, UnixStream), GuestError> {
+) -> Result<(Qemu, UnixStream, Incoming), GuestError> {
     let busybox = find_busybox().ok_or(GuestError::ProgramMissing {
         program: "busybox",
         package: BUSYBOX_PACKAGE,
@@ -156,6 +155,7 @@ fn start(
     let (stdout, its_stdout) = output_pipe().map_err(GuestError::host)?;
     let (stderr, its_stderr) = output_pipe().map_err(GuestError::host)?;
     let (control, its_control) = UnixStream::pair().map_err(GuestError::host)?;
+    let (outbox, its_outbox) = Incoming::new().map_err(host("outbox"))?;
     let machine = Machine {
         accelerator: inner.accelerator,
         clock: inner.clock,
@@ -172,6 +172,7 @@ fn start(
         ],
         messages: Messages::Errors,
         shares: shares(inner.writable.clone()),
+        outbox: Some(its_outbox.as_raw_fd()),
     };
     let inherited: Vec<OwnedFd> = vec![
         initramfs.into(),
@@ -179,6 +180,7 @@ fn start(
         its_stdout.into(),
         its_stderr.into(),
         its_control.into(),
+        its_outbox.into(),
     ];
     let cpu = match machine.clock {
         Clock::Virtual => CpuClaim::new().unwrap_or_else(|error| {
@@ -195,7 +197,7 @@ fn start(
     if let Some(messages) = qemu.take_stderr() {
         channel::pump_machine(messages, queue.clone());
     }
-    Ok((qemu, control))
+    Ok((qemu, control, outbox))
 }
 
 fn inner_request(

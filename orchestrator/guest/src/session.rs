@@ -12,6 +12,7 @@ use crate::{
     Clock, GuestError, GuestEvent, GuestRequest, Sinks,
     channel::{Event, Forwarding, STREAMS},
     exec::{ClientEvent, Clients, ExecRequest, ExecSocket},
+    outbox::Incoming,
     process::{Qemu, panic_message},
     wire::{ToGuest, ToHost},
 };
@@ -24,6 +25,7 @@ pub(crate) struct Session<'a> {
     exec: Option<ExecSocket>,
     qemu: Qemu,
     control: UnixStream,
+    outbox: Incoming,
     events: Receiver<Event>,
     _forwarding: Forwarding,
     clients: Clients,
@@ -45,7 +47,7 @@ impl<'a> Session<'a> {
     pub(crate) fn new(
         request: &'a GuestRequest,
         clock: Clock,
-        (qemu, control): (Qemu, UnixStream),
+        (qemu, control, outbox): (Qemu, UnixStream, Incoming),
         (events, forwarding, exec): (Receiver<Event>, Forwarding, Option<ExecSocket>),
         started: Instant,
     ) -> Self {
@@ -54,6 +56,7 @@ impl<'a> Session<'a> {
             clock,
             qemu,
             control,
+            outbox,
             events,
             _forwarding: forwarding,
             exec,
@@ -71,10 +74,23 @@ impl<'a> Session<'a> {
 
     /// Forwards output and signals until the command has ended; returns its exit code.
     pub(crate) fn follow(&mut self, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
+        let ended = self.until_end(sinks);
+        if !matches!(ended, Err(GuestError::Outbox { .. })) {
+            // However the command ends, what it had sent is kept.
+            self.take_outbox(sinks)?;
+        }
+        ended
+    }
+
+    fn until_end(&mut self, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
         loop {
-            match self.next()? {
-                Event::Signal(number) => self.signal(number)?,
-                event => {
+            let event = self.next(Some(OUTBOX_PERIOD))?;
+            // Before its output, so that nothing is shown that is not kept.
+            self.take_outbox(sinks)?;
+            match event {
+                None => {}
+                Some(Event::Signal(number)) => self.signal(number)?,
+                Some(event) => {
                     if let Some(code) = self.handle(event, sinks)? {
                         return Ok(code);
                     }
@@ -126,15 +142,17 @@ impl<'a> Session<'a> {
         let mut sinks = Sinks {
             stdout: &mut io::sink(),
             stderr: &mut io::sink(),
+            outbox: &mut io::sink(),
             events: &mut |_| (),
         };
         loop {
             self.stop_if_idle().map_err(GuestError::host)?;
-            match self.next()? {
-                Event::Signal(_) => return Ok(()),
-                event => {
+            match self.next(None)? {
+                Some(Event::Signal(_)) => return Ok(()),
+                Some(event) => {
                     self.handle(event, &mut sinks)?;
                 }
+                None => {}
             }
         }
     }
@@ -189,27 +207,40 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Returns the next event, or the error of a timeout that expires first.
-    fn next(&mut self) -> Result<Event, GuestError> {
+    /// Keeps the bytes that the guest has sent.
+    fn take_outbox(&mut self, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
+        let taken = self.outbox.take(|bytes| sinks.outbox.write_all(bytes));
+        taken.map_err(|source| GuestError::Outbox { source })
+    }
+
+    /// Returns the next event, none if there is none within `pause`, or the error of a timeout that expires
+    /// first.
+    fn next(&mut self, pause: Option<Duration>) -> Result<Option<Event>, GuestError> {
         let event = match self.deferred.pop_front() {
-            Some(event) => event,
-            None => self.wait()?,
+            Some(event) => Some(event),
+            None => self.wait(pause)?,
         };
-        if !matches!(event, Event::Signal(_) | Event::Client(_)) {
+        if !matches!(event, None | Some(Event::Signal(_) | Event::Client(_))) {
             self.last_sign = Instant::now();
         }
         Ok(event)
     }
 
-    fn wait(&self) -> Result<Event, GuestError> {
-        let Some((deadline, timeout)) = self.deadline() else {
-            return self.events.recv().map_err(|_| queue_lost());
+    fn wait(&self, pause: Option<Duration>) -> Result<Option<Event>, GuestError> {
+        let now = Instant::now();
+        let pause_ends = pause.map(|pause| now + pause);
+        let deadline = self.deadline();
+        let ends = deadline.iter().map(|(at, _)| *at).chain(pause_ends).min();
+        let Some(end) = ends else {
+            return self.events.recv().map(Some).map_err(|_| queue_lost());
         };
-        let left = deadline.saturating_duration_since(Instant::now());
-        match self.events.recv_timeout(left) {
-            Ok(event) => Ok(event),
-            Err(RecvTimeoutError::Timeout) => Err(timeout),
+        match self.events.recv_timeout(end.saturating_duration_since(now)) {
+            Ok(event) => Ok(Some(event)),
             Err(RecvTimeoutError::Disconnected) => Err(queue_lost()),
+            Err(RecvTimeoutError::Timeout) => match deadline {
+                Some((at, timeout)) if at == end => Err(timeout),
+                _ => Ok(None),
+            },
         }
     }
 
@@ -314,6 +345,9 @@ fn queue_lost() -> GuestError {
 /// Number of signals that are forwarded to the command; the next one ends the guest, and with it every
 /// object in it.
 const FORWARDED_SIGNALS: u32 = 2;
+
+/// Time between two looks into the outbox.
+const OUTBOX_PERIOD: Duration = Duration::from_millis(100);
 
 /// Number of QEMU's last lines for the error message.
 const REMEMBERED_LINES: usize = 5;

@@ -15,7 +15,7 @@
 //! - [`directory`]: file names, the format version, and the link to the newest run
 //! - [`listing`][]: the runs of a results directory, their tags and sizes
 //! - [`history`][]: the history of a suite of runs
-//! - [`writer`], [`reader`]: writing and reading a run directory
+//! - [`writer`], [`reader`]: writing and reading a run directory; `mirror` copies tables elsewhere meanwhile
 //! - [`columns`]: batches of typed columns; `csv_table` and [`parquet_table`] read them from files
 //! - [`sample`][]: a small run, for tests
 //! - [`time`]: times of day as text
@@ -37,6 +37,7 @@ pub mod evidence;
 pub mod history;
 pub mod info;
 pub mod listing;
+mod mirror;
 pub mod outcome;
 pub mod parquet_table;
 pub mod provenance;

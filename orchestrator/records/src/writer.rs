@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -14,6 +14,7 @@ use crate::{
         FORMAT_VERSION, INPUTS_FILE, PLAN_FILE, PROGRAMS_FILE, SCENARIO_FILE, write_whole,
     },
     error::{Operation, RecordsError},
+    mirror::{Mirror, TableFile},
     parquet_table::{self, LARGE_TABLE_ROWS},
     point_latest,
     rows::Column,
@@ -28,6 +29,7 @@ pub struct RunWriter {
     counts: FlowCounts,
     large_table: u64,
     tables: BTreeMap<&'static str, TableWriter>,
+    mirror: Mirror,
 }
 
 impl RunWriter {
@@ -57,6 +59,7 @@ impl RunWriter {
     pub fn create_in(dir: &Path, now: SystemTime, info: &RunInfo) -> Result<Self, RecordsError> {
         let mut writer = Self {
             tables: BTreeMap::new(),
+            mirror: Mirror::default(),
             counts: FlowCounts::default(),
             large_table: LARGE_TABLE_ROWS,
             file: RunFile {
@@ -87,6 +90,12 @@ impl RunWriter {
     pub const fn with_large_table(mut self, rows: u64) -> Self {
         self.large_table = rows;
         self
+    }
+
+    /// Calls `append` with a table's file name and bytes whenever those were appended to that table from
+    /// now on, for a copy of the tables elsewhere. A table's bytes come in order and may end inside a row.
+    pub fn mirror_to(&mut self, append: impl FnMut(&str, &[u8]) + Send + 'static) {
+        self.mirror.set(Box::new(append));
     }
 
     /// Writes the scenario's text beside the records.
@@ -177,7 +186,9 @@ impl RunWriter {
             Entry::Occupied(table) => Ok(table.into_mut()),
             Entry::Vacant(table) => {
                 let path = self.dir.join(R::FILE);
-                Ok(table.insert(TableWriter::create(path, R::COLUMNS)?))
+                let file = TableFile::create(&path, R::FILE, self.mirror.clone())
+                    .map_err(Operation::CreateFile.failed(&path))?;
+                Ok(table.insert(TableWriter::create(path, file, R::COLUMNS)?))
             }
         }
     }
@@ -188,14 +199,17 @@ impl RunWriter {
 struct TableWriter {
     path: PathBuf,
     columns: &'static [Column],
-    csv: csv::Writer<File>,
+    csv: csv::Writer<TableFile>,
     count: u64,
 }
 
 impl TableWriter {
-    /// Creates the file at `path`, with its header.
-    fn create(path: PathBuf, columns: &'static [Column]) -> Result<Self, RecordsError> {
-        let file = File::create_new(&path).map_err(Operation::CreateFile.failed(&path))?;
+    /// Writes the header of the table in `file`, which is at `path`.
+    fn create(
+        path: PathBuf,
+        file: TableFile,
+        columns: &'static [Column],
+    ) -> Result<Self, RecordsError> {
         let csv = csv::WriterBuilder::new()
             .has_headers(false)
             .from_writer(file);
@@ -229,7 +243,7 @@ impl TableWriter {
     /// Syncs the table to the disk, and turns it into Parquet if it has more than `large` rows.
     fn close(mut self, large: u64) -> Result<(), RecordsError> {
         self.flush()?;
-        let synced = self.csv.get_ref().sync_all();
+        let synced = self.csv.get_ref().sync();
         synced.map_err(Operation::Sync.failed(&self.path))?;
         if self.count > large {
             parquet_table::copy(&self.path, self.columns)?;

@@ -8,7 +8,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab_guest::inside;
 
-use crate::terminal::note;
+use crate::terminal::{note, visible};
 
 /// Standard error with a bar, if it is a terminal.
 pub(super) struct Screen {
@@ -38,7 +38,7 @@ impl Screen {
             Some(bar) => {
                 bar.set_length(total);
                 bar.set_position(done);
-                bar.set_message(text.to_owned());
+                bar.set_message(visible(text).into_owned());
             }
             None if is_milestone => note(&format!("{name:>10}  {done}/{total} {text}")),
             None => {}
@@ -54,9 +54,11 @@ impl Screen {
 
     /// Writes bytes above the bar.
     pub(super) fn write(&self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let text = visible(&text);
         match &self.bar {
-            Some(bar) => bar.suspend(|| write(bytes)),
-            None => write(bytes),
+            Some(bar) => bar.suspend(|| write(text.as_bytes())),
+            None => write(text.as_bytes()),
         }
     }
 }

@@ -62,7 +62,20 @@ fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
     if !inside::is_inside() {
         exec_log::append(lab, &arguments.node, &arguments.command);
     }
-    Err(enter_failure(ready.exec()))
+    let error = ready.exec();
+    if let EnterError::Start { error: cause, .. } = &error {
+        note(&format!("error: {}", with_causes(&error)));
+        std::process::exit(not_started(cause));
+    }
+    Err(enter_failure(error))
+}
+
+/// Returns the exit code of shells for a command that cannot be started.
+fn not_started(cause: &io::Error) -> i32 {
+    match cause.kind() {
+        io::ErrorKind::NotFound => 127,
+        _ => 126,
+    }
 }
 
 /// Runs the same verb in the lab's guest, and ends this process with the command's exit code.

@@ -9,7 +9,8 @@
 //!
 //! A command that measures in virtual time first creates everything, then calls [`preload`] with all
 //! files it will run or read, then [`align_clock`]. Until the end of the measurement it writes to
-//! `/dev/shm` or `/run` only, since the virtual clock jumps at each wait for the host.
+//! `/dev/shm` or `/run` only, since the virtual clock jumps at each wait for the host. What the host must have
+//! meanwhile goes through the [`crate::outbox`].
 
 mod clock;
 mod command;

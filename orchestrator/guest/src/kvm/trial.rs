@@ -55,6 +55,7 @@ pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
         ],
         messages: Messages::All,
         shares: Vec::new(),
+        outbox: None,
     };
     let files = vec![initramfs.into(), its_console.into(), its_marker.into()];
     let mut qemu = Qemu::start(&machine.arguments(), files, None)?;

@@ -89,6 +89,15 @@ impl Started {
         (self.child.wait().unwrap().code(), rest)
     }
 
+    /// Returns the exit code, standard output and the rest of standard error.
+    pub fn output(mut self) -> (Option<i32>, String, String) {
+        let mut stdout = String::new();
+        let mut stream = self.child.stdout.take().unwrap();
+        stream.read_to_string(&mut stdout).unwrap();
+        let (code, rest) = self.end();
+        (code, stdout, rest)
+    }
+
     /// Returns the process ID of QEMU.
     pub fn machine(&self) -> u32 {
         let us = self.child.id();

@@ -5,4 +5,5 @@
 mod clock;
 mod ends;
 mod guest;
+mod outbox;
 mod request;

@@ -127,7 +127,8 @@ impl Runner<'_> {
         report.add_losses(policy, losses, reroutes);
         let plan = self.plan;
         let name = |dc: DcId| plan.dcs[dc.index()].name.clone();
-        report.end_repetition(&running.repetition.label(), name);
+        let repetition = &running.repetition;
+        report.end_repetition(&repetition.label(), repetition.unreachable(), name);
         report.work.lab_ns = report
             .work
             .lab_ns
@@ -275,10 +276,7 @@ impl Runner<'_> {
             let effects = running.repetition.handle(input)?;
             self.apply(&effects, running, report)?;
         }
-        let effects = Effects {
-            rows: running.repetition.last_rows()?,
-            ..Effects::default()
-        };
+        let effects = running.repetition.last_rows()?;
         self.apply(&effects, running, report)
     }
 
@@ -399,14 +397,16 @@ impl Runner<'_> {
         if let Some((dc, stats)) = &effects.stats {
             report.switches.insert(*dc, *stats);
         }
-        if let Some(text) = &effects.step {
-            self.step(text.clone());
-        }
         let flows = effects.rows.flows.iter();
         let late = flows.filter(|row| row.is_late(late_launch(self.plan, row.flow_id)));
         let late = late.count();
         report.late_launches += u64::try_from(late).unwrap_or(u64::MAX);
-        Ok(effects.rows.write(self.records)?)
+        effects.rows.write(self.records)?;
+        // What is shown as ended has its row.
+        for text in &effects.steps {
+            self.step(text.clone());
+        }
+        Ok(())
     }
 }
 

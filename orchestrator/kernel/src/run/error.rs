@@ -48,9 +48,6 @@ pub enum RunError {
     /// Rows cannot be written.
     #[error(transparent)]
     Records(#[from] RecordsError),
-    /// Rows cannot be copied out of a guest.
-    #[error("cannot keep the rows written so far: {0}")]
-    Checkpoint(io::Error),
     /// The guest's clock cannot be aligned.
     #[error("cannot align the guest's clock for the start: {0}")]
     AlignClock(io::Error),

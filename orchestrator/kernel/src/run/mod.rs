@@ -64,8 +64,6 @@ pub struct Runner<'a> {
     pub records: &'a mut RunWriter,
     /// Called with the progress of the run.
     pub events: &'a mut dyn FnMut(&RunEvent),
-    /// Called after the rows of each repetition.
-    pub checkpoint: &'a mut dyn FnMut() -> io::Result<()>,
     /// Called before the flows of a repetition start: aligns a guest's clock to the same phase in
     /// every run.
     pub align_clock: &'a mut dyn FnMut() -> io::Result<()>,
@@ -99,7 +97,6 @@ impl Runner<'_> {
                     pin_dir: &pin_dir,
                 };
                 self.repetition(setup, &mut requests, &mut report).await?;
-                (self.checkpoint)().map_err(RunError::Checkpoint)?;
             }
         }
         Ok(report)

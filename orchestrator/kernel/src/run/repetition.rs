@@ -40,6 +40,8 @@ pub(super) struct Repetition<'a> {
     closed_agents: usize,
     /// True once the agents were asked to end.
     is_ending: bool,
+    /// Switches without a live candidate that the rows of unfinished flows name.
+    unreachable: BTreeSet<DcId>,
 }
 
 /// Effects of an input.
@@ -47,8 +49,8 @@ pub(super) struct Repetition<'a> {
 pub(super) struct Effects {
     /// Rows to write.
     pub rows: RowBatch,
-    /// Step of the phase that is done, for people.
-    pub step: Option<String>,
+    /// Steps of the phase that are done, for people. A flow's is done once its row is.
+    pub steps: Vec<String>,
     /// Latest counters of a switch.
     pub stats: Option<(DcId, Stats)>,
     /// True if all data of a flow was delivered.
@@ -57,6 +59,14 @@ pub(super) struct Effects {
     pub lost: Option<DcId>,
     /// Bytes that the hosts of a datacenter sent.
     pub demands: Option<(DcId, Demands)>,
+}
+
+impl Effects {
+    /// Adds the end of a flow: its row, and the step that shows it.
+    fn end(&mut self, row: FlowRow, outcome: &FlowOutcome) {
+        self.rows.flows.push(row);
+        self.steps.push(ended(outcome));
+    }
 }
 
 impl<'a> Repetition<'a> {
@@ -74,6 +84,7 @@ impl<'a> Repetition<'a> {
             ready_agents: 0,
             closed_agents: 0,
             is_ending: false,
+            unreachable: BTreeSet::new(),
         }
     }
 
@@ -113,6 +124,11 @@ impl<'a> Repetition<'a> {
     /// Notes that the agents were asked to end.
     pub(super) const fn end(&mut self) {
         self.is_ending = true;
+    }
+
+    /// Returns the switches without a live candidate that the rows of unfinished flows name.
+    pub(super) const fn unreachable(&self) -> &BTreeSet<DcId> {
+        &self.unreachable
     }
 
     /// Counts a restart of an agent.
@@ -160,13 +176,13 @@ impl<'a> Repetition<'a> {
     }
 
     /// Returns the rows of flows whose paths are still unknown after all agents have ended.
-    pub(super) fn last_rows(&mut self) -> Result<RowBatch, RunError> {
-        let waiting = std::mem::take(&mut self.waiting).into_values();
-        let flows = waiting.map(|outcome| self.row(&outcome));
-        Ok(RowBatch {
-            flows: flows.collect::<Result<_, _>>()?,
-            ..RowBatch::default()
-        })
+    pub(super) fn last_rows(&mut self) -> Result<Effects, RunError> {
+        let mut effects = Effects::default();
+        for outcome in std::mem::take(&mut self.waiting).into_values() {
+            effects.end(self.row(&outcome)?, &outcome);
+        }
+        self.note_unreachable(&effects.rows.flows)?;
+        Ok(effects)
     }
 
     fn handle_flow(&mut self, event: Event) -> Result<Effects, RunError> {
@@ -183,10 +199,9 @@ impl<'a> Repetition<'a> {
             Event::Started { .. } => {}
             Event::Delivered { .. } => effects.is_delivery = true,
             Event::Ended(outcome) => {
-                effects.step = Some(ended(&outcome));
                 let flow = outcome.flow;
                 self.waiting.insert(flow, outcome);
-                effects.rows.flows = self.take_known([flow])?;
+                self.take_known([flow], &mut effects)?;
             }
         }
         Ok(effects)
@@ -198,13 +213,13 @@ impl<'a> Repetition<'a> {
             AgentMessage::Ready(ready) if self.is_ready() => {
                 let flows = ready.adopted.unwrap_or(0);
                 let name = self.name(dc);
-                effects.step = Some(format!(
+                effects.steps.push(format!(
                     "agent of {name} is back and took over {flows} flows"
                 ));
             }
             AgentMessage::Ready(_) => {
                 self.ready_agents += 1;
-                effects.step = Some(self.name(dc));
+                effects.steps.push(self.name(dc));
             }
             AgentMessage::Decisions(decisions) => {
                 let rows = decisions.iter();
@@ -212,7 +227,7 @@ impl<'a> Repetition<'a> {
                     rows.map(|report| self.rows.decision(dc, report)).collect();
                 let decided = effects.rows.decisions.iter();
                 let decided: BTreeSet<FlowId> = decided.filter_map(|row| row.flow_id).collect();
-                effects.rows.flows = self.take_known(decided)?;
+                self.take_known(decided, &mut effects)?;
             }
             AgentMessage::Queues(queues) => effects.rows.queues = self.rows.queues(&queues),
             AgentMessage::Links(links) => effects.rows.links = self.rows.links(&links),
@@ -230,22 +245,31 @@ impl<'a> Repetition<'a> {
         Ok(effects)
     }
 
-    /// Takes the rows of those of `flows` that have ended and whose paths, both ways, are known.
+    /// Adds those of `flows` to the effects that have ended and whose paths, both ways, are known.
     fn take_known(
         &mut self,
         flows: impl IntoIterator<Item = FlowId>,
-    ) -> Result<Vec<FlowRow>, RunError> {
-        let mut known = Vec::new();
+        effects: &mut Effects,
+    ) -> Result<(), RunError> {
         for outcome in flows.into_iter().filter_map(|flow| self.waiting.get(&flow)) {
             let row = self.row(outcome)?;
             if row.path.is_some() && row.ack_path.is_some() {
-                known.push(row);
+                effects.end(row, outcome);
             }
         }
-        for row in &known {
+        for row in &effects.rows.flows {
             self.waiting.remove(&row.flow_id);
         }
-        Ok(known)
+        self.note_unreachable(&effects.rows.flows)
+    }
+
+    fn note_unreachable(&mut self, rows: &[FlowRow]) -> Result<(), RunError> {
+        for row in rows.iter().filter(|row| !row.status.is_finished()) {
+            let flow = self.flow(row.flow_id)?;
+            self.unreachable
+                .extend(self.rows.unreachable_at(flow).into_keys());
+        }
+        Ok(())
     }
 
     fn flow(&self, id: FlowId) -> Result<&'a Flow, RunError> {
@@ -344,7 +368,7 @@ mod tests {
         let mut repetition = repetition(&plan);
         for (dc, name, is_ready) in [(0, "dc1", false), (3, "dc4", true)] {
             let effects = repetition.handle(ready(dc, None)).unwrap();
-            assert_eq!(effects.step.as_deref(), Some(name));
+            assert_eq!(effects.steps, [name]);
             assert_eq!(repetition.is_ready(), is_ready);
         }
         repetition.end();
@@ -372,7 +396,7 @@ mod tests {
         repetition.restart(DcId(3));
         let effects = repetition.handle(ready(3, Some(40))).unwrap();
         let step = "agent of dc4 is back and took over 40 flows";
-        assert_eq!(effects.step.as_deref(), Some(step));
+        assert_eq!(effects.steps, [step]);
         assert!(!repetition.is_over());
     }
 
@@ -390,7 +414,7 @@ mod tests {
             let rows = order.map(|input| repetition.handle(input(&plan)).unwrap().rows.flows);
             assert_eq!(rows.each_ref().map(Vec::len), [0, 0, 1]);
             assert_eq!(rows[2][0].path.as_ref().unwrap().to_string(), "dc1-dc2-dc4");
-            assert!(repetition.last_rows().unwrap().flows.is_empty());
+            assert!(repetition.last_rows().unwrap().rows.flows.is_empty());
         }
     }
 
@@ -399,14 +423,15 @@ mod tests {
         let plan = plan();
         let mut repetition = started(&plan);
         let effects = repetition.handle(end()).unwrap();
-        assert!(effects.rows.flows.is_empty());
-        assert_eq!(effects.step.as_deref(), Some("flow 0 finished, FCT 300 ms"));
-        let rows = repetition.last_rows().unwrap().flows;
+        assert!(effects.rows.flows.is_empty() && effects.steps.is_empty());
+        let effects = repetition.last_rows().unwrap();
+        assert_eq!(effects.steps, ["flow 0 finished, FCT 300 ms"]);
+        let rows = effects.rows.flows;
         assert_eq!(
             (rows[0].status, &rows[0].path),
             (FlowStatus::Finished, &None)
         );
-        assert!(repetition.last_rows().unwrap().flows.is_empty());
+        assert!(repetition.last_rows().unwrap().rows.flows.is_empty());
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub(super) struct ReportRows<'a> {
     /// Number of times the agent of each switch was restarted.
     restarts: BTreeMap<DcId, u64>,
     samples: BTreeMap<DcId, Samples>,
+    /// Packets that each switch has dropped because no candidate was alive.
+    unreachable: BTreeMap<DcId, u64>,
 }
 
 /// Samples of a switch's queues since the repetition's start. Each agent of the switch counts from its own
@@ -71,6 +73,7 @@ impl<'a> ReportRows<'a> {
             baseline: BTreeMap::new(),
             restarts: BTreeMap::new(),
             samples: BTreeMap::new(),
+            unreachable: BTreeMap::new(),
         }
     }
 
@@ -194,6 +197,7 @@ impl<'a> ReportRows<'a> {
             return None;
         }
         let samples = samples.since_start;
+        self.unreachable.insert(dc, stats.no_destination);
         let counters = SwitchCounters {
             occupancy: stats.occupancy,
             decisions: stats.new_flows + stats.failovers + stats.aged,
@@ -228,11 +232,31 @@ impl<'a> ReportRows<'a> {
             },
             lateness: start.map(|start| start.lateness),
             status: status(&outcome.status),
-            reason: fct.map_or_else(|| outcome.status.to_string(), |_| String::new()),
+            reason: fct.map_or_else(
+                || outcome.status.to_string() + &self.unreachable_reason(flow),
+                |_| String::new(),
+            ),
             path: paths.data,
             ack_path: paths.ack,
         };
         self.rows.flow(flow, result)
+    }
+
+    /// Returns the switches at a flow's ends, which route its data and its acknowledgements, that have
+    /// dropped packets because no candidate was alive.
+    pub(super) fn unreachable_at(&self, flow: &Flow) -> BTreeMap<DcId, u64> {
+        let nodes = [flow.src, flow.dst].into_iter();
+        let dcs = nodes.map(|node| self.rows.plan.nodes[node.index()].dc);
+        let dropped = |dc| Some((dc, *self.unreachable.get(&dc).filter(|count| **count > 0)?));
+        dcs.filter_map(dropped).collect()
+    }
+
+    fn unreachable_reason(&self, flow: &Flow) -> String {
+        let said = |(dc, count): (DcId, u64)| {
+            let name = &self.rows.plan.dcs[dc.index()].name;
+            format!("; no live candidate at {name}, which dropped {count} packets")
+        };
+        self.unreachable_at(flow).into_iter().map(said).collect()
     }
 
     fn link(&self, time_ns: u64, now: &LinkReport) -> LinkRow {
@@ -442,6 +466,33 @@ mod tests {
         assert_eq!(row.path.unwrap().to_string(), "dc1-dc3-dc4");
         assert_eq!(row.ack_path.unwrap().to_string(), "dc4-dc2-dc1");
         assert_eq!((row.status, &*row.reason), (FlowStatus::Finished, ""));
+    }
+
+    #[test]
+    fn an_unfinished_flow_names_the_switch_of_its_ends_without_a_live_candidate() {
+        let plan = plan();
+        let mut rows = rows(&plan);
+        let dropped = |count| Stats {
+            time_ns: START + 1,
+            no_destination: count,
+            ..Stats::default()
+        };
+        for (dc, count) in [(0, 7), (1, 5), (3, 0)] {
+            rows.switch(DcId(dc), &dropped(count));
+        }
+        let at = MonotonicTime::from_nanos(START);
+        let timed_out = FlowOutcome {
+            status: Status::TimedOut {
+                after: Nanos::from_millis(9_000),
+            },
+            ..finished(at, Nanos::ZERO)
+        };
+        assert_eq!(
+            rows.flow(&flow(), &timed_out).reason,
+            "not finished after 9 s; no live candidate at dc1, which dropped 7 packets"
+        );
+        let finished = finished(at, Nanos::from_millis(300));
+        assert_eq!(rows.flow(&flow(), &finished).reason, "");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Run directories, written and read.
 
+mod damaged;
 mod laws;
 mod listing;
 mod parquet;

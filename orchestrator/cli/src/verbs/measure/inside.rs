@@ -122,7 +122,6 @@ impl Bench {
             agents,
             records: &mut writer,
             events: &mut |event| progress.show(event),
-            checkpoint: &mut || Ok(()),
             align_clock: &mut || inside::align_clock().map(drop),
             host_waits: &|| 0,
             guest_cpu: &up::guest_cpu,

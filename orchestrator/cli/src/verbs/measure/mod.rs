@@ -130,7 +130,11 @@ fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads,
     request.cache = cache;
     request.env = up::passed_environment();
     let mut output = Vec::new();
-    let (code, observed) = up::show_guest(&request, &mut output, lab_guest::run)?;
+    let (code, observed) = up::show_guest(
+        &request,
+        (&mut output, &mut std::io::sink()),
+        lab_guest::run,
+    )?;
     let loads: Loads = match (code, serde_json::from_slice(&output)) {
         (0, Ok(loads)) => loads,
         _ => {

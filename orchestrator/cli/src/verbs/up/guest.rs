@@ -14,7 +14,7 @@ use lab_plan::Plan;
 use lab_records::{ChangeKind, LiveChange, Phase, RunDir, UtcTime};
 use lab_units::Bytes;
 
-use super::Request;
+use super::{Request, appended::Tables};
 use crate::{
     caller::Handover,
     failure::{During, Exit, Failure, with_causes},
@@ -53,10 +53,11 @@ pub fn exec_socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("exec.sock")
 }
 
-/// Runs a guest by `run`, shows its progress, and returns what the host saw of it.
+/// Runs a guest by `run`, passes its standard output and its outbox on, shows its progress, and returns what
+/// the host saw of it.
 pub fn show_guest<'a, T>(
     guest: &'a GuestRequest,
-    stdout: &mut dyn Write,
+    (stdout, outbox): (&mut dyn Write, &mut dyn Write),
     run: impl FnOnce(&'a GuestRequest, &mut Sinks<'_>) -> Result<T, GuestError>,
 ) -> Result<(T, Observed), Failure> {
     let progress = RefCell::new(Progress::new());
@@ -65,6 +66,7 @@ pub fn show_guest<'a, T>(
     let mut sinks = Sinks {
         stdout,
         stderr: &mut stderr,
+        outbox,
         events: &mut |event| {
             changes.extend(exec_change(&event));
             show(&progress.borrow(), &event);
@@ -114,20 +116,35 @@ impl Prepared {
         })
     }
 
-    /// Runs the guest by `run`, shows its progress, and returns what the host saw of it.
+    /// Runs the guest by `run`, keeps its rows, shows its progress, and returns what the host saw of it.
     fn run<'a, T>(
         &'a self,
         stdout: &mut dyn Write,
         run: impl FnOnce(&'a GuestRequest, &mut Sinks<'_>) -> Result<T, GuestError>,
     ) -> Result<(T, Observed), Failure> {
-        show_guest(&self.guest, stdout, run)
+        let mut tables = Tables::new(&self.dir);
+        show_guest(&self.guest, (stdout, &mut tables), run).map_err(|failure| match self.flows() {
+            0 => failure,
+            flows => Failure {
+                message: format!(
+                    "{}\n(the rows of {flows} flows are kept: `lcmp-lab report {}`)",
+                    failure.message,
+                    self.dir.display()
+                ),
+                ..failure
+            },
+        })
+    }
+
+    /// Returns the number of flows with a row.
+    fn flows(&self) -> usize {
+        let flows = RunDir::open(&self.dir).and_then(|run| run.flows());
+        flows.map_or(0, |flows| flows.rows.len())
     }
 
     /// Returns true if the run ended, or at least a flow did.
     fn has_results(&self) -> bool {
-        RunDir::open(&self.dir).is_ok_and(|run| {
-            run.outcome().is_some() || run.flows().is_ok_and(|flows| !flows.rows.is_empty())
-        })
+        RunDir::open(&self.dir).is_ok_and(|run| run.outcome().is_some()) || self.flows() > 0
     }
 
     /// Writes the host's times into the records and returns the run directory.

@@ -4,10 +4,11 @@ use std::{
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Instant, SystemTime},
 };
 
-use lab_guest::inside;
+use lab_guest::{inside, outbox::Outbox};
 use lab_kernel::{
     Lab,
     lab::{LabError, LabErrorKind, Reservation},
@@ -18,11 +19,11 @@ use lab_plan::Plan;
 use lab_recorder::RunSetting;
 use lab_records::{
     Asked, Certification, CertifiedRow, Conduct, GuestCpu, LiveChange, Outcome as RunOutcome,
-    Phase, Place, RunEnd, RunWriter, UtcTime,
+    Phase, Place, RunEnd, RunWriter, UtcTime, directory::RUN_FILE,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::Request;
+use super::{Request, appended};
 use crate::{
     args,
     caller::Handover,
@@ -42,8 +43,9 @@ pub fn run(request: &Request<'_>) -> Result<PathBuf, Failure> {
     Ok(dir)
 }
 
-/// Runs the guest's part of `up`: records are written to memory, which leaves the virtual clock alone,
-/// and copied to `dir` between policies.
+/// Runs the guest's part of `up`: records are written to memory, which leaves the virtual clock alone.
+/// Their rows go to the host as they are written, by the guest's outbox; before the first row and after the
+/// last one, all records are copied to `dir`.
 pub fn run_in_guest(request: &Request<'_>, dir: &Path) -> Outcome {
     let staged = Path::new(STAGED_RECORDS);
     fs::create_dir_all(staged).during(format_args!("make `{STAGED_RECORDS}`"))?;
@@ -52,7 +54,12 @@ pub fn run_in_guest(request: &Request<'_>, dir: &Path) -> Outcome {
         .started_at
         .unwrap_or_else(|| UtcTime::new(SystemTime::now()));
     preload()?;
-    let outcome = Run::new(request, staged, started.into(), Some(dir)).run()?;
+    let outbox = Outbox::open().during("open the way of rows to the host")?;
+    let host = Host {
+        dir,
+        outbox: Arc::new(Mutex::new(outbox)),
+    };
+    let outcome = Run::new(request, staged, started.into(), Some(host)).run()?;
     Ok(Exit::of_run(outcome.verdict.grade))
 }
 
@@ -61,12 +68,58 @@ struct Run<'a> {
     request: &'a Request<'a>,
     /// Directory that records are written to.
     dir: &'a Path,
-    /// Directory that records are copied to, in a guest.
-    copy_to: Option<&'a Path>,
+    /// Host that records go to, in a guest.
+    host: Option<Host<'a>>,
     started: SystemTime,
     since: Instant,
     setting: RunSetting,
     cancel: CancellationToken,
+}
+
+/// Ways of records to the host of a guest.
+struct Host<'a> {
+    /// Run directory on the host. The virtual clock jumps while files are copied there, so that none are
+    /// while flows run.
+    dir: &'a Path,
+    /// Outbox of appended rows, which costs flows a copy in memory.
+    outbox: Arc<Mutex<Outbox>>,
+}
+
+impl Host<'_> {
+    /// Sends all that is appended to tables from now on.
+    fn follow(&self, records: &mut RunWriter) {
+        let outbox = self.outbox.clone();
+        records.mirror_to(move |table, bytes| {
+            lock(&outbox).send(&appended::message(table, bytes));
+        });
+    }
+
+    /// Copies the records in `staged`. A copy replaces the one before only once it is complete, so that the
+    /// records stay readable if the disk becomes full. The file that makes a directory a run comes last.
+    fn copy(&self, staged: &Path) -> io::Result<()> {
+        // A row that is still under way would be appended to the copy, which has it.
+        lock(&self.outbox).drain();
+        let entries = fs::read_dir(staged)?.collect::<io::Result<Vec<_>>>()?;
+        let (last, first): (Vec<_>, Vec<_>) = entries
+            .into_iter()
+            .map(|entry| entry.file_name())
+            .partition(|name| name == RUN_FILE);
+        for name in first.iter().chain(&last) {
+            let partial = self.dir.join(PARTIAL_COPY);
+            let copied = fs::copy(staged.join(name), &partial)
+                .and_then(|_| fs::rename(&partial, self.dir.join(name)));
+            if copied.is_err() {
+                // A partial copy would take up space on a full disk.
+                let _ = fs::remove_file(&partial);
+            }
+            copied?;
+        }
+        Ok(())
+    }
+}
+
+fn lock(outbox: &Mutex<Outbox>) -> MutexGuard<'_, Outbox> {
+    outbox.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> Run<'a> {
@@ -74,12 +127,12 @@ impl<'a> Run<'a> {
         request: &'a Request<'a>,
         dir: &'a Path,
         started: SystemTime,
-        copy_to: Option<&'a Path>,
+        host: Option<Host<'a>>,
     ) -> Self {
         Self {
             request,
             dir,
-            copy_to,
+            host,
             started,
             since: Instant::now(),
             setting: run_dir::kernel_setting(),
@@ -113,9 +166,12 @@ impl<'a> Run<'a> {
             self.started,
         )?;
         programs::keep(&records, &plan, &self.object_dir())?;
-        match self.copy_to {
-            // A run whose guest is killed is known by these, and what its policies recorded until then.
-            Some(_) => self.copy_records().during("copy the plan to the host")?,
+        match &self.host {
+            // A run whose guest is killed is known by these, and by the rows until then.
+            Some(host) => {
+                host.copy(self.dir).during("copy the plan to the host")?;
+                host.follow(&mut records);
+            }
             None => run_dir::make_latest(self.dir)?,
         }
         let mut lab = self.build(reservation, &plan, &mut progress)?;
@@ -124,7 +180,6 @@ impl<'a> Run<'a> {
         records
             .append(&certificate)
             .during("write the certificate")?;
-        self.copy_records().during("copy the records to the host")?;
         let links = Certification::of(&certificate);
         self.hold(&certificate, &links)?;
         progress.expect(u64::from(plan.repetitions) * plan.policies.len() as u64);
@@ -246,7 +301,6 @@ impl<'a> Run<'a> {
             agents,
             records,
             events: &mut |event| progress.show(event),
-            checkpoint: &mut || self.copy_records(),
             align_clock: &mut || inside::align_clock().map(drop),
             host_waits: &|| match is_inside {
                 true => inside::host_waits().unwrap_or(0),
@@ -315,31 +369,13 @@ impl<'a> Run<'a> {
             changes: report.changes.into_iter().chain(commands).collect(),
         };
         let (_, outcome) = records.finish(end).during("finish the records")?;
-        self.copy_records().during("copy the records to the host")?;
+        if let Some(host) = &self.host {
+            host.copy(self.dir).during("copy the records to the host")?;
+        }
         match failure {
             Some(failure) => Err(failure),
             None => Ok(outcome),
         }
-    }
-
-    /// Copies the records out of the guest. A copy replaces the one before only once it is complete,
-    /// so that the records stay readable if the disk becomes full.
-    fn copy_records(&self) -> io::Result<()> {
-        let Some(copy_to) = self.copy_to else {
-            return Ok(());
-        };
-        for entry in fs::read_dir(self.dir)? {
-            let entry = entry?;
-            let partial = copy_to.join(PARTIAL_COPY);
-            let copied = fs::copy(entry.path(), &partial)
-                .and_then(|_| fs::rename(&partial, copy_to.join(entry.file_name())));
-            if copied.is_err() {
-                // A partial copy would take up space on a full disk.
-                let _ = fs::remove_file(&partial);
-            }
-            copied?;
-        }
-        Ok(())
     }
 }
 

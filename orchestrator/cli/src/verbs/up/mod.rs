@@ -3,8 +3,10 @@
 //! - `cost`: the estimate beside what happened
 //! - `decide`: location of the run and reasons for a refusal, a pure function of facts
 //! - `here`, `guest`: the run on this kernel and in a guest
+//! - `appended`: rows on their way out of a guest
 //! - `owner`: the background process that owns the guest of a kept lab
 
+mod appended;
 mod cost;
 mod decide;
 mod guest;

@@ -1,0 +1,28 @@
+//! Open files that this process needs.
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use crate::failure::{During, Failure};
+
+/// Raises this process's limit of open files to what every verb needs, if it is below. A lab raises it
+/// further by its size.
+///
+/// # Errors
+/// A hard limit below that: any file could then be the one that cannot be opened, and the error would name
+/// that file.
+pub fn require() -> Result<(), Failure> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).during("read the limit of open files")?;
+    if soft >= NEEDED {
+        return Ok(());
+    }
+    if hard < NEEDED {
+        return Err(Failure::environment(format_args!(
+            "this process may have {hard} files open, it needs {NEEDED} (hint: `ulimit -n 1024` in a new \
+             shell)"
+        )));
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, NEEDED, hard).during("raise the limit of open files")
+}
+
+/// Open files of the verb that has most without a lab: a guest's owner, with its pipes and exec clients.
+const NEEDED: u64 = 64;

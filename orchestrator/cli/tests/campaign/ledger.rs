@@ -1,0 +1,160 @@
+//! Results of attacks.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, OpenOptions},
+    io::Write,
+    path::PathBuf,
+};
+
+use super::attack::{Attack, Place};
+
+/// What an attack did.
+#[derive(Clone, Debug, Default)]
+pub struct Harm {
+    /// Flows that were shown as ended before the attack.
+    pub shown: u64,
+    /// Flows with a row afterwards.
+    pub kept: u64,
+    /// Things of the lab that stayed.
+    pub left: Vec<String>,
+    /// Reason why the run directory cannot be read.
+    pub unreadable: Option<String>,
+}
+
+impl Harm {
+    /// Returns the flows that were shown as ended and have no row.
+    fn lost(&self) -> u64 {
+        self.shown.saturating_sub(self.kept)
+    }
+
+    fn failure(&self) -> Option<String> {
+        let lost = (self.lost() > 0).then(|| format!("{} rows lost", self.lost()));
+        let left = (!self.left.is_empty()).then(|| format!("left: {}", self.left.join(", ")));
+        let all: Vec<String> = [lost, left, self.unreadable.clone()]
+            .into_iter()
+            .flatten()
+            .collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+}
+
+/// Results so far; in a file, if there is one, a line each.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    results: Vec<(Place, u64, String, Harm)>,
+    file: Option<PathBuf>,
+}
+
+impl Ledger {
+    /// Goes on with the results in a file, which need not exist.
+    pub fn go_on(file: PathBuf) -> Self {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let results = text.lines().filter_map(parse).collect();
+        Self {
+            results,
+            file: Some(file),
+        }
+    }
+
+    pub fn has(&self, attack: &Attack) -> bool {
+        let mut results = self.results.iter();
+        results.any(|(place, number, ..)| (*place, *number) == (attack.place, attack.number))
+    }
+
+    pub fn add(&mut self, attack: Attack, harm: Harm) {
+        let line = format!(
+            "{}\t{}\t{}\t{}\t{}\t{}\t{}",
+            attack.place,
+            attack.number,
+            attack.kind(),
+            harm.shown,
+            harm.kept,
+            harm.left.join(", "),
+            harm.unreadable
+                .clone()
+                .unwrap_or_default()
+                .replace('\n', " "),
+        );
+        eprintln!("attack at {:.3} of the run: {line}", moment(&attack));
+        if let Some(file) = &self.file {
+            let mut file = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(file)
+                .unwrap();
+            writeln!(file, "{line}").unwrap();
+        }
+        self.results
+            .push((attack.place, attack.number, attack.kind(), harm));
+    }
+
+    /// Returns the failures, one a line.
+    pub fn failures(&self) -> Vec<String> {
+        let failures = self
+            .results
+            .iter()
+            .filter_map(|(place, number, kind, harm)| {
+                let failure = harm.failure()?;
+                Some(format!("{place} {number}, {kind}: {failure}"))
+            });
+        failures.collect()
+    }
+
+    /// Returns the results by place and kind.
+    pub fn table(&self) -> String {
+        let mut kinds: BTreeMap<(Place, &str), [u64; 6]> = BTreeMap::new();
+        for (place, _, kind, harm) in &self.results {
+            let counts = [
+                1,
+                u64::from(!harm.left.is_empty()),
+                harm.shown,
+                harm.kept,
+                harm.lost(),
+                u64::from(harm.unreadable.is_some()),
+            ];
+            for key in [(*place, kind.as_str()), (*place, "all")] {
+                let sums = kinds.entry(key).or_default();
+                sums.iter_mut()
+                    .zip(counts)
+                    .for_each(|(sum, count)| *sum += count);
+            }
+        }
+        let mut table = format!(
+            "{:<8}{:<16}{:>8}{:>10}{:>8}{:>8}{:>6}{:>12}\n",
+            "place", "attack", "attacks", "leftovers", "shown", "kept", "lost", "unreadable"
+        );
+        for ((place, kind), [attacks, left, shown, kept, lost, unreadable]) in kinds {
+            table += &format!(
+                "{:<8}{kind:<16}{attacks:>8}{left:>10}{shown:>8}{kept:>8}{lost:>6}{unreadable:>12}\n",
+                place.to_string(),
+            );
+        }
+        table
+    }
+}
+
+fn moment(attack: &Attack) -> f64 {
+    f64::from(u32::try_from(attack.moment).unwrap_or(u32::MAX)) / 1000.0
+}
+
+fn parse(line: &str) -> Option<(Place, u64, String, Harm)> {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [place, number, kind, shown, kept, left, unreadable] = fields.try_into().ok()?;
+    let harm = Harm {
+        shown: shown.parse().ok()?,
+        kept: kept.parse().ok()?,
+        left: left
+            .split(", ")
+            .filter(|left| !left.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        unreadable: (!unreadable.is_empty()).then(|| unreadable.to_owned()),
+    };
+    Some((
+        place.parse().ok()?,
+        number.parse().ok()?,
+        kind.to_owned(),
+        harm,
+    ))
+}

@@ -1,0 +1,341 @@
+//! Runs that are attacked.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use lab_records::{RunDir, directory::LATEST};
+use nix::{
+    mount::{MsFlags, mount, umount},
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use tempfile::TempDir;
+
+use super::{
+    attack::{Attack, Place, Victim},
+    common::{Outcome, root},
+    lcmp_lab,
+    ledger::Harm,
+};
+
+/// Kind of run that is attacked, and the time that it takes alone.
+pub struct Target {
+    place: Place,
+    scenario: PathBuf,
+    _folder: TempDir,
+    takes: Duration,
+}
+
+impl Target {
+    /// Runs it once, unharmed.
+    pub fn new(place: Place) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let scenario = folder.path().join("campaign.yaml");
+        fs::write(&scenario, scenario_text()).unwrap();
+        let mut target = Self {
+            place,
+            scenario,
+            _folder: folder,
+            takes: Duration::ZERO,
+        };
+        let results = tempfile::tempdir().unwrap();
+        let started = Instant::now();
+        let output = target.command(results.path()).output().unwrap();
+        target.takes = started.elapsed();
+        let out = Outcome::from(output);
+        assert_eq!(out.exit, Some(0), "{out:?}");
+        target
+    }
+
+    fn lab(&self) -> &'static str {
+        match self.place {
+            Place::Guest => "campaign-guest",
+            Place::Kernel => "campaign-kernel",
+        }
+    }
+
+    fn command(&self, results: &Path) -> Command {
+        let scenario = self.scenario.to_str().unwrap();
+        let words: &[&str] = match self.place {
+            Place::Guest => &["up", "--guest", scenario],
+            Place::Kernel => &["bench", "lab", "--repeat", "1"],
+        };
+        lcmp_lab(self.lab(), results, words)
+    }
+
+    /// Starts the run, attacks it, and returns the harm.
+    pub fn attack(&self, attack: &Attack) -> Harm {
+        let results = tempfile::tempdir().unwrap();
+        let mut command = self.command(results.path());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut run = command.spawn().unwrap();
+        let shown = follow(&mut run);
+        let moment = self.takes * u32::try_from(attack.moment).unwrap() / 1000;
+        thread::sleep(moment);
+        self.strike(attack, &run, results.path());
+        run.wait().unwrap();
+        let shown = shown.join().unwrap();
+        let mut harm = Harm {
+            shown: shown.values().sum(),
+            ..Harm::default()
+        };
+        self.clean_up(attack, results.path(), &mut harm);
+        self.read(results.path(), &mut harm);
+        harm
+    }
+
+    /// Fills the disk of a run's results once the first flows are shown as ended; returns the end of the run,
+    /// and the harm once there is room again.
+    pub fn fill_disk(&self) -> (Outcome, Harm) {
+        let results = SmallDisk::mount();
+        let mut command = self.command(results.path());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut run = command.spawn().unwrap();
+        let mut said = String::new();
+        let mut shown = BTreeMap::new();
+        let filler = results.path().join("filler");
+        for line in BufReader::new(run.stderr.take().unwrap()).lines() {
+            let line = line.unwrap();
+            if let Some((phase, done)) = progress(&line) {
+                if shown.is_empty() {
+                    // It ends with the disk.
+                    let _ = fs::write(&filler, vec![0; SmallDisk::BYTES]);
+                }
+                shown.insert(phase.to_owned(), done);
+            }
+            said += &line;
+            said.push('\n');
+        }
+        let out = Outcome {
+            exit: run.wait().unwrap().code(),
+            stdout: String::new(),
+            stderr: said,
+        };
+        assert!(
+            filler.exists(),
+            "the run ended before its first flows: {out:?}"
+        );
+        fs::remove_file(&filler).unwrap();
+        let mut harm = Harm {
+            shown: shown.values().sum(),
+            left: self.left(results.path()),
+            ..Harm::default()
+        };
+        self.read(results.path(), &mut harm);
+        (out, harm)
+    }
+
+    fn strike(&self, attack: &Attack, run: &Child, results: &Path) {
+        let owner = Pid::from_raw(run.id().cast_signed());
+        match attack.victim {
+            // A process that has ended already gets no signal.
+            Victim::Owner => drop(kill(owner, attack.signal)),
+            Victim::Machine => {
+                for machine in children(owner) {
+                    let _ = kill(machine, attack.signal);
+                }
+            }
+            Victim::Down => {
+                let _ = kill(owner, Signal::SIGKILL);
+                let mut down = self.down(results).spawn().unwrap();
+                thread::sleep(self.takes * u32::try_from(attack.moment).unwrap() / 2000);
+                let _ = down.kill();
+                down.wait().unwrap();
+            }
+        }
+    }
+
+    fn down(&self, results: &Path) -> Command {
+        let mut down = lcmp_lab(self.lab(), results, &["down", self.lab()]);
+        down.stdout(Stdio::null()).stderr(Stdio::null());
+        down
+    }
+
+    /// Takes a killed lab down, and notes what stays.
+    fn clean_up(&self, attack: &Attack, results: &Path, harm: &mut Harm) {
+        if attack.signal == Signal::SIGKILL && attack.victim != Victim::Machine {
+            let code = self.down(results).status().unwrap().code();
+            // Before its first step and after its last one there is no lab.
+            if !matches!(code, Some(0 | 2)) {
+                harm.left.push(format!("down ended with {code:?}"));
+            }
+        }
+        let since = Instant::now();
+        loop {
+            let left = self.left(results);
+            if left.is_empty() {
+                return;
+            }
+            if since.elapsed() > PATIENCE {
+                harm.left.extend(left);
+                // The next attack needs the lab's name.
+                let _ = self.down(results).status();
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Returns everything with the lab's name.
+    fn left(&self, results: &Path) -> Vec<String> {
+        let lab = self.lab();
+        let mut left = processes_of(results);
+        let prefix = format!("lcmp-{lab}-");
+        for entry in fs::read_dir("/run/netns").into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            left.extend(
+                name.starts_with(&prefix)
+                    .then(|| format!("namespace {name}")),
+            );
+        }
+        let directory = Path::new("/run/lcmp-lab").join(lab);
+        left.extend(directory.exists().then(|| directory.display().to_string()));
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let is_ours = |line: &&str| line.contains(&prefix) || line.contains(&format!("/{lab}/"));
+        left.extend(mounts.lines().filter(is_ours).map(str::to_owned));
+        left
+    }
+
+    /// Counts the rows that were kept, and reads the run as a user would.
+    fn read(&self, results: &Path, harm: &mut Harm) {
+        let runs = fs::read_dir(results).unwrap().map(|run| run.unwrap());
+        let runs = runs.filter(|run| run.file_type().unwrap().is_dir());
+        for run in runs.map(|run| run.path()) {
+            // A run that ended before its lab was there has no description.
+            if run.join("run.json").exists() {
+                harm.unreadable = self.read_run(&run, results, harm).err();
+            }
+        }
+    }
+
+    fn read_run(&self, run: &Path, results: &Path, harm: &mut Harm) -> Result<(), String> {
+        let dir = RunDir::open(run).map_err(|error| error.to_string())?;
+        let flows = dir.flows().map_err(|error| error.to_string())?;
+        harm.kept = u64::try_from(flows.rows.len()).unwrap();
+        let latest = fs::read_link(results.join(LATEST)).ok();
+        if harm.kept > 0 && latest.as_deref() != run.file_name().map(Path::new) {
+            return Err(format!("`latest` is {latest:?}"));
+        }
+        let words = ["report", run.to_str().unwrap()];
+        let out = Outcome::from(lcmp_lab(self.lab(), results, &words).output().unwrap());
+        if !matches!(out.exit, Some(0 | 4 | 5)) || !run.join("report.html").exists() {
+            return Err(format!("report: {out:?}"));
+        }
+        Ok(())
+    }
+}
+
+/// File system in memory, with room for a run as `up` asks for; unmounted on drop.
+struct SmallDisk(TempDir);
+
+impl SmallDisk {
+    const BYTES: usize = 256 << 20;
+
+    fn mount() -> Self {
+        let at = tempfile::tempdir().unwrap();
+        let options = format!("size={}", Self::BYTES);
+        let (kind, flags) = (Some("tmpfs"), MsFlags::empty());
+        mount(kind, at.path(), kind, flags, Some(options.as_str())).unwrap();
+        Self(at)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = umount(self.0.path());
+    }
+}
+
+/// Reads the progress of a run to its end, in a thread; returns the largest number of flows that it showed
+/// as ended, by phase.
+fn follow(run: &mut Child) -> JoinHandle<BTreeMap<String, u64>> {
+    let stderr = BufReader::new(run.stderr.take().unwrap());
+    thread::spawn(move || {
+        let mut shown = BTreeMap::new();
+        for line in stderr.lines().map_while(Result::ok) {
+            if let Some((phase, done)) = progress(&line) {
+                shown.insert(phase.to_owned(), done);
+            }
+        }
+        shown
+    })
+}
+
+/// Returns the phase of flows and their number of `ecmp flows  40/160 flow 39 finished, …`.
+fn progress(line: &str) -> Option<(&str, u64)> {
+    let (phase, rest) = line.trim_start().split_once(" flows  ")?;
+    let (done, _) = rest.split_once('/')?;
+    Some((phase, done.parse().ok()?))
+}
+
+fn children(process: Pid) -> Vec<Pid> {
+    let path = format!("/proc/{process}/task/{process}/children");
+    let children = fs::read_to_string(path).unwrap_or_default();
+    let children = children.split_whitespace();
+    children
+        .filter_map(|child| child.parse().ok())
+        .map(Pid::from_raw)
+        .collect()
+}
+
+/// Returns the processes whose words or environment name a results directory: the run's and its guest's.
+fn processes_of(results: &Path) -> Vec<String> {
+    let results = results.to_str().unwrap().as_bytes();
+    let names_it = |file: PathBuf| {
+        let bytes = fs::read(file).unwrap_or_default();
+        bytes.windows(results.len()).any(|part| part == results)
+    };
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let processes = processes.filter(|process| {
+        let path = process.path();
+        names_it(path.join("cmdline")) || names_it(path.join("environ"))
+    });
+    processes
+        .map(|process| format!("process {}", process.file_name().display()))
+        .collect()
+}
+
+/// Returns the scenario of attacked guests: the smallest network, with flows for some seconds.
+fn scenario_text() -> String {
+    let smoke = fs::read_to_string(root().join("scenarios/smoke.yaml")).unwrap();
+    let (topology, _) = smoke.split_once("traffic:").unwrap();
+    let flows = (0..FLOWS).map(|flow| {
+        let (from, to) = [
+            ("dc1/h1", "dc3/h1"),
+            ("dc3/h2", "dc2/h1"),
+            ("dc2/h1", "dc1/h2"),
+        ][flow % 3];
+        format!(
+            "      - {{ from: {from}, to: {to}, size: 200 kB, start: {} us }}\n",
+            500 * flow
+        )
+    });
+    format!(
+        "{topology}traffic:\n  - flows:\n{}generator: verbs\npolicies: [ecmp, lcmp]\n\
+         scale: {{ rate: 1/2000, time: 100 }}\nseed: 1\n",
+        flows.collect::<String>()
+    )
+}
+
+/// Flows of a run in a guest, by policy; progress shows every quarter of them.
+const FLOWS: usize = 160;
+
+/// Maximum time that things of an attacked lab may take to vanish.
+const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,0 +1,150 @@
+//! Host's end of an outbox.
+
+use std::{fs::File, io};
+
+use nix::sys::memfd::{MFdFlags, memfd_create};
+
+use super::{DEVICE_BYTES, shared::Shared};
+
+/// Host's end of a guest's outbox.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    shared: Shared,
+    taken: u64,
+}
+
+impl Incoming {
+    /// Makes the memory of an outbox; QEMU inherits the file.
+    pub(crate) fn new() -> io::Result<(Self, File)> {
+        let memory = File::from(memfd_create(c"lcmp-lab-outbox", MFdFlags::MFD_CLOEXEC)?);
+        memory.set_len(DEVICE_BYTES as u64)?;
+        Ok((Self::over(&memory, DEVICE_BYTES)?, memory))
+    }
+
+    pub(super) fn over(memory: &File, bytes: usize) -> io::Result<Self> {
+        let shared = Shared::map(memory, bytes)?;
+        Ok(Self { shared, taken: 0 })
+    }
+
+    /// Passes the bytes that have arrived since the last call to `keep`, and frees their place once they
+    /// are kept.
+    ///
+    /// # Errors
+    /// Those of `keep`, and positions that no guest of ours writes.
+    pub(crate) fn take(&mut self, keep: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let count = self.shared.written().wrapping_sub(self.taken);
+        if count == 0 {
+            return Ok(());
+        }
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if count > self.shared.capacity() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the guest has overwritten its outbox",
+            ));
+        }
+        let mut bytes = vec![0; count];
+        self.shared.load(self.taken, &mut bytes);
+        keep(&bytes)?;
+        self.taken += count as u64;
+        self.shared.set_taken(self.taken);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::{super::Outbox, *};
+
+    /// Small ring, so that it wraps often.
+    const SMALL: usize = 4096 + 1000;
+
+    fn pair() -> (Outbox, Incoming) {
+        let memory = tempfile::tempfile().unwrap();
+        memory.set_len(SMALL as u64).unwrap();
+        let outbox = Outbox::over(&memory, SMALL).unwrap();
+        (outbox, Incoming::over(&memory, SMALL).unwrap())
+    }
+
+    fn take(incoming: &mut Incoming) -> Vec<u8> {
+        let mut taken = Vec::new();
+        let kept = incoming.take(|bytes| {
+            taken.extend_from_slice(bytes);
+            Ok(())
+        });
+        kept.unwrap();
+        taken
+    }
+
+    /// Returns `count` bytes that differ from their neighbours in the ring.
+    fn bytes(count: usize, seed: usize) -> Vec<u8> {
+        let byte = |index: usize| u8::try_from((index * 31 + seed) % 251).unwrap();
+        (0..count).map(byte).collect()
+    }
+
+    #[test]
+    fn bytes_arrive_in_order_however_often_the_ring_wraps() {
+        let (mut outbox, mut incoming) = pair();
+        let (mut sent, mut received) = (Vec::new(), Vec::new());
+        for round in 0..400 {
+            let more = bytes(round * 37 % 700, round);
+            outbox.send(&more);
+            sent.extend(more);
+            if round % 3 == 0 {
+                received.extend(take(&mut incoming));
+            }
+        }
+        let host = thread::spawn(move || {
+            while received.len() < sent.len() {
+                received.extend(take(&mut incoming));
+            }
+            assert_eq!(received, sent);
+        });
+        outbox.drain();
+        host.join().unwrap();
+    }
+
+    #[test]
+    fn a_full_ring_makes_nobody_wait_and_loses_nothing() {
+        let (mut outbox, mut incoming) = pair();
+        let sent = bytes(5_000, 1);
+        outbox.send(&sent);
+        outbox.send(b"more");
+        let mut received = Vec::new();
+        while received.len() < sent.len() + 4 {
+            received.extend(take(&mut incoming));
+            outbox.send(b"");
+        }
+        assert_eq!(received, [&sent, b"more".as_slice()].concat());
+    }
+
+    #[test]
+    fn bytes_of_a_guest_that_has_ended_are_still_there() {
+        let (mut outbox, mut incoming) = pair();
+        outbox.send(b"last words");
+        drop(outbox);
+        assert_eq!(take(&mut incoming), b"last words");
+        assert_eq!(take(&mut incoming), b"");
+    }
+
+    #[test]
+    fn bytes_that_cannot_be_kept_stay() {
+        let (mut outbox, mut incoming) = pair();
+        outbox.send(b"row");
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        assert!(incoming.take(|_| Err(full())).is_err());
+        assert_eq!(take(&mut incoming), b"row");
+    }
+
+    #[test]
+    fn positions_that_no_guest_writes_are_an_error() {
+        let (outbox, mut incoming) = pair();
+        drop(outbox);
+        for position in [2_000, u64::MAX] {
+            incoming.shared.set_written(position);
+            assert!(incoming.take(|_| Ok(())).is_err(), "{position}");
+        }
+    }
+}

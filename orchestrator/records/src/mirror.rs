@@ -1,0 +1,69 @@
+//! Copy of a run's tables elsewhere, while they are written.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Write},
+    path::Path,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+/// Receiver of all that is appended to a run's tables; none until it is set.
+#[derive(Clone, Default)]
+pub(crate) struct Mirror(Arc<OnceLock<Mutex<Box<Append>>>>);
+
+/// Function of a table's file name and of the bytes that were appended to it.
+pub(crate) type Append = dyn FnMut(&str, &[u8]) + Send;
+
+impl Mirror {
+    /// Calls `append` from now on; the first receiver stays.
+    pub(crate) fn set(&self, append: Box<Append>) {
+        let _ = self.0.set(Mutex::new(append));
+    }
+
+    fn append(&self, table: &str, bytes: &[u8]) {
+        if let Some(append) = self.0.get() {
+            let mut append = append.lock().unwrap_or_else(PoisonError::into_inner);
+            append(table, bytes);
+        }
+    }
+}
+
+impl fmt::Debug for Mirror {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mirror")
+    }
+}
+
+/// File of a table, with the mirror of what is written to it.
+#[derive(Debug)]
+pub(crate) struct TableFile {
+    name: &'static str,
+    file: File,
+    mirror: Mirror,
+}
+
+impl TableFile {
+    /// Creates the file of table `name` at `path`, which does not exist.
+    pub(crate) fn create(path: &Path, name: &'static str, mirror: Mirror) -> io::Result<Self> {
+        let file = File::create_new(path)?;
+        Ok(Self { name, file, mirror })
+    }
+
+    /// Syncs the file to the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+}
+
+impl Write for TableFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.mirror.append(self.name, &bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
