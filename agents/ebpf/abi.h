@@ -20,6 +20,15 @@
 #define CANDIDATE_KEPT 2
 #define NO_QP 0xffffffffU
 #define ROCE_PORT 4791
+#define ONE_Q30 0x40000000ULL
+#define MAX_HYPER_STAGES 1048576
+#define MAX_RAISES 8388608
+#define CNP_QP 0x800000U
+#define LAW_START 0
+#define LAW_TIMER 1
+#define LAW_SENT 2
+#define LAW_CNP 3
+#define LAW_MARKED 4
 #define TRIGGER_NEW_FLOW 0 // First packet of a flow.
 #define TRIGGER_FAILOVER 1 // Packet of a pinned flow whose port is dead (fast failover).
 #define TRIGGER_FLOW_AGEING 2 // Packet past a size threshold whose next hop is not among the cheapest any more.
@@ -326,5 +335,203 @@ _Static_assert(__builtin_offsetof(struct decision_record, rule) == 45, "decision
 _Static_assert(__builtin_offsetof(struct decision_record, count) == 46, "decision_record.count");
 _Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 47, "decision_record.cheapest");
 _Static_assert(__builtin_offsetof(struct decision_record, candidates) == 48, "decision_record.candidates");
+
+// Parameters of DCQCN's reaction point and notification point.
+struct dcqcn_params {
+	// Minimum time between two CNPs of one QP (N).
+	__u64 cnp_interval;
+	// Time without a CNP after which α decays (K); not 0.
+	__u64 alpha_interval;
+	// Time between two raises of the rate (T); not 0.
+	__u64 increase_interval;
+	// Bytes sent between two raises of the rate (B); not 0.
+	__u64 byte_counter;
+	// Raise of the target after fast recovery (R_AI), bit/s.
+	__u64 additive_bps;
+	// Raise of the target per stage once timer and byte counter are past fast recovery (R_HAI),
+	// bit/s.
+	__u64 hyper_bps;
+	// Minimum rate, bit/s; not 0.
+	__u64 min_bps;
+	// Weight of a new mark in α (g), Q30.
+	__u32 gain_q30;
+	// Raises of fast recovery (F).
+	__u32 fast_recovery;
+};
+_Static_assert(sizeof(struct dcqcn_params) == 64, "dcqcn_params");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, cnp_interval) == 0, "dcqcn_params.cnp_interval");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, alpha_interval) == 8, "dcqcn_params.alpha_interval");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, increase_interval) == 16, "dcqcn_params.increase_interval");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, byte_counter) == 24, "dcqcn_params.byte_counter");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, additive_bps) == 32, "dcqcn_params.additive_bps");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, hyper_bps) == 40, "dcqcn_params.hyper_bps");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, min_bps) == 48, "dcqcn_params.min_bps");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, gain_q30) == 56, "dcqcn_params.gain_q30");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, fast_recovery) == 60, "dcqcn_params.fast_recovery");
+
+// DCQCN's reaction point: state of a sending QP.
+struct reaction_point {
+	// Rate (R_C), bit/s.
+	__u64 rate_bps;
+	// Target rate (R_T), bit/s.
+	__u64 target_bps;
+	// Rate of the NIC, bit/s.
+	__u64 line_bps;
+	// Time of the next decay of α, which is made up for at the next cut; the largest number: never.
+	__u64 alpha_due;
+	// Time of the timer's next raise; the largest number: never.
+	__u64 increase_due;
+	// Bytes to send until the byte counter raises the rate.
+	__u64 bytes_left;
+	// Estimate of congestion (α), Q30.
+	__u32 alpha_q30;
+	// Raises by the timer since the last cut.
+	__u32 timer_stage;
+	// Raises by the byte counter since the last cut.
+	__u32 byte_stage;
+	// Zero.
+	__u32 pad;
+};
+_Static_assert(sizeof(struct reaction_point) == 64, "reaction_point");
+_Static_assert(__builtin_offsetof(struct reaction_point, rate_bps) == 0, "reaction_point.rate_bps");
+_Static_assert(__builtin_offsetof(struct reaction_point, target_bps) == 8, "reaction_point.target_bps");
+_Static_assert(__builtin_offsetof(struct reaction_point, line_bps) == 16, "reaction_point.line_bps");
+_Static_assert(__builtin_offsetof(struct reaction_point, alpha_due) == 24, "reaction_point.alpha_due");
+_Static_assert(__builtin_offsetof(struct reaction_point, increase_due) == 32, "reaction_point.increase_due");
+_Static_assert(__builtin_offsetof(struct reaction_point, bytes_left) == 40, "reaction_point.bytes_left");
+_Static_assert(__builtin_offsetof(struct reaction_point, alpha_q30) == 48, "reaction_point.alpha_q30");
+_Static_assert(__builtin_offsetof(struct reaction_point, timer_stage) == 52, "reaction_point.timer_stage");
+_Static_assert(__builtin_offsetof(struct reaction_point, byte_stage) == 56, "reaction_point.byte_stage");
+_Static_assert(__builtin_offsetof(struct reaction_point, pad) == 60, "reaction_point.pad");
+
+// Step of the law's self-test: an event, and the state before it, which the program replaces.
+struct law_step {
+	// Event, LAW_*.
+	__u32 event;
+	// Wire bytes of a sent packet.
+	__u32 bytes;
+	// Time of the event.
+	__u64 now;
+	// Earliest time of the next CNP of the receiver.
+	__u64 next_cnp;
+	// CNPs that the receiver has sent.
+	__u64 cnps;
+	// Parameters.
+	struct dcqcn_params params;
+	// State of the sender.
+	struct reaction_point point;
+};
+_Static_assert(sizeof(struct law_step) == 160, "law_step");
+_Static_assert(__builtin_offsetof(struct law_step, event) == 0, "law_step.event");
+_Static_assert(__builtin_offsetof(struct law_step, bytes) == 4, "law_step.bytes");
+_Static_assert(__builtin_offsetof(struct law_step, now) == 8, "law_step.now");
+_Static_assert(__builtin_offsetof(struct law_step, next_cnp) == 16, "law_step.next_cnp");
+_Static_assert(__builtin_offsetof(struct law_step, cnps) == 24, "law_step.cnps");
+_Static_assert(__builtin_offsetof(struct law_step, params) == 32, "law_step.params");
+_Static_assert(__builtin_offsetof(struct law_step, point) == 96, "law_step.point");
+
+// Parameters of the host programs.
+struct host_params {
+	// Parameters of the law, in nanoseconds.
+	struct dcqcn_params law;
+	// Time after which a parked packet is looked at again at the earliest, ns; at least the timer's
+	// interval is waited for.
+	__u64 horizon_ns;
+	// Interface through which packets enter the pacer.
+	__u32 pacer;
+	// 1: the pacer drops what it holds, as the flows are being given up.
+	__u32 is_closing;
+};
+_Static_assert(sizeof(struct host_params) == 80, "host_params");
+_Static_assert(__builtin_offsetof(struct host_params, law) == 0, "host_params.law");
+_Static_assert(__builtin_offsetof(struct host_params, horizon_ns) == 64, "host_params.horizon_ns");
+_Static_assert(__builtin_offsetof(struct host_params, pacer) == 72, "host_params.pacer");
+_Static_assert(__builtin_offsetof(struct host_params, is_closing) == 76, "host_params.is_closing");
+
+// QP with a direction: the one that its data packets name.
+struct qp_key {
+	// Source address of data packets, in network byte order.
+	__u32 src;
+	// Destination address of data packets, in network byte order.
+	__u32 dst;
+	// Destination QP of data packets.
+	__u32 dest_qp;
+};
+_Static_assert(sizeof(struct qp_key) == 12, "qp_key");
+_Static_assert(__builtin_offsetof(struct qp_key, src) == 0, "qp_key.src");
+_Static_assert(__builtin_offsetof(struct qp_key, dst) == 4, "qp_key.dst");
+_Static_assert(__builtin_offsetof(struct qp_key, dest_qp) == 8, "qp_key.dest_qp");
+
+// Sending QP: its reaction point and its place in the pacer.
+struct paced_qp {
+	// State of the law.
+	struct reaction_point point;
+	// Time from which the next packet is due after its predecessor's transmission, ns.
+	__u64 last_tx_ns;
+	// CNPs received.
+	__u64 cnps;
+	// Packets that left the pacer.
+	__u64 packets;
+	// Bytes that left the pacer, Ethernet header included.
+	__u64 bytes;
+	// Packets sent round again because they were early or out of turn.
+	__u64 rounds;
+	// Bytes of the packet that left the pacer last.
+	__u32 last_bytes;
+	// Interface of the host's NIC.
+	__u32 nic;
+	// Sequence number of the next packet that enters the pacer.
+	__u32 next_in;
+	// Sequence number of the next packet that leaves it.
+	__u32 next_out;
+	// Largest number of packets in the pacer.
+	__u32 max_parked;
+	// Packets that left out of order because one before them never came.
+	__u32 out_of_order;
+};
+_Static_assert(sizeof(struct paced_qp) == 128, "paced_qp");
+_Static_assert(__builtin_offsetof(struct paced_qp, point) == 0, "paced_qp.point");
+_Static_assert(__builtin_offsetof(struct paced_qp, last_tx_ns) == 64, "paced_qp.last_tx_ns");
+_Static_assert(__builtin_offsetof(struct paced_qp, cnps) == 72, "paced_qp.cnps");
+_Static_assert(__builtin_offsetof(struct paced_qp, packets) == 80, "paced_qp.packets");
+_Static_assert(__builtin_offsetof(struct paced_qp, bytes) == 88, "paced_qp.bytes");
+_Static_assert(__builtin_offsetof(struct paced_qp, rounds) == 96, "paced_qp.rounds");
+_Static_assert(__builtin_offsetof(struct paced_qp, last_bytes) == 104, "paced_qp.last_bytes");
+_Static_assert(__builtin_offsetof(struct paced_qp, nic) == 108, "paced_qp.nic");
+_Static_assert(__builtin_offsetof(struct paced_qp, next_in) == 112, "paced_qp.next_in");
+_Static_assert(__builtin_offsetof(struct paced_qp, next_out) == 116, "paced_qp.next_out");
+_Static_assert(__builtin_offsetof(struct paced_qp, max_parked) == 120, "paced_qp.max_parked");
+_Static_assert(__builtin_offsetof(struct paced_qp, out_of_order) == 124, "paced_qp.out_of_order");
+
+// Receiving QP: its notification point.
+struct marked_qp {
+	// Earliest time of the next CNP, ns.
+	__u64 next_cnp;
+	// Marked packets received.
+	__u64 marked;
+	// CNPs sent.
+	__u64 cnps;
+};
+_Static_assert(sizeof(struct marked_qp) == 24, "marked_qp");
+_Static_assert(__builtin_offsetof(struct marked_qp, next_cnp) == 0, "marked_qp.next_cnp");
+_Static_assert(__builtin_offsetof(struct marked_qp, marked) == 8, "marked_qp.marked");
+_Static_assert(__builtin_offsetof(struct marked_qp, cnps) == 16, "marked_qp.cnps");
+
+// Counters of the host programs.
+struct host_counters {
+	// Data packets that were not paced for want of a row for their QP.
+	__u64 unpaced;
+	// Marked packets whose CNP could not be sent.
+	__u64 lost_cnps;
+	// CNPs of QPs without a row.
+	__u64 stray_cnps;
+	// Packets that the pacer dropped: all while it closes, and those of QPs without a row.
+	__u64 dropped;
+};
+_Static_assert(sizeof(struct host_counters) == 32, "host_counters");
+_Static_assert(__builtin_offsetof(struct host_counters, unpaced) == 0, "host_counters.unpaced");
+_Static_assert(__builtin_offsetof(struct host_counters, lost_cnps) == 8, "host_counters.lost_cnps");
+_Static_assert(__builtin_offsetof(struct host_counters, stray_cnps) == 16, "host_counters.stray_cnps");
+_Static_assert(__builtin_offsetof(struct host_counters, dropped) == 24, "host_counters.dropped");
 
 #endif

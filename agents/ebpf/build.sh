@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds switch programs.
+# Builds switch programs and host programs.
 #
 #   build.sh [DIRECTORY]         all in the tree, into DIRECTORY, by default beside their sources
 #   build.sh SOURCE.c OBJECT.o   one of your own; it may `#include "switch.bpf.h"`
 #
-# The objects in the tree are what the agent embeds and what the examples run, so that neither needs
+# The objects in the tree are what the program embeds and what the examples run, so that neither needs
 # clang. Their bytes depend on the sources and the compiler alone: DWARF is stripped, BTF is kept (the
 # loader reads the maps from it), and the path of this directory is not recorded.
 set -eu

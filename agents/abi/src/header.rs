@@ -5,6 +5,11 @@ use core::fmt::Write as _;
 
 use crate::{
     Rule, Trigger,
+    dcqcn::{
+        CNP_QP, DcqcnParams, HostCounters, HostParams, LAW_CNP, LAW_MARKED, LAW_SENT, LAW_START,
+        LAW_TIMER, LawStep, MAX_HYPER_STAGES, MAX_RAISES, MarkedQp, ONE_Q30, PacedQp, QpKey,
+        ReactionPoint,
+    },
     layout::{Field, Row},
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{
@@ -17,7 +22,7 @@ use crate::{
 };
 
 /// Rows of the header, each after the rows it contains.
-const ROWS: [Row; 12] = [
+const ROWS: [Row; 20] = [
     FlowKey::ROW,
     FlowEntry::ROW,
     PrefixKey::ROW,
@@ -30,6 +35,14 @@ const ROWS: [Row; 12] = [
     Counters::ROW,
     ScoredCandidate::ROW,
     DecisionRecord::ROW,
+    DcqcnParams::ROW,
+    ReactionPoint::ROW,
+    LawStep::ROW,
+    HostParams::ROW,
+    QpKey::ROW,
+    PacedQp::ROW,
+    MarkedQp::ROW,
+    HostCounters::ROW,
 ];
 
 /// Returns the text of `agents/ebpf/abi.h`.
@@ -55,6 +68,15 @@ pub fn abi_h() -> String {
         ("CANDIDATE_KEPT", format!("{CANDIDATE_KEPT}")),
         ("NO_QP", format!("{NO_QP:#x}U")),
         ("ROCE_PORT", format!("{ROCE_PORT}")),
+        ("ONE_Q30", format!("{ONE_Q30:#x}ULL")),
+        ("MAX_HYPER_STAGES", format!("{MAX_HYPER_STAGES}")),
+        ("MAX_RAISES", format!("{MAX_RAISES}")),
+        ("CNP_QP", format!("{CNP_QP:#x}U")),
+        ("LAW_START", format!("{LAW_START}")),
+        ("LAW_TIMER", format!("{LAW_TIMER}")),
+        ("LAW_SENT", format!("{LAW_SENT}")),
+        ("LAW_CNP", format!("{LAW_CNP}")),
+        ("LAW_MARKED", format!("{LAW_MARKED}")),
     ];
     for (name, value) in constants {
         define(&mut text, name, &value, "");

@@ -1,9 +1,11 @@
-//! Interface between the switch program, its agent and the controller.
+//! Interface between the switch program, its agent and the controller, and between the host programs and
+//! whoever loads them.
 //!
 //! These declarations are the only ones: `agents/ebpf/abi.h` is printed from them, and a test fails
 //! when that file is stale. Must not contain: clocks, floats, I/O, decisions.
 //!
 //! - [`rows`][]: map rows and ring buffer records (`repr(C)`), table sizes, constants
+//! - [`dcqcn`][]: rows of the host programs: DCQCN and its pacer
 //! - [`layout`][]: declaration of a row for Rust and C at once
 //! - [`header`][]: printer of `abi.h`
 //! - [`lcmp`][]: LCMP's parameters, declared in `lab-parameters`
@@ -20,6 +22,7 @@
 
 extern crate alloc;
 
+pub mod dcqcn;
 pub mod decision;
 pub mod header;
 pub mod layout;

@@ -34,6 +34,7 @@ fn the_objects_in_the_tree_are_fresh() {
     for object in [
         "switch.bpf.o",
         "bench.bpf.o",
+        "host.bpf.o",
         "examples/delay-only.bpf.o",
         "examples/two-choice.bpf.o",
     ] {

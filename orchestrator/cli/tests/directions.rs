@@ -47,6 +47,19 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-policy",
         &[ENGINES, &["rand_core", "lab-plan", "lab-scenario"]],
     ),
+    // So is congestion control.
+    (
+        "lab-dcqcn",
+        &[ENGINES, &["rand_core", "lab-plan", "lab-scenario"]],
+    ),
+    // Host programs have neither plan nor records.
+    (
+        "lab-host",
+        &[
+            &["tokio", "rtnetlink", "polars"],
+            &["lab-plan", "lab-scenario", "lab-records"],
+        ],
+    ),
     // Parameters are declared without their users.
     (
         "lab-parameters",

@@ -11,7 +11,8 @@
 //! - [`Dctcp`][]
 //! - [`with_control`][]: dispatch from a plan to a type
 //!
-//! Floats are only added, multiplied and divided, which gives the same result on every machine.
+//! [`Dcqcn`] computes in integers, as a lab's host programs do. The others' floats are only added,
+//! multiplied and divided, which gives the same result on every machine.
 
 mod dcqcn;
 mod dcqcn_artifact;

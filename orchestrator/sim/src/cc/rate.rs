@@ -30,11 +30,6 @@ pub(super) const fn plus(rate: BitsPerSec, raise: BitsPerSec) -> BitsPerSec {
     whole(rate.get().saturating_add(raise.get()))
 }
 
-/// Returns the mean of two rates.
-pub(super) const fn average(a: BitsPerSec, b: BitsPerSec) -> BitsPerSec {
-    whole(a.get().midpoint(b.get()))
-}
-
 /// Returns the sum of both halves, each cut as in NS-3, which loses 1 bit/s if both rates are odd.
 pub(super) const fn midway(a: BitsPerSec, b: BitsPerSec) -> BitsPerSec {
     whole(a.get() / 2 + b.get() / 2)
@@ -89,7 +84,6 @@ mod tests {
     fn halves_are_cut_each_by_itself() {
         assert_eq!(midway(bits(101), bits(103)), bits(101));
         assert_eq!(midway(bits(100), bits(104)), bits(102));
-        assert_eq!(average(bits(101), bits(103)), bits(102));
     }
 
     #[test]

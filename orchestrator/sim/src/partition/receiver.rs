@@ -1,5 +1,7 @@
 //! Receiving QPs of hosts: they answer data and pass answers to the sending QP.
 
+use lab_dcqcn::notification::next_cnp;
+
 use super::Partition;
 use crate::{
     cc::{CongestionControl, Notification},
@@ -79,9 +81,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let mut is_cnp_due = false;
         if let Notification::Cnp(interval) = notification
             && packet.is_marked()
-            && now >= receiver.next_cnp
+            && let Some(next) = next_cnp(receiver.next_cnp.picos(), now.picos(), interval.picos())
         {
-            receiver.next_cnp = now + interval;
+            receiver.next_cnp = SimTime::from_picos(next);
             is_cnp_due = true;
         }
         if is_cnp_due {

@@ -1,0 +1,37 @@
+//! DCQCN as pure integer functions: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments",
+//! SIGCOMM '15, section 3.
+//!
+//! One law for both engines: the simulator calls these functions, and the host programs of a lab have the
+//! same in `agents/ebpf/dcqcn.bpf.h`, held to them on a million random steps (`lab-host`). Must not
+//! contain: std, floats, clocks, randomness, unsafe code.
+//!
+//! - [`parameters`][]: the law's parameters from those of a plan
+//! - [`reaction`][]: reaction point, the sender's rate
+//! - [`notification`][]: notification point, the receiver's CNPs
+//!
+//! Rates are bit/s, sizes bytes of the wire. Times are in one unit of the caller's choice: nanoseconds
+//! in the kernel, picoseconds in the simulator. α and its gain are fractions of 2^30 (Q30).
+//!
+//! ```
+//! use lab_dcqcn::{parameters, reaction};
+//! use lab_parameters::DcqcnConfig;
+//!
+//! let params = parameters::of(&DcqcnConfig::PAPER, 1);
+//! let mut point = reaction::start(100_000_000_000, &params);
+//! reaction::on_cnp(&mut point, 1_000_000, &params);
+//! assert_eq!(point.rate_bps, 50_000_000_000);
+//! reaction::on_timer(&mut point, 1_055_000, &params);
+//! assert_eq!(point.rate_bps, 75_000_000_000);
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(clippy::float_arithmetic)]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod notification;
+pub mod parameters;
+pub mod reaction;
+
+pub use lab_abi::dcqcn::{DcqcnParams, ReactionPoint};

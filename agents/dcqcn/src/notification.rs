@@ -1,0 +1,27 @@
+//! Notification point: CNPs of a receiving QP.
+
+/// Returns the earliest time of the next CNP if the marked packet of `now` makes the receiver send one;
+/// `earliest` is that time so far, 0 at first.
+///
+/// The receiver sends a CNP for a marked packet, at most one per QP in `interval` (section 3.1, and
+/// RoCEv2 annex A17.9.3).
+#[must_use]
+pub const fn next_cnp(earliest: u64, now: u64, interval: u64) -> Option<u64> {
+    if now >= earliest {
+        Some(now.saturating_add(interval))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marked_packet_within_the_interval_makes_no_cnp() {
+        let after_first = next_cnp(0, 7, 50).expect("the first does");
+        assert_eq!(next_cnp(after_first, 56, 50), None);
+        assert_eq!(next_cnp(after_first, 57, 50), Some(107));
+    }
+}

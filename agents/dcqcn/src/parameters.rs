@@ -1,0 +1,46 @@
+//! Parameters of the law from those of a plan.
+
+use lab_abi::dcqcn::{DcqcnParams, MAX_RATE_BPS, ONE_Q30};
+use lab_parameters::DcqcnConfig;
+use lab_units::{BitsPerSec, Nanos, Ratio};
+
+/// Returns the law's parameters of `config`, of the preset `paper`, with `ticks_per_nano` units of time
+/// in a nanosecond.
+///
+/// The gain is rounded to 2^-30. Raises above [`MAX_RATE_BPS`], 4.4 Tbit/s, are cut to it: no target is
+/// above a line rate, and no line rate above that.
+#[must_use]
+pub fn of(config: &DcqcnConfig, ticks_per_nano: u64) -> DcqcnParams {
+    let ticks = |time: Nanos| time.get().saturating_mul(ticks_per_nano);
+    let rate = |rate: BitsPerSec| rate.get().min(MAX_RATE_BPS);
+    DcqcnParams {
+        cnp_interval: ticks(config.cnp_interval_ns),
+        alpha_interval: ticks(config.alpha_interval_ns).max(1),
+        increase_interval: ticks(config.increase_interval_ns).max(1),
+        byte_counter: config.byte_counter_bytes.get().max(1),
+        additive_bps: rate(config.additive_rate_bps),
+        hyper_bps: rate(config.hyper_rate_bps),
+        min_bps: rate(config.min_rate_bps),
+        gain_q30: q30(config.gain),
+        fast_recovery: config.fast_recovery,
+    }
+}
+
+/// Returns a fraction of at most one in Q30, to the nearest.
+fn q30(fraction: Ratio) -> u32 {
+    let scaled = fraction.scale_nearest(u64::from(ONE_Q30));
+    u32::try_from(scaled).map_or(ONE_Q30, |scaled| scaled.min(ONE_Q30))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_gain_is_exact_and_times_are_in_the_callers_unit() {
+        let params = of(&DcqcnConfig::PAPER, 1_000);
+        assert_eq!(params.gain_q30, 1 << 22);
+        assert_eq!(params.alpha_interval, 55_000_000);
+        assert_eq!((params.additive_bps, params.fast_recovery), (40_000_000, 5));
+    }
+}

@@ -1,0 +1,461 @@
+// Host programs: congestion control of SoftRoCE, which has none.
+//
+// `nic_ingress` and `nic_egress` are at every host's NIC, `pacer_egress` and `pacer_gate` at the two ends
+// of one pair of interfaces, the pacer, whose first end has an fq qdisc:
+//
+//   sender     rxe ──> nic_egress ──> pacer_egress, fq ──veth──> pacer_gate ──> nic_egress ──> NIC
+//   receiver   NIC ──> nic_ingress ──> rxe, and for a marked packet a CNP ──> nic_egress ──> NIC
+//
+// A QP's data packets are parked in fq until their time comes by the rate. fq keeps a packet until the time
+// that it had when it entered, and the rate may have changed by then: the gate therefore looks at each
+// packet again and sends it round once more if it is early or out of turn. Turns are by a number that a
+// packet gets when it enters the pacer, in its mark. No packet is dropped, and none overtakes another of
+// its QP.
+//
+// The CNP is made from a clone of the marked packet and ends at the sender's NIC, so that rxe sees no new
+// packet. Its destination QP is the receiver's own with the bit CNP_QP: the receiver does not know the
+// sender's, and the sender knows its flow by the receiver's.
+//
+// The programs take no locks: all interfaces receive and send on one CPU.
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/pkt_cls.h>
+#include <linux/udp.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "abi.h"
+#include "dcqcn.bpf.h"
+
+#define NSEC_PER_SEC 1000000000ULL
+#define PACED 0x80000000U	/* mark of a packet of the pacer: this bit and its number */
+#define NUMBER 0x7fffffffU
+#define CNP_REQUEST 0x434e5001U /* mark of a clone that is to become a CNP */
+#define CNP_READY 0x434e5002U	/* mark of a CNP */
+#define NEAR 8			/* places looked at again by the rate; later ones by the target */
+#define AGAIN_NS 20000		/* a packet out of turn is looked at again after this time at the earliest */
+#define LOST_NS NSEC_PER_SEC	/* a packet that is not in its turn by then will not come */
+
+/* Base transport header. */
+#define OP_LAST_REQUEST 0x0b	/* SEND and WRITE of reliable connections: 0x00 to 0x0b */
+#define OP_FIRST_RESPONSE 0x0d	/* data that a READ asked for */
+#define OP_LAST_RESPONSE 0x10
+#define OP_CNP 0x81		/* RoCEv2, annex A17.9.3 */
+#define BECN 0x40000000U
+#define QP_BITS 0xffffffU
+
+#define ECN_CE 3
+#define CNP_TOS (48 << 2)	/* class of network control */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct host_params);
+} host SEC(".maps");
+
+// Rate of each NIC in bit/s, by interface.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} nics SEC(".maps");
+
+// Sending QPs, which the loader removes between repetitions.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct qp_key);
+	__type(value, struct paced_qp);
+} senders SEC(".maps");
+
+// Receiving QPs that had marked packets.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct qp_key);
+	__type(value, struct marked_qp);
+} receivers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct host_counters);
+} host_counts SEC(".maps");
+
+struct roce_headers {
+	struct ethhdr eth;
+	struct iphdr ip;
+	struct udphdr udp;
+	__u8 opcode;
+	__u8 flags;
+	__be16 partition;
+	__be32 dest_qp;
+	__be32 psn;
+} __attribute__((packed));
+
+// Reads the headers of a RoCEv2 packet; returns 0 for any other.
+static __always_inline int read_headers(struct __sk_buff *skb, struct roce_headers *headers)
+{
+	if (skb->protocol != bpf_htons(ETH_P_IP) ||
+	    bpf_skb_load_bytes(skb, 0, headers, sizeof(*headers)))
+		return 0;
+	return headers->ip.ihl == 5 && headers->ip.protocol == IPPROTO_UDP &&
+	       headers->udp.dest == bpf_htons(ROCE_PORT);
+}
+
+static __always_inline int is_data(__u8 opcode)
+{
+	return opcode <= OP_LAST_REQUEST ||
+	       (opcode >= OP_FIRST_RESPONSE && opcode <= OP_LAST_RESPONSE);
+}
+
+// Key of the QP of a data packet.
+static __always_inline struct qp_key data_key(const struct roce_headers *headers)
+{
+	struct qp_key key = {
+		.src = headers->ip.saddr,
+		.dst = headers->ip.daddr,
+		.dest_qp = bpf_ntohl(headers->dest_qp) & QP_BITS,
+	};
+
+	return key;
+}
+
+static __always_inline const struct host_params *params(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&host, &zero);
+}
+
+static __always_inline struct host_counters *counts(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&host_counts, &zero);
+}
+
+// Returns the time that `bytes` take at the QP's rate.
+static __always_inline __u64 wire_time(const struct paced_qp *qp, __u64 bytes)
+{
+	return bytes * 8 * NSEC_PER_SEC / qp->point.rate_bps;
+}
+
+// Returns the time from which the QP's next packet may leave.
+static __always_inline __u64 due_time(const struct paced_qp *qp)
+{
+	return qp->last_tx_ns + wire_time(qp, qp->last_bytes);
+}
+
+// Drops a packet and counts it.
+static __always_inline int dropped(void)
+{
+	struct host_counters *count = counts();
+
+	if (count)
+		count->dropped++;
+	return TC_ACT_SHOT;
+}
+
+// Turns the clone of a marked packet into a CNP, and sends it once more, so that queues see its length.
+static __always_inline int make_cnp(struct __sk_buff *skb, const struct roce_headers *data)
+{
+	struct {
+		struct roce_headers headers;
+		__u8 reserved[16];
+		__be32 icrc; /* nobody reads it: rxe never sees a CNP */
+	} __attribute__((packed)) cnp = {};
+	struct roce_headers *headers = &cnp.headers;
+	__u32 qp = bpf_ntohl(data->dest_qp) & QP_BITS, sum = 0;
+	union {
+		struct iphdr header;
+		__u16 words[10];
+	} ip = {
+		.header = {
+			.version = 4,
+			.ihl = 5,
+			.tos = CNP_TOS,
+			.tot_len = bpf_htons(sizeof(cnp) - sizeof(struct ethhdr)),
+			.frag_off = bpf_htons(0x4000), /* do not fragment */
+			.ttl = 64,
+			.protocol = IPPROTO_UDP,
+			.saddr = data->ip.daddr,
+			.daddr = data->ip.saddr,
+		},
+	};
+
+	for (int word = 0; word < 10; word++)
+		sum += ip.words[word];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	ip.header.check = ~sum;
+	__builtin_memcpy(headers->eth.h_dest, data->eth.h_source, ETH_ALEN);
+	__builtin_memcpy(headers->eth.h_source, data->eth.h_dest, ETH_ALEN);
+	headers->eth.h_proto = bpf_htons(ETH_P_IP);
+	headers->ip = ip.header;
+	// Both directions of a connection have one source port, so that switches send CNPs the ACKs' way:
+	// https://github.com/torvalds/linux/blob/v6.1/include/rdma/ib_verbs.h, rdma_get_udp_sport
+	headers->udp.source = data->udp.source;
+	headers->udp.dest = bpf_htons(ROCE_PORT);
+	headers->udp.len = bpf_htons(sizeof(cnp) - sizeof(struct ethhdr) - sizeof(struct iphdr));
+	headers->opcode = OP_CNP;
+	headers->partition = 0xffff;
+	headers->dest_qp = bpf_htonl(BECN | CNP_QP | qp);
+	if (bpf_skb_change_tail(skb, sizeof(cnp), 0) ||
+	    bpf_skb_store_bytes(skb, 0, &cnp, sizeof(cnp), 0)) {
+		struct host_counters *count = counts();
+
+		if (count)
+			count->lost_cnps++;
+		return TC_ACT_SHOT;
+	}
+	skb->mark = CNP_READY;
+	return bpf_redirect(skb->ifindex, 0);
+}
+
+// Returns the row of a sending QP, which starts with its first packet; null if there is no room.
+static __always_inline struct paced_qp *find_sender(struct __sk_buff *skb, const struct qp_key *key,
+						    const struct host_params *params)
+{
+	struct paced_qp *qp = bpf_map_lookup_elem(&senders, key);
+	struct paced_qp first = {};
+	__u32 nic = skb->ifindex;
+	__u64 *line_bps;
+
+	if (qp)
+		return qp;
+	line_bps = bpf_map_lookup_elem(&nics, &nic);
+	if (!line_bps)
+		return 0;
+	dcqcn_start(&first.point, &params->law, *line_bps);
+	first.nic = nic;
+	if (bpf_map_update_elem(&senders, key, &first, BPF_NOEXIST))
+		return 0;
+	return bpf_map_lookup_elem(&senders, key);
+}
+
+// Egress of a NIC: data go through the pacer first.
+SEC("classifier")
+int nic_egress(struct __sk_buff *skb)
+{
+	const struct host_params *host_params = params();
+	struct host_counters *count = counts();
+	struct roce_headers headers;
+	struct qp_key key;
+
+	if (!host_params || !count || skb->mark & PACED || skb->mark == CNP_READY ||
+	    !read_headers(skb, &headers))
+		return TC_ACT_OK;
+	if (skb->mark == CNP_REQUEST)
+		return make_cnp(skb, &headers);
+	if (!is_data(headers.opcode))
+		return TC_ACT_OK;
+	key = data_key(&headers);
+	if (!find_sender(skb, &key, host_params)) {
+		count->unpaced++;
+		return TC_ACT_OK;
+	}
+	return bpf_redirect(host_params->pacer, 0);
+}
+
+// Egress of the pacer, before its fq: the time until which the packet is parked.
+//
+// A packet's place is the number of its QP's packets before it. The first one is due by the rate. The next
+// few are looked at when they are due if the rate stays, later ones when they are due at 9/8 of the
+// target; the fewer are before a packet, the sooner it is looked at again, so that a raise is not
+// missed for more than a few of the timer's intervals.
+SEC("classifier")
+int pacer_egress(struct __sk_buff *skb)
+{
+	const struct host_params *host_params = params();
+	__u64 now, due, until, latest, place, unit, rate;
+	struct roce_headers headers;
+	struct paced_qp *qp;
+	struct qp_key key;
+
+	// The machine's own packets have no business here.
+	if (!host_params || !read_headers(skb, &headers))
+		return TC_ACT_SHOT;
+	key = data_key(&headers);
+	qp = bpf_map_lookup_elem(&senders, &key);
+	if (!qp || host_params->is_closing)
+		return dropped();
+	now = bpf_ktime_get_ns();
+	dcqcn_on_timer(&qp->point, &host_params->law, now);
+	due = due_time(qp);
+	if (!(skb->mark & PACED)) {
+		__u32 parked;
+
+		skb->mark = PACED | (qp->next_in & NUMBER);
+		qp->next_in++;
+		parked = qp->next_in - qp->next_out;
+		if (parked > qp->max_parked)
+			qp->max_parked = parked;
+	}
+	place = (skb->mark - qp->next_out) & NUMBER;
+	until = due;
+	if (place) {
+		if (until < now) /* the first one is late */
+			until = now;
+		rate = place <= NEAR ? qp->point.rate_bps
+				     : qp->point.target_bps + (qp->point.target_bps >> 3);
+		until += place * skb->len * 8 * NSEC_PER_SEC / rate;
+	}
+	unit = host_params->law.increase_interval;
+	if (unit < host_params->horizon_ns)
+		unit = host_params->horizon_ns;
+	latest = now + (place < NEAR ? place + 1 : NEAR) * unit;
+	if (until > latest)
+		until = latest;
+	if (place && until < now + AGAIN_NS)
+		until = now + AGAIN_NS;
+	if (until < now)
+		until = now;
+	skb->tstamp = until;
+	return TC_ACT_OK;
+}
+
+// Ingress at the pacer's other end: the packet leaves if it is due by the rate of now, and in its turn.
+SEC("classifier")
+int pacer_gate(struct __sk_buff *skb)
+{
+	const struct host_params *host_params = params();
+	struct roce_headers headers;
+	struct paced_qp *qp;
+	struct qp_key key;
+	__u64 now, due;
+	__u32 place;
+
+	// The machine's own packets have no business here.
+	if (!host_params || !read_headers(skb, &headers))
+		return TC_ACT_SHOT;
+	key = data_key(&headers);
+	qp = bpf_map_lookup_elem(&senders, &key);
+	if (!qp || host_params->is_closing)
+		return dropped();
+	now = bpf_ktime_get_ns();
+	dcqcn_on_timer(&qp->point, &host_params->law, now);
+	due = due_time(qp);
+	place = (skb->mark - qp->next_out) & NUMBER;
+	if (place > NUMBER / 2) {
+		// It was given up below; the receiver has asked for it again.
+		qp->out_of_order++;
+		return bpf_redirect(qp->nic, 0);
+	}
+	if (now < due ||
+	    (place && now < due + LOST_NS + 2 * host_params->law.increase_interval)) {
+		qp->rounds++;
+		return bpf_redirect(host_params->pacer, 0);
+	}
+	if (place) {
+		qp->out_of_order++;
+		qp->next_out += place;
+	}
+	// A timer that is late by less than a packet's time costs no rate.
+	qp->last_tx_ns = now - due < wire_time(qp, skb->len) ? due : now;
+	qp->last_bytes = skb->len;
+	qp->next_out++;
+	qp->packets++;
+	qp->bytes += skb->len;
+	dcqcn_on_sent(&qp->point, &host_params->law, now, skb->len);
+	return bpf_redirect(qp->nic, 0);
+}
+
+// Answers a marked packet with a CNP, if its QP has sent none for an interval.
+static __always_inline void notify(struct __sk_buff *skb, const struct qp_key *key,
+				   const struct host_params *host_params,
+				   struct host_counters *count)
+{
+	struct marked_qp *qp = bpf_map_lookup_elem(&receivers, key);
+
+	if (!qp) {
+		struct marked_qp first = {};
+
+		bpf_map_update_elem(&receivers, key, &first, BPF_NOEXIST);
+		qp = bpf_map_lookup_elem(&receivers, key);
+		if (!qp) {
+			count->lost_cnps++;
+			return;
+		}
+	}
+	qp->marked++;
+	if (!dcqcn_on_marked(&qp->next_cnp, &host_params->law, bpf_ktime_get_ns()))
+		return;
+	qp->cnps++;
+	skb->mark = CNP_REQUEST;
+	if (bpf_clone_redirect(skb, skb->ifindex, 0))
+		count->lost_cnps++;
+	skb->mark = 0;
+}
+
+// Ingress of a NIC: marked data make CNPs; a CNP cuts its QP's rate and ends here.
+SEC("classifier")
+int nic_ingress(struct __sk_buff *skb)
+{
+	const struct host_params *host_params = params();
+	struct host_counters *count = counts();
+	struct roce_headers headers;
+	struct qp_key key;
+
+	if (!host_params || !count || !read_headers(skb, &headers))
+		return TC_ACT_OK;
+	if (headers.opcode == OP_CNP) {
+		struct paced_qp *qp;
+
+		key.src = headers.ip.daddr;
+		key.dst = headers.ip.saddr;
+		key.dest_qp = bpf_ntohl(headers.dest_qp) & QP_BITS & ~CNP_QP;
+		qp = bpf_map_lookup_elem(&senders, &key);
+		if (qp) {
+			qp->cnps++;
+			dcqcn_on_cnp(&qp->point, &host_params->law, bpf_ktime_get_ns());
+		} else {
+			count->stray_cnps++;
+		}
+		return TC_ACT_SHOT;
+	}
+	if (is_data(headers.opcode) && (headers.ip.tos & 3) == ECN_CE) {
+		key = data_key(&headers);
+		notify(skb, &key, host_params, count);
+	}
+	return TC_ACT_OK;
+}
+
+// One step of the law on a state that comes and goes in the packet: the law's self-test, attached nowhere.
+SEC("classifier")
+int law_step(struct __sk_buff *skb)
+{
+	struct law_step step;
+
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, &step, sizeof(step)))
+		return TC_ACT_SHOT;
+	switch (step.event) {
+	case LAW_START:
+		dcqcn_start(&step.point, &step.params, step.point.line_bps);
+		break;
+	case LAW_TIMER:
+		dcqcn_on_timer(&step.point, &step.params, step.now);
+		break;
+	case LAW_SENT:
+		dcqcn_on_sent(&step.point, &step.params, step.now, step.bytes);
+		break;
+	case LAW_CNP:
+		dcqcn_on_cnp(&step.point, &step.params, step.now);
+		break;
+	case LAW_MARKED:
+		step.cnps += dcqcn_on_marked(&step.next_cnp, &step.params, step.now);
+		break;
+	}
+	if (bpf_skb_store_bytes(skb, ETH_HLEN, &step, sizeof(step), 0))
+		return TC_ACT_SHOT;
+	return TC_ACT_OK;
+}
+
+char LICENSE[] SEC("license") = "GPL";

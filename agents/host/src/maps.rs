@@ -1,0 +1,151 @@
+//! Pinned maps of a lab's host programs.
+
+use std::path::Path;
+
+use aya::maps::{Array, HashMap, Map, MapData, MapError};
+use bytemuck::Pod;
+use lab_abi::dcqcn::{HostCounters, HostParams, MarkedQp, PacedQp, QpKey};
+
+use crate::HostError;
+
+/// Parameters.
+pub(crate) const HOST: &str = "host";
+/// Rates of the NICs.
+pub(crate) const NICS: &str = "nics";
+/// Sending QPs.
+pub(crate) const SENDERS: &str = "senders";
+/// Receiving QPs.
+pub(crate) const RECEIVERS: &str = "receivers";
+/// Counters.
+pub(crate) const COUNTS: &str = "host_counts";
+
+/// Row of a map, as the loader takes it.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(crate) struct Row<T>(pub T);
+
+// SAFETY: a transparent wrapper of a type without padding, uninitialised bytes or invalid values,
+// which is what `bytemuck::Pod` guarantees and `aya::Pod` asks for.
+#[expect(unsafe_code, reason = "the loader's trait for plain values is unsafe")]
+unsafe impl<T: Pod> aya::Pod for Row<T> {}
+
+/// Maps of a lab's host programs.
+pub struct HostMaps {
+    host: Array<MapData, Row<HostParams>>,
+    senders: HashMap<MapData, Row<QpKey>, Row<PacedQp>>,
+    receivers: HashMap<MapData, Row<QpKey>, Row<MarkedQp>>,
+    counts: Array<MapData, Row<HostCounters>>,
+}
+
+impl HostMaps {
+    /// Opens the maps that were pinned in `directory`.
+    ///
+    /// # Errors
+    /// They are not there, or the kernel refuses to open them.
+    pub fn open(directory: &Path) -> Result<Self, HostError> {
+        Ok(Self {
+            host: array(directory, HOST)?,
+            senders: hash(directory, SENDERS)?,
+            receivers: hash(directory, RECEIVERS)?,
+            counts: array(directory, COUNTS)?,
+        })
+    }
+
+    /// Removes the state of all QPs and opens the pacer: the next packet of each QP is its first.
+    ///
+    /// # Errors
+    /// The kernel refuses access to a map.
+    pub fn reset(&mut self) -> Result<(), HostError> {
+        clear(&mut self.senders, SENDERS)?;
+        clear(&mut self.receivers, RECEIVERS)?;
+        self.set_closing(false)
+    }
+
+    /// Makes the pacer drop all packets that it holds and gets: SoftRoCE destroys a QP only once the kernel
+    /// holds no packet of it.
+    ///
+    /// # Errors
+    /// The kernel refuses access to the map.
+    pub fn close(&mut self) -> Result<(), HostError> {
+        self.set_closing(true)
+    }
+
+    fn set_closing(&mut self, is_closing: bool) -> Result<(), HostError> {
+        let Row(params) = self.host.get(&0, 0).map_err(HostError::map("read", HOST))?;
+        let params = HostParams {
+            is_closing: u32::from(is_closing),
+            ..params
+        };
+        let written = self.host.set(0, Row(params), 0);
+        written.map_err(HostError::map("write", HOST))
+    }
+
+    /// Returns the sending QPs, in the order of their keys.
+    ///
+    /// # Errors
+    /// The kernel refuses access to the map.
+    pub fn senders(&self) -> Result<Vec<(QpKey, PacedQp)>, HostError> {
+        rows(&self.senders, SENDERS)
+    }
+
+    /// Returns the receiving QPs that had marked packets, in the order of their keys.
+    ///
+    /// # Errors
+    /// The kernel refuses access to the map.
+    pub fn receivers(&self) -> Result<Vec<(QpKey, MarkedQp)>, HostError> {
+        rows(&self.receivers, RECEIVERS)
+    }
+
+    /// Returns the counters.
+    ///
+    /// # Errors
+    /// The kernel refuses access to the map.
+    pub fn counts(&self) -> Result<HostCounters, HostError> {
+        let row = self.counts.get(&0, 0);
+        row.map(|Row(counts)| counts)
+            .map_err(HostError::map("read", COUNTS))
+    }
+}
+
+type QpMap<T> = HashMap<MapData, Row<QpKey>, Row<T>>;
+
+fn open(directory: &Path, name: &'static str) -> Result<MapData, HostError> {
+    MapData::from_pin(directory.join(name)).map_err(HostError::map("open", name))
+}
+
+fn array<T: Pod>(
+    directory: &Path,
+    name: &'static str,
+) -> Result<Array<MapData, Row<T>>, HostError> {
+    Map::Array(open(directory, name)?)
+        .try_into()
+        .map_err(HostError::map("use", name))
+}
+
+fn hash<T: Pod>(directory: &Path, name: &'static str) -> Result<QpMap<T>, HostError> {
+    Map::HashMap(open(directory, name)?)
+        .try_into()
+        .map_err(HostError::map("use", name))
+}
+
+fn clear<T: Pod>(map: &mut QpMap<T>, name: &'static str) -> Result<(), HostError> {
+    // All keys are read first: removing rows disturbs the iteration over them.
+    let keys: Result<Vec<_>, MapError> = map.keys().collect();
+    for key in keys.map_err(HostError::map("read", name))? {
+        match map.remove(&key) {
+            Ok(()) | Err(MapError::KeyNotFound) => {}
+            Err(error) => return Err(HostError::map("clear", name)(error)),
+        }
+    }
+    Ok(())
+}
+
+fn rows<T: Pod>(map: &QpMap<T>, name: &'static str) -> Result<Vec<(QpKey, T)>, HostError> {
+    let rows = map
+        .iter()
+        .map(|row| row.map(|(Row(key), Row(row))| (key, row)));
+    let rows: Result<Vec<_>, MapError> = rows.collect();
+    let mut rows = rows.map_err(HostError::map("read", name))?;
+    rows.sort_by_key(|(key, _)| *key);
+    Ok(rows)
+}

@@ -1,0 +1,179 @@
+//! Loading and pinning of the host programs.
+
+use std::{
+    fs,
+    os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use aya::{
+    Ebpf, EbpfLoader,
+    maps::{Array, HashMap, Map, MapError},
+    programs::{ProgramError, SchedClassifier},
+};
+use lab_abi::dcqcn::HostParams;
+
+use crate::{
+    HostError,
+    maps::{COUNTS, HOST, NICS, RECEIVERS, Row, SENDERS},
+};
+
+/// Object of the programs, built by `agents/ebpf/build.sh`.
+pub(crate) const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/host.bpf.o");
+
+/// Program that is attached in a lab.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostProgram {
+    /// Ingress of a NIC: notification point, and end of CNPs.
+    NicIngress,
+    /// Egress of a NIC: data go through the pacer.
+    NicEgress,
+    /// Egress of the pacer's first end.
+    PacerEgress,
+    /// Ingress of the pacer's second end.
+    PacerGate,
+}
+
+impl HostProgram {
+    /// Programs of a lab.
+    pub const ALL: [Self; 4] = [
+        Self::NicIngress,
+        Self::NicEgress,
+        Self::PacerEgress,
+        Self::PacerGate,
+    ];
+
+    /// Returns the name of the program and of its pin.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NicIngress => "nic_ingress",
+            Self::NicEgress => "nic_egress",
+            Self::PacerEgress => "pacer_egress",
+            Self::PacerGate => "pacer_gate",
+        }
+    }
+}
+
+/// NIC of a host.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Nic {
+    /// Index of the interface.
+    pub ifindex: u32,
+    /// Rate in bit/s, the first rate of its QPs.
+    pub line_bps: u64,
+}
+
+/// Contents of the programs' maps.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Parameters.
+    pub params: HostParams,
+    /// NICs of all hosts.
+    pub nics: Vec<Nic>,
+    /// Largest number of QPs of one repetition, in each direction.
+    pub qps: u32,
+}
+
+/// Loads the programs and pins them and their maps in `directory`, which is made, in a BPF file system.
+///
+/// They are unloaded once their pins are gone and they are attached nowhere.
+///
+/// # Errors
+/// The kernel refuses a program or a map, or the directory exists.
+pub fn install(setup: &Setup, directory: &Path) -> Result<(), HostError> {
+    let mut ebpf = load(setup)?;
+    fs::create_dir(directory).map_err(|source| HostError::Directory {
+        path: directory.to_owned(),
+        source,
+    })?;
+    let pin = |name: &str| directory.join(name);
+    for program in HostProgram::ALL {
+        let path = pin(program.name());
+        let failed = |source| HostError::Pin {
+            path: path.clone(),
+            source,
+        };
+        classifier(&mut ebpf, program.name())?
+            .pin(&path)
+            .map_err(failed)?;
+    }
+    for name in [HOST, NICS, SENDERS, RECEIVERS, COUNTS] {
+        let path = pin(name);
+        let map = ebpf.map(name).ok_or(HostError::Missing { name })?;
+        map.pin(&path)
+            .map_err(|source| HostError::Pin { path, source })?;
+    }
+    Ok(())
+}
+
+/// Opens a program that was pinned in `directory`, to attach it; returns its descriptor and number.
+///
+/// # Errors
+/// There is none, or the kernel refuses to open it.
+pub fn pinned(directory: &Path, program: HostProgram) -> Result<(OwnedFd, u32), HostError> {
+    let failed = |action| {
+        move |source| HostError::Program {
+            action,
+            program: program.name(),
+            source,
+        }
+    };
+    let path: PathBuf = directory.join(program.name());
+    let opened = SchedClassifier::from_pin(path).map_err(failed("open"))?;
+    let id = opened.info().map_err(failed("inspect"))?.id();
+    let fd = opened.fd().map_err(failed("use"))?.as_fd();
+    let fd = fd.try_clone_to_owned();
+    let fd = fd.map_err(|error| failed("use")(ProgramError::IOError(error)))?;
+    Ok((fd, id))
+}
+
+/// Loads the programs of a lab and fills their maps.
+fn load(setup: &Setup) -> Result<Ebpf, HostError> {
+    let nics = u32::try_from(setup.nics.len()).unwrap_or(u32::MAX);
+    let mut loader = EbpfLoader::new();
+    loader
+        .map_max_entries(NICS, nics.max(1))
+        .map_max_entries(SENDERS, setup.qps.max(1))
+        .map_max_entries(RECEIVERS, setup.qps.max(1));
+    let mut ebpf = loader.load(OBJECT)?;
+    for program in HostProgram::ALL {
+        let loaded = classifier(&mut ebpf, program.name())?.load();
+        loaded.map_err(|source| HostError::Program {
+            action: "load",
+            program: program.name(),
+            source,
+        })?;
+    }
+    let mut host: Array<_, Row<HostParams>> = map(&mut ebpf, HOST)?;
+    host.set(0, Row(setup.params), 0)
+        .map_err(HostError::map("write", HOST))?;
+    let mut nics: HashMap<_, u32, u64> = map(&mut ebpf, NICS)?;
+    for nic in &setup.nics {
+        nics.insert(nic.ifindex, nic.line_bps, 0)
+            .map_err(HostError::map("write", NICS))?;
+    }
+    Ok(ebpf)
+}
+
+/// Returns a program of the object.
+pub(crate) fn classifier<'a>(
+    ebpf: &'a mut Ebpf,
+    name: &'static str,
+) -> Result<&'a mut SchedClassifier, HostError> {
+    let program = ebpf.program_mut(name).ok_or(HostError::Missing { name })?;
+    program.try_into().map_err(|source| HostError::Program {
+        action: "use",
+        program: name,
+        source,
+    })
+}
+
+fn map<'a, M>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<M, HostError>
+where
+    M: TryFrom<&'a mut Map, Error = MapError>,
+{
+    let map = ebpf.map_mut(name).ok_or(HostError::Missing { name })?;
+    map.try_into().map_err(HostError::map("use", name))
+}

@@ -1,0 +1,228 @@
+//! Comparison of the programs' law with its reference, step by step, without an interface.
+//!
+//! Random parameters and random events go through the kernel (`BPF_PROG_TEST_RUN`), and the state after
+//! each must be that of `lab-dcqcn`.
+
+use aya::{
+    Ebpf,
+    programs::{TestRun, TestRunOptions},
+};
+use lab_abi::dcqcn::{
+    DcqcnParams, LAW_CNP, LAW_MARKED, LAW_SENT, LAW_START, LAW_TIMER, LawStep, MAX_RATE_BPS,
+    ONE_Q30,
+};
+use lab_dcqcn::{notification, reaction};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::{
+    HostError,
+    programs::{OBJECT, classifier},
+};
+
+/// Result of a selftest.
+#[derive(Clone, Debug, Default)]
+pub struct SelftestReport {
+    /// Steps run.
+    pub steps: u64,
+    /// Steps by event, in the order of LAW_*.
+    pub by_event: [u64; 5],
+    /// Steps that began at line rate with nothing to raise.
+    pub settled: u64,
+    /// Steps that changed the rate.
+    pub changed: u64,
+    /// CNPs sent.
+    pub cnps: u64,
+    /// Steps after which program and reference differ.
+    pub mismatches: u64,
+    /// Description of the first mismatch.
+    pub described: Option<String>,
+}
+
+/// Runs `steps` random steps of the law in the kernel and compares each with the reference. A mismatch is no
+/// error; the report counts it.
+///
+/// # Errors
+/// The kernel refuses the program or a run of it.
+pub fn selftest(steps: u64, seed: u64) -> Result<SelftestReport, HostError> {
+    let mut ebpf = Ebpf::load(OBJECT)?;
+    let loaded = classifier(&mut ebpf, PROGRAM)?.load();
+    loaded.map_err(|source| HostError::Program {
+        action: "load",
+        program: PROGRAM,
+        source,
+    })?;
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut report = SelftestReport::default();
+    let mut state = LawStep::default();
+    while report.steps < steps {
+        if report.steps.is_multiple_of(STEPS_PER_QP) {
+            state = first_step(&mut random);
+        } else {
+            next_step(&mut state, &mut random);
+        }
+        let found = run(&mut ebpf, &state)?;
+        report.settled += u64::from(reaction::is_settled(&state.point));
+        let before = state;
+        apply(&mut state);
+        report.add(&before, &state, &found);
+        state = found;
+    }
+    Ok(report)
+}
+
+impl SelftestReport {
+    fn add(&mut self, before: &LawStep, expected: &LawStep, found: &LawStep) {
+        self.steps += 1;
+        let event = usize::try_from(before.event).unwrap_or(0);
+        self.by_event[event] += 1;
+        self.changed += u64::from(before.point.rate_bps != expected.point.rate_bps);
+        self.cnps += expected.cnps - before.cnps;
+        if found != expected {
+            self.mismatches += 1;
+            self.described.get_or_insert_with(|| {
+                format!(
+                    "step {}: {before:#?}\nfound {found:#?}\nexpected {expected:#?}",
+                    self.steps
+                )
+            });
+        }
+    }
+}
+
+/// Runs a step in the kernel and returns the state after it.
+fn run(ebpf: &mut Ebpf, step: &LawStep) -> Result<LawStep, HostError> {
+    let mut packet = [0; PACKET];
+    packet[ETHERTYPE..HEADER].copy_from_slice(&LOCAL_EXPERIMENT);
+    packet[HEADER..].copy_from_slice(bytemuck::bytes_of(step));
+    let mut output = packet;
+    let options = TestRunOptions {
+        data_in: Some(&packet),
+        data_out: Some(&mut output),
+        ..TestRunOptions::default()
+    };
+    let ran = classifier(ebpf, PROGRAM)?.test_run(options);
+    let ran = ran.map_err(|source| HostError::Program {
+        action: "run",
+        program: PROGRAM,
+        source,
+    })?;
+    if ran.return_value != OK {
+        return Ok(LawStep::default());
+    }
+    Ok(bytemuck::pod_read_unaligned(&output[HEADER..]))
+}
+
+/// Does a step by the reference.
+fn apply(step: &mut LawStep) {
+    let (now, params) = (step.now, step.params);
+    match step.event {
+        LAW_START => step.point = reaction::start(step.point.line_bps, &params),
+        LAW_TIMER => reaction::on_timer(&mut step.point, now, &params),
+        LAW_SENT => reaction::on_sent(&mut step.point, now, step.bytes, &params),
+        LAW_CNP => reaction::on_cnp(&mut step.point, now, &params),
+        _ => {
+            let next = notification::next_cnp(step.next_cnp, now, params.cnp_interval);
+            if let Some(next) = next {
+                step.next_cnp = next;
+                step.cnps += 1;
+            }
+        }
+    }
+}
+
+/// Returns the start of a QP with random parameters, those of the paper and of a lab among them.
+fn first_step(random: &mut Pcg64Mcg) -> LawStep {
+    let line = match below(random, 4) {
+        0 => 100_000_000,
+        1 => 100_000_000_000,
+        2 => MAX_RATE_BPS,
+        _ => 1 + log_uniform(random, 42),
+    };
+    // At least a thousandth of the line, so that a pause is made up for in a bounded time.
+    let rate = |random: &mut Pcg64Mcg| line / 1_000 + 1 + below(random, line / 10 + 1);
+    let time = |random: &mut Pcg64Mcg| 1 + log_uniform(random, 34);
+    let params = DcqcnParams {
+        cnp_interval: time(random),
+        alpha_interval: time(random),
+        increase_interval: time(random),
+        byte_counter: 100 + log_uniform(random, 24),
+        additive_bps: rate(random),
+        hyper_bps: rate(random),
+        min_bps: 1 + log_uniform(random, 30),
+        gain_q30: match below(random, 4) {
+            0 => u32::try_from(below(random, u64::from(ONE_Q30) + 1)).unwrap_or(0),
+            _ => ONE_Q30 >> below(random, 12),
+        },
+        fast_recovery: u32::try_from(1 + below(random, 8)).unwrap_or(1),
+    };
+    let mut step = LawStep {
+        event: LAW_START,
+        now: log_uniform(random, 50),
+        params,
+        ..LawStep::default()
+    };
+    step.point.line_bps = line;
+    step
+}
+
+/// Turns a state into the next step: an event a while later.
+fn next_step(step: &mut LawStep, random: &mut Pcg64Mcg) {
+    let interval = step.params.increase_interval;
+    step.now += match below(random, 8) {
+        0 => 0,
+        1 => step
+            .point
+            .increase_due
+            .saturating_sub(step.now)
+            .min(MAX_PAUSE),
+        2 => step.point.alpha_due.saturating_sub(step.now).min(MAX_PAUSE),
+        3 => below(random, 40 * interval),
+        4 => log_uniform(random, 36),
+        _ => below(random, 2 * interval),
+    };
+    step.event = match below(random, 16) {
+        0 => LAW_TIMER,
+        1..=3 => LAW_CNP,
+        4 | 5 => LAW_MARKED,
+        _ => LAW_SENT,
+    };
+    step.bytes = match below(random, 4) {
+        0 => 4_170,
+        1 => u32::try_from(step.point.bytes_left.min(70_000)).unwrap_or(1),
+        _ => u32::try_from(below(random, 70_000)).unwrap_or(1),
+    };
+}
+
+/// Returns a number below `bound`, which is not 0; its bias does not matter for tests.
+fn below(random: &mut Pcg64Mcg, bound: u64) -> u64 {
+    random.next_u64() % bound
+}
+
+/// Returns a number of up to `bits` bits, every length equally often.
+fn log_uniform(random: &mut Pcg64Mcg, bits: u64) -> u64 {
+    let length = below(random, bits + 1);
+    below(random, 1 << length)
+}
+
+const PROGRAM: &str = "law_step";
+
+/// Steps of one QP, after which another one has other parameters.
+const STEPS_PER_QP: u64 = 200;
+
+/// Longest pause that ends at a timer.
+const MAX_PAUSE: u64 = 1 << 40;
+
+/// `TC_ACT_OK`.
+const OK: u32 = 0;
+
+/// Length of an Ethernet header.
+const HEADER: usize = 14;
+
+/// Offset of its type.
+const ETHERTYPE: usize = 12;
+
+/// Type of a frame for local experiments (IEEE 802).
+const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb5];
+
+const PACKET: usize = HEADER + size_of::<LawStep>();

@@ -1,0 +1,24 @@
+//! Equality of the host programs' law and its reference.
+
+#![expect(clippy::print_stdout, reason = "a skipped test says so")]
+
+use lab_host::selftest;
+
+#[test]
+fn the_host_programs_law_equals_the_reference_on_1_000_000_steps() {
+    let report = match selftest(1_000_000, 1) {
+        Err(error) if error.is_not_permitted() => {
+            println!("skipped: law: {error}");
+            return;
+        }
+        other => other.expect("the program loads and runs"),
+    };
+    println!("{report:?}");
+    let described = report.described.as_deref().unwrap_or_default();
+    assert_eq!(report.mismatches, 0, "{described}");
+    assert_eq!(report.steps, 1_000_000);
+    // Every event occurred often enough to count, and mattered.
+    assert!(report.by_event.iter().all(|&steps| steps >= 5_000));
+    assert!(report.cnps > 10_000, "{}", report.cnps);
+    assert!(report.changed > 100_000 && report.settled > 10_000);
+}
