@@ -12,7 +12,7 @@ readonly cache=${LCMP_LAB_CACHE:-/var/cache/lcmp-lab}
 # What a lab is made of, built into the kernel or loaded; a test holds it to what `lcmp-lab doctor`
 # tries.
 readonly lab_modules=(
-    veth sch_tbf sch_red sch_netem sch_ingress cls_u32 act_mirred cls_bpf rdma_rxe ib_uverbs
+    veth sch_tbf sch_red sch_netem sch_fq sch_ingress cls_u32 act_mirred cls_bpf rdma_rxe ib_uverbs
 )
 # What else a guest's kernel brings its root file system up with.
 readonly guest_modules=(virtio_pci 9pnet_virtio 9p overlay)
@@ -35,9 +35,9 @@ readonly build_packages=(
     'libc6-dev: links Rust programs'
 )
 readonly dev_packages=(
-    'clang-14|clang: compiles the switch program'
-    'llvm-14|llvm: strips the switch program'
-    'libbpf-dev: headers of the switch program'
+    'clang-14|clang: compiles the switch and host programs'
+    'llvm-14|llvm: strips the switch and host programs'
+    'libbpf-dev: headers of the switch and host programs'
     'valgrind: counts the instructions of benchmarks'
     'chromium|chromium-browser: lays out the report in tests'
 )
@@ -179,6 +179,7 @@ kernel_makes_a_lab() {
         tc qdisc add dev near root handle 1: tbf rate 1mbit burst 10kb limit 10kb
         tc qdisc add dev near parent 1:1 red limit 100000 avpkt 1000 bandwidth 1mbit
         tc qdisc add dev far root netem delay 1ms
+        tc qdisc replace dev far root fq
         tc qdisc add dev near clsact
         tc filter add dev near ingress protocol all u32 match u32 0 0 \
             action mirred egress redirect dev far

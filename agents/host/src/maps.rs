@@ -51,13 +51,15 @@ impl HostMaps {
         })
     }
 
-    /// Removes the state of all QPs and opens the pacer: the next packet of each QP is its first.
+    /// Removes the state of all QPs, clears the counters and opens the pacer: the next packet of each QP is its first.
     ///
     /// # Errors
     /// The kernel refuses access to a map.
     pub fn reset(&mut self) -> Result<(), HostError> {
         clear(&mut self.senders, SENDERS)?;
         clear(&mut self.receivers, RECEIVERS)?;
+        let zeroed = self.counts.set(0, Row(HostCounters::default()), 0);
+        zeroed.map_err(HostError::map("clear", COUNTS))?;
         self.set_closing(false)
     }
 

@@ -34,6 +34,7 @@ pub const LAB_MODULES: &[&str] = &[
     "rdma_rxe",
     "veth",
     "sch_netem",
+    "sch_fq",
     "sch_tbf",
     "sch_red",
     "sch_ingress",

@@ -31,6 +31,10 @@ pub const PACKETS_PER_ACK: u64 = 64;
 /// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
 pub const RXE_WINDOW_PACKETS: u64 = 128;
 
+/// Packets of a QP that rxe leaves to the kernel at once, `RXE_INFLIGHT_SKBS_PER_QP_HIGH` and one more:
+/// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
+pub const RXE_PARKED_PACKETS: u64 = 65;
+
 /// Payload bytes that rxe allows a QP unacknowledged, in full packets of `payload`.
 #[must_use]
 pub fn rxe_window(payload: u32) -> Bytes {

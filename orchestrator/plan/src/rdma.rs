@@ -1,7 +1,7 @@
 //! QP settings.
 
 use lab_scenario::{Generator, TimeoutSpec, TransportSpec};
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::{
     error::PlanError,
@@ -17,6 +17,8 @@ pub(crate) struct Inputs<'a> {
     pub scale: &'a Scale,
     pub trips: RoundTrips,
     pub flows: &'a [Flow],
+    /// Minimum rate of a QP, if hosts have congestion control.
+    pub slowest_qp: Option<BitsPerSec>,
 }
 
 /// Returns QP settings of the scenario, or those that fit the plan's longest round trip and schedule.
@@ -29,7 +31,13 @@ pub(crate) fn settings(
         Some(TimeoutSpec::After(requested)) => {
             requested_exponent(inputs.scale.time(TIMEOUT_KEY, requested)?)?
         }
-        None | Some(TimeoutSpec::None) => safe_exponent(inputs.trips.queued)?,
+        None | Some(TimeoutSpec::None) => {
+            let parked = inputs
+                .slowest_qp
+                .map(|rate| parked_time(generator.mtu, rate));
+            let parked = parked.unwrap_or(Nanos::ZERO);
+            safe_exponent(inputs.trips.queued.max(half_of(parked) + inputs.trips.base))?
+        }
     };
     let inter_dc = inputs.network.links.iter();
     let inter_dc = inter_dc.filter(|link| link.kind == LinkKind::InterDc);
@@ -47,6 +55,18 @@ pub(crate) fn settings(
         qp_timeout,
         flow_deadline_ns: deadline.after(inputs.flows),
     })
+}
+
+/// Returns the time in which a QP that is paced at `rate` sends the full packets that SoftRoCE leaves to
+/// the kernel at once: the first packet's ACK may come before it, the last one's only after it.
+pub(crate) fn parked_time(path_mtu: u32, rate: BitsPerSec) -> Nanos {
+    let packet = frame::data(u64::from(path_mtu), 0);
+    let parked = Bytes::new(frame::RXE_PARKED_PACKETS * packet);
+    rate.serialize(parked).unwrap_or(Nanos::new(u64::MAX))
+}
+
+fn half_of(time: Nanos) -> Nanos {
+    Nanos::new(time.get() / 2)
 }
 
 /// Transport time-out of a QP for exponent `u`: 4.096 µs · 2^u.
@@ -126,7 +146,7 @@ const QP_TRIES: u64 = 8;
 
 #[cfg(test)]
 mod tests {
-    use lab_units::{Bytes, FlowId, NodeId};
+    use lab_units::{FlowId, NodeId};
 
     use super::*;
 

@@ -113,6 +113,10 @@ pub fn resolve(
     };
     let sent = round_trip::max_wire_bytes(&flows);
     let trips = RoundTrips::longest(&network, &paths, scenario.generator.mtu, sent)?;
+    let slowest_qp = match options.follows_rxe() {
+        true => transport::resolve::slowest_qp(&scenario.transport, &scale)?,
+        false => None,
+    };
     let rdma = rdma::settings(
         &scenario.generator,
         &scenario.transport,
@@ -121,6 +125,7 @@ pub fn resolve(
             scale: &scale,
             trips,
             flows: &flows,
+            slowest_qp,
         },
     )?;
     let transport = transport::resolve::resolve(

@@ -76,7 +76,9 @@ fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) 
         Some(Qdisc::Netem(netem)) => Queue::Packets {
             limit: netem.limit.into(),
         },
-        Some(Qdisc::Red(_) | Qdisc::Clsact) | None => Queue::Packets { limit: u64::MAX },
+        Some(Qdisc::Red(_) | Qdisc::Fq(_) | Qdisc::Clsact) | None => {
+            Queue::Packets { limit: u64::MAX }
+        }
     };
     Direction {
         link,

@@ -32,6 +32,7 @@ pub(super) enum Feature {
     Tbf,
     Red,
     Netem,
+    Fq,
     Clsact,
     Mirred,
     Bpf,
@@ -49,12 +50,13 @@ pub(super) struct Description {
 }
 
 impl Feature {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Namespaces,
         Self::Veth,
         Self::Tbf,
         Self::Red,
         Self::Netem,
+        Self::Fq,
         Self::Clsact,
         Self::Mirred,
         Self::Bpf,
@@ -71,6 +73,7 @@ impl Feature {
                 Qdisc::Tbf(_) => Self::Tbf,
                 Qdisc::Red(_) => Self::Red,
                 Qdisc::Netem(_) => Self::Netem,
+                Qdisc::Fq(_) => Self::Fq,
                 Qdisc::Clsact => Self::Clsact,
             },
             Step::Device { change, .. } => match change {
@@ -82,11 +85,14 @@ impl Feature {
                 | DeviceChange::Address(_)
                 | DeviceChange::NotLocal(_)
                 | DeviceChange::Neighbour { .. }
+                | DeviceChange::Program { .. }
                 | DeviceChange::Rps(_) => return None,
             },
-            Step::Sysctl { .. } | Step::SharedSysctl { .. } | Step::Route(_) | Step::Rule(_) => {
-                return None;
-            }
+            Step::Sysctl { .. }
+            | Step::SharedSysctl { .. }
+            | Step::HostPrograms(_)
+            | Step::Route(_)
+            | Step::Rule(_) => return None,
         })
     }
 
@@ -95,7 +101,9 @@ impl Feature {
         match self {
             Self::Namespaces => None,
             Self::Veth => Some(Self::Namespaces),
-            Self::Tbf | Self::Red | Self::Netem | Self::Clsact | Self::RdmaRxe => Some(Self::Veth),
+            Self::Tbf | Self::Red | Self::Netem | Self::Fq | Self::Clsact | Self::RdmaRxe => {
+                Some(Self::Veth)
+            }
             Self::Mirred | Self::Bpf => Some(Self::Clsact),
             Self::IbUverbs => Some(Self::RdmaRxe),
         }
@@ -132,6 +140,12 @@ impl Feature {
                 "netem qdisc",
                 "links get their delay from it",
                 &["sch_netem"],
+            ),
+            Self::Fq => (
+                "fq",
+                "fq qdisc",
+                "congestion control paces packets with it",
+                &["sch_fq"],
             ),
             Self::Clsact => (
                 "clsact",
@@ -205,6 +219,7 @@ fn try_all() -> Result<Results, StepCause> {
         plan,
         options,
     } = TwoHosts::reserve().map_err(io::Error::other)?;
+    let plan = sandbox::with_every_feature(plan);
     let steps = lower(&plan, &options);
     let mut lab = Lab::open(reservation, &plan, &options).map_err(io::Error::other)?;
     let mut results = Results::new();

@@ -5,7 +5,10 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use lab_plan::{Plan, PlanOptions};
+use lab_plan::{
+    Plan, PlanOptions,
+    transport::{CcPlan, DcqcnConfig},
+};
 use nix::{
     mount::{MsFlags, mount},
     sched::{CloneFlags, unshare},
@@ -76,6 +79,12 @@ pub(super) fn plan(slot: u8) -> Plan {
     for (port, at) in plan.ports.iter_mut().zip(0..) {
         port.interface = format!("{}{number}_{at}", interface_prefix());
     }
+    plan
+}
+
+/// Adds congestion control to the plan, which then needs every feature that a lab may need.
+pub(super) fn with_every_feature(mut plan: Plan) -> Plan {
+    plan.transport.cc = CcPlan::Dcqcn(DcqcnConfig::PAPER);
     plan
 }
 

@@ -67,7 +67,10 @@ fn a_two_host_lab_needs_every_feature_that_other_labs_need() {
             .filter_map(Feature::of)
             .collect()
     };
-    let mut tried = features(&sandbox::plan(0), HostPlacement::OwnNamespace);
+    let mut tried = features(
+        &sandbox::with_every_feature(sandbox::plan(0)),
+        HostPlacement::OwnNamespace,
+    );
     for plan in [testing::pair_over(0, wire), testing::fabrics(0)] {
         for hosts in [HostPlacement::RootNamespace, HostPlacement::OwnNamespace] {
             assert!(tried.is_superset(&features(&plan, hosts)));

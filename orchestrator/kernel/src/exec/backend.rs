@@ -2,6 +2,9 @@
 
 use std::{fs, io, os::fd::AsFd, path::PathBuf};
 
+use lab_abi::dcqcn::HostParams;
+use lab_dcqcn::parameters;
+use lab_host::{Nic, Setup};
 use rtnetlink::{
     packet_core::{NLM_F_CREATE, NLM_F_EXCL},
     packet_route::RouteNetlinkMessage,
@@ -14,7 +17,7 @@ use super::{
 };
 use crate::{
     netlink::{Batch, Socket, ethtool, rdma, route, tc},
-    step::{DeviceChange, Step, Veth},
+    step::{DeviceChange, HostPrograms, NicRate, Step, Veth, hook},
 };
 
 /// Kernel interface that applies a step. Steps of one backend and namespace are applied together.
@@ -32,6 +35,8 @@ pub(super) enum Backend {
     Sysfs,
     /// Machine-wide sysctls, under the machine's lock.
     Machine,
+    /// Loader of eBPF programs.
+    Programs,
 }
 
 impl Backend {
@@ -39,6 +44,7 @@ impl Backend {
         match step {
             Step::Netns { .. } | Step::Sysctl { .. } => Self::Inside,
             Step::SharedSysctl { .. } => Self::Machine,
+            Step::HostPrograms(_) => Self::Programs,
             Step::Device { change, .. } => match change {
                 DeviceChange::NoOffloads => Self::Ioctl,
                 DeviceChange::Rxe(_) => Self::Rdma,
@@ -48,7 +54,8 @@ impl Backend {
                 | DeviceChange::Address(_)
                 | DeviceChange::NotLocal(_)
                 | DeviceChange::Neighbour { .. }
-                | DeviceChange::Redirect(_) => Self::Messages,
+                | DeviceChange::Redirect(_)
+                | DeviceChange::Program { .. } => Self::Messages,
             },
             Step::Veth(_)
             | Step::Route(_)
@@ -87,6 +94,42 @@ pub(super) fn add_rdma_devices(steps: &[Step]) -> Result<(), StepError> {
         _ => Ok(()),
     })
 }
+
+/// Loads the host programs of a step, with the interfaces of the root namespace that `handle` is of.
+pub(super) fn load_programs(
+    handle: &mut NetnsHandle,
+    programs: &HostPrograms,
+) -> Result<(), StepCause> {
+    let mut index = |dev: &str| -> Result<u32, StepCause> {
+        let missing = || StepCause::NoInterface { dev: dev.into() };
+        handle.interface(dev)?.ok_or_else(missing)
+    };
+    let params = HostParams {
+        law: parameters::of(&programs.dcqcn, TICKS_PER_NANO),
+        horizon_ns: programs.horizon.get(),
+        pacer: index(&programs.pacer)?,
+        is_closing: 0,
+    };
+    let mut nic = |nic: &NicRate| -> Result<Nic, StepCause> {
+        Ok(Nic {
+            ifindex: index(&nic.dev)?,
+            line_bps: nic.rate.get(),
+        })
+    };
+    let setup = Setup {
+        params,
+        nics: programs
+            .nics
+            .iter()
+            .map(&mut nic)
+            .collect::<Result<_, _>>()?,
+        qps: programs.qps,
+    };
+    Ok(lab_host::install(&setup, &programs.directory)?)
+}
+
+/// The host programs count time in nanoseconds.
+const TICKS_PER_NANO: u64 = 1;
 
 /// Writes receive packet steering masks to the calling thread's `/sys`.
 pub(super) fn steer_packets(steps: &[Step]) -> Result<(), StepError> {
@@ -158,6 +201,12 @@ pub(super) fn add_message(
                     tc::redirect(batch, index_of_dev, index(to)?);
                     return Ok(());
                 }
+                DeviceChange::Program { program, directory } => {
+                    let (descriptor, _) = lab_host::pinned(directory, *program)?;
+                    let name = program.name();
+                    tc::attach(batch, index_of_dev, hook(*program), name, descriptor);
+                    return Ok(());
+                }
                 DeviceChange::NoOffloads | DeviceChange::Rxe(_) | DeviceChange::Rps(_) => {
                     return Ok(());
                 }
@@ -179,9 +228,11 @@ pub(super) fn add_message(
             tc::change(batch, index(&at.dev)?, at.parent, at.handle, &at.qdisc);
             return Ok(());
         }
-        Step::Netns { .. } | Step::Sysctl { .. } | Step::SharedSysctl { .. } | Step::Veth(_) => {
-            return Ok(());
-        }
+        Step::Netns { .. }
+        | Step::Sysctl { .. }
+        | Step::SharedSysctl { .. }
+        | Step::HostPrograms(_)
+        | Step::Veth(_) => return Ok(()),
     };
     batch.route(&message, flags);
     Ok(())

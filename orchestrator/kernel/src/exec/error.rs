@@ -2,6 +2,7 @@
 
 use std::{fmt, io};
 
+use lab_host::HostError;
 use nix::errno::Errno;
 
 use crate::{
@@ -29,8 +30,17 @@ pub enum StepCause {
     /// A system call failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A host program cannot be loaded or opened.
+    #[error(transparent)]
+    Host(Box<HostError>),
     #[error("there is no interface `{dev}`")]
     NoInterface { dev: String },
+}
+
+impl From<HostError> for StepCause {
+    fn from(error: HostError) -> Self {
+        Self::Host(error.into())
+    }
 }
 
 impl From<KernelError> for StepCause {
@@ -51,7 +61,9 @@ impl StepCause {
         let number = match self {
             Self::Netlink(NetlinkError::Kernel(error)) => Some(error.errno()),
             Self::Netlink(NetlinkError::Socket(error)) | Self::Io(error) => error.raw_os_error(),
-            Self::Netlink(NetlinkError::Answer(_)) | Self::NoInterface { .. } => None,
+            Self::Netlink(NetlinkError::Answer(_)) | Self::Host(_) | Self::NoInterface { .. } => {
+                None
+            }
         };
         number.map(Errno::from_raw)
     }
@@ -75,6 +87,7 @@ impl fmt::Display for Hint<'_> {
                 Qdisc::Tbf(_) => "sch_tbf",
                 Qdisc::Red(_) => "sch_red",
                 Qdisc::Netem(_) => "sch_netem",
+                Qdisc::Fq(_) => "sch_fq",
                 Qdisc::Clsact => "sch_ingress",
             }),
             (

@@ -96,6 +96,12 @@ impl Executor {
         let handle = self.known(&netns, first)?;
         let work: fn(&[Step]) -> Result<(), StepError> = match backend {
             Backend::Machine => return Ok(each(steps, |step| self.raise_shared(step))?),
+            Backend::Programs => {
+                return Ok(each(steps, |step| match step {
+                    Step::HostPrograms(programs) => backend::load_programs(handle, programs),
+                    _ => Ok(()),
+                })?);
+            }
             Backend::Messages => return Ok(self.send_messages(&netns, steps)?),
             Backend::Ioctl => return Ok(backend::disable_offloads(handle, steps)?),
             Backend::Inside => backend::write_sysctls,

@@ -58,3 +58,8 @@ pub(crate) fn base() -> PathBuf {
 pub fn directory(lab: &LabName) -> PathBuf {
     base().join(lab.as_str())
 }
+
+/// Returns the directory of a lab's own BPF file system.
+pub(crate) fn bpf_directory(lab: &LabName) -> PathBuf {
+    directory(lab).join("bpf")
+}

@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use lab_host::HostError;
+
 use crate::{
     exec::{Difference, StepError, UndoError},
     netlink::NetlinkError,
@@ -46,6 +48,12 @@ pub enum LabErrorKind {
         device: String,
         addr: std::net::Ipv4Addr,
     },
+    #[error(
+        "`cc: dcqcn` needs a guest with a virtual clock: {why} (hint: `up --guest`, or leave `cc` out)"
+    )]
+    CongestionControl { why: &'static str },
+    #[error("the host programs: {0}")]
+    Host(Box<HostError>),
     #[error("stopped")]
     Cancelled,
     #[error("cannot read back what was made: {0}")]
@@ -55,6 +63,12 @@ pub enum LabErrorKind {
         what: &'static str,
         error: io::Error,
     },
+}
+
+impl From<HostError> for LabErrorKind {
+    fn from(error: HostError) -> Self {
+        Self::Host(error.into())
+    }
 }
 
 impl fmt::Display for LabError {

@@ -2,6 +2,7 @@
 
 use std::{fs, net::Ipv4Addr, path::PathBuf, thread::sleep, time::Duration};
 
+use lab_host::{HostError, HostMaps};
 use lab_plan::model::{Plan, Role};
 use lab_units::NodeId;
 
@@ -44,8 +45,21 @@ impl Lab {
         })
     }
 
+    /// Returns the maps of the lab's host programs; `None` if its hosts have no congestion control.
+    ///
+    /// # Errors
+    /// The kernel refuses access to a map.
+    pub fn host_maps(&self) -> Result<Option<HostMaps>, HostError> {
+        let layout = Layout::new(&self.plan, &self.options);
+        let dcqcn = layout.dcqcn();
+        dcqcn
+            .map(|_| HostMaps::open(&layout.host_directory()))
+            .transpose()
+    }
+
     /// Restores the lab's initial state: undoes the faults of links and replaces all RDMA devices, so
-    /// that QP numbers, and the UDP source ports derived from them, are equal in every run.
+    /// that QP numbers, and the UDP source ports derived from them, are equal in every run. Congestion
+    /// control forgets all QPs.
     pub fn reset(&mut self) -> Result<(), LabErrorKind> {
         self.apply(&lower_repair(&self.plan, &self.options))?;
         if !self.options.delay_lines {
@@ -66,6 +80,9 @@ impl Lab {
             }
         }
         self.apply(&steps)?;
+        if let Some(mut maps) = self.host_maps()? {
+            maps.reset()?;
+        }
         wait_for_gids(&self.plan, &self.options)
     }
 }

@@ -8,7 +8,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use super::{LabErrorKind, Reservation};
 use crate::{
     exec::netns,
-    lower::LowerOptions,
+    lower::{Clock, HostPlacement, Layout, LowerOptions},
     netlink::{Socket, dump, rdma},
     step::{DeviceChange, Namespace, Step},
 };
@@ -28,7 +28,24 @@ pub(super) fn check(
             reserved: reservation.lab().clone(),
         });
     }
+    check_pacer(plan, options)?;
     check_names(steps)
+}
+
+/// Returns an error if the lab's congestion control cannot run as the lab is made.
+fn check_pacer(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
+    if Layout::new(plan, options).dcqcn().is_none() {
+        return Ok(());
+    }
+    match (options.clock, options.hosts) {
+        (Clock::Virtual, HostPlacement::RootNamespace) => Ok(()),
+        (Clock::Real, _) => Err(LabErrorKind::CongestionControl {
+            why: "its programs count on one CPU, whose timers are on time",
+        }),
+        (Clock::Virtual, HostPlacement::OwnNamespace) => Err(LabErrorKind::CongestionControl {
+            why: "its pacer is in the root namespace, and hosts are in their own",
+        }),
+    }
 }
 
 /// Raises the limit of open files to the lab's need: two for each namespace, and some for everything

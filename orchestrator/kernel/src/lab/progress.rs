@@ -56,6 +56,7 @@ impl Phase {
                 ..
             } => Self::RdmaDevices,
             Step::Device { .. }
+            | Step::HostPrograms(_)
             | Step::Route(_)
             | Step::Rule(_)
             | Step::Qdisc(_)

@@ -4,9 +4,12 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
     fs::{self, File},
+    net::Ipv4Addr,
     path::Path,
     process::Command,
 };
+
+use lab_host::HostMaps;
 
 use super::Lab;
 use crate::{exec::netns, lower::Layout, step::Namespace};
@@ -56,7 +59,49 @@ impl Lab {
             }
         }
         let texts = [qdiscs, links, settings];
-        STATE_FILES.into_iter().zip(texts).collect()
+        let mut state: LabState = STATE_FILES.into_iter().zip(texts).collect();
+        state.extend(self.paced_qps().map(|text| (QPS_FILE, text)));
+        state
+    }
+
+    /// Returns the QPs of the last repetition, if the hosts have congestion control: state, counters, and
+    /// what their receivers saw.
+    fn paced_qps(&self) -> Option<String> {
+        let read = |maps: &HostMaps| {
+            let receivers: BTreeMap<_, _> = maps.receivers()?.into_iter().collect();
+            Ok((maps.counts()?, maps.senders()?, receivers))
+        };
+        let read = match self.host_maps() {
+            Ok(maps) => read(&maps?),
+            Err(error) => Err(error),
+        };
+        let (counts, senders, receivers): (_, _, BTreeMap<_, _>) = match read {
+            Ok(read) => read,
+            Err(error) => return Some(format!("cannot read: {error}\n")),
+        };
+        let mut text = format!("# {counts:?}\n{QPS_HEAD}\n");
+        for (key, qp) in senders {
+            let address = |bits: u32| Ipv4Addr::from_bits(u32::from_be(bits));
+            let (src, dst, dest_qp) = (address(key.src), address(key.dst), key.dest_qp);
+            let point = qp.point;
+            let marked = receivers.get(&key).copied().unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "{src},{dst},{dest_qp},{},{},{},{},{},{},{},{},{},{},{}",
+                point.rate_bps,
+                point.target_bps,
+                point.alpha_q30,
+                qp.cnps,
+                qp.packets,
+                qp.bytes,
+                qp.rounds,
+                qp.max_parked,
+                qp.out_of_order,
+                marked.marked,
+                marked.cnps,
+            );
+        }
+        Some(text)
     }
 }
 
@@ -123,6 +168,12 @@ fn changed(first: &BTreeMap<String, String>, settings: &BTreeMap<String, String>
 
 /// Files of the records: queueing disciplines with their counters, links, settings.
 const STATE_FILES: [&str; 3] = ["lab-qdiscs.txt", "lab-links.txt", "lab-sysctls.txt"];
+
+/// File of the records: QPs with congestion control.
+const QPS_FILE: &str = "lab-qps.csv";
+
+/// Columns of [`QPS_FILE`]: emulated quantities.
+const QPS_HEAD: &str = "src,dst,dest_qp,rate_bps,target_bps,alpha_q30,cnps,packets,bytes,rounds,max_parked,out_of_order,marked,cnps_sent";
 
 /// Root of the settings of the network.
 const SETTINGS: &str = "/proc/sys/net";

@@ -117,7 +117,7 @@ impl Lab {
     /// Returns the lab's own BPF file system, mounted by the first call. It is removed with the lab, and
     /// with all objects pinned there.
     pub fn bpf_directory(&mut self) -> io::Result<PathBuf> {
-        let path = self.directory().join("bpf");
+        let path = journal::bpf_directory(self.name());
         if !path.exists() {
             self.record(&Entry::Pins(path.clone()))?;
             std::fs::create_dir(&path)?;
@@ -217,6 +217,12 @@ impl Lab {
         cancel: &CancellationToken,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), LabErrorKind> {
+        if steps
+            .iter()
+            .any(|step| matches!(step, Step::HostPrograms(_)))
+        {
+            self.bpf_directory()?;
+        }
         let executor = self.executor()?;
         let (mut done, total) = (0, steps.len());
         let report = |group: &[Step]| {

@@ -1,13 +1,16 @@
 //! Namespaces, interfaces and addresses of a plan's objects.
 
+use std::path::PathBuf;
+
 use lab_plan::{
     address,
     model::{Link, LinkKind, Node, Plan, Port, Role},
+    transport::DcqcnConfig,
 };
 use lab_units::{Bytes, LinkId, Mac, NodeId, PortId};
 
 use super::{Clock, HostPlacement, LowerOptions};
-use crate::step::Namespace;
+use crate::{journal, step::Namespace};
 
 /// Plan with its lowering options, and the names derived from the two.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +99,27 @@ impl<'a> Layout<'a> {
     /// Returns the routing table of a host whose NIC is in the root namespace.
     pub fn table(&self, host: NodeId) -> u32 {
         address::routing_table(self.plan.slot, host)
+    }
+
+    /// Returns the parameters of the hosts' congestion control, if they have any.
+    pub fn dcqcn(&self) -> Option<&'a DcqcnConfig> {
+        let dcqcn = self.plan.transport.cc.in_lab();
+        dcqcn.filter(|_| self.options.delay_lines)
+    }
+
+    /// Returns the interface through which packets enter the pacer.
+    pub fn pacer_dev(&self) -> String {
+        format!("l{:x}pacer", self.plan.slot)
+    }
+
+    /// Returns the interface through which packets leave the pacer.
+    pub fn gate_dev(&self) -> String {
+        format!("l{:x}gate", self.plan.slot)
+    }
+
+    /// Returns the directory of the pinned host programs, in the lab's BPF file system.
+    pub fn host_directory(&self) -> PathBuf {
+        journal::bpf_directory(&self.options.lab).join("host")
     }
 
     /// Returns the bit mask of CPUs that receive packets; `None` if there is only one.

@@ -3,7 +3,7 @@
 use lab_plan::model::{Link, LinkKind, Node, Role, WirePlan};
 use lab_units::{Bytes, Nanos, PortId};
 
-use super::{Clock, Layout};
+use super::{Clock, Layout, pacer};
 use crate::step::{
     DeviceChange, Handle, Namespace, Netem, Parent, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd,
 };
@@ -36,7 +36,7 @@ pub(super) fn pairs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
 fn end(layout: &Layout<'_>, port: PortId) -> VethEnd {
     let netns = layout.port_netns(port);
     let (group, index) = match netns {
-        Namespace::Root => (ROOT_GROUP + u32::from(layout.plan.slot), 0),
+        Namespace::Root => (root_group(layout), 0),
         Namespace::Named(_) => (0, FIRST_INDEX + port.0),
     };
     VethEnd {
@@ -69,7 +69,15 @@ pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
         let dev = &layout.port(id).interface;
         let link = layout.link(id.link());
         steps.extend(egress(layout, &netns, dev, link, node.role).map(Step::Qdisc));
+        if node.role == Role::Host {
+            pacer::hooks(layout, &netns, dev, steps);
+        }
     }
+}
+
+/// Returns the group of the lab's interfaces in the root namespace.
+pub(super) fn root_group(layout: &Layout<'_>) -> u32 {
+    ROOT_GROUP + u32::from(layout.plan.slot)
 }
 
 /// Appends the fibers: each end sends what it receives out at the other, after the fiber's delay.
@@ -103,7 +111,7 @@ pub(super) fn receiving_cpus(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     steps.extend(fibers.map(|port| rps(&layout.fiber(), &layout.fiber_dev(port))));
 }
 
-fn offloads(netns: &Namespace, dev: &str) -> Step {
+pub(super) fn offloads(netns: &Namespace, dev: &str) -> Step {
     Step::device(netns, dev, DeviceChange::NoOffloads)
 }
 
@@ -186,10 +194,11 @@ fn line(wire: &WirePlan) -> Netem {
     }
 }
 
-const ROOT: Handle = Handle(1);
+/// Handle of an interface's root discipline.
+pub(super) const ROOT: Handle = Handle(1);
 const CHILD: Handle = Handle(0x10);
 /// Number that the kernel gives to clsact.
-const CLSACT: Handle = Handle(0xffff);
+pub(super) const CLSACT: Handle = Handle(0xffff);
 
 /// First interface index in namespaces of the lab; the port ID is added.
 ///
@@ -206,7 +215,7 @@ const FIRST_INDEX: u32 = 0x4c43_0000;
 const ROOT_GROUP: u32 = 0x6c63_6d00;
 
 /// Transmit queue length in packets; the queueing disciplines have limits of their own.
-const QUEUE_LEN: u32 = 1_000;
+pub(super) const QUEUE_LEN: u32 = 1_000;
 
 /// Greatest timer delay in virtual time: a timer waits for the instructions of earlier packets,
 /// 15 µs each.

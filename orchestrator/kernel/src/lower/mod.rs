@@ -17,6 +17,7 @@ mod host;
 mod layout;
 mod link;
 mod node;
+mod pacer;
 #[cfg(test)]
 mod tests;
 
@@ -79,6 +80,8 @@ pub fn lower(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     let mut steps = vec![node::backlog()];
     node::namespaces(&layout, &mut steps);
     link::pairs(&layout, &mut steps);
+    pacer::pair(&layout, &mut steps);
+    pacer::programs(&layout, &mut steps);
     for node in layout.nodes() {
         link::ends(&layout, node, &mut steps);
         node::interfaces(&layout, node, &mut steps);

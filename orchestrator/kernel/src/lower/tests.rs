@@ -1,4 +1,7 @@
-use lab_plan::model::{FaultChange, FaultPlan, WirePlan};
+use lab_plan::{
+    model::{FaultChange, FaultPlan, WirePlan},
+    transport::{CcPlan, DcqcnConfig, DctcpConfig},
+};
 use lab_units::{LinkId, Nanos};
 
 use super::{Clock, HostPlacement, LowerOptions, lower, lower_fault, lower_repair};
@@ -32,6 +35,29 @@ fn steps_of_two_datacenters_with_hosts_in_the_root_namespace() {
 fn steps_of_two_datacenters_with_hosts_in_namespaces_in_real_time() {
     let options = options(HostPlacement::OwnNamespace, Clock::Real);
     insta::assert_snapshot!(listing(&lower(&testing::pair(1), &options)));
+}
+
+#[test]
+fn hosts_with_congestion_control_have_a_pacer() {
+    let options = options(HostPlacement::RootNamespace, Clock::Virtual);
+    let plain = listing(&lower(&testing::pair(0), &options));
+    let paced = listing(&lower(&testing::paced(0), &options));
+    let added = paced.lines().filter(|line| !plain.contains(line));
+    insta::assert_snapshot!(added.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn other_congestion_controls_have_no_pacer() {
+    let options = options(HostPlacement::RootNamespace, Clock::Virtual);
+    let mut plan = testing::pair(0);
+    let plain = lower(&plan, &options);
+    for cc in [
+        CcPlan::Dcqcn(DcqcnConfig::ARTIFACT),
+        CcPlan::Dctcp(DctcpConfig::PAPER),
+    ] {
+        plan.transport.cc = cc;
+        assert_eq!(lower(&plan, &options), plain);
+    }
 }
 
 #[test]
@@ -122,7 +148,7 @@ fn nothing_of_the_root_namespace_is_changed_but_what_is_the_labs_own() {
 #[test]
 fn steps_survive_their_text_form() {
     let options = options(HostPlacement::RootNamespace, Clock::Real);
-    for step in lower(&testing::pair(3), &options) {
+    for step in lower(&testing::paced(3), &options) {
         let text = serde_json::to_string(&step).unwrap();
         assert_eq!(serde_json::from_str::<Step>(&text).unwrap(), step, "{text}");
     }

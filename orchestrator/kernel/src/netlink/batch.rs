@@ -1,5 +1,7 @@
 //! Batches of netlink messages.
 
+use std::os::fd::OwnedFd;
+
 use netlink_bindings::traits::{NetlinkRequest, Protocol};
 use rtnetlink::{
     packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkSerializable},
@@ -12,6 +14,8 @@ pub(crate) struct Batch {
     bytes: Vec<u8>,
     /// Offset of each message.
     starts: Vec<usize>,
+    /// Descriptors that messages name.
+    kept: Vec<OwnedFd>,
 }
 
 impl Batch {
@@ -67,6 +71,11 @@ impl Batch {
             self.bytes[last + FLAGS + 1] |= high;
         }
         &self.bytes
+    }
+
+    /// Keeps a descriptor that a message names open until the batch was sent.
+    pub fn keep(&mut self, descriptor: OwnedFd) {
+        self.kept.push(descriptor);
     }
 
     fn header(&mut self, kind: u16, flags: u16) -> usize {

@@ -20,7 +20,10 @@ use super::{
     tune::{Change, PendingRequest, Tuned},
     watch::{self, Watchdog},
 };
-use crate::lower::{Clock, lower_fault};
+use crate::{
+    lab::LabErrorKind,
+    lower::{Clock, lower_fault},
+};
 
 /// Identity of a repetition, and the directory its switches' maps are pinned in.
 #[derive(Clone, Copy)]
@@ -127,8 +130,12 @@ impl Runner<'_> {
         report.add_losses(policy, losses, reroutes);
         let plan = self.plan;
         let name = |dc: DcId| plan.dcs[dc.index()].name.clone();
-        let repetition = &running.repetition;
-        report.end_repetition(&repetition.label(), repetition.unreachable(), name);
+        let label = running.repetition.label();
+        if let Some(maps) = self.lab.host_maps().map_err(LabErrorKind::from)? {
+            let added = report.add_hosts(&label, &maps);
+            added.map_err(LabErrorKind::from)?;
+        }
+        report.end_repetition(&label, running.repetition.unreachable(), name);
         report.work.lab_ns = report
             .work
             .lab_ns
@@ -247,6 +254,7 @@ impl Runner<'_> {
                 Some(request) = requests.recv() => self.answer(request, running, report),
                 () = cancel.cancelled(), if !is_cancelled => {
                     is_cancelled = true;
+                    self.close_pacer();
                     aborter.abort();
                 }
             }
@@ -256,6 +264,19 @@ impl Runner<'_> {
             Err(RunError::Cancelled)
         } else {
             Ok(())
+        }
+    }
+
+    /// Makes the pacer of congestion control drop its packets, so that the QPs of flows that are given up
+    /// can be destroyed at once.
+    fn close_pacer(&mut self) {
+        let closed = match self.lab.host_maps() {
+            Ok(Some(mut maps)) => maps.close(),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = closed {
+            tracing::warn!(%error, "packets stay in the pacer");
         }
     }
 

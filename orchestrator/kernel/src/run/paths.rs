@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, net::Ipv4Addr};
 
-use lab_abi::wire::DecisionReport;
+use lab_abi::{dcqcn::CNP_QP, wire::DecisionReport};
 use lab_perftest::{QpAddress, Side, Tool};
 use lab_plan::model::{Flow, Plan};
 use lab_recorder::{FirstHops, next_dc};
@@ -27,6 +27,14 @@ struct Direction {
     dest_qp: u32,
 }
 
+/// Directions of a flow. A CNP has the addresses and ports of an ACK and names the QP of the data.
+#[derive(Clone, Copy, Debug)]
+struct Directions {
+    data: Direction,
+    ack: Direction,
+    cnp: Direction,
+}
+
 /// Paths of a flow's data and of its acknowledgements; none while a path is not known.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct FlowPaths {
@@ -47,9 +55,9 @@ impl<'a> PinnedPaths<'a> {
 
     /// Learns the QPs of a flow, by which its decisions are known.
     pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
-        let (data, ack) = self.directions(flow, client_qp, server_qp);
-        self.flows.insert(data, flow.id);
-        self.flows.insert(ack, flow.id);
+        for direction in self.directions(flow, client_qp, server_qp).all() {
+            self.flows.insert(direction, flow.id);
+        }
     }
 
     /// Takes a decision; returns its flow, if the flow is one of the schedule.
@@ -66,7 +74,7 @@ impl<'a> PinnedPaths<'a> {
 
     /// Returns the paths of a flow of these QPs.
     pub(super) fn of(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> FlowPaths {
-        let (data, ack) = self.directions(flow, client_qp, server_qp);
+        let Directions { data, ack, cnp } = self.directions(flow, client_qp, server_qp);
         let dc = |node: lab_units::NodeId| self.plan.nodes[node.index()].dc;
         let path = |direction, from, to| {
             let hops = self.hops.get(&direction);
@@ -75,16 +83,13 @@ impl<'a> PinnedPaths<'a> {
         };
         FlowPaths {
             data: path(data, dc(flow.src), dc(flow.dst)),
-            ack: path(ack, dc(flow.dst), dc(flow.src)),
+            // A CNP that came before the first ACK was decided for both.
+            ack: path(ack, dc(flow.dst), dc(flow.src))
+                .or_else(|| path(cnp, dc(flow.dst), dc(flow.src))),
         }
     }
 
-    fn directions(
-        &self,
-        flow: &Flow,
-        client_qp: QpAddress,
-        server_qp: QpAddress,
-    ) -> (Direction, Direction) {
+    fn directions(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> Directions {
         let addr = |node: lab_units::NodeId| self.plan.nodes[node.index()].addr;
         let (src, dst) = (addr(flow.src), addr(flow.dst));
         let (data, ack) = match self.tool.data_destination() {
@@ -96,7 +101,21 @@ impl<'a> PinnedPaths<'a> {
             dst,
             dest_qp: qp.qp.0,
         };
-        (direction(src, dst, data), direction(dst, src, ack))
+        let cnp = direction(dst, src, data);
+        Directions {
+            data: direction(src, dst, data),
+            ack: direction(dst, src, ack),
+            cnp: Direction {
+                dest_qp: cnp.dest_qp | CNP_QP,
+                ..cnp
+            },
+        }
+    }
+}
+
+impl Directions {
+    const fn all(self) -> [Direction; 3] {
+        [self.data, self.ack, self.cnp]
     }
 }
 
@@ -140,6 +159,15 @@ mod tests {
         ] {
             assert_eq!(paths(tool, decisions), expected, "{decisions:?}");
         }
+    }
+
+    #[test]
+    fn a_cnp_before_the_first_ack_decides_for_both() {
+        let mut cnp = SERVER;
+        cnp.qp.0 |= CNP_QP;
+        let found = paths(Tool::SendBw, &[(0, SERVER, 0), (3, cnp, 1)]);
+        let expected = ["dc1-dc2-dc4", "dc4-dc3-dc1"].map(|path| Some(path.to_owned()));
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::wire::Stats;
+use lab_host::{HostError, HostMaps};
 use lab_records::{Conduct, GuestCpu, LabWork, LiveChange, Recovery, Retransmissions};
 use lab_units::{DcId, Nanos};
 
@@ -90,6 +91,28 @@ impl RunReport {
     pub(super) fn reroutes(&self) -> u64 {
         let switches = self.switches.values();
         switches.map(|stats| stats.failovers + stats.aged).sum()
+    }
+
+    /// Takes in what the host programs counted in the repetition called `title`: packets that were not sent
+    /// as congestion control has them are reasons to doubt the run.
+    pub(super) fn add_hosts(&mut self, title: &str, maps: &HostMaps) -> Result<(), HostError> {
+        let counts = maps.counts()?;
+        let senders = maps.senders()?;
+        let out_of_order: u64 = senders
+            .iter()
+            .map(|(_, qp)| u64::from(qp.out_of_order))
+            .sum();
+        let said = |(count, text): &(u64, &str)| {
+            (*count > 0).then(|| format!("{title}: hosts: {count} {text}"))
+        };
+        let doubts = [
+            (counts.unpaced, "packets were not paced: too many QPs"),
+            (counts.dropped, "packets were dropped by the pacer"),
+            (out_of_order, "packets left the pacer out of order"),
+            (counts.lost_cnps, "CNPs could not be sent"),
+        ];
+        self.conduct.switches.extend(doubts.iter().filter_map(said));
+        Ok(())
     }
 
     /// Ends the repetition called `title`: its switches' counts become reasons to doubt the run, or

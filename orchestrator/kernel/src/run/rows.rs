@@ -63,7 +63,7 @@ impl<'a> ReportRows<'a> {
     pub(super) fn new(plan: &'a Plan, policy: &'a str, repetition: u32, tool: Tool) -> Self {
         let generator = FlowGenerator {
             program: tool.name(),
-            congestion_control: CONGESTION_CONTROL,
+            congestion_control: congestion_control(plan),
             semantics: None,
         };
         Self {
@@ -282,8 +282,13 @@ impl<'a> ReportRows<'a> {
     }
 }
 
-/// Congestion control of SoftRoCE, which marks nothing and reacts to nothing but loss.
-const CONGESTION_CONTROL: &str = "none";
+/// Returns the congestion control of the lab's hosts: SoftRoCE itself reacts to nothing but loss.
+fn congestion_control(plan: &Plan) -> &'static str {
+    match plan.transport.cc.in_lab() {
+        Some(_) => plan.transport.cc.name(),
+        None => "none",
+    }
+}
 
 fn status(status: &Status) -> FlowStatus {
     match status {

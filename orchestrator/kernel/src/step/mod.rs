@@ -3,18 +3,21 @@
 //! `Display` prints a step as the `ip`, `tc`, `rdma`, `ethtool` or `sysctl` command with the same
 //! effect. Quantities are those passed to the kernel.
 
+mod host;
 mod qdisc;
 mod route;
 mod show;
 
-use std::net::Ipv4Addr;
+use std::{net::Ipv4Addr, path::PathBuf};
 
+use lab_host::HostProgram;
 use lab_units::Mac;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::route::MAIN_TABLE;
+pub(crate) use self::{host::hook, route::MAIN_TABLE};
 pub use self::{
-    qdisc::{Handle, Netem, Parent, Qdisc, QdiscAt, Red, Tbf},
+    host::{HostPrograms, NicRate},
+    qdisc::{Fq, Handle, Netem, Parent, Qdisc, QdiscAt, Red, Tbf},
     route::{NextHop, Route, RouteTarget, Rule, Selector},
 };
 use crate::name::NetnsName;
@@ -75,6 +78,9 @@ pub enum Step {
     Qdisc(QdiscAt),
     /// Changes the parameters of an existing queueing discipline.
     QdiscChange(QdiscAt),
+    /// Loads the host programs of the root namespace, and pins them in the lab's BPF file system, whose
+    /// removal unloads them.
+    HostPrograms(HostPrograms),
 }
 
 /// Change of an interface.
@@ -103,6 +109,14 @@ pub enum DeviceChange {
     Redirect(String),
     /// Creates a SoftRoCE device of this name, which is unique on the machine.
     Rxe(String),
+    /// Attaches a host program that was pinned in this directory to the hook of its name. The interface has
+    /// a clsact qdisc.
+    Program {
+        /// Program.
+        program: HostProgram,
+        /// Directory of the pins.
+        directory: PathBuf,
+    },
     /// Spreads received packets over the CPUs of this bit mask by their flow, so that no flow is
     /// reordered.
     Rps(u64),
@@ -180,7 +194,7 @@ impl Step {
     pub fn netns_name(&self) -> Option<&NetnsName> {
         let netns = match self {
             Self::Netns { name } => return Some(name),
-            Self::SharedSysctl { .. } => return None,
+            Self::SharedSysctl { .. } | Self::HostPrograms(_) => return None,
             Self::Sysctl { netns, .. } | Self::Device { netns, .. } => netns,
             Self::Veth(veth) => &veth.a.netns,
             Self::Route(route) => &route.netns,
@@ -215,7 +229,8 @@ impl Step {
             | Self::Route(_)
             | Self::Rule(_)
             | Self::Qdisc(_)
-            | Self::QdiscChange(_) => None,
+            | Self::QdiscChange(_)
+            | Self::HostPrograms(_) => None,
         }
     }
 }

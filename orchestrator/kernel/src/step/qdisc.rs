@@ -32,8 +32,21 @@ pub enum Qdisc {
     Red(Red),
     /// Delay, exact serialisation and loss.
     Netem(Netem),
+    /// Queue per QP, which keeps a packet until the time that a program gave it.
+    Fq(Fq),
     /// Ingress and egress hooks for classifiers.
     Clsact,
+}
+
+/// Fair queue of packets with times of departure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Fq {
+    /// Capacity in packets.
+    pub limit: u32,
+    /// Capacity of one QP's queue in packets.
+    pub flow_limit: u32,
+    /// Longest time that a packet is kept; a later one is kept as long.
+    pub horizon: Nanos,
 }
 
 /// Token bucket filter. It releases a packet at the start of the packet's serialisation time.
@@ -99,6 +112,7 @@ impl Qdisc {
             Self::Tbf(_) => "tbf",
             Self::Red(_) => "red",
             Self::Netem(_) => "netem",
+            Self::Fq(_) => "fq",
             Self::Clsact => "clsact",
         }
     }
@@ -134,6 +148,15 @@ impl fmt::Display for Qdisc {
                     write!(f, " loss {}%", Decimal(netem.loss, 100))?;
                 }
                 Ok(())
+            }
+            Self::Fq(fq) => {
+                let (limit, flow_limit) = (fq.limit, fq.flow_limit);
+                let horizon = fq.horizon.get() / 1_000;
+                write!(
+                    f,
+                    "fq limit {limit} flow_limit {flow_limit} timer_slack 0 horizon {horizon}us \
+                     horizon_cap"
+                )
             }
             Self::Clsact => f.write_str("clsact"),
         }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{DeviceChange, Namespace, Parent, QdiscAt, Step, Undo, Veth, VethEnd};
+use super::{DeviceChange, Namespace, Parent, QdiscAt, Step, Undo, Veth, VethEnd, hook};
+use crate::netlink::tc::Hook;
 
 impl fmt::Display for Namespace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,6 +52,7 @@ impl fmt::Display for Step {
             Self::Rule(rule) => rule.fmt_with("add", f),
             Self::Qdisc(at) => at.fmt_with("add", f),
             Self::QdiscChange(at) => at.fmt_with("change", f),
+            Self::HostPrograms(programs) => programs.fmt(f),
         }
     }
 }
@@ -80,6 +82,19 @@ impl DeviceChange {
                 "tc{flag} filter add dev {dev} ingress protocol all u32 match u32 0 0 action mirred \
                  egress redirect dev {to}"
             ),
+            Self::Program { program, directory } => {
+                let at = match hook(*program) {
+                    Hook::Ingress => "ingress",
+                    Hook::Egress => "egress",
+                };
+                let pin = directory.join(program.name());
+                write!(
+                    f,
+                    "tc{flag} filter add dev {dev} {at} pref 1 handle 1 bpf direct-action \
+                     object-pinned {}",
+                    pin.display()
+                )
+            }
             Self::Rxe(name) => write!(f, "{enter}rdma link add {name} type rxe netdev {dev}"),
             Self::Rps(cpus) => write!(
                 f,

@@ -7,5 +7,5 @@ mod plans;
 pub(crate) use self::{
     isolated::{isolated, skipped},
     machine::Machine,
-    plans::{fabrics, marking, pair, pair_over, routed, testbed, wire},
+    plans::{fabrics, marking, paced, pair, pair_over, routed, testbed, wire},
 };

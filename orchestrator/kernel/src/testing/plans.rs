@@ -9,6 +9,7 @@ use lab_plan::{
         Candidate, Destination, EcnPlan, LinkKind, MeasurePlan, Plan, PolicyPlan, PolicyRun, Scale,
         Switch, WirePlan,
     },
+    transport::{CcPlan, DcqcnConfig},
 };
 use lab_units::{Bytes, DcId, Nanos, PortId, Ratio};
 
@@ -40,6 +41,13 @@ pub(crate) fn marking(wire: WirePlan) -> WirePlan {
 pub(crate) fn pair(slot: u8) -> Plan {
     let link = marking(wire("100 Mbit", "25 ms", "620 kB"));
     plan(slot, &["hosts: 1"; 2], &[(0, 1, link)])
+}
+
+/// Returns the two datacenters of [`pair`], whose hosts have DCQCN as published.
+pub(crate) fn paced(slot: u8) -> Plan {
+    let mut plan = pair(slot);
+    plan.transport.cc = CcPlan::Dcqcn(DcqcnConfig::PAPER);
+    plan
 }
 
 /// Returns two datacenters with two hosts each, and one link.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use lab_parameters::{HpccConfig, ParameterSet, Preset, Value};
+use lab_parameters::{DcqcnConfig, HpccConfig, ParameterSet, Preset, Value};
 use lab_scenario::{
     CcSpec, Generator, Scenario, Settings, TimeoutSpec, Tool, TransportSpec, WindowSpec,
 };
-use lab_units::{Bytes, DcId, Nanos, Semantics};
+use lab_units::{BitsPerSec, Bytes, DcId, Nanos, Semantics};
 
 use super::{CcPlan, HostProfile, TransportPlan, WindowPlan};
 use crate::{
@@ -39,15 +39,15 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
     let cc = spec.cc.as_ref().unwrap_or(&base.cc);
     let payload_bytes = payload(spec, &scenario.generator);
     let is_like_rxe = lab.follows_rxe && spec.semantics == Semantics::Paper;
+    let cc = congestion_control(lab, cc, spec.semantics)?;
+    let is_in_lab = cc == CcPlan::None || cc.in_lab().is_some();
     Ok(TransportPlan {
         semantics: spec.semantics,
         profile: profile(spec, &scenario.generator, lab.follows_rxe),
         payload_bytes,
-        cc: congestion_control(lab, cc, spec.semantics)?,
+        cc,
         window: match spec.window {
-            None if is_like_rxe && *cc == CcSpec::None => {
-                WindowPlan::Bytes(frame::rxe_window(payload_bytes))
-            }
+            None if is_like_rxe && is_in_lab => WindowPlan::Bytes(frame::rxe_window(payload_bytes)),
             None | Some(WindowSpec::Bdp) => WindowPlan::Bdp,
             Some(WindowSpec::None) => WindowPlan::None,
             Some(WindowSpec::Bytes(bytes)) => {
@@ -105,6 +105,20 @@ pub(crate) fn profile(
     } else {
         HostProfile::Rnic
     }
+}
+
+/// Returns the minimum rate, emulated, of the QPs of a lab whose hosts have congestion control.
+pub(crate) fn slowest_qp(
+    spec: &TransportSpec,
+    scale: &Scale,
+) -> Result<Option<BitsPerSec>, PlanError> {
+    let Some(CcSpec::Dcqcn(settings)) = &spec.cc else {
+        return Ok(None);
+    };
+    let preset = spec.semantics.into();
+    let dcqcn: DcqcnConfig = parameters::resolve(DCQCN_KEY, settings, preset, &[], scale)?;
+    let cc = CcPlan::Dcqcn(dcqcn);
+    Ok(cc.in_lab().map(|dcqcn| dcqcn.min_rate_bps))
 }
 
 /// Returns the payload of a full packet, in bytes.
@@ -169,6 +183,8 @@ impl Defaults {
 
 /// `PACKET_PAYLOAD_SIZE` of the artifact's configuration.
 const ARTIFACT_PAYLOAD: u32 = 1_000;
+
+const DCQCN_KEY: &str = "transport.cc.dcqcn";
 
 const NACK_KEY: &str = "transport.nack_interval";
 

@@ -71,7 +71,8 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
         Engine::Kernel => [
             transport::not_rxes(inspection),
             transport::lossy_pfc(inspection),
-            None,
+            // Where the kernel engine has the congestion control.
+            (inspection.transport.cc.in_lab()).and_then(|_| transport::without_marks(inspection)),
         ],
         Engine::Sim => [
             transport::without_marks(inspection),
@@ -83,10 +84,13 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
 }
 
 /// Warnings of the kernel engine: SoftRoCE, perftest, and a machine that forwards packets.
-fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 12] {
+fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 15] {
     [
         rxe_window(inspection),
         transport::early_timeout(inspection),
+        transport::inert_dcqcn(inspection),
+        transport::early_marks(inspection),
+        transport::parked_timeout(inspection),
         sub_packet_flows(inspection),
         packet_vs_delay(inspection),
         ideal::ideal_not_least(inspection),

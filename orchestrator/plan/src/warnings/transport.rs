@@ -1,11 +1,14 @@
 //! Transport settings without effect in an engine.
 
-use lab_units::show::{about_bytes, about_time};
+use lab_units::{
+    Bytes,
+    show::{about_bytes, about_time},
+};
 
 use super::{Inspection, warning};
 use crate::{
     frame,
-    model::{Role, Scale, Warning},
+    model::{Flow, Link, LinkKind, Role, Scale, Warning},
     pfc, rdma,
     transport::{Semantics, TransportPlan, WindowPlan},
 };
@@ -16,9 +19,13 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
     if asked.is_empty() {
         return None;
     }
+    let has = match inspection.transport.cc.in_lab() {
+        None => "without congestion control or PFC",
+        Some(_) => "with DCQCN and without PFC",
+    };
     let text = format!(
-        "the kernel engine has rxe's transport, without congestion control or PFC, and does not \
-         honour {} of `transport` (hint: the simulator does, `lcmp-lab sim`)",
+        "the kernel engine has rxe's transport, {has}, and does not honour {} of `transport` (hint: \
+         the simulator does, `lcmp-lab sim`)",
         asked.join(", "),
     );
     Some(warning("transport-ignored", text))
@@ -28,9 +35,10 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
 fn departures(transport: &TransportPlan) -> Vec<String> {
     let is_artifact = transport.semantics == Semantics::Artifact;
     let cc = transport.cc.name();
+    let has_other_cc = cc != "none" && transport.cc.in_lab().is_none();
     let window = match transport.window {
         // The default wherever rxe's window is not.
-        WindowPlan::Bdp if is_artifact || cc != "none" => None,
+        WindowPlan::Bdp if is_artifact || has_other_cc => None,
         WindowPlan::Bdp => Some("`window: bdp`".to_owned()),
         WindowPlan::None => Some("`window: none`".to_owned()),
         WindowPlan::Bytes(bytes) if bytes == frame::rxe_window(transport.payload_bytes) => None,
@@ -39,7 +47,7 @@ fn departures(transport: &TransportPlan) -> Vec<String> {
     let waits_for_ever = !is_artifact && transport.retransmit_timeout_ns.is_none();
     [
         is_artifact.then(|| "`semantics: artifact`".to_owned()),
-        (cc != "none").then(|| format!("`cc: {cc}`")),
+        has_other_cc.then(|| format!("`cc: {cc}`")),
         window,
         waits_for_ever.then(|| "`retransmit_timeout: none`".to_owned()),
         transport.pfc.then(|| "`pfc`".to_owned()),
@@ -79,6 +87,80 @@ pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
         warning("cc-without-marks", text)
     })
 }
+
+/// Windows of SoftRoCE that never fill a queue to where it marks, so that DCQCN does nothing.
+pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
+    inspection.transport.cc.in_lab()?;
+    let repetitions = inspection
+        .flows
+        .chunk_by(|a, b| a.repetition == b.repetition);
+    let qps = u64::try_from(repetitions.map(<[Flow]>::len).max()?).ok()?;
+    let window = frame::rxe_window(inspection.rdma.path_mtu);
+    let windows = Bytes::new(window.get().saturating_mul(qps));
+    // A packet is under way for at least the link's own delay and its ACK's.
+    let need = |link: &Link| {
+        let wire = &link.emu;
+        let trip = wire.delay_ns.saturating_add(wire.delay_ns);
+        Some(wire.ecn?.k_min + wire.rate_bps.bytes_in(trip))
+    };
+    let marked = marked_links(inspection).filter_map(|link| Some((link, need(link)?)));
+    let (link, need) = marked.min_by_key(|(_, need)| *need)?;
+    (windows < need).then(|| {
+        let text = format!(
+            "{qps} QPs have at most {} under way, SoftRoCE's windows of {} packets, and `{}`, which \
+             marks first, marks from {} on: DCQCN changes no rate (hint: more flows at once, or a \
+             `scale` of smaller sizes)",
+            about_bytes(windows),
+            frame::RXE_WINDOW_PACKETS,
+            link.name,
+            about_bytes(need),
+        );
+        warning("dcqcn-inert", text)
+    })
+}
+
+/// Queues that mark from a packet or two on.
+pub(super) fn early_marks(inspection: &Inspection<'_>) -> Option<Warning> {
+    inspection.transport.cc.in_lab()?;
+    let packet = frame::data(u64::from(inspection.rdma.path_mtu), 0);
+    let min = Bytes::new(packet * MIN_MARKED_PACKETS);
+    let is_early = |link: &&Link| link.emu.ecn.is_some_and(|ecn| ecn.k_min < min);
+    let link = marked_links(inspection).find(is_early)?;
+    let k_min = link.emu.ecn?.k_min;
+    let text = format!(
+        "`{}` marks from {k_min} on, less than {MIN_MARKED_PACKETS} packets of {packet} B, so that \
+         DCQCN also cuts rates where flows only meet (hint: scale sizes less, or raise `k_min`)",
+        link.name,
+    );
+    Some(warning("early-marks", text))
+}
+
+/// QPs whose time-out is below the time that their packets are parked at the minimum rate.
+pub(super) fn parked_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
+    let min_rate = inspection.transport.cc.in_lab()?.min_rate_bps;
+    let timeout = rdma::timeout(inspection.rdma.qp_timeout);
+    let parked = rdma::parked_time(inspection.rdma.path_mtu, min_rate);
+    let trips = inspection.trips.base.saturating_add(inspection.trips.base);
+    let needed = parked.saturating_add(trips);
+    (timeout < needed).then(|| {
+        let text = format!(
+            "QPs send again after {}, and at DCQCN's minimum rate of {min_rate} their packets may \
+             take {} (hint: raise `transport.retransmit_timeout`, or `min_rate`)",
+            about_time(timeout),
+            about_time(needed),
+        );
+        warning("parked-timeout", text)
+    })
+}
+
+/// Links whose queues mark in the kernel engine: inter-DC links alone.
+fn marked_links<'a>(inspection: &Inspection<'a>) -> impl Iterator<Item = &'a Link> {
+    let links = inspection.network.links.iter();
+    links.filter(|link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some())
+}
+
+/// Packets below which a marking threshold tells no congestion.
+const MIN_MARKED_PACKETS: u64 = 3;
 
 /// Ports that drop in spite of PFC, as their switch's buffer does not hold their headroom.
 pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {

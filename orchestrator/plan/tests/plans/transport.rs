@@ -124,7 +124,12 @@ fn the_kernel_and_the_scaled_simulator_have_rxes_window_and_timeouts() {
         assert_eq!(plain.retransmit_timeout_ns, Some(rdma::timeout(14)));
         let window = |transport| with(transport, engine).transport.window;
         assert_eq!(window("window: bdp"), WindowPlan::Bdp);
-        assert_eq!(window("cc: dcqcn"), WindowPlan::Bdp);
+        assert_eq!(window("cc: dcqcn"), rxes);
+        assert_eq!(
+            window("cc: { dcqcn: { preset: artifact } }"),
+            WindowPlan::Bdp
+        );
+        assert_eq!(window("cc: dctcp"), WindowPlan::Bdp);
     }
     let alone = simulated("retransmit_timeout: 6 ms").transport;
     assert_eq!(alone.window, WindowPlan::Bdp);
@@ -173,6 +178,77 @@ fn the_kernel_engine_says_what_it_does_not_honour() {
     assert!(is_said("retransmit_timeout: none"));
     assert!(is_said("window: bdp"));
     assert!(!codes(&simulated("cc: hpcc")).contains(&"transport-ignored"));
+}
+
+#[test]
+fn the_kernel_engine_has_dcqcn_as_published() {
+    for (cc, is_ignored) in [
+        ("dcqcn", false),
+        ("{ dcqcn: { gain: 1/16 } }", false),
+        ("{ dcqcn: { preset: artifact } }", true),
+        ("dctcp", true),
+    ] {
+        let plan = plan(&format!("cc: {cc}"));
+        let is_said = codes(&plan).contains(&"transport-ignored");
+        assert_eq!(is_said, is_ignored, "{cc}");
+        assert_eq!(plan.transport.cc.in_lab().is_none(), is_ignored, "{cc}");
+    }
+}
+
+/// A marked link of 25 Gbit/s and 5 ms, at a rate of 1/2000 and a time of 100: sizes are a 20th.
+fn marked(transport: &str, ecn: &str, flows: usize) -> Plan {
+    let flow = "      - { from: dc1/h1, to: dc2/h1, size: 20 MB }\n";
+    let text = format!(
+        "name: marks\n\
+         topology:\n  \
+           dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]\n  \
+           links: [{{ between: [dc1, dc2], rate: 25 Gbit, delay: 5 ms, ecn: {{ {ecn} }} }}]\n\
+         traffic:\n  - flows:\n{}\
+         policies: [ecmp]\n\
+         scale: {{ rate: 1/2000, time: 100 }}\n\
+         transport: {{ {transport} }}\n",
+        flow.repeat(flows)
+    );
+    common::plan(&text)
+}
+
+/// 12.5 Mbit/s for 1 s are 1.56 MB; a window is 524 kB.
+#[test]
+fn dcqcn_without_effect_is_warned_of() {
+    let ecn = "k_min: 400 kB, k_max: 1600 kB, p_max: 0.2";
+    let is_said = |transport: &str, flows| {
+        let plan = marked(transport, ecn, flows);
+        codes(&plan).contains(&"dcqcn-inert")
+    };
+    assert!(is_said("cc: dcqcn", 3));
+    assert!(!is_said("cc: dcqcn", 4));
+    assert!(!is_said("cc: none", 3));
+}
+
+/// 240 kB are 12 kB, and three packets 12.5 kB.
+#[test]
+fn marks_from_a_packet_on_are_warned_of() {
+    let is_said = |cc: &str, k_min: &str| {
+        let ecn = format!("k_min: {k_min}, k_max: 1600 kB, p_max: 0.2");
+        codes(&marked(cc, &ecn, 4)).contains(&"early-marks")
+    };
+    assert!(is_said("cc: dcqcn", "240 kB"));
+    assert!(!is_said("cc: dcqcn", "260 kB"));
+    assert!(!is_said("cc: none", "240 kB"));
+}
+
+/// 65 packets at 50 kbit/s take 43 s.
+#[test]
+fn a_timeout_outlasts_what_a_paced_qp_has_parked() {
+    let ecn = "k_min: 400 kB, k_max: 1600 kB, p_max: 0.2";
+    let paced = marked("cc: dcqcn", ecn, 4);
+    assert_eq!(paced.rdma.qp_timeout, 24, "68.7 s");
+    assert!(!codes(&paced).contains(&"parked-timeout"));
+    assert!(marked("cc: none", ecn, 4).rdma.qp_timeout < 24);
+    let early = marked("cc: dcqcn, retransmit_timeout: 200 ms", ecn, 4);
+    assert!(codes(&early).contains(&"parked-timeout"));
+    let fast = "cc: { dcqcn: { min_rate: 1 Gbit } }, retransmit_timeout: 200 ms";
+    assert!(!codes(&marked(fast, ecn, 4)).contains(&"parked-timeout"));
 }
 
 #[test]

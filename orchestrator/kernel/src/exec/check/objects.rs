@@ -10,7 +10,7 @@ use crate::{
     },
     journal::if_found,
     netlink::{NetlinkError, Socket, dump, ethtool, rdma, tc},
-    step::{DeviceChange, Namespace, NextHop, Route, RouteTarget, Step},
+    step::{DeviceChange, Namespace, NextHop, Route, RouteTarget, Step, hook},
 };
 
 impl Checker<'_> {
@@ -133,6 +133,18 @@ impl Checker<'_> {
                     let found = links.find(|link| Some(link.index) == found);
                     let found = found.map(|link| link.name.clone());
                     self.same(format!("redirect of `{dev}`"), to.clone(), found);
+                }
+                DeviceChange::Program { program, directory } => {
+                    let (_, wanted) =
+                        lab_host::pinned(directory, *program).map_err(io::Error::other)?;
+                    let index = self.index(dev);
+                    let found = tc::attached(&mut self.handle.socket, index, hook(*program))?;
+                    let show = |ids: &[u32]| {
+                        let ids: Vec<_> = ids.iter().map(u32::to_string).collect();
+                        ids.join(" ")
+                    };
+                    let object = format!("program `{}` of `{dev}`", program.name());
+                    self.same(object, show(&[wanted]), Some(show(&found)));
                 }
                 _ => {}
             }

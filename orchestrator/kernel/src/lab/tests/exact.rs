@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use lab_abi::dcqcn::HostCounters;
 use lab_plan::model::{FaultChange, Plan, WirePlan};
 use lab_units::{Bytes, NodeId};
 use tokio_util::sync::CancellationToken;
@@ -114,6 +115,26 @@ fn a_reset_restarts_qp_numbers() {
         println!("QPN {first}, {second}, after the reset {again}");
         assert_ne!(first, second);
         assert_eq!(first, again);
+    });
+}
+
+#[test]
+fn packets_of_hosts_with_congestion_control_are_paced_in_their_order() {
+    whole_lab(|| {
+        let mut lab = up(testing::paced);
+        start_sending(&lab, 50, 65_536).finish();
+        let maps = lab.host_maps().unwrap().expect("hosts have it");
+        let (senders, counts) = (maps.senders().unwrap(), maps.counts().unwrap());
+        println!("{senders:?}, {counts:?}");
+        let [(_, qp)] = senders.as_slice() else {
+            panic!("one QP sends data");
+        };
+        // 50 messages of 16 packets.
+        assert_eq!((qp.packets, qp.out_of_order), (800, 0));
+        assert_eq!((qp.next_in, qp.next_out), (800, 800));
+        assert_eq!(counts, HostCounters::default());
+        lab.reset().unwrap();
+        assert!(maps.senders().unwrap().is_empty());
     });
 }
 

@@ -239,7 +239,7 @@ fn owner() {
         "whole loop" => {
             ready();
             loop {
-                assert!(exact::up(testing::pair).down().is_empty());
+                assert!(exact::up(testing::paced).down().is_empty());
             }
         }
         mode => panic!("unknown mode `{mode}`"),

@@ -2,6 +2,11 @@
 
 mod parameters;
 
+use std::{
+    ffi::CString,
+    os::fd::{AsRawFd, OwnedFd},
+};
+
 use netlink_bindings::{
     tc::{
         ActOptionsMsg, OpGetqdiscDump, OpGettfilterDump, OptionsMsg, Request, TcU32Key, TcU32Sel,
@@ -55,6 +60,61 @@ pub(crate) fn redirect(batch: &mut Batch, from: u32, to: u32) {
         .nested_options_mirred()
         .push_parms(&egress_redirect(to));
     batch.request(&request);
+}
+
+/// Adds the message of `tc filter add … pref 1 handle 1 bpf direct-action object-pinned …`, and keeps the
+/// program's descriptor until the batch is sent.
+pub(crate) fn attach(batch: &mut Batch, index: u32, hook: Hook, name: &str, program: OwnedFd) {
+    let mut header = Tcmsg::new();
+    header.ifindex = index.cast_signed();
+    header.parent = hook.parent();
+    header.handle = 1;
+    header.info = (FIRST_PREFERENCE << 16) | u32::from(ETH_P_ALL.to_be());
+    let create = Request::new().set_create().set_excl();
+    let mut request = create.op_newtfilter_do(&header);
+    let name = CString::new(name).unwrap_or_default();
+    request
+        .encode()
+        .nested_options_bpf()
+        .push_fd(program.as_raw_fd().cast_unsigned())
+        .push_name(&name)
+        .push_flags(TCA_BPF_FLAG_ACT_DIRECT);
+    batch.request(&request);
+    batch.keep(program);
+}
+
+/// Returns the numbers of the programs at an interface's hook.
+pub(crate) fn attached(
+    socket: &mut Socket,
+    index: u32,
+    hook: Hook,
+) -> Result<Vec<u32>, NetlinkError> {
+    let mut header = Tcmsg::new();
+    header.ifindex = index.cast_signed();
+    header.parent = hook.parent();
+    socket.dump(libc::RTM_GETTFILTER, header.as_slice(), |message| {
+        let (_, attributes) = OpGettfilterDump::decode_reply(message.payload());
+        match attributes.get_options() {
+            Ok(OptionsMsg::Bpf(filter)) => filter.get_id().ok(),
+            _ => None,
+        }
+    })
+}
+
+/// Hook of an interface's clsact qdisc.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Hook {
+    Ingress,
+    Egress,
+}
+
+impl Hook {
+    const fn parent(self) -> u32 {
+        match self {
+            Self::Ingress => CLSACT_INGRESS,
+            Self::Egress => CLSACT_EGRESS,
+        }
+    }
 }
 
 /// Queueing discipline as the kernel lists it.
@@ -149,6 +209,8 @@ const MIRRED_IFINDEX: usize = 24;
 const TC_H_ROOT: u32 = 0xffff_ffff;
 const TC_H_CLSACT: u32 = 0xffff_fff1;
 const CLSACT_INGRESS: u32 = 0xffff_fff2;
+const CLSACT_EGRESS: u32 = 0xffff_fff3;
+const TCA_BPF_FLAG_ACT_DIRECT: u32 = 1;
 const FIRST_PREFERENCE: u32 = 1;
 const ETH_P_ALL: u16 = 3;
 const TC_U32_TERMINAL: u8 = 1;

@@ -40,6 +40,14 @@ pub(crate) enum Parameters {
         /// True with jitter, duplicates, reordering or corruption, which no lab has.
         disturbs: bool,
     },
+    Fq {
+        limit: u32,
+        flow_limit: u32,
+        timer_slack: u32,
+        horizon_micros: u32,
+        /// True if packets beyond the horizon are dropped.
+        drops: bool,
+    },
     Clsact,
     /// A kind that no lab has.
     Other(String),
@@ -67,6 +75,13 @@ impl Parameters {
                 limit: netem.limit,
                 loss: of_all_ones(netem.loss),
                 disturbs: false,
+            },
+            Qdisc::Fq(fq) => Self::Fq {
+                limit: fq.limit,
+                flow_limit: fq.flow_limit,
+                timer_slack: 0,
+                horizon_micros: micros(fq.horizon),
+                drops: false,
             },
             Qdisc::Clsact => Self::Clsact,
         }
@@ -104,6 +119,13 @@ impl Parameters {
                     disturbs: disturbs(&head, &netem),
                 })
             }
+            Some(OptionsMsg::Fq(fq)) => Some(Self::Fq {
+                limit: fq.get_plimit().ok()?,
+                flow_limit: fq.get_flow_plimit().ok()?,
+                timer_slack: fq.get_timer_slack().ok()?,
+                horizon_micros: fq.get_horizon().ok()?,
+                drops: fq.get_horizon_drop().ok()? != 0,
+            }),
             _ if kind == "clsact" => Some(Self::Clsact),
             _ => Some(Self::Other(kind.to_owned())),
         }
@@ -150,6 +172,22 @@ impl fmt::Display for Parameters {
                     false => "",
                 })
             }
+            Self::Fq {
+                limit,
+                flow_limit,
+                timer_slack,
+                horizon_micros,
+                drops,
+            } => write!(
+                f,
+                "fq limit {limit} packets, {flow_limit} of a flow, timer slack {timer_slack} ns, \
+                 horizon {horizon_micros} µs{}",
+                if *drops {
+                    ", beyond which it drops"
+                } else {
+                    ""
+                }
+            ),
             Self::Clsact => f.write_str("clsact"),
             Self::Other(kind) => f.write_str(kind),
         }
@@ -203,6 +241,13 @@ pub(super) fn options(attributes: PushAttrs<&mut Vec<u8>>, qdisc: &Qdisc) {
                 .push_rate64(bytes_per_sec)
                 .push_latency64(signed(netem.delay));
         }
+        Qdisc::Fq(fq) => {
+            let options = attributes.nested_options_fq().push_plimit(fq.limit);
+            let options = options.push_flow_plimit(fq.flow_limit).push_timer_slack(0);
+            options
+                .push_horizon(micros(fq.horizon))
+                .push_horizon_drop(0);
+        }
         Qdisc::Clsact => drop(attributes.push_kind(c"clsact")),
     }
 }
@@ -226,6 +271,10 @@ fn of_all_ones(probability: Ratio) -> u32 {
 
 fn clamp(bytes: Bytes) -> u32 {
     u32::try_from(bytes.get()).unwrap_or(u32::MAX)
+}
+
+fn micros(time: Nanos) -> u32 {
+    u32::try_from(time.get() / 1_000).unwrap_or(u32::MAX)
 }
 
 fn signed(time: Nanos) -> i64 {

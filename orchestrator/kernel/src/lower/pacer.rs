@@ -1,0 +1,154 @@
+//! Pacer of the hosts' QPs: congestion control of SoftRoCE, which has none.
+//!
+//! ```text
+//! rxe ──> NIC's egress ⇒ pacer [fq] ──veth── gate ⇒ NIC's egress [netem]
+//! ```
+//!
+//! Programs pass each data packet from its NIC to the pacer and back, once its time has come by the rate of
+//! its QP; `agents/ebpf/host.bpf.c` says how. One pacer serves all hosts. fq's limits hold every packet
+//! that SoftRoCE leaves to the kernel, since a dropped packet would hold up its QP.
+
+use lab_host::HostProgram;
+use lab_plan::{
+    address,
+    frame::RXE_PARKED_PACKETS,
+    model::{Plan, Role},
+    transport::DcqcnConfig,
+};
+use lab_units::{Nanos, PortId};
+
+use super::{
+    Layout,
+    link::{self, CLSACT, ROOT},
+};
+use crate::step::{
+    DeviceChange, Fq, HostPrograms, Namespace, NicRate, Parent, Qdisc, QdiscAt, Step, Veth, VethEnd,
+};
+
+/// Appends the pair of interfaces.
+pub(super) fn pair(layout: &Layout<'_>, steps: &mut Vec<Step>) {
+    if layout.dcqcn().is_none() {
+        return;
+    }
+    // After the last port's, of which no interface has them.
+    let ports = u32::try_from(layout.plan.ports.len()).unwrap_or(u32::MAX);
+    let end = |dev: String, number| VethEnd {
+        netns: Namespace::Root,
+        dev,
+        mac: address::mac(layout.plan.slot, PortId(ports.saturating_add(number))),
+        group: link::root_group(layout),
+        index: 0,
+    };
+    steps.push(Step::Veth(Veth {
+        a: end(layout.pacer_dev(), 0),
+        b: end(layout.gate_dev(), 1),
+        mtu: layout.plan.rdma.interface_mtu,
+        queue_len: link::QUEUE_LEN,
+    }));
+}
+
+/// Appends the settings of the pair, the programs, and their attachment to the pair. The hosts' NICs
+/// exist.
+pub(super) fn programs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
+    let Some(dcqcn) = layout.dcqcn() else {
+        return;
+    };
+    let (pacer, gate) = (layout.pacer_dev(), layout.gate_dev());
+    let root = Namespace::Root;
+    for dev in [&pacer, &gate] {
+        steps.push(link::offloads(&root, dev));
+    }
+    for dev in [&pacer, &gate] {
+        steps.push(Step::Sysctl {
+            netns: Namespace::Root,
+            key: format!("net.ipv6.conf.{dev}.disable_ipv6"),
+            value: "1".into(),
+            optional: true,
+        });
+    }
+    steps.push(Step::HostPrograms(host_programs(layout, dcqcn)));
+    steps.push(Step::Qdisc(QdiscAt {
+        netns: Namespace::Root,
+        dev: pacer.clone(),
+        parent: Parent::Root,
+        handle: ROOT,
+        qdisc: Qdisc::Fq(fq(layout)),
+    }));
+    attach(layout, &pacer, &[HostProgram::PacerEgress], steps);
+    attach(layout, &gate, &[HostProgram::PacerGate], steps);
+    for dev in [&gate, &pacer] {
+        steps.push(Step::device(&root, dev, DeviceChange::Up));
+    }
+}
+
+/// Appends the programs of a host's NIC in the root namespace.
+pub(super) fn hooks(layout: &Layout<'_>, netns: &Namespace, dev: &str, steps: &mut Vec<Step>) {
+    if layout.dcqcn().is_some() && *netns == Namespace::Root {
+        let programs = [HostProgram::NicIngress, HostProgram::NicEgress];
+        attach(layout, dev, &programs, steps);
+    }
+}
+
+fn attach(layout: &Layout<'_>, dev: &str, programs: &[HostProgram], steps: &mut Vec<Step>) {
+    let root = Namespace::Root;
+    steps.push(Step::Qdisc(QdiscAt {
+        netns: Namespace::Root,
+        dev: dev.to_owned(),
+        parent: Parent::Clsact,
+        handle: CLSACT,
+        qdisc: Qdisc::Clsact,
+    }));
+    let change = |&program| DeviceChange::Program {
+        program,
+        directory: layout.host_directory(),
+    };
+    let changes = programs.iter().map(change);
+    steps.extend(changes.map(|change| Step::device(&root, dev, change)));
+}
+
+fn host_programs(layout: &Layout<'_>, dcqcn: &DcqcnConfig) -> HostPrograms {
+    let hosts = layout.nodes().filter(|node| node.role == Role::Host);
+    let nic = |&id: &PortId| NicRate {
+        dev: layout.port(id).interface.clone(),
+        rate: layout.link(id.link()).emu.rate_bps,
+    };
+    HostPrograms {
+        directory: layout.host_directory(),
+        pacer: layout.pacer_dev(),
+        nics: hosts.flat_map(|host| host.ports.iter().map(nic)).collect(),
+        qps: max_flows(layout.plan).saturating_add(SPARE_QPS),
+        dcqcn: dcqcn.clone(),
+        horizon: HORIZON,
+    }
+}
+
+fn fq(layout: &Layout<'_>) -> Fq {
+    let parked = u32::try_from(RXE_PARKED_PACKETS).unwrap_or(u32::MAX);
+    let packets = max_flows(layout.plan).saturating_mul(parked);
+    Fq {
+        limit: packets.max(MIN_FQ_LIMIT),
+        // A socket may serve several QPs.
+        flow_limit: packets.max(MIN_FQ_LIMIT),
+        horizon: MAX_PARKED,
+    }
+}
+
+/// Returns the largest number of flows of one repetition; each has a QP at both ends.
+fn max_flows(plan: &Plan) -> u32 {
+    let repetitions = plan.flows.chunk_by(|a, b| a.repetition == b.repetition);
+    let max = repetitions.map(<[_]>::len).max().unwrap_or(0);
+    u32::try_from(max).unwrap_or(u32::MAX)
+}
+
+/// Time after which a parked packet is looked at again at the earliest: a shorter one costs CPU and was
+/// not measured to raise rates sooner.
+const HORIZON: Nanos = Nanos::from_millis(5);
+
+/// Longest time in fq; no packet is given a longer one, unless the timer's interval is over 7 s.
+const MAX_PARKED: Nanos = Nanos::from_millis(60_000);
+
+/// Smallest limit of fq; a packet of it takes no memory until it is there.
+const MIN_FQ_LIMIT: u32 = 100_000;
+
+/// QPs besides those of flows: a user's own.
+const SPARE_QPS: u32 = 1_024;
