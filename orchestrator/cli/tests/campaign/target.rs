@@ -38,24 +38,27 @@ pub struct Target {
 }
 
 impl Target {
-    /// Runs it once, unharmed.
     pub fn new(place: Place) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let scenario = folder.path().join("campaign.yaml");
         fs::write(&scenario, scenario_text()).unwrap();
-        let mut target = Self {
+        Self {
             place,
             scenario,
             _folder: folder,
             takes: Duration::ZERO,
-        };
+        }
+    }
+
+    /// Runs it once, unharmed, for the time that it takes.
+    pub fn timed(mut self) -> Self {
         let results = tempfile::tempdir().unwrap();
         let started = Instant::now();
-        let output = target.command(results.path()).output().unwrap();
-        target.takes = started.elapsed();
+        let output = self.command(results.path()).output().unwrap();
+        self.takes = started.elapsed();
         let out = Outcome::from(output);
         assert_eq!(out.exit, Some(0), "{out:?}");
-        target
+        self
     }
 
     fn lab(&self) -> &'static str {
