@@ -31,8 +31,10 @@ pub struct Attack {
     pub number: u64,
     pub victim: Victim,
     pub signal: Signal,
-    /// Moment, in thousandths of the time that the run takes alone.
+    /// Moment, in thousandths of the time that the run takes alone, or of its flows.
     pub moment: u64,
+    /// True if the moment is counted in flows that are shown as ended: most of a run's time has none.
+    pub is_in_flows: bool,
 }
 
 impl Attack {
@@ -55,6 +57,7 @@ impl Attack {
             victim,
             signal,
             moment: next(&mut random) % 1_000,
+            is_in_flows: place == Place::Guest && next(&mut random).is_multiple_of(2),
         }
     }
 

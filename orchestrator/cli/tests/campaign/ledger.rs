@@ -9,7 +9,7 @@ use std::{
 
 use super::attack::{Attack, Place};
 
-/// What an attack did.
+/// Harm that an attack did.
 #[derive(Clone, Debug, Default)]
 pub struct Harm {
     /// Flows that were shown as ended before the attack.

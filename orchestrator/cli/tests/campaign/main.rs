@@ -63,7 +63,7 @@ fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
 fn run(ledger: &mut Ledger, attacks: &[(Place, u64)], seed: u64) {
     let decoy = Decoy::new();
     for &(place, count) in attacks {
-        let target = Target::new(place);
+        let target = Target::new(place).timed();
         for number in 0..count {
             let attack = Attack::draw(place, number, seed);
             if ledger.has(&attack) {

@@ -6,6 +6,10 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -34,24 +38,27 @@ pub struct Target {
 }
 
 impl Target {
-    /// Runs it once, unharmed.
     pub fn new(place: Place) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let scenario = folder.path().join("campaign.yaml");
         fs::write(&scenario, scenario_text()).unwrap();
-        let mut target = Self {
+        Self {
             place,
             scenario,
             _folder: folder,
             takes: Duration::ZERO,
-        };
+        }
+    }
+
+    /// Runs it once, unharmed, for the time that it takes.
+    pub fn timed(mut self) -> Self {
         let results = tempfile::tempdir().unwrap();
         let started = Instant::now();
-        let output = target.command(results.path()).output().unwrap();
-        target.takes = started.elapsed();
+        let output = self.command(results.path()).output().unwrap();
+        self.takes = started.elapsed();
         let out = Outcome::from(output);
         assert_eq!(out.exit, Some(0), "{out:?}");
-        target
+        self
     }
 
     fn lab(&self) -> &'static str {
@@ -79,14 +86,20 @@ impl Target {
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         let mut run = command.spawn().unwrap();
-        let shown = follow(&mut run);
-        let moment = self.takes * u32::try_from(attack.moment).unwrap() / 1000;
-        thread::sleep(moment);
+        let (progress, shown) = follow(&mut run);
+        if attack.is_in_flows {
+            let flows = attack.moment * FLOWS * POLICIES / 1000;
+            while shown.load(Ordering::Relaxed) < flows && run.try_wait().unwrap().is_none() {
+                thread::sleep(Duration::from_millis(1));
+            }
+        } else {
+            thread::sleep(self.takes * u32::try_from(attack.moment).unwrap() / 1000);
+        }
         self.strike(attack, &run, results.path());
         run.wait().unwrap();
-        let shown = shown.join().unwrap();
+        progress.join().unwrap();
         let mut harm = Harm {
-            shown: shown.values().sum(),
+            shown: shown.load(Ordering::Relaxed),
             ..Harm::default()
         };
         self.clean_up(attack, results.path(), &mut harm);
@@ -263,19 +276,21 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Reads the progress of a run to its end, in a thread; returns the largest number of flows that it showed
-/// as ended, by phase.
-fn follow(run: &mut Child) -> JoinHandle<BTreeMap<String, u64>> {
+/// Reads the progress of a run to its end, in a thread; counts the flows that it shows as ended.
+fn follow(run: &mut Child) -> (JoinHandle<()>, Arc<AtomicU64>) {
     let stderr = BufReader::new(run.stderr.take().unwrap());
-    thread::spawn(move || {
-        let mut shown = BTreeMap::new();
+    let sum = Arc::new(AtomicU64::new(0));
+    let shown = sum.clone();
+    let thread = thread::spawn(move || {
+        let mut by_phase = BTreeMap::new();
         for line in stderr.lines().map_while(Result::ok) {
             if let Some((phase, done)) = progress(&line) {
-                shown.insert(phase.to_owned(), done);
+                by_phase.insert(phase.to_owned(), done);
+                sum.store(by_phase.values().sum(), Ordering::Relaxed);
             }
         }
-        shown
-    })
+    });
+    (thread, shown)
 }
 
 /// Returns the phase of flows and their number of `ecmp flows  40/160 flow 39 finished, …`.
@@ -317,11 +332,12 @@ fn scenario_text() -> String {
     let smoke = fs::read_to_string(root().join("scenarios/smoke.yaml")).unwrap();
     let (topology, _) = smoke.split_once("traffic:").unwrap();
     let flows = (0..FLOWS).map(|flow| {
+        let place = usize::try_from(flow % 3).unwrap();
         let (from, to) = [
             ("dc1/h1", "dc3/h1"),
             ("dc3/h2", "dc2/h1"),
             ("dc2/h1", "dc1/h2"),
-        ][flow % 3];
+        ][place];
         format!(
             "      - {{ from: {from}, to: {to}, size: 200 kB, start: {} us }}\n",
             500 * flow
@@ -335,7 +351,10 @@ fn scenario_text() -> String {
 }
 
 /// Flows of a run in a guest, by policy; progress shows every quarter of them.
-const FLOWS: usize = 160;
+const FLOWS: u64 = 160;
+
+/// Policies of a run in a guest.
+const POLICIES: u64 = 2;
 
 /// Maximum time that things of an attacked lab may take to vanish.
 const PATIENCE: Duration = Duration::from_secs(60);
