@@ -32,7 +32,7 @@ fn a_few_attacks_lose_no_row_and_leave_nothing() {
     let mut ledger = Ledger::default();
     run(
         &mut ledger,
-        &[(Place::Kernel, 15), (Place::Guest, 5)],
+        &[(Place::Kernel, 18), (Place::Guest, 2)],
         seed(),
     );
 }
