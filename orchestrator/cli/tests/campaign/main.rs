@@ -14,7 +14,12 @@ mod decoy;
 mod ledger;
 mod target;
 
-use std::{env, path::Path, process::Command};
+use std::{
+    env,
+    path::Path,
+    process::Command,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use self::{
     attack::{Attack, Place},
@@ -29,6 +34,7 @@ fn a_few_attacks_lose_no_row_and_leave_nothing() {
     if skips_without_a_lab("a_few_attacks_lose_no_row_and_leave_nothing") {
         return;
     }
+    let _alone = alone();
     let mut ledger = Ledger::default();
     run(
         &mut ledger,
@@ -45,6 +51,7 @@ fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
     if skips_without_a_lab("a_campaign_of_attacks_loses_no_row_and_leaves_nothing") {
         return;
     }
+    let _alone = alone();
     let count = number("LCMP_LAB_ATTACKS").unwrap_or(100);
     let mut ledger = match env::var_os("LCMP_LAB_LEDGER") {
         Some(path) => Ledger::go_on(path.into()),
@@ -77,6 +84,12 @@ fn run(ledger: &mut Ledger, attacks: &[(Place, u64)], seed: u64) {
     eprintln!("{}", ledger.table());
     let failures = ledger.failures();
     assert!(failures.is_empty(), "seed {seed}:\n{}", failures.join("\n"));
+}
+
+/// Waits until no other test of this file runs: they share the labs' names, and look for what is left.
+fn alone() -> MutexGuard<'static, ()> {
+    static TESTS: Mutex<()> = Mutex::new(());
+    TESTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn seed() -> u64 {
@@ -145,6 +158,7 @@ fn a_disk_that_fills_ends_the_run_with_its_rows() {
     if skips_without_a_lab(test) || !nix::unistd::geteuid().is_root() {
         return;
     }
+    let _alone = alone();
     let target = Target::new(Place::Guest);
     let (out, harm) = target.fill_disk();
     assert_eq!(out.exit, Some(3), "{out:?}");
