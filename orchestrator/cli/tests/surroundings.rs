@@ -31,7 +31,10 @@ impl Place {
         for path in [folder.path(), &path] {
             fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
         }
-        fs::copy(env!("CARGO_BIN_EXE_lcmp-lab"), path.join("lcmp-lab")).unwrap();
+        // By another process: a program that a thread of this one has open for writing cannot be run.
+        let mut copy = Command::new("cp");
+        copy.args([env!("CARGO_BIN_EXE_lcmp-lab").as_ref(), path.as_path()]);
+        assert!(copy.status().unwrap().success());
         if is_root() {
             std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
         }

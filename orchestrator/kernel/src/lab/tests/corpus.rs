@@ -5,9 +5,8 @@
 use std::{
     fs,
     process::{Child, Command, Stdio},
-    sync::mpsc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use lab_plan::model::Plan;
@@ -279,7 +278,6 @@ fn corpus() -> Vec<Fault> {
             None,
             Some("other traffic on the link"),
         ),
-        fault("starved CPU", Beside(hog), None, Some("no CPU for the lab")),
         fault("wall clock set", Beside(set_clock), None, Some("the wall clock jumped")),
         fault("clock 5 % fast", Beside(drift), None, Some("the clock was off its hardware")),
     ]
@@ -464,27 +462,6 @@ fn shell(lab: &Lab, script: &str) -> Command {
         command.env(name, value);
     }
     command
-}
-
-/// Runs a thread before all others, for 10 ms of 20. Waits until it does: `chrt` comes from a disk that may
-/// take longer than the measurement.
-fn hog() -> Box<dyn FnOnce()> {
-    let (begun, begins) = mpsc::channel();
-    let end = beside(move |is_over| {
-        let tid = nix::unistd::gettid().to_string();
-        let status = Command::new("chrt").args(["-f", "-p", "50", &tid]).status();
-        assert!(status.unwrap().success());
-        begun.send(()).unwrap();
-        while !is_over() {
-            let start = Instant::now();
-            while start.elapsed() < Duration::from_millis(10) {
-                std::hint::spin_loop();
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-    });
-    begins.recv().unwrap();
-    end
 }
 
 /// Shortens the backlog that a CPU keeps for packets, which labs share.
