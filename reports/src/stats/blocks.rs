@@ -213,17 +213,17 @@ fn below(random: u64, len: usize) -> usize {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 flows")]
-fn float(count: usize) -> f64 {
+pub(super) fn float(count: usize) -> f64 {
     count as f64
 }
 
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the cast saturates, and no length is negative"
+    reason = "the cast saturates, and no length or deviation is negative"
 )]
-fn up(length: f64) -> usize {
-    length.ceil() as usize
+pub(super) fn up(value: f64) -> usize {
+    value.ceil() as usize
 }
 
 /// Percentiles whose flows beyond decide the length.

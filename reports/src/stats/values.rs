@@ -1,6 +1,6 @@
 //! Values whose statistics are asked for again and again, each sample by how often it has each cell.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, float, up};
 
 /// p50, p95, p99 and mean.
 pub type Statistics = [f64; 4];
@@ -142,20 +142,6 @@ fn deviation(cells: &[f64], window: usize) -> f64 {
         of_window += cells[(start + window) % count] - cells[start];
     }
     (squares / float(window)).sqrt()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 values")]
-fn float(count: usize) -> f64 {
-    count as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates, and no deviation is negative"
-)]
-fn up(ranks: f64) -> usize {
-    ranks.ceil() as usize
 }
 
 /// Percentiles of [`Statistics`].

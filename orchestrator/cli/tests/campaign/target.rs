@@ -77,15 +77,20 @@ impl Target {
         lcmp_lab(self.lab(), results, words)
     }
 
-    /// Starts the run, attacks it, and returns the harm.
-    pub fn attack(&self, attack: &Attack) -> Harm {
-        let results = tempfile::tempdir().unwrap();
-        let mut command = self.command(results.path());
+    /// Starts the run; its progress is on standard error.
+    fn start(&self, results: &Path) -> Child {
+        let mut command = self.command(results);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut run = command.spawn().unwrap();
+        command.spawn().unwrap()
+    }
+
+    /// Starts the run, attacks it, and returns the harm.
+    pub fn attack(&self, attack: &Attack) -> Harm {
+        let results = tempfile::tempdir().unwrap();
+        let mut run = self.start(results.path());
         let (progress, shown) = follow(&mut run);
         if attack.is_in_flows {
             let flows = attack.moment * FLOWS * POLICIES / 1000;
@@ -111,12 +116,7 @@ impl Target {
     /// and the harm once there is room again.
     pub fn fill_disk(&self) -> (Outcome, Harm) {
         let results = SmallDisk::mount();
-        let mut command = self.command(results.path());
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let mut run = command.spawn().unwrap();
+        let mut run = self.start(results.path());
         let mut said = String::new();
         let mut shown = BTreeMap::new();
         let filler = results.path().join("filler");

@@ -54,7 +54,7 @@ pub fn run_in_guest(request: &Request<'_>, dir: &Path) -> Outcome {
         .started_at
         .unwrap_or_else(|| UtcTime::new(SystemTime::now()));
     preload()?;
-    let outbox = Outbox::open().during("open the way of rows to the host")?;
+    let outbox = Outbox::open().during("open the outbox of rows")?;
     let host = Host {
         dir,
         outbox: Arc::new(Mutex::new(outbox)),
@@ -76,7 +76,7 @@ struct Run<'a> {
     cancel: CancellationToken,
 }
 
-/// Ways of records to the host of a guest.
+/// Host of a guest, which the records go to.
 struct Host<'a> {
     /// Run directory on the host. The virtual clock jumps while files are copied there, so that none are
     /// while flows run.
