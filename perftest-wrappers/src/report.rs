@@ -231,4 +231,11 @@ mod tests {
             let _ = exchanged(&closing, &job(Tool::WriteBw));
         }
     }
+
+    #[test]
+    fn damaged_output_is_read_or_refused() {
+        lab_fuzz::fuzz("output of perftest", &[SEND, WRITE, READ], |bytes| {
+            parse(&String::from_utf8_lossy(bytes)).is_ok()
+        });
+    }
 }

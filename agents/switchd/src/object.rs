@@ -245,4 +245,11 @@ mod tests {
         let error = read_object(&object("bench")).expect_err("it forwards nothing");
         assert!(matches!(error, ObjectError::NoProgram), "{error}");
     }
+
+    #[test]
+    fn a_damaged_object_is_read_or_refused() {
+        lab_fuzz::fuzz("object of a switch program", &[OBJECT], |bytes| {
+            check(bytes).is_ok()
+        });
+    }
 }

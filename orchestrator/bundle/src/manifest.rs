@@ -173,3 +173,31 @@ impl<R: io::Read> io::Read for Digesting<R> {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_manifest_is_read_or_refused() {
+        let file = |path: &str| PackedFile {
+            path: path.to_owned(),
+            bytes: 9,
+            sha256: "0".repeat(64),
+        };
+        let manifest = Manifest {
+            format: BUNDLE_FORMAT,
+            origin: Origin {
+                run: "20261122T101435Z-smoke-b0abe23e".to_owned(),
+                tool_version: "0.1.0".to_owned(),
+                tool_commit: "abc".to_owned(),
+                started_at: 1_000,
+            },
+            files: vec![file("figures/paths.csv"), file("flows.csv")],
+        };
+        let text = serde_json::to_vec(&manifest).unwrap();
+        lab_fuzz::fuzz("manifest of a bundle", &[text], |bytes| {
+            Manifest::read(bytes, &Limits::default()).is_ok()
+        });
+    }
+}

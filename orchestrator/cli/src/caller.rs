@@ -1,11 +1,11 @@
-//! The user who called sudo: owner of the files that this program writes as root, and reader of those that
-//! the command line names.
+//! Rights of others that root takes: of the user who called sudo, who owns the files that this program writes
+//! as root and reads those that the command line names, and of the owner of a run.
 
 use std::{
     env,
     ffi::CString,
     fs, io,
-    os::unix::fs::lchown,
+    os::unix::fs::{MetadataExt, lchown},
     path::{Path, PathBuf},
     thread,
 };
@@ -69,6 +69,29 @@ pub fn read_as<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
     let reader = || caller.take_rights().map(|()| read());
     thread::scope(|scope| scope.spawn(reader).join())
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Gives up root's rights for those of the owner of `dir`, whose links could lead anywhere; a directory of
+/// root's own, or a process that is not root, changes nothing.
+///
+/// # Errors
+/// If the directory cannot be looked at, or the rights cannot be changed.
+pub fn become_owner(dir: &Path) -> io::Result<()> {
+    let dir = fs::metadata(dir)?;
+    if !nix::unistd::geteuid().is_root() || dir.uid() == 0 {
+        return Ok(());
+    }
+    let owner = Caller {
+        uid: dir.uid(),
+        gid: dir.gid(),
+    };
+    let (uid, gid) = (owner.uid.into(), owner.gid.into());
+    let groups = owner.groups()?;
+    let groups: Vec<_> = groups.iter().map(|group| group.as_raw().into()).collect();
+    nix::unistd::setgroups(&groups)?;
+    nix::unistd::setresgid(gid, gid, gid)?;
+    nix::unistd::setresuid(uid, uid, uid)?;
+    Ok(())
 }
 
 /// Makes the directories of `path` that are missing, for the user who called sudo.
@@ -143,7 +166,7 @@ fn report(path: &Path, result: io::Result<()>) {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 

@@ -19,7 +19,7 @@ use self::common::Outcome;
 
 /// A folder of user `nobody` with the program, which lies there for all to run.
 struct Place {
-    _folder: TempDir,
+    folder: TempDir,
     path: PathBuf,
 }
 
@@ -38,10 +38,7 @@ impl Place {
         if is_root() {
             std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        Self {
-            _folder: folder,
-            path,
-        }
+        Self { folder, path }
     }
 
     /// Returns the command in the place, for a shell with umask 077 and nothing but a locale.
@@ -183,4 +180,30 @@ fn what_root_writes_by_sudo_belongs_to_the_caller() {
             .exit,
         Some(0)
     );
+}
+
+/// Files of a run that lead elsewhere are read and written with the rights of who put them there.
+#[test]
+fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
+    let test = "a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner";
+    if !is_root() {
+        return eprintln!("skipped: {test}: this is not root");
+    }
+    let place = Place::new();
+    let out = place.run(&["sim", "smoke"]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let by_root = || Outcome::from(place.command(&["report"]).output().unwrap());
+    let run = fs::canonicalize(place.path.join("results/latest")).unwrap();
+    assert_eq!(by_root().exit, Some(0));
+    let of_root = |path: &PathBuf| path.symlink_metadata().unwrap().uid() == 0;
+    assert!(!tree(&run).iter().any(of_root));
+
+    let (secret, links) = (place.folder.path().join("secret"), run.join("links.csv"));
+    fs::copy(&links, &secret).unwrap();
+    fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
+    fs::remove_file(&links).unwrap();
+    std::os::unix::fs::symlink(&secret, &links).unwrap();
+    let out = by_root();
+    assert_eq!(out.exit, Some(3), "{out:?}");
+    assert!(out.stderr.contains("Permission denied"), "{out:?}");
 }

@@ -77,3 +77,53 @@ pub(crate) enum ToGuest {
     /// Request of an exec session.
     Exec { id: u32, request: ExecRequest },
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::exec::ExecRequest;
+
+    fn fuzz<T: DeserializeOwned>(format: &str, corpus: &[Vec<u8>]) {
+        lab_fuzz::fuzz(format, corpus, |bytes| {
+            serde_json::from_slice::<T>(bytes).is_ok()
+        });
+    }
+
+    fn lines<T: Serialize>(messages: &[T]) -> Vec<Vec<u8>> {
+        let lines = messages.iter().map(serde_json::to_vec);
+        lines.collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn a_damaged_line_of_the_guest_is_read_or_refused() {
+        let messages = [
+            ToHost::Ready {
+                clocksource: "tsc".to_owned(),
+            },
+            ToHost::Alive,
+            ToHost::Exit { code: 4 },
+            ToHost::Failed {
+                reason: "no module".to_owned(),
+            },
+            ToHost::Exec {
+                id: 3,
+                reply: ExecReply::Stdout(crate::exec::Bytes(vec![0, 255, 10])),
+            },
+        ];
+        fuzz::<ToHost>("line of a guest", &lines(&messages));
+    }
+
+    #[test]
+    fn a_damaged_line_to_the_guest_is_read_or_refused() {
+        let messages = [
+            ToGuest::Signal { number: 2 },
+            ToGuest::Exec {
+                id: 3,
+                request: ExecRequest::Input(crate::exec::Bytes(vec![0, 255, 10])),
+            },
+        ];
+        fuzz::<ToGuest>("line to a guest", &lines(&messages));
+    }
+}

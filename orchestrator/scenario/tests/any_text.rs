@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use lab_scenario::{ScenarioErrors, SizeCdf, parse, parse_flow_file};
+use lab_scenario::{ScenarioErrors, SizeCdf, parse, parse_flow_file, parse_suite};
 use proptest::{collection::vec, prelude::*, sample};
 
 const SCENARIOS: &[&str] = &[
@@ -12,7 +12,13 @@ const SCENARIOS: &[&str] = &[
     include_str!("../../../scenarios/smoke.yaml"),
 ];
 
-/// Replacements of a part of a scenario.
+const SUITES: &[&str] = &[include_str!("../../../scenarios/suites/nightly.yaml")];
+
+const DISTRIBUTIONS: &[&str] = &[include_str!("../../../scenarios/workloads/websearch.csv")];
+
+const FLOWS: &str = include_str!("../../artifact/tests/files/data/flows.txt");
+
+/// Parts of texts.
 const PARTS: &[&str] = &[
     "", " ", "\n", "\t", "\0", "\u{feff}", "é", "…", "0", "-1", "1e999", ".nan", "0x", "1/0",
     "5 ms", "200 Gbit", "9 MB", "~", "null", "true", "[", "]", "{", "}", "[]", "{}", "- ", ": ",
@@ -51,21 +57,37 @@ fn shown<T: Debug>(source: &str, result: Result<T, ScenarioErrors>) {
     assert!(!errors.coloured().is_empty());
 }
 
-/// `text` with stretches of it replaced by parts.
-fn edited(text: &str, edits: &[(sample::Index, sample::Index, &str)]) -> String {
-    let mut text = text.to_owned();
-    for (start, length, part) in edits {
-        let start = text.floor_char_boundary(start.index(text.len() + 1));
-        let end = text.floor_char_boundary((start + length.index(20)).min(text.len()));
-        text.replace_range(start..end.max(start), part);
-    }
-    text
+/// Feeds damaged copies of texts to a reader, as UTF-8.
+fn fuzz<T: Debug>(format: &str, corpus: &[&str], read: impl Fn(&str) -> Result<T, ScenarioErrors>) {
+    lab_fuzz::fuzz(format, corpus, |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let result = read(&text);
+        let is_read = result.is_ok();
+        shown(&text, result);
+        is_read
+    });
 }
 
-fn edits() -> impl Strategy<Value = Vec<(sample::Index, sample::Index, &'static str)>> {
-    let index = any::<sample::Index>;
-    let edit = (index(), index(), parts());
-    vec(edit, 1..4)
+#[test]
+fn a_damaged_scenario_is_read_or_refused() {
+    fuzz("scenario", SCENARIOS, |text| parse("any", text.as_bytes()));
+}
+
+#[test]
+fn a_damaged_suite_is_read_or_refused() {
+    fuzz("suite", SUITES, |text| parse_suite("any", text.as_bytes()));
+}
+
+#[test]
+fn a_damaged_distribution_is_read_or_refused() {
+    fuzz("distribution of sizes", DISTRIBUTIONS, |text| {
+        SizeCdf::parse("any", text)
+    });
+}
+
+#[test]
+fn a_damaged_flow_file_is_read_or_refused() {
+    fuzz("flow file", &[FLOWS], |text| parse_flow_file("any", text));
 }
 
 proptest! {
@@ -83,18 +105,6 @@ proptest! {
     fn any_yaml_is_read_or_refused(parts in vec(parts(), 0..40)) {
         let text = parts.concat();
         shown(&text, parse("any", text.as_bytes()));
-    }
-
-    #[test]
-    fn an_edited_scenario_is_read_or_refused(text in sample::select(SCENARIOS), edits in edits()) {
-        let text = edited(text, &edits);
-        shown(&text, parse("any", text.as_bytes()));
-    }
-
-    #[test]
-    fn an_edited_distribution_is_read_or_refused(edits in edits()) {
-        let text = edited(include_str!("../../../scenarios/workloads/websearch.csv"), &edits);
-        shown(&text, SizeCdf::parse("any", &text));
     }
 
     #[test]

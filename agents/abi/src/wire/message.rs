@@ -320,3 +320,48 @@ pub struct Stats {
     /// Samples that began more than one interval late.
     pub late_samples: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    fn fuzz<T: DeserializeOwned>(format: &str, corpus: &[&str]) {
+        lab_fuzz::fuzz(format, corpus, |bytes| {
+            serde_json::from_slice::<T>(bytes).is_ok()
+        });
+    }
+
+    #[test]
+    fn a_damaged_command_is_read_or_refused() {
+        fuzz::<AgentCommand>(
+            "command to an agent",
+            &[
+                "\"stop\"",
+                "\"confirm_tables\"",
+                r#"{"set_port":{"port":4,"is_enabled":false}}"#,
+                r#"{"set_link":{"port":4,"rate_bps":40000000,"buffer_bytes":250000}}"#,
+                r#"{"set_buckets":[{"addr":"10.8.0.0","prefix_len":16,"buckets":[1,0,65535]}]}"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn a_damaged_message_is_read_or_refused() {
+        fuzz::<AgentMessage>(
+            "message of an agent",
+            &[
+                "\"bye\"",
+                r#"{"error":{"message":"failed"}}"#,
+                r#"{"port_state":{"time_ns":5,"port":1,"is_alive":true}}"#,
+                r#"{"queues":{"time_ns":5,"ports":[{"port":1,"backlog_bytes":9,"max_backlog_bytes":9,
+                    "q":1,"t":2,"d":3,"c_cong":4}]}}"#,
+                r#"{"decisions":[{"time_ns":5,"src_ip":"10.1.0.1","dst_ip":"10.8.0.1","sport":1,"dport":4791,
+                    "proto":17,"dest_qp":17,"hash":5,"trigger":"new_flow","rule":"scored","signal_age_ns":7,
+                    "candidates":[{"port":1,"c_path":2,"c_cong":3,"cost":4,"is_alive":true,"is_kept":true}],
+                    "port":1}]}"#,
+            ],
+        );
+    }
+}

@@ -436,4 +436,13 @@ pub(super) mod tests {
             "{error}"
         );
     }
+
+    #[test]
+    fn a_damaged_configuration_is_read_or_refused() {
+        let json = serde_json::to_vec(&config()).expect("it has a JSON form");
+        lab_fuzz::fuzz("agent's configuration", &[json], |bytes| {
+            let config = serde_json::from_slice::<AgentConfig>(bytes);
+            config.is_ok_and(|config| config.validate().is_ok())
+        });
+    }
 }

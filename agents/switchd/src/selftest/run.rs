@@ -32,18 +32,7 @@ const REDIRECT: u32 = 7;
 /// A mismatch is no error; the report counts it.
 pub fn selftest(packets: u64, seed: u64) -> Result<SelftestReport, SwitchdError> {
     let started = Instant::now();
-    let mut test = Selftest {
-        program: Program::load(MAX_FLOW_TABLE_ENTRIES)?,
-        switch: Switch::new(),
-        random: Random::new(seed),
-        destination: 0,
-        pinned: None,
-        report: SelftestReport::default(),
-    };
-    test.report.load_ns = test.program.load_ns;
-    for (prefix, row) in test.switch.destinations() {
-        test.program.set_destination(prefix, row)?;
-    }
+    let mut test = Selftest::new(seed)?;
     while test.report.packets < packets {
         if test.report.packets.is_multiple_of(PACKETS_PER_TABLE) {
             test.shuffle()?;
@@ -68,6 +57,22 @@ struct Selftest {
 }
 
 impl Selftest {
+    fn new(seed: u64) -> Result<Self, SwitchdError> {
+        let mut test = Self {
+            program: Program::load(MAX_FLOW_TABLE_ENTRIES)?,
+            switch: Switch::new(),
+            random: Random::new(seed),
+            destination: 0,
+            pinned: None,
+            report: SelftestReport::default(),
+        };
+        test.report.load_ns = test.program.load_ns;
+        for (prefix, row) in test.switch.destinations() {
+            test.program.set_destination(prefix, row)?;
+        }
+        Ok(test)
+    }
+
     fn shuffle(&mut self) -> Result<(), SwitchdError> {
         let (prefix, destination) = self.switch.shuffle(&mut self.random, now()?);
         self.destination = destination;
@@ -338,4 +343,41 @@ impl Selftest {
 
 fn length(frame: &Frame) -> u64 {
     u64::try_from(frame.bytes.len()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// Any bytes from a wire have one of three fates, whatever the tables are.
+    #[test]
+    fn a_damaged_frame_is_forwarded_left_to_the_kernel_or_dropped() {
+        let mut test = match Selftest::new(1) {
+            Err(error) if error.is_not_permitted() => {
+                return eprintln!(
+                    "skipped: a_damaged_frame_is_forwarded_left_to_the_kernel_or_dropped: {}",
+                    error.chain()
+                );
+            }
+            loaded => loaded.expect("the program loads"),
+        };
+        let frames: Vec<_> = (0..40).map(|_| test.random_frame().1.bytes).collect();
+        let test = RefCell::new(test);
+        lab_fuzz::fuzz("frame", &frames, |bytes| {
+            let mut test = test.borrow_mut();
+            if test.report.packets.is_multiple_of(PACKETS_PER_TABLE) {
+                test.shuffle().expect("the tables are written");
+            }
+            test.report.packets += 1;
+            let bytes = bytes.to_vec();
+            // The kernel gives the program no frame that is shorter than its Ethernet or IP header.
+            let ran = test.run(&Frame { bytes });
+            ran.is_ok_and(|(fate, _)| {
+                assert!([OK, SHOT, REDIRECT].contains(&fate), "{fate}");
+                true
+            })
+        });
+    }
 }

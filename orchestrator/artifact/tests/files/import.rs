@@ -135,3 +135,26 @@ fn flows_of_no_host_are_refused_at_their_line() {
     let expected = "made/flows.txt:3: there is no node 9, ids go from 0 to 3";
     assert_eq!(error, expected);
 }
+
+#[test]
+fn a_damaged_topology_is_imported_or_refused() {
+    let (topology, flows) = (data("topology.txt"), data("flows.txt"));
+    lab_fuzz::fuzz("topology of the artifact", &[topology], |bytes| {
+        let imported = imported(&String::from_utf8_lossy(bytes), &flows);
+        imported.is_ok_and(|text| parses(&text))
+    });
+}
+
+#[test]
+fn damaged_flows_are_imported_or_refused() {
+    let (topology, flows) = (data("topology.txt"), data("flows.txt"));
+    lab_fuzz::fuzz("flows of the artifact", &[flows], |bytes| {
+        let imported = imported(&topology, &String::from_utf8_lossy(bytes));
+        imported.is_ok_and(|text| parses(&text))
+    });
+}
+
+/// The program refuses an import that is no scenario.
+fn parses(text: &str) -> bool {
+    lab_scenario::parse("import.yaml", text.as_bytes()).is_ok()
+}

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::{
     args::{FlowArgs, Global, ReportArgs},
+    caller,
     failure::{During, Failure, Outcome},
     load, run_dir,
     terminal::show,
@@ -61,6 +62,7 @@ pub fn report(arguments: &ReportArgs, global: &Global) -> Outcome {
             ))
         })?,
     };
+    caller::become_owner(&run).during("take the rights of the run's owner")?;
     if !run.join(lab_records::directory::RUN_FILE).is_file() {
         return Err(Failure::usage(format_args!(
             "`{}` is not a run directory: it has no `{}`",

@@ -1,8 +1,11 @@
 //! Attacks, drawn from a seed: an attack is the same whenever it is drawn again.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, process::Command, str::FromStr};
 
-use nix::sys::signal::Signal;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 
 /// Place of the lab that is attacked.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -11,9 +14,21 @@ pub enum Place {
     Guest,
     /// `bench lab` on this kernel.
     Kernel,
+    /// `up` on this kernel, which has all that labs take: a guest's.
+    Native,
 }
 
-/// Process that gets the signal.
+/// What a process is struck with.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Hit {
+    Signal(Signal),
+    /// It gets no more memory.
+    Memory,
+    /// It opens no more files.
+    Descriptors,
+}
+
+/// Process that is struck.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Victim {
     /// The process that owns the lab.
@@ -30,7 +45,7 @@ pub struct Attack {
     pub place: Place,
     pub number: u64,
     pub victim: Victim,
-    pub signal: Signal,
+    pub hit: Hit,
     /// Moment, in thousandths of the time that the run takes alone, or of its flows.
     pub moment: u64,
     /// True if the moment is counted in flows that are shown as ended: most of a run's time has none.
@@ -43,33 +58,61 @@ impl Attack {
         let salt = match place {
             Place::Guest => 0,
             Place::Kernel => 1 << 40,
+            Place::Native => 2 << 40,
         };
         let mut random = seed.wrapping_mul(1_000_003) ^ (number + salt);
-        let kinds: &[(Victim, Signal)] = match place {
+        let kinds: &[(Victim, Hit)] = match place {
             Place::Guest => &GUEST_KINDS,
-            Place::Kernel => &KERNEL_KINDS,
+            Place::Kernel | Place::Native => &KERNEL_KINDS,
         };
         let kind = usize::try_from(number).unwrap() % kinds.len();
-        let (victim, signal) = kinds[kind];
+        let (victim, hit) = kinds[kind];
         Self {
             place,
             number,
             victim,
-            signal,
+            hit,
             moment: next(&mut random) % 1_000,
-            is_in_flows: place == Place::Guest && next(&mut random).is_multiple_of(2),
+            is_in_flows: place != Place::Kernel && next(&mut random).is_multiple_of(2),
         }
     }
 
     /// Returns the attack's kind, as the table names it.
     pub fn kind(&self) -> String {
-        let signal = self.signal.as_str().trim_start_matches("SIG");
+        let hit = match self.hit {
+            Hit::Signal(signal) => signal.as_str().trim_start_matches("SIG"),
+            Hit::Memory => "no memory",
+            Hit::Descriptors => "no files",
+        };
         let victim = match self.victim {
             Victim::Owner => "owner",
             Victim::Machine => "QEMU",
             Victim::Down => "down",
         };
-        format!("{signal} to {victim}")
+        format!("{hit} to {victim}")
+    }
+}
+
+impl Hit {
+    /// Strikes a process; one that has ended already is not hurt.
+    pub fn strike(self, process: Pid) {
+        let limit = match self {
+            Self::Signal(signal) => {
+                let _ = kill(process, signal);
+                return;
+            }
+            Self::Memory => "--as=0",
+            Self::Descriptors => "--nofile=0",
+        };
+        let pid = process.to_string();
+        let mut prlimit = Command::new("prlimit");
+        let struck = prlimit.args(["--pid", &pid, limit]).output();
+        struck.expect("util-linux has prlimit");
+    }
+
+    /// Returns true if the process itself has no time to clean up.
+    pub fn is_sudden(self) -> bool {
+        !matches!(self, Self::Signal(signal) if signal != Signal::SIGKILL)
     }
 }
 
@@ -78,6 +121,7 @@ impl fmt::Display for Place {
         f.write_str(match self {
             Self::Guest => "guest",
             Self::Kernel => "kernel",
+            Self::Native => "native",
         })
     }
 }
@@ -89,27 +133,33 @@ impl FromStr for Place {
         match text {
             "guest" => Ok(Self::Guest),
             "kernel" => Ok(Self::Kernel),
+            "native" => Ok(Self::Native),
             _ => Err(()),
         }
     }
 }
 
 /// Kinds of attacks in turn; the first ones are those that leave no time to clean up.
-const GUEST_KINDS: [(Victim, Signal); 7] = [
-    (Victim::Machine, Signal::SIGKILL),
-    (Victim::Owner, Signal::SIGKILL),
-    (Victim::Machine, Signal::SIGKILL),
-    (Victim::Owner, Signal::SIGKILL),
-    (Victim::Owner, Signal::SIGINT),
-    (Victim::Owner, Signal::SIGTERM),
-    (Victim::Owner, Signal::SIGHUP),
+const GUEST_KINDS: [(Victim, Hit); 10] = [
+    (Victim::Machine, Hit::Signal(Signal::SIGKILL)),
+    (Victim::Owner, Hit::Signal(Signal::SIGKILL)),
+    (Victim::Machine, Hit::Signal(Signal::SIGKILL)),
+    (Victim::Owner, Hit::Signal(Signal::SIGKILL)),
+    (Victim::Owner, Hit::Signal(Signal::SIGINT)),
+    (Victim::Owner, Hit::Signal(Signal::SIGTERM)),
+    (Victim::Owner, Hit::Signal(Signal::SIGHUP)),
+    (Victim::Owner, Hit::Memory),
+    (Victim::Owner, Hit::Descriptors),
+    (Victim::Machine, Hit::Memory),
 ];
-const KERNEL_KINDS: [(Victim, Signal); 5] = [
-    (Victim::Owner, Signal::SIGKILL),
-    (Victim::Down, Signal::SIGKILL),
-    (Victim::Owner, Signal::SIGINT),
-    (Victim::Owner, Signal::SIGTERM),
-    (Victim::Owner, Signal::SIGHUP),
+const KERNEL_KINDS: [(Victim, Hit); 7] = [
+    (Victim::Owner, Hit::Signal(Signal::SIGKILL)),
+    (Victim::Down, Hit::Signal(Signal::SIGKILL)),
+    (Victim::Owner, Hit::Signal(Signal::SIGINT)),
+    (Victim::Owner, Hit::Signal(Signal::SIGTERM)),
+    (Victim::Owner, Hit::Signal(Signal::SIGHUP)),
+    (Victim::Owner, Hit::Memory),
+    (Victim::Owner, Hit::Descriptors),
 ];
 
 /// SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).

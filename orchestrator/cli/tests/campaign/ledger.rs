@@ -62,7 +62,12 @@ impl Ledger {
         results.any(|(place, number, ..)| (*place, *number) == (attack.place, attack.number))
     }
 
-    pub fn add(&mut self, attack: Attack, harm: Harm) {
+    pub fn count(&self, place: Place) -> u64 {
+        let results = self.results.iter().filter(|result| result.0 == place);
+        u64::try_from(results.count()).unwrap()
+    }
+
+    pub fn add(&mut self, attack: &Attack, harm: &Harm) {
         let line = format!(
             "{}\t{}\t{}\t{}\t{}\t{}\t{}",
             attack.place,
@@ -76,7 +81,18 @@ impl Ledger {
                 .unwrap_or_default()
                 .replace('\n', " "),
         );
-        eprintln!("attack at {:.3} of the run: {line}", moment(&attack));
+        eprintln!("attack at {:.3}{SAID}{line}", moment(attack));
+        self.push(&line);
+    }
+
+    /// Adds the results that a campaign elsewhere printed in a line, if it is one.
+    pub fn add_said(&mut self, text: &str) {
+        if let Some((_, line)) = text.split_once(SAID) {
+            self.push(line);
+        }
+    }
+
+    fn push(&mut self, line: &str) {
         if let Some(file) = &self.file {
             let mut file = OpenOptions::new()
                 .append(true)
@@ -85,8 +101,7 @@ impl Ledger {
                 .unwrap();
             writeln!(file, "{line}").unwrap();
         }
-        self.results
-            .push((attack.place, attack.number, attack.kind(), harm));
+        self.results.extend(parse(line));
     }
 
     /// Returns the failures, one a line.
@@ -133,6 +148,9 @@ impl Ledger {
         table
     }
 }
+
+/// Words before a result.
+const SAID: &str = " of the run: ";
 
 fn moment(attack: &Attack) -> f64 {
     f64::from(u32::try_from(attack.moment).unwrap_or(u32::MAX)) / 1000.0

@@ -4,6 +4,7 @@
 //! - `attack`: an attack and its moment, as drawn from a seed
 //! - `target`: the run that is attacked, in a guest or on this kernel
 //! - `decoy`: objects of somebody else, which no attack may touch
+//! - `neighbour`: a lab of another user, and what that user can do to labs of this one
 //! - `ledger`: results of attacks, as a table and as a file to go on from
 
 #[path = "../common/mod.rs"]
@@ -12,20 +13,23 @@ mod common;
 mod attack;
 mod decoy;
 mod ledger;
+mod neighbour;
 mod target;
 
 use std::{
     env,
+    io::{BufRead, BufReader},
     path::Path,
-    process::Command,
+    process::{Command, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use self::{
     attack::{Attack, Place},
-    common::{Outcome, root, skips_without_a_lab},
+    common::{root, skips_without_a_lab},
     decoy::Decoy,
     ledger::Ledger,
+    neighbour::Neighbour,
     target::Target,
 };
 
@@ -43,8 +47,9 @@ fn a_few_attacks_lose_no_row_and_leave_nothing() {
     );
 }
 
-/// `LCMP_LAB_ATTACKS` is the number of attacks on guests (100), with as many on labs of this kernel;
-/// `LCMP_LAB_SEED` the seed (1); `LCMP_LAB_LEDGER` a file of results, which a later campaign goes on from.
+/// `LCMP_LAB_ATTACKS` is the number of attacks on guests (100), with as many on labs of this kernel and a fifth
+/// of them on labs of a guest's kernel; `LCMP_LAB_SEED` the seed (1); `LCMP_LAB_LEDGER` a file of results, which
+/// a later campaign goes on from.
 #[test]
 #[ignore = "it takes an hour"]
 fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
@@ -53,6 +58,9 @@ fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
     }
     let _alone = alone();
     let count = number("LCMP_LAB_ATTACKS").unwrap_or(100);
+    if lab_guest::inside::is_inside() {
+        return run(&mut Ledger::default(), &[(Place::Native, count)], seed());
+    }
     let mut ledger = match env::var_os("LCMP_LAB_LEDGER") {
         Some(path) => Ledger::go_on(path.into()),
         None => Ledger::default(),
@@ -64,6 +72,39 @@ fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
         seed(),
     );
     neighbour.assert_unharmed();
+    if ledger.count(Place::Native) < count / 5 {
+        run_in_a_guest(&mut ledger, count / 5);
+    }
+    judge(&ledger, seed());
+}
+
+/// Runs the campaign on labs of a guest's own kernel, and adds its results.
+fn run_in_a_guest(ledger: &mut Ledger, count: u64) {
+    let test = env::current_exe().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let guest = test.ancestors().nth(2).unwrap().join("examples/guest");
+    let mut run = Command::new(guest)
+        .arg(folder.path().join("console.log"))
+        .args(["/usr/bin/env", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"])
+        .arg(format!("LCMP_LAB_SEED={}", seed()))
+        .arg(format!("LCMP_LAB_ATTACKS={count}"))
+        .arg(&test)
+        .args([
+            "a_campaign_of_attacks_loses_no_row_and_leaves_nothing",
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    for line in BufReader::new(run.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        eprintln!("{line}");
+        ledger.add_said(&line);
+    }
+    assert!(run.wait().unwrap().success());
 }
 
 /// Attacks as often as asked at each place, prints the table and fails on any loss.
@@ -78,9 +119,13 @@ fn run(ledger: &mut Ledger, attacks: &[(Place, u64)], seed: u64) {
             }
             let result = target.attack(&attack);
             decoy.assert_untouched();
-            ledger.add(attack, result);
+            ledger.add(&attack, &result);
         }
     }
+    judge(ledger, seed);
+}
+
+fn judge(ledger: &Ledger, seed: u64) {
     eprintln!("{}", ledger.table());
     let failures = ledger.failures();
     assert!(failures.is_empty(), "seed {seed}:\n{}", failures.join("\n"));
@@ -99,46 +144,6 @@ fn seed() -> u64 {
 fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     Some(text.parse().expect("it is a number"))
-}
-
-/// Lab of another user of this machine, kept in a guest while others are attacked.
-struct Neighbour {
-    results: tempfile::TempDir,
-}
-
-impl Neighbour {
-    const LAB: &'static str = "campaign-kept";
-
-    fn up() -> Self {
-        let results = tempfile::tempdir().unwrap();
-        let neighbour = Self { results };
-        let words = ["up", "--guest", "--keep", "--policies", "ecmp"];
-        let up = neighbour.run(&[&words[..], &["scenarios/smoke.yaml"]].concat());
-        assert_eq!(up.exit, Some(0), "{up:?}");
-        neighbour
-    }
-
-    fn run(&self, words: &[&str]) -> Outcome {
-        lcmp_lab(Self::LAB, self.results.path(), words)
-            .output()
-            .unwrap()
-            .into()
-    }
-
-    fn assert_unharmed(&self) {
-        let out = self.run(&["exec", "dc1", "--", "echo", "here"]);
-        assert_eq!(
-            (out.exit, out.stdout.as_str()),
-            (Some(0), "here\n"),
-            "{out:?}"
-        );
-    }
-}
-
-impl Drop for Neighbour {
-    fn drop(&mut self) {
-        let _ = self.run(&["down", Self::LAB]);
-    }
 }
 
 /// Returns the command for a lab.

@@ -147,4 +147,26 @@ mod tests {
             assert!(incoming.take(|_| Ok(())).is_err(), "{position}");
         }
     }
+
+    /// The guest may write anything into the memory.
+    #[test]
+    fn damaged_memory_is_taken_or_refused() {
+        use std::os::unix::fs::FileExt;
+
+        let memory = tempfile::tempfile().unwrap();
+        memory.set_len(SMALL as u64).unwrap();
+        Outbox::over(&memory, SMALL).unwrap().send(&bytes(500, 3));
+        let mut good = vec![0; SMALL];
+        memory.read_exact_at(&mut good, 0).unwrap();
+        lab_fuzz::fuzz("outbox of a guest", &[good], |damaged| {
+            let damaged = &damaged[..damaged.len().min(SMALL)];
+            memory.write_all_at(damaged, 0).unwrap();
+            let mut incoming = Incoming::over(&memory, SMALL).unwrap();
+            let taken = incoming.take(|bytes| {
+                assert!(bytes.len() <= SMALL);
+                Ok(())
+            });
+            taken.is_ok()
+        });
+    }
 }

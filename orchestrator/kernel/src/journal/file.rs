@@ -46,13 +46,17 @@ impl Contents {
     /// Reads a journal; a missing one is empty. The change of a last line without its end never
     /// happened.
     pub fn read(directory: &Path) -> io::Result<Self> {
-        let text = if_found(std::fs::read(directory.join(NAME)))?.unwrap_or_default();
+        let path = directory.join(NAME);
+        let text = if_found(std::fs::read(&path))?.unwrap_or_default();
+        Self::parse(&text, &path)
+    }
+
+    fn parse(text: &[u8], path: &Path) -> io::Result<Self> {
         let end = text.iter().rposition(|&b| b == b'\n');
         let whole = &text[..end.map_or(0, |at| at + 1)];
         let lines = whole.split(|&b| b == b'\n').zip(1..);
         let mut lines = lines.filter(|(line, _)| !line.is_empty());
         let entry = |(line, number): (&[u8], u32)| {
-            let path = directory.join(NAME);
             serde_json::from_slice(line).map_err(|error| {
                 let text = match other_format(line) {
                     Some(format) => format!(
@@ -96,6 +100,10 @@ const NAME: &str = "journal";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        lower::{Clock, HostPlacement, LowerOptions, lower},
+        testing,
+    };
 
     fn read(text: &str) -> io::Result<Contents> {
         let directory = tempfile::tempdir()?;
@@ -155,5 +163,29 @@ mod tests {
     fn a_missing_journal_is_empty() {
         let directory = tempfile::tempdir().unwrap();
         assert!(Contents::read(directory.path()).unwrap().entries.is_empty());
+    }
+
+    #[test]
+    fn a_damaged_journal_is_read_or_refused() {
+        let head = r#"{"lab":{"format":2,"lab":"t","scenario":"s","slot":0,"boot_id":"b","since":0,"owner":{"process":{"pid":1,"start":1},"command":"c"},"place":"here"}}"#;
+        let options = LowerOptions {
+            lab: "t".parse().unwrap(),
+            hosts: HostPlacement::OwnNamespace,
+            clock: Clock::Real,
+            delay_lines: true,
+            cpus: 2,
+        };
+        let entries = [
+            Entry::NetnsDirectory,
+            Entry::Do(lower(&testing::pair(0), &options)),
+            Entry::Pins("/sys/fs/bpf/t".into()),
+            Entry::Kept,
+        ];
+        let lines = entries.map(|entry| serde_json::to_string(&entry).unwrap());
+        let text = format!("{head}\n{}\n", lines.join("\n"));
+        lab_fuzz::fuzz("journal", &[text], |bytes| {
+            let read = Contents::parse(bytes, "/run/lcmp-lab/t/journal".as_ref());
+            read.is_ok_and(|contents| contents.head().is_some())
+        });
     }
 }

@@ -163,3 +163,20 @@ fn more_next_hops_than_a_switch_chooses_among() {
          some of its links, or one of theirs to `b`)"
     );
 }
+
+/// A scenario that can be read is planned or refused, soon and without a panic.
+#[test]
+fn a_damaged_scenario_is_planned_or_refused() {
+    let corpus = ["smoke.yaml", "failover.yaml"].map(common::scenario_text);
+    let files = corpus.iter().map(|text| common::read(text).1);
+    let all: lab_scenario::Files = files.flatten().collect();
+    lab_fuzz::fuzz("plan", &corpus, |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let scenario = lab_scenario::parse("any", text.as_bytes());
+        scenario.is_ok_and(|scenario| {
+            let mut files = all.clone();
+            files.retain(|path, _| lab_scenario::files(&scenario).contains(&path.as_str()));
+            resolve(&scenario, &text, &files, &PlanOptions::default()).is_ok()
+        })
+    });
+}

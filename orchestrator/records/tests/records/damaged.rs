@@ -1,36 +1,11 @@
 //! No damage to a run directory makes its reader panic, and what it refuses is named.
 
-use std::{cell::Cell, fs, path::Path};
+use std::{fs, path::Path};
 
 use lab_records::{
     CertifiedRow, DecisionRow, FlowRow, LinkRow, QueueRow, RecordsError, Row, RunDir, RunWriter,
     sample::{counter, end, flow, info, now, queue},
 };
-use proptest::{collection::vec, prelude::*, sample, test_runner::TestRunner};
-
-/// Replacements of a part of a file.
-const PARTS: &[&[u8]] = &[
-    b"",
-    b"\0",
-    b"\n",
-    b"\r\n",
-    b",",
-    b"\"",
-    b"{",
-    b"}",
-    b"[",
-    b":",
-    b"-1",
-    b"1e999",
-    b"null",
-    b"99999999999999999999",
-    b"NaN",
-    b"\xff\xfe",
-    b"\xef\xbb\xbf",
-    b"lcmp",
-    b"policy",
-    b"|",
-];
 
 /// Files of a run that has every kind of value, by name.
 fn corpus() -> Vec<(String, Vec<u8>)> {
@@ -85,42 +60,20 @@ fn a_damaged_run_is_read_or_refused_with_its_file() {
         fs::write(dir.path().join(name), bytes).expect("a file");
     }
     read(dir.path()).expect("undamaged");
-    let index = any::<sample::Index>;
-    let edits = vec((index(), index(), sample::select(PARTS)), 1..4);
-    let (refused, all) = (Cell::new(0), Cell::new(0));
-    let config = ProptestConfig {
-        cases: CASES,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
-    let mut runner = TestRunner::new(config);
-    let tested = runner.run(&(index(), edits), |(file, edits)| {
-        let (name, bytes) = &files[file.index(files.len())];
-        let mut damaged = bytes.clone();
-        for (start, length, part) in edits {
-            let start = start.index(damaged.len() + 1);
-            let end = (start + length.index(40)).min(damaged.len());
-            damaged.splice(start..end, part.iter().copied());
-        }
+    for (name, bytes) in &files {
         let path = dir.path().join(name);
-        fs::write(&path, damaged).expect("a file");
-        let result = read(dir.path());
-        fs::write(&path, bytes).expect("a file");
-        all.set(all.get() + 1);
-        if let Err(error) = result {
-            refused.set(refused.get() + 1);
+        lab_fuzz::fuzz(&format!("`{name}` of a run"), &[bytes], |damaged| {
+            fs::write(&path, damaged).expect("a file");
+            let Err(error) = read(dir.path()) else {
+                return true;
+            };
             let text = error.to_string();
-            prop_assert!(
-                text.contains(name.as_str()) || text.contains("run directory"),
-                "{}",
-                text
-            );
-        }
-        Ok(())
-    });
-    eprintln!("{} damaged runs, {} refused", all.get(), refused.get());
-    tested.expect("each is read or refused");
+            // Damage to one file may show in another, such as a row of a policy that is not described.
+            let mut names = files.iter().map(|(name, _)| name.as_str());
+            let is_named = names.any(|name| text.contains(name)) || text.contains("run directory");
+            assert!(is_named, "{text}");
+            false
+        });
+        fs::write(&path, bytes).expect("a file");
+    }
 }
-
-/// Damaged runs.
-const CASES: u32 = 3_000;

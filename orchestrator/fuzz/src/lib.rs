@@ -1,0 +1,130 @@
+//! Damaged copies of good input, for the tests of readers.
+//!
+//! [`fuzz`] damages members of a corpus and feeds them to a reader, which must not panic, hang or keep
+//! memory. A failure is shrunk to the least damage that shows it.
+//!
+//! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000). As many as a night allows are read by
+//! `LCMP_LAB_INPUTS=1000000 cargo test --release --workspace fuzz -- --nocapture --test-threads=1`.
+
+mod damage;
+
+use std::{
+    cell::Cell,
+    env,
+    time::{Duration, Instant},
+};
+
+use proptest::{
+    prelude::*,
+    test_runner::{TestError, TestRunner},
+};
+
+pub use damage::Damage;
+
+/// Feeds damaged copies of the corpus to `read`, and prints what it took. `read` returns true if it accepts
+/// an input.
+///
+/// # Panics
+/// If `read` panics, takes more than [`LONGEST`] for an input, or keeps more than [`GROWTH`] of memory; if
+/// the corpus is empty, or `read` refuses a member of it.
+pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> bool) {
+    let corpus: Vec<&[u8]> = corpus.iter().map(AsRef::as_ref).collect();
+    for (number, member) in corpus.iter().enumerate() {
+        assert!(read(member), "{format}: member {number} is refused");
+    }
+    let before = memory();
+    let (accepted, slowest) = (Cell::new(0_u64), Cell::new(Duration::ZERO));
+    let inputs = inputs();
+    let config = ProptestConfig {
+        cases: inputs,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let member = any::<prop::sample::Index>();
+    let tested = TestRunner::new(config).run(&(member, damage::any()), |(member, damages)| {
+        let mut input = member.get(&corpus).to_vec();
+        for damage in &damages {
+            damage.apply(&mut input, &corpus);
+        }
+        let started = Instant::now();
+        let is_accepted = read(&input);
+        let took = started.elapsed();
+        accepted.set(accepted.get() + u64::from(is_accepted));
+        slowest.set(slowest.get().max(took));
+        prop_assert!(took <= LONGEST, "it took {took:?}");
+        Ok(())
+    });
+    if let Err(error) = tested {
+        panic!("{format}: {}", shown(error));
+    }
+    let kept = memory().saturating_sub(before);
+    eprintln!(
+        "fuzz: {format}: {inputs} inputs, {} accepted, the slowest {:?}, {} kB more memory",
+        accepted.get(),
+        slowest.get(),
+        kept / 1024
+    );
+    assert!(kept <= GROWTH, "{format}: {kept} bytes of memory are kept");
+}
+
+/// Longest time that an input may take: far above that of any, on a machine however loaded.
+pub const LONGEST: Duration = Duration::from_secs(10);
+
+/// Most memory that may be kept after all inputs, in bytes: tests beside this one use some too.
+pub const GROWTH: u64 = 1 << 30;
+
+fn shown<T: std::fmt::Debug>(error: TestError<T>) -> String {
+    match error {
+        TestError::Fail(why, least) => format!("{why}\nleast damage: {least:?}"),
+        TestError::Abort(why) => why.to_string(),
+    }
+}
+
+fn inputs() -> u32 {
+    env::var("LCMP_LAB_INPUTS").map_or(2_000, |text| text.parse().expect("it is a number"))
+}
+
+/// Returns the resident memory of this process, in bytes.
+fn memory() -> u64 {
+    let statm = procfs::process::Process::myself().and_then(|process| process.statm());
+    statm.map_or(0, |statm| statm.resident * procfs::page_size())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        cell::RefCell,
+        panic::{AssertUnwindSafe, catch_unwind},
+    };
+
+    use super::*;
+
+    #[test]
+    fn inputs_differ_from_the_corpus_and_from_each_other() {
+        let seen = RefCell::new(std::collections::HashSet::new());
+        fuzz("text", &["{\"a\": 1}\n{\"b\": 22}\n"], |input| {
+            seen.borrow_mut().insert(input.to_vec());
+            true
+        });
+        assert!(seen.borrow().len() > 1_000, "{}", seen.borrow().len());
+    }
+
+    #[test]
+    fn a_panic_fails_with_the_least_damage() {
+        let read = |input: &[u8]| {
+            assert!(!input.contains(&0), "a zero");
+            true
+        };
+        let failed = catch_unwind(AssertUnwindSafe(|| fuzz("text", &["abcd"], read)));
+        let message = failed.unwrap_err();
+        let message: &String = message.downcast_ref().unwrap();
+        assert!(message.contains("a zero"), "{message}");
+        assert_eq!(message.matches("Replace").count(), 1, "{message}");
+    }
+
+    #[test]
+    #[should_panic(expected = "member 1 is refused")]
+    fn a_corpus_that_is_refused_tests_nothing() {
+        fuzz("text", &["good", "bad"], |input| input == b"good");
+    }
+}
