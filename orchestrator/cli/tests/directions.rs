@@ -117,6 +117,8 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-reproduce",
         &[&["rtnetlink", "aya", "lab-sim", "lab-kernel"]],
     ),
+    // Any crate's tests may use it.
+    ("lab-fuzz", &[&["lab-units", "lab-records"]]),
     // Records know neither engines nor plots.
     (
         "lab-records",

@@ -3,8 +3,7 @@
 //! [`fuzz`] damages members of a corpus and feeds them to a reader, which must not panic, hang or keep
 //! memory. A failure is shrunk to the least damage that shows it.
 //!
-//! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000). As many as a night allows are read by
-//! `LCMP_LAB_INPUTS=1000000 cargo test --release --workspace fuzz -- --nocapture --test-threads=1`.
+//! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000).
 
 mod damage;
 

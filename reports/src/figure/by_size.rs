@@ -41,8 +41,13 @@ impl Figure for SizePanels {
         if self.slowdowns.iter().flatten().all(Vec::is_empty) {
             return Some("no flow finished".into());
         }
-        let one = "all flows have about one size: the table of results has their percentiles";
-        (self.upper.len() < 2).then(|| one.into())
+        let table = "the table of results has their percentiles";
+        if self.upper.len() < 2 {
+            return Some(format!("all flows have about one size: {table}"));
+        }
+        let largest = self.slowdowns.iter().flatten().map(Vec::len).max()?;
+        (largest < self.min_flows)
+            .then(|| format!("no bin holds {} flows of a policy: {table}", self.min_flows))
     }
 
     fn height(&self) -> f64 {
@@ -159,3 +164,31 @@ const PANEL: f64 = WIDTH / 2.0 - 12.0;
 
 /// Share of a bin's width that the policies' dots spread over.
 const SPREAD: f64 = 0.6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panels(flows: usize, min_flows: usize) -> SizePanels {
+        let policies = ["ecmp".to_owned()];
+        let styles = crate::figure::theme::policy_styles(&policies);
+        SizePanels {
+            name: "by-size",
+            policies: policies.into_iter().zip(styles).collect(),
+            upper: vec![Bytes::new(10), Bytes::new(20)],
+            slowdowns: vec![vec![vec![1.0], vec![1.5; flows]]],
+            min_flows,
+        }
+    }
+
+    #[test]
+    fn panels_without_a_dot_are_left_out() {
+        assert_eq!(panels(10, 10).missing(), None);
+        let missing = panels(9, 10).missing().unwrap();
+        assert!(
+            missing.starts_with("no bin holds 10 flows of a policy"),
+            "{missing}"
+        );
+        assert_eq!(panels(0, 1).missing(), None);
+    }
+}
