@@ -70,7 +70,7 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
 pub const LONGEST: Duration = Duration::from_secs(10);
 
 /// Most memory that may be kept after all inputs, in bytes: tests beside this one use some too.
-pub const GROWTH: u64 = 1 << 30;
+pub const GROWTH: u64 = 256 << 20;
 
 fn shown<T: std::fmt::Debug>(error: TestError<T>) -> String {
     match error {
