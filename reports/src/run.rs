@@ -11,7 +11,7 @@ use lab_units::Nanos;
 use crate::{
     error::ReportError,
     frames::{
-        self, DecisionCount, DirectionSeries, Flows, LinkSeries, LinkUse, Pauses, PortTotal,
+        self, DecisionCount, DirectionSeries, Flows, LinkSeries, LinkUse, Pauses, PortTotal, Rates,
         Stories, TimeGrid,
     },
     route::Routes,
@@ -53,6 +53,8 @@ pub struct Run {
     pub stories: Stories,
     /// Pauses by priority flow control under each policy that has any.
     pub pauses: BTreeMap<String, Pauses>,
+    /// Rates of QPs over time; none without congestion control.
+    pub rates: Rates,
 }
 
 impl Run {
@@ -68,9 +70,14 @@ impl Run {
         let links = frames::links(&run, &grid, &ports, last_start)?;
         let (decisions, truncated_decisions) = frames::decisions(&run)?;
         let (pauses, truncated_pauses) = frames::pauses(&run, &grid)?;
+        let (rates, truncated_rates) = frames::rates(&run, &grid)?;
         let stories = frames::stories(&run, &flows.shown_keys(), &grid)?;
-        let truncated =
-            truncated + links.truncated + truncated_ports + truncated_decisions + truncated_pauses;
+        let truncated = truncated
+            + links.truncated
+            + truncated_ports
+            + truncated_decisions
+            + truncated_pauses
+            + truncated_rates;
         let end = run.outcome().map(|outcome| outcome.end.clone());
         let mut verdict = Verdict::of(run.info(), end.as_ref(), &flows.total());
         if truncated > 0 {
@@ -97,6 +104,7 @@ impl Run {
             decisions,
             stories,
             pauses,
+            rates,
         })
     }
 

@@ -102,10 +102,7 @@ pub fn on_sent(point: &mut ReactionPoint, now: u64, wire_bytes: u32, params: &Dc
 /// Cuts the rate for a CNP that arrived at `now`.
 pub fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     on_timer(point, now, params);
-    if point.alpha_due <= now {
-        let decays = (now - point.alpha_due) / params.alpha_interval + 1;
-        point.alpha_q30 = decayed(point.alpha_q30, decays, params.gain_q30);
-    }
+    point.alpha_q30 = alpha(point, now, params);
     point.target_bps = point.rate_bps;
     let cut = point.rate_bps - half_of(point.rate_bps, point.alpha_q30);
     point.rate_bps = cut.max(params.min_bps).min(point.line_bps);
@@ -119,6 +116,16 @@ pub fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     point.bytes_left = params.byte_counter;
     point.timer_stage = 0;
     point.byte_stage = 0;
+}
+
+/// Returns α with the decays that are due at `now`.
+#[must_use]
+pub fn alpha(point: &ReactionPoint, now: u64, params: &DcqcnParams) -> u32 {
+    if point.alpha_due > now {
+        return point.alpha_q30;
+    }
+    let decays = (now - point.alpha_due) / params.alpha_interval + 1;
+    decayed(point.alpha_q30, decays, params.gain_q30)
 }
 
 fn raise(point: &mut ReactionPoint, params: &DcqcnParams) {

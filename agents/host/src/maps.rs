@@ -73,10 +73,9 @@ impl HostMaps {
     }
 
     fn set_closing(&mut self, is_closing: bool) -> Result<(), HostError> {
-        let Row(params) = self.host.get(&0, 0).map_err(HostError::map("read", HOST))?;
         let params = HostParams {
             is_closing: u32::from(is_closing),
-            ..params
+            ..self.params()?
         };
         let written = self.host.set(0, Row(params), 0);
         written.map_err(HostError::map("write", HOST))
@@ -88,6 +87,28 @@ impl HostMaps {
     /// The kernel refuses access to the map.
     pub fn senders(&self) -> Result<Vec<(QpKey, PacedQp)>, HostError> {
         rows(&self.senders, SENDERS)
+    }
+
+    /// Returns a sending QP; none before its first packet.
+    ///
+    /// # Errors
+    /// The kernel refuses access to the map.
+    pub fn sender(&self, key: QpKey) -> Result<Option<PacedQp>, HostError> {
+        match self.senders.get(&Row(key), 0) {
+            Ok(Row(qp)) => Ok(Some(qp)),
+            Err(MapError::KeyNotFound) => Ok(None),
+            Err(error) => Err(HostError::map("read", SENDERS)(error)),
+        }
+    }
+
+    /// Returns the parameters of the programs.
+    ///
+    /// # Errors
+    /// The kernel refuses access to the map.
+    pub fn params(&self) -> Result<HostParams, HostError> {
+        let row = self.host.get(&0, 0);
+        row.map(|Row(params)| params)
+            .map_err(HostError::map("read", HOST))
     }
 
     /// Returns the receiving QPs that had marked packets, in the order of their keys.

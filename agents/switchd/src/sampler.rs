@@ -133,6 +133,7 @@ impl Sampler {
             tx_bytes: port.sample.tx_bytes,
             tx_packets: port.sample.tx_packets,
             drops: port.sample.drops,
+            marks: port.sample.marks,
         };
         Links {
             time_ns: self.sampled_at.get(),
@@ -170,6 +171,7 @@ mod tests {
             drops: 3,
             tx_bytes: 1_000,
             tx_packets: 2,
+            marks: Some(4),
         };
         let empty = QueueSample::default();
         BTreeMap::from([(7, sample), (8, sample), (9, empty)])
@@ -218,6 +220,7 @@ mod tests {
             tx_bytes: 1_000,
             tx_packets: 2,
             drops: 3,
+            marks: Some(4),
         };
         assert_eq!(sampler.links().ports[0], sent);
     }

@@ -19,6 +19,6 @@ pub use evidence::evidence;
 pub use facts::{RunSetting, run_info};
 pub use first_hops::{FirstHops, next_dc};
 pub use rows::{
-    CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals, QueueLevels,
-    RowBatch, RowMaker, Split, SwitchCounters,
+    CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals, QpRate,
+    QueueLevels, RowBatch, RowMaker, Split, SwitchCounters,
 };

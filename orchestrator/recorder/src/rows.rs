@@ -4,14 +4,14 @@
 
 use std::net::Ipv4Addr;
 
-use lab_abi::{Rule, Trigger};
+use lab_abi::{Rule, Trigger, dcqcn::ONE_Q30};
 use lab_plan::{
     PaperUnits,
     model::{Flow, Link, Plan},
 };
 use lab_records::{
     DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PfcEvent, PfcRow, PortRow, QueueRow,
-    RecordsError, RunWriter, SplitRow, StoryEvent, StoryRow, SwitchRow,
+    RateRow, RecordsError, RunWriter, SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantics};
 
@@ -25,6 +25,7 @@ pub struct RowBatch {
     pub pfc: Vec<PfcRow>,
     pub ports: Vec<PortRow>,
     pub queues: Vec<QueueRow>,
+    pub rates: Vec<RateRow>,
     pub splits: Vec<SplitRow>,
     pub story: Vec<StoryRow>,
     pub switches: Vec<SwitchRow>,
@@ -41,6 +42,7 @@ impl RowBatch {
         writer.append(&self.pfc)?;
         writer.append(&self.ports)?;
         writer.append(&self.queues)?;
+        writer.append(&self.rates)?;
         writer.append(&self.splits)?;
         writer.append(&self.story)?;
         writer.append(&self.switches)?;
@@ -120,6 +122,19 @@ pub struct Decision {
     pub signal_age: Nanos,
     /// Chosen port; none if there was no choice.
     pub chosen: Option<PortId>,
+}
+
+/// Congestion control of a sending QP.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct QpRate {
+    /// Rate, R_C.
+    pub rate: BitsPerSec,
+    /// Target of the rate, R_T.
+    pub target: BitsPerSec,
+    /// Estimate of congestion, α, in Q30.
+    pub alpha_q30: u32,
+    /// CNPs received since the flow's start.
+    pub cnps: u64,
 }
 
 /// Split that traffic engineering installs at a DCI switch.
@@ -390,6 +405,22 @@ impl<'a> RowMaker<'a> {
             trend_level: levels.trend,
             duration_level: levels.duration,
             congestion_cost: levels.congestion,
+        }
+    }
+
+    /// Returns the row of a sending QP's congestion control.
+    #[must_use]
+    pub fn rate(&self, time: Nanos, flow: FlowId, qp: &QpRate) -> RateRow {
+        RateRow {
+            policy: self.policy.to_owned(),
+            repetition: self.repetition,
+            time_ns: self.paper.time(time),
+            flow_id: flow,
+            rate_bps: self.paper.rate(qp.rate),
+            emu_rate_bps: qp.rate,
+            target_bps: self.paper.rate(qp.target),
+            alpha: f64::from(qp.alpha_q30) / f64::from(ONE_Q30),
+            cnps: qp.cnps,
         }
     }
 

@@ -121,6 +121,7 @@ impl Observer for Collector<'_> {
             | TraceEvent::PortTotals(_)
             | TraceEvent::QueueSample(_)
             | TraceEvent::SwitchSample(_)
+            | TraceEvent::RateSample(_)
             | TraceEvent::Pfc(_)
             | TraceEvent::FirstHop(_)
             | TraceEvent::Split(_)

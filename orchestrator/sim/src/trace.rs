@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use lab_policy::{Decision, Rule, Trigger, lcmp::Levels};
+use lab_recorder::QpRate;
 use lab_records::StoryEvent;
 use lab_units::{BitsPerSec, FlowId, Nanos};
 
@@ -25,6 +26,8 @@ pub enum TraceEvent {
     QueueSample(QueueSample),
     /// Periodic counters of a DCI switch.
     SwitchSample(Box<SwitchSample>),
+    /// Periodic sample of a sending QP's rate.
+    RateSample(RateSample),
     /// Arrival of a PFC frame.
     Pfc(PfcSignal),
     /// Egress of a flow's first packet out of a datacenter.
@@ -143,6 +146,17 @@ pub struct SwitchSample {
     pub counters: DecisionCounters,
 }
 
+/// Congestion control of a sending QP.
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Time of the sample.
+    pub at: SimTime,
+    /// Index among the run's flows.
+    pub flow: u32,
+    /// Rate, target, α and CNPs.
+    pub qp: QpRate,
+}
+
 /// Decisions of a DCI switch since the run's start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct DecisionCounters {
@@ -219,6 +233,7 @@ impl TraceEvent {
             Self::LinkSample(sample) | Self::PortTotals(sample) => sample.at,
             Self::QueueSample(sample) => sample.at,
             Self::SwitchSample(sample) => sample.at,
+            Self::RateSample(sample) => sample.at,
             Self::Pfc(signal) => signal.at,
             Self::FirstHop(hop) => hop.at,
             Self::Flow(event) => event.at,

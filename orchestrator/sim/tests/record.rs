@@ -4,8 +4,8 @@ use std::{fs, path::Path};
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, Row, RunDir, RunWriter, StoryEvent,
-    StoryRow, SwitchRow, sample,
+    DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, RateRow, Row, RunDir, RunWriter,
+    StoryEvent, StoryRow, SwitchRow, sample,
 };
 use lab_sim::{EndReason, Job, Outcome, RunOptions, SimTime, TraceFilter, record};
 use lab_units::{FlowId, Nanos};
@@ -107,6 +107,52 @@ fn a_flows_path_follows_its_decision() {
         let path = path.as_ref().expect("known").as_str();
         assert!(path.contains(&chosen), "{chosen} is not on {path}");
     }
+}
+
+#[test]
+fn rates_of_queue_pairs_are_recorded_under_dcqcn_alone() {
+    // Hosts of 100 Gbit/s on paths of 40, whose links mark.
+    let marking = "delay: 100 us, ecn: { k_min: 40 kB, k_max: 160 kB, p_max: 0.2 } }";
+    let text = DIAMOND
+        .replace("delay: 5 ms }", marking)
+        .replace("delay: 2 ms }", marking)
+        .replace("rate: 100 Gbit", "rate: 40 Gbit")
+        .replace("size: 2 MB", "size: 40 MB");
+    let folder = tempfile::tempdir().expect("a folder");
+    run(folder.path(), &plan(&text, false), &RunOptions::default());
+    assert_eq!(
+        rows::<RateRow>(folder.path()),
+        [],
+        "without congestion control"
+    );
+
+    let text = text + "transport: { cc: dcqcn }\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    run(folder.path(), &plan(&text, false), &RunOptions::default());
+    let rates: Vec<RateRow> = rows(folder.path());
+    let of_first: Vec<&RateRow> = rates
+        .iter()
+        .filter(|row| row.policy == "ecmp" && row.flow_id == FlowId(0))
+        .collect();
+    let times: Vec<u64> = of_first.iter().map(|row| row.time_ns.get()).collect();
+    assert!(
+        times.len() > 10 && times.iter().all(|time| time % 220_000 == 0),
+        "{times:?}"
+    );
+    // α is 1 until the first cut, which halves the rate; it decays from then on.
+    let cut = of_first
+        .iter()
+        .find(|row| row.cnps > 0)
+        .expect("a CNP came");
+    assert!(
+        cut.rate_bps.get() < 100_000_000_000 && cut.alpha > 0.9,
+        "{cut:?}"
+    );
+    let last = of_first.last().expect("a sample");
+    assert!(
+        last.alpha < cut.alpha && last.target_bps >= last.rate_bps,
+        "{last:?}"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Directions of links over time, one strip each, with a line for each policy.
+//! Directions of links, or flows, over time, one strip each, with a line for each policy.
 
 use plotters::{
     prelude::DrawingBackend,
@@ -23,6 +23,8 @@ use crate::{error::DrawError, text};
 pub struct Strips {
     /// Name of the figure's files.
     pub name: &'static str,
+    /// Name of what has a strip, in the numbers: `direction`.
+    pub of: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
     /// The strips, from top to bottom.
@@ -39,12 +41,12 @@ pub struct Strips {
     pub has_legend: bool,
 }
 
-/// One direction of a link.
+/// One direction of a link, or one flow.
 #[derive(Clone)]
 pub struct Strip {
-    /// Direction: `dc1 → dc2`.
+    /// Direction, `dc1 → dc2`, or hosts of the flow.
     pub label: String,
-    /// Rate and delay of the link.
+    /// Rate and delay of the link, or number of the flow.
     pub attributes: String,
     /// True if the values are shares in percent.
     pub is_share: bool,
@@ -128,7 +130,7 @@ impl Figure for Strips {
     }
 
     fn numbers(&self) -> String {
-        let mut numbers = Numbers::new(["direction", "policy", "time_s", "value"]);
+        let mut numbers = Numbers::new([self.of, "policy", "time_s", "value"]);
         for strip in &self.strips {
             for ((policy, _), line) in self.policies.iter().zip(&strip.lines) {
                 for (time, value) in self.times.iter().zip(line) {

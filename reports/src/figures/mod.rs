@@ -83,6 +83,9 @@ pub fn draw_figures(run: &Run, figures_dir: &Path) -> Result<Vec<Captioned>, Rep
         true => draw.flows_in_flight()?,
         false => draw.timeline()?,
     });
+    if !run.rates.is_empty() {
+        figures.push(draw.rates_over_time()?);
+    }
     Ok(figures)
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use lab_records::LinkChange;
-use lab_units::Nanos;
+use lab_units::{FlowId, Nanos};
 use plotters::style::RGBColor;
 
 use super::{Captioned, Draw, Section};
@@ -17,7 +17,7 @@ use crate::{
         attributes,
         theme::{ROUTES, UNUSED},
     },
-    frames::{DirectionSeries, FlowsOverTime, LinkSeries, Span, time_around},
+    frames::{DirectionSeries, FlowsOverTime, LinkSeries, Span, jains_index, time_around},
     run::Run,
     text,
 };
@@ -282,6 +282,7 @@ impl Draw<'_> {
         };
         let strips = Strips {
             name: "",
+            of: "direction",
             policies: self.policies.clone(),
             strips: directions[..shown]
                 .iter()
@@ -294,6 +295,79 @@ impl Draw<'_> {
             has_legend: true,
         };
         (strips, left_out)
+    }
+
+    /// Returns the rates of the QPs under congestion control, and their fairness.
+    pub fn rates_over_time(&self) -> Result<Captioned, ReportError> {
+        let rates = &self.run.rates;
+        let edges: Vec<usize> = (0..=self.run.grid.narrow_len())
+            .step_by(STRIP_MERGED)
+            .collect();
+        let merged = |values: &[Option<f64>]| {
+            let mean = |edge: &[usize]| {
+                let known = values.get(edge[0]..edge[1]).unwrap_or_default();
+                let known: Vec<f64> = known.iter().flatten().copied().collect();
+                let count = text::to_float(known.len() as u64);
+                (!known.is_empty()).then(|| known.iter().sum::<f64>() / count)
+            };
+            edges.windows(2).map(mean).collect::<Vec<_>>()
+        };
+        let flows: BTreeSet<FlowId> = rates.values().flatten().map(|(flow, _)| *flow).collect();
+        let left_out = flows.len().saturating_sub(MAX_STRIPS);
+        let strip = |&flow: &FlowId| {
+            let line = |(policy, _): &(String, _)| {
+                let series = rates.get(policy).and_then(|flows| flows.get(&flow));
+                let gigabits = |rate: Option<f64>| rate.map(|rate| rate / 1e9);
+                series.map_or_else(Vec::new, |series| {
+                    merged(series).into_iter().map(gigabits).collect()
+                })
+            };
+            Strip {
+                label: self.run.flows.hosts(flow).unwrap_or_default(),
+                attributes: format!("flow {flow}"),
+                is_share: false,
+                lines: self.policies.iter().map(line).collect(),
+            }
+        };
+        let mut strips: Vec<Strip> = flows.iter().take(MAX_STRIPS).map(strip).collect();
+        let fairness = |(policy, _): &(String, _)| {
+            let index = rates.get(policy).map(jains_index).unwrap_or_default();
+            merged(&index)
+        };
+        strips.push(Strip {
+            label: "Jain's index".to_owned(),
+            attributes: "of all of them".to_owned(),
+            is_share: false,
+            lines: self.policies.iter().map(fairness).collect(),
+        });
+        let middle = |edge: &[usize]| {
+            let [start, end] = [edge[0], edge[1]].map(|edge| self.run.grid.edge(edge));
+            text::seconds(Nanos::new(start.midpoint(end)))
+        };
+        let figure = Strips {
+            name: "rates-over-time",
+            of: "flow",
+            policies: self.policies.clone(),
+            strips,
+            times: edges.windows(2).map(middle).collect(),
+            faults: self.faults(),
+            title: "rate of the sending QP (Gbit/s), and fairness of these rates",
+            missing: "No rate was sampled.",
+            has_legend: true,
+        };
+        let mut caption =
+            "Rate that congestion control allows the flow's queue pair, R_C, mean of \
+                           the samples of each interval; of the repetition's largest flows. \
+                           Jain's index is 1 if all flows under way have equal rates."
+                .to_owned();
+        if left_out > 0 {
+            caption += &format!(
+                " {} with higher numbers are left out here, not in the index.",
+                text::count(left_out, "flow")
+            );
+        }
+        caption += &self.beyond()?;
+        self.captioned(&figure, (Section::Flows, "Rates over time"), caption)
     }
 
     pub fn around_faults(&self) -> Result<Captioned, ReportError> {

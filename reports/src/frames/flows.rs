@@ -6,7 +6,7 @@ use std::{
 };
 
 use lab_records::{FlowCounts, FlowFields, FlowRow, RecordsError, RunDir, WholeFlow};
-use lab_units::{Bytes, Nanos};
+use lab_units::{Bytes, FlowId, Nanos};
 
 use super::{
     chosen::Chosen,
@@ -134,6 +134,12 @@ impl Flows {
     pub fn shown_keys(&self) -> BTreeSet<FlowKey> {
         let key = |row: &FlowRow| (row.policy.clone(), row.repetition, row.flow_id.0);
         self.shown.iter().map(key).collect()
+    }
+
+    /// Returns the hosts of a flow, `dc1/h1 → dc2/h1`, if the page shows it.
+    pub fn hosts(&self, flow: FlowId) -> Option<String> {
+        let row = self.shown.iter().find(|row| row.flow_id == flow)?;
+        Some(format!("{} → {}", row.src_host, row.dst_host))
     }
 
     /// Returns the largest number of flows of a policy.

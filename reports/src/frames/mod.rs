@@ -13,6 +13,7 @@ mod links;
 mod over_time;
 mod pauses;
 mod ports;
+mod rates;
 mod series;
 mod stories;
 
@@ -27,6 +28,7 @@ pub use links::{LinkUse, links};
 pub use over_time::DirectionSeries;
 pub use pauses::{Pauses, pauses};
 pub use ports::{PortTotal, ports};
+pub use rates::{Rates, jains_index, rates};
 pub use series::{LinkSeries, time_around};
 pub use stories::{Decision, Stories, stories};
 

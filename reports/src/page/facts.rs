@@ -77,7 +77,7 @@ pub fn list(run: &Run) -> Markup {
             (fact("policies", &info.policies.join(", ")))
             (fact("seed", &info.seed.to_string()))
             (fact("repetitions", &info.repetitions.to_string()))
-            (engine(info))
+            (engine(run))
             (fact("location", &location(run)))
             (fact("kernel", &info.kernel_release))
             (fact("clock", match (info.clock, &info.engine) {
@@ -140,9 +140,14 @@ fn changes(end: &RunEnd) -> Vec<String> {
     end.changes.iter().map(change).collect()
 }
 
-fn engine(info: &RunInfo) -> Markup {
+fn engine(run: &Run) -> Markup {
+    let info = &run.info;
     match &info.engine {
-        EngineInfo::Kernel => fact("engine", "kernel: namespaces, tc, SoftRoCE, eBPF"),
+        EngineInfo::Kernel => html! {
+            (fact("engine", "kernel: namespaces, tc, SoftRoCE, eBPF"))
+            // Of those that SoftRoCE can have, only this one has rates.
+            @if !run.rates.is_empty() { (fact("congestion control", "dcqcn")) }
+        },
         EngineInfo::Sim(sim) => html! {
             (fact("engine", &format!("simulator, {}", counted(sim.threads.into(), "thread"))))
             (fact("semantics", semantics(sim.semantics)))

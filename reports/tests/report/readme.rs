@@ -1,7 +1,8 @@
 //! `README.md` names every column and figure, in order.
 
 use lab_records::{
-    DecisionRow, FlowRow, LinkRow, PfcRow, PortRow, QueueRow, Row, SplitRow, StoryRow, SwitchRow,
+    DecisionRow, FlowRow, LinkRow, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow, StoryRow,
+    SwitchRow,
 };
 
 const README: &str = include_str!("../../README.md");
@@ -33,6 +34,7 @@ fn every_column_of_every_table_is_explained() {
     assert_explained::<SplitRow>();
     assert_explained::<SwitchRow>();
     assert_explained::<PortRow>();
+    assert_explained::<RateRow>();
     assert_explained::<PfcRow>();
     assert_explained::<StoryRow>();
 }

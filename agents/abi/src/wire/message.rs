@@ -191,6 +191,8 @@ pub struct LinkReport {
     pub tx_packets: u64,
     /// Packets dropped.
     pub drops: u64,
+    /// Packets marked; none if the port marks none.
+    pub marks: Option<u64>,
 }
 
 /// Decision of the switch program.

@@ -14,6 +14,7 @@ use super::{
     agents::{Agent, AgentEvent},
     commands,
     generator::{self, Session},
+    rates::RateSampler,
     repetition::{Effects, Input, Repetition},
     tables,
     te::TeController,
@@ -227,6 +228,9 @@ impl Runner<'_> {
         let mut flows = std::pin::pin!(session.run(start));
         let mut is_cancelled = false;
         let mut next_confirmation = MonotonicTime::now();
+        let sampler = RateSampler::open(self.lab)?;
+        let rate_interval = running.repetition.rate_interval();
+        let mut next_rates = rate_interval.map(|interval| start.after(interval));
         loop {
             let next_fault = faults.peek().map(|fault| start.after(fault.at_ns));
             tokio::select! {
@@ -249,6 +253,14 @@ impl Runner<'_> {
                     next_confirmation = MonotonicTime::now().after(confirmation(self.plan));
                     for agent in &mut running.agents {
                         agent.send(&AgentCommand::ConfirmTables)?;
+                    }
+                }
+                () = until(next_rates), if next_rates.is_some() => {
+                    let now = MonotonicTime::now();
+                    next_rates = rate_interval.map(|interval| now.after(interval));
+                    if let Some(sampler) = &sampler {
+                        let rows = sampler.rows(now, &running.repetition)?;
+                        self.records.append(&rows)?;
                     }
                 }
                 Some(request) = requests.recv() => self.answer(request, running, report),

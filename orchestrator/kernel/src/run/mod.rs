@@ -25,6 +25,7 @@ mod generator;
 #[cfg(test)]
 mod live;
 mod paths;
+mod rates;
 mod repetition;
 mod report;
 mod rows;

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, net::Ipv4Addr};
 
-use lab_abi::{dcqcn::CNP_QP, wire::DecisionReport};
+use lab_abi::{
+    dcqcn::{CNP_QP, QpKey},
+    wire::DecisionReport,
+};
 use lab_perftest::{QpAddress, Side, Tool};
 use lab_plan::model::{Flow, Plan};
 use lab_recorder::{FirstHops, next_dc};
@@ -87,6 +90,17 @@ impl<'a> PinnedPaths<'a> {
             ack: path(ack, dc(flow.dst), dc(flow.src))
                 .or_else(|| path(cnp, dc(flow.dst), dc(flow.src))),
         }
+    }
+
+    /// Returns the QP of a flow's data packets, as the host programs know it.
+    pub(super) fn sending_qp(
+        &self,
+        flow: &Flow,
+        client_qp: QpAddress,
+        server_qp: QpAddress,
+    ) -> QpKey {
+        let data = self.directions(flow, client_qp, server_qp).data;
+        QpKey::new(data.src, data.dst, data.dest_qp)
     }
 
     fn directions(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> Directions {

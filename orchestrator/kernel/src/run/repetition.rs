@@ -2,12 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_abi::wire::{AgentCommand, AgentMessage, Demands, Stats};
+use lab_abi::{
+    dcqcn::{DcqcnParams, PacedQp, QpKey},
+    wire::{AgentCommand, AgentMessage, Demands, Stats},
+};
 use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
-use lab_plan::model::{Flow, Plan, PolicyRun};
+use lab_plan::{
+    SampledRates,
+    model::{Flow, Plan, PolicyRun},
+};
 use lab_recorder::RowBatch;
-use lab_records::{ChangeKind, FlowRow, LiveChange, SplitRow};
-use lab_units::{DcId, FlowId, show::about_time};
+use lab_records::{ChangeKind, FlowRow, LiveChange, RateRow, SplitRow};
+use lab_units::{DcId, FlowId, Nanos, show::about_time};
 
 use super::{AgentError, RunError, agents::AgentEvent, rows::ReportRows};
 
@@ -33,6 +39,8 @@ pub(super) struct Repetition<'a> {
     /// Flows of the repetition.
     pub flows: Vec<&'a Flow>,
     rows: ReportRows<'a>,
+    /// Flows whose rates are recorded; none without congestion control.
+    sampled_rates: Option<SampledRates>,
     /// Flows that have ended and have no row yet, as decisions about them are missing.
     waiting: BTreeMap<FlowId, FlowOutcome>,
     agents: usize,
@@ -79,6 +87,7 @@ impl<'a> Repetition<'a> {
             number,
             flows: flows.filter(|flow| flow.repetition == number).collect(),
             rows: ReportRows::new(plan, &policy.label, number, tool),
+            sampled_rates: SampledRates::of(plan, number),
             waiting: BTreeMap::new(),
             agents: 0,
             ready_agents: 0,
@@ -153,6 +162,27 @@ impl<'a> Repetition<'a> {
         self.rows.splits(time_ns, commands)
     }
 
+    /// Returns the time between two samples of rates; none if none are recorded.
+    pub(super) fn rate_interval(&self) -> Option<Nanos> {
+        let sampled = self.sampled_rates.as_ref()?;
+        Some(sampled.interval.max(MIN_RATE_INTERVAL))
+    }
+
+    /// Returns the sending QPs of the flows under way whose rates are recorded.
+    pub(super) const fn sampled(&self) -> &BTreeMap<FlowId, QpKey> {
+        self.rows.sampled()
+    }
+
+    /// Returns the row of a sending QP at `now`.
+    pub(super) fn rate(
+        &self,
+        now: MonotonicTime,
+        flow: FlowId,
+        qp: (PacedQp, &DcqcnParams),
+    ) -> Option<RateRow> {
+        self.rows.rate(now, flow, qp)
+    }
+
     /// Handles an input and returns its effects.
     ///
     /// # Errors
@@ -195,11 +225,16 @@ impl<'a> Repetition<'a> {
             } => {
                 let flow = self.flow(flow)?;
                 self.rows.connect(flow, client_qp, server_qp);
+                let sampled = self.sampled_rates.as_ref();
+                if sampled.is_some_and(|sampled| sampled.flows.contains(&flow.id)) {
+                    self.rows.sample(flow, client_qp, server_qp);
+                }
             }
             Event::Started { .. } => {}
             Event::Delivered { .. } => effects.is_delivery = true,
             Event::Ended(outcome) => {
                 let flow = outcome.flow;
+                self.rows.end_sampling(flow);
                 self.waiting.insert(flow, outcome);
                 self.take_known([flow], &mut effects)?;
             }
@@ -295,6 +330,9 @@ fn ended(outcome: &FlowOutcome) -> String {
         other => format!("flow {flow} {other}"),
     }
 }
+
+/// Least time between two samples of rates: they take the lab's CPU.
+const MIN_RATE_INTERVAL: Nanos = Nanos::from_millis(20);
 
 #[cfg(test)]
 mod tests {

@@ -2,17 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use lab_abi::wire::{
-    AgentCommand, BucketRow, DecisionReport, LinkReport, Links, QueueReport, Queues, Stats,
+use lab_abi::{
+    dcqcn::{DcqcnParams, PacedQp, QpKey},
+    wire::{
+        AgentCommand, BucketRow, DecisionReport, LinkReport, Links, QueueReport, Queues, Stats,
+    },
 };
+use lab_dcqcn::reaction;
 use lab_perftest::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
 use lab_plan::model::{Destination, Flow, Plan};
 use lab_recorder::{
-    CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, QueueLevels, RowMaker,
-    Split, SwitchCounters,
+    CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, QpRate, QueueLevels,
+    RowMaker, Split, SwitchCounters,
 };
-use lab_records::{DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, SplitRow, SwitchRow};
-use lab_units::{Bytes, DcId, Nanos, PortId};
+use lab_records::{
+    DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, RateRow, SplitRow, SwitchRow,
+};
+use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, PortId};
 
 use super::paths::{FlowPaths, PinnedPaths};
 
@@ -23,6 +29,8 @@ pub(super) struct ReportRows<'a> {
     /// Start of the repetition's time; the end of all time until the start is known.
     start: MonotonicTime,
     paths: PinnedPaths<'a>,
+    /// Sending QPs of the flows under way whose rates are recorded.
+    sampled: BTreeMap<FlowId, QpKey>,
     /// Counters of each port when the repetition started.
     baseline: BTreeMap<PortId, LinkReport>,
     /// Number of times the agent of each switch was restarted.
@@ -70,6 +78,7 @@ impl<'a> ReportRows<'a> {
             rows: RowMaker::new(plan, policy, repetition, generator),
             start: MonotonicTime::from_nanos(u64::MAX),
             paths: PinnedPaths::new(plan, tool),
+            sampled: BTreeMap::new(),
             baseline: BTreeMap::new(),
             restarts: BTreeMap::new(),
             samples: BTreeMap::new(),
@@ -90,6 +99,40 @@ impl<'a> ReportRows<'a> {
     /// Learns the QPs of a flow, by which its decisions are known.
     pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
         self.paths.connect(flow, client_qp, server_qp);
+    }
+
+    /// Begins to record the rate of a flow's sending QP.
+    pub(super) fn sample(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
+        let qp = self.paths.sending_qp(flow, client_qp, server_qp);
+        self.sampled.insert(flow.id, qp);
+    }
+
+    /// Ends the record of a flow's rate.
+    pub(super) fn end_sampling(&mut self, flow: FlowId) {
+        self.sampled.remove(&flow);
+    }
+
+    /// Returns the sending QPs of the flows under way whose rates are recorded.
+    pub(super) const fn sampled(&self) -> &BTreeMap<FlowId, QpKey> {
+        &self.sampled
+    }
+
+    /// Returns the row of a sending QP at `now`, with the raises and decays that are due.
+    pub(super) fn rate(
+        &self,
+        now: MonotonicTime,
+        flow: FlowId,
+        (mut qp, law): (PacedQp, &DcqcnParams),
+    ) -> Option<RateRow> {
+        let now_ns = now.as_nanos();
+        reaction::on_timer(&mut qp.point, now_ns, law);
+        let rate = QpRate {
+            rate: BitsPerSec::new(qp.point.rate_bps)?,
+            target: BitsPerSec::new(qp.point.target_bps)?,
+            alpha_q30: reaction::alpha(&qp.point, now_ns, law),
+            cnps: qp.cnps,
+        };
+        Some(self.rows.rate(self.time(now_ns), flow, &rate))
     }
 
     /// Returns a decision's row, and keeps the chosen port for the path of its flow.
@@ -268,7 +311,9 @@ impl<'a> ReportRows<'a> {
             tx_bytes: Bytes::new(since_start(|port| port.tx_bytes)),
             tx_packets: since_start(|port| port.tx_packets),
             drops: since_start(|port| port.drops),
-            marks: None,
+            marks: now
+                .marks
+                .map(|_| since_start(|port| port.marks.unwrap_or(0))),
         };
         // Agents do not report rates: a row has the scenario's, whatever a fault made of it.
         let link = &self.rows.plan.links[now.port.link().index()];

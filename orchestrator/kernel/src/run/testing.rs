@@ -111,6 +111,7 @@ pub(super) fn links(time_ns: u64, port: PortId, tx_bytes: u64, drops: u64) -> Li
         tx_bytes,
         tx_packets: drops,
         drops,
+        marks: None,
     };
     Links {
         time_ns,

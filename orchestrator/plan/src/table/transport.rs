@@ -1,4 +1,4 @@
-//! Table of the simulator's transport, if a scenario asks for more than SoftRoCE's.
+//! Table of the transport, if a scenario asks for more than SoftRoCE's.
 
 use lab_units::{
     Nanos,
@@ -28,7 +28,11 @@ pub(super) fn section(plan: &Plan) -> String {
         ("switches", switches(transport)),
     ];
     let rows = rows.map(|(name, words)| paragraph(&format!("  {name:18}  "), &words));
-    format!("Transport (simulator, emulated)\n{}", rows.concat())
+    let of = match transport.cc.in_lab() {
+        None => "simulator, emulated",
+        Some(_) => "emulated; of the simulator, in the lab the congestion control",
+    };
+    format!("Transport ({of})\n{}", rows.concat())
 }
 
 /// Transport of a scenario without a section `transport`, in paper units.

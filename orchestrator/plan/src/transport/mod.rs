@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use lab_parameters::Preset;
 pub use lab_parameters::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
 
-/// Hosts' transport and switches' buffers in the simulator, emulated.
+/// Hosts' transport and switches' buffers, emulated.
 ///
 /// The kernel engine has rxe's transport instead: no PFC, and no congestion control but DCQCN as published
 /// ([`CcPlan::in_lab`]).

@@ -1,6 +1,6 @@
 //! Rows that are read at intervals: counters and levels of links, queues, switches and ports.
 
-use lab_units::{BitsPerSec, Bytes, Nanos};
+use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
 use super::row;
 
@@ -106,6 +106,32 @@ row! {
         pub samples: Option<u64>,
         /// Samples that began later than the next one was due; empty likewise.
         pub late_samples: Option<u64>,
+    }
+}
+
+row! {
+    /// Congestion control of a sending QP at one time.
+    ///
+    /// Both engines write it under `cc: dcqcn` as published, for the largest flows of a repetition.
+    pub struct RateRow in "rates.csv", required: false {
+        /// Label of the policy.
+        pub policy: String,
+        /// Repetition, from 0.
+        pub repetition: u32,
+        /// Time of the sample.
+        pub time_ns: Nanos,
+        /// The QP's flow.
+        pub flow_id: FlowId,
+        /// Rate of the reaction point, R_C.
+        pub rate_bps: BitsPerSec,
+        /// `rate_bps` as it was.
+        pub emu_rate_bps: BitsPerSec,
+        /// Target of the rate, R_T.
+        pub target_bps: BitsPerSec,
+        /// Estimate of congestion, α, 0 to 1.
+        pub alpha: f64,
+        /// CNPs received since the flow's start.
+        pub cnps: u64,
     }
 }
 

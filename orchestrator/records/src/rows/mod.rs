@@ -21,7 +21,7 @@ use serde::{
 
 use crate::Semantics;
 pub use certificate::CertifiedRow;
-pub use counters::{LinkRow, PortRow, QueueRow, SwitchRow};
+pub use counters::{LinkRow, PortRow, QueueRow, RateRow, SwitchRow};
 pub use events::{DecisionRow, PfcEvent, PfcRow, SplitRow, StoryEvent, StoryRow};
 pub use flow::{DcPath, FlowFields, FlowRow, FlowStatus};
 pub use history::HistoryRow;

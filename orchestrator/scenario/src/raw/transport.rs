@@ -14,7 +14,7 @@ use crate::{
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
 
-/// Transport of the simulator's hosts and switches, in paper units. The kernel engine honours
+/// Transport of hosts and switches, in paper units. The kernel engine honours `cc: dcqcn` and
 /// `retransmit_timeout` alone.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -42,6 +42,15 @@ impl CongestionControl for Dcqcn {
         BitsPerSec::new(self.0.rate_bps).unwrap_or(SLOWEST)
     }
 
+    fn target_and_alpha(
+        &self,
+        now: SimTime,
+        Parameters(params): &Parameters,
+    ) -> Option<(BitsPerSec, u32)> {
+        let target = BitsPerSec::new(self.0.target_bps).unwrap_or(SLOWEST);
+        Some((target, reaction::alpha(&self.0, now.picos(), params)))
+    }
+
     fn on_sent(&mut self, now: SimTime, wire_bytes: u32, Parameters(params): &Parameters) {
         reaction::on_sent(&mut self.0, now.picos(), wire_bytes, params);
     }

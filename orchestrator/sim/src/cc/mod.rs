@@ -123,6 +123,16 @@ pub trait CongestionControl: Sized {
     /// Returns the pacing rate.
     fn rate(&self) -> BitsPerSec;
 
+    /// Returns target and α (Q30) at `now` of a controller whose rates are recorded.
+    fn target_and_alpha(
+        &self,
+        now: SimTime,
+        parameters: &Self::Parameters,
+    ) -> Option<(BitsPerSec, u32)> {
+        let _ = (now, parameters);
+        None
+    }
+
     /// Returns the maximum unacknowledged bytes, if the controller limits them.
     fn window_bytes(&self) -> Option<u64> {
         None

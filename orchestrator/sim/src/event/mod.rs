@@ -40,9 +40,11 @@ pub enum EventKind {
     SampleSwitch,
     /// Traffic-engineering tick of the DCI switch.
     TeTick,
+    /// Sample of the QPs' rates for the records.
+    SampleRates,
 }
 
-const ALL: [EventKind; 13] = [
+const ALL: [EventKind; 14] = [
     EventKind::Fault,
     EventKind::Arrive,
     EventKind::Wake,
@@ -56,6 +58,7 @@ const ALL: [EventKind; 13] = [
     EventKind::SampleQueues,
     EventKind::SampleSwitch,
     EventKind::TeTick,
+    EventKind::SampleRates,
 ];
 
 impl EventKind {

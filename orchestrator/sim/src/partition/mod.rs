@@ -201,6 +201,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             EventKind::SampleQueues => self.sample_queues_due(),
             EventKind::SampleSwitch => self.sample_switch_due(),
             EventKind::TeTick => self.te_tick_due(),
+            EventKind::SampleRates => self.sample_rates_due(),
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Qp<C> {
     pub clock: WireClock,
     /// Time of the last answer, or of the flow's start.
     pub last_answer_at: SimTime,
+    /// CNPs received.
+    pub cnps: u64,
     /// Time-outs since the last acknowledged packet.
     pub timeouts: u8,
     /// Packets sent since the last one with an ACK request (profile `rxe`).

@@ -2,6 +2,7 @@
 
 use lab_plan::LinkKind;
 use lab_policy::{Preset, lcmp::Levels};
+use lab_recorder::QpRate;
 use lab_units::Nanos;
 
 use super::Partition;
@@ -10,7 +11,7 @@ use crate::{
     event::EventKind,
     semantics::SemanticsRules,
     time::SimTime,
-    trace::{PortSample, QueueSample, SwitchSample, TraceEvent},
+    trace::{PortSample, QueueSample, RateSample, SwitchSample, TraceEvent},
     world::RunPolicy,
 };
 
@@ -29,6 +30,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             self.schedule_after(EventKind::SampleSwitch, measure.switches_ns);
         }
         self.schedule_te_tick();
+        if let Some(sampled) = &self.world.sampled_rates {
+            self.schedule_after(EventKind::SampleRates, sampled.interval);
+        }
     }
 
     /// Schedules a housekeeping event `interval` from now.
@@ -65,6 +69,31 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub(super) fn sample_switch_due(&mut self) {
         self.sample_switch();
         self.schedule_after(EventKind::SampleSwitch, self.world.plan.measure.switches_ns);
+    }
+
+    /// Samples the rates of the QPs under way whose flows are recorded.
+    pub(super) fn sample_rates_due(&mut self) {
+        let world = self.world;
+        let Some(sampled) = &world.sampled_rates else {
+            return;
+        };
+        for (_, qp) in self.qps.iter() {
+            let flow = world.flows[qp.flow as usize].plan;
+            let control = qp.control.target_and_alpha(self.now, &world.control);
+            if let Some((target, alpha_q30)) = control.filter(|_| sampled.flows.contains(&flow)) {
+                self.trace.push(TraceEvent::RateSample(RateSample {
+                    at: self.now,
+                    flow: qp.flow,
+                    qp: QpRate {
+                        rate: qp.control.rate(),
+                        target,
+                        alpha_q30,
+                        cnps: qp.cnps,
+                    },
+                }));
+            }
+        }
+        self.schedule_after(EventKind::SampleRates, sampled.interval);
     }
 
     /// Traces the counters of the inter-DC ports.

@@ -61,6 +61,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             rate,
             clock: WireClock::new(rate.get()),
             last_answer_at: self.now,
+            cnps: 0,
             timeouts: 0,
             not_acked: 0,
             has_retried: false,
@@ -131,6 +132,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let parameters = &self.world.control;
         qp.catch_up(now, parameters);
         if packet.kind == Kind::Cnp {
+            qp.cnps += 1;
             qp.control.on_cnp(now, parameters);
             self.trace_flow(packet.flow, node, StoryEvent::Cnp);
             return self.after_answer(slot, node);

@@ -167,6 +167,7 @@ impl Observer for Recorder<'_> {
             TraceEvent::SwitchSample(sample) => {
                 self.pending.switches.push(self.rows.switch(&sample));
             }
+            TraceEvent::RateSample(sample) => self.pending.rates.push(self.rows.rate(&sample)),
             TraceEvent::Pfc(signal) => self.pending.pfc.push(self.rows.pfc(&signal)),
             TraceEvent::FirstHop(hop) => self.hop(hop),
             TraceEvent::Flow(event) => {

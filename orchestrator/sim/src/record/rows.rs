@@ -6,8 +6,8 @@ use lab_recorder::{
     QueueLevels, RowMaker, Split, SwitchCounters,
 };
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, PortRow, QueueRow, SplitRow,
-    StoryEvent, StoryRow, SwitchRow,
+    DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, PortRow, QueueRow, RateRow,
+    SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos, PortId};
 
@@ -15,7 +15,8 @@ use crate::{
     simulate::RunContext,
     time::SimTime,
     trace::{
-        DecisionEvent, FlowEvent, PfcSignal, PortSample, QueueSample, SplitEvent, SwitchSample,
+        DecisionEvent, FlowEvent, PfcSignal, PortSample, QueueSample, RateSample, SplitEvent,
+        SwitchSample,
     },
 };
 
@@ -215,6 +216,11 @@ impl<'w> EventRows<'w> {
         };
         let time = sample.at.nanos_trunc();
         self.rows.switch(time, DcId(sample.dc), counters)
+    }
+
+    pub fn rate(&self, sample: &RateSample) -> RateRow {
+        let flow = self.context.flows[sample.flow as usize].plan;
+        self.rows.rate(sample.at.nanos_trunc(), flow, &sample.qp)
     }
 
     pub fn pfc(&self, signal: &PfcSignal) -> PfcRow {

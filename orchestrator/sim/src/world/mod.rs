@@ -12,7 +12,7 @@ mod transport;
 
 use std::marker::PhantomData;
 
-use lab_plan::{FaultPlan, Flow, PaperUnits, Plan, PolicyPlan, WindowPlan};
+use lab_plan::{FaultPlan, Flow, PaperUnits, Plan, PolicyPlan, SampledRates, WindowPlan};
 use lab_units::BitsPerSec;
 
 pub use self::{
@@ -46,6 +46,8 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub policy: RunPolicy,
     /// TE controller, if the policy is traffic engineering.
     pub te: Option<TeController>,
+    /// QPs whose rates are recorded.
+    pub sampled_rates: Option<SampledRates>,
     /// Factors from simulated to paper units.
     pub paper: PaperUnits,
     /// Path costs that faults change, in the order of the faults.
@@ -123,6 +125,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
                 .map_or(min_delay, |te| min_delay.min(te.interval)),
             switches,
             te,
+            sampled_rates: SampledRates::of(plan, repetition),
             paper: PaperUnits::new(&plan.scale),
             common_base_rtt: identities.common_base_rtt,
             largest_window: identities.largest_window,
