@@ -21,6 +21,8 @@ accelerator=(-accel "${ACCEL:-$accel}")
 if [ "${ACCEL:-$accel}" = tcg ]; then
     # perftest computes rates by the time-stamp counter, which the kernel takes for unstable here.
     words+=(tsc=reliable clocksource=tsc)
+    # The instructions that SoftRoCE's checksums are computed with.
+    accelerator+=(-cpu 'qemu64,+ssse3,+sse4.1,+pclmulqdq')
 else
     accelerator+=(-cpu host)
 fi
