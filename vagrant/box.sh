@@ -4,8 +4,8 @@
 #   sudo vagrant/box.sh PACKAGE.deb [DIR]
 #
 # DIR (by default ./box) gets lcmp-lab.qcow2, run.sh, which boots it in QEMU, with its kernel, and
-# lcmp-lab.box for Vagrant with libvirt. Needs mmdebstrap, mtools, dosfstools, syslinux, syslinux-common,
-# fdisk, e2fsprogs and qemu-utils, 5 GB for a while, and no loop devices.
+# lcmp-lab-libvirt.box and lcmp-lab-virtualbox.box for Vagrant. Needs mmdebstrap, mtools, dosfstools, syslinux,
+# syslinux-common, fdisk, e2fsprogs and qemu-utils, 5 GB for a while, and no loop devices.
 set -euo pipefail
 
 self=$(realpath "${BASH_SOURCE[0]}")
@@ -31,7 +31,8 @@ main() {
     cp "$work"/system/boot/vmlinuz-* "$out/vmlinuz"
     cp "$work"/system/boot/initrd.img-* "$out/initrd.img"
     install -m 755 "$here/box/run.sh" "$out/run.sh"
-    make_vagrant_box
+    make_libvirt_box
+    make_virtualbox_box
     du -h "$out"/*
 }
 
@@ -92,12 +93,30 @@ TABLE
 }
 
 # https://github.com/vagrant-libvirt/vagrant-libvirt: a box is the disk with two files beside it.
-make_vagrant_box() {
-    local size=$(((1 + boot_mb + system_mb + 1023) / 1024))
-    ln -s "$out/lcmp-lab.qcow2" "$work/box.img"
-    printf '{"provider": "libvirt", "format": "qcow2", "virtual_size": %d}\n' "$size" >"$work/metadata.json"
-    cp "$here/box/Vagrantfile" "$work/Vagrantfile"
-    tar -C "$work" --dereference -czf "$out/lcmp-lab.box" metadata.json Vagrantfile box.img
+make_libvirt_box() {
+    local box=$work/libvirt size=$(((1 + boot_mb + system_mb + 1023) / 1024))
+    mkdir "$box"
+    ln -s "$out/lcmp-lab.qcow2" "$box/box.img"
+    printf '{"provider": "libvirt", "format": "qcow2", "virtual_size": %d}\n' "$size" >"$box/metadata.json"
+    cp "$here/box/Vagrantfile" "$box"
+    pack "$box" "$out/lcmp-lab-libvirt.box"
+}
+
+# https://developer.hashicorp.com/vagrant/docs/providers/virtualbox/boxes: a box is an exported machine.
+make_virtualbox_box() {
+    local box=$work/virtualbox
+    mkdir "$box"
+    qemu-img convert -O vmdk -o subformat=streamOptimized "$work/disk.img" "$box/disk.vmdk"
+    sed -e "s/@FILE_BYTES@/$(stat -c %s "$box/disk.vmdk")/" -e "s/@DISK_BYTES@/$(stat -c %s "$work/disk.img")/" \
+        "$here/box/box.ovf" >"$box/box.ovf"
+    echo '{"provider": "virtualbox"}' >"$box/metadata.json"
+    cp "$here/box/Vagrantfile" "$box"
+    pack "$box" "$out/lcmp-lab-virtualbox.box"
+}
+
+# Packs folder $1 as box $2; disks are compressed already.
+pack() {
+    tar -C "$1" --dereference --owner=0 --group=0 -c . | gzip -1 >"$2"
 }
 
 case ${1:-} in

@@ -48,7 +48,7 @@ readonly guest_packages=(
 )
 
 main() {
-    local check=no dev=no guest=auto build=yes kernel=
+    local check=no dev=no guest=auto build=yes kernels=()
     while (($#)); do
         case $1 in
             --check) check=yes ;;
@@ -57,7 +57,7 @@ main() {
             --no-guest) guest=no ;;
             --kernel)
                 (($# >= 2)) || { usage >&2; exit 2; }
-                kernel=$2 guest=yes
+                kernels+=("$2") guest=yes
                 shift
                 ;;
             --run-only) build=no ;;
@@ -87,14 +87,14 @@ main() {
         report "$want_kernel" ${missing[@]+"${missing[@]}"}
         return
     fi
-    if ((${#missing[@]} == 0)) && [[ $want_kernel == no && -z $kernel ]]; then
+    if ((${#missing[@]} == 0)) && [[ $want_kernel == no ]] && ((${#kernels[@]} == 0)); then
         echo 'Nothing is missing.'
         return
     fi
     if ((${#missing[@]})) || ! cache_writable; then require_root; fi
     ((${#missing[@]} == 0)) || install_packages "${missing[@]%%:*}"
     [[ $want_kernel == no ]] || fetch_guest_kernel
-    [[ -z $kernel ]] || fetch_other_kernel "$kernel"
+    ((${#kernels[@]} == 0)) || fetch_other_kernels "${kernels[@]}"
 }
 
 usage() {
@@ -110,7 +110,9 @@ Installs what lcmp-lab needs on Debian and Ubuntu, and only what is missing.
   --run-only   nothing for building: the binary is already there
   --kernel PACKAGE
                also this kernel for guests, beside the distribution's: a package that apt knows, or the
-               path or URL of a .deb; \`lcmp-lab up --kernel RELEASE\` boots it
+               path or URL of a .deb; \`lcmp-lab up --kernel RELEASE\` boots it. Given several times,
+               several kernels, or the image and the modules of one, where those are packages of their
+               own; what the packages depend on is taken along where apt knows it
 
 A guest's kernel is downloaded and unpacked into a cache (\$LCMP_LAB_CACHE, by default
 /var/cache/lcmp-lab), never installed. Exit codes: 0 done or nothing missing; 1 something is missing
@@ -279,37 +281,73 @@ fetch_guest_kernel() {
     lock_cache
     # Another one may have brought it while this one waited.
     if guest_kernel_ready; then return; fi
-    require_space
+    require_space 1
     make_scratch
     local packages
     packages=$(kernel_packages) || { update_lists; packages=$(kernel_packages); } ||
         fail 1 'the package lists know no kernel' 'look at the sources of apt'
     echo "Fetching ${packages//$'\n'/ } for the guest (unpacked into $cache, not installed)"
     download_kernel "$packages"
-    unpack_kernel "$cache"
+    unpack_kernels "$cache"
 }
 
-# Brings the kernel of one package into a cache of its own below the cache.
-fetch_other_kernel() {
-    local package
+# Brings the kernels of these packages into caches of their own below the cache.
+fetch_other_kernels() {
+    local package known=()
     lock_cache
-    require_space
+    require_space "$#"
     make_scratch
-    echo "Fetching $1 for guests (unpacked below $cache/kernels, not installed)"
-    case $1 in
-        http://* | https://*)
-            /usr/lib/apt/apt-helper download-file "$1" "$scratch/kernel.deb" >/dev/null ||
-                fail 1 "cannot download $1" 'its messages are above'
-            ;;
-        *.deb) cp "$1" "$scratch/" || fail 1 "cannot read $1" 'is it the path of a package?' ;;
-        *)
-            # The package of a series, as linux-image-6.12-amd64, depends on that of its newest release.
-            package=$(apt-cache depends "$1" 2>/dev/null |
-                sed -n 's/^ *Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -n 1)
-            download_kernel "${package:-$1}"
-            ;;
-    esac
-    unpack_kernel
+    echo "Fetching $* for guests (unpacked below $cache/kernels, not installed)"
+    for package in "$@"; do
+        case $package in
+            http://* | https://*)
+                /usr/lib/apt/apt-helper download-file "$package" "$scratch/${package##*/}" >/dev/null ||
+                    fail 1 "cannot download $package" 'its messages are above'
+                ;;
+            *.deb) cp "$package" "$scratch/" || fail 1 "cannot read $package" 'is it the path of a package?' ;;
+            *) known+=("$package") ;;
+        esac
+    done
+    mapfile -t -O "${#known[@]}" known < <(kernel_parts_of_files "$scratch"/*.deb)
+    if ((${#known[@]})); then
+        mapfile -t known < <(with_kernel_parts "${known[@]}")
+        download_kernel "$(printf '%s\n' "${known[@]}")"
+    fi
+    unpack_kernels
+}
+
+# Names of the packages that a kernel's packages depend on for its image and modules, one per line: those
+# of its releases, and of the newest release of a series.
+readonly kernel_part='linux-\(image\|binary\|modules\|base\)-[0-9][^ ,]*'
+
+kernel_parts() {
+    apt-cache depends "$1" 2>/dev/null | sed -n "s/^ *Depends: \($kernel_part\)\$/\1/p"
+}
+
+# Prints the packages and, after each, what kernel_parts names, to any depth.
+with_kernel_parts() {
+    local queue=("$@") seen=' ' parts
+    while ((${#queue[@]})); do
+        if [[ $seen != *" ${queue[0]} "* ]]; then
+            echo "${queue[0]}"
+            seen+="${queue[0]} "
+            mapfile -t parts < <(kernel_parts "${queue[0]}")
+            queue+=(${parts[@]+"${parts[@]}"})
+        fi
+        queue=("${queue[@]:1}")
+    done
+}
+
+# Prints what the packages in files depend on for their kernels, are not themselves, and apt knows.
+kernel_parts_of_files() {
+    local file given=' ' part
+    [[ -e $1 ]] || return 0
+    for file in "$@"; do given+="$(dpkg-deb --field "$file" Package) "; done
+    for file in "$@"; do
+        dpkg-deb --field "$file" Depends | tr ',' '\n' | sed -n "s/^ *\($kernel_part\).*/\1/p"
+    done | sort -u | while read -r part; do
+        if [[ $given != *" $part "* ]] && package_known "$part"; then echo "$part"; fi
+    done
 }
 
 lock_cache() {
@@ -326,11 +364,12 @@ make_scratch() {
     chmod 755 "$scratch"
 }
 
+# Fails unless there is space for $1 kernels.
 require_space() {
-    local free
+    local free needed=$(($1 * kernel_space_kb))
     free=$(df --output=avail -k "$cache" | tail -n 1)
-    ((free >= kernel_space_kb)) ||
-        fail 1 "$cache has $((free / 1000)) MB free, a guest's kernel takes $((kernel_space_kb / 1000)) MB" \
+    ((free >= needed)) ||
+        fail 1 "$cache has $((free / 1000)) MB free, kernels for guests take $((needed / 1000)) MB" \
             'free some space, or name another directory in LCMP_LAB_CACHE'
 }
 
@@ -339,15 +378,13 @@ require_space() {
 kernel_packages() {
     local meta image release extra
     for meta in linux-image-amd64 linux-image-generic; do
-        image=$(apt-cache depends "$meta" 2>/dev/null |
-            sed -n 's/^ *Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -n 1)
+        image=$(kernel_parts "$meta" | head -n 1)
         [[ -n $image ]] || continue
-        echo "$image"
-        # Ubuntu has the modules in packages of their own.
+        with_kernel_parts "$image"
+        # Ubuntu has more modules in a package that only another name depends on.
         release=${image#linux-image-}
-        for extra in "linux-modules-$release" "linux-modules-extra-$release"; do
-            if package_known "$extra"; then echo "$extra"; fi
-        done
+        extra=linux-modules-extra-$release
+        if package_known "$extra"; then echo "$extra"; fi
         return
     done
     return 1
@@ -363,20 +400,43 @@ download_kernel() {
     } || fail 1 "apt-get could not download ${packages[*]}" 'its messages are above'
 }
 
-# Unpacks the packages beside the cache's own files and moves them into the cache $1, by default one of
-# the release's own; the image last: a kernel whose image is there is complete.
-unpack_kernel() {
-    local package release into
+# Unpacks the packages beside the cache's own files, and moves their kernels into the cache $1, by default
+# each into one of its own.
+unpack_kernels() {
+    local package names=() image release
     for package in "$scratch"/*.deb; do
+        names+=("${package##*/}")
         dpkg -x "$package" "$scratch"
         rm "$package"
     done
     if [[ -d $scratch/usr/lib/modules ]]; then
-        mkdir -p "$scratch/lib"
-        mv "$scratch/usr/lib/modules" "$scratch/lib/"
+        mkdir -p "$scratch/lib/modules"
+        mv "$scratch"/usr/lib/modules/* "$scratch/lib/modules/"
     fi
-    release=$(basename "$scratch"/boot/vmlinuz-*)
-    release=${release#vmlinuz-}
+    # Debian has image and configuration beside the modules since 6.19.
+    mkdir -p "$scratch/boot"
+    for image in "$scratch"/lib/modules/*/vmlinuz; do
+        [[ -f $image ]] || continue
+        release=$(basename "${image%/*}")
+        mv "$image" "$scratch/boot/vmlinuz-$release"
+        [[ ! -f ${image%/*}/config ]] || mv "${image%/*}/config" "$scratch/boot/config-$release"
+    done
+    [[ -n $(find "$scratch/boot" -name 'vmlinuz-*' -print -quit) ]] ||
+        fail 1 "there is no kernel image in ${names[*]}" \
+            'name the package of the image, too: linux-image-RELEASE, since Linux 6.19 linux-binary-RELEASE'
+    for image in "$scratch"/boot/vmlinuz-*; do
+        unpack_kernel "${image##*/vmlinuz-}" "${1:-}"
+    done
+}
+
+# Moves the kernel of release $1 into the cache $2, by default one of its own; the image last: a kernel
+# whose image is there is complete.
+unpack_kernel() {
+    local release=$1 into=${2:-$cache/kernels/$1}
+    [[ -d $scratch/lib/modules/$release/kernel ]] ||
+        fail 1 "there are no modules of kernel $release" "name their package, too: linux-modules-$release"
+    [[ -f $scratch/lib/modules/$release/modules.builtin ]] ||
+        fail 1 "there is no list of what kernel $release has built in" "name its package, too: linux-base-$release"
     unpack_modules "$scratch/lib/modules/$release"
     depmod -b "$scratch" "$release"
     kernel_complete "$scratch/lib/modules/$release" ||
@@ -384,7 +444,6 @@ unpack_kernel() {
     unpack_image "$scratch/boot" "$release" ||
         echo 'The kernel image stays packed: a guest takes three seconds more to boot.'
 
-    into=${1:-$cache/kernels/$release}
     mkdir -p "$into/boot" "$into/lib/modules"
     rm -rf "$into/lib/modules/$release"
     mv "$scratch/lib/modules/$release" "$into/lib/modules/"
@@ -395,7 +454,7 @@ unpack_kernel() {
 
 # The guest's first program cannot load packed modules.
 unpack_modules() {
-    find "$1" -name '*.ko.xz' -exec xz -d -q {} +
+    find "$1" -name '*.ko.xz' -exec xz -d {} +
     if [[ -n $(find "$1" -name '*.ko.zst' -print -quit) ]]; then
         command -v zstd >/dev/null || install_packages zstd
         find "$1" -name '*.ko.zst' -exec zstd -d -q --rm {} +
@@ -407,7 +466,7 @@ unpack_modules() {
 # https://www.kernel.org/doc/html/v6.1/x86/boot.html
 unpack_image() {
     local packed=$1/vmlinuz-$2 unpacked=$1/vmlinux-$2 sectors start length unpack
-    grep -qx CONFIG_PVH=y "$1/config-$2" || return 1
+    grep -qsx CONFIG_PVH=y "$1/config-$2" || return 1
     sectors=$(number "$packed" 497 1)
     start=$(((sectors + 1) * 512 + $(number "$packed" 584 4)))
     length=$(number "$packed" 588 4)

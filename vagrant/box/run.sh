@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # Boots the machine in QEMU, under KVM if there is one, with its console in this terminal.
 #
-#   ./run.sh                  log in as vagrant, password vagrant; Ctrl-a x ends the machine
-#   ./run.sh SCENARIO [FLAG]…  runs `lcmp-lab up SCENARIO FLAG…` and powers off
+#   ./run.sh             log in as vagrant, password vagrant; Ctrl-a x ends the machine
+#   ./run.sh VERB WORD…  runs `lcmp-lab VERB WORD…`, copies its results into ./results and powers off
 #
-# What it writes to its disk is lost at the end, unless KEEP=1. CPUS and MEMORY (in MB) are those of the
-# machine, by default 2 and 2048. ACCEL=tcg emulates it where there is a KVM that starts no machine, as in a
-# virtual machine whose host does not nest.
+# Several commands are separated by a plus: `./run.sh up smoke + up failover`. What the machine writes to its
+# disk is lost at its end, unless KEEP=1. CPUS and MEMORY (in MB) are those of the machine, by default 2 and
+# 2048, RESULTS is the directory of the results. ACCEL=tcg emulates the machine where there is a KVM that
+# starts none, as in a virtual machine whose host does not nest.
 set -euo pipefail
 
-cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")"
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 words=(root=LABEL=lcmp-lab rw console=ttyS0)
 for word in "$@"; do
-    words+=("lcmp_lab.up=$word")
+    words+=("lcmp_lab.run=$word")
 done
 accel=tcg
 [ ! -w /dev/kvm ] || accel=kvm
@@ -20,13 +21,22 @@ accelerator=(-accel "${ACCEL:-$accel}")
 if [ "${ACCEL:-$accel}" = tcg ]; then
     # perftest computes rates by the time-stamp counter, which the kernel takes for unstable here.
     words+=(tsc=reliable clocksource=tsc)
+    # The instructions that SoftRoCE's checksums are computed with.
+    accelerator+=(-cpu 'qemu64,+ssse3,+sse4.1,+pclmulqdq')
 else
     accelerator+=(-cpu host)
 fi
 snapshot=(-snapshot)
 [ -z "${KEEP:-}" ] || snapshot=()
+share=()
+if (($#)); then
+    results=$(realpath -m "${RESULTS:-results}")
+    mkdir -p "$results"
+    share=(-virtfs "local,path=${results//,/,,},mount_tag=results,security_model=none")
+fi
 
+cd "$here"
 exec qemu-system-x86_64 "${accelerator[@]}" -smp "${CPUS:-2}" -m "${MEMORY:-2048}" -nographic -no-reboot \
-    -kernel vmlinuz -initrd initrd.img -append "${words[*]}" "${snapshot[@]}" \
+    -kernel vmlinuz -initrd initrd.img -append "${words[*]}" "${snapshot[@]}" "${share[@]}" \
     -drive file=lcmp-lab.qcow2,if=virtio,format=qcow2 \
     -nic user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:"${SSH_PORT:-2222}"-:22

@@ -496,8 +496,10 @@ pub struct ProvisionArgs {
     /// Also bring this kernel for guests: a package that apt knows, or the path or URL of a .deb
     ///
     /// It is unpacked beside the distribution's, which guests go on booting; `up --kernel` boots it.
+    /// Given several times, several kernels, or the image and the modules of one that has them in packages
+    /// of their own; what the packages depend on is taken along where apt knows it.
     #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["no_guest", "check"])]
-    pub kernel: Option<String>,
+    pub kernel: Vec<String>,
 }
 
 /// Place of a lab on this machine.

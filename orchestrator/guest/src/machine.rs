@@ -183,8 +183,9 @@ fn escaped(path: &Path) -> OsString {
 }
 
 /// CPU of an emulated guest: QEMU's default, and the instructions of `crc32_pclmul`. Without them a fifth of
-/// a loaded guest's instructions compute the checksums of SoftRoCE's packets.
-const EMULATED_CPU: &str = "qemu64,+sse4.1,+pclmulqdq";
+/// a loaded guest's instructions compute the checksums of SoftRoCE's packets. No real CPU has these without
+/// SSSE3, and Linux 7 relies on that: without it `ghash_blocks_pclmul` ends its boot.
+const EMULATED_CPU: &str = "qemu64,+ssse3,+sse4.1,+pclmulqdq";
 
 /// Start date of every guest on the virtual clock, UTC; fixed, so that runs repeat exactly.
 const VIRTUAL_EPOCH: &str = "2026-01-01T00:00:00";

@@ -152,7 +152,9 @@ pub fn provision(arguments: &ProvisionArgs) -> Outcome {
     ];
     let given = options.into_iter().filter(|(on, _)| *on);
     command.args(given.map(|(_, name)| name));
-    command.args(arguments.kernel.iter().flat_map(|it| ["--kernel", it]));
+    for package in &arguments.kernel {
+        command.args(["--kernel", package]);
+    }
     let status = command.status().during("run `bash`")?;
     if status.success() {
         return Ok(Exit::Pass);
