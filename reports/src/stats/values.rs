@@ -92,6 +92,9 @@ impl Values {
                 *under += of_cell * u64::from(count);
             }
         }
+        if drawn == 0 {
+            return None;
+        }
         let at = |at: usize| {
             let rank = (drawn * PERCENTS[at] as u64).div_ceil(100);
             let place = self.zones[at].find(rank, under[at], counts);
