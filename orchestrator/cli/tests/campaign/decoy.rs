@@ -4,6 +4,7 @@ use std::{
     fs,
     path::PathBuf,
     process::{Child, Command},
+    time::{Duration, Instant},
 };
 
 /// Namespace with an interface and a process in it, and a file under `/run`; removed on drop.
@@ -36,7 +37,12 @@ impl Decoy {
             process,
             state: String::new(),
         };
-        decoy.state = decoy.read();
+        // The kernel sets the state of a new interface a moment later.
+        let since = Instant::now();
+        while !decoy.state.contains("state LOWERLAYERDOWN") {
+            assert!(since.elapsed() < PATIENCE, "{}", decoy.state);
+            decoy.state = decoy.read();
+        }
         decoy
     }
 
@@ -67,5 +73,7 @@ fn ip(words: &str) -> String {
     assert!(output.status.success(), "ip {words}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
+
+const PATIENCE: Duration = Duration::from_secs(30);
 
 const CONTENT: &str = "not a lab's\n";
