@@ -18,6 +18,8 @@ use proptest::{
     test_runner::{TestError, TestRunner},
 };
 
+use serde::de::DeserializeOwned;
+
 pub use damage::Damage;
 
 /// Feeds damaged copies of the corpus to `read`, and prints what it took. `read` returns true if it accepts
@@ -64,6 +66,16 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
         kept / 1024
     );
     assert!(kept <= GROWTH, "{format}: {kept} bytes of memory are kept");
+}
+
+/// Feeds damaged copies of JSON texts to the reader of `T`, as [`fuzz`] does.
+///
+/// # Panics
+/// As [`fuzz`].
+pub fn fuzz_json<T: DeserializeOwned>(format: &str, corpus: &[impl AsRef<[u8]>]) {
+    fuzz(format, corpus, |bytes| {
+        serde_json::from_slice::<T>(bytes).is_ok()
+    });
 }
 
 /// Longest time that an input may take: far above that of any, on a machine however loaded.

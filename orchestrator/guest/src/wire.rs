@@ -80,16 +80,10 @@ pub(crate) enum ToGuest {
 
 #[cfg(test)]
 mod tests {
-    use serde::de::DeserializeOwned;
+    use lab_fuzz::fuzz_json;
 
     use super::*;
-    use crate::exec::ExecRequest;
-
-    fn fuzz<T: DeserializeOwned>(format: &str, corpus: &[Vec<u8>]) {
-        lab_fuzz::fuzz(format, corpus, |bytes| {
-            serde_json::from_slice::<T>(bytes).is_ok()
-        });
-    }
+    use crate::exec::{Bytes, ExecRequest};
 
     fn lines<T: Serialize>(messages: &[T]) -> Vec<Vec<u8>> {
         let lines = messages.iter().map(serde_json::to_vec);
@@ -109,10 +103,10 @@ mod tests {
             },
             ToHost::Exec {
                 id: 3,
-                reply: ExecReply::Stdout(crate::exec::Bytes(vec![0, 255, 10])),
+                reply: ExecReply::Stdout(Bytes(vec![0, 255, 10])),
             },
         ];
-        fuzz::<ToHost>("line of a guest", &lines(&messages));
+        fuzz_json::<ToHost>("line of a guest", &lines(&messages));
     }
 
     #[test]
@@ -121,9 +115,9 @@ mod tests {
             ToGuest::Signal { number: 2 },
             ToGuest::Exec {
                 id: 3,
-                request: ExecRequest::Input(crate::exec::Bytes(vec![0, 255, 10])),
+                request: ExecRequest::Input(Bytes(vec![0, 255, 10])),
             },
         ];
-        fuzz::<ToGuest>("line to a guest", &lines(&messages));
+        fuzz_json::<ToGuest>("line to a guest", &lines(&messages));
     }
 }

@@ -325,19 +325,13 @@ pub struct Stats {
 
 #[cfg(test)]
 mod tests {
-    use serde::de::DeserializeOwned;
+    use lab_fuzz::fuzz_json;
 
     use super::*;
 
-    fn fuzz<T: DeserializeOwned>(format: &str, corpus: &[&str]) {
-        lab_fuzz::fuzz(format, corpus, |bytes| {
-            serde_json::from_slice::<T>(bytes).is_ok()
-        });
-    }
-
     #[test]
     fn a_damaged_command_is_read_or_refused() {
-        fuzz::<AgentCommand>(
+        fuzz_json::<AgentCommand>(
             "command to an agent",
             &[
                 "\"stop\"",
@@ -351,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_damaged_message_is_read_or_refused() {
-        fuzz::<AgentMessage>(
+        fuzz_json::<AgentMessage>(
             "message of an agent",
             &[
                 "\"bye\"",
