@@ -15,7 +15,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use self::common::Outcome;
+use self::common::{NOBODY, Outcome, copy_program};
 
 /// A folder of user `nobody` with the program, which lies there for all to run.
 struct Place {
@@ -31,10 +31,7 @@ impl Place {
         for path in [folder.path(), &path] {
             fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
         }
-        // By another process: a program that a thread of this one has open for writing cannot be run.
-        let mut copy = Command::new("cp");
-        copy.args([env!("CARGO_BIN_EXE_lcmp-lab").as_ref(), path.as_path()]);
-        assert!(copy.status().unwrap().success());
+        copy_program(&path);
         if is_root() {
             std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
         }
@@ -79,8 +76,6 @@ fn tree(path: &Path) -> Vec<PathBuf> {
     }
     paths
 }
-
-const NOBODY: u32 = 65_534;
 
 #[test]
 fn all_but_labs_works_without_root_home_or_files() {

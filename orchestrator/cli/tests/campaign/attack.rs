@@ -18,9 +18,9 @@ pub enum Place {
     Native,
 }
 
-/// What a process is struck with.
+/// Fault that is injected into a process.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Hit {
+pub enum Fault {
     Signal(Signal),
     /// It gets no more memory.
     Memory,
@@ -28,7 +28,7 @@ pub enum Hit {
     Descriptors,
 }
 
-/// Process that is struck.
+/// Process that the fault is injected into.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Victim {
     /// The process that owns the lab.
@@ -45,7 +45,7 @@ pub struct Attack {
     pub place: Place,
     pub number: u64,
     pub victim: Victim,
-    pub hit: Hit,
+    pub fault: Fault,
     /// Moment, in thousandths of the time that the run takes alone, or of its flows.
     pub moment: u64,
     /// True if the moment is counted in flows that are shown as ended: most of a run's time has none.
@@ -61,17 +61,17 @@ impl Attack {
             Place::Native => 2 << 40,
         };
         let mut random = seed.wrapping_mul(1_000_003) ^ (number + salt);
-        let kinds: &[(Victim, Hit)] = match place {
+        let kinds: &[(Victim, Fault)] = match place {
             Place::Guest => &GUEST_KINDS,
             Place::Kernel | Place::Native => &KERNEL_KINDS,
         };
         let kind = usize::try_from(number).unwrap() % kinds.len();
-        let (victim, hit) = kinds[kind];
+        let (victim, fault) = kinds[kind];
         Self {
             place,
             number,
             victim,
-            hit,
+            fault,
             moment: next(&mut random) % 1_000,
             is_in_flows: place != Place::Kernel && next(&mut random).is_multiple_of(2),
         }
@@ -79,23 +79,23 @@ impl Attack {
 
     /// Returns the attack's kind, as the table names it.
     pub fn kind(&self) -> String {
-        let hit = match self.hit {
-            Hit::Signal(signal) => signal.as_str().trim_start_matches("SIG"),
-            Hit::Memory => "no memory",
-            Hit::Descriptors => "no files",
+        let fault = match self.fault {
+            Fault::Signal(signal) => signal.as_str().trim_start_matches("SIG"),
+            Fault::Memory => "no memory",
+            Fault::Descriptors => "no files",
         };
         let victim = match self.victim {
             Victim::Owner => "owner",
             Victim::Machine => "QEMU",
             Victim::Down => "down",
         };
-        format!("{hit} to {victim}")
+        format!("{fault} to {victim}")
     }
 }
 
-impl Hit {
-    /// Strikes a process; one that has ended already is not hurt.
-    pub fn strike(self, process: Pid) {
+impl Fault {
+    /// Injects the fault into a process; one that has ended already is not hurt.
+    pub fn inject(self, process: Pid) {
         let limit = match self {
             Self::Signal(signal) => {
                 let _ = kill(process, signal);
@@ -106,8 +106,8 @@ impl Hit {
         };
         let pid = process.to_string();
         let mut prlimit = Command::new("prlimit");
-        let struck = prlimit.args(["--pid", &pid, limit]).output();
-        struck.expect("util-linux has prlimit");
+        let ran = prlimit.args(["--pid", &pid, limit]).output();
+        ran.expect("util-linux has prlimit");
     }
 
     /// Returns true if the process itself has no time to clean up.
@@ -140,26 +140,26 @@ impl FromStr for Place {
 }
 
 /// Kinds of attacks in turn; the first ones are those that leave no time to clean up.
-const GUEST_KINDS: [(Victim, Hit); 10] = [
-    (Victim::Machine, Hit::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Hit::Signal(Signal::SIGKILL)),
-    (Victim::Machine, Hit::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Hit::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Hit::Signal(Signal::SIGINT)),
-    (Victim::Owner, Hit::Signal(Signal::SIGTERM)),
-    (Victim::Owner, Hit::Signal(Signal::SIGHUP)),
-    (Victim::Owner, Hit::Memory),
-    (Victim::Owner, Hit::Descriptors),
-    (Victim::Machine, Hit::Memory),
+const GUEST_KINDS: [(Victim, Fault); 10] = [
+    (Victim::Machine, Fault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
+    (Victim::Machine, Fault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, Fault::Signal(Signal::SIGINT)),
+    (Victim::Owner, Fault::Signal(Signal::SIGTERM)),
+    (Victim::Owner, Fault::Signal(Signal::SIGHUP)),
+    (Victim::Owner, Fault::Memory),
+    (Victim::Owner, Fault::Descriptors),
+    (Victim::Machine, Fault::Memory),
 ];
-const KERNEL_KINDS: [(Victim, Hit); 7] = [
-    (Victim::Owner, Hit::Signal(Signal::SIGKILL)),
-    (Victim::Down, Hit::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Hit::Signal(Signal::SIGINT)),
-    (Victim::Owner, Hit::Signal(Signal::SIGTERM)),
-    (Victim::Owner, Hit::Signal(Signal::SIGHUP)),
-    (Victim::Owner, Hit::Memory),
-    (Victim::Owner, Hit::Descriptors),
+const KERNEL_KINDS: [(Victim, Fault); 7] = [
+    (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
+    (Victim::Down, Fault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, Fault::Signal(Signal::SIGINT)),
+    (Victim::Owner, Fault::Signal(Signal::SIGTERM)),
+    (Victim::Owner, Fault::Signal(Signal::SIGHUP)),
+    (Victim::Owner, Fault::Memory),
+    (Victim::Owner, Fault::Descriptors),
 ];
 
 /// SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).

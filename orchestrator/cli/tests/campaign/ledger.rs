@@ -67,7 +67,7 @@ impl Ledger {
         u64::try_from(results.count()).unwrap()
     }
 
-    pub fn add(&mut self, attack: &Attack, harm: &Harm) {
+    pub fn add(&mut self, attack: &Attack, harm: Harm) {
         let line = format!(
             "{}\t{}\t{}\t{}\t{}\t{}\t{}",
             attack.place,
@@ -79,20 +79,23 @@ impl Ledger {
             harm.unreadable
                 .clone()
                 .unwrap_or_default()
-                .replace('\n', " "),
+                .replace(['\n', '\t'], " "),
         );
         eprintln!("attack at {:.3}{SAID}{line}", moment(attack));
-        self.push(&line);
+        self.write(&line);
+        self.results
+            .push((attack.place, attack.number, attack.kind(), harm));
     }
 
     /// Adds the results that a campaign elsewhere printed in a line, if it is one.
     pub fn add_said(&mut self, text: &str) {
         if let Some((_, line)) = text.split_once(SAID) {
-            self.push(line);
+            self.write(line);
+            self.results.push(parse(line).expect("it is a result"));
         }
     }
 
-    fn push(&mut self, line: &str) {
+    fn write(&self, line: &str) {
         if let Some(file) = &self.file {
             let mut file = OpenOptions::new()
                 .append(true)
@@ -101,7 +104,6 @@ impl Ledger {
                 .unwrap();
             writeln!(file, "{line}").unwrap();
         }
-        self.results.extend(parse(line));
     }
 
     /// Returns the failures, one a line.

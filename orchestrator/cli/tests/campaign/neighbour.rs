@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     alone,
-    common::{Outcome, skips_without_a_lab},
+    common::{NOBODY, Outcome, copy_program, skips_without_a_lab},
     lcmp_lab,
 };
 
@@ -85,9 +85,7 @@ fn another_user_of_the_machine_changes_nothing() {
     let neighbour = Neighbour::up();
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-    let mut copy = Command::new("cp");
-    copy.args([env!("CARGO_BIN_EXE_lcmp-lab").as_ref(), folder.path()]);
-    assert!(copy.status().unwrap().success());
+    copy_program(folder.path());
 
     let before = state();
     for text in TRIES {
@@ -140,5 +138,3 @@ fn state() -> Vec<String> {
     ));
     all
 }
-
-const NOBODY: u32 = 65_534;

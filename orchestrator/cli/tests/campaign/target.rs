@@ -103,7 +103,7 @@ impl Target {
         } else {
             thread::sleep(self.takes * u32::try_from(attack.moment).unwrap() / 1000);
         }
-        self.strike(attack, &run, results.path());
+        self.inject(attack, &run, results.path());
         run.wait().unwrap();
         progress.join().unwrap();
         let mut harm = Harm {
@@ -154,15 +154,15 @@ impl Target {
         (out, harm)
     }
 
-    fn strike(&self, attack: &Attack, run: &Child, results: &Path) {
+    fn inject(&self, attack: &Attack, run: &Child, results: &Path) {
         let owner = Pid::from_raw(run.id().cast_signed());
         match attack.victim {
-            Victim::Owner => attack.hit.strike(owner),
+            Victim::Owner => attack.fault.inject(owner),
             Victim::Machine => children(owner)
                 .into_iter()
-                .for_each(|machine| attack.hit.strike(machine)),
+                .for_each(|machine| attack.fault.inject(machine)),
             Victim::Down => {
-                attack.hit.strike(owner);
+                attack.fault.inject(owner);
                 let mut down = self.down(results).spawn().unwrap();
                 thread::sleep(self.takes * u32::try_from(attack.moment).unwrap() / 2000);
                 let _ = down.kill();
@@ -179,7 +179,7 @@ impl Target {
 
     /// Takes a killed lab down, and notes what stays.
     fn clean_up(&self, attack: &Attack, results: &Path, harm: &mut Harm) {
-        if attack.hit.is_sudden() && attack.victim != Victim::Machine {
+        if attack.fault.is_sudden() && attack.victim != Victim::Machine {
             let code = self.down(results).status().unwrap().code();
             // Before its first step and after its last one there is no lab.
             if !matches!(code, Some(0 | 2)) {

@@ -38,6 +38,17 @@ pub fn root() -> PathBuf {
     here.join("../..").canonicalize().unwrap()
 }
 
+/// Copies the program into `folder` by another process: a program that a thread of this one has open for
+/// writing cannot be run.
+pub fn copy_program(folder: &Path) {
+    let mut copy = Command::new("cp");
+    copy.arg(env!("CARGO_BIN_EXE_lcmp-lab")).arg(folder);
+    assert!(copy.status().unwrap().success());
+}
+
+/// User and group `nobody`.
+pub const NOBODY: u32 = 65_534;
+
 /// Returns the command in `folder` with an empty environment, so that its output does not depend on the
 /// terminal or the user.
 pub fn command_in(folder: &Path, arguments: &[&str]) -> Command {
