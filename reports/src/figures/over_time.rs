@@ -175,9 +175,7 @@ impl Draw<'_> {
         let busiest = |one: &DirectionSeries| one.while_arriving;
         let value =
             |one: &DirectionSeries, index: usize| one.utilisation[index].map(|it| it * 100.0);
-        let (strips, left_out) = self.strips((busiest, true), value, |known| {
-            known.iter().sum::<f64>() / text::to_float(known.len() as u64)
-        });
+        let (strips, left_out) = self.strips((busiest, true), value, mean);
         let figure = Strips {
             name: "links-over-time",
             title: "utilisation (% of capacity)",
@@ -240,17 +238,8 @@ impl Draw<'_> {
         let used = directions.iter().take_while(|one| one.0 > max * NEGLIGIBLE);
         let shown = used.clone().count().min(MAX_STRIPS);
         let others = directions.len() - shown;
-        let edges: Vec<usize> = (0..=self.run.grid.narrow_len())
-            .step_by(STRIP_MERGED)
-            .collect();
-        let merged = |one: &DirectionSeries| {
-            let values = edges.windows(2).map(|edge| {
-                let known = (edge[0]..edge[1]).filter_map(|index| value(one, index));
-                let known: Vec<f64> = known.collect();
-                (!known.is_empty()).then(|| merge(&known))
-            });
-            values.collect()
-        };
+        let edges = self.strip_edges();
+        let merged = |one: &DirectionSeries| merged(&edges, |index| value(one, index), &merge);
         let strip = |of: &[DirectionSeries]| {
             let line = |(policy, _): &(String, _)| {
                 let found = of.iter().find(|one| one.policy == *policy);
@@ -269,10 +258,6 @@ impl Draw<'_> {
                 lines: self.policies.iter().map(line).collect(),
             }
         };
-        let middle = |edge: &[usize]| {
-            let [start, end] = [edge[0], edge[1]].map(|edge| self.run.grid.edge(edge));
-            text::seconds(Nanos::new(start.midpoint(end)))
-        };
         let left_out = match others {
             0 => String::new(),
             others => format!(
@@ -288,7 +273,7 @@ impl Draw<'_> {
                 .iter()
                 .map(|(.., of)| strip(of))
                 .collect(),
-            times: edges.windows(2).map(middle).collect(),
+            times: self.middles(&edges),
             faults: self.faults(),
             title: "",
             missing: "",
@@ -297,20 +282,29 @@ impl Draw<'_> {
         (strips, left_out)
     }
 
+    /// Returns the edges of the intervals of strips, as indices of the grid's narrow intervals.
+    fn strip_edges(&self) -> Vec<usize> {
+        (0..=self.run.grid.narrow_len())
+            .step_by(STRIP_MERGED)
+            .collect()
+    }
+
+    /// Returns the middle of each interval between edges, in seconds.
+    fn middles(&self, edges: &[usize]) -> Vec<f64> {
+        let middle = |edge: &[usize]| {
+            let [start, end] = [edge[0], edge[1]].map(|edge| self.run.grid.edge(edge));
+            text::seconds(Nanos::new(start.midpoint(end)))
+        };
+        edges.windows(2).map(middle).collect()
+    }
+
     /// Returns the rates of the QPs under congestion control, and their fairness.
     pub fn rates_over_time(&self) -> Result<Captioned, ReportError> {
         let rates = &self.run.rates;
-        let edges: Vec<usize> = (0..=self.run.grid.narrow_len())
-            .step_by(STRIP_MERGED)
-            .collect();
-        let merged = |values: &[Option<f64>]| {
-            let mean = |edge: &[usize]| {
-                let known = values.get(edge[0]..edge[1]).unwrap_or_default();
-                let known: Vec<f64> = known.iter().flatten().copied().collect();
-                let count = text::to_float(known.len() as u64);
-                (!known.is_empty()).then(|| known.iter().sum::<f64>() / count)
-            };
-            edges.windows(2).map(mean).collect::<Vec<_>>()
+        let edges = self.strip_edges();
+        let means = |values: &[Option<f64>]| {
+            let value = |index: usize| values.get(index).copied().flatten();
+            merged(&edges, value, mean)
         };
         let flows: BTreeSet<FlowId> = rates.values().flatten().map(|(flow, _)| *flow).collect();
         let left_out = flows.len().saturating_sub(MAX_STRIPS);
@@ -319,7 +313,7 @@ impl Draw<'_> {
                 let series = rates.get(policy).and_then(|flows| flows.get(&flow));
                 let gigabits = |rate: Option<f64>| rate.map(|rate| rate / 1e9);
                 series.map_or_else(Vec::new, |series| {
-                    merged(series).into_iter().map(gigabits).collect()
+                    means(series).into_iter().map(gigabits).collect()
                 })
             };
             Strip {
@@ -332,7 +326,7 @@ impl Draw<'_> {
         let mut strips: Vec<Strip> = flows.iter().take(MAX_STRIPS).map(strip).collect();
         let fairness = |(policy, _): &(String, _)| {
             let index = rates.get(policy).map(jains_index).unwrap_or_default();
-            merged(&index)
+            means(&index)
         };
         strips.push(Strip {
             label: "Jain's index".to_owned(),
@@ -340,16 +334,12 @@ impl Draw<'_> {
             is_share: false,
             lines: self.policies.iter().map(fairness).collect(),
         });
-        let middle = |edge: &[usize]| {
-            let [start, end] = [edge[0], edge[1]].map(|edge| self.run.grid.edge(edge));
-            text::seconds(Nanos::new(start.midpoint(end)))
-        };
         let figure = Strips {
             name: "rates-over-time",
             of: "flow",
             policies: self.policies.clone(),
             strips,
-            times: edges.windows(2).map(middle).collect(),
+            times: self.middles(&edges),
             faults: self.faults(),
             title: "rate of the sending QP (Gbit/s), and fairness of these rates",
             missing: "No rate was sampled.",
@@ -483,6 +473,23 @@ impl Draw<'_> {
     fn faults(&self) -> Vec<FaultMark> {
         fault_marks(self.run)
     }
+}
+
+/// Returns the values of the known ones between each edge and the next, merged.
+fn merged(
+    edges: &[usize],
+    value: impl Fn(usize) -> Option<f64>,
+    merge: impl Fn(&[f64]) -> f64,
+) -> Vec<Option<f64>> {
+    let one = |edge: &[usize]| {
+        let known: Vec<f64> = (edge[0]..edge[1]).filter_map(&value).collect();
+        (!known.is_empty()).then(|| merge(&known))
+    };
+    edges.windows(2).map(one).collect()
+}
+
+fn mean(known: &[f64]) -> f64 {
+    known.iter().sum::<f64>() / text::to_float(known.len() as u64)
 }
 
 /// Returns the marks of the faults of `run`, one for each time.
