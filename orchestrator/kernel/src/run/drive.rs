@@ -228,9 +228,10 @@ impl Runner<'_> {
         let mut flows = std::pin::pin!(session.run(start));
         let mut is_cancelled = false;
         let mut next_confirmation = MonotonicTime::now();
-        let sampler = RateSampler::open(self.lab)?;
-        let rate_interval = running.repetition.rate_interval();
-        let mut next_rates = rate_interval.map(|interval| start.after(interval));
+        let sampler = RateSampler::open(self.lab, &running.repetition)?;
+        let mut next_rates = sampler
+            .as_ref()
+            .map(|sampler| start.after(sampler.interval));
         loop {
             let next_fault = faults.peek().map(|fault| start.after(fault.at_ns));
             tokio::select! {
@@ -256,12 +257,11 @@ impl Runner<'_> {
                     }
                 }
                 () = until(next_rates), if next_rates.is_some() => {
+                    let sampler = sampler.as_ref().expect("only a sampler sets a time");
                     let now = MonotonicTime::now();
-                    next_rates = rate_interval.map(|interval| now.after(interval));
-                    if let Some(sampler) = &sampler {
-                        let rows = sampler.rows(now, &running.repetition)?;
-                        self.records.append(&rows)?;
-                    }
+                    next_rates = Some(now.after(sampler.interval));
+                    let rows = sampler.rows(now, &running.repetition)?;
+                    self.records.append(&rows)?;
                 }
                 Some(request) = requests.recv() => self.answer(request, running, report),
                 () = cancel.cancelled(), if !is_cancelled => {

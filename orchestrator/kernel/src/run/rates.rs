@@ -4,6 +4,7 @@ use lab_abi::dcqcn::DcqcnParams;
 use lab_host::HostMaps;
 use lab_perftest::MonotonicTime;
 use lab_records::RateRow;
+use lab_units::Nanos;
 
 use super::repetition::Repetition;
 use crate::lab::{Lab, LabErrorKind};
@@ -12,16 +13,25 @@ use crate::lab::{Lab, LabErrorKind};
 pub(super) struct RateSampler {
     maps: HostMaps,
     law: DcqcnParams,
+    /// Time between two samples.
+    pub interval: Nanos,
 }
 
 impl RateSampler {
     /// Opens the maps of the lab's host programs; none if its hosts have no congestion control.
-    pub(super) fn open(lab: &Lab) -> Result<Option<Self>, LabErrorKind> {
-        let Some(maps) = lab.host_maps()? else {
+    pub(super) fn open(
+        lab: &Lab,
+        repetition: &Repetition<'_>,
+    ) -> Result<Option<Self>, LabErrorKind> {
+        let (Some(interval), Some(maps)) = (repetition.rate_interval(), lab.host_maps()?) else {
             return Ok(None);
         };
         let law = maps.params()?.law;
-        Ok(Some(Self { maps, law }))
+        Ok(Some(Self {
+            maps,
+            law,
+            interval,
+        }))
     }
 
     /// Returns the rows of the flows under way at `now`; a QP has none before its first packet.
