@@ -60,7 +60,9 @@ impl Figure {
                  window of 128 packets holds none of the larger flows",
             ),
             Self::Fig9 => Some("its flows are shorter than one packet once sizes are scaled"),
-            Self::Fig10 => Some("SoftRoCE has no congestion control to vary"),
+            Self::Fig10 => {
+                Some("it varies the congestion control, and the lab has DCQCN as published alone")
+            }
             Self::Fig11 => Some(
                 "it varies LCMP's weights in the authors' arithmetic, which only the simulator has",
             ),

@@ -20,10 +20,14 @@ pub(super) fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
     let inter_dc = links.filter(|link| link.kind == LinkKind::InterDc);
     let short: Vec<&Link> = inter_dc.clone().filter(is_short).collect();
     let first = short.first()?;
+    let reaction = match inspection.transport.cc.in_lab() {
+        None => "SoftRoCE has no congestion control",
+        Some(_) => "DCQCN reacts a round trip later",
+    };
     let text = format!(
-        "{} of {} inter-DC links have egress queues that hold less than the link itself; SoftRoCE \
-         has no congestion control, so bursts can drop packets and be sent again (`{}`: {} of \
-         buffer, {} under way; hint: raise `buffer`)",
+        "{} of {} inter-DC links have egress queues that hold less than the link itself; \
+         {reaction}, so bursts can drop packets and be sent again (`{}`: {} of buffer, {} under \
+         way; hint: raise `buffer`)",
         short.len(),
         inter_dc.count(),
         first.name,
