@@ -3,16 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use lab_units::{Bytes, Clock, Nanos, NodeId, Ratio, Tool};
+use lab_units::{BitsPerSec, Bytes, Clock, Nanos, NodeId, Tool};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    capacity::{Capacity, REFERENCE_FLOW, REFERENCE_HOP},
-    frame,
+    capacity::Capacity,
+    frame, ideal,
     model::{Estimate, Flow, LinkKind, MeasurePlan, Plan, PolicyRun, Rdma, Role},
     network::Network,
+    offer::{Costs, Offer, WINDOW, busy, peak_percent, percent, saturating_times},
     paths::{self, Paths},
     round_trip::{self, RoundTrips},
+    transport::TransportPlan,
 };
 
 /// Cost of all flows of a plan at a place: all policies, all repetitions.
@@ -26,7 +28,7 @@ pub struct PlaceEstimate {
     pub packet_hops: u64,
     /// Time of the flows by the lab's clock, unless a policy overloads a path.
     pub lab_ns: Nanos,
-    /// Largest share of the place that one second of the lab's clock takes, percent.
+    /// Largest share of the place that packets and samples of one second of the lab's clock take, percent.
     pub peak_percent: u32,
 }
 
@@ -43,14 +45,12 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
         rdma: &plan.rdma,
         policies: &plan.policies,
         measure: &plan.measure,
+        transport: &plan.transport,
     };
     let costs = Costs::at(capacity, plan.rdma.tool);
     let offers = offers(&inputs);
     let span = round_trip::ideal_end(&plan.flows);
-    let wake_ups = wake_ups(&inputs, span);
-    let once = |costs: &Costs| {
-        busy(&offers, costs).saturating_add(saturating_times(costs.wake_up, wake_ups))
-    };
+    let once = |costs: &Costs| busy(&offers, costs).saturating_add(sampling(&inputs, span, costs));
     let wall_costs = Costs::on_the_wall(capacity, plan.rdma.tool);
     let policies = count(plan.policies.len());
     let runs = policies.saturating_mul(u64::from(plan.repetitions));
@@ -68,7 +68,7 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
         wall_ns: wall(capacity, busy_wall, lab, runs),
         packet_hops: packet_hops.saturating_mul(policies),
         lab_ns: saturating_times(lab, runs),
-        peak_percent: peak_percent(&offers, &costs),
+        peak_percent: busiest_percent(&inputs, &offers, &costs),
     }
 }
 
@@ -91,6 +91,7 @@ pub(crate) struct EstimateInputs<'a> {
     pub rdma: &'a Rdma,
     pub policies: &'a [PolicyRun],
     pub measure: &'a MeasurePlan,
+    pub transport: &'a TransportPlan,
 }
 
 /// Returns the estimate of `inputs`.
@@ -100,152 +101,79 @@ pub(crate) fn estimate(inputs: &EstimateInputs<'_>) -> Estimate {
     let packet_hops = offers.iter().map(|offer| offer.packet_hops).sum();
     let span_ns = round_trip::ideal_end(inputs.flows);
     let costs = Costs::reference(inputs.rdma.tool);
-    let cpu = [
-        busy(&offers, &costs),
-        saturating_times(costs.wake_up, wake_ups(inputs, span_ns)),
-    ];
+    let cpu = [busy(&offers, &costs), sampling(inputs, span_ns, &costs)];
     Estimate {
         data_packets,
         packet_hops,
         cpu_ns: cpu.into_iter().sum(),
         span_ns,
         memory_bytes: memory(inputs),
-        forwarding_percent: peak_percent(&offers, &costs),
+        forwarding_percent: busiest_percent(inputs, &offers, &costs),
         sub_packet_flows_percent: sub_packet_percent(inputs),
         packet_vs_delay_percent: packet_vs_delay_percent(inputs),
     }
 }
 
-/// Packets that one flow offers to the network.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Offer {
-    pub repetition: u32,
-    pub start: Nanos,
-    pub data_packets: u64,
-    pub packet_hops: u64,
-}
-
-impl Offer {
-    /// A flow of `messages` of `packets` each over `links` links.
-    pub fn new(repetition: u32, start: Nanos, messages: u32, packets: u64, links: usize) -> Self {
-        let messages = u64::from(messages);
-        let data_packets = messages * packets;
-        let acks = messages * packets.div_ceil(frame::PACKETS_PER_ACK);
-        Self {
-            repetition,
-            start,
-            data_packets,
-            packet_hops: (data_packets + acks) * count(links),
-        }
-    }
-
-    /// Returns the offer with its start scaled by `time`.
-    pub fn stretched(&self, time: Ratio) -> Self {
-        Self {
-            start: Nanos::new(time.scale_nearest(self.start.get())),
-            ..*self
-        }
-    }
-}
-
-/// Time for which one of each keeps a place busy.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Costs {
-    /// A packet on one link.
-    hop: Nanos,
-    /// A flow's end points, over the whole run.
-    flow: Nanos,
-    /// A flow's end points while time runs: perftest's processes start before.
-    flow_in_time: Nanos,
-    /// A wake-up of an agent or a recorder.
-    wake_up: Nanos,
-}
-
-impl Costs {
-    /// Costs on the reference guest.
-    pub const fn reference(tool: Tool) -> Self {
-        let (flow, flow_in_time) = match tool {
-            Tool::Verbs => (REFERENCE_FLOW, REFERENCE_FLOW),
-            Tool::SendBw | Tool::WriteBw | Tool::ReadBw => {
-                (Nanos::new(2 * PROCESS_CPU.get()), Nanos::ZERO)
-            }
-        };
-        Self {
-            hop: REFERENCE_HOP,
-            flow,
-            flow_in_time,
-            wake_up: WAKE_UP_CPU,
-        }
-    }
-
-    /// Costs at a place of `capacity`, lab's clock.
-    pub fn at(capacity: &Capacity, tool: Tool) -> Self {
-        Self::of(capacity.flow_ns, capacity.hop_ns, tool)
-    }
-
-    /// Costs at a place of `capacity`, wall-clock time.
-    pub fn on_the_wall(capacity: &Capacity, tool: Tool) -> Self {
-        Self::of(capacity.flow_wall_ns, capacity.hop_wall_ns, tool)
-    }
-
-    /// Costs that are not measured are the reference guest's, processes in proportion to a flow's, wake-ups
-    /// to a packet's.
-    fn of(flow_ns: Nanos, hop_ns: Nanos, tool: Tool) -> Self {
-        let reference = Self::reference(tool);
-        let in_proportion = |cost: Nanos, measured: Nanos, of: Nanos| {
-            let cost = u128::from(cost.get()) * u128::from(measured.get()) / u128::from(of.get());
-            Nanos::new(u64::try_from(cost).unwrap_or(u64::MAX))
-        };
-        let (flow, flow_in_time) = match tool {
-            Tool::Verbs => (flow_ns, flow_ns),
-            Tool::SendBw | Tool::WriteBw | Tool::ReadBw => (
-                in_proportion(reference.flow, flow_ns, REFERENCE_FLOW),
-                Nanos::ZERO,
-            ),
-        };
-        Self {
-            hop: hop_ns,
-            flow,
-            flow_in_time,
-            wake_up: in_proportion(reference.wake_up, hop_ns, REFERENCE_HOP),
-        }
-    }
-}
-
-/// Returns the time for which `offers` keep a place busy.
-pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
-    let hops = offers.iter().map(|offer| offer.packet_hops).sum();
-    saturating_times(costs.hop, hops)
-        .saturating_add(saturating_times(costs.flow, count(offers.len())))
-}
-
 fn offers(inputs: &EstimateInputs<'_>) -> Vec<Offer> {
-    let mut lengths: BTreeMap<(NodeId, NodeId), usize> = BTreeMap::new();
+    let is_paced = inputs.transport.cc.in_lab().is_some();
+    let mut ways: BTreeMap<(NodeId, NodeId), (usize, Option<BitsPerSec>)> = BTreeMap::new();
     let offers = inputs.flows.iter().map(|flow| {
-        let links = *lengths.entry((flow.src, flow.dst)).or_insert_with(|| {
-            paths::host_path(inputs.network, inputs.paths, flow.src, flow.dst, None).len()
+        let &mut (links, rate) = ways.entry((flow.src, flow.dst)).or_insert_with(|| {
+            let ports = paths::host_path(inputs.network, inputs.paths, flow.src, flow.dst, None);
+            let rates = ideal::hops(inputs.network, &ports).into_iter();
+            let slowest = rates.map(|hop| hop.rate).min();
+            (ports.len(), slowest)
         });
         let packets = frame::packets(flow.message_bytes, inputs.rdma.path_mtu);
-        Offer::new(
+        let offer = Offer::new(
             flow.repetition,
             flow.start_ns,
             flow.messages,
             packets,
             links,
-        )
+        );
+        let span = rate.and_then(|rate| rate.serialize(flow.size_bytes));
+        Offer {
+            span: span.unwrap_or(Nanos::ZERO),
+            paced_packets: if is_paced { offer.data_packets } else { 0 },
+            ..offer
+        }
     });
     offers.collect()
 }
 
-/// Times an agent or a recorder wakes up in one policy's run.
-fn wake_ups(inputs: &EstimateInputs<'_>, span: Nanos) -> u64 {
-    let switches = count(inputs.network.dcs.len());
-    let every = |period: Nanos| span.get() / period.get().max(1) * switches;
+/// Returns the largest share of a place that one second of flows takes with the samples meanwhile, percent.
+fn busiest_percent(inputs: &EstimateInputs<'_>, offers: &[Offer], costs: &Costs) -> u32 {
+    if offers.is_empty() {
+        return 0;
+    }
+    let sampling = sampling_once(inputs, WINDOW, costs);
+    peak_percent(offers, costs).saturating_add(percent(sampling.get(), WINDOW.get()))
+}
+
+/// Returns the time for which agents and recorders keep a place busy in one policy's run, `span` of each
+/// repetition.
+fn sampling(inputs: &EstimateInputs<'_>, span: Nanos, costs: &Costs) -> Nanos {
+    saturating_times(
+        sampling_once(inputs, span, costs),
+        u64::from(inputs.repetitions),
+    )
+}
+
+fn sampling_once(inputs: &EstimateInputs<'_>, span: Nanos, costs: &Costs) -> Nanos {
+    let every = |period: Nanos| span.get() / period.get().max(1);
     let lcmp = inputs.policies.iter().filter_map(|run| run.policy.lcmp());
-    let sampling = lcmp.map(|config| every(config.sample_interval_ns));
+    let sampling = lcmp.map(|config| every(config.sample_interval_ns)).max();
     let recording = every(inputs.measure.queues_ns).saturating_add(every(inputs.measure.links_ns));
-    let once = sampling.max().unwrap_or(0).saturating_add(recording);
-    once.saturating_mul(u64::from(inputs.repetitions))
+    let wake_ups = sampling.unwrap_or(0).saturating_add(recording);
+    let nodes = inputs.network.nodes.iter();
+    let switches = nodes.filter(|node| node.role == Role::DciSwitch);
+    let once = switches.map(|node| {
+        let links = saturating_times(costs.read_link, count(node.ports.len()));
+        costs.wake_up.saturating_add(links)
+    });
+    let once = once.fold(Nanos::ZERO, Nanos::saturating_add);
+    saturating_times(once, wake_ups)
 }
 
 /// Namespaces, rxe devices, processes, and packets in queues and on the way.
@@ -301,31 +229,6 @@ fn max_concurrent(flows: &[Flow]) -> u64 {
     u64::try_from(max).unwrap_or(0)
 }
 
-/// Returns the largest share of a place that the flows of one [`WINDOW`] take, percent.
-///
-/// `offers` are by repetition, then start.
-pub(crate) fn peak_percent(offers: &[Offer], costs: &Costs) -> u32 {
-    let cost = |offer: &Offer| {
-        let packets = costs.hop.get().saturating_mul(offer.packet_hops);
-        packets.saturating_add(costs.flow_in_time.get())
-    };
-    let mut max = 0u64;
-    let (mut first, mut taken) = (0, 0u64);
-    for offer in offers {
-        taken = taken.saturating_add(cost(offer));
-        let is_past = |other: &Offer| {
-            other.repetition != offer.repetition
-                || offer.start.saturating_sub(other.start) >= WINDOW
-        };
-        while is_past(&offers[first]) {
-            taken = taken.saturating_sub(cost(&offers[first]));
-            first += 1;
-        }
-        max = max.max(taken);
-    }
-    percent(max, WINDOW.get())
-}
-
 fn sub_packet_percent(inputs: &EstimateInputs<'_>) -> u32 {
     let packet = u64::from(inputs.rdma.path_mtu);
     let small = inputs.flows.iter();
@@ -347,31 +250,9 @@ fn packet_vs_delay_percent(inputs: &EstimateInputs<'_>) -> u32 {
     }
 }
 
-/// `part` in percent of `whole`, rounded up so that little is not nothing.
-fn percent(part: u64, whole: u64) -> u32 {
-    if part == 0 {
-        return 0;
-    }
-    let percent = (u128::from(part) * 100).div_ceil(u128::from(whole.max(1)));
-    u32::try_from(percent).unwrap_or(u32::MAX)
-}
-
-fn saturating_times(time: Nanos, count: u64) -> Nanos {
-    Nanos::new(time.get().saturating_mul(count))
-}
-
 fn count(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)
 }
-
-/// CPU time of one perftest process, max of it calibrating its clock. Measured: 0.25 s.
-pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
-
-/// CPU time of dumping a switch's queues. Measured: 43 µs, and the wake-up.
-const WAKE_UP_CPU: Nanos = Nanos::new(50_000);
-
-/// Window over which offered packets and flows are counted: queues hold about this much.
-const WINDOW: Nanos = Nanos::from_millis(1_000);
 
 /// Time on the real clock for starting the agents of a run and for aligning its start.
 const REAL_START: Nanos = Nanos::from_millis(3_000);

@@ -27,7 +27,7 @@
 //! - `load`: the rate that workloads ask for, and the rate that flows offer
 //! - `auto_scale`, `scale`, `paper_units`: similitude, pinned or picked for the [`Capacity`] of a place
 //! - `round_trip`, `policy`, `faults`, `path_costs`: parts that depend on the emulated network
-//! - `estimate`, `warnings`: cost, also [at a place](estimate_at()), and facts to know before trusting
+//! - `estimate`, `offer`, `warnings`: cost, also [at a place](estimate_at()), and facts to know before trusting
 //!   results
 //!
 //! Text forms: [`render_table`][], [`render_svg`][]. Decisions of its switches:
@@ -72,6 +72,7 @@ pub mod ideal;
 mod load;
 pub mod model;
 mod network;
+mod offer;
 mod paper_units;
 mod parameters;
 mod path_costs;

@@ -530,7 +530,7 @@ pub struct Estimate {
     pub span_ns: Nanos,
     /// Memory for queues, delay lines and processes.
     pub memory_bytes: Bytes,
-    /// Largest share of the reference guest that flows and packets of one second take, in percent.
+    /// Largest share of the reference guest that packets and samples of one second take, in percent.
     pub forwarding_percent: u32,
     /// Share of flows whose emulated size is under one packet, in percent.
     pub sub_packet_flows_percent: u32,

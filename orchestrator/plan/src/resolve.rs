@@ -160,6 +160,7 @@ pub fn resolve(
         rdma: &rdma,
         policies: &policies,
         measure: &measure,
+        transport: &transport,
     });
     let warnings = warnings::inspect(&Inspection {
         network: &network,

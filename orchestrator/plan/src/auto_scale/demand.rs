@@ -6,8 +6,8 @@ use lab_units::{Bytes, Nanos, NodeId, Ratio, Tool};
 
 use super::Inputs;
 use crate::{
-    error::PlanError, estimate::Offer, frame, ideal, model::LinkKind, paths,
-    round_trip::RoundTrips, schedule,
+    error::PlanError, frame, ideal, model::LinkKind, offer::Offer, paths, round_trip::RoundTrips,
+    schedule,
 };
 
 /// Facts of a scenario, in paper units.

@@ -28,10 +28,10 @@ use crate::{
     capacity::Capacity,
     drafts::Draft,
     error::PlanError,
-    estimate::{self, Costs, Offer},
-    frame,
+    estimate, frame,
     model::Scale,
     network::Network,
+    offer::{self, Costs, Offer},
     paths::Paths,
     topology,
 };
@@ -225,7 +225,7 @@ impl Search<'_> {
     /// Largest share of the place that one second takes, percent.
     fn peak_percent(&self, time: Ratio, offers: &[Offer]) -> u32 {
         let slow: Vec<Offer> = offers.iter().map(|offer| offer.stretched(time)).collect();
-        estimate::peak_percent(&slow, &self.place_costs())
+        offer::peak_percent(&slow, &self.place_costs())
     }
 
     /// Wall-clock time of the flows of all policies and repetitions.
@@ -237,7 +237,7 @@ impl Search<'_> {
             scenario, capacity, ..
         } = self.inputs;
         let costs = Costs::on_the_wall(capacity, scenario.generator.tool);
-        let busy = estimate::busy(offers, &costs);
+        let busy = offer::busy(offers, &costs);
         let busy = Nanos::new(busy.get().saturating_mul(policies));
         estimate::wall(capacity, busy, lab, runs)
     }

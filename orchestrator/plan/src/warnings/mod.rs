@@ -11,9 +11,10 @@ use lab_units::{Engine, Nanos, Tool, show::about_time};
 
 use crate::{
     demand::Demand,
-    estimate, frame,
+    frame,
     model::{AutoScale, Estimate, Flow, LoadPlan, PolicyRun, Rdma, Scale, Switch, Warning},
     network::Network,
+    offer,
     paths::Paths,
     round_trip::RoundTrips,
     transport::TransportPlan,
@@ -181,8 +182,9 @@ fn forwarding(inspection: &Inspection<'_>) -> Option<Warning> {
     // An automatic scale fits its own place, which may carry more than the reference guest.
     (percent > FULL_PERCENT && inspection.auto_scale.is_none()).then(|| {
         let text = format!(
-            "flows that start within one second take {percent} % of what the reference guest does in \
-             one (hint: raise `scale.time`, lower `scale.rate` or `load`)"
+            "flows and samples of the busiest second take {percent} % of what the reference guest does \
+             in one (hint: raise `scale.time`, lower `scale.rate` or `load`, sample less often by \
+             `measure`)"
         );
         warning("forwarding", text)
     })
@@ -194,7 +196,7 @@ fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
         .chunk_by(|a, b| a.repetition == b.repetition);
     let max = u64::try_from(repetitions.map(<[Flow]>::len).max()?).unwrap_or(u64::MAX);
     (max > PERFTEST_FLOWS && inspection.rdma.tool != Tool::Verbs).then(|| {
-        let cpu = estimate::PROCESS_CPU.get().saturating_mul(2 * max);
+        let cpu = offer::PROCESS_CPU.get().saturating_mul(2 * max);
         let text = format!(
             "{max} flows are {} perftest processes, which take {} of CPU by themselves (hint: \
              perftest is for tens of flows; set `generator: verbs`)",

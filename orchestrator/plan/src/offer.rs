@@ -1,0 +1,319 @@
+//! Packets that flows offer, what they cost, and the busiest second of them.
+
+use lab_units::{Nanos, Ratio, Tool};
+
+use crate::{
+    capacity::{Capacity, REFERENCE_FLOW, REFERENCE_HOP},
+    frame,
+};
+
+/// Packets that one flow offers to the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    pub repetition: u32,
+    pub start: Nanos,
+    /// Time from the first packet to the last at the path's rate; zero for a burst.
+    pub span: Nanos,
+    pub data_packets: u64,
+    pub packet_hops: u64,
+    /// Data packets that the sender's host paces.
+    pub paced_packets: u64,
+}
+
+impl Offer {
+    /// A burst at `start` of `messages` of `packets` each over `links` links.
+    pub fn new(repetition: u32, start: Nanos, messages: u32, packets: u64, links: usize) -> Self {
+        let messages = u64::from(messages);
+        let data_packets = messages * packets;
+        let acks = messages * packets.div_ceil(frame::PACKETS_PER_ACK);
+        Self {
+            repetition,
+            start,
+            span: Nanos::ZERO,
+            data_packets,
+            packet_hops: (data_packets + acks) * count(links),
+            paced_packets: 0,
+        }
+    }
+
+    /// Returns the offer with its start scaled by `time`.
+    pub fn stretched(&self, time: Ratio) -> Self {
+        Self {
+            start: Nanos::new(time.scale_nearest(self.start.get())),
+            ..*self
+        }
+    }
+}
+
+/// Time for which one of each keeps a place busy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Costs {
+    /// A packet on one link.
+    hop: Nanos,
+    /// A data packet in its host's pacer.
+    pacing: Nanos,
+    /// A flow's end points, over the whole run.
+    flow: Nanos,
+    /// A flow's end points while time runs: perftest's processes start before.
+    flow_in_time: Nanos,
+    /// A wake-up of an agent or a recorder.
+    pub wake_up: Nanos,
+    /// A link of the switch whose queues are read at a wake-up.
+    pub read_link: Nanos,
+}
+
+impl Costs {
+    /// Costs on the reference guest.
+    pub const fn reference(tool: Tool) -> Self {
+        let (flow, flow_in_time) = match tool {
+            Tool::Verbs => (REFERENCE_FLOW, REFERENCE_FLOW),
+            Tool::SendBw | Tool::WriteBw | Tool::ReadBw => {
+                (Nanos::new(2 * PROCESS_CPU.get()), Nanos::ZERO)
+            }
+        };
+        Self {
+            hop: REFERENCE_HOP,
+            pacing: PACING_CPU,
+            flow,
+            flow_in_time,
+            wake_up: WAKE_UP_CPU,
+            read_link: READ_LINK_CPU,
+        }
+    }
+
+    /// Costs at a place of `capacity`, lab's clock.
+    pub fn at(capacity: &Capacity, tool: Tool) -> Self {
+        Self::of(capacity.flow_ns, capacity.hop_ns, tool)
+    }
+
+    /// Costs at a place of `capacity`, wall-clock time.
+    pub fn on_the_wall(capacity: &Capacity, tool: Tool) -> Self {
+        Self::of(capacity.flow_wall_ns, capacity.hop_wall_ns, tool)
+    }
+
+    /// Costs that are not measured are the reference guest's, processes in proportion to a flow's, the others
+    /// to a packet's.
+    fn of(flow_ns: Nanos, hop_ns: Nanos, tool: Tool) -> Self {
+        let reference = Self::reference(tool);
+        let in_proportion = |cost: Nanos, measured: Nanos, of: Nanos| {
+            let cost = u128::from(cost.get()) * u128::from(measured.get()) / u128::from(of.get());
+            Nanos::new(u64::try_from(cost).unwrap_or(u64::MAX))
+        };
+        let like_a_packet = |cost| in_proportion(cost, hop_ns, REFERENCE_HOP);
+        let (flow, flow_in_time) = match tool {
+            Tool::Verbs => (flow_ns, flow_ns),
+            Tool::SendBw | Tool::WriteBw | Tool::ReadBw => (
+                in_proportion(reference.flow, flow_ns, REFERENCE_FLOW),
+                Nanos::ZERO,
+            ),
+        };
+        Self {
+            hop: hop_ns,
+            pacing: like_a_packet(reference.pacing),
+            flow,
+            flow_in_time,
+            wake_up: like_a_packet(reference.wake_up),
+            read_link: like_a_packet(reference.read_link),
+        }
+    }
+
+    /// Cost of an offer's packets.
+    fn packets(&self, offer: &Offer) -> Nanos {
+        let hops = saturating_times(self.hop, offer.packet_hops);
+        hops.saturating_add(saturating_times(self.pacing, offer.paced_packets))
+    }
+}
+
+/// Returns the time for which `offers` keep a place busy.
+pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
+    let packets = offers.iter().map(|offer| costs.packets(offer));
+    let packets = packets.fold(Nanos::ZERO, Nanos::saturating_add);
+    packets.saturating_add(saturating_times(costs.flow, count(offers.len())))
+}
+
+/// Returns the largest share of a place that `offers` take within one [`WINDOW`], percent.
+///
+/// `offers` are by repetition, then start. Each is spread evenly over its span: flows that share a link
+/// offer more than it carries, so the share is not too small.
+pub(crate) fn peak_percent(offers: &[Offer], costs: &Costs) -> u32 {
+    let repetitions = offers.chunk_by(|a, b| a.repetition == b.repetition);
+    let peak = repetitions.map(|offers| peak(offers, costs)).max();
+    percent(peak.unwrap_or(0), WINDOW.get())
+}
+
+/// Work done until a time, of which more is done at `rate` from then on; all in units of 2^−32 ns.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    time: u64,
+    done: u128,
+    rate: u128,
+}
+
+impl Work {
+    fn at(&self, time: u64) -> u128 {
+        self.done + self.rate * u128::from(time.saturating_sub(self.time))
+    }
+}
+
+/// Returns the most work that one window has, ns.
+fn peak(offers: &[Offer], costs: &Costs) -> u64 {
+    // Time, whether an offer ends, and its rate: one that starts as another ends comes first.
+    let mut changes: Vec<(u64, bool, u128)> = Vec::with_capacity(2 * offers.len());
+    for offer in offers {
+        let cost = costs.packets(offer).saturating_add(costs.flow_in_time);
+        let span = offer.span.get().max(1);
+        let rate = (u128::from(cost.get()) << 32) / u128::from(span);
+        let start = offer.start.get();
+        changes.push((start, false, rate));
+        changes.push((start.saturating_add(span), true, rate));
+    }
+    changes.sort_unstable();
+    let mut work = Work::default();
+    let steps = changes.into_iter().map(|(time, is_end, rate)| {
+        let rate = match is_end {
+            false => work.rate + rate,
+            true => work.rate - rate,
+        };
+        work = Work {
+            time,
+            done: work.at(time),
+            rate,
+        };
+        work
+    });
+    let steps: Vec<Work> = steps.collect();
+    // Between changes the work of a window changes evenly, so the most is in one that starts or ends at a
+    // change.
+    let starts = steps.iter().map(|step| step.time);
+    let from = starts
+        .clone()
+        .map(|start| (start, start.saturating_add(WINDOW.get())));
+    let until = starts.map(|end| (end.saturating_sub(WINDOW.get()), end));
+    let most = most_within(&steps, from).max(most_within(&steps, until));
+    u64::try_from(most >> 32).unwrap_or(u64::MAX)
+}
+
+/// Returns the most work within one of `windows`, whose starts and ends never fall.
+fn most_within(steps: &[Work], windows: impl Iterator<Item = (u64, u64)>) -> u128 {
+    let cursor = || {
+        let mut next = 0;
+        move |time: u64| {
+            next += steps[next..]
+                .iter()
+                .take_while(|step| step.time <= time)
+                .count();
+            next.checked_sub(1).map_or(0, |last| steps[last].at(time))
+        }
+    };
+    let (mut at_start, mut at_end) = (cursor(), cursor());
+    let works = windows.map(|(start, end)| at_end(end) - at_start(start));
+    works.max().unwrap_or(0)
+}
+
+/// `part` in percent of `whole`, rounded up so that little is not nothing.
+pub(crate) fn percent(part: u64, whole: u64) -> u32 {
+    if part == 0 {
+        return 0;
+    }
+    let percent = (u128::from(part) * 100).div_ceil(u128::from(whole.max(1)));
+    u32::try_from(percent).unwrap_or(u32::MAX)
+}
+
+pub(crate) fn saturating_times(time: Nanos, count: u64) -> Nanos {
+    Nanos::new(time.get().saturating_mul(count))
+}
+
+fn count(items: usize) -> u64 {
+    u64::try_from(items).unwrap_or(u64::MAX)
+}
+
+/// CPU time of one perftest process, max of it calibrating its clock. Measured: 0.25 s.
+pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
+
+/// CPU time of a data packet's rounds through its host's pacer. Measured: 62 µs for a packet's whole path
+/// without congestion control, 74 µs with it.
+const PACING_CPU: Nanos = Nanos::new(12_000);
+
+/// CPU time of a wake-up, and of reading each of the switch's links. Measured: 64 µs at a switch with 4
+/// links, 150 µs with 17.
+const WAKE_UP_CPU: Nanos = Nanos::new(38_000);
+const READ_LINK_CPU: Nanos = Nanos::new(6_600);
+
+/// Window over which offered packets and flows are counted: queues hold about this much.
+pub(crate) const WINDOW: Nanos = Nanos::from_millis(1_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An offer of as many packets over one link, which cost a millisecond each here.
+    fn offer(start_ms: u64, span_ms: u64, packets: u64) -> Offer {
+        Offer {
+            repetition: 0,
+            start: Nanos::from_millis(start_ms),
+            span: Nanos::from_millis(span_ms),
+            data_packets: packets,
+            packet_hops: packets,
+            paced_packets: 0,
+        }
+    }
+
+    fn costs() -> Costs {
+        Costs {
+            hop: Nanos::from_millis(1),
+            pacing: Nanos::from_millis(2),
+            flow: Nanos::ZERO,
+            flow_in_time: Nanos::ZERO,
+            wake_up: Nanos::ZERO,
+            read_link: Nanos::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_long_flow_takes_its_share_of_each_second() {
+        // 4,000 ms of work within 10 s are 40 % of each second.
+        assert_eq!(peak_percent(&[offer(0, 10_000, 4_000)], &costs()), 40);
+        // A burst within it is on top; one after it is not.
+        let with_burst = [offer(0, 10_000, 4_000), offer(5_000, 0, 100)];
+        assert_eq!(peak_percent(&with_burst, &costs()), 50);
+        let after = [offer(0, 10_000, 4_000), offer(12_000, 0, 100)];
+        assert_eq!(peak_percent(&after, &costs()), 40);
+    }
+
+    #[test]
+    fn the_busiest_second_may_end_with_a_flow_instead_of_starting_with_one() {
+        // From 200 ms to 1,200 ms both offer: 800 ms of 1,000 and 200 ms of 200.
+        let offers = [offer(0, 1_000, 1_000), offer(1_000, 200, 200)];
+        assert_eq!(peak_percent(&offers, &costs()), 100);
+        let offers = [offer(0, 1_000, 500), offer(1_000, 200, 200)];
+        assert_eq!(peak_percent(&offers, &costs()), 60);
+    }
+
+    #[test]
+    fn bursts_count_together_within_a_second_of_one_repetition() {
+        let bursts = [offer(0, 0, 100), offer(999, 0, 100), offer(1_001, 0, 100)];
+        assert_eq!(peak_percent(&bursts, &costs()), 20);
+        let mut again = offer(0, 0, 100);
+        again.repetition = 1;
+        assert_eq!(peak_percent(&[offer(0, 0, 100), again], &costs()), 10);
+        assert_eq!(peak_percent(&[], &costs()), 0);
+    }
+
+    #[test]
+    fn paced_packets_cost_their_pacing_too() {
+        let mut paced = offer(0, 0, 100);
+        paced.paced_packets = 50;
+        assert_eq!(peak_percent(&[paced], &costs()), 20);
+        assert_eq!(
+            busy(&[paced, offer(0, 0, 1)], &costs()),
+            Nanos::from_millis(201)
+        );
+    }
+
+    #[test]
+    fn times_without_end_do_not_overflow() {
+        let mut endless = offer(0, 0, u64::MAX / 2);
+        endless.start = Nanos::new(u64::MAX - 1);
+        assert_eq!(peak_percent(&[endless, endless], &costs()), u32::MAX);
+    }
+}
