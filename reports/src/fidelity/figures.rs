@@ -34,14 +34,23 @@ pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, Repor
         names,
         dir,
     };
-    Ok(vec![drawn.slowdowns()?, drawn.residuals()?, drawn.bins()?])
+    let links = &comparison.links;
+    let mut figures = vec![drawn.slowdowns()?, drawn.residuals()?, drawn.bins()?];
+    figures.push(drawn.queues_over_time(links)?);
+    if !links.cnps.is_empty() {
+        figures.push(drawn.rates_over_time(links)?);
+    }
+    Ok(figures)
 }
 
-struct Drawn<'a> {
-    flows: &'a Flows,
+/// A comparison being drawn.
+pub struct Drawn<'a> {
+    /// The flows.
+    pub flows: &'a Flows,
     bins: &'a [BinPoint],
     colors: Vec<RGBColor>,
-    names: [&'a str; 2],
+    /// Name of each run.
+    pub names: [&'a str; 2],
     dir: &'a Path,
 }
 
@@ -184,7 +193,8 @@ impl Drawn<'_> {
         own.chain([other]).collect()
     }
 
-    fn captioned<F: Figure>(
+    /// Draws a figure and returns it with its texts.
+    pub fn captioned<F: Figure>(
         &self,
         figure: &F,
         title: &str,

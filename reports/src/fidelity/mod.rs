@@ -3,14 +3,17 @@
 //! - `flows`, `same_plan`: the flows of both runs side by side, and the proof that they are the same
 //! - `agreement`, `correlation`: agreement of paths, FCTs and slowdowns
 //! - `worst`, `tables`, `sentence`: the flows that differ most, with facts that may explain them
+//! - `links`: queues, marks and CNPs of both runs
 //! - `bounds`: bounds that a comparison must hold
-//! - `figures`, `page`: the comparison drawn and written
+//! - `figures`, `over_time`, `page`: the comparison drawn and written
 mod agreement;
 mod bounds;
 mod correlation;
 mod error;
 mod figures;
 pub(crate) mod flows;
+mod links;
+mod over_time;
 mod page;
 pub(crate) mod same_plan;
 mod sentence;
@@ -22,8 +25,8 @@ use std::path::{Path, PathBuf};
 use lab_records::{EngineInfo, RunDir, ScaleInfo, draft};
 use serde::Serialize;
 
-use self::flows::Flows;
-pub use crate::text::{coefficient, share_of, small_percent as percent};
+use self::{flows::Flows, links::Links};
+pub use crate::text::{coefficient, share_of, size, small_percent as percent};
 use crate::{
     error::ReportError,
     report::{write_failed, write_files},
@@ -31,6 +34,7 @@ use crate::{
 pub use agreement::{Agreement, BinPoint, Differences};
 pub use bounds::{Bound, Bounds, Broken, ParseBoundError};
 pub use error::FidelityError;
+pub use links::{CnpPair, LinkPair, LinkSide};
 pub use worst::{Bottleneck, FlowSide, Queue, WorstFlow};
 
 /// A comparison of two runs of one plan.
@@ -48,6 +52,10 @@ pub struct Fidelity {
     pub policies: Vec<Agreement>,
     /// Agreement of all flows.
     pub all: Agreement,
+    /// Directions of links between datacenters that carried a byte, by policy, link and direction.
+    pub links: Vec<LinkPair>,
+    /// CNPs by policy; empty unless both runs sampled rates.
+    pub cnps: Vec<CnpPair>,
     /// Policies that one run alone has, with its name.
     pub in_one_run: Vec<(String, String)>,
     /// Compared flows with the largest |ΔFCT| / FCT, largest first.
@@ -82,6 +90,7 @@ pub struct Comparison {
     pub fidelity: Fidelity,
     flows: Flows,
     bins: Vec<BinPoint>,
+    links: Links,
 }
 
 /// Files of a written comparison.
@@ -114,6 +123,8 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError>
             .filter(|it| !flows.policies.contains(it));
         alone.map(move |policy| (policy.clone(), name.to_owned()))
     });
+    let links = Links::read([first, second], &flows)?;
+    let truncated = [0, 1].map(|index| flows.truncated[index] + links.truncated[index]);
     let worst = worst::worst(&flows, [first, second], names)?;
     Ok(Comparison {
         fidelity: Fidelity {
@@ -121,16 +132,19 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError>
             scenario_hash: infos[0].scenario_hash.clone(),
             seed: infos[0].seed,
             runs: [
-                facts(first, names[0], flows.truncated[0]),
-                facts(second, names[1], flows.truncated[1]),
+                facts(first, names[0], truncated[0]),
+                facts(second, names[1], truncated[1]),
             ],
             policies,
             all,
+            links: links.pairs.clone(),
+            cnps: links.cnps.clone(),
             in_one_run: in_one_run.collect(),
             worst,
         },
         flows,
         bins,
+        links,
     })
 }
 
@@ -173,9 +187,7 @@ pub(crate) fn facts(run: &RunDir, name: &str, truncated: u64) -> RunFacts {
         None => vec!["the run did not end: it was interrupted, or is still going on".to_owned()],
     };
     if truncated > 0 {
-        problems.push(format!(
-            "rows of flows that are truncated and left out: {truncated}"
-        ));
+        problems.push(format!("rows that are truncated and left out: {truncated}"));
     }
     let directory = run
         .path()

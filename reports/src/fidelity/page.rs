@@ -3,7 +3,7 @@
 use lab_units::Bytes;
 use maud::{Markup, html};
 
-use super::{Agreement, Broken, Fidelity, FlowSide, RunFacts, WorstFlow};
+use super::{Agreement, Broken, Fidelity, FlowSide, LinkPair, LinkSide, RunFacts, WorstFlow};
 use crate::{
     figures::Captioned,
     page::{NONE, captioned, document, swatched},
@@ -29,6 +29,10 @@ pub fn page(fidelity: &Fidelity, figures: &[Captioned], broken: Option<&[Broken]
                 h2 { "Agreement" }
                 div.wide { (agreement(fidelity)) }
                 (note(fidelity))
+            }
+            section {
+                h2 { "Links" }
+                (links(fidelity))
             }
             section {
                 h2 { "Figures" }
@@ -179,6 +183,91 @@ fn note(fidelity: &Fidelity) -> Markup {
             @if unknown > 0 { " A path that is not known in one run counts as another one: " (unknown) "." }
         }
     }
+}
+
+fn links(fidelity: &Fidelity) -> Markup {
+    let labels: Vec<String> = fidelity
+        .policies
+        .iter()
+        .filter_map(|it| it.policy.clone())
+        .collect();
+    html! {
+        @if fidelity.links.is_empty() { p { "No link counters were recorded." } }
+        @else {
+            div.wide {
+                table {
+                    thead {
+                        tr {
+                            th { "policy" }
+                            th { "direction" }
+                            th.n { "carried" }
+                            th.n { "mean queue" }
+                            th.n { "longest queue" }
+                            th.n { "marked" }
+                            th.n { "dropped" }
+                        }
+                    }
+                    tbody {
+                        @for pair in &fidelity.links {
+                            tr {
+                                th { (swatched(&labels, &pair.policy)) }
+                                td.t { (pair.from_dc) " → " (pair.to_dc) }
+                                (link_cells(pair))
+                            }
+                        }
+                    }
+                }
+            }
+            p.note {
+                "Over all repetitions, the " (fidelity.runs[0].name) " first and the "
+                (fidelity.runs[1].name) " second, with the change under them. Queues are those of the \
+                 samples, until the later run's last flow ended: between samples they may have been \
+                 longer."
+            }
+        }
+        @for pair in &fidelity.cnps {
+            p {
+                (swatched(&labels, &pair.policy)) ": " (text::number(pair.cnps[0])) " and "
+                (text::number(pair.cnps[1])) " CNPs for the "
+                (text::count(usize::try_from(pair.flows).unwrap_or(usize::MAX), "flow"))
+                " whose rates were sampled"
+                @if let Some(change) = change(pair.cnps) { " (" (change) ")" }
+                "."
+            }
+        }
+    }
+}
+
+fn link_cells(pair: &LinkPair) -> Markup {
+    let size = |bytes: u64| text::size(Bytes::new(bytes));
+    let of = |value: fn(&LinkSide) -> Option<u64>| pair.runs.each_ref().map(value);
+    html! {
+        (beside(of(|side| Some(side.bytes)), size))
+        (beside(of(|side| side.mean_queue_bytes), size))
+        (beside(of(|side| side.peak_queue_bytes), size))
+        (beside(of(|side| side.marks), text::number))
+        (beside(of(|side| Some(side.drops)), text::number))
+    }
+}
+
+/// Returns a cell with the values of both runs and the change from the first to the second.
+fn beside(values: [Option<u64>; 2], show: impl Fn(u64) -> String) -> Markup {
+    let [first, second] = values.map(|value| value.map_or_else(|| NONE.to_owned(), &show));
+    html! {
+        td.n {
+            (first) " · " (second)
+            @if let [Some(first), Some(second)] = values
+                && let Some(change) = change([first, second]) {
+                span.ci { (change) }
+            }
+        }
+    }
+}
+
+/// Returns the change from the first value to the second; none from nothing, or between equal values.
+fn change([first, second]: [u64; 2]) -> Option<String> {
+    let is_change = first > 0 && first != second;
+    is_change.then(|| text::change(text::to_float(second) / text::to_float(first) - 1.0))
 }
 
 fn worst(fidelity: &Fidelity) -> Markup {

@@ -31,6 +31,6 @@ pub use pairs::{DcPairs, PairCell, PairPanel};
 pub use points::{Dot, DotPanel, DotStyle, Guide, Points};
 pub use render::{Figure, Image, font_face, render};
 pub use stacks::{StackPanel, Stacks};
-pub use strips::{Strip, Strips};
+pub use strips::{MAX_STRIPS, Strip, Strips};
 pub use timeline::{Bar, Lane, Timeline};
 pub use utilisation::{LinkBars, Utilisation, attributes};

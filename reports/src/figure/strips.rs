@@ -1,4 +1,4 @@
-//! Directions of links, or flows, over time, one strip each, with a line for each policy.
+//! Directions of links, or flows, over time, one strip each, with a line for each policy or run.
 
 use plotters::{
     prelude::DrawingBackend,
@@ -25,8 +25,10 @@ pub struct Strips {
     pub name: &'static str,
     /// Name of what has a strip, in the numbers: `direction`.
     pub of: &'static str,
-    /// Label and style of each policy.
-    pub policies: Vec<(String, Style)>,
+    /// Name of what has a line in every strip, in the numbers: `policy`.
+    pub each: &'static str,
+    /// Label and style of each line.
+    pub lines: Vec<(String, Style)>,
     /// The strips, from top to bottom.
     pub strips: Vec<Strip>,
     /// Times of the values, in seconds.
@@ -50,7 +52,7 @@ pub struct Strip {
     pub attributes: String,
     /// True if the values are shares in percent.
     pub is_share: bool,
-    /// Values of each policy at the times; none where there is no sample.
+    /// Values of each line at the times; none where there is no sample.
     pub lines: Vec<Vec<Option<f64>>>,
 }
 
@@ -130,12 +132,12 @@ impl Figure for Strips {
     }
 
     fn numbers(&self) -> String {
-        let mut numbers = Numbers::new([self.of, "policy", "time_s", "value"]);
+        let mut numbers = Numbers::new([self.of, self.each, "time_s", "value"]);
         for strip in &self.strips {
-            for ((policy, _), line) in self.policies.iter().zip(&strip.lines) {
+            for ((label, _), line) in self.lines.iter().zip(&strip.lines) {
                 for (time, value) in self.times.iter().zip(line) {
                     if let Some(value) = value {
-                        numbers.row([&strip.label, policy, time, value]);
+                        numbers.row([&strip.label, label, time, value]);
                     }
                 }
             }
@@ -156,7 +158,7 @@ impl Figure for Strips {
 impl Strips {
     fn legend(&self) -> Result<Legend, DrawError> {
         let entry = |(label, style): &(String, Style)| Entry::line(style, label);
-        let mut entries: Vec<Entry> = self.policies.iter().map(entry).collect();
+        let mut entries: Vec<Entry> = self.lines.iter().map(entry).collect();
         entries.extend(faults::entries(&self.faults));
         if !self.has_legend {
             entries.clear();
@@ -178,7 +180,7 @@ impl Strips {
             let is_shown = at * per_second <= end;
             is_shown.then(|| [point(at, plot.y.ends().1), point(at, 0.0)])
         })?;
-        for ((_, style), line) in self.policies.iter().zip(&strip.lines) {
+        for ((_, style), line) in self.lines.iter().zip(&strip.lines) {
             if line.iter().flatten().all(|&value| value == 0.0) {
                 continue;
             }
@@ -213,6 +215,9 @@ const AXIS: f64 = 40.0;
 
 /// Height of the axis of a strip that is not the last.
 const BELOW: f64 = 4.0;
+
+/// Largest number of strips of a figure.
+pub const MAX_STRIPS: usize = 16;
 
 /// Number of strips of a part that fits on a page.
 const PART: usize = 8;

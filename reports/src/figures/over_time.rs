@@ -13,11 +13,14 @@ use super::{Captioned, Draw, Section};
 use crate::{
     error::ReportError,
     figure::{
-        AroundFaults, Bar, FaultMark, Lane, Sent, StackPanel, Stacks, Strip, Strips, Timeline,
-        attributes,
+        AroundFaults, Bar, FaultMark, Lane, MAX_STRIPS, Sent, StackPanel, Stacks, Strip, Strips,
+        Timeline, attributes,
         theme::{ROUTES, UNUSED},
     },
-    frames::{DirectionSeries, FlowsOverTime, LinkSeries, Span, jains_index, time_around},
+    frames::{
+        DirectionSeries, FlowsOverTime, LinkSeries, Span, jains_index, largest, mean, merged,
+        time_around,
+    },
     run::Run,
     text,
 };
@@ -148,7 +151,7 @@ impl Draw<'_> {
         merged: usize,
         layers: impl Fn(&FlowsOverTime, &[usize]) -> Vec<Vec<f64>>,
     ) -> Result<Stacks, ReportError> {
-        let edges: Vec<usize> = (0..=self.run.grid.narrow_len()).step_by(merged).collect();
+        let edges = self.run.grid.narrow_edges(merged);
         let mut panels = Vec::new();
         for (index, (policy, _)) in self.policies.iter().enumerate() {
             let flows = self.groups.flows_over_time(self.run, index);
@@ -198,9 +201,7 @@ impl Draw<'_> {
         let value = |one: &DirectionSeries, index: usize| {
             one.queue[index].map(|bytes| text::to_float(bytes) / 1e6)
         };
-        let (strips, left_out) = self.strips((longest, false), value, |known| {
-            known.iter().copied().fold(0.0, f64::max)
-        });
+        let (strips, left_out) = self.strips((longest, false), value, largest);
         let figure = Strips {
             name: "queues-over-time",
             title: "longest queue sampled (MB)",
@@ -238,7 +239,7 @@ impl Draw<'_> {
         let used = directions.iter().take_while(|one| one.0 > max * NEGLIGIBLE);
         let shown = used.clone().count().min(MAX_STRIPS);
         let others = directions.len() - shown;
-        let edges = self.strip_edges();
+        let edges = self.run.grid.narrow_edges(STRIP_MERGED);
         let merged = |one: &DirectionSeries| merged(&edges, |index| value(one, index), &merge);
         let strip = |of: &[DirectionSeries]| {
             let line = |(policy, _): &(String, _)| {
@@ -268,12 +269,13 @@ impl Draw<'_> {
         let strips = Strips {
             name: "",
             of: "direction",
-            policies: self.policies.clone(),
+            each: "policy",
+            lines: self.policies.clone(),
             strips: directions[..shown]
                 .iter()
                 .map(|(.., of)| strip(of))
                 .collect(),
-            times: self.middles(&edges),
+            times: self.run.grid.middles(&edges),
             faults: self.faults(),
             title: "",
             missing: "",
@@ -282,26 +284,10 @@ impl Draw<'_> {
         (strips, left_out)
     }
 
-    /// Returns the edges of the intervals of strips, as indices of the grid's narrow intervals.
-    fn strip_edges(&self) -> Vec<usize> {
-        (0..=self.run.grid.narrow_len())
-            .step_by(STRIP_MERGED)
-            .collect()
-    }
-
-    /// Returns the middle of each interval between edges, in seconds.
-    fn middles(&self, edges: &[usize]) -> Vec<f64> {
-        let middle = |edge: &[usize]| {
-            let [start, end] = [edge[0], edge[1]].map(|edge| self.run.grid.edge(edge));
-            text::seconds(Nanos::new(start.midpoint(end)))
-        };
-        edges.windows(2).map(middle).collect()
-    }
-
     /// Returns the rates of the QPs under congestion control, and their fairness.
     pub fn rates_over_time(&self) -> Result<Captioned, ReportError> {
         let rates = &self.run.rates;
-        let edges = self.strip_edges();
+        let edges = self.run.grid.narrow_edges(STRIP_MERGED);
         let means = |values: &[Option<f64>]| {
             let value = |index: usize| values.get(index).copied().flatten();
             merged(&edges, value, mean)
@@ -313,7 +299,7 @@ impl Draw<'_> {
                 let series = rates.get(policy).and_then(|flows| flows.get(&flow));
                 let gigabits = |rate: Option<f64>| rate.map(|rate| rate / 1e9);
                 series.map_or_else(Vec::new, |series| {
-                    means(series).into_iter().map(gigabits).collect()
+                    means(&series.means).into_iter().map(gigabits).collect()
                 })
             };
             Strip {
@@ -337,9 +323,10 @@ impl Draw<'_> {
         let figure = Strips {
             name: "rates-over-time",
             of: "flow",
-            policies: self.policies.clone(),
+            each: "policy",
+            lines: self.policies.clone(),
             strips,
-            times: self.middles(&edges),
+            times: self.run.grid.middles(&edges),
             faults: self.faults(),
             title: "rate of the sending QP (Gbit/s), and fairness of these rates",
             missing: "No rate was sampled.",
@@ -475,23 +462,6 @@ impl Draw<'_> {
     }
 }
 
-/// Returns the values of the known ones between each edge and the next, merged.
-fn merged(
-    edges: &[usize],
-    value: impl Fn(usize) -> Option<f64>,
-    merge: impl Fn(&[f64]) -> f64,
-) -> Vec<Option<f64>> {
-    let one = |edge: &[usize]| {
-        let known: Vec<f64> = (edge[0]..edge[1]).filter_map(&value).collect();
-        (!known.is_empty()).then(|| merge(&known))
-    };
-    edges.windows(2).map(one).collect()
-}
-
-fn mean(known: &[f64]) -> f64 {
-    known.iter().sum::<f64>() / text::to_float(known.len() as u64)
-}
-
 /// Returns the marks of the faults of `run`, one for each time.
 pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
@@ -518,10 +488,7 @@ const IN_FLIGHT_MERGED: usize = 2;
 const SHARES_MERGED: usize = 4;
 
 /// Number of intervals in one of the figures of links.
-const STRIP_MERGED: usize = 2;
-
-/// Maximum number of directions that are shown over time.
-const MAX_STRIPS: usize = 16;
+pub const STRIP_MERGED: usize = 2;
 
 /// Share of the largest weight under which a direction is not worth a strip.
 const NEGLIGIBLE: f64 = 0.02;

@@ -3,6 +3,8 @@
 use lab_units::Nanos;
 use polars::prelude::*;
 
+use crate::text::{seconds, to_float};
+
 /// Intervals of a repetition's time: narrow ones until most flows have ended, wide ones after that.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TimeGrid {
@@ -54,6 +56,20 @@ impl TimeGrid {
         self.narrow * index.min(NARROW) as u64 + self.wide * wide
     }
 
+    /// Returns the edges of narrow intervals, `merged` of which become one, as their indices.
+    pub fn narrow_edges(&self, merged: usize) -> Vec<usize> {
+        (0..=NARROW).step_by(merged).collect()
+    }
+
+    /// Returns the middle of the time between each edge and the next, in seconds.
+    pub fn middles(&self, edges: &[usize]) -> Vec<f64> {
+        let middle = |edge: &[usize]| {
+            let [start, end] = [edge[0], edge[1]].map(|edge| self.edge(edge));
+            seconds(Nanos::new(start.midpoint(end)))
+        };
+        edges.windows(2).map(middle).collect()
+    }
+
     /// Returns the interval of `time`, the last one for a later time.
     pub fn index(&self, time: u64) -> usize {
         let focus = self.edge(NARROW);
@@ -82,6 +98,29 @@ impl TimeGrid {
             .then(last)
             .otherwise(index)
     }
+}
+
+/// Returns the known values between each edge and the next, merged; none without a known one.
+pub fn merged(
+    edges: &[usize],
+    value: impl Fn(usize) -> Option<f64>,
+    merge: impl Fn(&[f64]) -> f64,
+) -> Vec<Option<f64>> {
+    let one = |edge: &[usize]| {
+        let known: Vec<f64> = (edge[0]..edge[1]).filter_map(&value).collect();
+        (!known.is_empty()).then(|| merge(&known))
+    };
+    edges.windows(2).map(one).collect()
+}
+
+/// Returns the mean of known values, for [`merged`].
+pub fn mean(known: &[f64]) -> f64 {
+    known.iter().sum::<f64>() / to_float(known.len() as u64)
+}
+
+/// Returns the largest of known values that are not negative, for [`merged`].
+pub fn largest(known: &[f64]) -> f64 {
+    known.iter().copied().fold(0.0, f64::max)
 }
 
 /// Returns the whole quotient of two numbers: floor division is a feature of polars that is left out.

@@ -7,7 +7,7 @@ use lab_units::Nanos;
 use polars::prelude::*;
 
 use super::{
-    DirectionSeries, LinkSeries, PortTotal, TimeGrid, numbers,
+    DirectionSeries, LinkSeries, PortTotal, ROWS, TimeGrid, numbers,
     over_time::{counters_over_time, over_time, queues_over_time},
     reduce,
     series::{SeriesQuery, series},
@@ -24,6 +24,8 @@ pub struct LinkUse {
     pub link: String,
     /// Datacenter that sends in this direction.
     pub from_dc: String,
+    /// Datacenter that receives in this direction.
+    pub to_dc: String,
     /// Bytes carried.
     pub bytes: u64,
     /// Packets dropped.
@@ -35,6 +37,8 @@ pub struct LinkUse {
     pub peak_queue_bytes: Option<u64>,
     /// True if the longest queue is that of a sample: it may have been longer between samples.
     pub is_peak_sampled: bool,
+    /// Mean of the samples of the queue until the end of the grid, in whole bytes; none without a sample.
+    pub mean_queue_bytes: Option<u64>,
 }
 
 /// Totals and series of links.
@@ -63,10 +67,11 @@ pub fn links(
     let ([counters, rows, intervals], truncated) =
         reduce::<LinkRow, 3>(run, &COLUMNS, [&counters, &around, &in_intervals])?;
     let in_intervals = |frame| queues_over_time(grid, frame);
-    let ([peaks, queues], truncated_queues) =
-        reduce::<QueueRow, 2>(run, &QUEUE_COLUMNS, [&peaks, &in_intervals])?;
+    let sums = |frame| sums(grid, frame);
+    let ([peaks, sums, queues], truncated_queues) =
+        reduce::<QueueRow, 3>(run, &QUEUE_COLUMNS, [&peaks, &sums, &in_intervals])?;
     Ok(Links {
-        uses: uses(&counters, &peaks, ports)?,
+        uses: uses(&counters, [&peaks, &sums], ports)?,
         over_time: over_time(grid, &intervals, &queues, last_start)?,
         around_faults: series(&rows)?,
         truncated: truncated + truncated_queues,
@@ -82,8 +87,19 @@ fn counters(rows: LazyFrame) -> LazyFrame {
 
 /// Reduces samples of queues to the longest of each switch and next datacenter.
 fn peaks(rows: LazyFrame) -> LazyFrame {
-    rows.group_by(["policy", "switch", "to_dc"].map(col))
+    rows.group_by(QUEUE_KEYS.map(col))
         .agg([col("backlog_bytes").max()])
+}
+
+/// Reduces samples of queues until the end of `grid` to their sum, for each switch and next datacenter.
+fn sums(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
+    rows.filter(col("time_ns").lt_eq(lit(grid.edge(grid.len()))))
+        .group_by(QUEUE_KEYS.map(col))
+        .agg([
+            col("backlog_bytes").sum(),
+            col(ROWS).sum(),
+            col("time_ns").min(),
+        ])
 }
 
 /// Counters of one direction in one repetition.
@@ -97,13 +113,18 @@ struct Counters {
 
 fn uses(
     counters: &DataFrame,
-    peaks: &DataFrame,
+    [peaks, sums]: [&DataFrame; 2],
     ports: &[PortTotal],
 ) -> PolarsResult<Vec<LinkUse>> {
-    let queues = texts(peaks, "policy")?
-        .zip(texts(peaks, "switch")?)
-        .zip(texts(peaks, "to_dc")?);
-    let peaks: BTreeMap<_, u64> = queues.zip(numbers(peaks, "backlog_bytes")?).collect();
+    let queues = |frame| {
+        let [policy, switch, to_dc] = QUEUE_KEYS;
+        let keys = texts(frame, policy)?.zip(texts(frame, switch)?);
+        let keys = keys.zip(texts(frame, to_dc)?);
+        PolarsResult::Ok(keys.zip(numbers(frame, "backlog_bytes")?))
+    };
+    let peaks: BTreeMap<_, u64> = queues(peaks)?.collect();
+    let mean = |((key, sum), count): (_, u64)| (key, u64::checked_div(sum, count).unwrap_or(0));
+    let means: BTreeMap<_, u64> = queues(sums)?.zip(numbers(sums, ROWS)?).map(mean).collect();
     let counters = read_counters(&counters.sort(KEYS, SortMultipleOptions::default())?)?;
     let directions = counters.chunk_by(|a, b| a.direction == b.direction);
     let of = |rows: &[Counters]| {
@@ -114,13 +135,15 @@ fn uses(
             .iter()
             .find(|port| (&port.policy, &port.node, &port.peer) == (&policy, &from_dc, &to_dc));
         let counted = port.map(|port| port.peak_queue_bytes);
-        let queue = ((policy.clone(), from_dc.clone()), to_dc);
+        let queue = ((policy.clone(), from_dc.clone()), to_dc.clone());
         LinkUse {
             peak_queue_bytes: counted.or(peaks.get(&queue).copied()),
             is_peak_sampled: counted.is_none(),
+            mean_queue_bytes: means.get(&queue).copied(),
             policy,
             link,
             from_dc,
+            to_dc,
             bytes: rows.iter().map(|row| row.bytes).sum(),
             drops: rows.iter().map(|row| row.drops).sum(),
             marks,
@@ -152,6 +175,9 @@ fn read_counters(frame: &DataFrame) -> PolarsResult<Vec<Counters>> {
 
 /// Columns that identify a direction of a link in one repetition.
 const KEYS: [&str; 5] = ["policy", "link", "from_dc", "to_dc", "repetition"];
+
+/// Columns that identify an egress queue.
+const QUEUE_KEYS: [&str; 3] = ["policy", "switch", "to_dc"];
 
 /// Columns of `links.csv` that are read.
 const COLUMNS: [&str; 10] = [
@@ -239,5 +265,6 @@ mod tests {
         ];
         let uses = link_uses(&[counter("a", 0, 1, 100)], &queues);
         assert_eq!(uses[0].peak_queue_bytes, Some(9));
+        assert_eq!(uses[0].mean_queue_bytes, Some(6));
     }
 }

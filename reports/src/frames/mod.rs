@@ -22,13 +22,13 @@ use polars::prelude::*;
 
 use crate::error::ReportError;
 pub use flows::{Flows, Pair, RouteShare, Span};
-pub use grid::TimeGrid;
+pub use grid::{TimeGrid, largest, mean, merged};
 pub use in_flight::{FlowsOverTime, flows_over_time};
 pub use links::{LinkUse, links};
 pub use over_time::DirectionSeries;
 pub use pauses::{Pauses, pauses};
 pub use ports::{PortTotal, ports};
-pub use rates::{Rates, jains_index, rates};
+pub use rates::{RateSeries, Rates, jains_index, rates};
 pub use series::{LinkSeries, time_around};
 pub use stories::{Decision, Stories, stories};
 

@@ -3,9 +3,13 @@
 use std::path::Path;
 
 use lab_reports::fidelity::{
-    self, Agreement, Bounds, Broken, Comparison, Fidelity, FidelityError, Written,
+    self, Agreement, Bounds, Broken, Comparison, Fidelity, FidelityError, LinkPair, LinkSide,
+    Written,
 };
-use lab_units::show::{self, sides};
+use lab_units::{
+    Bytes,
+    show::{self, commas, sides},
+};
 use serde::Serialize;
 
 use crate::{
@@ -135,6 +139,7 @@ fn text(fidelity: &Fidelity) -> String {
     text += &show::table(0, sides(1), &rows);
     text +=
         "p50s, p99s: Pearson's coefficient over bins of flow sizes, as in the paper's Figure 6\n";
+    text += &links(fidelity);
     if !fidelity.worst.is_empty() {
         text += &format!(
             "largest differences ({} first, {} second)\n",
@@ -146,6 +151,44 @@ fn text(fidelity: &Fidelity) -> String {
         text += &show::paragraph(&head, &flow.explanation);
     }
     text
+}
+
+/// Returns each policy's direction with the longest mean queue, in the first run and the second.
+fn links(fidelity: &Fidelity) -> String {
+    let heads = [
+        "first · second",
+        "direction",
+        "mean queue",
+        "longest queue",
+        "marks",
+        "CNPs",
+    ];
+    let mut rows = vec![heads.map(str::to_owned)];
+    for policy in fidelity.policies.iter().filter_map(|it| it.policy.as_ref()) {
+        let of_policy = fidelity.links.iter().filter(|pair| pair.policy == *policy);
+        let mean = |pair: &&LinkPair| pair.runs[0].mean_queue_bytes;
+        let Some(pair) = of_policy.max_by_key(mean) else {
+            continue;
+        };
+        let size = |bytes: u64| fidelity::size(Bytes::new(bytes));
+        let both = |value: fn(&LinkSide) -> Option<u64>, show: fn(u64) -> String| {
+            let shown = |side| value(side).map_or("–".to_owned(), show);
+            pair.runs.each_ref().map(shown).join(" · ")
+        };
+        let cnps = fidelity.cnps.iter().find(|it| it.policy == *policy);
+        rows.push([
+            policy.clone(),
+            format!("{} → {}", pair.from_dc, pair.to_dc),
+            both(|side| side.mean_queue_bytes, size),
+            both(|side| side.peak_queue_bytes, size),
+            both(|side| side.marks, commas),
+            cnps.map_or("–".to_owned(), |it| it.cnps.map(commas).join(" · ")),
+        ]);
+    }
+    match rows.len() {
+        1 => String::new(),
+        _ => show::table(0, sides(2), &rows),
+    }
 }
 
 fn row(one: &Agreement) -> [String; 11] {

@@ -1,0 +1,239 @@
+//! Links and congestion control in both runs, side by side.
+
+use std::collections::BTreeMap;
+
+use lab_records::RunDir;
+use lab_units::Nanos;
+use serde::Serialize;
+
+use super::flows::{Flows, Recorded};
+use crate::{
+    error::ReportError,
+    frames::{self, DirectionSeries, LinkUse, Rates, TimeGrid},
+};
+
+/// One direction of a link in both runs, in each over all repetitions.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct LinkPair {
+    /// Label of the policy.
+    pub policy: String,
+    /// Name of the link.
+    pub link: String,
+    /// Datacenter that sends in this direction.
+    pub from_dc: String,
+    /// Datacenter that receives in this direction.
+    pub to_dc: String,
+    /// The direction in each run.
+    pub runs: [LinkSide; 2],
+}
+
+/// One direction of a link in one run.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct LinkSide {
+    /// Bytes carried, headers and acknowledgements too.
+    pub bytes: u64,
+    /// Mean of the samples of the egress queue until the later run's last flow ended, bytes; none without a
+    /// sample.
+    pub mean_queue_bytes: Option<u64>,
+    /// Longest sample of the egress queue, bytes; none without a sample.
+    pub peak_queue_bytes: Option<u64>,
+    /// Packets ECN-marked; none if they were not counted.
+    pub marks: Option<u64>,
+    /// Packets dropped.
+    pub drops: u64,
+}
+
+/// Congestion control under one policy in both runs, of the flows whose rates both sampled in the first
+/// repetition.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct CnpPair {
+    /// Label of the policy.
+    pub policy: String,
+    /// Number of flows.
+    pub flows: u64,
+    /// CNPs that their senders received in each run.
+    pub cnps: [u64; 2],
+}
+
+/// Links and rates of both runs.
+#[derive(Debug)]
+pub struct Links {
+    /// Directions that carried a byte in a run, by policy, link and direction.
+    pub pairs: Vec<LinkPair>,
+    /// CNPs by policy; empty unless both runs sampled rates.
+    pub cnps: Vec<CnpPair>,
+    /// Intervals of the series: the same for both runs.
+    pub grid: TimeGrid,
+    /// Directions of each run over time.
+    pub over_time: [Vec<DirectionSeries>; 2],
+    /// Rates of each run over time.
+    pub rates: [Rates; 2],
+    /// Number of truncated rows of each run.
+    pub truncated: [u64; 2],
+}
+
+impl Links {
+    /// Reads the links and rates of two runs under the policies of `flows`.
+    pub fn read(runs: [&RunDir; 2], flows: &Flows) -> Result<Self, ReportError> {
+        let ends = flows.runs.iter().flatten();
+        let ends = ends.filter(|flow| flow.key.repetition == 0 && flow.fct.is_some());
+        let faults = runs.iter().flat_map(|run| &run.info().faults);
+        let last_fault = faults.map(|fault| fault.time_ns).max();
+        let grid = TimeGrid::new(ends.map(Recorded::end).collect(), last_fault);
+        let starts = flows.runs.iter().flatten().map(|flow| flow.start);
+        let last_start = Nanos::new(starts.max().unwrap_or(0));
+        let mut sides: BTreeMap<[String; 4], [LinkSide; 2]> = BTreeMap::new();
+        let mut over_time = [Vec::new(), Vec::new()];
+        let mut rates = [Rates::new(), Rates::new()];
+        let mut truncated = [0; 2];
+        for (index, run) in runs.into_iter().enumerate() {
+            // Without the maxima that only a simulated port counts, so that samples meet samples.
+            let links = frames::links(run, &grid, &[], last_start)?;
+            for one in links.uses {
+                let side = side(&one);
+                let key = [one.policy, one.link, one.from_dc, one.to_dc];
+                sides.entry(key).or_default()[index] = side;
+            }
+            over_time[index] = links.over_time;
+            let truncated_rates;
+            (rates[index], truncated_rates) = frames::rates(run, &grid)?;
+            truncated[index] = links.truncated + truncated_rates;
+        }
+        let is_compared = |policy: &String| flows.policies.contains(policy);
+        let pairs = sides.into_iter().filter(|([policy, ..], sides)| {
+            is_compared(policy) && sides.iter().any(|side| side.bytes > 0)
+        });
+        let pair =
+            |([policy, link, from_dc, to_dc], runs): ([String; 4], [LinkSide; 2])| LinkPair {
+                policy,
+                link,
+                from_dc,
+                to_dc,
+                runs,
+            };
+        Ok(Self {
+            pairs: pairs.map(pair).collect(),
+            cnps: cnps(&flows.policies, &rates),
+            grid,
+            over_time,
+            rates,
+            truncated,
+        })
+    }
+}
+
+fn side(one: &LinkUse) -> LinkSide {
+    LinkSide {
+        bytes: one.bytes,
+        mean_queue_bytes: one.mean_queue_bytes,
+        peak_queue_bytes: one.peak_queue_bytes,
+        marks: one.marks,
+        drops: one.drops,
+    }
+}
+
+fn cnps(policies: &[String], [first, second]: &[Rates; 2]) -> Vec<CnpPair> {
+    let of_policy = |policy: &String| {
+        let (first, second) = (first.get(policy)?, second.get(policy)?);
+        let both = first.iter().filter_map(|(flow, series)| {
+            let other = second.get(flow)?;
+            Some([series.cnps, other.cnps])
+        });
+        let mut pair = CnpPair {
+            policy: policy.clone(),
+            flows: 0,
+            cnps: [0; 2],
+        };
+        for cnps in both {
+            pair.flows += 1;
+            pair.cnps = [pair.cnps[0] + cnps[0], pair.cnps[1] + cnps[1]];
+        }
+        (pair.flows > 0).then_some(pair)
+    };
+    policies.iter().filter_map(of_policy).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_records::{FlowRow, LinkRow, QueueRow, RateRow, sample};
+    use lab_units::{Bytes, FlowId};
+
+    use super::*;
+    use crate::testing;
+
+    fn rate(policy: &str, flow: u32, cnps: u64) -> RateRow {
+        let rate = sample::link("dc1", "dc2", 1, 1).rate_bps;
+        RateRow {
+            policy: policy.into(),
+            repetition: 0,
+            time_ns: Nanos::new(cnps),
+            flow_id: FlowId(flow),
+            rate_bps: rate,
+            emu_rate_bps: rate,
+            target_bps: rate,
+            alpha: 0.5,
+            cnps,
+        }
+    }
+
+    /// A run under `a` of a flow from dc1 to dc2 that queues `queued` bytes in turn.
+    fn run(queued: &[u64], marks: u64, rates: &[RateRow]) -> testing::TestRun {
+        let link = sample::link("dc1", "dc2", 1, 1);
+        let counter = LinkRow {
+            tx_bytes: Bytes::new(1_000 * marks),
+            marks: Some(marks),
+            ..sample::counter(&link, "a")
+        };
+        let idle = sample::counter(&sample::link("dc2", "dc3", 1, 1), "a");
+        let queues = queued.iter().map(|&bytes| QueueRow {
+            backlog_bytes: Bytes::new(bytes),
+            ..sample::queue(&link, "a")
+        });
+        let queues: Vec<QueueRow> = queues.collect();
+        testing::run(&testing::info(), |writer| {
+            writer.append_flow(&FlowRow {
+                dst_host: "dc2/h1".into(),
+                dst_dc: "dc2".into(),
+                ..testing::flow("a", 0, Some(2.0))
+            })?;
+            writer.append(&[counter, idle])?;
+            writer.append(&queues)?;
+            writer.append(rates)
+        })
+    }
+
+    #[test]
+    fn links_are_paired_and_cnps_are_those_of_flows_that_both_sampled() {
+        // A CNP total only grows, whatever the order of rows.
+        let first = run(
+            &[30, 10, 20],
+            4,
+            &[rate("a", 0, 7), rate("a", 0, 3), rate("a", 1, 5)],
+        );
+        let second = run(&[50], 2, &[rate("a", 0, 6), rate("b", 1, 9)]);
+        let runs = [&first.dir, &second.dir];
+        let flows = Flows::read(runs, vec!["a".into()]).unwrap();
+        let links = Links::read(runs, &flows).unwrap();
+        let side = |bytes, mean, peak, marks| LinkSide {
+            bytes,
+            mean_queue_bytes: Some(mean),
+            peak_queue_bytes: Some(peak),
+            marks: Some(marks),
+            drops: 0,
+        };
+        let pair = LinkPair {
+            policy: "a".into(),
+            link: "dc1-dc2".into(),
+            from_dc: "dc1".into(),
+            to_dc: "dc2".into(),
+            runs: [side(4_000, 20, 30, 4), side(2_000, 50, 50, 2)],
+        };
+        assert_eq!(links.pairs, [pair]);
+        let cnps = CnpPair {
+            policy: "a".into(),
+            flows: 1,
+            cnps: [7, 6],
+        };
+        assert_eq!((links.cnps, links.truncated), (vec![cnps], [0, 0]));
+    }
+}
