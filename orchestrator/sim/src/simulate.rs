@@ -3,7 +3,7 @@
 use lab_plan::{HostProfile, Plan, Semantics};
 
 use crate::{
-    cc::{CongestionControl, NoControl, WithControl, with_control},
+    cc::{CongestionControl, Dcqcn, NoControl, WithControl, with_control},
     error::SimError,
     network::Network,
     run::{self, Observer, Outcome, RunOptions},
@@ -77,7 +77,10 @@ pub fn simulate_with<T, F: FnOnce(RunContext<'_>, Run<'_>) -> T>(
     let prepared = PreparedRun { job, options, body };
     match transport.profile {
         HostProfile::Rnic => with_control(&transport.cc, transport.semantics, prepared),
-        HostProfile::Rxe => prepared.run_world::<T, Rxe, NoControl>(()),
+        HostProfile::Rxe => match transport.cc.in_lab() {
+            None => prepared.run_world::<T, Rxe, NoControl>(()),
+            Some(dcqcn) => prepared.run_world::<T, Rxe, Dcqcn>(dcqcn.into()),
+        },
     }
 }
 

@@ -44,6 +44,10 @@ const PLAIN: &str = "none: every QP sends at line rate within a window of the ma
 const RXE: &str = "SoftRoCE: no congestion control, 129 packets of a QP under way, one first-in, \
                    first-out queue per host, ACKs on request";
 
+/// Hosts of the lab under congestion control.
+const PACED: &str = "SoftRoCE: 129 packets of a QP under way, 65 of them in its pacer, ACKs on request, a \
+                     NACK for each gap";
+
 /// True if the transport is as without a section `transport`.
 fn is_plain(transport: &TransportPlan) -> bool {
     transport.semantics == Semantics::Paper
@@ -83,24 +87,27 @@ fn congestion_control(cc: &CcPlan) -> String {
 }
 
 fn hosts(transport: &TransportPlan) -> String {
+    let timeout = |time: Nanos| format!("retransmission after {}", about_time(time));
+    let timeout = transport
+        .retransmit_timeout_ns
+        .map_or("retransmission by NACKs alone".to_owned(), timeout);
+    let payload = transport.payload_bytes;
+    if transport.profile == HostProfile::Rxe {
+        return format!("payload {payload} B; {PACED}; {timeout}");
+    }
     let window = match transport.window {
         WindowPlan::None => "no window".to_owned(),
         WindowPlan::Bdp => "window of the maximum bandwidth-delay product".to_owned(),
         WindowPlan::Bytes(bytes) => format!("window of {bytes}"),
     };
-    let timeout = |time: Nanos| format!("retransmission after {}", about_time(time));
     format!(
-        "payload {} B; {window}; ACKs {} data; at least {} between NACKs; {}",
-        transport.payload_bytes,
+        "payload {payload} B; {window}; ACKs {} data; at least {} between NACKs; {timeout}",
         if transport.ack_priority {
             "before"
         } else {
             "with"
         },
         about_time(transport.nack_interval_ns),
-        transport
-            .retransmit_timeout_ns
-            .map_or("retransmission by NACKs alone".to_owned(), timeout),
     )
 }
 

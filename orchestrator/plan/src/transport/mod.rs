@@ -46,7 +46,8 @@ pub enum HostProfile {
     /// Hardware: the QPs of a host send in turns, and every packet is acknowledged.
     Rnic,
     /// SoftRoCE of Linux 6.1, as the kernel engine runs it: a QP puts its window into the host's egress
-    /// queue at once, the queue is first in, first out, and ACKs come on request.
+    /// queue at once, or under congestion control into its pacer, the queue is first in, first out, and
+    /// ACKs come on request.
     Rxe,
 }
 

@@ -84,15 +84,19 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
 }
 
 /// Returns the model of the hosts' RDMA devices: rxe's where unset parameters follow it and the scenario
-/// asks for nothing that rxe does not have.
+/// asks for nothing that rxe, with the lab's pacer, does not have.
 pub(crate) fn profile(
     spec: &TransportSpec,
     generator: &Generator,
     follows_rxe: bool,
 ) -> HostProfile {
-    let has_control = !matches!(spec.cc, None | Some(CcSpec::None));
+    let has_other_control = match &spec.cc {
+        None | Some(CcSpec::None) => false,
+        Some(CcSpec::Dcqcn(settings)) => settings.preset == Some(Preset::Artifact),
+        Some(_) => true,
+    };
     let departs = spec.semantics == Semantics::Artifact
-        || has_control
+        || has_other_control
         || spec.window.is_some()
         || spec.retransmit_timeout == Some(TimeoutSpec::None)
         || spec.payload.is_some_and(|payload| payload != generator.mtu)

@@ -59,6 +59,8 @@ pub struct NoControl {
 impl CongestionControl for NoControl {
     type Parameters = ();
 
+    const PACES: bool = false;
+
     fn new((): &(), facts: QpFacts, _: SimTime) -> Self {
         Self {
             rate: facts.line_rate,

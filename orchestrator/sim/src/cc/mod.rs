@@ -110,6 +110,9 @@ pub trait CongestionControl: Sized {
         Notification::Echo
     }
 
+    /// True if the rate may fall below the NIC's, so that a host paces its QPs.
+    const PACES: bool = true;
+
     /// True if switches write telemetry into packets.
     const HAS_INT: bool = false;
 

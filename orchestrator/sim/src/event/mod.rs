@@ -26,6 +26,8 @@ pub enum EventKind {
     FlowStart,
     /// Timer of this QP's congestion control.
     CcTimer,
+    /// Time of the first packet in this QP's pacer.
+    Paced,
     /// Retransmission time-out of this QP.
     Timeout,
     /// Sample of the DCI switch's queues for LCMP.
@@ -44,13 +46,14 @@ pub enum EventKind {
     SampleRates,
 }
 
-const ALL: [EventKind; 14] = [
+const ALL: [EventKind; 15] = [
     EventKind::Fault,
     EventKind::Arrive,
     EventKind::Wake,
     EventKind::NicAwake,
     EventKind::FlowStart,
     EventKind::CcTimer,
+    EventKind::Paced,
     EventKind::Timeout,
     EventKind::Monitor,
     EventKind::FlowGc,

@@ -193,6 +193,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             EventKind::NicAwake => self.kick_nic(event.index),
             EventKind::FlowStart => self.start_flow(),
             EventKind::CcTimer => self.cc_timer_due(event.index),
+            EventKind::Paced => self.paced_due(event.index),
             EventKind::Timeout => self.timeout_due(event.index),
             EventKind::Fault => self.fault_due(event.index as usize),
             EventKind::Monitor => self.monitor_due(),

@@ -1,8 +1,13 @@
 //! Sending QPs, and the slab that holds them.
 
+use std::collections::VecDeque;
+
 use lab_units::BitsPerSec;
 
-use crate::{cc::CongestionControl, network::WireClock, semantics::SemanticsRules, time::SimTime};
+use crate::{
+    cc::CongestionControl, network::WireClock, packet::Packet, semantics::SemanticsRules,
+    time::SimTime,
+};
 
 /// No slot of a slab.
 pub(super) const NONE: u32 = u32::MAX;
@@ -35,21 +40,28 @@ pub(super) struct Qp<C> {
     pub cnps: u64,
     /// Time-outs since the last acknowledged packet.
     pub timeouts: u8,
+    /// Packets that wait for their times, in order (profile `rxe` under congestion control).
+    pub pacer: VecDeque<Packet>,
     /// Packets sent since the last one with an ACK request (profile `rxe`).
     pub not_acked: u32,
     /// True from a retry to the next ACK (profile `rxe`).
     pub has_retried: bool,
     /// Times of the scheduled events; events at other times are stale.
     pub cc_timer_at: SimTime,
+    pub paced_at: SimTime,
     pub timeout_at: SimTime,
     /// Congestion control.
     pub control: C,
 }
 
 impl<C: CongestionControl> Qp<C> {
-    /// Returns true if the window holds the QP; one packet may always be under way.
+    /// Returns true if the window holds the QP; one packet may always be under way. Of a QP with a pacer the
+    /// window held the packets before they went there.
     #[inline]
     pub fn is_full(&self, payload: u32) -> bool {
+        if !self.pacer.is_empty() {
+            return false;
+        }
         let unacked = u64::from(self.next - self.acked) * u64::from(payload);
         unacked > 0 && unacked >= self.window
     }

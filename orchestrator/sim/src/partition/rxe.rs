@@ -6,16 +6,19 @@ use lab_records::StoryEvent;
 use super::{Partition, qp::Qp, receiver::Receiver};
 use crate::{
     cc::CongestionControl,
+    event::EventKind,
     packet::{DATA_CLASS, Kind, Packet},
     semantics::{
         SemanticsRules,
-        rxe::{MAX_NOT_ACKED, MAX_UNACKED},
+        rxe::{MAX_NOT_ACKED, MAX_PACED, MAX_UNACKED, REFILL_PACED},
     },
+    time::SimTime,
     world::{SimFlow, Transport},
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Puts all packets that the window of a QP allows into its host's egress queue.
+    /// Puts all packets that the window of a QP allows into its host's egress queue, or under congestion
+    /// control into the QP's pacer, as many as it may hold.
     pub(super) fn queue_window(&mut self, slot: u32) {
         let world = self.world;
         let Some(qp) = self.qps.get_mut(slot) else {
@@ -27,20 +30,72 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             qp.last_answer_at = self.now; // No answer was due before.
         }
         let first = qp.next;
-        while let Some(packet) = qp.next_packet(flow, &world.transport, S::DATA_HEADER_BYTES) {
-            let to = world.network.nodes[flow.dst as usize].host;
+        let to = world.network.nodes[flow.dst as usize].host;
+        while qp.pacer.len() < MAX_PACED
+            && let Some(packet) = qp.next_packet(flow, &world.transport, S::DATA_HEADER_BYTES)
+        {
             self.work.data_packets += 1;
-            let port = world.network.nodes[flow.src as usize].ports.start;
-            let egress = &mut self.ports[(port - self.first_port) as usize];
-            egress.enqueue(&mut self.queued, packet.to_host(to));
+            let packet = packet.to_host(to);
+            if C::PACES {
+                qp.pacer.push_back(packet);
+            } else {
+                let port = world.network.nodes[flow.src as usize].ports.start;
+                let egress = &mut self.ports[(port - self.first_port) as usize];
+                egress.enqueue(&mut self.queued, packet);
+            }
         }
-        let is_held = qp.next < flow.packets && qp.next > first;
+        let is_held = qp.next < flow.packets && qp.next > first && qp.pacer.len() < MAX_PACED;
         if is_held {
             self.trace_flow(id, flow.src, StoryEvent::WindowFull);
         }
+        self.schedule_pacer(slot);
+        self.schedule_cc_timer(slot);
     }
 
-    /// Returns true if the sender ignores an answer: one to packets acknowledged before. The answer
+    /// Schedules the first packet of a QP's pacer for the time that its rate allows.
+    pub(super) fn schedule_pacer(&mut self, slot: u32) {
+        let now = self.now;
+        if !(S::IS_RXE && C::PACES) {
+            return;
+        }
+        let Some(qp) = self.qps.get_mut(slot) else {
+            return;
+        };
+        qp.is_scheduled = !qp.pacer.is_empty();
+        let at = qp.next_at.max(now);
+        if qp.is_scheduled && at != qp.paced_at {
+            qp.paced_at = at;
+            self.events.push(at, EventKind::Paced, slot);
+        }
+    }
+
+    /// Puts the first packet of a QP's pacer into its host's egress queue.
+    pub(super) fn paced_due(&mut self, slot: u32) {
+        let (now, world) = (self.now, self.world);
+        let Some(qp) = self.qps.get_mut(slot).filter(|qp| qp.paced_at == now) else {
+            return;
+        };
+        qp.paced_at = SimTime::MAX;
+        let Some(packet) = qp.pacer.pop_front() else {
+            return;
+        };
+        let bytes = u32::from(packet.bytes);
+        qp.last_bytes = bytes;
+        qp.next_at = now + S::clock(qp.clock.on_wire(bytes));
+        qp.control.on_sent(now, bytes, &world.control);
+        let is_low = qp.pacer.len() < REFILL_PACED;
+        let node = world.flows[qp.flow as usize].src;
+        let port = self.nic_port(node);
+        let egress = &mut self.ports[(port - self.first_port) as usize];
+        egress.enqueue(&mut self.queued, packet);
+        if is_low {
+            self.queue_window(slot);
+        }
+        self.apply_control(slot);
+        self.kick_nic(port);
+    }
+
+    /// Returns true if the sender ignores an ACK or NACK: one to packets acknowledged before. The answer
     /// restarts the QP's timer even so.
     pub(super) fn ignores_answer(&mut self, slot: u32, answer: &Packet) -> bool {
         let now = self.now;

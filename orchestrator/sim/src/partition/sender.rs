@@ -5,6 +5,8 @@
 //! retransmission time-out goes back too (InfiniBand volume 1, 9.7.6); the artifact's never does. `rxe` has
 //! the differences of SoftRoCE.
 
+use std::collections::VecDeque;
+
 use lab_records::StoryEvent;
 
 use super::{
@@ -63,9 +65,11 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             last_answer_at: self.now,
             cnps: 0,
             timeouts: 0,
+            pacer: VecDeque::new(),
             not_acked: 0,
             has_retried: false,
             cc_timer_at: SimTime::MAX,
+            paced_at: SimTime::MAX,
             timeout_at: SimTime::MAX,
             control,
         });
@@ -123,7 +127,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let slot = self.qp_of[flow.sending as usize];
         let now = self.now;
         let payload = u64::from(self.world.transport.payload);
-        if S::IS_RXE && self.ignores_answer(slot, packet) {
+        if S::IS_RXE && packet.kind != Kind::Cnp && self.ignores_answer(slot, packet) {
             return;
         }
         let Some(qp) = self.qps.get_mut(slot) else {

@@ -20,6 +20,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         } else if let Some(window) = qp.control.window_bytes() {
             qp.window = window.min(world.window(qp.rate, qp.line_rate));
         }
+        self.schedule_pacer(slot);
         self.schedule_cc_timer(slot);
     }
 

@@ -8,9 +8,11 @@
 //!   further ones until the next ACK, as it ignores answers to packets acknowledged before.
 //! - A QP that retries without limit (retry count 7) goes back at each time-out, see [`timer`].
 //!
-//! rxe has a second limit, 64 packets that the host has not released (`RXE_INFLIGHT_SKBS_PER_QP_HIGH`).
-//! It never binds in the lab: the queue of a host is netem, which disowns packets as it queues them
-//! (`skb_orphan_partial`).
+//! rxe has a second limit, 64 packets that the host has not released (`RXE_INFLIGHT_SKBS_PER_QP_HIGH`). It
+//! binds under congestion control, where packets wait in the pacer: at most [`MAX_PACED`], and more only once
+//! fewer than [`REFILL_PACED`] are left or an answer comes. A QP that goes back sends its packets that are in
+//! the pacer first. Without congestion control the limit never binds: the queue of a host is netem, which
+//! disowns packets as it queues them (`skb_orphan_partial`).
 //!
 //! Sources: `rxe_req.c`, `rxe_comp.c` and `rxe_resp.c` of
 //! <https://github.com/torvalds/linux/tree/v6.1/drivers/infiniband/sw/rxe>; both comparisons with the
@@ -29,6 +31,12 @@ pub const MAX_UNACKED: u32 = 129;
 /// Packets without an ACK request after which the next one has it: `RXE_MAX_PKT_PER_ACK` = 64 is exceeded
 /// by a counter that starts at 0, so that every 66th packet of a long message is acknowledged.
 pub const MAX_NOT_ACKED: u32 = 65;
+
+/// Packets of a QP in its pacer: one more than `RXE_INFLIGHT_SKBS_PER_QP_HIGH` = 64.
+pub const MAX_PACED: usize = 65;
+
+/// Packets in a pacer below which a QP that it held sends more: `RXE_INFLIGHT_SKBS_PER_QP_LOW`.
+pub const REFILL_PACED: usize = 16;
 
 /// Rules of the paper, SoftRoCE hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

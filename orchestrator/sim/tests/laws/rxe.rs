@@ -173,11 +173,38 @@ fn a_flow_without_a_live_path_is_given_up_after_its_deadline() {
     );
 }
 
+/// A flow of 100 packets under congestion control puts 65 into its pacer. Its link is cut as packets 8 to 11 are
+/// on it. The NACK finds some of the 65 still in the pacer: they leave first, and then all from 8 on.
+#[test]
+fn packets_in_the_pacer_leave_before_those_that_are_sent_again() {
+    let (_, run) = run("
+name: paced
+topology:
+  defaults: { host_link: { rate: 100 Mbit } }
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 100 Mbit, delay: 1 ms, ecn: { k_min: 100 kB, k_max: 1 MB, p_max: 1 } }]
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 409600 B }]
+policies: [ecmp]
+scale: { rate: 1, time: 1 }
+faults:
+  - { at: 4 ms, link: [dc1, dc2], down: true }
+  - { at: 4001 us, link: [dc1, dc2], up: true }
+transport: { cc: dcqcn, retransmit_timeout: 2 s }
+");
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert_eq!(run.count(0, StoryEvent::Nacked), 1);
+    assert_eq!((run.go_backs(), run.count(0, StoryEvent::Cnp)), ((1, 0), 0));
+    assert_eq!(run.outcome.work.drops, 4);
+    assert_eq!(run.outcome.work.data_packets, 65 + (100 - 8));
+}
+
 /// What rxe does not have makes it another device.
 #[test]
 fn a_scenario_that_asks_for_more_has_hardware_nics() {
     for transport in [
-        "cc: dcqcn",
+        "cc: timely",
+        "cc: { dcqcn: { preset: artifact } }",
         "window: bdp",
         "pfc: true",
         "retransmit_timeout: none",
@@ -186,6 +213,9 @@ fn a_scenario_that_asks_for_more_has_hardware_nics() {
         let profile = scaled(&pair("size: 1 MB", "", &more)).transport.profile;
         assert_eq!(profile, HostProfile::Rnic, "{transport}");
     }
+    let paced = format!("{AS_IS}\ntransport: {{ cc: dcqcn }}");
+    let paced = scaled(&pair("size: 1 MB", "", &paced)).transport.profile;
+    assert_eq!(paced, HostProfile::Rxe);
     let unscaled = plan(&pair("size: 1 MB", "", "")).transport.profile;
     assert_eq!(unscaled, HostProfile::Rnic);
 }
