@@ -93,6 +93,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
         let Some(kind) = kind else {
             self.take_telemetry(packet);
+            if is_cnp_due {
+                self.kick_nic(port);
+            }
             return;
         };
         let transport = &self.world.transport;
