@@ -28,7 +28,7 @@ pub struct PlaceEstimate {
     pub packet_hops: u64,
     /// Time of the flows by the lab's clock, unless a policy overloads a path.
     pub lab_ns: Nanos,
-    /// Largest share of the place that packets and samples of one second of the lab's clock take, percent.
+    /// Largest share of the place that packets of one second of the lab's clock take, percent.
     pub peak_percent: u32,
 }
 
@@ -68,7 +68,7 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
         wall_ns: wall(capacity, busy_wall, lab, runs),
         packet_hops: packet_hops.saturating_mul(policies),
         lab_ns: saturating_times(lab, runs),
-        peak_percent: busiest_percent(&inputs, &offers, &costs),
+        peak_percent: peak_percent(&offers, &costs),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::{fs, path::PathBuf};
 
-use lab_records::{EngineInfo, FlowRow, LinkRow, Semantics, SimInfo};
+use lab_records::{EngineInfo, FlowRow, LinkRow, RateRow, Semantics, SimInfo, sample};
 use lab_reports::fidelity::{self, Bounds, Comparison, Fidelity, FidelityError};
-use lab_units::{Bytes, Nanos};
+use lab_units::{Bytes, FlowId, Nanos};
 
 use crate::{html, readme, synthetic::Synthetic};
 
@@ -79,6 +79,22 @@ fn scheduled(flow: &FlowRow) -> Nanos {
 fn set_fct(flow: &mut FlowRow, fct: u64) {
     flow.fct_ns = Some(Nanos::new(fct));
     flow.slowdown = FlowRow::slowdown_of(Nanos::new(fct), flow.ideal_fct_ns);
+}
+
+/// A sample of the first flow's rate under `ecmp`.
+fn rate(tenths: u64, cnps: u64) -> RateRow {
+    let link = sample::link("dc1", "dc2", 40, 5);
+    RateRow {
+        policy: "ecmp".into(),
+        repetition: 0,
+        time_ns: Nanos::from_millis(100 * tenths),
+        flow_id: FlowId(0),
+        rate_bps: link.rate_bps,
+        emu_rate_bps: link.rate_bps,
+        target_bps: link.rate_bps,
+        alpha: 0.5,
+        cnps,
+    }
 }
 
 fn near_one(value: Option<f64>) -> bool {
@@ -297,12 +313,16 @@ fn the_comparison_is_written_as_page_and_figures() {
     for row in twins.kernel.links.iter_mut().filter(|row| lossy(row)) {
         row.drops = 3;
     }
-    let comparison = twins.compare("written").expect("runs of one plan");
+    for (run, cnps) in [(&mut twins.kernel, 3), (&mut twins.sim, 2)] {
+        run.rates = [1, 2].map(|tenths| rate(tenths, cnps)).into();
+    }
+    let mut comparison = twins.compare("written").expect("runs of one plan");
     let dir = twins.write("written")[0].join(fidelity::DIR);
     let written = comparison.write(&dir, Some(&[])).expect("a page");
     let page = fs::read_to_string(&written.html).expect("a page");
     html::assert_well_formed(&page);
     insta::assert_snapshot!("fidelity_page", html::text(&page));
+    comparison.fidelity.links.truncate(2);
     insta::assert_json_snapshot!("fidelity_summary", comparison.fidelity);
     let names = written
         .figures

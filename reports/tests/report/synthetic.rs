@@ -8,7 +8,7 @@ use std::{
 
 use lab_records::{
     CertifiedRow, DcPath, DecisionRow, EngineInfo, FlowRow, FlowStatus, GuestCpu, LinkInfo,
-    LinkRow, PfcRow, Phase, QueueRow, RunEnd, RunInfo, RunWriter, UtcTime, sample,
+    LinkRow, PfcRow, Phase, QueueRow, RateRow, RunEnd, RunInfo, RunWriter, UtcTime, sample,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
@@ -36,6 +36,7 @@ pub struct Synthetic {
     pub queues: Vec<QueueRow>,
     pub decisions: Vec<DecisionRow>,
     pub pauses: Vec<PfcRow>,
+    pub rates: Vec<RateRow>,
     pub end: Option<RunEnd>,
 }
 
@@ -49,6 +50,7 @@ impl Synthetic {
             queues: Vec::new(),
             decisions: Vec::new(),
             pauses: Vec::new(),
+            rates: Vec::new(),
             end: Some(end()),
         };
         for policy in ["ecmp", "lcmp"] {
@@ -97,6 +99,7 @@ impl Synthetic {
         writer.append(&self.queues).expect("queues");
         writer.append(&self.decisions).expect("decisions");
         writer.append(&self.pauses).expect("pauses");
+        writer.append(&self.rates).expect("rates");
         if matches!(self.info.engine, EngineInfo::Kernel) && self.end.is_some() {
             let links = self.info.links.iter();
             let rows: Vec<CertifiedRow> = links.flat_map(certified).collect();

@@ -26,6 +26,7 @@ pub fn run(count: u32) -> Synthetic {
         links: Vec::new(),
         queues: Vec::new(),
         decisions: Vec::new(),
+        rates: Vec::new(),
         pauses: Vec::new(),
         end: Some(end()),
         info,

@@ -199,6 +199,30 @@ transport: { cc: dcqcn, retransmit_timeout: 2 s }
     assert_eq!(run.outcome.work.data_packets, 65 + (100 - 8));
 }
 
+/// A receiver sends its CNPs as the marks come, at least 50 us apart, though it acknowledges each 66th packet.
+#[test]
+fn cnps_do_not_wait_for_an_acknowledgement() {
+    let (_, run) = run("
+name: marked
+topology:
+  defaults: { host_link: { rate: 200 Mbit } }
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 100 Mbit, delay: 1 ms, ecn: { k_min: 10 kB, k_max: 20 kB, p_max: 1 } }]
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 2 MB }]
+policies: [ecmp]
+scale: { rate: 1, time: 1 }
+transport: { cc: dcqcn }
+");
+    let cnps = run
+        .flow_events(0)
+        .filter(|event| event.event == StoryEvent::Cnp);
+    let times: Vec<u64> = cnps.map(|event| event.at.nanos_trunc().get()).collect();
+    assert!(times.len() > 10, "{times:?}");
+    let apart = times.windows(2).map(|pair| pair[1] - pair[0]).min();
+    assert!(apart >= Some(50_000), "{apart:?}");
+}
+
 /// What rxe does not have makes it another device.
 #[test]
 fn a_scenario_that_asks_for_more_has_hardware_nics() {
