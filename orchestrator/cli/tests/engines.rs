@@ -184,6 +184,55 @@ fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
+/// `scenarios/8dc-dcqcn.yaml` with an eighth of its flows: both engines pace, mark, notify and go back alike.
+#[test]
+fn kernel_and_simulator_agree_under_congestion_control() {
+    if skips_without_a_lab("kernel_and_simulator_agree_under_congestion_control") {
+        return;
+    }
+    let results = tempfile::tempdir().unwrap();
+    let scenarios = common::root().join("scenarios");
+    let text = std::fs::read_to_string(scenarios.join("8dc-dcqcn.yaml")).unwrap();
+    let sizes = scenarios.join("workloads/websearch.csv");
+    let text = text
+        .replace("workloads/websearch.csv", sizes.to_str().unwrap())
+        .replace("duration: 320 ms", "duration: 40 ms");
+    let scenario = results.path().join("short.yaml");
+    std::fs::write(&scenario, text).unwrap();
+    let run = |engine: &str, verb: &[&str]| {
+        let verb = [verb, &["--policies", "ucmp,lcmp"]].concat();
+        let results = results.path().join(engine);
+        let run = run(&results, &verb, scenario.to_str().unwrap(), "engines-cc");
+        run.path().canonicalize().unwrap()
+    };
+    let runs = [
+        run("kernel", &["up"]),
+        run("simulator", &["sim", "--scaled"]),
+    ];
+    let [kernel, simulator] = runs.each_ref().map(|run| run.to_str().unwrap());
+    let bounds = [
+        "--min-paths",
+        "99%",
+        "--max-p99",
+        "2%",
+        "--min-pearson",
+        "0.99",
+    ];
+    let arguments = [&["fidelity", kernel, simulator, "--json"], &bounds[..]].concat();
+    let out = lcmp_lab(results.path(), &arguments);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let fidelity: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    let cnps = fidelity["cnps"].as_array().unwrap();
+    assert_eq!(cnps.len(), 2);
+    for pair in cnps {
+        let [kernel, simulator] = [0, 1].map(|run| pair["cnps"][run].as_u64().unwrap());
+        assert!(
+            kernel > 500 && kernel.abs_diff(simulator) * 10 <= kernel,
+            "{pair}"
+        );
+    }
+}
+
 /// Returns the difference of a flow's FCTs, parts per million of the simulator's.
 fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
     let fct = |row: &FlowRow| row.emu_fct_ns.expect("it finished").get();

@@ -27,8 +27,11 @@ impl Drawn<'_> {
             }
         }
         let longest = |runs: &[Option<&DirectionSeries>; 2]| {
-            let queues = runs.iter().flatten().flat_map(|one| &one.queue);
-            queues.flatten().copied().max().unwrap_or(0)
+            let shown = |one: &&DirectionSeries| {
+                let queue = one.queue.iter().take(links.grid.narrow_len());
+                queue.flatten().copied().max()
+            };
+            runs.iter().flatten().filter_map(shown).max().unwrap_or(0)
         };
         let mut directions: Vec<_> = directions.into_iter().collect();
         directions.retain(|(_, runs)| longest(runs) > 0);

@@ -1,5 +1,7 @@
 //! The HTML page of a comparison.
 
+use std::cmp::Reverse;
+
 use lab_units::Bytes;
 use maud::{Markup, html};
 
@@ -208,18 +210,21 @@ fn links(fidelity: &Fidelity) -> Markup {
                         }
                     }
                     tbody {
-                        @for pair in &fidelity.links {
-                            tr {
-                                th { (swatched(&labels, &pair.policy)) }
-                                td.t { (pair.from_dc) " → " (pair.to_dc) }
-                                (link_cells(pair))
+                        @for policy in &labels {
+                            @for pair in longest_queues(fidelity, policy) {
+                                tr {
+                                    th { (swatched(&labels, policy)) }
+                                    td.t { (pair.from_dc) " → " (pair.to_dc) }
+                                    (link_cells(pair))
+                                }
                             }
                         }
                     }
                 }
             }
             p.note {
-                "Over all repetitions, the " (fidelity.runs[0].name) " first and the "
+                "The directions with the longest queues, up to " (MAX_DIRECTIONS) " of each policy, over \
+                 all repetitions: the " (fidelity.runs[0].name) " first and the "
                 (fidelity.runs[1].name) " second, with the change under them. Queues are those of the \
                  samples, until the later run's last flow ended: between samples they may have been \
                  longer."
@@ -236,6 +241,16 @@ fn links(fidelity: &Fidelity) -> Markup {
             }
         }
     }
+}
+
+/// Returns the directions with the longest queues under `policy` in either run, longest first.
+fn longest_queues<'a>(fidelity: &'a Fidelity, policy: &str) -> Vec<&'a LinkPair> {
+    let of_policy = fidelity.links.iter().filter(|pair| pair.policy == policy);
+    let longest = |pair: &&LinkPair| pair.runs.iter().map(|side| side.peak_queue_bytes).max();
+    let mut pairs: Vec<&LinkPair> = of_policy.collect();
+    pairs.sort_by_key(|pair| Reverse(longest(pair)));
+    pairs.truncate(MAX_DIRECTIONS);
+    pairs
 }
 
 fn link_cells(pair: &LinkPair) -> Markup {
@@ -329,3 +344,6 @@ fn facts(run: &RunFacts) -> Markup {
         }
     }
 }
+
+/// Number of directions of each policy in the table of links.
+const MAX_DIRECTIONS: usize = 4;

@@ -19,7 +19,7 @@ pub(super) struct Qp<C> {
     pub acked: u32,
     /// Number of the next packet to send.
     pub next: u32,
-    /// True while the NIC's scheduler holds the QP.
+    /// True while the NIC's scheduler, or the pacer, has packets of the QP.
     pub is_scheduled: bool,
     /// True if the window was full at the last iteration that reached the QP.
     pub is_window_full: bool,
