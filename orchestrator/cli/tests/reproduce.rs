@@ -44,7 +44,7 @@ fn published_values_are_shown_where_no_run_is() {
     );
     assert!(!page.contains(&root().display().to_string()), "{page}");
     assert!(
-        page.contains("not emulated: beyond the lab: SoftRoCE has no congestion"),
+        page.contains("not emulated: beyond the lab: it varies the congestion control"),
         "{page}"
     );
 }
