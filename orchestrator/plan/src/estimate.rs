@@ -11,7 +11,7 @@ use crate::{
     frame, ideal,
     model::{Estimate, Flow, LinkKind, MeasurePlan, Plan, PolicyRun, Rdma, Role},
     network::Network,
-    offer::{Costs, Offer, WINDOW, busy, peak_percent, percent, saturating_times},
+    offer::{Costs, Offer, WINDOW, busy, count, peak_percent, percent, saturating_times},
     paths::{self, Paths},
     round_trip::{self, RoundTrips},
     transport::TransportPlan,
@@ -248,10 +248,6 @@ fn packet_vs_delay_percent(inputs: &EstimateInputs<'_>) -> u32 {
         (Some(packet), Some(delay)) => percent(packet.get(), delay.get()),
         _ => 0,
     }
-}
-
-fn count(items: usize) -> u64 {
-    u64::try_from(items).unwrap_or(u64::MAX)
 }
 
 /// Time on the real clock for starting the agents of a run and for aligning its start.

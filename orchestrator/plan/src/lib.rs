@@ -27,8 +27,8 @@
 //! - `load`: the rate that workloads ask for, and the rate that flows offer
 //! - `auto_scale`, `scale`, `paper_units`: similitude, pinned or picked for the [`Capacity`] of a place
 //! - `round_trip`, `policy`, `faults`, `path_costs`: parts that depend on the emulated network
-//! - `estimate`, `offer`, `warnings`: cost, also [at a place](estimate_at()), and facts to know before trusting
-//!   results
+//! - `estimate`, `offer`, `warnings`: cost, also [at a place](estimate_at()), and facts to know before
+//!   trusting results
 //!
 //! Text forms: [`render_table`][], [`render_svg`][]. Decisions of its switches:
 //! [`explain`](explain())[]; their state: [`account`][].

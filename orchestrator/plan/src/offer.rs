@@ -158,16 +158,23 @@ impl Work {
 /// Returns the most work that one window has, ns.
 fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     // Time, whether an offer ends, and its rate: one that starts as another ends comes first.
-    let mut changes: Vec<(u64, bool, u128)> = Vec::with_capacity(2 * offers.len());
-    for offer in offers {
+    let change = |offer: &Offer, is_end: bool| {
         let cost = costs.packets(offer).saturating_add(costs.flow_in_time);
         let span = offer.span.get().max(1);
         let rate = (u128::from(cost.get()) << 32) / u128::from(span);
-        let start = offer.start.get();
-        changes.push((start, false, rate));
-        changes.push((start.saturating_add(span), true, rate));
-    }
-    changes.sort_unstable();
+        let time = offer.start.get();
+        let time = if is_end {
+            time.saturating_add(span)
+        } else {
+            time
+        };
+        (time, is_end, rate)
+    };
+    let starts = offers.iter().map(|offer| change(offer, false));
+    let ends = offers.iter().map(|offer| change(offer, true));
+    let mut changes: Vec<(u64, bool, u128)> = starts.chain(ends).collect();
+    // Starts are in order, and the ends of bursts are: a stable sort merges such runs.
+    changes.sort_by_key(|&(time, is_end, _)| (time, is_end));
     let mut work = Work::default();
     let steps = changes.into_iter().map(|(time, is_end, rate)| {
         let rate = match is_end {
@@ -223,7 +230,7 @@ pub(crate) fn saturating_times(time: Nanos, count: u64) -> Nanos {
     Nanos::new(time.get().saturating_mul(count))
 }
 
-fn count(items: usize) -> u64 {
+pub(crate) fn count(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)
 }
 
