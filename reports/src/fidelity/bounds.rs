@@ -193,14 +193,10 @@ impl Bounds {
     }
 
     fn check_policies(&self, fidelity: &Fidelity) -> Result<(), FidelityError> {
-        let labels: Vec<&str> = fidelity
-            .policies
-            .iter()
-            .filter_map(|it| it.policy.as_deref())
-            .collect();
+        let labels = fidelity.labels();
         for bound in self.bounded().iter().flat_map(|bounded| bounded.bounds) {
             if let Some(policy) = &bound.policy
-                && !labels.contains(&policy.as_str())
+                && !labels.contains(policy)
             {
                 return Err(FidelityError::UnknownPolicy {
                     policy: policy.clone(),

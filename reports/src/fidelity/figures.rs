@@ -34,11 +34,11 @@ pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, Repor
         names,
         dir,
     };
-    let links = &comparison.links;
+    let over_time = &comparison.over_time;
     let mut figures = vec![drawn.slowdowns()?, drawn.residuals()?, drawn.bins()?];
-    figures.push(drawn.queues_over_time(links)?);
-    if !links.cnps.is_empty() {
-        figures.push(drawn.rates_over_time(links)?);
+    figures.push(drawn.queues_over_time(over_time)?);
+    if !comparison.fidelity.cnps.is_empty() {
+        figures.push(drawn.rates_over_time(over_time)?);
     }
     Ok(figures)
 }

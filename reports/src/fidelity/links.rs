@@ -62,14 +62,21 @@ pub struct Links {
     pub pairs: Vec<LinkPair>,
     /// CNPs by policy; empty unless both runs sampled rates.
     pub cnps: Vec<CnpPair>,
-    /// Intervals of the series: the same for both runs.
-    pub grid: TimeGrid,
-    /// Directions of each run over time.
-    pub over_time: [Vec<DirectionSeries>; 2],
-    /// Rates of each run over time.
-    pub rates: [Rates; 2],
+    /// Links and rates over time.
+    pub over_time: OverTime,
     /// Number of truncated rows of each run.
     pub truncated: [u64; 2],
+}
+
+/// Links and rates of each run over time, in the first repetition.
+#[derive(Debug)]
+pub struct OverTime {
+    /// Intervals of the series: the same for both runs.
+    pub grid: TimeGrid,
+    /// Directions of links.
+    pub links: [Vec<DirectionSeries>; 2],
+    /// Rates of QPs.
+    pub rates: [Rates; 2],
 }
 
 impl Links {
@@ -83,7 +90,7 @@ impl Links {
         let starts = flows.runs.iter().flatten().map(|flow| flow.start);
         let last_start = Nanos::new(starts.max().unwrap_or(0));
         let mut sides: BTreeMap<[String; 4], [LinkSide; 2]> = BTreeMap::new();
-        let mut over_time = [Vec::new(), Vec::new()];
+        let mut directions = [Vec::new(), Vec::new()];
         let mut rates = [Rates::new(), Rates::new()];
         let mut truncated = [0; 2];
         for (index, run) in runs.into_iter().enumerate() {
@@ -94,7 +101,7 @@ impl Links {
                 let key = [one.policy, one.link, one.from_dc, one.to_dc];
                 sides.entry(key).or_default()[index] = side;
             }
-            over_time[index] = links.over_time;
+            directions[index] = links.over_time;
             let truncated_rates;
             (rates[index], truncated_rates) = frames::rates(run, &grid)?;
             truncated[index] = links.truncated + truncated_rates;
@@ -114,9 +121,11 @@ impl Links {
         Ok(Self {
             pairs: pairs.map(pair).collect(),
             cnps: cnps(&flows.policies, &rates),
-            grid,
-            over_time,
-            rates,
+            over_time: OverTime {
+                grid,
+                links: directions,
+                rates,
+            },
             truncated,
         })
     }

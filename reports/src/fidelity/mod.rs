@@ -25,7 +25,10 @@ use std::path::{Path, PathBuf};
 use lab_records::{EngineInfo, RunDir, ScaleInfo, draft};
 use serde::Serialize;
 
-use self::{flows::Flows, links::Links};
+use self::{
+    flows::Flows,
+    links::{Links, OverTime},
+};
 pub use crate::text::{coefficient, share_of, size, small_percent as percent};
 use crate::{
     error::ReportError,
@@ -90,7 +93,7 @@ pub struct Comparison {
     pub fidelity: Fidelity,
     flows: Flows,
     bins: Vec<BinPoint>,
-    links: Links,
+    over_time: OverTime,
 }
 
 /// Files of a written comparison.
@@ -137,15 +140,24 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError>
             ],
             policies,
             all,
-            links: links.pairs.clone(),
-            cnps: links.cnps.clone(),
+            links: links.pairs,
+            cnps: links.cnps,
             in_one_run: in_one_run.collect(),
             worst,
         },
         flows,
         bins,
-        links,
+        over_time: links.over_time,
     })
+}
+
+impl Fidelity {
+    /// Returns the labels of the compared policies.
+    #[must_use]
+    pub fn labels(&self) -> Vec<String> {
+        let labels = self.policies.iter().map(|it| it.policy.clone());
+        labels.flatten().collect()
+    }
 }
 
 impl Comparison {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_units::FlowId;
 
-use super::{figures::Drawn, links::Links};
+use super::{figures::Drawn, links::OverTime};
 use crate::{
     error::ReportError,
     figure::{MAX_STRIPS, Strip, Strips, theme::policy_styles},
@@ -15,10 +15,9 @@ use crate::{
 
 impl Drawn<'_> {
     /// Returns the queues of the directions where they are longest, of both runs.
-    pub fn queues_over_time(&self, links: &Links) -> Result<Captioned, ReportError> {
-        let edges = links.grid.narrow_edges(STRIP_MERGED);
+    pub fn queues_over_time(&self, over_time: &OverTime) -> Result<Captioned, ReportError> {
         let mut directions: BTreeMap<[&str; 3], [Option<&DirectionSeries>; 2]> = BTreeMap::new();
-        for (index, series) in links.over_time.iter().enumerate() {
+        for (index, series) in over_time.links.iter().enumerate() {
             for one in series {
                 if self.flows.policies.contains(&one.policy) {
                     let key = [&one.policy, &one.from_dc, &one.to_dc].map(String::as_str);
@@ -28,7 +27,7 @@ impl Drawn<'_> {
         }
         let longest = |runs: &[Option<&DirectionSeries>; 2]| {
             let shown = |one: &&DirectionSeries| {
-                let queue = one.queue.iter().take(links.grid.narrow_len());
+                let queue = one.queue.iter().take(over_time.grid.narrow_len());
                 queue.flatten().copied().max()
             };
             runs.iter().flatten().filter_map(shown).max().unwrap_or(0)
@@ -38,25 +37,18 @@ impl Drawn<'_> {
         let left_out = directions.len().saturating_sub(MAX_STRIPS);
         directions.sort_by_key(|(_, runs)| std::cmp::Reverse(longest(runs)));
         directions.truncate(MAX_STRIPS);
-        let line = |one: &Option<&DirectionSeries>| {
-            let megabytes = |index: usize| {
-                let bytes = (*one)?.queue[index]?;
-                Some(to_float(bytes) / 1e6)
-            };
-            merged(&edges, megabytes, largest)
-        };
-        let strip = |([policy, from, to], runs): &([&str; 3], [_; 2])| Strip {
-            label: format!("{policy}: {from} → {to}"),
-            attributes: String::new(),
-            is_share: false,
-            lines: runs.iter().map(line).collect(),
-        };
+        let strips = directions.into_iter().map(|([policy, from, to], runs)| {
+            let label = format!("{policy}: {from} → {to}");
+            (label, runs)
+        });
+        let megabytes =
+            |one: &DirectionSeries, index: usize| Some(to_float(one.queue[index]?) / 1e6);
         let figure = Strips {
             name: "fidelity-queues",
             of: "direction",
             title: "longest queue sampled (MB)",
             missing: "no queue was sampled, or none held a byte when it was",
-            ..self.strips(links, directions.iter().map(strip).collect())
+            ..self.strips(over_time, strips, megabytes, largest)
         };
         let mut caption =
             "Longest sample of each egress queue in each interval, of both runs in their \
@@ -70,36 +62,31 @@ impl Drawn<'_> {
     }
 
     /// Returns the rates of the QPs under congestion control, of both runs.
-    pub fn rates_over_time(&self, links: &Links) -> Result<Captioned, ReportError> {
-        let edges = links.grid.narrow_edges(STRIP_MERGED);
+    pub fn rates_over_time(&self, over_time: &OverTime) -> Result<Captioned, ReportError> {
         let mut flows: BTreeMap<(usize, FlowId), [Option<&RateSeries>; 2]> = BTreeMap::new();
         for (position, policy) in self.flows.policies.iter().enumerate() {
-            for (index, rates) in links.rates.iter().enumerate() {
+            for (index, rates) in over_time.rates.iter().enumerate() {
                 for (flow, series) in rates.get(policy).into_iter().flatten() {
                     flows.entry((position, *flow)).or_default()[index] = Some(series);
                 }
             }
         }
         let left_out = flows.len().saturating_sub(MAX_STRIPS);
-        let line = |series: &Option<&RateSeries>| {
-            let gigabits = |index: usize| {
-                let means = &(*series)?.means;
-                means.get(index).copied().flatten().map(|rate| rate / 1e9)
-            };
-            merged(&edges, gigabits, mean)
-        };
-        let strip = |(&(policy, flow), runs): (&(usize, FlowId), &[_; 2])| Strip {
-            label: format!("{}: flow {flow}", self.flows.policies[policy]),
-            attributes: String::new(),
-            is_share: false,
-            lines: runs.iter().map(line).collect(),
+        let strips = flows.into_iter().take(MAX_STRIPS);
+        let strips = strips.map(|((policy, flow), runs)| {
+            let label = format!("{}: flow {flow}", self.flows.policies[policy]);
+            (label, runs)
+        });
+        let gigabits = |one: &RateSeries, index: usize| {
+            let mean = one.means.get(index).copied().flatten();
+            mean.map(|rate| rate / 1e9)
         };
         let figure = Strips {
             name: "fidelity-rates",
             of: "flow",
             title: "rate of the sending QP (Gbit/s)",
             missing: "No rate was sampled.",
-            ..self.strips(links, flows.iter().take(MAX_STRIPS).map(strip).collect())
+            ..self.strips(over_time, strips, gigabits, mean)
         };
         let mut caption =
             "Rate that congestion control allows the flow's queue pair, R_C, mean of the \
@@ -113,16 +100,34 @@ impl Drawn<'_> {
         self.captioned(&figure, "Rates over time", caption)
     }
 
-    fn strips(&self, links: &Links, strips: Vec<Strip>) -> Strips {
+    /// Returns the strips of what has a label and a series in each run that has it.
+    fn strips<T>(
+        &self,
+        over_time: &OverTime,
+        strips: impl Iterator<Item = (String, [Option<T>; 2])>,
+        value: impl Fn(T, usize) -> Option<f64>,
+        merge: fn(&[f64]) -> f64,
+    ) -> Strips
+    where
+        T: Copy,
+    {
+        let edges = over_time.grid.narrow_edges(STRIP_MERGED);
+        let strip = |(label, runs): (String, [Option<T>; 2])| Strip {
+            label,
+            attributes: String::new(),
+            is_share: false,
+            lines: (runs.iter())
+                .map(|one| merged(&edges, |index| value((*one)?, index), merge))
+                .collect(),
+        };
         let runs = self.names.map(str::to_owned);
-        let edges = links.grid.narrow_edges(STRIP_MERGED);
         Strips {
             name: "",
             of: "",
             each: "run",
             lines: runs.iter().cloned().zip(policy_styles(&runs)).collect(),
-            strips,
-            times: links.grid.middles(&edges),
+            strips: strips.map(strip).collect(),
+            times: over_time.grid.middles(&edges),
             faults: Vec::new(),
             title: "",
             missing: "",

@@ -106,11 +106,7 @@ fn banner(fidelity: &Fidelity, broken: Option<&[Broken]>) -> Markup {
 }
 
 fn agreement(fidelity: &Fidelity) -> Markup {
-    let labels: Vec<String> = fidelity
-        .policies
-        .iter()
-        .filter_map(|it| it.policy.clone())
-        .collect();
+    let labels = fidelity.labels();
     html! {
         table {
             thead {
@@ -188,11 +184,7 @@ fn note(fidelity: &Fidelity) -> Markup {
 }
 
 fn links(fidelity: &Fidelity) -> Markup {
-    let labels: Vec<String> = fidelity
-        .policies
-        .iter()
-        .filter_map(|it| it.policy.clone())
-        .collect();
+    let labels = fidelity.labels();
     html! {
         @if fidelity.links.is_empty() { p { "No link counters were recorded." } }
         @else {

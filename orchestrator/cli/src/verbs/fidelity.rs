@@ -164,8 +164,8 @@ fn links(fidelity: &Fidelity) -> String {
         "CNPs",
     ];
     let mut rows = vec![heads.map(str::to_owned)];
-    for policy in fidelity.policies.iter().filter_map(|it| it.policy.as_ref()) {
-        let of_policy = fidelity.links.iter().filter(|pair| pair.policy == *policy);
+    for policy in fidelity.labels() {
+        let of_policy = fidelity.links.iter().filter(|pair| pair.policy == policy);
         let mean = |pair: &&LinkPair| pair.runs[0].mean_queue_bytes;
         let Some(pair) = of_policy.max_by_key(mean) else {
             continue;
@@ -175,9 +175,9 @@ fn links(fidelity: &Fidelity) -> String {
             let shown = |side| value(side).map_or("–".to_owned(), show);
             pair.runs.each_ref().map(shown).join(" · ")
         };
-        let cnps = fidelity.cnps.iter().find(|it| it.policy == *policy);
+        let cnps = fidelity.cnps.iter().find(|it| it.policy == policy);
         rows.push([
-            policy.clone(),
+            policy,
             format!("{} → {}", pair.from_dc, pair.to_dc),
             both(|side| side.mean_queue_bytes, size),
             both(|side| side.peak_queue_bytes, size),
