@@ -11,7 +11,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use self::common::{Outcome, command_in, root};
+use self::common::{NOBODY, Outcome, command_in, root};
 
 fn run_in(folder: &Path, arguments: &[&str]) -> Outcome {
     command_in(folder, arguments).output().unwrap().into()
@@ -592,8 +592,6 @@ fn a_lab_without_root_is_refused_before_anything_is_created() {
         assert_eq!(made, 0, "{place:?}: a run directory was made");
     }
 }
-
-const NOBODY: u32 = 65_534;
 
 /// A script that reads standard output gets one object, whatever happens.
 #[test]

@@ -14,7 +14,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use self::common::{Outcome, root};
+use self::common::{NOBODY, Outcome, root};
 
 /// A clone with the real launcher, in a folder whose name has a space.
 struct Clone {
@@ -139,8 +139,6 @@ fn is_root() -> bool {
 }
 
 const SOURCE: &str = "orchestrator/cli/src/main.rs";
-
-const NOBODY: u32 = 65_534;
 
 #[test]
 fn it_builds_when_a_source_is_newer_and_is_silent_otherwise() {

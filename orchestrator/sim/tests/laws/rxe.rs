@@ -28,6 +28,23 @@ fn one(packets: u64, more: &str) -> (Plan, Run) {
     run(&pair(&flow, "", &format!("{AS_IS}\n{more}")))
 }
 
+/// Returns the scenario of a flow of `size` over 100 Mbit/s, a packet of 332 us each, from hosts at `host_rate`.
+fn slow(host_rate: &str, size: &str, link: &str, more: &str) -> String {
+    format!(
+        "
+name: slow
+topology:
+  defaults: {{ host_link: {{ rate: {host_rate} }} }}
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]
+  links: [{{ between: [dc1, dc2], rate: 100 Mbit, delay: 1 ms{link} }}]
+traffic:
+  - flows: [{{ from: dc1/h1, to: dc2/h1, size: {size} }}]
+policies: [ecmp]
+{AS_IS}
+{more}"
+    )
+}
+
 /// The plan's ideal FCT counts the packets of each message, with the headers of its operation.
 #[test]
 fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
@@ -131,23 +148,19 @@ fn a_gap_causes_one_nack_and_go_back_n() {
 /// the second cut loses the next ones after packet 7, and their NACK comes before the first message's ACK.
 #[test]
 fn a_second_nack_without_an_ack_between_waits_for_the_time_out() {
-    let (plan, run) = run("
-name: gaps
-topology:
-  defaults: { host_link: { rate: 100 Mbit } }
-  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
-  links: [{ between: [dc1, dc2], rate: 100 Mbit, delay: 1 ms }]
-traffic:
-  - flows: [{ from: dc1/h1, to: dc2/h1, size: 409600 B }]
-policies: [ecmp]
-scale: { rate: 1, time: 1 }
+    let (plan, run) = run(&slow(
+        "100 Mbit",
+        "409600 B",
+        "",
+        "
 faults:
   - { at: 4 ms, link: [dc1, dc2], down: true }
   - { at: 4001 us, link: [dc1, dc2], up: true }
   - { at: 35500 us, link: [dc1, dc2], down: true }
   - { at: 35501 us, link: [dc1, dc2], up: true }
 transport: { retransmit_timeout: 60 ms }
-");
+",
+    ));
     let timeout = timer(plan.transport.retransmit_timeout_ns.expect("it has one"));
     assert_eq!(run.outcome.reason, EndReason::Finished);
     assert_eq!(run.count(0, StoryEvent::Nacked), 2);
@@ -177,21 +190,17 @@ fn a_flow_without_a_live_path_is_given_up_after_its_deadline() {
 /// on it. The NACK finds some of the 65 still in the pacer: they leave first, and then all from 8 on.
 #[test]
 fn packets_in_the_pacer_leave_before_those_that_are_sent_again() {
-    let (_, run) = run("
-name: paced
-topology:
-  defaults: { host_link: { rate: 100 Mbit } }
-  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
-  links: [{ between: [dc1, dc2], rate: 100 Mbit, delay: 1 ms, ecn: { k_min: 100 kB, k_max: 1 MB, p_max: 1 } }]
-traffic:
-  - flows: [{ from: dc1/h1, to: dc2/h1, size: 409600 B }]
-policies: [ecmp]
-scale: { rate: 1, time: 1 }
+    let (_, run) = run(&slow(
+        "100 Mbit",
+        "409600 B",
+        ", ecn: { k_min: 100 kB, k_max: 1 MB, p_max: 1 }",
+        "
 faults:
   - { at: 4 ms, link: [dc1, dc2], down: true }
   - { at: 4001 us, link: [dc1, dc2], up: true }
 transport: { cc: dcqcn, retransmit_timeout: 2 s }
-");
+",
+    ));
     assert_eq!(run.outcome.reason, EndReason::Finished);
     assert_eq!(run.count(0, StoryEvent::Nacked), 1);
     assert_eq!((run.go_backs(), run.count(0, StoryEvent::Cnp)), ((1, 0), 0));
@@ -202,18 +211,14 @@ transport: { cc: dcqcn, retransmit_timeout: 2 s }
 /// A receiver sends its CNPs as the marks come, at least 50 us apart, though it acknowledges each 66th packet.
 #[test]
 fn cnps_do_not_wait_for_an_acknowledgement() {
-    let (_, run) = run("
-name: marked
-topology:
-  defaults: { host_link: { rate: 200 Mbit } }
-  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
-  links: [{ between: [dc1, dc2], rate: 100 Mbit, delay: 1 ms, ecn: { k_min: 10 kB, k_max: 20 kB, p_max: 1 } }]
-traffic:
-  - flows: [{ from: dc1/h1, to: dc2/h1, size: 2 MB }]
-policies: [ecmp]
-scale: { rate: 1, time: 1 }
+    let (_, run) = run(&slow(
+        "200 Mbit",
+        "2 MB",
+        ", ecn: { k_min: 10 kB, k_max: 20 kB, p_max: 1 }",
+        "
 transport: { cc: dcqcn }
-");
+",
+    ));
     let cnps = run
         .flow_events(0)
         .filter(|event| event.event == StoryEvent::Cnp);
