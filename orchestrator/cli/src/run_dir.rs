@@ -97,9 +97,9 @@ pub fn kernel_release() -> String {
         .unwrap_or_default()
 }
 
-/// Returns the hash by which a run's records name their plan.
-pub fn plan_hash(plan: &Plan) -> String {
-    hash(&plan_text(plan))
+/// Returns the hash of what a run of `plan` depends on.
+pub fn identity(plan: Plan) -> String {
+    hash(&plan_text(&plan.inputs()))
 }
 
 /// Returns the plan as the text of `plan.json`.

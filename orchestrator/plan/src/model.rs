@@ -75,6 +75,20 @@ pub struct Plan {
     pub warnings: Vec<Warning>,
 }
 
+impl Plan {
+    /// Returns the plan without what it says of itself, its cost, warnings and reasons of its scale: plans of
+    /// two versions of the program with the same inputs are of the same run.
+    #[must_use]
+    pub fn inputs(self) -> Self {
+        Self {
+            auto_scale: None,
+            estimate: Estimate::default(),
+            warnings: Vec::new(),
+            ..self
+        }
+    }
+}
+
 /// Factors emulated ÷ paper: rates by `rate`, times by `time`, sizes by `size = rate · time`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
@@ -518,7 +532,7 @@ impl FaultChange {
 }
 
 /// Cost of a run of the plan.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Data packets of one policy's run, all repetitions.
     pub data_packets: u64,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use lab_plan::Engine;
-use lab_records::{EngineInfo, RunDir, listing};
+use lab_records::{EngineInfo, RunDir, directory::PLAN_FILE, listing};
 use lab_reports::{draw_published, fidelity};
 use lab_reproduce::{
     CASES, Case, CaseRuns, Figure, Measured, Played, Published, Report, Settings, Source, Variant,
@@ -161,7 +161,7 @@ struct Work<'a> {
     scenarios: PathBuf,
     global: &'a Global,
     engine: Engine,
-    /// Ended runs of the simulator by the hash of their plan.
+    /// Ended runs of the simulator by the identity of their plan.
     simulated: BTreeMap<String, PathBuf>,
     /// Newest ended run of the lab's testbed by its load.
     emulated: BTreeMap<&'static str, PathBuf>,
@@ -193,7 +193,15 @@ impl<'a> Work<'a> {
                 continue;
             }
             match file.info.engine {
-                EngineInfo::Sim(_) => drop(work.simulated.insert(file.info.plan_hash, run.path)),
+                EngineInfo::Sim(_) => {
+                    // A plan of another format is no plan of now.
+                    let Ok(text) = fs::read_to_string(run.path.join(PLAN_FILE)) else {
+                        continue;
+                    };
+                    if let Ok(plan) = serde_json::from_str(&text) {
+                        work.simulated.insert(run_dir::identity(plan), run.path);
+                    }
+                }
                 EngineInfo::Kernel => {
                     for (load, plan) in &testbed {
                         let names = [&file.info.scenario, &file.info.scenario_hash];
@@ -277,21 +285,21 @@ impl<'a> Work<'a> {
             flows: None,
             ..whole
         };
-        let (loaded, hash) = self.planned(case, &whole)?;
-        if let Some(run) = self.simulated.get(&hash) {
+        let (loaded, identity) = self.planned(case, &whole)?;
+        if let Some(run) = self.simulated.get(&identity) {
             return Ok((whole, Ok(run.clone())));
         }
         if !self.arguments.quick {
-            return Ok((whole, self.made(case, loaded, hash)?));
+            return Ok((whole, self.made(case, loaded, identity)?));
         }
-        let (loaded, hash) = self.planned(case, &short)?;
-        match self.simulated.get(&hash) {
+        let (loaded, identity) = self.planned(case, &short)?;
+        match self.simulated.get(&identity) {
             Some(run) => Ok((short, Ok(run.clone()))),
-            None => Ok((short, self.made(case, loaded, hash)?)),
+            None => Ok((short, self.made(case, loaded, identity)?)),
         }
     }
 
-    /// Returns the scenario of a variant and the hash of its plan.
+    /// Returns the scenario of a variant and the identity of its plan.
     fn planned(&self, case: &Case, variant: &Variant<'_>) -> Result<(Loaded, String), Failure> {
         let path = self.path(case);
         let loaded = self.loaded(case, &path, variant)?;
@@ -299,7 +307,7 @@ impl<'a> Work<'a> {
         let capacity = load::capacity(&overrides, Place::default);
         let options = load::options(&overrides, Engine::Sim, capacity)?;
         let plan = load::resolve(&loaded, &path, &options)?;
-        Ok((loaded, run_dir::plan_hash(&plan)))
+        Ok((loaded, run_dir::identity(plan)))
     }
 
     fn path(&self, case: &Case) -> PathBuf {
@@ -312,7 +320,7 @@ impl<'a> Work<'a> {
         &mut self,
         case: &Case,
         loaded: Loaded,
-        hash: String,
+        identity: String,
     ) -> Result<Result<PathBuf, String>, Failure> {
         let name = loaded.scenario.name.clone();
         if let Some(failure) = self.failed.get(&name) {
@@ -329,7 +337,7 @@ impl<'a> Work<'a> {
         let run = sim::simulate(&arguments, &overrides, self.global, &path, loaded);
         match run.and_then(|run| ended(&run)) {
             Ok(run) => {
-                self.simulated.insert(hash, run.clone());
+                self.simulated.insert(identity, run.clone());
                 Ok(Ok(run))
             }
             Err(failure) if failure.exit == Exit::Inconclusive => Err(failure),

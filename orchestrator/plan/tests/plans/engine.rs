@@ -95,3 +95,16 @@ fn nothing_of_the_kernel_is_warned_of() {
             .all(|code| code == "overload")
     );
 }
+
+#[test]
+fn inputs_are_all_but_what_a_plan_says_of_itself() {
+    let text = common::scenario_text("8dc.yaml");
+    let plan = common::plan(&text);
+    let mut reworded = plan.clone();
+    reworded.estimate.forwarding_percent += 1;
+    reworded.warnings.clear();
+    assert_ne!(plan, reworded);
+    assert_eq!(plan.clone().inputs(), reworded.inputs());
+    let reseeded = text.replace("\nseed: ", "\nseed: 1");
+    assert_ne!(plan.inputs(), common::plan(&reseeded).inputs());
+}
