@@ -47,7 +47,7 @@ impl AgentConfig {
                     PolicyConfig::Own(own) => own.parameters.clone_from(parameters),
                 }
             }
-            AgentCommand::ConfirmTables | AgentCommand::Stop => {}
+            AgentCommand::ConfirmTables | AgentCommand::Rest { .. } | AgentCommand::Stop => {}
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 use alloc::{string::String, vec::Vec};
 use core::net::Ipv4Addr;
 
-use lab_units::{BitsPerSec, Bytes, PortId};
+use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 use serde::{Deserialize, Serialize};
 
 use super::DestinationConfig;
@@ -41,6 +41,11 @@ pub enum AgentCommand {
     SetLcmp(LcmpConfig),
     /// Confirms all tables, which resets their age.
     ConfirmTables,
+    /// Lets the periodic work rest until a time of the agent's clock.
+    Rest {
+        /// Time from which samples, records and garbage collection go on, at their multiples.
+        until_ns: Nanos,
+    },
     /// Ends the agent after its last reports; closing the socket ends it without them.
     Stop,
 }

@@ -76,6 +76,32 @@ fn tables_that_nobody_confirms_are_not_used() -> Result {
 }
 
 #[test]
+fn an_agent_rests_until_the_time_that_it_is_told() -> Result {
+    Lab::test(|lab| {
+        let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |_| {})?;
+        let sampled_at = |message| match message {
+            AgentMessage::Queues(queues) => Some(Nanos::new(queues.time_ns)),
+            _ => None,
+        };
+        let before = controller.wait_for("its queues", sampled_at)?;
+        let second = Nanos::from_millis(1_000);
+        let half = before.saturating_add(second);
+        let until_ns = half.saturating_add(second);
+        controller.command(&AgentCommand::Rest { until_ns })?;
+        let mut times = vec![before];
+        while times.last().is_none_or(|&time| time < until_ns) {
+            times.push(controller.wait_for("its queues", sampled_at)?);
+        }
+        // The command takes its time on a busy machine.
+        let resting = times.iter().filter(|&&time| half < time && time < until_ns);
+        assert_eq!(resting.count(), 0, "{times:?}");
+        controller.stop()?;
+        agent.join().expect("no panic")?;
+        Ok(())
+    })
+}
+
+#[test]
 fn weights_are_tuned_while_the_agent_runs() -> Result {
     Lab::test(|lab| {
         let rate = BitsPerSec::new(lab::RATE_BPS).expect("not zero");

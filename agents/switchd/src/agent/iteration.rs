@@ -5,7 +5,7 @@ use std::{net::Ipv4Addr, os::fd::AsFd};
 use lab_abi::wire::{AgentCommand, AgentMessage};
 use lab_units::{Nanos, PortId};
 
-use super::{Agent, Signals};
+use super::{Agent, Signals, Timers};
 use crate::{
     SwitchdError,
     clock::{Due, now},
@@ -118,6 +118,12 @@ impl Agent {
                 self.sampler.provision(&self.config);
                 let params = install::params(&self.config);
                 self.program.table.set_params(&params);
+                return Ok(());
+            }
+            AgentCommand::Rest { until_ns } => {
+                // A time that is a multiple itself is the first one.
+                let before = Nanos::new(until_ns.get().saturating_sub(1));
+                self.timers = Timers::new(&self.config, before);
                 return Ok(());
             }
             AgentCommand::Stop => return Ok(()),

@@ -111,7 +111,8 @@ impl Setup {
 }
 
 impl Timers {
-    fn new(config: &AgentConfig, started: Nanos) -> Self {
+    /// Returns the timers of `config`, due at the first multiples of their intervals after `started`.
+    pub(super) fn new(config: &AgentConfig, started: Nanos) -> Self {
         // A policy without congestion signals samples for records alone, and as often as these.
         let sample = match config.policy {
             PolicyConfig::Buckets => config.record_interval_ns.min(config.link_interval_ns),

@@ -102,7 +102,7 @@ impl Runner<'_> {
         let session = self.connect(&running.repetition, events).await?;
 
         let packets = self.lab.sent_packets()?;
-        (self.align_clock)().map_err(RunError::AlignClock)?;
+        self.align(&mut running)?;
         let intervals = intervals(self.plan, setup.policy);
         let start = start_time(MonotonicTime::now(), &intervals);
         running.repetition.start_at(start);
@@ -145,6 +145,18 @@ impl Runner<'_> {
         running.agents.into_iter().try_for_each(Agent::wait)?;
         self.end_flows();
         Ok(())
+    }
+
+    /// Aligns a guest's clock, while the agents rest.
+    fn align(&mut self, running: &mut RunningRepetition<'_>) -> Result<(), RunError> {
+        let mut sent = Ok(());
+        let mut rest = |until_ns| {
+            let commands = running.agents.iter().map(Agent::dc);
+            let commands = commands.map(|dc| (dc, AgentCommand::Rest { until_ns }));
+            sent = running.send(commands.collect());
+        };
+        (self.align_clock)(&mut rest).map_err(RunError::AlignClock)?;
+        Ok(sent?)
     }
 
     pub(super) fn start_agents(

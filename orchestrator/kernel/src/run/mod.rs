@@ -53,6 +53,10 @@ use tokio_util::sync::CancellationToken;
 use self::{drive::RepetitionSetup, generator::Session, repetition::Repetition};
 use crate::{Lab, lower::Clock};
 
+/// Aligns a guest's clock to the same phase in every run, and calls its argument with the time after boot at
+/// which it will be aligned first.
+pub type AlignClock = dyn FnMut(&mut dyn FnMut(Nanos)) -> io::Result<()>;
+
 /// Run of every policy of a plan.
 pub struct Runner<'a> {
     /// Plan.
@@ -65,9 +69,8 @@ pub struct Runner<'a> {
     pub records: &'a mut RunWriter,
     /// Called with the progress of the run.
     pub events: &'a mut dyn FnMut(&RunEvent),
-    /// Called before the flows of a repetition start: aligns a guest's clock to the same phase in
-    /// every run.
-    pub align_clock: &'a mut dyn FnMut() -> io::Result<()>,
+    /// Called before the flows of a repetition start.
+    pub align_clock: &'a mut AlignClock,
     /// Returns the number of times this kernel has waited for a host, each of which may make a guest's
     /// virtual clock jump. Between a start and the last delivery there should be none.
     pub host_waits: &'a dyn Fn() -> u64,
