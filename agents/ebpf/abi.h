@@ -19,6 +19,7 @@
 #define CANDIDATE_ALIVE 1
 #define CANDIDATE_KEPT 2
 #define NO_QP 0xffffffffU
+#define WAIT_UNIT_BITS 6
 #define ROCE_PORT 4791
 #define ONE_Q30 0x40000000ULL
 #define MAX_HYPER_STAGES 1048576
@@ -29,6 +30,7 @@
 #define LAW_SENT 2
 #define LAW_CNP 3
 #define LAW_MARKED 4
+#define LAW_QUEUED 5
 #define TRIGGER_NEW_FLOW 0 // First packet of a flow.
 #define TRIGGER_FAILOVER 1 // Packet of a pinned flow whose port is dead (fast failover).
 #define TRIGGER_FLOW_AGEING 2 // Packet past a size threshold whose next hop is not among the cheapest any more.
@@ -96,6 +98,41 @@ struct prefix_key {
 _Static_assert(sizeof(struct prefix_key) == 8, "prefix_key");
 _Static_assert(__builtin_offsetof(struct prefix_key, bits) == 0, "prefix_key.bits");
 _Static_assert(__builtin_offsetof(struct prefix_key, addr) == 4, "prefix_key.addr");
+
+// DCQCN's congestion point: thresholds of an egress queue, of at most [`MAX_THRESHOLD`].
+struct congestion_point {
+	// Queue up to which no packet is marked (Kmin).
+	__u64 k_min;
+	// Queue above which every packet is marked (Kmax).
+	__u64 k_max;
+	// Share of packets that are marked at Kmax (Pmax), of 2^32.
+	__u64 p_max_q32;
+};
+_Static_assert(sizeof(struct congestion_point) == 24, "congestion_point");
+_Static_assert(__builtin_offsetof(struct congestion_point, k_min) == 0, "congestion_point.k_min");
+_Static_assert(__builtin_offsetof(struct congestion_point, k_max) == 8, "congestion_point.k_max");
+_Static_assert(__builtin_offsetof(struct congestion_point, p_max_q32) == 16, "congestion_point.p_max_q32");
+
+// Queue of an egress port that marks packets: the bytes that a link of the port's rate would hold,
+// whatever burst its shaper lets through.
+struct port_queue {
+	// Time at which all packets so far will have left.
+	__u64 busy_until_ns;
+	// Packets marked.
+	__u64 marks;
+	// Serialisation time of a byte, times 2^20; 0: the port marks nothing.
+	__u64 byte_time_q20;
+	// Time that a full queue takes to leave.
+	__u64 max_wait_ns;
+	// Thresholds, as the time that a packet waits in units of 2^WAIT_UNIT_BITS ns.
+	struct congestion_point congestion;
+};
+_Static_assert(sizeof(struct port_queue) == 56, "port_queue");
+_Static_assert(__builtin_offsetof(struct port_queue, busy_until_ns) == 0, "port_queue.busy_until_ns");
+_Static_assert(__builtin_offsetof(struct port_queue, marks) == 8, "port_queue.marks");
+_Static_assert(__builtin_offsetof(struct port_queue, byte_time_q20) == 16, "port_queue.byte_time_q20");
+_Static_assert(__builtin_offsetof(struct port_queue, max_wait_ns) == 24, "port_queue.max_wait_ns");
+_Static_assert(__builtin_offsetof(struct port_queue, congestion) == 32, "port_queue.congestion");
 
 // Candidate next hop of a destination.
 struct candidate {
@@ -226,8 +263,10 @@ struct switch_table {
 	__u64 netns;
 	// Ports by slot.
 	struct port ports[64];
+	// Queues of the ports.
+	struct port_queue queues[64];
 };
-_Static_assert(sizeof(struct switch_table) == 1632, "switch_table");
+_Static_assert(sizeof(struct switch_table) == 5216, "switch_table");
 _Static_assert(__builtin_offsetof(struct switch_table, params) == 0, "switch_table.params");
 _Static_assert(__builtin_offsetof(struct switch_table, sampled_at_ns) == 56, "switch_table.sampled_at_ns");
 _Static_assert(__builtin_offsetof(struct switch_table, tables_at_ns) == 64, "switch_table.tables_at_ns");
@@ -235,6 +274,7 @@ _Static_assert(__builtin_offsetof(struct switch_table, expired) == 72, "switch_t
 _Static_assert(__builtin_offsetof(struct switch_table, evicted) == 80, "switch_table.evicted");
 _Static_assert(__builtin_offsetof(struct switch_table, netns) == 88, "switch_table.netns");
 _Static_assert(__builtin_offsetof(struct switch_table, ports) == 96, "switch_table.ports");
+_Static_assert(__builtin_offsetof(struct switch_table, queues) == 1632, "switch_table.queues");
 
 // Packet and decision counters of one CPU.
 struct counters {
@@ -420,8 +460,16 @@ struct law_step {
 	struct dcqcn_params params;
 	// State of the sender.
 	struct reaction_point point;
+	// Thresholds of the queue.
+	struct congestion_point congestion;
+	// Queue that a packet met.
+	__u64 queue;
+	// Number of the packet, of which a share is marked.
+	__u32 dice;
+	// 1: the packet was marked.
+	__u32 is_marked;
 };
-_Static_assert(sizeof(struct law_step) == 160, "law_step");
+_Static_assert(sizeof(struct law_step) == 200, "law_step");
 _Static_assert(__builtin_offsetof(struct law_step, event) == 0, "law_step.event");
 _Static_assert(__builtin_offsetof(struct law_step, bytes) == 4, "law_step.bytes");
 _Static_assert(__builtin_offsetof(struct law_step, now) == 8, "law_step.now");
@@ -429,6 +477,10 @@ _Static_assert(__builtin_offsetof(struct law_step, next_cnp) == 16, "law_step.ne
 _Static_assert(__builtin_offsetof(struct law_step, cnps) == 24, "law_step.cnps");
 _Static_assert(__builtin_offsetof(struct law_step, params) == 32, "law_step.params");
 _Static_assert(__builtin_offsetof(struct law_step, point) == 96, "law_step.point");
+_Static_assert(__builtin_offsetof(struct law_step, congestion) == 160, "law_step.congestion");
+_Static_assert(__builtin_offsetof(struct law_step, queue) == 184, "law_step.queue");
+_Static_assert(__builtin_offsetof(struct law_step, dice) == 192, "law_step.dice");
+_Static_assert(__builtin_offsetof(struct law_step, is_marked) == 196, "law_step.is_marked");
 
 // Parameters of the host programs.
 struct host_params {

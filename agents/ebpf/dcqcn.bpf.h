@@ -1,5 +1,5 @@
-// DCQCN's law in integers: lab-dcqcn's reaction and notification point, for which the crate is the
-// reference and has the equations. Times are nanoseconds here, but any unit would do.
+// DCQCN's law in integers: lab-dcqcn's congestion, notification and reaction point, for which the crate is
+// the reference and has the equations. Times are nanoseconds here, but any unit would do.
 #ifndef LAB_DCQCN_BPF_H
 #define LAB_DCQCN_BPF_H
 
@@ -196,6 +196,16 @@ static __always_inline void dcqcn_on_cnp(struct reaction_point *point,
 	point->bytes_left = params->byte_counter;
 	point->timer_stage = 0;
 	point->byte_stage = 0;
+}
+
+// Returns 1 if a packet that meets a queue is marked.
+static __always_inline int dcqcn_marks(const struct congestion_point *point, __u64 queue, __u32 dice)
+{
+	if (queue <= point->k_min)
+		return 0;
+	if (queue > point->k_max)
+		return 1;
+	return dice < point->p_max_q32 * (queue - point->k_min) / (point->k_max - point->k_min);
 }
 
 // Returns 1 if the receiver answers a marked packet with a CNP.

@@ -452,6 +452,9 @@ int law_step(struct __sk_buff *skb)
 	case LAW_MARKED:
 		step.cnps += dcqcn_on_marked(&step.next_cnp, &step.params, step.now);
 		break;
+	case LAW_QUEUED:
+		step.is_marked = dcqcn_marks(&step.congestion, step.queue, step.dice);
+		break;
 	}
 	if (bpf_skb_store_bytes(skb, ETH_HLEN, &step, sizeof(step), 0))
 		return TC_ACT_SHOT;

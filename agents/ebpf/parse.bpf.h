@@ -16,7 +16,9 @@
 /* Ethernet and IPv4 without options, then both ports. */
 #define PARSED_BYTES (sizeof(struct ethhdr) + sizeof(struct iphdr) + sizeof(__u32))
 #define FRAGMENT_BITS 0x3fff /* more fragments, or an offset */
-#define BTH_DEST_QP 4	     /* of the base transport header: one reserved byte, then 24 bits */
+/* Offsets in the base transport header: one reserved byte, then 24 bits. */
+#define BTH_DEST_QP 4
+#define BTH_PSN 8
 
 /* Results of parse(). */
 #define PARSED 0
@@ -80,6 +82,15 @@ static __always_inline __u32 murmur3_word(__u32 hash, __u32 word)
 	return hash * 5 + 0xe6546b64;
 }
 
+static __always_inline __u32 murmur3_end(__u32 hash)
+{
+	hash ^= hash >> 16;
+	hash *= 0x85ebca6b;
+	hash ^= hash >> 13;
+	hash *= 0xc2b2ae35;
+	return hash ^ hash >> 16;
+}
+
 // Returns MurmurHash3 of addresses and ports in host byte order: lab-policy's flow_hash.
 static __always_inline __u32 flow_hash(const struct flow_key *flow, __u32 seed)
 {
@@ -89,24 +100,39 @@ static __always_inline __u32 flow_hash(const struct flow_key *flow, __u32 seed)
 	hash = murmur3_word(hash, bpf_ntohl(flow->dst));
 	hash = murmur3_word(hash, bpf_ntohs(flow->sport) | (__u32)bpf_ntohs(flow->dport) << 16);
 	hash ^= 12;
-	hash ^= hash >> 16;
-	hash *= 0x85ebca6b;
-	hash ^= hash >> 13;
-	hash *= 0xc2b2ae35;
-	return hash ^ hash >> 16;
+	return murmur3_end(hash);
+}
+
+// Returns MurmurHash3 of a packet's sequence number, with its flow's hash as the seed: lab-policy's
+// packet_hash.
+static __always_inline __u32 packet_hash(__u32 flow, __u32 psn)
+{
+	return murmur3_end(murmur3_word(flow, psn) ^ 4);
+}
+
+// Returns a field of 24 bits of a RoCEv2 packet, or NO_QP.
+static __always_inline __u32 bth_field(struct __sk_buff *skb, const struct flow_key *flow, __u32 at)
+{
+	__u32 offset = sizeof(struct ethhdr) + sizeof(struct iphdr) + sizeof(struct udphdr);
+	__be32 field;
+
+	if (flow->proto != IPPROTO_UDP || flow->dport != bpf_htons(ROCE_PORT))
+		return NO_QP;
+	if (bpf_skb_load_bytes(skb, offset + at, &field, sizeof(field)))
+		return NO_QP;
+	return bpf_ntohl(field) & 0xffffff;
 }
 
 // Returns the destination QP of a RoCEv2 packet, by which the controller names the flow, or NO_QP.
 static __always_inline __u32 dest_qp(struct __sk_buff *skb, const struct flow_key *flow)
 {
-	__u32 offset = sizeof(struct ethhdr) + sizeof(struct iphdr) + sizeof(struct udphdr);
-	__be32 qp;
+	return bth_field(skb, flow, BTH_DEST_QP);
+}
 
-	if (flow->proto != IPPROTO_UDP || flow->dport != bpf_htons(ROCE_PORT))
-		return NO_QP;
-	if (bpf_skb_load_bytes(skb, offset + BTH_DEST_QP, &qp, sizeof(qp)))
-		return NO_QP;
-	return bpf_ntohl(qp) & 0xffffff;
+// Returns the packet sequence number of a RoCEv2 packet; the same number for all others.
+static __always_inline __u32 psn(struct __sk_buff *skb, const struct flow_key *flow)
+{
+	return bth_field(skb, flow, BTH_PSN);
 }
 
 #endif

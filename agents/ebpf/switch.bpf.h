@@ -27,11 +27,12 @@
 // - carrier.bpf.h		fast failover: ports whose link dies
 // - flow_ageing.bpf.h		re-routing of aged flows
 // - buckets.bpf.h		candidates, and the hash over their buckets
+// - marking.bpf.h		queues of the ports, and their marks
 // - branch_free.bpf.h		comparisons without branches
 //
 // A packet to a remote datacenter is forwarded by its flow's entry, or decided and pinned. All other
 // packets are left to the kernel: ARP, IPv6, local destinations, expired TTLs, and destinations without
-// a table row. Only TTL, checksum and Ethernet addresses are written; ECN bits stay as they are.
+// a table row. Only TTL, ECN bits, checksum and Ethernet addresses are written.
 #ifndef LAB_SWITCH_BPF_H
 #define LAB_SWITCH_BPF_H
 
@@ -50,6 +51,7 @@
 #include "flow_ageing.bpf.h"
 #include "flow_table.bpf.h"
 #include "maps.bpf.h"
+#include "marking.bpf.h"
 #include "parse.bpf.h"
 
 SEC("classifier")
@@ -98,6 +100,7 @@ int switch_ingress(struct __sk_buff *skb)
 		slot = pinned & (MAX_PORTS - 1);
 	}
 	port = &switch_table->ports[slot];
+	queue_and_mark(skb, ip, &flow, switch_table->params.seed, &switch_table->queues[slot]);
 
 	// One hop: the checksum is updated for the TTL alone (RFC 1141).
 	check = ip->check + bpf_htons(0x0100);

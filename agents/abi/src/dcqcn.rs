@@ -40,6 +40,25 @@ pub const LAW_CNP: u32 = 3;
 /// Value of `LawStep::event`: a marked packet arrived at the receiver.
 pub const LAW_MARKED: u32 = 4;
 
+/// Value of `LawStep::event`: a packet met a queue.
+pub const LAW_QUEUED: u32 = 5;
+
+/// Largest threshold of a queue, in units of the caller's choice: a product with a fraction of 2^32 then
+/// fits in 64 bits.
+pub const MAX_THRESHOLD: u64 = 1 << 31;
+
+row! {
+    /// DCQCN's congestion point: thresholds of an egress queue, of at most [`MAX_THRESHOLD`].
+    pub struct CongestionPoint as "congestion_point" {
+        /// Queue up to which no packet is marked (Kmin).
+        pub k_min: u64,
+        /// Queue above which every packet is marked (Kmax).
+        pub k_max: u64,
+        /// Share of packets that are marked at Kmax (Pmax), of 2^32.
+        pub p_max_q32: u64,
+    }
+}
+
 row! {
     /// Parameters of DCQCN's reaction point and notification point.
     pub struct DcqcnParams as "dcqcn_params" {
@@ -108,6 +127,14 @@ row! {
         pub params: DcqcnParams,
         /// State of the sender.
         pub point: ReactionPoint,
+        /// Thresholds of the queue.
+        pub congestion: CongestionPoint,
+        /// Queue that a packet met.
+        pub queue: u64,
+        /// Number of the packet, of which a share is marked.
+        pub dice: u32,
+        /// 1: the packet was marked.
+        pub is_marked: u32,
     }
 }
 

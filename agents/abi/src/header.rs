@@ -6,26 +6,28 @@ use core::fmt::Write as _;
 use crate::{
     Rule, Trigger,
     dcqcn::{
-        CNP_QP, DcqcnParams, HostCounters, HostParams, LAW_CNP, LAW_MARKED, LAW_SENT, LAW_START,
-        LAW_TIMER, LawStep, MAX_HYPER_STAGES, MAX_RAISES, MarkedQp, ONE_Q30, PacedQp, QpKey,
-        ReactionPoint,
+        CNP_QP, CongestionPoint, DcqcnParams, HostCounters, HostParams, LAW_CNP, LAW_MARKED,
+        LAW_QUEUED, LAW_SENT, LAW_START, LAW_TIMER, LawStep, MAX_HYPER_STAGES, MAX_RAISES,
+        MarkedQp, ONE_Q30, PacedQp, QpKey, ReactionPoint,
     },
     layout::{Field, Row},
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{
         CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, Counters, DecisionRecord, DestinationRow,
         FlowEntry, FlowKey, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS,
-        MECHANISM_BUCKETS, MECHANISM_LCMP, NO_QP, PORT_ALIVE, PortRow, PrefixKey, RING_BYTES,
-        RING_WAKE_BYTES, RING_WAKE_STEP, ROCE_PORT, ScoredCandidate, SizeThresholdRow,
-        SwitchParams, SwitchTable,
+        MECHANISM_BUCKETS, MECHANISM_LCMP, NO_QP, PORT_ALIVE, PortQueueRow, PortRow, PrefixKey,
+        RING_BYTES, RING_WAKE_BYTES, RING_WAKE_STEP, ROCE_PORT, ScoredCandidate, SizeThresholdRow,
+        SwitchParams, SwitchTable, WAIT_UNIT_BITS,
     },
 };
 
 /// Rows of the header, each after the rows it contains.
-const ROWS: [Row; 20] = [
+const ROWS: [Row; 22] = [
     FlowKey::ROW,
     FlowEntry::ROW,
     PrefixKey::ROW,
+    CongestionPoint::ROW,
+    PortQueueRow::ROW,
     CandidateRow::ROW,
     SizeThresholdRow::ROW,
     DestinationRow::ROW,
@@ -67,6 +69,7 @@ pub fn abi_h() -> String {
         ("CANDIDATE_ALIVE", format!("{CANDIDATE_ALIVE}")),
         ("CANDIDATE_KEPT", format!("{CANDIDATE_KEPT}")),
         ("NO_QP", format!("{NO_QP:#x}U")),
+        ("WAIT_UNIT_BITS", format!("{WAIT_UNIT_BITS}")),
         ("ROCE_PORT", format!("{ROCE_PORT}")),
         ("ONE_Q30", format!("{ONE_Q30:#x}ULL")),
         ("MAX_HYPER_STAGES", format!("{MAX_HYPER_STAGES}")),
@@ -77,6 +80,7 @@ pub fn abi_h() -> String {
         ("LAW_SENT", format!("{LAW_SENT}")),
         ("LAW_CNP", format!("{LAW_CNP}")),
         ("LAW_MARKED", format!("{LAW_MARKED}")),
+        ("LAW_QUEUED", format!("{LAW_QUEUED}")),
     ];
     for (name, value) in constants {
         define(&mut text, name, &value, "");

@@ -5,7 +5,7 @@
 
 use core::net::Ipv4Addr;
 
-use crate::layout::row;
+use crate::{dcqcn::CongestionPoint, layout::row};
 
 /// Largest number of candidate next hops of one destination.
 pub const MAX_CANDIDATES: usize = 8;
@@ -46,6 +46,9 @@ pub const CANDIDATE_KEPT: u8 = 2;
 
 /// Value of `DecisionRecord::dest_qp` for a packet that is not RoCEv2.
 pub const NO_QP: u32 = u32::MAX;
+
+/// Bits of a unit of `PortQueueRow::congestion` in nanoseconds: thresholds reach to 137 s.
+pub const WAIT_UNIT_BITS: u32 = 6;
 
 /// UDP destination port of RoCEv2.
 pub const ROCE_PORT: u16 = 4791;
@@ -251,6 +254,23 @@ row! {
 }
 
 row! {
+    /// Queue of an egress port that marks packets: the bytes that a link of the port's rate would hold,
+    /// whatever burst its shaper lets through.
+    pub struct PortQueueRow as "port_queue" {
+        /// Time at which all packets so far will have left.
+        pub busy_until_ns: u64,
+        /// Packets marked.
+        pub marks: u64,
+        /// Serialisation time of a byte, times 2^20; 0: the port marks nothing.
+        pub byte_time_q20: u64,
+        /// Time that a full queue takes to leave.
+        pub max_wait_ns: u64,
+        /// Thresholds, as the time that a packet waits in units of 2^WAIT_UNIT_BITS ns.
+        pub congestion: CongestionPoint,
+    }
+}
+
+row! {
     /// Decision parameters; weights and thresholds may change while the program runs.
     pub struct SwitchParams as "switch_params" {
         /// Age of the congestion signals from which LCMP hashes over all candidates; 0: no limit.
@@ -298,6 +318,8 @@ row! {
         pub netns: u64,
         /// Ports by slot.
         pub ports: [PortRow; MAX_PORTS],
+        /// Queues of the ports.
+        pub queues: [PortQueueRow; MAX_PORTS],
     }
 }
 

@@ -177,6 +177,7 @@ impl Testbed {
             is_enabled: true,
             rate_bps: RATE,
             buffer_bytes: Bytes::new(10_000_000),
+            ecn: None,
         };
         let candidate = |port, buckets| CandidateConfig {
             port,

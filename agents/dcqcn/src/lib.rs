@@ -6,6 +6,7 @@
 //! contain: std, floats, clocks, randomness, unsafe code.
 //!
 //! - [`parameters`][]: the law's parameters from those of a plan
+//! - [`congestion`][]: congestion point, the switch's marks
 //! - [`reaction`][]: reaction point, the sender's rate
 //! - [`notification`][]: notification point, the receiver's CNPs
 //!
@@ -30,6 +31,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod congestion;
 pub mod notification;
 pub mod parameters;
 pub mod reaction;

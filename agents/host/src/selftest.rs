@@ -8,10 +8,10 @@ use aya::{
     programs::{TestRun, TestRunOptions},
 };
 use lab_abi::dcqcn::{
-    DcqcnParams, LAW_CNP, LAW_MARKED, LAW_SENT, LAW_START, LAW_TIMER, LawStep, MAX_RATE_BPS,
-    ONE_Q30,
+    CongestionPoint, DcqcnParams, LAW_CNP, LAW_MARKED, LAW_QUEUED, LAW_SENT, LAW_START, LAW_TIMER,
+    LawStep, MAX_RATE_BPS, MAX_THRESHOLD, ONE_Q30,
 };
-use lab_dcqcn::{notification, reaction};
+use lab_dcqcn::{congestion, notification, reaction};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -26,13 +26,15 @@ pub struct SelftestReport {
     /// Steps run.
     pub steps: u64,
     /// Steps by event, in the order of LAW_*.
-    pub by_event: [u64; 5],
+    pub by_event: [u64; 6],
     /// Steps that began at line rate with nothing to raise.
     pub settled: u64,
     /// Steps that changed the rate.
     pub changed: u64,
     /// CNPs sent.
     pub cnps: u64,
+    /// Packets marked.
+    pub marked: u64,
     /// Steps after which program and reference differ.
     pub mismatches: u64,
     /// Description of the first mismatch.
@@ -78,6 +80,7 @@ impl SelftestReport {
         self.by_event[event] += 1;
         self.changed += u64::from(before.point.rate_bps != expected.point.rate_bps);
         self.cnps += expected.cnps - before.cnps;
+        self.marked += u64::from(expected.event == LAW_QUEUED && expected.is_marked == 1);
         if found != expected {
             self.mismatches += 1;
             self.described.get_or_insert_with(|| {
@@ -121,6 +124,10 @@ fn apply(step: &mut LawStep) {
         LAW_TIMER => reaction::on_timer(&mut step.point, now, &params),
         LAW_SENT => reaction::on_sent(&mut step.point, now, step.bytes, &params),
         LAW_CNP => reaction::on_cnp(&mut step.point, now, &params),
+        LAW_QUEUED => {
+            let is_marked = congestion::is_marked(&step.congestion, step.queue, step.dice);
+            step.is_marked = u32::from(is_marked);
+        }
         _ => {
             let next = notification::next_cnp(step.next_cnp, now, params.cnp_interval);
             if let Some(next) = next {
@@ -156,10 +163,17 @@ fn first_step(random: &mut Pcg64Mcg) -> LawStep {
         },
         fast_recovery: u32::try_from(1 + below(random, 8)).unwrap_or(1),
     };
+    let k_min = below(random, MAX_THRESHOLD);
+    let congestion = CongestionPoint {
+        k_min,
+        k_max: k_min + below(random, MAX_THRESHOLD - k_min + 1),
+        p_max_q32: log_uniform(random, 32) + below(random, 2),
+    };
     let mut step = LawStep {
         event: LAW_START,
         now: log_uniform(random, 50),
         params,
+        congestion,
         ..LawStep::default()
     };
     step.point.line_bps = line;
@@ -181,10 +195,11 @@ fn next_step(step: &mut LawStep, random: &mut Pcg64Mcg) {
         4 => log_uniform(random, 36),
         _ => below(random, 2 * interval),
     };
-    step.event = match below(random, 16) {
+    step.event = match below(random, 18) {
         0 => LAW_TIMER,
         1..=3 => LAW_CNP,
         4 | 5 => LAW_MARKED,
+        6 | 7 => LAW_QUEUED,
         _ => LAW_SENT,
     };
     step.bytes = match below(random, 4) {
@@ -192,6 +207,14 @@ fn next_step(step: &mut LawStep, random: &mut Pcg64Mcg) {
         1 => u32::try_from(step.point.bytes_left.min(70_000)).unwrap_or(1),
         _ => u32::try_from(below(random, 70_000)).unwrap_or(1),
     };
+    let congestion = &step.congestion;
+    step.queue = match below(random, 4) {
+        0 => congestion.k_min + below(random, 2),
+        1 => congestion.k_max + below(random, 2),
+        2 => congestion.k_min + below(random, congestion.k_max - congestion.k_min + 1),
+        _ => log_uniform(random, 40),
+    };
+    step.dice = u32::try_from(log_uniform(random, 32)).unwrap_or(u32::MAX);
 }
 
 /// Returns a number below `bound`, which is not 0; its bias does not matter for tests.

@@ -4,7 +4,7 @@
 //! verifier accepts, and is tested against them; the simulator and the plan call them directly. Must
 //! not contain: std, floats, clocks, randomness, unsafe code, unbounded loops.
 //!
-//! - [`hash`][]: the flow hash
+//! - [`hash`][]: the hashes of flows and packets
 //! - [`candidate`][]: input and result of a decision
 //! - [`lcmp`][]: LCMP: path cost, congestion, decision
 //! - [`failover`][]: fast failover of pinned flows
@@ -51,7 +51,7 @@ pub mod ucmp_artifact;
 pub mod wcmp;
 
 pub use candidate::{Candidate, Decision, Scored};
-pub use hash::{FlowTuple, flow_hash};
+pub use hash::{FlowTuple, flow_hash, packet_hash};
 pub use lab_abi::{Rule, Trigger, rows::MAX_CANDIDATES};
 pub use lcmp::{LcmpConfig, ParameterError, Preset};
 pub use own::OwnPolicy;

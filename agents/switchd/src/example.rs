@@ -3,8 +3,8 @@
 use std::net::Ipv4Addr;
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, PolicyConfig,
-    PortConfig,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, LocalPrefix,
+    PolicyConfig, PortConfig,
 };
 use lab_units::{BitsPerSec, Bytes, Mac, Nanos, PortId, Ratio};
 
@@ -25,6 +25,11 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
             is_enabled: true,
             rate_bps: rate(8_000_000),
             buffer_bytes: Bytes::new(100_000),
+            ecn: is_queue_sampled.then_some(EcnConfig {
+                k_min: Bytes::new(10_000),
+                k_max: Bytes::new(50_000),
+                p_max: Ratio::ONE,
+            }),
         }
     };
     let candidate = |port, c_path| CandidateConfig {

@@ -11,6 +11,8 @@ const IP_HEADER: std::ops::Range<usize> = ETHERNET..ETHERNET + 20;
 const PORTS: usize = ETHERNET + 20;
 const UDP_HEADER: usize = 8;
 const QP: std::ops::Range<usize> = PORTS + UDP_HEADER + 5..PORTS + UDP_HEADER + 8;
+#[cfg(test)]
+const PSN: std::ops::Range<usize> = PORTS + UDP_HEADER + 9..PORTS + UDP_HEADER + 12;
 
 pub(crate) const UDP: u8 = 17;
 pub(crate) const TCP: u8 = 6;
@@ -53,6 +55,14 @@ impl Frame {
         let mut frame = Self { bytes };
         frame.write_checksum();
         frame
+    }
+
+    /// Sets the packet sequence number of a RoCEv2 packet.
+    #[cfg(test)]
+    pub(crate) fn with_psn(mut self, psn: u32) -> Self {
+        let [_, low @ ..] = psn.to_be_bytes();
+        self.bytes[PSN].copy_from_slice(&low);
+        self
     }
 
     /// Sets the type of service, including the ECN bits.

@@ -2,14 +2,16 @@
 
 use lab_abi::{
     Preset,
+    dcqcn::{CongestionPoint, MAX_THRESHOLD},
     rows::{
         CandidateRow, DestinationRow, MAX_PORTS, MAX_SIZE_THRESHOLDS, MECHANISM_BUCKETS,
-        MECHANISM_LCMP, PortRow, PrefixKey, SizeThresholdRow, SwitchParams, SwitchTable,
+        MECHANISM_LCMP, PortQueueRow, PortRow, PrefixKey, SizeThresholdRow, SwitchParams,
+        SwitchTable, WAIT_UNIT_BITS,
     },
     wire::{AgentConfig, PortConfig},
 };
 use lab_policy::lcmp::Levels;
-use lab_units::{Nanos, PortId};
+use lab_units::{Bytes, Nanos, PortId};
 
 use crate::shared::port_state;
 
@@ -70,8 +72,45 @@ fn switch_table(config: &AgentConfig, links: &[(u32, bool)], before: &SwitchTabl
             dst_mac: port.dst_mac.0,
         };
     }
+    for (row, port) in table.queues.iter_mut().zip(&config.ports) {
+        *row = PortQueueRow {
+            busy_until_ns: row.busy_until_ns,
+            marks: row.marks,
+            ..queue(port)
+        };
+    }
     table
 }
+
+/// Returns the queue of a port, empty.
+pub(crate) fn queue(port: &PortConfig) -> PortQueueRow {
+    let Some(ecn) = port.ecn else {
+        return PortQueueRow::default();
+    };
+    let rate = u128::from(port.rate_bps.get());
+    let wait = |queue: Bytes| {
+        let time = u128::from(queue.get()) * NANOS_OF_BIT_PER_BYTE / rate;
+        u64::try_from(time).unwrap_or(u64::MAX)
+    };
+    let threshold = |queue| (wait(queue) >> WAIT_UNIT_BITS).min(MAX_THRESHOLD);
+    let byte_time = (NANOS_OF_BIT_PER_BYTE << 20) / rate;
+    PortQueueRow {
+        byte_time_q20: u64::try_from(byte_time).map_or(MAX_BYTE_TIME, |it| it.min(MAX_BYTE_TIME)),
+        max_wait_ns: wait(port.buffer_bytes),
+        congestion: CongestionPoint {
+            k_min: threshold(ecn.k_min),
+            k_max: threshold(ecn.k_max),
+            p_max_q32: ecn.p_max.scale_nearest(1 << 32),
+        },
+        ..PortQueueRow::default()
+    }
+}
+
+/// Time of a byte at 1 bit/s, ns.
+const NANOS_OF_BIT_PER_BYTE: u128 = 8_000_000_000;
+
+/// Longest time of a byte: times the largest packet, it still fits in 64 bits.
+const MAX_BYTE_TIME: u64 = 1 << 46;
 
 /// Returns the decision parameters of `config`.
 pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
@@ -182,6 +221,51 @@ mod tests {
         assert_eq!(ports[..4], expected);
         assert_eq!(table.ports[1].src_mac, [2, 1, 0, 0, 0, 2]);
         assert_eq!(table.ports[1].dst_mac, [2, 2, 0, 0, 0, 2]);
+    }
+
+    #[test]
+    fn a_queue_counts_time_at_its_ports_rate() {
+        let config = example::config(PolicyConfig::Buckets);
+        let before = SwitchTable {
+            queues: [PortQueueRow {
+                busy_until_ns: 7,
+                marks: 3,
+                ..PortQueueRow::default()
+            }; MAX_PORTS],
+            ..SwitchTable::default()
+        };
+        let table = switch_table(&config, &[], &before);
+        let expected = PortQueueRow {
+            busy_until_ns: 7,
+            marks: 3,
+            // 8 Mbit/s: a byte takes 1 µs, 10, 50 and 100 kB take 10, 50 and 100 ms.
+            byte_time_q20: 1_000 << 20,
+            max_wait_ns: 100_000_000,
+            congestion: CongestionPoint {
+                k_min: 10_000_000 / 64,
+                k_max: 50_000_000 / 64,
+                p_max_q32: 1 << 32,
+            },
+        };
+        assert_eq!(table.queues[1], expected);
+        // Towards the hosts nothing is marked.
+        let kept = PortQueueRow {
+            busy_until_ns: 7,
+            marks: 3,
+            ..PortQueueRow::default()
+        };
+        assert_eq!(table.queues[0], kept);
+    }
+
+    #[test]
+    fn thresholds_and_times_of_slow_ports_are_bounded() {
+        let mut port = example::config(PolicyConfig::Buckets).ports[1].clone();
+        port.rate_bps = example::rate(1);
+        let queue = queue(&port);
+        assert_eq!(queue.byte_time_q20, MAX_BYTE_TIME);
+        let congestion = queue.congestion;
+        let thresholds = (congestion.k_min, congestion.k_max);
+        assert_eq!(thresholds, (MAX_THRESHOLD, MAX_THRESHOLD));
     }
 
     #[test]

@@ -263,7 +263,11 @@ fn take_any(ebpf: &mut Ebpf, name: &'static str) -> Result<Map, SwitchdError> {
 mod tests {
     use std::net::Ipv4Addr;
 
-    use lab_abi::rows::{CandidateRow, PORT_ALIVE};
+    use lab_abi::{
+        dcqcn::{CongestionPoint, MAX_THRESHOLD},
+        rows::{CandidateRow, MAX_CANDIDATES, PORT_ALIVE, PortQueueRow},
+    };
+    use lab_policy::{FlowTuple, flow_hash, packet_hash};
 
     use super::*;
     use crate::{flow_gc, frame::roce_frame};
@@ -271,6 +275,87 @@ mod tests {
     fn flow(number: u16) -> FlowKey {
         let (src, dst) = (Ipv4Addr::new(10, 1, 0, 1), Ipv4Addr::new(10, 8, 0, 1));
         FlowKey::new(src, dst, number, 4791, 17)
+    }
+
+    /// A packet that waits a minute, at thresholds of nothing and 137 s, is marked if its number is below
+    /// 60 of 137 parts.
+    #[test]
+    fn packets_that_meet_a_queue_are_marked_by_their_numbers() {
+        let mut program = match Program::load(1_000) {
+            Err(error) if error.is_not_permitted() => {
+                println!("skipped: marks: {}", error.chain());
+                return;
+            }
+            other => other.expect("the program loads"),
+        };
+        let mut table = SwitchTable::default();
+        table.ports[0].state = PORT_ALIVE;
+        table.params.seed = 176;
+        let minute = 60_000_000_000;
+        table.queues[0] = PortQueueRow {
+            busy_until_ns: crate::now().expect("a clock").get() + minute,
+            // Packets take no time, so the queue stays.
+            byte_time_q20: 1,
+            max_wait_ns: 2 * minute,
+            congestion: CongestionPoint {
+                k_min: 0,
+                k_max: MAX_THRESHOLD,
+                p_max_q32: 1 << 32,
+            },
+            ..PortQueueRow::default()
+        };
+        program.set_table(&table).expect("written");
+        let row = DestinationRow {
+            count: 1,
+            candidates: [CandidateRow {
+                buckets: 1,
+                ..CandidateRow::default()
+            }; MAX_CANDIDATES],
+            ..DestinationRow::default()
+        };
+        let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
+        program.set_destination(prefix, &row).expect("written");
+
+        let (mut output, mut marked) = ([0; 256], 0);
+        let hash = flow_hash(
+            FlowTuple {
+                src: Ipv4Addr::new(10, 1, 0, 1),
+                dst: Ipv4Addr::new(10, 8, 0, 1),
+                sport: 7,
+                dport: 4791,
+            },
+            176,
+        );
+        for psn in 0..2_000_u32 {
+            let frame = roce_frame(flow(7), 1, 64, 0).with_psn(psn);
+            let share = (f64::from(packet_hash(hash, psn)) / f64::from(u32::MAX)) * 137.44 - 60.0;
+            // Congestion experienced, ECT(0), and a packet that is not capable of it.
+            for (tos, is_capable) in [(3, true), (2, true), (1, true), (0, false)] {
+                let frame = frame.clone().with_tos(tos);
+                let run = program.test_run(&frame.bytes, &mut output);
+                assert_eq!(run.expect("it runs").return_value, 7, "redirected");
+                // The test's own seconds are not known to the reference.
+                if share.abs() < 5.0 {
+                    continue;
+                }
+                let is_marked = is_capable && share < 0.0;
+                let tos = if is_marked { 3 } else { tos };
+                let expected = frame.with_tos(tos).forwarded(&table.ports[0]);
+                assert_eq!(
+                    output[..expected.bytes.len()],
+                    expected.bytes,
+                    "{psn} {tos}"
+                );
+                marked += u64::from(is_marked);
+            }
+        }
+        let counted = program.table.marks(0).expect("the port marks");
+        // Those left out are marked or not.
+        assert!(
+            (marked..marked + 600).contains(&counted),
+            "{counted}, {marked}"
+        );
+        assert!((2_000..3_000).contains(&counted), "{counted} of 6,000");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io};
 
-use netlink_bindings::tc::{Request, TcaStatsAppMsg, Tcmsg};
+use netlink_bindings::tc::{Request, Tcmsg};
 use netlink_socket2::NetlinkSocket;
 
 use crate::SwitchdError;
@@ -27,8 +27,6 @@ pub(crate) struct QueueSample {
     pub(crate) tx_bytes: u64,
     /// Packets sent since the qdisc was created.
     pub(crate) tx_packets: u64,
-    /// Packets that the interface's `red` has marked; none without one.
-    pub(crate) marks: Option<u64>,
 }
 
 /// Route netlink socket for qdiscs, in the network namespace where it was opened.
@@ -45,26 +43,17 @@ impl Qdiscs {
         }
     }
 
-    /// Returns the root qdiscs of all interfaces by interface index, with the marks of their children.
+    /// Returns the root qdiscs of all interfaces by interface index.
     pub(crate) fn roots(&mut self) -> Result<BTreeMap<u32, QueueSample>, SwitchdError> {
         let mut roots = BTreeMap::new();
-        let mut marks: BTreeMap<u32, u64> = BTreeMap::new();
         self.each(|message, sample| {
             let Ok(ifindex) = u32::try_from(message.ifindex) else {
                 return;
             };
-            if let Some(marked) = sample.marks {
-                *marks.entry(ifindex).or_default() += marked;
-            }
             if message.parent == ROOT {
                 roots.insert(ifindex, sample);
             }
         })?;
-        for (ifindex, marked) in marks {
-            if let Some(root) = roots.get_mut(&ifindex) {
-                root.marks = Some(marked);
-            }
-        }
         Ok(roots)
     }
 
@@ -116,9 +105,6 @@ impl Qdiscs {
             if let Ok(basic) = stats.get_basic() {
                 sample.tx_bytes = basic.bytes;
                 sample.tx_packets = u64::from(basic.packets);
-            }
-            if let Ok(TcaStatsAppMsg::Red(red)) = attributes.get_xstats() {
-                sample.marks = Some(u64::from(red.marked));
             }
             visit(&header, sample);
         }

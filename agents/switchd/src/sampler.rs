@@ -126,14 +126,14 @@ impl Sampler {
         }
     }
 
-    /// Returns the link counters of the latest sample.
-    pub(crate) fn links(&self) -> Links {
+    /// Returns the link counters of the latest sample; `marks` has those of each slot.
+    pub(crate) fn links(&self, marks: impl Fn(usize) -> Option<u64>) -> Links {
         let report = |port: &SampledPort| LinkReport {
             port: port.id,
             tx_bytes: port.sample.tx_bytes,
             tx_packets: port.sample.tx_packets,
             drops: port.sample.drops,
-            marks: port.sample.marks,
+            marks: marks(port.slot),
         };
         Links {
             time_ns: self.sampled_at.get(),
@@ -171,7 +171,6 @@ mod tests {
             drops: 3,
             tx_bytes: 1_000,
             tx_packets: 2,
-            marks: Some(4),
         };
         let empty = QueueSample::default();
         BTreeMap::from([(7, sample), (8, sample), (9, empty)])
@@ -222,7 +221,10 @@ mod tests {
             drops: 3,
             marks: Some(4),
         };
-        assert_eq!(sampler.links().ports[0], sent);
+        assert_eq!(
+            sampler.links(|slot| (slot == 1).then_some(4)).ports[0],
+            sent
+        );
     }
 
     #[test]

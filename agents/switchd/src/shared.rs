@@ -10,7 +10,7 @@ use std::{
 };
 
 use aya::maps::Map;
-use lab_abi::rows::{MAX_PORTS, PORT_ALIVE, PortRow, SwitchParams, SwitchTable};
+use lab_abi::rows::{MAX_PORTS, PORT_ALIVE, PortQueueRow, PortRow, SwitchParams, SwitchTable};
 use lab_policy::lcmp::Levels;
 use memmap2::{MmapOptions, MmapRaw};
 
@@ -90,6 +90,33 @@ impl SharedTable {
             self.word(offset_of!(SwitchTable, params) + index * 8)
                 .store(word, Ordering::Relaxed);
         }
+    }
+
+    /// Publishes the rate and thresholds of a port's queue; packets that are in it stay.
+    pub(crate) fn set_queue(&self, slot: usize, queue: &PortQueueRow) {
+        let words: [u64; size_of::<PortQueueRow>() / 8] = bytemuck::cast(*queue);
+        let kept = [
+            offset_of!(PortQueueRow, busy_until_ns),
+            offset_of!(PortQueueRow, marks),
+        ];
+        for (index, word) in words.into_iter().enumerate() {
+            if !kept.contains(&(index * 8)) {
+                self.queue_word(slot, index * 8)
+                    .store(word, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Returns the number of packets that a port has marked; none if it marks none.
+    pub(crate) fn marks(&self, slot: usize) -> Option<u64> {
+        let read = |field| self.queue_word(slot, field).load(Ordering::Relaxed);
+        let marks_any = read(offset_of!(PortQueueRow, byte_time_q20)) != 0;
+        marks_any.then(|| read(offset_of!(PortQueueRow, marks)))
+    }
+
+    fn queue_word(&self, slot: usize, field: usize) -> &AtomicU64 {
+        assert!(slot < MAX_PORTS, "slots are counted from the configuration");
+        self.word(offset_of!(SwitchTable, queues) + slot * size_of::<PortQueueRow>() + field)
     }
 
     fn port(&self, slot: usize) -> &AtomicU64 {

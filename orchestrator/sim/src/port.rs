@@ -1,5 +1,6 @@
 //! Port: egress queues, ECN marking, PFC state, and the wire that ends there.
 
+use lab_dcqcn::congestion::{self, CongestionPoint, MAX_THRESHOLD};
 use lab_plan::{EcnPlan, Link, Role};
 use lab_units::{BitsPerSec, Ratio};
 use rand_core::{Rng, SeedableRng};
@@ -60,7 +61,7 @@ pub struct Port {
     /// Number of cuts, modulo 256; packets put on the wire before the last one are lost.
     pub cuts: u8,
     /// ECN marking; `None` at hosts.
-    pub ecn: Option<Ecn>,
+    pub congestion: Option<CongestionPoint>,
     /// Loss probability of the wire from this port, times 2^32.
     loss: u64,
     random: Pcg64Mcg,
@@ -87,22 +88,12 @@ pub struct Counts {
     pub paused: SimTime,
 }
 
-/// RED-style ECN marking by queue length.
-#[derive(Clone, Copy, Debug)]
-pub struct Ecn {
-    k_min: u64,
-    k_max: u64,
-    /// Marking probability at `k_max`, times 2^32.
-    p_max: u64,
-}
-
-impl From<&EcnPlan> for Ecn {
-    fn from(plan: &EcnPlan) -> Self {
-        Self {
-            k_min: plan.k_min.get(),
-            k_max: plan.k_max.get(),
-            p_max: times_2_32(plan.p_max),
-        }
+/// Returns the thresholds of a plan's marking, in bytes.
+fn congestion_point(plan: &EcnPlan) -> CongestionPoint {
+    CongestionPoint {
+        k_min: plan.k_min.get().min(MAX_THRESHOLD),
+        k_max: plan.k_max.get().min(MAX_THRESHOLD),
+        p_max_q32: times_2_32(plan.p_max),
     }
 }
 
@@ -134,7 +125,7 @@ impl Port {
             wire: Fifo::new(),
             is_up: true,
             cuts: 0,
-            ecn: wire.ecn.as_ref().map(Ecn::from),
+            congestion: wire.ecn.as_ref().map(congestion_point),
             loss: times_2_32(wire.loss),
             random: Pcg64Mcg::seed_from_u64(seed),
             counts: Counts::default(),
@@ -236,16 +227,16 @@ impl Port {
     /// Decides if a packet that leaves `queue_bytes` of its class behind is marked.
     #[inline]
     pub fn marks_packet(&mut self, queue_bytes: u64) -> bool {
-        let Some(ecn) = self.ecn else { return false };
-        if queue_bytes <= ecn.k_min {
+        let Some(point) = self.congestion else {
             return false;
-        }
-        if queue_bytes > ecn.k_max {
-            return true;
-        }
-        let share = u128::from(ecn.p_max) * u128::from(queue_bytes - ecn.k_min);
-        let chance = share / u128::from((ecn.k_max - ecn.k_min).max(1));
-        u128::from(self.random.next_u32()) < chance
+        };
+        let is_certain = queue_bytes <= point.k_min || queue_bytes > point.k_max;
+        let dice = if is_certain {
+            0
+        } else {
+            self.random.next_u32()
+        };
+        congestion::is_marked(&point, queue_bytes, dice)
     }
 
     /// Decides if the wire loses a packet.
@@ -269,10 +260,10 @@ mod tests {
             .expect("a network")
             .ports[0];
         let mut port = Port::new(&plan.links[0], &facts, Role::DciSwitch, 1);
-        port.ecn = Some(Ecn {
+        port.congestion = Some(CongestionPoint {
             k_min: 1_000,
             k_max: 3_000,
-            p_max: (1 << 32) / 5,
+            p_max_q32: (1 << 32) / 5,
         });
         port
     }

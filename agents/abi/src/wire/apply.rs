@@ -20,10 +20,12 @@ impl AgentConfig {
                 port,
                 rate_bps,
                 buffer_bytes,
+                ecn,
             } => {
                 let port = self.port(*port)?;
                 let port = &mut self.ports[port];
                 (port.rate_bps, port.buffer_bytes) = (*rate_bps, *buffer_bytes);
+                port.ecn = *ecn;
             }
             AgentCommand::SetDestination(row) => {
                 self.validate_destination(row)?;
@@ -95,10 +97,16 @@ mod tests {
     use alloc::{string::ToString, vec, vec::Vec};
     use core::net::Ipv4Addr;
 
-    use lab_units::{BitsPerSec, Bytes, PortId};
+    use lab_units::{BitsPerSec, Bytes, PortId, Ratio};
 
     use super::*;
-    use crate::{LcmpConfig, wire::validate::tests::config};
+    use crate::{LcmpConfig, wire::EcnConfig, wire::validate::tests::config};
+
+    const ECN: EcnConfig = EcnConfig {
+        k_min: Bytes::new(7),
+        k_max: Bytes::new(70),
+        p_max: Ratio::ONE,
+    };
 
     fn rate(bits: u64) -> BitsPerSec {
         BitsPerSec::new(bits).expect("not zero")
@@ -116,6 +124,7 @@ mod tests {
                 port: PortId(0),
                 rate_bps: rate(9_000_000),
                 buffer_bytes: Bytes::new(77),
+                ecn: Some(ECN),
             },
             AgentCommand::SetBuckets(vec![BucketRow {
                 addr: Ipv4Addr::new(10, 8, 0, 0),
@@ -131,6 +140,7 @@ mod tests {
         expected.ports[1].is_enabled = false;
         expected.ports[0].rate_bps = rate(9_000_000);
         expected.ports[0].buffer_bytes = Bytes::new(77);
+        expected.ports[0].ecn = Some(ECN);
         expected.destinations[0].candidates[0].buckets = 61;
         assert_eq!(changed, expected);
     }

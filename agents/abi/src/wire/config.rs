@@ -144,6 +144,21 @@ pub struct PortConfig {
     pub rate_bps: BitsPerSec,
     /// Emulated limit of the egress queue.
     pub buffer_bytes: Bytes,
+    /// Thresholds of the packets that the queue marks; none: it marks none.
+    pub ecn: Option<EcnConfig>,
+}
+
+/// Marking of packets that meet a queue: none up to `k_min`, all above `k_max`, in between a share that
+/// grows to `p_max`.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct EcnConfig {
+    /// Emulated queue up to which no packet is marked.
+    pub k_min: Bytes,
+    /// Emulated queue above which every packet is marked.
+    pub k_max: Bytes,
+    /// Share of marked packets at `k_max`.
+    pub p_max: Ratio,
 }
 
 /// Remote destination.

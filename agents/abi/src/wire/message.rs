@@ -10,7 +10,7 @@ use core::net::Ipv4Addr;
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 use serde::{Deserialize, Serialize};
 
-use super::DestinationConfig;
+use super::{DestinationConfig, EcnConfig};
 use crate::{LcmpConfig, Rule, Trigger};
 
 /// Command of the controller to an agent.
@@ -24,7 +24,7 @@ pub enum AgentCommand {
         /// False: dead, whatever the state of the link.
         is_enabled: bool,
     },
-    /// Changes a link's provisioning, hence its level thresholds from the next sample on.
+    /// Changes a link's provisioning and marking, hence its level thresholds from the next sample on.
     SetLink {
         /// Port of the link.
         port: PortId,
@@ -32,6 +32,8 @@ pub enum AgentCommand {
         rate_bps: BitsPerSec,
         /// Emulated limit of the egress queue.
         buffer_bytes: Bytes,
+        /// Marking of packets; none: no packet is marked.
+        ecn: Option<EcnConfig>,
     },
     /// Writes a destination's candidates and path costs, for new flows.
     SetDestination(DestinationConfig),

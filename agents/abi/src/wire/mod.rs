@@ -11,7 +11,7 @@ pub mod message;
 pub mod validate;
 
 pub use config::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, LocalPrefix, OwnPolicy,
     PolicyConfig, PortConfig, SizeThreshold,
 };
 pub use message::{

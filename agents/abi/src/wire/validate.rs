@@ -268,6 +268,7 @@ pub(super) mod tests {
             is_enabled: true,
             rate_bps: BitsPerSec::new(200_000_000).expect("not zero"),
             buffer_bytes: Bytes::new(6_000_000),
+            ecn: None,
         }
     }
 

@@ -21,7 +21,10 @@ use lab_bench::{
 use lab_units::{BitsPerSec, Bytes, Nanos};
 use nix::{
     mount::{MntFlags, MsFlags, mount, umount2},
-    sys::socket::{setsockopt, sockopt::RcvBufForce},
+    sys::socket::{
+        setsockopt,
+        sockopt::{Ipv4Tos, RcvBufForce},
+    },
 };
 
 /// Emulated rate of both links.
@@ -223,10 +226,15 @@ impl Lab {
 
     fn sender(&self, sport: u16) -> Result<UdpSocket> {
         self.testbed.inside(Side::Source, || {
-            Ok(UdpSocket::bind((SOURCE, sport)).expect("the port is free"))
+            let socket = UdpSocket::bind((SOURCE, sport)).expect("the port is free");
+            setsockopt(&socket, Ipv4Tos, &ECT_0).expect("a user may set it");
+            Ok(socket)
         })
     }
 }
+
+/// Type of service of a packet that may be marked (RFC 3168).
+const ECT_0: i32 = 2;
 
 /// Mounted BPF file system, unmounted with all its pins when this value is dropped.
 pub(crate) struct BpfMount(PathBuf);

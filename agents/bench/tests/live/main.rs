@@ -173,6 +173,7 @@ fn lcmp_routes_new_flows_around_a_queue() -> Result {
             port: P1,
             rate_bps: BitsPerSec::new(10 * lab::RATE_BPS).expect("not zero"),
             buffer_bytes: Bytes::new(10 * lab::BUFFER_BYTES),
+            ecn: None,
         })?;
         let half = lab::BUFFER_BYTES / 2;
         let queue = lab.while_flooding(elephant, || {

@@ -4,13 +4,13 @@ use std::{thread, time::Duration};
 
 use lab_abi::{
     LcmpConfig, Rule,
-    wire::{AgentCommand, AgentMessage, DecisionReport, PolicyConfig},
+    wire::{AgentCommand, AgentMessage, DecisionReport, EcnConfig, LinkReport, PolicyConfig},
 };
 use lab_bench::{
     Controller, Side,
     testbed::{P1, P2, PREFIX},
 };
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use crate::{
     FLOWS, chosen,
@@ -69,6 +69,33 @@ fn tables_that_nobody_confirms_are_not_used() -> Result {
         // Confirmed tables are fresh again.
         controller.apply(&AgentCommand::ConfirmTables)?;
         assert!(by_hash(&send(&mut controller, 52_000..52_005)?));
+        controller.stop()?;
+        agent.join().expect("no panic")?;
+        Ok(())
+    })
+}
+
+#[test]
+fn packets_that_meet_a_queue_are_marked_until_the_link_is_changed() -> Result {
+    Lab::test(|lab| {
+        let ecn = EcnConfig {
+            k_min: Bytes::new(1_000),
+            k_max: Bytes::new(10_000),
+            p_max: Ratio::ONE,
+        };
+        let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |config| {
+            config.destinations[0].candidates[1].buckets = 0;
+            config.ports[1].ecn = Some(ecn);
+        })?;
+        let marked = |link: &LinkReport| link.marks.is_some_and(|marks| marks > 0);
+        lab.while_flooding(50_000, || controller.link_of(P1, marked))?;
+        controller.apply(&AgentCommand::SetLink {
+            port: P1,
+            rate_bps: BitsPerSec::new(lab::RATE_BPS).expect("not zero"),
+            buffer_bytes: Bytes::new(lab::BUFFER_BYTES),
+            ecn: None,
+        })?;
+        controller.link_of(P1, |link| link.marks.is_none())?;
         controller.stop()?;
         agent.join().expect("no panic")?;
         Ok(())

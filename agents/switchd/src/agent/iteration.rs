@@ -33,7 +33,7 @@ impl Agent {
         }
         controller.send(&AgentMessage::Ready(self.ready()?));
         // The controller counts from these values.
-        controller.send(&AgentMessage::Links(self.sampler.links()));
+        controller.send(&AgentMessage::Links(self.links()));
         while self.iterate(signals, controller)? {}
         self.finish(controller)
     }
@@ -110,8 +110,12 @@ impl Agent {
             AgentCommand::SetPort { port, is_enabled } => {
                 return self.set_port(*port, *is_enabled, controller);
             }
-            AgentCommand::SetLink { .. } => {
+            AgentCommand::SetLink { port, .. } => {
                 self.sampler.provision(&self.config);
+                if let Some(slot) = self.slots.of(*port) {
+                    let queue = install::queue(&self.config.ports[slot]);
+                    self.program.table.set_queue(slot, &queue);
+                }
                 return Ok(());
             }
             AgentCommand::SetLcmp(_) => {
@@ -202,7 +206,7 @@ impl Agent {
             controller.send(&AgentMessage::Queues(self.sampler.queues()));
         }
         if self.timers.links.take(now) != Due::NotYet {
-            controller.send(&AgentMessage::Links(self.sampler.links()));
+            controller.send(&AgentMessage::Links(self.links()));
         }
         if let Some(demands) = &mut self.timers.demands
             && demands.take(now) != Due::NotYet

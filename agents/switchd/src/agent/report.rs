@@ -2,7 +2,9 @@
 
 use lab_abi::{
     rows::{Counters, FlowEntry, FlowKey, PrefixKey},
-    wire::{AgentMessage, DemandReport, Demands, DestinationConfig, PortLiveness, Ready, Stats},
+    wire::{
+        AgentMessage, DemandReport, Demands, DestinationConfig, Links, PortLiveness, Ready, Stats,
+    },
 };
 use lab_units::Nanos;
 
@@ -69,6 +71,11 @@ impl Agent {
     }
 
     /// Returns the counters and the flow table's occupancy.
+    /// Returns the link counters of the latest sample, with the marks until now.
+    pub(super) fn links(&self) -> Links {
+        self.sampler.links(|slot| self.program.table.marks(slot))
+    }
+
     pub(super) fn stats(&self, counters: Counters, now: Nanos, controller: &Controller) -> Stats {
         let entries = self.config.flow_table_entries;
         Stats {
@@ -131,7 +138,7 @@ impl Agent {
         self.sampler.take_in(ended, &self.qdiscs.roots()?);
         self.send_decisions(controller);
         controller.send(&AgentMessage::Queues(self.sampler.queues()));
-        controller.send(&AgentMessage::Links(self.sampler.links()));
+        controller.send(&AgentMessage::Links(self.links()));
         let rows = flow_gc::all(&self.program.flows, self.config.flow_table_entries)?;
         let counters = self.program.counters()?;
         let occupancy = u64::try_from(rows.len()).unwrap_or(u64::MAX);

@@ -67,7 +67,7 @@ pub(super) fn directions<'a>(layout: &Layout<'a>) -> Vec<Direction<'a>> {
 fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) -> Direction<'a> {
     let node = |port| layout.node(layout.port(port).node);
     let (netns, dev) = (layout.port_netns(from), &layout.port(from).interface);
-    let root = egress(layout, &netns, dev, link, node(from).role).next();
+    let root = egress(layout, &netns, dev, link, node(from)).next();
     let queue = match root.map(|at| at.qdisc) {
         Some(Qdisc::Tbf(tbf)) => Queue::Bytes {
             burst: tbf.burst,

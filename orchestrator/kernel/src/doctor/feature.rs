@@ -132,7 +132,7 @@ impl Feature {
             Self::Red => (
                 "red",
                 "red qdisc",
-                "egress queues mark packets for ECN with it",
+                "egress queues of legacy switches mark packets with it",
                 &["sch_red"],
             ),
             Self::Netem => (

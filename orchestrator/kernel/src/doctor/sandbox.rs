@@ -82,8 +82,10 @@ pub(super) fn plan(slot: u8) -> Plan {
     plan
 }
 
-/// Adds congestion control to the plan, which then needs every feature that a lab may need.
+/// Adds congestion control and a legacy switch to the plan, which then needs every feature that a lab may
+/// need.
 pub(super) fn with_every_feature(mut plan: Plan) -> Plan {
+    plan.dcs[0].legacy = true;
     plan.transport.cc = CcPlan::Dcqcn(DcqcnConfig::PAPER);
     plan
 }
@@ -96,7 +98,7 @@ pub(super) fn interface_prefix() -> String {
 /// Number of the next lab of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// The inter-DC link marks packets, so that every kind of qdisc occurs.
+/// The inter-DC link marks packets, at a legacy switch by a qdisc of its own.
 const SCENARIO: &str = "
 name: doctor
 topology:

@@ -81,8 +81,8 @@ fn wire_of(fault: &FaultPlan, link: LinkId) -> Option<WirePlan> {
     }
 }
 
-/// Returns changes of those disciplines alone whose parameters differ: a change empties `red`'s
-/// queue.
+/// Returns changes of those disciplines alone whose parameters differ: a change empties the
+/// queue of `red`.
 fn changed_qdiscs(
     layout: &Layout<'_>,
     id: LinkId,
@@ -102,7 +102,7 @@ fn qdiscs(layout: &Layout<'_>, id: LinkId, wire: &WirePlan) -> Vec<QdiscAt> {
     let of_port = |port: PortId| {
         let node = layout.node(layout.port(port).node);
         let (netns, dev) = (layout.netns(node), &layout.port(port).interface);
-        link::egress(layout, &netns, dev, &link, node.role)
+        link::egress(layout, &netns, dev, &link, node)
             .chain(link::fiber_line(layout, port, wire))
             .collect::<Vec<_>>()
     };

@@ -68,7 +68,7 @@ pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
     for &id in &node.ports {
         let dev = &layout.port(id).interface;
         let link = layout.link(id.link());
-        steps.extend(egress(layout, &netns, dev, link, node.role).map(Step::Qdisc));
+        steps.extend(egress(layout, &netns, dev, link, node).map(Step::Qdisc));
         if node.role == Role::Host {
             pacer::hooks(layout, &netns, dev, steps);
         }
@@ -121,21 +121,25 @@ pub(crate) fn egress(
     netns: &Namespace,
     dev: &str,
     link: &Link,
-    role: Role,
+    node: &Node,
 ) -> impl Iterator<Item = QdiscAt> + use<> {
     let wire = &link.emu;
     let full = layout.options.delay_lines;
     let first = match link.kind {
         LinkKind::InterDc => Qdisc::Tbf(shaper(layout, wire, wire.buffer_bytes)),
         LinkKind::Fabric | LinkKind::Host if full => Qdisc::Netem(Netem {
-            limit: link.queue_packets(role, layout.frame()),
+            limit: link.queue_packets(node.role, layout.frame()),
             ..line(wire)
         }),
         LinkKind::Fabric | LinkKind::Host => {
-            Qdisc::Tbf(shaper(layout, wire, link.queue_bytes(role)))
+            Qdisc::Tbf(shaper(layout, wire, link.queue_bytes(node.role)))
         }
     };
-    let marks = wire.ecn.filter(|_| full && link.kind == LinkKind::InterDc);
+    // The switches' agents mark packets; a legacy switch has none.
+    let is_legacy = layout.plan.dcs[node.dc.index()].legacy;
+    let marks = wire
+        .ecn
+        .filter(|_| full && is_legacy && link.kind == LinkKind::InterDc);
     let second = marks.map(|ecn| {
         let red = Red {
             limit: wire.buffer_bytes,

@@ -3,12 +3,12 @@
 //! One direction of a link:
 //!
 //! ```text
-//! inter-DC   dc1 egress [tbf rate, queue; red marks] ──veth── fiber ⇒ fiber [netem serialisation, delay] ──veth── dc2
+//! inter-DC   dc1 egress [tbf rate, queue] ──veth── fiber ⇒ fiber [netem serialisation, delay] ──veth── dc2
 //! intra-DC   egress [netem queue, serialisation, delay] ──veth── ingress
 //! ```
 //!
 //! `tbf` releases a packet at the start of its serialisation time and so keeps the queue at the
-//! switch, where it is measured and marked; `netem` with the same rate adds the serialisation time.
+//! switch, where it is measured; `netem` with the same rate adds the serialisation time.
 //! Together they are an exact store-and-forward link, as is the one `netem` of an intra-DC link. The
 //! fibers of all inter-DC links are in one namespace of their own, `delay-lines`.
 

@@ -61,6 +61,25 @@ fn other_congestion_controls_have_no_pacer() {
 }
 
 #[test]
+fn a_legacy_switch_marks_by_a_qdisc() {
+    let options = options(HostPlacement::RootNamespace, Clock::Virtual);
+    let mut plan = testing::pair(0);
+    let marked_by_agents = listing(&lower(&plan, &options));
+    plan.dcs[0].legacy = true;
+    let steps = listing(&lower(&plan, &options));
+    let added = steps
+        .lines()
+        .filter(|line| !marked_by_agents.contains(line));
+    assert_eq!(
+        added.collect::<Vec<_>>(),
+        [
+            "tc -n lcmp-t-dc1 qdisc add dev l0d1-d2 parent 1:1 handle 10: red limit 620000 min 40000 \
+             max 160000 probability 0.200000 ecn nodrop"
+        ]
+    );
+}
+
+#[test]
 fn steps_of_the_testbed() {
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
     insta::assert_snapshot!(listing(&lower(&testing::testbed(0), &options)));

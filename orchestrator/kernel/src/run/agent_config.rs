@@ -1,11 +1,11 @@
 //! Configuration of a DCI switch's agent, from the plan.
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, LocalPrefix, OwnPolicy,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, LocalPrefix, OwnPolicy,
     PolicyConfig, PortConfig, SizeThreshold,
 };
 use lab_plan::{
-    model::{Candidate, LinkKind, Plan, PolicyPlan, PolicyRun, Switch},
+    model::{Candidate, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan},
     size_thresholds,
 };
 use lab_units::{Nanos, PortId};
@@ -116,6 +116,16 @@ impl Memory {
     }
 }
 
+/// Returns how the agents mark the packets of a link with the parameters `wire`.
+pub(super) fn ecn(kind: LinkKind, wire: &WirePlan) -> Option<EcnConfig> {
+    let ecn = wire.ecn.filter(|_| kind == LinkKind::InterDc)?;
+    Some(EcnConfig {
+        k_min: ecn.k_min,
+        k_max: ecn.k_max,
+        p_max: ecn.p_max,
+    })
+}
+
 fn ports(plan: &Plan, switch: &Switch) -> Vec<PortConfig> {
     let of_port = |id: PortId| {
         let link = &plan.links[id.link().index()];
@@ -128,6 +138,7 @@ fn ports(plan: &Plan, switch: &Switch) -> Vec<PortConfig> {
             is_enabled: true,
             rate_bps: link.emu.rate_bps,
             buffer_bytes: link.emu.buffer_bytes,
+            ecn: ecn(link.kind, &link.emu),
         }
     };
     plan.nodes[switch.node.index()]

@@ -32,6 +32,7 @@ pub(super) fn of_fault<'a>(
                 port,
                 rate_bps: wire.rate_bps,
                 buffer_bytes: wire.buffer_bytes,
+                ecn: agent_config::ecn(plan.links[fault.link.index()].kind, &wire),
             };
             commands.push((dc, command));
         }
@@ -166,6 +167,7 @@ mod tests {
             port: PortId(port),
             rate_bps: wire.rate_bps,
             buffer_bytes: wire.buffer_bytes,
+            ecn: None,
         };
         let row = |switch: usize, dc: usize, c_path| {
             let port = plan.switches[switch].destinations[0].candidates[0].port;

@@ -111,7 +111,7 @@ fn make_port<S: SemanticsRules, C: CongestionControl>(
     if role == Role::Host {
         // A NIC's own queue holds ACKs, which have room reserved, and marks nothing.
         port.limit = u64::MAX;
-        port.ecn = None;
+        port.congestion = None;
     }
     port
 }

@@ -439,8 +439,8 @@ fn shell(lab: &Lab, script: &str) -> Command {
     let link = &plan.links[0];
     let dev = &plan.ports[0].interface;
     let netns = layout.port_netns(lab_units::PortId(0));
-    let role = plan.nodes[plan.ports[0].node.index()].role;
-    let root = egress(&layout, &netns, dev, link, role).next().unwrap();
+    let node = &plan.nodes[plan.ports[0].node.index()];
+    let root = egress(&layout, &netns, dev, link, node).next().unwrap();
     let Qdisc::Tbf(tbf) = root.qdisc else {
         panic!("an inter-DC link has a shaper");
     };

@@ -49,7 +49,12 @@ fn a_round_trip_takes_its_delay_and_serialisation() {
 fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
     whole_lab(|| {
         let wire = testing::marking(testing::wire("100 Mbit", "5 ms", "620 kB"));
-        let mut lab = up(|slot| testing::pair_over(slot, wire));
+        let mut lab = up(|slot| {
+            let mut plan = testing::pair_over(slot, wire);
+            // Its switches mark by `red`.
+            plan.dcs.iter_mut().for_each(|dc| dc.legacy = true);
+            plan
+        });
         let mut sender = start_sending(&lab, 400, 65_536);
         let mut carried = || lab.counters(NodeId(0)).unwrap()[0].tx_bytes;
         while carried() < 1_000_000 {
