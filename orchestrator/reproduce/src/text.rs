@@ -36,7 +36,9 @@ pub(crate) const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, 
 pub(crate) const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: means over 20 bins of \
     sizes of each bin's p50 and p99; links are average utilisations in percent. Published: the authors' \
     files. Simulated: the authors' semantics, and their UCMP, which hashes over the widest first links. \
-    Emulated: the lab's testbed on SoftRoCE. Fair: the simulator with the paper's semantics, PFC and \
+    Emulated: the lab's testbed on SoftRoCE, `8dc-loads.yaml`, with drawn flows, without congestion \
+    control and PFC, UCMP by its own cost (in the row ucmp-artifact): its changes between policies compare \
+    with the published ones, its values do not. Fair: the simulator with the paper's semantics, PFC and \
     buffers, UCMP by its own cost (in the row ucmp-artifact), and te-100ms, a centralised controller \
     that stands in for RedTE.";
 

@@ -224,7 +224,15 @@ impl Port {
         }
     }
 
-    /// Decides if a packet that leaves `queue_bytes` of its class behind is marked.
+    /// Returns the bytes that a packet meets at `now`: those queued, and the rest of the one on its way.
+    #[inline]
+    #[must_use]
+    pub fn bytes_ahead(&self, now: SimTime) -> u64 {
+        let busy = self.busy_until.saturating_sub(now);
+        self.total_bytes + self.rate.bytes_in(busy.nanos_trunc()).get()
+    }
+
+    /// Decides if a packet is marked by `queue_bytes`, which it leaves behind or meets.
     #[inline]
     pub fn marks_packet(&mut self, queue_bytes: u64) -> bool {
         let Some(point) = self.congestion else {

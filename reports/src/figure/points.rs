@@ -155,7 +155,7 @@ impl Points {
         let styles = styles.map(|(_, style)| style);
         let entry =
             |style: &DotStyle| Entry::new(style.color, Key::Dot(style.marker), &*style.label);
-        let line = Entry::new(MUTED, Key::Dashed, "equal in both runs");
+        let line = Entry::new(MUTED, Key::Dashed, "equal");
         Legend::new(styles.map(entry).chain([line]).collect(), WIDTH)
     }
 

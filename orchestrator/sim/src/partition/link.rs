@@ -101,7 +101,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.leave(port, packet);
     }
 
-    /// Marks `packet`, writes its telemetry and sends it by the switch port `port`.
+    /// Marks `packet` by the queue that it leaves behind, unless the lab's switches marked it by the queue
+    /// that it met, writes its telemetry and sends it by the switch port `port`.
     #[inline]
     pub(super) fn leave(&mut self, port: u32, mut packet: Packet) {
         let egress = self.port(port);
@@ -111,23 +112,33 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         } else {
             queued
         };
-        if packet.class() != STRICT && egress.marks_packet(counted) {
-            egress.counts.marks += 1;
-            packet.mark();
-            if packet.kind == Kind::Data {
-                self.trace_flow_detail(
-                    packet.flow,
-                    self.node_of(port),
-                    StoryEvent::Marked,
-                    None,
-                    Some(packet.seq),
-                );
-            }
+        if !S::IS_RXE {
+            self.mark_by(port, &mut packet, counted);
         }
         if C::HAS_INT && packet.kind == Kind::Data {
             self.write_telemetry(port, &packet, queued);
         }
         self.send(port, packet);
+    }
+
+    /// Marks `packet`, which leaves by `port`, if a queue of `queue_bytes` makes it.
+    #[inline]
+    pub(super) fn mark_by(&mut self, port: u32, packet: &mut Packet, queue_bytes: u64) {
+        let egress = self.port(port);
+        if packet.class() == STRICT || !egress.marks_packet(queue_bytes) {
+            return;
+        }
+        egress.counts.marks += 1;
+        packet.mark();
+        if packet.kind == Kind::Data {
+            self.trace_flow_detail(
+                packet.flow,
+                self.node_of(port),
+                StoryEvent::Marked,
+                None,
+                Some(packet.seq),
+            );
+        }
     }
 
     fn write_telemetry(&mut self, port: u32, packet: &Packet, queue_bytes: u64) {

@@ -45,6 +45,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             port.set_last_class(packet.class());
             self.leave_switch(egress, packet);
         } else {
+            if S::IS_RXE {
+                let met = self.port(egress).bytes_ahead(now);
+                self.mark_by(egress, &mut packet, met);
+            }
             self.enqueue(egress, packet);
             self.kick(egress);
         }

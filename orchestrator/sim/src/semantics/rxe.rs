@@ -14,6 +14,10 @@
 //! the pacer first. Without congestion control the limit never binds: the queue of a host is netem, which
 //! disowns packets as it queues them (`skb_orphan_partial`).
 //!
+//! Switches mark a packet by the queue that it meets, as the lab's do and as DCQCN's congestion point is
+//! published (Zhu et al., section 3.1); those of the other semantics mark it by the queue that it leaves behind, as
+//! the authors' simulator does.
+//!
 //! Sources: `rxe_req.c`, `rxe_comp.c` and `rxe_resp.c` of
 //! <https://github.com/torvalds/linux/tree/v6.1/drivers/infiniband/sw/rxe>; both comparisons with the
 //! limits as in the machine code of Debian's 6.1.0-48 module.

@@ -96,6 +96,27 @@ fn a_window_is_129_packets_and_moves_with_each_ack() {
     assert_eq!(run.outcome.reason, EndReason::Finished);
 }
 
+/// Two hosts send 128 packets each to one link, whose queue grows by one in a packet's time until both are
+/// done: the later a packet, the more it meets. By what they leave behind, the last ones would not be marked.
+#[test]
+fn packets_are_marked_by_the_queue_that_they_meet() {
+    let size = format!("size: {} B", 128 * 4_096);
+    let ecn = format!(
+        ", ecn: {{ k_min: {0} B, k_max: {0} B, p_max: 1 }}",
+        32 * 4_154
+    );
+    let both = format!("{size} }}, {{ from: dc1/h2, to: dc2/h2, {size}");
+    let (_, run) = run(&pair(&both, &ecn, AS_IS).replace("hosts: 1", "hosts: 2"));
+    for flow in [0, 1] {
+        let events = run.flow_events(flow);
+        let marks = events.filter(|event| event.event == StoryEvent::Marked);
+        let marked: Vec<u32> = marks.filter_map(|event| event.packet).collect();
+        // The n-th packet of the first flow meets n - 1 others, that of the second one meets it too.
+        let first = 33 - flow;
+        assert_eq!(marked, (first..=128).collect::<Vec<_>>(), "flow {flow}");
+    }
+}
+
 /// Two flows that one host starts together: the first one's packets leave before the second one's.
 #[test]
 fn a_host_sends_its_qps_packets_first_in_first_out() {
