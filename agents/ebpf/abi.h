@@ -99,7 +99,7 @@ _Static_assert(sizeof(struct prefix_key) == 8, "prefix_key");
 _Static_assert(__builtin_offsetof(struct prefix_key, bits) == 0, "prefix_key.bits");
 _Static_assert(__builtin_offsetof(struct prefix_key, addr) == 4, "prefix_key.addr");
 
-// DCQCN's congestion point: thresholds of an egress queue, of at most [`MAX_THRESHOLD`].
+// DCQCN's congestion point: thresholds of an egress queue, of at most 2^31.
 struct congestion_point {
 	// Queue up to which no packet is marked (Kmin).
 	__u64 k_min;

@@ -46,17 +46,17 @@ static __always_inline void queue_and_mark(struct __sk_buff *skb, struct iphdr *
 					   struct port_queue *queue)
 {
 	__u64 wait;
-	__u32 unmarked = ip->tos & ECN_CE, sum;
+	__u32 ecn = ip->tos & ECN_CE, sum;
 
 	if (!queue->byte_time_q20)
 		return;
 	wait = queue_packet(queue, skb->len) >> WAIT_UNIT_BITS;
-	if (wait <= queue->congestion.k_min || !unmarked ||
+	if (wait <= queue->congestion.k_min || !ecn ||
 	    !dcqcn_marks(&queue->congestion, wait, packet_hash(flow_hash(flow, seed), psn(skb, flow))))
 		return;
 	__sync_fetch_and_add(&queue->marks, 1);
 	// The checksum falls as the first word grows (RFC 1624).
-	sum = ip->check + (0xffff ^ bpf_htons(ECN_CE - unmarked));
+	sum = ip->check + (0xffff ^ bpf_htons(ECN_CE - ecn));
 	ip->check = (sum & 0xffff) + (sum >> 16);
 	ip->tos |= ECN_CE;
 }

@@ -48,7 +48,7 @@ pub const LAW_QUEUED: u32 = 5;
 pub const MAX_THRESHOLD: u64 = 1 << 31;
 
 row! {
-    /// DCQCN's congestion point: thresholds of an egress queue, of at most [`MAX_THRESHOLD`].
+    /// DCQCN's congestion point: thresholds of an egress queue, of at most 2^31.
     pub struct CongestionPoint as "congestion_point" {
         /// Queue up to which no packet is marked (Kmin).
         pub k_min: u64,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a skipped test says so")]
 
+use lab_abi::dcqcn::LAW_QUEUED;
 use lab_host::selftest;
 
 #[test]
@@ -20,5 +21,11 @@ fn the_host_programs_law_equals_the_reference_on_1_000_000_steps() {
     // Every event occurred often enough to count, and mattered.
     assert!(report.by_event.iter().all(|&steps| steps >= 5_000));
     assert!(report.cnps > 10_000, "{}", report.cnps);
+    let queued = report.by_event[LAW_QUEUED as usize];
+    assert!(
+        (queued / 10..queued / 10 * 9).contains(&report.marked),
+        "{}",
+        report.marked
+    );
     assert!(report.changed > 100_000 && report.settled > 10_000);
 }

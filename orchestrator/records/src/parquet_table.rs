@@ -62,6 +62,22 @@ pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
     fs::rename(&draft, &target).map_err(Operation::Replace.failed(target))
 }
 
+/// Removes the CSV of each table in `dir` that has a copy: rows that came from a guest while it ran, whose
+/// writer turned its own CSV into the copy.
+///
+/// # Errors
+/// If the directory cannot be read, or a file not removed.
+pub fn remove_copied(dir: &Path) -> Result<(), RecordsError> {
+    for entry in fs::read_dir(dir).map_err(Operation::Read.failed(dir))? {
+        let copy = entry.map_err(Operation::Read.failed(dir))?.path();
+        let csv = copy.with_extension("csv");
+        if copy.extension().is_some_and(|it| it == "parquet") && csv.is_file() {
+            fs::remove_file(&csv).map_err(Operation::Delete.failed(csv))?;
+        }
+    }
+    Ok(())
+}
+
 /// Calls `visit` with each row group of `columns` of the copy at `path`, in order. A thread decodes the next
 /// one meanwhile.
 pub(crate) fn read<E: From<RecordsError>>(

@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use lab_records::{
     LinkRow, RecordsError, RunDir, RunWriter,
+    parquet_table::remove_copied,
     sample::{counter, end, flow, info, link, now},
 };
 use lab_units::{Bytes, Nanos};
@@ -41,6 +42,18 @@ fn only_a_table_over_the_bound_becomes_parquet() {
         assert!(!copy("links.draft"));
         assert_eq!(copy("links.csv"), !is_copied, "the CSV goes");
     }
+}
+
+#[test]
+fn rows_that_came_from_a_guest_go_with_the_copy() {
+    let results = tempfile::tempdir().expect("a directory");
+    let run = write(results.path(), &link_rows(11), 10);
+    let came = run.path().join("links.csv");
+    fs::write(&came, "the same rows").expect("written");
+    remove_copied(run.path()).expect("removed");
+    assert!(!came.exists());
+    assert!(run.path().join("flows.csv").exists(), "it has no copy");
+    assert_eq!(run.table::<LinkRow>().expect("links").rows, link_rows(11));
 }
 
 #[test]

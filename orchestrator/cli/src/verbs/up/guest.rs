@@ -154,6 +154,8 @@ impl Prepared {
     fn finish(&self, code: u8, observed: Observed) -> Result<PathBuf, Failure> {
         if self.has_results() {
             let now = UtcTime::new(SystemTime::now());
+            lab_records::parquet_table::remove_copied(&self.dir)
+                .during("remove what Parquet replaces")?;
             lab_records::stamp(&self.dir, now, observed.phases, observed.changes)
                 .during("write the times of the run's phases")?;
             run_dir::make_latest(&self.dir)?;
