@@ -16,7 +16,7 @@
 //! use lab_abi::rows::{FlowKey, SwitchTable};
 //!
 //! assert_eq!(size_of::<FlowKey>(), 16);
-//! assert!(size_of::<SwitchTable>() <= 4096, "one page, to be mapped into the agent");
+//! assert!(size_of::<SwitchTable>() <= 2 * 4096, "two pages, to be mapped into the agent");
 //! ```
 #![no_std]
 
