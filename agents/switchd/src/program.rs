@@ -265,7 +265,7 @@ mod tests {
 
     use lab_abi::{
         dcqcn::{CongestionPoint, MAX_THRESHOLD},
-        rows::{CandidateRow, MAX_CANDIDATES, PORT_ALIVE, PortQueueRow},
+        rows::{CandidateRow, PORT_ALIVE, PortQueueRow},
     };
     use lab_policy::{FlowTuple, flow_hash, packet_hash};
 
@@ -277,19 +277,39 @@ mod tests {
         FlowKey::new(src, dst, number, 4791, 17)
     }
 
-    /// A packet that waits a minute, at thresholds of nothing and 137 s, is marked if its number is below
-    /// 60 of 137 parts.
-    #[test]
-    fn packets_that_meet_a_queue_are_marked_by_their_numbers() {
+    /// Returns a program for 1,000 flows whose one port leads to [`flow`]'s destination, and its table; says
+    /// that `test` is skipped if it may not be loaded.
+    fn with_one_port(test: &str) -> Option<(Program, SwitchTable)> {
         let mut program = match Program::load(1_000) {
             Err(error) if error.is_not_permitted() => {
-                println!("skipped: marks: {}", error.chain());
-                return;
+                println!("skipped: {test}: {}", error.chain());
+                return None;
             }
             other => other.expect("the program loads"),
         };
         let mut table = SwitchTable::default();
         table.ports[0].state = PORT_ALIVE;
+        program.set_table(&table).expect("written");
+        let mut row = DestinationRow {
+            count: 1,
+            ..DestinationRow::default()
+        };
+        row.candidates[0] = CandidateRow {
+            buckets: 1,
+            ..CandidateRow::default()
+        };
+        let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
+        program.set_destination(prefix, &row).expect("written");
+        Some((program, table))
+    }
+
+    /// A packet that waits a minute, at thresholds of nothing and 137 s, is marked if its number is below
+    /// 60 of 137 parts.
+    #[test]
+    fn packets_that_meet_a_queue_are_marked_by_their_numbers() {
+        let Some((mut program, mut table)) = with_one_port("marks") else {
+            return;
+        };
         table.params.seed = 176;
         let minute = 60_000_000_000;
         table.queues[0] = PortQueueRow {
@@ -305,16 +325,6 @@ mod tests {
             ..PortQueueRow::default()
         };
         program.set_table(&table).expect("written");
-        let row = DestinationRow {
-            count: 1,
-            candidates: [CandidateRow {
-                buckets: 1,
-                ..CandidateRow::default()
-            }; MAX_CANDIDATES],
-            ..DestinationRow::default()
-        };
-        let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
-        program.set_destination(prefix, &row).expect("written");
 
         let (mut output, mut marked) = ([0; 256], 0);
         let hash = flow_hash(
@@ -360,26 +370,9 @@ mod tests {
 
     #[test]
     fn a_full_table_evicts_the_least_recently_seen_flow() {
-        let mut program = match Program::load(1_000) {
-            Err(error) if error.is_not_permitted() => {
-                println!("skipped: eviction: {}", error.chain());
-                return;
-            }
-            other => other.expect("the program loads"),
+        let Some((mut program, _)) = with_one_port("eviction") else {
+            return;
         };
-        let mut table = SwitchTable::default();
-        table.ports[0].state = PORT_ALIVE;
-        program.set_table(&table).expect("written");
-        let mut row = DestinationRow {
-            count: 1,
-            ..DestinationRow::default()
-        };
-        row.candidates[0] = CandidateRow {
-            buckets: 1,
-            ..CandidateRow::default()
-        };
-        let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
-        program.set_destination(prefix, &row).expect("written");
 
         // Ten flows keep sending while 5,000 others send one packet each.
         let mut output = [0; 256];

@@ -100,7 +100,10 @@ mod tests {
     use lab_units::{BitsPerSec, Bytes, PortId, Ratio};
 
     use super::*;
-    use crate::{LcmpConfig, wire::EcnConfig, wire::validate::tests::config};
+    use crate::{
+        LcmpConfig,
+        wire::{EcnConfig, validate::tests::config},
+    };
 
     const ECN: EcnConfig = EcnConfig {
         k_min: Bytes::new(7),

@@ -27,7 +27,7 @@ pub fn align_clock(announce: impl FnOnce(Nanos)) -> io::Result<()> {
     if super::clock() == Clock::Virtual {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?.tv_sec();
         let seconds = alignment_after(now);
-        announce(Nanos::new(seconds.unsigned_abs() * NANOS_PER_SECOND));
+        announce(Nanos::from_millis(seconds.unsigned_abs() * 1_000));
         let aligned = TimeSpec::new(seconds, 0);
         let absolute = ClockNanosleepFlags::TIMER_ABSTIME;
         clock_nanosleep(ClockId::CLOCK_MONOTONIC, absolute, &aligned)?;
@@ -94,8 +94,6 @@ fn virtio_interrupts(interrupts: &str) -> u64 {
 const PERIOD_SECONDS: i64 = 100;
 
 const MARGIN_SECONDS: i64 = 20;
-
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Tick of `/proc/stat`: 0.01 s on x86-64 (`USER_HZ`).
 const NANOS_PER_TICK: u64 = 10_000_000;
