@@ -207,6 +207,7 @@ impl Testbed {
                 addr: Ipv4Addr::new(10, 1, 0, 0),
                 prefix_len: 16,
             },
+            start_ns: Nanos::ZERO,
             sample_interval_ns: often,
             record_interval_ns: often,
             link_interval_ns: often,

@@ -42,13 +42,13 @@ pub(crate) enum Due {
 }
 
 impl Periodic {
-    /// Returns a timer that is due at multiples of `interval` on the clock, in all agents and runs.
-    pub(crate) fn new(interval: Nanos, now: Nanos) -> Self {
-        let started = now.get() % interval.get();
-        let rest = Nanos::new(interval.get() - started);
+    /// Returns a timer that is due after `now`, whole multiples of `interval` before or after `start`.
+    pub(crate) fn new(interval: Nanos, start: Nanos, now: Nanos) -> Self {
+        let (length, phase) = (interval.get(), start.get() % interval.get());
+        let since_due = (now.get() % length + length - phase) % length;
         Self {
             interval,
-            due: now.saturating_add(rest),
+            due: now.saturating_add(Nanos::new(length - since_due)),
         }
     }
 
@@ -117,11 +117,19 @@ mod tests {
 
     #[test]
     fn a_timer_is_due_at_multiples_of_its_interval_however_late_it_is_taken() {
-        let mut periodic = Periodic::new(at(10), at(103));
+        let mut periodic = Periodic::new(at(10), at(0), at(103));
         assert_eq!(periodic.take(at(109)), Due::NotYet);
         assert_eq!(periodic.take(at(113)), Due::Now);
         assert_eq!(periodic.due(), at(120));
         assert_eq!(periodic.take(at(147)), Due::Late);
         assert_eq!(periodic.due(), at(150));
+    }
+
+    #[test]
+    fn a_timer_counts_from_its_start_before_and_after_it() {
+        let due = |start, now| Periodic::new(at(10), at(start), at(now)).due();
+        for (now, expected) in [(0, 7), (6, 7), (7, 17), (120, 127), (127, 137), (130, 137)] {
+            assert_eq!(due(127, now), at(expected), "{now}");
+        }
     }
 }

@@ -17,6 +17,7 @@
 //! - [`standalone`][]: the authors' reference for slowdowns
 //! - [`rdma`][]: QP settings
 //! - [`size_thresholds`](size_thresholds())[]: UCMP flow ageing
+//! - [`timer_wheel`][]: the kernel's timers
 //! - [`transport`][]: the simulator's hosts and switches
 //! - [`error`][]: errors of planning
 //!
@@ -90,6 +91,7 @@ mod schedule;
 mod source_port;
 pub mod standalone;
 mod table;
+pub mod timer_wheel;
 mod topology;
 pub mod transport;
 mod warnings;

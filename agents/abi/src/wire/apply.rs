@@ -49,7 +49,8 @@ impl AgentConfig {
                     PolicyConfig::Own(own) => own.parameters.clone_from(parameters),
                 }
             }
-            AgentCommand::ConfirmTables | AgentCommand::Rest { .. } | AgentCommand::Stop => {}
+            AgentCommand::Start { at_ns, .. } => self.start_ns = *at_ns,
+            AgentCommand::ConfirmTables | AgentCommand::Stop => {}
         }
         Ok(())
     }

@@ -36,6 +36,8 @@ pub struct AgentConfig {
     pub destinations: Vec<DestinationConfig>,
     /// Prefix of the datacenter's own hosts, whose traffic is its demand.
     pub local: LocalPrefix,
+    /// Time of the agent's clock that all intervals count from.
+    pub start_ns: Nanos,
     /// Time between two samples of the queues, for policies that use congestion signals.
     pub sample_interval_ns: Nanos,
     /// Time between two messages about queues and decisions.

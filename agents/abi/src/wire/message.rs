@@ -43,10 +43,13 @@ pub enum AgentCommand {
     SetLcmp(LcmpConfig),
     /// Confirms all tables, which resets their age.
     ConfirmTables,
-    /// Lets the periodic work rest until a time of the agent's clock.
-    Rest {
-        /// Time from which samples, records and garbage collection go on, at their multiples.
-        until_ns: Nanos,
+    /// Starts the time that intervals count from, and lets the periodic work rest before it.
+    Start {
+        /// Start, on the agent's clock.
+        at_ns: Nanos,
+        /// Time before the start at which the periodic work goes on; what has a longer interval is done
+        /// once, an interval before the start.
+        rest_until_ns: Nanos,
     },
     /// Ends the agent after its last reports; closing the socket ends it without them.
     Stop,

@@ -295,6 +295,7 @@ pub(super) mod tests {
                 addr: Ipv4Addr::new(10, 1, 0, 0),
                 prefix_len: 16,
             },
+            start_ns: Nanos::ZERO,
             sample_interval_ns: Nanos::from_millis(1),
             record_interval_ns: Nanos::from_millis(10),
             link_interval_ns: Nanos::from_millis(100),

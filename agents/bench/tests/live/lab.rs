@@ -109,6 +109,7 @@ impl Lab {
     pub(crate) fn config(&self, policy: PolicyConfig) -> AgentConfig {
         let mut config = AgentConfig {
             policy,
+            start_ns: Nanos::ZERO,
             sample_interval_ns: Nanos::from_millis(1),
             record_interval_ns: Nanos::from_millis(20),
             link_interval_ns: Nanos::from_millis(50),

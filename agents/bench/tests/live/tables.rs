@@ -114,7 +114,10 @@ fn an_agent_rests_until_the_time_that_it_is_told() -> Result {
         let second = Nanos::from_millis(1_000);
         let half = before.saturating_add(second);
         let until_ns = half.saturating_add(second);
-        controller.command(&AgentCommand::Rest { until_ns })?;
+        controller.command(&AgentCommand::Start {
+            at_ns: until_ns.saturating_add(second),
+            rest_until_ns: until_ns,
+        })?;
         let mut times = vec![before];
         while times.last().is_none_or(|&time| time < until_ns) {
             times.push(controller.wait_for("its queues", sampled_at)?);

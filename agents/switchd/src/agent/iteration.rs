@@ -124,10 +124,8 @@ impl Agent {
                 self.program.table.set_params(&params);
                 return Ok(());
             }
-            AgentCommand::Rest { until_ns } => {
-                // A time that is a multiple itself is the first one.
-                let before = Nanos::new(until_ns.get().saturating_sub(1));
-                self.timers = Timers::new(&self.config, before);
+            AgentCommand::Start { rest_until_ns, .. } => {
+                self.timers = Timers::resting(&self.config, *rest_until_ns);
                 return Ok(());
             }
             AgentCommand::Stop => return Ok(()),

@@ -111,20 +111,37 @@ impl Setup {
 }
 
 impl Timers {
-    /// Returns the timers of `config`, due at the first multiples of their intervals after `started`.
-    pub(super) fn new(config: &AgentConfig, started: Nanos) -> Self {
+    /// Returns the timers of `config`, each due at the next multiple of its interval.
+    pub(super) fn new(config: &AgentConfig, now: Nanos) -> Self {
+        Self::of(config, |interval| {
+            Periodic::new(interval, config.start_ns, now)
+        })
+    }
+
+    /// Returns the timers of `config`, which rest until `until`, but no longer than an interval before the
+    /// start.
+    pub(super) fn resting(config: &AgentConfig, until: Nanos) -> Self {
+        let start = config.start_ns;
+        Self::of(config, |interval| {
+            let last = start.saturating_sub(interval);
+            // A time that is a multiple itself is the first one.
+            let before = until.min(last).saturating_sub(Nanos::new(1));
+            Periodic::new(interval, start, before)
+        })
+    }
+
+    fn of(config: &AgentConfig, periodic: impl Fn(Nanos) -> Periodic) -> Self {
         // A policy without congestion signals samples for records alone, and as often as these.
         let sample = match config.policy {
             PolicyConfig::Buckets => config.record_interval_ns.min(config.link_interval_ns),
             PolicyConfig::Lcmp(_) | PolicyConfig::Own(_) => config.sample_interval_ns,
         };
-        let periodic = |interval| Periodic::new(interval, started);
         Self {
             sample: periodic(sample),
             records: periodic(config.record_interval_ns),
             links: periodic(config.link_interval_ns),
             stats: periodic(config.stats_interval_ns),
-            demands: config.demand_interval_ns.map(periodic),
+            demands: config.demand_interval_ns.map(&periodic),
             flow_gc: periodic(config.gc_interval_ns),
         }
     }

@@ -1,44 +1,8 @@
-//! Clock of the guest: its alignment, and the measures that show if virtual time can be trusted.
+//! Clock of the guest: the measures that show if virtual time can be trusted.
 
 use std::{fs, io};
 
 use lab_units::Nanos;
-use nix::{
-    sys::time::TimeSpec,
-    time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep},
-    unistd::sync,
-};
-
-use crate::Clock;
-
-/// Sleeps until a multiple of 100 s after boot, so that flows start at the same phase of the kernel's
-/// periodic work in every run on the virtual clock.
-///
-/// Before, the virtual clock has jumped during waits for the host, by amounts that differ between
-/// runs. Much of the kernel's periodic work is due at whole seconds. Timers that count from their
-/// last expiry remain: 2,000 sleeps of 1 ms ended within 15 ns of each other in most boots, and some
-/// tens of microseconds apart in a few. The sleep costs 0.25 s of host time.
-///
-/// Call this function once everything is created and preloaded, right before flows start. It calls
-/// `announce` with the time of its end, as nanoseconds after boot, before it sleeps: what works periodically
-/// can rest until then, which saves the host's time. On the real clock it returns at once.
-pub fn align_clock(announce: impl FnOnce(Nanos)) -> io::Result<()> {
-    sync();
-    if super::clock() == Clock::Virtual {
-        let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?.tv_sec();
-        let seconds = alignment_after(now);
-        announce(Nanos::from_millis(seconds.unsigned_abs() * 1_000));
-        let aligned = TimeSpec::new(seconds, 0);
-        let absolute = ClockNanosleepFlags::TIMER_ABSTIME;
-        clock_nanosleep(ClockId::CLOCK_MONOTONIC, absolute, &aligned)?;
-    }
-    Ok(())
-}
-
-/// Returns the first multiple of the period that leaves the margin for work already begun, s.
-fn alignment_after(now_seconds: i64) -> i64 {
-    ((now_seconds + MARGIN_SECONDS) / PERIOD_SECONDS + 1) * PERIOD_SECONDS
-}
 
 /// CPU time of the guest by the guest's clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -90,24 +54,12 @@ fn virtio_interrupts(interrupts: &str) -> u64 {
     counts.sum()
 }
 
-/// Period of alignment; longer than the kernel's periods, of which 5 s for writeback is the longest.
-const PERIOD_SECONDS: i64 = 100;
-
-const MARGIN_SECONDS: i64 = 20;
-
 /// Tick of `/proc/stat`: 0.01 s on x86-64 (`USER_HZ`).
 const NANOS_PER_TICK: u64 = 10_000_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn alignment_is_at_least_the_margin_away() {
-        for (now, expected) in [(0, 100), (79, 100), (80, 200), (100, 200)] {
-            assert_eq!(alignment_after(now), expected, "{now}");
-        }
-    }
 
     #[test]
     fn waiting_for_io_is_idle_and_guest_time_is_not_counted_twice() {

@@ -5,10 +5,10 @@
 //! - `supervise`, `command`: the command, its output and its signals
 //! - `sessions`: exec sessions
 //! - `preload`: copies files into the guest's memory
-//! - `clock`: alignment of the clock, CPU time, waits for the host
+//! - `clock`: CPU time, waits for the host
 //!
 //! A command that measures in virtual time first creates everything, then calls [`preload`] with all
-//! files it will run or read, then [`align_clock`]. Until the end of the measurement it writes to
+//! files it will run or read, then `sync`, then sleeps to a fixed phase of the kernel's periodic work. Until the end of the measurement it writes to
 //! `/dev/shm` or `/run` only, since the virtual clock jumps at each wait for the host. What the host must have
 //! meanwhile goes through the [`crate::outbox`].
 
@@ -31,7 +31,7 @@ use nix::{
 };
 use thiserror::Error;
 
-pub use clock::{CpuUse, align_clock, cpu_usage, host_waits};
+pub use clock::{CpuUse, cpu_usage, host_waits};
 pub use preload::preload;
 pub use sessions::exec_session_count;
 

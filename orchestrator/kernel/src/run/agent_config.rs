@@ -42,6 +42,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
             addr: dc.prefix.addr,
             prefix_len: dc.prefix.len,
         },
+        start_ns: Nanos::ZERO,
         sample_interval_ns: memory.sample,
         record_interval_ns: plan.measure.queues_ns,
         link_interval_ns: plan.measure.links_ns,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab_abi::wire::{AgentCommand, AgentMessage};
 use lab_perftest::{Event, MonotonicTime};
-use lab_plan::{FaultPlan, Plan, PolicyPlan};
+use lab_plan::{FaultPlan, Plan};
 use lab_records::ChangeKind;
 use lab_units::{DcId, FlowId, LinkId, Nanos, NodeId, Tool};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
@@ -16,6 +16,7 @@ use super::{
     generator::{self, Session},
     rates::RateSampler,
     repetition::{Effects, Input, Repetition},
+    start::Start,
     tables,
     te::TeController,
     tune::{Change, PendingRequest, Tuned},
@@ -102,10 +103,7 @@ impl Runner<'_> {
         let session = self.connect(&running.repetition, events).await?;
 
         let packets = self.lab.sent_packets()?;
-        self.align(&mut running)?;
-        let intervals = intervals(self.plan, setup.policy);
-        let start = start_time(MonotonicTime::now(), &intervals);
-        running.repetition.start_at(start);
+        let start = self.start_time(&mut running).await?;
         self.phase(&running.repetition, "flows", running.repetition.flows.len());
         let faults = self.plan.faults.iter();
         let faulty: Vec<LinkId> = faults.map(|fault| fault.link).collect();
@@ -147,16 +145,27 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Aligns a guest's clock, while the agents rest.
-    fn align(&mut self, running: &mut RunningRepetition<'_>) -> Result<(), RunError> {
-        let mut sent = Ok(());
-        let mut rest = |until_ns| {
-            let commands = running.agents.iter().map(Agent::dc);
-            let commands = commands.map(|dc| (dc, AgentCommand::Rest { until_ns }));
-            sent = running.send(commands.collect());
-        };
-        (self.align_clock)(&mut rest).map_err(RunError::AlignClock)?;
-        Ok(sent?)
+    /// Chooses the start of the repetition's time; in virtual time, sleeps until shortly before it.
+    async fn start_time(
+        &mut self,
+        running: &mut RunningRepetition<'_>,
+    ) -> Result<MonotonicTime, RunError> {
+        let clock = self.lab.options().clock;
+        if clock == Clock::Virtual {
+            // What is not written yet would make the clock jump while flows run.
+            nix::unistd::sync();
+        }
+        let start = Start::next(clock, self.plan, MonotonicTime::now());
+        let dcs: Vec<DcId> = running.agents.iter().map(Agent::dc).collect();
+        running.send(dcs.into_iter().map(|dc| (dc, start.command())).collect())?;
+        running.repetition.start_at(start.at);
+        if let Some(te) = &mut running.te {
+            te.start_at(start.at);
+        }
+        tokio::select! {
+            () = until(Some(start.rest_until)) => Ok(start.at),
+            () = self.cancel.cancelled() => Err(RunError::Cancelled),
+        }
     }
 
     pub(super) fn start_agents(
@@ -467,44 +476,6 @@ fn confirmation(plan: &Plan) -> Nanos {
     Nanos::new(plan.max_table_age_ns.get() / 4).max(MIN_CONFIRMATION)
 }
 
-/// Returns the start of a repetition's time, at least [`MIN_LEAD`] from now: a whole second, and a whole
-/// multiple of `intervals`, at which agents sample queues and report demands. Timers that fire on whole
-/// multiples then have the same phase in every run, and the simulator's.
-fn start_time(now: MonotonicTime, intervals: &[Nanos]) -> MonotonicTime {
-    let common = intervals.iter().fold(START_GRID, |grid, interval| {
-        let both = lcm(grid.get(), interval.get().max(1));
-        // A common multiple that far away is not worth the wait.
-        if both > MAX_START_GRID.get() {
-            grid
-        } else {
-            Nanos::new(both)
-        }
-    });
-    now.after(MIN_LEAD).round_up_to(common)
-}
-
-/// Returns the intervals at which the agents of a policy act.
-fn intervals(plan: &Plan, policy: usize) -> Vec<Nanos> {
-    let policy = &plan.policies[policy].policy;
-    match policy {
-        PolicyPlan::Te(te) => vec![te.interval_ns],
-        _ => policy
-            .lcmp()
-            .map(|lcmp| lcmp.sample_interval_ns)
-            .into_iter()
-            .collect(),
-    }
-}
-
-/// Returns the least common multiple of two positive numbers, or the largest number if that is above it.
-fn lcm(a: u64, b: u64) -> u64 {
-    let (mut divisor, mut rest) = (a, b);
-    while rest > 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    (a / divisor).saturating_mul(b)
-}
-
 async fn forward(mut events: UnboundedReceiver<Event>, inputs: UnboundedSender<Input>) {
     while let Some(event) = events.recv().await {
         if inputs.send(Input::Flow(event)).is_err() {
@@ -522,44 +493,3 @@ async fn until(time: Option<MonotonicTime>) {
 /// Restarts of one agent in a run, after which the run fails: the cause will not go away.
 const MAX_RESTARTS: u32 = 10;
 const MIN_CONFIRMATION: Nanos = Nanos::from_millis(10);
-const MIN_LEAD: Nanos = Nanos::from_millis(250);
-const START_GRID: Nanos = Nanos::from_millis(1_000);
-const MAX_START_GRID: Nanos = Nanos::from_millis(20_000);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_starts_on_a_whole_second_with_a_quarter_to_spare() {
-        for (now_ms, start_s) in [(100_000, 101), (100_750, 101), (100_751, 102)] {
-            let start = start_time(MonotonicTime::from_nanos(now_ms * 1_000_000), &[]);
-            assert_eq!(start.as_nanos(), start_s * 1_000_000_000, "{now_ms}");
-        }
-    }
-
-    #[test]
-    fn time_starts_where_all_intervals_begin() {
-        let now = MonotonicTime::from_nanos(100_000_000_000);
-        for (intervals_ms, start_s) in [
-            (&[10_000][..], 110),
-            (&[100], 101),
-            (&[1_500], 102),
-            (&[1_500, 2_500], 105),
-            // Farther away than it is worth.
-            (&[7_001], 101),
-        ] {
-            let intervals: Vec<Nanos> = intervals_ms
-                .iter()
-                .copied()
-                .map(Nanos::from_millis)
-                .collect();
-            let start = start_time(now, &intervals);
-            assert_eq!(
-                start.as_nanos(),
-                start_s * 1_000_000_000,
-                "{intervals_ms:?}"
-            );
-        }
-    }
-}

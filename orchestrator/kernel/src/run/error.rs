@@ -48,9 +48,6 @@ pub enum RunError {
     /// Rows cannot be written.
     #[error(transparent)]
     Records(#[from] RecordsError),
-    /// The guest's clock cannot be aligned.
-    #[error("cannot align the guest's clock for the start: {0}")]
-    AlignClock(io::Error),
     /// The machine cannot be watched while flows run.
     #[error("cannot start the watch over the machine: {0}")]
     Watchdog(io::Error),

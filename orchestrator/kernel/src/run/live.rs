@@ -246,7 +246,6 @@ fn with_run(plan: impl FnOnce(u8) -> Plan, policy: usize, test: impl FnOnce(&mut
         agents: launcher,
         records: &mut records,
         events: &mut |_| {},
-        align_clock: &mut |_| Ok(()),
         host_waits: &|| 0,
         guest_cpu: &|| None,
         cancel,

@@ -29,6 +29,7 @@ mod rates;
 mod repetition;
 mod report;
 mod rows;
+mod start;
 mod tables;
 mod te;
 #[cfg(test)]
@@ -53,10 +54,6 @@ use tokio_util::sync::CancellationToken;
 use self::{drive::RepetitionSetup, generator::Session, repetition::Repetition};
 use crate::{Lab, lower::Clock};
 
-/// Aligns a guest's clock to the same phase in every run, and calls its argument with the time after boot at
-/// which it will be aligned first.
-pub type AlignClock = dyn FnMut(&mut dyn FnMut(Nanos)) -> io::Result<()>;
-
 /// Run of every policy of a plan.
 pub struct Runner<'a> {
     /// Plan.
@@ -69,8 +66,6 @@ pub struct Runner<'a> {
     pub records: &'a mut RunWriter,
     /// Called with the progress of the run.
     pub events: &'a mut dyn FnMut(&RunEvent),
-    /// Called before the flows of a repetition start.
-    pub align_clock: &'a mut AlignClock,
     /// Returns the number of times this kernel has waited for a host, each of which may make a guest's
     /// virtual clock jump. Between a start and the last delivery there should be none.
     pub host_waits: &'a dyn Fn() -> u64,

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::wire::{AgentCommand, BucketRow, Demands};
+use lab_perftest::MonotonicTime;
 use lab_plan::model::{FaultChange, FaultPlan, LinkKind, Plan, PolicyPlan, PolicyRun};
 use lab_te::{Controller, Hop, Row, Tables, TeError, Topology};
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
@@ -17,6 +18,8 @@ use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 pub(super) struct TeController<'a> {
     plan: &'a Plan,
     interval: Nanos,
+    /// Start of the repetition's time; the end of all time until the start is known.
+    start: MonotonicTime,
     controller: Controller,
     /// Capacity by port, of the directed link that leaves by the port; none while it is down.
     capacities: Vec<Option<BitsPerSec>>,
@@ -63,6 +66,7 @@ impl<'a> TeController<'a> {
         Some(Self {
             plan,
             interval: te.interval_ns,
+            start: MonotonicTime::from_nanos(u64::MAX),
             controller: Controller::new(Topology::new(rows.collect()), te.buckets),
             capacities: capacities.collect(),
             agents: all.filter(|(_, dc)| !dc.legacy).map(|(id, _)| id).collect(),
@@ -70,6 +74,11 @@ impl<'a> TeController<'a> {
             window: 1,
             reported: BTreeSet::new(),
         })
+    }
+
+    /// Sets the start of the repetition's time.
+    pub(super) const fn start_at(&mut self, start: MonotonicTime) {
+        self.start = start;
     }
 
     /// Changes the capacity of the link of `fault` for all windows that end from here on.
@@ -94,8 +103,12 @@ impl<'a> TeController<'a> {
         demands: &Demands,
     ) -> Result<Vec<(DcId, AgentCommand)>, TeError> {
         // Agents report at multiples of the interval, as near as they wake.
-        let interval = self.interval.get();
-        let tick = demands.time_ns.saturating_add(interval / 2) / interval;
+        let half = Nanos::new(self.interval.get() / 2);
+        let time = MonotonicTime::from_nanos(demands.time_ns).after(half);
+        let tick = time.since(self.start).get() / self.interval.get();
+        if tick == 0 {
+            return Ok(Vec::new()); // Nothing is sent before the start.
+        }
         let mut commands = Vec::new();
         if tick > self.tick && !self.reported.is_empty() {
             commands = self.end_window()?;
@@ -174,6 +187,8 @@ mod tests {
     type Commands = Vec<(DcId, AgentCommand)>;
 
     const INTERVAL: Nanos = Nanos::from_millis(1_000);
+    /// No multiple of the interval.
+    const START: MonotonicTime = MonotonicTime::from_nanos(44_300_000_000);
     const ALL: [u32; 4] = [0, 1, 2, 3];
 
     fn run() -> PolicyRun {
@@ -188,13 +203,19 @@ mod tests {
         }
     }
 
+    fn started<'a>(plan: &'a Plan, run: &PolicyRun) -> TeController<'a> {
+        let mut te = TeController::new(plan, run).unwrap();
+        te.start_at(START);
+        te
+    }
+
     /// Report of one interval in which a datacenter's hosts sent `bytes` to every other datacenter.
     fn demands(plan: &Plan, dc: usize, tick: u64, bytes: u64) -> Demands {
         let rows = plan.switches[dc].destinations.iter();
         Demands {
-            since_ns: (tick - 1) * INTERVAL.get(),
+            since_ns: START.as_nanos() + tick * INTERVAL.get() - INTERVAL.get(),
             // Agents wake a little late.
-            time_ns: tick * INTERVAL.get() + 70_000,
+            time_ns: START.as_nanos() + tick * INTERVAL.get() + 70_000,
             destinations: rows
                 .map(|row| {
                     let prefix = plan.dcs[row.dc.index()].prefix;
@@ -228,7 +249,7 @@ mod tests {
     #[test]
     fn tables_are_installed_one_interval_after_their_measurement() {
         let (plan, run) = (testing::routed(0), run());
-        let mut te = TeController::new(&plan, &run).unwrap();
+        let mut te = started(&plan, &run);
         assert_eq!(report(&mut te, &ALL, 1, 1_000_000), []);
         // Two next hops of the same rate.
         let commands = report(&mut te, &ALL, 2, 0);
@@ -239,9 +260,18 @@ mod tests {
     }
 
     #[test]
+    fn reports_from_before_the_start_end_no_window() {
+        let (plan, run) = (testing::routed(0), run());
+        let mut te = started(&plan, &run);
+        assert_eq!(report(&mut te, &ALL, 0, 1_000_000), []);
+        assert_eq!(report(&mut te, &ALL, 1, 0), []);
+        assert_eq!(report(&mut te, &ALL, 2, 0), [], "nothing was measured");
+    }
+
+    #[test]
     fn a_cut_link_gets_nothing_and_a_restored_link_its_share() {
         let (plan, run) = (testing::routed(0), run());
-        let mut te = TeController::new(&plan, &run).unwrap();
+        let mut te = started(&plan, &run);
         let fault = |change| FaultPlan {
             at_ns: Nanos::ZERO,
             paper_at_ns: Nanos::ZERO,
@@ -261,7 +291,7 @@ mod tests {
     #[test]
     fn a_silent_switch_delays_the_others_by_no_more_than_an_interval() {
         let (plan, run) = (testing::routed(0), run());
-        let mut te = TeController::new(&plan, &run).unwrap();
+        let mut te = started(&plan, &run);
         for tick in [1, 2] {
             assert_eq!(report(&mut te, &[0, 3], tick, 1_000_000), []);
         }

@@ -51,7 +51,7 @@ impl Receiver {
         } else {
             // A duplicate: its ACK was lost. Without time-outs no packet is sent twice for want of an
             // ACK, and the artifact does not answer.
-            transport.timeout.map(|_| Kind::Ack)
+            transport.timer.map(|_| Kind::Ack)
         }
     }
 }

@@ -62,25 +62,25 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     pub(super) fn schedule_timeout(&mut self, slot: u32) {
-        let Some(timeout) = self.world.transport.timeout else {
+        let Some(timer) = self.world.transport.timer else {
             return;
         };
         if let Some(qp) = self.qps.get_mut(slot) {
-            qp.timeout_at = qp.last_answer_at + timeout;
+            qp.timeout_at = timer.expiry(qp.last_answer_at);
             self.events.push(qp.timeout_at, EventKind::Timeout, slot);
         }
     }
 
     pub(super) fn timeout_due(&mut self, slot: u32) {
-        let (now, timeout) = (self.now, self.world.transport.timeout);
-        let (Some(qp), Some(timeout)) = (self.qps.get_mut(slot), timeout) else {
+        let (now, timer) = (self.now, self.world.transport.timer);
+        let (Some(qp), Some(timer)) = (self.qps.get_mut(slot), timer) else {
             return;
         };
         if qp.timeout_at != now {
             return;
         }
         // No answer is missing while no packet is unacknowledged.
-        let is_silent = qp.last_answer_at + timeout <= now && qp.next > qp.acked;
+        let is_silent = timer.expiry(qp.last_answer_at) <= now && qp.next > qp.acked;
         let has_tried_enough = if S::IS_RXE {
             let start = self.world.flows[qp.flow as usize].start;
             now >= start + self.world.transport.flow_deadline

@@ -6,7 +6,8 @@
 //!   without a request; the receiver acknowledges those packets and duplicates, nothing else.
 //! - The receiver sends one NACK per gap. The sender goes back at the first NACK after an ACK and ignores
 //!   further ones until the next ACK, as it ignores answers to packets acknowledged before.
-//! - A QP that retries without limit (retry count 7) goes back at each time-out, see [`timer`].
+//! - A QP that retries without limit (retry count 7) goes back at each time-out, when the kernel's
+//!   [`WheelTimer`](lab_plan::timer_wheel::WheelTimer) expires; the lab starts at a multiple of its granularity.
 //!
 //! rxe has a second limit, 64 packets that the host has not released (`RXE_INFLIGHT_SKBS_PER_QP_HIGH`). It
 //! binds under congestion control, where packets wait in the pacer: at most [`MAX_PACED`], and more only once
@@ -23,7 +24,7 @@
 //! limits as in the machine code of Debian's 6.1.0-48 module.
 
 use lab_plan::{Flow, Plan};
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::BitsPerSec;
 
 use super::{Identities, Paper, SemanticsRules};
 use crate::time::SimTime;
@@ -88,53 +89,5 @@ impl SemanticsRules for Rxe {
 
     fn identities(plan: &Plan, flows: &[&Flow]) -> Identities {
         Paper::identities(plan, flows)
-    }
-}
-
-/// Returns the mean time after which the kernel's timer of a QP's `timeout` fires.
-///
-/// rxe counts the time-out in whole jiffies, and the timer wheel rounds the expiry up to a multiple of
-/// its level's granularity, one more than the part that is lost:
-/// <https://github.com/torvalds/linux/blob/v6.1/kernel/time/timer.c>. Where the multiples fall depends on
-/// the time since boot, which the simulator does not know; the mean is half a granularity late.
-#[must_use]
-pub fn timer(timeout: Nanos) -> Nanos {
-    let jiffies = (timeout.get() / JIFFY).max(1);
-    let level = (0..WHEEL_LEVELS).find(|&level| jiffies < WHEEL_SLOTS << (level * WHEEL_SHIFT));
-    let granularity = 1 << (level.unwrap_or(WHEEL_LEVELS) * WHEEL_SHIFT);
-    Nanos::new((2 * jiffies + granularity).saturating_mul(JIFFY / 2))
-}
-
-/// Nanoseconds of a jiffy at Debian's `CONFIG_HZ` of 250.
-const JIFFY: u64 = 4_000_000;
-
-/// Jiffies that a level of the wheel spans, in its granularity: `LVL_SIZE - 1`.
-const WHEEL_SLOTS: u64 = 63;
-
-/// Each level is eight times as coarse as the one before: `LVL_CLK_SHIFT`.
-const WHEEL_SHIFT: u32 = 3;
-
-/// Levels below the last, `LVL_DEPTH - 1`.
-const WHEEL_LEVELS: u32 = 8;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_timer_wheel_is_late_by_half_its_granularity() {
-        let late = |jiffies: u64| timer(Nanos::new(jiffies * JIFFY)).get() / JIFFY - jiffies;
-        assert_eq!(
-            timer(Nanos::new(1)).get(),
-            JIFFY * 3 / 2,
-            "a jiffy at least"
-        );
-        assert_eq!(
-            [62, 63, 503, 504, 4_031, 4_032].map(late),
-            [0, 4, 4, 32, 32, 256]
-        );
-        // 4.096 us * 2^24 are 17,179 jiffies, rounded up to a multiple of 512.
-        let timeout = lab_plan::rdma::timeout(24);
-        assert_eq!(timer(timeout).get(), (17_179 + 256) * JIFFY);
     }
 }

@@ -1,12 +1,12 @@
 //! Transport of the hosts, in the simulator's units.
 
-use lab_plan::{HostProfile, Plan, Role, WindowPlan};
-use lab_units::{BitsPerSec, Tool};
+use lab_plan::{HostProfile, Plan, Role, WindowPlan, timer_wheel::WheelTimer};
+use lab_units::{BitsPerSec, Nanos, Tool};
 
 use crate::{
     cc::CongestionControl,
     packet::{DATA_CLASS, STRICT},
-    semantics::{SemanticsRules, rxe},
+    semantics::SemanticsRules,
     time::SimTime,
 };
 
@@ -29,14 +29,41 @@ pub struct Transport {
     pub ack_class: u8,
     /// Minimum time between two NACKs for one packet.
     pub nack_interval: SimTime,
-    /// Retransmission time-out; `None` if senders never time out.
-    pub timeout: Option<SimTime>,
+    /// Retransmission timer; `None` if senders never time out.
+    pub timer: Option<RetransmitTimer>,
     /// Time from its start after which an unfinished flow is given up, under [`HostProfile::Rxe`].
     pub flow_deadline: SimTime,
     /// Rule for the bytes that may be unacknowledged.
     pub window: WindowPlan,
     /// True if switches pause their neighbours (PFC) instead of dropping.
     pub pfc: bool,
+}
+
+/// Retransmission timer of a QP.
+#[derive(Clone, Copy, Debug)]
+pub enum RetransmitTimer {
+    /// Timer of a device, as long as its time-out.
+    Rnic(SimTime),
+    /// Timer of the kernel.
+    Rxe(WheelTimer),
+}
+
+impl RetransmitTimer {
+    fn new(timeout: Nanos, profile: HostProfile) -> Self {
+        match profile {
+            HostProfile::Rnic => Self::Rnic(timeout.into()),
+            HostProfile::Rxe => Self::Rxe(WheelTimer::new(timeout)),
+        }
+    }
+
+    /// Returns when the timer expires if the last answer came at `since`.
+    #[must_use]
+    pub fn expiry(self, since: SimTime) -> SimTime {
+        match self {
+            Self::Rnic(timeout) => since + timeout,
+            Self::Rxe(timer) => timer.expiry(since.nanos_trunc()).into(),
+        }
+    }
 }
 
 pub(super) fn transport<S: SemanticsRules, C: CongestionControl>(
@@ -59,12 +86,9 @@ pub(super) fn transport<S: SemanticsRules, C: CongestionControl>(
             DATA_CLASS
         },
         nack_interval: plan.nack_interval_ns.into(),
-        timeout: plan
+        timer: plan
             .retransmit_timeout_ns
-            .map(|timeout| match plan.profile {
-                HostProfile::Rnic => timeout.into(),
-                HostProfile::Rxe => rxe::timer(timeout).into(),
-            }),
+            .map(|timeout| RetransmitTimer::new(timeout, plan.profile)),
         flow_deadline: rdma.flow_deadline_ns.into(),
         window: plan.window,
         pfc: plan.pfc,

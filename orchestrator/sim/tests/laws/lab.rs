@@ -10,6 +10,7 @@ use lab_sim::{
         DecisionEvent, FlowEvent, PfcSignal, PortSample, QueueSample, SwitchSample, TraceEvent,
     },
 };
+use lab_units::Nanos;
 
 /// Serialization time of a full packet of 4,154 B at 100 Gbit/s, in picoseconds.
 pub const PACKET: u64 = 332_320;
@@ -200,5 +201,11 @@ impl Run {
     pub fn count(&self, flow: u32, event: StoryEvent) -> usize {
         let events = self.flow_events(flow);
         events.filter(|other| other.event == event).count()
+    }
+
+    /// Returns the times of a flow's events of one kind.
+    pub fn times_of(&self, flow: u32, event: StoryEvent) -> Vec<Nanos> {
+        let events = self.flow_events(flow).filter(|other| other.event == event);
+        events.map(|event| event.at.nanos_trunc()).collect()
     }
 }

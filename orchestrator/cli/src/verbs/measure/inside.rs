@@ -122,7 +122,6 @@ impl Bench {
             agents,
             records: &mut writer,
             events: &mut |event| progress.show(event),
-            align_clock: &mut |announce| inside::align_clock(announce),
             host_waits: &|| 0,
             guest_cpu: &up::guest_cpu,
             cancel: self.cancel.clone(),

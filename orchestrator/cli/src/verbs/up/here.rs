@@ -301,7 +301,6 @@ impl<'a> Run<'a> {
             agents,
             records,
             events: &mut |event| progress.show(event),
-            align_clock: &mut |announce| inside::align_clock(announce),
             host_waits: &|| match is_inside {
                 true => inside::host_waits().unwrap_or(0),
                 false => 0,

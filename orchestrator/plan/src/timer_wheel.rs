@@ -1,0 +1,101 @@
+//! Timers of the kernel as SoftRoCE sets them: whole jiffies, rounded up to the granularity of a level of
+//! the timer wheel.
+//!
+//! Source: <https://github.com/torvalds/linux/blob/v6.1/kernel/time/timer.c>.
+
+use lab_units::Nanos;
+
+/// Duration of a timer that SoftRoCE sets anew at each answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct WheelTimer {
+    jiffies: u64,
+    granularity: u64,
+}
+
+impl WheelTimer {
+    /// Creates a timer of `duration`, at least a jiffy.
+    #[must_use]
+    pub fn new(duration: Nanos) -> Self {
+        let jiffies = (duration.get() / JIFFY.get()).max(1);
+        let level = (0..LEVELS).find(|&level| jiffies < SLOTS << (level * SHIFT));
+        Self {
+            jiffies,
+            granularity: 1 << (level.unwrap_or(LEVELS) * SHIFT),
+        }
+    }
+
+    /// Returns the time between two ticks at which timers of this duration expire.
+    #[must_use]
+    pub const fn granularity(self) -> Nanos {
+        Nanos::new(self.granularity * JIFFY.get())
+    }
+
+    /// Returns when the timer expires that is set at `now`, both since a time at which the number of
+    /// jiffies was a multiple of the granularity.
+    ///
+    /// An expiry is the next multiple of the granularity, even if it is one already: up to a granularity late.
+    #[must_use]
+    pub const fn expiry(self, now: Nanos) -> Nanos {
+        let expires = now.get() / JIFFY.get() + self.jiffies;
+        let slot = expires / self.granularity + 1;
+        Nanos::new((slot * self.granularity).saturating_mul(JIFFY.get()))
+    }
+}
+
+/// Jiffy at Debian's `CONFIG_HZ` of 250.
+pub const JIFFY: Nanos = Nanos::from_millis(4);
+
+/// Time after boot at which the kernel's 32-bit count of jiffies wraps to 0: `INITIAL_JIFFIES`.
+pub const JIFFIES_WRAP: Nanos = Nanos::from_millis(300_000);
+
+/// Jiffies that a level of the wheel spans, in its granularity: `LVL_SIZE - 1`.
+const SLOTS: u64 = 63;
+
+/// Each level is eight times as coarse as the one before: `LVL_CLK_SHIFT`.
+const SHIFT: u32 = 3;
+
+/// Levels below the last, `LVL_DEPTH - 1`.
+const LEVELS: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn jiffies(count: u64) -> Nanos {
+        Nanos::new(count * JIFFY.get())
+    }
+
+    #[test]
+    fn levels_begin_where_the_kernels_do() {
+        let granularity = |count| WheelTimer::new(jiffies(count)).granularity();
+        for (count, expected) in [
+            (62, 1),
+            (63, 8),
+            (503, 8),
+            (504, 64),
+            (4_031, 64),
+            (4_032, 512),
+            (32_256, 4_096),
+            (u64::MAX / JIFFY.get() / 2, 1 << 24),
+        ] {
+            assert_eq!(granularity(count), jiffies(expected), "{count}");
+        }
+    }
+
+    #[test]
+    fn a_timer_expires_at_the_next_multiple_of_its_granularity() {
+        let fine = WheelTimer::new(Nanos::new(1));
+        assert_eq!(fine.expiry(Nanos::ZERO), jiffies(2), "a jiffy at least");
+        assert_eq!(fine.expiry(Nanos::new(JIFFY.get() - 1)), jiffies(2));
+        assert_eq!(fine.expiry(JIFFY), jiffies(3));
+        // 4.096 us * 2^24 are 17,179 jiffies, to the next multiple of 512: 33.55 of them.
+        let coarse = WheelTimer::new(crate::rdma::timeout(24));
+        for (now, expected) in [(0, 34), (228, 34), (229, 35), (741, 36)] {
+            assert_eq!(
+                coarse.expiry(jiffies(now)),
+                jiffies(expected * 512),
+                "{now}"
+            );
+        }
+    }
+}
