@@ -11,7 +11,7 @@ use lab_abi::{
     wire::{AgentConfig, PortConfig},
 };
 use lab_policy::lcmp::Levels;
-use lab_units::{Bytes, Nanos, PortId};
+use lab_units::{Nanos, PortId};
 
 use crate::shared::port_state;
 
@@ -87,13 +87,9 @@ pub(crate) fn queue(port: &PortConfig) -> PortQueueRow {
     let Some(ecn) = port.ecn else {
         return PortQueueRow::default();
     };
-    let rate = u128::from(port.rate_bps.get());
-    let wait = |queue: Bytes| {
-        let time = u128::from(queue.get()) * NANOS_OF_BIT_PER_BYTE / rate;
-        u64::try_from(time).unwrap_or(u64::MAX)
-    };
+    let wait = |queue| port.rate_bps.serialize(queue).map_or(u64::MAX, Nanos::get);
     let threshold = |queue| (wait(queue) >> WAIT_UNIT_BITS).min(MAX_THRESHOLD);
-    let byte_time = (NANOS_OF_BIT_PER_BYTE << 20) / rate;
+    let byte_time = (NANOS_OF_BIT_PER_BYTE << 20) / u128::from(port.rate_bps.get());
     PortQueueRow {
         byte_time_q20: u64::try_from(byte_time).map_or(MAX_BYTE_TIME, |it| it.min(MAX_BYTE_TIME)),
         max_wait_ns: wait(port.buffer_bytes),

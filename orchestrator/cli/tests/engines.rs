@@ -121,7 +121,7 @@ const AGREEMENTS: [Agreement; 6] = [
     Agreement {
         policy: "ucmp",
         same_paths: ALL,
-        differences: [100, 1_000, 20_000, 100_000],
+        differences: [100, 500, 5_000, 30_000],
     },
     Agreement {
         policy: "te-100ms",

@@ -24,10 +24,10 @@ impl WheelTimer {
         }
     }
 
-    /// Returns the time between two ticks at which timers of this duration expire.
+    /// Returns the number of jiffies of which timers of this duration expire at multiples.
     #[must_use]
-    pub const fn granularity(self) -> Nanos {
-        Nanos::new(self.granularity * JIFFY.get())
+    pub const fn granularity(self) -> u64 {
+        self.granularity
     }
 
     /// Returns when the timer expires that is set at `now`, both since a time at which the number of
@@ -44,9 +44,6 @@ impl WheelTimer {
 
 /// Jiffy at Debian's `CONFIG_HZ` of 250.
 pub const JIFFY: Nanos = Nanos::from_millis(4);
-
-/// Time after boot at which the kernel's 32-bit count of jiffies wraps to 0: `INITIAL_JIFFIES`.
-pub const JIFFIES_WRAP: Nanos = Nanos::from_millis(300_000);
 
 /// Jiffies that a level of the wheel spans, in its granularity: `LVL_SIZE - 1`.
 const SLOTS: u64 = 63;
@@ -78,7 +75,7 @@ mod tests {
             (32_256, 4_096),
             (u64::MAX / JIFFY.get() / 2, 1 << 24),
         ] {
-            assert_eq!(granularity(count), jiffies(expected), "{count}");
+            assert_eq!(granularity(count), expected, "{count}");
         }
     }
 

@@ -155,7 +155,7 @@ impl Runner<'_> {
             // What is not written yet would make the clock jump while flows run.
             nix::unistd::sync();
         }
-        let start = Start::next(clock, self.plan, MonotonicTime::now());
+        let start = Start::next(clock, self.plan).map_err(RunError::Clock)?;
         let dcs: Vec<DcId> = running.agents.iter().map(Agent::dc).collect();
         running.send(dcs.into_iter().map(|dc| (dc, start.command())).collect())?;
         running.repetition.start_at(start.at);

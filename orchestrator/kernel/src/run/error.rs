@@ -48,6 +48,9 @@ pub enum RunError {
     /// Rows cannot be written.
     #[error(transparent)]
     Records(#[from] RecordsError),
+    /// The phase of the kernel's timers cannot be read.
+    #[error("cannot read the phase of the kernel's timers: {0}")]
+    Clock(io::Error),
     /// The machine cannot be watched while flows run.
     #[error("cannot start the watch over the machine: {0}")]
     Watchdog(io::Error),

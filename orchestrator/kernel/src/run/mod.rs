@@ -42,8 +42,6 @@ pub use error::{AgentError, RunError};
 pub use lab_verbs::session::AHEAD as FLOWS_MADE_AHEAD;
 pub use report::{RunEvent, RunReport};
 
-use std::io;
-
 use lab_perftest::MonotonicTime;
 use lab_plan::model::{Flow, Plan};
 use lab_records::{GuestCpu, RunWriter};

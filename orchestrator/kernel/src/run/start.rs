@@ -1,16 +1,18 @@
 //! Start of a repetition's time.
 //!
 //! In a guest in virtual time every repetition starts at the same phase of the kernel's periodic work, most of
-//! which is due at whole seconds, and of the timers that retransmit. Before, the virtual clock has jumped during
-//! waits for the host, by amounts that differ between runs. Timers that count from their last expiry remain:
-//! 2,000 sleeps of 1 ms ended within 15 ns of each other in most boots, and some tens of microseconds apart in
-//! a few.
+//! which is due at whole seconds of jiffies, and of the timers that retransmit. Before, the virtual clock has
+//! jumped during waits for the host, by amounts that differ between runs. Timers that count from their last
+//! expiry remain: 2,000 sleeps of 1 ms ended within 15 ns of each other in most boots, and some tens of
+//! microseconds apart in a few.
+
+use std::{fs, io};
 
 use lab_abi::wire::AgentCommand;
 use lab_perftest::MonotonicTime;
 use lab_plan::{
     Plan, rdma,
-    timer_wheel::{JIFFIES_WRAP, WheelTimer},
+    timer_wheel::{JIFFY, WheelTimer},
 };
 use lab_units::Nanos;
 
@@ -27,28 +29,33 @@ pub(super) struct Start {
 
 impl Start {
     /// Returns the next start of a repetition of `plan`.
-    pub(super) fn next(clock: Clock, plan: &Plan, now: MonotonicTime) -> Self {
+    ///
+    /// # Errors
+    /// A kernel that does not say its jiffies.
+    pub(super) fn next(clock: Clock, plan: &Plan) -> io::Result<Self> {
         match clock {
-            Clock::Real => Self {
-                at: now.after(REAL_LEAD).round_up_to(SECOND),
-                rest_until: now,
-            },
+            Clock::Real => Ok(Self::on_real_clock(MonotonicTime::now())),
             Clock::Virtual => {
                 let timer = WheelTimer::new(rdma::timeout(plan.rdma.qp_timeout));
-                Self::aligned(now, period(timer.granularity()))
+                Ok(Self::aligned(Tick::read()?, period(timer.granularity())))
             }
         }
     }
 
-    /// Returns the first start after work already begun that is whole periods from a wrap of jiffies.
-    fn aligned(now: MonotonicTime, period: Nanos) -> Self {
-        let wrap = MonotonicTime::from_nanos(JIFFIES_WRAP.get() % period.get());
-        let since_wrap = MonotonicTime::from_nanos(now.after(MARGIN).since(wrap).get());
-        let at = wrap.after(Nanos::new(since_wrap.round_up_to(period).as_nanos()));
-        let rest_until = at.as_nanos().saturating_sub(VIRTUAL_LEAD.get());
+    const fn on_real_clock(now: MonotonicTime) -> Self {
         Self {
-            at,
-            rest_until: MonotonicTime::from_nanos(rest_until),
+            at: now.after(REAL_LEAD).round_up_to(SECOND),
+            rest_until: now,
+        }
+    }
+
+    /// Returns the first start after work already begun whose jiffies are a multiple of `period`.
+    fn aligned(now: Tick, period: u64) -> Self {
+        let rest = (now.jiffies + MARGIN).next_multiple_of(period) - now.jiffies;
+        let after = |jiffies| now.at.after(Nanos::new(jiffies * JIFFY.get()));
+        Self {
+            at: after(rest),
+            rest_until: after(rest - VIRTUAL_LEAD),
         }
     }
 
@@ -61,30 +68,74 @@ impl Start {
     }
 }
 
-/// Returns the shortest period of whole seconds and of expiries `granularity` apart, out of two: a quarter of an
-/// hour costs the host a few seconds.
-fn period(granularity: Nanos) -> Nanos {
-    match SHORT_PERIOD.get().is_multiple_of(granularity.get()) {
-        true => SHORT_PERIOD,
-        false => LONG_PERIOD,
+/// Tick of the kernel's timer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Tick {
+    /// Time of the tick, a multiple of a jiffy.
+    at: MonotonicTime,
+    /// Count of jiffies from then on. It begins five minutes before it would pass 32 bits, and ticks of the boot
+    /// are missing from it: 20 or 22 of them, in boots of one kernel.
+    jiffies: u64,
+}
+
+impl Tick {
+    /// Returns one of the latest ticks.
+    fn read() -> io::Result<Self> {
+        let missing = || io::Error::other(format!("`{TIMER_LIST}` has no time or no jiffies"));
+        let read = |_| Self::parse(&fs::read_to_string(TIMER_LIST)?).ok_or_else(missing);
+        let ticks: Vec<Self> = (0..READINGS).map(read).collect::<io::Result<_>>()?;
+        // A tick between time and jiffies makes them one more for the time.
+        let ahead = |tick: &Self| {
+            tick.jiffies
+                .saturating_sub(tick.at.as_nanos() / JIFFY.get())
+        };
+        ticks.into_iter().min_by_key(ahead).ok_or_else(missing)
+    }
+
+    fn parse(timer_list: &str) -> Option<Self> {
+        let number = |label: &str| {
+            let rest = timer_list.lines().find_map(|line| line.strip_prefix(label));
+            rest?.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        let now = number("now at ")?;
+        Some(Self {
+            at: MonotonicTime::from_nanos(now - now % JIFFY.get()),
+            jiffies: number("jiffies: ")?,
+        })
     }
 }
 
+/// Returns the shorter of two periods of whole seconds at which timers of a granularity expire, if it will do: a
+/// quarter of an hour costs the host a few seconds.
+const fn period(granularity: u64) -> u64 {
+    if SHORT_PERIOD.is_multiple_of(granularity) {
+        SHORT_PERIOD
+    } else {
+        LONG_PERIOD
+    }
+}
+
+const TIMER_LIST: &str = "/proc/timer_list";
+
+/// Readings of the tick, of which a tick in between spoils few.
+const READINGS: usize = 3;
+
 const SECOND: Nanos = Nanos::from_millis(1_000);
 
-/// Period of whole seconds with expiries 2.048 s apart, those of timers of up to two minutes.
-const SHORT_PERIOD: Nanos = Nanos::from_millis(256_000);
+/// Jiffies of 256 s, and of 125 expiries of timers of up to two minutes.
+const SHORT_PERIOD: u64 = 64_000;
 
-/// Period of whole seconds with expiries 16.384 s apart, those of timers of up to 17 minutes. Where longer ones
-/// expire is left to chance.
-const LONG_PERIOD: Nanos = Nanos::from_millis(2_048_000);
+/// Jiffies of 2,048 s, and of 125 expiries of timers of up to 17 minutes. Where longer ones expire is left to
+/// chance.
+const LONG_PERIOD: u64 = 512_000;
 
-/// Virtual time for work already begun.
-const MARGIN: Nanos = Nanos::from_millis(20_000);
+/// Jiffies for work already begun, 20 s.
+const MARGIN: u64 = 5_000;
 
-/// Time between the agents' rest and the start, for at least a sample.
-const VIRTUAL_LEAD: Nanos = Nanos::from_millis(1_000);
+/// Jiffies between the agents' rest and the start, for at least a sample: 1 s.
+const VIRTUAL_LEAD: u64 = 250;
 
+/// Time on the real clock for the agents to learn of the start.
 const REAL_LEAD: Nanos = Nanos::from_millis(250);
 
 #[cfg(test)]
@@ -97,37 +148,60 @@ mod tests {
 
     #[test]
     fn the_real_clock_starts_on_a_whole_second_with_a_quarter_to_spare() {
-        let plan = crate::testing::routed(0);
         for (now_ms, at) in [(100_000, 101), (100_750, 101), (100_751, 102)] {
             let now = MonotonicTime::from_nanos(now_ms * 1_000_000);
-            let start = Start::next(Clock::Real, &plan, now);
+            let start = Start::on_real_clock(now);
             assert_eq!((start.at, start.rest_until), (seconds(at), now), "{now_ms}");
         }
     }
 
     #[test]
-    fn a_virtual_clock_starts_where_timers_expire_after_the_margin() {
-        for (period_s, now, at) in [
-            (256, 0, 44),
-            (256, 24, 44),
-            (256, 25, 300),
-            (2_048, 281, 2_348),
+    fn a_virtual_clock_starts_at_the_first_multiple_after_the_margin() {
+        for (jiffies, rest) in [
+            (0, 64_000),
+            (59_000, 5_000),
+            (59_001, 68_999),
+            (64_000, 64_000),
         ] {
-            let period = Nanos::from_millis(period_s * 1_000);
-            let start = Start::aligned(seconds(now), period);
-            assert_eq!(start.at, seconds(at), "{now}");
-            assert_eq!(start.rest_until, seconds(at - 1), "{now}");
-            let since_wrap = (at + 10 * 2_048 - 300) * SECOND.get();
-            assert_eq!(since_wrap % 2_048_000_000, 0, "{now}");
+            let at = seconds(30);
+            let start = Start::aligned(Tick { at, jiffies }, 64_000);
+            assert_eq!(
+                start.at,
+                at.after(Nanos::new(rest * JIFFY.get())),
+                "{jiffies}"
+            );
+            assert_eq!(start.at.since(start.rest_until), SECOND, "{jiffies}");
         }
     }
 
     #[test]
-    fn a_period_is_as_long_as_the_qps_time_out_needs() {
-        let of = |exponent| period(WheelTimer::new(rdma::timeout(exponent)).granularity());
+    fn a_period_has_whole_seconds_and_whole_expiries() {
+        for (exponent, expected) in [(14, SHORT_PERIOD), (24, SHORT_PERIOD), (25, LONG_PERIOD)] {
+            let granularity = WheelTimer::new(rdma::timeout(exponent)).granularity();
+            let period = period(granularity);
+            assert_eq!(period, expected, "{exponent}");
+            assert_eq!(
+                (period % granularity, period * JIFFY.get() % SECOND.get()),
+                (0, 0),
+                "{exponent}"
+            );
+        }
+        assert_eq!(period(1 << 15), LONG_PERIOD);
+    }
+
+    #[test]
+    fn the_tick_is_the_last_one_before_the_time() {
+        let text = "Timer List Version: v0.9\nHRTIMER_MAX_CLOCK_BASES: 8\nnow at 2544673221 nsecs\n\ncpu: 0\n\
+            \x20 .last_jiffies   : 0\njiffies: 4294892912\n";
+        let at = MonotonicTime::from_nanos(2_544_000_000);
         assert_eq!(
-            [14, 24, 25, 31].map(of),
-            [SHORT_PERIOD, SHORT_PERIOD, LONG_PERIOD, LONG_PERIOD]
+            Tick::parse(text),
+            Some(Tick {
+                at,
+                jiffies: 4_294_892_912
+            })
         );
+        assert_eq!(Tick::parse("now at 2544673221 nsecs\n"), None);
+        assert_eq!(Tick::parse("now at x nsecs\njiffies: 1\n"), None);
     }
 }

@@ -218,20 +218,18 @@ fn read(path: &Path) -> Result<String, Failure> {
 /// other addresses, that of the flows.
 fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failure> {
     let (kept, again) = (plan(kept)?, plan(again)?);
+    let difference = match kept.scenario_hash == again.scenario_hash {
+        true => "another plan of the same scenario",
+        false => "the plan is of another scenario, or of other files that it names",
+    };
     let is_same = match kept.slot == again.slot {
-        true => kept.clone().inputs() == again.clone().inputs(),
+        true => kept.inputs() == again.inputs(),
         false => {
-            let facts = |plan: &Plan| (plan.scenario_hash.clone(), plan.seed, plan.flows.len());
-            facts(&kept) == facts(&again)
+            let facts = |plan: Plan| (plan.scenario_hash, plan.seed, plan.flows.len());
+            facts(kept) == facts(again)
         }
     };
-    Ok((!is_same).then(|| {
-        match kept.scenario_hash == again.scenario_hash {
-            true => "another plan of the same scenario",
-            false => "the plan is of another scenario, or of other files that it names",
-        }
-        .to_owned()
-    }))
+    Ok((!is_same).then(|| difference.to_owned()))
 }
 
 /// Returns the bounds of the kernel engine that do not hold between two runs.
