@@ -4,7 +4,7 @@ mod common;
 
 use std::{fs, path::Path};
 
-use lab_records::{FlowRow, FlowStatus, RunDir, directory::LATEST};
+use lab_records::{FlowRow, FlowStatus, Grade, LinkRow, RunDir, directory::LATEST};
 
 use self::common::{lcmp_lab, skips_without_a_lab};
 
@@ -37,6 +37,31 @@ faults: [{ at: 50 ms, link: [dc1, dc2], down: true }]
 policies: [ecmp]
 scale: { rate: 1/2000, time: 50 }
 generator: verbs
+";
+
+/// Six flows over one link by DCQCN, a million packets in all.
+const PACED: &str = "
+name: paced
+topology:
+  dcs: [{ name: dc1, hosts: 5 }, { name: dc2, hosts: 5 }]
+  links:
+    - between: [dc1, dc2]
+      rate: 100 Gbit
+      delay: 100 us
+      ecn: { k_min: 400 kB, k_max: 1600 kB, p_max: 0.2 }
+traffic:
+  - flows:
+      - { from: dc1/h1, to: dc2/h1, size: 10 GB }
+      - { from: dc1/h2, to: dc2/h2, size: 10 GB, start: 50 us }
+      - { from: dc1/h3, to: dc2/h3, size: 10 GB, start: 100 us }
+      - { from: dc1/h4, to: dc2/h4, size: 10 GB, start: 150 us }
+      - { from: dc1/h5, to: dc2/h5, size: 2 GB, start: 400 ms }
+      - { from: dc1/h5, to: dc2/h5, size: 2 GB, start: 1200 ms }
+policies: [ecmp]
+generator: verbs
+transport: { cc: dcqcn }
+scale: { rate: 1/2000, time: 200 }
+measure: { queues: 2 ms, links: 20 ms }
 ";
 
 /// Runs a scenario in the lab `lab`; returns its exit code and the flows.
@@ -86,4 +111,26 @@ fn a_flow_without_a_path_has_a_row_with_its_reason() {
         flows[1].reason.starts_with("not finished after"),
         "{flows:?}"
     );
+}
+
+/// The rates change some 29,000 times. The pacer counts packets that leave it out of order or not at all, each a
+/// reason to doubt the run, and SoftRoCE would ask for a gap's packets again.
+#[test]
+#[ignore = "it takes five minutes"]
+fn a_million_paced_packets_keep_their_order() {
+    if skips_without_a_lab("a_million_paced_packets_keep_their_order") {
+        return;
+    }
+    let results = tempfile::tempdir().unwrap();
+    let (exit, flows) = run(results.path(), "generators-paced", PACED);
+    assert_eq!(exit, Some(0), "{flows:?}");
+    let run = RunDir::open(&results.path().join(LATEST)).unwrap();
+    let outcome = run.outcome().expect("the run ended");
+    assert_eq!(outcome.verdict.grade, Grade::Valid, "{outcome:?}");
+    assert_eq!(outcome.end.conduct.recovery.map(|it| it.retries), Some(0));
+    let bytes: u64 = flows.iter().map(|flow| flow.emu_size_bytes.get()).sum();
+    let links = run.table::<LinkRow>().unwrap().rows;
+    let marks = links.iter().filter_map(|row| row.marks).max();
+    eprintln!("{} packets, {marks:?} marks", bytes / 4_096);
+    assert!(bytes / 4_096 > 1_000_000 && marks > Some(10_000));
 }

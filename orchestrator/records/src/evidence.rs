@@ -423,6 +423,9 @@ impl Mechanism {
 
 impl LcmpCounts {
     fn sentence(&self) -> String {
+        if self.decisions == 0 {
+            return NO_CHOICE.to_owned();
+        }
         let mut parts = Vec::new();
         for (cost, changed) in [("C_cong", self.congestion), ("C_path", self.path)] {
             let Some(changed) = changed else { continue };
@@ -464,6 +467,9 @@ impl LcmpCounts {
             .into_iter()
             .filter(|&(.., changed)| is_silent(changed));
         let (cost, about, _) = silent.next()?;
+        if self.decisions == 0 {
+            return Some(format!("{NO_CHOICE}: this run says nothing about {about}"));
+        }
         Some(format!(
             "{cost} changed 0 of {} decisions: this run says nothing about {about}",
             commas(self.decisions)
@@ -473,6 +479,9 @@ impl LcmpCounts {
 
 impl HashCounts {
     fn sentence(&self) -> String {
+        if self.decisions == 0 && !self.has_fault {
+            return NO_CHOICE.to_owned();
+        }
         let mut sentence = format!(
             "{} decisions{} over {} of {} next hops",
             commas(self.decisions),
@@ -530,6 +539,9 @@ fn percent(share: f64) -> String {
         format!("{percent:.0} %")
     }
 }
+
+/// Sentence of a run whose flows met no switch with two next hops.
+const NO_CHOICE: &str = "no decision among several next hops";
 
 /// Offered ÷ requested load under which a run says little about the load.
 const MIN_OFFERED: f64 = 0.8;
@@ -609,6 +621,20 @@ mod tests {
         );
         let sentences: Vec<_> = mechanisms.iter().map(Mechanism::sentence).collect();
         insta::assert_snapshot!(sentences.join("\n"));
+    }
+
+    #[test]
+    fn a_run_without_a_choice_is_said_to_be_one() {
+        let lcmp = Mechanism::Lcmp(LcmpCounts {
+            path: Some(Changed::default()),
+            congestion: Some(Changed::default()),
+            ..LcmpCounts::default()
+        });
+        let hash = Mechanism::Hash(HashCounts::default());
+        let choice = "no decision among several next hops";
+        assert_eq!([&lcmp, &hash].map(Mechanism::sentence), [choice; 2]);
+        insta::assert_snapshot!(lcmp.silence().unwrap(), @"no decision among several next hops: this run says nothing about congestion awareness");
+        assert_eq!(hash.silence(), None);
     }
 
     #[test]
