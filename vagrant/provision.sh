@@ -283,11 +283,8 @@ fetch_guest_kernel() {
     if guest_kernel_ready; then return; fi
     require_space 1
     make_scratch
-    local packages
-    packages=$(kernel_packages) || { update_lists; packages=$(kernel_packages); } ||
-        fail 1 'the package lists know no kernel' 'look at the sources of apt'
-    echo "Fetching ${packages//$'\n'/ } for the guest (unpacked into $cache, not installed)"
-    download_kernel "$packages"
+    echo "Fetching the guest's kernel (unpacked into $cache, not installed)"
+    download_packages kernel_packages
     unpack_kernels "$cache"
 }
 
@@ -309,10 +306,7 @@ fetch_other_kernels() {
         esac
     done
     mapfile -t -O "${#known[@]}" known < <(kernel_parts_of_files "$scratch"/*.deb)
-    if ((${#known[@]})); then
-        mapfile -t known < <(with_kernel_parts "${known[@]}")
-        download_kernel "$(printf '%s\n' "${known[@]}")"
-    fi
+    ((${#known[@]} == 0)) || download_packages with_kernel_parts "${known[@]}"
     unpack_kernels
 }
 
@@ -390,14 +384,21 @@ kernel_packages() {
     return 1
 }
 
-download_kernel() {
-    local packages
-    mapfile -t packages <<<"$1"
-    # apt's own user may not write into the cache.
-    (cd "$scratch" && apt-get download -q -o APT::Sandbox::User=root "${packages[@]}") || {
-        update_lists
-        (cd "$scratch" && apt-get download -q -o APT::Sandbox::User=root "${packages[@]}")
-    } || fail 1 "apt-get could not download ${packages[*]}" 'its messages are above'
+# Downloads the packages whose names a command prints, one per line.
+download_packages() {
+    local packages try
+    for try in with_lists with_newer_lists; do
+        # Lists may know none of them, or kernels that the archive no longer has.
+        [[ $try == with_lists ]] || update_lists
+        mapfile -t packages < <("$@")
+        # apt's own user may not write into the cache.
+        if ((${#packages[@]})) &&
+            (cd "$scratch" && apt-get download -q -o APT::Sandbox::User=root "${packages[@]}"); then
+            return
+        fi
+    done
+    ((${#packages[@]})) || fail 1 'the package lists know no kernel' 'look at the sources of apt'
+    fail 1 "apt-get could not download ${packages[*]}" 'its messages are above'
 }
 
 # Unpacks the packages beside the cache's own files, and moves their kernels into the cache $1, by default

@@ -214,10 +214,16 @@ impl<'a> Run<'a> {
         plan: &Plan,
         progress: &mut Progress,
     ) -> Result<Lab, Failure> {
+        // The pacer, which all hosts share, is in the root namespace.
+        let hosts = match plan.transport.cc.in_lab() {
+            Some(_) => HostPlacement::RootNamespace,
+            None => {
+                lab_kernel::doctor::probe_host_placement().unwrap_or(HostPlacement::RootNamespace)
+            }
+        };
         let options = LowerOptions {
             lab: self.request.lab.clone(),
-            hosts: lab_kernel::doctor::probe_host_placement()
-                .unwrap_or(HostPlacement::RootNamespace),
+            hosts,
             clock: self.setting.clock,
             delay_lines: true,
             cpus: u32::try_from(args::threads(None)).unwrap_or(u32::MAX),
