@@ -17,13 +17,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use lab_guest::{Clock, GuestError, GuestRequest, Sinks, cache, inside, outbox::Outbox, probe};
 use nix::{
     sys::time::TimeSpec,
     time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep},
     unistd::sync,
 };
-
-use lab_guest::{Clock, GuestError, GuestRequest, Sinks, cache, inside, outbox::Outbox, probe};
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();

@@ -197,3 +197,26 @@ fn ifindexes(config: &AgentConfig) -> Result<Vec<u32>, SwitchdError> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_rest_but_are_due_once_in_the_interval_before_the_start() {
+        let second = Nanos::from_millis(1_000);
+        let start_ns = Nanos::new(77_000_000_123);
+        let config = AgentConfig {
+            start_ns,
+            gc_interval_ns: Nanos::from_millis(5_000),
+            ..crate::example::config(PolicyConfig::Buckets)
+        };
+        let before = |millis| start_ns.saturating_sub(Nanos::from_millis(millis));
+        let timers = Timers::resting(&config, start_ns.saturating_sub(second));
+        assert_eq!(timers.records.due(), before(1_000));
+        assert_eq!(timers.flow_gc.due(), before(5_000));
+        let timers = Timers::new(&config, before(1_000));
+        assert_eq!(timers.records.due(), before(990));
+        assert_eq!(timers.flow_gc.due(), start_ns);
+    }
+}

@@ -8,9 +8,9 @@
 //! - `clock`: CPU time, waits for the host
 //!
 //! A command that measures in virtual time first creates everything, then calls [`preload`] with all
-//! files it will run or read, then `sync`, then sleeps to a fixed phase of the kernel's periodic work. Until the end of the measurement it writes to
-//! `/dev/shm` or `/run` only, since the virtual clock jumps at each wait for the host. What the host must have
-//! meanwhile goes through the [`crate::outbox`].
+//! files it will run or read, then `sync`, then sleeps to a fixed phase of the kernel's periodic work.
+//! Until the end of the measurement it writes to `/dev/shm` or `/run` only, since the virtual clock jumps
+//! at each wait for the host. What the host must have meanwhile goes through the [`crate::outbox`].
 
 mod clock;
 mod command;

@@ -84,12 +84,17 @@ impl Tick {
         let missing = || io::Error::other(format!("`{TIMER_LIST}` has no time or no jiffies"));
         let read = |_| Self::parse(&fs::read_to_string(TIMER_LIST)?).ok_or_else(missing);
         let ticks: Vec<Self> = (0..READINGS).map(read).collect::<io::Result<_>>()?;
-        // A tick between time and jiffies makes them one more for the time.
+        Self::undisturbed(ticks).ok_or_else(missing)
+    }
+
+    /// Returns one of the readings without a tick between time and jiffies, which makes them one more for the
+    /// time.
+    fn undisturbed(readings: Vec<Self>) -> Option<Self> {
         let ahead = |tick: &Self| {
             tick.jiffies
                 .saturating_sub(tick.at.as_nanos() / JIFFY.get())
         };
-        ticks.into_iter().min_by_key(ahead).ok_or_else(missing)
+        readings.into_iter().min_by_key(ahead)
     }
 
     fn parse(timer_list: &str) -> Option<Self> {
@@ -203,5 +208,19 @@ mod tests {
         );
         assert_eq!(Tick::parse("now at 2544673221 nsecs\n"), None);
         assert_eq!(Tick::parse("now at x nsecs\njiffies: 1\n"), None);
+    }
+
+    #[test]
+    fn a_tick_between_time_and_jiffies_is_noticed() {
+        let tick = |time: u64, jiffies| Tick {
+            at: MonotonicTime::from_nanos(time * JIFFY.get()),
+            jiffies,
+        };
+        for at in 0..3 {
+            let mut readings = vec![tick(70, 1_050), tick(70, 1_050), tick(71, 1_051)];
+            readings[at].jiffies += 1;
+            let found = Tick::undisturbed(readings).unwrap();
+            assert_eq!(found.jiffies - found.at.as_nanos() / JIFFY.get(), 980);
+        }
     }
 }
