@@ -110,6 +110,8 @@ fn join(labs: &mut Vec<LabName>, lab: &LabName) {
 
 impl Record {
     fn read() -> io::Result<Self> {
+        // A process that is killed while it writes leaves it.
+        if_found(fs::remove_file(next_path()))?;
         let text = if_found(fs::read(path()))?;
         Ok(text.map_or_else(|| Ok(Self::default()), |text| serde_json::from_slice(&text))?)
     }
@@ -119,12 +121,16 @@ impl Record {
         if *self == Self::default() {
             return if_found(fs::remove_file(path())).map(drop);
         }
-        let next = path().with_extension("next");
-        fs::write(&next, serde_json::to_vec(self)?)?;
-        fs::rename(next, path())
+        fs::write(next_path(), serde_json::to_vec(self)?)?;
+        fs::rename(next_path(), path())
     }
 }
 
 fn path() -> PathBuf {
     journal::base().join("shared")
+}
+
+/// Returns the path of a record that is being written.
+fn next_path() -> PathBuf {
+    path().with_extension("next")
 }

@@ -64,6 +64,16 @@ fn a_dead_lab_is_removed_by_the_next_up() {
 }
 
 #[test]
+fn a_record_whose_writer_was_killed_goes_with_its_lab() {
+    without_a_trace(|_| {
+        let mut owner = Owner::start("wait");
+        owner.kill();
+        fs::write(journal::base().join("shared.next"), "{").unwrap();
+        assert_down(OWNED, 0);
+    });
+}
+
+#[test]
 fn a_kept_lab_stays_until_it_is_taken_down() {
     without_a_trace(|_| {
         let mut owner = Owner::start("keep");
