@@ -64,13 +64,14 @@ scale: { rate: 1/2000, time: 200 }
 measure: { queues: 2 ms, links: 20 ms }
 ";
 
-/// Runs a scenario in the lab `lab`; returns its exit code and the flows.
-fn run(results: &Path, lab: &str, scenario: &str) -> (Option<i32>, Vec<FlowRow>) {
+/// Runs a scenario in the lab `lab`; returns its exit code, the run and its flows.
+fn run(results: &Path, lab: &str, scenario: &str) -> (Option<i32>, RunDir, Vec<FlowRow>) {
     let file = results.join("scenario.yaml");
     fs::write(&file, scenario).unwrap();
     let up = lcmp_lab(results, &["--lab", lab, "up", file.to_str().unwrap()]);
     let run = RunDir::open(&results.join(LATEST)).unwrap_or_else(|error| panic!("{error}: {up:?}"));
-    (up.exit, run.flows().unwrap().rows)
+    let flows = run.flows().unwrap().rows;
+    (up.exit, run, flows)
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn both_generators_measure_the_same_bulk_flow() {
     }
     let [perftest, verbs] = ["perftest", "verbs"].map(|generator| {
         let results = tempfile::tempdir().unwrap();
-        let (exit, flows) = run(
+        let (exit, _, flows) = run(
             results.path(),
             "generators",
             &BULK.replace("GENERATOR", generator),
@@ -103,7 +104,7 @@ fn a_flow_without_a_path_has_a_row_with_its_reason() {
         return;
     }
     let results = tempfile::tempdir().unwrap();
-    let (exit, flows) = run(results.path(), "generators-cut", CUT);
+    let (exit, _, flows) = run(results.path(), "generators-cut", CUT);
     assert_eq!(exit, Some(4), "{flows:?}");
     let statuses: Vec<FlowStatus> = flows.iter().map(|flow| flow.status).collect();
     assert_eq!(statuses, [FlowStatus::Finished, FlowStatus::TimedOut]);
@@ -122,9 +123,8 @@ fn a_million_paced_packets_keep_their_order() {
         return;
     }
     let results = tempfile::tempdir().unwrap();
-    let (exit, flows) = run(results.path(), "generators-paced", PACED);
+    let (exit, run, flows) = run(results.path(), "generators-paced", PACED);
     assert_eq!(exit, Some(0), "{flows:?}");
-    let run = RunDir::open(&results.path().join(LATEST)).unwrap();
     let outcome = run.outcome().expect("the run ended");
     assert_eq!(outcome.verdict.grade, Grade::Valid, "{outcome:?}");
     assert_eq!(outcome.end.conduct.recovery.map(|it| it.retries), Some(0));

@@ -280,6 +280,7 @@ mod tests {
     #[test]
     fn a_noisy_gauge_is_inconclusive_and_an_exact_one_finds_everything() {
         let noisy = Tolerance::of(&[0.0, 0.1, -0.1, 0.05], 1).unwrap();
+        assert!(noisy.detects > MIN_EFFECT);
         assert_eq!(noisy.judge(0.0, 0.0), Verdict::Inconclusive);
         let exact = Tolerance::of(&[1.0; 5], 1).unwrap();
         assert_eq!(exact.judge(1.0, 1.0), Verdict::Pass);

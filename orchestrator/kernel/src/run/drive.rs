@@ -156,8 +156,9 @@ impl Runner<'_> {
             nix::unistd::sync();
         }
         let start = Start::next(clock, self.plan).map_err(RunError::Clock)?;
-        let dcs: Vec<DcId> = running.agents.iter().map(Agent::dc).collect();
-        running.send(dcs.into_iter().map(|dc| (dc, start.command())).collect())?;
+        for agent in &mut running.agents {
+            agent.send(&start.command())?;
+        }
         running.repetition.start_at(start.at);
         if let Some(te) = &mut running.te {
             te.start_at(start.at);
