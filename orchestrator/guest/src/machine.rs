@@ -127,7 +127,7 @@ impl Machine {
         let seed = format!("lcmp_lab.seed={}", self.seed);
         let clock = match self.clock {
             Clock::Virtual => VIRTUAL_WORDS,
-            Clock::Real => &[],
+            Clock::Real => REAL_WORDS,
         };
         [KERNEL_WORDS, &[messages, &seed], clock].concat().join(" ")
     }
@@ -211,6 +211,14 @@ const KERNEL_WORDS: &[&str] = &[
     "randomize_kstack_offset=off",
     "transparent_hugepage=never",
     "psi=0",
+];
+
+/// Words on the real clock.
+const REAL_WORDS: &[&str] = &[
+    // The kernel waits for 10 ms for four ticks of the timer and ends its boot without them; on a loaded
+    // host they come later: https://github.com/torvalds/linux/blob/v6.1/arch/x86/kernel/apic/io_apic.c,
+    // `timer_irq_works`.
+    "no_timer_check",
 ];
 
 /// Words for one CPU on the virtual clock.
