@@ -24,6 +24,8 @@
 #define ONE_Q30 0x40000000ULL
 #define MAX_HYPER_STAGES 1048576
 #define MAX_RAISES 8388608
+#define REACTION_ALPHA 1
+#define REACTION_CUT 2
 #define CNP_QP 0x800000U
 #define LAW_START 0
 #define LAW_TIMER 1
@@ -376,7 +378,7 @@ _Static_assert(__builtin_offsetof(struct decision_record, count) == 46, "decisio
 _Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 47, "decision_record.cheapest");
 _Static_assert(__builtin_offsetof(struct decision_record, candidates) == 48, "decision_record.candidates");
 
-// Parameters of DCQCN's reaction point and notification point.
+// Parameters of DCQCN's reaction point and notification point, and of the artifact's variant of both.
 struct dcqcn_params {
 	// Minimum time between two CNPs of one QP (N).
 	__u64 cnp_interval;
@@ -397,8 +399,13 @@ struct dcqcn_params {
 	__u32 gain_q30;
 	// Raises of fast recovery (F).
 	__u32 fast_recovery;
+	// Minimum time between two cuts of the rate (D), of the artifact's variant; 0: the published law,
+	// by which every CNP cuts.
+	__u64 decrease_interval;
+	// Time from a QP's first CNP to its first cut, of the artifact's variant.
+	__u64 first_decrease;
 };
-_Static_assert(sizeof(struct dcqcn_params) == 64, "dcqcn_params");
+_Static_assert(sizeof(struct dcqcn_params) == 80, "dcqcn_params");
 _Static_assert(__builtin_offsetof(struct dcqcn_params, cnp_interval) == 0, "dcqcn_params.cnp_interval");
 _Static_assert(__builtin_offsetof(struct dcqcn_params, alpha_interval) == 8, "dcqcn_params.alpha_interval");
 _Static_assert(__builtin_offsetof(struct dcqcn_params, increase_interval) == 16, "dcqcn_params.increase_interval");
@@ -408,6 +415,8 @@ _Static_assert(__builtin_offsetof(struct dcqcn_params, hyper_bps) == 40, "dcqcn_
 _Static_assert(__builtin_offsetof(struct dcqcn_params, min_bps) == 48, "dcqcn_params.min_bps");
 _Static_assert(__builtin_offsetof(struct dcqcn_params, gain_q30) == 56, "dcqcn_params.gain_q30");
 _Static_assert(__builtin_offsetof(struct dcqcn_params, fast_recovery) == 60, "dcqcn_params.fast_recovery");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, decrease_interval) == 64, "dcqcn_params.decrease_interval");
+_Static_assert(__builtin_offsetof(struct dcqcn_params, first_decrease) == 72, "dcqcn_params.first_decrease");
 
 // DCQCN's reaction point: state of a sending QP.
 struct reaction_point {
@@ -417,10 +426,13 @@ struct reaction_point {
 	__u64 target_bps;
 	// Rate of the NIC, bit/s.
 	__u64 line_bps;
-	// Time of the next decay of α, which is made up for at the next cut; the largest number: never.
+	// Time of the next update of α, which is made up for at the next CNP or cut; the largest number:
+	// never.
 	__u64 alpha_due;
 	// Time of the timer's next raise; the largest number: never.
 	__u64 increase_due;
+	// Time of the next cut if a CNP asks for one, of the artifact's variant.
+	__u64 decrease_due;
 	// Bytes to send until the byte counter raises the rate.
 	__u64 bytes_left;
 	// Estimate of congestion (α), Q30.
@@ -429,20 +441,21 @@ struct reaction_point {
 	__u32 timer_stage;
 	// Raises by the byte counter since the last cut.
 	__u32 byte_stage;
-	// Zero.
-	__u32 pad;
+	// CNPs that have not had their effect, REACTION_*, of the artifact's variant.
+	__u32 pending;
 };
-_Static_assert(sizeof(struct reaction_point) == 64, "reaction_point");
+_Static_assert(sizeof(struct reaction_point) == 72, "reaction_point");
 _Static_assert(__builtin_offsetof(struct reaction_point, rate_bps) == 0, "reaction_point.rate_bps");
 _Static_assert(__builtin_offsetof(struct reaction_point, target_bps) == 8, "reaction_point.target_bps");
 _Static_assert(__builtin_offsetof(struct reaction_point, line_bps) == 16, "reaction_point.line_bps");
 _Static_assert(__builtin_offsetof(struct reaction_point, alpha_due) == 24, "reaction_point.alpha_due");
 _Static_assert(__builtin_offsetof(struct reaction_point, increase_due) == 32, "reaction_point.increase_due");
-_Static_assert(__builtin_offsetof(struct reaction_point, bytes_left) == 40, "reaction_point.bytes_left");
-_Static_assert(__builtin_offsetof(struct reaction_point, alpha_q30) == 48, "reaction_point.alpha_q30");
-_Static_assert(__builtin_offsetof(struct reaction_point, timer_stage) == 52, "reaction_point.timer_stage");
-_Static_assert(__builtin_offsetof(struct reaction_point, byte_stage) == 56, "reaction_point.byte_stage");
-_Static_assert(__builtin_offsetof(struct reaction_point, pad) == 60, "reaction_point.pad");
+_Static_assert(__builtin_offsetof(struct reaction_point, decrease_due) == 40, "reaction_point.decrease_due");
+_Static_assert(__builtin_offsetof(struct reaction_point, bytes_left) == 48, "reaction_point.bytes_left");
+_Static_assert(__builtin_offsetof(struct reaction_point, alpha_q30) == 56, "reaction_point.alpha_q30");
+_Static_assert(__builtin_offsetof(struct reaction_point, timer_stage) == 60, "reaction_point.timer_stage");
+_Static_assert(__builtin_offsetof(struct reaction_point, byte_stage) == 64, "reaction_point.byte_stage");
+_Static_assert(__builtin_offsetof(struct reaction_point, pending) == 68, "reaction_point.pending");
 
 // Step of the law's self-test: an event, and the state before it, which the program replaces.
 struct law_step {
@@ -469,18 +482,18 @@ struct law_step {
 	// 1: the packet was marked.
 	__u32 is_marked;
 };
-_Static_assert(sizeof(struct law_step) == 200, "law_step");
+_Static_assert(sizeof(struct law_step) == 224, "law_step");
 _Static_assert(__builtin_offsetof(struct law_step, event) == 0, "law_step.event");
 _Static_assert(__builtin_offsetof(struct law_step, bytes) == 4, "law_step.bytes");
 _Static_assert(__builtin_offsetof(struct law_step, now) == 8, "law_step.now");
 _Static_assert(__builtin_offsetof(struct law_step, next_cnp) == 16, "law_step.next_cnp");
 _Static_assert(__builtin_offsetof(struct law_step, cnps) == 24, "law_step.cnps");
 _Static_assert(__builtin_offsetof(struct law_step, params) == 32, "law_step.params");
-_Static_assert(__builtin_offsetof(struct law_step, point) == 96, "law_step.point");
-_Static_assert(__builtin_offsetof(struct law_step, congestion) == 160, "law_step.congestion");
-_Static_assert(__builtin_offsetof(struct law_step, queue) == 184, "law_step.queue");
-_Static_assert(__builtin_offsetof(struct law_step, dice) == 192, "law_step.dice");
-_Static_assert(__builtin_offsetof(struct law_step, is_marked) == 196, "law_step.is_marked");
+_Static_assert(__builtin_offsetof(struct law_step, point) == 112, "law_step.point");
+_Static_assert(__builtin_offsetof(struct law_step, congestion) == 184, "law_step.congestion");
+_Static_assert(__builtin_offsetof(struct law_step, queue) == 208, "law_step.queue");
+_Static_assert(__builtin_offsetof(struct law_step, dice) == 216, "law_step.dice");
+_Static_assert(__builtin_offsetof(struct law_step, is_marked) == 220, "law_step.is_marked");
 
 // Parameters of the host programs.
 struct host_params {
@@ -494,11 +507,11 @@ struct host_params {
 	// 1: the pacer drops what it holds, as the flows are being given up.
 	__u32 is_closing;
 };
-_Static_assert(sizeof(struct host_params) == 80, "host_params");
+_Static_assert(sizeof(struct host_params) == 96, "host_params");
 _Static_assert(__builtin_offsetof(struct host_params, law) == 0, "host_params.law");
-_Static_assert(__builtin_offsetof(struct host_params, horizon_ns) == 64, "host_params.horizon_ns");
-_Static_assert(__builtin_offsetof(struct host_params, pacer) == 72, "host_params.pacer");
-_Static_assert(__builtin_offsetof(struct host_params, is_closing) == 76, "host_params.is_closing");
+_Static_assert(__builtin_offsetof(struct host_params, horizon_ns) == 80, "host_params.horizon_ns");
+_Static_assert(__builtin_offsetof(struct host_params, pacer) == 88, "host_params.pacer");
+_Static_assert(__builtin_offsetof(struct host_params, is_closing) == 92, "host_params.is_closing");
 
 // QP with a direction: the one that its data packets name.
 struct qp_key {
@@ -541,19 +554,19 @@ struct paced_qp {
 	// Packets that left out of order because one before them never came.
 	__u32 out_of_order;
 };
-_Static_assert(sizeof(struct paced_qp) == 128, "paced_qp");
+_Static_assert(sizeof(struct paced_qp) == 136, "paced_qp");
 _Static_assert(__builtin_offsetof(struct paced_qp, point) == 0, "paced_qp.point");
-_Static_assert(__builtin_offsetof(struct paced_qp, last_tx_ns) == 64, "paced_qp.last_tx_ns");
-_Static_assert(__builtin_offsetof(struct paced_qp, cnps) == 72, "paced_qp.cnps");
-_Static_assert(__builtin_offsetof(struct paced_qp, packets) == 80, "paced_qp.packets");
-_Static_assert(__builtin_offsetof(struct paced_qp, bytes) == 88, "paced_qp.bytes");
-_Static_assert(__builtin_offsetof(struct paced_qp, rounds) == 96, "paced_qp.rounds");
-_Static_assert(__builtin_offsetof(struct paced_qp, last_bytes) == 104, "paced_qp.last_bytes");
-_Static_assert(__builtin_offsetof(struct paced_qp, nic) == 108, "paced_qp.nic");
-_Static_assert(__builtin_offsetof(struct paced_qp, next_in) == 112, "paced_qp.next_in");
-_Static_assert(__builtin_offsetof(struct paced_qp, next_out) == 116, "paced_qp.next_out");
-_Static_assert(__builtin_offsetof(struct paced_qp, max_parked) == 120, "paced_qp.max_parked");
-_Static_assert(__builtin_offsetof(struct paced_qp, out_of_order) == 124, "paced_qp.out_of_order");
+_Static_assert(__builtin_offsetof(struct paced_qp, last_tx_ns) == 72, "paced_qp.last_tx_ns");
+_Static_assert(__builtin_offsetof(struct paced_qp, cnps) == 80, "paced_qp.cnps");
+_Static_assert(__builtin_offsetof(struct paced_qp, packets) == 88, "paced_qp.packets");
+_Static_assert(__builtin_offsetof(struct paced_qp, bytes) == 96, "paced_qp.bytes");
+_Static_assert(__builtin_offsetof(struct paced_qp, rounds) == 104, "paced_qp.rounds");
+_Static_assert(__builtin_offsetof(struct paced_qp, last_bytes) == 112, "paced_qp.last_bytes");
+_Static_assert(__builtin_offsetof(struct paced_qp, nic) == 116, "paced_qp.nic");
+_Static_assert(__builtin_offsetof(struct paced_qp, next_in) == 120, "paced_qp.next_in");
+_Static_assert(__builtin_offsetof(struct paced_qp, next_out) == 124, "paced_qp.next_out");
+_Static_assert(__builtin_offsetof(struct paced_qp, max_parked) == 128, "paced_qp.max_parked");
+_Static_assert(__builtin_offsetof(struct paced_qp, out_of_order) == 132, "paced_qp.out_of_order");
 
 // Receiving QP: its notification point.
 struct marked_qp {

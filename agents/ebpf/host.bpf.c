@@ -267,7 +267,9 @@ int nic_egress(struct __sk_buff *skb)
 
 // Egress of the pacer, before its fq: the time until which the packet is parked.
 //
-// A packet's place is the number of its QP's packets before it. The first one is due by the rate. The next
+// A packet's place is the number of its QP's packets before it. The first one is due by the rate. By the
+// artifact's law the rate stays or falls until the timer's next raise, and so packets are looked at again
+// when they are due by it, or at the raise. As published, bytes raise it too and the timer is fast: the next
 // few are looked at when they are due if the rate stays, later ones when they are due at 9/8 of the
 // target; the fewer are before a packet, the sooner it is looked at again, so that a raise is not
 // missed for more than a few of the timer's intervals.
@@ -279,6 +281,7 @@ int pacer_egress(struct __sk_buff *skb)
 	struct roce_headers headers;
 	struct paced_qp *qp;
 	struct qp_key key;
+	int is_artifact;
 
 	// The machine's own packets have no business here.
 	if (!host_params || !read_headers(skb, &headers))
@@ -299,19 +302,25 @@ int pacer_egress(struct __sk_buff *skb)
 		if (parked > qp->max_parked)
 			qp->max_parked = parked;
 	}
+	is_artifact = dcqcn_is_artifact(&host_params->law);
 	place = (skb->mark - qp->next_out) & NUMBER;
 	until = due;
 	if (place) {
 		if (until < now) /* the first one is late */
 			until = now;
-		rate = place <= NEAR ? qp->point.rate_bps
-				     : qp->point.target_bps + (qp->point.target_bps >> 3);
+		rate = is_artifact || place <= NEAR
+			       ? qp->point.rate_bps
+			       : qp->point.target_bps + (qp->point.target_bps >> 3);
 		until += place * skb->len * 8 * NSEC_PER_SEC / rate;
 	}
-	unit = host_params->law.increase_interval;
-	if (unit < host_params->horizon_ns)
-		unit = host_params->horizon_ns;
-	latest = now + (place < NEAR ? place + 1 : NEAR) * unit;
+	if (is_artifact) {
+		latest = qp->point.increase_due;
+	} else {
+		unit = host_params->law.increase_interval;
+		if (unit < host_params->horizon_ns)
+			unit = host_params->horizon_ns;
+		latest = now + (place < NEAR ? place + 1 : NEAR) * unit;
+	}
 	if (until > latest)
 		until = latest;
 	if (place && until < now + AGAIN_NS)

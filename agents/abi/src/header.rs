@@ -8,7 +8,7 @@ use crate::{
     dcqcn::{
         CNP_QP, CongestionPoint, DcqcnParams, HostCounters, HostParams, LAW_CNP, LAW_MARKED,
         LAW_QUEUED, LAW_SENT, LAW_START, LAW_TIMER, LawStep, MAX_HYPER_STAGES, MAX_RAISES,
-        MarkedQp, ONE_Q30, PacedQp, QpKey, ReactionPoint,
+        MarkedQp, ONE_Q30, PacedQp, QpKey, REACTION_ALPHA, REACTION_CUT, ReactionPoint,
     },
     layout::{Field, Row},
     lcmp::MAX_FLOW_TABLE_ENTRIES,
@@ -74,6 +74,8 @@ pub fn abi_h() -> String {
         ("ONE_Q30", format!("{ONE_Q30:#x}ULL")),
         ("MAX_HYPER_STAGES", format!("{MAX_HYPER_STAGES}")),
         ("MAX_RAISES", format!("{MAX_RAISES}")),
+        ("REACTION_ALPHA", format!("{REACTION_ALPHA}")),
+        ("REACTION_CUT", format!("{REACTION_CUT}")),
         ("CNP_QP", format!("{CNP_QP:#x}U")),
         ("LAW_START", format!("{LAW_START}")),
         ("LAW_TIMER", format!("{LAW_TIMER}")),

@@ -1,5 +1,5 @@
 //! DCQCN as pure integer functions: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments",
-//! SIGCOMM '15, section 3.
+//! SIGCOMM '15, section 3, and its variant in the NS-3 artifact of LCMP's authors.
 //!
 //! One law for both engines: the simulator calls these functions, and the host programs of a lab have the
 //! same in `agents/ebpf/dcqcn.bpf.h`, held to them on a million random steps (`lab-host`). Must not

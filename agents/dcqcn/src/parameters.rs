@@ -1,11 +1,14 @@
 //! Parameters of the law from those of a plan.
 
 use lab_abi::dcqcn::{DcqcnParams, MAX_RATE_BPS, ONE_Q30};
-use lab_parameters::DcqcnConfig;
+use lab_parameters::{DcqcnConfig, Preset};
 use lab_units::{BitsPerSec, Nanos, Ratio};
 
-/// Returns the law's parameters of `config`, of the preset `paper`, with `ticks_per_nano` units of time
-/// in a nanosecond.
+/// Returns the law's parameters of `config` with `ticks_per_nano` units of time in a nanosecond.
+///
+/// The artifact's variant is asked for by a minimum time between cuts, and has no minimum time between CNPs.
+/// Its first check for a cut is a nanosecond late, so that it follows α's update: `RdmaHw`'s
+/// `ScheduleDecreaseRateMlx(q, 1)`.
 ///
 /// The gain is rounded to 2^-30. Raises above [`MAX_RATE_BPS`], 4.4 Tbit/s, are cut to it: no target is
 /// above a line rate, and no line rate above that.
@@ -13,8 +16,12 @@ use lab_units::{BitsPerSec, Nanos, Ratio};
 pub fn of(config: &DcqcnConfig, ticks_per_nano: u64) -> DcqcnParams {
     let ticks = |time: Nanos| time.get().saturating_mul(ticks_per_nano);
     let rate = |rate: BitsPerSec| rate.get().min(MAX_RATE_BPS);
+    let (cnp_interval, decrease_interval) = match config.preset {
+        Preset::Paper => (ticks(config.cnp_interval_ns), 0),
+        Preset::Artifact => (0, ticks(config.decrease_interval_ns).max(1)),
+    };
     DcqcnParams {
-        cnp_interval: ticks(config.cnp_interval_ns),
+        cnp_interval,
         alpha_interval: ticks(config.alpha_interval_ns).max(1),
         increase_interval: ticks(config.increase_interval_ns).max(1),
         byte_counter: config.byte_counter_bytes.get().max(1),
@@ -23,6 +30,8 @@ pub fn of(config: &DcqcnConfig, ticks_per_nano: u64) -> DcqcnParams {
         min_bps: rate(config.min_rate_bps),
         gain_q30: q30(config.gain),
         fast_recovery: config.fast_recovery,
+        decrease_interval,
+        first_decrease: decrease_interval.saturating_add(ticks_per_nano),
     }
 }
 
@@ -42,5 +51,19 @@ mod tests {
         assert_eq!(params.gain_q30, 1 << 22);
         assert_eq!(params.alpha_interval, 55_000_000);
         assert_eq!((params.additive_bps, params.fast_recovery), (40_000_000, 5));
+        assert_eq!(
+            (params.cnp_interval, params.decrease_interval),
+            (50_000_000, 0)
+        );
+    }
+
+    #[test]
+    fn the_artifact_answers_every_mark_and_cuts_at_intervals() {
+        let params = of(&DcqcnConfig::ARTIFACT, 1_000);
+        assert_eq!(
+            (params.cnp_interval, params.decrease_interval),
+            (0, 4_000_000)
+        );
+        assert_eq!(params.first_decrease, 4_001_000);
     }
 }

@@ -29,8 +29,8 @@ pub struct SelftestReport {
     pub by_event: [u64; 6],
     /// Steps that began at line rate with nothing to raise.
     pub settled: u64,
-    /// Steps that changed the rate.
-    pub changed: u64,
+    /// Steps that changed the rate, by the published law and by the artifact's.
+    pub changed: [u64; 2],
     /// CNPs sent.
     pub cnps: u64,
     /// Packets marked.
@@ -64,7 +64,7 @@ pub fn selftest(steps: u64, seed: u64) -> Result<SelftestReport, HostError> {
             next_step(&mut state, &mut random);
         }
         let found = run(&mut ebpf, &state)?;
-        report.settled += u64::from(reaction::is_settled(&state.point));
+        report.settled += u64::from(reaction::next_timer(&state.point, &state.params).is_none());
         let before = state;
         apply(&mut state);
         report.add(&before, &state, &found);
@@ -78,7 +78,8 @@ impl SelftestReport {
         self.steps += 1;
         let event = usize::try_from(before.event).unwrap_or(0);
         self.by_event[event] += 1;
-        self.changed += u64::from(before.point.rate_bps != expected.point.rate_bps);
+        let law = usize::from(before.params.decrease_interval != 0);
+        self.changed[law] += u64::from(before.point.rate_bps != expected.point.rate_bps);
         self.cnps += expected.cnps - before.cnps;
         self.marked += u64::from(expected.event == LAW_QUEUED && expected.is_marked == 1);
         if found != expected {
@@ -162,6 +163,8 @@ fn first_step(random: &mut Pcg64Mcg) -> LawStep {
             _ => ONE_Q30 >> below(random, 12),
         },
         fast_recovery: u32::try_from(1 + below(random, 8)).unwrap_or(1),
+        decrease_interval: below(random, 2) * time(random),
+        first_decrease: time(random),
     };
     let k_min = below(random, MAX_THRESHOLD);
     let congestion = CongestionPoint {
@@ -183,16 +186,17 @@ fn first_step(random: &mut Pcg64Mcg) -> LawStep {
 /// Turns a state into the next step: an event a while later.
 fn next_step(step: &mut LawStep, random: &mut Pcg64Mcg) {
     let interval = step.params.increase_interval;
-    step.now += match below(random, 8) {
+    let until = |due: u64| match due {
+        u64::MAX => 0,
+        _ => due.saturating_sub(step.now),
+    };
+    step.now += match below(random, 9) {
         0 => 0,
-        1 => step
-            .point
-            .increase_due
-            .saturating_sub(step.now)
-            .min(MAX_PAUSE),
-        2 => step.point.alpha_due.saturating_sub(step.now).min(MAX_PAUSE),
-        3 => below(random, 40 * interval),
-        4 => log_uniform(random, 36),
+        1 => until(step.point.increase_due),
+        2 => until(step.point.alpha_due),
+        3 => until(step.point.decrease_due),
+        4 => below(random, 40 * interval),
+        5 => log_uniform(random, 36),
         _ => below(random, 2 * interval),
     };
     step.event = match below(random, 18) {
@@ -232,9 +236,6 @@ const PROGRAM: &str = "law_step";
 
 /// Steps of one QP, after which another one has other parameters.
 const STEPS_PER_QP: u64 = 200;
-
-/// Longest pause that ends at a timer.
-const MAX_PAUSE: u64 = 1 << 40;
 
 /// `TC_ACT_OK`.
 const OK: u32 = 0;

@@ -27,5 +27,6 @@ fn the_host_programs_law_equals_the_reference_on_1_000_000_steps() {
         "{}",
         report.marked
     );
-    assert!(report.changed > 100_000 && report.settled > 10_000);
+    assert!(report.changed.iter().all(|&steps| steps > 50_000));
+    assert!(report.settled > 10_000);
 }

@@ -60,9 +60,7 @@ impl Figure {
                  window of 128 packets holds none of the larger flows",
             ),
             Self::Fig9 => Some("its flows are shorter than one packet once sizes are scaled"),
-            Self::Fig10 => {
-                Some("it varies the congestion control, and the lab has DCQCN as published alone")
-            }
+            Self::Fig10 => Some("it varies the congestion control, and the lab has DCQCN alone"),
             Self::Fig11 => Some(
                 "it varies LCMP's weights in the authors' arithmetic, which only the simulator has",
             ),

@@ -1,6 +1,4 @@
-//! Reaction point: the rate of a sending QP.
-//!
-//! The sender has a rate `R_C`, a target `R_T` and an estimate of congestion `α`, 1 at first.
+//! Law as published, section 3.
 //!
 //! On a CNP (Eq. 1):
 //!
@@ -24,55 +22,22 @@
 //! `R_T` is at most the line rate. The paper's text has `F` iterations of fast recovery, its figure
 //! 7 `F` − 1 (`max(t, b) < F`): this code follows the text. The text does not define the growth of hyper
 //! increase; as in the authors' NS-3 code and QCN (802.1Qau), the factor is min(t, b) − `F`.
-//!
-//! Timers have no clock of their own: each event first makes up for the raises due at its time. α is
-//! made up for at the next cut, by `n` decays at once, as a power by repeated squaring. Products in Q30
-//! are rounded down, `R_C` of a cut too.
 
-use lab_abi::dcqcn::{
-    DcqcnParams, MAX_HYPER_STAGES, MAX_RAISES, MAX_RATE_BPS, ONE_Q30, ReactionPoint,
-};
+use lab_abi::dcqcn::{DcqcnParams, MAX_HYPER_STAGES, MAX_RAISES, ReactionPoint};
 
-/// Returns the state of a QP that starts at the rate of its NIC, at most [`MAX_RATE_BPS`].
-#[must_use]
-pub const fn start(line_bps: u64, params: &DcqcnParams) -> ReactionPoint {
-    let line_bps = if line_bps > MAX_RATE_BPS {
-        MAX_RATE_BPS
-    } else {
-        line_bps
-    };
-    ReactionPoint {
-        rate_bps: line_bps,
-        target_bps: line_bps,
-        line_bps,
-        alpha_due: NEVER,
-        increase_due: NEVER,
-        bytes_left: params.byte_counter,
-        alpha_q30: ONE_Q30,
-        timer_stage: 0,
-        byte_stage: 0,
-        pad: 0,
-    }
-}
+use super::{NEVER, cut, decayed, raised};
 
-/// Returns true if raises change nothing until the next cut.
-#[must_use]
-pub const fn is_settled(point: &ReactionPoint) -> bool {
-    point.rate_bps == point.line_bps && point.target_bps == point.line_bps
-}
-
-/// Returns the time of the timer's next raise, unless it would change nothing.
-#[must_use]
-pub const fn next_timer(point: &ReactionPoint) -> Option<u64> {
+/// Returns the time of the timer's next raise, or [`NEVER`] if it would change nothing.
+pub(super) const fn next_timer(point: &ReactionPoint) -> u64 {
     if is_settled(point) {
-        None
+        NEVER
     } else {
-        Some(point.increase_due)
+        point.increase_due
     }
 }
 
 /// Does the timer's raises that are due at `now`.
-pub fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
+pub(super) fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     for _ in 0..MAX_RAISES {
         if point.increase_due > now || is_settled(point) {
             return;
@@ -83,9 +48,8 @@ pub fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     }
 }
 
-/// Counts the bytes of a packet sent at `now`, and does the byte counter's raises.
-pub fn on_sent(point: &mut ReactionPoint, now: u64, wire_bytes: u32, params: &DcqcnParams) {
-    on_timer(point, now, params);
+/// Counts the bytes of a sent packet, and does the byte counter's raises.
+pub(super) fn on_sent(point: &mut ReactionPoint, wire_bytes: u32, params: &DcqcnParams) {
     if is_settled(point) {
         return;
     }
@@ -100,17 +64,11 @@ pub fn on_sent(point: &mut ReactionPoint, now: u64, wire_bytes: u32, params: &Dc
 }
 
 /// Cuts the rate for a CNP that arrived at `now`.
-pub fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
-    on_timer(point, now, params);
+pub(super) fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     point.alpha_q30 = alpha(point, now, params);
     point.target_bps = point.rate_bps;
-    let cut = point.rate_bps - half_of(point.rate_bps, point.alpha_q30);
-    point.rate_bps = cut.max(params.min_bps).min(point.line_bps);
-    let kept = times(
-        u64::from(point.alpha_q30),
-        u64::from(ONE_Q30 - params.gain_q30),
-    );
-    point.alpha_q30 = whole(kept) + params.gain_q30;
+    cut(point, params);
+    point.alpha_q30 = raised(point.alpha_q30, params.gain_q30);
     point.alpha_due = now.saturating_add(params.alpha_interval);
     point.increase_due = now.saturating_add(params.increase_interval);
     point.bytes_left = params.byte_counter;
@@ -119,13 +77,17 @@ pub fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
 }
 
 /// Returns α with the decays that are due at `now`.
-#[must_use]
-pub fn alpha(point: &ReactionPoint, now: u64, params: &DcqcnParams) -> u32 {
+pub(super) fn alpha(point: &ReactionPoint, now: u64, params: &DcqcnParams) -> u32 {
     if point.alpha_due > now {
         return point.alpha_q30;
     }
     let decays = (now - point.alpha_due) / params.alpha_interval + 1;
     decayed(point.alpha_q30, decays, params.gain_q30)
+}
+
+/// True if raises change nothing until the next cut.
+const fn is_settled(point: &ReactionPoint) -> bool {
+    point.rate_bps == point.line_bps && point.target_bps == point.line_bps
 }
 
 fn raise(point: &mut ReactionPoint, params: &DcqcnParams) {
@@ -148,55 +110,15 @@ fn raise(point: &mut ReactionPoint, params: &DcqcnParams) {
     };
 }
 
-/// Returns `rate · α / 2` rounded up, for rates up to [`MAX_RATE_BPS`]: two products of 64 bits.
-fn half_of(rate: u64, alpha_q30: u32) -> u64 {
-    let alpha = u64::from(alpha_q30);
-    let (high, low) = (rate >> SPLIT, rate & ((1 << SPLIT) - 1));
-    let carried = (low * alpha).div_ceil(1 << SPLIT);
-    (high * alpha + carried).div_ceil(1 << (31 - SPLIT))
-}
-
-/// Returns `α · (1 − g)^n`.
-fn decayed(alpha_q30: u32, decays: u64, gain_q30: u32) -> u32 {
-    if decays >> DECAY_BITS != 0 {
-        return 0;
-    }
-    let mut alpha = u64::from(alpha_q30);
-    let mut factor = u64::from(ONE_Q30 - gain_q30);
-    for bit in 0..DECAY_BITS {
-        if decays >> bit & 1 == 1 {
-            alpha = times(alpha, factor);
-        }
-        factor = times(factor, factor);
-    }
-    whole(alpha)
-}
-
-/// Returns the product of two fractions in Q30, rounded down.
-const fn times(a: u64, b: u64) -> u64 {
-    (a * b) >> 30
-}
-
-/// Returns a fraction of at most one as the 32 bits that it has.
-fn whole(fraction_q30: u64) -> u32 {
-    u32::try_from(fraction_q30).unwrap_or(ONE_Q30)
-}
-
-/// Time of an event that no cut has scheduled.
-const NEVER: u64 = u64::MAX;
-
-/// Bits of a rate's lower part in a product with α.
-const SPLIT: u32 = 20;
-
-/// Bits of the number of decays made up for at once; after more, α is zero.
-const DECAY_BITS: u32 = 32;
-
 #[cfg(test)]
 mod tests {
+    use lab_abi::dcqcn::{DcqcnParams, ONE_Q30, ReactionPoint};
     use lab_parameters::DcqcnConfig;
 
-    use super::*;
-    use crate::parameters;
+    use crate::{
+        parameters,
+        reaction::{next_timer, on_cnp, on_timer, start},
+    };
 
     const GBIT: u64 = 1_000_000_000;
     const MICRO: u64 = 1_000;
@@ -211,13 +133,16 @@ mod tests {
 
     #[test]
     fn the_first_cnp_halves_the_rate() {
-        let mut point = new_point();
-        assert_eq!((point.rate_bps, next_timer(&point)), (100 * GBIT, None));
-        on_cnp(&mut point, 1_000 * MICRO, &params());
+        let (mut point, params) = (new_point(), params());
+        assert_eq!(
+            (point.rate_bps, next_timer(&point, &params)),
+            (100 * GBIT, None)
+        );
+        on_cnp(&mut point, 1_000 * MICRO, &params);
         // α is 1, so R_C is 100 · (1 − 1/2), and α stays (1 − g) · 1 + g = 1.
         assert_eq!((point.rate_bps, point.target_bps), (50 * GBIT, 100 * GBIT));
         assert_eq!(point.alpha_q30, ONE_Q30);
-        assert_eq!(next_timer(&point), Some(1_055 * MICRO));
+        assert_eq!(next_timer(&point, &params), Some(1_055 * MICRO));
     }
 
     #[test]
@@ -237,31 +162,6 @@ mod tests {
     }
 
     #[test]
-    fn a_power_is_nearly_the_product_of_its_factors() {
-        let gain = params().gain_q30;
-        for decays in [0, 1, 2, 3, 17, 100, 5_000] {
-            let mut one_by_one = u64::from(ONE_Q30);
-            for _ in 0..decays {
-                one_by_one = times(one_by_one, u64::from(ONE_Q30 - gain));
-            }
-            let found = u64::from(decayed(ONE_Q30, decays, gain));
-            assert!(found.abs_diff(one_by_one) <= 300, "{decays}: {found}");
-        }
-        assert_eq!(decayed(ONE_Q30, 1 << 32, gain), 0);
-        assert_eq!(decayed(ONE_Q30, (1 << 32) - 1, 0), ONE_Q30);
-    }
-
-    #[test]
-    fn a_cut_is_rounded_down_at_every_rate() {
-        for rate in [1, 3, 1 << 20, (1 << 20) + 1, MAX_RATE_BPS - 1, MAX_RATE_BPS] {
-            for alpha in [0, 1, 1 << 29, ONE_Q30 - 1, ONE_Q30] {
-                let exact = (u128::from(rate) * u128::from(alpha)).div_ceil(1 << 31);
-                assert_eq!(u128::from(half_of(rate, alpha)), exact, "{rate} {alpha}");
-            }
-        }
-    }
-
-    #[test]
     fn cnps_do_not_cut_below_the_minimum_rate() {
         let mut point = new_point();
         for _ in 0..20 {
@@ -276,7 +176,7 @@ mod tests {
         on_cnp(&mut punctual, 0, &params);
         on_cnp(&mut punctual, 50 * MICRO, &params);
         let mut late = punctual;
-        while let Some(due) = next_timer(&punctual) {
+        while let Some(due) = next_timer(&punctual, &params) {
             on_timer(&mut punctual, due, &params);
         }
         on_timer(&mut late, GBIT, &params);

@@ -6,12 +6,11 @@ pub use lab_units::Semantics;
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use lab_parameters::Preset;
 pub use lab_parameters::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
 
 /// Hosts' transport and switches' buffers, emulated.
 ///
-/// The kernel engine has rxe's transport instead: no PFC, and no congestion control but DCQCN as published
+/// The kernel engine has rxe's transport instead: no PFC, and no congestion control but DCQCN
 /// ([`CcPlan::in_lab`]).
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct TransportPlan {
@@ -80,15 +79,12 @@ pub enum CcPlan {
 }
 
 impl CcPlan {
-    /// Returns the parameters of the congestion control that a lab's hosts have: DCQCN as published, by
-    /// host programs. Of the preset `artifact`, and of other congestion controls, SoftRoCE has none.
+    /// Returns the parameters of the congestion control that a lab's hosts have: DCQCN, by host programs. Of
+    /// other congestion controls, SoftRoCE has none.
     #[must_use]
     pub const fn in_lab(&self) -> Option<&DcqcnConfig> {
         match self {
-            Self::Dcqcn(dcqcn) => match dcqcn.preset {
-                Preset::Paper => Some(dcqcn),
-                Preset::Artifact => None,
-            },
+            Self::Dcqcn(dcqcn) => Some(dcqcn),
             Self::None | Self::Hpcc(_) | Self::Timely(_) | Self::Dctcp(_) => None,
         }
     }

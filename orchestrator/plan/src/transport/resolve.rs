@@ -91,8 +91,7 @@ pub(crate) fn profile(
     follows_rxe: bool,
 ) -> HostProfile {
     let has_other_control = match &spec.cc {
-        None | Some(CcSpec::None) => false,
-        Some(CcSpec::Dcqcn(settings)) => settings.preset == Some(Preset::Artifact),
+        None | Some(CcSpec::None | CcSpec::Dcqcn(_)) => false,
         Some(_) => true,
     };
     let departs = spec.semantics == Semantics::Artifact

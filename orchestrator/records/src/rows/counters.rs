@@ -112,7 +112,7 @@ row! {
 row! {
     /// Congestion control of a sending QP at one time.
     ///
-    /// Both engines write it under `cc: dcqcn` as published, for the largest flows of a repetition.
+    /// Both engines write it under `cc: dcqcn`, for the largest flows of a repetition.
     pub struct RateRow in "rates.csv", required: false {
         /// Label of the policy.
         pub policy: String,

@@ -32,7 +32,7 @@ pub struct Transport {
     pub payload: Maybe<Text<u32>>,
     /// Maximum number of unacknowledged bytes of a QP: `none`, for no limit; `bdp`, the maximum
     /// bandwidth-delay product, in proportion to the QP's rate; or a size. Default: `bdp`; beside
-    /// the kernel, without congestion control or with DCQCN as published, SoftRoCE's 128 packets.
+    /// the kernel, without congestion control or with DCQCN, SoftRoCE's 128 packets.
     pub window: Maybe<Text<WindowSpec>>,
     /// ACKs precede data, in the strict class.
     #[schemars(extend("default" = false))]

@@ -1,13 +1,14 @@
-//! DCQCN as published: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM
-//! '15, section 3.
+//! DCQCN as published (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM '15,
+//! section 3) and as the artifact implements it.
 //!
-//! The law is [`lab_dcqcn`]'s, in integers, as is that of the host programs of a lab: α has 30 binary
-//! places, and its decays are done at once before a cut. Times are picoseconds.
+//! Both laws are [`lab_dcqcn`]'s, in integers, as are those of the host programs of a lab. Times are
+//! picoseconds. The artifact's has no CNPs: each ACK of a marked packet counts as one.
 //!
 //! Parameters: [`lab_plan::transport::DcqcnConfig`]. Payload, headers and CRC count as bytes sent.
 
 use lab_dcqcn::{DcqcnParams, ReactionPoint, parameters, reaction};
 use lab_plan::transport::DcqcnConfig;
+use lab_policy::Preset;
 use lab_units::BitsPerSec;
 
 use super::{Ack, CongestionControl, Notification, QpFacts};
@@ -15,11 +16,19 @@ use crate::time::SimTime;
 
 /// Parameters of [`Dcqcn`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Parameters(DcqcnParams);
+pub struct Parameters {
+    law: DcqcnParams,
+    notification: Notification,
+}
 
 impl From<&DcqcnConfig> for Parameters {
     fn from(plan: &DcqcnConfig) -> Self {
-        Self(parameters::of(plan, PICOS_PER_NANO))
+        let law = parameters::of(plan, PICOS_PER_NANO);
+        let notification = match plan.preset {
+            Preset::Paper => Notification::Cnp(SimTime::from_picos(law.cnp_interval)),
+            Preset::Artifact => Notification::Echo,
+        };
+        Self { law, notification }
     }
 }
 
@@ -30,43 +39,44 @@ pub struct Dcqcn(ReactionPoint);
 impl CongestionControl for Dcqcn {
     type Parameters = Parameters;
 
-    fn notification(Parameters(params): &Parameters) -> Notification {
-        Notification::Cnp(SimTime::from_picos(params.cnp_interval))
+    fn notification(parameters: &Parameters) -> Notification {
+        parameters.notification
     }
 
-    fn new(Parameters(params): &Parameters, facts: QpFacts, _: SimTime) -> Self {
-        Self(reaction::start(facts.line_rate.get(), params))
+    fn new(parameters: &Parameters, facts: QpFacts, _: SimTime) -> Self {
+        Self(reaction::start(facts.line_rate.get(), &parameters.law))
     }
 
     fn rate(&self) -> BitsPerSec {
         BitsPerSec::new(self.0.rate_bps).unwrap_or(SLOWEST)
     }
 
-    fn target_and_alpha(
-        &self,
-        now: SimTime,
-        Parameters(params): &Parameters,
-    ) -> Option<(BitsPerSec, u32)> {
+    fn target_and_alpha(&self, now: SimTime, parameters: &Parameters) -> Option<(BitsPerSec, u32)> {
         let target = BitsPerSec::new(self.0.target_bps).unwrap_or(SLOWEST);
-        Some((target, reaction::alpha(&self.0, now.picos(), params)))
+        let alpha = reaction::alpha(&self.0, now.picos(), &parameters.law);
+        Some((target, alpha))
     }
 
-    fn on_sent(&mut self, now: SimTime, wire_bytes: u32, Parameters(params): &Parameters) {
-        reaction::on_sent(&mut self.0, now.picos(), wire_bytes, params);
+    fn on_sent(&mut self, now: SimTime, wire_bytes: u32, parameters: &Parameters) {
+        reaction::on_sent(&mut self.0, now.picos(), wire_bytes, &parameters.law);
     }
 
-    fn on_ack(&mut self, _: SimTime, _: &Ack<'_>, _: &Parameters) {}
-
-    fn on_cnp(&mut self, now: SimTime, Parameters(params): &Parameters) {
-        reaction::on_cnp(&mut self.0, now.picos(), params);
+    fn on_ack(&mut self, now: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
+        if ack.is_marked {
+            self.on_cnp(now, parameters);
+        }
     }
 
-    fn next_timer(&self) -> Option<SimTime> {
-        reaction::next_timer(&self.0).map(SimTime::from_picos)
+    fn on_cnp(&mut self, now: SimTime, parameters: &Parameters) {
+        reaction::on_cnp(&mut self.0, now.picos(), &parameters.law);
     }
 
-    fn on_timer(&mut self, now: SimTime, Parameters(params): &Parameters) {
-        reaction::on_timer(&mut self.0, now.picos(), params);
+    fn next_timer(&self, parameters: &Parameters) -> Option<SimTime> {
+        reaction::next_timer(&self.0, &parameters.law).map(SimTime::from_picos)
+    }
+
+    fn on_timer(&mut self, now: SimTime, parameters: &Parameters) {
+        reaction::on_timer(&mut self.0, now.picos(), &parameters.law);
     }
 }
 
@@ -94,7 +104,7 @@ mod tests {
     fn raises(control: &mut Dcqcn, count: usize) -> Vec<(u64, u64)> {
         let raise = |_| {
             let due = control
-                .next_timer()
+                .next_timer(&parameters())
                 .expect("there is a cut to recover from");
             control.on_timer(due, &parameters());
             (control.0.rate_bps, control.0.target_bps)
@@ -162,7 +172,10 @@ mod tests {
         assert_eq!(control.rate(), gbit(25));
         control.on_sent(SimTime::from_micros(52), 1, &parameters());
         assert_eq!(control.rate(), bits(37_500_000_000));
-        assert_eq!(control.next_timer(), Some(SimTime::from_micros(105)));
+        assert_eq!(
+            control.next_timer(&parameters()),
+            Some(SimTime::from_micros(105))
+        );
     }
 
     #[test]
@@ -170,6 +183,9 @@ mod tests {
         let mut control = new_control();
         control.on_cnp(SimTime::ZERO, &parameters());
         control.on_timer(SimTime::from_micros(10_000), &parameters());
-        assert_eq!((control.rate(), control.next_timer()), (gbit(100), None));
+        assert_eq!(
+            (control.rate(), control.next_timer(&parameters())),
+            (gbit(100), None)
+        );
     }
 }

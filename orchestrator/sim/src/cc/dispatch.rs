@@ -1,12 +1,9 @@
 //! Dispatch from a plan's congestion control to its type, once per simulation; and no control at all.
 
 use lab_plan::{CcPlan, Semantics};
-use lab_policy::Preset;
 use lab_units::BitsPerSec;
 
-use super::{
-    Ack, ArtifactDcqcn, CongestionControl, Dcqcn, Dctcp, Hpcc, QpFacts, Timely, hpcc, timely,
-};
+use super::{Ack, CongestionControl, Dcqcn, Dctcp, Hpcc, QpFacts, Timely, hpcc, timely};
 use crate::time::SimTime;
 
 /// Operation that is generic over the type of congestion control, so that the hot path is compiled for
@@ -40,10 +37,7 @@ pub trait WithControl {
 pub fn with_control<W: WithControl>(cc: &CcPlan, semantics: Semantics, operation: W) -> W::Output {
     match cc {
         CcPlan::None => operation.run::<NoControl>(()),
-        CcPlan::Dcqcn(plan) => match plan.preset {
-            Preset::Paper => operation.run::<Dcqcn>(plan.into()),
-            Preset::Artifact => operation.run::<ArtifactDcqcn>(plan.into()),
-        },
+        CcPlan::Dcqcn(plan) => operation.run::<Dcqcn>(plan.into()),
         CcPlan::Hpcc(plan) => operation.run::<Hpcc>(hpcc::Parameters::new(plan, semantics)),
         CcPlan::Timely(plan) => operation.run::<Timely>(timely::Parameters::new(plan, semantics)),
         CcPlan::Dctcp(plan) => operation.run::<Dctcp>(plan.into()),

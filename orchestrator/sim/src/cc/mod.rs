@@ -5,7 +5,7 @@
 //! neither network nor clock.
 //!
 //! - [`NoControl`][]: line rate
-//! - [`Dcqcn`][], [`ArtifactDcqcn`][]: as published, and as the artifact implements it
+//! - [`Dcqcn`][]: as published, and as the artifact implements it
 //! - [`Hpcc`][], with telemetry's fields in `int`
 //! - [`Timely`][]
 //! - [`Dctcp`][]
@@ -15,7 +15,6 @@
 //! multiplied and divided, which gives the same result on every machine.
 
 mod dcqcn;
-mod dcqcn_artifact;
 mod dctcp;
 mod dispatch;
 mod hpcc;
@@ -28,7 +27,6 @@ mod timely;
 use lab_units::BitsPerSec;
 
 pub use dcqcn::{Dcqcn, Parameters as DcqcnParameters};
-pub use dcqcn_artifact::{ArtifactDcqcn, Parameters as ArtifactDcqcnParameters};
 pub use dctcp::{Dctcp, Parameters as DctcpParameters};
 pub use dispatch::{NoControl, WithControl, with_control};
 pub use hpcc::{Hpcc, Parameters as HpccParameters};
@@ -169,7 +167,8 @@ pub trait CongestionControl: Sized {
     /// While the QP has packets to send, the call is on time. After a pause the call is late and does
     /// every step that was due. Other events do the steps due at their time first, too, so that a late
     /// call changes nothing.
-    fn next_timer(&self) -> Option<SimTime> {
+    fn next_timer(&self, parameters: &Self::Parameters) -> Option<SimTime> {
+        let _ = parameters;
         None
     }
 

@@ -30,11 +30,6 @@ pub(super) const fn plus(rate: BitsPerSec, raise: BitsPerSec) -> BitsPerSec {
     whole(rate.get().saturating_add(raise.get()))
 }
 
-/// Returns the sum of both halves, each cut as in NS-3, which loses 1 bit/s if both rates are odd.
-pub(super) const fn midway(a: BitsPerSec, b: BitsPerSec) -> BitsPerSec {
-    whole(a.get() / 2 + b.get() / 2)
-}
-
 /// Returns `rate` raised to `min`, then lowered to `max`.
 pub(super) fn bounded(rate: BitsPerSec, min: BitsPerSec, max: BitsPerSec) -> BitsPerSec {
     rate.max(min).min(max)
@@ -78,12 +73,6 @@ mod tests {
         assert_eq!(over(bits(10), 3.0), bits(3));
         assert_eq!(times(bits(10), 0.0), bits(1));
         assert_eq!(over(bits(10), 0.0), bits(u64::MAX));
-    }
-
-    #[test]
-    fn halves_are_cut_each_by_itself() {
-        assert_eq!(midway(bits(101), bits(103)), bits(101));
-        assert_eq!(midway(bits(100), bits(104)), bits(102));
     }
 
     #[test]

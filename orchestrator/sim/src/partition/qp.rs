@@ -87,7 +87,11 @@ impl<C: CongestionControl> Qp<C> {
 
     /// Does the timer steps of congestion control that were due while nothing was to be sent.
     pub fn catch_up(&mut self, now: SimTime, parameters: &C::Parameters) {
-        if self.control.next_timer().is_some_and(|due| due <= now) {
+        if self
+            .control
+            .next_timer(parameters)
+            .is_some_and(|due| due <= now)
+        {
             self.control.on_timer(now, parameters);
         }
     }

@@ -77,7 +77,11 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             receiver.answer(packet, now, &self.world.transport)
         };
         let expected = receiver.expected;
-        let notification = C::notification(&self.world.control);
+        let notification = match C::notification(&self.world.control) {
+            // SoftRoCE acknowledges each 66th packet: its host programs answer every marked one.
+            Notification::Echo if S::IS_RXE && C::PACES => Notification::Cnp(SimTime::ZERO),
+            other => other,
+        };
         let mut is_cnp_due = false;
         if let Notification::Cnp(interval) = notification
             && packet.is_marked()

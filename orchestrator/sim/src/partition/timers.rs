@@ -32,7 +32,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         };
         let payload = self.world.transport.payload;
         let is_held = !qp.is_scheduled || qp.is_full(payload);
-        let Some(at) = qp.control.next_timer().filter(|_| !is_held) else {
+        let next = qp.control.next_timer(&self.world.control);
+        let Some(at) = next.filter(|_| !is_held) else {
             return;
         };
         let at = at.max(now);

@@ -261,7 +261,6 @@ transport: { cc: dcqcn }
 fn a_scenario_that_asks_for_more_has_hardware_nics() {
     for transport in [
         "cc: timely",
-        "cc: { dcqcn: { preset: artifact } }",
         "window: bdp",
         "pfc: true",
         "retransmit_timeout: none",
