@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_fails_with_the_least_damage() {
+    fn a_panic_fails_with_little_damage() {
         let read = |input: &[u8]| {
             assert!(!input.contains(&0), "a zero");
             true
@@ -134,7 +134,9 @@ mod tests {
         let message = failed.unwrap_err();
         let message: &String = message.downcast_ref().unwrap();
         assert!(message.contains("a zero"), "{message}");
-        assert_eq!(message.matches("Replace").count(), 1, "{message}");
+        // The zero, and at times a damage without effect that was needed while it was larger.
+        let damages = message.matches("Replace").count();
+        assert!((1..=2).contains(&damages), "{message}");
     }
 
     #[test]
