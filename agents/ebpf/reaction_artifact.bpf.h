@@ -43,7 +43,6 @@ static __always_inline void artifact_cut(struct reaction_point *point,
 		point->target_bps = point->rate_bps;
 	reaction_cut(point, params, point->alpha_q30);
 	point->pending &= ~REACTION_CUT;
-	point->decrease_due += params->decrease_interval;
 	point->increase_due = now + params->increase_interval;
 	point->timer_stage = 0;
 }
@@ -63,7 +62,7 @@ static __always_inline void artifact_raise(struct reaction_point *point,
 	raised = (point->rate_bps >> 1) + (target >> 1);
 	if (!raised)
 		raised = 1;
-	if (stage > fast && target == point->line_bps && raised == point->rate_bps)
+	if (target == point->line_bps && raised == point->rate_bps)
 		point->increase_due = NEVER;
 	else
 		point->increase_due += params->increase_interval;

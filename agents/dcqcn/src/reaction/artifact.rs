@@ -97,7 +97,6 @@ fn cut_at_check(point: &mut ReactionPoint, params: &DcqcnParams) {
     }
     cut(point, params);
     point.pending &= !REACTION_CUT;
-    point.decrease_due += params.decrease_interval;
     point.increase_due = now.saturating_add(params.increase_interval);
     point.timer_stage = 0;
 }
@@ -111,8 +110,8 @@ fn raise(point: &mut ReactionPoint, params: &DcqcnParams) {
     };
     point.target_bps = (point.target_bps + add).min(point.line_bps);
     let raised = (point.rate_bps / 2 + point.target_bps / 2).max(1);
-    let is_last = stage > fast && point.target_bps == point.line_bps && raised == point.rate_bps;
-    point.increase_due = if is_last {
+    let is_settled = point.target_bps == point.line_bps && raised == point.rate_bps;
+    point.increase_due = if is_settled {
         NEVER
     } else {
         point.increase_due + params.increase_interval
@@ -228,6 +227,25 @@ mod tests {
     }
 
     #[test]
+    fn an_update_that_a_cut_makes_up_for_counts_its_mark_once() {
+        let mut point = new_point();
+        // Updates at 55, 110 and 165 µs, the last one with the mark of 164.5; the cut is 3 µs later.
+        marked(&mut point, 0);
+        on_timer(&mut point, check(4), &params());
+        on_cnp(&mut point, 164_500, &params());
+        on_timer(&mut point, check(168), &params());
+        let squared = u64::from(ONE_Q30) / 65_536 * 65_025;
+        let marked = squared * 255 / 256 + u64::from(ONE_Q30) / 256;
+        assert_eq!(u64::from(point.alpha_q30), marked);
+        // 50 · (1 − 0.99223… / 2) Gbit/s.
+        assert_eq!(point.rate_bps, 25_194_169_580);
+        assert_eq!(
+            u64::from(alpha(&point, 220 * MICRO, &params())),
+            marked * 255 / 256
+        );
+    }
+
+    #[test]
     fn at_the_same_time_the_raise_comes_before_the_cut() {
         let mut point = new_point();
         marked(&mut point, 1_000);
@@ -242,9 +260,11 @@ mod tests {
     fn a_check_at_the_time_of_a_mark_has_passed() {
         let mut point = new_point();
         marked(&mut point, 1_000);
-        on_timer(&mut point, check(1_004), &params());
-        on_cnp(&mut point, check(1_008), &params());
-        assert_eq!(next_timer(&point, &params()), Some(check(1_012)));
+        // One that cuts, and one without a mark before it.
+        for (at, next) in [(1_004, 1_008), (1_008, 1_012), (1_020, 1_024)] {
+            on_cnp(&mut point, check(at), &params());
+            assert_eq!(next_timer(&point, &params()), Some(check(next)));
+        }
     }
 
     #[test]
