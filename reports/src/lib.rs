@@ -16,6 +16,7 @@
 //! - [`compare`]: runs with a stated difference, per policy and size
 //! - `published`: published values beside those of runs
 //! - `text`: quantities as text
+//! - `parallel`: work on several threads
 //!
 //! ```no_run
 //! let report = lab_reports::render("results/latest".as_ref())?;
@@ -31,6 +32,7 @@ mod figure;
 mod figures;
 mod frames;
 mod page;
+mod parallel;
 mod published;
 mod report;
 mod route;

@@ -3,7 +3,6 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    thread,
 };
 
 use lab_records::{
@@ -16,8 +15,8 @@ use serde::Serialize;
 use crate::{
     error::ReportError,
     figures::{Captioned, draw_figures},
-    frames::Flows,
     page::{Page, page},
+    parallel,
     run::Run,
     stats::{self, Change, Slowdown, Spread},
 };
@@ -130,22 +129,23 @@ impl Summary {
     /// Returns the summary of `run`.
     pub(crate) fn new(run: &Run) -> Self {
         let flows = &run.flows;
-        let mut policies = Vec::new();
-        for ((index, policy), change) in flows.policies.iter().enumerate().zip(changes(flows)) {
-            let counts = flows.counts[index];
-            let slowdowns = flows.slowdowns(index);
-            policies.push(PolicySummary {
-                policy: policy.clone(),
+        let policies = parallel::map(0..flows.policies.len(), |index| {
+            let (counts, slowdowns) = (flows.counts[index], flows.slowdowns(index));
+            PolicySummary {
+                policy: flows.policies[index].clone(),
                 flows: counts.flows,
                 finished: counts.finished,
                 unfinished: counts.unfinished,
                 below_one: counts.below_one,
                 max: slowdowns.last().copied(),
-                slowdown: stats::slowdown(&slowdowns),
+                slowdown: stats::slowdown(slowdowns),
                 spread: stats::spread(&flows.slowdowns_by_repetition(index)),
-                change,
-            });
-        }
+                change: match index {
+                    0 => None,
+                    _ => stats::change(&flows.pairs(0, index)),
+                },
+            }
+        });
         Self {
             scenario: run.info.scenario.clone(),
             verdict: run.verdict.grade,
@@ -158,25 +158,4 @@ impl Summary {
                 .map_or_else(Evidence::default, |end| end.evidence.clone()),
         }
     }
-}
-
-/// Returns the change of each policy against the first, each computed on a thread of its own; none for
-/// the first.
-fn changes(flows: &Flows) -> Vec<Option<Change>> {
-    thread::scope(|scope| {
-        let policies = 0..flows.policies.len();
-        let threads = policies.map(|policy| {
-            let change = move || match policy {
-                0 => None,
-                _ => stats::change(&flows.pairs(0, policy)),
-            };
-            scope.spawn(change)
-        });
-        let threads: Vec<_> = threads.collect();
-        let joined = threads.into_iter().map(|thread| {
-            let change = thread.join();
-            change.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        joined.collect()
-    })
 }

@@ -10,9 +10,10 @@ use lab_units::Nanos;
 
 use crate::{
     error::ReportError,
+    figures::Groups,
     frames::{
-        self, DecisionCount, DirectionSeries, Flows, LinkSeries, LinkUse, Pauses, PortTotal, Rates,
-        Stories, TimeGrid,
+        self, DecisionCount, DirectionSeries, Flows, FlowsOverTime, LinkSeries, LinkUse, Pauses,
+        PortTotal, Rates, Stories, TimeGrid,
     },
     route::Routes,
 };
@@ -37,6 +38,10 @@ pub struct Run {
     pub flows: Flows,
     /// Intervals of time that the first repetition is shown in.
     pub grid: TimeGrid,
+    /// Groups of routes that flows are coloured by.
+    pub groups: Groups,
+    /// Flows of each policy's first repetition over time by group, those of no group last.
+    pub by_group: Vec<FlowsOverTime>,
     /// Start of the last flow, over all repetitions.
     pub last_start: Nanos,
     /// Totals of each direction of each link under each policy.
@@ -64,8 +69,10 @@ impl Run {
         let routes = Routes::new(run.info());
         let (flows, truncated) = Flows::read(&run, &routes)?;
         let last_fault = run.info().faults.iter().map(|fault| fault.time_ns).max();
-        let grid = TimeGrid::new(flows.ends(), last_fault);
+        let grid = TimeGrid::new(flows.ends().collect(), last_fault);
         let last_start = flows.last_start();
+        let groups = Groups::of(&flows, &routes);
+        let by_group = groups.flows_over_time(&flows, &routes, &grid);
         let (ports, truncated_ports) = frames::ports(&run)?;
         let links = frames::links(&run, &grid, &ports, last_start)?;
         let (decisions, truncated_decisions) = frames::decisions(&run)?;
@@ -96,6 +103,8 @@ impl Run {
             routes,
             flows,
             grid,
+            groups,
+            by_group,
             last_start,
             link_uses: links.uses,
             over_time: links.over_time,

@@ -107,7 +107,7 @@ impl SizePanels {
             y_title: &format!("p{percent} FCT slowdown{logarithmic}"),
         };
         let chart = plot.draw(canvas)?;
-        let values = |dots: &Vec<Dot>| dots.iter().map(|dot| dot.1).collect();
+        let values = |dots: &Vec<Dot>| -> Vec<f64> { dots.iter().map(|dot| dot.1).collect() };
         let extra = extra_widths(&series.iter().map(values).collect::<Vec<_>>());
         for ((_, style), (dots, extra)) in self.policies.iter().zip(series.iter().zip(extra)) {
             let points = dots

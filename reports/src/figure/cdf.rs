@@ -20,19 +20,19 @@ use crate::{
 };
 
 /// The figure `fct-slowdown-cdf`.
-pub struct Cdf {
+pub struct Cdf<'a> {
     /// One curve for each policy.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<Curve<'a>>,
 }
 
 /// Slowdowns of one policy.
-pub struct Curve {
+pub struct Curve<'a> {
     /// Label of the policy.
     pub policy: String,
     /// Style of the policy.
     pub style: Style,
     /// Sorted slowdowns of all repetitions.
-    pub sorted: Vec<f64>,
+    pub sorted: &'a [f64],
     /// Sorted slowdowns of each repetition.
     pub repetitions: Vec<Vec<f64>>,
 }
@@ -44,22 +44,23 @@ struct Bound {
     high: f64,
 }
 
-impl Curve {
+impl Curve<'_> {
     /// Returns the corners of the empirical distribution function, in percent: all of few flows, else
     /// of [`MAX_RANKS`] evenly spaced ranks and the slowest flows.
     fn corners(&self) -> Vec<(f64, f64)> {
         let len = self.sorted.len();
         let every = len.div_ceil(MAX_RANKS).max(1);
-        let is_kept = |rank: usize| rank.is_multiple_of(every) || rank + MAX_SLOWEST >= len;
+        let slowest = len.saturating_sub(MAX_SLOWEST);
         let total = text::to_float(len as u64);
         let mut corners = Vec::new();
         let mut below = 0.0;
-        for (rank, &value) in self.sorted.iter().enumerate() {
-            if is_kept(rank) {
-                let share = 100.0 * text::to_float(rank as u64 + 1) / total;
-                corners.extend([(value, below), (value, share)]);
-                below = share;
-            }
+        for rank in (0..slowest).step_by(every).chain(slowest..len) {
+            let (value, share) = (
+                self.sorted[rank],
+                100.0 * text::to_float(rank as u64 + 1) / total,
+            );
+            corners.extend([(value, below), (value, share)]);
+            below = share;
         }
         corners
     }
@@ -84,7 +85,7 @@ impl Curve {
                 let high = values.fold(0.0, f64::max);
                 return Some(Bound { percent, low, high });
             }
-            let at = percentile(&self.sorted, percent)?;
+            let at = percentile(self.sorted, percent)?;
             Some(Bound {
                 percent,
                 low: at.low.unwrap_or(first),
@@ -95,7 +96,7 @@ impl Curve {
     }
 }
 
-impl Figure for Cdf {
+impl Figure for Cdf<'_> {
     fn name(&self) -> &'static str {
         "fct-slowdown-cdf"
     }
@@ -110,15 +111,16 @@ impl Figure for Cdf {
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn {
-        let entry = |curve: &Curve| {
+        let entry = |curve: &Curve<'_>| {
             let flows = text::count(curve.sorted.len(), "flow");
             Entry::line(&curve.style, format!("{} ({flows})", curve.policy))
         };
         let legend = Legend::new(self.curves.iter().map(entry).collect(), WIDTH)?;
         legend.draw(canvas, (0.0, 0.0))?;
 
-        let values = self.curves.iter().flat_map(|curve| &curve.sorted);
-        let x = Axis::of_ratios(values.copied(), 8);
+        let sorted = self.curves.iter().map(|curve| curve.sorted);
+        let ends = sorted.flat_map(|it| it.first().into_iter().chain(it.last()));
+        let x = Axis::of_ratios(ends.copied(), 8);
         let x_title = if x.is_logarithmic() {
             "FCT slowdown (FCT ÷ ideal FCT), logarithmic"
         } else {
@@ -153,7 +155,7 @@ impl Figure for Cdf {
                 canvas.area(&corners, curve.style.color, BAND)?;
             }
         }
-        let lines: Vec<Vec<f64>> = self.curves.iter().map(|it| it.sorted.clone()).collect();
+        let lines: Vec<&[f64]> = self.curves.iter().map(|it| it.sorted).collect();
         for (curve, extra) in self.curves.iter().zip(extra_widths(&lines)) {
             let corners = curve.corners().into_iter();
             let corners: Vec<Point> = corners.map(|(x, y)| point(x, y)).collect();
@@ -166,7 +168,7 @@ impl Figure for Cdf {
         let mut numbers = Numbers::new(["policy", "percent", "slowdown", "low", "high"]);
         for curve in &self.curves {
             for Bound { percent, low, high } in curve.band() {
-                let value = nearest_rank(&curve.sorted, percent).unwrap_or_default();
+                let value = nearest_rank(curve.sorted, percent).unwrap_or_default();
                 numbers.row([&curve.policy, &percent, &value, &low, &high]);
             }
             if let Some(last) = curve.sorted.last() {

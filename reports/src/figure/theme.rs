@@ -119,10 +119,11 @@ pub const SMALL: f64 = 10.5;
 pub const WIDTH: f64 = 900.0;
 
 /// Returns the additional width of each line: a line under later ones is wider, to be seen.
-pub fn extra_widths(lines: &[Vec<f64>]) -> Vec<f64> {
-    let covered = |(index, line): (usize, &Vec<f64>)| {
+pub fn extra_widths<L: AsRef<[f64]>>(lines: &[L]) -> Vec<f64> {
+    let covered = |(index, line): (usize, &L)| {
         let later = lines[index + 1..].iter();
-        let covers = later.filter(|other| coincide(line, other)).count();
+        let covers = later.filter(|other| coincide(line.as_ref(), other.as_ref()));
+        let covers = covers.count();
         [0.0, 1.8, 3.2][covers.min(2)]
     };
     lines.iter().enumerate().map(covered).collect()

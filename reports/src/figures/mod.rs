@@ -18,6 +18,7 @@ use crate::{
         theme::{Style, policy_styles},
     },
     frames::RouteShare,
+    parallel,
     route::Route,
     run::Run,
     size_bins::SizeBins,
@@ -61,38 +62,52 @@ impl Section {
     }
 }
 
-/// Draws all figures of `run`.
-pub fn draw_figures(run: &Run, figures_dir: &Path) -> Result<Vec<Captioned>, ReportError> {
+/// Draws all figures of `run`, several at a time.
+pub fn draw_figures<'a>(
+    run: &'a Run,
+    figures_dir: &'a Path,
+) -> Result<Vec<Captioned>, ReportError> {
     let policies = &run.flows.policies;
     let styles = policy_styles(policies);
+    let end = run.grid.edge(run.grid.narrow_len());
     let draw = Draw {
         run,
         policies: policies.iter().cloned().zip(styles).collect(),
-        groups: Groups::of(run),
+        ended_later: run.flows.ends().filter(|&time| time > end).count(),
         figures_dir,
     };
-    let mut figures = vec![draw.cdf()?, draw.by_size()?, draw.by_log_size()?];
-    figures.extend(draw.dc_pairs()?);
-    figures.extend([draw.map()?, draw.paths_over_time()?]);
-    figures.push(draw.utilisation()?);
-    figures.extend([draw.links_over_time()?, draw.queues_over_time()?]);
+    let mut figures: Vec<fn(&Draw<'a>) -> Drawing> = vec![Draw::cdf, Draw::by_size];
+    figures.push(Draw::by_log_size);
+    if run.flows.pair_count() > FEW_PAIRS {
+        figures.push(Draw::dc_pairs);
+    }
+    figures.push(Draw::map);
+    figures.push(Draw::paths_over_time);
+    figures.push(Draw::utilisation);
+    figures.push(Draw::links_over_time);
+    figures.push(Draw::queues_over_time);
     if !run.info.faults.is_empty() {
-        figures.push(draw.around_faults()?);
+        figures.push(Draw::around_faults);
     }
     figures.push(match run.flows.max_flows() > MAX_BARS {
-        true => draw.flows_in_flight()?,
-        false => draw.timeline()?,
+        true => Draw::flows_in_flight,
+        false => Draw::timeline,
     });
     if !run.rates.is_empty() {
-        figures.push(draw.rates_over_time()?);
+        figures.push(Draw::rates_over_time);
     }
-    Ok(figures)
+    let drawn = parallel::map(figures, |figure| figure(&draw));
+    drawn.into_iter().filter_map(Result::transpose).collect()
 }
+
+/// A drawn figure; none if it would compare nothing.
+type Drawing = Result<Option<Captioned>, ReportError>;
 
 struct Draw<'a> {
     run: &'a Run,
     policies: Vec<(String, Style)>,
-    groups: Groups,
+    /// Number of flows of first repetitions that ended after the narrow intervals of time.
+    ended_later: usize,
     figures_dir: &'a Path,
 }
 
@@ -102,17 +117,17 @@ impl Draw<'_> {
         figure: &F,
         (section, title): (Section, &str),
         caption: String,
-    ) -> Result<Captioned, ReportError> {
+    ) -> Drawing {
         let drawn = figure.missing().is_none();
-        Ok(Captioned {
+        Ok(Some(Captioned {
             title: title.into(),
             caption: drawn.then_some(caption),
             section,
             image: render(figure, self.figures_dir)?,
-        })
+        }))
     }
 
-    fn cdf(&self) -> Result<Captioned, ReportError> {
+    fn cdf(&self) -> Drawing {
         let flows = &self.run.flows;
         let curve = |(index, (policy, style)): (usize, &(String, Style))| Curve {
             policy: policy.clone(),
@@ -137,7 +152,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Slowdown, "FCT slowdown"), caption)
     }
 
-    fn by_size(&self) -> Result<Captioned, ReportError> {
+    fn by_size(&self) -> Drawing {
         let bins = &self.run.flows.bins;
         let figure = SizePanels {
             name: "fct-slowdown-by-size",
@@ -164,7 +179,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Slowdown, title), caption)
     }
 
-    fn by_log_size(&self) -> Result<Captioned, ReportError> {
+    fn by_log_size(&self) -> Drawing {
         let bins = &self.run.flows.log_bins;
         let figure = SizePanels {
             name: "fct-slowdown-by-size-log",
@@ -186,28 +201,26 @@ impl Draw<'_> {
     fn slowdowns_by_size(&self, bins: &SizeBins) -> Vec<Vec<Vec<f64>>> {
         let flows = &self.run.flows;
         let policies = 0..flows.policies.len();
-        policies
-            .map(|policy| flows.slowdowns_by_size(policy, bins))
-            .collect()
+        parallel::map(policies, |policy| flows.slowdowns_by_size(policy, bins))
     }
 
     /// Returns the matrix of datacenter pairs; none if flows are between two pairs at most.
-    fn dc_pairs(&self) -> Result<Option<Captioned>, ReportError> {
-        let mut panels = Vec::new();
-        for (index, (policy, style)) in self.policies.iter().enumerate() {
+    fn dc_pairs(&self) -> Drawing {
+        let panel = |(index, (policy, style)): (usize, &(String, Style))| {
             let slowdowns = self.run.flows.slowdowns_by_pair(index);
             let cell = |((source, sink), sorted): ((&str, &str), Vec<f64>)| {
                 Some(((source.to_owned(), sink.to_owned()), PairCell::of(&sorted)?))
             };
-            panels.push(PairPanel {
+            PairPanel {
                 policy: policy.clone(),
                 style: *style,
                 cells: slowdowns.into_iter().filter_map(cell).collect(),
-            });
-        }
+            }
+        };
+        let panels = parallel::map(self.policies.iter().enumerate(), panel);
         let cells = || panels.iter().flat_map(|panel| &panel.cells);
         let pairs: BTreeSet<&(String, String)> = cells().map(|(pair, _)| pair).collect();
-        if pairs.len() <= 2 {
+        if pairs.len() <= FEW_PAIRS {
             return Ok(None);
         }
         let dcs = || self.run.info.dcs.iter().map(|dc| &dc.name);
@@ -228,10 +241,9 @@ impl Draw<'_> {
                        than 100 flows is the slowest one.";
         let title = "FCT slowdown between datacenters";
         self.captioned(&figure, (Section::Slowdown, title), caption.into())
-            .map(Some)
     }
 
-    fn map(&self) -> Result<Captioned, ReportError> {
+    fn map(&self) -> Drawing {
         let mut panels = Vec::new();
         for (index, (policy, style)) in self.policies.iter().enumerate() {
             let shares = self.run.flows.routes(index);
@@ -241,7 +253,7 @@ impl Draw<'_> {
                 color: style.color,
                 known,
                 unknown: self.run.flows.counts[index].flows - known,
-                uses: self.uses_of_links(&shares),
+                uses: self.uses_of_links(shares),
             });
         }
         let figure = PathMap {
@@ -277,7 +289,7 @@ impl Draw<'_> {
         self.run.info.links.iter().map(of).collect()
     }
 
-    fn utilisation(&self) -> Result<Captioned, ReportError> {
+    fn utilisation(&self) -> Drawing {
         let series = &self.run.over_time;
         let share = |link: &LinkInfo, policy: &str| {
             let of = series
@@ -320,6 +332,9 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Links, title), caption)
     }
 }
+
+/// Number of pairs of datacenters up to which there is nothing to compare.
+const FEW_PAIRS: usize = 2;
 
 /// Maximum number of a policy's flows that are drawn as bars: each has its row.
 const MAX_BARS: usize = 100;

@@ -9,9 +9,8 @@ use lab_records::LinkChange;
 use lab_units::{FlowId, Nanos};
 use plotters::style::RGBColor;
 
-use super::{Captioned, Draw, Section};
+use super::{Draw, Drawing, Section};
 use crate::{
-    error::ReportError,
     figure::{
         AroundFaults, Bar, FaultMark, Lane, MAX_STRIPS, Sent, StackPanel, Stacks, Strip, Strips,
         Timeline, attributes,
@@ -26,9 +25,9 @@ use crate::{
 };
 
 impl Draw<'_> {
-    pub fn timeline(&self) -> Result<Captioned, ReportError> {
+    pub fn timeline(&self) -> Drawing {
         let flows = &self.run.flows;
-        let positions = self.groups.positions(self.run);
+        let positions = self.run.groups.positions(flows, &self.run.routes);
         let bar = |span: Span| Bar {
             start: text::seconds(span.start),
             end: span
@@ -60,7 +59,7 @@ impl Draw<'_> {
     }
 
     /// Returns the mean number of flows under way, by route.
-    pub fn flows_in_flight(&self) -> Result<Captioned, ReportError> {
+    pub fn flows_in_flight(&self) -> Drawing {
         let mut figure = self.stacks(
             "flows-in-flight",
             "flows under way",
@@ -79,7 +78,7 @@ impl Draw<'_> {
                 };
                 flows.under_way.iter().map(mean).collect()
             },
-        )?;
+        );
         let highest = |panel: &StackPanel| {
             let at = |index| panel.layers.iter().map(|layer| layer[index]).sum::<f64>();
             (0..panel.layers[0].len()).map(at).fold(0.0, f64::max)
@@ -91,12 +90,12 @@ impl Draw<'_> {
                 .to_owned();
         caption += self.about_routes();
         caption += self.run.about_rerouted();
-        caption += &self.beyond()?;
+        caption += &self.beyond();
         self.captioned(&figure, (Section::Flows, "Flows in flight"), caption)
     }
 
     /// Returns the shares of routes of the flows that start.
-    pub fn paths_over_time(&self) -> Result<Captioned, ReportError> {
+    pub fn paths_over_time(&self) -> Drawing {
         let mut figure = self.stacks(
             "paths-over-time",
             "flows that start (%)",
@@ -123,7 +122,7 @@ impl Draw<'_> {
                 };
                 flows.started.iter().map(share).collect()
             },
-        )?;
+        );
         figure.max = 100.0;
         let last = figure
             .edges
@@ -150,18 +149,17 @@ impl Draw<'_> {
         y_title: &'static str,
         merged: usize,
         layers: impl Fn(&FlowsOverTime, &[usize]) -> Vec<Vec<f64>>,
-    ) -> Result<Stacks, ReportError> {
+    ) -> Stacks {
         let edges = self.run.grid.narrow_edges(merged);
         let mut panels = Vec::new();
-        for (index, (policy, _)) in self.policies.iter().enumerate() {
-            let flows = self.groups.flows_over_time(self.run, index);
+        for ((policy, _), flows) in self.policies.iter().zip(&self.run.by_group) {
             panels.push(StackPanel {
                 policy: policy.clone(),
-                layers: layers(&flows, &edges),
+                layers: layers(flows, &edges),
             });
         }
         let seconds = |&edge: &usize| text::seconds(Nanos::new(self.run.grid.edge(edge)));
-        Ok(Stacks {
+        Stacks {
             name,
             routes: self.route_labels(),
             panels,
@@ -170,11 +168,11 @@ impl Draw<'_> {
             y_title,
             max: 1.0,
             has_legend: true,
-        })
+        }
     }
 
     /// Returns the utilisation of the busiest directions.
-    pub fn links_over_time(&self) -> Result<Captioned, ReportError> {
+    pub fn links_over_time(&self) -> Drawing {
         let busiest = |one: &DirectionSeries| one.while_arriving;
         let value =
             |one: &DirectionSeries, index: usize| one.utilisation[index].map(|it| it * 100.0);
@@ -189,12 +187,12 @@ impl Draw<'_> {
                            samples; one scale for each strip."
             .to_owned();
         caption += &left_out;
-        caption += &self.beyond()?;
+        caption += &self.beyond();
         self.captioned(&figure, (Section::Links, "Links over time"), caption)
     }
 
     /// Returns the longest queues of the directions where they are longest.
-    pub fn queues_over_time(&self) -> Result<Captioned, ReportError> {
+    pub fn queues_over_time(&self) -> Drawing {
         let longest = |one: &DirectionSeries| {
             text::to_float(one.queue.iter().flatten().copied().max().unwrap_or(0))
         };
@@ -214,7 +212,7 @@ impl Draw<'_> {
                            maxima that ports counted, where the engine counts them."
                 .to_owned();
         caption += &left_out;
-        caption += &self.beyond()?;
+        caption += &self.beyond();
         self.captioned(&figure, (Section::Links, "Queues over time"), caption)
     }
 
@@ -285,7 +283,7 @@ impl Draw<'_> {
     }
 
     /// Returns the rates of the QPs under congestion control, and their fairness.
-    pub fn rates_over_time(&self) -> Result<Captioned, ReportError> {
+    pub fn rates_over_time(&self) -> Drawing {
         let rates = &self.run.rates;
         let edges = self.run.grid.narrow_edges(STRIP_MERGED);
         let means = |values: &[Option<f64>]| {
@@ -343,11 +341,11 @@ impl Draw<'_> {
                 text::count(left_out, "flow")
             );
         }
-        caption += &self.beyond()?;
+        caption += &self.beyond();
         self.captioned(&figure, (Section::Flows, "Rates over time"), caption)
     }
 
-    pub fn around_faults(&self) -> Result<Captioned, ReportError> {
+    pub fn around_faults(&self) -> Drawing {
         let series = &self.run.around_faults;
         // One colour for each destination, whichever the switch, in order of delay: the colours of
         // flows over time, where a route crosses one datacenter.
@@ -414,33 +412,26 @@ impl Draw<'_> {
     }
 
     /// Returns the sentence about the time after the axis of time; empty if it has all.
-    fn beyond(&self) -> Result<String, ReportError> {
+    fn beyond(&self) -> String {
         let grid = &self.run.grid;
-        let end = grid.edge(grid.narrow_len());
-        let later = self
-            .run
-            .flows
-            .ends()
-            .into_iter()
-            .filter(|&time| time > end)
-            .count();
         let mut words = match self.run.info.repetitions {
             0 | 1 => String::new(),
             _ => " Only the first repetition is shown.".to_owned(),
         };
-        if later > 0 {
+        if self.ended_later > 0 {
+            let end = grid.edge(grid.narrow_len());
             words += &format!(
                 " The axis ends at {}, where {} had not finished yet; the interactive timeline has \
                  the rest.",
                 text::time(Nanos::new(end)),
-                text::count(later, "flow")
+                text::count(self.ended_later, "flow")
             );
         }
-        Ok(words)
+        words
     }
 
     fn about_routes(&self) -> &'static str {
-        match self.groups.is_by_length() {
+        match self.run.groups.is_by_length() {
             true => " There are more routes than colours, so those of as many links share one.",
             false => "",
         }
@@ -448,7 +439,8 @@ impl Draw<'_> {
 
     fn route_labels(&self) -> Vec<(String, RGBColor)> {
         let routes = &self.run.routes;
-        self.groups
+        self.run
+            .groups
             .labels(|route| routes.delay(&routes.named(route)))
     }
 

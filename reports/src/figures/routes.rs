@@ -7,9 +7,9 @@ use plotters::style::RGBColor;
 
 use crate::{
     figure::theme::ROUTES,
-    frames::{FlowsOverTime, Span, flows_over_time},
-    route::Route,
-    run::Run,
+    frames::{Flows, FlowsOverTime, Span, TimeGrid, flows_over_time},
+    parallel,
+    route::{Route, Routes},
     text,
 };
 
@@ -22,22 +22,22 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// Returns the groups of the routes of `run`.
-    pub fn of(run: &Run) -> Self {
+    /// Returns the groups of the routes of `flows`, out of `all`.
+    pub fn of(flows: &Flows, all: &Routes) -> Self {
         let mut routes: BTreeSet<String> = BTreeSet::new();
-        for policy in 0..run.flows.policies.len() {
-            let shares = run.flows.routes(policy);
-            routes.extend(shares.into_iter().map(|share| share.route));
+        for policy in 0..flows.policies.len() {
+            let shares = flows.routes(policy).iter();
+            routes.extend(shares.map(|share| share.route.clone()));
         }
         if routes.len() > ROUTES.len() {
-            let routes = routes.iter().map(|route| run.routes.named(route));
+            let routes = routes.iter().map(|route| all.named(route));
             let lengths: BTreeSet<usize> = routes.filter_map(|route| links_of(&route)).collect();
             let lengths = lengths.into_iter().take(ROUTES.len());
             return Self::Lengths(lengths.collect());
         }
         // Routes of unknown delay come last.
         let order = |route: &str| {
-            let delay = run.routes.delay(&run.routes.named(route));
+            let delay = all.delay(&all.named(route));
             delay.map_or((1, Nanos::ZERO), |delay| (0, delay))
         };
         let mut routes: Vec<String> = routes.into_iter().collect();
@@ -45,20 +45,27 @@ impl Groups {
         Self::Routes(routes)
     }
 
-    /// Returns the flows of a policy's first repetition over time, those of no group last.
-    pub fn flows_over_time(&self, run: &Run, policy: usize) -> FlowsOverTime {
-        let spans = run.flows.first_repetition(policy);
-        let positions = self.positions(run);
+    /// Returns the flows of each policy's first repetition over time, those of no group last.
+    pub fn flows_over_time(
+        &self,
+        flows: &Flows,
+        routes: &Routes,
+        grid: &TimeGrid,
+    ) -> Vec<FlowsOverTime> {
+        let positions = self.positions(flows, routes);
         let group_of = |span: &Span| positions.of(span).unwrap_or(self.len());
-        flows_over_time(&run.grid, spans, self.len() + 1, group_of)
+        parallel::map(0..flows.policies.len(), |policy| {
+            let spans = flows.first_repetition(policy);
+            flows_over_time(grid, spans, self.len() + 1, group_of)
+        })
     }
 
-    /// Returns the position of the group of each of a run's routes.
-    pub fn positions(&self, run: &Run) -> Positions {
-        let names = run.flows.route_names.iter();
+    /// Returns the position of the group of each route of `flows`.
+    pub fn positions(&self, flows: &Flows, routes: &Routes) -> Positions {
+        let names = flows.route_names.iter();
         Positions(
             names
-                .map(|name| self.position(&run.routes.named(name)))
+                .map(|name| self.position(&routes.named(name)))
                 .collect(),
         )
     }

@@ -11,6 +11,7 @@ use lab_units::{Bytes, FlowId, Nanos};
 use super::{
     chosen::Chosen,
     interned::{Pairs, RouteNumbers},
+    of_policy::{Flow, PolicyFlows, index},
     stories::FlowKey,
 };
 use crate::{error::ReportError, route::Routes, size_bins::SizeBins};
@@ -68,26 +69,6 @@ pub struct Span {
     pub fct: Option<Nanos>,
     /// Number of the route; none if it is not known.
     pub route: Option<u32>,
-}
-
-/// Flows of one policy.
-#[derive(Default)]
-struct PolicyFlows {
-    /// The flows, by repetition and id.
-    flows: Vec<Flow>,
-    /// Places of those that finished, from the least slowdown to the largest.
-    by_slowdown: Vec<u32>,
-}
-
-/// One flow: 72 bytes.
-#[derive(Clone, Copy)]
-struct Flow {
-    repetition: u32,
-    id: u32,
-    size: Bytes,
-    span: Span,
-    slowdown: Option<f64>,
-    pair: u32,
 }
 
 /// Reader of flows, row by row.
@@ -161,9 +142,8 @@ impl Flows {
     }
 
     /// Returns the sorted slowdowns of a policy's finished flows.
-    pub fn slowdowns(&self, policy: usize) -> Vec<f64> {
-        let sorted = self.of_policies[policy].finished();
-        sorted.map(|(_, slowdown)| slowdown).collect()
+    pub fn slowdowns(&self, policy: usize) -> &[f64] {
+        &self.of_policies[policy].slowdowns
     }
 
     /// Returns the sorted slowdowns of a policy's finished flows in each repetition.
@@ -171,13 +151,14 @@ impl Flows {
         let of = &self.of_policies[policy];
         let last = of.flows.iter().rfind(|flow| flow.slowdown.is_some());
         let count = last.map_or(0, |flow| index(flow.repetition) + 1);
-        of.groups(count, |flow| index(flow.repetition))
+        of.groups(count, |flow| flow.repetition)
     }
 
     /// Returns the sorted slowdowns of a policy's finished flows in each of `bins`.
     pub fn slowdowns_by_size(&self, policy: usize, bins: &SizeBins) -> Vec<Vec<f64>> {
         let count = bins.upper().len();
-        self.of_policies[policy].groups(count, |flow| bins.of(flow.size))
+        let bin = |flow: &Flow| u32::try_from(bins.of(flow.size)).unwrap_or(u32::MAX);
+        self.of_policies[policy].groups(count, bin)
     }
 
     /// Returns the flows that finished under both policies, by repetition and id.
@@ -199,23 +180,8 @@ impl Flows {
     }
 
     /// Returns the routes of a policy's flows, most bytes first.
-    pub fn routes(&self, policy: usize) -> Vec<RouteShare> {
-        let share = |name: &String| RouteShare {
-            route: name.clone(),
-            flows: 0,
-            bytes: 0,
-        };
-        let mut shares: Vec<RouteShare> = self.route_names.iter().map(share).collect();
-        for flow in &self.of_policies[policy].flows {
-            if let Some(route) = flow.span.route {
-                let share = &mut shares[index(route)];
-                share.flows += 1;
-                share.bytes += flow.size.get();
-            }
-        }
-        shares.retain(|share| share.flows > 0);
-        shares.sort_by(|a, b| (b.bytes, &a.route).cmp(&(a.bytes, &b.route)));
-        shares
+    pub fn routes(&self, policy: usize) -> &[RouteShare] {
+        &self.of_policies[policy].routes
     }
 
     /// Returns the flows of a policy's first repetition, by start and id.
@@ -234,10 +200,9 @@ impl Flows {
     }
 
     /// Returns the times at which the flows of first repetitions ended, ns.
-    pub fn ends(&self) -> Vec<u64> {
+    pub fn ends(&self) -> impl Iterator<Item = u64> {
         let spans = (0..self.policies.len()).flat_map(|policy| self.first_repetition(policy));
-        let end = |span: Span| Some(span.start.get().saturating_add(span.fct?.get()));
-        spans.filter_map(end).collect()
+        spans.filter_map(|span| Some(span.start.get().saturating_add(span.fct?.get())))
     }
 
     /// Returns the start of the last flow.
@@ -246,10 +211,15 @@ impl Flows {
         flows.map(|flow| flow.span.start).max().unwrap_or_default()
     }
 
+    /// Returns the number of pairs of datacenters that have flows.
+    pub fn pair_count(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// Returns the sorted slowdowns of a policy's finished flows between each pair of datacenters.
     pub fn slowdowns_by_pair(&self, policy: usize) -> BTreeMap<(&str, &str), Vec<f64>> {
         let of = &self.of_policies[policy];
-        let groups = of.groups(self.pairs.len(), |flow| index(flow.pair));
+        let groups = of.groups(self.pairs.len(), |flow| flow.pair);
         let pairs = self
             .pairs
             .iter()
@@ -258,43 +228,6 @@ impl Flows {
             .zip(groups)
             .filter(|(_, group)| !group.is_empty())
             .collect()
-    }
-}
-
-impl PolicyFlows {
-    /// Sorts the flows, which are few steps from sorted as a rule.
-    fn sort(&mut self) {
-        self.flows.sort_by_key(Flow::key);
-        let finished = (0..).zip(&self.flows);
-        let finished = finished.filter_map(|(place, flow)| Some((flow.slowdown?, place)));
-        let mut finished: Vec<(f64, u32)> = finished.collect();
-        finished.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        self.by_slowdown = finished.into_iter().map(|(_, place)| place).collect();
-    }
-
-    /// Returns the flows that finished with their slowdowns, from the least to the largest.
-    fn finished(&self) -> impl Iterator<Item = (&Flow, f64)> {
-        let flows = self
-            .by_slowdown
-            .iter()
-            .map(|&place| &self.flows[index(place)]);
-        flows.filter_map(|flow| Some((flow, flow.slowdown?)))
-    }
-
-    /// Returns the sorted slowdowns of the flows that finished, in `count` groups.
-    fn groups(&self, count: usize, group_of: impl Fn(&Flow) -> usize) -> Vec<Vec<f64>> {
-        let mut groups = vec![Vec::new(); count];
-        for (flow, slowdown) in self.finished() {
-            groups[group_of(flow)].push(slowdown);
-        }
-        groups
-    }
-}
-
-impl Flow {
-    /// Returns what is the same for a flow under each policy.
-    fn key(&self) -> (u32, u32) {
-        (self.repetition, self.id)
     }
 }
 
@@ -341,9 +274,10 @@ impl Reader<'_> {
                 .flat_map(|of| &of.flows)
                 .map(|flow| flow.size),
         );
+        let names = &flows.route_names;
         thread::scope(|scope| {
             for of in of_policies {
-                scope.spawn(|| of.sort());
+                scope.spawn(|| of.finish(names));
             }
             sizes.sort_unstable();
         });
@@ -351,10 +285,6 @@ impl Reader<'_> {
         flows.log_bins = SizeBins::logarithmic(&sizes);
         flows
     }
-}
-
-fn index(number: u32) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// Number of flows on the page, with their decisions; one with more is large.
@@ -385,7 +315,7 @@ mod tests {
         ]);
         assert_eq!(
             [0, 1].map(|policy| flows.slowdowns(policy)),
-            [vec![], vec![1.5, 3.0]]
+            [&[][..], &[1.5, 3.0]]
         );
         let by_bin = [0, 1].map(|policy| flows.slowdowns_by_size(policy, &flows.bins));
         assert_eq!(by_bin, [[vec![]], [vec![1.5, 3.0]]]);

@@ -17,15 +17,13 @@ impl TimeGrid {
     /// Returns the intervals for flows that ended at `ends`, and faults until `last_fault`: the narrow
     /// ones end after nine tenths of the flows and all faults.
     pub fn new(mut ends: Vec<u64>, last_fault: Option<Nanos>) -> Self {
-        ends.sort_unstable();
         let fault = last_fault.map_or(0, Nanos::get);
-        let end = ends
-            .last()
-            .copied()
-            .unwrap_or(0)
-            .max(fault)
-            .max(NARROW as u64);
-        let most = ends.get(ends.len() * 9 / 10).copied().unwrap_or(0);
+        let last = ends.iter().max().copied().unwrap_or(0);
+        let end = last.max(fault).max(NARROW as u64);
+        let most = match ends.len() * 9 / 10 {
+            rank if rank < ends.len() => *ends.select_nth_unstable(rank).1,
+            _ => 0,
+        };
         let focus = most.max(fault).saturating_mul(5) / 4;
         let focus = match focus.saturating_mul(3) / 2 >= end {
             true => end,

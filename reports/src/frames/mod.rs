@@ -10,6 +10,7 @@ mod grid;
 mod in_flight;
 mod interned;
 mod links;
+mod of_policy;
 mod over_time;
 mod pauses;
 mod ports;

@@ -11,7 +11,7 @@ use crate::{error::ReportError, frames::RouteShare, run::Run, text};
 
 /// Returns the table of routes, the least delay first.
 pub fn routes(page: &Page<'_>) -> Result<Markup, ReportError> {
-    let mut shares: BTreeMap<(u8, Nanos, String), BTreeMap<&str, RouteShare>> = BTreeMap::new();
+    let mut shares: BTreeMap<(u8, Nanos, String), BTreeMap<&str, &RouteShare>> = BTreeMap::new();
     let (policies, routes) = (&page.run.flows.policies, &page.run.routes);
     for (index, policy) in policies.iter().enumerate() {
         for share in page.run.flows.routes(index) {

@@ -18,7 +18,7 @@ use super::{Page, hex};
 use crate::{
     error::ReportError,
     figure::attributes,
-    figures::{Groups, fault_marks},
+    figures::fault_marks,
     frames::{Decision, DirectionSeries, FlowsOverTime},
     run::Run,
     text::to_float,
@@ -179,17 +179,16 @@ impl Names {
 
 fn data(run: &Run) -> Result<String, ReportError> {
     let grid = &run.grid;
-    let groups = Groups::of(run);
-    let labels = groups.labels(|route| run.routes.delay(&run.routes.named(route)));
+    let labels = run
+        .groups
+        .labels(|route| run.routes.delay(&run.routes.named(route)));
     let mut routes: Vec<Named> = labels.into_iter().map(|it| named(it.0, it.1)).collect();
     routes.push(named(
         "another or unknown".into(),
         crate::figure::theme::UNUSED,
     ));
     let policies = run.flows.policies.iter();
-    let flows: Vec<FlowsOverTime> = (0..policies.len())
-        .map(|policy| groups.flows_over_time(run, policy))
-        .collect();
+    let flows = &run.by_group;
     let styles = crate::figure::theme::policy_styles(&run.flows.policies);
     let policy = |(name, style): (&String, crate::figure::theme::Style)| Policy {
         name: name.clone(),
@@ -233,8 +232,8 @@ fn data(run: &Run) -> Result<String, ReportError> {
         paused: policies.clone().map(paused).collect(),
         again: policies.map(again).collect(),
         started: flows
-            .into_iter()
-            .map(|it| it.started.into_iter().map(unless_zero).collect())
+            .iter()
+            .map(|it| it.started.iter().cloned().map(unless_zero).collect())
             .collect(),
         directions: directions(run),
         flows: flow_table(run),

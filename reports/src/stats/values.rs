@@ -37,8 +37,10 @@ struct Zone {
 impl Values {
     /// Returns `values` for samples of `blocks`.
     pub fn new(values: Vec<f64>, blocks: Blocks) -> Self {
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+        // The values are sorted with their places: places alone would send each comparison to memory.
+        let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
+        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let order: Vec<usize> = order.iter().map(|&(_, place)| place).collect();
         let cell_of: Vec<usize> = blocks.cells().collect();
         let mut cells = vec![Cell::default(); blocks.cell_count()];
         for (value, &cell) in values.iter().zip(&cell_of) {

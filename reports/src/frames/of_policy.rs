@@ -1,0 +1,96 @@
+//! The flows of one policy, in memory.
+
+use lab_units::Bytes;
+
+use super::{RouteShare, Span};
+
+/// Flows of one policy.
+#[derive(Default)]
+pub struct PolicyFlows {
+    /// The flows, by repetition and id once they are sorted.
+    pub flows: Vec<Flow>,
+    /// Slowdowns of those that finished, sorted.
+    pub slowdowns: Vec<f64>,
+    /// Routes, most bytes first.
+    pub routes: Vec<RouteShare>,
+    /// Places of the flows that finished, from the least slowdown to the largest.
+    by_slowdown: Vec<u32>,
+}
+
+/// One flow: 72 bytes.
+#[derive(Clone, Copy)]
+pub struct Flow {
+    pub repetition: u32,
+    pub id: u32,
+    pub size: Bytes,
+    pub span: Span,
+    pub slowdown: Option<f64>,
+    pub pair: u32,
+}
+
+impl Flow {
+    /// Returns what is the same for a flow under each policy.
+    pub fn key(&self) -> (u32, u32) {
+        (self.repetition, self.id)
+    }
+}
+
+impl PolicyFlows {
+    /// Sorts the flows, which are few steps from sorted as a rule, and computes the rest of them;
+    /// `route_names` are the routes by number.
+    pub fn finish(&mut self, route_names: &[String]) {
+        self.flows.sort_by_key(Flow::key);
+        let mut finished = Vec::with_capacity(self.flows.len());
+        let places = (0..).zip(&self.flows);
+        finished.extend(places.filter_map(|(place, flow)| Some((flow.slowdown?, place))));
+        finished.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        (self.slowdowns, self.by_slowdown) = finished.into_iter().unzip();
+        self.routes = self.shares(route_names);
+    }
+
+    /// Returns the sorted slowdowns of the flows that finished, in `count` groups.
+    ///
+    /// The groups are looked up flow by flow first: in the order of slowdowns, a look at each whole flow
+    /// would wait for memory.
+    pub fn groups(&self, count: usize, group_of: impl Fn(&Flow) -> u32) -> Vec<Vec<f64>> {
+        if count == 1 {
+            return vec![self.slowdowns.clone()];
+        }
+        let group_of: Vec<u32> = self.flows.iter().map(group_of).collect();
+        let mut counts = vec![0; count];
+        for (flow, &group) in self.flows.iter().zip(&group_of) {
+            if flow.slowdown.is_some() {
+                counts[index(group)] += 1;
+            }
+        }
+        let mut groups: Vec<Vec<f64>> = counts.into_iter().map(Vec::with_capacity).collect();
+        for (&place, &slowdown) in self.by_slowdown.iter().zip(&self.slowdowns) {
+            groups[index(group_of[index(place)])].push(slowdown);
+        }
+        groups
+    }
+
+    fn shares(&self, route_names: &[String]) -> Vec<RouteShare> {
+        let share = |name: &String| RouteShare {
+            route: name.clone(),
+            flows: 0,
+            bytes: 0,
+        };
+        let mut shares: Vec<RouteShare> = route_names.iter().map(share).collect();
+        for flow in &self.flows {
+            if let Some(route) = flow.span.route {
+                let share = &mut shares[index(route)];
+                share.flows += 1;
+                share.bytes += flow.size.get();
+            }
+        }
+        shares.retain(|share| share.flows > 0);
+        shares.sort_by(|a, b| (b.bytes, &a.route).cmp(&(a.bytes, &b.route)));
+        shares
+    }
+}
+
+/// Returns a number as an index.
+pub fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
