@@ -13,6 +13,7 @@ use serde::{
 };
 
 use crate::rows::{Column, Kind};
+pub use crate::texts::Texts;
 
 /// Consecutive rows of one table, column by column; at most [`BATCH_ROWS`].
 #[derive(Debug)]
@@ -30,13 +31,6 @@ pub enum Values {
     Floats(Vec<Option<f64>>),
     /// Texts.
     Texts(Texts),
-}
-
-/// Texts in one buffer, so that a value costs no allocation.
-#[derive(Debug, Default)]
-pub struct Texts {
-    buffer: String,
-    spans: Vec<Option<Range<usize>>>,
 }
 
 impl Batch {
@@ -192,30 +186,6 @@ impl Values {
             Self::Texts(texts) => texts.at(index).map(Value::Text),
         };
         value.unwrap_or(Value::None)
-    }
-}
-
-impl Texts {
-    pub(crate) fn push(&mut self, text: Option<&str>) {
-        let start = self.buffer.len();
-        self.buffer.push_str(text.unwrap_or_default());
-        self.spans.push(text.map(|_| start..self.buffer.len()));
-    }
-
-    /// Returns the text of the row at `index`; `None` if the row has no value.
-    ///
-    /// # Panics
-    /// If there are fewer rows.
-    #[must_use]
-    pub fn at(&self, index: usize) -> Option<&str> {
-        let span = self.spans[index].clone();
-        span.map(|span| &self.buffer[span])
-    }
-
-    /// Returns the texts, in the order of the rows.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
-        let spans = self.spans.iter().cloned();
-        spans.map(|span| span.map(|span| &self.buffer[span]))
     }
 }
 

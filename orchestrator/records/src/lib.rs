@@ -16,7 +16,8 @@
 //! - [`listing`][]: the runs of a results directory, their tags and sizes
 //! - [`history`][]: the history of a suite of runs
 //! - [`writer`], [`reader`]: writing and reading a run directory; `mirror` copies tables elsewhere meanwhile
-//! - [`columns`]: batches of typed columns; `csv_table` and [`parquet_table`] read them from files
+//! - [`columns`]: batches of typed columns; `csv_table` and [`parquet_table`] read them from files, of which
+//!   `parquet_texts` reads `texts`
 //! - [`sample`][]: a small run, for tests
 //! - [`time`]: times of day as text
 //!
@@ -40,11 +41,13 @@ pub mod listing;
 mod mirror;
 pub mod outcome;
 pub mod parquet_table;
+mod parquet_texts;
 pub mod provenance;
 pub mod reader;
 pub mod rows;
 pub mod run_file;
 pub mod sample;
+mod texts;
 pub mod time;
 pub mod trust;
 pub mod writer;

@@ -6,6 +6,7 @@
 
 use std::{
     fs::{self, File},
+    num::NonZero,
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
     thread,
@@ -28,12 +29,16 @@ use crate::{
     columns::{Batch, Texts, Values},
     csv_table, draft,
     error::{Operation, RecordsError},
+    parquet_texts,
     rows::{Column, Kind},
 };
 
 /// Number of rows above which a table becomes a Parquet file: tens of megabytes as CSV, a tenth of it as
 /// Parquet.
 pub const LARGE_TABLE_ROWS: u64 = 250_000;
+
+/// Number of threads that decode a table: a row group of the widest one is about 20 MB in memory.
+const MAX_DECODERS: usize = 4;
 
 /// Returns the path of the copy of the table at `csv`.
 pub(crate) fn path_of(csv: &Path) -> PathBuf {
@@ -78,55 +83,74 @@ pub fn remove_copied(dir: &Path) -> Result<(), RecordsError> {
     Ok(())
 }
 
-/// Calls `visit` with each row group of `columns` of the copy at `path`, in order. A thread decodes the next
-/// one meanwhile.
+/// Calls `visit` with each row group of `columns` of the copy at `path`, in order. Threads decode the next
+/// ones meanwhile, each every so many groups.
 pub(crate) fn read<E: From<RecordsError>>(
     path: &Path,
     columns: &[Column],
     visit: &mut dyn FnMut(&Batch) -> Result<(), E>,
 ) -> Result<(), E> {
+    let decoders = thread::available_parallelism().map_or(1, NonZero::get);
+    let decoders = decoders.min(MAX_DECODERS);
+    thread::scope(|scope| {
+        let decoder = |first: usize| {
+            // A batch waits at its decoder: each one in a channel would be more memory.
+            let (decoded, batches) = mpsc::sync_channel(0);
+            scope.spawn(move || {
+                // The other end is gone once `visit` has failed.
+                let send = |batch| decoded.send(batch).is_ok();
+                let groups = (first..).step_by(decoders);
+                if let Err(error) = decode(path, columns, groups, |batch| send(Ok(batch))) {
+                    send(Err(error));
+                }
+            });
+            batches
+        };
+        let batches: Vec<_> = (0..decoders).map(decoder).collect();
+        // A decoder ends after its last group: the first without another one is at the end of the table.
+        let in_order = batches.iter().cycle();
+        let mut in_order = in_order.map_while(|batches| batches.recv().ok());
+        in_order.try_for_each(|batch: Result<Batch, RecordsError>| visit(&batch?))
+    })
+}
+
+/// Calls `visit` with those of `groups` that the copy at `path` has, in order, until it returns false.
+fn decode(
+    path: &Path,
+    columns: &[Column],
+    groups: impl Iterator<Item = usize>,
+    visit: impl Fn(Batch) -> bool,
+) -> Result<(), RecordsError> {
+    // Threads share no open file: they would share the position in it, too.
     let file = File::open(path).map_err(Operation::Read.failed(path))?;
     let failed = |source| RecordsError::Parquet {
         path: path.to_owned(),
         source,
     };
-    thread::scope(|scope| {
-        let (decoded, batches) = mpsc::sync_channel(1);
-        scope.spawn(move || {
-            // The other end is gone once `visit` has failed.
-            let send = |batch| decoded.send(batch).is_ok();
-            if let Err(error) = decode(file, columns, |batch| send(Ok(batch))) {
-                send(Err(error));
-            }
-        });
-        batches
-            .into_iter()
-            .try_for_each(|batch| visit(&batch.map_err(failed)?))
-    })
-}
-
-/// Calls `visit` with each row group of `columns` of `file`, in order, until it returns false.
-fn decode(
-    file: File,
-    columns: &[Column],
-    visit: impl Fn(Batch) -> bool,
-) -> Result<(), ParquetError> {
-    let file = SerializedFileReader::new(file)?;
-    let mut first = 1;
-    for index in 0..file.num_row_groups() {
-        let group = file.get_row_group(index)?;
-        let values = |column: &Column| Ok((*column, read_column(group.as_ref(), column)?));
-        let values = columns
-            .iter()
-            .map(values)
-            .collect::<Result<_, ParquetError>>()?;
-        let end = first + u64::try_from(group.metadata().num_rows()).unwrap_or(0);
-        if !visit(Batch::from_columns(values, first..end)) {
+    let file = SerializedFileReader::new(file).map_err(failed)?;
+    let rows_of = file.metadata().row_groups().iter();
+    let rows_of = rows_of.map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
+    let rows_of: Vec<u64> = rows_of.collect();
+    for index in groups.take_while(|&index| index < rows_of.len()) {
+        let values = read_group(&file, index, columns).map_err(failed)?;
+        let first = 1 + rows_of[..index].iter().sum::<u64>();
+        if !visit(Batch::from_columns(values, first..first + rows_of[index])) {
             break;
         }
-        first = end;
     }
     Ok(())
+}
+
+fn read_group(
+    file: &SerializedFileReader<File>,
+    index: usize,
+    columns: &[Column],
+) -> Result<Vec<(Column, Values)>, ParquetError> {
+    let group = file.get_row_group(index)?;
+    let columns = columns.iter();
+    columns
+        .map(|column| Ok((*column, read_column(group.as_ref(), column)?)))
+        .collect()
 }
 
 fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
@@ -207,6 +231,15 @@ fn read_column(group: &dyn RowGroupReader, column: &Column) -> Result<Values, Pa
             Values::Floats(read_values(reader, rows, |number| number)?)
         }
         ColumnReader::ByteArrayColumnReader(reader) => {
+            let described = metadata.schema_descr().column(index);
+            if described.max_rep_level() == 0
+                && described.max_def_level() <= 1
+                && let pages = group.get_column_page_reader(index)?
+                && let Some(texts) =
+                    parquet_texts::read(pages, rows, described.max_def_level() == 1)
+            {
+                return Ok(Values::Texts(texts));
+            }
             let mut texts = Texts::default();
             for bytes in read_values(reader, rows, |bytes: ByteArray| bytes)? {
                 texts.push(bytes.as_ref().map(ByteArray::as_utf8).transpose()?);

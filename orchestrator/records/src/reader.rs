@@ -18,7 +18,7 @@ use crate::{
     directory::PLAN_FILE,
     error::{Operation, RecordsError},
     parquet_table,
-    rows::Column,
+    rows::{Column, FlowColumns},
 };
 
 /// A run directory of this format version.
@@ -136,9 +136,12 @@ impl RunDir {
     ) -> Result<u64, RecordsError> {
         let columns = FlowRow::COLUMNS;
         self.read(FlowRow::FILE, FlowRow::REQUIRED, columns, |path, batch| {
-            let places = batch.places(&FlowFields::COLUMNS);
+            let (columns, places) = (FlowColumns::of(batch), batch.places(&FlowFields::COLUMNS));
             for index in 0..batch.len() {
-                let fields = batch.part(&places, index);
+                let fields = match columns.at(index) {
+                    Some(fields) => Ok(fields),
+                    None => batch.part(&places, index),
+                };
                 let fields = fields.map_err(|source| row_error(path, batch, index, source))?;
                 visit(fields, WholeFlow { path, batch, index })?;
             }
@@ -192,10 +195,14 @@ impl RunDir {
         }
         let policies = &self.info().policies;
         let is_known = |policy: Option<&str>| policies.iter().any(|known| Some(&**known) == policy);
-        let mut rows = batch.texts(POLICY).iter().enumerate();
-        let Some((index, policy)) = rows.find(|(_, policy)| !is_known(*policy)) else {
+        let texts = batch.texts(POLICY);
+        let is_valid: Vec<bool> = texts.all_kept().map(|text| is_known(Some(text))).collect();
+        let mut rows = 0..batch.len();
+        let is_unknown = |&row: &usize| texts.position(row).is_none_or(|it| !is_valid[it]);
+        let Some(index) = rows.find(is_unknown) else {
             return Ok(());
         };
+        let policy = texts.at(index);
         Err(RecordsError::Row {
             path: path.to_owned(),
             line: batch.line(index),
