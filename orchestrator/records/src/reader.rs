@@ -134,7 +134,34 @@ impl RunDir {
         &self,
         mut visit: impl FnMut(FlowFields<'_>, WholeFlow<'_>) -> Result<(), RecordsError>,
     ) -> Result<u64, RecordsError> {
-        let columns = FlowRow::COLUMNS;
+        self.read_flows(FlowRow::COLUMNS, |path, batch, index, fields| {
+            visit(fields, WholeFlow { path, batch, index })
+        })
+    }
+
+    /// Calls `visit` with every flow, in order, and returns the number of truncated rows at the end. Only the
+    /// columns of [`FlowFields`] are read.
+    ///
+    /// # Errors
+    /// If the table is missing or one of these fields of a row is invalid.
+    pub fn visit_flow_fields(
+        &self,
+        mut visit: impl FnMut(FlowFields<'_>),
+    ) -> Result<u64, RecordsError> {
+        let is_field = |column: &&Column| FlowFields::COLUMNS.contains(&column.name);
+        let columns: Vec<Column> = FlowRow::COLUMNS.iter().filter(is_field).copied().collect();
+        self.read_flows(&columns, |_, _, _, fields| {
+            visit(fields);
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with the file, batch, index and fields of every flow.
+    fn read_flows(
+        &self,
+        columns: &[Column],
+        mut visit: impl FnMut(&Path, &Batch, usize, FlowFields<'_>) -> Result<(), RecordsError>,
+    ) -> Result<u64, RecordsError> {
         self.read(FlowRow::FILE, FlowRow::REQUIRED, columns, |path, batch| {
             let (columns, places) = (FlowColumns::of(batch), batch.places(&FlowFields::COLUMNS));
             for index in 0..batch.len() {
@@ -143,7 +170,7 @@ impl RunDir {
                     None => batch.part(&places, index),
                 };
                 let fields = fields.map_err(|source| row_error(path, batch, index, source))?;
-                visit(fields, WholeFlow { path, batch, index })?;
+                visit(path, batch, index, fields)?;
             }
             Ok(())
         })

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DcPath, FlowCounts, FlowRow, RecordsError, RunDir, RunInfo};
+use lab_records::{DcPath, FlowCounts, RecordsError, RunDir, RunInfo};
+use lab_units::FlowId;
 
 /// Flows of a run by policy.
 #[derive(Clone, Debug)]
@@ -28,6 +29,18 @@ pub struct PolicySamples {
     pub paths: BTreeMap<(String, String), Vec<Option<DcPath>>>,
 }
 
+/// What the samples have of one flow.
+struct Flow {
+    /// Repetition and number.
+    key: (u32, FlowId),
+    /// Position of the policy.
+    policy: usize,
+    slowdown: Option<f64>,
+    /// Datacenters of sender and receiver.
+    ends: (String, String),
+    path: Option<DcPath>,
+}
+
 impl Samples {
     /// Reads the flows of `run`.
     ///
@@ -42,12 +55,22 @@ impl Samples {
                 ..PolicySamples::default()
             })
             .collect();
-        let mut rows: Vec<FlowRow> = run.flows()?.rows;
-        rows.sort_by_key(|row| (row.repetition, row.flow_id));
-        for row in rows {
-            if let Some(policy) = policies.iter_mut().find(|it| it.policy == row.policy) {
-                policy.add(row);
-            }
+        let mut flows: Vec<Flow> = Vec::new();
+        run.visit_flow_fields(|fields| {
+            let policy = policies.iter().position(|it| it.policy == fields.policy);
+            let policy = policy.expect("records are read with rows of the run's policies only");
+            policies[policy].counts.add(fields);
+            flows.push(Flow {
+                key: (fields.repetition, fields.flow_id),
+                policy,
+                slowdown: fields.slowdown,
+                ends: (fields.src_dc.to_owned(), fields.dst_dc.to_owned()),
+                path: fields.path.map(|path| DcPath::new([path])),
+            });
+        })?;
+        flows.sort_by_key(|flow| flow.key);
+        for flow in flows {
+            policies[flow.policy].add(flow);
         }
         let doubts = match run.outcome() {
             Some(outcome) => outcome.verdict.sentences(),
@@ -68,14 +91,12 @@ impl Samples {
 }
 
 impl PolicySamples {
-    fn add(&mut self, row: FlowRow) {
-        self.counts.add(row.fields());
-        if let Some(slowdown) = row.slowdown {
-            let repetition = self.repetitions.entry(row.repetition).or_default();
+    fn add(&mut self, flow: Flow) {
+        if let Some(slowdown) = flow.slowdown {
+            let repetition = self.repetitions.entry(flow.key.0).or_default();
             repetition.push(slowdown);
         }
-        let ends = (row.src_dc, row.dst_dc);
-        self.paths.entry(ends).or_default().push(row.path);
+        self.paths.entry(flow.ends).or_default().push(flow.path);
     }
 
     /// Returns the slowdowns of all repetitions, one after the other.

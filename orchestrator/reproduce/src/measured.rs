@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use lab_artifact::average_utilisation;
-use lab_records::{FlowRow, LinkRow, RecordsError, RunDir};
+use lab_records::{FlowFields, LinkRow, RecordsError, RunDir};
 use lab_reports::{Change, Pair, PaperReductions, change, paper_bins, reductions};
-use lab_units::{Bytes, Nanos};
+use lab_units::{Bytes, FlowId, Nanos};
 use serde::Serialize;
 
 use crate::{
@@ -114,21 +114,32 @@ impl Measured {
     /// # Errors
     /// If the tables cannot be read.
     pub fn read(run: &RunDir, case: &Case, played: Played) -> Result<Self, RecordsError> {
-        let mut rows: Vec<FlowRow> = run.flows()?.rows;
-        let is_counted = |row: &FlowRow| {
-            let ends = [&*row.src_dc, &*row.dst_dc];
+        let is_counted = |flow: &FlowFields<'_>| {
+            let ends = [flow.src_dc, flow.dst_dc];
             case.pair
                 .is_none_or(|[a, b]| ends == [a, b] || ends == [b, a])
         };
-        rows.retain(is_counted);
-        rows.sort_by_key(|row| (row.repetition, row.flow_id));
-        let mut policies: BTreeMap<&str, Vec<&FlowRow>> = BTreeMap::new();
-        for row in &rows {
-            policies.entry(&row.policy).or_default().push(row);
+        let mut policies: BTreeMap<String, Vec<Flow>> = BTreeMap::new();
+        let mut first: Option<(Key, String)> = None;
+        run.visit_flow_fields(|fields| {
+            if !is_counted(&fields) {
+                return;
+            }
+            let flow = Flow::of(&fields);
+            if first.as_ref().is_none_or(|(key, _)| flow.key < *key) {
+                first = Some((flow.key, fields.src_dc.to_owned()));
+            }
+            match policies.get_mut(fields.policy) {
+                Some(flows) => flows.push(flow),
+                None => drop(policies.insert(fields.policy.to_owned(), vec![flow])),
+            }
+        })?;
+        for flows in policies.values_mut() {
+            flows.sort_by_key(|flow| flow.key);
         }
         let mut values = values(&policies);
-        let sender = rows.first().map(|row| row.src_dc.clone());
-        values.utilisation = utilisation(run, &policies, sender.as_deref().unwrap_or_default())?;
+        let sender = first.map(|(_, src_dc)| src_dc).unwrap_or_default();
+        values.utilisation = utilisation(run, &policies, &sender)?;
         let doubts = match run.outcome() {
             Some(outcome) => outcome.verdict.sentences(),
             None => vec!["the run did not end".to_owned()],
@@ -145,38 +156,60 @@ impl Measured {
     }
 }
 
-fn values(policies: &BTreeMap<&str, Vec<&FlowRow>>) -> Values {
+/// Repetition and number of a flow.
+type Key = (u32, FlowId);
+
+/// What the values need of a flow.
+#[derive(Clone, Copy)]
+struct Flow {
+    key: Key,
+    size: u64,
+    slowdown: Option<f64>,
+    /// Completion; none of a flow that did not finish.
+    end: Option<Nanos>,
+}
+
+impl Flow {
+    fn of(flow: &FlowFields<'_>) -> Self {
+        Self {
+            key: (flow.repetition, flow.flow_id),
+            size: flow.size_bytes.get(),
+            slowdown: flow.slowdown,
+            end: flow.fct_ns.map(|fct| flow.start_ns.saturating_add(fct)),
+        }
+    }
+}
+
+fn values(policies: &BTreeMap<String, Vec<Flow>>) -> Values {
     let mut values = Values::default();
     for (policy, rows) in policies {
         if let Some(slowdowns) = slowdowns(rows) {
-            values.slowdowns.insert((*policy).to_owned(), slowdowns);
+            values.slowdowns.insert(policy.clone(), slowdowns);
         }
     }
     let Some(lcmp) = policies.get(LCMP) else {
         return values;
     };
-    for (policy, rows) in policies.iter().filter(|(policy, _)| **policy != LCMP) {
+    for (policy, rows) in policies.iter().filter(|(policy, _)| *policy != LCMP) {
         if let Some(change) = paired(rows, lcmp) {
             let ends = [change.p50, change.p99].map(|change| [change.low, change.high]);
-            values.intervals.insert((*policy).to_owned(), ends);
+            values.intervals.insert(policy.clone(), ends);
         }
         if let Some(reductions) = reductions(sized(rows), sized(lcmp))
             && reductions.bins == BINS
         {
-            values.reductions.insert((*policy).to_owned(), reductions);
+            values.reductions.insert(policy.clone(), reductions);
         }
     }
     values
 }
 
-fn sized(rows: &[&FlowRow]) -> Vec<(u64, f64)> {
-    let sized = rows
-        .iter()
-        .map(|row| Some((row.size_bytes.get(), row.slowdown?)));
+fn sized(rows: &[Flow]) -> Vec<(u64, f64)> {
+    let sized = rows.iter().map(|row| Some((row.size, row.slowdown?)));
     sized.flatten().collect()
 }
 
-fn slowdowns(rows: &[&FlowRow]) -> Option<Slowdowns> {
+fn slowdowns(rows: &[Flow]) -> Option<Slowdowns> {
     let finished = sized(rows);
     let is_p99_known = (rows.len() - finished.len()) * MIN_SHARE_UNKNOWN < rows.len();
     let bins: Vec<[f64; 2]> = paper_bins(finished).into_iter().flatten().collect();
@@ -199,16 +232,15 @@ fn slowdowns(rows: &[&FlowRow]) -> Option<Slowdowns> {
 }
 
 /// Returns the changes from `base` to `other` of the flows that finished under both, by id.
-fn paired(base: &[&FlowRow], other: &[&FlowRow]) -> Option<Change> {
-    let key = |row: &FlowRow| (row.repetition, row.flow_id);
+fn paired(base: &[Flow], other: &[Flow]) -> Option<Change> {
     let finished = other
         .iter()
-        .filter_map(|row| Some((key(row), row.slowdown?)));
+        .filter_map(|row| Some((row.key, row.slowdown?)));
     let finished: BTreeMap<_, _> = finished.collect();
     let pairs = base.iter().filter_map(|row| {
         Some(Pair {
             base: row.slowdown?,
-            other: *finished.get(&key(row))?,
+            other: *finished.get(&row.key)?,
         })
     });
     change(&pairs.collect::<Vec<_>>())
@@ -220,7 +252,7 @@ type Carried = BTreeMap<Nanos, u64>;
 /// Returns the average utilisation of the links of `sender` by policy, as the authors' script has it.
 fn utilisation(
     run: &RunDir,
-    policies: &BTreeMap<&str, Vec<&FlowRow>>,
+    policies: &BTreeMap<String, Vec<Flow>>,
     sender: &str,
 ) -> Result<BTreeMap<String, BTreeMap<String, f64>>, RecordsError> {
     let links = run.info().links.iter();
@@ -233,10 +265,8 @@ fn utilisation(
             *samples.entry(row.time_ns).or_default() += row.tx_bytes.get();
         }
     })?;
-    let end = |rows: &[&FlowRow]| {
-        let ends = rows
-            .iter()
-            .filter_map(|row| Some(row.start_ns.saturating_add(row.fct_ns?)));
+    let end = |rows: &[Flow]| {
+        let ends = rows.iter().filter_map(|row| row.end);
         ends.max().unwrap_or(Nanos::ZERO)
     };
     let span = policies.values().map(|rows| end(rows)).max();
