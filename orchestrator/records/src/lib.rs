@@ -16,8 +16,8 @@
 //! - [`listing`][]: the runs of a results directory, their tags and sizes
 //! - [`history`][]: the history of a suite of runs
 //! - [`writer`], [`reader`]: writing and reading a run directory; `mirror` copies tables elsewhere meanwhile
-//! - [`columns`]: batches of typed columns; `csv_table` and [`parquet_table`] read them from files, of which
-//!   `parquet_texts` reads `texts`
+//! - [`columns`]: batches of typed columns, those of texts in `texts`; `csv_table` and [`parquet_table`] read
+//!   them from files
 //! - [`sample`][]: a small run, for tests
 //! - [`time`]: times of day as text
 //!
@@ -41,7 +41,6 @@ pub mod listing;
 mod mirror;
 pub mod outcome;
 pub mod parquet_table;
-mod parquet_texts;
 pub mod provenance;
 pub mod reader;
 pub mod rows;

@@ -18,6 +18,7 @@ use parquet::{
     data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type},
     errors::ParquetError,
     file::{
+        metadata::ColumnChunkMetaData,
         properties::WriterProperties,
         reader::{FileReader, RowGroupReader, SerializedFileReader},
         writer::{SerializedColumnWriter, SerializedFileWriter},
@@ -29,7 +30,6 @@ use crate::{
     columns::{Batch, Texts, Values},
     csv_table, draft,
     error::{Operation, RecordsError},
-    parquet_texts,
     rows::{Column, Kind},
 };
 
@@ -215,6 +215,16 @@ fn write_column<T: DataType>(
     column.write_batch(&present, levels, None).map(drop)
 }
 
+/// Returns the text that all rows of a column have, if its statistics tell so: nothing has to be decoded then,
+/// and within a row group most texts of flows are one.
+fn only_text(column: &ColumnChunkMetaData) -> Option<&str> {
+    let statistics = column.statistics()?;
+    let is_exact = statistics.min_is_exact() && statistics.max_is_exact();
+    let (min, max) = (statistics.min_bytes_opt()?, statistics.max_bytes_opt()?);
+    let is_one = is_exact && min == max && statistics.null_count_opt() == Some(0);
+    std::str::from_utf8(min).ok().filter(|_| is_one)
+}
+
 fn read_column(group: &dyn RowGroupReader, column: &Column) -> Result<Values, ParquetError> {
     let metadata = group.metadata();
     let rows = usize::try_from(metadata.num_rows()).unwrap_or(0);
@@ -231,16 +241,11 @@ fn read_column(group: &dyn RowGroupReader, column: &Column) -> Result<Values, Pa
             Values::Floats(read_values(reader, rows, |number| number)?)
         }
         ColumnReader::ByteArrayColumnReader(reader) => {
-            let described = metadata.schema_descr().column(index);
-            if described.max_rep_level() == 0
-                && described.max_def_level() <= 1
-                && let pages = group.get_column_page_reader(index)?
-                && let Some(texts) =
-                    parquet_texts::read(pages, rows, described.max_def_level() == 1)
-            {
+            let mut texts = Texts::default();
+            if let Some(text) = only_text(metadata.column(index)) {
+                texts.push_all(text, rows);
                 return Ok(Values::Texts(texts));
             }
-            let mut texts = Texts::default();
             for bytes in read_values(reader, rows, |bytes: ByteArray| bytes)? {
                 texts.push(bytes.as_ref().map(ByteArray::as_utf8).transpose()?);
             }

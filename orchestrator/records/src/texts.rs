@@ -1,6 +1,6 @@
 //! Texts of a column.
 
-use std::ops::Range;
+use std::{iter, ops::Range};
 
 /// The texts of consecutive rows. A text that many rows have is kept once, and a value costs no
 /// allocation.
@@ -14,18 +14,10 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Keeps `text`, for rows to come.
-    pub(crate) fn keep(&mut self, text: &str) {
-        let start = self.buffer.len();
-        self.buffer.push_str(text);
-        self.kept.push(start..self.buffer.len());
-    }
-
-    /// Appends a row with the text that was kept at `position`, `None` for no value. False if there is none.
-    pub(crate) fn push_kept(&mut self, position: Option<u32>) -> bool {
-        let position = position.unwrap_or(ABSENT);
-        self.rows.push(position);
-        position == ABSENT || index(position) < self.kept.len()
+    /// Appends `rows` rows of one text.
+    pub(crate) fn push_all(&mut self, text: &str, rows: usize) {
+        let position = self.keep(text);
+        self.rows.extend(iter::repeat_n(position, rows));
     }
 
     /// Appends a row.
@@ -35,11 +27,11 @@ impl Texts {
             return;
         };
         // Rows of a table often have what the row before has.
-        if self.rows.last().and_then(|&last| self.kept(last)) != Some(text) {
-            self.keep(text);
-        }
-        let last = self.kept.len() - 1;
-        self.rows.push(u32::try_from(last).unwrap_or(ABSENT));
+        let position = match self.rows.last() {
+            Some(&last) if self.kept(last) == Some(text) => last,
+            _ => self.keep(text),
+        };
+        self.rows.push(position);
     }
 
     /// Returns the text of the row at `index`; `None` if the row has no value.
@@ -65,6 +57,14 @@ impl Texts {
     pub(crate) fn position(&self, index: usize) -> Option<usize> {
         let position = self.rows[index];
         (position != ABSENT).then_some(self::index(position))
+    }
+
+    /// Keeps `text` and returns its position.
+    fn keep(&mut self, text: &str) -> u32 {
+        let start = self.buffer.len();
+        self.buffer.push_str(text);
+        self.kept.push(start..self.buffer.len());
+        u32::try_from(self.kept.len() - 1).unwrap_or(ABSENT)
     }
 
     fn kept(&self, position: u32) -> Option<&str> {
@@ -96,10 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_a_text_that_was_not_kept_is_refused() {
+    fn rows_of_one_text_are_as_rows_one_by_one() {
         let mut texts = Texts::default();
-        texts.keep("a");
-        assert!(texts.push_kept(Some(0)) && texts.push_kept(None));
-        assert!(!texts.push_kept(Some(1)));
+        texts.push_all("a", 2);
+        texts.push(Some("b"));
+        assert!(texts.iter().eq([Some("a"), Some("a"), Some("b")]));
     }
 }

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use lab_records::{
-    LinkRow, RecordsError, RunDir, RunWriter,
+    FlowRow, LinkRow, RecordsError, RunDir, RunWriter,
     parquet_table::remove_copied,
     sample::{counter, end, flow, info, link, now},
 };
@@ -65,6 +65,27 @@ fn a_table_of_several_row_groups_reads_back_in_order() {
     let mut seen = 0;
     let truncated = run.visit(|_: LinkRow| seen += 1).expect("rows");
     assert_eq!((seen, truncated), (140_000, 0));
+}
+
+#[test]
+fn a_column_of_one_text_has_it_in_the_rows_that_have_one() {
+    let results = tempfile::tempdir().expect("a directory");
+    let writer = RunWriter::create(results.path(), now(), &info()).expect("a run");
+    let mut writer = writer.with_large_table(1);
+    let with = flow("ecmp");
+    let without = FlowRow {
+        path: None,
+        ..flow("ecmp")
+    };
+    let rows = [with, without];
+    assert!(rows[0].path.is_some());
+    for row in &rows {
+        writer.append_flow(row).expect("a row");
+    }
+    let (dir, _) = writer.finish(end()).expect("the end");
+    assert!(dir.join("flows.parquet").exists());
+    let run = RunDir::open(&dir).expect("a run");
+    assert_eq!(run.flows().expect("flows").rows, rows);
 }
 
 #[test]
