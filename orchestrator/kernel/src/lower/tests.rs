@@ -1,6 +1,6 @@
 use lab_plan::{
     model::{FaultChange, FaultPlan, WirePlan},
-    transport::{CcPlan, DcqcnConfig, DctcpConfig},
+    transport::{CcPlan, DctcpConfig, TimelyConfig},
 };
 use lab_units::{LinkId, Nanos};
 
@@ -52,7 +52,7 @@ fn other_congestion_controls_have_no_pacer() {
     let mut plan = testing::pair(0);
     let plain = lower(&plan, &options);
     for cc in [
-        CcPlan::Dcqcn(DcqcnConfig::ARTIFACT),
+        CcPlan::Timely(TimelyConfig::PAPER),
         CcPlan::Dctcp(DctcpConfig::PAPER),
     ] {
         plan.transport.cc = cc;
