@@ -18,7 +18,7 @@ use crate::{
     directory::PLAN_FILE,
     error::{Operation, RecordsError},
     parquet_table,
-    rows::{Column, FlowColumns},
+    rows::Column,
 };
 
 /// A run directory of this format version.
@@ -163,12 +163,9 @@ impl RunDir {
         mut visit: impl FnMut(&Path, &Batch, usize, FlowFields<'_>) -> Result<(), RecordsError>,
     ) -> Result<u64, RecordsError> {
         self.read(FlowRow::FILE, FlowRow::REQUIRED, columns, |path, batch| {
-            let (columns, places) = (FlowColumns::of(batch), batch.places(&FlowFields::COLUMNS));
+            let places = batch.places(&FlowFields::COLUMNS);
             for index in 0..batch.len() {
-                let fields = match columns.at(index) {
-                    Some(fields) => Ok(fields),
-                    None => batch.part(&places, index),
-                };
+                let fields = batch.part(&places, index);
                 let fields = fields.map_err(|source| row_error(path, batch, index, source))?;
                 visit(path, batch, index, fields)?;
             }

@@ -13,6 +13,17 @@ use crate::{
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
+/// Middle datacenter of each route of runs of several, rate in Gbit/s, and one-way delay in ms of each of its
+/// two links.
+pub const ROUTES: [(&str, u64, u64); 6] = [
+    ("dc2", 200, 25),
+    ("dc3", 200, 250),
+    ("dc4", 100, 10),
+    ("dc5", 100, 100),
+    ("dc6", 40, 5),
+    ("dc7", 40, 50),
+];
+
 /// Returns the start of the run: 2026-11-21T09:30:00Z.
 #[must_use]
 pub fn now() -> SystemTime {

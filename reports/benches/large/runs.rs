@@ -4,22 +4,12 @@ use std::path::{Path, PathBuf};
 
 use lab_records::{
     DcPath, DecisionRow, FlowRow, RunInfo, RunWriter,
-    sample::{self, counter, queue},
+    sample::{self, ROUTES, counter, queue},
 };
 use lab_units::{Bytes, FlowId, Nanos};
 
 /// Policies of the runs.
 pub const POLICIES: [&str; 5] = ["ecmp", "wcmp", "ucmp", "te-100ms", "lcmp"];
-
-/// Middle datacenter, rate in Gbit/s and one-way delay in ms of each link, of the routes.
-const ROUTES: [(&str, u64, u64); 6] = [
-    ("dc2", 200, 25),
-    ("dc3", 200, 250),
-    ("dc4", 100, 10),
-    ("dc5", 100, 100),
-    ("dc6", 40, 5),
-    ("dc7", 40, 50),
-];
 
 /// Writes a run of `flows` flows of each policy, with two decisions of each if asked for, and returns its
 /// directory.

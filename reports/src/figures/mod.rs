@@ -76,7 +76,7 @@ pub fn draw_figures<'a>(
         ended_later: run.flows.ends().filter(|&time| time > end).count(),
         figures_dir,
     };
-    let mut figures: Vec<fn(&Draw<'a>) -> Drawing> = vec![Draw::cdf, Draw::by_size];
+    let mut figures: Vec<fn(&Draw<'a>) -> Plotted> = vec![Draw::cdf, Draw::by_size];
     figures.push(Draw::by_log_size);
     if run.flows.pair_count() > FEW_PAIRS {
         figures.push(Draw::dc_pairs);
@@ -100,8 +100,8 @@ pub fn draw_figures<'a>(
     drawn.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// A drawn figure; none if it would compare nothing.
-type Drawing = Result<Option<Captioned>, ReportError>;
+/// A plotted figure; none if it would compare nothing.
+type Plotted = Result<Option<Captioned>, ReportError>;
 
 struct Draw<'a> {
     run: &'a Run,
@@ -117,7 +117,7 @@ impl Draw<'_> {
         figure: &F,
         (section, title): (Section, &str),
         caption: String,
-    ) -> Drawing {
+    ) -> Plotted {
         let drawn = figure.missing().is_none();
         Ok(Some(Captioned {
             title: title.into(),
@@ -127,7 +127,7 @@ impl Draw<'_> {
         }))
     }
 
-    fn cdf(&self) -> Drawing {
+    fn cdf(&self) -> Plotted {
         let flows = &self.run.flows;
         let curve = |(index, (policy, style)): (usize, &(String, Style))| Curve {
             policy: policy.clone(),
@@ -152,7 +152,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Slowdown, "FCT slowdown"), caption)
     }
 
-    fn by_size(&self) -> Drawing {
+    fn by_size(&self) -> Plotted {
         let bins = &self.run.flows.bins;
         let figure = SizePanels {
             name: "fct-slowdown-by-size",
@@ -179,7 +179,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Slowdown, title), caption)
     }
 
-    fn by_log_size(&self) -> Drawing {
+    fn by_log_size(&self) -> Plotted {
         let bins = &self.run.flows.log_bins;
         let figure = SizePanels {
             name: "fct-slowdown-by-size-log",
@@ -205,7 +205,7 @@ impl Draw<'_> {
     }
 
     /// Returns the matrix of datacenter pairs; none if flows are between two pairs at most.
-    fn dc_pairs(&self) -> Drawing {
+    fn dc_pairs(&self) -> Plotted {
         let panel = |(index, (policy, style)): (usize, &(String, Style))| {
             let slowdowns = self.run.flows.slowdowns_by_pair(index);
             let cell = |((source, sink), sorted): ((&str, &str), Vec<f64>)| {
@@ -243,7 +243,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Slowdown, title), caption.into())
     }
 
-    fn map(&self) -> Drawing {
+    fn map(&self) -> Plotted {
         let mut panels = Vec::new();
         for (index, (policy, style)) in self.policies.iter().enumerate() {
             let shares = self.run.flows.routes(index);
@@ -289,7 +289,7 @@ impl Draw<'_> {
         self.run.info.links.iter().map(of).collect()
     }
 
-    fn utilisation(&self) -> Drawing {
+    fn utilisation(&self) -> Plotted {
         let series = &self.run.over_time;
         let share = |link: &LinkInfo, policy: &str| {
             let of = series

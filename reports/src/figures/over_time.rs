@@ -9,7 +9,7 @@ use lab_records::LinkChange;
 use lab_units::{FlowId, Nanos};
 use plotters::style::RGBColor;
 
-use super::{Draw, Drawing, Section};
+use super::{Draw, Plotted, Section};
 use crate::{
     figure::{
         AroundFaults, Bar, FaultMark, Lane, MAX_STRIPS, Sent, StackPanel, Stacks, Strip, Strips,
@@ -25,7 +25,7 @@ use crate::{
 };
 
 impl Draw<'_> {
-    pub fn timeline(&self) -> Drawing {
+    pub fn timeline(&self) -> Plotted {
         let flows = &self.run.flows;
         let positions = self.run.groups.positions(flows, &self.run.routes);
         let bar = |span: Span| Bar {
@@ -59,7 +59,7 @@ impl Draw<'_> {
     }
 
     /// Returns the mean number of flows under way, by route.
-    pub fn flows_in_flight(&self) -> Drawing {
+    pub fn flows_in_flight(&self) -> Plotted {
         let mut figure = self.stacks(
             "flows-in-flight",
             "flows under way",
@@ -95,7 +95,7 @@ impl Draw<'_> {
     }
 
     /// Returns the shares of routes of the flows that start.
-    pub fn paths_over_time(&self) -> Drawing {
+    pub fn paths_over_time(&self) -> Plotted {
         let mut figure = self.stacks(
             "paths-over-time",
             "flows that start (%)",
@@ -172,7 +172,7 @@ impl Draw<'_> {
     }
 
     /// Returns the utilisation of the busiest directions.
-    pub fn links_over_time(&self) -> Drawing {
+    pub fn links_over_time(&self) -> Plotted {
         let busiest = |one: &DirectionSeries| one.while_arriving;
         let value =
             |one: &DirectionSeries, index: usize| one.utilisation[index].map(|it| it * 100.0);
@@ -192,7 +192,7 @@ impl Draw<'_> {
     }
 
     /// Returns the longest queues of the directions where they are longest.
-    pub fn queues_over_time(&self) -> Drawing {
+    pub fn queues_over_time(&self) -> Plotted {
         let longest = |one: &DirectionSeries| {
             text::to_float(one.queue.iter().flatten().copied().max().unwrap_or(0))
         };
@@ -283,7 +283,7 @@ impl Draw<'_> {
     }
 
     /// Returns the rates of the QPs under congestion control, and their fairness.
-    pub fn rates_over_time(&self) -> Drawing {
+    pub fn rates_over_time(&self) -> Plotted {
         let rates = &self.run.rates;
         let edges = self.run.grid.narrow_edges(STRIP_MERGED);
         let means = |values: &[Option<f64>]| {
@@ -345,7 +345,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Flows, "Rates over time"), caption)
     }
 
-    pub fn around_faults(&self) -> Drawing {
+    pub fn around_faults(&self) -> Plotted {
         let series = &self.run.around_faults;
         // One colour for each destination, whichever the switch, in order of delay: the colours of
         // flows over time, where a route crosses one datacenter.

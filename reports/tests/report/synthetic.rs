@@ -8,19 +8,10 @@ use std::{
 
 use lab_records::{
     CertifiedRow, DcPath, DecisionRow, EngineInfo, FlowRow, FlowStatus, GuestCpu, LinkInfo,
-    LinkRow, PfcRow, Phase, QueueRow, RateRow, RunEnd, RunInfo, RunWriter, UtcTime, sample,
+    LinkRow, PfcRow, Phase, QueueRow, RateRow, RunEnd, RunInfo, RunWriter, UtcTime,
+    sample::{self, ROUTES},
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
-
-/// Middle datacenter of each route, rate in Gbit/s, and one-way delay in ms of each of its two links.
-pub const ROUTES: [(&str, u64, u64); 6] = [
-    ("dc2", 200, 25),
-    ("dc3", 200, 250),
-    ("dc4", 100, 10),
-    ("dc5", 100, 100),
-    ("dc6", 40, 5),
-    ("dc7", 40, 50),
-];
 
 /// Paper ÷ emulated size.
 const SIZE_SCALE: u64 = 200;

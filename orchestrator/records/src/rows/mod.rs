@@ -8,7 +8,6 @@ mod certificate;
 mod counters;
 mod events;
 mod flow;
-mod flow_columns;
 mod history;
 
 use std::{fmt::Display, net::Ipv4Addr, ops::Deref, str::FromStr};
@@ -25,7 +24,6 @@ pub use certificate::CertifiedRow;
 pub use counters::{LinkRow, PortRow, QueueRow, RateRow, SwitchRow};
 pub use events::{DecisionRow, PfcEvent, PfcRow, SplitRow, StoryEvent, StoryRow};
 pub use flow::{DcPath, FlowFields, FlowRow, FlowStatus};
-pub(crate) use flow_columns::FlowColumns;
 pub use history::HistoryRow;
 
 /// A row of one of a run's tables.
