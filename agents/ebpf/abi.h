@@ -33,6 +33,13 @@
 #define LAW_CNP 3
 #define LAW_MARKED 4
 #define LAW_QUEUED 5
+#define CALENDAR_SLOTS 512
+#define RESERVE_BYTES 4096ULL
+#define RESUME_OFFSET_BYTES 3072ULL
+#define PFC_PRIORITY 3
+#define MAC_CONTROL 0x8808
+#define PFC_OPCODE 0x0101
+#define PAUSE_RING_BYTES 4194304
 #define TRIGGER_NEW_FLOW 0 // First packet of a flow.
 #define TRIGGER_FAILOVER 1 // Packet of a pinned flow whose port is dead (fast failover).
 #define TRIGGER_FLOW_AGEING 2 // Packet past a size threshold whose next hop is not among the cheapest any more.
@@ -304,8 +311,14 @@ struct counters {
 	__u64 not_pinned;
 	// Decision records lost because the ring buffer was full.
 	__u64 records_lost;
+	// Pauses sent.
+	__u64 pauses;
+	// Packets whose sender had to be paused and is no host.
+	__u64 not_paused;
+	// Packets dropped because the shared buffer had no room.
+	__u64 buffer_drops;
 };
-_Static_assert(sizeof(struct counters) == 96, "counters");
+_Static_assert(sizeof(struct counters) == 120, "counters");
 _Static_assert(__builtin_offsetof(struct counters, received) == 0, "counters.received");
 _Static_assert(__builtin_offsetof(struct counters, hits) == 8, "counters.hits");
 _Static_assert(__builtin_offsetof(struct counters, new_flows) == 16, "counters.new_flows");
@@ -318,6 +331,9 @@ _Static_assert(__builtin_offsetof(struct counters, ttl_expired) == 64, "counters
 _Static_assert(__builtin_offsetof(struct counters, no_destination) == 72, "counters.no_destination");
 _Static_assert(__builtin_offsetof(struct counters, not_pinned) == 80, "counters.not_pinned");
 _Static_assert(__builtin_offsetof(struct counters, records_lost) == 88, "counters.records_lost");
+_Static_assert(__builtin_offsetof(struct counters, pauses) == 96, "counters.pauses");
+_Static_assert(__builtin_offsetof(struct counters, not_paused) == 104, "counters.not_paused");
+_Static_assert(__builtin_offsetof(struct counters, buffer_drops) == 112, "counters.buffer_drops");
 
 // Candidate as a decision saw it.
 struct scored_candidate {
@@ -535,6 +551,9 @@ struct paced_qp {
 	__u64 last_tx_ns;
 	// CNPs received.
 	__u64 cnps;
+	// Time of the NIC's clock from which the first packet may leave, where pauses can come; 0: it is
+	// not in the NIC's queue yet.
+	__u64 ticket;
 	// Packets that left the pacer.
 	__u64 packets;
 	// Bytes that left the pacer, Ethernet header included.
@@ -554,19 +573,20 @@ struct paced_qp {
 	// Packets that left out of order because one before them never came.
 	__u32 out_of_order;
 };
-_Static_assert(sizeof(struct paced_qp) == 136, "paced_qp");
+_Static_assert(sizeof(struct paced_qp) == 144, "paced_qp");
 _Static_assert(__builtin_offsetof(struct paced_qp, point) == 0, "paced_qp.point");
 _Static_assert(__builtin_offsetof(struct paced_qp, last_tx_ns) == 72, "paced_qp.last_tx_ns");
 _Static_assert(__builtin_offsetof(struct paced_qp, cnps) == 80, "paced_qp.cnps");
-_Static_assert(__builtin_offsetof(struct paced_qp, packets) == 88, "paced_qp.packets");
-_Static_assert(__builtin_offsetof(struct paced_qp, bytes) == 96, "paced_qp.bytes");
-_Static_assert(__builtin_offsetof(struct paced_qp, rounds) == 104, "paced_qp.rounds");
-_Static_assert(__builtin_offsetof(struct paced_qp, last_bytes) == 112, "paced_qp.last_bytes");
-_Static_assert(__builtin_offsetof(struct paced_qp, nic) == 116, "paced_qp.nic");
-_Static_assert(__builtin_offsetof(struct paced_qp, next_in) == 120, "paced_qp.next_in");
-_Static_assert(__builtin_offsetof(struct paced_qp, next_out) == 124, "paced_qp.next_out");
-_Static_assert(__builtin_offsetof(struct paced_qp, max_parked) == 128, "paced_qp.max_parked");
-_Static_assert(__builtin_offsetof(struct paced_qp, out_of_order) == 132, "paced_qp.out_of_order");
+_Static_assert(__builtin_offsetof(struct paced_qp, ticket) == 88, "paced_qp.ticket");
+_Static_assert(__builtin_offsetof(struct paced_qp, packets) == 96, "paced_qp.packets");
+_Static_assert(__builtin_offsetof(struct paced_qp, bytes) == 104, "paced_qp.bytes");
+_Static_assert(__builtin_offsetof(struct paced_qp, rounds) == 112, "paced_qp.rounds");
+_Static_assert(__builtin_offsetof(struct paced_qp, last_bytes) == 120, "paced_qp.last_bytes");
+_Static_assert(__builtin_offsetof(struct paced_qp, nic) == 124, "paced_qp.nic");
+_Static_assert(__builtin_offsetof(struct paced_qp, next_in) == 128, "paced_qp.next_in");
+_Static_assert(__builtin_offsetof(struct paced_qp, next_out) == 132, "paced_qp.next_out");
+_Static_assert(__builtin_offsetof(struct paced_qp, max_parked) == 136, "paced_qp.max_parked");
+_Static_assert(__builtin_offsetof(struct paced_qp, out_of_order) == 140, "paced_qp.out_of_order");
 
 // Receiving QP: its notification point.
 struct marked_qp {
@@ -592,11 +612,114 @@ struct host_counters {
 	__u64 stray_cnps;
 	// Packets that the pacer dropped: all while it closes, and those of QPs without a row.
 	__u64 dropped;
+	// Pauses that were not recorded.
+	__u64 lost_pauses;
 };
-_Static_assert(sizeof(struct host_counters) == 32, "host_counters");
+_Static_assert(sizeof(struct host_counters) == 40, "host_counters");
 _Static_assert(__builtin_offsetof(struct host_counters, unpaced) == 0, "host_counters.unpaced");
 _Static_assert(__builtin_offsetof(struct host_counters, lost_cnps) == 8, "host_counters.lost_cnps");
 _Static_assert(__builtin_offsetof(struct host_counters, stray_cnps) == 16, "host_counters.stray_cnps");
 _Static_assert(__builtin_offsetof(struct host_counters, dropped) == 24, "host_counters.dropped");
+_Static_assert(__builtin_offsetof(struct host_counters, lost_pauses) == 32, "host_counters.lost_pauses");
+
+// Buffered bytes of an ingress port.
+struct ingress_port {
+	// Bytes that it holds for packets under way when a pause is sent; 0: it drops instead.
+	__u64 headroom;
+	// Bytes in reserve and share.
+	__u64 bytes;
+	// Bytes in the headroom.
+	__u64 headroom_bytes;
+	// End of the latest pause of its sender.
+	__u64 paused_until_ns;
+	// Unit of a pause's time, ns; 0: its sender is no host and hears no pause.
+	__u64 quantum_ns;
+	// Index of the interface.
+	__u32 ifindex;
+	// The port's share of the free bytes is 2^-threshold_shift.
+	__u32 threshold_shift;
+};
+_Static_assert(sizeof(struct ingress_port) == 48, "ingress_port");
+_Static_assert(__builtin_offsetof(struct ingress_port, headroom) == 0, "ingress_port.headroom");
+_Static_assert(__builtin_offsetof(struct ingress_port, bytes) == 8, "ingress_port.bytes");
+_Static_assert(__builtin_offsetof(struct ingress_port, headroom_bytes) == 16, "ingress_port.headroom_bytes");
+_Static_assert(__builtin_offsetof(struct ingress_port, paused_until_ns) == 24, "ingress_port.paused_until_ns");
+_Static_assert(__builtin_offsetof(struct ingress_port, quantum_ns) == 32, "ingress_port.quantum_ns");
+_Static_assert(__builtin_offsetof(struct ingress_port, ifindex) == 40, "ingress_port.ifindex");
+_Static_assert(__builtin_offsetof(struct ingress_port, threshold_shift) == 44, "ingress_port.threshold_shift");
+
+// Shared buffer of a switch.
+struct shared_buffer {
+	// Bytes that the ports share; 0: the switch has no PFC.
+	__u64 shared;
+	// Bytes used of them.
+	__u64 used;
+	// Slot of the latest packet: its time, divided by 2^slot_bits ns.
+	__u64 slot;
+	// Bits of a slot's length.
+	__u32 slot_bits;
+	// Ports in use.
+	__u32 count;
+	// Ports by slot.
+	struct ingress_port ports[64];
+};
+_Static_assert(sizeof(struct shared_buffer) == 3104, "shared_buffer");
+_Static_assert(__builtin_offsetof(struct shared_buffer, shared) == 0, "shared_buffer.shared");
+_Static_assert(__builtin_offsetof(struct shared_buffer, used) == 8, "shared_buffer.used");
+_Static_assert(__builtin_offsetof(struct shared_buffer, slot) == 16, "shared_buffer.slot");
+_Static_assert(__builtin_offsetof(struct shared_buffer, slot_bits) == 24, "shared_buffer.slot_bits");
+_Static_assert(__builtin_offsetof(struct shared_buffer, count) == 28, "shared_buffer.count");
+_Static_assert(__builtin_offsetof(struct shared_buffer, ports) == 32, "shared_buffer.ports");
+
+// Buffered bytes that leave in one slot of the calendar.
+struct calendar_slot {
+	// Bytes by ingress port.
+	__u32 bytes[64];
+	// Bytes of all ports.
+	__u64 total;
+};
+_Static_assert(sizeof(struct calendar_slot) == 264, "calendar_slot");
+_Static_assert(__builtin_offsetof(struct calendar_slot, bytes) == 0, "calendar_slot.bytes");
+_Static_assert(__builtin_offsetof(struct calendar_slot, total) == 256, "calendar_slot.total");
+
+// NIC of a host, whose clock stands still while it is paused.
+struct nic {
+	// Rate in bit/s, the first rate of its QPs.
+	__u64 line_bps;
+	// Unit of a pause's time, ns; 0: nothing pauses the NIC.
+	__u64 quantum_ns;
+	// Start of the pause; 0: none.
+	__u64 paused_at_ns;
+	// End of the pause.
+	__u64 paused_until_ns;
+	// Total time of pauses that are over.
+	__u64 stopped_ns;
+	// Time of the NIC's clock at which all packets so far will have left.
+	__u64 busy_until;
+};
+_Static_assert(sizeof(struct nic) == 48, "nic");
+_Static_assert(__builtin_offsetof(struct nic, line_bps) == 0, "nic.line_bps");
+_Static_assert(__builtin_offsetof(struct nic, quantum_ns) == 8, "nic.quantum_ns");
+_Static_assert(__builtin_offsetof(struct nic, paused_at_ns) == 16, "nic.paused_at_ns");
+_Static_assert(__builtin_offsetof(struct nic, paused_until_ns) == 24, "nic.paused_until_ns");
+_Static_assert(__builtin_offsetof(struct nic, stopped_ns) == 32, "nic.stopped_ns");
+_Static_assert(__builtin_offsetof(struct nic, busy_until) == 40, "nic.busy_until");
+
+// Pause of a NIC that is over, in the ring buffer.
+struct pause_record {
+	// Start.
+	__u64 from_ns;
+	// End.
+	__u64 until_ns;
+	// Interface of the NIC.
+	__u32 ifindex;
+	// Zero.
+	__u32 pad;
+};
+_Static_assert(sizeof(struct pause_record) == 24, "pause_record");
+_Static_assert(__builtin_offsetof(struct pause_record, from_ns) == 0, "pause_record.from_ns");
+_Static_assert(__builtin_offsetof(struct pause_record, until_ns) == 8, "pause_record.until_ns");
+_Static_assert(__builtin_offsetof(struct pause_record, ifindex) == 16, "pause_record.ifindex");
+_Static_assert(__builtin_offsetof(struct pause_record, pad) == 20, "pause_record.pad");
 
 #endif

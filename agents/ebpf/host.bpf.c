@@ -16,6 +16,8 @@
 // packet. Its destination QP is the receiver's own with the bit CNP_QP: the receiver does not know the
 // sender's, and the sender knows its flow by the receiver's.
 //
+// A paused NIC holds its packets in the pacer (nic.bpf.h).
+//
 // The programs take no locks: all interfaces receive and send on one CPU.
 
 #include <linux/bpf.h>
@@ -30,15 +32,16 @@
 
 #include "abi.h"
 #include "dcqcn.bpf.h"
+#include "nic.bpf.h"
 
-#define NSEC_PER_SEC 1000000000ULL
 #define PACED 0x80000000U	/* mark of a packet of the pacer: this bit and its number */
 #define NUMBER 0x7fffffffU
 #define CNP_REQUEST 0x434e5001U /* mark of a clone that is to become a CNP */
 #define CNP_READY 0x434e5002U	/* mark of a CNP */
 #define NEAR 8			/* places looked at again by the rate; later ones by the target */
 #define AGAIN_NS 20000		/* a packet out of turn is looked at again after this time at the earliest */
-#define LOST_NS NSEC_PER_SEC	/* a packet that is not in its turn by then will not come */
+#define HASH_MULTIPLIER 2654435769U /* Knuth's, 2^32 over the golden ratio */
+#define LOST_NS (60 * NSEC_PER_SEC) /* fq's horizon: a packet that is not in its turn by then will not come */
 
 /* Base transport header. */
 #define OP_LAST_REQUEST 0x0b	/* SEND and WRITE of reliable connections: 0x00 to 0x0b */
@@ -57,14 +60,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct host_params);
 } host SEC(".maps");
-
-// Rate of each NIC in bit/s, by interface.
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} nics SEC(".maps");
 
 // Sending QPs, which the loader removes between repetitions.
 struct {
@@ -226,16 +221,16 @@ static __always_inline struct paced_qp *find_sender(struct __sk_buff *skb, const
 {
 	struct paced_qp *qp = bpf_map_lookup_elem(&senders, key);
 	struct paced_qp first = {};
-	__u32 nic = skb->ifindex;
-	__u64 *line_bps;
+	__u32 ifindex = skb->ifindex;
+	const struct nic *nic;
 
 	if (qp)
 		return qp;
-	line_bps = bpf_map_lookup_elem(&nics, &nic);
-	if (!line_bps)
+	nic = bpf_map_lookup_elem(&nics, &ifindex);
+	if (!nic)
 		return 0;
-	dcqcn_start(&first.point, &params->law, *line_bps);
-	first.nic = nic;
+	dcqcn_start(&first.point, &params->law, nic->line_bps);
+	first.nic = ifindex;
 	if (bpf_map_update_elem(&senders, key, &first, BPF_NOEXIST))
 		return 0;
 	return bpf_map_lookup_elem(&senders, key);
@@ -265,6 +260,14 @@ int nic_egress(struct __sk_buff *skb)
 	return bpf_redirect(host_params->pacer, 0);
 }
 
+// Returns a number of 24 bits that tells a packet of the pacer from others.
+static __always_inline __u32 packet_hash(__u32 number, const struct qp_key *key)
+{
+	__u32 hash = number * HASH_MULTIPLIER ^ key->dest_qp;
+
+	return (hash * HASH_MULTIPLIER ^ key->src) * HASH_MULTIPLIER >> 8;
+}
+
 // Egress of the pacer, before its fq: the time until which the packet is parked.
 //
 // A packet's place is the number of its QP's packets before it. The first one is due by the rate. By the
@@ -272,13 +275,14 @@ int nic_egress(struct __sk_buff *skb)
 // when they are due by it, or at the raise. As published, bytes raise it too and the timer is fast: the next
 // few are looked at when they are due if the rate stays, later ones when they are due at 9/8 of the
 // target; the fewer are before a packet, the sooner it is looked at again, so that a raise is not
-// missed for more than a few of the timer's intervals.
+// missed for more than a few of the timer's intervals. None is looked at before its turn at the NIC can come.
 SEC("classifier")
 int pacer_egress(struct __sk_buff *skb)
 {
 	const struct host_params *host_params = params();
 	__u64 now, due, until, latest, place, unit, rate;
 	struct roce_headers headers;
+	const struct nic *nic;
 	struct paced_qp *qp;
 	struct qp_key key;
 	int is_artifact;
@@ -289,6 +293,9 @@ int pacer_egress(struct __sk_buff *skb)
 	key = data_key(&headers);
 	qp = bpf_map_lookup_elem(&senders, &key);
 	if (!qp || host_params->is_closing)
+		return dropped();
+	nic = bpf_map_lookup_elem(&nics, &qp->nic);
+	if (!nic)
 		return dropped();
 	now = bpf_ktime_get_ns();
 	dcqcn_on_timer(&qp->point, &host_params->law, now);
@@ -323,11 +330,19 @@ int pacer_egress(struct __sk_buff *skb)
 	}
 	if (until > latest)
 		until = latest;
+	if (qp->ticket) {
+		__u64 turn = time_of_turn(nic, qp->ticket, place);
+
+		if (until < turn)
+			until = turn;
+	}
 	if (place && until < now + AGAIN_NS)
 		until = now + AGAIN_NS;
 	if (until < now)
 		until = now;
 	skb->tstamp = until;
+	// fq holds a flow until the time of the packet that it knew first, so each packet is one of its own.
+	bpf_set_hash(skb, packet_hash(skb->mark, &key));
 	return TC_ACT_OK;
 }
 
@@ -336,22 +351,28 @@ SEC("classifier")
 int pacer_gate(struct __sk_buff *skb)
 {
 	const struct host_params *host_params = params();
+	struct host_counters *count = counts();
 	struct roce_headers headers;
 	struct paced_qp *qp;
 	struct qp_key key;
-	__u64 now, due;
+	struct nic *nic;
+	__u64 now, due, turn;
 	__u32 place;
 
 	// The machine's own packets have no business here.
-	if (!host_params || !read_headers(skb, &headers))
+	if (!host_params || !count || !read_headers(skb, &headers))
 		return TC_ACT_SHOT;
 	key = data_key(&headers);
 	qp = bpf_map_lookup_elem(&senders, &key);
 	if (!qp || host_params->is_closing)
 		return dropped();
+	nic = bpf_map_lookup_elem(&nics, &qp->nic);
+	if (!nic)
+		return dropped();
 	now = bpf_ktime_get_ns();
 	dcqcn_on_timer(&qp->point, &host_params->law, now);
 	due = due_time(qp);
+	turn = qp->ticket ? time_of_ticket(nic, qp->ticket) : due;
 	place = (skb->mark - qp->next_out) & NUMBER;
 	if (place > NUMBER / 2) {
 		// It was given up below; the receiver has asked for it again.
@@ -359,7 +380,8 @@ int pacer_gate(struct __sk_buff *skb)
 		return bpf_redirect(qp->nic, 0);
 	}
 	if (now < due ||
-	    (place && now < due + LOST_NS + 2 * host_params->law.increase_interval)) {
+	    (place && now < turn + LOST_NS + 2 * host_params->law.increase_interval) ||
+	    (nic->quantum_ns && !may_leave(nic, qp, skb->len, now, count))) {
 		qp->rounds++;
 		return bpf_redirect(host_params->pacer, 0);
 	}
@@ -404,7 +426,7 @@ static __always_inline void notify(struct __sk_buff *skb, const struct qp_key *k
 	skb->mark = 0;
 }
 
-// Ingress of a NIC: marked data make CNPs; a CNP cuts its QP's rate and ends here.
+// Ingress of a NIC: marked data make CNPs; a CNP cuts its QP's rate and ends here, as a pause does.
 SEC("classifier")
 int nic_ingress(struct __sk_buff *skb)
 {
@@ -413,7 +435,13 @@ int nic_ingress(struct __sk_buff *skb)
 	struct roce_headers headers;
 	struct qp_key key;
 
-	if (!host_params || !count || !read_headers(skb, &headers))
+	if (!host_params || !count)
+		return TC_ACT_OK;
+	if (skb->protocol == bpf_htons(MAC_CONTROL)) {
+		hear_pause(skb, bpf_ktime_get_ns(), count);
+		return TC_ACT_SHOT;
+	}
+	if (!read_headers(skb, &headers))
 		return TC_ACT_OK;
 	if (headers.opcode == OP_CNP) {
 		struct paced_qp *qp;

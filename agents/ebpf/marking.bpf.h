@@ -21,9 +21,9 @@
 #define ECN_CE 3
 
 // Adds a packet to a queue and returns the time that it waits.
-static __always_inline __u64 queue_packet(struct port_queue *queue, __u32 bytes)
+static __always_inline __u64 queue_packet(struct port_queue *queue, __u64 now, __u32 bytes)
 {
-	__u64 now = bpf_ktime_get_ns(), time = bytes * queue->byte_time_q20 >> BYTE_TIME_BITS;
+	__u64 time = bytes * queue->byte_time_q20 >> BYTE_TIME_BITS;
 	__u64 until = queue->busy_until_ns;
 
 	for (int tries = 0; tries < MAX_TRIES; tries++) {
@@ -40,17 +40,13 @@ static __always_inline __u64 queue_packet(struct port_queue *queue, __u32 bytes)
 	return until > now ? until - now : 0;
 }
 
-// Adds a packet to the queue of its port, and marks it by what it meets.
-static __always_inline void queue_and_mark(struct __sk_buff *skb, struct iphdr *ip,
-					   const struct flow_key *flow, __u32 seed,
-					   struct port_queue *queue)
+// Marks a packet by the time that it waits in the queue of its port.
+static __always_inline void mark(struct __sk_buff *skb, struct iphdr *ip, const struct flow_key *flow,
+				 __u32 seed, struct port_queue *queue, __u64 wait_ns)
 {
-	__u64 wait;
+	__u64 wait = wait_ns >> WAIT_UNIT_BITS;
 	__u32 ecn = ip->tos & ECN_CE, sum;
 
-	if (!queue->byte_time_q20)
-		return;
-	wait = queue_packet(queue, skb->len) >> WAIT_UNIT_BITS;
 	if (wait <= queue->congestion.k_min || !ecn ||
 	    !dcqcn_marks(&queue->congestion, wait, packet_hash(flow_hash(flow, seed), psn(skb, flow))))
 		return;

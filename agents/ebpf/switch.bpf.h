@@ -28,6 +28,7 @@
 // - flow_ageing.bpf.h		re-routing of aged flows
 // - buckets.bpf.h		candidates, and the hash over their buckets
 // - marking.bpf.h		queues of the ports, and their marks
+// - pfc.bpf.h			shared buffer, and pauses of hosts
 // - branch_free.bpf.h		comparisons without branches
 //
 // A packet to a remote datacenter is forwarded by its flow's entry, or decided and pinned. All other
@@ -53,6 +54,7 @@
 #include "maps.bpf.h"
 #include "marking.bpf.h"
 #include "parse.bpf.h"
+#include "pfc.bpf.h"
 
 SEC("classifier")
 int switch_ingress(struct __sk_buff *skb)
@@ -65,11 +67,15 @@ int switch_ingress(struct __sk_buff *skb)
 	struct flow_entry *entry;
 	struct flow_key flow = {};
 	const struct port *port;
-	__u32 slot, check;
+	struct port_queue *queue;
+	struct shared_buffer *buffer = shared_buffer();
+	__u32 slot, check, ingress = 0, quanta = 0;
 	__u8 trigger = TRIGGER_NEW_FLOW;
 
 	if (!switch_table || !count)
 		return TC_ACT_OK;
+	if (buffer && is_pause_request(skb))
+		return make_pause(skb);
 	count->received++;
 	switch (parse(skb, &eth, &ip, &flow)) {
 	case NOT_PARSED:
@@ -100,7 +106,27 @@ int switch_ingress(struct __sk_buff *skb)
 		slot = pinned & (MAX_PORTS - 1);
 	}
 	port = &switch_table->ports[slot];
-	queue_and_mark(skb, ip, &flow, switch_table->params.seed, &switch_table->queues[slot]);
+	queue = &switch_table->queues[slot];
+	if (queue->byte_time_q20) {
+		__u64 now = bpf_ktime_get_ns(), wait;
+
+		if (buffer) {
+			advance(buffer, now);
+			ingress = ingress_slot(skb->ifindex) & (MAX_PORTS - 1);
+			if (!admit(buffer, &buffer->ports[ingress], skb->len)) {
+				count->buffer_drops++;
+				return TC_ACT_SHOT;
+			}
+		}
+		wait = queue_packet(queue, now, skb->len);
+		mark(skb, ip, &flow, switch_table->params.seed, queue, wait);
+		if (buffer && wait) {
+			leave_after(buffer, ingress, now, wait, skb->len);
+			quanta = pause_quanta(buffer, ingress, now, count);
+		} else if (buffer) {
+			release(buffer, &buffer->ports[ingress], skb->len);
+		}
+	}
 
 	// One hop: the checksum is updated for the TTL alone (RFC 1141).
 	check = ip->check + bpf_htons(0x0100);
@@ -108,6 +134,8 @@ int switch_ingress(struct __sk_buff *skb)
 	ip->ttl--;
 	__builtin_memcpy(eth->h_source, port->src_mac, ETH_ALEN);
 	__builtin_memcpy(eth->h_dest, port->dst_mac, ETH_ALEN);
+	if (quanta)
+		request_pause(skb, quanta);
 	return bpf_redirect(port->ifindex, 0);
 }
 

@@ -200,6 +200,9 @@ row! {
         pub last_tx_ns: u64,
         /// CNPs received.
         pub cnps: u64,
+        /// Time of the NIC's clock from which the first packet may leave, where pauses can come; 0: it is
+        /// not in the NIC's queue yet.
+        pub ticket: u64,
         /// Packets that left the pacer.
         pub packets: u64,
         /// Bytes that left the pacer, Ethernet header included.
@@ -244,6 +247,8 @@ row! {
         pub stray_cnps: u64,
         /// Packets that the pacer dropped: all while it closes, and those of QPs without a row.
         pub dropped: u64,
+        /// Pauses that were not recorded.
+        pub lost_pauses: u64,
     }
 }
 

@@ -12,6 +12,10 @@ use crate::{
     },
     layout::{Field, Row},
     lcmp::MAX_FLOW_TABLE_ENTRIES,
+    pfc::{
+        CALENDAR_SLOTS, CalendarSlot, IngressPort, MAC_CONTROL, NicRow, PAUSE_RING_BYTES,
+        PFC_OPCODE, PFC_PRIORITY, PauseRecord, RESERVE_BYTES, RESUME_OFFSET_BYTES, SharedBuffer,
+    },
     rows::{
         CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, Counters, DecisionRecord, DestinationRow,
         FlowEntry, FlowKey, MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS,
@@ -22,7 +26,7 @@ use crate::{
 };
 
 /// Rows of the header, each after the rows it contains.
-const ROWS: [Row; 22] = [
+const ROWS: [Row; 27] = [
     FlowKey::ROW,
     FlowEntry::ROW,
     PrefixKey::ROW,
@@ -45,6 +49,11 @@ const ROWS: [Row; 22] = [
     PacedQp::ROW,
     MarkedQp::ROW,
     HostCounters::ROW,
+    IngressPort::ROW,
+    SharedBuffer::ROW,
+    CalendarSlot::ROW,
+    NicRow::ROW,
+    PauseRecord::ROW,
 ];
 
 /// Returns the text of `agents/ebpf/abi.h`.
@@ -83,6 +92,13 @@ pub fn abi_h() -> String {
         ("LAW_CNP", format!("{LAW_CNP}")),
         ("LAW_MARKED", format!("{LAW_MARKED}")),
         ("LAW_QUEUED", format!("{LAW_QUEUED}")),
+        ("CALENDAR_SLOTS", format!("{CALENDAR_SLOTS}")),
+        ("RESERVE_BYTES", format!("{RESERVE_BYTES}ULL")),
+        ("RESUME_OFFSET_BYTES", format!("{RESUME_OFFSET_BYTES}ULL")),
+        ("PFC_PRIORITY", format!("{PFC_PRIORITY}")),
+        ("MAC_CONTROL", format!("{MAC_CONTROL:#06x}")),
+        ("PFC_OPCODE", format!("{PFC_OPCODE:#06x}")),
+        ("PAUSE_RING_BYTES", format!("{PAUSE_RING_BYTES}")),
     ];
     for (name, value) in constants {
         define(&mut text, name, &value, "");

@@ -26,6 +26,7 @@ pub mod dcqcn;
 pub mod decision;
 pub mod header;
 pub mod layout;
+pub mod pfc;
 pub mod rows;
 #[cfg(feature = "wire")]
 pub mod wire;

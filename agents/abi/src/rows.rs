@@ -350,6 +350,12 @@ row! {
         pub not_pinned: u64,
         /// Decision records lost because the ring buffer was full.
         pub records_lost: u64,
+        /// Pauses sent.
+        pub pauses: u64,
+        /// Packets whose sender had to be paused and is no host.
+        pub not_paused: u64,
+        /// Packets dropped because the shared buffer had no room.
+        pub buffer_drops: u64,
     }
 }
 

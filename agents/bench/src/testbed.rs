@@ -178,6 +178,7 @@ impl Testbed {
             rate_bps: RATE,
             buffer_bytes: Bytes::new(10_000_000),
             ecn: None,
+            ingress: None,
         };
         let candidate = |port, buckets| CandidateConfig {
             port,
@@ -207,6 +208,7 @@ impl Testbed {
                 addr: Ipv4Addr::new(10, 1, 0, 0),
                 prefix_len: 16,
             },
+            shared_buffer: None,
             start_ns: Nanos::ZERO,
             sample_interval_ns: often,
             record_interval_ns: often,

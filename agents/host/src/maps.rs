@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use aya::maps::{Array, HashMap, Map, MapData, MapError};
+use aya::maps::{Array, HashMap, Map, MapData, MapError, RingBuf};
 use bytemuck::Pod;
-use lab_abi::dcqcn::{HostCounters, HostParams, MarkedQp, PacedQp, QpKey};
+use lab_abi::{
+    dcqcn::{HostCounters, HostParams, MarkedQp, PacedQp, QpKey},
+    pfc::{NicRow, PauseRecord},
+};
 
 use crate::HostError;
 
 /// Parameters.
 pub(crate) const HOST: &str = "host";
-/// Rates of the NICs.
+/// Rates and pauses of the NICs.
 pub(crate) const NICS: &str = "nics";
 /// Sending QPs.
 pub(crate) const SENDERS: &str = "senders";
@@ -18,6 +21,8 @@ pub(crate) const SENDERS: &str = "senders";
 pub(crate) const RECEIVERS: &str = "receivers";
 /// Counters.
 pub(crate) const COUNTS: &str = "host_counts";
+/// Pauses of NICs that are over.
+pub(crate) const PAUSES: &str = "pauses";
 
 /// Row of a map, as the loader takes it.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +40,8 @@ pub struct HostMaps {
     senders: HashMap<MapData, Row<QpKey>, Row<PacedQp>>,
     receivers: HashMap<MapData, Row<QpKey>, Row<MarkedQp>>,
     counts: Array<MapData, Row<HostCounters>>,
+    nics: HashMap<MapData, u32, Row<NicRow>>,
+    pauses: RingBuf<MapData>,
 }
 
 impl HostMaps {
@@ -48,10 +55,17 @@ impl HostMaps {
             senders: hash(directory, SENDERS)?,
             receivers: hash(directory, RECEIVERS)?,
             counts: array(directory, COUNTS)?,
+            nics: Map::HashMap(open(directory, NICS)?)
+                .try_into()
+                .map_err(HostError::map("use", NICS))?,
+            pauses: Map::RingBuf(open(directory, PAUSES)?)
+                .try_into()
+                .map_err(HostError::map("use", PAUSES))?,
         })
     }
 
-    /// Removes the state of all QPs, clears the counters and opens the pacer: the next packet of each QP is its first.
+    /// Removes the state of all QPs and NICs, clears the counters and opens the pacer: the next packet of each QP
+    /// is its first.
     ///
     /// # Errors
     /// The kernel refuses access to a map.
@@ -60,6 +74,16 @@ impl HostMaps {
         clear(&mut self.receivers, RECEIVERS)?;
         let zeroed = self.counts.set(0, Row(HostCounters::default()), 0);
         zeroed.map_err(HostError::map("clear", COUNTS))?;
+        for (ifindex, nic) in self.nics()? {
+            let idle = NicRow {
+                line_bps: nic.line_bps,
+                quantum_ns: nic.quantum_ns,
+                ..NicRow::default()
+            };
+            let written = self.nics.insert(ifindex, Row(idle), 0);
+            written.map_err(HostError::map("clear", NICS))?;
+        }
+        while self.pauses.next().is_some() {}
         self.set_closing(false)
     }
 
@@ -117,6 +141,36 @@ impl HostMaps {
     /// The kernel refuses access to the map.
     pub fn receivers(&self) -> Result<Vec<(QpKey, MarkedQp)>, HostError> {
         rows(&self.receivers, RECEIVERS)
+    }
+
+    /// Takes out all pauses of NICs, each NIC's in order; one that lasts ends at `now_ns`.
+    ///
+    /// # Errors
+    /// The kernel refuses access to a map.
+    pub fn take_pauses(&mut self, now_ns: u64) -> Result<Vec<PauseRecord>, HostError> {
+        let mut pauses = Vec::new();
+        while let Some(item) = self.pauses.next() {
+            // Another length would mean different headers, which the header's test excludes.
+            if let Ok(record) = bytemuck::try_pod_read_unaligned(&item) {
+                pauses.push(record);
+            }
+        }
+        let nics = self.nics()?.into_iter();
+        let paused = nics.filter(|(_, nic)| nic.paused_at_ns > 0);
+        pauses.extend(paused.map(|(ifindex, nic)| PauseRecord {
+            from_ns: nic.paused_at_ns,
+            until_ns: nic.paused_until_ns.min(now_ns),
+            ifindex,
+            pad: 0,
+        }));
+        Ok(pauses)
+    }
+
+    fn nics(&self) -> Result<Vec<(u32, NicRow)>, HostError> {
+        let rows = self.nics.iter();
+        rows.map(|row| row.map(|(ifindex, Row(nic))| (ifindex, nic)))
+            .collect::<Result<_, MapError>>()
+            .map_err(HostError::map("read", NICS))
     }
 
     /// Returns the counters.

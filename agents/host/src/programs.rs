@@ -11,11 +11,14 @@ use aya::{
     maps::{Array, HashMap, Map, MapError},
     programs::{ProgramError, SchedClassifier},
 };
-use lab_abi::dcqcn::HostParams;
+use lab_abi::{
+    dcqcn::HostParams,
+    pfc::{NicRow, PAUSE_RING_BYTES},
+};
 
 use crate::{
     HostError,
-    maps::{COUNTS, HOST, NICS, RECEIVERS, Row, SENDERS},
+    maps::{COUNTS, HOST, NICS, PAUSES, RECEIVERS, Row, SENDERS},
 };
 
 /// Object of the programs, built by `agents/ebpf/build.sh`.
@@ -63,6 +66,8 @@ pub struct Nic {
     pub ifindex: u32,
     /// Rate in bit/s, the first rate of its QPs.
     pub line_bps: u64,
+    /// Unit of a pause's time, ns; 0: nothing pauses the NIC.
+    pub quantum_ns: u64,
 }
 
 /// Contents of the programs' maps.
@@ -99,7 +104,7 @@ pub fn install(setup: &Setup, directory: &Path) -> Result<(), HostError> {
             .pin(&path)
             .map_err(failed)?;
     }
-    for name in [HOST, NICS, SENDERS, RECEIVERS, COUNTS] {
+    for name in [HOST, NICS, SENDERS, RECEIVERS, COUNTS, PAUSES] {
         let path = pin(name);
         let map = ebpf.map(name).ok_or(HostError::Missing { name })?;
         map.pin(&path)
@@ -137,6 +142,9 @@ fn load(setup: &Setup) -> Result<Ebpf, HostError> {
         .map_max_entries(NICS, nics.max(1))
         .map_max_entries(SENDERS, setup.qps.max(1))
         .map_max_entries(RECEIVERS, setup.qps.max(1));
+    if setup.nics.iter().any(|nic| nic.quantum_ns > 0) {
+        loader.map_max_entries(PAUSES, PAUSE_RING_BYTES);
+    }
     let mut ebpf = loader.load(OBJECT)?;
     for program in HostProgram::ALL {
         let loaded = classifier(&mut ebpf, program.name())?.load();
@@ -149,9 +157,14 @@ fn load(setup: &Setup) -> Result<Ebpf, HostError> {
     let mut host: Array<_, Row<HostParams>> = map(&mut ebpf, HOST)?;
     host.set(0, Row(setup.params), 0)
         .map_err(HostError::map("write", HOST))?;
-    let mut nics: HashMap<_, u32, u64> = map(&mut ebpf, NICS)?;
+    let mut nics: HashMap<_, u32, Row<NicRow>> = map(&mut ebpf, NICS)?;
     for nic in &setup.nics {
-        nics.insert(nic.ifindex, nic.line_bps, 0)
+        let row = NicRow {
+            line_bps: nic.line_bps,
+            quantum_ns: nic.quantum_ns,
+            ..NicRow::default()
+        };
+        nics.insert(nic.ifindex, Row(row), 0)
             .map_err(HostError::map("write", NICS))?;
     }
     Ok(ebpf)
@@ -176,4 +189,91 @@ where
 {
     let map = ebpf.map_mut(name).ok_or(HostError::Missing { name })?;
     map.try_into().map_err(HostError::map("use", name))
+}
+
+#[cfg(test)]
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+mod tests {
+    use aya::{
+        maps::RingBuf,
+        programs::{TestRun, TestRunOptions},
+    };
+    use lab_abi::pfc::{MAC_CONTROL, PFC_OPCODE, PFC_PRIORITY, PauseRecord};
+
+    use super::*;
+
+    /// Interface of the packets of a test.
+    const LOOPBACK: u32 = 1;
+
+    /// Returns a pause of `priority`.
+    fn pause(priority: u32, quanta: u16) -> Vec<u8> {
+        let mut frame = vec![1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 1];
+        frame.extend(MAC_CONTROL.to_be_bytes());
+        frame.extend(PFC_OPCODE.to_be_bytes());
+        frame.extend((1_u16 << priority).to_be_bytes());
+        for other in 0..8 {
+            let quanta = if other == priority { quanta } else { 0 };
+            frame.extend(quanta.to_be_bytes());
+        }
+        frame.resize(60, 0);
+        frame
+    }
+
+    #[test]
+    fn a_pause_of_the_priority_of_data_holds_the_nic_for_its_quanta() {
+        let setup = Setup {
+            params: HostParams::default(),
+            nics: vec![Nic {
+                ifindex: LOOPBACK,
+                line_bps: 50_000_000,
+                quantum_ns: 10_240,
+            }],
+            qps: 1,
+        };
+        let mut ebpf = match load(&setup) {
+            Err(error) if error.is_not_permitted() => {
+                println!("skipped: pause: {error}");
+                return;
+            }
+            loaded => loaded.expect("the programs load"),
+        };
+        let hear = |ebpf: &mut Ebpf, frame: &[u8]| -> NicRow {
+            let mut output = [0; 64];
+            let options = TestRunOptions {
+                data_in: Some(frame),
+                data_out: Some(&mut output),
+                ..TestRunOptions::default()
+            };
+            let program = classifier(ebpf, HostProgram::NicIngress.name()).expect("loaded");
+            let run = program.test_run(options).expect("it runs");
+            assert_eq!(run.return_value, 2, "the pause goes no further");
+            let nics: HashMap<_, u32, Row<NicRow>> = map(ebpf, NICS).expect("the map");
+            let Row(nic) = nics.get(&LOOPBACK, 0).expect("the row");
+            nic
+        };
+
+        let other = hear(&mut ebpf, &pause(PFC_PRIORITY + 1, 60_000));
+        assert_eq!(other.paused_at_ns, 0, "another priority");
+        let paused = hear(&mut ebpf, &pause(PFC_PRIORITY, 60_000));
+        assert_eq!(
+            paused.paused_until_ns - paused.paused_at_ns,
+            60_000 * 10_240
+        );
+        let prolonged = hear(&mut ebpf, &pause(PFC_PRIORITY, 60_000));
+        assert_eq!(prolonged.paused_at_ns, paused.paused_at_ns);
+        assert!(prolonged.paused_until_ns > paused.paused_until_ns);
+        // A pause of no time ends it.
+        let ended = hear(&mut ebpf, &pause(PFC_PRIORITY, 0));
+        assert_eq!(ended.paused_at_ns, 0);
+        assert!(ended.stopped_ns > 0);
+
+        let mut ring: RingBuf<_> = map(&mut ebpf, PAUSES).expect("the ring");
+        let item = ring.next().expect("one pause is over");
+        let record: PauseRecord = bytemuck::pod_read_unaligned(&item);
+        assert_eq!(
+            (record.ifindex, record.from_ns),
+            (LOOPBACK, paused.paused_at_ns)
+        );
+        assert_eq!(record.until_ns - record.from_ns, ended.stopped_ns);
+    }
 }

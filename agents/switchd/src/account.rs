@@ -176,6 +176,8 @@ mod tests {
         assert!((flows.bytes..4 * flows.bytes).contains(&kernel_bytes));
         let names: Vec<_> = account.maps.iter().map(|map| &*map.name).collect();
         let expected = [
+            "buffers",
+            "calendar",
             "counters",
             "decisions",
             "demands",
@@ -186,8 +188,10 @@ mod tests {
         ];
         assert_eq!(names, expected);
 
-        // The scratch row is the program's own.
-        let shared = account.maps.into_iter().filter(|map| map.name != "scratch");
+        // The scratch row and what PFC counts are the program's own.
+        let own = ["buffers", "calendar", "scratch"];
+        let maps = account.maps.into_iter();
+        let shared = maps.filter(|map| !own.contains(&&*map.name));
         let shared = shared.map(|map| MapAccount {
             kernel_bytes: None,
             ..map

@@ -30,6 +30,7 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
                 k_max: Bytes::new(50_000),
                 p_max: Ratio::ONE,
             }),
+            ingress: None,
         }
     };
     let candidate = |port, c_path| CandidateConfig {
@@ -57,6 +58,7 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
             addr: Ipv4Addr::new(10, 1, 0, 0),
             prefix_len: 16,
         },
+        shared_buffer: None,
         start_ns: Nanos::ZERO,
         sample_interval_ns: Nanos::from_millis(1),
         record_interval_ns: Nanos::from_millis(10),

@@ -3,6 +3,7 @@
 use lab_abi::{
     Preset,
     dcqcn::{CongestionPoint, MAX_THRESHOLD},
+    pfc::SharedBuffer,
     rows::{
         CandidateRow, DestinationRow, MAX_PORTS, MAX_SIZE_THRESHOLDS, MECHANISM_BUCKETS,
         MECHANISM_LCMP, PortQueueRow, PortRow, PrefixKey, SizeThresholdRow, SwitchParams,
@@ -11,9 +12,9 @@ use lab_abi::{
     wire::{AgentConfig, PortConfig},
 };
 use lab_policy::lcmp::Levels;
-use lab_units::{Nanos, PortId};
+use lab_units::{Bytes, Nanos, PortId};
 
-use crate::shared::port_state;
+use crate::{buffer::shared_buffer, shared::port_state};
 
 /// Slot of each port: its index in the configuration.
 #[derive(Clone, Debug)]
@@ -39,6 +40,7 @@ impl Slots {
 #[derive(Clone, Debug)]
 pub struct Tables {
     pub(crate) switch: SwitchTable,
+    pub(crate) buffer: Option<SharedBuffer>,
     pub(crate) destinations: Vec<(PrefixKey, DestinationRow)>,
 }
 
@@ -52,6 +54,7 @@ impl Tables {
         let rows = 0..config.destinations.len();
         Self {
             switch: switch_table(config, links, before),
+            buffer: shared_buffer(config, links),
             destinations: rows.map(|row| destination(config, row, &slots)).collect(),
         }
     }
@@ -76,31 +79,47 @@ fn switch_table(config: &AgentConfig, links: &[(u32, bool)], before: &SwitchTabl
         *row = PortQueueRow {
             busy_until_ns: row.busy_until_ns,
             marks: row.marks,
-            ..queue(port)
+            ..queue(config, port)
         };
     }
     table
 }
 
 /// Returns the queue of a port, empty.
-pub(crate) fn queue(port: &PortConfig) -> PortQueueRow {
-    let Some(ecn) = port.ecn else {
+pub(crate) fn queue(config: &AgentConfig, port: &PortConfig) -> PortQueueRow {
+    if port.ecn.is_none() && config.shared_buffer.is_none() {
         return PortQueueRow::default();
-    };
-    let wait = |queue| port.rate_bps.serialize(queue).map_or(u64::MAX, Nanos::get);
-    let threshold = |queue| (wait(queue) >> WAIT_UNIT_BITS).min(MAX_THRESHOLD);
+    }
+    let threshold = |queue| (wait(port, queue) >> WAIT_UNIT_BITS).min(MAX_THRESHOLD);
+    let congestion = port.ecn.map(|ecn| CongestionPoint {
+        k_min: threshold(ecn.k_min),
+        k_max: threshold(ecn.k_max),
+        p_max_q32: ecn.p_max.scale_nearest(1 << 32),
+    });
     let byte_time = (NANOS_OF_BIT_PER_BYTE << 20) / u128::from(port.rate_bps.get());
+    let limit = config
+        .shared_buffer
+        .map_or(port.buffer_bytes, |it| it.bytes);
     PortQueueRow {
         byte_time_q20: u64::try_from(byte_time).map_or(MAX_BYTE_TIME, |it| it.min(MAX_BYTE_TIME)),
-        max_wait_ns: wait(port.buffer_bytes),
-        congestion: CongestionPoint {
-            k_min: threshold(ecn.k_min),
-            k_max: threshold(ecn.k_max),
-            p_max_q32: ecn.p_max.scale_nearest(1 << 32),
-        },
+        max_wait_ns: wait(port, limit),
+        congestion: congestion.unwrap_or(UNMARKED),
         ..PortQueueRow::default()
     }
 }
+
+/// Time in which a port sends a queue, ns.
+pub(crate) fn wait(port: &PortConfig, queue: Bytes) -> u64 {
+    let time = port.rate_bps.serialize(queue);
+    time.map_or(u64::MAX, Nanos::get)
+}
+
+/// Thresholds that no packet meets.
+pub(crate) const UNMARKED: CongestionPoint = CongestionPoint {
+    k_min: u64::MAX,
+    k_max: u64::MAX,
+    p_max_q32: 0,
+};
 
 /// Time of a byte at 1 bit/s, ns.
 const NANOS_OF_BIT_PER_BYTE: u128 = 8_000_000_000;
@@ -177,7 +196,11 @@ pub(crate) fn destination(
 
 #[cfg(test)]
 mod tests {
-    use lab_abi::{LcmpConfig, rows::PORT_ALIVE, wire::PolicyConfig};
+    use lab_abi::{
+        LcmpConfig,
+        rows::PORT_ALIVE,
+        wire::{PolicyConfig, SharedBufferConfig},
+    };
 
     use super::*;
     use crate::example;
@@ -254,10 +277,29 @@ mod tests {
     }
 
     #[test]
+    fn under_pfc_every_queue_is_timed_and_may_fill_the_shared_buffer() {
+        let mut config = example::config(PolicyConfig::Buckets);
+        config.shared_buffer = Some(SharedBufferConfig {
+            bytes: Bytes::new(400_000),
+            shared_bytes: Bytes::new(300_000),
+        });
+        let [towards_hosts, marking] = [0, 1].map(|port| queue(&config, &config.ports[port]));
+        for queue in [towards_hosts, marking] {
+            assert_eq!(
+                (queue.byte_time_q20, queue.max_wait_ns),
+                (1_000 << 20, 400_000_000)
+            );
+        }
+        assert_eq!(towards_hosts.congestion, UNMARKED);
+        assert_eq!(marking.congestion.k_min, 10_000_000 / 64);
+    }
+
+    #[test]
     fn thresholds_and_times_of_slow_ports_are_bounded() {
-        let mut port = example::config(PolicyConfig::Buckets).ports[1].clone();
+        let config = example::config(PolicyConfig::Buckets);
+        let mut port = config.ports[1].clone();
         port.rate_bps = example::rate(1);
-        let queue = queue(&port);
+        let queue = queue(&config, &port);
         assert_eq!(queue.byte_time_q20, MAX_BYTE_TIME);
         let congestion = queue.congestion;
         let thresholds = (congestion.k_min, congestion.k_max);

@@ -32,6 +32,7 @@
 pub mod account;
 mod agent;
 pub mod attach;
+mod buffer;
 mod clock;
 mod controller;
 mod error;

@@ -13,8 +13,9 @@ use aya::{
     },
 };
 use bytemuck::Pod;
-use lab_abi::rows::{
-    Counters, DecisionRecord, DestinationRow, FlowEntry, FlowKey, PrefixKey, SwitchTable,
+use lab_abi::{
+    pfc::SharedBuffer,
+    rows::{Counters, DecisionRecord, DestinationRow, FlowEntry, FlowKey, PrefixKey, SwitchTable},
 };
 
 use crate::{
@@ -26,6 +27,9 @@ use crate::{
 
 /// Object of the agent's own program, built by `agents/ebpf/build.sh`.
 pub const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o");
+
+/// Map of the shared buffer.
+const BUFFERS: &str = "buffers";
 
 /// Name of every switch program.
 pub(crate) const PROGRAM: &str = "switch_ingress";
@@ -62,6 +66,8 @@ pub struct Program {
     destinations: LpmTrie<MapData, [u8; 4], Row<DestinationRow>>,
     counters: PerCpuArray<MapData, Row<Counters>>,
     demands: PerCpuArray<MapData, u64>,
+    /// Shared buffer; a program of the user's own may have none.
+    buffers: Option<Array<MapData, Row<SharedBuffer>>>,
     /// Result of loading the program that marks ports dead.
     carrier: Result<(), SwitchdError>,
     /// Time the kernel took to check and load the program, in nanoseconds.
@@ -107,6 +113,7 @@ impl Program {
             destinations: take(&mut ebpf, "destinations")?,
             counters: take(&mut ebpf, "counters")?,
             demands: take(&mut ebpf, "demands")?,
+            buffers: take(&mut ebpf, BUFFERS).ok(),
             carrier,
             load_ns,
             ebpf,
@@ -123,6 +130,11 @@ impl Program {
     /// Writes the tables of a switch.
     pub fn install(&mut self, tables: &Tables) -> Result<(), SwitchdError> {
         self.set_table(&tables.switch)?;
+        if let Some(buffer) = tables.buffer {
+            let missing = SwitchdError::Missing { name: BUFFERS };
+            let written = self.buffers.as_mut().ok_or(missing)?.set(0, Row(buffer), 0);
+            written.map_err(SwitchdError::map("write", BUFFERS))?;
+        }
         let mut rows = tables.destinations.iter();
         rows.try_for_each(|(prefix, row)| self.set_destination(*prefix, row))
     }
@@ -265,12 +277,13 @@ mod tests {
 
     use lab_abi::{
         dcqcn::{CongestionPoint, MAX_THRESHOLD},
+        pfc::IngressPort,
         rows::{CandidateRow, PORT_ALIVE, PortQueueRow},
     };
     use lab_policy::{FlowTuple, flow_hash, packet_hash};
 
     use super::*;
-    use crate::{flow_gc, frame::roce_frame};
+    use crate::{flow_gc, frame::roce_frame, install::UNMARKED};
 
     fn flow(number: u16) -> FlowKey {
         let (src, dst) = (Ipv4Addr::new(10, 1, 0, 1), Ipv4Addr::new(10, 8, 0, 1));
@@ -366,6 +379,84 @@ mod tests {
             "{counted}, {marked}"
         );
         assert!((2_000..3_000).contains(&counted), "{counted} of 6,000");
+    }
+
+    /// Sends packets of 1,000 B into a queue of half a second until one is dropped, and returns how many went in.
+    fn fill(program: &mut Program, table: &mut SwitchTable, port: IngressPort) -> u64 {
+        let half = 500_000_000;
+        table.queues[0] = PortQueueRow {
+            busy_until_ns: crate::now().expect("a clock").get() + half,
+            byte_time_q20: 1,
+            max_wait_ns: 2 * half,
+            congestion: UNMARKED,
+            ..PortQueueRow::default()
+        };
+        program.set_table(table).expect("written");
+        let mut buffer = SharedBuffer {
+            shared: 40_000,
+            slot_bits: 21, // 512 slots are a second
+            count: 1,
+            ..SharedBuffer::default()
+        };
+        buffer.ports[0] = IngressPort {
+            ifindex: 1, // of the packets of a test
+            headroom: 10_000,
+            threshold_shift: 1,
+            ..port
+        };
+        let buffers = program.buffers.as_mut().expect("the map");
+        buffers.set(0, Row(buffer), 0).expect("written");
+        (0..)
+            .find(|_| is_dropped(program))
+            .expect("a buffer has an end")
+    }
+
+    fn is_dropped(program: &mut Program) -> bool {
+        let mut output = [0; 1_024];
+        let frame = roce_frame(flow(7), 1, 64, 946);
+        assert_eq!(frame.bytes.len(), 1_000);
+        let run = program.test_run(&frame.bytes, &mut output);
+        run.expect("it runs").return_value == 2
+    }
+
+    /// 17,000 B are the reserve of 4,096 and less than half of what is then free of 40,000; 10,000 are the
+    /// headroom. The simulator's buffer takes as many.
+    #[test]
+    fn a_port_takes_its_reserve_its_share_and_its_headroom_then_drops_until_packets_have_left() {
+        let Some((mut program, mut table)) = with_one_port("shared buffer") else {
+            return;
+        };
+        let port = IngressPort::default();
+        assert_eq!(fill(&mut program, &mut table, port), 27);
+        let counters = program.counters().expect("readable");
+        let found = (counters.not_paused, counters.pauses, counters.buffer_drops);
+        assert_eq!(found, (10, 0, 1));
+
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        assert!(!is_dropped(&mut program));
+        let buffers = program.buffers.as_ref().expect("the map");
+        let Row(buffer) = buffers.get(&0, 0).expect("readable");
+        let [port, ..] = buffer.ports;
+        assert_eq!((buffer.used, port.bytes, port.headroom_bytes), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_host_is_paused_once_until_its_packets_will_have_left() {
+        let Some((mut program, mut table)) = with_one_port("pauses") else {
+            return;
+        };
+        let port = IngressPort {
+            quantum_ns: 10_240,
+            ..IngressPort::default()
+        };
+        assert_eq!(fill(&mut program, &mut table, port), 27);
+        let counters = program.counters().expect("readable");
+        assert_eq!((counters.not_paused, counters.pauses), (0, 1));
+        let buffers = program.buffers.as_ref().expect("the map");
+        let Row(buffer) = buffers.get(&0, 0).expect("readable");
+        let late = buffer.ports[0].paused_until_ns - table.queues[0].busy_until_ns;
+        // The end of a slot, in whole quanta.
+        assert!(late <= (1 << 21) + 10_240, "{late}");
     }
 
     #[test]

@@ -10,11 +10,14 @@ use std::{
 };
 
 use aya::maps::Map;
-use lab_abi::rows::{MAX_PORTS, PORT_ALIVE, PortQueueRow, PortRow, SwitchParams, SwitchTable};
+use lab_abi::{
+    dcqcn::CongestionPoint,
+    rows::{MAX_PORTS, PORT_ALIVE, PortQueueRow, PortRow, SwitchParams, SwitchTable},
+};
 use lab_policy::lcmp::Levels;
 use memmap2::{MmapOptions, MmapRaw};
 
-use crate::SwitchdError;
+use crate::{SwitchdError, install::UNMARKED};
 
 /// Mapped table, for the words that change while the program runs.
 pub(crate) struct SharedTable {
@@ -110,7 +113,9 @@ impl SharedTable {
     /// Returns the number of packets that a port has marked; none if it marks none.
     pub(crate) fn marks(&self, slot: usize) -> Option<u64> {
         let read = |field| self.queue_word(slot, field).load(Ordering::Relaxed);
-        let marks_any = read(offset_of!(PortQueueRow, byte_time_q20)) != 0;
+        let has_queue = read(offset_of!(PortQueueRow, byte_time_q20)) != 0;
+        let k_min = offset_of!(PortQueueRow, congestion) + offset_of!(CongestionPoint, k_min);
+        let marks_any = has_queue && read(k_min) != UNMARKED.k_min;
         marks_any.then(|| read(offset_of!(PortQueueRow, marks)))
     }
 

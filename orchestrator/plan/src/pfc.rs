@@ -1,11 +1,11 @@
-//! Headroom of priority flow control, and switches whose buffers do not hold it.
+//! Shared buffers of switches under priority flow control, and those that do not hold their headrooms.
 
 use lab_units::{BitsPerSec, Bytes, Nanos, NodeId, Semantics};
 
 use crate::{
     frame,
     model::{Link, Node, Role},
-    transport::TransportPlan,
+    transport::{HostProfile, TransportPlan},
 };
 
 /// Bytes of a pause frame: a control frame of the minimum Ethernet size (IEEE 802.1Qbb).
@@ -18,12 +18,85 @@ pub const RESERVE: u64 = 4_096;
 pub const CLASSES: u64 = 8;
 
 /// Returns the bytes that a peer sends until a pause arrives: those of a round trip and of the packets just
-/// begun at both ends (IEEE 802.1Qbb, annex N), `in_flight` being the bytes of a round trip.
+/// begun at both ends (IEEE 802.1Qbb, annex N), `in_flight` being the bytes of a round trip. SoftRoCE's pacer
+/// may have let another packet go, by a timer that was late for the one before.
 #[must_use]
-pub const fn headroom(in_flight: u64, largest_packet: u32) -> u64 {
+pub const fn headroom(in_flight: u64, largest_packet: u32, profile: HostProfile) -> u64 {
+    let begun = match profile {
+        HostProfile::Rnic => 2,
+        HostProfile::Rxe => 3,
+    };
     in_flight
-        .saturating_add(2 * largest_packet as u64)
+        .saturating_add(begun * largest_packet as u64)
         .saturating_add(FRAME)
+}
+
+/// Returns the shift that gives a port's share of the free bytes; a faster port has a larger share.
+#[must_use]
+pub fn threshold_shift(rate: BitsPerSec, nic_rate: BitsPerSec) -> u32 {
+    let times = rate.get() / nic_rate.get().max(1);
+    SLOW_PORT_SHIFT.saturating_sub(times.checked_ilog2().unwrap_or(0))
+}
+
+/// Shift of a port at the hosts' rate, an eighth: HPCC's NS-3 MMU, which the artifact extends.
+const SLOW_PORT_SHIFT: u32 = 3;
+
+/// Returns the rate of the hosts' NICs, which counts as that of all; `None` without hosts.
+#[must_use]
+pub fn nic_rate(nodes: &[Node], links: &[Link]) -> Option<BitsPerSec> {
+    let host = nodes.iter().find(|node| node.role == Role::Host)?;
+    let link = host.ports.first()?.link();
+    Some(links[link.index()].emu.rate_bps)
+}
+
+/// Shared buffer of a switch, emulated.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SharedBuffer {
+    /// All bytes.
+    pub bytes: Bytes,
+    /// Bytes that the ports share: without their reserves and headrooms.
+    pub shared: Bytes,
+    /// Headroom of each port, 0 for one that drops instead of sending a pause.
+    pub headrooms: Vec<u64>,
+}
+
+/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. If reserves and
+/// headrooms leave nothing to share, the largest headrooms are given up one after the other.
+#[must_use]
+pub fn shared_buffer(
+    switch: &Node,
+    links: &[Link],
+    transport: &TransportPlan,
+) -> Option<SharedBuffer> {
+    let bytes = match switch.role {
+        Role::Host => return None,
+        Role::DciSwitch => transport.dci_buffer_bytes,
+        Role::Leaf | Role::Spine => transport.fabric_buffer_bytes,
+    };
+    let mut headrooms = headrooms(switch, links, transport);
+    for port in given_up(bytes, &headrooms) {
+        headrooms[port] = 0;
+    }
+    Some(SharedBuffer {
+        bytes,
+        shared: Bytes::new(bytes.get().saturating_sub(total(&headrooms))),
+        headrooms,
+    })
+}
+
+/// Returns the headrooms that a switch's ports need.
+fn headrooms(switch: &Node, links: &[Link], transport: &TransportPlan) -> Vec<u64> {
+    let largest = frame::data(u64::from(transport.payload_bytes), 0);
+    let largest = u32::try_from(largest).unwrap_or(u32::MAX);
+    let ports = switch.ports.iter().map(|port| {
+        let wire = &links[port.link().index()].emu;
+        headroom(
+            in_flight(wire.rate_bps, wire.delay_ns),
+            largest,
+            transport.profile,
+        )
+    });
+    ports.collect()
 }
 
 /// A switch whose buffer does not hold the headrooms of all its ports.
@@ -50,24 +123,15 @@ pub fn overcommitted(
     if !transport.pfc || transport.semantics == Semantics::Artifact {
         return Vec::new();
     }
-    let largest = frame::data(u64::from(transport.payload_bytes), 0);
-    let largest = u32::try_from(largest).unwrap_or(u32::MAX);
     let of_switch = |(id, node): (u32, &Node)| {
-        let buffer = match node.role {
-            Role::Host => return None,
-            Role::DciSwitch => transport.dci_buffer_bytes,
-            Role::Leaf | Role::Spine => transport.fabric_buffer_bytes,
-        };
-        let headrooms = node.ports.iter().map(|port| {
-            let wire = &links[port.link().index()].emu;
-            headroom(in_flight(wire.rate_bps, wire.delay_ns), largest)
-        });
-        let headrooms: Vec<u64> = headrooms.collect();
-        let lossy_ports = given_up(buffer, &headrooms);
+        let buffer = shared_buffer(node, links, transport)?;
+        let ports = (0..).zip(&buffer.headrooms);
+        let lossy = ports.filter(|(_, headroom)| **headroom == 0);
+        let lossy_ports: Vec<usize> = lossy.map(|(port, _)| port).collect();
         (!lossy_ports.is_empty()).then(|| Overcommitted {
             switch: NodeId(id),
-            buffer,
-            needed: Bytes::new(total(&headrooms)),
+            buffer: buffer.bytes,
+            needed: Bytes::new(total(&headrooms(node, links, transport))),
             lossy_ports,
         })
     };

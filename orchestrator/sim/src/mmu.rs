@@ -237,10 +237,8 @@ mod tests {
             (13_333..=4_096 + 14_333).contains(&stopped_at),
             "{stopped_at}"
         );
-        assert!(
-            taken >= stopped_at + 9_000,
-            "the headroom was there: {taken}"
-        );
+        // 17,000 B in reserve and share, then the headroom, as the lab's switches take.
+        assert_eq!(taken, 27_000);
         assert!(
             mmu.admit(1, DATA_CLASS, 1_000),
             "the other port has its own"

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::flows::{Flows, Recorded};
 use crate::{
     error::ReportError,
-    frames::{self, DirectionSeries, LinkUse, Rates, TimeGrid},
+    frames::{self, DirectionSeries, LinkUse, Pauses, Rates, TimeGrid},
 };
 
 /// One direction of a link in both runs, in each over all repetitions.
@@ -55,6 +55,15 @@ pub struct CnpPair {
     pub cnps: [u64; 2],
 }
 
+/// Pauses under one policy in both runs, in each over all repetitions.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct PausePair {
+    /// Label of the policy.
+    pub policy: String,
+    /// Sum of the times that PFC paused ports in each run.
+    pub paused_ns: [Nanos; 2],
+}
+
 /// Links and rates of both runs.
 #[derive(Debug)]
 pub struct Links {
@@ -62,6 +71,8 @@ pub struct Links {
     pub pairs: Vec<LinkPair>,
     /// CNPs by policy; empty unless both runs sampled rates.
     pub cnps: Vec<CnpPair>,
+    /// Pauses by policy; empty without PFC.
+    pub pauses: Vec<PausePair>,
     /// Links and rates over time.
     pub over_time: OverTime,
     /// Number of truncated rows of each run.
@@ -92,6 +103,7 @@ impl Links {
         let mut sides: BTreeMap<[String; 4], [LinkSide; 2]> = BTreeMap::new();
         let mut directions = [Vec::new(), Vec::new()];
         let mut rates = [Rates::new(), Rates::new()];
+        let mut pauses = [BTreeMap::new(), BTreeMap::new()];
         let mut truncated = [0; 2];
         for (index, run) in runs.into_iter().enumerate() {
             // Without the maxima that only a simulated port counts, so that samples meet samples.
@@ -104,7 +116,9 @@ impl Links {
             directions[index] = links.over_time;
             let truncated_rates;
             (rates[index], truncated_rates) = frames::rates(run, &grid)?;
-            truncated[index] = links.truncated + truncated_rates;
+            let truncated_pauses;
+            (pauses[index], truncated_pauses) = frames::pauses(run, &grid)?;
+            truncated[index] = links.truncated + truncated_rates + truncated_pauses;
         }
         let is_compared = |policy: &String| flows.policies.contains(policy);
         let pairs = sides.into_iter().filter(|([policy, ..], sides)| {
@@ -121,6 +135,7 @@ impl Links {
         Ok(Self {
             pairs: pairs.map(pair).collect(),
             cnps: cnps(&flows.policies, &rates),
+            pauses: paused(&flows.policies, &pauses),
             over_time: OverTime {
                 grid,
                 links: directions,
@@ -139,6 +154,18 @@ fn side(one: &LinkUse) -> LinkSide {
         marks: one.marks,
         drops: one.drops,
     }
+}
+
+fn paused(policies: &[String], runs: &[BTreeMap<String, Pauses>; 2]) -> Vec<PausePair> {
+    let of_policy = |policy: &String| {
+        let pauses = runs.each_ref().map(|run| run.get(policy));
+        let pair = PausePair {
+            policy: policy.clone(),
+            paused_ns: pauses.map(|it| it.map_or(Nanos::ZERO, Pauses::total)),
+        };
+        pauses.iter().any(Option::is_some).then_some(pair)
+    };
+    policies.iter().filter_map(of_policy).collect()
 }
 
 fn cnps(policies: &[String], [first, second]: &[Rates; 2]) -> Vec<CnpPair> {

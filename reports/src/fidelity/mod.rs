@@ -37,7 +37,7 @@ use crate::{
 pub use agreement::{Agreement, BinPoint, Differences};
 pub use bounds::{Bound, Bounds, Broken, ParseBoundError};
 pub use error::FidelityError;
-pub use links::{CnpPair, LinkPair, LinkSide};
+pub use links::{CnpPair, LinkPair, LinkSide, PausePair};
 pub use worst::{Bottleneck, FlowSide, Queue, WorstFlow};
 
 /// A comparison of two runs of one plan.
@@ -59,6 +59,8 @@ pub struct Fidelity {
     pub links: Vec<LinkPair>,
     /// CNPs by policy; empty unless both runs sampled rates.
     pub cnps: Vec<CnpPair>,
+    /// Pauses by policy; empty without PFC.
+    pub pauses: Vec<PausePair>,
     /// Policies that one run alone has, with its name.
     pub in_one_run: Vec<(String, String)>,
     /// Compared flows with the largest |ΔFCT| / FCT, largest first.
@@ -142,6 +144,7 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError>
             all,
             links: links.pairs,
             cnps: links.cnps,
+            pauses: links.pauses,
             in_one_run: in_one_run.collect(),
             worst,
         },

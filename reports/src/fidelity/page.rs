@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use lab_units::Bytes;
+use lab_units::{Bytes, Nanos};
 use maud::{Markup, html};
 
 use super::{Agreement, Broken, Fidelity, FlowSide, LinkPair, LinkSide, RunFacts, WorstFlow};
@@ -229,6 +229,14 @@ fn links(fidelity: &Fidelity) -> Markup {
                 (text::count(usize::try_from(pair.flows).unwrap_or(usize::MAX), "flow"))
                 " whose rates were sampled"
                 @if let Some(change) = change(pair.cnps) { " (" (change) ")" }
+                "."
+            }
+        }
+        @for pair in &fidelity.pauses {
+            p {
+                (swatched(&labels, &pair.policy)) ": PFC paused ports for "
+                (text::time(pair.paused_ns[0])) " and " (text::time(pair.paused_ns[1])) " in all"
+                @if let Some(change) = change(pair.paused_ns.map(Nanos::get)) { " (" (change) ")" }
                 "."
             }
         }

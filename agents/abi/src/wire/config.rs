@@ -36,6 +36,9 @@ pub struct AgentConfig {
     pub destinations: Vec<DestinationConfig>,
     /// Prefix of the datacenter's own hosts, whose traffic is its demand.
     pub local: LocalPrefix,
+    /// Buffer that the ports share under PFC; none: each has a queue of its own, and drops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_buffer: Option<SharedBufferConfig>,
     /// Time of the agent's clock that all intervals count from.
     pub start_ns: Nanos,
     /// Time between two samples of the queues, for policies that use congestion signals.
@@ -148,6 +151,31 @@ pub struct PortConfig {
     pub buffer_bytes: Bytes,
     /// Thresholds of the packets that the queue marks; none: it marks none.
     pub ecn: Option<EcnConfig>,
+    /// The port's part of the shared buffer, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ingress: Option<IngressConfig>,
+}
+
+/// Emulated sizes of a switch's shared buffer.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedBufferConfig {
+    /// All bytes, the limit of each egress queue.
+    pub bytes: Bytes,
+    /// Bytes that the ports share: without their reserves and headrooms.
+    pub shared_bytes: Bytes,
+}
+
+/// Part of a switch's shared buffer that an ingress port has.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct IngressConfig {
+    /// Emulated bytes for packets under way when a pause is sent; 0: the port drops instead.
+    pub headroom_bytes: Bytes,
+    /// The port's share of the free bytes is 2^-`threshold_shift`.
+    pub threshold_shift: u32,
+    /// True if a host is at the other end, which can be paused.
+    pub is_from_host: bool,
 }
 
 /// Marking of packets that meet a queue: none up to `k_min`, all above `k_max`, in between a share that

@@ -11,8 +11,8 @@ pub mod message;
 pub mod validate;
 
 pub use config::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, LocalPrefix, OwnPolicy,
-    PolicyConfig, PortConfig, SizeThreshold,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, IngressConfig,
+    LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig, SizeThreshold,
 };
 pub use message::{
     AgentCommand, AgentMessage, Attachment, BucketRow, CandidateReport, DecisionReport,

@@ -269,6 +269,7 @@ pub(super) mod tests {
             rate_bps: BitsPerSec::new(200_000_000).expect("not zero"),
             buffer_bytes: Bytes::new(6_000_000),
             ecn: None,
+            ingress: None,
         }
     }
 
@@ -295,6 +296,7 @@ pub(super) mod tests {
                 addr: Ipv4Addr::new(10, 1, 0, 0),
                 prefix_len: 16,
             },
+            shared_buffer: None,
             start_ns: Nanos::ZERO,
             sample_interval_ns: Nanos::from_millis(1),
             record_interval_ns: Nanos::from_millis(10),

@@ -113,7 +113,7 @@ impl Agent {
             AgentCommand::SetLink { port, .. } => {
                 self.sampler.provision(&self.config);
                 if let Some(slot) = self.slots.of(*port) {
-                    let queue = install::queue(&self.config.ports[slot]);
+                    let queue = install::queue(&self.config, &self.config.ports[slot]);
                     self.program.table.set_queue(slot, &queue);
                 }
                 return Ok(());

@@ -98,6 +98,9 @@ impl Agent {
             messages_lost: controller.messages_lost,
             samples: self.samples,
             late_samples: self.late_samples,
+            pauses: counters.pauses,
+            not_paused: counters.not_paused,
+            buffer_drops: counters.buffer_drops,
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab_reports::fidelity::{
     self, Agreement, Bounds, Broken, Comparison, Fidelity, FidelityError, LinkPair, LinkSide,
-    Written,
+    PausePair, Written,
 };
 use lab_units::{
     Bytes,
@@ -187,7 +187,20 @@ fn links(fidelity: &Fidelity) -> String {
     }
     match rows.len() {
         1 => String::new(),
-        _ => show::table(0, sides(2), &rows),
+        _ => show::table(0, sides(2), &rows) + &pauses(fidelity),
+    }
+}
+
+/// Returns the times that PFC paused ports, in the first run and the second; nothing without PFC.
+fn pauses(fidelity: &Fidelity) -> String {
+    let of_policy = |pair: &PausePair| {
+        let times = pair.paused_ns.map(|time| time.to_string()).join(" · ");
+        format!("{} {times}", pair.policy)
+    };
+    let pauses: Vec<String> = fidelity.pauses.iter().map(of_policy).collect();
+    match pauses.is_empty() {
+        true => String::new(),
+        false => show::paragraph("paused by PFC: ", &pauses.join("; ")),
     }
 }
 

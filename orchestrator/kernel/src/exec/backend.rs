@@ -2,7 +2,7 @@
 
 use std::{fs, io, os::fd::AsFd, path::PathBuf};
 
-use lab_abi::dcqcn::HostParams;
+use lab_abi::{dcqcn::HostParams, pfc::quantum_ns};
 use lab_dcqcn::parameters;
 use lab_host::{Nic, Setup};
 use rtnetlink::{
@@ -114,6 +114,10 @@ pub(super) fn load_programs(
         Ok(Nic {
             ifindex: index(&nic.dev)?,
             line_bps: nic.rate.get(),
+            quantum_ns: match programs.pfc {
+                true => quantum_ns(nic.rate),
+                false => 0,
+            },
         })
     };
     let setup = Setup {

@@ -1,10 +1,11 @@
 //! RDMA devices of hosts and their GIDs.
 
-use std::{fs, net::Ipv4Addr, path::PathBuf, thread::sleep, time::Duration};
+use std::{collections::BTreeMap, fs, net::Ipv4Addr, path::PathBuf, thread::sleep, time::Duration};
 
 use lab_host::{HostError, HostMaps};
 use lab_plan::model::{Plan, Role};
-use lab_units::NodeId;
+use lab_units::{NodeId, PortId};
+use nix::net::if_::if_nametoindex;
 
 use super::{Lab, LabErrorKind};
 use crate::{
@@ -55,6 +56,22 @@ impl Lab {
         dcqcn
             .map(|_| HostMaps::open(&layout.host_directory()))
             .transpose()
+    }
+
+    /// Returns the ports of hosts' NICs in the root namespace by interface index.
+    #[must_use]
+    pub fn nics(&self) -> BTreeMap<u32, PortId> {
+        let hosts = self
+            .plan
+            .nodes
+            .iter()
+            .filter(|node| node.role == Role::Host);
+        let ports = hosts.flat_map(|host| &host.ports);
+        let index = |id: &PortId| {
+            let dev = self.plan.ports[id.index()].interface.as_str();
+            Some((if_nametoindex(dev).ok()?, *id))
+        };
+        ports.filter_map(index).collect()
     }
 
     /// Restores the lab's initial state: undoes the faults of links and replaces all RDMA devices, so

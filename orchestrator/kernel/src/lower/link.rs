@@ -126,7 +126,10 @@ pub(crate) fn egress(
     let wire = &link.emu;
     let full = layout.options.delay_lines;
     let first = match link.kind {
-        LinkKind::InterDc => Qdisc::Tbf(shaper(layout, wire, wire.buffer_bytes)),
+        LinkKind::InterDc => {
+            let limit = layout.plan.transport.queue_limit(wire);
+            Qdisc::Tbf(shaper(layout, wire, limit))
+        }
         LinkKind::Fabric | LinkKind::Host if full => Qdisc::Netem(Netem {
             limit: link.queue_packets(node.role, layout.frame()),
             ..line(wire)

@@ -116,6 +116,7 @@ fn host_programs(layout: &Layout<'_>, dcqcn: &DcqcnConfig) -> HostPrograms {
         directory: layout.host_directory(),
         pacer: layout.pacer_dev(),
         nics: hosts.flat_map(|host| host.ports.iter().map(nic)).collect(),
+        pfc: layout.plan.transport.has_pfc_in_lab(),
         qps: max_flows(layout.plan).saturating_add(SPARE_QPS),
         dcqcn: dcqcn.clone(),
         horizon: HORIZON,
@@ -129,6 +130,7 @@ fn fq(layout: &Layout<'_>) -> Fq {
         limit: packets.max(MIN_FQ_LIMIT),
         // A socket may serve several QPs.
         flow_limit: packets.max(MIN_FQ_LIMIT),
+        orphan_mask: PACKETS_APART,
         horizon: MAX_PARKED,
     }
 }
@@ -143,6 +145,10 @@ fn max_flows(plan: &Plan) -> u32 {
 /// Time after which a parked packet is looked at again at the earliest: a shorter one costs CPU and was
 /// not measured to raise rates sooner.
 const HORIZON: Nanos = Nanos::from_millis(5);
+
+/// Mask of the hashes by which fq knows flows: each packet has its own, so that none is held back until another's
+/// time.
+const PACKETS_APART: u32 = (1 << 24) - 1;
 
 /// Longest time in fq; no packet is given a longer one, unless the timer's interval is over 7 s.
 const MAX_PARKED: Nanos = Nanos::from_millis(60_000);

@@ -1,14 +1,15 @@
 //! Configuration of a DCI switch's agent, from the plan.
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, LocalPrefix, OwnPolicy,
-    PolicyConfig, PortConfig, SizeThreshold,
+    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, IngressConfig,
+    LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig, SizeThreshold,
 };
 use lab_plan::{
-    model::{Candidate, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan},
+    model::{Candidate, Link, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan},
+    pfc::{self, SharedBuffer},
     size_thresholds,
 };
-use lab_units::{Nanos, PortId};
+use lab_units::{Bytes, Nanos, PortId};
 
 /// Returns the configuration of the agent of the switch at `switch_index`. The launcher adds the lab's
 /// name, the controller's socket and the directory of pinned maps.
@@ -16,6 +17,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
     let switch = &plan.switches[switch_index];
     let dc = plan.nodes[switch.node.index()].dc;
     let memory = Memory::of(plan, &run.policy);
+    let buffer = shared_buffer(plan, switch);
     let dc = &plan.dcs[dc.index()];
     AgentConfig {
         lab: String::new(),
@@ -36,12 +38,16 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         },
         time_scale: plan.scale.time,
         size_scale: plan.scale.size,
-        ports: ports(plan, switch),
+        ports: ports(plan, switch, buffer.as_ref()),
         destinations: destinations(plan, run, switch_index),
         local: LocalPrefix {
             addr: dc.prefix.addr,
             prefix_len: dc.prefix.len,
         },
+        shared_buffer: buffer.map(|buffer| SharedBufferConfig {
+            bytes: buffer.bytes,
+            shared_bytes: buffer.shared,
+        }),
         start_ns: Nanos::ZERO,
         sample_interval_ns: memory.sample,
         record_interval_ns: plan.measure.queues_ns,
@@ -127,8 +133,25 @@ pub(super) fn ecn(kind: LinkKind, wire: &WirePlan) -> Option<EcnConfig> {
     })
 }
 
-fn ports(plan: &Plan, switch: &Switch) -> Vec<PortConfig> {
-    let of_port = |id: PortId| {
+/// Returns the shared buffer of a switch, if the lab has PFC.
+fn shared_buffer(plan: &Plan, switch: &Switch) -> Option<SharedBuffer> {
+    if !plan.transport.has_pfc_in_lab() {
+        return None;
+    }
+    let node = &plan.nodes[switch.node.index()];
+    pfc::shared_buffer(node, &plan.links, &plan.transport)
+}
+
+fn ports(plan: &Plan, switch: &Switch, buffer: Option<&SharedBuffer>) -> Vec<PortConfig> {
+    let nic_rate = pfc::nic_rate(&plan.nodes, &plan.links);
+    let ingress = |place: usize, link: &Link| {
+        Some(IngressConfig {
+            headroom_bytes: Bytes::new(*buffer?.headrooms.get(place)?),
+            threshold_shift: pfc::threshold_shift(link.emu.rate_bps, nic_rate?),
+            is_from_host: link.kind == LinkKind::Host,
+        })
+    };
+    let of_port = |(place, id): (usize, PortId)| {
         let link = &plan.links[id.link().index()];
         PortConfig {
             id,
@@ -140,12 +163,14 @@ fn ports(plan: &Plan, switch: &Switch) -> Vec<PortConfig> {
             rate_bps: link.emu.rate_bps,
             buffer_bytes: link.emu.buffer_bytes,
             ecn: ecn(link.kind, &link.emu),
+            ingress: ingress(place, link),
         }
     };
     plan.nodes[switch.node.index()]
         .ports
         .iter()
         .copied()
+        .enumerate()
         .map(of_port)
         .collect()
 }

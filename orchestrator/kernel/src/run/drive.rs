@@ -130,9 +130,13 @@ impl Runner<'_> {
         let plan = self.plan;
         let name = |dc: DcId| plan.dcs[dc.index()].name.clone();
         let label = running.repetition.label();
-        if let Some(maps) = self.lab.host_maps().map_err(LabErrorKind::from)? {
+        if let Some(mut maps) = self.lab.host_maps().map_err(LabErrorKind::from)? {
             let added = report.add_hosts(&label, &maps);
             added.map_err(LabErrorKind::from)?;
+            let pauses = maps.take_pauses(MonotonicTime::now().as_nanos());
+            let pauses = pauses.map_err(LabErrorKind::from)?;
+            let rows = running.repetition.pauses(&pauses, &self.lab.nics());
+            self.records.append(&rows)?;
         }
         report.end_repetition(&label, running.repetition.unreachable(), name);
         report.work.lab_ns = report

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::{
     dcqcn::{DcqcnParams, PacedQp, QpKey},
+    pfc::PauseRecord,
     wire::{AgentCommand, AgentMessage, Demands, Stats},
 };
 use lab_perftest::{Event, FlowOutcome, MonotonicTime, Status, Tool};
@@ -12,8 +13,8 @@ use lab_plan::{
     model::{Flow, Plan, PolicyRun},
 };
 use lab_recorder::RowBatch;
-use lab_records::{ChangeKind, FlowRow, LiveChange, RateRow, SplitRow};
-use lab_units::{DcId, FlowId, Nanos, show::about_time};
+use lab_records::{ChangeKind, FlowRow, LiveChange, PfcRow, RateRow, SplitRow};
+use lab_units::{DcId, FlowId, Nanos, PortId, show::about_time};
 
 use super::{AgentError, RunError, agents::AgentEvent, rows::ReportRows};
 
@@ -181,6 +182,21 @@ impl<'a> Repetition<'a> {
         qp: (PacedQp, &DcqcnParams),
     ) -> Option<RateRow> {
         self.rows.rate(now, flow, qp)
+    }
+
+    /// Returns the rows of the pauses of NICs, in their order; `nics` are the ports by interface index.
+    pub(super) fn pauses(
+        &self,
+        pauses: &[PauseRecord],
+        nics: &BTreeMap<u32, PortId>,
+    ) -> Vec<PfcRow> {
+        let rows = pauses.iter().filter_map(|pause| {
+            let nic = *nics.get(&pause.ifindex)?;
+            Some(self.rows.pause(nic, pause))
+        });
+        let mut rows: Vec<PfcRow> = rows.flatten().collect();
+        rows.sort_by_key(|row| row.time_ns);
+        rows
     }
 
     /// Handles an input and returns its effects.

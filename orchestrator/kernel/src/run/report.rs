@@ -110,6 +110,7 @@ impl RunReport {
             (counts.dropped, "packets were dropped by the pacer"),
             (out_of_order, "packets left the pacer out of order"),
             (counts.lost_cnps, "CNPs could not be sent"),
+            (counts.lost_pauses, "pauses were not recorded"),
         ];
         self.conduct.switches.extend(doubts.iter().filter_map(said));
         Ok(())
@@ -138,6 +139,10 @@ impl RunReport {
                     stats.records_lost,
                     "decisions were not recorded: the ring buffer was full",
                 ),
+                (
+                    stats.not_paused,
+                    "packets came from senders that PFC had to pause and that are no hosts",
+                ),
             ];
             let warnings = [
                 (stats.evicted, "flows were evicted from the flow table"),
@@ -147,6 +152,10 @@ impl RunReport {
                         false => stats.no_destination,
                     },
                     "packets were dropped: no live candidate",
+                ),
+                (
+                    stats.buffer_drops,
+                    "packets were dropped: the shared buffer had no room",
                 ),
             ];
             let said = |(count, text): &(u64, &str)| {

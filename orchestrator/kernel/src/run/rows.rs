@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_abi::{
     dcqcn::{DcqcnParams, PacedQp, QpKey},
+    pfc::{PFC_PRIORITY, PauseRecord},
     wire::{
         AgentCommand, BucketRow, DecisionReport, LinkReport, Links, QueueReport, Queues, Stats,
     },
@@ -16,7 +17,8 @@ use lab_recorder::{
     RowMaker, Split, SwitchCounters,
 };
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, QueueRow, RateRow, SplitRow, SwitchRow,
+    DecisionRow, FlowRow, FlowStatus, LinkRow, PfcEvent, PfcRow, QueueRow, RateRow, SplitRow,
+    SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, PortId};
 
@@ -133,6 +135,18 @@ impl<'a> ReportRows<'a> {
             cnps: qp.cnps,
         };
         Some(self.rows.rate(self.time(now_ns), flow, &rate))
+    }
+
+    /// Returns the rows of a pause of a host's NIC, which PFC began and ended.
+    pub(super) fn pause(&self, nic: PortId, pause: &PauseRecord) -> [PfcRow; 2] {
+        let row = |at, event| {
+            let priority = u8::try_from(PFC_PRIORITY).unwrap_or(u8::MAX);
+            self.rows.pfc(self.time(at), nic, priority, event)
+        };
+        [
+            row(pause.from_ns, PfcEvent::Pause),
+            row(pause.until_ns, PfcEvent::Resume),
+        ]
     }
 
     /// Returns a decision's row, and keeps the chosen port for the path of its flow.

@@ -18,6 +18,8 @@ pub struct HostPrograms {
     pub pacer: String,
     /// NICs of all hosts.
     pub nics: Vec<NicRate>,
+    /// True if switches pause the NICs.
+    pub pfc: bool,
     /// Largest number of QPs of one repetition, in each direction.
     pub qps: u32,
     /// Parameters of the law, emulated.

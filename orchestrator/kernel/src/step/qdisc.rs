@@ -45,6 +45,8 @@ pub struct Fq {
     pub limit: u32,
     /// Capacity of one QP's queue in packets.
     pub flow_limit: u32,
+    /// Bits of a packet's hash that tell flows apart, of which each leaves in order.
+    pub orphan_mask: u32,
     /// Longest time that a packet is kept; a later one is kept as long.
     pub horizon: Nanos,
 }
@@ -150,12 +152,12 @@ impl fmt::Display for Qdisc {
                 Ok(())
             }
             Self::Fq(fq) => {
-                let (limit, flow_limit) = (fq.limit, fq.flow_limit);
+                let (limit, flow_limit, mask) = (fq.limit, fq.flow_limit, fq.orphan_mask);
                 let horizon = fq.horizon.get() / 1_000;
                 write!(
                     f,
-                    "fq limit {limit} flow_limit {flow_limit} timer_slack 0 horizon {horizon}us \
-                     horizon_cap"
+                    "fq limit {limit} flow_limit {flow_limit} orphan_mask {mask} timer_slack 0 \
+                     horizon {horizon}us horizon_cap"
                 )
             }
             Self::Clsact => f.write_str("clsact"),

@@ -30,6 +30,9 @@ pub(super) fn section(plan: &Plan) -> String {
     let rows = rows.map(|(name, words)| paragraph(&format!("  {name:18}  "), &words));
     let of = match transport.cc.in_lab() {
         None => "simulator, emulated",
+        Some(_) if transport.has_pfc_in_lab() => {
+            "emulated; of the simulator, in the lab congestion control and PFC"
+        }
         Some(_) => "emulated; of the simulator, in the lab the congestion control",
     };
     format!("Transport ({of})\n{}", rows.concat())

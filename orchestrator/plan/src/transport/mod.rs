@@ -6,12 +6,14 @@ pub use lab_units::Semantics;
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::model::WirePlan;
+
 pub use lab_parameters::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
 
 /// Hosts' transport and switches' buffers, emulated.
 ///
-/// The kernel engine has rxe's transport instead: no PFC, and no congestion control but DCQCN
-/// ([`CcPlan::in_lab`]).
+/// The kernel engine has rxe's transport instead: no congestion control but DCQCN ([`CcPlan::in_lab`]), and
+/// PFC with DCQCN alone ([`TransportPlan::has_pfc_in_lab`]).
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct TransportPlan {
     /// Rules of the simulated network.
@@ -36,6 +38,26 @@ pub struct TransportPlan {
     pub fabric_buffer_bytes: Bytes,
     /// Shared buffer of a DCI switch.
     pub dci_buffer_bytes: Bytes,
+}
+
+impl TransportPlan {
+    /// Returns true if the switches of a lab pause hosts, whose pacer, which comes with congestion control,
+    /// holds what is paused.
+    #[must_use]
+    pub fn has_pfc_in_lab(&self) -> bool {
+        self.pfc && self.semantics == Semantics::Paper && self.cc.in_lab().is_some()
+    }
+
+    /// Returns the limit of a lab's egress queue towards another datacenter: its own, or under PFC the
+    /// switch's buffer, which all ports share.
+    #[must_use]
+    pub fn queue_limit(&self, wire: &WirePlan) -> Bytes {
+        if self.has_pfc_in_lab() {
+            self.dci_buffer_bytes
+        } else {
+            wire.buffer_bytes
+        }
+    }
 }
 
 /// Model of the hosts' RDMA devices.

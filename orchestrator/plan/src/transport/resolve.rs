@@ -99,7 +99,8 @@ pub(crate) fn profile(
         || spec.window.is_some()
         || spec.retransmit_timeout == Some(TimeoutSpec::None)
         || spec.payload.is_some_and(|payload| payload != generator.mtu)
-        || spec.pfc == Some(true)
+        // PFC holds packets in the pacer.
+        || (spec.pfc == Some(true) && !matches!(spec.cc, Some(CcSpec::Dcqcn(_))))
         || spec.ack_priority == Some(true)
         // A READ's data is a response, which nothing acknowledges.
         || generator.tool == Tool::ReadBw;

@@ -21,7 +21,8 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
     }
     let has = match inspection.transport.cc.in_lab() {
         None => "without congestion control or PFC",
-        Some(_) => "with DCQCN and without PFC",
+        Some(_) if inspection.transport.has_pfc_in_lab() => "with DCQCN and PFC",
+        Some(_) => "with DCQCN",
     };
     let text = format!(
         "the kernel engine has rxe's transport, {has}, and does not honour {} of `transport` (hint: \
@@ -50,7 +51,7 @@ fn departures(transport: &TransportPlan) -> Vec<String> {
         has_other_cc.then(|| format!("`cc: {cc}`")),
         window,
         waits_for_ever.then(|| "`retransmit_timeout: none`".to_owned()),
-        transport.pfc.then(|| "`pfc`".to_owned()),
+        (transport.pfc && !transport.has_pfc_in_lab()).then(|| "`pfc`".to_owned()),
         transport.ack_priority.then(|| "`ack_priority`".to_owned()),
     ]
     .into_iter()
@@ -177,8 +178,12 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
         Role::DciSwitch => "dci_buffer",
         Role::Spine | Role::Leaf | Role::Host => "fabric_buffer",
     };
+    let engine = match inspection.transport.has_pfc_in_lab() {
+        true => "",
+        false => "in the simulator, ",
+    };
     let text = format!(
-        "in the simulator, {ports} ports of {} switches have no room for PFC's headroom in their \
+        "{engine}{ports} ports of {} switches have no room for PFC's headroom in their \
          switch's buffer and drop instead of \
          sending a pause (`{}`: {} emulated for {} of headroom; lossy towards {}; hint: raise \
          `transport.{setting}`)",

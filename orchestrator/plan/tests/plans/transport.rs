@@ -1,10 +1,11 @@
 //! Transport, from the scenario into the plan.
 
 use lab_plan::{
-    CcPlan, Engine, Plan, PlanOptions, Semantics, WindowPlan, rdma, render_table,
+    CcPlan, Engine, HostProfile, LinkKind, Plan, PlanOptions, Role, Semantics, WindowPlan, frame,
+    pfc, rdma, render_table,
     transport::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig},
 };
-use lab_units::{BitsPerSec, Bytes, Nanos};
+use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
 use crate::common;
 
@@ -291,6 +292,85 @@ fn pfc_without_room_for_headroom_is_warned_of() {
         assert!(!is_said(&long("pfc: false"), engine));
         assert!(!is_said(&text("pfc: true"), engine));
     }
+}
+
+#[test]
+fn a_lab_has_pfc_with_dcqcn_alone() {
+    let is_ignored = |transport: &str| codes(&plan(transport)).contains(&"transport-ignored");
+    assert!(is_ignored("pfc: true"));
+    assert!(!is_ignored("cc: dcqcn, pfc: true"));
+    let beside = PlanOptions {
+        engine: Engine::Sim,
+        is_scaled: true,
+        ..PlanOptions::default()
+    };
+    let profile = |transport: &str| {
+        let plan = common::try_plan(&text(transport), &beside).unwrap();
+        plan.transport.profile
+    };
+    assert_eq!(profile("pfc: true"), HostProfile::Rnic);
+    assert_eq!(profile("cc: dcqcn, pfc: true"), HostProfile::Rxe);
+    assert_eq!(
+        profile("cc: dcqcn, pfc: true, ack_priority: true"),
+        HostProfile::Rnic
+    );
+}
+
+#[test]
+fn a_labs_queues_share_the_switchs_buffer_under_pfc() {
+    let limit = |transport: &str| {
+        let plan = plan(&format!("{transport}, dci_buffer: 3 GB"));
+        let link = plan
+            .links
+            .iter()
+            .find(|link| link.kind == LinkKind::InterDc);
+        let wire = &link.unwrap().emu;
+        assert_ne!(wire.buffer_bytes, plan.transport.dci_buffer_bytes);
+        let limit = plan.transport.queue_limit(wire);
+        (
+            limit == plan.transport.dci_buffer_bytes,
+            limit == wire.buffer_bytes,
+        )
+    };
+    assert_eq!(limit("cc: dcqcn, pfc: true"), (true, false));
+    assert_eq!(limit("cc: dcqcn"), (false, true));
+    assert_eq!(limit("pfc: true"), (false, true));
+}
+
+/// Shared bytes and headrooms of `dc1`: with two hosts and two links to others.
+#[test]
+fn a_switch_shares_what_reserves_and_headrooms_leave() {
+    let plan = simulated("cc: dcqcn, pfc: true, payload: 1000, dci_buffer: 1 GB");
+    let switch = plan.switches[0].node;
+    let node = &plan.nodes[switch.index()];
+    let buffer = pfc::shared_buffer(node, &plan.links, &plan.transport).unwrap();
+    let in_flight = |id: &PortId| {
+        let wire = &plan.links[id.link().index()].emu;
+        wire.rate_bps.get() * 2 * wire.delay_ns.get() / 8_000_000_000
+    };
+    let headrooms: Vec<u64> = node
+        .ports
+        .iter()
+        .map(|id| in_flight(id) + 2 * frame::data(1_000, 0) + 64)
+        .collect();
+    assert_eq!(buffer.headrooms, headrooms);
+    let reserves = 8 * 4_096 * headrooms.len() as u64;
+    let kept = headrooms.iter().sum::<u64>() + reserves;
+    assert_eq!(buffer.shared.get(), 1_000_000_000 - kept);
+    assert_eq!(buffer.bytes.get(), 1_000_000_000);
+    assert_eq!(
+        pfc::shared_buffer(&plan.nodes[0], &plan.links, &plan.transport).is_some(),
+        plan.nodes[0].role != Role::Host
+    );
+}
+
+#[test]
+fn faster_ports_have_larger_shares() {
+    let shift = |rate| pfc::threshold_shift(mbit(rate), mbit(100));
+    assert_eq!(
+        [40, 100, 200, 400, 800, 1_600].map(shift),
+        [3, 3, 2, 1, 0, 0]
+    );
 }
 
 #[test]

@@ -37,8 +37,8 @@ pub struct Transport {
     /// ACKs precede data, in the strict class.
     #[schemars(extend("default" = false))]
     pub ack_priority: Maybe<Text<bool>>,
-    /// Switches pause their upstream neighbours instead of dropping. Default: `false` with semantics
-    /// `paper`, `true` with `artifact`.
+    /// Switches pause their upstream neighbours instead of dropping; in the lab DCI switches their hosts,
+    /// with `cc: dcqcn`. Default: `false` with semantics `paper`, `true` with `artifact`.
     pub pfc: Maybe<Text<bool>>,
     /// Minimum time between two NACKs of one QP that miss the same packet. Default: 500 us.
     pub nack_interval: Maybe<Text<Nanos>>,

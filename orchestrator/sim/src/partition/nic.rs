@@ -1,5 +1,7 @@
 //! NIC of a host: ACKs first, then the QPs in round-robin order.
 
+use std::collections::VecDeque;
+
 use lab_records::StoryEvent;
 
 use super::{Partition, qp_scheduler::QpScheduler};
@@ -15,6 +17,8 @@ use crate::{
 /// State of a NIC besides its port.
 pub(super) struct Nic {
     pub scheduler: QpScheduler,
+    /// QPs whose first packet in the pacer is due, in order (profile `rxe` under PFC).
+    pub tickets: VecDeque<u32>,
     /// End of the artifact's sleep ([`SemanticsRules::NIC_OVERSLEEPS`]); in the past if awake.
     asleep_until: SimTime,
 }
@@ -23,6 +27,7 @@ impl Nic {
     pub const fn new(keeps_qps: bool) -> Self {
         Self {
             scheduler: QpScheduler::new(keeps_qps),
+            tickets: VecDeque::new(),
             asleep_until: SimTime::ZERO,
         }
     }
@@ -75,6 +80,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             if let Some(packet) = self.dequeue(port, class) {
                 self.send(port, packet);
             }
+        } else if let Some(packet) = self.next_ticket(node, port) {
+            self.send(port, packet);
         } else {
             match self.next_qp(node, port) {
                 NextQp::Send(slot) => self.send_data(port, slot),
@@ -107,9 +114,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Schedules the NIC for the end of its current packet, if there is more to send.
     #[inline]
     fn wake_after_packet(&mut self, port: u32, node: u32) {
-        let nic = self.port(port);
-        let busy_until = nic.busy_until;
-        if nic.next_class().is_some() || self.nic(node).scheduler.needs_iteration() {
+        let port_state = self.port(port);
+        let (busy_until, has_queue) = (port_state.busy_until, port_state.next_class().is_some());
+        let nic = self.nic(node);
+        if has_queue || !nic.tickets.is_empty() || nic.scheduler.needs_iteration() {
             self.wake_at(port, busy_until);
         }
     }

@@ -42,6 +42,8 @@ pub(super) struct Qp<C> {
     pub timeouts: u8,
     /// Packets that wait for their times, in order (profile `rxe` under congestion control).
     pub pacer: VecDeque<Packet>,
+    /// True while the first of them waits for the NIC (under PFC).
+    pub has_ticket: bool,
     /// Packets sent since the last one with an ACK request (profile `rxe`).
     pub not_acked: u32,
     /// True from a retry to the next ACK (profile `rxe`).

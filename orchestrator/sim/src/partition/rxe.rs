@@ -58,7 +58,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if !(S::IS_RXE && C::PACES) {
             return;
         }
-        let Some(qp) = self.qps.get_mut(slot) else {
+        let Some(qp) = self.qps.get_mut(slot).filter(|qp| !qp.has_ticket) else {
             return;
         };
         qp.is_scheduled = !qp.pacer.is_empty();
@@ -69,30 +69,55 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Puts the first packet of a QP's pacer into its host's egress queue.
+    /// Puts the first packet of a QP's pacer into its host's egress queue. Under PFC the packet stays in the
+    /// pacer until the NIC is free and not paused, so that the QPs of a NIC take turns.
     pub(super) fn paced_due(&mut self, slot: u32) {
         let (now, world) = (self.now, self.world);
         let Some(qp) = self.qps.get_mut(slot).filter(|qp| qp.paced_at == now) else {
             return;
         };
         qp.paced_at = SimTime::MAX;
-        let Some(packet) = qp.pacer.pop_front() else {
-            return;
-        };
+        qp.has_ticket = world.transport.pfc;
+        let node = world.flows[qp.flow as usize].src;
+        let port = self.nic_port(node);
+        if world.transport.pfc {
+            self.nic(node).tickets.push_back(slot);
+        } else if let Some(packet) = self.leave_pacer(slot) {
+            self.enqueue(port, packet);
+        }
+        self.kick_nic(port);
+    }
+
+    /// Returns the packet of the NIC's first ticket, which leaves now, unless the NIC is paused.
+    pub(super) fn next_ticket(&mut self, node: u32, port: u32) -> Option<Packet> {
+        if self.port(port).is_paused(DATA_CLASS) {
+            return None;
+        }
+        while let Some(slot) = self.nic(node).tickets.pop_front() {
+            // A QP that has ended has left its ticket.
+            let has_ticket = self.qps.get_mut(slot).is_some_and(|qp| qp.has_ticket);
+            if let Some(packet) = has_ticket.then(|| self.leave_pacer(slot)).flatten() {
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    /// Takes the first packet, which is due, out of a QP's pacer.
+    fn leave_pacer(&mut self, slot: u32) -> Option<Packet> {
+        let (now, world) = (self.now, self.world);
+        let qp = self.qps.get_mut(slot)?;
+        qp.has_ticket = false;
+        let packet = qp.pacer.pop_front()?;
         let bytes = u32::from(packet.bytes);
         qp.last_bytes = bytes;
         qp.next_at = now + S::clock(qp.clock.on_wire(bytes));
         qp.control.on_sent(now, bytes, &world.control);
-        let is_low = qp.pacer.len() < REFILL_PACED;
-        let node = world.flows[qp.flow as usize].src;
-        let port = self.nic_port(node);
-        let egress = &mut self.ports[(port - self.first_port) as usize];
-        egress.enqueue(&mut self.queued, packet);
-        if is_low {
+        if qp.pacer.len() < REFILL_PACED {
             self.queue_window(slot);
         }
         self.apply_control(slot);
-        self.kick_nic(port);
+        Some(packet)
     }
 
     /// Returns true if the sender ignores an ACK or NACK: one to packets acknowledged before. The answer

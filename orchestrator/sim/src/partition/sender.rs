@@ -66,6 +66,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             cnps: 0,
             timeouts: 0,
             pacer: VecDeque::new(),
+            has_ticket: false,
             not_acked: 0,
             has_retried: false,
             cc_timer_at: SimTime::MAX,

@@ -1,6 +1,6 @@
 //! A partition before its first event.
 
-use lab_plan::Role;
+use lab_plan::{Role, pfc};
 
 use super::{
     Channel, Partition, Work, dci::Dci, faults::partition_faults, nic::Nic, qp, qp::Slab, range,
@@ -16,7 +16,7 @@ use crate::{
     semantics::SemanticsRules,
     time::SimTime,
     trace::TraceFilter,
-    world::{World, nic_rate},
+    world::World,
 };
 
 impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
@@ -130,13 +130,13 @@ fn make_mmu<S: SemanticsRules, C: CongestionControl>(
     if !world.transport.pfc {
         return None;
     }
-    let nic = nic_rate(world.plan)?;
+    let nic = pfc::nic_rate(&world.plan.nodes, &world.plan.links)?;
     let ports = world.network.ports[range(&node.ports)].iter().map(|port| {
         let wire = &world.plan.links[port.plan.link().index()].emu;
         let largest = world.transport.full_bytes;
         IngressFacts {
             headroom: S::headroom(wire.rate_bps, wire.delay_ns.into(), largest),
-            threshold_shift: S::threshold_shift(wire.rate_bps, nic),
+            threshold_shift: pfc::threshold_shift(wire.rate_bps, nic),
         }
     });
     let ports: Vec<_> = ports.collect();
@@ -145,8 +145,6 @@ fn make_mmu<S: SemanticsRules, C: CongestionControl>(
 
 #[cfg(test)]
 mod tests {
-    use lab_plan::pfc;
-
     use super::*;
     use crate::{cc::NoControl, semantics::Paper, testing};
 

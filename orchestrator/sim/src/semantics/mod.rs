@@ -84,13 +84,4 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
 
     /// Returns addresses, keys and seeds of `flows` and nodes.
     fn identities(plan: &Plan, flows: &[&Flow]) -> Identities;
-
-    /// Returns the shift that gives a port's share of the free bytes; a faster port has a larger share.
-    fn threshold_shift(rate: BitsPerSec, nic_rate: BitsPerSec) -> u32 {
-        let times = rate.get() / nic_rate.get().max(1);
-        SLOW_PORT_SHIFT.saturating_sub(times.checked_ilog2().unwrap_or(0))
-    }
 }
-
-/// Shift of a port at the hosts' rate, an eighth: HPCC's NS-3 MMU, which the artifact extends.
-const SLOW_PORT_SHIFT: u32 = 3;

@@ -1,6 +1,6 @@
 //! Semantics of the paper: no integer wraps, RoCEv2's headers, time in picoseconds.
 
-use lab_plan::{Flow, Plan, frame, pfc};
+use lab_plan::{Flow, HostProfile, Plan, frame, pfc};
 use lab_units::BitsPerSec;
 
 use super::{Identities, SemanticsRules, identity};
@@ -42,8 +42,8 @@ impl SemanticsRules for Paper {
     }
 
     fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64 {
-        let round_trip = SimTime::from_picos(delay.picos().saturating_mul(2));
-        pfc::headroom(Self::bdp(round_trip, rate), largest_packet)
+        let in_flight = Self::bdp(round_trip(delay), rate);
+        pfc::headroom(in_flight, largest_packet, HostProfile::Rnic)
     }
 
     fn shared_bytes(buffer: u64, headrooms: &[u64], reserves: u64) -> Option<u64> {
@@ -76,6 +76,11 @@ impl SemanticsRules for Paper {
             next_hop_order: None,
         }
     }
+}
+
+/// Returns the time there and back of a link of `delay`.
+pub(super) const fn round_trip(delay: SimTime) -> SimTime {
+    SimTime::from_picos(delay.picos().saturating_mul(2))
 }
 
 /// Picoseconds in a second.

@@ -23,10 +23,10 @@
 //! <https://github.com/torvalds/linux/tree/v6.1/drivers/infiniband/sw/rxe>; both comparisons with the
 //! limits as in the machine code of Debian's 6.1.0-48 module.
 
-use lab_plan::{Flow, Plan};
+use lab_plan::{Flow, HostProfile, Plan, pfc};
 use lab_units::BitsPerSec;
 
-use super::{Identities, Paper, SemanticsRules};
+use super::{Identities, Paper, SemanticsRules, paper::round_trip};
 use crate::time::SimTime;
 
 /// Unacknowledged packets at which a QP waits: the next packet number may exceed the first
@@ -76,7 +76,8 @@ impl SemanticsRules for Rxe {
     }
 
     fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64 {
-        Paper::headroom(rate, delay, largest_packet)
+        let in_flight = Self::bdp(round_trip(delay), rate);
+        pfc::headroom(in_flight, largest_packet, HostProfile::Rxe)
     }
 
     fn shared_bytes(buffer: u64, headrooms: &[u64], reserves: u64) -> Option<u64> {

@@ -15,12 +15,12 @@ use std::marker::PhantomData;
 use lab_plan::{FaultPlan, Flow, PaperUnits, Plan, PolicyPlan, SampledRates, WindowPlan};
 use lab_units::BitsPerSec;
 
+pub(crate) use self::round_trip::Detours;
 pub use self::{
     flow::SimFlow,
     switch::{Candidate, PathCostUpdate, RunPolicy, SwitchFacts},
     transport::Transport,
 };
-pub(crate) use self::{round_trip::Detours, transport::nic_rate};
 use crate::{
     cc::CongestionControl,
     error::SimError,

@@ -1,7 +1,7 @@
 //! Transport of the hosts, in the simulator's units.
 
-use lab_plan::{HostProfile, Plan, Role, WindowPlan, timer_wheel::WheelTimer};
-use lab_units::{BitsPerSec, Nanos, Tool};
+use lab_plan::{HostProfile, Plan, WindowPlan, timer_wheel::WheelTimer};
+use lab_units::{Nanos, Tool};
 
 use crate::{
     cc::CongestionControl,
@@ -93,11 +93,4 @@ pub(super) fn transport<S: SemanticsRules, C: CongestionControl>(
         window: plan.window,
         pfc: plan.pfc,
     }
-}
-
-/// Returns the rate of the hosts' NICs.
-pub(crate) fn nic_rate(plan: &Plan) -> Option<BitsPerSec> {
-    let host = plan.nodes.iter().find(|node| node.role == Role::Host)?;
-    let link = host.ports.first()?.link();
-    Some(plan.links[link.index()].emu.rate_bps)
 }

@@ -256,6 +256,36 @@ transport: { cc: dcqcn }
     assert!(apart >= Some(50_000), "{apart:?}");
 }
 
+/// Two QPs of a host into a link of a tenth of its rate. What a pause holds is in their pacers, not in the
+/// NIC's queue, and the NIC takes a packet of each in turn: they end together.
+#[test]
+fn a_paused_nic_holds_its_qps_in_their_pacers_and_serves_them_in_turn() {
+    let text = slow(
+        "1 Gbit",
+        "1 MB",
+        "",
+        "
+transport: { cc: dcqcn, pfc: true, dci_buffer: 400 kB }
+",
+    );
+    let flow = "{ from: dc1/h1, to: dc2/h1, size: 1 MB";
+    let text = text.replace(&format!("{flow} }}"), &format!("{flow} }}, {flow} }}"));
+    let (_, run) = run(&text);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert_eq!(run.outcome.work.drops, 0);
+    let paused = run.pfc().filter(|signal| signal.is_pause).count();
+    assert!(paused > 10, "{paused}");
+    let nic = run.ports().find(|sample| sample.counts.pauses > 0);
+    let nic = nic.expect("a NIC is paused");
+    assert_eq!(
+        nic.counts.peak_bytes, 0,
+        "no packet waits behind the pacers"
+    );
+    let ends = [0, 1].map(|flow| run.end_of(flow).expect("it finished"));
+    // By a packet or two of the slow link, of 245 each.
+    assert!(ends[0].abs_diff(ends[1]) < 3 * 332_320_000, "{ends:?}");
+}
+
 /// What rxe does not have makes it another device.
 #[test]
 fn a_scenario_that_asks_for_more_has_hardware_nics() {
@@ -269,9 +299,11 @@ fn a_scenario_that_asks_for_more_has_hardware_nics() {
         let profile = scaled(&pair("size: 1 MB", "", &more)).transport.profile;
         assert_eq!(profile, HostProfile::Rnic, "{transport}");
     }
-    let paced = format!("{AS_IS}\ntransport: {{ cc: dcqcn }}");
-    let paced = scaled(&pair("size: 1 MB", "", &paced)).transport.profile;
-    assert_eq!(paced, HostProfile::Rxe);
+    for transport in ["cc: dcqcn", "cc: dcqcn, pfc: true"] {
+        let paced = format!("{AS_IS}\ntransport: {{ {transport} }}");
+        let paced = scaled(&pair("size: 1 MB", "", &paced)).transport.profile;
+        assert_eq!(paced, HostProfile::Rxe, "{transport}");
+    }
     let unscaled = plan(&pair("size: 1 MB", "", "")).transport.profile;
     assert_eq!(unscaled, HostProfile::Rnic);
 }

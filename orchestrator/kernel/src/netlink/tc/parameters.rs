@@ -43,6 +43,7 @@ pub(crate) enum Parameters {
     Fq {
         limit: u32,
         flow_limit: u32,
+        orphan_mask: u32,
         timer_slack: u32,
         horizon_micros: u32,
         /// True if packets beyond the horizon are dropped.
@@ -79,6 +80,7 @@ impl Parameters {
             Qdisc::Fq(fq) => Self::Fq {
                 limit: fq.limit,
                 flow_limit: fq.flow_limit,
+                orphan_mask: fq.orphan_mask,
                 timer_slack: 0,
                 horizon_micros: micros(fq.horizon),
                 drops: false,
@@ -122,6 +124,7 @@ impl Parameters {
             Some(OptionsMsg::Fq(fq)) => Some(Self::Fq {
                 limit: fq.get_plimit().ok()?,
                 flow_limit: fq.get_flow_plimit().ok()?,
+                orphan_mask: fq.get_orphan_mask().ok()?,
                 timer_slack: fq.get_timer_slack().ok()?,
                 horizon_micros: fq.get_horizon().ok()?,
                 drops: fq.get_horizon_drop().ok()? != 0,
@@ -175,13 +178,14 @@ impl fmt::Display for Parameters {
             Self::Fq {
                 limit,
                 flow_limit,
+                orphan_mask,
                 timer_slack,
                 horizon_micros,
                 drops,
             } => write!(
                 f,
-                "fq limit {limit} packets, {flow_limit} of a flow, timer slack {timer_slack} ns, \
-                 horizon {horizon_micros} µs{}",
+                "fq limit {limit} packets, {flow_limit} of a flow, orphan mask {orphan_mask}, timer \
+                 slack {timer_slack} ns, horizon {horizon_micros} µs{}",
                 if *drops {
                     ", beyond which it drops"
                 } else {
@@ -245,6 +249,7 @@ pub(super) fn options(attributes: PushAttrs<&mut Vec<u8>>, qdisc: &Qdisc) {
             let options = attributes.nested_options_fq().push_plimit(fq.limit);
             let options = options.push_flow_plimit(fq.flow_limit).push_timer_slack(0);
             options
+                .push_orphan_mask(fq.orphan_mask)
                 .push_horizon(micros(fq.horizon))
                 .push_horizon_drop(0);
         }

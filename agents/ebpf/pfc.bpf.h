@@ -1,0 +1,263 @@
+// PFC of a switch: its shared buffer, counted by ingress port, and pauses of the hosts that fill it.
+//
+// The rules of the buffer are those of HPCC's NS-3 switch: a port has a reserve, then a share of the free
+// bytes, and after a pause its headroom (orchestrator/sim/src/mmu.rs has them too). A packet leaves
+// when its egress queue has sent all before it, a time that is known as it enters: a calendar has the bytes
+// that leave in each of its slots. A pause lasts until the slot after which the sender may continue, if nobody
+// else sends; it is a frame of IEEE 802.1Qbb, and the host's programs obey it. Only hosts can be paused.
+//
+// The program takes no locks: all interfaces receive on one CPU.
+#ifndef LAB_PFC_BPF_H
+#define LAB_PFC_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/pkt_cls.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "abi.h"
+
+#define PAUSE_REQUEST 0x50460000U /* mark of a clone that is to become a pause of so many quanta */
+#define MAX_QUANTA 0xffffU
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct shared_buffer);
+} buffers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CALENDAR_SLOTS);
+	__type(key, __u32);
+	__type(value, struct calendar_slot);
+} calendar SEC(".maps");
+
+struct pfc_frame {
+	struct ethhdr eth;
+	__be16 opcode;
+	__be16 priorities; /* bit n: the n-th time counts */
+	__be16 quanta[8];
+	__u8 pad[ETH_ZLEN - sizeof(struct ethhdr) - 20];
+} __attribute__((packed));
+
+// Returns the switch's buffer; null if it has no PFC.
+static __always_inline struct shared_buffer *shared_buffer(void)
+{
+	__u32 zero = 0;
+	struct shared_buffer *buffer = bpf_map_lookup_elem(&buffers, &zero);
+
+	return buffer && buffer->shared ? buffer : 0;
+}
+
+// Returns the slot of an ingress port; that of the last one for an unknown interface. The kernel checks a global
+// function once, and not again for each way through its loop.
+__noinline int ingress_slot(__u32 ifindex)
+{
+	__u32 slot, zero = 0;
+	const struct shared_buffer *buffer = bpf_map_lookup_elem(&buffers, &zero);
+
+	if (!buffer)
+		return 0;
+	for (slot = 0; slot < MAX_PORTS - 1; slot++)
+		if (slot >= buffer->count || buffer->ports[slot].ifindex == ifindex)
+			break;
+	return slot;
+}
+
+static __always_inline __u64 beyond_reserve(__u64 bytes)
+{
+	return bytes > RESERVE_BYTES ? bytes - RESERVE_BYTES : 0;
+}
+
+// Returns the bytes that a port may take, of `used` used ones.
+static __always_inline __u64 share(const struct shared_buffer *buffer, __u32 shift, __u64 used)
+{
+	return (buffer->shared > used ? buffer->shared - used : 0) >> (shift & 63);
+}
+
+// Counts a packet of an ingress port; returns 0 if it does not fit.
+static __always_inline int admit(struct shared_buffer *buffer, struct ingress_port *port, __u64 bytes)
+{
+	__u64 limit = share(buffer, port->threshold_shift, buffer->used);
+	__u64 after = port->bytes + bytes, shared = beyond_reserve(after);
+
+	if (port->headroom_bytes + bytes > port->headroom &&
+	    beyond_reserve(port->bytes) + bytes > limit)
+		return 0;
+	if (shared > limit) {
+		port->headroom_bytes += bytes;
+	} else {
+		port->bytes = after;
+		buffer->used += shared < bytes ? shared : bytes;
+	}
+	return 1;
+}
+
+// Releases bytes of an ingress port, those in its headroom first.
+static __always_inline void release(struct shared_buffer *buffer, struct ingress_port *port, __u64 bytes)
+{
+	__u64 late = port->headroom_bytes < bytes ? port->headroom_bytes : bytes;
+	__u64 early = bytes - late, shared = beyond_reserve(port->bytes);
+
+	if (shared > early)
+		shared = early;
+	port->headroom_bytes -= late;
+	port->bytes -= early;
+	buffer->used -= shared;
+}
+
+// Releases what leaves in one slot of the calendar.
+static long empty_slot(__u32 index, __u64 *from)
+{
+	__u32 slot = (*from + index) & (CALENDAR_SLOTS - 1), zero = 0;
+	struct shared_buffer *buffer = bpf_map_lookup_elem(&buffers, &zero);
+	struct calendar_slot *leaving = bpf_map_lookup_elem(&calendar, &slot);
+
+	if (!buffer || !leaving)
+		return 1;
+	if (!leaving->total)
+		return 0;
+	for (__u32 port = 0; port < MAX_PORTS && port < buffer->count; port++) {
+		release(buffer, &buffer->ports[port], leaving->bytes[port]);
+		leaving->bytes[port] = 0;
+	}
+	leaving->total = 0;
+	return 0;
+}
+
+// Releases what has left by `now`.
+static __always_inline void advance(struct shared_buffer *buffer, __u64 now)
+{
+	__u64 slot = now >> (buffer->slot_bits & 63), from = buffer->slot, passed = slot - from;
+
+	if (!passed)
+		return;
+	bpf_loop(passed < CALENDAR_SLOTS ? passed : CALENDAR_SLOTS, empty_slot, &from, 0);
+	buffer->slot = slot;
+}
+
+// Enters a counted packet that leaves after `wait`.
+static __always_inline void leave_after(struct shared_buffer *buffer, __u32 port, __u64 now, __u64 wait,
+					__u32 bytes)
+{
+	__u64 slots = ((now + wait) >> (buffer->slot_bits & 63)) - buffer->slot;
+	__u32 slot = (buffer->slot + (slots < CALENDAR_SLOTS ? slots : CALENDAR_SLOTS - 1)) &
+		     (CALENDAR_SLOTS - 1);
+	struct calendar_slot *leaving = bpf_map_lookup_elem(&calendar, &slot);
+
+	if (!leaving)
+		return;
+	leaving->bytes[port & (MAX_PORTS - 1)] += bytes;
+	leaving->total += bytes;
+}
+
+// Buffer as it will be, for the search of a pause's end.
+struct outlook {
+	__u64 from; /* slot of now */
+	__u64 used;
+	__u64 bytes; /* of the port, in reserve and share */
+	__u64 headroom_bytes;
+	__u32 port;
+	__u32 slots; /* that have passed */
+};
+
+// Lets a slot pass; ends the search once the port's sender may continue.
+static long look_ahead(__u32 index, struct outlook *outlook)
+{
+	__u32 slot = (outlook->from + index) & (CALENDAR_SLOTS - 1), zero = 0;
+	const struct shared_buffer *buffer = bpf_map_lookup_elem(&buffers, &zero);
+	const struct calendar_slot *leaving = bpf_map_lookup_elem(&calendar, &slot);
+	__u64 own, late, early, shared, others;
+	const struct ingress_port *port;
+
+	if (!buffer || !leaving)
+		return 1;
+	port = &buffer->ports[outlook->port & (MAX_PORTS - 1)];
+	own = leaving->bytes[outlook->port & (MAX_PORTS - 1)];
+	others = leaving->total - own; /* their reserves are small */
+	late = outlook->headroom_bytes < own ? outlook->headroom_bytes : own;
+	early = own - late;
+	shared = beyond_reserve(outlook->bytes);
+	others += shared < early ? shared : early;
+	outlook->headroom_bytes -= late;
+	outlook->bytes -= early;
+	outlook->used -= outlook->used < others ? outlook->used : others;
+	outlook->slots = index + 1;
+	shared = beyond_reserve(outlook->bytes);
+	return !outlook->headroom_bytes &&
+	       (!shared || shared + RESUME_OFFSET_BYTES <=
+				   share(buffer, port->threshold_shift, outlook->used));
+}
+
+// Returns the quanta for which the sender of `slot` must be paused from now on; 0: it need not be, or is.
+static __always_inline __u32 pause_quanta(struct shared_buffer *buffer, __u32 slot, __u64 now,
+					  struct counters *count)
+{
+	struct ingress_port *port = &buffer->ports[slot & (MAX_PORTS - 1)];
+	struct outlook outlook = {
+		.from = buffer->slot,
+		.used = buffer->used,
+		.bytes = port->bytes,
+		.headroom_bytes = port->headroom_bytes,
+		.port = slot,
+	};
+	__u64 until, quanta;
+
+	if (!port->headroom ||
+	    (!port->headroom_bytes && beyond_reserve(port->bytes) <
+					      share(buffer, port->threshold_shift, buffer->used)))
+		return 0;
+	if (!port->quantum_ns) {
+		count->not_paused++;
+		return 0;
+	}
+	bpf_loop(CALENDAR_SLOTS, look_ahead, &outlook, 0);
+	until = (outlook.from + outlook.slots) << (buffer->slot_bits & 63);
+	if (until <= port->paused_until_ns || until <= now)
+		return 0;
+	quanta = (until - now) / port->quantum_ns + 1;
+	if (quanta > MAX_QUANTA)
+		quanta = MAX_QUANTA;
+	port->paused_until_ns = now + quanta * port->quantum_ns;
+	count->pauses++;
+	return quanta;
+}
+
+// Sends a pause back to the sender of `skb`. The packet's pointers are invalid afterwards.
+static __always_inline void request_pause(struct __sk_buff *skb, __u32 quanta)
+{
+	skb->mark = PAUSE_REQUEST | quanta;
+	bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+	skb->mark = 0;
+}
+
+// Turns the clone of a packet into a pause, and sends it out where the packet came from.
+static __always_inline int make_pause(struct __sk_buff *skb)
+{
+	struct pfc_frame frame = {
+		.eth = { .h_dest = { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x01 },
+			 .h_proto = bpf_htons(MAC_CONTROL) },
+		.opcode = bpf_htons(PFC_OPCODE),
+		.priorities = bpf_htons(1 << PFC_PRIORITY),
+	};
+
+	frame.quanta[PFC_PRIORITY] = bpf_htons(skb->mark & MAX_QUANTA);
+	// The packet was for this port.
+	if (bpf_skb_load_bytes(skb, 0, frame.eth.h_source, ETH_ALEN) ||
+	    bpf_skb_change_tail(skb, sizeof(frame), 0) ||
+	    bpf_skb_store_bytes(skb, 0, &frame, sizeof(frame), 0))
+		return TC_ACT_SHOT;
+	skb->mark = 0;
+	return bpf_redirect(skb->ifindex, 0);
+}
+
+static __always_inline int is_pause_request(const struct __sk_buff *skb)
+{
+	return (skb->mark & ~MAX_QUANTA) == PAUSE_REQUEST;
+}
+
+#endif

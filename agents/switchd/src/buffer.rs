@@ -1,0 +1,96 @@
+//! Shared buffer of a switch under PFC, computed from its configuration.
+
+use lab_abi::{
+    pfc::{CALENDAR_SLOTS, IngressPort, SharedBuffer, quantum_ns},
+    wire::{AgentConfig, IngressConfig, PortConfig},
+};
+
+use crate::install::wait;
+
+/// Returns the shared buffer, empty, if the switch has one.
+pub(crate) fn shared_buffer(config: &AgentConfig, links: &[(u32, bool)]) -> Option<SharedBuffer> {
+    let shared = config.shared_buffer?;
+    let ports = config.ports.iter();
+    let waits = ports.filter(|port| port.is_queue_sampled);
+    let longest = waits
+        .map(|port| wait(port, shared.bytes))
+        .max()
+        .unwrap_or(0);
+    let mut buffer = SharedBuffer {
+        shared: shared.shared_bytes.get(),
+        // The first power of two that leaves a slot for the part of one that has passed.
+        slot_bits: (longest / u64::from(CALENDAR_SLOTS - 1) + 1)
+            .next_power_of_two()
+            .ilog2(),
+        count: u32::try_from(config.ports.len()).unwrap_or(u32::MAX),
+        ..SharedBuffer::default()
+    };
+    for ((row, port), &(ifindex, _)) in buffer.ports.iter_mut().zip(&config.ports).zip(links) {
+        *row = port
+            .ingress
+            .map_or_else(IngressPort::default, |it| ingress(port, it));
+        row.ifindex = ifindex;
+    }
+    Some(buffer)
+}
+
+fn ingress(port: &PortConfig, config: IngressConfig) -> IngressPort {
+    IngressPort {
+        headroom: config.headroom_bytes.get(),
+        threshold_shift: config.threshold_shift,
+        quantum_ns: match config.is_from_host {
+            true => quantum_ns(port.rate_bps),
+            false => 0,
+        },
+        ..IngressPort::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_abi::wire::{PolicyConfig, SharedBufferConfig};
+    use lab_units::Bytes;
+
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn a_switch_without_pfc_has_no_shared_buffer() {
+        let config = example::config(PolicyConfig::Buckets);
+        assert_eq!(shared_buffer(&config, &[]), None);
+    }
+
+    #[test]
+    fn hosts_are_paused_in_quanta_of_their_links_and_other_senders_never() {
+        let mut config = example::config(PolicyConfig::Buckets);
+        config.shared_buffer = Some(SharedBufferConfig {
+            bytes: Bytes::new(100_000),
+            shared_bytes: Bytes::new(60_000),
+        });
+        for (port, is_from_host) in config.ports.iter_mut().zip([true, false, false]) {
+            port.ingress = Some(IngressConfig {
+                headroom_bytes: Bytes::new(9_000),
+                threshold_shift: 3,
+                is_from_host,
+            });
+        }
+        let buffer = shared_buffer(&config, &[(7, true), (8, true), (9, false)]).expect("PFC");
+        // 100 kB take 100 ms at 8 Mbit/s: 382 slots of 2^18 ns, of 2^17 they would be 763.
+        let found = (buffer.shared, buffer.count, buffer.slot_bits);
+        assert_eq!(found, (60_000, 3, 18));
+        let host = IngressPort {
+            headroom: 9_000,
+            threshold_shift: 3,
+            quantum_ns: 64_000,
+            ifindex: 7,
+            ..IngressPort::default()
+        };
+        let other = IngressPort {
+            quantum_ns: 0,
+            ifindex: 8,
+            ..host
+        };
+        assert_eq!(buffer.ports[..2], [host, other]);
+        assert_eq!(buffer.ports[3], IngressPort::default());
+    }
+}
