@@ -234,8 +234,45 @@ fn kernel_and_simulator_agree_under_the_artifacts_congestion_control() {
     );
 }
 
-/// `scenarios/pfc.yaml` with a quarter of its bytes. In ten seeds of the simulator NICs are paused for 12 to 20 ms in
-/// all, and the link's longest queue has 0.9 to 1.0 MB; without PFC it has 13 MB.
+/// `scenarios/dcqcn.yaml` with a quarter of its bytes, twice.
+#[test]
+fn two_runs_under_congestion_control_agree() {
+    if skips_without_a_lab("two_runs_under_congestion_control_agree") {
+        return;
+    }
+    let text = fs::read_to_string(common::root().join("scenarios/dcqcn.yaml")).unwrap();
+    let results = tempfile::tempdir().unwrap();
+    let scenario = results.path().join("short.yaml");
+    fs::write(&scenario, text.replace("size: 250 MB", "size: 62 MB")).unwrap();
+    let runs = ["first", "second"].map(|name| {
+        let directory = results.path().join(name);
+        let run = run(
+            &directory,
+            &["up"],
+            scenario.to_str().unwrap(),
+            "engines-twice",
+        );
+        run.path().canonicalize().unwrap()
+    });
+    let [first, second] = runs.each_ref().map(|run| run.to_str().unwrap());
+    let out = lcmp_lab(
+        results.path(),
+        &["fidelity", first, second, "--json", "--max-p99", "0.1%"],
+    );
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let fidelity: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    let both = |value: &serde_json::Value| [0, 1].map(|run| value[run].as_u64().unwrap());
+    let [first, second] = both(&fidelity["cnps"][0]["cnps"]);
+    assert_eq!(first, second, "CNPs");
+    assert!(first > 50, "{first}");
+    for link in fidelity["links"].as_array().unwrap() {
+        let marks = [0, 1].map(|run| link["runs"][run]["marks"].as_u64());
+        assert_eq!(marks[0], marks[1], "{link}");
+    }
+}
+
+/// `scenarios/pfc.yaml` with a quarter of its bytes. In ten seeds of the simulator NICs are paused for 8 to 17 ms in
+/// all, and the link's longest queue has 0.9 MB; without PFC it has 13 MB.
 #[test]
 fn kernel_and_simulator_agree_under_pfc() {
     if skips_without_a_lab("kernel_and_simulator_agree_under_pfc") {

@@ -194,7 +194,7 @@ fn links(fidelity: &Fidelity) -> String {
 /// Returns the times that PFC paused ports, in the first run and the second; nothing without PFC.
 fn pauses(fidelity: &Fidelity) -> String {
     let of_policy = |pair: &PausePair| {
-        let times = pair.paused_ns.map(|time| time.to_string()).join(" · ");
+        let times = pair.paused_ns.map(show::about_time).join(" · ");
         format!("{} {times}", pair.policy)
     };
     let pauses: Vec<String> = fidelity.pauses.iter().map(of_policy).collect();
