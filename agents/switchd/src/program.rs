@@ -381,15 +381,26 @@ mod tests {
         assert!((2_000..3_000).contains(&counted), "{counted} of 6,000");
     }
 
-    /// Sends packets of 1,000 B into a queue of half a second until one is dropped, and returns how many went in.
-    fn fill(program: &mut Program, table: &mut SwitchTable, port: IngressPort) -> u64 {
-        let half = 500_000_000;
-        table.queues[0] = PortQueueRow {
-            busy_until_ns: crate::now().expect("a clock").get() + half,
+    /// Queue of half a second, to which packets add nothing.
+    fn half_a_second() -> PortQueueRow {
+        PortQueueRow {
+            busy_until_ns: crate::now().expect("a clock").get() + 500_000_000,
             byte_time_q20: 1,
-            max_wait_ns: 2 * half,
-            congestion: UNMARKED,
             ..PortQueueRow::default()
+        }
+    }
+
+    /// Sends packets of 1,000 B into `queue` until one is dropped, and returns how many went in.
+    fn fill(
+        program: &mut Program,
+        table: &mut SwitchTable,
+        queue: PortQueueRow,
+        port: IngressPort,
+    ) -> u64 {
+        table.queues[0] = PortQueueRow {
+            max_wait_ns: 1_000_000_000,
+            congestion: UNMARKED,
+            ..queue
         };
         program.set_table(table).expect("written");
         let mut buffer = SharedBuffer {
@@ -427,7 +438,7 @@ mod tests {
             return;
         };
         let port = IngressPort::default();
-        assert_eq!(fill(&mut program, &mut table, port), 27);
+        assert_eq!(fill(&mut program, &mut table, half_a_second(), port), 27);
         let counters = program.counters().expect("readable");
         let found = (counters.not_paused, counters.pauses, counters.buffer_drops);
         assert_eq!(found, (10, 0, 1));
@@ -449,7 +460,7 @@ mod tests {
             quantum_ns: 10_240,
             ..IngressPort::default()
         };
-        assert_eq!(fill(&mut program, &mut table, port), 27);
+        assert_eq!(fill(&mut program, &mut table, half_a_second(), port), 27);
         let counters = program.counters().expect("readable");
         assert_eq!((counters.not_paused, counters.pauses), (0, 1));
         let buffers = program.buffers.as_ref().expect("the map");
@@ -457,6 +468,35 @@ mod tests {
         let late = buffer.ports[0].paused_until_ns - table.queues[0].busy_until_ns;
         // The end of a slot, in whole quanta.
         assert!(late <= (1 << 21) + 10_240, "{late}");
+    }
+
+    /// A packet takes 10 ms. The sender may continue when what its port took beyond its reserve, b, is 3,072 less than
+    /// half of the free bytes: b + 3,072 ≤ (40,000 − b) / 2, so 15 packets with the reserve.
+    #[test]
+    fn a_pause_lasts_until_the_port_is_below_its_share() {
+        let Some((mut program, mut table)) = with_one_port("pauses of packets") else {
+            return;
+        };
+        let port = IngressPort {
+            quantum_ns: 10_240,
+            ..IngressPort::default()
+        };
+        let queue = PortQueueRow {
+            byte_time_q20: 10_000 << 20,
+            ..PortQueueRow::default()
+        };
+        fill(&mut program, &mut table, queue, port);
+        let counters = program.counters().expect("readable");
+        assert!(
+            counters.pauses > 1,
+            "each packet in the headroom prolongs the pause"
+        );
+        let queue = program.table().expect("readable").queues[0];
+        let buffers = program.buffers.as_ref().expect("the map");
+        let Row(buffer) = buffers.get(&0, 0).expect("readable");
+        let left = queue.busy_until_ns - buffer.ports[0].paused_until_ns;
+        // A packet leaves the buffer when it begins to be sent, and is counted to the end of its slot of 2 ms.
+        assert!((147_000_000..=160_000_000).contains(&left), "{left}");
     }
 
     #[test]
