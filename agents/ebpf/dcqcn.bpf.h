@@ -9,6 +9,8 @@
 #include "reaction_artifact.bpf.h"
 #include "reaction_published.bpf.h"
 
+#define ECN_CE 3 /* congestion experienced, of the two ECN bits (RFC 3168) */
+
 // Starts a QP at the rate of its NIC, which is at most MAX_RATE_BPS.
 static __always_inline void dcqcn_start(struct reaction_point *point,
 					const struct dcqcn_params *params, __u64 line_bps)

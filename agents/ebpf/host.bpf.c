@@ -51,7 +51,6 @@
 #define BECN 0x40000000U
 #define QP_BITS 0xffffffU
 
-#define ECN_CE 3
 #define CNP_TOS (48 << 2)	/* class of network control */
 
 struct {
@@ -140,7 +139,7 @@ static __always_inline struct host_counters *counts(void)
 // Returns the time that `bytes` take at the QP's rate.
 static __always_inline __u64 wire_time(const struct paced_qp *qp, __u64 bytes)
 {
-	return bytes * 8 * NSEC_PER_SEC / qp->point.rate_bps;
+	return time_at(qp->point.rate_bps, bytes);
 }
 
 // Returns the time from which the QP's next packet may leave.
@@ -318,7 +317,7 @@ int pacer_egress(struct __sk_buff *skb)
 		rate = is_artifact || place <= NEAR
 			       ? qp->point.rate_bps
 			       : qp->point.target_bps + (qp->point.target_bps >> 3);
-		until += place * skb->len * 8 * NSEC_PER_SEC / rate;
+		until += time_at(rate, place * skb->len);
 	}
 	if (is_artifact) {
 		latest = qp->point.increase_due;

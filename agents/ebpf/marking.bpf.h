@@ -18,7 +18,6 @@
 
 #define BYTE_TIME_BITS 20
 #define MAX_TRIES 4 /* to add a packet while other CPUs add theirs */
-#define ECN_CE 3
 
 // Adds a packet to a queue and returns the time that it waits.
 static __always_inline __u64 queue_packet(struct port_queue *queue, __u64 now, __u32 bytes)

@@ -29,6 +29,12 @@ struct {
 	__uint(max_entries, 4096);
 } pauses SEC(".maps");
 
+// Returns the time that `bytes` take at a rate.
+static __always_inline __u64 time_at(__u64 rate_bps, __u64 bytes)
+{
+	return bytes * 8 * NSEC_PER_SEC / rate_bps;
+}
+
 // Records a pause that is over, and lets the clock go on.
 static __always_inline void end_pause(struct nic *nic, __u32 ifindex, __u64 now,
 				      struct host_counters *count)
@@ -74,7 +80,7 @@ static __always_inline __u64 time_of_turn(const struct nic *nic, __u64 ticket, _
 static __always_inline int may_leave(struct nic *nic, struct paced_qp *qp, __u32 bytes, __u64 now,
 				     struct host_counters *count)
 {
-	__u64 clock, time = bytes * 8 * NSEC_PER_SEC / nic->line_bps;
+	__u64 clock, time = time_at(nic->line_bps, bytes);
 
 	end_pause(nic, qp->nic, now, count);
 	clock = (nic->paused_at_ns ? nic->paused_at_ns : now) - nic->stopped_ns;

@@ -73,16 +73,16 @@ static __always_inline __u64 beyond_reserve(__u64 bytes)
 	return bytes > RESERVE_BYTES ? bytes - RESERVE_BYTES : 0;
 }
 
-// Returns the bytes that a port may take, of `used` used ones.
-static __always_inline __u64 share(const struct shared_buffer *buffer, __u32 shift, __u64 used)
+// Returns the bytes that a port may take of the shared ones.
+static __always_inline __u64 share(__u64 shared, __u64 used, __u32 shift)
 {
-	return (buffer->shared > used ? buffer->shared - used : 0) >> (shift & 63);
+	return (shared > used ? shared - used : 0) >> (shift & 63);
 }
 
 // Counts a packet of an ingress port; returns 0 if it does not fit.
 static __always_inline int admit(struct shared_buffer *buffer, struct ingress_port *port, __u64 bytes)
 {
-	__u64 limit = share(buffer, port->threshold_shift, buffer->used);
+	__u64 limit = share(buffer->shared, buffer->used, port->threshold_shift);
 	__u64 after = port->bytes + bytes, shared = beyond_reserve(after);
 
 	if (port->headroom_bytes + bytes > port->headroom &&
@@ -97,8 +97,8 @@ static __always_inline int admit(struct shared_buffer *buffer, struct ingress_po
 	return 1;
 }
 
-// Releases bytes of an ingress port, those in its headroom first.
-static __always_inline void release(struct shared_buffer *buffer, struct ingress_port *port, __u64 bytes)
+// Releases bytes of an ingress port, those in its headroom first, and what it used of the shared ones.
+static __always_inline void release(__u64 *used, struct ingress_port *port, __u64 bytes)
 {
 	__u64 late = port->headroom_bytes < bytes ? port->headroom_bytes : bytes;
 	__u64 early = bytes - late, shared = beyond_reserve(port->bytes);
@@ -107,7 +107,7 @@ static __always_inline void release(struct shared_buffer *buffer, struct ingress
 		shared = early;
 	port->headroom_bytes -= late;
 	port->bytes -= early;
-	buffer->used -= shared;
+	*used -= shared;
 }
 
 // Releases what leaves in one slot of the calendar.
@@ -122,7 +122,7 @@ static long empty_slot(__u32 index, __u64 *from)
 	if (!leaving->total)
 		return 0;
 	for (__u32 port = 0; port < MAX_PORTS && port < buffer->count; port++) {
-		release(buffer, &buffer->ports[port], leaving->bytes[port]);
+		release(&buffer->used, &buffer->ports[port], leaving->bytes[port]);
 		leaving->bytes[port] = 0;
 	}
 	leaving->total = 0;
@@ -158,39 +158,32 @@ static __always_inline void leave_after(struct shared_buffer *buffer, __u32 port
 // Buffer as it will be, for the search of a pause's end.
 struct outlook {
 	__u64 from; /* slot of now */
+	__u64 shared;
 	__u64 used;
-	__u64 bytes; /* of the port, in reserve and share */
-	__u64 headroom_bytes;
-	__u32 port;
+	struct ingress_port port;
+	__u32 place; /* of the port */
 	__u32 slots; /* that have passed */
 };
 
 // Lets a slot pass; ends the search once the port's sender may continue.
 static long look_ahead(__u32 index, struct outlook *outlook)
 {
-	__u32 slot = (outlook->from + index) & (CALENDAR_SLOTS - 1), zero = 0;
-	const struct shared_buffer *buffer = bpf_map_lookup_elem(&buffers, &zero);
+	__u32 slot = (outlook->from + index) & (CALENDAR_SLOTS - 1);
 	const struct calendar_slot *leaving = bpf_map_lookup_elem(&calendar, &slot);
-	__u64 own, late, early, shared, others;
-	const struct ingress_port *port;
+	struct ingress_port *port = &outlook->port;
+	__u64 own, others, taken;
 
-	if (!buffer || !leaving)
+	if (!leaving)
 		return 1;
-	port = &buffer->ports[outlook->port & (MAX_PORTS - 1)];
-	own = leaving->bytes[outlook->port & (MAX_PORTS - 1)];
+	own = leaving->bytes[outlook->place & (MAX_PORTS - 1)];
 	others = leaving->total - own; /* their reserves are small */
-	late = outlook->headroom_bytes < own ? outlook->headroom_bytes : own;
-	early = own - late;
-	shared = beyond_reserve(outlook->bytes);
-	others += shared < early ? shared : early;
-	outlook->headroom_bytes -= late;
-	outlook->bytes -= early;
+	release(&outlook->used, port, own);
 	outlook->used -= outlook->used < others ? outlook->used : others;
 	outlook->slots = index + 1;
-	shared = beyond_reserve(outlook->bytes);
-	return !outlook->headroom_bytes &&
-	       (!shared || shared + RESUME_OFFSET_BYTES <=
-				   share(buffer, port->threshold_shift, outlook->used));
+	taken = beyond_reserve(port->bytes);
+	return !port->headroom_bytes &&
+	       (!taken || taken + RESUME_OFFSET_BYTES <=
+				  share(outlook->shared, outlook->used, port->threshold_shift));
 }
 
 // Returns the quanta for which the sender of `slot` must be paused from now on; 0: it need not be, or is.
@@ -200,16 +193,17 @@ static __always_inline __u32 pause_quanta(struct shared_buffer *buffer, __u32 sl
 	struct ingress_port *port = &buffer->ports[slot & (MAX_PORTS - 1)];
 	struct outlook outlook = {
 		.from = buffer->slot,
+		.shared = buffer->shared,
 		.used = buffer->used,
-		.bytes = port->bytes,
-		.headroom_bytes = port->headroom_bytes,
-		.port = slot,
+		.port = *port,
+		.place = slot,
 	};
 	__u64 until, quanta;
 
 	if (!port->headroom ||
-	    (!port->headroom_bytes && beyond_reserve(port->bytes) <
-					      share(buffer, port->threshold_shift, buffer->used)))
+	    (!port->headroom_bytes &&
+	     beyond_reserve(port->bytes) <
+		     share(buffer->shared, buffer->used, port->threshold_shift)))
 		return 0;
 	if (!port->quantum_ns) {
 		count->not_paused++;

@@ -124,7 +124,7 @@ int switch_ingress(struct __sk_buff *skb)
 			leave_after(buffer, ingress, now, wait, skb->len);
 			quanta = pause_quanta(buffer, ingress, now, count);
 		} else if (buffer) {
-			release(buffer, &buffer->ports[ingress], skb->len);
+			release(&buffer->used, &buffer->ports[ingress], skb->len);
 		}
 	}
 

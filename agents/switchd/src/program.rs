@@ -395,7 +395,7 @@ mod tests {
         program: &mut Program,
         table: &mut SwitchTable,
         queue: PortQueueRow,
-        port: IngressPort,
+        quantum_ns: u64,
     ) -> u64 {
         table.queues[0] = PortQueueRow {
             max_wait_ns: 1_000_000_000,
@@ -413,13 +413,20 @@ mod tests {
             ifindex: 1, // of the packets of a test
             headroom: 10_000,
             threshold_shift: 1,
-            ..port
+            quantum_ns,
+            ..IngressPort::default()
         };
         let buffers = program.buffers.as_mut().expect("the map");
         buffers.set(0, Row(buffer), 0).expect("written");
         (0..100)
             .find(|_| is_dropped(program))
             .expect("a buffer has an end")
+    }
+
+    fn buffer(program: &Program) -> SharedBuffer {
+        let buffers = program.buffers.as_ref().expect("the map");
+        let Row(buffer) = buffers.get(&0, 0).expect("readable");
+        buffer
     }
 
     fn is_dropped(program: &mut Program) -> bool {
@@ -437,16 +444,14 @@ mod tests {
         let Some((mut program, mut table)) = with_one_port("shared buffer") else {
             return;
         };
-        let port = IngressPort::default();
-        assert_eq!(fill(&mut program, &mut table, half_a_second(), port), 27);
+        assert_eq!(fill(&mut program, &mut table, half_a_second(), 0), 27);
         let counters = program.counters().expect("readable");
         let found = (counters.not_paused, counters.pauses, counters.buffer_drops);
         assert_eq!(found, (11, 0, 1));
 
         let is_empty = |program: &mut Program| {
             assert!(!is_dropped(program));
-            let buffers = program.buffers.as_ref().expect("the map");
-            let Row(buffer) = buffers.get(&0, 0).expect("readable");
+            let buffer = buffer(program);
             let [port, ..] = buffer.ports;
             (buffer.used, port.bytes, port.headroom_bytes) == (0, 0, 0)
         };
@@ -465,16 +470,11 @@ mod tests {
         let Some((mut program, mut table)) = with_one_port("pauses") else {
             return;
         };
-        let port = IngressPort {
-            quantum_ns: 10_240,
-            ..IngressPort::default()
-        };
-        assert_eq!(fill(&mut program, &mut table, half_a_second(), port), 27);
+        let taken = fill(&mut program, &mut table, half_a_second(), 10_240);
+        assert_eq!(taken, 27);
         let counters = program.counters().expect("readable");
         assert_eq!((counters.not_paused, counters.pauses), (0, 1));
-        let buffers = program.buffers.as_ref().expect("the map");
-        let Row(buffer) = buffers.get(&0, 0).expect("readable");
-        let late = buffer.ports[0].paused_until_ns - table.queues[0].busy_until_ns;
+        let late = buffer(&program).ports[0].paused_until_ns - table.queues[0].busy_until_ns;
         // The end of a slot, in whole quanta.
         assert!(late <= (1 << 21) + 10_240, "{late}");
     }
@@ -486,24 +486,18 @@ mod tests {
         let Some((mut program, mut table)) = with_one_port("pauses of packets") else {
             return;
         };
-        let port = IngressPort {
-            quantum_ns: 10_240,
-            ..IngressPort::default()
-        };
         let queue = PortQueueRow {
             byte_time_q20: 10_000 << 20,
             ..PortQueueRow::default()
         };
-        fill(&mut program, &mut table, queue, port);
+        fill(&mut program, &mut table, queue, 10_240);
         let counters = program.counters().expect("readable");
         assert!(
             counters.pauses > 1,
             "each packet in the headroom prolongs the pause"
         );
         let queue = program.table().expect("readable").queues[0];
-        let buffers = program.buffers.as_ref().expect("the map");
-        let Row(buffer) = buffers.get(&0, 0).expect("readable");
-        let left = queue.busy_until_ns - buffer.ports[0].paused_until_ns;
+        let left = queue.busy_until_ns - buffer(&program).ports[0].paused_until_ns;
         // A packet leaves the buffer when it begins to be sent, and is counted to the end of its slot of 2 ms.
         assert!((147_000_000..=150_000_000).contains(&left), "{left}");
     }

@@ -222,8 +222,7 @@ fn kernel_and_simulator_agree_under_the_artifacts_congestion_control() {
     if skips_without_a_lab("kernel_and_simulator_agree_under_the_artifacts_congestion_control") {
         return;
     }
-    let text = fs::read_to_string(common::root().join("scenarios/dcqcn-artifact.yaml")).unwrap();
-    let text = text.replace("size: 250 MB", "size: 62 MB");
+    let text = quarter("dcqcn-artifact.yaml");
     let cnps = cnps(&text, "engines-artifact", &[], &["--max-p50", "25%"]);
     let [[kernel, simulator]] = cnps[..] else {
         panic!("{cnps:?}");
@@ -240,28 +239,9 @@ fn two_runs_under_congestion_control_agree() {
     if skips_without_a_lab("two_runs_under_congestion_control_agree") {
         return;
     }
-    let text = fs::read_to_string(common::root().join("scenarios/dcqcn.yaml")).unwrap();
-    let results = tempfile::tempdir().unwrap();
-    let scenario = results.path().join("short.yaml");
-    fs::write(&scenario, text.replace("size: 250 MB", "size: 62 MB")).unwrap();
-    let runs = ["first", "second"].map(|name| {
-        let directory = results.path().join(name);
-        let run = run(
-            &directory,
-            &["up"],
-            scenario.to_str().unwrap(),
-            "engines-twice",
-        );
-        run.path().canonicalize().unwrap()
-    });
-    let [first, second] = runs.each_ref().map(|run| run.to_str().unwrap());
-    let out = lcmp_lab(
-        results.path(),
-        &["fidelity", first, second, "--json", "--max-p99", "0.1%"],
-    );
-    assert_eq!(out.exit, Some(0), "{out:?}");
-    let fidelity: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
-    let both = |value: &serde_json::Value| [0, 1].map(|run| value[run].as_u64().unwrap());
+    let text = quarter("dcqcn.yaml");
+    let twice: [&[&str]; 2] = [&["up"]; 2];
+    let fidelity = fidelity(&text, "engines-twice", twice, &[], &["--max-p99", "0.1%"]);
     let [first, second] = both(&fidelity["cnps"][0]["cnps"]);
     assert_eq!(first, second, "CNPs");
     assert!(first > 50, "{first}");
@@ -278,10 +258,8 @@ fn kernel_and_simulator_agree_under_pfc() {
     if skips_without_a_lab("kernel_and_simulator_agree_under_pfc") {
         return;
     }
-    let text = fs::read_to_string(common::root().join("scenarios/pfc.yaml")).unwrap();
-    let text = text.replace("size: 250 MB", "size: 62 MB");
-    let fidelity = fidelity(&text, "engines-pfc", &[], &["--max-p50", "25%"]);
-    let both = |value: &serde_json::Value| [0, 1].map(|run| value[run].as_u64().unwrap());
+    let text = quarter("pfc.yaml");
+    let fidelity = fidelity(&text, "engines-pfc", ENGINES, &[], &["--max-p50", "25%"]);
     let paused = both(&fidelity["pauses"][0]["paused_ns"]);
     assert!(
         paused[0].abs_diff(paused[1]) * 2 <= paused[1] && paused[1] > 5_000_000,
@@ -304,32 +282,49 @@ fn kernel_and_simulator_agree_under_pfc() {
 /// Runs a scenario by both engines, checks the agreement of their flows, and returns the CNPs of each policy,
 /// the kernel's first.
 fn cnps(text: &str, lab: &str, options: &[&str], bounds: &[&str]) -> Vec<[u64; 2]> {
-    let fidelity = fidelity(text, lab, options, bounds);
+    let fidelity = fidelity(text, lab, ENGINES, options, bounds);
     let policies = fidelity["cnps"].as_array().unwrap().iter();
-    policies
-        .map(|policy| [0, 1].map(|run| policy["cnps"][run].as_u64().unwrap()))
-        .collect()
+    policies.map(|policy| both(&policy["cnps"])).collect()
 }
 
-/// Runs a scenario by both engines, checks the agreement of their flows, and returns the comparison.
-fn fidelity(text: &str, lab: &str, options: &[&str], bounds: &[&str]) -> serde_json::Value {
+/// Verbs of the two engines.
+const ENGINES: [&[&str]; 2] = [&["up"], &["sim", "--scaled"]];
+
+/// Runs a scenario by two verbs, checks the agreement of their flows, and returns the comparison.
+fn fidelity(
+    text: &str,
+    lab: &str,
+    verbs: [&[&str]; 2],
+    options: &[&str],
+    bounds: &[&str],
+) -> serde_json::Value {
     let results = tempfile::tempdir().unwrap();
     let scenario = results.path().join("short.yaml");
     fs::write(&scenario, text).unwrap();
-    let run = |engine: &str, verb: &[&str]| {
-        let (results, verb) = (results.path().join(engine), [verb, options].concat());
+    let run = |index: usize| {
+        let results = results.path().join(index.to_string());
+        let verb = [verbs[index], options].concat();
         let run = run(&results, &verb, scenario.to_str().unwrap(), lab);
         run.path().canonicalize().unwrap()
     };
-    let runs = [
-        run("kernel", &["up"]),
-        run("simulator", &["sim", "--scaled"]),
-    ];
-    let [kernel, simulator] = runs.each_ref().map(|run| run.to_str().unwrap());
-    let arguments = [&["fidelity", kernel, simulator, "--json"], bounds].concat();
+    let runs = [0, 1].map(run);
+    let [first, second] = runs.each_ref().map(|run| run.to_str().unwrap());
+    let arguments = [&["fidelity", first, second, "--json"], bounds].concat();
     let out = lcmp_lab(results.path(), &arguments);
     assert_eq!(out.exit, Some(0), "{out:?}");
     serde_json::from_str(&out.stdout).unwrap()
+}
+
+/// Returns a scenario of the tree with a quarter of its long flows' bytes.
+fn quarter(scenario: &str) -> String {
+    let path = common::root().join("scenarios").join(scenario);
+    let text = fs::read_to_string(path).unwrap();
+    text.replace("size: 250 MB", "size: 62 MB")
+}
+
+/// Returns the numbers of both runs.
+fn both(value: &serde_json::Value) -> [u64; 2] {
+    [0, 1].map(|run| value[run].as_u64().unwrap())
 }
 
 /// Returns the difference of a flow's FCTs, parts per million of the simulator's.

@@ -1,5 +1,8 @@
 //! Shared buffers of switches under priority flow control, and those that do not hold their headrooms.
 
+/// Buffer bytes that the paper's semantics reserves for each port and class of a switch, and bytes below its
+/// share at which a paused port resumes; the lab's switches have the same.
+pub use lab_abi::pfc::{RESERVE_BYTES, RESUME_OFFSET_BYTES};
 use lab_units::{BitsPerSec, Bytes, Nanos, NodeId, Semantics};
 
 use crate::{
@@ -10,9 +13,6 @@ use crate::{
 
 /// Bytes of a pause frame: a control frame of the minimum Ethernet size (IEEE 802.1Qbb).
 pub const FRAME: u64 = 64;
-
-/// Buffer bytes that the paper's semantics reserves for each port and class of a switch.
-pub const RESERVE: u64 = 4_096;
 
 /// Traffic classes of a port.
 pub const CLASSES: u64 = 8;
@@ -56,6 +56,8 @@ pub struct SharedBuffer {
     pub bytes: Bytes,
     /// Bytes that the ports share: without their reserves and headrooms.
     pub shared: Bytes,
+    /// Bytes that reserves and the headrooms of all ports take.
+    pub needed: Bytes,
     /// Headroom of each port, 0 for one that drops instead of sending a pause.
     pub headrooms: Vec<u64>,
 }
@@ -74,12 +76,14 @@ pub fn shared_buffer(
         Role::Leaf | Role::Spine => transport.fabric_buffer_bytes,
     };
     let mut headrooms = headrooms(switch, links, transport);
+    let needed = Bytes::new(total(&headrooms));
     for port in given_up(bytes, &headrooms) {
         headrooms[port] = 0;
     }
     Some(SharedBuffer {
         bytes,
         shared: Bytes::new(bytes.get().saturating_sub(total(&headrooms))),
+        needed,
         headrooms,
     })
 }
@@ -128,10 +132,10 @@ pub fn overcommitted(
         let ports = (0..).zip(&buffer.headrooms);
         let lossy = ports.filter(|(_, headroom)| **headroom == 0);
         let lossy_ports: Vec<usize> = lossy.map(|(port, _)| port).collect();
-        (!lossy_ports.is_empty()).then(|| Overcommitted {
+        (!lossy_ports.is_empty()).then_some(Overcommitted {
             switch: NodeId(id),
             buffer: buffer.bytes,
-            needed: Bytes::new(total(&headrooms(node, links, transport))),
+            needed: buffer.needed,
             lossy_ports,
         })
     };
@@ -166,7 +170,7 @@ fn given_up(buffer: Bytes, headrooms: &[u64]) -> Vec<usize> {
 /// Bytes that headrooms and the reserves of their ports take.
 fn total(headrooms: &[u64]) -> u64 {
     let ports = u64::try_from(headrooms.len()).unwrap_or(u64::MAX);
-    let reserves = ports.saturating_mul(CLASSES * RESERVE);
+    let reserves = ports.saturating_mul(CLASSES * RESERVE_BYTES);
     headrooms
         .iter()
         .fold(reserves, |sum, &bytes| sum.saturating_add(bytes))

@@ -332,13 +332,10 @@ pub struct Stats {
     /// Samples that began more than one interval late.
     pub late_samples: u64,
     /// Pauses sent (PFC).
-    #[serde(default)]
     pub pauses: u64,
     /// Packets whose sender had to be paused and is no host.
-    #[serde(default)]
     pub not_paused: u64,
     /// Packets dropped because the shared buffer had no room.
-    #[serde(default)]
     pub buffer_drops: u64,
 }
 

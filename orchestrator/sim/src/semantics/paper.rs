@@ -18,8 +18,8 @@ impl SemanticsRules for Paper {
     /// RoCEv2 annex A17.9.3: headers and 16 reserved bytes.
     const CNP_BYTES: u32 = small(frame::HEADERS) + 16;
     const PFC_BYTES: u32 = small(pfc::FRAME);
-    const RESERVE_BYTES: u64 = pfc::RESERVE;
-    const RESUME_OFFSET_BYTES: u64 = 3_072;
+    const RESERVE_BYTES: u64 = pfc::RESERVE_BYTES;
+    const RESUME_OFFSET_BYTES: u64 = pfc::RESUME_OFFSET_BYTES;
     const PORT_LIMIT_BYTES: Option<u64> = None;
     const COUNTS_REJECTED: bool = false;
     const PINS_EVERYTHING: bool = false;
