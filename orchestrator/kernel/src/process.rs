@@ -2,12 +2,15 @@
 
 use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
-use nix::{errno::Errno, sys::signal::Signal, unistd::Pid};
+use nix::{sys::signal::Signal, unistd::Pid};
 use procfs::process::{Process, Stat, all_processes};
+use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
+use crate::journal::if_found;
+
 /// A process ID with the process's start time, so that a later process with the same ID differs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct ProcessId {
     /// The process ID.
     pub pid: i32,
@@ -37,13 +40,21 @@ impl ProcessId {
     }
 
     /// Sends a signal to this process, never to a later one with the same ID.
-    pub(crate) fn signal(self, signal: Signal) -> Result<(), Errno> {
+    pub(crate) fn signal(self, signal: Signal) -> io::Result<()> {
+        let is_gone = |error: &rustix::io::Errno| *error == rustix::io::Errno::SRCH;
+        let pid = rustix::process::Pid::from_raw(self.pid).ok_or(io::ErrorKind::InvalidInput)?;
+        let process = match pidfd_open(pid, PidfdFlags::empty()) {
+            Err(error) if is_gone(&error) => return Ok(()),
+            process => process?,
+        };
+        // Whatever has the ID from here on, the open file is that of the process whose start is compared.
         if !self.is_alive() {
             return Ok(());
         }
-        match nix::sys::signal::kill(Pid::from_raw(self.pid), signal) {
-            Err(Errno::ESRCH) => Ok(()),
-            result => result,
+        let signal = rustix::process::Signal::from_named_raw(signal as i32);
+        match pidfd_send_signal(process, signal.ok_or(io::ErrorKind::InvalidInput)?) {
+            Err(error) if is_gone(&error) => Ok(()),
+            sent => Ok(sent?),
         }
     }
 }
@@ -62,6 +73,11 @@ pub(crate) fn command(pid: i32) -> String {
 pub(crate) fn all() -> io::Result<Vec<i32>> {
     let processes = all_processes().map_err(io::Error::other)?;
     Ok(processes.flatten().map(|process| process.pid()).collect())
+}
+
+/// Returns the control groups of a process, as `/proc/PID/cgroup` lists them; empty on a kernel without.
+pub(crate) fn cgroup(pid: i32) -> io::Result<String> {
+    Ok(if_found(fs::read_to_string(format!("/proc/{pid}/cgroup")))?.unwrap_or_default())
 }
 
 /// Returns the inode of a process's network namespace.

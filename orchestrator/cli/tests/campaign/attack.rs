@@ -37,6 +37,9 @@ pub enum Victim {
     Machine,
     /// `down` of a lab whose owner was killed.
     Down,
+    /// The owner; then somebody takes a name of the lab's, so that a `down` is incomplete, and the inodes that it
+    /// frees.
+    Names,
 }
 
 /// Attack on a run.
@@ -88,6 +91,7 @@ impl Attack {
             Victim::Owner => "owner",
             Victim::Machine => "QEMU",
             Victim::Down => "down",
+            Victim::Names => "owner, names",
         };
         format!("{fault} to {victim}")
     }
@@ -152,9 +156,10 @@ const GUEST_KINDS: [(Victim, Fault); 10] = [
     (Victim::Owner, Fault::Descriptors),
     (Victim::Machine, Fault::Memory),
 ];
-const KERNEL_KINDS: [(Victim, Fault); 7] = [
+const KERNEL_KINDS: [(Victim, Fault); 8] = [
     (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
     (Victim::Down, Fault::Signal(Signal::SIGKILL)),
+    (Victim::Names, Fault::Signal(Signal::SIGKILL)),
     (Victim::Owner, Fault::Signal(Signal::SIGINT)),
     (Victim::Owner, Fault::Signal(Signal::SIGTERM)),
     (Victim::Owner, Fault::Signal(Signal::SIGHUP)),

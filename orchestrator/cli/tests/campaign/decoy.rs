@@ -68,6 +68,87 @@ impl Drop for Decoy {
     }
 }
 
+/// Processes of somebody else in namespaces with a name or inodes of a dead lab's; they end with this value.
+#[derive(Default)]
+pub struct Strangers {
+    processes: Vec<Child>,
+    /// Namespace that has a name of the lab's.
+    netns: Option<String>,
+}
+
+impl Strangers {
+    /// Takes a name of the lab's for a namespace with a process.
+    pub fn take_name(&mut self, lab: &str) {
+        let Some((name, _)) = made(lab).into_iter().find(|(name, _)| is_netns(name)) else {
+            return;
+        };
+        // A process keeps the inode, so the new namespace has another.
+        self.enter(&name);
+        ip(&format!("netns del {name}"));
+        ip(&format!("netns add {name}"));
+        self.enter(&name);
+        self.netns = Some(name);
+    }
+
+    /// Makes as many namespaces as the lab had, which get the inodes that are free, each with a process.
+    pub fn take_inodes(&mut self, lab: &str) {
+        for _ in made(lab) {
+            let mut stranger = Command::new("unshare");
+            stranger.args(["--net", "sleep", "1000000"]);
+            self.processes.push(stranger.spawn().unwrap());
+        }
+    }
+
+    fn enter(&mut self, name: &str) {
+        let mut stranger = Command::new("ip");
+        stranger.args(["netns", "exec", name, "sleep", "1000000"]);
+        let stranger = stranger.spawn().unwrap();
+        let of = |process: &str| fs::read_link(format!("/proc/{process}/ns/net")).unwrap();
+        let since = Instant::now();
+        while of(&stranger.id().to_string()) == of("self") {
+            assert!(since.elapsed() < PATIENCE);
+        }
+        self.processes.push(stranger);
+    }
+
+    #[track_caller]
+    pub fn assert_untouched(&mut self) {
+        for process in &mut self.processes {
+            let ended = process.try_wait().unwrap();
+            assert!(ended.is_none(), "a stranger ended: {ended:?}");
+        }
+    }
+}
+
+impl Drop for Strangers {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+        if let Some(name) = &self.netns {
+            ip(&format!("netns del {name}"));
+        }
+    }
+}
+
+/// Returns the namespaces that a lab's journal names, with their inodes.
+fn made(lab: &str) -> Vec<(String, u64)> {
+    let journal = fs::read_to_string(format!("/run/lcmp-lab/{lab}/journal")).unwrap_or_default();
+    let made = |line: &str| {
+        let entry: serde_json::Value = serde_json::from_str(line).ok()?;
+        let made = entry.get("made-netns")?;
+        Some((made["name"].as_str()?.to_owned(), made["inode"].as_u64()?))
+    };
+    journal.lines().filter_map(made).collect()
+}
+
+fn is_netns(name: &str) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let at = format!(" /run/netns/{name} nsfs ");
+    mounts.contains(&at)
+}
+
 fn ip(words: &str) -> String {
     let output = Command::new("ip").args(words.split(' ')).output().unwrap();
     assert!(output.status.success(), "ip {words}: {output:?}");

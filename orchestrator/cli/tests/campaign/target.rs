@@ -24,6 +24,7 @@ use tempfile::TempDir;
 use super::{
     attack::{Attack, Place, Victim},
     common::{Outcome, root},
+    decoy::Strangers,
     lcmp_lab,
     ledger::Harm,
 };
@@ -103,7 +104,7 @@ impl Target {
         } else {
             thread::sleep(self.takes * u32::try_from(attack.moment).unwrap() / 1000);
         }
-        self.inject(attack, &run, results.path());
+        self.inject(attack, &mut run, results.path());
         run.wait().unwrap();
         progress.join().unwrap();
         let mut harm = Harm {
@@ -154,7 +155,7 @@ impl Target {
         (out, harm)
     }
 
-    fn inject(&self, attack: &Attack, run: &Child, results: &Path) {
+    fn inject(&self, attack: &Attack, run: &mut Child, results: &Path) {
         let owner = Pid::from_raw(run.id().cast_signed());
         match attack.victim {
             Victim::Owner => attack.fault.inject(owner),
@@ -167,6 +168,18 @@ impl Target {
                 thread::sleep(self.takes * u32::try_from(attack.moment).unwrap() / 2000);
                 let _ = down.kill();
                 down.wait().unwrap();
+            }
+            Victim::Names => {
+                attack.fault.inject(owner);
+                run.wait().unwrap();
+                let mut strangers = Strangers::default();
+                strangers.take_name(self.lab());
+                // The second is the retry of an incomplete one.
+                for _ in 0..2 {
+                    let _ = self.down(results).status();
+                    strangers.assert_untouched();
+                    strangers.take_inodes(self.lab());
+                }
             }
         }
     }

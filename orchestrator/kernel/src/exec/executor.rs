@@ -70,6 +70,11 @@ impl Executor {
         Ok(())
     }
 
+    /// Returns the lab's journal, to write to before the lab changes what labs share.
+    pub const fn journal(&mut self) -> &mut Journal {
+        &mut self.journal
+    }
+
     /// Writes a journal entry.
     pub fn record(&mut self, entry: &Entry) -> io::Result<()> {
         self.journal.write(entry)
@@ -118,14 +123,14 @@ impl Executor {
 
     /// Creates a namespace and writes its sysctls.
     fn create_netns(&mut self, name: &NetnsName, steps: &[Step]) -> Result<(), ApplyError> {
-        let made = NetnsHandle::create(name, || backend::write_sysctls(&steps[1..]));
+        let journal = &mut self.journal;
+        let record = |inode| {
+            let name = name.clone();
+            journal.write(&Entry::MadeNetns { name, inode })
+        };
+        let made = NetnsHandle::create(name, record, || backend::write_sysctls(&steps[1..]));
         let (handle, written) = made.map_err(|error| failed(&steps[0], error))?;
         self.handles.insert(name.clone(), handle);
-        let entry = Entry::MadeNetns {
-            name: name.clone(),
-            inode: netns::inode(name).unwrap_or_default(),
-        };
-        self.record(&entry).map_err(ApplyError::Journal)?;
         Ok(written?)
     }
 
@@ -168,10 +173,10 @@ impl Executor {
         Ok(batch)
     }
 
-    fn raise_shared(&self, step: &Step) -> Result<(), StepCause> {
+    fn raise_shared(&mut self, step: &Step) -> Result<(), StepCause> {
         if let Step::SharedSysctl { key, at_least } = step {
             let _lock = MachineLock::take()?;
-            shared::raise(&self.lab, key, *at_least)?;
+            shared::raise(&self.lab, &mut self.journal, key, *at_least)?;
         }
         Ok(())
     }

@@ -5,7 +5,9 @@ mod backend;
 mod check;
 mod error;
 mod executor;
+mod inventory;
 pub(crate) mod netns;
+mod processes;
 pub(crate) mod shared;
 mod undo;
 

@@ -6,7 +6,10 @@
 use std::{
     fs::{self, File},
     io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd},
+        unix::fs::MetadataExt,
+    },
     path::{Path, PathBuf},
     thread,
 };
@@ -16,6 +19,7 @@ use nix::{
     errno::Errno,
     mount::{MntFlags, MsFlags, mount, umount2},
     sched::{CloneFlags, setns, unshare},
+    sys::statfs::{NSFS_MAGIC, statfs},
 };
 use procfs::{FromRead, process::MountInfos};
 
@@ -37,15 +41,16 @@ pub(crate) struct NetnsHandle {
 impl NetnsHandle {
     /// Opens the root namespace: that of the calling thread.
     pub fn root() -> io::Result<Self> {
-        Self::here(File::open("/proc/thread-self/ns/net")?)
+        Self::here(File::open(OWN)?)
     }
 
-    /// Creates a namespace and runs `work` in it.
+    /// Creates a namespace and runs `work` in it, as [`create`] does.
     pub fn create<T: Send>(
         name: &NetnsName,
+        record: impl FnOnce(u64) -> io::Result<()> + Send,
         work: impl FnOnce() -> T + Send,
     ) -> io::Result<(Self, T)> {
-        let (handle, result) = create(name, |file| (Self::here(file), work()))?;
+        let (handle, result) = create(name, record, |file| (Self::here(file), work()))?;
         Ok((handle?, result))
     }
 
@@ -121,24 +126,29 @@ pub(crate) fn remove_directory() -> io::Result<()> {
     fs::remove_dir(directory())
 }
 
-/// Creates a namespace and runs `work` in it on a new thread. Its file keeps the namespace alive.
+/// Creates a namespace and runs `work` in it on a new thread. Its file keeps the namespace alive; `record`
+/// gets its inode before there is a file.
 pub(crate) fn create<T: Send>(
     name: &NetnsName,
+    record: impl FnOnce(u64) -> io::Result<()> + Send,
     work: impl FnOnce(File) -> T + Send,
 ) -> io::Result<T> {
     let path = path(name);
-    File::create_new(&path)?;
-    let made = on_thread(|| {
+    on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET)?;
-        let (own, none) = (Some("/proc/thread-self/ns/net"), None::<&str>);
-        mount(own, &path, none, MsFlags::MS_BIND, none)?;
-        Ok(work(File::open(&path)?))
-    });
-    if made.is_err() {
-        // The file was new, so it is ours, mounted or not.
-        let _ = remove(&path);
-    }
-    made
+        record(fs::metadata(OWN)?.ino())?;
+        File::create_new(&path)?;
+        let none = None::<&str>;
+        let bound = mount(Some(OWN), &path, none, MsFlags::MS_BIND, none);
+        let made = bound
+            .map_err(io::Error::from)
+            .and_then(|()| File::open(&path));
+        if made.is_err() {
+            // The file was new, so it is ours, mounted or not.
+            let _ = remove(&path);
+        }
+        Ok(work(made?))
+    })
 }
 
 /// Runs `work` in a namespace, on a new thread.
@@ -185,10 +195,30 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     if_found(fs::remove_file(path)).map(drop)
 }
 
-/// Returns the inode of a namespace.
-pub(crate) fn inode(name: &NetnsName) -> Option<u64> {
-    process::inode(&path(name))
+/// State of a namespace's name.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Name {
+    /// Nothing has the name.
+    Free,
+    /// A file has the name, and no namespace is mounted on it.
+    File,
+    /// The namespace of this inode has the name.
+    Netns(u64),
 }
+
+/// Returns what has the name of a namespace now.
+pub(crate) fn state(name: &NetnsName) -> Name {
+    let path = path(name);
+    let is_netns = statfs(&path).is_ok_and(|found| found.filesystem_type() == NSFS_MAGIC);
+    match process::inode(&path) {
+        None => Name::Free,
+        Some(inode) if is_netns => Name::Netns(inode),
+        Some(_) => Name::File,
+    }
+}
+
+/// Namespace of the calling thread.
+const OWN: &str = "/proc/thread-self/ns/net";
 
 /// Runs `work` on a new thread, whose changes of its own namespaces end with it.
 pub(crate) fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {

@@ -12,7 +12,7 @@ use super::{
     netns,
 };
 use crate::{
-    journal::{self, if_found},
+    journal::{self, Entry, Journal, if_found},
     name::LabName,
 };
 
@@ -36,7 +36,12 @@ struct Raised {
 /// Raises a sysctl to at least a value, for a lab. The caller holds the machine's lock.
 ///
 /// A container lacks the machine's sysctls; nothing is changed there.
-pub(crate) fn raise(lab: &LabName, key: &str, at_least: u64) -> io::Result<()> {
+pub(crate) fn raise(
+    lab: &LabName,
+    journal: &mut Journal,
+    key: &str,
+    at_least: u64,
+) -> io::Result<()> {
     let Some(now) = if_found(read_sysctl(key))? else {
         return Ok(());
     };
@@ -51,9 +56,14 @@ pub(crate) fn raise(lab: &LabName, key: &str, at_least: u64) -> io::Result<()> {
         ours: now,
         labs: Vec::new(),
     });
-    let wanted = at_least.max(raised.ours.parse().unwrap_or(0)).to_string();
+    let wanted = at_least.max(number(&raised.ours)).to_string();
     raised.ours.clone_from(&wanted);
     join(&mut raised.labs, lab);
+    journal.write(&Entry::Raised {
+        key: key.to_owned(),
+        before: raised.before.clone(),
+        ours: wanted.clone(),
+    })?;
     record.write()?;
     write_sysctl(key, &wanted, false)
 }
@@ -77,10 +87,11 @@ pub(crate) fn release(lab: &LabName, key: &str) -> io::Result<()> {
 
 /// Creates the directory of namespaces for a lab if it does not exist. The caller holds the machine's
 /// lock.
-pub(crate) fn need_netns_directory(lab: &LabName) -> io::Result<()> {
+pub(crate) fn need_netns_directory(lab: &LabName, journal: &mut Journal) -> io::Result<()> {
     let mut record = Record::read()?;
     if !record.netns_directory.is_empty() || !netns::directory_is_ready()? {
         join(&mut record.netns_directory, lab);
+        journal.write(&Entry::NetnsDirectory)?;
         record.write()?;
     }
     if !netns::directory_is_ready()? {
@@ -106,6 +117,10 @@ fn join(labs: &mut Vec<LabName>, lab: &LabName) {
     if !labs.contains(lab) {
         labs.push(lab.clone());
     }
+}
+
+fn number(value: &str) -> u64 {
+    value.parse().unwrap_or(0)
 }
 
 impl Record {

@@ -4,28 +4,25 @@
 //! in the journal is left as it is.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::Path,
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
 use lab_units::Mac;
 use nix::{
     errno::Errno,
     mount::{MntFlags, umount2},
-    sys::signal::Signal,
 };
 use rtnetlink::packet_route::RouteNetlinkMessage;
 
-use super::{netns, shared};
+use super::{inventory::Inventory, netns, processes, shared};
 use crate::{
-    journal::{Contents, Entry, FORMAT, if_found},
+    journal::{Contents, Entry, FORMAT, Journal, Process, Undone, if_found},
     name::{LabName, NetnsName},
     netlink::{Batch, KernelError, NetlinkError, Socket, dump, rdma, route},
     process::{self, ProcessId},
-    step::{Rule, Step, Undo, Veth},
+    step::{Rule, Undo},
 };
 
 /// Object that could not be removed.
@@ -45,132 +42,105 @@ pub enum UndoError {
     NotOurs { what: String },
     #[error("process {pid} of the lab did not end")]
     Process { pid: i32 },
+    #[error(
+        "process {pid} is in another control group than the lab's process was (`{}`), it is left as it is",
+        cgroup.trim_end()
+    )]
+    OtherCgroup { pid: i32, cgroup: String },
     #[error("`{path}`: {error}")]
     File { path: String, error: io::Error },
 }
 
-/// Removes every object that the journal names. The caller holds the machine's lock.
-pub(crate) fn undo(lab: &LabName, contents: &Contents) -> Vec<UndoError> {
-    let mut errors = Vec::new();
+impl UndoError {
+    /// Returns true if the object is somebody else's, so that there is nothing to try again.
+    const fn is_left(&self) -> bool {
+        matches!(self, Self::NotOurs { .. } | Self::OtherCgroup { .. })
+    }
+}
+
+/// Removes every object that the journal names, and writes down what it has done with. The caller holds the
+/// machine's lock.
+pub(crate) fn undo(lab: &LabName, contents: &Contents, journal: &mut Journal) -> Vec<UndoError> {
     let inventory = Inventory::of(contents);
-    inventory.end_processes(&mut errors);
+    let mut undoing = Undoing {
+        journal,
+        errors: Vec::new(),
+    };
+    undoing.end_processes(&inventory);
     for path in &inventory.pins {
-        errors.extend(remove_pins(path));
+        undoing.done(Undone::Pins(path.to_path_buf()), remove_pins(path));
     }
     match Socket::route() {
-        Ok(mut socket) => inventory.undo_in_root(&mut socket, &mut errors),
-        Err(error) => errors.push(file("NETLINK_ROUTE", error)),
+        Ok(mut socket) => undoing.undo_in_root(&inventory, &mut socket),
+        Err(error) => undoing.errors.push(file("NETLINK_ROUTE", error)),
     }
     for (name, inode) in inventory.namespaces.iter().rev() {
-        errors.extend(remove_netns(name, *inode));
+        undoing.done(Undone::Netns((*name).clone()), remove_netns(name, *inode));
     }
-    for key in &inventory.sysctls {
-        let released = shared::release(lab, key);
-        errors.extend(released.err().map(|error| file(key, error)));
+    for &key in &inventory.sysctls {
+        let released = shared::release(lab, key).err();
+        let error = released.map(|error| file(key, error));
+        undoing.done(Undone::Sysctl(key.to_owned()), error);
     }
     if inventory.netns_directory {
-        let removed = shared::release_netns_directory(lab);
-        let path = || netns::directory().display().to_string();
-        errors.extend(removed.err().map(|error| file(&path(), error)));
+        let removed = shared::release_netns_directory(lab).err();
+        let error = removed.map(|error| file(&netns::directory().display().to_string(), error));
+        undoing.done(Undone::NetnsDirectory, error);
     }
-    errors
+    undoing.errors
 }
 
-/// Objects that a journal names: created, or about to be when its owner ended.
-#[derive(Default)]
-struct Inventory<'a> {
-    processes: Vec<ProcessId>,
-    pins: Vec<&'a Path>,
-    /// Namespaces, each with its inode if the journal says that it was created.
-    namespaces: BTreeMap<&'a NetnsName, Option<u64>>,
-    rxe: Vec<(&'a str, &'a str)>,
-    rules: Vec<&'a Rule>,
-    links: Vec<(&'a str, Mac)>,
-    /// Groups of the interfaces in the root namespace.
-    groups: Vec<u32>,
-    sysctls: Vec<&'a str>,
-    netns_directory: bool,
+/// Undo that is under way.
+struct Undoing<'a> {
+    journal: &'a mut Journal,
+    errors: Vec<UndoError>,
 }
 
-impl<'a> Inventory<'a> {
-    fn of(contents: &'a Contents) -> Self {
-        let mut found = Self::default();
-        for entry in &contents.entries {
-            match entry {
-                Entry::Do(steps) => steps.iter().for_each(|step| found.step(step)),
-                Entry::MadeNetns { name, inode } => {
-                    found.namespaces.insert(name, Some(*inode));
-                }
-                Entry::NetnsDirectory => found.netns_directory = true,
-                Entry::Process(process) => found.processes.push(*process),
-                Entry::Pins(path) => found.pins.push(path),
-                Entry::Lab(_) | Entry::Nodes(_) | Entry::Kept => {}
-            }
+impl Undoing<'_> {
+    /// Records the end of an object's undo: whatever has its name from now on is not the lab's, unless the undo
+    /// failed.
+    fn done(&mut self, object: Undone, error: Option<UndoError>) {
+        if error.as_ref().is_none_or(UndoError::is_left) {
+            self.write(Entry::Undone(vec![object]));
         }
-        found
+        self.errors.extend(error);
     }
 
-    fn step(&mut self, step: &'a Step) {
-        if let Step::Veth(Veth { a, b, .. }) = step {
-            for group in [a.group, b.group] {
-                if group != 0 && !self.groups.contains(&group) {
-                    self.groups.push(group);
-                }
-            }
-        }
-        match step.undo() {
-            Some(Undo::Netns(name)) => {
-                self.namespaces.entry(name).or_insert(None);
-            }
-            Some(Undo::Link { dev, mac }) => self.links.push((dev, mac)),
-            Some(Undo::Rule(rule)) => self.rules.push(rule),
-            Some(Undo::Rxe { name, dev }) if !self.rxe.contains(&(name, dev)) => {
-                self.rxe.push((name, dev));
-            }
-            Some(Undo::SharedSysctl { key }) => self.sysctls.push(key),
-            Some(Undo::Rxe { .. }) | None => {}
-        }
-    }
-}
-
-impl Inventory<'_> {
-    /// Kills the lab's processes and all others in its namespaces, and waits for them.
-    fn end_processes(&self, errors: &mut Vec<UndoError>) {
-        let own = i32::try_from(std::process::id()).unwrap_or_default();
-        let namespaces = self.namespaces.iter();
-        let inodes = namespaces.filter_map(|(name, inode)| inode.or_else(|| netns::inode(name)));
-        let inodes: Vec<u64> = inodes.collect();
-        let inside = |pid: &i32| process::netns_inode(*pid).is_some_and(|at| inodes.contains(&at));
-        let found = process::all().unwrap_or_default().into_iter();
-        let found = found.filter(inside);
-        let mut running = self.processes.clone();
-        running.extend(found.filter_map(ProcessId::of));
-        running.retain(|process| process.pid != own && process.is_alive());
-        for process in &running {
-            // A process that cannot be signalled is reported below, since it does not end.
-            let _ = process.signal(Signal::SIGKILL);
-        }
-        let deadline = Instant::now() + KILL_TIMEOUT;
-        while running.iter().any(|process| process.is_alive()) && Instant::now() < deadline {
-            sleep(PAUSE);
-        }
-        let left = running.iter().filter(|process| process.is_alive());
-        errors.extend(left.map(|process| UndoError::Process { pid: process.pid }));
+    fn write(&mut self, entry: Entry) {
+        let written = self.journal.write(&entry);
+        self.errors
+            .extend(written.err().map(|error| file("journal", error)));
     }
 
-    fn undo_in_root(&self, socket: &mut Socket, errors: &mut Vec<UndoError>) {
-        if !self.rxe.is_empty() {
-            self.delete_rxe(errors);
+    fn end_processes(&mut self, inventory: &Inventory<'_>) {
+        let ended = processes::end(inventory);
+        let known = |id: &ProcessId| inventory.processes.iter().any(|process| process.id == *id);
+        for id in ended.left.into_iter().filter(|id| !known(id)) {
+            // Its namespace will have no name any more.
+            let cgroup = process::cgroup(id.pid).unwrap_or_default();
+            self.write(Entry::Process(Process { id, cgroup }));
         }
-        self.delete_rules(socket, errors);
-        if !self.links.is_empty() {
-            let deleted = self.delete_links(socket, errors);
+        if !ended.done.is_empty() {
+            let done = ended.done.into_iter().map(Undone::Process);
+            self.write(Entry::Undone(done.collect()));
+        }
+        self.errors.extend(ended.errors);
+    }
+
+    fn undo_in_root(&mut self, inventory: &Inventory<'_>, socket: &mut Socket) {
+        if !inventory.rxe.is_empty() {
+            self.delete_rxe(&inventory.rxe);
+        }
+        self.delete_rules(&inventory.rules, socket);
+        if !inventory.links.is_empty()
+            && let Err(error) = self.delete_links(inventory, socket)
+        {
             let undo = "ip link del".to_owned();
-            errors.extend(deleted.err().map(|error| UndoError::Step { undo, error }));
+            self.errors.push(UndoError::Step { undo, error });
         }
     }
 
-    fn delete_rxe(&self, errors: &mut Vec<UndoError>) {
+    fn delete_rxe(&mut self, rxe: &[(&str, &str)]) {
         // Without the RDMA subsystem there is no device.
         let Ok(mut socket) = Socket::rdma() else {
             return;
@@ -178,33 +148,38 @@ impl Inventory<'_> {
         let Ok(devices) = rdma::devices(&mut socket) else {
             return;
         };
-        for &(name, dev) in self.rxe.iter().rev() {
-            let Some(device) = devices.iter().find(|device| device.name == name) else {
-                continue;
-            };
-            let on = rdma::interfaces(&mut socket, device.index).unwrap_or_default();
-            if on.iter().any(|other| other != dev) {
-                errors.push(UndoError::NotOurs { what: name.into() });
-                continue;
-            }
-            let deleted = rdma::delete(&mut socket, device.index);
-            let undo = Undo::Rxe { name, dev }.to_string();
-            errors.extend(unless_gone(undo, deleted));
+        for &(name, dev) in rxe.iter().rev() {
+            let device = devices.iter().find(|device| device.name == name);
+            let error = device.and_then(|device| {
+                let on = rdma::interfaces(&mut socket, device.index).unwrap_or_default();
+                if on.iter().any(|other| other != dev) {
+                    return Some(UndoError::NotOurs { what: name.into() });
+                }
+                let deleted = rdma::delete(&mut socket, device.index);
+                unless_gone(Undo::Rxe { name, dev }.to_string(), deleted)
+            });
+            self.done(Undone::Rxe(name.to_owned()), error);
         }
     }
 
-    fn delete_rules(&self, socket: &mut Socket, errors: &mut Vec<UndoError>) {
-        for rules in self.rules.chunks(RULES_AT_ONCE) {
+    fn delete_rules(&mut self, rules: &[&Rule], socket: &mut Socket) {
+        for rules in rules.chunks(RULES_AT_ONCE) {
             let mut batch = Batch::default();
             for rule in rules {
                 batch.route(&RouteNetlinkMessage::DelRule(route::rule(rule)), 0);
             }
-            match socket.execute(batch) {
-                Err(error) => errors.push(file("ip rule del", error)),
-                Ok(refused) => errors.extend(refused.into_iter().filter_map(|(number, error)| {
-                    let undo = Undo::Rule(rules[number]).to_string();
-                    unless_gone(undo, Err(error.into()))
-                })),
+            let mut refused: BTreeMap<_, _> = match socket.execute(batch) {
+                Ok(refused) => refused.into_iter().collect(),
+                Err(error) => {
+                    self.errors.push(file("ip rule del", error));
+                    continue;
+                }
+            };
+            for (number, &rule) in rules.iter().enumerate() {
+                let undo = || Undo::Rule(rule).to_string();
+                let refused = refused.remove(&number);
+                let error = refused.and_then(|error| unless_gone(undo(), Err(error.into())));
+                self.done(Undone::Rule(rule.clone()), error);
             }
         }
     }
@@ -212,58 +187,65 @@ impl Inventory<'_> {
     /// Deletes the interfaces in the root namespace, a whole group at once if the group has no other
     /// members: single deletions cost tens of milliseconds each.
     fn delete_links(
-        &self,
+        &mut self,
+        inventory: &Inventory<'_>,
         socket: &mut Socket,
-        errors: &mut Vec<UndoError>,
     ) -> Result<(), NetlinkError> {
         let links = dump::links(socket)?;
         let is_ours = |link: &dump::Link| {
             let ours = |&(dev, mac): &(&str, Mac)| link.name == dev && link.mac == Some(mac);
-            link.veth && self.links.iter().any(ours)
+            link.veth && inventory.links.iter().any(ours)
         };
         let (ours, others): (Vec<_>, Vec<_>) = links.iter().partition(|link| is_ours(link));
-        for &(dev, _) in &self.links {
+        for &(dev, _) in &inventory.links {
             if others.iter().any(|link| link.name == dev) {
-                errors.push(UndoError::NotOurs { what: dev.into() });
+                let error = UndoError::NotOurs { what: dev.into() };
+                self.done(Undone::Link(dev.to_owned()), Some(error));
+            } else if !ours.iter().any(|link| link.name == dev) {
+                self.done(Undone::Link(dev.to_owned()), None);
             }
         }
-        let alone = |group: &&u32| !others.iter().any(|link| link.group == **group);
-        let groups: Vec<u32> = self.groups.iter().filter(alone).copied().collect();
-        for &group in &groups {
-            if ours.iter().any(|link| link.group == group) {
-                let deleted = socket.execute_one(Batch::of(&route::group_delete(group)));
-                errors.extend(unless_gone(format!("ip link del group {group}"), deleted));
-            }
-        }
-        for link in ours.iter().filter(|link| !groups.contains(&link.group)) {
+        let is_alone = |group: u32| {
+            inventory.groups.contains(&group) && !others.iter().any(|link| link.group == group)
+        };
+        let (together, single): (Vec<_>, Vec<_>) =
+            ours.into_iter().partition(|link| is_alone(link.group));
+        for link in single {
             let deleted = socket.execute_one(Batch::of(&route::link_delete(link.index)));
-            errors.extend(unless_gone(format!("ip link del {}", link.name), deleted));
+            let error = unless_gone(format!("ip link del {}", link.name), deleted);
+            self.done(Undone::Link(link.name.clone()), error);
+        }
+        let groups: BTreeSet<u32> = together.iter().map(|link| link.group).collect();
+        for group in groups {
+            let deleted = socket.execute_one(Batch::of(&route::group_delete(group)));
+            match unless_gone(format!("ip link del group {group}"), deleted) {
+                Some(error) => self.errors.push(error),
+                None => {
+                    let links = together.iter().filter(|link| link.group == group);
+                    links.for_each(|link| self.done(Undone::Link(link.name.clone()), None));
+                }
+            }
         }
         Ok(())
     }
 }
 
-fn remove_netns(name: &NetnsName, made: Option<u64>) -> Option<UndoError> {
-    match (made, netns::inode(name)) {
-        (_, None) => return None,
-        (Some(made), Some(found)) if made != found && is_netns(name) => {
-            return Some(UndoError::NotOurs {
-                what: netns::path(name).display().to_string(),
-            });
+/// Removes the name of a namespace that was made with the inode `made`.
+fn remove_netns(name: &NetnsName, made: u64) -> Option<UndoError> {
+    match netns::state(name) {
+        netns::Name::Free => return None,
+        netns::Name::Netns(found) if found != made => {
+            let what = netns::path(name).display().to_string();
+            return Some(UndoError::NotOurs { what });
         }
-        _ => {}
+        // An owner that was killed before it mounted the namespace left a file.
+        netns::Name::Netns(_) | netns::Name::File => {}
     }
     let removed = netns::remove(&netns::path(name));
     removed.err().map(|error| UndoError::Netns {
         name: name.clone(),
         error,
     })
-}
-
-/// Returns true if a namespace is mounted on its file.
-fn is_netns(name: &NetnsName) -> bool {
-    nix::sys::statfs::statfs(&netns::path(name))
-        .is_ok_and(|found| found.filesystem_type() == nix::sys::statfs::NSFS_MAGIC)
 }
 
 /// Unmounts a BPF file system, which removes the objects pinned there.
@@ -298,6 +280,3 @@ fn file(path: &str, error: io::Error) -> UndoError {
 
 /// Rules deleted by one system call, which takes many more.
 const RULES_AT_ONCE: usize = 256;
-/// A killed process ends at once unless the kernel blocks it.
-const KILL_TIMEOUT: Duration = Duration::from_secs(60);
-const PAUSE: Duration = Duration::from_millis(2);

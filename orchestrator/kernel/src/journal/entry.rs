@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     name::{LabName, NetnsName},
     process::ProcessId,
-    step::Step,
+    step::{Rule, Step},
 };
 
 /// Line of a journal.
@@ -21,19 +21,54 @@ pub(crate) enum Entry {
     Nodes(Vec<NodeEntry>),
     /// Steps that are about to be applied.
     Do(Vec<Step>),
-    /// A created namespace with its inode, so that another of the same name is left alone.
+    /// A new namespace that is about to get its name, with its inode: what bears the name and has another
+    /// inode is somebody else's.
     MadeNetns {
         name: NetnsName,
         inode: u64,
     },
-    /// The lab needs the directory of namespaces, which is created if it does not exist.
+    /// The lab needs the directory of namespaces, which a lab creates.
     NetnsDirectory,
+    /// A sysctl of the whole machine that the lab is about to raise.
+    Raised {
+        key: String,
+        /// Value before the first lab that raised it.
+        before: String,
+        /// Value that this lab writes.
+        ours: String,
+    },
     /// A process of the lab, which ends with the lab.
-    Process(ProcessId),
+    Process(Process),
     /// A BPF file system, which is unmounted with the lab.
     Pins(PathBuf),
     /// The lab remains when its owner ends.
     Kept,
+    /// Objects that an undo has done with, so that a later one leaves alone what has their names by then.
+    Undone(Vec<Undone>),
+}
+
+/// Process of a lab.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Process {
+    pub id: ProcessId,
+    /// Control groups of the process, as `/proc/PID/cgroup` lists them.
+    pub cgroup: String,
+}
+
+/// Object that an undo has removed, or has left because it is not the lab's.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Undone {
+    Process(ProcessId),
+    Pins(PathBuf),
+    /// RDMA device.
+    Rxe(String),
+    Rule(Rule),
+    /// Interface of the root namespace.
+    Link(String),
+    Netns(NetnsName),
+    Sysctl(String),
+    NetnsDirectory,
 }
 
 /// Lab and owner of a journal.
@@ -89,4 +124,4 @@ impl NodeEntry {
 }
 
 /// Version of the journal's format. A lab whose journal has another is not taken down.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;

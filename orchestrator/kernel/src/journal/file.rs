@@ -28,6 +28,15 @@ impl Journal {
         Ok(Self { file })
     }
 
+    /// Opens the journal of a lab for more lines, without a torn last one.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(NAME);
+        let file = OpenOptions::new().append(true).open(&path)?;
+        let whole = whole_lines(&std::fs::read(&path)?).len();
+        file.set_len(u64::try_from(whole).unwrap_or(u64::MAX))?;
+        Ok(Self { file })
+    }
+
     /// Appends a line. The change that it names may happen only after this returns.
     pub fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
@@ -52,9 +61,7 @@ impl Contents {
     }
 
     fn parse(text: &[u8], path: &Path) -> io::Result<Self> {
-        let end = text.iter().rposition(|&b| b == b'\n');
-        let whole = &text[..end.map_or(0, |at| at + 1)];
-        let lines = whole.split(|&b| b == b'\n').zip(1..);
+        let lines = whole_lines(text).split(|&b| b == b'\n').zip(1..);
         let mut lines = lines.filter(|(line, _)| !line.is_empty());
         let entry = |(line, number): (&[u8], u32)| {
             serde_json::from_slice(line).map_err(|error| {
@@ -88,6 +95,12 @@ impl Contents {
     }
 }
 
+/// Returns a journal without a last line that lacks its end.
+fn whole_lines(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&b| b == b'\n');
+    &text[..end.map_or(0, |at| at + 1)]
+}
+
 /// Returns the format of a head that another version wrote, whatever else it holds.
 fn other_format(line: &[u8]) -> Option<u64> {
     let head: Value = serde_json::from_slice(line).ok()?;
@@ -101,6 +114,7 @@ const NAME: &str = "journal";
 mod tests {
     use super::*;
     use crate::{
+        journal::Undone,
         lower::{Clock, HostPlacement, LowerOptions, lower},
         testing,
     };
@@ -121,6 +135,17 @@ mod tests {
         }
         let all = [Entry::Kept, Entry::NetnsDirectory];
         assert_eq!(read(whole).unwrap().entries, all);
+    }
+
+    #[test]
+    fn a_torn_last_line_is_cut_off_before_more_lines() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join(NAME), "\"kept\"\n\"netns-dir").unwrap();
+        let mut journal = Journal::open(directory.path()).unwrap();
+        let undone = Entry::Undone(vec![Undone::NetnsDirectory]);
+        journal.write(&undone).unwrap();
+        let found = Contents::read(directory.path()).unwrap().entries;
+        assert_eq!(found, [Entry::Kept, undone]);
     }
 
     #[test]
@@ -167,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_damaged_journal_is_read_or_refused() {
-        let head = r#"{"lab":{"format":2,"lab":"t","scenario":"s","slot":0,"boot_id":"b","since":0,"owner":{"process":{"pid":1,"start":1},"command":"c"},"place":"here"}}"#;
+        let head = r#"{"lab":{"format":3,"lab":"t","scenario":"s","slot":0,"boot_id":"b","since":0,"owner":{"process":{"pid":1,"start":1},"command":"c"},"place":"here"}}"#;
         let options = LowerOptions {
             lab: "t".parse().unwrap(),
             hosts: HostPlacement::OwnNamespace,

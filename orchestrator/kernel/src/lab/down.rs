@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 
 use crate::{
     exec::{UndoError, undo},
-    journal::{self, Contents, FORMAT, LabState, MachineLock, Status},
+    journal::{self, Contents, FORMAT, Journal, LabState, MachineLock, Status},
     name::LabName,
     process,
 };
@@ -105,15 +105,17 @@ pub fn status() -> io::Result<Vec<Status>> {
     Ok(found)
 }
 
-/// Removes a lab's objects, then its files. After an error the journal stays, for another attempt. The
-/// caller holds the machine's lock.
+/// Removes a lab's objects, then its files. After an error the journal stays, for another attempt at what is
+/// left. The caller holds the machine's lock.
 pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoError>> {
     let errors = match contents.head() {
         Some(head) if head.format != FORMAT => {
             let (lab, found) = (lab.clone(), head.format);
             vec![UndoError::Format { lab, found }]
         }
-        Some(head) if head.boot_id == process::boot_id()? => undo(lab, contents),
+        Some(head) if head.boot_id == process::boot_id()? => {
+            undo(lab, contents, &mut Journal::open(&journal::directory(lab))?)
+        }
         // Only files survive a reboot.
         Some(_) | None => Vec::new(),
     };

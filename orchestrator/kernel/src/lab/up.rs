@@ -13,11 +13,11 @@ use super::{LabError, LabErrorKind, Phase, Progress, Reservation, down, hosts, p
 use crate::{
     certify,
     exec::{ApplyError, Difference, Executor, UndoError, check, netns, shared},
-    journal::{self, Entry, MachineLock, NodeEntry},
+    journal::{self, Entry, MachineLock, NodeEntry, Process},
     lower::{Layout, LowerOptions, lower},
     name::LabName,
     netlink::{NetlinkError, dump},
-    process::ProcessId,
+    process::{self, ProcessId},
     step::Step,
 };
 
@@ -76,9 +76,8 @@ impl Lab {
         };
         let nodes = Entry::Nodes(lab.nodes());
         lab.record(&nodes).map_err(io("journal"))?;
-        lab.record(&Entry::NetnsDirectory).map_err(io("journal"))?;
         MachineLock::take()
-            .and_then(|_lock| shared::need_netns_directory(lab.name()))
+            .and_then(|_lock| shared::need_netns_directory(&options.lab, lab.executor()?.journal()))
             .map_err(io("/run/netns"))?;
         Ok(lab)
     }
@@ -131,8 +130,9 @@ impl Lab {
     pub(super) fn record_process(&mut self, pid: u32) -> io::Result<()> {
         let process = i32::try_from(pid).ok().and_then(ProcessId::of);
         let gone = || io::Error::new(io::ErrorKind::NotFound, format!("process {pid} is gone"));
-        let process = process.ok_or_else(gone)?;
-        self.record(&Entry::Process(process))
+        let id = process.ok_or_else(gone)?;
+        let cgroup = process::cgroup(id.pid)?;
+        self.record(&Entry::Process(Process { id, cgroup }))
     }
 
     /// Measures both directions of every link in the lab's own clock and holds them to `bounds`.

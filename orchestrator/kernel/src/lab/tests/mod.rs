@@ -4,6 +4,7 @@ mod corpus;
 mod exact;
 mod machine;
 mod owners;
+mod strangers;
 mod traffic;
 
 use std::{

@@ -178,7 +178,7 @@ fn a_lab_whose_journal_has_another_format_is_left_alone() {
         owner.kill();
         let journal = journal::directory(&owned()).join("journal");
         let text = fs::read_to_string(&journal).unwrap();
-        fs::write(&journal, text.replacen("\"format\":2", "\"format\":1", 1)).unwrap();
+        fs::write(&journal, text.replacen("\"format\":3", "\"format\":1", 1)).unwrap();
         let errors = left(down(&owned(), Live::Refuse).unwrap());
         assert!(errors[0].contains("has format 1"), "{errors:?}");
         assert!(matches!(
@@ -203,7 +203,7 @@ fn a_damaged_journal_stops_no_other_lab_and_can_be_set_aside() {
         assert_eq!(states, [LabState::Unreadable, LabState::Live]);
         assert!(lab.down().is_empty());
         let error = down(&damaged, Live::Stop).unwrap_err().to_string();
-        let hint = "has format 99, this version reads 2 (hint: `lcmp-lab down --forget LAB`";
+        let hint = "has format 99, this version reads 3 (hint: `lcmp-lab down --forget LAB`";
         assert!(error.contains(hint), "{error}");
         let aside = forget(&damaged).unwrap();
         assert!(aside.join("journal").exists() && status().unwrap().is_empty());
@@ -212,7 +212,7 @@ fn a_damaged_journal_stops_no_other_lab_and_can_be_set_aside() {
     });
 }
 
-fn owned() -> LabName {
+pub(super) fn owned() -> LabName {
     OWNED.parse().unwrap()
 }
 
@@ -307,5 +307,5 @@ impl Drop for Owner {
     }
 }
 
-const OWNED: &str = "owned";
+pub(super) const OWNED: &str = "owned";
 const OWNER: &str = "LAB_KERNEL_OWNER";

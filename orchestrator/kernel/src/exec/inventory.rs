@@ -1,0 +1,82 @@
+//! Objects of a lab, as its journal names them.
+
+use std::{collections::BTreeMap, path::Path};
+
+use lab_units::Mac;
+
+use crate::{
+    journal::{Contents, Entry, Process, Undone},
+    name::NetnsName,
+    step::{Rule, Step, Undo, Veth},
+};
+
+/// Objects that a journal names and no undo has done with: created, or about to be when the owner ended.
+#[derive(Default)]
+pub(super) struct Inventory<'a> {
+    pub processes: Vec<&'a Process>,
+    pub pins: Vec<&'a Path>,
+    /// Inodes of the namespaces by their names.
+    pub namespaces: BTreeMap<&'a NetnsName, u64>,
+    pub rxe: Vec<(&'a str, &'a str)>,
+    pub rules: Vec<&'a Rule>,
+    pub links: Vec<(&'a str, Mac)>,
+    /// Groups of the interfaces in the root namespace.
+    pub groups: Vec<u32>,
+    pub sysctls: Vec<&'a str>,
+    pub netns_directory: bool,
+}
+
+impl<'a> Inventory<'a> {
+    pub fn of(contents: &'a Contents) -> Self {
+        let mut found = Self::default();
+        for entry in &contents.entries {
+            match entry {
+                Entry::Do(steps) => steps.iter().for_each(|step| found.step(step)),
+                Entry::MadeNetns { name, inode } => {
+                    found.namespaces.insert(name, *inode);
+                }
+                Entry::NetnsDirectory => found.netns_directory = true,
+                Entry::Raised { key, .. } => found.sysctls.push(key),
+                Entry::Process(process) => found.processes.push(process),
+                Entry::Pins(path) => found.pins.push(path),
+                Entry::Undone(undone) => undone.iter().for_each(|it| found.forget(it)),
+                Entry::Lab(_) | Entry::Nodes(_) | Entry::Kept => {}
+            }
+        }
+        found
+    }
+
+    fn step(&mut self, step: &'a Step) {
+        if let Step::Veth(Veth { a, b, .. }) = step {
+            for group in [a.group, b.group] {
+                if group != 0 && !self.groups.contains(&group) {
+                    self.groups.push(group);
+                }
+            }
+        }
+        match step.undo() {
+            Some(Undo::Link { dev, mac }) => self.links.push((dev, mac)),
+            Some(Undo::Rule(rule)) => self.rules.push(rule),
+            Some(Undo::Rxe { name, dev }) if !self.rxe.contains(&(name, dev)) => {
+                self.rxe.push((name, dev));
+            }
+            // These have entries of their own, once they are about to exist.
+            Some(Undo::Netns(_) | Undo::SharedSysctl { .. } | Undo::Rxe { .. }) | None => {}
+        }
+    }
+
+    fn forget(&mut self, undone: &Undone) {
+        match undone {
+            Undone::Process(id) => self.processes.retain(|process| process.id != *id),
+            Undone::Pins(path) => self.pins.retain(|pins| *pins != path.as_path()),
+            Undone::Rxe(name) => self.rxe.retain(|(rxe, _)| *rxe != name),
+            Undone::Rule(rule) => self.rules.retain(|other| *other != rule),
+            Undone::Link(dev) => self.links.retain(|(link, _)| *link != dev),
+            Undone::Netns(name) => {
+                self.namespaces.remove(name);
+            }
+            Undone::Sysctl(key) => self.sysctls.retain(|sysctl| *sysctl != key),
+            Undone::NetnsDirectory => self.netns_directory = false,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! End of the processes of a lab.
+//!
+//! A process is the lab's if the journal names it, or if it is in a namespace that has its name in the journal
+//! and the journal's inode, both now: the kernel gives the inode of a namespace that has ended to the next one.
+
+use std::{
+    collections::BTreeSet,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use nix::sys::signal::Signal;
+
+use super::{inventory::Inventory, netns, undo::UndoError};
+use crate::process::{self, ProcessId};
+
+/// Processes of a lab after their end was asked for.
+#[derive(Default)]
+pub(super) struct Ended {
+    /// Processes that are gone, or are not the lab's.
+    pub done: Vec<ProcessId>,
+    /// Processes that do not end.
+    pub left: Vec<ProcessId>,
+    pub errors: Vec<UndoError>,
+}
+
+/// Kills the processes of a lab, and waits for their end.
+pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
+    let mut ended = Ended::default();
+    let mut named = Vec::new();
+    for process in &inventory.processes {
+        let ProcessId { pid, .. } = process.id;
+        let cgroup = process::cgroup(pid).unwrap_or_default();
+        if process.id.is_alive() && cgroup != process.cgroup {
+            ended.errors.push(UndoError::OtherCgroup { pid, cgroup });
+            ended.done.push(process.id);
+        } else {
+            named.push(process.id);
+        }
+    }
+    let inodes = mounted(inventory);
+    let deadline = Instant::now() + KILL_TIMEOUT;
+    loop {
+        // A process may start others until it is killed.
+        let running: BTreeSet<ProcessId> = named
+            .iter()
+            .copied()
+            .chain(inside(&inodes))
+            .filter(|process| process.is_alive())
+            .collect();
+        if running.is_empty() || Instant::now() >= deadline {
+            let gone = named.iter().filter(|process| !running.contains(process));
+            ended.done.extend(gone);
+            let errors = running
+                .iter()
+                .map(|&ProcessId { pid, .. }| UndoError::Process { pid });
+            ended.errors.extend(errors);
+            ended.left.extend(running);
+            return ended;
+        }
+        for process in &running {
+            // A process that cannot be signalled is reported, since it does not end.
+            let _ = process.signal(Signal::SIGKILL);
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// Returns the inodes of the namespaces that have their names.
+fn mounted(inventory: &Inventory<'_>) -> BTreeSet<u64> {
+    let namespaces = inventory.namespaces.iter();
+    let mounted =
+        namespaces.filter(|(name, inode)| netns::state(name) == netns::Name::Netns(**inode));
+    mounted.map(|(_, inode)| *inode).collect()
+}
+
+/// Returns the processes in namespaces, apart from this one.
+fn inside(inodes: &BTreeSet<u64>) -> Vec<ProcessId> {
+    if inodes.is_empty() {
+        return Vec::new();
+    }
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let all = process::all().unwrap_or_default().into_iter();
+    // Identified first: a later process of the same ID is not alive as this one.
+    let all = all.filter(|pid| *pid != own).filter_map(ProcessId::of);
+    let is_inside = |process: &ProcessId| {
+        process::netns_inode(process.pid).is_some_and(|inode| inodes.contains(&inode))
+    };
+    all.filter(is_inside).collect()
+}
+
+/// A killed process ends at once unless the kernel blocks it.
+const KILL_TIMEOUT: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(2);
