@@ -1,9 +1,14 @@
 //! State that labs share: sysctls of the whole machine, and the directory of namespaces.
 //!
 //! The record is `/run/lcmp-lab/shared`, changed under the machine's lock. A lab is in the record
-//! before it changes anything, and the last lab to leave restores the machine.
+//! before it changes anything, and the last lab to leave restores the machine. The journals of the labs say
+//! the same once more: a record that cannot be read is set aside and made again from them.
 
-use std::{collections::BTreeMap, fs, io, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +17,9 @@ use super::{
     netns,
 };
 use crate::{
-    journal::{self, Entry, Journal, if_found},
+    journal::{self, Contents, Entry, Journal, Undone, if_found},
     name::LabName,
+    process,
 };
 
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -126,19 +132,100 @@ fn number(value: &str) -> u64 {
 impl Record {
     fn read() -> io::Result<Self> {
         // A process that is killed while it writes leaves it.
-        if_found(fs::remove_file(next_path()))?;
-        let text = if_found(fs::read(path()))?;
-        Ok(text.map_or_else(|| Ok(Self::default()), |text| serde_json::from_slice(&text))?)
+        if_found(fs::remove_file(next_path())).map_err(at(&next_path()))?;
+        let text = match fs::read(path()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(at(&path())(error));
+            }
+            text => text,
+        };
+        text.and_then(|text| Ok(serde_json::from_slice(&text)?))
+            .or_else(|damage| Self::recover(&damage))
+    }
+
+    /// Sets a damaged record aside and makes it again from the labs' journals.
+    fn recover(damage: &io::Error) -> io::Result<Self> {
+        let mut record = Self::default();
+        for lab in journal::labs()? {
+            match Contents::read(&journal::directory(&lab)) {
+                Ok(contents) => record.add(&lab, &contents)?,
+                Err(error) => tracing::warn!(
+                    %lab, %error,
+                    "its journal cannot be read: what it changed for the whole machine stays"
+                ),
+            }
+        }
+        let names = (0_u32..).map(|number| path().with_extension(format!("damaged-{number}")));
+        let mut free = names.filter(|path| !path.exists());
+        let aside = free.next().ok_or(io::ErrorKind::AlreadyExists)?;
+        fs::rename(path(), &aside).map_err(at(&path()))?;
+        record.write()?;
+        tracing::warn!(
+            "`{}` was damaged ({damage}): it is made again from the journals of the labs, and set aside as `{}` \
+             (hint: compare the sysctls in both, then remove it)",
+            path().display(),
+            aside.display()
+        );
+        Ok(record)
+    }
+
+    /// Adds what a journal says that its lab shares.
+    fn add(&mut self, lab: &LabName, contents: &Contents) -> io::Result<()> {
+        let boot_id = process::boot_id()?;
+        if contents.head().is_none_or(|head| head.boot_id != boot_id) {
+            return Ok(());
+        }
+        for entry in &contents.entries {
+            match entry {
+                Entry::Raised { key, before, ours } => {
+                    let raised = self.sysctls.entry(key.clone()).or_insert_with(|| Raised {
+                        before: before.clone(),
+                        ours: ours.clone(),
+                        labs: Vec::new(),
+                    });
+                    if number(ours) > number(&raised.ours) {
+                        raised.ours.clone_from(ours);
+                    }
+                    join(&mut raised.labs, lab);
+                }
+                Entry::NetnsDirectory => join(&mut self.netns_directory, lab),
+                Entry::Undone(undone) => undone.iter().for_each(|it| self.forget(lab, it)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets what a lab has given back.
+    fn forget(&mut self, lab: &LabName, undone: &Undone) {
+        match undone {
+            Undone::Sysctl(key) => {
+                if let Some(raised) = self.sysctls.get_mut(key) {
+                    raised.labs.retain(|other| other != lab);
+                }
+                self.sysctls.retain(|_, raised| !raised.labs.is_empty());
+            }
+            Undone::NetnsDirectory => self.netns_directory.retain(|other| other != lab),
+            _ => {}
+        }
     }
 
     /// Replaces the record atomically.
     fn write(&self) -> io::Result<()> {
         if *self == Self::default() {
-            return if_found(fs::remove_file(path())).map(drop);
+            return if_found(fs::remove_file(path()))
+                .map(drop)
+                .map_err(at(&path()));
         }
-        fs::write(next_path(), serde_json::to_vec(self)?)?;
-        fs::rename(next_path(), path())
+        fs::write(next_path(), serde_json::to_vec(self)?).map_err(at(&next_path()))?;
+        fs::rename(next_path(), path()).map_err(at(&path()))
     }
+}
+
+/// Names the file in an error.
+fn at(path: &Path) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }
 
 fn path() -> PathBuf {
@@ -148,4 +235,27 @@ fn path() -> PathBuf {
 /// Returns the path of a record that is being written.
 fn next_path() -> PathBuf {
     path().with_extension("next")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_record_is_read_or_refused() {
+        let lab: LabName = "t".parse().unwrap();
+        let raised = Raised {
+            before: "1000".into(),
+            ours: "300000".into(),
+            labs: vec![lab.clone()],
+        };
+        let record = Record {
+            sysctls: BTreeMap::from([("net.core.netdev_max_backlog".into(), raised)]),
+            netns_directory: vec![lab],
+        };
+        lab_fuzz::fuzz_json::<Record>(
+            "record of what labs share",
+            &[serde_json::to_vec(&record).unwrap()],
+        );
+    }
 }

@@ -1,0 +1,52 @@
+//! Damage of the record of what labs share.
+
+use std::fs;
+
+use super::{left, up, without_a_trace};
+use crate::{journal, lower::HostPlacement, step::Step, testing};
+
+/// The record holds the sysctls of the machine from before the first lab; so do the labs' journals.
+#[test]
+fn a_damaged_record_is_made_again_and_restores_the_machine() {
+    for damage in ["", "{", "{\"sysctls\":{}}", "[]"] {
+        without_a_trace(|before| {
+            let path = journal::base().join("shared");
+            let mut first = up("a", HostPlacement::OwnNamespace, testing::pair);
+            first.apply(&[raise(RAISED)]).unwrap();
+            let whole = fs::read(&path).unwrap();
+            fs::write(&path, damage).unwrap();
+            // A lab that comes later does not take the raised value for the machine's.
+            let mut second = up("b", HostPlacement::OwnNamespace, testing::pair);
+            second.apply(&[raise(RAISED)]).unwrap();
+            fs::write(&path, damage).unwrap();
+            assert_eq!(left(second.down()), Vec::<String>::new());
+            assert_eq!(fs::read(&path).unwrap(), whole, "{damage}");
+            fs::write(&path, damage).unwrap();
+            assert_eq!(left(first.down()), Vec::<String>::new());
+            // What was damaged is kept.
+            let aside = fs::read_dir(journal::base())
+                .unwrap()
+                .map(|entry| entry.unwrap().path());
+            let aside: Vec<_> = aside
+                .filter(|path| path.to_string_lossy().contains("shared.damaged-"))
+                .collect();
+            assert!(!aside.is_empty());
+            aside.iter().for_each(|path| fs::remove_file(path).unwrap());
+            // The last lab out removes the directory of labs, unless something is in it.
+            journal::MachineLock::take().unwrap();
+            before.assert_unchanged();
+        });
+    }
+}
+
+fn raise(at_least: u64) -> Step {
+    Step::SharedSysctl {
+        key: KEY.to_owned(),
+        at_least,
+    }
+}
+
+/// A sysctl that the isolated machine has of its own.
+const KEY: &str = "net.core.somaxconn";
+/// More than the kernel's 4,096.
+const RAISED: u64 = 100_000;
