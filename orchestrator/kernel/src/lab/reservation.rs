@@ -1,6 +1,11 @@
 //! Reservation of a name and a slot for a lab.
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::DirBuilderExt,
+    path::PathBuf,
+};
 
 use lab_plan::model::Plan;
 
@@ -101,7 +106,8 @@ impl Reservation {
         }
         let slot = free_slot()?;
         let directory = journal::directory(lab);
-        fs::create_dir_all(&directory)?;
+        // All that others may know of a lab is its name.
+        DirBuilder::new().mode(OWNER_ENTERS).create(&directory)?;
         let mut journal = Journal::create(&directory)?;
         journal.write(&Entry::Lab(head(location, lab, scenario, slot)?))?;
         Ok(Self {
@@ -144,6 +150,9 @@ impl Drop for Reservation {
         }
     }
 }
+
+/// Mode of a lab's directory: its journal, sockets and pinned programs are its owner's.
+const OWNER_ENTERS: u32 = 0o700;
 
 /// Returns the number of labs that can still be reserved.
 pub(crate) fn free_slots() -> Result<usize, ReservationError> {

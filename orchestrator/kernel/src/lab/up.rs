@@ -120,8 +120,8 @@ impl Lab {
         if !path.exists() {
             self.record(&Entry::Pins(path.clone()))?;
             std::fs::create_dir(&path)?;
-            let none = None::<&str>;
-            mount(Some("bpf"), &path, Some("bpf"), MsFlags::empty(), none)?;
+            let kind = Some("bpf");
+            mount(kind, &path, kind, MsFlags::empty(), Some(BPF_OPTIONS))?;
         }
         Ok(path)
     }
@@ -302,6 +302,9 @@ impl From<io::Error> for LabErrorKind {
         Self::Io { what: "lab", error }
     }
 }
+
+/// Mount options of a lab's BPF file system: by default, everyone may make files in one.
+const BPF_OPTIONS: &str = "mode=0700";
 
 /// Time in which all carriers are up: milliseconds, longer on a loaded machine.
 const CARRIERS: Duration = Duration::from_secs(60);

@@ -4,6 +4,7 @@ mod corpus;
 mod exact;
 mod machine;
 mod owners;
+mod rights;
 mod shared;
 mod strangers;
 mod traffic;

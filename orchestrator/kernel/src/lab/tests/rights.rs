@@ -1,0 +1,68 @@
+//! What another user of the machine may do with a lab.
+
+use std::{
+    fs,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::Path,
+    process::Command,
+};
+
+use rustix::{fs::Uid, thread::set_thread_res_uid};
+
+use super::{left, up};
+use crate::{
+    journal::LabState,
+    lab::status,
+    lower::HostPlacement,
+    testing::{self, isolated},
+};
+
+#[test]
+fn others_know_a_labs_name_and_cannot_touch_what_it_keeps() {
+    isolated(|| {
+        let mut lab = up("t", HostPlacement::OwnNamespace, testing::pair);
+        let (run, bpf) = (lab.directory(), lab.bpf_directory().unwrap());
+        let pins = bpf.join("dc1");
+        fs::create_dir(&pins).unwrap();
+        for directory in [&run, &bpf] {
+            assert_eq!(mode(directory), 0o700, "{}", directory.display());
+        }
+        // Even if the lab's directory let them in.
+        for outer in [0o700, 0o755] {
+            fs::set_permissions(&run, fs::Permissions::from_mode(outer)).unwrap();
+            for attempt in [
+                "ls $bpf",
+                "rmdir $bpf/dc1",
+                "mv $bpf/dc1 $bpf/dc2",
+                "mkdir $bpf/dc3",
+            ] {
+                let tried = Command::new("/bin/sh")
+                    .args(["-c", &format!("{attempt} 2>/dev/null")])
+                    .env("bpf", &bpf)
+                    .uid(NOBODY)
+                    .gid(NOBODY)
+                    .status();
+                assert!(!tried.unwrap().success(), "{attempt} with {outer:o}");
+            }
+        }
+        fs::set_permissions(&run, fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(pins.exists() && !bpf.join("dc3").exists());
+        // The rights of a thread are its own.
+        let states = std::thread::scope(|scope| scope.spawn(states_for_others).join().unwrap());
+        assert_eq!(states, [("t".to_owned(), LabState::Private)]);
+        assert_eq!(left(lab.down()), Vec::<String>::new());
+    });
+}
+
+fn states_for_others() -> Vec<(String, LabState)> {
+    let nobody = Uid::from_raw(NOBODY);
+    set_thread_res_uid(nobody, nobody, nobody).unwrap();
+    let labs = status().unwrap().into_iter();
+    labs.map(|lab| (lab.lab.to_string(), lab.state)).collect()
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+const NOBODY: u32 = 65_534;
