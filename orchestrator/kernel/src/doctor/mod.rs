@@ -7,6 +7,7 @@
 //! - `feature`: kernel features of a lab, tried one by one with `bpf` and `sandbox`
 //! - `placement`: namespace of hosts' NICs, tried with a flow
 //! - `rights`, `programs`, `files`, `labs`: requirements of every lab
+//! - `modules`: modules that were loaded
 //! - `limits`, `network`, `firewall`: further requirements of labs on this kernel
 
 mod bpf;
@@ -16,6 +17,7 @@ mod finding;
 mod firewall;
 mod labs;
 mod limits;
+pub(crate) mod modules;
 mod network;
 mod placement;
 mod programs;
@@ -26,6 +28,7 @@ mod tests;
 
 use std::path::Path;
 
+use self::modules::LoadedModules;
 pub use self::{
     feature::kernel_modules,
     files::results_directory,
@@ -47,9 +50,10 @@ pub fn everywhere(results: &Path) -> Vec<Finding> {
 /// Checks the requirements of a lab on this kernel. If this kernel fails, a guest's may do.
 ///
 /// Takes some seconds on a kernel with SoftRoCE, where a flow is tried. Everything created is removed;
-/// loaded modules stay.
+/// loaded modules stay, and a finding names them.
 #[must_use]
 pub fn here() -> Vec<Finding> {
+    let before = LoadedModules::now();
     let mut findings = feature::findings();
     if findings.iter().all(|finding| finding.level == Level::Ok) {
         findings.push(placement::finding());
@@ -57,15 +61,16 @@ pub fn here() -> Vec<Finding> {
     findings.extend(limits::findings());
     findings.extend(network::findings());
     findings.extend(firewall::finding());
+    findings.extend(modules::finding(&before));
     findings
 }
 
 /// Lists the features that this kernel lacks for a lab; empty if labs run here.
 ///
-/// Takes some tens of milliseconds. Everything created is removed; loaded modules stay.
+/// Takes some tens of milliseconds. Everything created is removed; loaded modules stay, and a warning names them.
 #[must_use]
 pub fn missing_here() -> Vec<Finding> {
-    let mut findings = feature::findings();
+    let mut findings = modules::telling(feature::findings);
     findings.retain(|finding| finding.level == Level::Fail);
     findings
 }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{LabError, LabErrorKind, Phase, Progress, Reservation, down, hosts, preflight};
 use crate::{
     certify,
+    doctor::modules,
     exec::{ApplyError, Difference, Executor, UndoError, check, netns, shared},
     journal::{self, Entry, MachineLock, NodeEntry, Process},
     lower::{Layout, LowerOptions, lower},
@@ -51,7 +52,7 @@ impl Lab {
         preflight::check(&reservation, plan, options, &steps).map_err(fail)?;
         preflight::allow_files(&steps).map_err(fail)?;
         let mut lab = Self::open(reservation, plan, options).map_err(fail)?;
-        match lab.make(&steps, cancel, progress) {
+        match modules::telling(|| lab.make(&steps, cancel, progress)) {
             Ok(()) => Ok(lab),
             Err(kind) => Err(LabError {
                 kind,
