@@ -34,6 +34,30 @@ pub(crate) fn shared_buffer(config: &AgentConfig, links: &[(u32, bool)]) -> Opti
     Some(buffer)
 }
 
+/// Returns `buffer` with the packets that are in `before`, the buffer of an agent that was killed; one that is all
+/// zero has none.
+pub(crate) fn continued(buffer: &SharedBuffer, before: &SharedBuffer) -> SharedBuffer {
+    if before.shared == 0 {
+        return *buffer;
+    }
+    let mut continued = SharedBuffer {
+        used: before.used,
+        slot: before.slot,
+        // The calendar is in slots of this length.
+        slot_bits: before.slot_bits,
+        ..*buffer
+    };
+    for (port, before) in continued.ports.iter_mut().zip(&before.ports) {
+        *port = IngressPort {
+            bytes: before.bytes,
+            headroom_bytes: before.headroom_bytes,
+            paused_until_ns: before.paused_until_ns,
+            ..*port
+        };
+    }
+    continued
+}
+
 fn ingress(port: &PortConfig, config: IngressConfig) -> IngressPort {
     IngressPort {
         headroom: config.headroom_bytes.get(),
@@ -58,6 +82,57 @@ mod tests {
     fn a_switch_without_pfc_has_no_shared_buffer() {
         let config = example::config(PolicyConfig::Buckets);
         assert_eq!(shared_buffer(&config, &[]), None);
+    }
+
+    #[test]
+    fn a_successor_counts_on_with_its_own_settings() {
+        let full = IngressPort {
+            bytes: 17_000,
+            headroom_bytes: 9_000,
+            paused_until_ns: 77,
+            headroom: 10_000,
+            threshold_shift: 1,
+            quantum_ns: 5,
+            ifindex: 7,
+        };
+        let mut before = SharedBuffer {
+            shared: 37_712,
+            used: 12_904,
+            slot: 3,
+            slot_bits: 21,
+            count: 1,
+            ..SharedBuffer::default()
+        };
+        before.ports[0] = full;
+        let mut new = SharedBuffer {
+            shared: 50_000,
+            slot_bits: 22,
+            count: 1,
+            ..SharedBuffer::default()
+        };
+        new.ports[0] = IngressPort {
+            headroom: 20_000,
+            threshold_shift: 3,
+            quantum_ns: 10,
+            ifindex: 7,
+            ..IngressPort::default()
+        };
+        let found = continued(&new, &before);
+        let mut expected = SharedBuffer {
+            used: 12_904,
+            slot: 3,
+            slot_bits: 21,
+            ..new
+        };
+        expected.ports[0] = IngressPort {
+            bytes: 17_000,
+            headroom_bytes: 9_000,
+            paused_until_ns: 77,
+            ..new.ports[0]
+        };
+        assert_eq!(found, expected);
+        assert_eq!(continued(&before, &before), before, "nothing to write");
+        assert_eq!(continued(&new, &SharedBuffer::default()), new);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::{
 use aya::{maps::MapData, programs::links::FdLink};
 use lab_abi::{
     lcmp::MAX_FLOW_TABLE_ENTRIES,
+    pfc::{CALENDAR_SLOTS, CalendarSlot, SharedBuffer},
     rows::{
         Counters, DestinationRow, FlowEntry, FlowKey, MAX_DESTINATIONS, PrefixKey, RING_BYTES,
         SwitchTable,
@@ -48,6 +49,18 @@ pub(crate) const MAPS: [MapShape; 6] = [
     ),
     shape("table", 4, size_of::<SwitchTable>(), 1),
 ];
+
+/// Maps of PFC: the buffered bytes, and when they leave. A program of the user's own may have none.
+pub(crate) const PFC_MAPS: [MapShape; 2] = [
+    shape(BUFFERS, 4, size_of::<SharedBuffer>(), 1),
+    shape(CALENDAR, 4, size_of::<CalendarSlot>(), CALENDAR_SLOTS),
+];
+
+/// Map of the shared buffer.
+pub(crate) const BUFFERS: &str = "buffers";
+
+/// Map of the bytes that leave the shared buffer in each slot of time.
+const CALENDAR: &str = "calendar";
 
 /// Name of the flow table, whose number of rows the configuration sets.
 pub(crate) const FLOWS: &str = "flows";
@@ -90,7 +103,8 @@ impl Pins {
             is_inherited: false,
         };
         let fits = |shape: &MapShape| pins.holds(shape, flow_table_entries);
-        pins.is_inherited = MAPS.iter().all(fits);
+        let fits_or_lacks = |shape: &MapShape| !pins.map(shape.name).exists() || fits(shape);
+        pins.is_inherited = MAPS.iter().all(fits) && PFC_MAPS.iter().all(fits_or_lacks);
         if !pins.is_inherited {
             pins.clear()?;
         }

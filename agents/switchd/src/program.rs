@@ -20,16 +20,14 @@ use lab_abi::{
 
 use crate::{
     SwitchdError,
+    buffer::continued,
     install::Tables,
-    pins::{FLOWS, MAPS, Pins},
+    pins::{BUFFERS, FLOWS, MAPS, PFC_MAPS, Pins},
     shared::SharedTable,
 };
 
 /// Object of the agent's own program, built by `agents/ebpf/build.sh`.
 pub const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o");
-
-/// Map of the shared buffer.
-const BUFFERS: &str = "buffers";
 
 /// Name of every switch program.
 pub(crate) const PROGRAM: &str = "switch_ingress";
@@ -91,7 +89,7 @@ impl Program {
         loader.btf(btf.as_ref().ok());
         loader.map_max_entries(FLOWS, flow_table_entries);
         if let Some(pins) = pins {
-            for map in MAPS {
+            for map in MAPS.iter().chain(&PFC_MAPS) {
                 loader.map_pin_path(map.name, pins.map(map.name));
             }
         }
@@ -130,13 +128,29 @@ impl Program {
     /// Writes the tables of a switch.
     pub fn install(&mut self, tables: &Tables) -> Result<(), SwitchdError> {
         self.set_table(&tables.switch)?;
-        if let Some(buffer) = tables.buffer {
-            let missing = SwitchdError::Missing { name: BUFFERS };
-            let written = self.buffers.as_mut().ok_or(missing)?.set(0, Row(buffer), 0);
-            written.map_err(SwitchdError::map("write", BUFFERS))?;
-        }
+        self.set_buffer(tables.buffer.as_ref())?;
         let mut rows = tables.destinations.iter();
         rows.try_for_each(|(prefix, row)| self.set_destination(*prefix, row))
+    }
+
+    /// Writes the settings of the shared buffer, which keeps the packets in it.
+    fn set_buffer(&mut self, buffer: Option<&SharedBuffer>) -> Result<(), SwitchdError> {
+        let Some(buffers) = &mut self.buffers else {
+            return match buffer {
+                Some(_) => Err(SwitchdError::Missing { name: BUFFERS }),
+                None => Ok(()),
+            };
+        };
+        let before = buffers.get(&0, 0);
+        let Row(before) = before.map_err(SwitchdError::map("read", BUFFERS))?;
+        let buffer = buffer.map_or_else(SharedBuffer::default, |new| continued(new, &before));
+        // The program of an agent that was killed counts packets until it is replaced: its counts are written
+        // only together with a setting that changes.
+        if buffer == before {
+            return Ok(());
+        }
+        let written = buffers.set(0, Row(buffer), 0);
+        written.map_err(SwitchdError::map("write", BUFFERS))
     }
 
     /// Writes parameters and ports at once.
@@ -281,6 +295,7 @@ mod tests {
         rows::{CandidateRow, PORT_ALIVE, PortQueueRow},
     };
     use lab_policy::{FlowTuple, flow_hash, packet_hash};
+    use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
     use super::*;
     use crate::{flow_gc, frame::roce_frame, install::UNMARKED};
@@ -293,16 +308,22 @@ mod tests {
     /// Returns a program for 1,000 flows whose one port leads to [`flow`]'s destination, and its table; says
     /// that `test` is skipped if it may not be loaded.
     fn with_one_port(test: &str) -> Option<(Program, SwitchTable)> {
-        let mut program = match Program::load(1_000) {
+        let mut program = match Program::load(FLOW_TABLE) {
             Err(error) if error.is_not_permitted() => {
                 println!("skipped: {test}: {}", error.chain());
                 return None;
             }
             other => other.expect("the program loads"),
         };
-        let mut table = SwitchTable::default();
-        table.ports[0].state = PORT_ALIVE;
-        program.set_table(&table).expect("written");
+        let tables = one_port();
+        program.install(&tables).expect("written");
+        Some((program, tables.switch))
+    }
+
+    /// Returns the tables of a switch whose one port leads to [`flow`]'s destination.
+    fn one_port() -> Tables {
+        let mut switch = SwitchTable::default();
+        switch.ports[0].state = PORT_ALIVE;
         let mut row = DestinationRow {
             count: 1,
             ..DestinationRow::default()
@@ -312,8 +333,11 @@ mod tests {
             ..CandidateRow::default()
         };
         let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
-        program.set_destination(prefix, &row).expect("written");
-        Some((program, table))
+        Tables {
+            switch,
+            buffer: None,
+            destinations: vec![(prefix, row)],
+        }
     }
 
     /// A packet that waits a minute, at thresholds of nothing and 137 s, is marked if its number is below
@@ -403,6 +427,15 @@ mod tests {
             ..queue
         };
         program.set_table(table).expect("written");
+        program
+            .set_buffer(Some(&small_buffer(quantum_ns)))
+            .expect("written");
+        (0..100)
+            .find(|_| is_dropped(program))
+            .expect("a buffer has an end")
+    }
+
+    fn small_buffer(quantum_ns: u64) -> SharedBuffer {
         let mut buffer = SharedBuffer {
             shared: 37_712,
             slot_bits: 21, // 512 slots are a second
@@ -416,11 +449,7 @@ mod tests {
             quantum_ns,
             ..IngressPort::default()
         };
-        let buffers = program.buffers.as_mut().expect("the map");
-        buffers.set(0, Row(buffer), 0).expect("written");
-        (0..100)
-            .find(|_| is_dropped(program))
-            .expect("a buffer has an end")
+        buffer
     }
 
     fn buffer(program: &Program) -> SharedBuffer {
@@ -464,6 +493,73 @@ mod tests {
         std::thread::sleep(Duration::from_millis(1_100));
         assert!(is_empty(&mut program));
     }
+
+    /// The 27 packets of 1,000 B that the buffer takes, as above, are in it when its agent is killed: for the
+    /// successor it is as full as it was, and it is empty once they have left.
+    #[test]
+    fn a_successor_of_a_killed_agent_knows_the_packets_in_the_buffer() {
+        let Some(bpf) = BpfMount::new("successor") else {
+            return;
+        };
+        let pins = bpf.pins();
+        let mut program = Program::load_object(OBJECT, FLOW_TABLE, Some(&pins)).expect("it loads");
+        let mut tables = one_port();
+        program.install(&tables).expect("written");
+        assert_eq!(
+            fill(&mut program, &mut tables.switch, half_a_second(), 0),
+            27
+        );
+        drop(program);
+        // Nobody removes a killed agent's files.
+        std::mem::forget(pins);
+
+        let pins = bpf.pins();
+        assert!(pins.is_inherited());
+        let mut program = Program::load_object(OBJECT, FLOW_TABLE, Some(&pins)).expect("it loads");
+        tables.buffer = Some(small_buffer(0));
+        program.install(&tables).expect("written");
+        let found = buffer(&program);
+        assert_eq!(found.ports[0].bytes + found.ports[0].headroom_bytes, 27_000);
+        assert!(is_dropped(&mut program));
+        std::thread::sleep(Duration::from_millis(600));
+        assert!(!is_dropped(&mut program));
+        let found = buffer(&program);
+        let [port, ..] = found.ports;
+        assert_eq!((found.used, port.bytes, port.headroom_bytes), (0, 0, 0));
+    }
+
+    /// BPF file system, unmounted on drop.
+    struct BpfMount(tempfile::TempDir);
+
+    impl BpfMount {
+        /// Mounts one; says that `test` is skipped if it may not.
+        fn new(test: &str) -> Option<Self> {
+            let directory = tempfile::tempdir().expect("a directory");
+            let kind = Some("bpf");
+            let mounted = mount(kind, directory.path(), kind, MsFlags::empty(), None::<&str>);
+            match mounted {
+                Ok(()) => Some(Self(directory)),
+                Err(errno) => {
+                    println!("skipped: {test}: {errno}");
+                    None
+                }
+            }
+        }
+
+        fn pins(&self) -> Pins {
+            let path = self.0.path().join("s");
+            Pins::open(path.to_str().expect("a text"), FLOW_TABLE).expect("it opens")
+        }
+    }
+
+    impl Drop for BpfMount {
+        fn drop(&mut self) {
+            let _ = umount2(self.0.path(), MntFlags::MNT_DETACH);
+        }
+    }
+
+    /// Flows of the tests' tables.
+    const FLOW_TABLE: u32 = 1_000;
 
     #[test]
     fn a_host_is_paused_once_until_its_packets_will_have_left() {
