@@ -72,11 +72,13 @@ pub fn read_as<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
 }
 
 /// Gives up root's rights for those of the owner of `dir`, whose links could lead anywhere; a directory of
-/// root's own, or a process that is not root, changes nothing.
+/// root's own, or a process that is not root, changes nothing. What a killed run had lent to its guest is given
+/// back first.
 ///
 /// # Errors
 /// If the directory cannot be looked at, or the rights cannot be changed.
 pub fn become_owner(dir: &Path) -> io::Result<()> {
+    lab_guest::rights::recover(dir)?;
     let dir = fs::metadata(dir)?;
     if !nix::unistd::geteuid().is_root() || dir.uid() == 0 {
         return Ok(());

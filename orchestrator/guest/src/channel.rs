@@ -17,7 +17,10 @@ use signal_hook::{
     iterator::{Handle, Signals},
 };
 
-use crate::{exec::ClientEvent, wire::ToHost};
+use crate::{
+    exec::ClientEvent,
+    wire::{ToHost, Token},
+};
 
 /// Event of a guest run.
 #[derive(Debug)]
@@ -46,13 +49,16 @@ pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u
     enqueue(events, queue);
 }
 
-/// Enqueues the guest's control lines.
-pub(crate) fn pump_control(stream: UnixStream, queue: Sender<Event>) {
+/// Enqueues the control lines of the guest's init, which has `token`.
+pub(crate) fn pump_control(stream: UnixStream, token: Token, queue: Sender<Event>) {
     let lines = BufReader::new(stream).split(b'\n').map_while(Result::ok);
-    let messages = lines.filter_map(|line| {
-        serde_json::from_slice(&line)
-            .inspect_err(|error| tracing::debug!(%error, "invalid control line"))
-            .ok()
+    let lines = lines.filter(|line| !line.is_empty());
+    let messages = lines.filter_map(move |line| {
+        let message = token.open(&line);
+        if message.is_none() {
+            tracing::debug!("a control line that is not the guest's init's");
+        }
+        message
     });
     enqueue(messages.map(Event::Control), queue);
 }

@@ -12,6 +12,7 @@
 //! - [`cached`]: facts about this machine in files
 //! - [`probe`], [`kvm`]: requirements of a guest on this machine; state of KVM
 //! - `machine`, `initramfs`: QEMU's command line and the guest's first file system, as data
+//! - [`rights`]: rights of QEMU, and the directories that it may write to
 //! - `run`, `session`, `channel`, `process`, `cpu`: the host's side of a run
 //! - [`outbox`]: bytes that reach the host while the command runs
 //! - [`exec`]: commands that other processes run in the guest
@@ -48,6 +49,7 @@ pub mod outbox;
 pub mod probe;
 mod process;
 pub mod request;
+pub mod rights;
 mod run;
 mod session;
 mod wire;

@@ -62,6 +62,7 @@ impl Machine {
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut line = Line::default();
         line.words("-nodefaults -no-user-config -display none -no-reboot -net none");
+        line.option("-sandbox", SANDBOX);
         self.time_and_cpu(&mut line);
         line.option("-m", format!("{}B", self.memory.get()));
         self.serial_ports(&mut line);
@@ -109,7 +110,12 @@ impl Machine {
     fn serial_ports(&self, line: &mut Line) {
         for (index, (port, interrupt)) in self.ports.iter().zip(PORT_INTERRUPTS).enumerate() {
             let backend = match port {
-                Port::Output(fd) => format!("file,id=port{index},path={}", inherited(*fd)),
+                // The file itself: to open a pipe of another user takes rights that QEMU lacks. Without
+                // `append`, QEMU would cut the file to no length, which a pipe refuses.
+                Port::Output(fd) => {
+                    line.option("-add-fd", format!("fd={fd},set={fd}"));
+                    format!("file,id=port{index},path=/dev/fdset/{fd},append=on")
+                }
                 Port::Both(fd) => format!("socket,id=port{index},fd={fd}"),
             };
             line.option("-chardev", backend);
@@ -181,6 +187,10 @@ fn escaped(path: &Path) -> OsString {
     let parts: Vec<&[u8]> = parts.collect();
     OsString::from_vec(parts.join(b",,".as_slice()))
 }
+
+/// System calls that QEMU gives up: those to start programs, to change its user or rights, to set priorities and
+/// CPUs, and those that no program needs any more.
+const SANDBOX: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
 /// CPU of an emulated guest: QEMU's default, and the instructions of `crc32_pclmul`. Without them a fifth of
 /// a loaded guest's instructions compute the checksums of SoftRoCE's packets. No real CPU has these without

@@ -20,7 +20,7 @@ use nix::{
     unistd::{Pid, getpid, getppid},
 };
 
-use crate::cpu::CpuClaim;
+use crate::{cpu::CpuClaim, rights::GuestRights};
 
 /// QEMU that is running; dropping it kills the process and waits for its end.
 pub(crate) struct Qemu {
@@ -47,7 +47,7 @@ impl Qemu {
             .stderr(Stdio::piped())
             .process_group(0);
         let only = cpu.as_ref().map(CpuClaim::cpu);
-        prepare_child(&mut command, files, only, getpid());
+        prepare_child(&mut command, files, only, GuestRights::of_qemu(), getpid());
         let child = command.spawn()?;
         Ok(Self { child, _cpu: cpu })
     }
@@ -85,10 +85,16 @@ impl Drop for Qemu {
     }
 }
 
-/// Sets the actions of the child between fork and exec: keep `files` open, stay on the CPUs of `only`,
-/// and die with this thread.
+/// Sets the actions of the child between fork and exec: keep `files` open, stay on the CPUs of `only`, take
+/// `rights`, and die with this thread.
 #[expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
-fn prepare_child(command: &mut Command, files: Vec<OwnedFd>, only: Option<CpuSet>, parent: Pid) {
+fn prepare_child(
+    command: &mut Command,
+    files: Vec<OwnedFd>,
+    only: Option<CpuSet>,
+    rights: Option<GuestRights>,
+    parent: Pid,
+) {
     let hook = move || {
         for file in &files {
             fcntl(file, FcntlArg::F_SETFD(FdFlag::empty()))?;
@@ -96,6 +102,10 @@ fn prepare_child(command: &mut Command, files: Vec<OwnedFd>, only: Option<CpuSet
         if let Some(only) = &only {
             sched_setaffinity(Pid::from_raw(0), only)?;
         }
+        if let Some(rights) = &rights {
+            rights.take()?;
+        }
+        // The kernel forgets the signal at a change of rights.
         prctl::set_pdeathsig(Signal::SIGKILL)?;
         // The parent may have died before the death signal was set.
         if getppid() == parent {
@@ -199,7 +209,7 @@ mod tests {
         let mut only = CpuSet::new();
         only.set(first.unwrap()).unwrap();
         let mut command = Command::new("nproc");
-        prepare_child(&mut command, Vec::new(), Some(only), getpid());
+        prepare_child(&mut command, Vec::new(), Some(only), None, getpid());
         assert_eq!(command.output().unwrap().stdout, b"1\n");
     }
 }

@@ -24,8 +24,9 @@ use crate::{
     machine::{Machine, Messages, Port, Share},
     outbox::Incoming,
     process::{BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE, Qemu, find_busybox, in_memory, output_pipe},
+    rights::Lent,
     session::Session,
-    wire::{Export, InnerRequest},
+    wire::{Export, InnerRequest, Token},
 };
 
 /// Event of a guest run, for progress displays.
@@ -77,6 +78,8 @@ pub struct Sinks<'a> {
 /// Fails if the guest ends before the command; QEMU has ended then too. The exit code of a failed
 /// command is no error.
 pub fn run(request: &GuestRequest, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
+    // Given back after QEMU's end.
+    let _lent = lend(request)?;
     let mut session = begin(request, false, sinks)?;
     let code = session.follow(sinks)?;
     session.finish(sinks)?;
@@ -89,10 +92,17 @@ pub fn run_and_stay<'a>(
     request: &'a GuestRequest,
     sinks: &mut Sinks<'_>,
 ) -> Result<(u8, StayingGuest<'a>), GuestError> {
+    // Given back while the guest stays.
+    let _lent = lend(request)?;
     let mut session = begin(request, true, sinks)?;
     let code = session.follow(sinks)?;
     session.write_late_output(sinks);
     Ok((code, StayingGuest(session)))
+}
+
+fn lend(request: &GuestRequest) -> Result<Lent, GuestError> {
+    request.check_paths()?;
+    Lent::new(&request.writable).map_err(host("writable directories"))
 }
 
 /// Guest whose command has ended. It ends with the thread that started it.
@@ -111,7 +121,6 @@ fn begin<'a>(
     stays: bool,
     sinks: &mut Sinks<'_>,
 ) -> Result<Session<'a>, GuestError> {
-    request.check_paths()?;
     let kernel = Kernel::find(&request.cache)?;
     let (accelerator, clock) = Accelerator::choose(request.clock, || {
         let on_trial = || (sinks.events)(GuestEvent::TryingKvm);
@@ -130,7 +139,8 @@ fn begin<'a>(
         clock,
         kernel: kernel.release.clone(),
     });
-    let inner = inner_request(request, &kernel, (accelerator, clock), stays);
+    let token = Token::random().map_err(host("token of the guest"))?;
+    let inner = inner_request(request, &kernel, (accelerator, clock), (stays, token));
     let machine = start(request, &kernel, &inner, &queue)?;
     let inputs = (events, forwarding, exec);
     Ok(Session::new(request, clock, machine, inputs, started))
@@ -193,7 +203,7 @@ fn start(
     channel::pump(stdout, queue.clone(), Event::Stdout);
     channel::pump(stderr, queue.clone(), Event::Stderr);
     let lines = control.try_clone().map_err(GuestError::host)?;
-    channel::pump_control(lines, queue.clone());
+    channel::pump_control(lines, inner.token.clone(), queue.clone());
     if let Some(messages) = qemu.take_stderr() {
         channel::pump_machine(messages, queue.clone());
     }
@@ -204,7 +214,7 @@ fn inner_request(
     request: &GuestRequest,
     kernel: &Kernel,
     (accelerator, clock): (Accelerator, Clock),
-    stays: bool,
+    (stays, token): (bool, Token),
 ) -> InnerRequest {
     let exec = request.exec.as_ref();
     let export = |(index, path): (usize, &PathBuf)| Export {
@@ -222,6 +232,7 @@ fn inner_request(
         modules: kernel.lab_modules(),
         exec_prefix: exec.map(|exec| exec.prefix.clone()).unwrap_or_default(),
         stays,
+        token,
     }
 }
 

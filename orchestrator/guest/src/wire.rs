@@ -3,7 +3,13 @@
 //! The initramfs contains the request. All later messages are JSON objects, one per line, on a serial
 //! port of their own, so that output may contain any byte.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    fmt::{self, Write as _},
+    fs::File,
+    io::{self, Read},
+    path::PathBuf,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +49,57 @@ pub(crate) struct InnerRequest {
     pub exec_prefix: Vec<OsString>,
     /// True if the guest stays up after the command's end.
     pub stays: bool,
+    /// Secret of the guest's init.
+    pub token: Token,
+}
+
+/// Secret of a guest's init, which the host knows its control lines by: whatever else writes to the port says
+/// nothing to the host.
+#[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Token(String);
+
+impl Token {
+    /// Draws a token.
+    pub(crate) fn random() -> io::Result<Self> {
+        let mut bytes = [0; 16];
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        let mut token = String::new();
+        for byte in bytes {
+            // Writing to a text does not fail.
+            let _ = write!(token, "{byte:02x}");
+        }
+        Ok(Self(token))
+    }
+
+    /// Returns the control line of a message, with its ends.
+    ///
+    /// A heartbeat, which says no more than that the guest runs, lacks the token: a line costs flows the time
+    /// in which a serial port sends it.
+    pub(crate) fn seal(&self, message: &ToHost) -> serde_json::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        if *message != ToHost::Alive {
+            // What somebody else wrote before is a line of its own.
+            line.push(b'\n');
+            line.extend_from_slice(self.0.as_bytes());
+        }
+        serde_json::to_writer(&mut line, message)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+
+    /// Returns the message of a line without its ends; none if the guest's init did not write it.
+    pub(crate) fn open(&self, line: &[u8]) -> Option<ToHost> {
+        let sealed = line.strip_prefix(self.0.as_bytes());
+        let message = serde_json::from_slice(sealed.unwrap_or(line)).ok();
+        message.filter(|message| sealed.is_some() || *message == ToHost::Alive)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
 }
 
 /// Host directory exported over 9p.
@@ -107,6 +164,27 @@ mod tests {
             },
         ];
         fuzz_json::<ToHost>("line of a guest", &lines(&messages));
+    }
+
+    #[test]
+    fn only_the_guests_init_says_more_than_that_it_is_alive() {
+        let (token, other) = (Token::random().unwrap(), Token::random().unwrap());
+        let exit = ToHost::Exit { code: 4 };
+        let open = |line: &[u8]| token.open(line);
+        let written = |by: &Token, message: &ToHost| {
+            let line = by.seal(message).unwrap();
+            let lines = line.split(|&byte| byte == b'\n');
+            lines.filter_map(open).collect::<Vec<_>>()
+        };
+        assert_eq!(written(&token, &exit), [exit.clone()]);
+        assert_eq!(written(&token, &ToHost::Alive), [ToHost::Alive]);
+        assert_eq!(written(&other, &exit), []);
+        assert_eq!(open(br#"{"exit":{"code":0}}"#), None);
+        // Somebody else's words on the same line do no harm.
+        let mut line = b"no end of line".to_vec();
+        line.extend(token.seal(&exit).unwrap());
+        let mut lines = line.split(|&byte| byte == b'\n').filter_map(open);
+        assert_eq!((lines.next(), lines.next()), (Some(exit), None));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! - `setup`: file systems, modules, limits, priorities
 //! - `ports`: serial ports to the host
+//! - `apart`: what keeps the init and its ports apart from the programs that it starts
 //! - `supervise`, `command`: the command, its output and its signals
 //! - `sessions`: exec sessions
 //! - `preload`: copies files into the guest's memory
@@ -12,6 +13,7 @@
 //! Until the end of the measurement it writes to `/dev/shm` or `/run` only, since the virtual clock jumps
 //! at each wait for the host. What the host must have meanwhile goes through the [`crate::outbox`].
 
+mod apart;
 mod clock;
 mod command;
 mod ports;
@@ -88,14 +90,14 @@ pub fn main() -> ! {
 }
 
 fn run() -> Result<(), InsideError> {
-    let mut ports = Ports::open()?;
+    let request = take_request()?;
+    let mut ports = Ports::open(request.token.clone())?;
     let failed = |error: InsideError| ToHost::Failed {
         reason: error.to_string(),
     };
-    let request = match set_up() {
-        Ok(request) => request,
-        Err(error) => return send_last(&mut ports, &failed(error)),
-    };
+    if let Err(error) = setup::set_up(&request).and_then(|()| apart::set_apart()) {
+        return send_last(&mut ports, &failed(error));
+    }
     let supervisor = Supervisor::new(&request, &mut ports);
     match supervisor.and_then(|mut supervisor| {
         let end = supervisor.until_end()?;
@@ -108,12 +110,6 @@ fn run() -> Result<(), InsideError> {
     }
 }
 
-fn set_up() -> Result<InnerRequest, InsideError> {
-    let request = read_request()?;
-    setup::set_up(&request)?;
-    Ok(request)
-}
-
 /// Sends the last message once all output has left the guest.
 fn send_last(ports: &mut Ports, message: &ToHost) -> Result<(), InsideError> {
     ports.drain()?;
@@ -121,9 +117,11 @@ fn send_last(ports: &mut Ports, message: &ToHost) -> Result<(), InsideError> {
     ports.drain()
 }
 
-fn read_request() -> Result<InnerRequest, InsideError> {
+/// Reads the request and removes its file, which has the init's secret.
+fn take_request() -> Result<InnerRequest, InsideError> {
     let path = Path::new(GUEST_DIR).join(REQUEST_FILE);
     std::fs::read(&path)
+        .and_then(|bytes| std::fs::remove_file(&path).map(|()| bytes))
         .and_then(|bytes| Ok(serde_json::from_slice(&bytes)?))
         .map_err(|source| InsideError::File { path, source })
 }

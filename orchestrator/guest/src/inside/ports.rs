@@ -10,25 +10,28 @@ use nix::sys::termios::{SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::InsideError;
-use crate::wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT, ToGuest, ToHost};
+use crate::wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT, ToGuest, ToHost, Token};
 
 /// Serial ports to the host.
 pub(crate) struct Ports {
     pub stdout: File,
     pub stderr: File,
     pub control: File,
+    /// Secret of this init.
+    token: Token,
     /// Received part of an incomplete control line.
     received: Vec<u8>,
 }
 
 impl Ports {
     /// Opens the ports in raw mode.
-    pub(crate) fn open() -> Result<Self, InsideError> {
+    pub(crate) fn open(token: Token) -> Result<Self, InsideError> {
         let open = |port| open_raw(port).map_err(InsideError::port(port));
         Ok(Self {
             stdout: open(STDOUT_PORT)?,
             stderr: open(STDERR_PORT)?,
             control: open(CONTROL_PORT)?,
+            token,
             received: Vec::new(),
         })
     }
@@ -43,8 +46,8 @@ impl Ports {
 
     /// Writes a control line.
     pub(crate) fn send(&mut self, message: &ToHost) -> Result<(), InsideError> {
-        let mut line = serde_json::to_vec(message).map_err(InsideError::kernel("control line"))?;
-        line.push(b'\n');
+        let line = self.token.seal(message);
+        let line = line.map_err(InsideError::kernel("control line"))?;
         let written = self.control.write_all(&line);
         written.map_err(InsideError::port(CONTROL_PORT))
     }

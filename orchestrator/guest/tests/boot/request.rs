@@ -1,8 +1,8 @@
 //! Properties of a request, as seen inside the guest.
 
-use std::fs;
+use std::{fs, os::unix::fs::MetadataExt};
 
-use lab_guest::cache::Kernel;
+use lab_guest::{cache::Kernel, rights::GUEST_USER};
 
 use crate::guest::{Guest, stderr};
 
@@ -50,6 +50,107 @@ fn a_command_runs_as_if_it_ran_here() {
         let here = fs::read_to_string(guest.dir.path().join("here")).unwrap();
         assert_eq!(here, "unchanged");
         assert!(fs::exists("/etc/hostname").unwrap());
+    });
+}
+
+/// All ways of root in the guest to write to the host's control port: its file, a new file for the device, the
+/// host's file for it, the init's open file, and its secret, in the request or in the init's memory.
+#[test]
+fn a_program_cannot_speak_for_the_guests_init() {
+    Guest::test(|guest| {
+        let script = r#"
+        forged='{"exit":{"code":0}}'
+        for port in 0 1 2 3; do
+            echo "$forged" >/dev/ttyS$port
+            mknod /run/port$port c 4 $((64 + port)) && echo "$forged" >/run/port$port
+        done
+        mkdir /run/root && mount --bind / /run/root && echo "$forged" >/run/root/dev/ttyS3
+        for file in /proc/1/fd/*; do echo "$forged" >$file; done
+        head -c 1 /proc/1/mem && echo 'memory is readable'
+        ls /run/lcmp-lab-guest
+        cat /run/lcmp-lab-guest/request.json && echo 'request is readable'
+        reboot -f
+        sleep 1
+        exit 7
+    "#;
+        let output = guest.run(&[], &["/bin/bash", "-c", script]);
+        let text = stderr(&output);
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(7), "{stdout}{text}");
+        for leak in ["readable", "request.json\n", "{"] {
+            assert!(!stdout.contains(leak), "{leak}: {stdout}");
+        }
+        let refused = "mknod: /run/port3: Operation not permitted";
+        assert!(text.contains(refused), "{text}");
+    });
+}
+
+#[test]
+fn what_a_guest_writes_is_its_callers_and_holds_no_link_or_right() {
+    Guest::test(|guest| {
+        let results = guest.dir.path().join("results");
+        fs::create_dir(&results).unwrap();
+        let before = fs::metadata(&results).unwrap();
+        let text = results.to_str().unwrap();
+        let script = r#"
+        cd "$1" && echo row >table && mkdir inner && echo row >inner/table
+        cp /bin/true program && chmod 4755 program
+        ln -s /etc/passwd link
+        mkfifo pipe || true
+    "#;
+        let output = guest.run(
+            &["--writable", text],
+            &["/bin/bash", "-c", script, "script", text],
+        );
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let made = ["", "table", "inner", "inner/table", "program"];
+        for path in made.map(|name| results.join(name)) {
+            let found = fs::symlink_metadata(&path).unwrap();
+            let (owner, expected) = ((found.uid(), found.gid()), (before.uid(), before.gid()));
+            assert_eq!(owner, expected, "{}", path.display());
+            assert_eq!(found.mode() & 0o7000, 0, "{}", path.display());
+        }
+        if nix::unistd::geteuid().is_root() {
+            for name in ["link", "pipe"] {
+                assert!(fs::symlink_metadata(results.join(name)).is_err(), "{name}");
+            }
+        }
+    });
+}
+
+/// By `/proc`: the user, rights and system calls of the process.
+#[test]
+fn qemu_has_no_rights_but_to_read() {
+    Guest::test(|guest| {
+        let mut started = guest.start(&[], &["/bin/bash", "-c", "echo inside >&2; sleep 1000"]);
+        started.wait_for("inside");
+        let status = fs::read_to_string(format!("/proc/{}/status", started.machine())).unwrap();
+        let field = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+            line[name.len()..]
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        if nix::unistd::geteuid().is_root() {
+            let user = GUEST_USER.to_string();
+            assert_eq!(field("Uid:"), [user.as_str(); 4].join(" "));
+            assert_eq!(field("Gid:"), [user.as_str(); 4].join(" "));
+            // CAP_DAC_READ_SEARCH has number 2 in the kernel's list.
+            for set in ["CapEff:", "CapPrm:"] {
+                assert_eq!(
+                    u64::from_str_radix(&field(set), 16).unwrap(),
+                    1 << 2,
+                    "{set}"
+                );
+            }
+        }
+        assert_eq!(
+            (field("NoNewPrivs:"), field("Seccomp:")),
+            ("1".into(), "2".into())
+        );
+        started.child.kill().unwrap();
+        started.child.wait().unwrap();
     });
 }
 

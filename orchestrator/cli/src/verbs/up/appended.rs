@@ -105,12 +105,13 @@ fn append(
     written
 }
 
-/// Opens a table for appends. A link is not followed: the run directory may be another user's.
+/// Opens a table for appends. A link is not followed and a pipe is not waited for: the run directory is the
+/// guest's.
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .append(true)
         .create(true)
-        .custom_flags(OFlag::O_NOFOLLOW.bits())
+        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
         .open(path)
 }
 

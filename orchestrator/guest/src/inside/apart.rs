@@ -1,0 +1,34 @@
+//! The init's rights against those of the programs that it starts.
+//!
+//! Programs in a guest are root and need nearly all rights of root: they make namespaces, links and eBPF
+//! programs. They do without those by which one reads the memory of a process with more rights, makes device
+//! files, drives devices past the kernel or ends the machine. So the ports to the host, which are open already,
+//! and the init's secret stay the init's.
+
+use std::{fs, path::Path};
+
+use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
+
+use super::InsideError;
+use crate::wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT};
+
+/// Takes the files of the ports and some rights away from all programs that start from now on.
+pub(super) fn set_apart() -> Result<(), InsideError> {
+    for port in [STDOUT_PORT, STDERR_PORT, CONTROL_PORT] {
+        fs::remove_file(Path::new(port)).map_err(InsideError::port(port))?;
+    }
+    for right in WITHHELD {
+        // The init has them on: this set bounds what a program gets as it starts.
+        let removed = remove_capability_from_bounding_set(right);
+        removed.map_err(InsideError::kernel("rights of programs"))?;
+    }
+    Ok(())
+}
+
+/// Rights that no program in a guest gets.
+const WITHHELD: [CapabilitySet; 4] = [
+    CapabilitySet::SYS_PTRACE,
+    CapabilitySet::MKNOD,
+    CapabilitySet::SYS_RAWIO,
+    CapabilitySet::SYS_BOOT,
+];

@@ -1,0 +1,224 @@
+//! Rights of QEMU, and the directories that it may write to.
+//!
+//! QEMU takes part in whatever a guest does, so root does not run it as root: it has a user of its own, who may
+//! read as root does, since the guest has this machine's root file system, and write nothing but the
+//! directories that are lent to it. Started by another user, QEMU has that user's rights.
+
+use std::{
+    fs::{self, File, Metadata, TryLockError},
+    io,
+    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, lchown},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{Gid, Uid},
+    thread::{
+        CapabilitySet, CapabilitySets, configure_capability_in_ambient_set, set_capabilities,
+        set_keep_capabilities, set_no_new_privs, set_thread_groups, set_thread_res_gid,
+        set_thread_res_uid,
+    },
+};
+
+/// User and group of QEMU if root starts it. No account has the number: of the reserved ones of Debian Policy
+/// 9.2.2, 65000 to 65533, it is one with the digits of `RoCEv2`'s port.
+pub const GUEST_USER: u32 = 65_479;
+
+/// Rights that QEMU has, apart from those of its user.
+#[derive(Clone, Debug)]
+pub(crate) struct GuestRights {
+    groups: Vec<Gid>,
+}
+
+impl GuestRights {
+    /// Returns the rights of a QEMU that this process starts; none if they are this process's own.
+    pub(crate) fn of_qemu() -> Option<Self> {
+        nix::unistd::geteuid().is_root().then(|| Self {
+            groups: kvm_group().into_iter().collect(),
+        })
+    }
+
+    /// Takes these rights for the calling process, between fork and exec: system calls only, and no allocation.
+    pub(crate) fn take(&self) -> io::Result<()> {
+        let (uid, gid) = (Uid::from_raw(GUEST_USER), Gid::from_raw(GUEST_USER));
+        set_keep_capabilities(true)?;
+        set_thread_groups(&self.groups)?;
+        set_thread_res_gid(gid, gid, gid)?;
+        set_thread_res_uid(uid, uid, uid)?;
+        let reads = CapabilitySet::DAC_READ_SEARCH;
+        let sets = CapabilitySets {
+            effective: reads,
+            permitted: reads,
+            inheritable: reads,
+        };
+        set_capabilities(None, sets)?;
+        configure_capability_in_ambient_set(reads, true)?;
+        Ok(set_no_new_privs(true)?)
+    }
+}
+
+/// Returns the group whose members may use KVM.
+fn kvm_group() -> Option<Gid> {
+    let kvm = fs::metadata("/dev/kvm").ok()?;
+    let may_use = kvm.permissions().mode() & 0o060 == 0o060;
+    (may_use && kvm.gid() != 0).then(|| Gid::from_raw(kvm.gid()))
+}
+
+/// Directories that are QEMU's to write to; they are given back when this value is dropped.
+#[derive(Debug)]
+pub(crate) struct Lent(Vec<LentDirectory>);
+
+#[derive(Debug)]
+struct LentDirectory {
+    path: PathBuf,
+    uid: u32,
+    gid: u32,
+    /// The directory, locked: it is in use.
+    _lock: File,
+}
+
+impl Lent {
+    /// Lends directories, without what is in them already.
+    pub(crate) fn new(directories: &[PathBuf]) -> io::Result<Self> {
+        let mut lent = Self(Vec::new());
+        if nix::unistd::geteuid().is_root() {
+            for path in directories {
+                let lock = File::open(path)?;
+                lock.lock_shared()?;
+                let owner = lock.metadata()?;
+                chown(path, Some(GUEST_USER), Some(GUEST_USER))?;
+                lent.0.push(LentDirectory {
+                    path: path.clone(),
+                    uid: owner.uid(),
+                    gid: owner.gid(),
+                    _lock: lock,
+                });
+            }
+        }
+        Ok(lent)
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        for lent in &self.0 {
+            if let Err(error) = take_back(&lent.path, (lent.uid, lent.gid)) {
+                tracing::warn!(path = %lent.path.display(), %error, "it still belongs to the guest's user");
+            }
+        }
+    }
+}
+
+/// Gives a directory that a killed process had lent to a guest to the owner of the directory that it is in. Any
+/// other directory, and one that is still lent, stays as it is.
+///
+/// # Errors
+/// The directory cannot be looked at or changed.
+pub fn recover(directory: &Path) -> io::Result<()> {
+    let file = File::open(directory)?;
+    if file.metadata()?.uid() != GUEST_USER || !nix::unistd::geteuid().is_root() {
+        return Ok(());
+    }
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(()),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let owner = fs::metadata(directory.canonicalize()?.parent().unwrap_or(directory))?;
+    take_back(directory, (owner.uid(), owner.gid()))
+}
+
+/// Gives a directory and what is the guest user's in it to an owner. What is neither file nor directory is
+/// removed, and programs lose the rights of their owner: whoever reads the directory next trusts it.
+///
+/// The directory is first, so that from then on the guest changes nothing that is looked at.
+fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
+    lchown(path, Some(uid), Some(gid))?;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let (path, found) = (entry.path(), entry.metadata()?);
+        if found.uid() != GUEST_USER {
+            continue;
+        }
+        if found.is_dir() {
+            take_back(&path, (uid, gid))?;
+        } else if found.is_file() {
+            lchown(&path, Some(uid), Some(gid))?;
+            // A change of the owner takes these bits away only from programs.
+            let mode = found.permissions().mode() & 0o777;
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+        } else {
+            tracing::warn!(path = %path.display(), kind = kind(&found), "removed: a guest made it");
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn kind(found: &Metadata) -> &'static str {
+    let kind = found.file_type();
+    if kind.is_symlink() {
+        "link"
+    } else if kind.is_fifo() {
+        "pipe"
+    } else if kind.is_socket() {
+        "socket"
+    } else {
+        "device"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    const NAME: &str = "what_was_lent_is_given_back_without_links_and_rights";
+
+    fn owner(path: &Path) -> (u32, u32) {
+        let found = fs::symlink_metadata(path).unwrap();
+        (found.uid(), found.gid())
+    }
+
+    #[test]
+    fn what_was_lent_is_given_back_without_links_and_rights() {
+        if !nix::unistd::geteuid().is_root() {
+            return eprintln!("skipped: {NAME}: it needs root");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let lent = folder.path().join("run");
+        fs::create_dir(&lent).unwrap();
+        fs::write(lent.join("before"), "").unwrap();
+        let before = owner(&lent);
+        let guard = Lent::new(std::slice::from_ref(&lent)).unwrap();
+        assert_eq!(owner(&lent), (GUEST_USER, GUEST_USER));
+        assert_eq!(owner(&lent.join("before")), before);
+        recover(&lent).unwrap();
+        assert_eq!(owner(&lent), (GUEST_USER, GUEST_USER), "it is in use");
+
+        let made = [lent.join("figures"), lent.join("figures/a.csv")];
+        fs::create_dir(&made[0]).unwrap();
+        fs::write(&made[1], "").unwrap();
+        for path in &made {
+            chown(path, Some(GUEST_USER), Some(GUEST_USER)).unwrap();
+        }
+        fs::set_permissions(&made[1], fs::Permissions::from_mode(0o6755)).unwrap();
+        let link = lent.join("flows.csv");
+        symlink("/etc/passwd", &link).unwrap();
+        lchown(&link, Some(GUEST_USER), Some(GUEST_USER)).unwrap();
+        drop(guard);
+        for path in made.iter().chain([&lent]) {
+            assert_eq!(owner(path), before, "{}", path.display());
+        }
+        let mode = fs::metadata(&made[1]).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o755);
+        assert!(fs::symlink_metadata(&link).is_err());
+        assert!(fs::metadata("/etc/passwd").unwrap().uid() == 0);
+
+        // As a process that was killed leaves it.
+        chown(&lent, Some(GUEST_USER), Some(GUEST_USER)).unwrap();
+        recover(&lent).unwrap();
+        assert_eq!(owner(&lent), before);
+    }
+}
