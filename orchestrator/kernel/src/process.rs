@@ -80,14 +80,37 @@ pub(crate) fn cgroup(pid: i32) -> io::Result<String> {
     Ok(if_found(fs::read_to_string(format!("/proc/{pid}/cgroup")))?.unwrap_or_default())
 }
 
-/// Returns the inode of a process's network namespace.
-pub(crate) fn netns_inode(pid: i32) -> Option<u64> {
-    inode(Path::new(&format!("/proc/{pid}/ns/net")))
+/// A network namespace, distinguished from later ones with the same inode: the kernel gives the inode of a
+/// namespace that has ended to one of the next.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub(crate) struct NetnsId {
+    /// Number of the inode.
+    pub inode: u64,
+    /// Time at which the kernel made the inode, ns since 1970. It stays as long as a name or an open file holds the
+    /// namespace, and nobody can change it: the inode is immutable
+    /// (<https://github.com/torvalds/linux/blob/v6.1/fs/nsfs.c>, `__ns_get_path`).
+    pub since_ns: i64,
 }
 
-/// Returns the inode that a path leads to.
-pub(crate) fn inode(path: &Path) -> Option<u64> {
-    fs::metadata(path).ok().map(|metadata| metadata.ino())
+impl NetnsId {
+    /// Identifies the namespace that a path leads to.
+    pub fn at(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().as_ref().map(Self::of_file)
+    }
+
+    /// Identifies the namespace of a process.
+    pub fn of_process(pid: i32) -> Option<Self> {
+        Self::at(Path::new(&format!("/proc/{pid}/ns/net")))
+    }
+
+    /// Identifies the namespace whose file has these properties.
+    pub fn of_file(file: &fs::Metadata) -> Self {
+        let seconds = file.ctime().saturating_mul(1_000_000_000);
+        Self {
+            inode: file.ino(),
+            since_ns: seconds.saturating_add(file.ctime_nsec()),
+        }
+    }
 }
 
 /// Returns the kernel's random ID of this boot.

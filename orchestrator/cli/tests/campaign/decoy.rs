@@ -79,7 +79,7 @@ pub struct Strangers {
 impl Strangers {
     /// Takes a name of the lab's for a namespace with a process.
     pub fn take_name(&mut self, lab: &str) {
-        let Some((name, _)) = made(lab).into_iter().find(|(name, _)| is_netns(name)) else {
+        let Some(name) = made(lab).into_iter().find(|name| is_netns(name)) else {
             return;
         };
         // A process keeps the inode, so the new namespace has another.
@@ -132,13 +132,12 @@ impl Drop for Strangers {
     }
 }
 
-/// Returns the namespaces that a lab's journal names, with their inodes.
-fn made(lab: &str) -> Vec<(String, u64)> {
+/// Returns the namespaces that a lab's journal names.
+fn made(lab: &str) -> Vec<String> {
     let journal = fs::read_to_string(format!("/run/lcmp-lab/{lab}/journal")).unwrap_or_default();
     let made = |line: &str| {
         let entry: serde_json::Value = serde_json::from_str(line).ok()?;
-        let made = entry.get("made-netns")?;
-        Some((made["name"].as_str()?.to_owned(), made["inode"].as_u64()?))
+        Some(entry.get("made-netns")?["name"].as_str()?.to_owned())
     };
     journal.lines().filter_map(made).collect()
 }

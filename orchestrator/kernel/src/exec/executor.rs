@@ -124,9 +124,9 @@ impl Executor {
     /// Creates a namespace and writes its sysctls.
     fn create_netns(&mut self, name: &NetnsName, steps: &[Step]) -> Result<(), ApplyError> {
         let journal = &mut self.journal;
-        let record = |inode| {
+        let record = |id| {
             let name = name.clone();
-            journal.write(&Entry::MadeNetns { name, inode })
+            journal.write(&Entry::MadeNetns { name, id })
         };
         let made = NetnsHandle::create(name, record, || backend::write_sysctls(&steps[1..]));
         let (handle, written) = made.map_err(|error| failed(&steps[0], error))?;

@@ -7,6 +7,7 @@ use lab_units::Mac;
 use crate::{
     journal::{Contents, Entry, Process, Undone},
     name::NetnsName,
+    process::NetnsId,
     step::{Rule, Step, Undo, Veth},
 };
 
@@ -15,8 +16,8 @@ use crate::{
 pub(super) struct Inventory<'a> {
     pub processes: Vec<&'a Process>,
     pub pins: Vec<&'a Path>,
-    /// Inodes of the namespaces by their names.
-    pub namespaces: BTreeMap<&'a NetnsName, u64>,
+    /// Namespaces by their names.
+    pub namespaces: BTreeMap<&'a NetnsName, NetnsId>,
     pub rxe: Vec<(&'a str, &'a str)>,
     pub rules: Vec<&'a Rule>,
     pub links: Vec<(&'a str, Mac)>,
@@ -32,8 +33,8 @@ impl<'a> Inventory<'a> {
         for entry in &contents.entries {
             match entry {
                 Entry::Do(steps) => steps.iter().for_each(|step| found.step(step)),
-                Entry::MadeNetns { name, inode } => {
-                    found.namespaces.insert(name, *inode);
+                Entry::MadeNetns { name, id } => {
+                    found.namespaces.insert(name, *id);
                 }
                 Entry::NetnsDirectory => found.netns_directory = true,
                 Entry::Raised { key, .. } => found.sysctls.push(key),

@@ -6,10 +6,7 @@
 use std::{
     fs::{self, File},
     io,
-    os::{
-        fd::{AsFd, AsRawFd, BorrowedFd},
-        unix::fs::MetadataExt,
-    },
+    os::fd::{AsFd, AsRawFd, BorrowedFd},
     path::{Path, PathBuf},
     thread,
 };
@@ -27,7 +24,7 @@ use crate::{
     journal::if_found,
     name::NetnsName,
     netlink::{NetlinkError, Socket, dump, route::Interfaces},
-    process,
+    process::NetnsId,
 };
 
 /// Open namespace with a netlink socket that stays in it.
@@ -47,7 +44,7 @@ impl NetnsHandle {
     /// Creates a namespace and runs `work` in it, as [`create`] does.
     pub fn create<T: Send>(
         name: &NetnsName,
-        record: impl FnOnce(u64) -> io::Result<()> + Send,
+        record: impl FnOnce(NetnsId) -> io::Result<()> + Send,
         work: impl FnOnce() -> T + Send,
     ) -> io::Result<(Self, T)> {
         let (handle, result) = create(name, record, |file| (Self::here(file), work()))?;
@@ -127,16 +124,18 @@ pub(crate) fn remove_directory() -> io::Result<()> {
 }
 
 /// Creates a namespace and runs `work` in it on a new thread. Its file keeps the namespace alive; `record`
-/// gets its inode before there is a file.
+/// gets its identity before there is a file.
 pub(crate) fn create<T: Send>(
     name: &NetnsName,
-    record: impl FnOnce(u64) -> io::Result<()> + Send,
+    record: impl FnOnce(NetnsId) -> io::Result<()> + Send,
     work: impl FnOnce(File) -> T + Send,
 ) -> io::Result<T> {
     let path = path(name);
     on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET)?;
-        record(fs::metadata(OWN)?.ino())?;
+        // Open until the namespace is mounted: a file that nobody has open is made again at the next look.
+        let own = File::open(OWN)?;
+        record(NetnsId::of_file(&own.metadata()?))?;
         File::create_new(&path)?;
         let none = None::<&str>;
         let bound = mount(Some(OWN), &path, none, MsFlags::MS_BIND, none);
@@ -202,17 +201,17 @@ pub(crate) enum Name {
     Free,
     /// A file has the name, and no namespace is mounted on it.
     File,
-    /// The namespace of this inode has the name.
-    Netns(u64),
+    /// This namespace has the name.
+    Netns(NetnsId),
 }
 
 /// Returns what has the name of a namespace now.
 pub(crate) fn state(name: &NetnsName) -> Name {
     let path = path(name);
     let is_netns = statfs(&path).is_ok_and(|found| found.filesystem_type() == NSFS_MAGIC);
-    match process::inode(&path) {
+    match NetnsId::at(&path) {
         None => Name::Free,
-        Some(inode) if is_netns => Name::Netns(inode),
+        Some(found) if is_netns => Name::Netns(found),
         Some(_) => Name::File,
     }
 }

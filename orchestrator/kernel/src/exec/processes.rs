@@ -1,7 +1,7 @@
 //! End of the processes of a lab.
 //!
-//! A process is the lab's if the journal names it, or if it is in a namespace that has its name in the journal
-//! and the journal's inode, both now: the kernel gives the inode of a namespace that has ended to the next one.
+//! A process is the lab's if the journal names it, or if it is in a namespace of the journal that has its name now:
+//! the kernel gives the inode of a namespace that has ended to one of the next.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use std::{
 use nix::sys::signal::Signal;
 
 use super::{inventory::Inventory, netns, undo::UndoError};
-use crate::process::{self, ProcessId};
+use crate::process::{self, NetnsId, ProcessId};
 
 /// Processes of a lab after their end was asked for.
 #[derive(Default)]
@@ -38,14 +38,14 @@ pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
             named.push(process.id);
         }
     }
-    let inodes = mounted(inventory);
+    let namespaces = mounted(inventory);
     let deadline = Instant::now() + KILL_TIMEOUT;
     loop {
         // A process may start others until it is killed.
         let running: BTreeSet<ProcessId> = named
             .iter()
             .copied()
-            .chain(inside(&inodes))
+            .chain(inside(&namespaces))
             .filter(|process| process.is_alive())
             .collect();
         if running.is_empty() || Instant::now() >= deadline {
@@ -66,17 +66,16 @@ pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
     }
 }
 
-/// Returns the inodes of the namespaces that have their names.
-fn mounted(inventory: &Inventory<'_>) -> BTreeSet<u64> {
+/// Returns the namespaces that have their names.
+fn mounted(inventory: &Inventory<'_>) -> BTreeSet<NetnsId> {
     let namespaces = inventory.namespaces.iter();
-    let mounted =
-        namespaces.filter(|(name, inode)| netns::state(name) == netns::Name::Netns(**inode));
-    mounted.map(|(_, inode)| *inode).collect()
+    let mounted = namespaces.filter(|(name, id)| netns::state(name) == netns::Name::Netns(**id));
+    mounted.map(|(_, id)| *id).collect()
 }
 
 /// Returns the processes in namespaces, apart from this one.
-fn inside(inodes: &BTreeSet<u64>) -> Vec<ProcessId> {
-    if inodes.is_empty() {
+fn inside(namespaces: &BTreeSet<NetnsId>) -> Vec<ProcessId> {
+    if namespaces.is_empty() {
         return Vec::new();
     }
     let own = i32::try_from(std::process::id()).unwrap_or_default();
@@ -84,7 +83,7 @@ fn inside(inodes: &BTreeSet<u64>) -> Vec<ProcessId> {
     // Identified first: a later process of the same ID is not alive as this one.
     let all = all.filter(|pid| *pid != own).filter_map(ProcessId::of);
     let is_inside = |process: &ProcessId| {
-        process::netns_inode(process.pid).is_some_and(|inode| inodes.contains(&inode))
+        NetnsId::of_process(process.pid).is_some_and(|id| namespaces.contains(&id))
     };
     all.filter(is_inside).collect()
 }

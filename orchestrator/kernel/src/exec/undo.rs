@@ -21,7 +21,7 @@ use crate::{
     journal::{Contents, Entry, FORMAT, Journal, Process, Undone, if_found},
     name::{LabName, NetnsName},
     netlink::{Batch, KernelError, NetlinkError, Socket, dump, rdma, route},
-    process::{self, ProcessId},
+    process::{self, NetnsId, ProcessId},
     step::{Rule, Undo},
 };
 
@@ -74,8 +74,8 @@ pub(crate) fn undo(lab: &LabName, contents: &Contents, journal: &mut Journal) ->
         Ok(mut socket) => undoing.undo_in_root(&inventory, &mut socket),
         Err(error) => undoing.errors.push(file("NETLINK_ROUTE", error)),
     }
-    for (name, inode) in inventory.namespaces.iter().rev() {
-        undoing.done(Undone::Netns((*name).clone()), remove_netns(name, *inode));
+    for (name, id) in inventory.namespaces.iter().rev() {
+        undoing.done(Undone::Netns((*name).clone()), remove_netns(name, *id));
     }
     for &key in &inventory.sysctls {
         let released = shared::release(lab, key).err();
@@ -230,8 +230,8 @@ impl Undoing<'_> {
     }
 }
 
-/// Removes the name of a namespace that was made with the inode `made`.
-fn remove_netns(name: &NetnsName, made: u64) -> Option<UndoError> {
+/// Removes the name of the namespace `made`.
+fn remove_netns(name: &NetnsName, made: NetnsId) -> Option<UndoError> {
     match netns::state(name) {
         netns::Name::Free => return None,
         netns::Name::Netns(found) if found != made => {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     name::{LabName, NetnsName},
-    process::ProcessId,
+    process::{NetnsId, ProcessId},
     step::{Rule, Step},
 };
 
@@ -21,11 +21,10 @@ pub(crate) enum Entry {
     Nodes(Vec<NodeEntry>),
     /// Steps that are about to be applied.
     Do(Vec<Step>),
-    /// A new namespace that is about to get its name, with its inode: what bears the name and has another
-    /// inode is somebody else's.
+    /// A new namespace that is about to get its name: another one with the name is somebody else's.
     MadeNetns {
         name: NetnsName,
-        inode: u64,
+        id: NetnsId,
     },
     /// The lab needs the directory of namespaces, which a lab creates.
     NetnsDirectory,

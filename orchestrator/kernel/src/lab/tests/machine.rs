@@ -13,7 +13,7 @@ use crate::{
     journal::LabState,
     lab::{Lab, LabErrorKind, Phase, Progress, ReservationError, bench_up_down, status},
     lower::{HostPlacement, LowerOptions},
-    process,
+    process::NetnsId,
     testing::{self, Machine, isolated, skipped},
 };
 
@@ -170,10 +170,10 @@ fn processes_of_a_lab_end_with_it() {
             .args(["netns", "exec", "lcmp-t-dc1", "sleep", "1000"])
             .spawn()
             .unwrap();
-        let netns = process::inode(&netns::path(&lab.name().netns("dc1")));
+        let netns = NetnsId::at(&netns::path(&lab.name().netns("dc1")));
         let deadline = Instant::now() + Duration::from_secs(60);
         let pid = i32::try_from(foreign.id()).unwrap();
-        while process::netns_inode(pid) != netns {
+        while NetnsId::of_process(pid) != netns {
             assert!(Instant::now() < deadline);
         }
         let mut bystander = sleeping.spawn().unwrap();

@@ -2,7 +2,6 @@
 //! its processes' IDs.
 
 use std::{
-    collections::BTreeSet,
     process::{Child, Command},
     time::{Duration, Instant},
 };
@@ -17,7 +16,7 @@ use crate::{
     journal::{self, Contents, Entry, Journal, Process},
     lab::{Live, down, status},
     name::NetnsName,
-    process::{self, ProcessId},
+    process::{self, NetnsId, ProcessId},
     testing::isolated,
 };
 
@@ -83,6 +82,28 @@ fn a_retry_after_an_incomplete_down_ends_nothing_more() {
     });
 }
 
+/// After `ip netns del NAME; ip netns add NAME`, the name has the inode again, on an otherwise quiet machine.
+#[test]
+fn a_namespace_with_the_name_and_the_inode_of_one_of_the_labs_is_left_alone() {
+    isolated(|| {
+        let lab = dead_lab();
+        let name = lab.names[0].as_str();
+        ip(&["netns", "del", name]);
+        ip(&["netns", "add", name]);
+        let mut guest = Strangers(vec![inside(name)]);
+        let path = netns::path(&lab.names[0]);
+        name_in_journal(lab.ids[0], NetnsId::at(&path).unwrap().inode);
+        let errors = left(down(&owned(), Live::Refuse).unwrap());
+        let not_ours = format!(
+            "`{}` is not what the lab made, it is left as it is",
+            path.display()
+        );
+        assert_eq!(errors, [not_ours]);
+        guest.assert_alive();
+        assert!(path.exists());
+    });
+}
+
 /// A step that is about to be applied when its owner ends has made nothing, so what has the name is somebody's.
 #[test]
 fn a_namespace_that_was_never_made_is_not_the_labs() {
@@ -90,10 +111,10 @@ fn a_namespace_that_was_never_made_is_not_the_labs() {
         let lab = dead_lab();
         let text = std::fs::read_to_string(journal_file()).unwrap();
         let name = lab.names[0].as_str();
-        let is_made = |line: &&str| !(line.contains("made-netns") && line.contains(name));
-        let unmade: Vec<&str> = text.lines().filter(is_made).collect();
-        assert_eq!(unmade.len() + 1, text.lines().count());
-        std::fs::write(journal_file(), unmade.join("\n") + "\n").unwrap();
+        let is_other = |line: &&str| !(line.contains("made-netns") && line.contains(name));
+        let others: Vec<&str> = text.lines().filter(is_other).collect();
+        assert_eq!(others.len() + 1, text.lines().count());
+        std::fs::write(journal_file(), others.join("\n") + "\n").unwrap();
         let mut guest = Strangers(vec![inside(name)]);
         assert_eq!(
             left(down(&owned(), Live::Refuse).unwrap()),
@@ -133,7 +154,7 @@ fn a_later_process_with_the_id_of_one_of_the_labs_is_left_alone() {
 /// Namespaces of a lab whose owner was killed.
 struct DeadLab {
     names: Vec<NetnsName>,
-    inodes: BTreeSet<u64>,
+    ids: Vec<NetnsId>,
 }
 
 fn dead_lab() -> DeadLab {
@@ -144,11 +165,11 @@ fn dead_lab() -> DeadLab {
         .entries
         .into_iter()
         .filter_map(|entry| match entry {
-            Entry::MadeNetns { name, inode } => Some((name, inode)),
+            Entry::MadeNetns { name, id } => Some((name, id)),
             _ => None,
         });
-    let (names, inodes) = made.unzip();
-    DeadLab { names, inodes }
+    let (names, ids) = made.unzip();
+    DeadLab { names, ids }
 }
 
 fn journal_file() -> std::path::PathBuf {
@@ -166,21 +187,13 @@ impl Strangers {
     /// Makes a namespace with a process for each of the lab's, and has the journal name their inodes: which inodes
     /// the kernel gives again depends on all other namespaces of the machine.
     fn reuse(lab: &DeadLab) -> Self {
-        let mut journal = std::fs::read_to_string(journal_file()).unwrap();
         let mut strangers = Self(Vec::new());
-        for inode in &lab.inodes {
+        for id in &lab.ids {
             let mut command = Command::new("unshare");
             let child = command.args(["--net", "sleep", "1000"]).spawn().unwrap();
-            let reused = wait_for_netns(&child);
+            name_in_journal(*id, wait_for_netns(&child).inode);
             strangers.0.push(child);
-            let (old, new) = (
-                format!("\"inode\":{inode}}}"),
-                format!("\"inode\":{reused}}}"),
-            );
-            assert!(journal.contains(&old), "{old}");
-            journal = journal.replace(&old, &new);
         }
-        std::fs::write(journal_file(), journal).unwrap();
         strangers
     }
 
@@ -224,13 +237,22 @@ fn inside(name: &str) -> Child {
     child
 }
 
-/// Waits until a process is in a namespace of its own, and returns the namespace's inode.
-fn wait_for_netns(child: &Child) -> u64 {
-    let inode = |pid: u32| process::netns_inode(i32::try_from(pid).unwrap()).unwrap();
-    let (here, deadline) = (inode(std::process::id()), Instant::now() + PATIENCE);
+/// Has the journal name another inode for a namespace of the lab's.
+fn name_in_journal(id: NetnsId, inode: u64) {
+    let text = |id: NetnsId| format!("\"id\":{}", serde_json::to_string(&id).unwrap());
+    let (old, new) = (text(id), text(NetnsId { inode, ..id }));
+    let journal = std::fs::read_to_string(journal_file()).unwrap();
+    assert_eq!(journal.matches(&old).count(), 1, "{old}");
+    std::fs::write(journal_file(), journal.replace(&old, &new)).unwrap();
+}
+
+/// Waits until a process is in a namespace of its own, and returns the namespace.
+fn wait_for_netns(child: &Child) -> NetnsId {
+    let netns = |pid: u32| NetnsId::of_process(i32::try_from(pid).unwrap()).unwrap();
+    let (here, deadline) = (netns(std::process::id()), Instant::now() + PATIENCE);
     loop {
-        match inode(child.id()) {
-            inode if inode != here => return inode,
+        match netns(child.id()) {
+            found if found != here => return found,
             _ => assert!(Instant::now() < deadline),
         }
     }
