@@ -86,7 +86,8 @@ impl Lent {
                 let lock = File::open(path)?;
                 lock.lock_shared()?;
                 let owner = lock.metadata()?;
-                chown(path, Some(GUEST_USER), Some(GUEST_USER))?;
+                chown(path, Some(GUEST_USER), Some(GUEST_USER))
+                    .map_err(|error| without(path, error))?;
                 lent.0.push(LentDirectory {
                     path: path.clone(),
                     uid: owner.uid(),
@@ -97,6 +98,16 @@ impl Lent {
         }
         Ok(lent)
     }
+}
+
+/// Names a directory that cannot change hands.
+fn without(path: &Path, error: io::Error) -> io::Error {
+    let text = format!(
+        "`{}` cannot be given to the guest's user, {GUEST_USER}: {error} (hint: a directory on a file system with \
+         owners)",
+        path.display()
+    );
+    io::Error::new(error.kind(), text)
 }
 
 impl Drop for Lent {

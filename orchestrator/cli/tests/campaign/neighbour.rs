@@ -65,6 +65,7 @@ const TRIES: &[&str] = &[
     "./lcmp-lab exec --lab $lab dc1 -- true",
     "./lcmp-lab tune --lab $lab dc1 alpha=2",
     "./lcmp-lab up smoke",
+    "ls $run",
     "cat $run/journal",
     "echo '\"kept\"' >> $run/journal",
     "rm -rf $run/journal",
@@ -73,7 +74,7 @@ const TRIES: &[&str] = &[
     "ln -s /etc/passwd /run/lcmp-lab/another",
     // Whoever can open a file can lock it, and so hold up all others.
     "for file in /run/lcmp-lab/.lock $run/journal; do flock -n $file true && exit 0; done; exit 1",
-    "for owner in $(pgrep -f lcmp-lab -u root) $(pgrep -f qemu-system -u root); do kill $owner && exit 0; done; exit 1",
+    "for owner in $(pgrep -f lcmp-lab -u root) $(pgrep -f qemu-system); do kill $owner && exit 0; done; exit 1",
 ];
 
 #[test]
