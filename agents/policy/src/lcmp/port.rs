@@ -63,8 +63,7 @@ impl PortState {
 
     /// Samples the port's queue: observes it, then computes the levels.
     ///
-    /// `paper` samples every interval, and at a decision if the latest sample is older. Its trend is
-    /// related to the time since the previous sample; that of `artifact` always to 1 ms.
+    /// `paper` samples every interval, and at a decision if the latest sample is older.
     pub fn sample(
         &mut self,
         now: Nanos,
@@ -72,27 +71,46 @@ impl PortState {
         thresholds: &PortThresholds,
         config: &LcmpConfig,
     ) -> Levels {
-        let interval = match config.preset {
-            Preset::Paper => Nanos::new(now.get().saturating_sub(self.last_sample)),
-            Preset::Artifact => thresholds.min_interval(),
-        };
-        self.observe(now, queue, config);
-        self.levels_after(queue, interval, thresholds, config)
+        self.observe(now, queue, thresholds, config);
+        self.levels_after(queue, thresholds, config)
     }
 
-    /// Observes the queue at `now` and updates the trend (Eq. 3): t += (Δq >> K) − (t >> K).
+    /// Observes the queue at `now` and updates the trend, the smoothed growth in one interval of
+    /// `thresholds` (Eq. 3): t += (Δq >> K) − (t >> K).
     ///
-    /// In `artifact`, every candidate of a decision observes every port: with m candidates the trend
-    /// decays m−1 times more than in the paper.
-    pub fn observe(&mut self, now: Nanos, queue: Bytes, config: &LcmpConfig) {
+    /// The paper compares the trend with thresholds times the observed interval. Here each Δq is related to
+    /// the time τ that it took, so that a sample that comes late or early does not change the trend of a
+    /// queue that grows steadily. With the interval i of the thresholds,
+    ///
+    /// t += (Δq · i / max(τ, i) >> K) − (t · min(τ, i) / i >> K),
+    ///
+    /// which is Eq. 3 for τ = i. Divisions round down. Growth by g bytes an interval has the trend g, at
+    /// regular samples less up to 2^K − 1 bytes: what `>>` drops of Δq.
+    ///
+    /// In `artifact`, τ is i at every sample, and every candidate of a decision observes every port: with m
+    /// candidates the trend decays m−1 times more than in the paper.
+    pub fn observe(
+        &mut self,
+        now: Nanos,
+        queue: Bytes,
+        thresholds: &PortThresholds,
+        config: &LcmpConfig,
+    ) {
         let queue = u32::try_from(queue.get()).unwrap_or(u32::MAX);
         self.queue_prev = self.queue_cur;
         self.queue_cur = queue;
-        let delta = i64::from(self.queue_cur) - i64::from(self.queue_prev);
-        let trend = i64::from(self.trend);
+        let interval = i128::from(thresholds.interval().get());
+        let elapsed = match config.preset {
+            Preset::Paper => i128::from(now.get().saturating_sub(self.last_sample)),
+            Preset::Artifact => interval,
+        };
+        let delta = i128::from(self.queue_cur) - i128::from(self.queue_prev);
+        let trend = i128::from(self.trend);
+        let grown = (delta * interval).div_euclid(elapsed.max(interval));
+        let aged = (trend * elapsed.min(interval)).div_euclid(interval);
         let shift = config.trend_shift;
-        let trend = trend - (trend >> shift) + (delta >> shift);
-        let bounds = i64::from(i32::MIN)..=i64::from(i32::MAX);
+        let trend = trend - (aged >> shift) + (grown >> shift);
+        let bounds = i128::from(i32::MIN)..=i128::from(i32::MAX);
         self.trend = i32::try_from(trend.clamp(*bounds.start(), *bounds.end())).unwrap_or(i32::MAX);
         self.last_sample = now.get();
     }
@@ -100,7 +118,7 @@ impl PortState {
     /// Computes the levels of the latest observation (`artifact`); one duration step per decision.
     pub fn judge(&mut self, thresholds: &PortThresholds, config: &LcmpConfig) -> Levels {
         let queue = Bytes::new(u64::from(self.queue_cur));
-        self.levels_after(queue, thresholds.min_interval(), thresholds, config)
+        self.levels_after(queue, thresholds, config)
     }
 
     /// Returns the time of the latest observation.
@@ -113,7 +131,6 @@ impl PortState {
     fn levels_after(
         &mut self,
         queue: Bytes,
-        interval: Nanos,
         thresholds: &PortThresholds,
         config: &LcmpConfig,
     ) -> Levels {
@@ -123,7 +140,7 @@ impl PortState {
         } else if queue_level <= config.low_water {
             self.duration = self.duration.saturating_sub(1);
         }
-        let trend_level = thresholds.trend_level(self.trend, interval);
+        let trend_level = thresholds.trend_level(self.trend);
         let duration_level = saturate(self.duration >> config.duration_shift);
         Levels::fuse(queue_level, trend_level, duration_level, config)
     }
@@ -155,6 +172,10 @@ mod tests {
         Nanos::from_millis(time)
     }
 
+    fn us(time: u64) -> Nanos {
+        Nanos::new(time * 1_000)
+    }
+
     #[test]
     fn a_queue_that_builds_is_seen_in_all_three_signals() {
         let mut port = PortState::new(ms(0));
@@ -176,11 +197,43 @@ mod tests {
     fn a_trend_is_related_to_the_time_it_took() {
         let mut port = PortState::new(ms(0));
         let levels = port.sample(ms(10), Bytes::new(8_000_000), &thresholds(), &config());
-        assert_eq!(levels.trend, 25, "1 MB in 10 ms is a tenth of the rate");
+        assert_eq!(
+            levels.trend, 25,
+            "800 kB in 1 ms, an eighth of it a tenth of the rate"
+        );
         let mut port = PortState::new(ms(0));
         let artifact = LcmpConfig::artifact();
         let levels = port.sample(ms(10), Bytes::new(8_000_000), &thresholds(), &artifact);
         assert_eq!(levels.trend, 255, "the artifact's interval is always 1 ms");
+    }
+
+    /// A queue that grows by 950,000 B a millisecond, 95 % of 8 Gb/s, has T = 229, the level from 90 % on,
+    /// at every interval of the samples. From an empty port, the trend rises to (Δq >> 3) << 3:
+    ///
+    /// | interval | Δq | trend | of the link's bytes |
+    /// |---|---|---|---|
+    /// | 1 ms | 950,000 B | 950,000 B | 95 % of 1,000,000 B |
+    /// | 100 µs | 95,000 B | 95,000 B | 95 % of 100,000 B |
+    /// | 10 µs | 9,500 B | 9,496 B | 94.96 % of 10,000 B |
+    #[test]
+    fn steady_growth_has_one_trend_level_at_every_sample_interval() {
+        for (micros, trend) in [(1_000, 950_000), (100, 95_000), (10, 9_496)] {
+            let config = LcmpConfig {
+                sample_interval_ns: us(micros),
+                ..config()
+            };
+            let provision = PortProvision::paper_units(gbit(8), Bytes::new(10_000_000));
+            let thresholds = PortThresholds::new(&provision, &config);
+            let mut port = PortState::new(ms(0));
+            let mut level = 0;
+            for sample in 1..=200 {
+                let queue = Bytes::new(950 * micros * sample);
+                level = port
+                    .sample(us(micros * sample), queue, &thresholds, &config)
+                    .trend;
+            }
+            assert_eq!((port.trend, level), (trend, 229), "every {micros} µs");
+        }
     }
 
     #[test]
@@ -209,12 +262,12 @@ mod tests {
     fn the_artifact_decays_the_trend_once_per_candidate() {
         let artifact = LcmpConfig::artifact();
         let mut port = PortState::new(ms(0));
-        for _ in 0..6 {
-            port.observe(ms(1), Bytes::new(8_000_000), &artifact);
-        }
-        // 1,000,000 · (7/8)⁵, each step rounded up: 512,912.
         let port_provision = PortProvision::paper_units(gbit(8), Bytes::new(0));
         let thresholds = PortThresholds::new(&port_provision, &artifact);
+        for _ in 0..6 {
+            port.observe(ms(1), Bytes::new(8_000_000), &thresholds, &artifact);
+        }
+        // 1,000,000 · (7/8)⁵, each step rounded up: 512,912.
         assert_eq!(port.judge(&thresholds, &artifact).trend, 127);
     }
 
@@ -222,8 +275,10 @@ mod tests {
     #[test]
     fn a_falling_trend_decays_towards_zero() {
         let mut port = PortState::new(ms(0));
+        let mut at = 0;
         let mut trend = |bytes: u64| {
-            port.observe(ms(1), Bytes::new(bytes), &config());
+            at += 1;
+            port.observe(ms(at), Bytes::new(bytes), &thresholds(), &config());
             port.trend
         };
         // Eq. 3 with K = 3: 8,000,000 >> 3; then 1,000,000 - 125,000 - 1,000,000; then 7/8 of it, up to
@@ -243,7 +298,7 @@ mod tests {
                 queue_cur: u32::try_from(from).expect("small"),
                 ..PortState::new(ms(0))
             };
-            port.observe(ms(1), Bytes::new(to), &config());
+            port.observe(ms(1), Bytes::new(to), &thresholds(), &config());
             port.trend
         };
         assert_eq!([after(10, 9), after(10, 2), after(10, 1)], [-1, -1, -2]);
@@ -260,6 +315,27 @@ mod tests {
     }
 
     proptest! {
+        /// A level is 100,000 B of a millisecond at 8 Gb/s. Growth in the middle of a level is 50,000 B from
+        /// the next. Rounding takes at most 8 B from a step's growth and 1 B from its decay, which counts
+        /// for at most 20 times as much when samples come at a twentieth of the interval.
+        #[test]
+        fn samples_that_come_early_or_late_do_not_change_the_level_of_steady_growth(
+            tenths in 1..10u64,
+            steps in prop::collection::vec(50..3_000u64, 800),
+        ) {
+            let growth_per_micro = tenths * 100 + 50;
+            let mut port = PortState::new(ms(0));
+            let (mut micros, mut level) = (0, 0);
+            for step in steps {
+                micros += step;
+                let queue = Bytes::new(micros * growth_per_micro);
+                let levels = port.sample(us(micros), queue, &thresholds(), &config());
+                level = levels.trend;
+            }
+            let index = usize::try_from(tenths - 1).expect("small");
+            prop_assert_eq!(level, crate::lcmp::LEVEL_SCORES[index]);
+        }
+
         #[test]
         fn a_fuller_queue_never_looks_less_congested(
             before in 0..12_000_000u64,

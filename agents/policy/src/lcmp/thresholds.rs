@@ -11,8 +11,8 @@ pub struct PortProvision {
     pub rate: BitsPerSec,
     /// Limit of the egress queue.
     pub buffer: Bytes,
-    /// Shortest time that a trend is related to: 1 ms of paper time.
-    pub min_interval: Nanos,
+    /// 1 ms of paper time, the interval of every trend of `artifact`.
+    pub millisecond: Nanos,
     /// Observed bytes over paper bytes; used by `artifact`, whose buffer is a constant.
     pub size_scale: Ratio,
 }
@@ -24,7 +24,7 @@ impl PortProvision {
         Self {
             rate,
             buffer,
-            min_interval: MIN_INTERVAL,
+            millisecond: MILLISECOND,
             size_scale: Ratio::ONE,
         }
     }
@@ -35,7 +35,7 @@ impl PortProvision {
         Self {
             rate,
             buffer,
-            min_interval: Nanos::new(time_scale.scale_nearest(MIN_INTERVAL.get())),
+            millisecond: Nanos::new(time_scale.scale_nearest(MILLISECOND.get())),
             size_scale,
         }
     }
@@ -46,7 +46,7 @@ impl PortProvision {
 pub struct PortThresholds {
     queue_bytes: [u64; LEVELS],
     rate: BitsPerSec,
-    min_interval: Nanos,
+    interval: Nanos,
 }
 
 impl PortThresholds {
@@ -55,8 +55,11 @@ impl PortThresholds {
     /// Queue levels begin at buffer·i/N. `artifact` takes 5 GB for every port's buffer and stores
     /// the products in 32 bits, so that the last level begins at 205,032,704 B.
     ///
-    /// Trend levels begin at rate/8/1000·(i+1)/N bytes per millisecond. A trend is compared with that
-    /// rate times an interval. The product scales like bytes, so a scaled lab has the same levels.
+    /// Trend levels begin at rate/8/1000·(i+1)/N bytes per millisecond. A trend, the growth in one sample
+    /// interval, is compared with that rate times the interval: `sample_interval`, in `artifact` 1 ms. The
+    /// product scales like bytes, so a scaled lab has the same levels.
+    ///
+    /// `config` has times of the clock that observes the port.
     #[must_use]
     pub fn new(port: &PortProvision, config: &LcmpConfig) -> Self {
         let tenth = |buffer: u64, index: u64| {
@@ -76,7 +79,10 @@ impl PortThresholds {
         Self {
             queue_bytes,
             rate: port.rate,
-            min_interval: port.min_interval,
+            interval: match config.preset {
+                Preset::Paper => config.sample_interval_ns.max(Nanos::new(1)),
+                Preset::Artifact => port.millisecond,
+            },
         }
     }
 
@@ -89,10 +95,10 @@ impl PortThresholds {
         highest(|index| queue.get() >= self.queue_bytes[index])
     }
 
-    /// Returns T (section 3.3): 0 unless the queue grows, else the score of the highest level reached in
-    /// `interval`.
+    /// Returns T (section 3.3): 0 unless the queue grows, else the score of the highest level that the
+    /// growth in one interval reaches.
     #[must_use]
-    pub fn trend_level(&self, trend_bytes: i32, interval: Nanos) -> u8 {
+    pub fn trend_level(&self, trend_bytes: i32) -> u8 {
         let Ok(growth) = u128::try_from(trend_bytes) else {
             return 0;
         };
@@ -100,17 +106,16 @@ impl PortThresholds {
             return 0;
         }
         // growth ≥ rate/8/10⁹ · interval · (i+1)/N, without the divisions' rounding.
-        let interval = interval.max(self.min_interval);
         let grown = growth * 8 * 1_000_000_000 * LEVELS as u128;
-        let tenth = u128::from(self.rate.get()) * u128::from(interval.get());
+        let tenth = u128::from(self.rate.get()) * u128::from(self.interval.get());
         let begins = |index: usize| tenth.saturating_mul(index as u128 + 1);
         highest(|index| grown >= begins(index))
     }
 
-    /// Returns the shortest time that a trend is related to.
+    /// Returns the interval that trends are related to.
     #[must_use]
-    pub const fn min_interval(&self) -> Nanos {
-        self.min_interval
+    pub const fn interval(&self) -> Nanos {
+        self.interval
     }
 }
 
@@ -121,8 +126,8 @@ fn highest(is_reached: impl Fn(usize) -> bool) -> u8 {
         .map_or(0, |index| LEVEL_SCORES[index])
 }
 
-/// Shortest interval of a trend, 1 ms of paper time; the only interval of `artifact`.
-const MIN_INTERVAL: Nanos = Nanos::from_millis(1);
+/// Interval of every trend of `artifact`, in paper time.
+const MILLISECOND: Nanos = Nanos::from_millis(1);
 
 /// Buffer that the authors' code assumes for every port: 5 GB.
 const ARTIFACT_BUFFER: u64 = 5_000_000_000;
@@ -173,7 +178,6 @@ mod tests {
     fn trend_levels_begin_at_tenths_of_what_the_link_carries() {
         // 100 Gb/s carry 12,500,000 B in a millisecond.
         let port = paper(100, 6_000_000_000);
-        let ms = Nanos::from_millis(1);
         let levels = [
             (-1, 0),
             (0, 0),
@@ -183,14 +187,28 @@ mod tests {
             (12_500_000, 255),
         ];
         for (trend, level) in levels {
-            assert_eq!(port.trend_level(trend, ms), level, "{trend} B");
+            assert_eq!(port.trend_level(trend), level, "{trend} B");
         }
-        assert_eq!(port.trend_level(1_250_000, Nanos::from_millis(2)), 0);
-        assert_eq!(
-            port.trend_level(1_250_000, Nanos::new(1)),
-            25,
-            "at least 1 ms"
-        );
+    }
+
+    #[test]
+    fn trend_levels_follow_the_interval_of_the_samples() {
+        // 100 Gb/s carry 125 kB in 10 µs and 25 MB in 2 ms; the artifact always takes 1 ms.
+        let every = |interval: Nanos, preset: LcmpConfig| {
+            let config = LcmpConfig {
+                sample_interval_ns: interval,
+                ..preset
+            };
+            let port = PortProvision::paper_units(gbit(100), Bytes::new(6_000_000_000));
+            PortThresholds::new(&port, &config)
+        };
+        let (short, long) = (Nanos::new(10_000), Nanos::from_millis(2));
+        let [paper, artifact] = [LcmpConfig::paper(gbit(200)), LcmpConfig::artifact()];
+        assert_eq!(every(short, paper.clone()).trend_level(12_499), 0);
+        assert_eq!(every(short, paper.clone()).trend_level(12_500), 25);
+        assert_eq!(every(long, paper).trend_level(2_500_000), 25);
+        assert_eq!(every(short, artifact.clone()).trend_level(1_249_999), 0);
+        assert_eq!(every(long, artifact).trend_level(1_250_000), 25);
     }
 
     proptest! {
@@ -202,7 +220,11 @@ mod tests {
             artifact: bool,
         ) {
             // Emulated: rate 1/1000, time 10, size 1/100.
-            let config = if artifact { LcmpConfig::artifact() } else { LcmpConfig::paper(gbit(200)) };
+            let preset = if artifact { LcmpConfig::artifact() } else { LcmpConfig::paper(gbit(200)) };
+            let every = |micros: u64| LcmpConfig {
+                sample_interval_ns: Nanos::new(micros * 1_000),
+                ..preset.clone()
+            };
             let unscaled = PortProvision::paper_units(gbit(100), Bytes::new(600_000_000));
             let ratio = |n, d| Ratio::new(n, d).expect("not zero");
             let scaled = PortProvision::emulated(
@@ -211,13 +233,9 @@ mod tests {
                 ratio(10, 1),
                 ratio(1, 100),
             );
-            let unscaled = PortThresholds::new(&unscaled, &config);
-            let scaled = PortThresholds::new(&scaled, &config);
-            let interval = Nanos::new(interval_us * 1_000);
-            prop_assert_eq!(
-                scaled.trend_level(trend, Nanos::new(interval.get() * 10)),
-                unscaled.trend_level(trend * 100, interval)
-            );
+            let unscaled = PortThresholds::new(&unscaled, &every(interval_us));
+            let scaled = PortThresholds::new(&scaled, &every(interval_us * 10));
+            prop_assert_eq!(scaled.trend_level(trend), unscaled.trend_level(trend * 100));
             // The artifact's wrapped level is no multiple of 100 bytes: skip the rounded one.
             prop_assume!(queue != 2_050_327);
             prop_assert_eq!(
@@ -232,16 +250,16 @@ mod tests {
             buffer: u64,
             queues: (u64, u64),
             trends: (i32, i32),
-            interval: u64,
+            sample_interval_ns in any::<u64>().prop_map(Nanos::new),
         ) {
             let rate = BitsPerSec::new(rate).expect("not zero");
             let port = PortProvision::paper_units(rate, Bytes::new(buffer));
-            let port = PortThresholds::new(&port, &LcmpConfig::paper(gbit(200)));
+            let config = LcmpConfig { sample_interval_ns, ..LcmpConfig::paper(gbit(200)) };
+            let port = PortThresholds::new(&port, &config);
             let (low, high) = (queues.0.min(queues.1), queues.0.max(queues.1));
             prop_assert!(port.queue_level(Bytes::new(low)) <= port.queue_level(Bytes::new(high)));
             let (low, high) = (trends.0.min(trends.1), trends.0.max(trends.1));
-            let interval = Nanos::new(interval);
-            prop_assert!(port.trend_level(low, interval) <= port.trend_level(high, interval));
+            prop_assert!(port.trend_level(low) <= port.trend_level(high));
         }
     }
 }

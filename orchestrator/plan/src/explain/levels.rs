@@ -58,7 +58,7 @@ impl FromStr for QueueState {
     }
 }
 
-/// Returns the levels of a candidate's egress queue, one sample interval after the last sample.
+/// Returns the levels of a candidate's egress queue.
 pub(super) fn of(
     plan: &Plan,
     config: &LcmpConfig,
@@ -67,13 +67,16 @@ pub(super) fn of(
 ) -> Levels {
     let wire = &plan.links[candidate.port.link().index()].paper;
     let port = PortProvision::paper_units(wire.rate_bps, wire.buffer_bytes);
-    let thresholds = PortThresholds::new(&port, config);
-    let interval = PaperUnits::new(&plan.scale).time(config.sample_interval_ns);
+    let paper = LcmpConfig {
+        sample_interval_ns: PaperUnits::new(&plan.scale).time(config.sample_interval_ns),
+        ..config.clone()
+    };
+    let thresholds = PortThresholds::new(&port, &paper);
     let trend = i32::try_from(queue.trend.get()).unwrap_or(i32::MAX);
     let duration = queue.full_samples >> config.duration_shift;
     Levels::fuse(
         thresholds.queue_level(queue.bytes),
-        thresholds.trend_level(trend, interval),
+        thresholds.trend_level(trend),
         u8::try_from(duration).unwrap_or(u8::MAX),
         config,
     )

@@ -113,7 +113,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             if config.preset == Preset::Artifact {
                 for (monitored, port) in self.dci.monitored.iter_mut().zip(&self.ports[base..]) {
                     let queue = Bytes::new(port.total_bytes);
-                    monitored.state.observe(now, queue, config);
+                    let thresholds = &monitored.thresholds;
+                    monitored.state.observe(now, queue, thresholds, config);
                 }
                 let monitored = &mut self.dci.monitored[index];
                 monitored.levels = monitored.state.judge(&monitored.thresholds, config);

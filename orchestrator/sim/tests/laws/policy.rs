@@ -2,7 +2,7 @@
 
 use lab_sim::EndReason;
 
-use crate::lab::{Run, plan, port_towards, simulate};
+use crate::lab::{MILLI, Run, plan, port_towards, simulate, simulate_until};
 
 /// Two equal paths from dc1 to dc4, one of which two hosts of dc1 fill with flows to dc2.
 fn busy_path(policies: &str, agent: &str) -> String {
@@ -119,4 +119,41 @@ fn a_flow_keeps_its_path() {
 
 fn decisions_of(run: &Run, dc: u32) -> u64 {
     run.decisions().filter(|event| event.dc == dc).count() as u64
+}
+
+/// Two hosts of 97 Gbit/s fill a link of 100 Gbit/s: its queue grows at 94 % of the link's rate, so T is the
+/// level from 90 % to 100 %, ⌊255 · 9 / 10⌋ = 229, once the smoothing has seen 24 samples:
+/// 0.94 · (1 − (7/8)²⁴) > 0.9.
+#[test]
+fn a_queues_trend_does_not_depend_on_the_sample_interval() {
+    for interval in ["1 ms", "100 us", "10 us"] {
+        let text = format!(
+            "
+name: trend
+topology:
+  defaults: {{ host_link: {{ rate: 97 Gbit }} }}
+  dcs: [{{ name: dc1, hosts: 2 }}, {{ name: dc2, hosts: 2 }}]
+  links: [{{ between: [dc1, dc2], rate: 100 Gbit, delay: 2 ms, buffer: 2 GB }}]
+traffic:
+  - flows:
+      - {{ from: dc1/h1, to: dc2/h1, size: 600 MB }}
+      - {{ from: dc1/h2, to: dc2/h2, size: 600 MB }}
+policies: [lcmp: {{ sample_interval: {interval} }}]
+measure: {{ queues: 1 ms }}
+transport: {{ window: none, retransmit_timeout: 10 s }}
+"
+        );
+        let plan = plan(&text);
+        let run = simulate_until(&plan, 0, 1, 45 * MILLI);
+        let busy = port_towards(&plan, "dc2");
+        let settled = run
+            .queues()
+            .filter(|queue| queue.port == busy && queue.at.picos() > 30 * MILLI);
+        let trends: Vec<u8> = settled.map(|queue| queue.levels.trend).collect();
+        assert!(trends.len() >= 10, "{}", trends.len());
+        assert!(
+            trends.iter().all(|&trend| trend == 229),
+            "{interval}: {trends:?}"
+        );
+    }
 }
