@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_scenario::{Fault, FaultSpec, Scenario, Wire};
-use lab_units::LinkId;
+use lab_units::{LinkId, Nanos};
 
 use crate::{
     error::PlanError,
@@ -12,21 +12,25 @@ use crate::{
     path_costs::PathCosts,
 };
 
+/// A link change, and the link after it.
+pub(crate) struct Change {
+    fault: FaultPlan,
+    /// New rate, delay and loss in paper units; none for a cut and a repair.
+    paper: Option<Wire>,
+}
+
 /// Returns link changes by time, then position in the scenario; a fault of a pair of datacenters with
 /// several links changes all of them.
 pub(crate) fn resolve(
     scenario: &Scenario,
     network: &Network,
-    switches: &[Switch],
-    policies: &[PolicyRun],
     scale: &Scale,
-) -> Result<Vec<FaultPlan>, PlanError> {
+) -> Result<Vec<Change>, PlanError> {
     let mut faults: Vec<(usize, &Fault)> = scenario.faults.iter().enumerate().collect();
     faults.sort_by_key(|(index, fault)| (fault.at, *index));
     // State of each link so far, in paper units: a change keeps those before it.
     let mut wires: BTreeMap<LinkId, Wire> = BTreeMap::new();
-    let mut scores = PathCosts::new(network, switches, policies);
-    let mut plan = Vec::new();
+    let mut changes = Vec::new();
     for (index, fault) in faults {
         let path = format!("faults[{index}]");
         for link in links(network, &path, fault)? {
@@ -34,21 +38,57 @@ pub(crate) fn resolve(
                 .entry(link)
                 .or_insert_with(|| scenario.topology.links[link.index()].wire);
             let change = change(&path, fault.change, wire, scale)?;
-            let path_cost_updates = match change {
-                // Path costs do not depend on liveness, which switches see themselves.
-                FaultChange::Down | FaultChange::Up => Vec::new(),
-                FaultChange::Wire(_) => scores.provision(link, wire.rate, wire.delay)?,
-            };
-            plan.push(FaultPlan {
-                at_ns: scale.instant(&format!("{path}.at"), fault.at)?,
-                paper_at_ns: fault.at,
-                link,
-                change,
-                path_cost_updates,
+            changes.push(Change {
+                fault: FaultPlan {
+                    at_ns: scale.instant(&format!("{path}.at"), fault.at)?,
+                    paper_at_ns: fault.at,
+                    link,
+                    change,
+                    path_cost_updates: Vec::new(),
+                },
+                paper: matches!(change, FaultChange::Wire(_)).then_some(*wire),
             });
         }
     }
-    Ok(plan)
+    Ok(changes)
+}
+
+/// Returns the faults of a plan: `changes` with the path costs that the control plane updates after each.
+pub(crate) fn with_path_costs(
+    changes: Vec<Change>,
+    network: &Network,
+    switches: &[Switch],
+    policies: &[PolicyRun],
+) -> Result<Vec<FaultPlan>, PlanError> {
+    let mut scores = PathCosts::new(network, switches, policies);
+    let mut faults = Vec::with_capacity(changes.len());
+    for Change { mut fault, paper } in changes {
+        // Path costs do not depend on liveness, which switches see themselves.
+        if let Some(wire) = paper {
+            fault.path_cost_updates = scores.provision(fault.link, wire.rate, wire.delay)?;
+        }
+        faults.push(fault);
+    }
+    Ok(faults)
+}
+
+impl Change {
+    /// Returns the time of the change, emulated.
+    pub const fn at(&self) -> Nanos {
+        self.fault.at_ns
+    }
+
+    /// Gives the link of `network` its new rate and delay; false if the change leaves both.
+    pub fn apply(&self, network: &mut Network) -> bool {
+        let (Some(paper), FaultChange::Wire(emu)) = (self.paper, self.fault.change) else {
+            return false;
+        };
+        let link = &mut network.links[self.fault.link.index()];
+        let before = (link.emu.rate_bps, link.emu.delay_ns);
+        (link.paper.rate_bps, link.paper.delay_ns) = (paper.rate, paper.delay);
+        (link.emu.rate_bps, link.emu.delay_ns) = (emu.rate_bps, emu.delay_ns);
+        before != (emu.rate_bps, emu.delay_ns)
+    }
 }
 
 fn change(

@@ -25,6 +25,7 @@
 //! - `topology`, `network`: nodes, links and ports
 //! - `paths`, `routes`: next hops and their attributes; kernel routes
 //! - `schedule`, `demand`, `workload`, `drafts`, `sample`: flows, sampled or listed
+//! - `networks`: rates and delays in force between faults, which ideal FCTs follow
 //! - `load`: the rate that workloads ask for, and the rate that flows offer
 //! - `auto_scale`, `scale`, `paper_units`: similitude, pinned or picked for the [`Capacity`] of a place
 //! - `round_trip`, `policy`, `faults`, `path_costs`: parts that depend on the emulated network
@@ -73,6 +74,7 @@ pub mod ideal;
 mod load;
 pub mod model;
 mod network;
+mod networks;
 mod offer;
 mod paper_units;
 mod parameters;

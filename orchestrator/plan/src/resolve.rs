@@ -13,6 +13,7 @@ use crate::{
     faults,
     load::{self, LoadPlan},
     model::{MeasurePlan, PLAN_FORMAT, Plan, Scale},
+    networks::Networks,
     paths::{self, Paths},
     policy::{self, Inputs},
     rdma,
@@ -91,6 +92,7 @@ pub fn resolve(
     let mut network = topology::build(&scenario.topology, options.slot, &scale)?;
     let switches = paths::switches(&network, &paths)?;
     routes::add(&mut network, &paths)?;
+    let changes = faults::resolve(scenario, &network, &scale)?;
     let flows = schedule::flows(
         &drafted.flows,
         &FlowInputs {
@@ -103,9 +105,8 @@ pub fn resolve(
                 options.follows_rxe(),
             ),
             scale: &scale,
-            network: &network,
-            paths: &paths,
         },
+        &mut Networks::new(&network, &changes),
     )?;
     let load = LoadPlan {
         ideal_concurrency: load::ideal_concurrency(&flows),
@@ -151,7 +152,7 @@ pub fn resolve(
         links_ns: scale.time("measure.links", scenario.measure.links)?,
         switches_ns: scale.time("measure.switches", scenario.measure.switches)?,
     };
-    let faults = faults::resolve(scenario, &network, &switches, &policies, &scale)?;
+    let faults = faults::with_path_costs(changes, &network, &switches, &policies)?;
     let estimate = estimate::estimate(&EstimateInputs {
         network: &network,
         paths: &paths,
@@ -170,6 +171,7 @@ pub fn resolve(
         demands: &demands,
         load: &load,
         flows: &flows,
+        faults: &faults,
         rdma: &rdma,
         trips,
         transport: &transport,

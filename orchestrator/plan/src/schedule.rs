@@ -1,11 +1,9 @@
 //! The flow schedule: all flows of all repetitions, scaled, with their ideal FCT.
 
-use std::collections::BTreeMap;
-
 use lab_scenario::{
     Files, Generator, Scenario, Semantics, SizeCdf, Tool, Traffic, TransportSpec, Workload, limits,
 };
-use lab_units::{Bytes, Engine, FlowId, Nanos, NodeId, Ratio};
+use lab_units::{Bytes, Engine, FlowId, Nanos, Ratio};
 
 use crate::{
     drafts::{self, Draft},
@@ -13,7 +11,7 @@ use crate::{
     ideal::{self, Hop, Transfer},
     model::{Flow, Scale},
     network::Network,
-    paths::{self, Paths},
+    networks::Networks,
     standalone::Standalone,
     transport::{self, HostProfile},
     workload::{self, Sampling},
@@ -88,23 +86,17 @@ pub(crate) struct FlowInputs<'a> {
     pub transport: &'a TransportSpec,
     pub profile: HostProfile,
     pub scale: &'a Scale,
-    pub network: &'a Network,
-    pub paths: &'a Paths,
 }
 
-/// Scales `drafts` and computes the ideal FCT of each.
+/// Scales `drafts` and computes the ideal FCT of each over the `networks` in force from its start on. Base
+/// round trips are those before any fault.
 pub(crate) fn flows(
     drafts: &[(u32, Draft)],
     inputs: &FlowInputs<'_>,
+    networks: &mut Networks,
 ) -> Result<Vec<Flow>, PlanError> {
-    let mut best_paths: BTreeMap<(NodeId, NodeId), Vec<Hop>> = BTreeMap::new();
     let mut flows = Vec::with_capacity(drafts.len());
     for (repetition, draft) in drafts {
-        let hops = best_paths.entry((draft.src, draft.dst)).or_insert_with(|| {
-            let (network, paths) = (inputs.network, inputs.paths);
-            let ports = paths::host_path(network, paths, draft.src, draft.dst, None);
-            ideal::hops(network, &ports)
-        });
         let size = inputs.scale.size;
         let (messages, message_bytes) = match (inputs.engine, inputs.profile) {
             (Engine::Kernel, _) | (Engine::Sim, HostProfile::Rxe) => {
@@ -112,7 +104,11 @@ pub(crate) fn flows(
             }
             (Engine::Sim, HostProfile::Rnic) => (1, one_message(size, draft.size)),
         };
-        let (base_rtt_ns, ideal_fct_ns) = inputs.alone(hops, messages, message_bytes);
+        let start_ns = inputs.scale.instant("traffic[].start", draft.start)?;
+        let (src, dst) = (draft.src, draft.dst);
+        let base_rtt_ns = inputs.round_trip(networks.first(src, dst));
+        let alone = |path: &[Hop]| inputs.completion(path, messages, message_bytes);
+        let ideal_fct_ns = networks.ideal((src, dst), start_ns, alone);
         flows.push(Flow {
             id: FlowId::from_index(flows.len()).expect("bounded by the limit on flows"),
             repetition: *repetition,
@@ -123,7 +119,7 @@ pub(crate) fn flows(
             size_bytes: Bytes::new(u64::from(messages) * message_bytes.get()),
             messages,
             message_bytes,
-            start_ns: inputs.scale.instant("traffic[].start", draft.start)?,
+            start_ns,
             base_rtt_ns,
             ideal_fct_ns,
         });
@@ -132,28 +128,52 @@ pub(crate) fn flows(
 }
 
 impl FlowInputs<'_> {
-    /// Base round trip and FCT of a flow alone on `path`.
-    fn alone(&self, path: &[Hop], messages: u32, message_bytes: Bytes) -> (Nanos, Nanos) {
-        let payload = transport::resolve::payload(self.transport, self.generator);
-        let (tool, path_mtu) = match (self.engine, self.profile, self.transport.semantics) {
-            (Engine::Kernel, ..) | (Engine::Sim, HostProfile::Rxe, _) => {
-                (self.generator.tool, self.generator.mtu)
-            }
-            (Engine::Sim, HostProfile::Rnic, Semantics::Artifact) => {
-                let standalone = Standalone::of(path, payload);
-                return (standalone.base_rtt, standalone.completion(message_bytes));
-            }
-            (Engine::Sim, HostProfile::Rnic, Semantics::Paper) => (Tool::SendBw, payload),
-        };
-        let transfer = Transfer {
-            tool,
-            path_mtu,
-            messages,
-            message_bytes,
-        };
-        let base_rtt = ideal::round_trip(path, tool, path_mtu);
-        (base_rtt, ideal::completion(path, &transfer))
+    /// Base round trip on `path`.
+    fn round_trip(&self, path: &[Hop]) -> Nanos {
+        match self.sender() {
+            Sender::Artifact { payload } => Standalone::of(path, payload).base_rtt,
+            Sender::Rc { tool, path_mtu } => ideal::round_trip(path, tool, path_mtu),
+        }
     }
+
+    /// FCT of a flow alone on `path`.
+    fn completion(&self, path: &[Hop], messages: u32, message_bytes: Bytes) -> Nanos {
+        match self.sender() {
+            Sender::Artifact { payload } => Standalone::of(path, payload).completion(message_bytes),
+            Sender::Rc { tool, path_mtu } => {
+                let transfer = Transfer {
+                    tool,
+                    path_mtu,
+                    messages,
+                    message_bytes,
+                };
+                ideal::completion(path, &transfer)
+            }
+        }
+    }
+
+    fn sender(&self) -> Sender {
+        let payload = transport::resolve::payload(self.transport, self.generator);
+        match (self.engine, self.profile, self.transport.semantics) {
+            (Engine::Kernel, ..) | (Engine::Sim, HostProfile::Rxe, _) => Sender::Rc {
+                tool: self.generator.tool,
+                path_mtu: self.generator.mtu,
+            },
+            (Engine::Sim, HostProfile::Rnic, Semantics::Artifact) => Sender::Artifact { payload },
+            (Engine::Sim, HostProfile::Rnic, Semantics::Paper) => Sender::Rc {
+                tool: Tool::SendBw,
+                path_mtu: payload,
+            },
+        }
+    }
+}
+
+/// Sender whose flow is alone on a path.
+enum Sender {
+    /// The authors' reference.
+    Artifact { payload: u32 },
+    /// A QP of the RC transport.
+    Rc { tool: Tool, path_mtu: u32 },
 }
 
 /// A source of flows whose file has been read.

@@ -5,7 +5,7 @@
 //!
 //! Model:
 //! - [`time`][]: virtual time
-//! - [`packet`][], [`fifo`][]: packets and their queues
+//! - [`packet`][], [`fifo`][], [`wire`][]: packets, their queues, and those on a link
 //! - [`network`][], [`world`][]: the plan in the simulator's numbering
 //! - [`port`][], [`mmu`][]: queues, ECN marks, shared buffers, PFC
 //! - [`cc`][]: congestion control of a sending QP
@@ -42,6 +42,7 @@ pub mod te;
 mod testing;
 pub mod time;
 pub mod trace;
+pub mod wire;
 pub mod world;
 
 pub use error::SimError;

@@ -7,10 +7,12 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::{
-    fifo::{Fifo, Pool},
+    fifo::{Fifo, Pool, WirePacket},
     network::{PortFacts, WireClock},
     packet::{CLASSES, Packet, STRICT},
+    semantics::SemanticsRules,
     time::SimTime,
+    wire::Wire,
 };
 
 /// State of a port.
@@ -31,8 +33,6 @@ pub struct Port {
     pub delay: SimTime,
     /// End of the current transmission.
     pub busy_until: SimTime,
-    /// Arrival of the last packet sent.
-    pub last_arrival: SimTime,
     /// Time of the scheduled wake-up; `MAX` if none is scheduled.
     pub wake_at: SimTime,
     /// Egress queues, by class.
@@ -54,8 +54,8 @@ pub struct Port {
     pub rejected_bytes: u64,
     /// Maximum of `total_bytes`; drop-tail.
     pub limit: u64,
-    /// Packets on the wire to this port, in the order of arrival.
-    pub wire: Fifo,
+    /// Packets on the wire to this port.
+    pub wire: Wire,
     /// True if the link is up.
     pub is_up: bool,
     /// Number of cuts, modulo 256; packets put on the wire before the last one are lost.
@@ -78,8 +78,11 @@ pub struct Counts {
     pub tx_packets: u64,
     /// Packets marked.
     pub marks: u64,
-    /// Packets dropped: no room, link down, random loss.
+    /// Packets dropped: no room, link down, random loss, cut from the wire.
     pub drops: u64,
+    /// Those of them that a cut took from the wire to this port; the records count them where they were
+    /// sent.
+    pub lost_on_wire: u64,
     /// Maximum bytes queued.
     pub peak_bytes: u64,
     /// Number of PFC pauses.
@@ -111,7 +114,6 @@ impl Port {
             clock: WireClock::new(wire.rate_bps.get()),
             delay: wire.delay_ns.into(),
             busy_until: SimTime::ZERO,
-            last_arrival: SimTime::ZERO,
             wake_at: SimTime::MAX,
             queues: [Fifo::new(); CLASSES],
             queue_bytes: [0; CLASSES],
@@ -122,7 +124,7 @@ impl Port {
             total_bytes: 0,
             rejected_bytes: 0,
             limit: wire.buffer_bytes.get(),
-            wire: Fifo::new(),
+            wire: Wire::default(),
             is_up: true,
             cuts: 0,
             congestion: wire.ecn.as_ref().map(congestion_point),
@@ -230,6 +232,14 @@ impl Port {
     pub fn bytes_ahead(&self, now: SimTime) -> u64 {
         let busy = self.busy_until.saturating_sub(now);
         self.total_bytes + self.rate.bytes_in(busy.nanos_trunc()).get()
+    }
+
+    /// Returns the arrival of `first`, the first packet to arrive on the wire to this port.
+    #[inline]
+    pub fn arrival<S: SemanticsRules>(&mut self, first: &WirePacket) -> SimTime {
+        let clock = &self.clock;
+        let time = || S::clock(clock.on_wire(u32::from(first.packet.bytes)));
+        self.wire.arrival(first, time)
     }
 
     /// Decides if a packet is marked by `queue_bytes`, which it leaves behind or meets.

@@ -8,7 +8,7 @@ use lab_units::show::about_time;
 use super::{Inspection, warning};
 use crate::{
     ideal::{self, Transfer},
-    model::{Flow, Warning},
+    model::{FaultChange, Flow, Warning},
     paths,
 };
 
@@ -43,10 +43,17 @@ pub(super) fn ideal_not_least(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("ideal-not-least", text))
 }
 
-/// The largest flow of each pair of datacenters, by the pair.
+/// The largest flow of each pair of datacenters that ends before a fault changes a link, by the pair.
 fn largest_by_pair<'a>(inspection: &Inspection<'a>) -> Vec<&'a Flow> {
+    let changes = inspection.faults.iter();
+    let mut changes = changes.filter(|fault| matches!(fault.change, FaultChange::Wire(_)));
+    let first = changes.next().map(|fault| fault.at_ns);
+    let ends_before = |flow: &&Flow| {
+        let end = flow.start_ns.saturating_add(flow.ideal_fct_ns);
+        first.is_none_or(|first| end < first)
+    };
     let mut largest = BTreeMap::new();
-    for flow in inspection.flows {
+    for flow in inspection.flows.iter().filter(ends_before) {
         let dc = |node| inspection.network.node(node).dc;
         let known = largest.entry((dc(flow.src), dc(flow.dst))).or_insert(flow);
         if flow.size_bytes > known.size_bytes {

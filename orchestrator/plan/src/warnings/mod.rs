@@ -12,7 +12,9 @@ use lab_units::{Engine, Nanos, Tool, show::about_time};
 use crate::{
     demand::Demand,
     frame,
-    model::{AutoScale, Estimate, Flow, LoadPlan, PolicyRun, Rdma, Scale, Switch, Warning},
+    model::{
+        AutoScale, Estimate, FaultPlan, Flow, LoadPlan, PolicyRun, Rdma, Scale, Switch, Warning,
+    },
     network::Network,
     offer,
     paths::Paths,
@@ -29,6 +31,7 @@ pub(crate) struct Inspection<'a> {
     pub demands: &'a [Demand],
     pub load: &'a LoadPlan,
     pub flows: &'a [Flow],
+    pub faults: &'a [FaultPlan],
     pub rdma: &'a Rdma,
     pub trips: RoundTrips,
     pub transport: &'a TransportPlan,

@@ -1,7 +1,7 @@
 //! Link changes.
 
-use lab_plan::{FaultChange, FaultPlan, PathCostUpdate, Plan, ScoredCandidate};
-use lab_units::Nanos;
+use lab_plan::{FaultChange, FaultPlan, PathCostUpdate, Plan, PlanOptions, ScoredCandidate};
+use lab_units::{Engine, Nanos};
 
 use crate::common;
 
@@ -128,4 +128,81 @@ fn cuts_and_losses_rescore_nothing() {
             .iter()
             .all(|fault| fault.path_cost_updates.is_empty())
     );
+}
+
+/// Ideal FCTs in nanoseconds of flows of 1,000 B over `links`, which start at `starts`.
+fn ideals(links: &str, starts: &[&str], faults: &str) -> Vec<u64> {
+    let flow = |start: &&str| {
+        format!("      - {{ from: dc1/h1, to: dc3/h1, size: 1000 B, start: {start} }}\n")
+    };
+    let flows: String = starts.iter().map(flow).collect();
+    let text = format!(
+        "name: ideals
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2 }}, {{ name: dc3, hosts: 1 }}]
+  links: [{links}]
+traffic:
+  - flows:
+{flows}policies: [ecmp]
+faults: [{faults}]
+"
+    );
+    let options = PlanOptions {
+        engine: Engine::Sim,
+        ..PlanOptions::default()
+    };
+    let plan = common::try_plan(&text, &options).unwrap();
+    plan.flows
+        .iter()
+        .map(|flow| flow.ideal_fct_ns.get())
+        .collect()
+}
+
+/// Serialisation and the hosts' links of a flow of 1,000 B over two links between datacenters, in nanoseconds: on
+/// four links 1,058 B at 100 Gbit/s take 84.64 ns each and an ACK 4.96 ns, and two of them take 1 µs each
+/// way. 4 · 89.6 ns + 4 µs, cut.
+const REST: u64 = 4_358;
+
+const MS: u64 = 1_000_000;
+
+/// A flow has the delays of its start. One that a shortening at 500 ms finds under way took at least until then,
+/// 50 ms, and could not take less than 4 ms of the new delays.
+#[test]
+fn ideal_fcts_follow_the_delays_in_force() {
+    let links = "{ between: [dc1, dc2], rate: 100 Gbit, delay: 99 ms }, \
+                 { between: [dc2, dc3], rate: 100 Gbit, delay: 1 ms }";
+    let found = ideals(
+        links,
+        &["0 ms", "450 ms", "500 ms", "1700 ms", "2100 ms"],
+        "{ at: 500 ms, link: [dc1, dc2], delay: 1 ms }, { at: 600 ms, link: [dc1, dc2], loss: 0.1 }, \
+         { at: 2 s, link: [dc1, dc2], delay: 299 ms }",
+    );
+    let expected = [
+        200 * MS + REST,
+        50 * MS,
+        4 * MS + REST,
+        4 * MS + REST,
+        600 * MS + REST,
+    ];
+    assert_eq!(found, expected);
+}
+
+/// One link shortens while the other lengthens at 1 ms: a packet that is between them then takes 1 ms on each, so
+/// the ideal FCT has both at their best, 2 · 2 ms, though before and after a round trip takes 202 ms.
+#[test]
+fn ideal_fcts_are_under_those_of_flows_that_meet_each_link_at_its_best() {
+    let links = "{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms }, \
+                 { between: [dc2, dc3], rate: 100 Gbit, delay: 100 ms }";
+    let swap = "{ at: 1 ms, link: [dc1, dc2], delay: 100 ms }, { at: 1 ms, link: [dc2, dc3], delay: 1 ms }";
+    assert_eq!(ideals(links, &["0 ms"], swap), [4 * MS + REST]);
+}
+
+/// Cuts are no other network: a flow's slowdown shows what they cost.
+#[test]
+fn ideal_fcts_do_not_follow_cuts() {
+    let links = "{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms }, \
+                 { between: [dc2, dc3], rate: 100 Gbit, delay: 1 ms }";
+    let cut =
+        "{ at: 1 ms, link: [dc1, dc2], down: true }, { at: 9 ms, link: [dc1, dc2], up: true }";
+    assert_eq!(ideals(links, &["0 ms", "2 ms"], cut), [4 * MS + REST; 2]);
 }

@@ -9,7 +9,7 @@ pub struct Channel {
     pub to_dc: u32,
     /// Port at the destination.
     port: u32,
-    /// Packets in the order of arrival.
+    /// Packets in the order of sending.
     batches: Vec<Batch>,
     /// Telemetry of the packets that carry it, in the same order.
     telemetry: Vec<Telemetry>,

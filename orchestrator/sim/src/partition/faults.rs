@@ -77,12 +77,13 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Takes the link of `port` down. Packets queued for the link or on the wire are lost, as on an
-    /// interface that goes down.
+    /// Takes the link of `port` down. Packets queued for the link, half sent or on the wire are lost, as on
+    /// an interface that goes down; the link is idle when it comes up again.
     fn cut(&mut self, port: u32) {
         let now = self.now;
         let egress = self.port(port);
         egress.is_up = false;
+        egress.busy_until = egress.busy_until.min(now);
         egress.cuts = egress.cuts.wrapping_add(1);
         egress.forget_pauses(now);
         for class in (0u8..).take(CLASSES) {

@@ -170,10 +170,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return self.drop_packet(port, &packet);
         }
         packet.set_cut_count(egress.cuts);
-        // A wire stays first in, first out when a fault shortens its delay.
-        let at = (egress.busy_until + egress.delay).max(egress.last_arrival);
-        egress.last_arrival = at;
-        let packet = WirePacket::new(at, packet);
+        let packet = WirePacket::new(egress.busy_until + egress.delay, packet);
         let peer = egress.peer;
         match egress.channel {
             None => self.put_on_wire(peer, packet),
@@ -185,10 +182,12 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     pub(super) fn put_on_wire(&mut self, port: u32, packet: WirePacket) {
         let ingress = &mut self.ports[(port - self.first_port) as usize];
-        if ingress.wire.is_empty() {
-            self.events.push(packet.at(), EventKind::Arrive, port);
+        if ingress.wire.push(&mut self.on_wires, packet)
+            && let Some(first) = ingress.wire.front(&mut self.on_wires)
+        {
+            let at = ingress.arrival::<S>(&first);
+            self.events.push(at, EventKind::Arrive, port);
         }
-        ingress.wire.push(&mut self.on_wires, packet);
     }
 
     /// Processes the first packet on the wire to `port`.
@@ -198,16 +197,22 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let Some(WirePacket { packet, .. }) = ingress.wire.pop(&mut self.on_wires) else {
             return self.events.clear(EventKind::Arrive, port);
         };
+        let is_lost = !ingress.is_up || packet.was_cut_off(ingress.cuts);
+        if !is_lost {
+            ingress.wire.receive(self.now);
+        }
         match ingress.wire.front(&mut self.on_wires) {
             Some(next) => {
-                self.events.push(next.at(), EventKind::Arrive, port);
+                let at = ingress.arrival::<S>(&next);
+                self.events.push(at, EventKind::Arrive, port);
                 prefetch(&self.world.flows[next.packet.flow as usize]);
             }
             None => self.events.clear(EventKind::Arrive, port),
         }
         ingress.wire.prefetch(&mut self.on_wires);
         let role = ingress.role;
-        if !ingress.is_up || packet.was_cut_off(ingress.cuts) {
+        if is_lost {
+            ingress.counts.lost_on_wire += 1;
             return self.drop_packet(port, &packet);
         }
         match packet.kind {

@@ -5,7 +5,8 @@ use lab_records::StoryEvent;
 use lab_sim::EndReason;
 
 use crate::lab::{
-    ACK, EQUAL_PATHS, HOST_DELAY, MILLI, PACKET, pair, plan, port_towards, simulate, simulate_text,
+    ACK, EQUAL_PATHS, HOST_DELAY, MICRO, MILLI, PACKET, Run, pair, plan, port_towards, simulate,
+    simulate_text,
 };
 
 fn pair_with_fault(packets: u64, start: &str, fault: &str) -> String {
@@ -31,18 +32,99 @@ fn a_new_delay_applies_to_packets_sent_later() {
     assert_eq!(run.end_of(0), Some(MILLI + alone));
 }
 
-/// The 298th packet would overtake the 297th, sent at 1 µs + 297 packets' time and 5 ms under way. It and
-/// the next ones arrive together with the 297th, and then queue for the host's link.
+/// Two hosts on each side of a link of 100 Gbit/s whose delay is `delay` until 10 ms and then 1 ms: dc1/h1
+/// sends `early` from time 0, dc1/h2 sends `late` from `start` on, both to dc2/h1 by its port of 100 Gbit/s,
+/// which has room for 100 kB.
+fn shortened(delay: &str, early: u64, late: (u64, &str), more: &str) -> Run {
+    let (bytes, start) = late;
+    let early = early * 4_096;
+    simulate_text(&format!(
+        "
+name: shortened
+topology:
+  defaults: {{ host_link: {{ buffer: 100 kB }} }}
+  dcs: [{{ name: dc1, hosts: 2 }}, {{ name: dc2, hosts: 1 }}]
+  links: [{{ between: [dc1, dc2], rate: 100 Gbit, delay: {delay} }}]
+traffic:
+  - flows:
+      - {{ from: dc1/h1, to: dc2/h1, size: {early} B }}
+      - {{ from: dc1/h2, to: dc2/h1, size: {bytes} B, start: {start} }}
+policies: [ecmp]
+transport: {{ retransmit_timeout: 10 s }}
+faults: [{{ at: 10 ms, link: [dc1, dc2], delay: 1 ms }}{more}]
+"
+    ))
+}
+
+/// A packet of 1,000 B takes 1,058 B on each of three links, 84.64 ns each, its ACK 4.96 ns, and the links
+/// take 1 ms and twice 1 µs each way: 2.004 ms, though 1,000 packets are still on the wire for 80 ms.
 #[test]
-fn a_shorter_delay_keeps_the_order() {
-    let run = simulate_text(&pair_with_fault(1_000, "0 ms", "delay: 2 ms"));
-    let arrival = HOST_DELAY + 298 * PACKET + 5 * MILLI;
-    let drained = arrival + (1_000 - 296) * PACKET + HOST_DELAY;
+fn a_flow_after_a_shortening_does_not_wait_for_packets_on_the_old_way() {
+    let run = shortened("100 ms", 1_000, (1_000, "20 ms"), "");
+    let alone = 3 * (84_640 + ACK) + 2 * (MILLI + 2 * HOST_DELAY);
+    assert_eq!(alone, 2_004_268_800);
+    assert_eq!(run.end_of(1), Some(20 * MILLI + alone));
+    // The old way is as long as it was; the ACKs return on the new one.
+    let early = 1_002 * PACKET + 3 * ACK + 4 * HOST_DELAY + 101 * MILLI;
+    assert_eq!(run.end_of(0), Some(early));
+    assert_eq!(run.outcome.work.drops, 0);
+}
+
+/// 30,000 packets that leave in 9.97 ms from time 0 on and take 20 ms arrive together with as many that leave
+/// from 19 ms on and take 1 ms. Both share the receiver's rate, the early ones first: the last of the
+/// late ones is the 60,000th. The port to the host, as fast as the link, never has a queue.
+#[test]
+fn packets_of_both_ways_arrive_no_faster_than_the_link() {
+    const PACKETS: u64 = 30_000;
+    let run = shortened("20 ms", PACKETS, (PACKETS * 4_096, "19 ms"), "");
+    let first = 20 * MILLI + HOST_DELAY + 2 * PACKET;
+    let back = PACKET + 3 * ACK + 3 * HOST_DELAY + MILLI;
+    assert_eq!(run.outcome.work.drops, 0);
     assert_eq!(
         run.end_of(0),
-        Some(drained + 3 * ACK + 2 * HOST_DELAY + 2 * MILLI)
+        Some(first + (2 * PACKETS - 2) * PACKET + back)
     );
-    assert_eq!(run.outcome.work.drops, 0);
+    assert_eq!(
+        run.end_of(1),
+        Some(first + (2 * PACKETS - 1) * PACKET + back)
+    );
+    assert_eq!(run.outcome.work.go_backs, 0);
+}
+
+/// The same, and a cut at 9.999 ms loses the early packets on the wire: the late ones have it for themselves.
+#[test]
+fn packets_that_a_cut_lost_hold_no_others_back() {
+    let cut = ", { at: 9999 us, link: [dc1, dc2], down: true }, \
+               { at: 10 ms, link: [dc1, dc2], up: true }";
+    let run = shortened("20 ms", 30_000, (30_000 * 4_096, "19 ms"), cut);
+    let alone = 30_002 * PACKET + 3 * ACK + 2 * (MILLI + 2 * HOST_DELAY);
+    assert_eq!(run.end_of(1), Some(19 * MILLI + alone));
+}
+
+/// At 1 Mbit/s a packet of 4,154 B takes 33.232 ms. The cut at 10 ms ends the transmission of the first, so
+/// that the second, which starts when the link is up again, does not wait for it.
+#[test]
+fn a_half_sent_packet_does_not_occupy_the_link_after_a_cut() {
+    let run = simulate_text(
+        "
+name: half
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 1 Mbit, delay: 5 ms }]
+traffic:
+  - flows:
+      - { from: dc1/h1, to: dc2/h1, size: 4096 B }
+      - { from: dc1/h2, to: dc2/h1, size: 4096 B, start: 12 ms }
+policies: [ecmp]
+transport: { retransmit_timeout: 1 s }
+faults:
+  - { at: 10 ms, link: [dc1, dc2], down: true }
+  - { at: 11 ms, link: [dc1, dc2], up: true }
+",
+    );
+    let (packet, ack) = (33_232 * MICRO, 496 * MICRO);
+    let alone = 2 * PACKET + packet + 2 * ACK + ack + 2 * (5 * MILLI + 2 * HOST_DELAY);
+    assert_eq!(run.end_of(1), Some(12 * MILLI + alone));
 }
 
 #[test]

@@ -1,0 +1,107 @@
+//! Networks in force: the links' rates and delays between two faults.
+
+use std::collections::BTreeMap;
+
+use lab_units::{Nanos, NodeId};
+
+use crate::{
+    faults::Change,
+    ideal::{self, Hop},
+    network::Network,
+    paths::{self, Paths},
+};
+
+/// All rates and delays that a run's links have, one after the other.
+pub(crate) struct Networks {
+    /// Networks by the time, emulated, from which they are in force; the first one from 0.
+    epochs: Vec<(Nanos, Network)>,
+    /// Paths, by the first and last epoch that they combine, and by the hosts at their ends.
+    best: BTreeMap<(usize, usize), Combined>,
+}
+
+/// Each link at its best in several epochs.
+struct Combined {
+    network: Network,
+    paths: Paths,
+    between: BTreeMap<(NodeId, NodeId), Vec<Hop>>,
+}
+
+impl Networks {
+    /// Returns the networks of a run that begins with `network` and has `changes`.
+    pub fn new(network: &Network, changes: &[Change]) -> Self {
+        let mut epochs = vec![(Nanos::ZERO, network.clone())];
+        let mut now = network.clone();
+        for change in changes {
+            if !change.apply(&mut now) {
+                continue;
+            }
+            match epochs.last_mut() {
+                Some((at, network)) if *at == change.at() => network.clone_from(&now),
+                _ => epochs.push((change.at(), now.clone())),
+            }
+        }
+        Self {
+            epochs,
+            best: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the path of least delay between two hosts before any fault.
+    pub fn first(&mut self, src: NodeId, dst: NodeId) -> &[Hop] {
+        self.path((0, 0), src, dst)
+    }
+
+    /// Returns the ideal FCT of a flow between two hosts that starts at `start`; `alone` is its FCT on a path
+    /// without faults.
+    ///
+    /// A flow that ends before the next fault has the network at its start. One that ends later took at least
+    /// until the fault, and no less than on links that have the best rate and delay of both sides. So
+    /// the ideal FCT, the least of all, is under every FCT, whatever changes under way.
+    pub fn ideal(
+        &mut self,
+        (src, dst): (NodeId, NodeId),
+        start: Nanos,
+        alone: impl Fn(&[Hop]) -> Nanos,
+    ) -> Nanos {
+        let first = self.epochs.partition_point(|(at, _)| *at <= start) - 1;
+        let mut ideal = alone(self.path((first, first), src, dst));
+        for last in first + 1..self.epochs.len() {
+            let until = self.epochs[last].0.saturating_sub(start);
+            if until >= ideal {
+                break;
+            }
+            ideal = ideal.min(until.max(alone(self.path((first, last), src, dst))));
+        }
+        ideal
+    }
+
+    fn path(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &[Hop] {
+        let epochs = &self.epochs;
+        let combined = self.best.entry((first, last)).or_insert_with(|| {
+            let network = best_of(&epochs[first..=last]);
+            Combined {
+                paths: Paths::find(&network),
+                network,
+                between: BTreeMap::new(),
+            }
+        });
+        let (network, paths) = (&combined.network, &combined.paths);
+        combined.between.entry((src, dst)).or_insert_with(|| {
+            ideal::hops(network, &paths::host_path(network, paths, src, dst, None))
+        })
+    }
+}
+
+/// Returns the network whose links have their largest rate and their least delay in any of `epochs`.
+fn best_of(epochs: &[(Nanos, Network)]) -> Network {
+    let mut best = epochs[0].1.clone();
+    for (_, network) in &epochs[1..] {
+        for (link, other) in best.links.iter_mut().zip(&network.links) {
+            for (wire, other) in [(&mut link.paper, &other.paper), (&mut link.emu, &other.emu)] {
+                wire.rate_bps = wire.rate_bps.max(other.rate_bps);
+                wire.delay_ns = wire.delay_ns.min(other.delay_ns);
+            }
+        }
+    }
+    best
+}

@@ -1,0 +1,179 @@
+//! Wire that ends at a port: packets by arrival, at most one at a time.
+//!
+//! Packets of one delay arrive as they were sent, apart by their serialisation. After a fault shortens the delay,
+//! later packets overtake those that were sent before: the link takes another, shorter way, and what is on the
+//! old one still arrives. Both ways end at one receiver of the link's rate, so arrivals stay a
+//! serialisation apart: a packet waits for those that arrive before it.
+
+use crate::{
+    fifo::{Fifo, Pool, WirePacket},
+    time::SimTime,
+};
+
+/// Packets on the wire to one port.
+#[derive(Debug, Default)]
+pub struct Wire {
+    /// Packets sent at the current delay, in the order of sending and of arrival.
+    newest: Fifo,
+    /// Arrival of the last packet of `newest`.
+    last: SimTime,
+    /// Packets that those of `newest` may overtake, from before each shortening of the delay.
+    older: Vec<Fifo>,
+    /// Time of the last packet received.
+    received: SimTime,
+    /// True while packets may have to wait for others that arrive at the same time.
+    is_crowded: bool,
+}
+
+impl Wire {
+    /// Adds a packet that was sent after all others. Returns true if it may be the first to arrive.
+    #[inline]
+    pub fn push(&mut self, pool: &mut Pool<WirePacket>, packet: WirePacket) -> bool {
+        if packet.at() < self.last && !self.newest.is_empty() {
+            self.older.push(std::mem::take(&mut self.newest));
+            self.is_crowded = true;
+        }
+        let may_be_first = self.newest.is_empty();
+        self.newest.push(pool, packet);
+        self.last = packet.at();
+        may_be_first
+    }
+
+    /// Removes the first packet to arrive.
+    #[inline]
+    pub fn pop(&mut self, pool: &mut Pool<WirePacket>) -> Option<WirePacket> {
+        match self.first_older(pool) {
+            None => self.newest.pop(pool),
+            Some(lane) => {
+                let packet = self.older[lane].pop(pool);
+                self.older.retain(|lane| !lane.is_empty());
+                packet
+            }
+        }
+    }
+
+    /// Returns the first packet to arrive.
+    #[inline]
+    pub fn front(&self, pool: &mut Pool<WirePacket>) -> Option<WirePacket> {
+        match self.first_older(pool) {
+            None => self.newest.front(pool),
+            Some(lane) => self.older[lane].front(pool),
+        }
+    }
+
+    /// Returns the lane of `older` whose first packet arrives before all others; of two at one time the one
+    /// that was sent first.
+    #[inline]
+    fn first_older(&self, pool: &mut Pool<WirePacket>) -> Option<usize> {
+        if self.older.is_empty() {
+            return None;
+        }
+        let lanes = self.older.iter().chain([&self.newest]).enumerate();
+        let fronts = lanes.filter_map(|(lane, packets)| Some((packets.front(pool)?.at(), lane)));
+        let (_, lane) = fronts.min()?;
+        (lane < self.older.len()).then_some(lane)
+    }
+
+    /// Notes that a packet was received at `now`. A packet that a cut took from the wire is not.
+    #[inline]
+    pub const fn receive(&mut self, now: SimTime) {
+        self.received = now;
+    }
+
+    /// Returns the arrival of `first`, the first packet to arrive, whose serialisation takes `time`.
+    #[inline]
+    pub fn arrival(&mut self, first: &WirePacket, time: impl FnOnce() -> SimTime) -> SimTime {
+        if !self.is_crowded {
+            return first.at();
+        }
+        let free = self.received + time();
+        self.is_crowded = !self.older.is_empty() || first.at() < free;
+        first.at().max(free)
+    }
+
+    /// Prefetches a packet near the front.
+    #[inline]
+    pub fn prefetch(&self, pool: &mut Pool<WirePacket>) {
+        self.newest.prefetch(pool);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{DATA_CLASS, Kind, Packet};
+
+    /// Serialisation of every packet of these tests.
+    const TIME: SimTime = SimTime::from_micros(2);
+
+    fn packet(seq: u32, at: u64) -> WirePacket {
+        let packet = Packet::new(Kind::Data, DATA_CLASS, 0, seq, 1_000, 0);
+        WirePacket::new(SimTime::from_micros(at), packet)
+    }
+
+    /// Numbers and arrivals, in microseconds, of all packets on the wire.
+    fn arrivals(wire: &mut Wire, pool: &mut Pool<WirePacket>) -> Vec<(u32, u64)> {
+        let mut arrivals = Vec::new();
+        while let Some(first) = wire.front(pool) {
+            let at = wire.arrival(&first, || TIME);
+            assert_eq!(wire.pop(pool).map(|packet| packet.at()), Some(first.at()));
+            wire.receive(at);
+            arrivals.push((first.packet.seq, at.picos() / 1_000_000));
+        }
+        arrivals
+    }
+
+    #[test]
+    fn packets_of_one_delay_arrive_as_sent() {
+        let (mut wire, mut pool) = (Wire::default(), Pool::default());
+        assert!(wire.push(&mut pool, packet(0, 10)));
+        assert!(!wire.push(&mut pool, packet(1, 12)));
+        assert!(!wire.push(&mut pool, packet(2, 20)));
+        assert_eq!(arrivals(&mut wire, &mut pool), [(0, 10), (1, 12), (2, 20)]);
+    }
+
+    #[test]
+    fn packets_of_a_shorter_delay_overtake_and_share_the_receiver() {
+        let (mut wire, mut pool) = (Wire::default(), Pool::default());
+        for (seq, at) in [(0, 100), (1, 102), (2, 104)] {
+            wire.push(&mut pool, packet(seq, at));
+        }
+        assert!(wire.push(&mut pool, packet(3, 50)), "it is the first now");
+        for (seq, at) in [(4, 101), (5, 103)] {
+            assert!(!wire.push(&mut pool, packet(seq, at)));
+        }
+        // Two streams at the full rate from 100 µs on: each packet takes 2 µs of the receiver.
+        let expected = [(3, 50), (0, 100), (4, 102), (1, 104), (5, 106), (2, 108)];
+        assert_eq!(arrivals(&mut wire, &mut pool), expected);
+        // The first still waits, and then the receiver has caught up.
+        wire.push(&mut pool, packet(6, 109));
+        wire.push(&mut pool, packet(7, 120));
+        wire.push(&mut pool, packet(8, 121));
+        assert_eq!(
+            arrivals(&mut wire, &mut pool),
+            [(6, 110), (7, 120), (8, 121)]
+        );
+    }
+
+    #[test]
+    fn a_packet_overtakes_though_those_before_it_at_its_delay_have_arrived() {
+        let (mut wire, mut pool) = (Wire::default(), Pool::default());
+        wire.push(&mut pool, packet(0, 100));
+        wire.push(&mut pool, packet(1, 50));
+        assert_eq!(wire.pop(&mut pool).map(|first| first.packet.seq), Some(1));
+        assert!(wire.push(&mut pool, packet(2, 60)));
+        assert_eq!(arrivals(&mut wire, &mut pool), [(2, 60), (0, 100)]);
+    }
+
+    #[test]
+    fn delays_may_shorten_again_and_again() {
+        let (mut wire, mut pool) = (Wire::default(), Pool::default());
+        for (seq, at) in [(0, 300), (1, 200), (2, 100), (3, 250)] {
+            wire.push(&mut pool, packet(seq, at));
+        }
+        assert_eq!(
+            arrivals(&mut wire, &mut pool),
+            [(2, 100), (1, 200), (3, 250), (0, 300)]
+        );
+    }
+}
