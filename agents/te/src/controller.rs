@@ -15,6 +15,9 @@ use crate::{
 /// Windows are numbered in order of time; a window is one interval. At the end of window k an engine
 /// installs [`Controller::due`] (the tables of window k − 1) and reports the demands and capacities of
 /// window k, so that every table steers by what was measured one interval before.
+///
+/// The controller knows provisioned capacities and no liveness: a cut link keeps its capacity. As under every
+/// other policy, a switch knows the carrier of its own ports alone and hashes over its live candidates.
 #[derive(Debug)]
 pub struct Controller {
     topology: Topology,
@@ -29,7 +32,7 @@ pub struct Controller {
 struct Window {
     /// Bytes by switch and row.
     demands: Vec<Vec<Bytes>>,
-    /// Capacity by directed link; none while a link is down.
+    /// Capacity by directed link; none for a link that was not reported.
     capacities: Vec<Option<BitsPerSec>>,
     tables: Option<Tables>,
 }
@@ -53,13 +56,13 @@ impl Controller {
         }
     }
 
-    /// Sets the capacity of a directed link at the end of `window`; none while the link is down.
-    pub fn set_capacity(&mut self, window: u64, link: usize, capacity: Option<BitsPerSec>) {
+    /// Sets the provisioned capacity of a directed link at the end of `window`.
+    pub fn set_capacity(&mut self, window: u64, link: usize, capacity: BitsPerSec) {
         let capacities = &mut self.window(window).capacities;
         if capacities.len() <= link {
             capacities.resize(link + 1, None);
         }
-        capacities[link] = capacity;
+        capacities[link] = Some(capacity);
     }
 
     /// Returns the tables of `window`, computed at the first call; none if nothing was reported of it.
@@ -120,7 +123,8 @@ mod tests {
     fn report(controller: &mut Controller, window: u64, bytes: u64, rates: [u64; 2]) {
         controller.add_demands(window, 0, &[Bytes::new(bytes)]);
         for (link, rate) in rates.into_iter().enumerate() {
-            controller.set_capacity(window, link, BitsPerSec::new(rate));
+            let rate = BitsPerSec::new(rate).expect("not zero");
+            controller.set_capacity(window, link, rate);
         }
     }
 
@@ -136,8 +140,8 @@ mod tests {
         assert_eq!(due(&mut controller, 1), None);
         report(&mut controller, 1, 1_000, [1_000, 1_000]);
         assert_eq!(due(&mut controller, 2), Some(vec![50, 50]));
-        report(&mut controller, 2, 1_000, [0, 1_000]);
-        assert_eq!(due(&mut controller, 3), Some(vec![0, 100]));
+        report(&mut controller, 2, 1_000, [250, 1_000]);
+        assert_eq!(due(&mut controller, 3), Some(vec![20, 80]));
         report(&mut controller, 3, 0, [1_000, 1_000]);
         assert_eq!(due(&mut controller, 4), None, "nothing was sent");
         assert_eq!(due(&mut controller, 6), None, "window 5 was not reported");

@@ -75,8 +75,8 @@ impl TeController {
     }
 
     /// Takes the report of the switch of `dc` about the interval before `tick`: bytes by datacenter, and
-    /// the rates of its links, none for a link that is down.
-    pub fn report(&self, tick: u64, dc: u32, bytes: &[u64], links: &[(u32, Option<BitsPerSec>)]) {
+    /// the rates of its links, up or down.
+    pub fn report(&self, tick: u64, dc: u32, bytes: &[u64], links: &[(u32, BitsPerSec)]) {
         let rows = self.rows[dc as usize].iter();
         let demands: Vec<Bytes> = rows
             .map(|(to_dc, _)| Bytes::new(bytes[*to_dc as usize]))

@@ -21,7 +21,7 @@ pub(super) struct TeController<'a> {
     /// Start of the repetition's time; the end of all time until the start is known.
     start: MonotonicTime,
     controller: Controller,
-    /// Capacity by port, of the directed link that leaves by the port; none while it is down.
+    /// Provisioned capacity by port, of the directed link that leaves by the port; none inside a datacenter.
     capacities: Vec<Option<BitsPerSec>>,
     /// Datacenters whose switches have an agent.
     agents: BTreeSet<DcId>,
@@ -81,15 +81,14 @@ impl<'a> TeController<'a> {
         self.start = start;
     }
 
-    /// Changes the capacity of the link of `fault` for all windows that end from here on.
+    /// Changes the capacity of the link of `fault` for all windows that end from here on; a cut link keeps
+    /// its own, see [`Controller`].
     pub(super) fn apply_fault(&mut self, fault: &FaultPlan) {
-        let rate = match fault.change {
-            FaultChange::Down => None,
-            FaultChange::Up => Some(self.plan.links[fault.link.index()].emu.rate_bps),
-            FaultChange::Wire(wire) => Some(wire.rate_bps),
+        let FaultChange::Wire(wire) = fault.change else {
+            return;
         };
         for port in [fault.link.port_a(), fault.link.port_b()] {
-            self.capacities[port.index()] = rate;
+            self.capacities[port.index()] = Some(wire.rate_bps);
         }
     }
 
@@ -141,7 +140,9 @@ impl<'a> TeController<'a> {
 
     fn end_window(&mut self) -> Result<Vec<(DcId, AgentCommand)>, TeError> {
         for (port, capacity) in self.capacities.iter().enumerate() {
-            self.controller.set_capacity(self.window, port, *capacity);
+            if let Some(capacity) = *capacity {
+                self.controller.set_capacity(self.window, port, capacity);
+            }
         }
         self.controller.solve(self.window)?;
         let due = self.controller.due(self.window)?;
@@ -268,24 +269,30 @@ mod tests {
         assert_eq!(report(&mut te, &ALL, 2, 0), [], "nothing was measured");
     }
 
+    /// Two next hops of the same rate share alike, a cut one, too: only its own switch knows of the cut. At
+    /// a quarter of its rate a link gets 1 : 4, which is 20 of 100 buckets.
     #[test]
-    fn a_cut_link_gets_nothing_and_a_restored_link_its_share() {
+    fn a_cut_link_keeps_its_share_and_a_slower_link_gets_less() {
         let (plan, run) = (testing::routed(0), run());
         let mut te = started(&plan, &run);
+        let link = plan.switches[0].destinations[0].candidates[0].port.link();
         let fault = |change| FaultPlan {
             at_ns: Nanos::ZERO,
             paper_at_ns: Nanos::ZERO,
-            link: plan.switches[0].destinations[0].candidates[0].port.link(),
+            link,
             change,
             path_cost_updates: Vec::new(),
         };
+        let mut slower = plan.links[link.index()].emu;
+        slower.rate_bps = BitsPerSec::new(slower.rate_bps.get() / 4).unwrap();
         te.apply_fault(&fault(FaultChange::Down));
         report(&mut te, &ALL, 1, 1_000_000);
-        te.apply_fault(&fault(FaultChange::Up));
+        te.apply_fault(&fault(FaultChange::Wire(slower)));
         let commands = report(&mut te, &ALL, 2, 1_000_000);
-        assert_eq!(buckets(&commands, 0), [0, 100]);
-        let commands = report(&mut te, &ALL, 3, 1_000_000);
         assert_eq!(buckets(&commands, 0), [50, 50]);
+        te.apply_fault(&fault(FaultChange::Up));
+        let commands = report(&mut te, &ALL, 3, 1_000_000);
+        assert_eq!(buckets(&commands, 0), [20, 80], "a repair changes no rate");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Warnings: facts to know before trusting results.
 
+mod cuts;
 mod ideal;
 mod load;
 mod overload;
@@ -54,6 +55,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         load::early_end(inspection),
     ];
     warnings.extend(of_traffic.into_iter().flatten());
+    warnings.extend(cuts::unseen(inspection));
     warnings.extend(of_transport(inspection));
     let costs = inspection.auto_scale.map_or(&[][..], |auto| &auto.costs);
     warnings.extend(costs.iter().map(|cost| warning("auto-scale", cost.clone())));

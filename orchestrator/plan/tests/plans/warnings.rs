@@ -51,6 +51,46 @@ fn a_longer_path_that_ends_a_flow_sooner() {
     insta::assert_snapshot!(found[0].1);
 }
 
+/// Warnings of the diamond with one flow from dc1 to dc4 and `faults`.
+fn of_faults(faults: &str) -> Vec<(String, String)> {
+    let more = format!("{ONE_FLOW}\nfaults: [{faults}]");
+    warnings(&diamond(["100 Gbit", "100 Gbit"], &more))
+}
+
+#[test]
+fn a_cut_beyond_the_first_switch() {
+    let far =
+        "{ at: 20 ms, link: [dc2, dc4], down: true }, { at: 40 ms, link: [dc4, dc2], up: true }";
+    let found = of_faults(far);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "unseen-cut");
+    insta::assert_snapshot!(found[0].1, @"from 20 ms to 40 ms no first switch sees the cut of `dc2-dc4`: under every policy flows, new ones too, are sent on from `dc1` to `dc4` via `dc2`, and what meets the cut is lost until then (hint: a switch knows its own links alone; cut the first link, too, to have flows fail over)");
+}
+
+/// While both halves are cut, each end sees its own; dc1 is repaired 10 ms before dc4, or never goes down.
+#[test]
+fn cuts_that_the_ends_see_and_repairs_that_they_do_not() {
+    let both =
+        "{ at: 20 ms, link: [dc1, dc2], down: true }, { at: 20 ms, link: [dc2, dc4], down: true }";
+    let together =
+        "{ at: 40 ms, link: [dc1, dc2], up: true }, { at: 40 ms, link: [dc2, dc4], up: true }";
+    assert_eq!(of_faults(both), []);
+    assert_eq!(of_faults(&format!("{both}, {together}")), []);
+    let apart = together.replace("40 ms, link: [dc2", "50 ms, link: [dc2");
+    let found = of_faults(&format!("{both}, {apart}"));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0]
+            .1
+            .starts_with("from 40 ms to 50 ms no first switch sees the cut of `dc2-dc4`")
+    );
+    // Acknowledgements go from dc4 to dc1.
+    let near = of_faults("{ at: 20 ms, link: [dc1, dc2], down: true }");
+    let said = "from 20 ms on no first switch sees the cut of `dc1-dc2`: under every policy flows, new ones \
+                too, are sent on from `dc4` to `dc1` via `dc2`, and what meets the cut is lost for good";
+    assert!(near[0].1.starts_with(said), "{near:?}");
+}
+
 #[test]
 fn delays_that_no_limit_separates() {
     let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW).replace("delay: 6 ms", "delay: 5001 us");

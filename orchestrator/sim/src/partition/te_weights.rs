@@ -100,14 +100,12 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_te_tick();
     }
 
-    /// Returns the ports of the DCI switch and their rates, `None` for a link that is down.
-    fn link_rates(&self) -> Vec<(u32, Option<BitsPerSec>)> {
+    /// Returns the ports of the DCI switch and their rates, whether their links are up or down: no switch
+    /// knows if a link beyond its own is cut, and the TE controller knows no more.
+    fn link_rates(&self) -> Vec<(u32, BitsPerSec)> {
         let node = self.world.switches[self.dc as usize].node;
         let ports = self.world.network.nodes[node as usize].ports.clone();
-        let rate = |port: u32| {
-            let state = &self.ports[(port - self.first_port) as usize];
-            (port, state.is_up.then_some(state.rate))
-        };
+        let rate = |port: u32| (port, self.ports[(port - self.first_port) as usize].rate);
         ports.map(rate).collect()
     }
 }

@@ -6,7 +6,7 @@ use lab_sim::EndReason;
 
 use crate::lab::{
     ACK, EQUAL_PATHS, HOST_DELAY, MICRO, MILLI, PACKET, Run, pair, plan, port_towards, simulate,
-    simulate_text,
+    simulate_text, simulate_until,
 };
 
 fn pair_with_fault(packets: u64, start: &str, fault: &str) -> String {
@@ -256,6 +256,61 @@ fn a_repaired_link_serves_new_flows() {
         let new = run.data_decisions().filter(|event| event.flow >= 4);
         let by_back = new.filter(|event| event.ports[event.decision.chosen] == back);
         assert!(by_back.count() > 0, "{policy}: new flows use it again");
+    }
+}
+
+/// Only the far half of a path is cut: no policy knows, since a DCI switch sees the carriers of its own ports
+/// alone. dc1 decides for flows that start meanwhile as if all were well; the first 20 ms have two intervals of
+/// traffic engineering.
+#[test]
+fn no_policy_sees_a_cut_beyond_the_first_switch() {
+    for policy in [
+        "ecmp",
+        "wcmp",
+        "ucmp",
+        "ucmp-artifact",
+        "te: { interval: 5 ms }",
+        "own: { name: delay-only }",
+        "rm-alpha",
+        "rm-beta",
+        "lcmp",
+    ] {
+        let far = "{ at: 1 ms, link: [dc2, dc4], down: true }";
+        let seen = |faults: &str| {
+            let text = two_paths(policy, faults);
+            let starts: Vec<_> = (1..=16)
+                .map(|flow| {
+                    let host = flow % 4 + 1;
+                    let start = 20 + flow;
+                    format!(
+                        "{{ from: dc1/h{host}, to: dc4/h{host}, size: 4 kB, start: {start} ms }}"
+                    )
+                })
+                .collect();
+            let text = text.replace("20 MB }]", &format!("20 MB }}, {}]", starts.join(", ")));
+            let plan = plan(&text);
+            let run = simulate_until(&plan, 0, 1, 40 * MILLI);
+            let late = run.data_decisions().filter(|event| event.flow >= 4);
+            let late = late.map(|event| {
+                let rows = event.decision.candidates().iter();
+                let rows = rows.map(|row| (row.candidate.is_alive, row.candidate.buckets));
+                (event.flow, event.trigger, rows.collect::<Vec<_>>())
+            });
+            let late: Vec<_> = late.collect();
+            let dead = port_towards(&plan, "dc2");
+            let chosen = run
+                .data_decisions()
+                .filter(|event| event.flow >= 4 && event.ports[event.decision.chosen] == dead);
+            (late, chosen.count())
+        };
+        let (cut, lost) = seen(far);
+        assert_eq!(cut.len(), 16, "{policy}");
+        assert_eq!(cut, seen("").0, "{policy}");
+        assert!(
+            cut.iter()
+                .all(|(_, _, rows)| rows.iter().all(|(is_alive, _)| *is_alive))
+        );
+        assert!(lost > 0, "{policy}: some are sent into the cut");
     }
 }
 

@@ -1,0 +1,133 @@
+//! Cuts that no first switch sees.
+//!
+//! A DCI switch knows the carriers of its own ports and nothing else, under every policy: nothing in the lab
+//! converges anew. A candidate whose own link is up is therefore chosen though a way behind it ends at a cut, and
+//! packets that take this way are lost until a link is repaired.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lab_units::{DcId, LinkId, Nanos};
+
+use super::{Inspection, warning};
+use crate::model::{Candidate, FaultChange, Warning};
+
+/// A candidate from one datacenter to another: the ends, and the next one.
+type Unseen = (DcId, DcId, DcId);
+
+/// Returns a warning for each span of time in which the first switch of some pair with flows has live candidates
+/// that lead to a cut.
+pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
+    let pairs = pairs(inspection);
+    let mut down: BTreeSet<LinkId> = BTreeSet::new();
+    // Since when a candidate has led to a cut, and to which links.
+    let mut open: BTreeMap<Unseen, (Nanos, BTreeSet<LinkId>)> = BTreeMap::new();
+    let mut spans: BTreeMap<Span, Vec<Unseen>> = BTreeMap::new();
+    for faults in inspection
+        .faults
+        .chunk_by(|a, b| a.paper_at_ns == b.paper_at_ns)
+    {
+        let at = faults[0].paper_at_ns;
+        for fault in faults {
+            match fault.change {
+                FaultChange::Down => down.insert(fault.link),
+                FaultChange::Up => down.remove(&fault.link),
+                FaultChange::Wire(_) => false,
+            };
+        }
+        let mut before = std::mem::take(&mut open);
+        for &(from, to) in &pairs {
+            for candidate in candidates(inspection, from, to) {
+                let unseen = (from, to, candidate.next_dc);
+                let links = dead_ends(inspection, candidate, to, &down);
+                if !links.is_empty() {
+                    let since = before.remove(&unseen);
+                    open.insert(unseen, since.unwrap_or((at, links)));
+                }
+            }
+        }
+        for (unseen, (since, links)) in before {
+            let span = (since, Some(at), links);
+            spans.entry(span).or_default().push(unseen);
+        }
+    }
+    for (unseen, (since, links)) in open {
+        spans.entry((since, None, links)).or_default().push(unseen);
+    }
+    let spans = spans.into_iter();
+    spans
+        .map(|(span, found)| warning("unseen-cut", sentence(inspection, &span, &found)))
+        .collect()
+}
+
+/// Start, end and cut links; without an end the links stay down.
+type Span = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
+
+/// Pairs of datacenters between which data or acknowledgements go.
+fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
+    let dc = |node| inspection.network.node(node).dc;
+    let flows = inspection.flows.iter();
+    let ends = flows.map(|flow| (dc(flow.src), dc(flow.dst)));
+    ends.filter(|(from, to)| from != to)
+        .flat_map(|(from, to)| [(from, to), (to, from)])
+        .collect()
+}
+
+fn candidates<'a>(inspection: &Inspection<'a>, from: DcId, to: DcId) -> &'a [Candidate] {
+    let rows = &inspection.switches[from.index()].destinations;
+    let row = rows.iter().find(|row| row.dc == to);
+    row.map_or(&[], |row| &row.candidates)
+}
+
+/// Returns the cut links at which packets to `to` that take `candidate` are lost; none for a candidate whose own
+/// link is cut, which its switch sees.
+fn dead_ends(
+    inspection: &Inspection<'_>,
+    candidate: &Candidate,
+    to: DcId,
+    down: &BTreeSet<LinkId>,
+) -> BTreeSet<LinkId> {
+    let is_cut = |candidate: &Candidate| down.contains(&candidate.port.link());
+    if is_cut(candidate) || candidate.next_dc == to {
+        return BTreeSet::new();
+    }
+    let next = candidates(inspection, candidate.next_dc, to);
+    if next.iter().all(is_cut) {
+        return next.iter().map(|next| next.port.link()).collect();
+    }
+    let beyond = next.iter();
+    beyond
+        .flat_map(|next| dead_ends(inspection, next, to, down))
+        .collect()
+}
+
+fn sentence(inspection: &Inspection<'_>, (since, until, links): &Span, found: &[Unseen]) -> String {
+    let network = inspection.network;
+    let name = |dc: &DcId| network.dcs[dc.index()].name.as_str();
+    let cut: Vec<_> = links
+        .iter()
+        .map(|link| format!("`{}`", network.link(*link).name))
+        .collect();
+    let named: Vec<_> = found
+        .iter()
+        .take(NAMED)
+        .map(|(from, to, next)| format!("`{}` to `{}` via `{}`", name(from), name(to), name(next)))
+        .collect();
+    let more = match found.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (span, repair) = match until {
+        Some(until) => (format!("from {since} to {until}"), "until then"),
+        None => (format!("from {since} on"), "for good"),
+    };
+    format!(
+        "{span} no first switch sees the cut of {}: under every policy flows, new ones too, are sent on from \
+         {}{more}, and what meets the cut is lost {repair} (hint: a switch knows its own links alone; cut \
+         the first link, too, to have flows fail over)",
+        cut.join(" and "),
+        named.join(", "),
+    )
+}
+
+/// Candidates that a warning names.
+const NAMED: usize = 3;
