@@ -125,6 +125,7 @@ impl Observer for Collector<'_> {
             | TraceEvent::Pfc(_)
             | TraceEvent::FirstHop(_)
             | TraceEvent::Split(_)
+            | TraceEvent::FlowGivenUp(_)
             | TraceEvent::Flow(_) => {}
         }
     }

@@ -12,8 +12,10 @@ use crate::{port::Counts, te::Buckets, time::SimTime};
 /// Event or sample of interest to an observer.
 #[derive(Clone, Debug)]
 pub enum TraceEvent {
-    /// End of a flow.
-    FlowFinished(FlowFinished),
+    /// A flow has all its ACKs.
+    FlowFinished(FlowEnd),
+    /// A flow's QP gave up: it sends nothing more.
+    FlowGivenUp(FlowEnd),
     /// Decision of a DCI switch.
     Decision(Box<DecisionEvent>),
     /// Split installed by traffic engineering.
@@ -60,10 +62,10 @@ impl TraceFilter {
     }
 }
 
-/// A flow received all its ACKs.
+/// End of a flow.
 #[derive(Clone, Copy, Debug)]
-pub struct FlowFinished {
-    /// Time of the last ACK.
+pub struct FlowEnd {
+    /// Time of the last ACK, or of the time-out after which the QP gave up.
     pub at: SimTime,
     /// Index among the run's flows.
     pub flow: u32,
@@ -227,7 +229,7 @@ impl TraceEvent {
     #[must_use]
     pub const fn at(&self) -> SimTime {
         match self {
-            Self::FlowFinished(event) => event.at,
+            Self::FlowFinished(event) | Self::FlowGivenUp(event) => event.at,
             Self::Decision(event) => event.at,
             Self::Split(event) => event.at,
             Self::LinkSample(sample) | Self::PortTotals(sample) => sample.at,

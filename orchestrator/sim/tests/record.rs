@@ -317,6 +317,125 @@ fn flows_beyond_the_time_limit_have_rows_with_the_reason() {
     assert_eq!(flows[0].reason, "not finished when the time was up at 4 ms");
 }
 
+/// The only link is cut at 1 ms for good. The first packet's time-outs of 50 ms expire at 50, 100, … 350 ms,
+/// which are InfiniBand's seven retries; at 400 ms the QP gives up, whether the run ends by itself or later
+/// by its time limit.
+#[test]
+fn a_flow_whose_qp_gave_up_says_so() {
+    let text = "
+name: cut
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }]
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 1 MB }]
+policies: [ecmp]
+faults: [{ at: 1 ms, link: [dc1, dc2], down: true }]
+transport: { retransmit_timeout: 50 ms }
+";
+    let ends = [
+        (None, EndReason::Stuck),
+        (Some(SimTime::from_micros(500_000)), EndReason::Until),
+    ];
+    for (until, reason) in ends {
+        // The time limit ends a run that has other flows.
+        let later = ", { from: dc2/h1, to: dc1/h1, size: 1 MB, start: 1 s }]";
+        let text = match until {
+            None => text.to_owned(),
+            Some(_) => text.replace("MB }]", &format!("MB }}{later}")),
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = RunOptions {
+            until,
+            ..RunOptions::default()
+        };
+        let outcomes = run(folder.path(), &plan(&text, false), &options);
+        assert_eq!(outcomes[0].reason, reason);
+        let flows: Vec<FlowRow> = rows(folder.path());
+        assert_eq!(flows[0].status, FlowStatus::Failed);
+        let said = "its QP gave up at 400 ms: 7 retries had no answer";
+        assert!(flows[0].reason.starts_with(said), "{}", flows[0].reason);
+    }
+}
+
+/// The delay falls from 100 ms to 1 ms at 10 ms. A flow of 1,000 B then takes 2.004 ms, as its ideal FCT has it.
+#[test]
+fn a_shortened_delay_makes_no_flow_faster_than_its_ideal() {
+    let text = "
+name: shorter
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 2 }]
+  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 100 ms }]
+traffic:
+  - flows:
+      - { from: dc1/h1, to: dc2/h1, size: 4 MB }
+      - { from: dc1/h2, to: dc2/h2, size: 1000 B, start: 20 ms }
+policies: [ecmp]
+faults: [{ at: 10 ms, link: [dc1, dc2], delay: 1 ms }]
+";
+    let folder = tempfile::tempdir().expect("a folder");
+    run(folder.path(), &plan(text, false), &RunOptions::default());
+    let flows: Vec<FlowRow> = rows(folder.path());
+    assert!(
+        flows.iter().all(|flow| flow.slowdown >= Some(1.0)),
+        "{flows:?}"
+    );
+    let late = flows.iter().find(|flow| flow.flow_id == FlowId(1));
+    let late = late.expect("a flow");
+    assert_eq!(late.fct_ns, Some(Nanos::new(2_004_268)));
+    assert_eq!(late.ideal_fct_ns, Nanos::new(2_004_268));
+}
+
+/// 2 MB are 489 packets, which reach dc2 from 5.0 to 5.17 ms. The far half of the only path is cut at 5.1 ms: some are on
+/// its wire, one is half sent, the others find no next hop at dc2. All count as sent from dc2 to dc3.
+#[test]
+fn the_links_table_has_the_drops_of_a_cut_where_they_were_sent() {
+    let text = "
+name: line
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2 }, { name: dc3, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc2, dc3], rate: 100 Gbit, delay: 5 ms }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc3/h1, size: 2 MB }]
+policies: [ecmp]
+measure: { links: 1 ms }
+transport: { retransmit_timeout: 500 ms }
+faults:
+  - { at: 5100 us, link: [dc2, dc3], down: true }
+  - { at: 400 ms, link: [dc2, dc3], up: true }
+";
+    let folder = tempfile::tempdir().expect("a folder");
+    let outcomes = run(folder.path(), &plan(text, false), &RunOptions::default());
+    assert_eq!(outcomes[0].reason, EndReason::Finished);
+    assert_eq!(outcomes[0].work.drops, 489);
+    let links: Vec<LinkRow> = rows(folder.path());
+    let mut drops = std::collections::BTreeMap::new();
+    for row in links.iter().filter(|row| row.drops > 0) {
+        drops.insert((&*row.from_dc, &*row.to_dc), row.drops);
+    }
+    assert_eq!(
+        drops.into_iter().collect::<Vec<_>>(),
+        [(("dc2", "dc3"), 489)]
+    );
+}
+
+/// SoftRoCE's retry count has no limit: the lab gives the flow up at its deadline, and says so alike.
+#[test]
+fn a_flow_that_the_lab_would_give_up_has_the_labs_reason() {
+    let text = format!("{DIAMOND}scale: {{ rate: 1/100, time: 10 }}\nfaults:\n");
+    let cut = |dc| format!("  - {{ at: 10 us, link: [{dc}, dc4], down: true }}\n");
+    let plan = plan(&[text, cut("dc2"), cut("dc3")].concat(), true);
+    let folder = tempfile::tempdir().expect("a folder");
+    run(folder.path(), &plan, &RunOptions::default());
+    let flows: Vec<FlowRow> = rows(folder.path());
+    let said = format!("not finished after {}", plan.rdma.flow_deadline_ns);
+    for flow in &flows {
+        assert_eq!((flow.status, &flow.reason), (FlowStatus::TimedOut, &said));
+    }
+}
+
 #[test]
 fn a_scaled_plan_is_recorded_in_paper_units() {
     let folder = tempfile::tempdir().expect("a folder");

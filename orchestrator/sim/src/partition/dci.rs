@@ -1,5 +1,6 @@
 //! DCI switch: its tables, and the egress of each packet.
 
+use lab_plan::Role;
 use lab_policy::{
     LcmpConfig,
     lcmp::{Levels, PortProvision, PortState, PortThresholds},
@@ -150,6 +151,34 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         chosen
     }
 
+    /// Returns the port where `packet`, which has no next hop, counts as dropped: the dead one that its flow is
+    /// pinned to, else the first candidate's. A packet that is lost inside its own datacenter counts at
+    /// `ingress`.
+    #[cold]
+    pub(super) fn dead_end(&mut self, ingress: u32, packet: &Packet) -> u32 {
+        let to_dc = self.world.network.host_dcs[usize::from(packet.to)];
+        if self.port(ingress).role != Role::DciSwitch || to_dc == self.dc {
+            return ingress;
+        }
+        let key = self.key_of(packet);
+        let pinned = self.dci.table.touch(key, self.now);
+        let first = self.dci.candidates[to_dc as usize].first();
+        pinned
+            .or(first.map(|candidate| candidate.port))
+            .unwrap_or(ingress)
+    }
+
+    /// Returns the flow table's key of `packet`.
+    #[inline]
+    fn key_of(&self, packet: &Packet) -> u64 {
+        let identity = &self.world.flows[packet.flow as usize].identity;
+        if packet.kind == Kind::Data {
+            identity.data_key
+        } else {
+            identity.ack_key
+        }
+    }
+
     /// Traces the egress of a flow's first data packet and of its first ACK, which all others follow. With
     /// SoftRoCE's few ACKs, whose first has no number of its own, it is that of every ACK.
     #[inline]
@@ -184,12 +213,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         } else if world.is_plain_ecmp {
             return self.hash_modulo(node, candidates, packet);
         }
-        let identity = &world.flows[packet.flow as usize].identity;
-        let key = if packet.kind == Kind::Data {
-            identity.data_key
-        } else {
-            identity.ack_key
-        };
+        let key = self.key_of(packet);
         let pinned = self.dci.table.touch(key, self.now);
         let crosses_threshold = self.count_flow_bytes(key, to_dc, packet, pinned.is_some());
         let trigger = self.failover(pinned, || {

@@ -37,7 +37,6 @@ mod timers;
 
 use lab_records::StoryEvent;
 
-pub use self::channel::Channel;
 use self::{
     channel::Batch,
     dci::Dci,
@@ -46,6 +45,7 @@ use self::{
     qp::{Qp, Slab},
     receiver::Receiver,
 };
+pub use self::{channel::Channel, timers::MAX_TIMEOUTS};
 use crate::{
     cc::{CongestionControl, IntHop},
     event::{Event, EventKind, EventQueue},
@@ -78,7 +78,7 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     qps: Slab<Qp<C>>,
     /// QP of each flow sent here, by [`crate::world::SimFlow::sending`].
     qp_of: Vec<u32>,
-    /// Flows whose QP broke after [`timers`]' number of time-outs.
+    /// Flows whose QP gave up.
     given_up: Vec<u32>,
     /// Time at which a flow last received all its ACKs.
     last_finish: SimTime,

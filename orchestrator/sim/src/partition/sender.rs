@@ -20,7 +20,7 @@ use crate::{
     packet::{DATA_CLASS, Kind, Packet},
     semantics::SemanticsRules,
     time::SimTime,
-    trace::{FlowFinished, TraceEvent},
+    trace::{FlowEnd, TraceEvent},
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
@@ -215,10 +215,16 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         Some(qp.flow)
     }
 
-    /// Breaks a QP; its flow never finishes.
+    /// Breaks a QP; its flow never finishes, and answers to packets that are still on their way come too
+    /// late.
     pub(super) fn give_up(&mut self, slot: u32) {
-        let flow = self.close_qp(slot);
-        self.given_up.extend(flow);
+        let Some(flow) = self.close_qp(slot) else {
+            return;
+        };
+        self.given_up.push(flow);
+        let at = self.now;
+        self.trace
+            .push(TraceEvent::FlowGivenUp(FlowEnd { at, flow }));
     }
 
     fn finish(&mut self, slot: u32, flow: u32) {
@@ -227,10 +233,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.work.finished += 1;
         self.last_finish = self.now;
         self.trace_flow(flow, facts.src, StoryEvent::Finished);
-        self.trace.push(TraceEvent::FlowFinished(FlowFinished {
-            at: self.now,
-            flow,
-        }));
+        self.trace
+            .push(TraceEvent::FlowFinished(FlowEnd { at: self.now, flow }));
         if S::SCHEDULER_KEEPS_QPS {
             self.kick_nic(self.nic_port(facts.src));
         }

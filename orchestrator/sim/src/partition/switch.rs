@@ -25,7 +25,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             self.hash_next_hop(node, &packet)
         };
         let Some(egress) = egress else {
-            return self.drop_packet(ingress, &packet);
+            let port = self.dead_end(ingress, &packet);
+            return self.drop_packet(port, &packet);
         };
         if !self.has_room(egress, &packet) {
             return self.reject(egress, &packet);

@@ -113,4 +113,4 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 /// Consecutive time-outs after which a QP breaks: the largest retry count of InfiniBand (volume 1,
 /// 9.7.5.2.8: three bits), which perftest sets. rxe takes it for no limit; the lab gives such a flow up
 /// after its deadline.
-const MAX_TIMEOUTS: u8 = 7;
+pub const MAX_TIMEOUTS: u8 = 7;

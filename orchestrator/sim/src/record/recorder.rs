@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lab_plan::HostProfile;
 use lab_recorder::RowBatch;
 use lab_records::{FlowStatus, RecordsError, RunWriter, StoryEvent, StoryRow};
 
@@ -10,9 +11,11 @@ use super::{
     story::Stories,
 };
 use crate::{
+    partition::MAX_TIMEOUTS,
     run::{EndReason, Observer, Outcome, Progress},
     simulate::RunContext,
-    trace::{DecisionEvent, FirstHop, TraceEvent, TraceFilter},
+    time::SimTime,
+    trace::{DecisionEvent, FirstHop, FlowEnd, PortSample, TraceEvent, TraceFilter},
 };
 
 /// Observer that writes rows at the end of every window, so that one window's rows and the flows under
@@ -28,6 +31,9 @@ pub struct Recorder<'w> {
     /// True for each flow whose row is written.
     has_ended: Vec<bool>,
     stories: Stories,
+    /// Counters of ports in the current window, whose rows need those of the ports' peers.
+    links: Vec<PortSample>,
+    totals: Vec<PortSample>,
     /// Rows of the current window.
     pending: RowBatch,
     /// First error of the writer, after which nothing is written.
@@ -50,6 +56,8 @@ impl<'w> Recorder<'w> {
             hops: BTreeMap::new(),
             has_ended: vec![false; context.flows.len()],
             stories: Stories::default(),
+            links: Vec::new(),
+            totals: Vec::new(),
             pending: RowBatch::default(),
             error: None,
         }
@@ -94,6 +102,7 @@ impl<'w> Recorder<'w> {
                 FlowStatus::NotReady,
                 format!("it was to start at {start}, the time was up at {end}"),
             ),
+            // A QP with a time-out goes on until it finishes or gives up.
             (EndReason::Stuck | EndReason::Finished, _) => (
                 FlowStatus::TimedOut,
                 "a packet of it was lost and nothing sends it again (hint: \
@@ -105,6 +114,31 @@ impl<'w> Recorder<'w> {
             status,
             reason,
             has_started,
+        }
+    }
+
+    /// Returns the end of a flow whose QP gave up, as the engine's hosts report it: SoftRoCE retries until
+    /// the lab's deadline, other QPs end with an error when their retries are used up.
+    fn given_up(&self, at: SimTime) -> End {
+        let plan = self.context.job.plan;
+        let (status, reason) = match plan.transport.profile {
+            HostProfile::Rxe => (
+                FlowStatus::TimedOut,
+                format!("not finished after {}", plan.rdma.flow_deadline_ns),
+            ),
+            HostProfile::Rnic => (
+                FlowStatus::Failed,
+                format!(
+                    "its QP gave up at {}: {MAX_TIMEOUTS} retries had no answer (hint: was its path cut? \
+                     transport.retransmit_timeout is the time of each)",
+                    self.rows.paper_time(at)
+                ),
+            ),
+        };
+        End::Not {
+            status,
+            reason,
+            has_started: true,
         }
     }
 
@@ -143,11 +177,26 @@ impl<'w> Recorder<'w> {
         self.pending.decisions.push(row);
     }
 
+    /// Makes rows of the counters of ports. Packets that a cut took from a wire count where they were sent:
+    /// all ports are sampled at the same times, so the peer's sample is of the same window.
+    fn count_where_sent(&mut self) {
+        let rows = &self.rows;
+        let links = booked(self.context, std::mem::take(&mut self.links));
+        self.pending
+            .links
+            .extend(links.iter().map(|it| rows.link(it)));
+        let totals = booked(self.context, std::mem::take(&mut self.totals));
+        self.pending
+            .ports
+            .extend(totals.iter().map(|it| rows.port(it)));
+    }
+
     fn add_story(&mut self, flow: u32, row: StoryRow) {
         self.pending.story.extend(self.stories.add(flow, row));
     }
 
     fn flush(&mut self) {
+        self.count_where_sent();
         let rows = std::mem::take(&mut self.pending);
         if self.error.is_none() {
             self.error = rows.write(self.writer).err();
@@ -155,14 +204,30 @@ impl<'w> Recorder<'w> {
     }
 }
 
+/// Returns `samples` with each packet that a cut took from a wire among the drops of the port that sent it.
+fn booked(context: RunContext<'_>, mut samples: Vec<PortSample>) -> Vec<PortSample> {
+    let lost = |sample: &PortSample| ((sample.at, sample.port), sample.counts.lost_on_wire);
+    let lost: BTreeMap<(SimTime, u32), u64> = samples.iter().map(lost).collect();
+    for sample in &mut samples {
+        let peer = context.network.ports[sample.port as usize].peer;
+        let sent = lost.get(&(sample.at, peer)).copied().unwrap_or(0);
+        sample.counts.drops += sent;
+        sample.counts.drops -= sample.counts.lost_on_wire;
+    }
+    samples
+}
+
 impl Observer for Recorder<'_> {
     fn on_event(&mut self, event: TraceEvent) {
         match event {
             TraceEvent::FlowFinished(end) => self.end_flow(end.flow, &End::At(end.at)),
+            TraceEvent::FlowGivenUp(FlowEnd { at, flow }) => {
+                self.end_flow(flow, &self.given_up(at))
+            }
             TraceEvent::Decision(event) => self.decided(&event),
             TraceEvent::Split(event) => self.pending.splits.push(self.rows.split(&event)),
-            TraceEvent::LinkSample(sample) => self.pending.links.push(self.rows.link(&sample)),
-            TraceEvent::PortTotals(sample) => self.pending.ports.push(self.rows.port(&sample)),
+            TraceEvent::LinkSample(sample) => self.links.push(sample),
+            TraceEvent::PortTotals(sample) => self.totals.push(sample),
             TraceEvent::QueueSample(sample) => self.pending.queues.push(self.rows.queue(&sample)),
             TraceEvent::SwitchSample(sample) => {
                 self.pending.switches.push(self.rows.switch(&sample));

@@ -72,7 +72,7 @@ pub struct Outcome {
 pub enum EndReason {
     /// Every flow has all its ACKs.
     Finished,
-    /// No event is left: flows wait for lost packets.
+    /// No event is left: the QPs of flows gave up, or wait for lost packets without a time-out.
     Stuck,
     /// The time limit was reached.
     Until,

@@ -2,7 +2,7 @@
 
 use lab_policy::Trigger;
 use lab_records::StoryEvent;
-use lab_sim::EndReason;
+use lab_sim::{EndReason, network::Network};
 
 use crate::lab::{
     ACK, EQUAL_PATHS, HOST_DELAY, MICRO, MILLI, PACKET, Run, pair, plan, port_towards, simulate,
@@ -312,6 +312,19 @@ fn no_policy_sees_a_cut_beyond_the_first_switch() {
         );
         assert!(lost > 0, "{policy}: some are sent into the cut");
     }
+}
+
+/// dc1's packets towards the cut far half find no next hop at dc2. They count where dc2 would have sent them.
+#[test]
+fn packets_without_a_next_hop_count_at_the_dead_link() {
+    let far = "{ at: 1 ms, link: [dc2, dc4], down: true }";
+    let plan = plan(&two_paths("ecmp", far));
+    let run = simulate_until(&plan, 0, 1, 15 * MILLI);
+    let network = Network::new(&plan).expect("a network");
+    let dc_of = |port: u32| network.nodes[network.ports[port as usize].node as usize].dc;
+    let dropping = run.ports().filter(|sample| sample.counts.drops > 0);
+    let dropping = dropping.map(|it| (dc_of(it.port), dc_of(network.ports[it.port as usize].peer)));
+    assert_eq!(dropping.collect::<Vec<_>>(), [(1, 3)]);
 }
 
 /// A switch without an agent pins no flows: they follow the hash over the live links.
