@@ -61,7 +61,7 @@ struct Scaled<'a> {
     usable: Vec<Vec<Vec<usize>>>,
     /// Demand by switch and row; 0 if it cannot be delivered.
     demands: Vec<Vec<f64>>,
-    /// Capacity by link; 0 while the link is down.
+    /// Capacity by link; 0 for a link that carries nothing.
     capacities: Vec<f64>,
     /// Seconds per unit of utilisation.
     seconds: f64,

@@ -50,7 +50,7 @@ pub struct Hop {
 pub struct Measured<'a> {
     /// Bytes from the switch's own datacenter, by switch and row.
     pub demands: &'a [Vec<Bytes>],
-    /// Capacity by directed link; none while the link is down.
+    /// Capacity by directed link; none for a link that carries nothing.
     pub capacities: &'a [Option<BitsPerSec>],
 }
 
