@@ -103,14 +103,17 @@ fn hosts(transport: &TransportPlan) -> String {
         WindowPlan::Bdp => "window of the maximum bandwidth-delay product".to_owned(),
         WindowPlan::Bytes(bytes) => format!("window of {bytes}"),
     };
+    let nacks = match transport.nack_interval_ns {
+        None => "a NACK for each gap".to_owned(),
+        Some(interval) => format!("at least {} between NACKs", about_time(interval)),
+    };
     format!(
-        "payload {payload} B; {window}; ACKs {} data; at least {} between NACKs; {timeout}",
+        "payload {payload} B; {window}; ACKs {} data; {nacks}; {timeout}",
         if transport.ack_priority {
             "before"
         } else {
             "with"
         },
-        about_time(transport.nack_interval_ns),
     )
 }
 

@@ -28,8 +28,11 @@ pub struct TransportPlan {
     pub window: WindowPlan,
     /// True if ACKs are in the strict class, before data; else in the class of data.
     pub ack_priority: bool,
-    /// Minimum time between two NACKs of one QP that miss the same packet.
-    pub nack_interval_ns: Nanos,
+    /// Time after which a receiver repeats its NACK for a packet that it still misses; `None`: one NACK a gap.
+    /// InfiniBand's responder ignores all new packets between a NACK and the missing one (rxe: `check_psn`);
+    /// if that packet is lost again, only the sender's time-out helps.
+    #[serde(default)]
+    pub nack_interval_ns: Option<Nanos>,
     /// Time without an acknowledgement after which a QP retransmits; `None` in the artifact.
     pub retransmit_timeout_ns: Option<Nanos>,
     /// True if switches pause their upstream neighbours instead of dropping.

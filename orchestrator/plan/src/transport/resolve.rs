@@ -56,8 +56,13 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
         },
         ack_priority: spec.ack_priority.unwrap_or(false),
         nack_interval_ns: match spec.nack_interval {
-            None => lab.scale.instant(NACK_KEY, NACK_INTERVAL)?,
-            Some(interval) => lab.scale.time(NACK_KEY, interval)?,
+            None => {
+                let default = base.nack_interval;
+                default
+                    .map(|it| lab.scale.instant(NACK_KEY, it))
+                    .transpose()?
+            }
+            Some(interval) => Some(lab.scale.time(NACK_KEY, interval)?),
         },
         retransmit_timeout_ns: match spec.retransmit_timeout {
             None => base.retransmit_timeout,
@@ -102,6 +107,7 @@ pub(crate) fn profile(
         // PFC holds packets in the pacer.
         || (spec.pfc == Some(true) && !matches!(spec.cc, Some(CcSpec::Dcqcn(_))))
         || spec.ack_priority == Some(true)
+        || spec.nack_interval.is_some()
         // A READ's data is a response, which nothing acknowledges.
         || generator.tool == Tool::ReadBw;
     if follows_rxe && !departs {
@@ -150,6 +156,8 @@ fn buffer(
 /// Defaults of a semantics.
 struct Defaults {
     cc: CcSpec,
+    /// Paper time.
+    nack_interval: Option<Nanos>,
     /// Emulated time.
     retransmit_timeout: Option<Nanos>,
     pfc: bool,
@@ -163,6 +171,7 @@ impl Defaults {
     fn paper(rdma: &Rdma) -> Self {
         Self {
             cc: CcSpec::None,
+            nack_interval: None,
             retransmit_timeout: Some(rdma::timeout(rdma.qp_timeout)),
             pfc: false,
             fabric_buffer: lab_scenario::defaults::INTRA_DC_BUFFER,
@@ -178,6 +187,7 @@ impl Defaults {
             label: None,
             values: BTreeMap::new(),
         }),
+        nack_interval: Some(ARTIFACT_NACK_INTERVAL),
         retransmit_timeout: None,
         pfc: true,
         fabric_buffer: Bytes::new(32 << 20),
@@ -193,7 +203,7 @@ const DCQCN_KEY: &str = "transport.cc.dcqcn";
 const NACK_KEY: &str = "transport.nack_interval";
 
 /// `NACK Generation Interval` of the authors' `RdmaHw`.
-const NACK_INTERVAL: Nanos = Nanos::new(500_000);
+const ARTIFACT_NACK_INTERVAL: Nanos = Nanos::new(500_000);
 
 /// Resolves a congestion control.
 fn congestion_control(

@@ -53,6 +53,8 @@ fn departures(transport: &TransportPlan) -> Vec<String> {
         waits_for_ever.then(|| "`retransmit_timeout: none`".to_owned()),
         (transport.pfc && !transport.has_pfc_in_lab()).then(|| "`pfc`".to_owned()),
         transport.ack_priority.then(|| "`ack_priority`".to_owned()),
+        (!is_artifact && transport.nack_interval_ns.is_some())
+            .then(|| "`nack_interval`".to_owned()),
     ]
     .into_iter()
     .flatten()

@@ -40,7 +40,8 @@ pub struct Transport {
     /// Switches pause their upstream neighbours instead of dropping; in the lab DCI switches their hosts,
     /// with `cc: dcqcn`. Default: `false` with semantics `paper`, `true` with `artifact`.
     pub pfc: Maybe<Text<bool>>,
-    /// Minimum time between two NACKs of one QP that miss the same packet. Default: 500 us.
+    /// Time after which a receiver repeats its NACK for a packet that it still misses. Default: with
+    /// semantics `paper` never, one NACK for each gap; 500 us with `artifact`.
     pub nack_interval: Maybe<Text<Nanos>>,
     /// Time without an acknowledgement after which a QP retransmits, or `none`. Default: twice the
     /// longest round trip with full queues with semantics `paper`, `none` with `artifact`. The kernel,

@@ -18,7 +18,7 @@ pub(super) struct Receiver {
     pub expected: u32,
     /// Missing packet of the last NACK.
     pub nacked: u32,
-    /// Earliest time of another NACK for the same packet.
+    /// Earliest time of another NACK for the same packet; `MAX` if there is none.
     next_nack: SimTime,
     /// Earliest time of the next CNP.
     next_cnp: SimTime,
@@ -45,7 +45,8 @@ impl Receiver {
             let is_new = self.nacked != self.expected || now >= self.next_nack;
             self.nacked = self.expected;
             if is_new {
-                self.next_nack = now + transport.nack_interval;
+                let interval = transport.nack_interval;
+                self.next_nack = interval.map_or(SimTime::MAX, |interval| now + interval);
             }
             is_new.then_some(Kind::Nack)
         } else {

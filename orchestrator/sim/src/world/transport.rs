@@ -27,8 +27,8 @@ pub struct Transport {
     pub ack_bytes: u32,
     /// Traffic class of ACKs.
     pub ack_class: u8,
-    /// Minimum time between two NACKs for one packet.
-    pub nack_interval: SimTime,
+    /// Time after which a receiver repeats the NACK for one packet; `None` if it never does.
+    pub nack_interval: Option<SimTime>,
     /// Retransmission timer; `None` if senders never time out.
     pub timer: Option<RetransmitTimer>,
     /// Time from its start after which an unfinished flow is given up, under [`HostProfile::Rxe`].
@@ -85,7 +85,7 @@ pub(super) fn transport<S: SemanticsRules, C: CongestionControl>(
         } else {
             DATA_CLASS
         },
-        nack_interval: plan.nack_interval_ns.into(),
+        nack_interval: plan.nack_interval_ns.map(SimTime::from),
         timer: plan
             .retransmit_timeout_ns
             .map(|timeout| RetransmitTimer::new(timeout, plan.profile)),

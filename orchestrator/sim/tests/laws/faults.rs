@@ -354,9 +354,7 @@ fn a_cut_loses_packets_on_the_wire_and_none_sent_later() {
                 { at: 101 us, link: [dc1, dc2], up: true }";
     let text = pair_with_fault(1_000, "0 ms", "loss: 0").replace(
         "faults: [",
-        &format!(
-            "transport: {{ retransmit_timeout: 20 ms, nack_interval: 1 s }}\nfaults: [{flap}, "
-        ),
+        &format!("transport: {{ retransmit_timeout: 20 ms }}\nfaults: [{flap}, "),
     );
     let run = simulate_text(&text);
     assert_eq!(run.outcome.reason, EndReason::Finished);

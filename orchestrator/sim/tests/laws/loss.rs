@@ -88,17 +88,18 @@ fn a_flow_without_a_live_path_is_given_up() {
     assert_eq!(run.go_backs(), (7, 7));
 }
 
+/// Cut of 50 ns that loses packets 0 to 50: packet k, from 0, leaves the switch from 1 µs + (k + 1) packets'
+/// time on, 50 at 17,948.32 ns, so that it is being sent, and 51 at 18,280.64 ns.
+const FIRST_51: &str = "{ at: 17950 ns, link: [dc1, dc2], down: true }, \
+                        { at: 18000 ns, link: [dc1, dc2], up: true }";
+
 /// The link is cut for 50 ns, with packets 0 to 50 of 200 on it.
 ///
 /// The receiver sends a NACK when packet 51 arrives, and no other for the 148 behind it. The sender, which
 /// has sent all by then, sends all again: the end is that of a flow that starts when the NACK arrives.
 #[test]
 fn a_gap_causes_one_nack_and_go_back_n() {
-    // Packet k, from 0, leaves the switch from 1 µs + (k + 1) packets' time on: 50 at 17,948.32 ns,
-    // so it is being sent, and 51 at 18,280.64 ns.
-    let flap = "{ at: 17950 ns, link: [dc1, dc2], down: true }, \
-                { at: 18000 ns, link: [dc1, dc2], up: true }";
-    let run = run(200, "nack_interval: 1 s", flap);
+    let run = run(200, "", FIRST_51);
     assert_eq!(run.outcome.reason, EndReason::Finished);
     assert_eq!(run.count(0, StoryEvent::Nacked), 1);
     assert_eq!(run.count(0, StoryEvent::TimedOut), 0);
@@ -111,6 +112,54 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.outcome.work.drops, 51);
     assert_eq!(run.outcome.work.data_packets, 200 + 200);
     assert_eq!(run.go_backs(), (1, 0));
+}
+
+/// Packets 0 to 14 of 2 GB are lost on a link of 50 ms. Packet 15 brings about the NACK, which takes a round trip
+/// from then on as an ACK would; meanwhile the sender goes on, and the receiver ignores 300,929 packets more. The
+/// sender ends the packet that it is sending and begins again: the FCT is the ideal one, 262.3 ms, and a round trip
+/// of 100 ms.
+#[test]
+fn a_gap_causes_one_nack_however_long_the_round_trip() {
+    // Packet 14 leaves the switch from 5,984.8 ns on, 15 from 6,317.12 ns.
+    let flap = "{ at: 5990 ns, link: [dc1, dc2], down: true }, \
+                { at: 6040 ns, link: [dc1, dc2], up: true }";
+    let packets = 488_282;
+    let text = pair(&format!("size: {} B", packets * 4_096), "", "");
+    let text = text.replace("delay: 5 ms", "delay: 50 ms");
+    let run = simulate_text(&format!("{text}faults: [{flap}]\n"));
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert_eq!(run.count(0, StoryEvent::Nacked), 1);
+    assert_eq!(run.go_backs(), (1, 0));
+    assert_eq!(run.outcome.work.drops, 15);
+    let travel = 2 * PACKET + 3 * ACK + 2 * (2 * HOST_DELAY + 50 * MILLI);
+    let nacked = 16 * PACKET + travel;
+    let sent_before = nacked.div_ceil(PACKET);
+    let end = (sent_before + packets) * PACKET + travel;
+    assert_eq!(end / MILLI, 362);
+    assert_eq!(run.end_of(0), Some(end));
+    assert_eq!(run.outcome.work.data_packets, sent_before + packets);
+}
+
+/// Packets 0 to 50 are lost, and packet 0 again when it is sent at the NACK's arrival: the responder has sent its
+/// NACK for this gap and ignores what follows, so that the sender goes back at its time-out, which counts from
+/// the NACK.
+#[test]
+fn a_retransmission_that_is_lost_again_waits_for_the_time_out() {
+    // Packet 51 leaves its host at 52 packets' time.
+    let travel = 2 * PACKET + 3 * ACK + 2 * (2 * HOST_DELAY + 5 * MILLI);
+    let nacked = 52 * PACKET + travel;
+    // Packet 0 leaves the switch from 1 µs and a packet's time later on: at 10,023,292.48 ns.
+    assert_eq!(nacked + PACKET + HOST_DELAY, 10_023_292_480);
+    let again = "{ at: 10023400 ns, link: [dc1, dc2], down: true }, \
+                 { at: 10023450 ns, link: [dc1, dc2], up: true }";
+    let faults = format!("{FIRST_51}, {again}");
+    let run = run(200, "retransmit_timeout: 50 ms", &faults);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert_eq!(run.count(0, StoryEvent::Nacked), 1);
+    assert_eq!(run.go_backs(), (2, 1));
+    assert_eq!(run.outcome.work.drops, 52);
+    let end = nacked + 50 * MILLI + 200 * PACKET + travel;
+    assert_eq!(run.end_of(0), Some(end));
 }
 
 #[test]
