@@ -99,6 +99,35 @@ impl Run {
     }
 }
 
+/// Two hosts of 100 Gbit/s send to one; the link between the datacenters, 200 Gbit/s and 5 ms, has 250 MB under way in
+/// a round trip, which a buffer of 1 MB does not hold: the port that they arrive at drops instead of sending a pause.
+#[test]
+fn drops_in_spite_of_pfc_are_a_reason_to_doubt_the_run() {
+    let bench = Bench::new();
+    let flows = ["h1", "h2"].map(|host| format!("{{ from: dc1/{host}, to: dc2/h1, size: 4 MB }}"));
+    let text = |buffer: &str| {
+        format!(
+            "name: lossy\n\
+             topology:\n  \
+               dcs: [{{ name: dc1, hosts: 2 }}, {{ name: dc2, hosts: 1 }}]\n  \
+               links: [{{ between: [dc1, dc2], rate: 200 Gbit, delay: 5 ms }}]\n\
+             traffic:\n  - flows: [{}]\n\
+             policies: [ecmp]\n\
+             scale: {{ rate: 1, time: 1 }}\n\
+             transport: {{ pfc: true, dci_buffer: {buffer} }}\n",
+            flows.join(", ")
+        )
+    };
+    bench.write("lossy.yaml", &text("1 MB"));
+    let out = bench.expect_exit(&["sim", "lossy.yaml"], 4);
+    assert!(
+        out.stdout.contains("packets were dropped in spite of PFC"),
+        "{out:?}"
+    );
+    bench.write("lossless.yaml", &text("6 GB"));
+    bench.expect_exit(&["sim", "lossless.yaml"], 0);
+}
+
 #[test]
 fn a_simulation_ends_with_its_table_and_report() {
     let bench = Bench::new();

@@ -58,6 +58,13 @@ pub fn packets(bytes: Bytes, path_mtu: u32) -> u64 {
     bytes.get().div_ceil(u64::from(path_mtu)).max(1)
 }
 
+/// Bytes of HPCC's telemetry in a packet with room for `hops` switches: a header of 2 bytes (number of hops, path)
+/// and 8 bytes a switch (Li et al., SIGCOMM '19, figure 7; `IntHeader` of its NS-3).
+#[must_use]
+pub const fn telemetry(hops: u32) -> u32 {
+    2 + 8 * hops
+}
+
 /// Wire bytes of a data packet with `payload`, which is padded to four bytes, and `extended` bytes of
 /// extended headers.
 #[must_use]

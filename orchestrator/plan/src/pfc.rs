@@ -3,12 +3,12 @@
 /// Buffer bytes that the paper's semantics reserves for each port and class of a switch, and bytes below its
 /// share at which a paused port resumes; the lab's switches have the same.
 pub use lab_abi::pfc::{RESERVE_BYTES, RESUME_OFFSET_BYTES};
-use lab_units::{BitsPerSec, Bytes, Nanos, NodeId, Semantics};
+use lab_units::{BitsPerSec, Bytes, Nanos, NodeId};
 
 use crate::{
     frame,
     model::{Link, Node, Role},
-    transport::{HostProfile, TransportPlan},
+    transport::{CcPlan, HostProfile, TransportPlan},
 };
 
 /// Bytes of a pause frame: a control frame of the minimum Ethernet size (IEEE 802.1Qbb).
@@ -17,18 +17,34 @@ pub const FRAME: u64 = 64;
 /// Traffic classes of a port.
 pub const CLASSES: u64 = 8;
 
-/// Returns the bytes that a peer sends until a pause arrives: those of a round trip and of the packets just
-/// begun at both ends (IEEE 802.1Qbb, annex N), `in_flight` being the bytes of a round trip. SoftRoCE's pacer
-/// may have let another packet go, by a timer that was late for the one before.
+/// Returns the bytes that a port must hold beyond its share, `in_flight` being the bytes of a round trip: the
+/// packet that does not fit the share, upon which the pause is due, and what the peer sends until it obeys (IEEE
+/// 802.1Q, annex N): while a packet that the switch has begun holds the pause up, while the pause is sent and
+/// travels, what is on the link by then, and the packet that the peer has begun. A switch decides and a peer
+/// obeys at once here. SoftRoCE's pacer may have let another packet go, by a timer that was late for the one
+/// before.
 #[must_use]
 pub const fn headroom(in_flight: u64, largest_packet: u32, profile: HostProfile) -> u64 {
-    let begun = match profile {
-        HostProfile::Rnic => 2,
-        HostProfile::Rxe => 3,
+    let packets = match profile {
+        HostProfile::Rnic => 3,
+        HostProfile::Rxe => 4,
     };
     in_flight
-        .saturating_add(begun * largest_packet as u64)
+        .saturating_add(packets * largest_packet as u64)
         .saturating_add(FRAME)
+}
+
+/// Returns the bytes on the wire of the largest packet under the paper's semantics.
+#[must_use]
+pub fn largest_packet(transport: &TransportPlan) -> u32 {
+    let extended = match (&transport.cc, transport.profile) {
+        (CcPlan::Hpcc(hpcc), _) => frame::telemetry(hpcc.int_hops).into(),
+        // A message of one packet.
+        (_, HostProfile::Rxe) => frame::RETH + frame::IMMDT,
+        (_, HostProfile::Rnic) => 0,
+    };
+    let bytes = frame::data(u64::from(transport.payload_bytes), extended);
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// Returns the shift that gives a port's share of the free bytes; a faster port has a larger share.
@@ -90,8 +106,7 @@ pub fn shared_buffer(
 
 /// Returns the headrooms that a switch's ports need.
 fn headrooms(switch: &Node, links: &[Link], transport: &TransportPlan) -> Vec<u64> {
-    let largest = frame::data(u64::from(transport.payload_bytes), 0);
-    let largest = u32::try_from(largest).unwrap_or(u32::MAX);
+    let largest = largest_packet(transport);
     let ports = switch.ports.iter().map(|port| {
         let wire = &links[port.link().index()].emu;
         headroom(
@@ -112,8 +127,17 @@ pub struct Overcommitted {
     pub buffer: Bytes,
     /// Bytes that reserves and headrooms of all ports take.
     pub needed: Bytes,
-    /// Ports without headroom, which drop instead of sending a pause, as indices among the switch's.
-    pub lossy_ports: Vec<usize>,
+    /// Ports without headroom, which drop instead of sending a pause.
+    pub lossy_ports: Vec<LossyPort>,
+}
+
+/// A port whose headroom its switch's buffer does not hold.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LossyPort {
+    /// Index among the switch's ports.
+    pub index: usize,
+    /// Bytes that its headroom would take.
+    pub headroom: Bytes,
 }
 
 /// Returns the switches with ports that drop in spite of PFC: where headrooms exceed the buffer, the largest
@@ -124,14 +148,20 @@ pub fn overcommitted(
     links: &[Link],
     transport: &TransportPlan,
 ) -> Vec<Overcommitted> {
-    if !transport.pfc || transport.semantics == Semantics::Artifact {
+    if !transport.is_lossless() {
         return Vec::new();
     }
     let of_switch = |(id, node): (u32, &Node)| {
         let buffer = shared_buffer(node, links, transport)?;
-        let ports = (0..).zip(&buffer.headrooms);
-        let lossy = ports.filter(|(_, headroom)| **headroom == 0);
-        let lossy_ports: Vec<usize> = lossy.map(|(port, _)| port).collect();
+        let wanted = headrooms(node, links, transport);
+        let ports = (0..).zip(buffer.headrooms.iter().zip(wanted));
+        let lossy = ports.filter(|(_, (held, _))| **held == 0);
+        let lossy_ports: Vec<LossyPort> = lossy
+            .map(|(index, (_, wanted))| LossyPort {
+                index,
+                headroom: Bytes::new(wanted),
+            })
+            .collect();
         (!lossy_ports.is_empty()).then_some(Overcommitted {
             switch: NodeId(id),
             buffer: buffer.bytes,

@@ -1,10 +1,14 @@
 //! Packets.
 
-/// Number of traffic classes: class 0 has strict priority, the others are served round-robin.
+/// Number of traffic classes: classes 7 and 0 have strict priority, in this order; the others are served
+/// round-robin.
 pub const CLASSES: usize = 8;
 
-/// Strict-priority class, which PFC never pauses: PFC frames, CNPs, and ACKs with `ack_priority`.
+/// Strict-priority class, which PFC never pauses: CNPs, ACKs with `ack_priority`, and the artifact's PFC frames.
 pub const STRICT: u8 = 0;
+
+/// Class of PFC frames, which the MAC sends before all packets (IEEE 802.1Q, annex N; 802.3, annex 31D).
+pub const CONTROL: u8 = 7;
 
 /// Class of RDMA data, the artifact's priority group.
 pub const DATA_CLASS: u8 = 3;
@@ -98,6 +102,14 @@ impl Packet {
     #[must_use]
     pub const fn class(&self) -> u8 {
         self.bits & CLASS
+    }
+
+    /// Returns true if switches count the packet in their buffers, mark and pause it: all but those of strict
+    /// priority.
+    #[inline]
+    #[must_use]
+    pub const fn is_counted(&self) -> bool {
+        !matches!(self.class(), STRICT | CONTROL)
     }
 
     /// Returns true if a queue marked the packet.

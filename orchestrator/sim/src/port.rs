@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::{
     fifo::{Fifo, Pool, WirePacket},
     network::{PortFacts, WireClock},
-    packet::{CLASSES, Packet, STRICT},
+    packet::{CLASSES, CONTROL, Packet, STRICT},
     semantics::SemanticsRules,
     time::SimTime,
     wire::Wire,
@@ -193,13 +193,14 @@ impl Port {
         self.ready |= 1 << class;
     }
 
-    /// Returns the class to serve next: the strict one, else round-robin over those not paused.
+    /// Returns the class to serve next: one of strict priority, else round-robin over those not paused.
     #[inline]
     #[must_use]
     pub fn next_class(&self) -> Option<u8> {
-        let strict = 1 << STRICT;
-        if self.ready & strict != 0 {
-            return Some(STRICT);
+        for strict in [CONTROL, STRICT] {
+            if self.ready & 1 << strict != 0 {
+                return Some(strict);
+            }
         }
         let ready = self.ready & !self.paused;
         if ready == 0 {
@@ -221,7 +222,7 @@ impl Port {
     /// Sets the class served last.
     #[inline]
     pub const fn set_last_class(&mut self, class: u8) {
-        if class != STRICT {
+        if !matches!(class, STRICT | CONTROL) {
             self.last_class = class;
         }
     }

@@ -143,6 +143,10 @@ impl RunReport {
                     stats.not_paused,
                     "packets came from senders that PFC had to pause and that are no hosts",
                 ),
+                (
+                    stats.buffer_drops,
+                    "packets were dropped in spite of PFC: the shared buffer had no room",
+                ),
             ];
             let warnings = [
                 (stats.evicted, "flows were evicted from the flow table"),
@@ -152,10 +156,6 @@ impl RunReport {
                         false => stats.no_destination,
                     },
                     "packets were dropped: no live candidate",
-                ),
-                (
-                    stats.buffer_drops,
-                    "packets were dropped: the shared buffer had no room",
                 ),
             ];
             let said = |(count, text): &(u64, &str)| {

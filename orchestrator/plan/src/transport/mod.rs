@@ -48,7 +48,13 @@ impl TransportPlan {
     /// holds what is paused.
     #[must_use]
     pub fn has_pfc_in_lab(&self) -> bool {
-        self.pfc && self.semantics == Semantics::Paper && self.cc.in_lab().is_some()
+        self.is_lossless() && self.cc.in_lab().is_some()
+    }
+
+    /// Returns true if switches are to drop nothing: under PFC, except in the artifact, whose thresholds wrap.
+    #[must_use]
+    pub fn is_lossless(&self) -> bool {
+        self.pfc && self.semantics == Semantics::Paper
     }
 
     /// Returns the limit of a lab's egress queue towards another datacenter: its own, or under PFC the

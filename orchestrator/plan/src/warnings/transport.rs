@@ -170,16 +170,25 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let found = pfc::overcommitted(&network.nodes, &network.links, inspection.transport);
     let first = found.first()?;
-    let switch = network.node(first.switch);
     let ports: usize = found.iter().map(|found| found.lossy_ports.len()).sum();
-    let links = first.lossy_ports.iter().map(|&port| {
-        let link = network.link(switch.ports[port].link());
-        format!("`{}`", link.name)
-    });
-    let setting = match switch.role {
+    let setting = match network.node(first.switch).role {
         Role::DciSwitch => "dci_buffer",
         Role::Spine | Role::Leaf | Role::Host => "fabric_buffer",
     };
+    let shown = found.iter().map(|found| {
+        let switch = network.node(found.switch);
+        let ports = found.lossy_ports.iter().map(|port| {
+            let link = network.link(switch.ports[port.index].link());
+            format!("{} towards `{}`", about_bytes(port.headroom), link.name)
+        });
+        format!(
+            "`{}`, {} emulated for {}, of which {}",
+            switch.name,
+            about_bytes(found.buffer),
+            about_bytes(found.needed),
+            ports.collect::<Vec<_>>().join(", "),
+        )
+    });
     let engine = match inspection.transport.has_pfc_in_lab() {
         true => "",
         false => "in the simulator, ",
@@ -187,13 +196,9 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
     let text = format!(
         "{engine}{ports} ports of {} switches have no room for PFC's headroom in their \
          switch's buffer and drop instead of \
-         sending a pause (`{}`: {} emulated for {} of headroom; lossy towards {}; hint: raise \
-         `transport.{setting}`)",
+         sending a pause ({}; hint: raise `transport.{setting}`)",
         found.len(),
-        switch.name,
-        about_bytes(first.buffer),
-        about_bytes(first.needed),
-        links.collect::<Vec<_>>().join(", "),
+        shown.collect::<Vec<_>>().join("; "),
     );
     Some(warning("pfc-lossy", text))
 }

@@ -296,6 +296,27 @@ fn pfc_without_room_for_headroom_is_warned_of() {
     }
 }
 
+/// Each port that drops is named, with its headroom: `dc2` has both links of 12.5 GB, `dc1` and `dc3` one.
+#[test]
+fn the_ports_without_room_are_named_with_their_headrooms() {
+    let long = text("pfc: true").replace("delay: 5 ms", "delay: 500 ms");
+    let options = PlanOptions {
+        engine: Engine::Sim,
+        ..PlanOptions::default()
+    };
+    let plan = common::try_plan(&long, &options).unwrap();
+    let mut warnings = plan.warnings.iter();
+    let warning = warnings.find(|found| found.code == "pfc-lossy").unwrap();
+    for words in [
+        "4 ports of 3 switches",
+        "of which 12.5 GB towards `dc1-dc2`; `dc2`",
+        "of which 12.5 GB towards `dc1-dc2`, 12.5 GB towards `dc2-dc3`; `dc3`",
+        "of which 12.5 GB towards `dc2-dc3`; hint",
+    ] {
+        assert!(warning.text.contains(words), "{words}: {}", warning.text);
+    }
+}
+
 #[test]
 fn a_lab_has_pfc_with_dcqcn_alone() {
     let is_ignored = |transport: &str| codes(&plan(transport)).contains(&"transport-ignored");
@@ -353,7 +374,7 @@ fn a_switch_shares_what_reserves_and_headrooms_leave() {
     let headrooms: Vec<u64> = node
         .ports
         .iter()
-        .map(|id| in_flight(id) + 2 * frame::data(1_000, 0) + 64)
+        .map(|id| in_flight(id) + 3 * frame::data(1_000, 0) + 64)
         .collect();
     assert_eq!(buffer.headrooms, headrooms);
     let reserves = 8 * 4_096 * headrooms.len() as u64;

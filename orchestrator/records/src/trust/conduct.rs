@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::bounds::LINK_FACTOR;
 use crate::CertifiedRow;
 
-/// Figures of the lab and its machine, over all repetitions; all zero and none for the simulator.
+/// Figures of the lab and its machine, over all repetitions; all zero and none for the simulator, but for losses in
+/// spite of PFC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
     /// Certificate of the links; none if they were not measured.
@@ -20,7 +21,8 @@ pub struct Conduct {
     pub dropped_outside: u64,
     /// Counts by which a switch did otherwise than its policy, or recorded less than it did: sentences.
     pub switches: Vec<String>,
-    /// SoftRoCE's recovery from loss, and what explains it; none if it was not counted.
+    /// SoftRoCE's recovery from loss, or in the simulator that of hosts under PFC, and what explains it; none if it
+    /// was not counted.
     pub recovery: Option<Recovery>,
 }
 
@@ -65,7 +67,7 @@ pub struct CpuWatch {
     pub waiting: f64,
 }
 
-/// SoftRoCE's recovery from loss.
+/// Recovery of senders from loss.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
     /// Times that a sender went back to an earlier packet.

@@ -35,7 +35,7 @@
 //!
 //! Parameters: [`lab_plan::transport::HpccConfig`].
 
-use lab_plan::{Semantics, transport::HpccConfig};
+use lab_plan::{Semantics, frame, transport::HpccConfig};
 use lab_units::BitsPerSec;
 
 use super::{
@@ -67,7 +67,7 @@ impl Parameters {
             max_stage: plan.max_stage,
             additive: plan.additive_rate_bps,
             min_rate: plan.min_rate_bps,
-            int_bytes: int::HEADER_BYTES + plan.int_hops * int::HOP_BYTES,
+            int_bytes: frame::telemetry(plan.int_hops),
         }
     }
 }

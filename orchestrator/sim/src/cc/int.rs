@@ -9,12 +9,6 @@ use lab_plan::Semantics;
 use super::IntHop;
 use crate::time::SimTime;
 
-/// `IntHeader::nhop`.
-pub(super) const HEADER_BYTES: u32 = 2;
-
-/// `IntHop`.
-pub(super) const HOP_BYTES: u32 = 8;
-
 /// Change at a hop between two packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Passage {

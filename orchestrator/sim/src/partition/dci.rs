@@ -2,7 +2,7 @@
 
 use lab_plan::Role;
 use lab_policy::{
-    LcmpConfig,
+    LcmpConfig, Trigger,
     lcmp::{Levels, PortProvision, PortState, PortThresholds},
     legacy,
 };
@@ -228,6 +228,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let port = ports[decision.chosen];
         self.dci.table.pin(key, port, self.now);
         self.dci.counters.count(trigger, decision.rule);
+        self.work.reroutes += u64::from(trigger != Trigger::NewFlow);
         self.trace
             .push(TraceEvent::Decision(Box::new(DecisionEvent {
                 at: self.now,

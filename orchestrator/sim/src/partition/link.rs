@@ -9,7 +9,7 @@ use crate::{
     event::EventKind,
     fifo::WirePacket,
     fifo::prefetch,
-    packet::{Kind, Packet, STRICT},
+    packet::{Kind, Packet},
     semantics::SemanticsRules,
     time::SimTime,
     trace::{PfcSignal, TraceEvent},
@@ -125,7 +125,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     pub(super) fn mark_by(&mut self, port: u32, packet: &mut Packet, queue_bytes: u64) {
         let egress = self.port(port);
-        if packet.class() == STRICT || !egress.marks_packet(queue_bytes) {
+        if !packet.is_counted() || !egress.marks_packet(queue_bytes) {
             return;
         }
         egress.counts.marks += 1;

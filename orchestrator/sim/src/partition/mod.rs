@@ -112,6 +112,10 @@ pub struct Work {
     pub packet_hops: u64,
     /// Packets dropped.
     pub drops: u64,
+    /// Those of them for which a switch's shared buffer had no room, in spite of PFC.
+    pub buffer_drops: u64,
+    /// Decisions that moved a pinned flow to another port.
+    pub reroutes: u64,
     /// Data packets sent by hosts, retransmissions included.
     pub data_packets: u64,
     /// Times that a sender went back to a lost packet.

@@ -133,7 +133,7 @@ fn make_mmu<S: SemanticsRules, C: CongestionControl>(
     let nic = pfc::nic_rate(&world.plan.nodes, &world.plan.links)?;
     let ports = world.network.ports[range(&node.ports)].iter().map(|port| {
         let wire = &world.plan.links[port.plan.link().index()].emu;
-        let largest = world.transport.full_bytes;
+        let largest = pfc::largest_packet(transport);
         IngressFacts {
             headroom: S::headroom(wire.rate_bps, wire.delay_ns.into(), largest),
             threshold_shift: pfc::threshold_shift(wire.rate_bps, nic),
@@ -178,9 +178,11 @@ transport: {{ pfc: true, dci_buffer: {buffer} }}
                 }
             }
             simulated.sort_unstable();
-            let planned = planned
-                .into_iter()
-                .map(|found| (found.switch, found.lossy_ports));
+            let indices = |found: pfc::Overcommitted| {
+                let ports = found.lossy_ports.iter().map(|port| port.index);
+                (found.switch, ports.collect::<Vec<_>>())
+            };
+            let planned = planned.into_iter().map(indices);
             assert_eq!(planned.collect::<Vec<_>>(), simulated, "{buffer}");
             assert_eq!(!simulated.is_empty(), are_expected, "{buffer}");
             let is_warned = plan

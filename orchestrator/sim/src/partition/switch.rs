@@ -7,7 +7,7 @@ use super::{Partition, Telemetry};
 use crate::{
     cc::CongestionControl,
     mmu::Mmu,
-    packet::{Kind, Packet, STRICT},
+    packet::{CONTROL, Kind, Packet},
     semantics::SemanticsRules,
     world::SimFlow,
 };
@@ -38,6 +38,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return self.leave(egress, packet);
         }
         if !self.admit(node, &packet) {
+            self.work.buffer_drops += 1;
             return self.drop_packet(ingress, &packet);
         }
         self.pause_if_full(node, &packet);
@@ -59,7 +60,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[cold]
     fn reject(&mut self, egress: u32, packet: &Packet) {
         let node = self.node_of(egress);
-        if S::COUNTS_REJECTED && packet.class() != STRICT && self.admit(node, packet) {
+        if S::COUNTS_REJECTED && packet.is_counted() && self.admit(node, packet) {
             self.pause_if_full(node, packet);
             self.port(egress).rejected_bytes += u64::from(packet.bytes);
         }
@@ -103,20 +104,20 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     /// Returns true if `packet`, which leaves at once, need not be counted in the buffer: see
-    /// [`Mmu::bypasses`]. The strict class is never counted.
+    /// [`Mmu::bypasses`].
     #[inline]
     fn bypasses_buffer(&self, node: u32, packet: &Packet) -> bool {
         let class = packet.class();
         let mmu = &self.mmus[(node - self.first_node) as usize];
         let port = usize::from(packet.ingress);
         let bypasses = |mmu: &Mmu<S>| mmu.bypasses(port, class, packet.bytes.into());
-        class == STRICT || mmu.as_ref().is_none_or(bypasses)
+        !packet.is_counted() || mmu.as_ref().is_none_or(bypasses)
     }
 
     /// Counts `packet` in the buffer; false if the buffer has no room.
     #[inline]
     fn admit(&mut self, node: u32, packet: &Packet) -> bool {
-        if packet.class() == STRICT {
+        if !packet.is_counted() {
             return true;
         }
         let port = usize::from(packet.ingress);
@@ -130,10 +131,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// neighbour if the buffer permits.
     #[inline]
     pub(super) fn release_buffer(&mut self, egress: u32, packet: &Packet) {
-        let class = packet.class();
-        if class == STRICT {
+        if !packet.is_counted() {
             return;
         }
+        let class = packet.class();
         let node = self.node_of(egress);
         let port = usize::from(packet.ingress);
         let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] else {
@@ -149,10 +150,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Pauses the upstream neighbour of `packet`, which was counted, if the buffer demands it.
     #[inline]
     fn pause_if_full(&mut self, node: u32, packet: &Packet) {
-        let class = packet.class();
-        if class == STRICT {
+        if !packet.is_counted() {
             return;
         }
+        let class = packet.class();
         let port = usize::from(packet.ingress);
         let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] else {
             return;
@@ -163,11 +164,24 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
+    /// Tells the peer of `port` to pause or to resume `class`.
     fn send_pfc(&mut self, port: u32, class: u8, kind: Kind) {
+        if self.revokes_pfc(port, class) {
+            return;
+        }
         let bytes = u16::try_from(S::PFC_BYTES).unwrap_or(u16::MAX);
-        let frame = Packet::new(kind, STRICT, 0, u32::from(class), bytes, 0);
+        let frame = Packet::new(kind, S::PFC_CLASS, 0, u32::from(class), bytes, 0);
         self.enqueue(port, frame);
         self.kick(port);
+    }
+
+    /// Removes the frame for `class` that waits for the packet that `port` is sending, if there is one: a pause
+    /// and its end cancel out, and the peer is as it is to be. Many such pairs would hold the last pause up.
+    fn revokes_pfc(&mut self, port: u32, class: u8) -> bool {
+        let egress = &self.ports[(port - self.first_port) as usize];
+        let waiting = egress.queues[usize::from(CONTROL)].front(&mut self.queued);
+        let is_revoked = waiting.is_some_and(|frame| frame.seq == u32::from(class));
+        is_revoked && self.dequeue(port, CONTROL).is_some()
     }
 
     /// Returns the index of a port among the ports of its node.

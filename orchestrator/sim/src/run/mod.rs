@@ -107,6 +107,8 @@ impl Work {
         self.events += other.events;
         self.packet_hops += other.packet_hops;
         self.drops += other.drops;
+        self.buffer_drops += other.buffer_drops;
+        self.reroutes += other.reroutes;
         self.data_packets += other.data_packets;
         self.go_backs += other.go_backs;
         self.timeouts += other.timeouts;

@@ -31,6 +31,8 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     const CNP_BYTES: u32;
     /// Bytes of a PFC frame.
     const PFC_BYTES: u32;
+    /// Class of PFC frames. In the artifact they wait behind other packets of the strict class.
+    const PFC_CLASS: u8;
     /// Buffer bytes reserved for each port and class of a switch.
     const RESERVE_BYTES: u64;
     /// Bytes below the pause threshold at which a paused class resumes.
@@ -69,7 +71,7 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     /// largest bandwidth-delay product.
     fn window(largest: u64, rate: BitsPerSec, line_rate: BitsPerSec) -> u64;
 
-    /// Returns the headroom in bytes for packets under way when a pause is sent.
+    /// Returns the headroom in bytes, for the packet that brings about a pause and those that follow it.
     fn headroom(rate: BitsPerSec, delay: SimTime, largest_packet: u32) -> u64;
 
     /// Returns the shared bytes of a switch: the buffer less headrooms and reserves; `None` if nothing is

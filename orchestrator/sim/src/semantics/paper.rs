@@ -4,7 +4,7 @@ use lab_plan::{Flow, HostProfile, Plan, frame, pfc};
 use lab_units::BitsPerSec;
 
 use super::{Identities, SemanticsRules, identity};
-use crate::{time::SimTime, world::Detours};
+use crate::{packet::CONTROL, time::SimTime, world::Detours};
 
 /// Rules of the paper.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,6 +18,7 @@ impl SemanticsRules for Paper {
     /// RoCEv2 annex A17.9.3: headers and 16 reserved bytes.
     const CNP_BYTES: u32 = small(frame::HEADERS) + 16;
     const PFC_BYTES: u32 = small(pfc::FRAME);
+    const PFC_CLASS: u8 = CONTROL;
     const RESERVE_BYTES: u64 = pfc::RESERVE_BYTES;
     const RESUME_OFFSET_BYTES: u64 = pfc::RESUME_OFFSET_BYTES;
     const PORT_LIMIT_BYTES: Option<u64> = None;
@@ -113,10 +114,10 @@ mod tests {
     }
 
     #[test]
-    fn headroom_holds_a_round_trip_and_begun_packets() {
+    fn headroom_holds_a_round_trip_begun_packets_and_the_one_that_causes_the_pause() {
         // 100 Gbit/s, 1 µs: 25,000 B under way.
         let headroom = Paper::headroom(gbit(100), SimTime::from_micros(1), 4_154);
-        assert_eq!(headroom, 25_000 + 2 * 4_154 + 64);
+        assert_eq!(headroom, 25_000 + 3 * 4_154 + 64);
     }
 
     #[test]

@@ -53,6 +53,7 @@ impl SemanticsRules for Rxe {
     const ACK_BYTES: u32 = Paper::ACK_BYTES;
     const CNP_BYTES: u32 = Paper::CNP_BYTES;
     const PFC_BYTES: u32 = Paper::PFC_BYTES;
+    const PFC_CLASS: u8 = Paper::PFC_CLASS;
     const RESERVE_BYTES: u64 = Paper::RESERVE_BYTES;
     const RESUME_OFFSET_BYTES: u64 = Paper::RESUME_OFFSET_BYTES;
     const PORT_LIMIT_BYTES: Option<u64> = Paper::PORT_LIMIT_BYTES;

@@ -19,8 +19,6 @@ pub struct Transport {
     pub tool: Tool,
     /// Payload bytes of a full packet.
     pub payload: u32,
-    /// Bytes on the wire of a full data packet.
-    pub full_bytes: u32,
     /// Bytes that congestion control adds to a data packet.
     pub data_extra: u32,
     /// Bytes on the wire of an ACK.
@@ -77,7 +75,6 @@ pub(super) fn transport<S: SemanticsRules, C: CongestionControl>(
         profile: plan.profile,
         tool: rdma.tool,
         payload,
-        full_bytes: S::DATA_HEADER_BYTES + extra.data + payload.next_multiple_of(S::PAYLOAD_ALIGN),
         data_extra: extra.data,
         ack_bytes: S::ACK_BYTES + extra.ack,
         ack_class: if plan.ack_priority {

@@ -12,6 +12,7 @@ mod faults;
 mod lab;
 mod long_paths;
 mod loss;
+mod lossless;
 mod pfc;
 mod policy;
 mod rxe;

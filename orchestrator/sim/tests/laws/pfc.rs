@@ -9,7 +9,7 @@ use crate::lab::{HOST_DELAY, MICRO, MILLI, PACKET, plan, simulate, simulate_text
 /// One host of 100 Gbit/s sends into a link of 50 Gbit/s.
 ///
 /// The switch's buffer is two ports' reserves, 2 · 8 · 4,096 B, the host port's headroom, 25,000 B
-/// for a round trip of 2 µs and 2 · 4,154 B + 64 B, and 90,000 B to share; the headroom of the long
+/// for a round trip of 2 µs and 3 · 4,154 B + 64 B, and 90,000 B to share; the headroom of the long
 /// link, a bandwidth-delay product, is given up. The host is to stop when what its port took of the
 /// share is an eighth of the rest, 10,000 B: with the fourth packet, 4 · 4,154 − 4,096 B. Packet i
 /// arrives at 1 µs + i · 332.32 ns and packets leave with every other one, so the first to find
@@ -25,7 +25,7 @@ topology:
 traffic:
   - flows: [{ from: dc1/h1, to: dc2/h1, size: 4096000 B }]
 policies: [ecmp]
-transport: { pfc: true, dci_buffer: 188908 B }
+transport: { pfc: true, dci_buffer: 193062 B }
 ",
     );
     let first = run.pfc().next().expect("it is paused");

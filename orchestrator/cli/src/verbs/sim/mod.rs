@@ -165,6 +165,8 @@ struct Done {
     virtual_time: Nanos,
     wall: Duration,
     retransmissions: BTreeMap<String, Retransmissions>,
+    /// Losses in spite of PFC; none without it.
+    conduct: Conduct,
     /// Names of the jobs that were not started, if the simulation was interrupted.
     interrupted: Option<Vec<String>>,
 }
@@ -200,7 +202,7 @@ impl Simulation {
             phases: done.phases,
             guest_cpu: None,
             late_launches: 0,
-            conduct: Conduct::default(),
+            conduct: done.conduct,
             warnings: Vec::new(),
             problems,
             is_interrupted: done.interrupted.is_some(),
@@ -232,6 +234,9 @@ impl Simulation {
             let outcome = outcome.map_err(|error| failure(&error))?;
             meter.end(&outcome, since.elapsed());
             let policy = &self.plan.policies[job.policy].label;
+            if self.plan.transport.is_lossless() {
+                done.add_losses(&name, &outcome);
+            }
             done.add(name, policy, &outcome, since.elapsed());
             if outcome.reason == EndReason::Stopped {
                 done.interrupted = Some(jobs.map(|job| self.name(job)).collect());
@@ -278,6 +283,21 @@ impl Done {
             took_ns: nanos(wall),
             virtual_ns: None,
         });
+    }
+
+    /// Adds the losses of a job under PFC, where switches are to drop nothing, as reasons to doubt the run.
+    fn add_losses(&mut self, name: &str, outcome: &SimOutcome) {
+        let work = outcome.work;
+        if work.buffer_drops > 0 {
+            self.conduct.switches.push(format!(
+                "{name}: {} packets were dropped in spite of PFC: a switch's shared buffer had no room",
+                work.buffer_drops
+            ));
+        }
+        let recovery = self.conduct.recovery.get_or_insert_default();
+        recovery.retries += work.go_backs;
+        recovery.emulated_drops += work.drops;
+        recovery.reroutes += work.reroutes;
     }
 
     fn work(&self) -> SimWork {

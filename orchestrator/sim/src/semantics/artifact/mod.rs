@@ -9,7 +9,7 @@ use lab_plan::{Flow, Plan, standalone::Standalone};
 use lab_units::BitsPerSec;
 
 use super::{FlowIdentity, Identities, NextHopOrder, SemanticsRules};
-use crate::time::SimTime;
+use crate::{packet::STRICT, time::SimTime};
 
 pub mod wraps;
 
@@ -26,6 +26,7 @@ impl SemanticsRules for Artifact {
     /// Unused: marks return in ACKs, not in CNPs.
     const CNP_BYTES: u32 = 60;
     const PFC_BYTES: u32 = 43;
+    const PFC_CLASS: u8 = STRICT;
     const RESERVE_BYTES: u64 = 4_096;
     const RESUME_OFFSET_BYTES: u64 = 3_072;
     /// Limit of the device's queue, which drops silently.

@@ -1,0 +1,170 @@
+//! Nothing is dropped under priority flow control where buffers hold the plan's headrooms.
+
+use lab_plan::{Plan, pfc};
+use lab_sim::EndReason;
+use proptest::prelude::*;
+
+use crate::lab::{plan, simulate};
+
+/// Leaves with hosts, each linked to every spine: paths go up and down, so that pauses cannot wait for each
+/// other in a ring.
+#[derive(Clone, Debug)]
+struct Drawn {
+    seed: u32,
+    /// Hosts of each leaf.
+    leaves: Vec<usize>,
+    spines: usize,
+    /// Gbit/s and nanoseconds of the hosts' links.
+    host_link: (u32, u32),
+    /// Gbit/s and nanoseconds of the links between leaves and spines, used in turns.
+    links: Vec<(u32, u32)>,
+    payload: u32,
+    transport: String,
+    /// Bytes that a switch shares beside headrooms and reserves.
+    shared: u32,
+    /// From, to and host picks, bytes, start in nanoseconds.
+    flows: Vec<(usize, usize, usize, u32, u32)>,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let wire = || {
+        let rates = prop::sample::select(vec![10, 25, 40, 100, 200]);
+        (rates, prop_oneof![10..2_000u32, 2_000..40_000u32])
+    };
+    let flow = (
+        any::<usize>(),
+        any::<usize>(),
+        any::<usize>(),
+        prop_oneof![1..5_000u32, 5_000..400_000u32],
+        0..20_000u32,
+    );
+    let transport = (
+        prop::sample::select(vec!["none", "dcqcn", "hpcc", "dctcp"]),
+        any::<bool>(),
+    );
+    let network = (
+        prop::collection::vec(1..=4usize, 2..=4),
+        1..=2usize,
+        wire(),
+        prop::collection::vec(wire(), 1..=4),
+    );
+    (
+        0..1_000u32,
+        network,
+        prop::sample::select(vec![64, 256, 1_000, 4_096, 9_000]),
+        transport,
+        prop_oneof![1..2_000u32, 2_000..100_000u32],
+        prop::collection::vec(flow, 1..16),
+    )
+        .prop_map(
+            |(seed, network, payload, (cc, ack_priority), shared, flows)| {
+                let (leaves, spines, host_link, links) = network;
+                Drawn {
+                    seed,
+                    leaves,
+                    spines,
+                    host_link,
+                    links,
+                    payload,
+                    transport: format!("cc: {cc}, ack_priority: {ack_priority}"),
+                    shared,
+                    flows,
+                }
+            },
+        )
+}
+
+impl Drawn {
+    /// Returns the plan whose DCI switches have buffers of `buffer` bytes.
+    fn plan(&self, buffer: u64) -> Plan {
+        let count = self.leaves.len();
+        let leaves = self.leaves.iter().zip(1..);
+        let leaves = leaves.map(|(hosts, leaf)| format!("{{ name: leaf{leaf}, hosts: {hosts} }}"));
+        let spines = (1..=self.spines).map(|spine| format!("{{ name: spine{spine} }}"));
+        let dcs: Vec<String> = leaves.chain(spines).collect();
+        let ends = (1..=count).flat_map(|leaf| (1..=self.spines).map(move |spine| (leaf, spine)));
+        let links = ends.zip(self.links.iter().cycle());
+        let links = links.map(|((leaf, spine), (rate, delay))| {
+            let between = format!("between: [leaf{leaf}, spine{spine}]");
+            format!("{{ {between}, rate: {rate} Gbit, delay: {delay} ns }}")
+        });
+        let links: Vec<String> = links.collect();
+        let flows = self.flows.iter().map(|&(from, to, host, bytes, start)| {
+            let from = from % count;
+            let to = (from + 1 + to % (count - 1)) % count;
+            let at = |leaf: usize| format!("leaf{}/h{}", leaf + 1, host % self.leaves[leaf] + 1);
+            let ends = format!("from: {}, to: {}", at(from), at(to));
+            format!("{{ {ends}, size: {bytes} B, start: {start} ns }}")
+        });
+        let flows: Vec<String> = flows.collect();
+        let (rate, delay) = self.host_link;
+        plan(&format!(
+            "
+name: lossless
+seed: {}
+topology:
+  defaults: {{ host_link: {{ rate: {rate} Gbit, delay: {delay} ns }} }}
+  dcs: [{}]
+  links: [{}]
+traffic:
+  - flows: [{}]
+policies: [ecmp]
+transport:
+  {{ pfc: true, window: none, retransmit_timeout: none, payload: {}, dci_buffer: {buffer} B, {} }}
+",
+            self.seed,
+            dcs.join(", "),
+            links.join(", "),
+            flows.join(", "),
+            self.payload,
+            self.transport,
+        ))
+    }
+
+    /// Returns the plan whose buffers hold all reserves and headrooms, and `shared` bytes.
+    fn fitting_plan(&self) -> Plan {
+        let roomy = self.plan(1 << 32);
+        let needed = roomy
+            .nodes
+            .iter()
+            .filter_map(|node| pfc::shared_buffer(node, &roomy.links, &roomy.transport))
+            .map(|buffer| buffer.needed.get())
+            .max();
+        self.plan(needed.expect("switches") + u64::from(self.shared))
+    }
+}
+
+proptest! {
+    #[test]
+    fn buffers_that_hold_their_headrooms_drop_nothing(drawn in drawn()) {
+        let plan = drawn.fitting_plan();
+        prop_assert_eq!(pfc::overcommitted(&plan.nodes, &plan.links, &plan.transport), []);
+        let run = simulate(&plan, 0, 1);
+        prop_assert_eq!(run.outcome.reason, EndReason::Finished);
+        prop_assert_eq!(run.outcome.work.drops, 0);
+        prop_assert_eq!(run.go_backs(), (0, 0));
+    }
+}
+
+/// Sixteen leaves of eight hosts and eight spines, 100 Gbit/s and 1 µs everywhere, packets of 1,000 B: every host
+/// sends 4 MB to the next leaf but one.
+#[test]
+fn a_permutation_over_spines_drops_nothing() {
+    let drawn = Drawn {
+        seed: 1,
+        leaves: vec![8; 16],
+        spines: 8,
+        host_link: (100, 1_000),
+        links: vec![(100, 1_000)],
+        payload: 1_000,
+        transport: "cc: none".to_owned(),
+        shared: 0,
+        flows: (0..128)
+            .map(|host| (host / 8, 1, host % 8, 4_000_000, 0))
+            .collect(),
+    };
+    let run = simulate(&drawn.plan(12_000_000), 0, 1);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    assert!(run.pfc().count() > 0, "hosts are paused");
+    assert_eq!((run.outcome.work.drops, run.go_backs()), (0, (0, 0)));
+}
