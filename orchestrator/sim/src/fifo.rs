@@ -6,35 +6,29 @@
 
 use crate::{network::count, packet::Packet, time::SimTime};
 
-/// A packet on a wire: 28 bytes. In an egress queue it is a [`Packet`] alone.
+/// A packet on a wire: 32 bytes. In an egress queue it is a [`Packet`] alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WirePacket {
-    /// Arrival in two halves, since a `u64` would pad the struct to 32 bytes.
-    at: [u32; 2],
+    at: SimTime,
     /// The packet.
     pub packet: Packet,
 }
 
-const _: () = assert!(size_of::<WirePacket>() == 28);
+const _: () = assert!(size_of::<WirePacket>() == 32);
 
 impl WirePacket {
     /// Creates a packet that arrives at `at`.
     #[inline]
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the halves")]
     pub const fn new(at: SimTime, packet: Packet) -> Self {
-        let picos = at.picos();
-        Self {
-            at: [(picos >> 32) as u32, picos as u32],
-            packet,
-        }
+        Self { at, packet }
     }
 
     /// Returns the arrival.
     #[inline]
     #[must_use]
     pub const fn at(&self) -> SimTime {
-        SimTime::from_picos((self.at[0] as u64) << 32 | self.at[1] as u64)
+        self.at
     }
 }
 

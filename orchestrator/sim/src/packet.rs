@@ -38,12 +38,12 @@ impl Kind {
     }
 }
 
-/// A packet of 20 bytes, since millions are under way at once.
+/// A packet of 24 bytes, since millions are under way at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// Low 32 bits of the time in nanoseconds at which the data packet was sent; with telemetry, the
-    /// slot of its telemetry in the partition.
-    pub stamp: u32,
+    /// Time in nanoseconds at which the data packet was sent; with telemetry, the slot of its telemetry in
+    /// the partition.
+    pub stamp: u64,
     /// Index among the run's flows.
     pub flow: u32,
     /// Number of the packet in its flow; for an ACK or NACK, the number expected next.
@@ -60,7 +60,7 @@ pub struct Packet {
     bits: u8,
 }
 
-const _: () = assert!(size_of::<Packet>() == 20);
+const _: () = assert!(size_of::<Packet>() == 24);
 
 impl Default for Packet {
     fn default() -> Self {
@@ -78,7 +78,7 @@ const CUTS_SHIFT: u32 = 5;
 impl Packet {
     /// Creates an unmarked packet of `class`.
     #[must_use]
-    pub const fn new(kind: Kind, class: u8, flow: u32, seq: u32, bytes: u16, stamp: u32) -> Self {
+    pub const fn new(kind: Kind, class: u8, flow: u32, seq: u32, bytes: u16, stamp: u64) -> Self {
         Self {
             stamp,
             flow,
@@ -96,6 +96,13 @@ impl Packet {
     pub const fn to_host(mut self, host: u16) -> Self {
         self.to = host;
         self
+    }
+
+    /// Returns the slot of the packet's telemetry in the partition.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "a slot has 32 bits")]
+    pub const fn telemetry_slot(&self) -> u32 {
+        self.stamp as u32
     }
 
     /// Returns the class, less than [`CLASSES`].

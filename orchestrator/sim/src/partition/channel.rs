@@ -19,7 +19,7 @@ pub struct Channel {
 /// reuses emptied ones.
 pub(super) type Batch = Vec<WirePacket>;
 
-/// Packets in a batch: 28 kB.
+/// Packets in a batch: 32 kB.
 const BATCH_PACKETS: usize = 1_024;
 
 /// Emptied batches that a partition keeps.
@@ -79,7 +79,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
                 if Self::carries_telemetry(packet.packet.kind)
                     && let Some(telemetry) = telemetry.next()
                 {
-                    packet.packet.stamp = self.telemetry.insert(telemetry);
+                    packet.packet.stamp = self.telemetry.insert(telemetry).into();
                 }
                 self.put_on_wire(channel.port, packet);
             }

@@ -150,7 +150,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             queue_bytes,
             rate_bps: egress.rate.get(),
         };
-        if let Some(telemetry) = self.telemetry.get_mut(packet.stamp) {
+        if let Some(telemetry) = self.telemetry.get_mut(packet.telemetry_slot()) {
             telemetry.push(hop);
         }
     }

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use lab_records::StoryEvent;
+use lab_units::Nanos;
 
 use super::{
     Partition, Telemetry,
@@ -108,9 +109,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             self.nic(flow.src).scheduler.deactivate(slot);
         }
         let stamp = if C::HAS_INT {
-            self.telemetry.insert(Telemetry::default())
+            self.telemetry.insert(Telemetry::default()).into()
         } else {
-            low_nanos(now)
+            now.nanos_trunc().get()
         };
         let wire_bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
         let to = self.world.network.nodes[flow.dst as usize].host;
@@ -247,14 +248,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 }
 
-/// Low 32 bits of `now` in nanoseconds, as packets carry it.
-#[expect(clippy::cast_possible_truncation, reason = "the low bits")]
-const fn low_nanos(now: SimTime) -> u32 {
-    now.nanos_trunc().get() as u32
-}
-
-/// Time from `stamp` of [`low_nanos`] until `now`: whole nanoseconds, up to 4.29 s.
-fn since(stamp: u32, now: SimTime) -> SimTime {
-    let nanos = low_nanos(now).wrapping_sub(stamp);
-    SimTime::from(lab_units::Nanos::new(u64::from(nanos)))
+/// Time from a packet's stamp until `now`, in whole nanoseconds as TIMELY's NICs take it.
+fn since(stamp: u64, now: SimTime) -> SimTime {
+    let sent = Nanos::new(stamp);
+    now.nanos_trunc().saturating_sub(sent).into()
 }

@@ -193,7 +193,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Removes and returns the telemetry of `packet`, if the packet carries any.
     pub(super) fn take_telemetry(&mut self, packet: &Packet) -> Option<Telemetry> {
         Self::carries_telemetry(packet.kind)
-            .then(|| self.telemetry.remove(packet.stamp))
+            .then(|| self.telemetry.remove(packet.telemetry_slot()))
             .flatten()
     }
 }

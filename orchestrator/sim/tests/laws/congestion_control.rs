@@ -170,3 +170,18 @@ fn timelys_round_trip_is_the_paths() {
     assert_eq!(changes("t_low: 11 ms, t_high: 15 ms"), 0);
     assert!(changes("t_low: 8 ms, t_high: 9 ms") > 0);
 }
+
+/// A round trip of 5.000005 s is above a threshold of 4 s: each segment's rate is 1 − 0.8 · (1 − 4 / 5) = 0.84 of
+/// the one before, from the line rate on. In 32 bits of nanoseconds it would be 0.705 s, below the lower threshold.
+#[test]
+fn timelys_round_trip_may_take_seconds() {
+    let transport = "transport: { cc: { timely: { t_low: 1 s, t_high: 4 s, min_rtt: 5 s } } }";
+    let text = pair("size: 200 kB", "", transport).replace("delay: 5 ms", "delay: 2500 ms");
+    let run = simulate_text(&text);
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    let mut changes = run
+        .flow_events(0)
+        .filter(|event| event.event == StoryEvent::RateSet);
+    let first = changes.next().and_then(|event| event.rate).expect("a cut");
+    assert!(first.abs_diff(84_000_000_000) < 1_000_000, "{first} bit/s");
+}
