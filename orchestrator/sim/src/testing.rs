@@ -4,7 +4,7 @@ use lab_plan::{Engine, Plan, PlanOptions};
 use lab_units::BitsPerSec;
 
 use crate::{
-    cc::{Ack, QpFacts},
+    cc::{Ack, PathFacts, QpFacts},
     time::SimTime,
 };
 
@@ -52,7 +52,6 @@ pub(crate) fn qp_facts(base_rtt: u64, full_window: u64) -> QpFacts {
     QpFacts {
         line_rate: gbit(100),
         base_rtt: SimTime::from_micros(base_rtt),
-        least_rtt: SimTime::from_micros(base_rtt),
         full_window,
         payload_bytes: 1_000,
     }
@@ -67,5 +66,6 @@ pub(crate) fn ack(acked_bytes: u64, next_bytes: u64) -> Ack<'static> {
         is_marked: false,
         round_trip: SimTime::ZERO,
         hops: &[],
+        path: PathFacts::default(),
     }
 }

@@ -12,7 +12,8 @@
 //! A mark cuts the rate, `R ← R · (1 − α / 2)`, at least the minimum rate. The next cut waits
 //! until all data sent before this one is acknowledged. A window that ends outside of such a wait raises
 //! the rate, at most to the line rate: by a given rate in the artifact, by RFC 5681 by one packet per
-//! round trip, which is a rate of one payload per base round trip.
+//! round trip, which is a rate of one payload in the round trip of the ACK that ended the window. A window in
+//! packets needs no base RTT, and neither does this rate: a flow's other paths do not change it.
 //!
 //! There is no window form: the plan's window is proportional to `R` anyway.
 //!
@@ -36,6 +37,7 @@ use crate::time::SimTime;
 pub struct Parameters {
     /// g.
     gain: f64,
+    /// Raise per window; `None`: a packet per round trip.
     additive: Option<BitsPerSec>,
     reacts_to_loss: bool,
     min_rate: BitsPerSec,
@@ -57,11 +59,9 @@ impl From<&DctcpConfig> for Parameters {
 pub struct Dctcp {
     rate: BitsPerSec,
     line: BitsPerSec,
-    /// Raise per window.
-    additive: BitsPerSec,
     /// α.
     alpha: f64,
-    payload: u64,
+    payload: u32,
     /// The window ends with an acknowledgement above this; 0 before the first.
     window_end: u64,
     /// Number of packets in the window.
@@ -77,15 +77,12 @@ pub struct Dctcp {
 impl CongestionControl for Dctcp {
     type Parameters = Parameters;
 
-    fn new(parameters: &Parameters, facts: QpFacts, _: SimTime) -> Self {
+    fn new(_: &Parameters, facts: QpFacts, _: SimTime) -> Self {
         Self {
             rate: facts.line_rate,
             line: facts.line_rate,
-            additive: parameters
-                .additive
-                .unwrap_or_else(|| packet_in(facts.payload_bytes, facts.least_rtt)),
             alpha: 1.0,
-            payload: facts.payload_bytes.max(1).into(),
+            payload: facts.payload_bytes.max(1),
             window_end: 0,
             packets: 0,
             marks: 0,
@@ -112,7 +109,9 @@ impl CongestionControl for Dctcp {
             self.cut(1.0 - self.alpha / 2.0, parameters);
         }
         if is_window_over && self.cut_until.is_none() {
-            self.rate = plus(self.rate, self.additive).min(self.line);
+            let additive = parameters.additive;
+            let raise = additive.unwrap_or_else(|| packet_in(self.payload, ack.round_trip));
+            self.rate = plus(self.rate, raise).min(self.line);
         }
     }
 
@@ -131,16 +130,17 @@ impl CongestionControl for Dctcp {
 
 impl Dctcp {
     fn end_window(&mut self, ack: &Ack<'_>, parameters: &Parameters) {
+        let payload = u64::from(self.payload);
         let is_first = self.window_end == 0;
         self.window_end = ack.next_bytes;
         if is_first {
-            self.packets = ack.next_bytes / self.payload + 1;
+            self.packets = ack.next_bytes / payload + 1;
             return;
         }
         let share = (count(self.marks) / count(self.packets)).min(1.0);
         self.alpha = (1.0 - parameters.gain) * self.alpha + parameters.gain * share;
         self.marks = 0;
-        self.packets = ack.next_bytes.saturating_sub(ack.acked_bytes) / self.payload + 1;
+        self.packets = ack.next_bytes.saturating_sub(ack.acked_bytes) / payload + 1;
     }
 
     fn cut(&mut self, share: f64, parameters: &Parameters) {
@@ -167,13 +167,14 @@ mod tests {
     }
 
     fn new_control(parameters: &Parameters) -> Dctcp {
-        let facts = qp_facts(80, 1_000_000);
+        let facts = qp_facts(1_000, 1_000_000);
         Dctcp::new(parameters, facts, SimTime::ZERO)
     }
 
     fn acked(control: &mut Dctcp, packets: [u64; 2], is_marked: bool, parameters: &Parameters) {
         let ack = Ack {
             is_marked,
+            round_trip: SimTime::from_micros(80),
             ..ack(packets[0] * 1_000, packets[1] * 1_000)
         };
         control.on_ack(SimTime::ZERO, &ack, parameters);

@@ -30,6 +30,15 @@
 //! artifact the window is the plan's in proportion to the rate, `T` is the same for all QPs, its
 //! bandwidth-delay product wraps, and the telemetry's fields wrap: see `int`.
 //!
+//! The paper's network has one `T`, and paths of which one is a hundred times as long as another have not. So `T`
+//! is that of the path which the ACK's telemetry is of: the delays of its links there and back and the time to
+//! send a packet and its ACK. No host knows its path before its first ACK; until then `T` is that of the longest
+//! candidate, so that a QP starts at line rate, as published, for the round trip until it knows.
+//!
+//! Telemetry of another path, which its identifier tells, replaces what is known of the one before, and `U` starts
+//! again (section 4.1 of the paper: the sender throws away the records and builds new ones). The artifact's header
+//! has no such identifier: there only another number of hops is another path.
+//!
 //! A hop whose clock has not moved is ignored. The artifact divides by zero when two ACKs meet a hop
 //! exactly 2^24 ns apart, and the QP's `U` is not a number from then on.
 //!
@@ -39,11 +48,14 @@ use lab_plan::{Semantics, frame, transport::HpccConfig};
 use lab_units::BitsPerSec;
 
 use super::{
-    Ack, CongestionControl, ExtraBytes, IntHop, QpFacts,
+    Ack, CongestionControl, ExtraBytes, IntHop, PathFacts, QpFacts,
     int::{self, Passage},
     rate::{bounded, count, float, over, plus},
 };
-use crate::time::SimTime;
+use crate::{
+    semantics::{Paper, SemanticsRules},
+    time::SimTime,
+};
 
 /// Parameters of [`Hpcc`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +95,10 @@ pub struct Hpcc {
     utilisation: f64,
     /// Bandwidth-delay product in bytes: `B · T` of the NIC.
     full_window: u64,
+    /// T.
     base_rtt: SimTime,
+    /// Path of the last telemetry; `None` before the first.
+    path: Option<u32>,
     /// Number of additive raises since the last multiplicative step.
     stage: u32,
     /// The round trip ends with an acknowledgement above this; 0 before the first.
@@ -125,6 +140,7 @@ impl CongestionControl for Hpcc {
             utilisation: 1.0,
             full_window: facts.full_window.max(1),
             base_rtt: facts.base_rtt,
+            path: None,
             stage: 0,
             update_after: 0,
             has_window: parameters.semantics == Semantics::Paper,
@@ -148,8 +164,11 @@ impl CongestionControl for Hpcc {
         if ack.hops.is_empty() {
             return;
         }
-        if self.hops.len() != ack.hops.len() {
-            // The first telemetry, or that of another path.
+        let is_path_new = match parameters.semantics {
+            Semantics::Paper => self.is_path_new(&ack.path),
+            Semantics::Artifact => self.hops.len() != ack.hops.len(),
+        };
+        if is_path_new {
             self.hops.clear();
             self.hops.extend_from_slice(ack.hops);
             self.update_after = self.update_after.max(ack.next_bytes);
@@ -168,6 +187,19 @@ impl CongestionControl for Hpcc {
 }
 
 impl Hpcc {
+    /// Sets `T` to that of the path taken; true if that path is another than the last one, or the first.
+    fn is_path_new(&mut self, path: &PathFacts) -> bool {
+        if path.base_rtt != self.base_rtt {
+            self.base_rtt = path.base_rtt;
+            self.full_window = Paper::bdp(path.base_rtt, self.line).max(1);
+        }
+        let is_new = self.path.replace(path.id) != Some(path.id);
+        if is_new {
+            self.utilisation = 1.0;
+        }
+        is_new
+    }
+
     /// Updates `U` from the hops' telemetry (lines 2 to 11).
     fn measure(&mut self, hops: &[IntHop], parameters: &Parameters) {
         let mut max: Option<(f64, u64)> = None;
@@ -231,6 +263,11 @@ mod tests {
     /// 10 µs at 100 Gbit/s.
     const FULL_WINDOW: u64 = 125_000;
 
+    const PATH: PathFacts = PathFacts {
+        id: 1,
+        base_rtt: SimTime::from_micros(10),
+    };
+
     fn published() -> Parameters {
         Parameters::new(&HpccConfig::PAPER, Semantics::Paper)
     }
@@ -279,6 +316,7 @@ mod tests {
             };
             let ack = Ack {
                 hops: &[self.hop],
+                path: PATH,
                 ..ack(acked_bytes, next_bytes)
             };
             control.on_ack(SimTime::ZERO, &ack, parameters);
@@ -399,10 +437,54 @@ mod tests {
         port.ack(&mut control, [0, 0, 0], &parameters);
         let ack = Ack {
             hops: &[port.hop; 3],
+            path: PathFacts { id: 2, ..PATH },
             ..ack(2_000, 3_000)
         };
         control.on_ack(SimTime::ZERO, &ack, &parameters);
         assert_eq!((control.hops.len(), control.utilisation), (3, 1.0));
+    }
+
+    /// The port of the new path has sent 10 GB before. Their difference to the old port's counter would be a
+    /// utilisation of 80,000. Right: the first ACK only stores the counter, and the second finds a fifth of what
+    /// the link carries in a tenth of T, as in
+    /// [`a_measurement_counts_for_its_share_of_the_round_trip`].
+    #[test]
+    fn counters_of_another_path_of_as_many_hops_are_not_subtracted() {
+        let parameters = published();
+        let (mut control, mut port) = (new_control(&parameters), Port::default());
+        port.ack(&mut control, [0, 0, 0], &parameters);
+        let rates = [(1, 10_000_000_000), (2, 10_000_002_500)].map(|(micros, tx_bytes)| {
+            let hop = IntHop {
+                time: SimTime::from_micros(micros),
+                tx_bytes,
+                queue_bytes: 0,
+                rate_bps: LINE,
+            };
+            let ack = Ack {
+                hops: &[hop],
+                path: PathFacts { id: 2, ..PATH },
+                ..ack(1_000 + micros, 3_000)
+            };
+            control.on_ack(SimTime::ZERO, &ack, &parameters);
+            control.rate.get()
+        });
+        assert_eq!(rates, [LINE; 2]);
+        assert!((control.utilisation - (0.9 + 0.1 * 0.2)).abs() < 1e-12);
+    }
+
+    /// At 100 Gbit/s 10 µs are 125,000 B: the longest candidate's window of 3.125 GB is that of the path taken from
+    /// the first ACK on, and a queue of 12,500 B a tenth of it.
+    #[test]
+    fn the_base_rtt_is_that_of_the_path_taken() {
+        let parameters = published();
+        let facts = qp_facts(250_000, 3_125_000_000);
+        let mut control = Hpcc::new(&parameters, facts, SimTime::ZERO);
+        let mut port = Port::default();
+        assert_eq!(control.window_bytes(), Some(3_125_000_000));
+        port.ack(&mut control, [0, 0, 12_500], &parameters);
+        assert_eq!(control.window_bytes(), Some(FULL_WINDOW));
+        port.ack(&mut control, [10, FULL_WINDOW, 12_500], &parameters);
+        assert!((control.utilisation - 1.1).abs() < 1e-12);
     }
 
     #[test]

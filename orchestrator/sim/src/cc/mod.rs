@@ -39,12 +39,9 @@ use crate::time::SimTime;
 pub struct QpFacts {
     /// Rate of the host's NIC, which is a QP's first rate.
     pub line_rate: BitsPerSec,
-    /// Round-trip time of an empty network: the longest of the flow's paths, or the plan's longest
-    /// (`semantics: artifact`).
+    /// Round-trip time of an empty network: the longest of the flow's paths, since no host knows which of
+    /// them its first packet takes, or the plan's longest (`semantics: artifact`).
     pub base_rtt: SimTime,
-    /// Round-trip time of an empty network on the flow's path of the least delay, or the plan's longest
-    /// (`semantics: artifact`).
-    pub least_rtt: SimTime,
     /// Bandwidth-delay product in bytes of `base_rtt` and `line_rate`, or the plan's largest
     /// (`semantics: artifact`).
     pub full_window: u64,
@@ -65,6 +62,17 @@ pub struct IntHop {
     pub rate_bps: u64,
 }
 
+/// Path that a data packet and its answer took, as telemetry tells it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct PathFacts {
+    /// Identifier of the data packet's path: paths that differ in a switch port have different ones. The
+    /// paper's header has the XOR of the switches' numbers, of 12 bits.
+    pub id: u32,
+    /// Round-trip time of an empty network: delays of all links, there and back, and the time to send the
+    /// packets.
+    pub base_rtt: SimTime,
+}
+
 /// An acknowledgement that reached the sender, by an ACK or a NACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
@@ -80,6 +88,8 @@ pub struct Ack<'a> {
     pub round_trip: SimTime,
     /// Telemetry of the switches on the path, first hop first; empty without `HAS_INT`.
     pub hops: &'a [IntHop],
+    /// Path of `hops`; default without `HAS_INT`.
+    pub path: PathFacts,
 }
 
 /// Notification of marks from receiver to sender.

@@ -151,7 +151,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             rate_bps: egress.rate.get(),
         };
         if let Some(telemetry) = self.telemetry.get_mut(packet.telemetry_slot()) {
-            telemetry.push(hop);
+            telemetry.push(port, hop);
         }
     }
 
@@ -170,9 +170,15 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return self.drop_packet(port, &packet);
         }
         packet.set_cut_count(egress.cuts);
+        let empty_link = time + egress.delay;
         let packet = WirePacket::new(egress.busy_until + egress.delay, packet);
-        let peer = egress.peer;
-        match egress.channel {
+        let (peer, channel) = (egress.peer, egress.channel);
+        if Self::carries_telemetry(packet.packet.kind)
+            && let Some(telemetry) = self.telemetry.get_mut(packet.packet.telemetry_slot())
+        {
+            telemetry.path.base_rtt += empty_link;
+        }
+        match channel {
             None => self.put_on_wire(peer, packet),
             Some(channel) => self.send_to_channel(channel, packet),
         }

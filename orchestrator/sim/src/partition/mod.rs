@@ -47,7 +47,7 @@ use self::{
 };
 pub use self::{channel::Channel, timers::MAX_TIMEOUTS};
 use crate::{
-    cc::{CongestionControl, IntHop},
+    cc::{CongestionControl, IntHop, PathFacts},
     event::{Event, EventKind, EventQueue},
     fifo::{Pool, WirePacket},
     mmu::Mmu,
@@ -131,13 +131,19 @@ pub struct Work {
 pub struct Telemetry {
     hops: [IntHop; MAX_HOPS],
     count: u8,
+    path: PathFacts,
 }
 
 /// Maximum number of switches whose telemetry a packet keeps: seven datacenters and their fabrics.
 const MAX_HOPS: usize = 12;
 
+/// Factor of FNV-1a in 32 bits, by which the ports of a path become its identifier.
+const PATH_PRIME: u32 = 16_777_619;
+
 impl Telemetry {
-    fn push(&mut self, hop: IntHop) {
+    /// Adds what the switch port `port` writes.
+    fn push(&mut self, port: u32, hop: IntHop) {
+        self.path.id = (self.path.id ^ port).wrapping_mul(PATH_PRIME);
         if let Some(free) = self.hops.get_mut(usize::from(self.count)) {
             *free = hop;
             self.count += 1;

@@ -15,7 +15,7 @@ use super::{
     qp::{self, Qp},
 };
 use crate::{
-    cc::{Ack, CongestionControl, QpFacts},
+    cc::{Ack, CongestionControl, PathFacts, QpFacts},
     event::EventKind,
     network::{WireClock, count},
     packet::{DATA_CLASS, Kind, Packet},
@@ -42,7 +42,6 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let facts = QpFacts {
             line_rate,
             base_rtt: self.world.common_base_rtt.unwrap_or(flow.base_rtt),
-            least_rtt: self.world.common_base_rtt.unwrap_or(flow.least_rtt),
             full_window: match self.world.common_base_rtt {
                 Some(_) => self.world.largest_window,
                 None => S::bdp(flow.base_rtt, line_rate),
@@ -158,6 +157,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             is_marked: packet.echoes_mark(),
             round_trip: since(packet.stamp, now),
             hops: telemetry.as_ref().map_or(&[], Telemetry::hops),
+            path: telemetry
+                .as_ref()
+                .map_or_else(PathFacts::default, |it| it.path),
         };
         qp.control.on_ack(now, &ack, parameters);
         if packet.kind == Kind::Nack {

@@ -36,8 +36,6 @@ pub struct SimFlow {
     pub bytes: u64,
     /// Start.
     pub start: SimTime,
-    /// Round-trip time on the path of the least delay.
-    pub least_rtt: SimTime,
     /// Longest round-trip time among the paths that the flow may take.
     pub base_rtt: SimTime,
     /// Bytes of each message; of the whole flow under [`HostProfile::Rnic`].
@@ -105,7 +103,6 @@ pub(super) fn flows(
             packets: u32::try_from(u64::from(messages) * message_packets).map_err(too_long)?,
             bytes,
             start: flow.start_ns.into(),
-            least_rtt: flow.base_rtt_ns.into(),
             base_rtt: detours.longest_round_trip(flow).into(),
             message_bytes: message_bytes.get(),
             message_packets: u32::try_from(message_packets).map_err(too_long)?,

@@ -185,3 +185,83 @@ fn timelys_round_trip_may_take_seconds() {
     let first = changes.next().and_then(|event| event.rate).expect("a cut");
     assert!(first.abs_diff(84_000_000_000) < 1_000_000, "{first} bit/s");
 }
+
+/// One flow of 100 MB from a host of 100 Gbit/s over a path of 50 Gbit/s and 1 ms, beside which there is a path of
+/// 250 ms if `has_other`. The policy takes the path of the least delay.
+fn beside_a_long_path(has_other: bool) -> Run {
+    let (dc3, links) = match has_other {
+        false => ("", ""),
+        true => (
+            "{ name: dc3 }, ",
+            "
+    - { between: [dc1, dc3], rate: 50 Gbit, delay: 125 ms }
+    - { between: [dc3, dc4], rate: 50 Gbit, delay: 125 ms }",
+        ),
+    };
+    simulate_text(&format!(
+        "
+name: beside
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2 }}, {dc3}{{ name: dc4, hosts: 1 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 50 Gbit, delay: 500 us }}
+    - {{ between: [dc2, dc4], rate: 50 Gbit, delay: 500 us }}{links}
+traffic:
+  - flows: [{{ from: dc1/h1, to: dc4/h1, size: 100 MB }}]
+policies: [ucmp: {{ ageing: false }}]
+transport: {{ cc: hpcc, window: none }}
+"
+    ))
+}
+
+/// The host sends at line rate for a round trip of 2.006 ms, 25.1 MB, and then has at most the path's window of
+/// 25.1 MB of payload under way, 25.8 MB with headers and telemetry. 12.5 MB of it are on the path, which leaves
+/// 13.3 MB for the queue; with a base RTT of 500 ms all 100 MB would leave at line rate, and half of them wait.
+#[test]
+fn a_path_that_no_flow_takes_does_not_change_hpcc() {
+    let [alone, beside] = [false, true].map(|has_other| {
+        let run = beside_a_long_path(has_other);
+        let longest = run.ports().map(|port| port.counts.peak_bytes).max();
+        (run.end_of(0), longest)
+    });
+    assert_eq!(alone, beside);
+    assert!(alone.1 <= Some(13_300_000), "{alone:?}");
+}
+
+/// The flow from h1 takes the path over dc2, is cut off there at 90 ms and moves to the path over dc3, of as many
+/// switches and idle, whose ports sent 400 MB for h2 before, while dc2 was cut off. The difference of the counters
+/// of dc2's path and dc3's is no traffic: HPCC aims at 95 % of the link, and its rate stays near that after the
+/// round trip of 8 ms in which it hears of the new path.
+#[test]
+fn hpcc_keeps_its_rate_on_an_idle_path_whose_ports_sent_much_before() {
+    let flap = |at: u32, is_down: bool| {
+        let state = if is_down { "down" } else { "up" };
+        ["dc1", "dc4"].map(|end| format!("{{ at: {at} ms, link: [{end}, dc2], {state}: true }}"))
+    };
+    let faults = [flap(0, true), flap(60, false), flap(90, true)].concat();
+    let run = simulate_text(&format!(
+        "
+name: moved
+topology:
+  dcs: [{{ name: dc1, hosts: 2 }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4, hosts: 2 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms }}
+    - {{ between: [dc2, dc4], rate: 100 Gbit, delay: 1 ms }}
+    - {{ between: [dc1, dc3], rate: 100 Gbit, delay: 2 ms }}
+    - {{ between: [dc3, dc4], rate: 100 Gbit, delay: 2 ms }}
+traffic:
+  - flows:
+      - {{ from: dc1/h2, to: dc4/h2, size: 400 MB, start: 1 ms }}
+      - {{ from: dc1/h1, to: dc4/h1, size: 500 MB, start: 70 ms }}
+policies: [ucmp: {{ ageing: false }}]
+transport: {{ cc: hpcc, window: none, retransmit_timeout: 20 ms }}
+faults: [{}]
+",
+        faults.join(", ")
+    ));
+    assert_eq!(run.outcome.reason, EndReason::Finished);
+    let late = |at: u64| at > 98 * MILLI;
+    let rates = run.flow_events(1).filter(|event| late(event.at.picos()));
+    let slowest = rates.filter_map(|event| event.rate).min();
+    assert!(slowest >= Some(90_000_000_000), "{slowest:?} bit/s");
+}
