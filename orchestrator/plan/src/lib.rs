@@ -110,6 +110,7 @@ pub use graph::render_svg;
 pub use model::*;
 pub use paper_units::PaperUnits;
 pub use resolve::{PlanOptions, resolve};
+pub use sample::generator;
 pub use sampled_rates::SampledRates;
 pub use source_port::{flow_labels, source_ports};
 pub use table::render_table;

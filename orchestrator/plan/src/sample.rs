@@ -32,11 +32,7 @@ impl Stream {
             "lcmp-lab flows 1|{}|{}|{}|{}|{}",
             name.seed, name.repetition, name.traffic, name.host, name.quantity
         );
-        let digest: [u8; 32] = Sha256::digest(text).into();
-        let (state, _) = digest
-            .split_first_chunk()
-            .expect("a digest has over 16 bytes");
-        Self(Pcg64Mcg::new(u128::from_be_bytes(*state)))
+        Self(generator(&text))
     }
 
     /// A uniform number of all 64-bit ones.
@@ -64,6 +60,20 @@ impl Stream {
     fn fraction(&mut self) -> f64 {
         float(self.uniform() >> 11) / float(1 << 53)
     }
+}
+
+/// Returns the generator of the stream named `name`: PCG-64-MCG, its state the first half of SHA-256 of the
+/// name.
+///
+/// # Panics
+/// Never: a digest has 32 bytes.
+#[must_use]
+pub fn generator(name: &str) -> Pcg64Mcg {
+    let digest: [u8; 32] = Sha256::digest(name).into();
+    let (state, _) = digest
+        .split_first_chunk()
+        .expect("a digest has over 16 bytes");
+    Pcg64Mcg::new(u128::from_be_bytes(*state))
 }
 
 /// `value` as a float; exact up to 2^53, to the nearest above.

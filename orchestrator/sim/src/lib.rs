@@ -8,6 +8,7 @@
 //! - [`packet`][], [`fifo`][], [`wire`][]: packets, their queues, and those on a link
 //! - [`network`][], [`world`][]: the plan in the simulator's numbering
 //! - [`port`][], [`mmu`][]: queues, ECN marks, shared buffers, PFC
+//! - [`dice`][]: random numbers of losses and marks
 //! - [`cc`][]: congestion control of a sending QP
 //! - [`te`][]: TE controller
 //! - [`semantics`][]: rules of the paper and of the artifact
@@ -23,6 +24,7 @@
 //! - [`estimate`][]: cost of a simulation before it runs
 
 pub mod cc;
+pub mod dice;
 pub mod error;
 pub mod estimate;
 pub mod event;

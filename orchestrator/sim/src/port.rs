@@ -3,10 +3,9 @@
 use lab_dcqcn::congestion::{self, CongestionPoint, MAX_THRESHOLD};
 use lab_plan::{EcnPlan, Link, Role};
 use lab_units::{BitsPerSec, Ratio};
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
 
 use crate::{
+    dice::Dice,
     fifo::{Fifo, Pool, WirePacket},
     network::{PortFacts, WireClock},
     packet::{CLASSES, CONTROL, Packet, STRICT},
@@ -64,7 +63,7 @@ pub struct Port {
     pub congestion: Option<CongestionPoint>,
     /// Loss probability of the wire from this port, times 2^32.
     loss: u64,
-    random: Pcg64Mcg,
+    dice: Dice,
     /// Counters since the run's start.
     pub counts: Counts,
 }
@@ -101,9 +100,9 @@ fn congestion_point(plan: &EcnPlan) -> CongestionPoint {
 }
 
 impl Port {
-    /// Creates the port of `facts` on a node of `role` with an RNG of `seed`.
+    /// Creates the port of `facts` on a node of `role`.
     #[must_use]
-    pub fn new(link: &Link, facts: &PortFacts, role: Role, seed: u64) -> Self {
+    pub fn new(link: &Link, facts: &PortFacts, role: Role, dice: Dice) -> Self {
         let wire = &link.emu;
         Self {
             node: facts.node,
@@ -129,7 +128,7 @@ impl Port {
             cuts: 0,
             congestion: wire.ecn.as_ref().map(congestion_point),
             loss: times_2_32(wire.loss),
-            random: Pcg64Mcg::seed_from_u64(seed),
+            dice,
             counts: Counts::default(),
         }
     }
@@ -253,7 +252,7 @@ impl Port {
         let dice = if is_certain {
             0
         } else {
-            self.random.next_u32()
+            self.dice.mark()
         };
         congestion::is_marked(&point, queue_bytes, dice)
     }
@@ -261,7 +260,7 @@ impl Port {
     /// Decides if the wire loses a packet.
     #[inline]
     pub fn loses_packet(&mut self) -> bool {
-        self.loss > 0 && u64::from(self.random.next_u32()) < self.loss
+        self.loss > 0 && u64::from(self.dice.loss()) < self.loss
     }
 }
 
@@ -278,7 +277,8 @@ mod tests {
         let facts = crate::network::Network::new(&plan)
             .expect("a network")
             .ports[0];
-        let mut port = Port::new(&plan.links[0], &facts, Role::DciSwitch, 1);
+        let dice = Dice::of(&plan, 0, facts.plan);
+        let mut port = Port::new(&plan.links[0], &facts, Role::DciSwitch, dice);
         port.congestion = Some(CongestionPoint {
             k_min: 1_000,
             k_max: 3_000,
@@ -313,6 +313,18 @@ mod tests {
         assert_eq!(port.next_class(), Some(STRICT));
         port.ready = 0b1000;
         assert_eq!(port.next_class(), None);
+    }
+
+    /// Half of the packets are lost; a port that also marks between its thresholds loses the same ones.
+    #[test]
+    fn marks_change_no_loss() {
+        let lost = |is_marked: bool| {
+            let mut port = port();
+            port.loss = 1 << 31;
+            let decide = |_| (is_marked && port.marks_packet(2_000), port.loses_packet()).1;
+            (0..100).map(decide).collect::<Vec<_>>()
+        };
+        assert_eq!(lost(true), lost(false));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     cc::CongestionControl,
+    dice::Dice,
     event::{EventKind, EventQueue},
     fifo::Pool,
     mmu::{IngressFacts, Mmu},
@@ -101,10 +102,9 @@ fn make_port<S: SemanticsRules, C: CongestionControl>(
     facts: &PortFacts,
 ) -> Port {
     let link = &world.plan.links[facts.plan.link().index()];
-    // Each port has its own RNG stream, so that events at one port do not change another port's.
-    let seed = world.plan.seed ^ (u64::from(facts.plan.0) + 1) << 32;
     let role = world.network.nodes[facts.node as usize].role;
-    let mut port = Port::new(link, facts, role, seed);
+    let dice = Dice::of(world.plan, world.repetition, facts.plan);
+    let mut port = Port::new(link, facts, role, dice);
     if world.transport.pfc || S::PORT_LIMIT_BYTES.is_some() {
         port.limit = S::PORT_LIMIT_BYTES.unwrap_or(u64::MAX);
     }

@@ -34,6 +34,8 @@ use crate::{
 pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     /// The plan.
     pub plan: &'p Plan,
+    /// Repetition, from 0.
+    pub repetition: u32,
     /// Network.
     pub network: Network,
     /// Flows of the repetition, in the order of their starts.
@@ -130,6 +132,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
             common_base_rtt: identities.common_base_rtt,
             largest_window: identities.largest_window,
             plan,
+            repetition,
             network,
             flows,
             policy: RunPolicy::of(&run.policy)?,

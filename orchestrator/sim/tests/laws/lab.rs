@@ -95,13 +95,22 @@ pub fn simulate(plan: &Plan, policy: usize, threads: usize) -> Run {
 
 /// Runs a policy of a plan until a time in picoseconds.
 pub fn simulate_until(plan: &Plan, policy: usize, threads: usize, until: u64) -> Run {
+    simulate_job(Job::new(plan, policy, 0), threads, until)
+}
+
+/// Runs a repetition of the only policy of a plan on one thread, for at most a minute of virtual time.
+pub fn simulate_repetition(plan: &Plan, repetition: u32) -> Run {
+    simulate_job(Job::new(plan, 0, repetition), 1, 60_000 * MILLI)
+}
+
+fn simulate_job(job: Job<'_>, threads: usize, until: u64) -> Run {
     let options = RunOptions {
         threads,
         until: Some(SimTime::from_picos(until)),
         trace_filter: TraceFilter::All,
     };
     let mut log = Log::default();
-    let outcome = run(Job::new(plan, policy, 0), &options, &mut log).expect("a simulation");
+    let outcome = run(job, &options, &mut log).expect("a simulation");
     Run {
         trace: log.0,
         outcome,

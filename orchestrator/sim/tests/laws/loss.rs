@@ -3,7 +3,9 @@
 use lab_records::StoryEvent;
 use lab_sim::EndReason;
 
-use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, Run, pair, simulate_text};
+use crate::lab::{
+    ACK, HOST_DELAY, MILLI, PACKET, Run, pair, plan, simulate_repetition, simulate_text,
+};
 
 /// Runs a flow of `packets` over a link of 5 ms.
 fn run(packets: u64, transport: &str, faults: &str) -> Run {
@@ -189,4 +191,40 @@ transport: {{ {transport} }}
             assert_eq!(run.count(0, StoryEvent::Finished), 1, "{transport}");
         }
     }
+}
+
+/// Four repetitions of a flow of 10 MB over a link that loses 1 % and marks every other packet of a queue.
+///
+/// A repetition loses each of at least 2,442 packets with its own chance: that two lose the same ones has a
+/// probability under 0.99^(2 · 2,442) = 10^-21, so each repetition has its own FCT and its own marks.
+#[test]
+fn each_repetition_draws_its_own_losses_and_marks() {
+    let plan = plan(
+        "
+name: repetitions
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links:
+    - between: [dc1, dc2]
+      rate: 10 Gbit
+      delay: 100 us
+      loss: 0.01
+      ecn: { k_min: 0 B, k_max: 100 MB, p_max: 1 }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 10 MB }]
+policies: [ecmp]
+repetitions: 4
+transport: { retransmit_timeout: 20 ms }
+",
+    );
+    let runs: Vec<Run> = (0..4).map(|it| simulate_repetition(&plan, it)).collect();
+    for event in [StoryEvent::Dropped, StoryEvent::Marked] {
+        let mut drawn: Vec<_> = runs.iter().map(|run| run.times_of(0, event)).collect();
+        assert!(drawn.iter().all(|times| !times.is_empty()), "{event:?}");
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn.len(), 4, "{event:?}");
+    }
+    let again = simulate_repetition(&plan, 3);
+    assert_eq!(again.end_of(0), runs[3].end_of(0));
 }
