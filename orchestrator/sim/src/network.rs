@@ -237,29 +237,37 @@ pub(crate) fn count(length: usize) -> u32 {
 
 /// Serialization time per byte of a wire, which avoids a division per packet.
 ///
-/// Picoseconds per byte as a 32.32 fixed-point number, rounded up by less than 2^-32 ps. The whole part
-/// of a product is that of the exact time for every packet, unless the exact time is less than a
-/// millionth of a picosecond below a whole one.
+/// Picoseconds per byte as a fixed-point number, rounded up by less than 2^-32 ps: the whole part, 8 · 10^12 at
+/// 1 bit/s, and the fraction in units of 2^-32. The whole part of a product is that of the exact time for every
+/// packet, which is shorter than 2^16 B, unless the exact time is less than 2^-16 ps below a whole one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct WireClock(u64);
+pub struct WireClock {
+    whole: u64,
+    fraction: u32,
+}
 
 impl WireClock {
     /// Creates the clock of a wire of `rate` bit/s.
     #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the whole part is under 2^43, the fraction is the low 32 bits"
+    )]
     pub fn new(rate: u64) -> Self {
         let scaled = (8_000_000_000_000_u128 << 32).div_ceil(u128::from(rate.max(1)));
-        Self(u64::try_from(scaled).unwrap_or(u64::MAX))
+        Self {
+            whole: (scaled >> 32) as u64,
+            fraction: scaled as u32,
+        }
     }
 
     /// Returns the serialization time of `bytes`.
     #[inline]
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "u64 times u32, shifted by 32, is under 2^64"
-    )]
     pub const fn on_wire(self, bytes: u32) -> SimTime {
-        SimTime::from_picos(((self.0 as u128 * bytes as u128) >> 32) as u64)
+        let bytes = bytes as u64;
+        let whole = self.whole.saturating_mul(bytes);
+        SimTime::from_picos(whole.saturating_add((self.fraction as u64 * bytes) >> 32))
     }
 }
 
@@ -272,12 +280,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_wire_clock_is_the_division(rate in 1_000_000..800_000_000_000_u64, bytes in 1..9_000_u32) {
+        fn the_wire_clock_is_the_division(
+            // Evenly over the orders of magnitude from 1 bit/s on.
+            rate in (0..40_u32, 1_u64 << 24..1 << 25).prop_map(|(bits, mantissa)| mantissa << bits >> 24),
+            bytes in 1..65_536_u32,
+        ) {
             let exact = SimTime::on_wire(u64::from(bytes), BitsPerSec::new(rate).expect("not zero"));
             let clock = WireClock::new(rate).on_wire(bytes);
             let error = clock.picos() - exact.picos();
             prop_assert!(error <= 1, "{clock} is not {exact}");
         }
+    }
+
+    /// A full packet of 4,154 B has 33,232 bits.
+    #[test]
+    fn slow_wires_are_exact() {
+        let millis = |rate| WireClock::new(rate).on_wire(4_154).picos() / 1_000_000_000;
+        assert_eq!([1, 1_000, 2_000].map(millis), [33_232_000, 33_232, 16_616]);
     }
 
     #[test]

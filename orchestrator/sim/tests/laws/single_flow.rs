@@ -72,3 +72,23 @@ fn a_window_under_a_packet_allows_one_packet() {
     let round_trip = 3 * (PACKET + ACK) + 2 * (2 * HOST_DELAY + 5 * MILLI);
     assert_eq!(run.end_of(0), Some(3 * round_trip));
 }
+
+/// A packet of 4,154 B takes 33.232 s at 1 kbit/s, and its ACK of 62 B 0.496 s.
+#[test]
+fn a_packet_takes_its_time_on_a_slow_link() {
+    let run = simulate_text(
+        "
+name: slow
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 1 kbit, delay: 5 ms }]
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 4096 B }]
+policies: [ecmp]
+transport: { retransmit_timeout: none }
+measure: { links: 1 s, queues: 1 s, switches: 1 s }
+",
+    );
+    let nics = 2 * (PACKET + ACK) + 2 * (2 * HOST_DELAY + 5 * MILLI);
+    assert_eq!(run.end_of(0), Some((33_232 + 496) * MILLI + nics));
+}
