@@ -1,11 +1,12 @@
 //! Congestion point: marks of an egress queue.
 
-pub use lab_abi::dcqcn::{CongestionPoint, MAX_THRESHOLD};
+pub use lab_abi::dcqcn::CongestionPoint;
 
 /// Returns true if a packet that meets `queue` is marked; `dice` is uniform over all numbers of its type.
 ///
 /// No packet is marked up to Kmin, every one above Kmax, and in between a share that grows evenly to Pmax
-/// (section 3.1, figure 5).
+/// (section 3.1, figure 5). That share is `p_max_q32 · (queue - k_min) / (k_max - k_min)`, rounded down; the products
+/// are compared in 128 bits, so that no threshold is too large, and without the division.
 #[must_use]
 pub const fn is_marked(point: &CongestionPoint, queue: u64, dice: u32) -> bool {
     if queue <= point.k_min {
@@ -15,8 +16,8 @@ pub const fn is_marked(point: &CongestionPoint, queue: u64, dice: u32) -> bool {
         return true;
     }
     // The queue is above Kmin, so Kmax is too.
-    let share = point.p_max_q32 * (queue - point.k_min) / (point.k_max - point.k_min);
-    (dice as u64) < share
+    let (met, span) = (queue - point.k_min, point.k_max - point.k_min);
+    (dice as u128 + 1) * span as u128 <= point.p_max_q32 as u128 * met as u128
 }
 
 #[cfg(test)]
@@ -42,6 +43,20 @@ mod tests {
             assert!(is_marked(&POINT, queue, dice - 1), "{queue}");
             assert!(!is_marked(&POINT, queue, dice), "{queue}");
         }
+    }
+
+    /// 3.5 GB between 3 and 4 GB: half of Pmax = 1/4, 2^29 of 2^32.
+    #[test]
+    fn thresholds_of_gigabytes_are_kept() {
+        let point = CongestionPoint {
+            k_min: 3_000_000_000,
+            k_max: 4_000_000_000,
+            ..POINT
+        };
+        assert!(!is_marked(&point, 3_000_000_000, 0));
+        assert!(is_marked(&point, 3_500_000_000, (1 << 29) - 1));
+        assert!(!is_marked(&point, 3_500_000_000, 1 << 29));
+        assert!(is_marked(&point, 4_000_000_001, u32::MAX));
     }
 
     #[test]

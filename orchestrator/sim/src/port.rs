@@ -1,6 +1,6 @@
 //! Port: egress queues, ECN marking, PFC state, and the wire that ends there.
 
-use lab_dcqcn::congestion::{self, CongestionPoint, MAX_THRESHOLD};
+use lab_dcqcn::congestion::{self, CongestionPoint};
 use lab_plan::{EcnPlan, Link, Role};
 use lab_units::{BitsPerSec, Ratio};
 
@@ -93,8 +93,8 @@ pub struct Counts {
 /// Returns the thresholds of a plan's marking, in bytes.
 fn congestion_point(plan: &EcnPlan) -> CongestionPoint {
     CongestionPoint {
-        k_min: plan.k_min.get().min(MAX_THRESHOLD),
-        k_max: plan.k_max.get().min(MAX_THRESHOLD),
+        k_min: plan.k_min.get(),
+        k_max: plan.k_max.get(),
         p_max_q32: times_2_32(plan.p_max),
     }
 }
@@ -249,11 +249,7 @@ impl Port {
             return false;
         };
         let is_certain = queue_bytes <= point.k_min || queue_bytes > point.k_max;
-        let dice = if is_certain {
-            0
-        } else {
-            self.dice.mark()
-        };
+        let dice = if is_certain { 0 } else { self.dice.mark() };
         congestion::is_marked(&point, queue_bytes, dice)
     }
 
@@ -270,6 +266,8 @@ fn times_2_32(share: Ratio) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use lab_units::Bytes;
+
     use super::*;
 
     fn port() -> Port {
@@ -313,6 +311,22 @@ mod tests {
         assert_eq!(port.next_class(), Some(STRICT));
         port.ready = 0b1000;
         assert_eq!(port.next_class(), None);
+    }
+
+    /// Marking from 3 to 4 GB leaves a queue of 2.73 GB alone, and marks half of the packets of 3.5 GB.
+    #[test]
+    fn thresholds_are_those_of_the_plan() {
+        let mut port = port();
+        port.congestion = Some(congestion_point(&EcnPlan {
+            k_min: Bytes::new(3_000_000_000),
+            k_max: Bytes::new(4_000_000_000),
+            p_max: Ratio::ONE,
+        }));
+        let mut marked = |queue| (0..1_000).filter(|_| port.marks_packet(queue)).count();
+        assert_eq!(marked(2_730_000_000), 0);
+        // Five standard errors of 1,000 even draws are 79.
+        assert!(marked(3_500_000_000).abs_diff(500) < 79);
+        assert_eq!(marked(4_000_000_001), 1_000);
     }
 
     /// Half of the packets are lost; a port that also marks between its thresholds loses the same ones.

@@ -90,7 +90,7 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
 }
 
 /// Warnings of the kernel engine: SoftRoCE, perftest, and a machine that forwards packets.
-fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 15] {
+fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 16] {
     [
         rxe_window(inspection),
         transport::early_timeout(inspection),
@@ -103,6 +103,7 @@ fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 15] {
         queues::short_queues(inspection),
         queues::tiny_queues(inspection),
         queues::ecn_not_capable(inspection),
+        queues::capped_ecn(inspection),
         queues::ecn_inside_dcs(inspection),
         busy_polling(inspection),
         forwarding(inspection),

@@ -1,11 +1,15 @@
 //! Queues that may drop, and marks without effect.
 
-use lab_units::Bytes;
+use lab_abi::{dcqcn::MAX_THRESHOLD, rows::WAIT_UNIT_BITS};
+use lab_units::{
+    Bytes, Nanos,
+    show::{about_bytes, about_time},
+};
 
 use super::{Inspection, warning};
 use crate::{
     frame,
-    model::{Link, LinkKind, Warning},
+    model::{EcnPlan, Link, LinkKind, Warning},
     round_trip,
 };
 
@@ -64,6 +68,27 @@ pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
         );
         warning("ecn-not-capable", text)
     })
+}
+
+/// Queues that mark earlier than asked, as a switch program counts waits only up to a bound.
+pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
+    let max = Nanos::new(MAX_THRESHOLD << WAIT_UNIT_BITS);
+    let is_capped = |link: &&Link| {
+        let wait = |ecn: EcnPlan| link.emu.rate_bps.serialize(ecn.k_max);
+        let ecn = link.emu.ecn.filter(|_| link.kind == LinkKind::InterDc);
+        ecn.is_some_and(|ecn| wait(ecn).is_none_or(|wait| wait > max))
+    };
+    let link = inspection.network.links.iter().find(is_capped)?;
+    let wire = &link.emu;
+    let text = format!(
+        "`{}` sends `k_max`, {} emulated, in more than {}, the longest wait that a switch program marks by, so \
+         thresholds above {} count as that (hint: lower `k_min` and `k_max`; the simulator takes any)",
+        link.name,
+        about_bytes(wire.ecn?.k_max),
+        about_time(max),
+        about_bytes(wire.rate_bps.bytes_in(max)),
+    );
+    Some(warning("ecn-capped", text))
 }
 
 /// ECN inside datacenters: the kernel engine has room for one qdisc at an intra-DC end, which limits
