@@ -79,11 +79,13 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
             transport::lossy_pfc(inspection),
             // Where the kernel engine has the congestion control.
             (inspection.transport.cc.in_lab()).and_then(|_| transport::without_marks(inspection)),
+            transport::capped_dcqcn(inspection),
         ],
         Engine::Sim => [
             transport::without_marks(inspection),
             transport::scaled_artifact(inspection),
             transport::lossy_pfc(inspection),
+            transport::capped_dcqcn(inspection),
         ],
     };
     found.into_iter().flatten().collect()

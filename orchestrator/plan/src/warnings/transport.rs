@@ -1,8 +1,9 @@
 //! Transport settings without effect in an engine.
 
+use lab_abi::dcqcn::MAX_RATE_BPS;
 use lab_units::{
     Bytes,
-    show::{about_bytes, about_time},
+    show::{about_bytes, about_rate, about_time},
 };
 
 use super::{Inspection, warning};
@@ -88,6 +89,26 @@ pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
             cc.name(),
         );
         warning("cc-without-marks", text)
+    })
+}
+
+/// NICs faster than the law of DCQCN counts.
+pub(super) fn capped_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
+    inspection.transport.cc.in_lab()?;
+    let network = inspection.network;
+    let hosts = network.nodes.iter().filter(|node| node.role == Role::Host);
+    let nics = hosts.filter_map(|host| Some(network.link(host.ports.first()?.link())));
+    let nic = nics.max_by_key(|nic| nic.emu.rate_bps)?;
+    let rate = nic.emu.rate_bps.get();
+    (rate > MAX_RATE_BPS).then(|| {
+        let text = format!(
+            "`{}` has {}, and DCQCN's law counts rates up to {}: no QP sends faster (hint: a slower \
+             `host_link`, or another `cc`)",
+            nic.name,
+            about_rate(rate),
+            about_rate(MAX_RATE_BPS),
+        );
+        warning("dcqcn-capped", text)
     })
 }
 

@@ -165,6 +165,28 @@ fn thresholds_longer_than_a_switch_program_counts() {
     insta::assert_snapshot!(marking("172 GB").expect("a warning").1);
 }
 
+/// The law counts rates up to 2^42 bit/s, 4.398 Tbit/s.
+#[test]
+fn nics_faster_than_dcqcn_counts() {
+    let capped = |rate: &str, cc: &str| {
+        let flow = format!("{ONE_FLOW}\ntransport: {{ cc: {cc} }}");
+        let text = diamond(["100 Gbit", "100 Gbit"], &flow).replace(
+            "topology:\n",
+            &format!("topology:\n  defaults: {{ host_link: {{ rate: {rate} }} }}\n"),
+        );
+        let options = PlanOptions {
+            engine: Engine::Sim,
+            ..PlanOptions::default()
+        };
+        let plan = common::try_plan(&text, &options).unwrap();
+        let mut found = plan.warnings.into_iter();
+        found.find(|warning| warning.code == "dcqcn-capped")
+    };
+    assert_eq!(capped("4398 Gbit", "dcqcn"), None);
+    assert_eq!(capped("5 Tbit", "hpcc"), None);
+    insta::assert_snapshot!(capped("5 Tbit", "dcqcn").expect("a warning").text);
+}
+
 #[test]
 fn a_tool_that_polls() {
     let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW);
