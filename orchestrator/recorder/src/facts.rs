@@ -1,14 +1,14 @@
 //! Facts of a run, from its plan and its setting.
 
 use lab_plan::{
-    Plan,
-    model::{FaultPlan, LinkKind},
+    FaultChange, PaperUnits, Plan,
+    model::{FaultPlan, Link, LinkKind},
 };
 use lab_records::{
     Clock, DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, Provenance, RunInfo,
     ScaleInfo, SimInfo,
 };
-use lab_units::NodeId;
+use lab_units::{BitsPerSec, NodeId};
 
 /// Location, clock and engine of a run.
 #[derive(Clone, Debug)]
@@ -125,5 +125,25 @@ fn fault_info(plan: &Plan, fault: &FaultPlan) -> FaultInfo {
         time_ns: fault.paper_at_ns,
         link: plan.links[fault.link.index()].name.clone(),
         change: fault.change.kind(),
+        rate_bps: match &fault.change {
+            FaultChange::Wire(wire) => {
+                let link = &plan.links[fault.link.index()];
+                Some(paper_rate(
+                    &PaperUnits::new(&plan.scale),
+                    wire.rate_bps,
+                    link,
+                ))
+            }
+            FaultChange::Down | FaultChange::Up => None,
+        },
+    }
+}
+
+/// Returns the paper rate of `link`: the scenario's, unless a fault changed the emulated one.
+pub(crate) fn paper_rate(paper: &PaperUnits, emulated: BitsPerSec, link: &Link) -> BitsPerSec {
+    if emulated == link.emu.rate_bps {
+        link.paper.rate_bps
+    } else {
+        paper.rate(emulated)
     }
 }

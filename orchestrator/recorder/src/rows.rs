@@ -15,6 +15,8 @@ use lab_records::{
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantics};
 
+use crate::facts::paper_rate;
+
 /// Rows that wait to be written.
 #[expect(missing_docs, reason = "each field has the rows of its name")]
 #[derive(Debug, Default)]
@@ -354,7 +356,7 @@ impl<'a> RowMaker<'a> {
             to_dc: self.next_dc(port),
             tx_bytes: self.paper.size(counters.tx_bytes),
             emu_tx_bytes: counters.tx_bytes,
-            rate_bps: self.paper_rate(rate, link),
+            rate_bps: paper_rate(&self.paper, rate, link),
             drops: counters.drops,
             tx_packets: Some(counters.tx_packets),
             marks: counters.marks,
@@ -371,7 +373,7 @@ impl<'a> RowMaker<'a> {
             node: self.node(port),
             port: self.interface(port),
             peer: self.node(port.peer()),
-            rate_bps: self.paper_rate(rate, self.link_of(port)),
+            rate_bps: paper_rate(&self.paper, rate, self.link_of(port)),
             tx_bytes: self.paper.size(totals.tx_bytes),
             emu_tx_bytes: totals.tx_bytes,
             tx_packets: totals.tx_packets,
@@ -509,15 +511,6 @@ impl<'a> RowMaker<'a> {
 
     fn link_of(&self, port: PortId) -> &'a Link {
         &self.plan.links[port.link().index()]
-    }
-
-    /// Returns the paper rate of a link: the scenario's, unless a fault changed the emulated one.
-    fn paper_rate(&self, emulated: BitsPerSec, link: &Link) -> BitsPerSec {
-        if emulated == link.emu.rate_bps {
-            link.paper.rate_bps
-        } else {
-            self.paper.rate(emulated)
-        }
     }
 }
 

@@ -142,6 +142,10 @@ pub struct FaultInfo {
     pub link: String,
     /// Effect on the link.
     pub change: LinkChange,
+    /// Rate of each direction from the fault on, if the fault gives the link new parameters. Runs of earlier
+    /// versions lack it, and their links count at the scenario's rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_bps: Option<BitsPerSec>,
 }
 
 /// Error that comes from packets of unscaled size.

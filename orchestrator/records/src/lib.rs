@@ -37,6 +37,7 @@ pub mod error;
 pub mod evidence;
 pub mod history;
 pub mod info;
+pub mod link_rates;
 pub mod listing;
 mod mirror;
 pub mod outcome;
@@ -62,6 +63,7 @@ pub use info::{
     DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, RunInfo, ScaleInfo, SimInfo,
 };
 pub use lab_units::{Clock, LinkChange, Semantics};
+pub use link_rates::LinkRates;
 pub use outcome::{
     FlowCounts, GuestCpu, LabWork, Outcome, Phase, Retransmissions, RunEnd, SimWork,
 };

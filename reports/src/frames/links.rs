@@ -72,7 +72,7 @@ pub fn links(
         reduce::<QueueRow, 3>(run, &QUEUE_COLUMNS, [&peaks, &sums, &in_intervals])?;
     Ok(Links {
         uses: uses(&counters, [&peaks, &sums], ports)?,
-        over_time: over_time(grid, &intervals, &queues, last_start)?,
+        over_time: over_time(run.info(), grid, &intervals, &queues, last_start)?,
         around_faults: series(&rows)?,
         truncated: truncated + truncated_queues,
     })
@@ -180,13 +180,12 @@ const KEYS: [&str; 5] = ["policy", "link", "from_dc", "to_dc", "repetition"];
 const QUEUE_KEYS: [&str; 3] = ["policy", "switch", "to_dc"];
 
 /// Columns of `links.csv` that are read.
-const COLUMNS: [&str; 10] = [
+const COLUMNS: [&str; 9] = [
     "policy",
     "link",
     "from_dc",
     "to_dc",
     "repetition",
-    "rate_bps",
     "time_ns",
     "tx_bytes",
     "drops",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lab_records::{LinkRates, RunInfo};
 use lab_units::Nanos;
 use polars::prelude::*;
 
@@ -38,12 +39,11 @@ struct Sample {
     bytes: f64,
     marks: f64,
     drops: f64,
-    rate: f64,
 }
 
 /// Reduces counters to the last of each interval of `grid`.
 pub fn counters_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
-    let largest = ["time_ns", "tx_bytes", "drops", "marks", "rate_bps"].map(|name| col(name).max());
+    let largest = ["time_ns", "tx_bytes", "drops", "marks"].map(|name| col(name).max());
     of_first_repetition(grid, rows)
         .group_by([POLICY, "link", "from_dc", "to_dc", "repetition", INTERVAL].map(col))
         .agg(largest)
@@ -61,8 +61,10 @@ fn of_first_repetition(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         .with_columns([grid.index_of("time_ns").alias(INTERVAL)])
 }
 
-/// Returns the series of the reduced tables, by link and policy; `last_start` is the last flow's start.
+/// Returns the series of the reduced tables, by link and policy; `info` has the links' rates, `last_start` is the
+/// last flow's start.
 pub fn over_time(
+    info: &RunInfo,
     grid: &TimeGrid,
     counters: &DataFrame,
     queues: &DataFrame,
@@ -79,14 +81,12 @@ pub fn over_time(
     let values = column("time_ns")?
         .zip(column("tx_bytes")?)
         .zip(column("marks")?)
-        .zip(column("drops")?)
-        .zip(column("rate_bps")?);
-    let sample = |((((time, bytes), marks), drops), rate)| Sample {
+        .zip(column("drops")?);
+    let sample = |(((time, bytes), marks), drops)| Sample {
         time,
         bytes,
         marks,
         drops,
-        rate,
     };
     let rows: Vec<_> = keys.zip(values.map(sample)).collect();
     let series = rows
@@ -96,15 +96,16 @@ pub fn over_time(
             let samples: Vec<Sample> = rows.iter().map(|(_, sample)| *sample).collect();
             let key = (policy.clone(), from_dc.clone(), to_dc.clone());
             let end = to_float(last_start.get());
-            let rate = samples.last().map_or(0.0, |last| last.rate);
+            let rates = LinkRates::of(info, &link);
+            let sent = at(&samples, end, |sample| sample.bytes);
             DirectionSeries {
-                utilisation: utilisation(grid, &samples),
+                utilisation: utilisation(grid, &samples, rates.as_ref()),
                 queue: queues
                     .remove(&key)
                     .unwrap_or_else(|| vec![None; grid.len()]),
                 marks: increases(grid, &samples, |sample| sample.marks),
                 drops: increases(grid, &samples, |sample| sample.drops),
-                while_arriving: share(at(&samples, end, |sample| sample.bytes), rate, end),
+                while_arriving: share(sent, rates.as_ref(), [0.0, end]),
                 policy,
                 link,
                 from_dc,
@@ -130,24 +131,41 @@ fn read_queues(grid: &TimeGrid, frame: &DataFrame) -> PolarsResult<Queues> {
     Ok(queues)
 }
 
-fn utilisation(grid: &TimeGrid, samples: &[Sample]) -> Vec<Option<f64>> {
+fn utilisation(grid: &TimeGrid, samples: &[Sample], rates: Option<&LinkRates>) -> Vec<Option<f64>> {
     let last = samples.last().map_or(0.0, |last| last.time);
     let bytes = increases(grid, samples, |sample| sample.bytes);
     let of = |(index, bytes): (usize, f64)| {
         let [start, end] = [index, index + 1].map(|edge| to_float(grid.edge(edge)));
-        let after = samples.iter().find(|sample| sample.time >= end);
-        let rate = after.or(samples.last()).map_or(0.0, |sample| sample.rate);
-        (start < last).then(|| share(bytes, rate, end.min(last) - start))
+        (start < last).then(|| share(bytes, rates, [start, end.min(last)]))
     };
     bytes.into_iter().enumerate().map(of).collect()
 }
 
-/// Returns `bytes` ÷ the bytes that fit into `nanos` at `rate` bit/s.
-fn share(bytes: f64, rate: f64, nanos: f64) -> f64 {
-    match rate * nanos > 0.0 {
-        true => bytes * 8e9 / (rate * nanos),
-        false => 0.0,
+/// Returns `bytes` ÷ the bytes that fit between two times at the link's rates; 0 if nothing fits.
+fn share(bytes: f64, rates: Option<&LinkRates>, between: [f64; 2]) -> f64 {
+    let until = |nanos| rates.map_or(0, |rates| rates.capacity_until(whole_nanos(nanos)));
+    let [from, to] = between.map(until);
+    match to.saturating_sub(from) {
+        0 => 0.0,
+        fits => {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "fewer digits are shown than a float has"
+            )]
+            let fits = fits as f64;
+            bytes * 8e9 / fits
+        }
     }
+}
+
+/// Converts a time of a sample, which is not negative.
+fn whole_nanos(time: f64) -> Nanos {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates"
+    )]
+    Nanos::new(time as u64)
 }
 
 /// Returns the increase of a counter in each interval, even between samples.
@@ -184,7 +202,52 @@ const INTERVAL: &str = "interval";
 
 #[cfg(test)]
 mod tests {
+    use lab_records::{FaultInfo, LinkChange, sample};
+    use lab_units::BitsPerSec;
+
     use super::*;
+
+    /// Rates of a link of `gbit` Gbit/s, which times and rates of faults change.
+    fn rates(gbit: u64, faults: Vec<(u64, u64)>) -> LinkRates {
+        let link = sample::link("dc1", "dc2", gbit, 1);
+        let fault = |(nanos, gbit)| FaultInfo {
+            time_ns: Nanos::new(nanos),
+            link: link.name.clone(),
+            change: LinkChange::Changed,
+            rate_bps: BitsPerSec::new(gbit * 1_000_000_000),
+        };
+        let info = RunInfo {
+            faults: faults.into_iter().map(fault).collect(),
+            links: vec![link.clone()],
+            ..sample::info()
+        };
+        LinkRates::of(&info, &link.name).expect("the link")
+    }
+
+    /// A link of 100 Gbit/s has 10 from 100 µs on and is full: 12.5 bytes a nanosecond, then 1.25.
+    #[test]
+    fn a_full_link_is_full_before_and_after_a_fault_of_its_rate() {
+        let grid = TimeGrid::new(vec![240_000], None);
+        let sample = |time: f64, bytes| Sample {
+            time,
+            bytes,
+            ..Sample::default()
+        };
+        let samples = [
+            sample(100_000.0, 1_250_000.0),
+            sample(240_000.0, 1_425_000.0),
+        ];
+        let rates = rates(100, vec![(100_000, 10)]);
+        let used = utilisation(&grid, &samples, Some(&rates));
+        for share in used {
+            assert!(
+                share.is_some_and(|share| (share - 1.0).abs() < 1e-9),
+                "{share:?}"
+            );
+        }
+        let whole = share(1_425_000.0, Some(&rates), [0.0, 240_000.0]);
+        assert!((whole - 1.0).abs() < 1e-9, "{whole}");
+    }
 
     #[test]
     fn counters_grow_evenly_between_samples_and_lose_nothing() {
@@ -192,11 +255,11 @@ mod tests {
         let sample = |time: f64, bytes| Sample {
             time,
             bytes,
-            rate: 8e9,
             ..Sample::default()
         };
         let samples = [sample(60_500.0, 60_500.0), sample(120_000.0, 60_500.0)];
-        let used = utilisation(&grid, &samples);
+        let rates = rates(8, Vec::new());
+        let used = utilisation(&grid, &samples, Some(&rates));
         // 1 byte a nanosecond is the capacity.
         let is_near = |index: usize, share: f64| {
             used[index].is_some_and(|used: f64| (used - share).abs() < 1e-9)

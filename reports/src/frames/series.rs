@@ -165,6 +165,7 @@ mod tests {
                 time_ns: Nanos::from_millis(fault_ms),
                 link: "dc2-dc3".into(),
                 change: LinkChange::Down,
+                rate_bps: None,
             }],
             ..testing::info()
         };

@@ -261,6 +261,7 @@ fn only_a_run_with_faults_shows_rates_around_them() {
         time_ns: Nanos::from_millis(millis),
         link: "dc1-dc6".into(),
         change,
+        rate_bps: None,
     };
     run.info.faults = vec![fault(20, LinkChange::Down), fault(40, LinkChange::Up)];
     let (_, with) = report(&run.write("faulty"));

@@ -25,7 +25,7 @@ use lab_plan::{
 };
 use lab_records::{
     DecisionRow, EngineInfo, Evidence, FlowRow, HashCounts, LinkRow, Mechanism, Met, OfferedLoad,
-    PolicyEvidence, RecordsError, RunDir, SplitRow, SwitchRow,
+    PolicyEvidence, RecordsError, RunDir, RunInfo, SplitRow, SwitchRow,
 };
 use lab_units::DcId;
 
@@ -40,8 +40,7 @@ use self::{
 /// Tables that cannot be read.
 pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
     let run = RunDir::open(run)?;
-    let is_real = matches!(run.info().engine, EngineInfo::Kernel);
-    let mut witness = Witness::new(plan, is_real);
+    let mut witness = Witness::new(plan, run.info());
     run.visit(|row: FlowRow| witness.flow(&row))?;
     run.visit(|row: LinkRow| witness.link(&row))?;
     run.visit(|row: SplitRow| witness.split(&row))?;
@@ -74,12 +73,13 @@ struct PolicyWitness<'a> {
 }
 
 impl<'a> Witness<'a> {
-    fn new(plan: &'a Plan, is_real: bool) -> Self {
+    fn new(plan: &'a Plan, info: &RunInfo) -> Self {
+        let is_real = matches!(info.engine, EngineInfo::Kernel);
         let paper = PaperUnits::new(&plan.scale);
         let policy = |run: &'a PolicyRun| PolicyWitness {
             run,
             flows: Flows::new(plan),
-            links: Links::new(plan),
+            links: Links::new(plan, info),
             decisions: 0,
             replay: match &run.policy {
                 PolicyPlan::Lcmp(config) => Some(Replay::new(config)),

@@ -258,6 +258,7 @@ fn retransmissions_are_doubtful_unless_a_loss_a_re_route_or_a_fault_explains_the
             time_ns: Nanos::ZERO,
             link: "dc1-dc8".to_owned(),
             change: LinkChange::Down,
+            rate_bps: None,
         });
     });
     assert_reason(&verdict, Grade::Valid, "");
