@@ -97,8 +97,10 @@ fn memory(plan: &Plan, estimate: &Estimate) -> Bytes {
     let held = held.fold(0, u64::saturating_add);
     let room = held / u64::from(plan.transport.payload_bytes.max(1));
     let packets = estimate.data_packets.min(room).saturating_mul(2);
-    let each = match plan.transport.cc {
-        CcPlan::Hpcc(_) => PACKET_MEMORY + TELEMETRY_MEMORY,
+    let each = match &plan.transport.cc {
+        CcPlan::Hpcc(hpcc) => {
+            PACKET_MEMORY + TELEMETRY_MEMORY + HOP_MEMORY * u64::from(hpcc.int_hops)
+        }
         CcPlan::None | CcPlan::Dcqcn(_) | CcPlan::Timely(_) | CcPlan::Dctcp(_) => PACKET_MEMORY,
     };
     let flows = estimate.flows.saturating_mul(FLOW_MEMORY);
@@ -108,8 +110,11 @@ fn memory(plan: &Plan, estimate: &Estimate) -> Bytes {
 /// Bytes of memory of a packet on a wire.
 const PACKET_MEMORY: u64 = 40;
 
-/// Bytes of memory of a packet's telemetry.
-const TELEMETRY_MEMORY: u64 = 400;
+/// Bytes of memory of a packet's telemetry besides its hops.
+const TELEMETRY_MEMORY: u64 = 64;
+
+/// Bytes of memory of one switch's telemetry in a packet.
+const HOP_MEMORY: u64 = 32;
 
 /// Bytes of memory of a flow: its facts, QP, receiver, and flow-table entries on its path.
 const FLOW_MEMORY: u64 = 1_000;

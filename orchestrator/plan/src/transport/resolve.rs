@@ -211,7 +211,7 @@ fn congestion_control(
     cc: &CcSpec,
     semantics: Semantics,
 ) -> Result<CcPlan, PlanError> {
-    let longest = longest_path(lab).max(HpccConfig::PAPER.int_hops);
+    let longest = longest_path(lab.network, lab.paths).max(HpccConfig::PAPER.int_hops);
     let derived = [("int_hops", Value::Number(longest.into()))];
     Ok(match cc {
         CcSpec::None => CcPlan::None,
@@ -239,17 +239,17 @@ impl Lab<'_> {
 }
 
 /// Returns the maximum number of switches on a path between two hosts.
-fn longest_path(lab: &Lab<'_>) -> u32 {
-    let dcs = || (0..).map(DcId).zip(&lab.network.dcs);
+pub(crate) fn longest_path(network: &Network, paths: &Paths) -> u32 {
+    let dcs = || (0..).map(DcId).zip(&network.dcs);
     let heights: Vec<_> = dcs()
-        .filter_map(|(id, dc)| Some((id, paths::climb(lab.network, *dc.hosts.first()?).len())))
+        .filter_map(|(id, dc)| Some((id, paths::climb(network, *dc.hosts.first()?).len())))
         .collect();
     let pairs = heights
         .iter()
         .flat_map(|a| heights.iter().map(move |b| (a, b)));
     let switches = pairs.filter_map(|((from, up), (to, down))| {
         // One switch fewer than links, as both ends are hosts.
-        let between = lab.paths.hops(*from, *to)?;
+        let between = paths.hops(*from, *to)?;
         let links = u32::try_from(up + down).unwrap_or(u32::MAX);
         Some(links.saturating_add(between).saturating_sub(1))
     });

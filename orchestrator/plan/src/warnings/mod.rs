@@ -80,12 +80,14 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
             // Where the kernel engine has the congestion control.
             (inspection.transport.cc.in_lab()).and_then(|_| transport::without_marks(inspection)),
             transport::capped_dcqcn(inspection),
+            transport::blind_hpcc(inspection),
         ],
         Engine::Sim => [
             transport::without_marks(inspection),
             transport::scaled_artifact(inspection),
             transport::lossy_pfc(inspection),
             transport::capped_dcqcn(inspection),
+            transport::blind_hpcc(inspection),
         ],
     };
     found.into_iter().flatten().collect()

@@ -11,7 +11,7 @@ use crate::{
     frame,
     model::{Flow, Link, LinkKind, Role, Scale, Warning},
     pfc, rdma,
-    transport::{Semantics, TransportPlan, WindowPlan},
+    transport::{CcPlan, Semantics, TransportPlan, WindowPlan, resolve::longest_path},
 };
 
 /// Settings that the kernel engine ignores.
@@ -89,6 +89,22 @@ pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
             cc.name(),
         );
         warning("cc-without-marks", text)
+    })
+}
+
+/// Switches whose telemetry HPCC's packets have no room for.
+pub(super) fn blind_hpcc(inspection: &Inspection<'_>) -> Option<Warning> {
+    let CcPlan::Hpcc(hpcc) = &inspection.transport.cc else {
+        return None;
+    };
+    let longest = longest_path(inspection.network, inspection.paths);
+    (hpcc.int_hops < longest).then(|| {
+        let text = format!(
+            "HPCC's packets have room for the telemetry of {} switches (`int_hops`), and the longest path has \
+             {longest}: senders see no queue beyond (hint: leave `int_hops` out)",
+            hpcc.int_hops,
+        );
+        warning("hpcc-blind", text)
     })
 }
 

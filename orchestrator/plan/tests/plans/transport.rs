@@ -396,6 +396,15 @@ fn faster_ports_have_larger_shares() {
     );
 }
 
+/// Any two datacenters of the smoke scenario have a link, so a path has the switches of both.
+#[test]
+fn hpcc_is_blind_behind_its_last_hop() {
+    let is_blind = |transport: &str| codes(&simulated(transport)).contains(&"hpcc-blind");
+    assert!(is_blind("cc: { hpcc: { int_hops: 1 } }"));
+    assert!(!is_blind("cc: { hpcc: { int_hops: 2 } }"));
+    assert!(!is_blind("cc: hpcc"));
+}
+
 #[test]
 fn the_artifacts_wraps_are_not_scaled() {
     let options = PlanOptions {

@@ -150,8 +150,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             queue_bytes,
             rate_bps: egress.rate.get(),
         };
+        let room = self.world.transport.int_hops;
         if let Some(telemetry) = self.telemetry.get_mut(packet.telemetry_slot()) {
-            telemetry.push(port, hop);
+            telemetry.push(port, hop, room);
         }
     }
 

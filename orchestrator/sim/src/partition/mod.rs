@@ -92,6 +92,8 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     faults: Vec<PartitionFault>,
     /// Switch telemetry of packets under way.
     telemetry: Slab<Telemetry>,
+    /// Emptied lists of hops for reuse by the packets sent next.
+    spare_hops: Vec<Vec<IntHop>>,
     /// Packets sent to other partitions since the last exchange, link by link.
     channels: Vec<Channel>,
     /// Emptied batches for reuse.
@@ -127,31 +129,22 @@ pub struct Work {
 }
 
 /// In-band telemetry of one packet.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Telemetry {
-    hops: [IntHop; MAX_HOPS],
-    count: u8,
+    hops: Vec<IntHop>,
     path: PathFacts,
 }
-
-/// Maximum number of switches whose telemetry a packet keeps: seven datacenters and their fabrics.
-const MAX_HOPS: usize = 12;
 
 /// Factor of FNV-1a in 32 bits, by which the ports of a path become its identifier.
 const PATH_PRIME: u32 = 16_777_619;
 
 impl Telemetry {
-    /// Adds what the switch port `port` writes.
-    fn push(&mut self, port: u32, hop: IntHop) {
+    /// Adds what the switch port `port` writes, if the packet has room for the telemetry of `room` switches.
+    fn push(&mut self, port: u32, hop: IntHop, room: usize) {
         self.path.id = (self.path.id ^ port).wrapping_mul(PATH_PRIME);
-        if let Some(free) = self.hops.get_mut(usize::from(self.count)) {
-            *free = hop;
-            self.count += 1;
+        if self.hops.len() < room {
+            self.hops.push(hop);
         }
-    }
-
-    fn hops(&self) -> &[IntHop] {
-        &self.hops[..usize::from(self.count)]
     }
 }
 

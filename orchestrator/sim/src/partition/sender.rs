@@ -108,7 +108,14 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             self.nic(flow.src).scheduler.deactivate(slot);
         }
         let stamp = if C::HAS_INT {
-            self.telemetry.insert(Telemetry::default()).into()
+            let room = self.world.transport.int_hops;
+            let hops = self.spare_hops.pop();
+            self.telemetry
+                .insert(Telemetry {
+                    hops: hops.unwrap_or_else(|| Vec::with_capacity(room)),
+                    path: PathFacts::default(),
+                })
+                .into()
         } else {
             now.nanos_trunc().get()
         };
@@ -156,12 +163,16 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             newly_bytes: newly,
             is_marked: packet.echoes_mark(),
             round_trip: since(packet.stamp, now),
-            hops: telemetry.as_ref().map_or(&[], Telemetry::hops),
+            hops: telemetry.as_ref().map_or(&[], |it| it.hops.as_slice()),
             path: telemetry
                 .as_ref()
                 .map_or_else(PathFacts::default, |it| it.path),
         };
         qp.control.on_ack(now, &ack, parameters);
+        if let Some(Telemetry { mut hops, .. }) = telemetry {
+            hops.clear();
+            self.spare_hops.push(hops);
+        }
         if packet.kind == Kind::Nack {
             qp.control.on_nack(now, parameters);
         }

@@ -63,6 +63,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
             dci: Dci::new(world, dc),
             faults: partition_faults(world, dc),
             telemetry: Slab::default(),
+            spare_hops: Vec::new(),
             channels: Vec::new(),
             spare_batches: Vec::new(),
             trace: Vec::new(),

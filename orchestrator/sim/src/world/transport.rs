@@ -1,6 +1,6 @@
 //! Transport of the hosts, in the simulator's units.
 
-use lab_plan::{HostProfile, Plan, WindowPlan, timer_wheel::WheelTimer};
+use lab_plan::{CcPlan, HostProfile, Plan, WindowPlan, timer_wheel::WheelTimer};
 use lab_units::{Nanos, Tool};
 
 use crate::{
@@ -21,6 +21,8 @@ pub struct Transport {
     pub payload: u32,
     /// Bytes that congestion control adds to a data packet.
     pub data_extra: u32,
+    /// Number of switches whose telemetry a data packet has room for.
+    pub int_hops: usize,
     /// Bytes on the wire of an ACK.
     pub ack_bytes: u32,
     /// Traffic class of ACKs.
@@ -76,6 +78,10 @@ pub(super) fn transport<S: SemanticsRules, C: CongestionControl>(
         tool: rdma.tool,
         payload,
         data_extra: extra.data,
+        int_hops: match &plan.cc {
+            CcPlan::Hpcc(hpcc) => usize::try_from(hpcc.int_hops).unwrap_or(usize::MAX),
+            CcPlan::None | CcPlan::Dcqcn(_) | CcPlan::Timely(_) | CcPlan::Dctcp(_) => 0,
+        },
         ack_bytes: S::ACK_BYTES + extra.ack,
         ack_class: if plan.ack_priority {
             STRICT

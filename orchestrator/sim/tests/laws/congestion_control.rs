@@ -265,3 +265,56 @@ faults: [{}]
     let slowest = rates.filter_map(|event| event.rate).min();
     assert!(slowest >= Some(90_000_000_000), "{slowest:?} bit/s");
 }
+
+/// Two flows from hosts of dc1 meet at the thirteenth switch, in front of their receiver.
+///
+/// T is under 31 µs: 28 µs of delays there and back and the time to send a packet at 14 links and its ACK, so a
+/// window is under 390 kB. Both flows start with a window at 100 Gbit/s, and a receiver that takes 100 Gbit/s
+/// leaves at most as much as both in the queue. A sender that did not see that switch would never slow down, and
+/// half of 200 MB would wait there.
+#[test]
+fn hpcc_sees_the_last_of_thirteen_switches() {
+    let dcs: Vec<String> = (1..=13)
+        .map(|dc| {
+            format!(
+                "{{ name: dc{dc}, hosts: {} }}",
+                if dc == 1 { 2 } else { dc / 13 }
+            )
+        })
+        .collect();
+    let links: Vec<String> = (1..=12)
+        .map(|dc| {
+            format!(
+                "{{ between: [dc{dc}, dc{}], rate: 400 Gbit, delay: 1 us }}",
+                dc + 1
+            )
+        })
+        .collect();
+    let text = |cc: &str| {
+        format!(
+            "
+name: thirteen
+topology:
+  defaults: {{ host_link: {{ rate: 100 Gbit, buffer: 1 GB }} }}
+  dcs: [{}]
+  links: [{}]
+traffic:
+  - flows:
+      - {{ from: dc1/h1, to: dc13/h1, size: 100 MB }}
+      - {{ from: dc1/h2, to: dc13/h1, size: 100 MB }}
+policies: [ecmp]
+transport: {{ cc: {cc} }}
+",
+            dcs.join(", "),
+            links.join(", ")
+        )
+    };
+    let peak = |cc| {
+        let run = simulate_text(&text(cc));
+        let peaks = run.ports().map(|port| port.counts.peak_bytes);
+        peaks.max().expect("ports")
+    };
+    assert!(peak("hpcc") < 2 * 390_000, "{}", peak("hpcc"));
+    let blind = peak("{ hpcc: { int_hops: 12 } }");
+    assert!(blind > 90_000_000, "a packet has room for twelve: {blind}");
+}
