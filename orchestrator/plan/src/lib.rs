@@ -97,6 +97,7 @@ pub mod timer_wheel;
 mod topology;
 pub mod transport;
 mod warnings;
+mod wires;
 mod workload;
 
 pub use lab_units::{Engine, LinkChange, Place, Semantics};
@@ -115,3 +116,4 @@ pub use sampled_rates::SampledRates;
 pub use source_port::{flow_labels, source_ports};
 pub use table::render_table;
 pub use transport::{CcPlan, HostProfile, TransportPlan, WindowPlan};
+pub use wires::Wires;

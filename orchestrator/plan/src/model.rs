@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::auto_scale::AutoScale;
 pub use crate::load::{Concurrency, LoadPlan, SenderLoad};
-use crate::{frame, transport::TransportPlan};
+use crate::{frame, transport::TransportPlan, wires::Wires};
 
 /// Version of this structure; a reader of another version refuses.
 pub const PLAN_FORMAT: u32 = 1;
@@ -76,6 +76,15 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns the links' parameters over a run.
+    #[must_use]
+    pub fn wires(&self) -> Wires<'_> {
+        Wires {
+            links: &self.links,
+            faults: &self.faults,
+        }
+    }
+
     /// Returns the plan without what it says of itself, its cost, warnings and reasons of its scale: plans of
     /// two versions of the program with the same inputs are of the same run.
     #[must_use]

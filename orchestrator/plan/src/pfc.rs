@@ -7,8 +7,9 @@ use lab_units::{BitsPerSec, Bytes, Nanos, NodeId};
 
 use crate::{
     frame,
-    model::{Link, Node, Role},
+    model::{Link, Node, Role, WirePlan},
     transport::{CcPlan, HostProfile, TransportPlan},
+    wires::Wires,
 };
 
 /// Bytes of a pause frame: a control frame of the minimum Ethernet size (IEEE 802.1Qbb).
@@ -78,12 +79,13 @@ pub struct SharedBuffer {
     pub headrooms: Vec<u64>,
 }
 
-/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. If reserves and
+/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom holds
+/// the most that its link carries under any fault, as no switch resizes it while flows run. If reserves and
 /// headrooms leave nothing to share, the largest headrooms are given up one after the other.
 #[must_use]
 pub fn shared_buffer(
     switch: &Node,
-    links: &[Link],
+    wires: Wires<'_>,
     transport: &TransportPlan,
 ) -> Option<SharedBuffer> {
     let bytes = match switch.role {
@@ -91,7 +93,7 @@ pub fn shared_buffer(
         Role::DciSwitch => transport.dci_buffer_bytes,
         Role::Leaf | Role::Spine => transport.fabric_buffer_bytes,
     };
-    let mut headrooms = headrooms(switch, links, transport);
+    let mut headrooms = headrooms(switch, wires, transport);
     let needed = Bytes::new(total(&headrooms));
     for port in given_up(bytes, &headrooms) {
         headrooms[port] = 0;
@@ -105,15 +107,12 @@ pub fn shared_buffer(
 }
 
 /// Returns the headrooms that a switch's ports need.
-fn headrooms(switch: &Node, links: &[Link], transport: &TransportPlan) -> Vec<u64> {
+fn headrooms(switch: &Node, wires: Wires<'_>, transport: &TransportPlan) -> Vec<u64> {
     let largest = largest_packet(transport);
     let ports = switch.ports.iter().map(|port| {
-        let wire = &links[port.link().index()].emu;
-        headroom(
-            in_flight(wire.rate_bps, wire.delay_ns),
-            largest,
-            transport.profile,
-        )
+        let held = |wire: &WirePlan| in_flight(wire.rate_bps, wire.delay_ns);
+        let max = wires.of(port.link()).map(held).max().unwrap_or(0);
+        headroom(max, largest, transport.profile)
     });
     ports.collect()
 }
@@ -145,15 +144,15 @@ pub struct LossyPort {
 #[must_use]
 pub fn overcommitted(
     nodes: &[Node],
-    links: &[Link],
+    wires: Wires<'_>,
     transport: &TransportPlan,
 ) -> Vec<Overcommitted> {
     if !transport.is_lossless() {
         return Vec::new();
     }
     let of_switch = |(id, node): (u32, &Node)| {
-        let buffer = shared_buffer(node, links, transport)?;
-        let wanted = headrooms(node, links, transport);
+        let buffer = shared_buffer(node, wires, transport)?;
+        let wanted = headrooms(node, wires, transport);
         let ports = (0..).zip(buffer.headrooms.iter().zip(wanted));
         let lossy = ports.filter(|(_, (held, _))| **held == 0);
         let lossy_ports: Vec<LossyPort> = lossy

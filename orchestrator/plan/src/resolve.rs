@@ -175,6 +175,7 @@ pub fn resolve(
         rdma: &rdma,
         trips,
         transport: &transport,
+        faults: &faults,
         scale: &scale,
         auto_scale: auto_scale.as_ref(),
         estimate: &estimate,

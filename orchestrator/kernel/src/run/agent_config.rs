@@ -139,7 +139,7 @@ fn shared_buffer(plan: &Plan, switch: &Switch) -> Option<SharedBuffer> {
         return None;
     }
     let node = &plan.nodes[switch.node.index()];
-    pfc::shared_buffer(node, &plan.links, &plan.transport)
+    pfc::shared_buffer(node, plan.wires(), &plan.transport)
 }
 
 fn ports(plan: &Plan, switch: &Switch, buffer: Option<&SharedBuffer>) -> Vec<PortConfig> {

@@ -87,7 +87,7 @@ pub enum HostProfile {
 pub enum WindowPlan {
     /// No limit.
     None,
-    /// Maximum bandwidth-delay product of the plan, in proportion to the QP's rate.
+    /// Maximum bandwidth-delay product of the plan, under its faults too, in proportion to the QP's rate.
     Bdp,
     /// Fixed number of bytes.
     Bytes(Bytes),

@@ -12,6 +12,7 @@ use crate::{
     model::{Flow, Link, LinkKind, Role, Scale, Warning},
     pfc, rdma,
     transport::{CcPlan, Semantics, TransportPlan, WindowPlan, resolve::longest_path},
+    wires::Wires,
 };
 
 /// Settings that the kernel engine ignores.
@@ -205,7 +206,11 @@ const MIN_MARKED_PACKETS: u64 = 3;
 /// Ports that drop in spite of PFC, as their switch's buffer does not hold their headroom.
 pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
-    let found = pfc::overcommitted(&network.nodes, &network.links, inspection.transport);
+    let wires = Wires {
+        links: &network.links,
+        faults: inspection.faults,
+    };
+    let found = pfc::overcommitted(&network.nodes, wires, inspection.transport);
     let first = found.first()?;
     let ports: usize = found.iter().map(|found| found.lossy_ports.len()).sum();
     let setting = match network.node(first.switch).role {

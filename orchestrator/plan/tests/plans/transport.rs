@@ -366,7 +366,7 @@ fn a_switch_shares_what_reserves_and_headrooms_leave() {
     let plan = simulated("cc: dcqcn, pfc: true, payload: 1000, dci_buffer: 1 GB");
     let switch = plan.switches[0].node;
     let node = &plan.nodes[switch.index()];
-    let buffer = pfc::shared_buffer(node, &plan.links, &plan.transport).unwrap();
+    let buffer = pfc::shared_buffer(node, plan.wires(), &plan.transport).unwrap();
     let in_flight = |id: &PortId| {
         let wire = &plan.links[id.link().index()].emu;
         wire.rate_bps.get() * 2 * wire.delay_ns.get() / 8_000_000_000
@@ -382,7 +382,7 @@ fn a_switch_shares_what_reserves_and_headrooms_leave() {
     assert_eq!(buffer.shared.get(), 1_000_000_000 - kept);
     assert_eq!(buffer.bytes.get(), 1_000_000_000);
     assert_eq!(
-        pfc::shared_buffer(&plan.nodes[0], &plan.links, &plan.transport).is_some(),
+        pfc::shared_buffer(&plan.nodes[0], plan.wires(), &plan.transport).is_some(),
         plan.nodes[0].role != Role::Host
     );
 }

@@ -135,8 +135,10 @@ fn make_mmu<S: SemanticsRules, C: CongestionControl>(
     let ports = world.network.ports[range(&node.ports)].iter().map(|port| {
         let wire = &world.plan.links[port.plan.link().index()].emu;
         let largest = pfc::largest_packet(transport);
+        let wires = world.plan.wires().of(port.plan.link());
+        let headrooms = wires.map(|it| S::headroom(it.rate_bps, it.delay_ns.into(), largest));
         IngressFacts {
-            headroom: S::headroom(wire.rate_bps, wire.delay_ns.into(), largest),
+            headroom: headrooms.max().unwrap_or(0),
             threshold_shift: pfc::threshold_shift(wire.rate_bps, nic),
         }
     });
@@ -168,7 +170,7 @@ transport: {{ pfc: true, dci_buffer: {buffer} }}
 "
             );
             let plan = testing::plan(&text);
-            let planned = pfc::overcommitted(&plan.nodes, &plan.links, &plan.transport);
+            let planned = pfc::overcommitted(&plan.nodes, plan.wires(), &plan.transport);
             let world: World<'_, Paper, NoControl> = World::new(&plan, 0, 0, ()).expect("a world");
             let mut simulated = Vec::new();
             for node in (0u32..).take(world.network.nodes.len()) {

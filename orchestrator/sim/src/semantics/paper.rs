@@ -63,7 +63,8 @@ impl SemanticsRules for Paper {
         for switch in &plan.switches {
             hash_seeds[switch.node.index()] = switch.hash_seed;
         }
-        let detours = Detours::new(plan);
+        // A QP's window keeps its size, so it fits the longest path that faults make.
+        let detours = Detours::under_faults(plan);
         let products = flows.iter().map(|flow| {
             let nic = plan.nodes[flow.src.index()].ports[0];
             let rate = plan.links[nic.link().index()].emu.rate_bps;

@@ -74,7 +74,7 @@ pub(super) fn flows(
     identities: &Identities,
     transport: &Transport,
 ) -> Result<Vec<SimFlow>, SimError> {
-    let detours = Detours::new(plan);
+    let detours = Detours::at_start(plan);
     let mut sent = vec![0; network.dcs.len()];
     let mut received = vec![0; network.dcs.len()];
     let next = |counts: &mut Vec<u32>, node: u32| {

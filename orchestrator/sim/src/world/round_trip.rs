@@ -2,21 +2,35 @@
 
 use std::collections::BTreeMap;
 
-use lab_plan::{Flow, Plan, frame};
-use lab_units::{Bytes, DcId, Nanos, PortId};
+use lab_plan::{Flow, Plan, WirePlan, frame};
+use lab_units::{Bytes, DcId, LinkId, Nanos};
 
 /// Time by which the longest round trip between two datacenters exceeds that of the path of the least
-/// delay, which [`Flow::base_rtt_ns`] is.
+/// delay at the start, which [`Flow::base_rtt_ns`] is.
 pub(crate) struct Detours<'p> {
     plan: &'p Plan,
+    /// Longest time of a full packet and its ACK on each link.
+    longest: Vec<Nanos>,
     by_pair: BTreeMap<(DcId, DcId), Nanos>,
 }
 
 impl<'p> Detours<'p> {
-    /// Computes the detours between all datacenters of `plan`.
-    pub fn new(plan: &'p Plan) -> Self {
+    /// Computes the detours between all datacenters of `plan` as they are at the start.
+    pub fn at_start(plan: &'p Plan) -> Self {
+        Self::new(plan, |link| link_trip(plan, &plan.links[link.index()].emu))
+    }
+
+    /// Computes the detours by links as long as any fault makes them.
+    pub fn under_faults(plan: &'p Plan) -> Self {
+        let trips = |link| plan.wires().of(link).map(move |wire| link_trip(plan, wire));
+        Self::new(plan, |link| trips(link).max().unwrap_or(Nanos::ZERO))
+    }
+
+    fn new(plan: &'p Plan, longest: impl Fn(LinkId) -> Nanos) -> Self {
+        let links = (0u32..).map(LinkId).take(plan.links.len());
         let mut detours = Self {
             plan,
+            longest: links.map(longest).collect(),
             by_pair: BTreeMap::new(),
         };
         let ids = || (0u32..).map(DcId).zip(&plan.switches);
@@ -54,10 +68,11 @@ impl<'p> Detours<'p> {
         let candidates = self.row(from, to).map_or(&[][..], |row| &row.candidates);
         let behind = |dc| nearer.get(&dc).copied().unwrap_or_default();
         let through = candidates.iter().map(|candidate| {
-            let (link, rest) = (self.link(candidate.port), behind(candidate.next_dc));
+            let (link, rest) = (candidate.port.link().index(), behind(candidate.next_dc));
+            let at_start = link_trip(self.plan, &self.plan.links[link].emu);
             Trips {
-                least_delay: rest.least_delay.saturating_add(link),
-                longest: rest.longest.saturating_add(link),
+                least_delay: rest.least_delay.saturating_add(at_start),
+                longest: rest.longest.saturating_add(self.longest[link]),
             }
         });
         let through: Vec<Trips> = through.collect();
@@ -73,17 +88,16 @@ impl<'p> Detours<'p> {
                 .unwrap_or(Nanos::ZERO),
         }
     }
+}
 
-    /// Returns the time of a full packet and its ACK on a link.
-    fn link(&self, port: PortId) -> Nanos {
-        let wire = &self.plan.links[port.link().index()].emu;
-        let payload = u64::from(self.plan.transport.payload_bytes);
-        let frames = Bytes::new(frame::data(payload, 0) + frame::ACK);
-        let sent = wire.rate_bps.serialize(frames).unwrap_or(Nanos::ZERO);
-        wire.delay_ns
-            .saturating_add(wire.delay_ns)
-            .saturating_add(sent)
-    }
+/// Returns the time of a full packet and its ACK on a link.
+fn link_trip(plan: &Plan, wire: &WirePlan) -> Nanos {
+    let payload = u64::from(plan.transport.payload_bytes);
+    let frames = Bytes::new(frame::data(payload, 0) + frame::ACK);
+    let sent = wire.rate_bps.serialize(frames).unwrap_or(Nanos::ZERO);
+    wire.delay_ns
+        .saturating_add(wire.delay_ns)
+        .saturating_add(sent)
 }
 
 /// Round trips between two DCI switches.
@@ -116,11 +130,11 @@ traffic:
 policies: [ecmp]
 ",
         );
-        let longest = Detours::new(&plan).longest_round_trip(&plan.flows[0]);
+        let longest = Detours::at_start(&plan).longest_round_trip(&plan.flows[0]);
         let extra = longest.saturating_sub(plan.flows[0].base_rtt_ns);
         assert_eq!(extra, Nanos::from_millis(2 * 490));
         let pair = testing::pair("ecmp");
-        let only = Detours::new(&pair).longest_round_trip(&pair.flows[0]);
+        let only = Detours::at_start(&pair).longest_round_trip(&pair.flows[0]);
         assert_eq!(only, pair.flows[0].base_rtt_ns);
     }
 }

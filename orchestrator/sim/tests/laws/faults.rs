@@ -420,3 +420,17 @@ fn a_changed_link_changes_path_costs_from_then_on() {
         rows(true)
     );
 }
+
+/// The link's delay rises from 5 to 25 ms after 2 ms, while a flow of 48,828 full packets and one of 512 B, 570 B on
+/// the wire, is sent. A window of a round trip at the start, 10 ms, would stop it until its first ACK comes, 2 + 5 +
+/// 25 ms after its start. A window for the delay after the fault never stops it: all packets leave one after the
+/// other, and the last one takes 25 ms, as does its ACK.
+#[test]
+fn a_window_holds_the_longest_round_trip_that_a_fault_makes() {
+    let more = "faults: [{ at: 2 ms, link: [dc1, dc2], delay: 25 ms }]\n\
+                transport: { window: bdp, retransmit_timeout: none }";
+    let run = simulate_text(&pair("size: 200 MB", "", more));
+    let data = 48_828 * PACKET + 2 * PACKET + 45_600;
+    let wires = 2 * (2 * HOST_DELAY + 25 * MILLI);
+    assert_eq!(run.end_of(0), Some(data + wires + 3 * ACK));
+}

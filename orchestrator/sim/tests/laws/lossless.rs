@@ -127,7 +127,7 @@ transport:
         let needed = roomy
             .nodes
             .iter()
-            .filter_map(|node| pfc::shared_buffer(node, &roomy.links, &roomy.transport))
+            .filter_map(|node| pfc::shared_buffer(node, roomy.wires(), &roomy.transport))
             .map(|buffer| buffer.needed.get())
             .max();
         self.plan(needed.expect("switches") + u64::from(self.shared))
@@ -138,7 +138,7 @@ proptest! {
     #[test]
     fn buffers_that_hold_their_headrooms_drop_nothing(drawn in drawn()) {
         let plan = drawn.fitting_plan();
-        prop_assert_eq!(pfc::overcommitted(&plan.nodes, &plan.links, &plan.transport), []);
+        prop_assert_eq!(pfc::overcommitted(&plan.nodes, plan.wires(), &plan.transport), []);
         let run = simulate(&plan, 0, 1);
         prop_assert_eq!(run.outcome.reason, EndReason::Finished);
         prop_assert_eq!(run.outcome.work.drops, 0);

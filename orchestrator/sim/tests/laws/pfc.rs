@@ -132,3 +132,27 @@ faults: [{faults}]
         (1..=5).map(|host| format!("{{ from: dc1/h{host}, to: dc2/h{host}, size: 4 MB }}, "));
     assert_eq!(first_pause(&earlier.collect::<String>(), flap), alone);
 }
+
+/// dc1's link to dc2 becomes a hundred times as long while dc2 pauses dc1 in front of a link of a tenth of its rate:
+/// 2.5 MB are then under way in a round trip, where 25 kB were at the start.
+#[test]
+fn headroom_holds_the_longest_link_that_a_fault_makes() {
+    let run = simulate_text(
+        "
+name: longer
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2 }, { name: dc3, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 1 us }
+    - { between: [dc2, dc3], rate: 10 Gbit, delay: 1 us }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc3/h1, size: 100 MB }]
+policies: [ecmp]
+transport: { pfc: true, dci_buffer: 10 MB, window: none, retransmit_timeout: none }
+faults:
+  - { at: 100 us, link: [dc1, dc2], delay: 100 us }
+",
+    );
+    assert!(run.pfc().count() > 0, "dc1 is paused");
+    assert_eq!((run.outcome.work.drops, run.go_backs()), (0, (0, 0)));
+}

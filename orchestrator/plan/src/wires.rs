@@ -1,0 +1,26 @@
+//! Parameters of links over a run.
+
+use lab_units::LinkId;
+
+use crate::model::{FaultChange, FaultPlan, Link, WirePlan};
+
+/// Links, and the faults that change them.
+#[derive(Clone, Copy, Debug)]
+pub struct Wires<'a> {
+    /// The links.
+    pub links: &'a [Link],
+    /// The faults, in order of time.
+    pub faults: &'a [FaultPlan],
+}
+
+impl<'a> Wires<'a> {
+    /// Returns the emulated parameters of `link`: at the start, then after each fault that changes them.
+    pub fn of(self, link: LinkId) -> impl Iterator<Item = &'a WirePlan> {
+        let changes = self.faults.iter().filter(move |fault| fault.link == link);
+        let wires = changes.filter_map(|fault| match &fault.change {
+            FaultChange::Wire(wire) => Some(wire),
+            FaultChange::Down | FaultChange::Up => None,
+        });
+        std::iter::once(&self.links[link.index()].emu).chain(wires)
+    }
+}
