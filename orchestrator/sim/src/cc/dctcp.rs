@@ -18,8 +18,13 @@
 //! There is no window form: the plan's window is proportional to `R` anyway.
 //!
 //! With the published parameters, a missing packet halves the rate, and a time-out sets it to the minimum
-//! (section 3.5 and RFC 5681); in the artifact neither changes the rate. The packets of a window are
-//! counted as in the artifact: bytes under way divided by the payload, plus one.
+//! (sections 3.4 and 3.5, and RFC 5681, section 3.1); in the artifact neither changes the rate. After a time-out
+//! the QP sends all again from the first unacknowledged byte on, so windows and cuts count from there. Half of
+//! the rate before becomes the threshold of slow start, which a second time-out in a row keeps: until the rate
+//! reaches it, each ACK adds one payload, or what it acknowledges if that is less, in a round trip, so that the
+//! rate doubles in a round trip. A mark or a missing packet ends slow start. A QP starts at line rate, without it.
+//!
+//! The packets of a window are counted as in the artifact: bytes under way divided by the payload, plus one.
 //!
 //! Parameters: [`lab_plan::transport::DctcpConfig`].
 
@@ -62,14 +67,21 @@ pub struct Dctcp {
     /// α.
     alpha: f64,
     payload: u32,
-    /// The window ends with an acknowledgement above this; 0 before the first.
+    /// True from a time-out until new bytes are acknowledged.
+    has_timed_out: bool,
+    /// Rate at which slow start ends; `None` outside of slow start.
+    slow_start_until: Option<BitsPerSec>,
+    /// The window ends with an acknowledgement above this. Before the first window, and after a time-out, that
+    /// is all that was acknowledged.
     window_end: u64,
-    /// Number of packets in the window.
+    /// Number of packets in the window; 0 before the first window and after a time-out.
     packets: u64,
     /// Number of marks in the window.
     marks: u64,
     /// The next cut needs an acknowledgement above this.
     cut_until: Option<u64>,
+    /// Number of bytes acknowledged.
+    acked: u64,
     /// Number of bytes sent at the last ACK.
     next: u64,
 }
@@ -83,10 +95,13 @@ impl CongestionControl for Dctcp {
             line: facts.line_rate,
             alpha: 1.0,
             payload: facts.payload_bytes.max(1),
+            has_timed_out: false,
+            slow_start_until: None,
             window_end: 0,
             packets: 0,
             marks: 0,
             cut_until: None,
+            acked: 0,
             next: 0,
         }
     }
@@ -96,7 +111,8 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_ack(&mut self, _: SimTime, ack: &Ack<'_>, parameters: &Parameters) {
-        self.next = ack.next_bytes;
+        (self.acked, self.next) = (ack.acked_bytes, ack.next_bytes);
+        self.has_timed_out &= ack.newly_bytes == 0;
         self.marks += u64::from(ack.is_marked);
         let is_window_over = ack.acked_bytes > self.window_end;
         if is_window_over {
@@ -108,9 +124,12 @@ impl CongestionControl for Dctcp {
         if ack.is_marked && self.cut_until.is_none() {
             self.cut(1.0 - self.alpha / 2.0, parameters);
         }
-        if is_window_over && self.cut_until.is_none() {
+        if let Some(until) = self.slow_start_until {
+            self.start_slowly(ack, until);
+        } else if is_window_over && self.cut_until.is_none() {
             let additive = parameters.additive;
-            let raise = additive.unwrap_or_else(|| packet_in(self.payload, ack.round_trip));
+            let packet = u64::from(self.payload);
+            let raise = additive.unwrap_or_else(|| rate_of(packet, ack.round_trip));
             self.rate = plus(self.rate, raise).min(self.line);
         }
     }
@@ -122,19 +141,27 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_timeout(&mut self, _: SimTime, parameters: &Parameters) {
-        if parameters.reacts_to_loss {
-            self.cut(0.0, parameters);
+        if !parameters.reacts_to_loss {
+            return;
         }
+        let kept = self.slow_start_until.filter(|_| self.has_timed_out);
+        let half = bounded(times(self.rate, 0.5), parameters.min_rate, self.line);
+        self.cut(0.0, parameters);
+        self.slow_start_until = Some(kept.unwrap_or(half));
+        self.has_timed_out = true;
+        self.next = self.acked;
+        self.cut_until = None;
+        (self.window_end, self.packets, self.marks) = (self.acked, 0, 0);
     }
 }
 
 impl Dctcp {
     fn end_window(&mut self, ack: &Ack<'_>, parameters: &Parameters) {
         let payload = u64::from(self.payload);
-        let is_first = self.window_end == 0;
+        let start = self.window_end;
         self.window_end = ack.next_bytes;
-        if is_first {
-            self.packets = ack.next_bytes / payload + 1;
+        if self.packets == 0 {
+            self.packets = ack.next_bytes.saturating_sub(start) / payload + 1;
             return;
         }
         let share = (count(self.marks) / count(self.packets)).min(1.0);
@@ -146,13 +173,25 @@ impl Dctcp {
     fn cut(&mut self, share: f64, parameters: &Parameters) {
         self.rate = bounded(times(self.rate, share), parameters.min_rate, self.line);
         self.cut_until = Some(self.next);
+        self.slow_start_until = None;
+    }
+
+    /// Adds a step of slow start, which ends at `until`.
+    fn start_slowly(&mut self, ack: &Ack<'_>, until: BitsPerSec) {
+        let bytes = ack.newly_bytes.min(self.payload.into());
+        if bytes > 0 {
+            self.rate = plus(self.rate, rate_of(bytes, ack.round_trip)).min(until);
+        }
+        if self.rate >= until {
+            self.slow_start_until = None;
+        }
     }
 }
 
-/// Returns the rate of one payload per round trip.
-fn packet_in(payload: u32, round_trip: SimTime) -> BitsPerSec {
+/// Returns the rate of `bytes` per round trip.
+fn rate_of(bytes: u64, round_trip: SimTime) -> BitsPerSec {
     let picos = u128::from(round_trip.picos().max(1));
-    let bits = u128::from(payload) * 8 * 1_000_000_000_000 / picos;
+    let bits = u128::from(bytes) * 8 * 1_000_000_000_000 / picos;
     let rate = u64::try_from(bits).ok().and_then(BitsPerSec::new);
     rate.unwrap_or(BitsPerSec::new(1).expect("one is not zero"))
 }
@@ -248,5 +287,49 @@ mod tests {
         assert_eq!(control.rate, mbit(50_000));
         control.on_timeout(SimTime::ZERO, &parameters);
         assert_eq!(control.rate, mbit(100));
+    }
+
+    /// 8,000 bit in 80 µs are 100 Mbit/s: each ACK of slow start adds them, up to half of the rate before the
+    /// time-out, 350 of 700 Mbit/s. After that, each window adds them.
+    #[test]
+    fn slow_start_follows_a_time_out_up_to_half_of_the_rate() {
+        let parameters = published();
+        let mut control = new_control(&parameters);
+        control.rate = mbit(600);
+        acked(&mut control, [1, 9], false, &parameters);
+        assert_eq!(control.rate, mbit(700));
+        for _ in 0..2 {
+            control.on_timeout(SimTime::ZERO, &parameters);
+            assert_eq!(control.rate, mbit(100));
+        }
+        // Packets 1 to 8 are sent again.
+        let mut rates = Vec::new();
+        for packet in 2..=6 {
+            acked(&mut control, [packet, packet + 2], false, &parameters);
+            rates.push(control.rate.get() / 1_000_000);
+        }
+        // The second time-out kept the threshold. When packet 2 was acknowledged, four were sent: packet 5 ends
+        // that window.
+        assert_eq!(rates, [200, 300, 350, 450, 450]);
+    }
+
+    /// A time-out forgets what was sent before it: the first mark of what is sent again cuts, and the window of
+    /// that has no packets of before.
+    #[test]
+    fn a_time_out_moves_windows_and_cuts_back() {
+        let parameters = published();
+        let mut control = new_control(&parameters);
+        acked(&mut control, [1, 1_000], false, &parameters);
+        acked(&mut control, [2, 1_001], true, &parameters);
+        control.on_timeout(SimTime::ZERO, &parameters);
+        assert_eq!(control.rate, mbit(100));
+        acked(&mut control, [3, 5], false, &parameters);
+        assert_eq!((control.rate, control.packets), (mbit(200), 4));
+        acked(&mut control, [4, 6], true, &parameters);
+        // α is still 1: half of 200 Mbit/s.
+        assert_eq!(control.rate, mbit(100));
+        // The window of packets 3 to 5 had one mark among 4: 15/16 + 1/16 · 1/4.
+        acked(&mut control, [6, 8], false, &parameters);
+        assert_eq!(control.alpha, 0.953_125);
     }
 }

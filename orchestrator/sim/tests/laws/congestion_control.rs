@@ -318,3 +318,33 @@ transport: {{ cc: {cc} }}
     let blind = peak("{ hpcc: { int_hops: 12 } }");
     assert!(blind > 90_000_000, "a packet has room for twelve: {blind}");
 }
+
+/// A link of 1 ms is cut from 5 to 20 ms, and nothing comes back after 5 ms: DCTCP's time-out of 50 ms is at 55 ms.
+///
+/// At least 340 of 400 MB are unacknowledged by then, as no ACK comes for what left after 3 ms, and at most 367.
+/// Slow start adds a packet's payload, 4,096 of 4,154 B, in a round trip of 2.1 ms at most for each packet, which leads
+/// from 100 Mbit/s to half of the line rate, 500 times as much, in ten of them after one without ACKs. At 50 Gbit/s
+/// 340 to 367 MB take 55.2 to 59.6 ms, and the last ACK comes back after 2 ms. Additive raises add a packet in a
+/// round trip, under 1 Gbit/s in all.
+#[test]
+fn dctcp_starts_slowly_after_a_time_out_and_is_at_half_of_the_rate_soon() {
+    let run = simulate_text(
+        "
+name: outage
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms }]
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 400 MB }]
+policies: [ecmp]
+transport: { cc: dctcp, retransmit_timeout: 50 ms }
+faults:
+  - { at: 5 ms, link: [dc1, dc2], down: true }
+  - { at: 20 ms, link: [dc1, dc2], up: true }
+",
+    );
+    assert_eq!(run.go_backs(), (1, 1));
+    let end = run.end_of(0).expect("it finished");
+    assert!((55 + 55) * MILLI < end, "{end} ps");
+    assert!(end < (55 + 23 + 60 + 2) * MILLI, "{end} ps");
+}
